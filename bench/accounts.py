@@ -13,7 +13,7 @@ from canonry.gateway.principal import Principal
 from canonry.log.entries import Made
 from canonry.log.items.sources import DEFAULT_USER, account_space
 from canonry.records.toolset import TRUTH
-from canonry.records.usecases.relationships import edge
+from canonry.records.usecases.relationships import make_edge
 from canonry.stores.sqlite import Durability
 from canonry.values.ids import EntityId
 from canonry.values.moments import DAY, Instant, parse_instant, render_instant
@@ -106,7 +106,7 @@ async def _relate(store: Embedded, account: Account) -> None:
     for number, from_id in enumerate(ids):
         for step in STEPS:
             to_id = EntityId(ids[(number + step) % count])
-            relation = edge(
+            relation = make_edge(
                 whose,
                 "REFERS_TO",
                 EntityId(from_id),

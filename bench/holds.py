@@ -26,7 +26,7 @@ from canonry.gateway.call import Gateway
 from canonry.gateway.replies import Result
 from canonry.narrative.toolset import NARRATIVE
 from canonry.stores.sqlite import Durability
-from canonry.testing.worlds import HandClock
+from canonry.testing.clocks import HandClock
 from tests.campaign.holds_play import Told
 from tests.campaign.holds_plots import TABLE
 from tests.campaign.holds_told import AGREED, ATTRIBUTES, KINDS, draw_told

@@ -19,7 +19,7 @@ from bench.worlds import World, build_world
 from canonry.app.embedded import open_embedded
 from canonry.gateway.tool import Arguments
 from canonry.narrative.toolset import NARRATIVE
-from canonry.testing.worlds import a_caller
+from canonry.testing.clocks import a_caller
 
 ROUNDS = 12
 CALLS = 400

@@ -78,7 +78,7 @@ async def _measured(folder: Path) -> list[Row]:
         world = await build_world(canon, entities=1000, facts_each=2, scenes=WRITERS)
         await fill(canon, Speech(), BACKLOG)
         indexer = PassageIndexer(recall)
-        await indexer.step()  # loads the model
+        await indexer.index_step()  # loads the model
         share, speed = await _alone(indexer, timed)
         canon = canon.revise_service(RecallServices, recall=recall)
         rates: list[tuple[float, float]] = []
@@ -118,13 +118,13 @@ async def _alone(indexer: PassageIndexer, timed: Timed) -> tuple[float, float]:
     """The model's share of the time, and the passages a second."""
     before, began, made = timed.seconds, time.perf_counter(), 0
     while time.perf_counter() - began < ALONE_SECONDS:
-        made += (await indexer.step()).vectors
+        made += (await indexer.index_step()).vectors
     took = time.perf_counter() - began
     return (timed.seconds - before) / took, made / took
 
 
 async def _steps(indexer: PassageIndexer) -> None:
-    while (await indexer.step()).commits:
+    while (await indexer.index_step()).commits:
         pass
     raise RuntimeError("there was nothing left to index: the backlog is too small")
 

@@ -28,7 +28,7 @@ from bench.processes import Server, free_port, resident_bytes, stay_off_the_serv
 from bench.report import Row, median
 from canonry.app.embedded import Embedded, open_embedded
 from canonry.assistant import CANON
-from canonry.cli.entry import importing
+from canonry.cli.entry import without_collection
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.stores.sqlite import Durability
@@ -190,13 +190,13 @@ async def _told(store: Embedded, space: str, entities: list[Any]) -> dict[str, s
 
 async def _isle(store: Embedded) -> str:
     """A world with places on a grid, and somebody at some of them."""
-    from canonry.testing.worlds import a_caller
+    from canonry.testing.clocks import a_caller
     from canonry.world.usecases.exchange import import_world
     from tests.domain.world.generated import an_atlas
 
     atlas = an_atlas(seed=1, locations=PLACES, players=PLACES // 10)
     done = await import_world(
-        store.canon, a_caller("Operator"), atlas, origin="bench", told=lambda *_: None
+        store.canon, a_caller("Operator"), atlas, origin="bench", progress=lambda *_: None
     )
     return str(done.world_id)
 
@@ -231,7 +231,9 @@ async def _grown(folder: Path) -> list[Row]:
 async def _pages(folder: Path) -> list[Row]:
     filled = _filled(folder)
     async with _opened(folder) as gateway:
-        with importing():  # as the command does, which has its garbage collected less often
+        with (
+            without_collection()
+        ):  # as the command does, which has its garbage collected less often
             reader = _reader(_app(gateway))
         return [
             *[await _timed(reader, name, path) for name, path in filled.pages.items()],
@@ -310,7 +312,7 @@ async def _opened(folder: Path) -> AsyncIterator[Gateway]:
 
 def _app(gateway: Gateway) -> "ASGIApp":
     from canonry.inspector.app import inspector_app
-    from canonry.inspector.doors import Unlocked
+    from canonry.inspector.sign_in import Unlocked
 
     keeper = Principal(agent_id="bench", agent_type="Keeper", authorities=None)
     return inspector_app(gateway, Unlocked(principal=keeper))

@@ -12,12 +12,12 @@ from typing import Final
 
 from bench.report import Row
 from canonry.app.embedded import open_embedded
-from canonry.app.recalling import rebuild_index, recall_folder, recall_for
+from canonry.app.recall_models import rebuild_index, recall_folder, recall_for
 from canonry.app.setting_table import Settings
 from canonry.canon.session.canon import Canon
 from canonry.cli.world.command import demo_atlas
 from canonry.recall.usecases.recall import RecallServices
-from canonry.testing.worlds import a_caller
+from canonry.testing.clocks import a_caller
 from canonry.world.usecases.exchange import import_world
 from canonry.world.usecases.lore import search_lore
 from canonry.world.usecases.worlds import BoundWorld, find_world
@@ -82,7 +82,7 @@ def run() -> list[Row]:
 async def _run(folder: Path) -> list[Row]:
     store = await open_embedded(folder)
     done = await import_world(
-        store.canon, a_caller("Operator"), demo_atlas(), origin="demo", told=lambda *_: None
+        store.canon, a_caller("Operator"), demo_atlas(), origin="demo", progress=lambda *_: None
     )
     world = await find_world(store.canon, done.world_id)
     settings = Settings(data=folder)

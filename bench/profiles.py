@@ -25,9 +25,9 @@ from bench.worlds import World, build_world
 from bench.writers import ALL, phase
 from canonry.app.backends.mongodb import open_mongodb
 from canonry.app.backends.postgres import open_postgres
-from canonry.app.backends.servers import BesideServers
+from canonry.app.backends.servers import ViewServers
+from canonry.app.doctor import report_nothing
 from canonry.app.embedded import open_embedded
-from canonry.app.examination import quietly
 from canonry.app.stores import KeptStore
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
@@ -65,10 +65,10 @@ async def in_postgres(url: str, folder: Path, name: str) -> AsyncIterator[KeptSt
 
 @asynccontextmanager
 async def in_mongodb(
-    url: str, beside: BesideServers, folder: Path, name: str
+    url: str, beside: ViewServers, folder: Path, name: str
 ) -> AsyncIterator[KeptStore]:
     """Records in MongoDB, a graph in Neo4j and words in OpenSearch where these are there."""
-    async with await open_mongodb(url, database=name, folder=folder, beside=beside) as store:
+    async with await open_mongodb(url, database=name, folder=folder, view_servers=beside) as store:
         yield store
 
 
@@ -81,16 +81,16 @@ async def drop_everywhere(name: str) -> None:
                 await db.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(schema)))
     if mongodb := os.environ.get("TEST_MONGODB_URL"):
         database = MongoDatabase(mongodb, name)
-        await database.drop()
+        await database.drop_database()
         await database.close()
     if graph := os.environ.get("TEST_NEO4J_URL"):
         nodes = Neo4jDatabase(graph, name)
         await nodes.open()
-        await Neo4jGraph(nodes).empty()
+        await Neo4jGraph(nodes).delete_nodes()
         await nodes.close()
     if words := os.environ.get("TEST_OPENSEARCH_URL"):
         text = open_text(words, name=name)
-        await text.drop()
+        await text.drop_index()
         await text.close()
 
 
@@ -100,7 +100,7 @@ def profiles() -> Mapping[str, Opened]:
     if postgres := os.environ.get("TEST_POSTGRES_URL"):
         found["postgres"] = partial(in_postgres, postgres)
     if mongodb := os.environ.get("TEST_MONGODB_URL"):
-        beside = BesideServers(
+        beside = ViewServers(
             graph=os.environ.get("TEST_NEO4J_URL"), words=os.environ.get("TEST_OPENSEARCH_URL")
         )
         found["polyglot"] = partial(in_mongodb, mongodb, beside)
@@ -162,8 +162,8 @@ async def _figures(opened: Opened, profile: str, folder: Path, name: str) -> Fig
             writers: sum((await phase(store.canon, world, writers, SECONDS)).values()) / SECONDS
             for writers in WRITERS
         }
-        began, head = time.perf_counter(), await store.canon.ledger.head(world.space)
-        await store.upkeep.rebuild(quietly)
+        began, head = time.perf_counter(), await store.canon.ledger.head_position(world.space)
+        await store.maintenance.rebuild(report_nothing)
         rebuilt = head / (time.perf_counter() - began)
     words = (profile, str(folder), name, world.space)
     one, two = [await asyncio.to_thread(_reading, n, words) for n in (1, 2)]

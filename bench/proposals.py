@@ -16,22 +16,26 @@ from bench.report import Row, median
 from bench.world_contexts import LOCATIONS
 from bench.worlds import Scribe
 from canonry.app.embedded import open_embedded
-from canonry.canon.judging.known_things import Backing, make_entity, make_relation
+from canonry.canon.judging.known_items import Backing, make_entity, make_relation
 from canonry.canon.session.canon import Canon
 from canonry.log.entries import Made
 from canonry.log.items.entities import EntityClass
 from canonry.log.schemas.world_types import EXIT, LOCATED_IN, WorldType
 from canonry.readmodels.edges import Tick, instant_of
-from canonry.testing.worlds import a_caller
+from canonry.testing.clocks import a_caller
 from canonry.values.ids import EntityId, SpaceDraft, SpaceId, SpaceKind
 from canonry.values.moments import render_instant
 from canonry.values.policy import AdmissionLimits
 from canonry.values.provenance import Authority
-from canonry.world.domain.admission.safety import content_of
-from canonry.world.domain.admission.schema import Proposed, read_proposal
-from canonry.world.domain.atlas import WORLD_KEY, thing_id_of
-from canonry.world.usecases.proposals.admission import propose, verdict_on
-from canonry.world.usecases.proposals.settling import applied_by, draft_of, lately_admitted
+from canonry.world.domain.admission.safety import digest_content
+from canonry.world.domain.admission.schema import ReadProposal, read_proposal
+from canonry.world.domain.atlas import WORLD_KEY, item_id_of
+from canonry.world.usecases.proposals.admission import propose_actions, verdict_on
+from canonry.world.usecases.proposals.outcomes import (
+    application_record,
+    proposal_record,
+    recent_admissions,
+)
 from canonry.world.usecases.worlds import find_world
 from tests.domain.world.generated import TICK, GeneratedWorld
 
@@ -65,7 +69,7 @@ async def _run(folder: Path) -> list[Row]:
 
 async def _build(canon: Canon) -> tuple[SpaceId, list[str], dict[str, str]]:
     """Places with their exits, and players; where each player is."""
-    space = SpaceId(canon.identities.fresh())
+    space = SpaceId(canon.identities.new_id())
     scribe = Scribe(canon, space)
     backing = Backing(space=space, authority=Authority.GM, confidence=1.0, evidence=())
     origin = instant_of(Tick(0))
@@ -73,9 +77,9 @@ async def _build(canon: Canon) -> tuple[SpaceId, list[str], dict[str, str]]:
     await scribe.add(Made(thing=world))
 
     async def entity(key: str, kind: WorldType, properties: dict[str, Any]) -> EntityId:
-        thing_id = thing_id_of(space, key)
+        thing_id = item_id_of(space, key)
         _, entries = make_entity(
-            lambda label: thing_id if label == "entity" else canon.identities.fresh(),
+            lambda label: thing_id if label == "entity" else canon.identities.new_id(),
             backing,
             entity_class=EntityClass.INSTANCE,
             entity_type=kind,
@@ -89,7 +93,7 @@ async def _build(canon: Canon) -> tuple[SpaceId, list[str], dict[str, str]]:
 
     async def edge(rel_type: str, start: EntityId, end: EntityId, kind: str) -> None:
         made = make_relation(
-            lambda _: canon.identities.fresh(),
+            lambda _: canon.identities.new_id(),
             backing,
             rel_type=rel_type,
             from_id=start,
@@ -107,11 +111,11 @@ async def _build(canon: Canon) -> tuple[SpaceId, list[str], dict[str, str]]:
         start = await entity(place.key, WorldType.LOCATION, {"key": place.key, "version": 1})
         places.append(place.key)
         for way in place.exits:
-            await edge(EXIT, start, thing_id_of(space, way.to), way.direction.value)
+            await edge(EXIT, start, item_id_of(space, way.to), way.direction.value)
     at: dict[str, str] = {}
     for player in drawn.movers():
         who = await entity(player.key, WorldType.PLAYER, {"resources": {"gold": 10**9}})
-        await edge(LOCATED_IN, who, thing_id_of(space, player.location), WorldType.PLAYER)
+        await edge(LOCATED_IN, who, item_id_of(space, player.location), WorldType.PLAYER)
         at[player.key] = player.location
     await scribe.flush()
     return space, places, at
@@ -127,7 +131,7 @@ def _layer(place: str, lots: random.Random) -> dict[str, Any]:
 
 
 def _sent(canon: Canon, *actions: dict[str, Any]) -> dict[str, Any]:
-    ident = canon.identities.fresh()
+    ident = canon.identities.new_id()
     return {
         "proposalId": ident,
         "version": 1,
@@ -149,17 +153,17 @@ async def _admit_earlier(
         player = f"player-{number % PLAYERS}"
         sent = _sent(canon, _layer(place, lots))
         read = read_proposal(player, sent, canon.clock.now())
-        assert isinstance(read, Proposed)
+        assert isinstance(read, ReadProposal)
         content = {
-            "player": thing_id_of(space, player),
+            "player": item_id_of(space, player),
             "playerId": player,
             "correlationId": sent["correlationId"],
             "envelope": sent,
-            "contentHash": content_of(read),
+            "contentHash": digest_content(read),
         }
         await scribe.add(
-            draft_of(caller, space, sent["proposalId"], content),
-            applied_by(caller, sent["proposalId"], sent["proposalId"], (), ()),
+            proposal_record(caller, space, sent["proposalId"], content),
+            application_record(caller, sent["proposalId"], sent["proposalId"], (), ()),
         )
     await scribe.flush()
 
@@ -174,7 +178,7 @@ async def _measure(
     world = await find_world(canon, space)
     assert world is not None
     started = time.perf_counter()
-    lately = await lately_admitted(canon, space)
+    lately = await recent_admissions(canon, space)
     begun = (time.perf_counter() - started) * 1_000
     assert len(lately.known) == EARLIER
     players = list(at)
@@ -212,8 +216,8 @@ async def _measure(
             sent = _sent(canon, action)
             started = time.perf_counter()
             read = read_proposal(player, sent, canon.clock.now())
-            assert isinstance(read, Proposed)
-            known = await lately_admitted(canon, space)
+            assert isinstance(read, ReadProposal)
+            known = await recent_admissions(canon, space)
             await verdict_on(canon, world, read, known, None)
             if number >= WARMING:
                 taken.append((time.perf_counter() - started) * 1_000)
@@ -244,7 +248,9 @@ async def _whole(canon: Canon, space: SpaceId, draw: Any) -> Row:
         action = draw()
         player = action["params"]["ownerId"]
         started = time.perf_counter()
-        told = await propose(canon, a_caller("Narrative"), world, player, _sent(canon, action))
+        told = await propose_actions(
+            canon, a_caller("Narrative"), world, player, _sent(canon, action)
+        )
         taken.append((time.perf_counter() - started) * 1_000)
         assert told.accepted, told
     what = "a proposal admitted, recorded and applied, median"

@@ -165,12 +165,12 @@ async def _opened(closing: AsyncExitStack, folder: Path, drawn: Drawn) -> Canon:
 
 
 async def _index(canon: Canon) -> None:
-    recall = canon.service(RecallServices).recall
+    recall = canon.find_service(RecallServices).recall
     assert recall is not None
-    indexer = PassageIndexer(recall, things=STEP)
-    while (await indexer.step()).commits:
+    indexer = PassageIndexer(recall, items_per_step=STEP)
+    while (await indexer.index_step()).commits:
         pass
-    await indexer.tend()
+    await indexer.publish_vectors()
 
 
 async def _asked(ways: dict[str, tuple[Canon, SpaceId]], questions: Sequence[str]) -> _Times:
@@ -190,7 +190,7 @@ async def _ask(canon: Canon, space: SpaceId, text: str) -> float:
     found = await find_passages(canon, query)
     took = time.perf_counter() - began
     assert len(found.hits) == LIMIT
-    assert canon.service(RecallServices).recall is None or not found.degraded
+    assert canon.find_service(RecallServices).recall is None or not found.degraded
     return took
 
 

@@ -42,7 +42,7 @@ class Speech:
 
 async def fill(canon: Canon, speech: Speech, count: int) -> SpaceId:
     """A universe with so many turns."""
-    fresh = canon.identities.fresh
+    fresh = canon.identities.new_id
     space, story = SpaceId(fresh()), StoryId(fresh())
     scribe = Scribe(canon, space)
     await scribe.add(Made(thing=_universe(space)), Made(thing=_story(space, story)))

@@ -10,7 +10,7 @@ from bench.report import Row, median
 from canonry.app.embedded import open_embedded
 from canonry.cli.imports import read_transcripts
 from canonry.narrative.usecases.transcripts import ImportRequest, import_transcripts
-from canonry.testing.worlds import a_caller
+from canonry.testing.clocks import a_caller
 
 SECTION = "import"
 TURNS = 6_000

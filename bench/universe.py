@@ -21,7 +21,7 @@ from bench.worlds import PLACES, World, build_world
 from canonry.app.embedded import Embedded, open_embedded
 from canonry.canon.judging.contents import FactContent
 from canonry.canon.judging.gates.statements import warnings_about
-from canonry.canon.session.commit_change import judged_by
+from canonry.canon.session.commit_change import apply_rule
 from canonry.gateway.call import Gateway
 from canonry.narrative.toolset import NARRATIVE
 from canonry.stores.sqlite import Durability
@@ -109,7 +109,7 @@ async def _search(size: Universe, rand: random.Random, *, linked: bool) -> None:
         about = (Reference(size.world.entities[number]),) if linked else ()
         words = f"Character {number} never visited the {place} in {rand.randrange(1000)}"
         claim = FactContent(statement=words, involved=about)
-        await judged_by(size.store.canon, size.world.space, partial(warnings_about, claim, None))
+        await apply_rule(size.store.canon, size.world.space, partial(warnings_about, claim, None))
 
 
 def _rows(small: Universe, large: Universe, *, facts: int) -> list[Row]:

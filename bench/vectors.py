@@ -147,7 +147,7 @@ async def _fill(vectors: FolderVectors, known: Floats, space: SpaceId) -> float:
 
 async def _tended(vectors: FolderVectors) -> float:
     begun = time.perf_counter()
-    assert await vectors.tend(MODEL)
+    assert await vectors.compact_updates(MODEL)
     return time.perf_counter() - begun
 
 

@@ -19,7 +19,7 @@ from bench.report import Row, median
 from bench.world_load import under_load
 from bench.worlds import Scribe
 from canonry.app.embedded import Embedded, open_embedded
-from canonry.canon.judging.known_things import Backing, make_entity, make_event, make_relation
+from canonry.canon.judging.known_items import Backing, make_entity, make_event, make_relation
 from canonry.canon.session.canon import Canon
 from canonry.cli.world.command import demo_atlas
 from canonry.gateway.call import Gateway
@@ -37,10 +37,10 @@ from canonry.log.schemas.world_types import (
     WorldType,
 )
 from canonry.readmodels.edges import Tick, instant_of
-from canonry.testing.worlds import a_caller
+from canonry.testing.clocks import a_caller
 from canonry.values.ids import EntityId, SpaceDraft, SpaceId, SpaceKind
 from canonry.values.provenance import Authority
-from canonry.world.domain.atlas import WORLD_KEY, layer_id_of, lore_id_of, thing_id_of
+from canonry.world.domain.atlas import WORLD_KEY, item_id_of, layer_id_of, lore_id_of
 from canonry.world.toolset import WORLD
 from canonry.world.usecases.exchange import import_world
 from tests.domain.world.generated import TICK, GeneratedWorld
@@ -74,7 +74,7 @@ async def _run(folder: Path) -> tuple[list[Row], Served, SpaceId]:
     small_store = await open_embedded(folder / "demo")
     demo = demo_atlas()
     done = await import_world(
-        small_store.canon, a_caller("Operator"), demo, origin="demo", told=lambda *_: None
+        small_store.canon, a_caller("Operator"), demo, origin="demo", progress=lambda *_: None
     )
     small = _served(small_store.canon, done.world_id, [place.key for place in demo.locations], [])
     await _lived_in(small, EVENTS // LOCATIONS)
@@ -180,7 +180,7 @@ async def _build(  # noqa: C901, PLR0912 - one loop a noun
     Each realm borders the next one and is the vassal of another; a road joins every place to one.
     """
     canon = store.canon
-    space = SpaceId(canon.identities.fresh())
+    space = SpaceId(canon.identities.new_id())
     scribe = Scribe(canon, space)
     backing = Backing(space=space, authority=Authority.GM, confidence=1.0, evidence=())
     origin = instant_of(Tick(0))
@@ -191,7 +191,7 @@ async def _build(  # noqa: C901, PLR0912 - one loop a noun
         thing_id: EntityId, kind: WorldType, name: str, properties: dict[str, Any]
     ) -> None:
         def named(label: str) -> str:
-            return thing_id if label == "entity" else canon.identities.fresh()
+            return thing_id if label == "entity" else canon.identities.new_id()
 
         _, entries = make_entity(
             named,
@@ -209,7 +209,7 @@ async def _build(  # noqa: C901, PLR0912 - one loop a noun
         kind: str, start: EntityId, end: EntityId, told: dict[str, Any], **when: Any
     ) -> None:
         made = make_relation(
-            lambda _: canon.identities.fresh(),
+            lambda _: canon.identities.new_id(),
             backing,
             rel_type=kind,
             from_id=start,
@@ -220,7 +220,7 @@ async def _build(  # noqa: C901, PLR0912 - one loop a noun
         await scribe.add(made)
 
     def of(key: str) -> EntityId:
-        return thing_id_of(space, key)
+        return item_id_of(space, key)
 
     heart = {"starter": drawn.starter, "tick": TICK, "depth": 2, "event_limit": 20}
     await entity(of(WORLD_KEY), WorldType.WORLD, drawn.name, {**heart, "founding": False})
@@ -266,7 +266,7 @@ async def _build(  # noqa: C901, PLR0912 - one loop a noun
     for number in range(EVENTS):
         where, who = lots.choice(places), lots.choice(players)
         made = make_event(
-            lambda _: canon.identities.fresh(),
+            lambda _: canon.identities.new_id(),
             backing,
             title="Player.Look",
             description="",

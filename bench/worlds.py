@@ -4,7 +4,7 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from canonry.canon.judging.known_things import (
+from canonry.canon.judging.known_items import (
     Backing,
     make_entity,
     make_event,
@@ -70,16 +70,16 @@ class Scribe:
         if not self._waiting:
             return
         draft = Draft(
-            id=CommitId(self._canon.identities.fresh()),
+            id=CommitId(self._canon.identities.new_id()),
             space=self._space,
             actor=ACTOR,
             tool="bench",
             entries=tuple(self._waiting),
         )
         self._waiting.clear()
-        head = await self._canon.ledger.head(self._space)
+        head = await self._canon.ledger.head_position(self._space)
         append = Append(draft=draft, judged_at=head, reads=frozenset())
-        await self._canon.ledger.append([append])
+        await self._canon.ledger.append_drafts([append])
 
 
 async def build_world(
@@ -96,7 +96,7 @@ async def build_world(
     Of the `events` each is a day after the one before.
     """
     rand = random.Random(seed)  # noqa: S311 - worlds repeat, they need not be secret
-    fresh = canon.identities.fresh
+    fresh = canon.identities.new_id
     space = SpaceId(fresh())
     scribe = Scribe(canon, space)
     universe = SpaceDraft(
@@ -140,7 +140,7 @@ async def build_world(
 def _entity(
     canon: Canon, backing: Backing, world: World, number: int, entities: int
 ) -> Sequence[Entry]:
-    commit = CommitId(canon.identities.fresh())
+    commit = CommitId(canon.identities.new_id())
     step = max(1, entities // RARE_TAG_HOLDERS)
     entity_id, entries = make_entity(
         lambda label: derived_id(commit, label),
@@ -165,7 +165,7 @@ def _statements(
     facts_each: int,
     rand: random.Random,
 ) -> Iterator[Entry]:
-    commit = CommitId(canon.identities.fresh())
+    commit = CommitId(canon.identities.new_id())
     here = world.entities[number]
     other = world.entities[rand.randrange(len(world.entities))]
 
@@ -185,7 +185,7 @@ def _statements(
 
 
 def _event(canon: Canon, backing: Backing, world: World, number: int) -> Entry:
-    commit = CommitId(canon.identities.fresh())
+    commit = CommitId(canon.identities.new_id())
     return make_event(
         lambda label: derived_id(commit, label),
         backing,

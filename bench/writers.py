@@ -37,8 +37,8 @@ class CountedAppends:
         """Count from now on."""
         self.attempts = 0
         self.commits = 0
-        self._append = ledger.append
-        ledger.append = self._counted  # type: ignore[method-assign]
+        self._append = ledger.append_drafts
+        ledger.append_drafts = self._counted  # type: ignore[method-assign]
 
     async def _counted(self, batch: Sequence[Append]) -> Sequence[Outcome]:
         self.attempts += len(batch)

@@ -60,7 +60,7 @@ def anyio_backend() -> str:
 @pytest.fixture
 def plain_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep payloads as they are, so that whoever looks for words in the files can find them."""
-    monkeypatch.setattr("canonry.stores.sqlite.records._LEAST", sys.maxsize)
+    monkeypatch.setattr("canonry.stores.sqlite.commits._LEAST", sys.maxsize)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -12,7 +12,7 @@ from canonry.log.items.proposals import Proposal, ProposalType
 from canonry.log.items.scenes import Memory, Speaker, Turn
 from canonry.log.schemas.narrative import EntityType
 from canonry.testing.conformance.kit import YEAR_9999, YEAR_ONE
-from canonry.testing.things import (
+from canonry.testing.example_items import (
     a_fact,
     a_memory,
     a_proposal,
@@ -22,10 +22,10 @@ from canonry.testing.things import (
     an_entity,
     an_event,
     an_observation,
-    ident,
+    uuid_of,
 )
 from canonry.values.ids import EntityId
-from canonry.values.merge import CHOICES
+from canonry.values.merge_policies import CHOICES
 from canonry.values.moments import DAY, Instant
 from canonry.values.observations import Dated, Fragment, Observation
 from canonry.values.provenance import Authority, CanonLevel, Evidence, EvidenceKind
@@ -42,7 +42,9 @@ instants: Final = st.integers(YEAR_ONE, YEAR_9999).map(Instant)
 days: Final = st.integers(-3, 3).map(lambda day: Instant(day * DAY))
 """Few instants, so that bounds meet."""
 evidences: Final = st.builds(
-    Evidence, kind=st.sampled_from(EvidenceKind), ref=st.integers(0, 5).map(lambda n: ident(str(n)))
+    Evidence,
+    kind=st.sampled_from(EvidenceKind),
+    ref=st.integers(0, 5).map(lambda n: uuid_of(str(n))),
 )
 evidence_lists: Final = st.lists(evidences, max_size=2).map(tuple)
 levels: Final = st.sampled_from((CanonLevel.CANON, CanonLevel.CANON, CanonLevel.PROPOSED))
@@ -174,7 +176,10 @@ def facts(thing_id: str, about: list[str]) -> st.SearchStrategy[Fact]:
 @cache
 def statements() -> st.SearchStrategy[Statement]:
     """A statement about few subjects and attributes, so that their keys meet."""
-    ids, numbers = st.sampled_from(("~tower", ident("Frodo"), ident("Sam"))), st.floats(-9.0, 9.0)
+    ids, numbers = (
+        st.sampled_from(("~tower", uuid_of("Frodo"), uuid_of("Sam"))),
+        st.floats(-9.0, 9.0),
+    )
     quantities = st.builds(
         Quantity,
         low=numbers | st.just(float("-inf")),

@@ -9,10 +9,10 @@ from typing import Any
 
 from canonry.app.embedded import open_embedded
 from canonry.stores.sqlite import Durability
+from canonry.testing.clocks import CountingIdentities, HandClock
 from canonry.testing.conformance import Backend
 from canonry.testing.conformance.chronicle import write_chronicle
-from canonry.testing.conformance.kit import Answers, answers
-from canonry.testing.worlds import CountingIdentities, HandClock
+from canonry.testing.conformance.kit import Answers, view_answers
 from canonry.values.errors import CanonryError
 
 FLIPS = 20
@@ -66,6 +66,6 @@ async def _write(folder: Path) -> None:
 async def _told(folder: Path) -> Answers:
     opened = await open_embedded(folder, durability=Durability.NORMAL)
     try:
-        return await answers(opened.canon)
+        return await view_answers(opened.canon)
     finally:
         await opened.close()

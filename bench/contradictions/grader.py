@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from typing import Final
 
 from bench.contradictions.pairs import Side
-from canonry.canon.judging.clashes import Order, conflict
+from canonry.canon.judging.conflicts import Order, find_clash
 from canonry.canon.judging.standing_statements import statements_of_properties, with_single_words
 from canonry.language.reading.reading import read_statements
 from canonry.log.items.proposals import Grade
-from canonry.testing.things import an_entity
+from canonry.testing.example_items import an_entity
 from canonry.values.ids import EntityId
 from canonry.values.statements import Statement
 
@@ -39,7 +39,7 @@ def grade(standing: Side, claim: Side) -> str | None:
     order = _order(standing, claim)
     if order is Order.EARLIER:
         held, said, order = said, held, Order.LATER
-    found = [conflict(one, other, order=order) for one in held for other in said]
+    found = [find_clash(one, other, order=order) for one in held for other in said]
     grades = {clash.grade for clash in found if clash is not None and not clash.ends_earlier}
     if not grades:
         return None

@@ -12,7 +12,7 @@ from canonry.documents.readers import LocalReader
 from canonry.log.schemas.truth_types import TRUTH_TYPES, type_named
 from canonry.log.schemas.typed_records import RecordReader
 from canonry.values.errors import CanonryError
-from canonry.values.json_values import folded
+from canonry.values.json_values import fold_text
 
 CORRECT, WRONG, MISSED = "correct", "wrong", "missed"
 BESIDE = frozenset({"note", "company", "person", "contact", "document", "event", "task", "message"})
@@ -57,13 +57,13 @@ async def graded(case: Case) -> Graded:
 
 async def _found(case: Case) -> Sequence[Mapping[str, Any]]:
     hint = FileHint(mime_type=case.mime_type, name=case.file_name)
-    reading = await LocalReader().examine(case.data, hint)
-    said = await RulesInterpreter().interpret(reading, {}, tuple(TRUTH_TYPES.values()))
+    reading = await LocalReader().examine_file(case.data, hint)
+    said = await RulesInterpreter().interpret_reading(reading, {}, tuple(TRUTH_TYPES.values()))
     found = []
     for each in said.entities:
         kind = type_named(each.entity_type)
         reader = _READERS.get(kind)
-        fields = each.fields if reader is None else reader.read(each.fields).fields
+        fields = each.fields if reader is None else reader.read_record(each.fields).fields
         found.append({"entity_type": kind, **fields})
     return found
 
@@ -125,4 +125,4 @@ def _same(true: Any, found: Any) -> bool:
         )
     if isinstance(true, int | float) and isinstance(found, int | float):
         return abs(true - found) < _CENT
-    return folded(str(true)) == folded(str(found))
+    return fold_text(str(true)) == fold_text(str(found))

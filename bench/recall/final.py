@@ -17,18 +17,18 @@ from canonry.readmodels.ranking import (
     WIDER,
     B,
     PassageCandidate,
+    name_match,
     names_in,
-    naming,
     pool_for,
     rank_passages,
 )
 from canonry.recall.domain.questions import FIRST as AGAIN
 from canonry.recall.domain.questions import (
-    TELLING,
-    nearness,
-    ordered_again,
+    SUPPLYING,
+    additional_stems,
     read_times,
-    said_beside,
+    reordered_first,
+    time_nearness,
     without_names,
 )
 from canonry.values.calendars.reckoning import GREGORIAN
@@ -113,7 +113,7 @@ def ranked(
             place=conversation.turns[number].place,
             terms=hits.get(number, {}),
             similarity=float(near[number]) if number in found else least,
-            named=naming(words, conversation.turns[number].speaker.split("/")),
+            named=name_match(words, conversation.turns[number].speaker.split("/")),
             dated=near_in_time.get(conversation.turns[number].said_at, 0.0),
         )
         for number in dict.fromkeys((*in_order(hits)[:size], *sorted(found)))
@@ -123,10 +123,10 @@ def ranked(
     if remedies.again and best:
         said = [stems_of(conversation.turns[number].text) for number in order[:AGAIN]]
         names = names_in(name for turn in conversation.turns for name in turn.speaker.split("/"))
-        stems = frozenset(stem for each in said[:TELLING] for stem in each)
-        figures = keywords.figures(said_beside(asked, stems, names))
+        stems = frozenset(stem for each in said[:SUPPLYING] for stem in each)
+        figures = keywords.figures(additional_stems(asked, stems, names))
         first = [(each.why.strength, stems) for each, stems in zip(best, said, strict=False)]
-        again = ordered_again(asked, first, figures, remedies.weights, said=best[0].shown)
+        again = reordered_first(asked, first, figures, remedies.weights, overlap=best[0].shown)
         order = [*(order[number] for number in again), *order[AGAIN:]]
     return order
 
@@ -136,7 +136,7 @@ def _near_in_time(conversation: Conversation, text: str) -> Mapping[Instant | No
     times = {turn.said_at for turn in conversation.turns if turn.said_at is not None}
     asked = read_times(text, GREGORIAN, max(times)) if times else None
     return {
-        when: max(nearness(when, each) for each in asked.stretches)
+        when: max(time_nearness(when, each) for each in asked.intervals)
         for when in times
-        if asked is not None and asked.stretches
+        if asked is not None and asked.intervals
     }

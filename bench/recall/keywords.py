@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.recall.conversations import Conversation
-from canonry.language.texts.stems import asked_stems, stems_of
-from canonry.readmodels.ranking import CORRECTED, K1, Asked, B, Figures, alike, most_frequent
+from canonry.language.texts.stems import query_stems, stems_of
+from canonry.readmodels.ranking import CORRECTED, K1, Asked, B, Figures, most_frequent, words_alike
 
 
 class Keywords:
@@ -30,7 +30,7 @@ class Keywords:
 
     def search(self, text: str) -> tuple[Asked, Mapping[int, Mapping[str, float]]]:
         """What was asked, and what each turn found scores by each term."""
-        stems = asked_stems(text)
+        stems = query_stems(text)
         hits: dict[int, dict[str, float]] = defaultdict(dict)
         possible: dict[str, float] = {}
         for stem in stems:
@@ -62,7 +62,9 @@ class Keywords:
         if stem in self._found:
             return [(stem, 1.0)]
         words = [(each, len(found)) for each, found in self._found.items()]
-        near = most_frequent(alike(stem, words)) or most_frequent(alike(stem, words, at_start=True))
+        near = most_frequent(words_alike(stem, words)) or most_frequent(
+            words_alike(stem, words, at_start=True)
+        )
         return [(each, CORRECTED) for each in near]
 
     def _idf(self, found_in: int) -> float:

@@ -16,7 +16,7 @@ from bench.recall.final import NOW, ranked
 from bench.recall.keywords import Keywords
 from bench.recall.measures import mean, measured
 from canonry.readmodels.ports.text import Embedder, Purpose
-from canonry.recall.embedders import OnnxEmbedder, multilingual
+from canonry.recall.embedders import OnnxEmbedder, multilingual_embedder
 
 
 def asked() -> Conversation:
@@ -54,7 +54,7 @@ def main() -> int:
         for hits in (keywords.search(question.text)[1] for question in conversation.questions)
     ]
     _tell("words alone", conversation, by_words, kinds)
-    for name, embedder in (("onnx", OnnxEmbedder()), ("multilingual", multilingual())):
+    for name, embedder in (("onnx", OnnxEmbedder()), ("multilingual", multilingual_embedder())):
         near = asyncio.run(_likeness(embedder, conversation))
         alone = [[int(n) for n in (-row).argsort(kind="stable")] for row in near]
         _tell(f"{name} alone", conversation, alone, kinds)
@@ -84,7 +84,9 @@ async def _likeness(embedder: Embedder, conversation: Conversation) -> NDArray[n
     questions = [question.text for question in conversation.questions]
     found = _rows(await embedder.embed(questions, Purpose.QUERY)) @ rows.T
     await embedder.close()
-    likeness: NDArray[np.float32] = (found - embedder.unlike) / (1 - embedder.unlike)
+    likeness: NDArray[np.float32] = (found - embedder.unrelated_similarity) / (
+        1 - embedder.unrelated_similarity
+    )
     return likeness
 
 

@@ -255,7 +255,7 @@ def _time(told: str | None) -> Instant | None:
     """The day that is named, as in "1:56 pm on 8 May, 2023" or "2023/05/30 (Tue) 23:40"."""
     said = re.sub(r"\b(\d{4})/(\d\d)/(\d\d)\b", r"\1-\2-\3", told or "")
     said = re.sub(r"\b([A-Za-z]+)-(\d{1,2})-(\d{4})\b", r"\1 \2, \3", said)
-    found = read_times(said, GREGORIAN, Instant(0)).stretches
+    found = read_times(said, GREGORIAN, Instant(0)).intervals
     return found[0].start if found else None
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from bench.recall.conversations import Conversation
 from bench.worlds import ACTOR, Scribe
 from canonry.app.embedded import open_embedded
-from canonry.canon.judging.known_things import Backing, make_entity
+from canonry.canon.judging.known_items import Backing, make_entity
 from canonry.canon.session.canon import Canon
 from canonry.log.entries import Made
 from canonry.log.items.entities import EntityClass
@@ -85,7 +85,7 @@ async def _orders(
 
 async def _fill(canon: Canon, conversation: Conversation) -> tuple[SpaceId, Sequence[str]]:
     """The space, and the ids of the turns in their order."""
-    fresh = canon.identities.fresh
+    fresh = canon.identities.new_id
     space, story = SpaceId(fresh()), StoryId(fresh())
     scribe = Scribe(canon, space)
     scenes = {thread: SceneId(fresh()) for thread in {t.thread: 0 for t in conversation.turns}}
@@ -121,7 +121,7 @@ async def _speakers(
     known: dict[str, EntityId] = {}
     for speaker in {turn.speaker: 0 for turn in conversation.turns}:
         known[speaker], entries = make_entity(
-            partial(derived_id, CommitId(canon.identities.fresh())),
+            partial(derived_id, CommitId(canon.identities.new_id())),
             backing,
             entity_class=EntityClass.INSTANCE,
             entity_type=EntityType.CHARACTER,

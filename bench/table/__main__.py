@@ -39,7 +39,7 @@ async def main() -> None:
     moderator = LikenessModerator(OnnxEmbedder())
     for part, told in texts.items():
         found = await measured_moderation(told)
-        more = await measured_moderation(told, moderator.moderate)
+        more = await measured_moderation(told, moderator.moderate_text)
         print(
             f"moderation, {part}: verdicts {found.verdicts:.3f}, by likeness too "
             f"{more.verdicts:.3f} (with category {more.categories:.3f}) of {found.count}"

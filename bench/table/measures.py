@@ -9,7 +9,7 @@ from bench.table.scene import scene
 from bench.table.utterances import Label, counted, labels_of, lines, read_labels
 from canonry.app.compose import compose_memory
 from canonry.canon.session.canon import Canon
-from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
+from canonry.testing.clocks import CountingIdentities, HandClock, a_caller
 from canonry.world.domain.moderation.moderating import Moderation, moderate_by_words
 from canonry.world.usecases.exchange import import_world
 from canonry.world.usecases.speech import check_narration, parse_to_action_frame
@@ -61,7 +61,7 @@ async def the_scene() -> tuple[Canon, BoundWorld]:
     """The scene in a canon of its own."""
     canon = compose_memory(clock=HandClock(), identities=CountingIdentities())
     caller = a_caller("Operator", "world import")
-    done = await import_world(canon, caller, scene(), origin="bench", told=lambda *_: None)
+    done = await import_world(canon, caller, scene(), origin="bench", progress=lambda *_: None)
     return canon, await require_world(canon, caller, done.world_id)
 
 

@@ -7,10 +7,10 @@ from canonry.world.domain.atlas import (
     Exit,
     Item,
     Layer,
+    Location,
     Lore,
     LoreVersion,
     Mover,
-    Place,
     Realm,
 )
 
@@ -19,8 +19,8 @@ MINUTE = 60_000
 DEAD = {"status": "dead"}
 
 
-def _place(key: str, name: str, *exits: Exit, description: str = "") -> Place:
-    return Place(key=key, name=name, description=description, realms=("coast",), exits=exits)
+def _place(key: str, name: str, *exits: Exit, description: str = "") -> Location:
+    return Location(key=key, name=name, description=description, realms=("coast",), exits=exits)
 
 
 def _lore(key: str, kind: LoreType, name: str, description: str, **more: str) -> Lore:

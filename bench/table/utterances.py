@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from canonry.values.ids import SpaceId
-from canonry.world.domain.atlas import thing_id_of
-from canonry.world.domain.utterances.lexicon import ActionFrame, EntityRef, Heard
+from canonry.world.domain.atlas import item_id_of
+from canonry.world.domain.utterances.lexicon import ActionFrame, EntityRef, UtteranceReading
 
 FOLDER = Path(__file__).parent
 PLURAL = re.compile(r"s$")
@@ -73,11 +73,11 @@ def _fits(label: str | None, ref: EntityRef | None, space: SpaceId) -> bool:
     if label.startswith("~"):
         head = ref.surface.casefold().split()[-1]
         return ref.id is None and not ref.candidates and head == label[1:]
-    wanted = {thing_id_of(space, key) for key in label.split("/")}
+    wanted = {item_id_of(space, key) for key in label.split("/")}
     return {c.id for c in ref.candidates} == wanted if len(wanted) > 1 else ref.id in wanted
 
 
-def counted(label: Label, read: Heard, space: SpaceId) -> tuple[int, int, bool]:
+def counted(label: Label, read: UtteranceReading, space: SpaceId) -> tuple[int, int, bool]:
     """How many frames are right, of how many that are wanted or found, and the category."""
     right = sum(
         is_right(wanted, frame, space)
@@ -86,7 +86,7 @@ def counted(label: Label, read: Heard, space: SpaceId) -> tuple[int, int, bool]:
     return right, max(len(label.frames), len(read.frames)), read.category == label.category
 
 
-def shown(read: Heard, names: dict[str, str]) -> str:
+def shown(read: UtteranceReading, names: dict[str, str]) -> str:
     """A reading in the notation of the labels, to be looked at."""
     return " ; ".join(_shown(frame, names) for frame in read.frames) + f" => {read.category}"
 

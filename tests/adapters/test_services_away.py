@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from canonry.app.compose import compose_memory
-from canonry.app.recalling import voiced
+from canonry.app.recall_models import with_dialogue_models
 from canonry.app.settings import load_settings
 from canonry.canon.ports.files import FileType, Reading
 from canonry.documents.interpreters.answering import ANTHROPIC, OPENAI, EndpointInterpreter
@@ -64,13 +64,13 @@ def harmless(_: Mapping[str, Any]) -> bytes:
 
 async def moderated(model: EndpointModerator) -> None:
     """By the model; the rules alone stand for a failure."""
-    if not (await model.moderate("Hello")).policy_version.endswith("+m"):
+    if not (await model.moderate_text("Hello")).policy_version.endswith("+m"):
         raise Unavailable("moderator.unavailable", "the rules alone were asked")
 
 
 async def interpreted(model: EndpointInterpreter) -> None:
     reading = Reading(kind=FileType.PLAIN, name="a.txt", parts=(Part(text="Hello"),))
-    await model.interpret(reading, model.configuration({}), ())
+    await model.interpret_reading(reading, model.complete_configuration({}), ())
 
 
 def embedder(url: str, service: OutsideService) -> OpenAICompatibleEmbedder:
@@ -86,10 +86,10 @@ def reranker(url: str, service: OutsideService) -> EndpointReranker:
 
 MODELS: dict[str, Model] = {
     "embedder": Model(embedder, lambda m: m.embed(["a"], Purpose.QUERY), answer_to),
-    "reranker": Model(reranker, lambda m: m.scores("who?", ["a", "bb"]), ranking_of),
+    "reranker": Model(reranker, lambda m: m.score_texts("who?", ["a", "bb"]), ranking_of),
     "speaker": Model(
         lambda url, service: EndpointSpeaker(endpoint(url), service=service),
-        lambda m: m.speak([{"role": "user", "content": "Hello"}], ()),
+        lambda m: m.next_answer([{"role": "user", "content": "Hello"}], ()),
         chat,
     ),
     "moderator": Model(
@@ -212,5 +212,5 @@ async def test_f2_every_model_of_the_settings_is_told_of_in_one_place() -> None:
         "dialogue_intents": "m",
         "dialogue_moderator": "m",
     }
-    canon = voiced(compose_memory(), load_settings(given, environment={}))
+    canon = with_dialogue_models(compose_memory(), load_settings(given, environment={}))
     assert [each.name for each in canon.outside] == ["listener", "moderator", "speaker"]

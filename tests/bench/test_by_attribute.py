@@ -5,16 +5,16 @@ from typing import Any
 
 import pytest
 
-from canonry.canon.judging.clashes import Order, conflict
+from canonry.canon.judging.conflicts import Order, find_clash
 from canonry.language.reading.reading import read_statements
 from canonry.log.items.proposals import Grade
 from canonry.log.schemas.narrative import RELATION_TYPES
 from canonry.values.attributes.table import (
-    attribute,
     attribute_of_relation,
     attribute_of_word,
-    built_in,
+    builtin_attributes,
     exclusive_words,
+    find_attribute,
     with_attributes,
 )
 from canonry.values.errors import InvalidInput
@@ -32,7 +32,7 @@ def test_attributes_have_the_logic_of_each_relation_type(name: str) -> None:
     assert excluded == set(entry.excludes)
 
 
-@pytest.mark.parametrize("group", exclusive_words(built_in()))
+@pytest.mark.parametrize("group", exclusive_words(builtin_attributes()))
 def test_exclusive_tags_are_exclusive_values_of_one_attribute(group: tuple[str, ...]) -> None:
     found = [attribute_of_word(tag) for tag in group]
     values = {tag: each for tag, each in zip(group, found, strict=True) if each}
@@ -41,7 +41,7 @@ def test_exclusive_tags_are_exclusive_values_of_one_attribute(group: tuple[str, 
         for other, (another, rival) in values.items():
             if one != other:
                 assert entry.name == another.name
-                assert rival in entry.rivals_of(value)
+                assert rival in entry.conflicting_words(value)
 
 
 def test_an_operator_adds_an_attribute() -> None:
@@ -51,8 +51,8 @@ def test_an_operator_adds_an_attribute() -> None:
     found = table.attribute_of_word("Gloomy")
     assert found is not None
     assert found[0].name == "mood"
-    assert found[0].rivals_of("gloomy") == {"elated"}
-    assert table.attribute("life").cardinality == 1
+    assert found[0].conflicting_words("gloomy") == {"elated"}
+    assert table.find_attribute("life").cardinality == 1
 
 
 @pytest.mark.parametrize(
@@ -112,8 +112,8 @@ def test_regions_are_listed_or_lent_by_another_attribute() -> None:
     }
     table = with_attributes(own)
 
-    assert table.attribute("lair").regions == attribute("home").regions
-    assert table.attribute("nest").regions == {"~wood"}
+    assert table.find_attribute("lair").regions == find_attribute("home").regions
+    assert table.find_attribute("nest").regions == {"~wood"}
     assert own["lair"]["regions"] == "home"
 
 
@@ -124,8 +124,8 @@ def test_a_word_with_several_spellings_has_one_value() -> None:
 
 
 def test_an_unknown_attribute_takes_any_number_of_values() -> None:
-    assert attribute("does:sing").cardinality is None
-    assert attribute("role:captain").cardinality == 1
+    assert find_attribute("does:sing").cardinality is None
+    assert find_attribute("role:captain").cardinality == 1
     assert attribute_of_relation("TEACHES")[0].name == "relation:TEACHES"
 
 
@@ -205,7 +205,7 @@ CONTRADICTIONS = [
 @pytest.mark.parametrize(("held", "claim"), CONTRADICTIONS)
 def test_statements_that_exclude_each_other_contradict(held: Statement, claim: Statement) -> None:
     for one, other in ((held, claim), (claim, held)):
-        found = conflict(one, other)
+        found = find_clash(one, other)
         assert found is not None
         assert found.grade is Grade.CONTRADICTION
         assert not found.ends_earlier
@@ -230,8 +230,8 @@ COMPATIBLE = [
 
 @pytest.mark.parametrize(("held", "claim"), COMPATIBLE)
 def test_statements_that_can_both_be_true_do_not_clash(held: Statement, claim: Statement) -> None:
-    assert conflict(held, claim) is None
-    assert conflict(claim, held) is None
+    assert find_clash(held, claim) is None
+    assert find_clash(claim, held) is None
 
 
 @pytest.mark.parametrize(
@@ -246,34 +246,34 @@ def test_statements_that_can_both_be_true_do_not_clash(held: Statement, claim: S
 def test_values_that_shade_into_each_other_are_a_possible_conflict(
     held: Statement, claim: Statement
 ) -> None:
-    found = conflict(held, claim)
+    found = find_clash(held, claim)
     assert found is not None
     assert found.grade is Grade.POSSIBLE
 
 
 def test_a_word_of_change_ends_what_stood() -> None:
     left = say("membership", "band", phase="ends")
-    found = conflict(say("membership", "band"), left)
+    found = find_clash(say("membership", "band"), left)
     assert found is not None
     assert found.ends_earlier
 
 
 def test_a_later_value_ends_the_one_before() -> None:
-    found = conflict(say("location", "hall"), say("location", "ford"), order=Order.LATER)
+    found = find_clash(say("location", "hall"), say("location", "ford"), order=Order.LATER)
     assert found is not None
     assert found.ends_earlier
 
 
 def test_what_was_at_another_time_does_not_clash_unless_it_is_fixed() -> None:
     held, claim = say("location", "hall"), say("location", "ford")
-    assert conflict(held, claim, order=Order.EARLIER) is None
+    assert find_clash(held, claim, order=Order.EARLIER) is None
     born = say("mother", "eve"), say("mother", "ida")
-    assert conflict(*born, order=Order.EARLIER) is not None
+    assert find_clash(*born, order=Order.EARLIER) is not None
 
 
 def test_the_reason_names_the_entities() -> None:
     names = {"ana": "Ana", "eve": "Eve", "ida": "Ida"}
-    found = conflict(say("mother", "eve"), say("mother", "ida"), name_of=names.__getitem__)
+    found = find_clash(say("mother", "eve"), say("mother", "ida"), name_of=names.__getitem__)
     assert found is not None
     assert found.reason == "Both give a value for mother of Ana: Eve and Ida."
 
@@ -296,7 +296,9 @@ def test_a_denied_change_says_nothing_of_its_result(denied: str, stands: str) ->
     held, said = read_statements(stands, NAMES), read_statements(denied, NAMES)
 
     assert held
-    assert [conflict(one, other) for one in held for other in said if conflict(one, other)] == []
+    assert [
+        find_clash(one, other) for one in held for other in said if find_clash(one, other)
+    ] == []
 
 
 @pytest.mark.parametrize(
@@ -311,7 +313,7 @@ def test_a_denied_change_says_nothing_of_its_result(denied: str, stands: str) ->
     ],
 )
 def test_a_death_is_read_in_any_words(text: str) -> None:
-    states = {(one.subject, one.attribute, one.value, one.held) for one in _read(text)}
+    states = {(one.subject, one.attribute, one.value, one.holds_then) for one in _read(text)}
 
     assert ("ana-1", "life", "dead", True) in states
 
@@ -336,7 +338,7 @@ def test_what_only_sounds_like_a_death_is_none(text: str) -> None:
     deaths = [
         one
         for one in _read(text)
-        if one.attribute == "life" and one.held and "~" not in one.subject
+        if one.attribute == "life" and one.holds_then and "~" not in one.subject
     ]
 
     assert deaths == []
@@ -346,7 +348,7 @@ def test_a_known_name_is_a_name_whatever_word_it_looks_like() -> None:
     [berlin], [munich] = _read("May lives in Berlin"), _read("May lives in Munich")
 
     assert (berlin.subject, berlin.attribute) == ("may-1", "home")
-    clash = conflict(berlin, munich, order=Order.LATER)
+    clash = find_clash(berlin, munich, order=Order.LATER)
     assert clash is not None
     assert clash.ends_earlier
 
@@ -355,7 +357,7 @@ def test_a_word_of_change_ends_a_value() -> None:
     member, *_ = _read("Ana is a member of the Red Band")
     [left] = _read("Ana is no longer a member of the Red Band")
 
-    clash = conflict(member, left)
+    clash = find_clash(member, left)
 
     assert clash is not None
     assert clash.ends_earlier

@@ -8,12 +8,12 @@ from pathlib import Path
 import apsw
 import pytest
 
-from canonry.app import examination
-from canonry.app import recalling as indexing
-from canonry.app.examination import Diagnosis, look_at_recall
-from canonry.app.recalling import MANY_VECTORS, RECALL_FILE, BackgroundIndexing
+from canonry.app import doctor
+from canonry.app import recall_models as indexing
+from canonry.app.doctor import Diagnosis, examine_recall
+from canonry.app.recall_models import MANY_VECTORS, RECALL_FILE, BackgroundIndexing
 from canonry.recall.vectors import FolderVectors
-from canonry.testing.things import ident
+from canonry.testing.example_items import uuid_of
 from tests.server.recall_world import becomes
 from tests.usecases.recall_scenario import Noting, a_scenario, index
 
@@ -37,7 +37,7 @@ async def test_a_damaged_index_that_is_dropped_is_made_anew_without_waiting_any_
         recall = world.recall()
         recall.asked.set()
         background = BackgroundIndexing(world.stage.canon, recall, world.folder, faults.append)
-        background.start()
+        background.start_indexing()
         assert "The vector index is damaged" in await becomes(fault, "a fault that is told")
 
         damaged.unlink()
@@ -46,13 +46,13 @@ async def test_a_damaged_index_that_is_dropped_is_made_anew_without_waiting_any_
             return tuple(world.embedders[384].texts) or None
 
         assert "The dragon sleeps on gold." in "".join(await becomes(made, "a vector"))
-        await background.stop()
+        await background.stop_indexing()
 
 
 async def test_more_vectors_than_a_folder_searches_well_are_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (indexing, examination):
+    for module in (indexing, doctor):
         monkeypatch.setattr(module, "SEARCHED_WELL", 1)
     told: list[str] = []
 
@@ -64,11 +64,11 @@ async def test_more_vectors_than_a_folder_searches_well_are_told(
         recall = world.recall()
         recall.asked.set()
         background = BackgroundIndexing(world.stage.canon, recall, world.folder, told.append)
-        background.start()
+        background.start_indexing()
         said = await becomes(first, "what is told")
-        await background.stop()
+        await background.stop_indexing()
         diagnosis = Diagnosis()
-        await look_at_recall(diagnosis, recall, world.folder, "here")
+        await examine_recall(diagnosis, recall, world.folder, "here")
 
     count = diagnosis.store["recall_vectors"]
     assert said == f"each search compares {count} vectors: {MANY_VECTORS}"
@@ -81,11 +81,11 @@ async def test_the_doctor_notices_vectors_that_no_search_has_met_yet(tmp_path: P
         await world.say("The dragon sleeps on gold.")
         recall = world.recall()
         await index(recall)
-        await (await recall.opened()).vectors.close()
+        await (await recall.open_engines()).vectors.close()
         with closing(apsw.Connection(str(world.folder / RECALL_FILE))) as db:
             db.execute("UPDATE vectors SET vector = x'00'")
         diagnosis = Diagnosis()
-        await look_at_recall(diagnosis, recall, world.folder, "here")
+        await examine_recall(diagnosis, recall, world.folder, "here")
 
     assert [wrong.help for wrong in diagnosis.wrong] == [
         "Search uses words alone. Run: canonry rebuild --only vectors"
@@ -115,15 +115,15 @@ async def test_two_machines_on_one_index_share_the_work(
             folder.mkdir()
             machine = BackgroundIndexing(world.stage.canon, recall, folder, faults.append)
             machines.append(machine)
-            machine.start()
+            machine.start_indexing()
 
         async def done() -> bool | None:
-            known = await vectors.digests(Noting().model, list(map(ident, lines)))
+            known = await vectors.vector_digests(Noting().model, list(map(uuid_of, lines)))
             return len(known) == len(lines) or None
 
         await becomes(done, "every passage is indexed")
         for machine in machines:
-            await machine.stop()
+            await machine.stop_indexing()
 
     assert faults == []
     assert len(world.embedders[384].texts) < 1.5 * len(lines)

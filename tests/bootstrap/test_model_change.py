@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from canonry.app.recalling import embedder_for
+from canonry.app.recall_models import embedder_for
 from canonry.app.setting_table import Settings
 from canonry.readmodels.ports.text import Embedder, EmbeddingModel
 from canonry.recall.embedders import MINILM, OnnxEmbedder
 from canonry.recall.usecases.index_passages import PassageIndexer
 from canonry.recall.usecases.recall import Engines, Recall
 from canonry.recall.vectors import FolderVectors
-from canonry.testing.things import ident
+from canonry.testing.example_items import uuid_of
 from tests.usecases.recall_scenario import Scenario, a_scenario, found, index
 
 pytestmark = pytest.mark.anyio
@@ -48,41 +48,41 @@ def recall(world: Scenario, embedder: OnnxEmbedder | None = None) -> Recall:
 
 async def models(one: Recall) -> set[EmbeddingModel]:
     """The models whose vectors are kept."""
-    return set(await (await one.opened()).vectors.cursors())
+    return set(await (await one.open_engines()).vectors.cursors())
 
 
 async def test_an_index_of_the_former_model_serves_until_it_is_replaced(world: Scenario) -> None:
     await world.say(DAWN, DRAGON, "The bell tolls.")
     await index(recall(world, OnnxEmbedder(identity=FORMER)))
     now = recall(world)
-    indexer = PassageIndexer(now, things=1)
+    indexer = PassageIndexer(now, items_per_step=1)
 
-    assert (await found(now, ASKED))[0] == ident(DRAGON)
-    serving = await now.older()
+    assert (await found(now, ASKED))[0] == uuid_of(DRAGON)
+    serving = await now.former_embedder()
     assert serving is not None
     assert serving.model == FORMER
 
-    await indexer.step()
+    await indexer.index_step()
     assert await models(now) == {FORMER, MINILM.identity}
-    assert (await found(now, ASKED))[0] == ident(DRAGON)
+    assert (await found(now, ASKED))[0] == uuid_of(DRAGON)
 
-    while not (await indexer.step()).idle:
+    while not (await indexer.index_step()).idle:
         pass
     assert await models(now) == {MINILM.identity}
-    assert (await found(now, ASKED))[0] == ident(DRAGON)
+    assert (await found(now, ASKED))[0] == uuid_of(DRAGON)
 
 
 async def test_what_is_written_meanwhile_is_found_by_the_former_model(world: Scenario) -> None:
     await world.say(DAWN, "The bell tolls.")
     await index(recall(world, OnnxEmbedder(identity=FORMER)))
-    indexer = PassageIndexer(recall(world), things=1)
-    await indexer.step()
+    indexer = PassageIndexer(recall(world), items_per_step=1)
+    await indexer.index_step()
 
     await world.say(DRAGON, start=3)
     assert await indexer.step_older() is not None
 
     asked = recall(world)
-    serving = await asked.older()
+    serving = await asked.former_embedder()
     assert serving is not None
     assert serving.model == FORMER
-    assert (await found(asked, ASKED))[0] == ident(DRAGON)
+    assert (await found(asked, ASKED))[0] == uuid_of(DRAGON)

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from canonry.app.doctor import restore_backup
 from canonry.app.embedded import open_embedded
-from canonry.app.examination import restore_backup
 from canonry.app.setting_table import Settings
 from canonry.canon.ports.files import FileHint
 from canonry.canon.session.lookup import Account
 from canonry.log.items.sources import account_space
 from canonry.records.usecases.files import GivenFile
 from canonry.records.usecases.ingest_file import ingest_file
-from canonry.testing.worlds import a_caller
+from canonry.testing.clocks import a_caller
 from canonry.values.provenance import Actor
 from tests.usecases.recall_scenario import a_scenario, index
 
@@ -58,13 +58,13 @@ async def test_r6_a_store_in_a_folder_that_is_open_to_others_is_closed(tmp_path:
         account = Account(user_id=USER, space=account_space(USER))
         given = GivenFile(data=b"x" * 100_000, hint=FileHint(name="note.txt"))
         await ingest_file(store.canon, caller, account, given)
-        await store.blobs.put(b"a payload")
+        await store.blobs.put_bytes(b"a payload")
         assert {path.name for path in home.iterdir()} >= {"canon.db-wal", "canon.db-shm", "blobs"}
         assert open_below(home) == []
 
         backup = tmp_path / "backup"
         backup.mkdir(mode=0o755)
-        await store.upkeep.backup(backup, tell)
+        await store.maintenance.backup(backup, tell)
         assert open_below(backup) == []
     finally:
         await store.close()
@@ -81,8 +81,8 @@ async def test_r6_an_index_of_meanings_is_closed_to_others(tmp_path: Path) -> No
 async def test_r6_what_is_restored_from_an_open_backup_is_closed(tmp_path: Path) -> None:
     store = await open_embedded(tmp_path / "data")
     try:
-        await store.blobs.put(b"a payload")
-        await store.upkeep.backup(tmp_path / "backup", tell)
+        await store.blobs.put_bytes(b"a payload")
+        await store.maintenance.backup(tmp_path / "backup", tell)
     finally:
         await store.close()
     for path in (tmp_path / "backup").rglob("*"):

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from canonry.app.examination import DISK_HINT, MANIFEST, examine, restore_backup
+from canonry.app.doctor import DISK_HINT, MANIFEST, examine_store, restore_backup
 from canonry.app.setting_table import Settings
 from canonry.app.settings import load_settings
 from canonry.app.stores import (
@@ -13,12 +13,12 @@ from canonry.app.stores import (
     open_kept_store,
     open_sealed_store,
     open_store,
-    open_store_to_look,
+    open_store_to_read,
 )
 from canonry.canon.commands.universes import create_universe
 from canonry.canon.session.canon import Canon
 from canonry.recall.usecases.recall import RecallServices
-from canonry.testing.worlds import a_caller
+from canonry.testing.clocks import a_caller
 from canonry.values.errors import CanonryError, Conflict, InvalidInput
 from canonry.values.ids import SpaceKind
 
@@ -45,7 +45,7 @@ async def a_backup(folder: Path, *names: str) -> Path:
     store = await open_kept_store(settings_for(folder / "first"))
     for name in names:
         await found(store.canon, name)
-    await store.upkeep.backup(folder / "backup", lambda *_: None)
+    await store.maintenance.backup(folder / "backup", lambda *_: None)
     await store.close()
     return folder / "backup"
 
@@ -78,7 +78,7 @@ async def test_a_store_that_is_kept_is_there_when_it_is_opened_again(tmp_path: P
     again = await open_kept_store(settings, existing=True)
 
     assert await names_in(again.canon) == {"Home"}
-    assert again.canon.service(RecallServices).recall is None, (
+    assert again.canon.find_service(RecallServices).recall is None, (
         "the settings want no search by meaning"
     )
     await again.close()
@@ -88,7 +88,7 @@ async def test_what_only_looks_makes_no_store(tmp_path: Path) -> None:
     settings = settings_for(tmp_path / "data")
 
     with pytest.raises(CanonryError) as refused:
-        await open_store_to_look(settings)
+        await open_store_to_read(settings)
 
     assert refused.value.code == "store.absent"
     assert "--data" in refused.value.message
@@ -187,7 +187,7 @@ async def test_the_doctor_tells_of_a_store_in_memory_and_of_a_root_that_is_no_fo
     gone = tmp_path / "bills"
     options = {"data": tmp_path / "data", "memory": True, "truth_upload_roots": (str(gone),)}
 
-    diagnosis = await examine(load_settings(options, environment={}))
+    diagnosis = await examine_store(load_settings(options, environment={}))
 
     assert any("in memory" in hint.what for hint in diagnosis.hints)
     (wrong,) = [each for each in diagnosis.wrong if "upload_roots" in each.what]
@@ -200,10 +200,10 @@ async def test_the_doctor_tells_of_a_disk_that_is_nearly_full(
     most: int, wrong: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The same disk, with other ideas of how much should be free."""
-    monkeypatch.setattr("canonry.app.examination.DISK_WRONG", most)
-    monkeypatch.setattr("canonry.app.examination.DISK_HINT", DISK_HINT * 10**9)
+    monkeypatch.setattr("canonry.app.doctor.DISK_WRONG", most)
+    monkeypatch.setattr("canonry.app.doctor.DISK_HINT", DISK_HINT * 10**9)
 
-    diagnosis = await examine(settings_for(tmp_path / "data"))
+    diagnosis = await examine_store(settings_for(tmp_path / "data"))
 
     said = diagnosis.wrong if wrong else diagnosis.hints
     assert any("MB are free" in each.what for each in said)
@@ -212,6 +212,6 @@ async def test_the_doctor_tells_of_a_disk_that_is_nearly_full(
 async def test_the_doctor_takes_a_file_for_no_folder(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("a file", encoding="utf-8")
 
-    diagnosis = await examine(settings_for(tmp_path / "data"))
+    diagnosis = await examine_store(settings_for(tmp_path / "data"))
 
     assert any("is no folder" in each.what for each in diagnosis.wrong)

@@ -8,7 +8,7 @@ import pytest
 from canonry.app.embedded import open_embedded
 from canonry.gateway.call import Gateway
 from canonry.narrative.toolset import NARRATIVE
-from canonry.testing.worlds import HandClock
+from canonry.testing.clocks import HandClock
 from tests.campaign.ends import result, taken
 from tests.campaign.model import EVERYBODY
 from tests.campaign.play import DisagreementError, Table

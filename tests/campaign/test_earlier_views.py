@@ -10,7 +10,7 @@ from canonry.app.embedded import open_embedded
 from canonry.assistant import CANON
 from canonry.gateway.call import Gateway
 from canonry.narrative.toolset import NARRATIVE
-from canonry.testing.worlds import HandClock
+from canonry.testing.clocks import HandClock
 from canonry.values.moments import SECOND, Instant, render_instant
 from tests.campaign.play import Table
 from tests.campaign.plots import HEROES, PLACES, Plot, a_plot, with_merges, with_secrets
@@ -57,9 +57,9 @@ async def told_again(world: World, desk: Desk, plot: Plot) -> int:
     then: dict[Instant, list[Any]] = {}
     for step in plot.steps:
         await table.step(step)
-        world.clock.move(SECOND)  # commits of one instant are recorded just after each other
+        world.clock.move_by(SECOND)  # commits of one instant are recorded just after each other
         then[world.clock.now()] = await read(desk)
-        world.clock.move(SECOND)
+        world.clock.move_by(SECOND)
     for known, replies in then.items():
         again = await read(desk, as_known_at=render_instant(known))
         for (tool, asked), said, reply in zip(READS, again, replies, strict=True):

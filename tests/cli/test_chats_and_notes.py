@@ -9,7 +9,7 @@ import pytest
 
 from canonry.canon.ports.files import Record
 from canonry.cli import imports as chat_exports
-from canonry.documents.extraction.chats import of_chats, of_lines
+from canonry.documents.extraction.chats import extract_chat_lines, extract_chats
 from tests.cli.run import canonry
 
 
@@ -202,14 +202,14 @@ def test_a_long_text_of_whatsapp_is_read_in_parts_as_the_whole_would_be(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = a_text(500)
-    whole = [*of_lines(text, "Club.txt")]
+    whole = [*extract_chat_lines(text, "Club.txt")]
     export = tmp_path / "Club.txt"
     export.write_text(text, encoding="utf-8")
     monkeypatch.setattr(chat_exports, "_READ", 7)
     monkeypatch.setattr(chat_exports, "_PART", 90)
     parts = [json.loads(part) for part in chat_exports.parts_of(export, "Club.txt")]
     records = [Record(kind="object", fields=fields) for fields in parts]
-    found = [each for record in records for each in of_chats([record], "Club.txt", [])]
+    found = [each for record in records for each in extract_chats([record], "Club.txt", [])]
 
     assert [len(part["messages"]) for part in parts] == [90, 90, 90, 90, 90, 51]
     assert found[0].fields == whole[0].fields

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.app.recalling import MEANING
-from canonry.cli.connecting import json_text, toml_text
-from canonry.cli.connecting.command import CLIENTS, Machine, launch
+from canonry.app.recall_models import MEANING
+from canonry.cli.connect import json_text, toml_text
+from canonry.cli.connect.command import CLIENTS, Machine, launch_command
 from tests.cli.run import Done, canonry
 
 MAC = "Library/Application Support"
@@ -39,7 +39,7 @@ def connect(home: Path, *words: str) -> Done:
 
 def servers(path: Path, client: str) -> dict[str, object]:
     """What the client finds under its servers."""
-    said = CLIENTS[client].text.read(path.read_text(encoding="utf-8"))
+    said = CLIENTS[client].text_module.read(path.read_text(encoding="utf-8"))
     for key in CLIENTS[client].section:
         said = said[key]
     found: dict[str, object] = said
@@ -48,7 +48,7 @@ def servers(path: Path, client: str) -> dict[str, object]:
 
 def file_of(client: str, home: Path) -> Path:
     """Where this client keeps the settings of that home."""
-    return CLIENTS[client].file(Machine(platform=sys.platform, home=home))
+    return CLIENTS[client].settings_file(Machine(platform=sys.platform, home=home))
 
 
 def test_a_connected_client_starts_a_server_that_serves(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_each_client_gets_its_own_form_and_nothing_else_is_touched(
     path = file_of(client, tmp_path)
     kind = CLIENTS[client]
     path.parent.mkdir(parents=True, exist_ok=True)
-    before = TOML if kind.text is toml_text else json.dumps({"theme": "dark"}, indent=4)
+    before = TOML if kind.text_module is toml_text else json.dumps({"theme": "dark"}, indent=4)
     path.write_text(before, encoding="utf-8")
 
     shown = connect(tmp_path, client, "--dry-run")
@@ -78,10 +78,12 @@ def test_each_client_gets_its_own_form_and_nothing_else_is_touched(
     assert path.read_text(encoding="utf-8") == before
     assert "canonry" in shown.stdout
 
-    after = kind.text.put(before, (*kind.section, "canonry"), kind.entry(["/bin/x", "serve"]))
-    assert kind.text.drop(after, (*kind.section, "canonry")) == before
-    said = kind.text.read(after)
-    assert {key: said[key] for key in kind.text.read(before) if key not in kind.section}
+    after = kind.text_module.put(
+        before, (*kind.section, "canonry"), kind.entry(["/bin/x", "serve"])
+    )
+    assert kind.text_module.drop(after, (*kind.section, "canonry")) == before
+    said = kind.text_module.read(after)
+    assert {key: said[key] for key in kind.text_module.read(before) if key not in kind.section}
 
 
 def test_connecting_twice_changes_nothing_and_undoing_gives_the_bytes_back(tmp_path: Path) -> None:
@@ -241,16 +243,16 @@ def test_any_other_client_takes_the_printed_lines(tmp_path: Path) -> None:
 def test_each_system_has_its_own_places(platform: str, client: str, place: str) -> None:
     home = Path("/h")
 
-    assert CLIENTS[client].file(Machine(platform=platform, home=home)) == home / place
+    assert CLIENTS[client].settings_file(Machine(platform=platform, home=home)) == home / place
 
 
 def test_places_that_the_user_has_moved_are_followed() -> None:
     moved = Machine(platform="linux", home=Path("/h"), environment={"XDG_CONFIG_HOME": "/c"})
     roaming = Machine(platform="win32", home=Path("/h"), environment={"APPDATA": "/roaming"})
 
-    assert CLIENTS["vscode"].file(moved) == Path("/c/Code/User/mcp.json")
-    assert CLIENTS["cursor"].file(roaming) == Path("/h/.cursor/mcp.json")
-    assert CLIENTS["vscode"].file(roaming) == Path("/roaming/Code/User/mcp.json")
+    assert CLIENTS["vscode"].settings_file(moved) == Path("/c/Code/User/mcp.json")
+    assert CLIENTS["cursor"].settings_file(roaming) == Path("/h/.cursor/mcp.json")
+    assert CLIENTS["vscode"].settings_file(roaming) == Path("/roaming/Code/User/mcp.json")
 
 
 def found(*names: str) -> dict[str, str]:
@@ -282,7 +284,7 @@ def test_every_kind_of_installation_is_started_again_as_it_was(
 ) -> None:
     programs = found("/b/uvx", "/b/pipx", argv0)
 
-    assert launch(argv0, "/p/.venv/bin/python", prefix, programs.get) == words
+    assert launch_command(argv0, "/p/.venv/bin/python", prefix, programs.get) == words
 
 
 ENTRY = {"command": "x", "args": ["a", "b"]}

@@ -19,7 +19,7 @@ from canonry.readmodels.ports.state import EntityQuery
 from canonry.records.usecases.files import GivenFile
 from canonry.records.usecases.ingest_file import ingest_file, ingest_properties
 from canonry.records.usecases.record_source import ingest_records
-from canonry.testing.worlds import a_caller
+from canonry.testing.clocks import a_caller
 from canonry.values.provenance import Actor
 from tests.cli.run import Done, canonry
 
@@ -178,7 +178,7 @@ def test_r12_a_type_may_be_told_again_after_it_was_erased(tmp_path: Path) -> Non
     on(tmp_path, "erase", "--schema", schemas(tmp_path)["wine"].id, "--yes")
     told(tmp_path, ("wine", {"name": "Merlot", "year": 2020}), ("wine", {"name": "Riesling"}))
     assert types(tmp_path) == {"wine": 2}
-    assert schemas(tmp_path)["wine"].field("year") is not None
+    assert schemas(tmp_path)["wine"].find_field("year") is not None
     on(tmp_path, "verify")
     on(tmp_path, "rebuild")
     on(tmp_path, "verify")

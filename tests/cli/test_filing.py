@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from canonry.app.compose import compose_memory
-from canonry.app.examination import examine
-from canonry.app.filing import set_up
+from canonry.app.doctor import examine_store
 from canonry.app.setting_table import Settings
 from canonry.app.settings import load_settings
+from canonry.app.store_files import apply_file_settings
 from canonry.canon.session.canon import Canon
 from canonry.records.usecases.files import filing_of, read_local
 from canonry.records.usecases.record_source import plan_run
@@ -30,7 +30,7 @@ def working(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def set_up_by(settings: Settings) -> Canon:
     canon = compose_memory()
-    set_up(filing_of(canon), settings)
+    apply_file_settings(filing_of(canon), settings)
     return canon
 
 
@@ -95,7 +95,7 @@ def test_an_address_that_nobody_can_fetch_from_is_refused(key: str, address: str
 def test_a_folder_for_uploads_that_is_not_there_is_told(tmp_path: Path) -> None:
     settings = Settings(data=tmp_path / "data", truth_upload_roots=(str(tmp_path / "nowhere"),))
 
-    diagnosis = asyncio.run(examine(settings))
+    diagnosis = asyncio.run(examine_store(settings))
 
     assert [each.what for each in diagnosis.wrong] == [
         f"truth.upload_roots names {tmp_path / 'nowhere'}, which is no folder."

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from canonry.app.embedded import Embedded, open_embedded
-from canonry.testing.things import a_space, a_turn, made
-from canonry.testing.worlds import an_append
+from canonry.testing.clocks import an_append
+from canonry.testing.example_items import a_space, a_turn, creation_entries
 from canonry.values.errors import Unavailable
 from tests.cli.run import SOURCE, canonry, canonry_process
 from tests.cli.test_store_commands import SESSION
@@ -22,13 +22,13 @@ DYING = f"""
 import asyncio, os, sys
 from pathlib import Path
 from canonry.app.embedded import open_embedded
-from canonry.testing.worlds import an_append
-from canonry.testing.things import made
-from canonry.testing.things import a_space
+from canonry.testing.clocks import an_append
+from canonry.testing.example_items import creation_entries
+from canonry.testing.example_items import a_space
 
 async def main():
     store = await open_embedded(Path(sys.argv[1]))
-    await store.canon.ledger.append([an_append("last", made(a_space()))])
+    await store.canon.ledger.append_drafts([an_append("last", creation_entries(a_space()))])
     os._exit({DIED})
 
 asyncio.run(main())
@@ -147,13 +147,13 @@ def test_r9_a_catalog_is_served_from_a_read_only_disk(disk: Path, data: Path) ->
 async def write_without_end(store: Embedded) -> None:
     for n in range(500):
         turn = a_turn(f"turn {n}", text=f"{n} " * 5_000)
-        await store.canon.ledger.append([an_append(f"{n}", made(turn))])
+        await store.canon.ledger.append_drafts([an_append(f"{n}", creation_entries(turn))])
 
 
 @pytest.mark.anyio
 async def test_r9_a_server_stops_quietly_on_a_full_disk(disk: Path) -> None:
     store = await open_embedded(disk / "data")
-    await store.canon.ledger.append([an_append("space", made(a_space()))])
+    await store.canon.ledger.append_drafts([an_append("space", creation_entries(a_space()))])
     fill(disk)
     with pytest.raises(Unavailable):
         await write_without_end(store)
@@ -161,5 +161,5 @@ async def test_r9_a_server_stops_quietly_on_a_full_disk(disk: Path) -> None:
     await store.close()
     (disk / "filler").unlink()
     again = await open_embedded(disk / "data")
-    assert (await again.upkeep.verify(lambda done, total: None)).findings == ()
+    assert (await again.maintenance.verify(lambda done, total: None)).findings == ()
     await again.close()

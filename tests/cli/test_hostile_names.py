@@ -25,10 +25,10 @@ from canonry.app.embedded import open_embedded
 from canonry.catalog.usecases.exchange import import_catalog
 from canonry.cli import main
 from canonry.cli.entry import COMMANDS, DEFECT
-from canonry.cli.options import operator
+from canonry.cli.options import operator_caller
 from canonry.cli.world.command import atlas_bytes, demo_atlas
 from canonry.world.domain.atlas import Atlas
-from canonry.world.domain.drawing import painted
+from canonry.world.domain.drawing import draw_svg
 from canonry.world.usecases.exchange import import_world
 from tests.cli.run import SOURCE, Done, canonry, canonry_process
 from tests.toolsets.catalog.kit import hostile
@@ -105,9 +105,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     async def store() -> None:
         opened = await open_embedded(folder / "data")
         try:
-            caller = operator("test")
+            caller = operator_caller("test")
             await import_world(
-                opened.canon, caller, evil_atlas(), origin=EVIL, told=lambda *_: None
+                opened.canon, caller, evil_atlas(), origin=EVIL, progress=lambda *_: None
             )
             await import_catalog(opened.canon, caller, evil_catalog(), lambda *_: None)
         finally:
@@ -229,7 +229,7 @@ def test_r7_commands_know_no_way_around_the_screen() -> None:
         for path in (SOURCE / "canonry" / "cli").rglob("*.py")
         if ways.search(path.read_text(encoding="utf-8"))
     }
-    assert found == {"screen.py"}
+    assert found == {"terminal.py"}
 
 
 @pytest.mark.parametrize(("words", "command"), list(every_command()), ids=str)
@@ -314,6 +314,6 @@ def test_r7_a_traceback_is_made_visible_too(folder: Path) -> None:
 def test_r7_a_drawing_of_hostile_names_is_well_formed() -> None:
     every = "".join(map(chr, [*range(0x250), *range(0x2000, 0x2070), 0xFEFF, 0xFFFE, 0xFFFF]))
     atlas = replace(evil_atlas(), name=every)
-    drawn = ET.fromstring(painted(atlas))
+    drawn = ET.fromstring(draw_svg(atlas))
     assert drawn[0].text is not None
     assert steering(drawn[0].text) == set()

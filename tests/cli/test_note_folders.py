@@ -9,7 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.cli.note_folder import EVERYONE, INDEX, Note, NoteFolder, plain, read_note, stems_of
+from canonry.cli.note_folder import (
+    EVERYONE,
+    INDEX,
+    Note,
+    NoteFolder,
+    in_one_line,
+    read_note,
+    stems_of,
+)
 from canonry.values.errors import InvalidInput
 from tests.cli.run import Done, canonry
 
@@ -176,7 +184,7 @@ def test_a_damaged_note_is_named_with_its_line(
     assert f"Hilde.md, line {line or ''}" in done.stderr
 
 
-NAMES = st.text(st.characters(codec="utf-8"), max_size=12).filter(plain)
+NAMES = st.text(st.characters(codec="utf-8"), max_size=12).filter(in_one_line)
 NAMED = st.lists(NAMES | st.sampled_from(["con", "A", "a", "..", "a/b", "index", "é"]), max_size=6)
 
 
@@ -189,20 +197,22 @@ def test_every_note_is_read_as_it_was_written(
     for stem in stems:
         assert not re.search(r'[<>:"/\\|?*\x00-\x1f]|^[ .]|[ .]$|(?i:^con$)', stem)
         assert len(f"{stem}.md".encode()) <= 255
-    lines = {f"{n:08x}-0000-4000-8000-000000000000": plain(text) for n, text in enumerate(texts)}
+    lines = {
+        f"{n:08x}-0000-4000-8000-000000000000": in_one_line(text) for n, text in enumerate(texts)
+    }
     told = "\n".join(" ".join(each.split()) for each in texts).strip()
     head = {"type": "x", "aliases": texts, "tags": [], "fields": fields, "description": told}
     notes = {INDEX: Note(head={"name": "Home", "description": ""}, lines={})}
     notes |= {
-        stem: Note(head={**head, "name": plain(name)}, lines=lines, id="i")
+        stem: Note(head={**head, "name": in_one_line(name)}, lines=lines, id="i")
         for stem, name in zip(stems, names, strict=False)
     }
     folder = NoteFolder(space="s", reader=EVERYONE, notes=notes)
-    for stem, text in folder.texts:
+    for stem, text in folder.note_texts:
         read = read_note(text, f"{stem}.md")
         assert read.lines == notes[stem].lines
         assert list(read.lines) == read.listed
-        assert stem == INDEX or (read.head, read.reflects) == (notes[stem].head, read.digest)
+        assert stem == INDEX or (read.head, read.reflects) == (notes[stem].head, read.head_digest)
 
 
 def test_a_note_without_an_end_of_its_front_matter_is_refused() -> None:

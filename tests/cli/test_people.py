@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from canonry.cli import main
-from canonry.cli.people import TOOLS
+from canonry.cli.canon_commands import TOOLS
 from tests.cli.run import SOURCE, Done, canonry
 
 PEOPLE = (

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from canonry.cli.options import progress
+from canonry.cli.options import show_progress
 from tests.cli.run import SOURCE, canonry
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 def test_short_work_says_nothing_where_nobody_watches(capsys: pytest.CaptureFixture[str]) -> None:
-    with progress("counting") as told:
+    with show_progress("counting") as told:
         for done in range(100):
             told(done, 100)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from canonry.readmodels.ports.text import Purpose
 from canonry.recall.embedders import HashingEmbedder
-from canonry.recall.vectors.rows import halves
+from canonry.recall.vectors.rows import to_halves
 from tests.cli.run import canonry
 
 HASHING = {"CANONRY_RECALL_EMBEDDER": "hashing"}
@@ -46,7 +46,7 @@ def erase(data: Path, turn: str, **environment: str) -> None:
 async def traces() -> list[bytes]:
     """The vectors that the erased line went into, as they are kept."""
     texts = [f"GM: {LINES[0]}\nGM: {LINES[1]}", f"GM: {LINES[1]}\nGM: {LINES[2]}"]
-    return [halves(each) for each in await HashingEmbedder().embed(texts, Purpose.PASSAGE)]
+    return [to_halves(each) for each in await HashingEmbedder().embed(texts, Purpose.PASSAGE)]
 
 
 def held(data: Path, secrets: list[bytes]) -> list[bool]:

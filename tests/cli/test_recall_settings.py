@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from canonry.app.recalling import embedder_for, origin_of
+from canonry.app.recall_models import embedder_for, origin_of
 from canonry.app.setting_table import Settings
 from canonry.app.settings import load_settings
 from canonry.readmodels.ports.text import EmbeddingModel

@@ -12,13 +12,13 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 from canonry.app.embedded import open_embedded
-from canonry.canon.upkeep.reread import count_unread, reread_facts
+from canonry.canon.maintenance.reread_facts import count_unread, reread_facts
 from canonry.cli import main
 from canonry.log.items.facts import Fact
 from canonry.log.schemas.narrative import EntityType
 from canonry.readmodels.ports.state import FactQuery
-from canonry.testing.things import a_fact, a_space, an_entity, an_observation, ident
-from canonry.testing.worlds import Scribe, a_caller
+from canonry.testing.clocks import Scribe, a_caller
+from canonry.testing.example_items import a_fact, a_space, an_entity, an_observation, uuid_of
 from canonry.values.ids import EntityId
 from canonry.values.moments import parse_instant
 from tests.cli.run import SOURCE, canonry_in_a_thread
@@ -50,15 +50,15 @@ async def data(tmp_path: Path) -> Path:
     folder = tmp_path / "data"
     store = await open_embedded(folder)
     scribe = Scribe(store.canon)
-    await scribe.make(a_space())
+    await scribe.make_items(a_space())
     names = {"Ana": "character", "Bree": "location", "Dale": "location", "Guild": "faction"}
     for name, kind in names.items():
-        await scribe.make(an_entity(name, entity_type=EntityType(kind)))
-        await scribe.make(an_observation(name, f"{name}/1", fields={"name": name}))
+        await scribe.make_items(an_entity(name, entity_type=EntityType(kind)))
+        await scribe.make_items(an_observation(name, f"{name}/1", fields={"name": name}))
     for name, statement, when in TOLD:
-        about = tuple(EntityId(ident(one)) for one in names if one in statement)
+        about = tuple(EntityId(uuid_of(one)) for one in names if one in statement)
         at = parse_instant(when)
-        await scribe.make(a_fact(name, statement=statement, involved=about, time_ref=at))
+        await scribe.make_items(a_fact(name, statement=statement, involved=about, time_ref=at))
     await store.close()
     return folder
 
@@ -121,7 +121,7 @@ async def test_upgrade_backs_up_and_asks_and_a_no_changes_nothing(
 
 LANTERN = "01a20372-567b-88e5-8d69-a2f186d1adb4"
 READINGS = {
-    "Odo Brand is dead": [("life", "dead")],
+    "Odo Brand is dead": [("life", "dead"), ("spouse", "None")],
     "Odo Brand is no longer alive": [("life", "alive")],
     "Ilsa Vane carries the silver lantern": [
         ("carrier", LANTERN),

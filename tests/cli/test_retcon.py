@@ -6,7 +6,7 @@ from pathlib import Path
 from canonry.app.embedded import open_embedded
 from canonry.gateway.call import Gateway
 from canonry.narrative.toolset import NARRATIVE
-from canonry.testing.worlds import HandClock
+from canonry.testing.clocks import HandClock
 from tests.cli.run import canonry
 from tests.toolsets.narrative.kit import World
 from tests.toolsets.narrative.stage import staged
@@ -31,7 +31,7 @@ async def played(folder: Path) -> tuple[str, str]:
 async def level_of(folder: Path, fact: str) -> str:
     store = await open_embedded(folder)
     try:
-        return str((await store.canon.state.things((fact,)))[fact].level)  # type: ignore[union-attr]
+        return str((await store.canon.state.items_by_id((fact,)))[fact].level)  # type: ignore[union-attr]
     finally:
         await store.close()
 

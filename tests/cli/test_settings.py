@@ -39,7 +39,7 @@ def test_the_command_line_wins_over_the_environment_and_that_over_the_file(tmp_p
     assert settings.agent_type == ("CanonKeeper",)
     assert settings.agent_id == "environment"
     assert settings.log_level == "warning"
-    sources = {key: source for key, _, source in settings.told()}
+    sources = {key: source for key, _, source in settings.describe_values()}
     assert sources["agent_type"] == "--agent-type"
     assert sources["agent_id"] == "CANONRY_AGENT_ID"
     assert sources["log_level"] == f"settings file {path}"
@@ -74,7 +74,7 @@ def test_every_setting_has_its_help_and_no_help_is_left_over() -> None:
     ],
 )
 def test_a_default_is_told_as_it_is_in_force(key: str, default: str, in_force: str) -> None:
-    told = {each: value for each, value, _ in load_settings(environment={}).told()}
+    told = {each: value for each, value, _ in load_settings(environment={}).describe_values()}
 
     assert {row.key: row.default for row in SETTINGS}[key] == default
     assert told[key] == in_force
@@ -223,7 +223,7 @@ def test_a_reranker_needs_an_address_that_is_one() -> None:
 def test_the_key_of_an_endpoint_stands_in_the_environment_only(tmp_path: Path) -> None:
     settings = load_settings(environment={"CANONRY_RECALL_KEY": "secret"})
 
-    assert not any("secret" in value for _, value, _ in settings.told())
+    assert not any("secret" in value for _, value, _ in settings.describe_values())
     with pytest.raises(InvalidInput):
         load_settings(config=a_file(tmp_path, '[recall]\nkey = "secret"\n'), environment={})
 

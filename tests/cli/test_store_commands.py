@@ -15,10 +15,10 @@ import pytest
 
 from canonry.app.embedded import open_embedded
 from canonry.canon.commands.universes import create_universe
-from canonry.canon.session.commit_change import Change, commit_change, the_made
+from canonry.canon.session.commit_change import Change, commit_change, first_made
 from canonry.log.entries import Made, SceneMoved
 from canonry.log.items.scenes import SceneDraft, SceneStatus
-from canonry.testing.worlds import HandClock, a_caller
+from canonry.testing.clocks import HandClock, a_caller
 from canonry.values.ids import NewId, SceneId, SpaceDraft, SpaceKind, StoryId
 from tests.cli.run import SOURCE, Done, canonry
 
@@ -316,7 +316,7 @@ async def a_scene_in_canonization(data: Path) -> str:
             description="",
             properties={},
         )
-        space = the_made(receipt, SpaceDraft).id
+        space = first_made(receipt, SpaceDraft).id
         scene_id = SceneId("01890a5d-ac96-774b-bcce-b302099a8057")
 
         async def prepare(new_id: NewId) -> Change:

@@ -68,7 +68,7 @@ def test_an_altered_file_is_found_by_verify(data: Path) -> None:
 def test_a_rebuild_deletes_what_nobody_names_and_nothing_else(data: Path) -> None:
     async def leave() -> None:
         store = await open_embedded(data)
-        await filing_of(store.canon).blobs_of(ADA).put(b"left behind")
+        await filing_of(store.canon).blobs_of(ADA).put_bytes(b"left behind")
         await store.close()
 
     asyncio.run(leave())

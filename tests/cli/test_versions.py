@@ -7,7 +7,7 @@ import pytest
 
 from canonry import __version__
 from canonry.app.packages import TOOLSETS, load_toolsets
-from canonry.server.greeting import greet
+from canonry.server.startup import greeting_server
 from tests.cli.run import canonry
 
 ROOT = Path(__file__).parents[2]
@@ -19,7 +19,7 @@ async def unready() -> None:
 
 @pytest.mark.parametrize("names", [*((name,) for name in TOOLSETS), ("canon", "truth")])
 def test_n16_every_server_tells_the_version_of_the_package(names: tuple[str, ...]) -> None:
-    server = greet(load_toolsets(names), unready)  # type: ignore[arg-type]
+    server = greeting_server(load_toolsets(names), unready)  # type: ignore[arg-type]
 
     assert server.version == __version__
 

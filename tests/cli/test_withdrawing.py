@@ -10,7 +10,7 @@ from canonry.log.commits import ORIGIN
 from canonry.log.entries import Erased, Redacted, Withdrawn
 from canonry.log.items.sources import account_space
 from canonry.records.toolset import TRUTH
-from canonry.testing.worlds import HandClock
+from canonry.testing.clocks import HandClock
 from tests.cli.run import canonry
 from tests.toolsets.truth.kit import ANN, BOB, Desk
 
@@ -36,7 +36,7 @@ def ingested(folder: Path, name: str, user: str = ANN) -> tuple[str, str]:
 async def entries_of(folder: Path, user: str = ANN) -> list[Any]:
     store = await open_embedded(folder)
     try:
-        log = await store.canon.ledger.read(account_space(user), after=ORIGIN, limit=100)
+        log = await store.canon.ledger.read_commits(account_space(user), after=ORIGIN, limit=100)
         return [entry for commit in log for entry in commit.entries]
     finally:
         await store.close()

@@ -14,8 +14,8 @@ from mcp.types import TextContent
 
 from canonry.cli.world.command import atlas_bytes, demo_atlas, parse_atlas
 from canonry.values.errors import InvalidInput
-from canonry.world.domain.atlas import completed
-from canonry.world.domain.checks import problems, reachable
+from canonry.world.domain.atlas import complete_atlas
+from canonry.world.domain.checks import find_problems, reachable_locations
 from tests.cli.run import SOURCE, Done, canonry, canonry_process
 
 NAME = "The Salt Marches"
@@ -33,8 +33,10 @@ def test_the_demo_world_is_large_enough_and_sound() -> None:
     assert sum(place.tags[:1] == ("settlement",) for place in atlas.locations) >= 20
     assert any(way.one_way for place in atlas.locations for way in place.exits)
     assert any(way.hidden for place in atlas.locations for way in place.exits)
-    assert list(problems(completed(atlas))) == []
-    assert reachable(completed(atlas), atlas.starter) == {place.key for place in atlas.locations}
+    assert list(find_problems(complete_atlas(atlas))) == []
+    assert reachable_locations(complete_atlas(atlas), atlas.starter) == {
+        place.key for place in atlas.locations
+    }
 
 
 def test_a_file_is_read_as_it_is_written() -> None:

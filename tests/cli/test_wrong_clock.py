@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from canonry.app.embedded import open_embedded
-from canonry.testing.things import a_fact, a_space
-from canonry.testing.worlds import HandClock, Scribe
+from canonry.testing.clocks import HandClock, Scribe
+from canonry.testing.example_items import a_fact, a_space
 from canonry.values.errors import Unavailable
 from canonry.values.moments import DAY, SECOND, Instant, render_instant
 from tests.cli.run import canonry
@@ -25,13 +25,13 @@ async def write(data: Path, clock: HandClock, jump: int) -> None:
     store = await open_embedded(data, clock=clock)
     try:
         scribe = Scribe(store.canon)
-        await scribe.make(a_space(), a_fact("before"))
-        clock.move(jump)
-        await scribe.make(a_fact("meanwhile"))
-        clock.move(-jump)
+        await scribe.make_items(a_space(), a_fact("before"))
+        clock.move_by(jump)
+        await scribe.make_items(a_fact("meanwhile"))
+        clock.move_by(-jump)
         if jump > DAY:
             with pytest.raises(Unavailable, match="Mend a wrong clock"):
-                await scribe.make(a_fact("after"))
+                await scribe.make_items(a_fact("after"))
     finally:
         await store.close()
 
@@ -56,17 +56,21 @@ def test_r13_what_was_written_before_a_jump_goes_on_in_a_sound_store(tmp_path: P
 
     assert canonry("verify", "--data", str(sound)).returncode == 0
     assert not [each for each in doctor(sound)["wrong"] if "newest commit" in each["what"]]
-    clock.move(SECOND)
+    clock.move_by(SECOND)
     asyncio.run(goes_on(sound, clock))
 
 
 async def goes_on(data: Path, clock: HandClock) -> None:
     store = await open_embedded(data, clock=clock)
     try:
-        await Scribe(store.canon, "later").make(a_fact("after"))
-        (space,) = await store.canon.ledger.heads(limit=9)
+        await Scribe(store.canon, "later").make_items(a_fact("after"))
+        (space,) = await store.canon.ledger.list_heads(limit=9)
         assert space.position == 2
-        (last,) = await store.canon.ledger.read(space.space, after=space.position - 1, limit=1)  # type: ignore[arg-type]
+        (last,) = await store.canon.ledger.read_commits(
+            space.space,
+            after=space.position - 1,  # type: ignore[arg-type]
+            limit=1,
+        )
         assert last.recorded_at == clock.now()
     finally:
         await store.close()

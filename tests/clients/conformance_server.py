@@ -17,13 +17,13 @@ from canonry.gateway.principal import Principal
 from canonry.gateway.tool import (
     ANYONE,
     Arguments,
+    CompletionProvider,
     File,
     Noted,
     Prompt,
     PromptArgument,
     Reply,
     Resource,
-    Shelf,
     Tool,
     Toolset,
 )
@@ -192,7 +192,7 @@ SUITE = Toolset(
             ),
         ),
     ),
-    shelves={"arg1": Shelf(find=words)},
+    completions={"arg1": CompletionProvider(find=words)},
 )
 
 

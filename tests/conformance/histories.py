@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from canonry.log.canon import needs
+from canonry.log.canon import ids_needed
 from canonry.log.entries import (
     Born,
     CausesLinked,
@@ -40,10 +40,10 @@ from canonry.log.entries import (
     SceneSummarised,
     StoryMoved,
 )
-from canonry.log.folding import ANY, facts_key, relations_key, thing_key
+from canonry.log.folding import ANY, facts_key, item_key, relations_key
 from canonry.log.items.proposals import Grade, GradedConflict, ProposalStatus
 from canonry.log.items.scenes import SceneStatus, StoryStatus
-from canonry.testing.things import (
+from canonry.testing.example_items import (
     a_decision,
     a_run,
     a_scene,
@@ -52,14 +52,14 @@ from canonry.testing.things import (
     a_source,
     a_space,
     a_story,
-    drafted,
-    ident,
+    draft_of,
+    uuid_of,
 )
 from canonry.values.ids import EntityId, EventId, FactId, ProposalId, RelationId
 from tests import strategies as some
 
-STORY: Final = ident("story")
-SCENES: Final = (ident("scene"), ident("later"))
+STORY: Final = uuid_of("story")
+SCENES: Final = (uuid_of("scene"), uuid_of("later"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +89,7 @@ class _Teller:
 
     def fresh(self, kind: str) -> str:
         self.count += 1
-        thing_id: str = ident(f"{kind} {self.count}")
+        thing_id: str = uuid_of(f"{kind} {self.count}")
         self.made.setdefault(kind, []).append(thing_id)
         return thing_id
 
@@ -133,7 +133,7 @@ class _Teller:
         }[kind]
         if kind == "entity":
             self.groups[thing_id] = ()
-        return [Made(thing=drafted(self.draw(made())))]
+        return [Made(thing=draft_of(self.draw(made())))]
 
     def change(self) -> list[Entry]:
         """Something that happens to what is there; nothing where nothing fits."""
@@ -241,7 +241,7 @@ class _Teller:
         return RelationDetailed(
             relation_id=RelationId(self.pick("relation")),
             properties={"more": self.draw(some.texts())},
-            told=ident("told"),
+            told=uuid_of("told"),
         )
 
     def _decision(self) -> Entry:
@@ -306,7 +306,7 @@ def histories(
     teller = _Teller(draw=draw)
     hero = teller.fresh("entity")
     teller.groups[hero] = ()
-    opening = [Made(thing=drafted(thing)) for thing in (*_BEGINNING, draw(some.entities(hero)))]
+    opening = [Made(thing=draft_of(thing)) for thing in (*_BEGINNING, draw(some.entities(hero)))]
     steps = [HistoryStep(entries=tuple(opening))]
     ways = [teller.birth, teller.birth, teller.birth, teller.change, teller.change, teller.merge]
     if erasing:
@@ -326,18 +326,18 @@ def contended_histories(draw: Callable[..., Any], max_steps: int = 8) -> list[Hi
     Only the entries of the first step are relied on by later ones, so that refusals are harmless.
     """
     steps: list[HistoryStep] = draw(histories(max_steps=0))
-    hero = ident("entity 1")
+    hero = uuid_of("entity 1")
     for number in range(draw(st.integers(1, max_steps))):
-        thing_id = ident(f"step {number}")
+        thing_id = uuid_of(f"step {number}")
         entry = draw(
             st.one_of(
-                some.facts(thing_id, [hero]).map(lambda thing: Made(thing=drafted(thing))),
-                some.relations(thing_id, [hero]).map(lambda thing: Made(thing=drafted(thing))),
-                some.observations(thing_id, hero).map(lambda thing: Made(thing=drafted(thing))),
+                some.facts(thing_id, [hero]).map(lambda thing: Made(thing=draft_of(thing))),
+                some.relations(thing_id, [hero]).map(lambda thing: Made(thing=draft_of(thing))),
+                some.observations(thing_id, hero).map(lambda thing: Made(thing=draft_of(thing))),
                 st.just(Erased(targets=(thing_id,), reason="never was")),
             )
         )
-        keys = (ANY, thing_key(hero), facts_key(hero), relations_key(hero), thing_key(thing_id))
+        keys = (ANY, item_key(hero), facts_key(hero), relations_key(hero), item_key(thing_id))
         steps.append(
             HistoryStep(
                 entries=(entry,),
@@ -346,5 +346,5 @@ def contended_histories(draw: Callable[..., Any], max_steps: int = 8) -> list[Hi
                 again=draw(st.booleans()),
             )
         )
-    assert all(needs(step.entries) for step in steps)
+    assert all(ids_needed(step.entries) for step in steps)
     return steps

@@ -3,12 +3,12 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from canonry.app.examination import quietly
+from canonry.app.doctor import report_nothing
 from canonry.canon.session.canon import Canon
 from canonry.log.commits import ORIGIN, Appended
-from canonry.readmodels.ports.view import Upkeep
-from canonry.testing.things import MIDDLE_EARTH, a_fact, made
-from canonry.testing.worlds import Scribe
+from canonry.readmodels.ports.view import Maintenance
+from canonry.testing.clocks import Scribe
+from canonry.testing.example_items import MIDDLE_EARTH, a_fact, creation_entries
 from canonry.values.errors import Unavailable
 
 WRITERS, EACH = 4, 25
@@ -22,10 +22,10 @@ async def written_while(canon: Canon, harmed: Callable[[], Awaitable[None]]) -> 
     async def write(writer: int) -> None:
         for n in range(EACH):
             scribe = Scribe(canon, f"{writer}/{n}")
-            draft = scribe.next(made(a_fact(f"fact {writer}/{n}")))
+            draft = scribe.next_append(creation_entries(a_fact(f"fact {writer}/{n}")))
             while True:
                 try:
-                    (outcome,) = await scribe.append([draft])
+                    (outcome,) = await scribe.append_batch([draft])
                 except Unavailable:
                     await asyncio.sleep(0.05)
                 else:
@@ -45,10 +45,10 @@ async def written_while(canon: Canon, harmed: Callable[[], Awaitable[None]]) -> 
     return acknowledged
 
 
-async def require_whole(canon: Canon, upkeep: Upkeep, acknowledged: set[str]) -> None:
+async def require_whole(canon: Canon, upkeep: Maintenance, acknowledged: set[str]) -> None:
     """Every acknowledged commit is there once, and records and views agree."""
-    page = await canon.ledger.read(MIDDLE_EARTH, after=ORIGIN, limit=10_000)
+    page = await canon.ledger.read_commits(MIDDLE_EARTH, after=ORIGIN, limit=10_000)
     log = [commit.id for commit in page]
     assert len(log) == len(set(log))
     assert acknowledged <= set(log)
-    assert (await upkeep.verify(quietly)).findings == ()
+    assert (await upkeep.verify(report_nothing)).findings == ()

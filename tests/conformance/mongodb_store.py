@@ -10,11 +10,11 @@ from uuid import uuid4
 
 import pytest
 
-from canonry.app.backends.mongodb import Polyglot, open_mongodb
+from canonry.app.backends.mongodb import SplitStore, open_mongodb
 from canonry.app.backends.servers import COPY
 from canonry.stores.mongodb import MongoDatabase
+from canonry.testing.clocks import CountingIdentities, HandClock
 from canonry.testing.conformance import Backend, Damages
-from canonry.testing.worlds import CountingIdentities, HandClock
 from tests.conformance.sqlite_store import Folders, files_of
 from tests.servers.documents import Documents
 from tests.servers.processes import PORT, ROOT
@@ -56,7 +56,7 @@ class Databases:
         self.closing.push_async_callback(opened.close)
         return self._backend(opened, name, clock, folder)
 
-    def _backend(self, opened: Polyglot, name: str, clock: HandClock, folder: Path) -> Backend:
+    def _backend(self, opened: SplitStore, name: str, clock: HandClock, folder: Path) -> Backend:
         async def reopen() -> Backend:
             await opened.close()
             return await self.open(name, clock, folder)
@@ -69,7 +69,7 @@ class Databases:
             blobs=opened.copy.blobs,
             clock=clock,
             another=self.fresh,
-            upkeep=opened.upkeep,
+            maintenance=opened.maintenance,
             close=opened.close,
             reopen=reopen,
             second=lambda: self.open(name, clock, self.machine()),
@@ -79,22 +79,24 @@ class Databases:
         )
 
 
-def damages_of(opened: Polyglot) -> Damages:
+def damages_of(opened: SplitStore) -> Damages:
     async def all_shown() -> None:
         """Documents follow the log a moment later; verifying waits until they show all of it."""
-        await opened.upkeep.verify(lambda *_: None)
+        await opened.maintenance.verify(lambda *_: None)
 
     def documents(name: str, change: dict[str, object]) -> Callable[[], Awaitable[None]]:
         async def harm() -> None:
             await all_shown()
-            done = await opened.store.database.collection(name).update_many({}, {"$set": change})
+            done = await opened.store.database.committed_collection(name).update_many(
+                {}, {"$set": change}
+            )
             assert done.modified_count, f"this harms nothing: {name}"
 
         return harm
 
     def commits(position: int, change: dict[str, object]) -> Callable[[], Awaitable[None]]:
         async def harm() -> None:
-            done = await opened.store.database.collection("commits").update_many(
+            done = await opened.store.database.committed_collection("commits").update_many(
                 {"position": position}, {"$set": change}
             )
             assert done.modified_count, f"this harms nothing: {position}"
@@ -103,18 +105,22 @@ def damages_of(opened: Polyglot) -> Damages:
 
     async def lost() -> None:
         await all_shown()
-        done = await opened.store.database.collection("character_memories").delete_many({})
+        done = await opened.store.database.committed_collection("character_memories").delete_many(
+            {}
+        )
         assert done.deleted_count
 
     async def strange() -> None:
         await all_shown()
-        scenes = opened.store.database.collection("scenes")
+        scenes = opened.store.database.committed_collection("scenes")
         one = await scenes.find_one({})
         assert one is not None
         await scenes.insert_one({**one, "_id": "nobody"})
 
     async def cut_out() -> None:
-        done = await opened.store.database.collection("commits").delete_many({"position": 2})
+        done = await opened.store.database.committed_collection("commits").delete_many(
+            {"position": 2}
+        )
         assert done.deleted_count
 
     async def alter(digest: str) -> None:
@@ -153,7 +159,7 @@ def require_server() -> None:
 
 async def dropped(name: str, url: str = URL) -> None:
     database = MongoDatabase(url, name)
-    await database.drop()
+    await database.drop_database()
     await database.close()
 
 

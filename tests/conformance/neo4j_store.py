@@ -39,13 +39,13 @@ async def opened(name: str) -> AsyncIterator[Neo4jDatabase]:
 
 
 async def emptied(database: Neo4jDatabase) -> None:
-    await Neo4jGraph(database).empty()
+    await Neo4jGraph(database).delete_nodes()
     await database.close()
 
 
 async def kinds(database: Neo4jDatabase) -> dict[str, str]:
     """The kind of each thing that the graph shows."""
-    return {row[0]: row[1] for row in await database.rows(_KINDS)}
+    return {row[0]: row[1] for row in await database.fetch_rows(_KINDS)}
 
 
 @asynccontextmanager

@@ -9,11 +9,11 @@ from uuid import uuid4
 import pytest
 
 from canonry.app.compose import compose_memory
-from canonry.stores.following.following import join
 from canonry.stores.memory import MemoryBlobs
 from canonry.stores.opensearch import OpenSearchText, open_text
+from canonry.stores.projections.projector import join_views
+from canonry.testing.clocks import CountingIdentities, HandClock
 from canonry.testing.conformance import Backend
-from canonry.testing.worlds import CountingIdentities, HandClock
 
 URL = os.environ.get("TEST_OPENSEARCH_URL", "")
 
@@ -27,7 +27,7 @@ async def an_index() -> AsyncIterator[OpenSearchText]:
     try:
         yield text
     finally:
-        await text.drop()
+        await text.drop_index()
         await text.close()
 
 
@@ -36,7 +36,7 @@ async def beside_memory(closing: AsyncExitStack) -> Backend:
     clock = HandClock()
     memory = compose_memory(clock=clock, identities=CountingIdentities())
     text = await closing.enter_async_context(an_index())
-    canon = join(replace(memory, text=text)).canon
+    canon = join_views(replace(memory, text=text)).canon
 
     async def another() -> Backend:
         return await beside_memory(closing)

@@ -14,8 +14,8 @@ from psycopg import sql
 from canonry.app.backends.postgres import open_postgres
 from canonry.app.backends.servers import COPY
 from canonry.stores.postgres import PostgresBlobs
+from canonry.testing.clocks import CountingIdentities, HandClock
 from canonry.testing.conformance import Backend, Damages
-from canonry.testing.worlds import CountingIdentities, HandClock
 from tests.conformance import sqlite_store
 from tests.conformance.sqlite_store import Folders, files_of
 
@@ -63,7 +63,7 @@ class Schemas:
             blobs=PostgresBlobs(shared.store.database),
             clock=clock,
             another=self.fresh,
-            upkeep=shared.upkeep,
+            maintenance=shared.maintenance,
             close=shared.close,
             reopen=reopen,
             second=lambda: self.open(name, clock),

@@ -9,8 +9,8 @@ import apsw
 
 from canonry.app.embedded import Embedded, open_embedded
 from canonry.stores.sqlite import Durability
+from canonry.testing.clocks import CountingIdentities, HandClock
 from canonry.testing.conformance import Backend, Damages
-from canonry.testing.worlds import CountingIdentities, HandClock
 
 ROW = "(list, owner, space, facet, rank, later, id)"
 FIRST_LISTED = f"{ROW} = (SELECT {ROW.strip('()')} FROM listing LIMIT 1)"
@@ -83,7 +83,7 @@ class Folders:
             blobs=embedded.blobs,
             clock=clock,
             another=self.fresh,
-            upkeep=embedded.upkeep,
+            maintenance=embedded.maintenance,
             close=embedded.close,
             reopen=self._reopening(embedded, folder, clock),
             second=lambda: self.open(folder, clock),

@@ -10,7 +10,7 @@ from typing_extensions import override
 from canonry.app.compose import compose_memory
 from canonry.log.commits import Append, Outcome
 from canonry.stores.memory import MemoryLedger
-from canonry.testing.conformance.histories import Fate, Lists, Transaction, anomalies, found_in
+from canonry.testing.conformance.histories import Fate, Lists, Transaction, find_anomalies, found_in
 from tests.simulation.loops import Faults, FaultyLedger
 
 pytestmark = pytest.mark.anyio
@@ -29,7 +29,7 @@ GONE = replace(a("gone", 0, {"x": ["0"]}), fate=Fate.REFUSED)
 def test_a_history_with_an_order_is_in_order() -> None:
     late = a("late", 9, read={"x": ["1", "2"], "y": []})
 
-    assert anomalies([TWO, late, ONE], {"x": ["1", "2"], "y": []}) == []
+    assert find_anomalies([TWO, late, ONE], {"x": ["1", "2"], "y": []}) == []
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_a_history_with_an_order_is_in_order() -> None:
 def test_what_is_lost_dirty_or_in_part_is_found(
     history: list[Transaction], last: Lists, what: str
 ) -> None:
-    assert what in anomalies(history, last)
+    assert what in find_anomalies(history, last)
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_what_is_lost_dirty_or_in_part_is_found(
     ],
 )
 def test_what_no_order_explains_is_found(history: list[Transaction], last: Lists) -> None:
-    (found,) = anomalies(history, last)
+    (found,) = find_anomalies(history, last)
 
     assert found.startswith("each of these comes before the next: ")
 
@@ -104,8 +104,8 @@ class Careless(FaultyLedger):
     """A ledger that does not look at what a verdict rests on."""
 
     @override
-    async def append(self, batch: Sequence[Append]) -> Sequence[Outcome]:
-        return await super().append([replace(each, reads=frozenset()) for each in batch])
+    async def append_drafts(self, batch: Sequence[Append]) -> Sequence[Outcome]:
+        return await super().append_drafts([replace(each, reads=frozenset()) for each in batch])
 
 
 async def test_clients_of_a_careless_store_find_it_out() -> None:

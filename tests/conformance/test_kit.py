@@ -9,7 +9,7 @@ import pytest
 from typing_extensions import override
 
 from canonry.log.commits import Append, Appended, Outcome, Position
-from canonry.log.entries import Thing
+from canonry.log.entries import StoredItem
 from canonry.log.items.facts import Fact
 from canonry.log.ports.ledger import Sealer, Touched
 from canonry.readmodels.ports.state import EntityQuery, FactQuery
@@ -32,18 +32,18 @@ class DeafLedger(MemoryLedger):
     """Never finds a verdict stale."""
 
     @override
-    async def append(self, batch: Sequence[Append]) -> Sequence[Outcome]:
-        return await super().append([replace(item, reads=frozenset()) for item in batch])
+    async def append_drafts(self, batch: Sequence[Append]) -> Sequence[Outcome]:
+        return await super().append_drafts([replace(item, reads=frozenset()) for item in batch])
 
 
 class StubbornLedger(MemoryLedger):
     """Writes what follows a stale draft."""
 
     @override
-    async def append(self, batch: Sequence[Append]) -> Sequence[Outcome]:
+    async def append_drafts(self, batch: Sequence[Append]) -> Sequence[Outcome]:
         outcomes: list[Outcome] = []
         for item in batch:
-            outcomes += await super().append([item])
+            outcomes += await super().append_drafts([item])
         return outcomes
 
 
@@ -51,10 +51,10 @@ class ForgetfulLedger(MemoryLedger):
     """Does not say that an answer is a repeated one."""
 
     @override
-    async def append(self, batch: Sequence[Append]) -> Sequence[Outcome]:
+    async def append_drafts(self, batch: Sequence[Append]) -> Sequence[Outcome]:
         return [
             replace(outcome, replayed=False) if isinstance(outcome, Appended) else outcome
-            for outcome in await super().append(batch)
+            for outcome in await super().append_drafts(batch)
         ]
 
 
@@ -81,8 +81,8 @@ class LateState(MemoryState):
         return await super().entities(replace(query, none_of=frozenset()))
 
     @override
-    async def things_as_known_at(self, ids: Any, position: Position) -> dict[str, Thing]:
-        return dict(await super().things(ids))
+    async def items_as_known_at(self, ids: Any, position: Position) -> dict[str, StoredItem]:
+        return dict(await super().items_by_id(ids))
 
 
 class GossipingText(MemoryText):
@@ -117,7 +117,7 @@ Proof = Callable[[Backend], Awaitable[None]]
         (DeafLedger, LedgerContract, "any_conflicts_with_everything"),
         (StubbornLedger, LedgerContract, "batch_is_written_up_to_the_first_stale_draft"),
         (ForgetfulLedger, LedgerContract, "same_id_again_is_the_first_answer"),
-        (QuietLedger, LedgerContract, "touched_keys_are_told"),
+        (QuietLedger, LedgerContract, "touched_keys_are_returned"),
         (LateState, StateContract, "pages_of_facts_have_no_gap"),
         (LateState, StateContract, "timeless_facts_hold_until_superseded"),
         (LateState, StateContract, "tags_select_all_any_and_none"),

@@ -4,6 +4,7 @@ import pytest
 
 from canonry.app.compose import compose_memory
 from canonry.stores.memory import MemoryBlobs
+from canonry.testing.clocks import CountingIdentities, HandClock
 from canonry.testing.conformance import (
     BlobsContract,
     CatalogContract,
@@ -16,7 +17,6 @@ from canonry.testing.conformance import (
     TextContract,
 )
 from canonry.testing.conformance.kit import Backend
-from canonry.testing.worlds import CountingIdentities, HandClock
 from tests.conformance.serving import Served
 
 

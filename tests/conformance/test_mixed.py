@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from canonry.app.backends.servers import over_copy
+from canonry.app.backends.servers import canon_over_copy
 from canonry.canon.session.canon import Canon
-from canonry.stores.following.following import Follower, join
+from canonry.stores.projections.projector import Follower, join_views
 from canonry.testing.conformance import (
     Backend,
     CatalogContract,
@@ -39,7 +39,7 @@ def mixed(log: Canon, copy: Canon, seed: int, faults: Faults = FAULTS) -> Canon:
     """The ledger of one canon before the views of another, which follow it over bad lines."""
     behind = FaultyLedger(copy.ledger, random.Random(seed), faults)
     follower = Follower(log=log.ledger, copy=behind, purge=nothing)
-    return join(over_copy(copy, log.ledger, follower), copied=behind).canon
+    return join_views(canon_over_copy(copy, log.ledger, follower), copied=behind).canon
 
 
 class CopyInSqlite:

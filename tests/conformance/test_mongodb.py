@@ -13,8 +13,8 @@ from canonry.testing.conformance import (
     CutsContract,
     DurabilityContract,
     LedgerContract,
+    MaintenanceContract,
     SharedHistoriesContract,
-    UpkeepContract,
     WritersContract,
 )
 from tests.conformance.mongodb_store import databases
@@ -49,5 +49,5 @@ class TestMongoCuts(OnMongo, Served, CutsContract):
     rounds = 2
 
 
-class TestMongoUpkeep(OnMongo, UpkeepContract):
+class TestMongoUpkeep(OnMongo, MaintenanceContract):
     pass

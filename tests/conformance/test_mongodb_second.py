@@ -9,8 +9,8 @@ from canonry.testing.conformance import (
     DocumentsContract,
     DurabilityContract,
     LedgerContract,
+    MaintenanceContract,
     SharedHistoriesContract,
-    UpkeepContract,
     WritersContract,
 )
 from tests.conformance.mongodb_store import SECOND_URL, databases
@@ -45,5 +45,5 @@ class TestSecondDocuments(OnSecond, DocumentsContract):
     pass
 
 
-class TestSecondUpkeep(OnSecond, UpkeepContract):
+class TestSecondUpkeep(OnSecond, MaintenanceContract):
     pass

@@ -8,17 +8,17 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from canonry.gateway.limits import within
+from canonry.gateway.limits import run_within
 from canonry.log.commits import ORIGIN
 from canonry.log.entries import Erased
 from canonry.readmodels.passages import Collection
 from canonry.readmodels.ports.text import TextQuery
-from canonry.stores.following.following import Projector
 from canonry.stores.opensearch import OpenSearchText, open_text
 from canonry.stores.opensearch.text import bulks_of
+from canonry.stores.projections.projector import Projector
+from canonry.testing.clocks import Scribe
 from canonry.testing.conformance import Backend
-from canonry.testing.things import ELSEWHERE, HERE, MIDDLE_EARTH, a_turn, ident
-from canonry.testing.worlds import Scribe
+from canonry.testing.example_items import ELSEWHERE, HERE, MIDDLE_EARTH, a_turn, uuid_of
 from canonry.values.errors import Unavailable
 from tests.conformance.opensearch_text import URL, an_index
 from tests.conformance.test_memory import open_memory
@@ -78,7 +78,7 @@ async def test_every_question_is_answered_as_memory_does(beside: Beside) -> None
     for space in (MIDDLE_EARTH, ELSEWHERE):
         texts = [" ".join(lots.choices(WORDS, k=lots.randint(1, 40))) for _ in range(80)]
         turns = (a_turn(f"{space} {n}", text=each, space=space) for n, each in enumerate(texts))
-        await Scribe(canon, space, space).make(*turns)
+        await Scribe(canon, space, space).make_items(*turns)
     await beside.projector.catch_up()
 
     for spaces in (HERE, None):
@@ -93,55 +93,57 @@ async def test_every_question_is_answered_as_memory_does(beside: Beside) -> None
 
 async def test_an_index_that_was_lost_is_filled_again(beside: Beside) -> None:
     scribe = Scribe(beside.memory.canon)
-    await scribe.make(a_turn("one", text="fire"))
+    await scribe.make_items(a_turn("one", text="fire"))
     await beside.projector.catch_up()
-    assert await beside.found("fire") == {ident("one")}
+    assert await beside.found("fire") == {uuid_of("one")}
 
-    await beside.text.drop()
+    await beside.text.drop_index()
     assert await beside.found("fire") == set()
-    assert await beside.text.placed([ident("one")], QUERY) == []
+    assert await beside.text.hits_of_items([uuid_of("one")], QUERY) == []
     assert await beside.text.cursor(MIDDLE_EARTH) == ORIGIN
-    await scribe.make(a_turn("two", text="fire"))
+    await scribe.make_items(a_turn("two", text="fire"))
     await beside.projector.catch_up()
 
-    assert await beside.found("fire") == {ident("one"), ident("two")}
+    assert await beside.found("fire") == {uuid_of("one"), uuid_of("two")}
 
 
 async def test_whoever_writes_late_brings_nothing_back(beside: Beside) -> None:
     canon = beside.memory.canon
     scribe = Scribe(canon)
-    await scribe.make(a_turn("told", text="a secret name"))
-    old = await canon.state.things([ident("told")])
+    await scribe.make_items(a_turn("told", text="a secret name"))
+    old = await canon.state.items_by_id([uuid_of("told")])
     await beside.projector.catch_up()
-    await scribe.write(Erased(targets=(ident("told"),), reason="a right"))
+    await scribe.write_entries(Erased(targets=(uuid_of("told"),), reason="a right"))
     await beside.projector.catch_up()
 
     for lines in bulks_of(MIDDLE_EARTH, old.values()):
-        await beside.text._index.write(lines, shows=True)
+        await beside.text._index.write_documents(lines, shows=True)
 
     assert await beside.found("secret") == set()
 
 
 async def test_purging_says_whether_anything_that_is_gone_is_left(beside: Beside) -> None:
     scribe = Scribe(beside.memory.canon)
-    await scribe.make(*(a_turn(f"turn {n}", text=f"word{n}") for n in range(50)))
+    await scribe.make_items(*(a_turn(f"turn {n}", text=f"word{n}") for n in range(50)))
     await beside.projector.catch_up()
-    assert await beside.text.purge()
-    await scribe.write(Erased(targets=(ident("turn 7"),), reason="a right"))
+    assert await beside.text.purge_deleted()
+    await scribe.write_entries(Erased(targets=(uuid_of("turn 7"),), reason="a right"))
     await beside.projector.catch_up()
-    assert await beside.text._index.gone() > 0
+    assert await beside.text._index.count_deleted() > 0
 
     # The server keeps what is gone for its own recovery, for half a minute or so.
-    assert await beside.text.purge() == (await beside.text._index.gone() == 0)
+    assert await beside.text.purge_deleted() == (await beside.text._index.count_deleted() == 0)
 
-    assert await beside.found("word8") == {ident("turn 8")}
+    assert await beside.found("word8") == {uuid_of("turn 8")}
     assert await beside.found("word7*") == set()
 
 
 async def test_a_question_waits_for_the_server_twice_and_three_times_for_slips(
     beside: Beside,
 ) -> None:
-    await Scribe(beside.memory.canon).make(a_turn("one", text="the dragon of Kragholm sleeps"))
+    await Scribe(beside.memory.canon).make_items(
+        a_turn("one", text="the dragon of Kragholm sleeps")
+    )
     await beside.projector.catch_up()
     name = beside.text._index.name.removesuffix("-passages")
     async with relayed_url(URL) as (relay, url):
@@ -152,7 +154,7 @@ async def test_a_question_waits_for_the_server_twice_and_three_times_for_slips(
             assert (await text.search(query)).hits
             assert relay.trips <= most
         relay.trips = 0
-        assert await text.placed([ident("one")], query)
+        assert await text.hits_of_items([uuid_of("one")], query)
         assert relay.trips == 1
         await text.close()
 
@@ -160,7 +162,7 @@ async def test_a_question_waits_for_the_server_twice_and_three_times_for_slips(
 async def test_two_that_project_at_once_leave_what_one_leaves(beside: Beside) -> None:
     scribe = Scribe(beside.memory.canon)
     for n in range(20):
-        await scribe.make(a_turn(f"turn {n}", text=f"fire {n}"))
+        await scribe.make_items(a_turn(f"turn {n}", text=f"fire {n}"))
 
     await asyncio.gather(*(beside.projector.catch_up() for _ in range(3)))
 
@@ -171,9 +173,9 @@ async def test_two_that_project_at_once_leave_what_one_leaves(beside: Beside) ->
 QUESTIONS: tuple[Callable[[OpenSearchText], Awaitable[object]], ...] = (
     lambda text: text.search(QUERY),
     lambda text: text.figures(["fire"], QUERY),
-    lambda text: text.placed(["any"], QUERY),
+    lambda text: text.hits_of_items(["any"], QUERY),
     lambda text: text.cursor(MIDDLE_EARTH),
-    lambda text: text.purge(),
+    lambda text: text.purge_deleted(),
 )
 
 
@@ -203,6 +205,6 @@ async def test_a_server_that_is_silent_is_waited_for_until_the_call_ends() -> No
         assert refused.value.code == "text.unavailable"
         patient = open_text(f"http://127.0.0.1:{port}", deadline=60)
         with pytest.raises(Unavailable):
-            await within(0.2, patient.search(QUERY))
+            await run_within(0.2, patient.search(QUERY))
         await text.close()
         await patient.close()

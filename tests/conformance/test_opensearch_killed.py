@@ -9,10 +9,10 @@ import pytest
 from canonry.log.commits import Position
 from canonry.readmodels.passages import Collection
 from canonry.readmodels.ports.text import TextQuery
-from canonry.stores.following.following import Projector
 from canonry.stores.opensearch import open_text
-from canonry.testing.things import HERE, MIDDLE_EARTH, a_turn
-from canonry.testing.worlds import Scribe
+from canonry.stores.projections.projector import Projector
+from canonry.testing.clocks import Scribe
+from canonry.testing.example_items import HERE, MIDDLE_EARTH, a_turn
 from canonry.values.errors import Unavailable
 from tests.conformance.opensearch_text import URL
 from tests.conformance.test_memory import open_memory
@@ -38,7 +38,7 @@ async def project(projector: Projector, reached: asyncio.Queue[int]) -> None:
     for n in range(1, COMMITS + 1):
         while True:
             try:
-                await projector.reach(MIDDLE_EARTH, Position(n))
+                await projector.advance_to(MIDDLE_EARTH, Position(n))
             except Unavailable:
                 await asyncio.sleep(0.1)
             else:
@@ -56,11 +56,11 @@ async def kill(server: Search, reached: asyncio.Queue[int]) -> None:
 
 async def test_a_server_that_is_killed_shows_all_and_nothing_twice(server: Search) -> None:
     memory, text = await open_memory(), open_text(server.url, deadline=5.0)
-    await text.drop()
+    await text.drop_index()
     canon = memory.canon
     scribe = Scribe(canon)
     for n in range(COMMITS):
-        await scribe.make(a_turn(f"turn {n}", text=f"fire {n % 7}"))
+        await scribe.make_items(a_turn(f"turn {n}", text=f"fire {n % 7}"))
     projector = Projector(ledger=canon.ledger, state=canon.state, others=(text,))
     reached: asyncio.Queue[int] = asyncio.Queue()
 

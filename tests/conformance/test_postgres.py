@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from canonry.readmodels.ports.text import VectorBatch
 from canonry.stores.postgres import Database, PostgresVectors
-from canonry.stores.postgres.store import prepare
+from canonry.stores.postgres.store import migrate_store
 from canonry.testing.conformance import (
     Backend,
     BlobsContract,
@@ -18,9 +18,9 @@ from canonry.testing.conformance import (
     DurabilityContract,
     KnownGap,
     LedgerContract,
+    MaintenanceContract,
     SharedHistoriesContract,
     SizesContract,
-    UpkeepContract,
     VectorsContract,
     WritersContract,
 )
@@ -60,7 +60,7 @@ class TestPostgresCuts(OnPostgres, Served, CutsContract):
     rounds = 2
 
 
-class TestPostgresUpkeep(UpkeepContract, SizesContract):
+class TestPostgresUpkeep(MaintenanceContract, SizesContract):
     @pytest.fixture
     async def backend(self, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Backend]:
         async with schemas(tmp_path_factory.mktemp("stores")) as opened:
@@ -80,7 +80,7 @@ async def empty_database() -> AsyncIterator[Database]:
     if not URL:
         pytest.skip("no PostgreSQL server: `make servers` starts one")
     database = Database(URL, f"test_{uuid4().hex}")
-    await prepare(database)
+    await migrate_store(database)
     await database.open()
     yield database
     await database.close()
@@ -107,4 +107,4 @@ class Indexed(PostgresVectors):
     @override
     async def apply(self, batch: VectorBatch) -> None:
         await super().apply(batch)
-        await self.tend(batch.model)
+        await self.compact_updates(batch.model)

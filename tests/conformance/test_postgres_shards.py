@@ -11,8 +11,8 @@ from canonry.testing.conformance import (
     DurabilityContract,
     KnownGap,
     LedgerContract,
+    MaintenanceContract,
     SharedHistoriesContract,
-    UpkeepContract,
     WritersContract,
 )
 from tests.conformance.postgres_store import BOTH, schemas
@@ -45,7 +45,7 @@ class TestShardedBlobs(OnShards, BlobsContract):
     pass
 
 
-class TestShardedUpkeep(UpkeepContract):
+class TestShardedUpkeep(MaintenanceContract):
     @pytest.fixture
     async def backend(self, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Backend]:
         async with schemas(tmp_path_factory.mktemp("stores"), BOTH) as opened:

@@ -3,8 +3,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from canonry.stores.qdrant import QdrantVectors, open_vectors
+from canonry.testing.clocks import CountingIdentities
 from canonry.testing.conformance import VectorsContract
-from canonry.testing.worlds import CountingIdentities
 
 # No registry carries the server, so that the client's local mode stands for it: it has no indexes.
 pytestmark = pytest.mark.filterwarnings("ignore:Payload indexes have no effect")

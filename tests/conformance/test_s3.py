@@ -23,7 +23,7 @@ class TestObjects(BlobsContract, DurableBlobsContract):
                 await obstore.put_async(place.store, f"{OWNER}/{digest}", b"something else")
 
             async def reopened() -> Backend:
-                return replace(await open_memory(), blobs=place.of(OWNER))
+                return replace(await open_memory(), blobs=place.blobs_of(OWNER))
 
             damages = Damages(views={}, records={}, blob=alter)
             yield replace(await reopened(), reopen=reopened, damages=damages)

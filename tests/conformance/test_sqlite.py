@@ -20,13 +20,13 @@ from canonry.testing.conformance import (
     DurableBlobsContract,
     HistoriesContract,
     LedgerContract,
+    MaintenanceContract,
     PlacesContract,
     SharedHistoriesContract,
-    SharedUpkeepContract,
+    SharedMaintenanceContract,
     SizesContract,
     StateContract,
     TextContract,
-    UpkeepContract,
     VectorsContract,
     WritersContract,
 )
@@ -105,7 +105,7 @@ class TestSqlitePlaces(OnSqlite, PlacesContract):
     pass
 
 
-class TestSqliteUpkeep(OnSqlite, UpkeepContract, SharedUpkeepContract, SizesContract):
+class TestSqliteUpkeep(OnSqlite, MaintenanceContract, SharedMaintenanceContract, SizesContract):
     pass
 
 
@@ -131,4 +131,4 @@ class Published(FolderVectors):
     @override
     async def apply(self, batch: VectorBatch) -> None:
         await super().apply(batch)
-        await self.tend(batch.model)
+        await self.compact_updates(batch.model)

@@ -9,12 +9,12 @@ from hypothesis import HealthCheck, given, settings
 
 from canonry.log.commits import Appended, Outcome
 from canonry.log.entries import Erased
+from canonry.testing.clocks import an_append
 from canonry.testing.conformance import Backend
-from canonry.testing.conformance.kit import answers, present
+from canonry.testing.conformance.kit import require_part, view_answers
 from canonry.testing.conformance.ledger import whole_log
-from canonry.testing.conformance.upkeep import quiet
-from canonry.testing.things import MIDDLE_EARTH
-from canonry.testing.worlds import an_append
+from canonry.testing.conformance.maintenance import check_progress
+from canonry.testing.example_items import MIDDLE_EARTH
 from tests.conformance.histories import HistoryStep, contended_histories, histories
 from tests.conformance.sqlite_store import Folders
 from tests.conformance.test_memory import open_memory
@@ -29,12 +29,12 @@ unhurried = settings(
 async def tell(backend: Backend, steps: list[HistoryStep]) -> list[Outcome]:
     outcomes: list[Outcome] = []
     for number, step in enumerate(steps):
-        head = await backend.canon.ledger.head(MIDDLE_EARTH)
+        head = await backend.canon.ledger.head_position(MIDDLE_EARTH)
         judged_at = max(0, head - step.lag)
         append = an_append(str(number), step.entries, judged_at=judged_at, reads=step.reads)
         batch = [append, append] if step.again else [append]
-        outcomes += await backend.canon.ledger.append(batch)
-        backend.clock.move(number * 500)
+        outcomes += await backend.canon.ledger.append_drafts(batch)
+        backend.clock.move_by(number * 500)
     return outcomes
 
 
@@ -50,7 +50,7 @@ async def agree(steps: list[HistoryStep], root: Path) -> None:
             for backend in (real, model)
         ]
         assert chains[0] == chains[1]
-        told, expected = await answers(real.canon), await answers(model.canon)
+        told, expected = await view_answers(real.canon), await view_answers(model.canon)
         for question, answer in expected.items():
             assert told[question] == answer, question
 
@@ -76,17 +76,17 @@ def test_every_history_verifies_and_is_rebuilt_alike(steps: list[HistoryStep]) -
         async with AsyncExitStack() as closing:
             backend = await Folders(root=root, closing=closing).fresh()
             await tell(backend, steps)
-            upkeep = present(backend.upkeep)
-            assert (await upkeep.verify(quiet)).findings == ()
+            upkeep = require_part(backend.maintenance)
+            assert (await upkeep.verify(check_progress)).findings == ()
             for step in steps:
                 for entry in step.entries:
                     if isinstance(entry, Erased):
                         await upkeep.purge(MIDDLE_EARTH, entry.targets)
-            assert (await upkeep.verify(quiet)).findings == ()
-            told = await answers(backend.canon)
-            await upkeep.rebuild(quiet)
-            assert await answers(backend.canon) == told
-            assert (await upkeep.verify(quiet)).findings == ()
+            assert (await upkeep.verify(check_progress)).findings == ()
+            told = await view_answers(backend.canon)
+            await upkeep.rebuild(check_progress)
+            assert await view_answers(backend.canon) == told
+            assert (await upkeep.verify(check_progress)).findings == ()
 
     with tempfile.TemporaryDirectory() as root:
         asyncio.run(check(Path(root)))
@@ -100,10 +100,10 @@ def test_a_reopened_history_is_the_same(steps: list[HistoryStep]) -> None:
             backend = await Folders(root=root, closing=closing).fresh()
             outcomes = await tell(backend, steps)
             assert all(isinstance(outcome, Appended) for outcome in outcomes)
-            told, log = await answers(backend.canon), await whole_log(backend)
-            again = await present(backend.reopen)()
+            told, log = await view_answers(backend.canon), await whole_log(backend)
+            again = await require_part(backend.reopen)()
             assert await whole_log(again) == log
-            assert await answers(again.canon) == told
+            assert await view_answers(again.canon) == told
 
     with tempfile.TemporaryDirectory() as root:
         asyncio.run(check(Path(root)))

@@ -12,8 +12,8 @@ from pathlib import Path
 from canonry.app.embedded import Embedded, open_embedded
 from canonry.log.commits import ORIGIN
 from canonry.stores.sqlite import Durability
-from canonry.testing.conformance.upkeep import quiet
-from canonry.testing.things import MIDDLE_EARTH, ident
+from canonry.testing.conformance.maintenance import check_progress
+from canonry.testing.example_items import MIDDLE_EARTH, uuid_of
 from canonry.values.ids import CommitId
 
 ROOT = Path(__file__).parents[2]
@@ -84,18 +84,18 @@ def judge(folder: Path, acknowledged: list[str]) -> None:
 async def _judge(folder: Path, acknowledged: list[str]) -> None:
     store = await open_embedded(folder, durability=Durability.NORMAL)
     try:
-        names = {ident(f"commit/{name}"): name for name in acknowledged if name[0] != "-"}
-        log = await store.canon.ledger.read(MIDDLE_EARTH, after=ORIGIN, limit=LOG_MAX)
+        names = {uuid_of(f"commit/{name}"): name for name in acknowledged if name[0] != "-"}
+        log = await store.canon.ledger.read_commits(MIDDLE_EARTH, after=ORIGIN, limit=LOG_MAX)
         assert [c.position for c in log] == list(range(1, len(log) + 1))
         counted = Counter(commit.id for commit in log)
         assert not [i for i, times in counted.items() if times > 1], "nothing is there twice"
         assert not [n for i, n in names.items() if CommitId(i) not in counted], "nothing is lost"
-        things = {ident(f"{kind} {name}") for name in names.values() for kind in KINDS}
-        found = await store.canon.state.things(things)
+        things = {uuid_of(f"{kind} {name}") for name in names.values() for kind in KINDS}
+        found = await store.canon.state.items_by_id(things)
         assert set(found) == things, "every commit is whole in the views"
         for commit in log:
             assert len(commit.entries) in {1, len(KINDS)}
-        verification = await store.upkeep.verify(quiet)
+        verification = await store.maintenance.verify(check_progress)
         assert verification.findings == ()
         assert verification.commits == len(log)
         await _forgotten(store, [name[1:] for name in acknowledged if name[0] == "-"])
@@ -108,5 +108,5 @@ KINDS = ("fact", "turn")
 
 async def _forgotten(store: Embedded, names: list[str]) -> None:
     for name in names:
-        found = await store.canon.state.things([ident(f"turn {name}")])
+        found = await store.canon.state.items_by_id([uuid_of(f"turn {name}")])
         assert name not in repr(found), "what was erased stays erased"

@@ -10,7 +10,7 @@ from typing import Any
 from canonry.app.stores import KeptStore
 from canonry.log.items.scenes import Turn
 from canonry.readmodels.ports.state import EntityQuery
-from canonry.testing.conformance.upkeep import quiet
+from canonry.testing.conformance.maintenance import check_progress
 from canonry.values.ids import SceneId, SpaceId
 from tests.crash.stdio_client import Server, a_call, outcome
 
@@ -178,7 +178,7 @@ async def run_race(race: Race, places: Sequence[Place]) -> tuple[World, dict[str
 async def kept(store: KeptStore, world: World) -> dict[str, str]:
     """Name and id of every write that the store holds; it is sound, and nothing is there twice."""
     try:
-        assert (await store.upkeep.verify(quiet)).findings == ()
+        assert (await store.maintenance.verify(check_progress)).findings == ()
         universe, scene = world
         pairs: list[tuple[str, str]] = []
         turns: list[Turn] = []

@@ -19,7 +19,7 @@ from canonry.gateway.principal import Principal
 from canonry.records.toolset import TRUTH
 from canonry.records.usecases.files import check_files
 from canonry.stores.sqlite import Durability
-from canonry.testing.conformance.upkeep import quiet
+from canonry.testing.conformance.maintenance import check_progress
 from tests.crash.lives import a_life
 from tests.crash.writer import ROWS, ingest
 
@@ -43,7 +43,7 @@ async def judge(folder: Path, acknowledged: Sequence[str]) -> None:
     """Nothing lost, nothing by halves, nothing twice when the last call of all is repeated."""
     store = await open_embedded(folder, durability=Durability.NORMAL)
     try:
-        assert (await store.upkeep.verify(quiet)).findings == ()
+        assert (await store.maintenance.verify(check_progress)).findings == ()
         assert (await check_files(store.canon, whole=True)).findings == ()
         for kind in ("invoice", "task"):
             found = await told(store, kind)

@@ -36,7 +36,7 @@ async def judge(folder: Path, acknowledged: Sequence[str]) -> list[str]:
         life, _, number = acknowledged[-1].rpartition("/")
         names = [*acknowledged, f"{life}/{int(number) + 1}"]
         told = {name: await tell(store, name) for name in names[-2:]}
-        (space,) = [head.space for head in await store.canon.ledger.heads(limit=9)]
+        (space,) = [head.space for head in await store.canon.ledger.list_heads(limit=9)]
         known = (await store.canon.state.sources(SpaceId(space), limit=500, offset=0)).items
         assert sorted(each.title for each in known) == sorted(names)
         assert {each.title: each.id for each in known}.items() >= told.items()

@@ -14,7 +14,7 @@ from canonry.log.commits import Appended
 from canonry.readmodels.ports.state import FactQuery
 from canonry.readmodels.ports.view import PAGE_MAX
 from canonry.stores.sqlite import Durability
-from canonry.testing.things import MIDDLE_EARTH, ident
+from canonry.testing.example_items import MIDDLE_EARTH, uuid_of
 from canonry.values.ids import EntityId
 from tests.crash.lives import a_life, judge
 from tests.crash.writer import commit, request
@@ -92,7 +92,7 @@ def test_a_page_shows_one_moment_while_a_neighbour_writes(tmp_path: Path) -> Non
 
     async def read() -> None:
         store = await open_embedded(tmp_path / "store", durability=Durability.NORMAL)
-        frodo = frozenset((EntityId(ident("frodo")),))
+        frodo = frozenset((EntityId(uuid_of("frodo")),))
         seen = 0
         try:
             for n in count():
@@ -136,8 +136,8 @@ def test_sending_again_what_was_not_acknowledged_settles_it(tmp_path: Path) -> N
         store = await open_embedded(tmp_path / "store", durability=Durability.NORMAL)
         try:
             for name in expected:
-                head = await store.canon.ledger.head(MIDDLE_EARTH)
-                (outcome,) = await store.canon.ledger.append([request(name, head=head)])
+                head = await store.canon.ledger.head_position(MIDDLE_EARTH)
+                (outcome,) = await store.canon.ledger.append_drafts([request(name, head=head)])
                 assert isinstance(outcome, Appended)
                 assert outcome.replayed or name not in acknowledged
             await commit(store, "and on")

@@ -15,8 +15,8 @@ from canonry.log.commits import Append, Appended
 from canonry.log.entries import Erased
 from canonry.log.items.sources import DEFAULT_USER
 from canonry.records.toolset import TRUTH
-from canonry.testing.things import MIDDLE_EARTH, a_fact, a_turn, ident, made
-from canonry.testing.worlds import an_append
+from canonry.testing.clocks import an_append
+from canonry.testing.example_items import MIDDLE_EARTH, a_fact, a_turn, creation_entries, uuid_of
 from canonry.values.errors import Unavailable
 
 if sys.platform != "win32":
@@ -43,13 +43,15 @@ def told(done: int, total: int | None) -> None:
 def request(name: str, size: int = 0, *, head: int = 0) -> Append:
     """The commit called `name`: a fact and a turn, which are there together or not at all."""
     things = (a_fact(f"fact {name}", "frodo"), a_turn(f"turn {name}", text=f"{name} " + "x" * size))
-    return an_append(name, made(*things), judged_at=head)
+    return an_append(name, creation_entries(*things), judged_at=head)
 
 
 async def commit(store: Embedded, name: str, size: int = 0) -> None:
     """Write until acknowledged, then tell."""
     ledger = store.canon.ledger
-    (outcome,) = await ledger.append([request(name, size, head=await ledger.head(MIDDLE_EARTH))])
+    (outcome,) = await ledger.append_drafts(
+        [request(name, size, head=await ledger.head_position(MIDDLE_EARTH))]
+    )
     assert isinstance(outcome, Appended)
     say(name)
 
@@ -74,8 +76,8 @@ async def in_batches(store: Embedded, life: str) -> None:
     """Several commits a call."""
     for n in count():
         names = [f"{life}/{n}/{m}" for m in range(BATCH)]
-        head = await store.canon.ledger.head(MIDDLE_EARTH)
-        await store.canon.ledger.append([request(name, head=head) for name in names])
+        head = await store.canon.ledger.head_position(MIDDLE_EARTH)
+        await store.canon.ledger.append_drafts([request(name, head=head) for name in names])
         for name in names:
             say(name)
 
@@ -92,7 +94,7 @@ async def rebuilding(store: Embedded, life: str) -> None:
     async def rebuild() -> None:
         while True:
             say("progress begins")
-            await store.upkeep.rebuild(told)
+            await store.maintenance.rebuild(told)
 
     await asyncio.gather(rebuild(), singly(store, life))
 
@@ -104,7 +106,7 @@ async def backing_up(store: Embedded, life: str) -> None:
         for n in count():
             say("progress begins")
             folder = Path(sys.argv[1])
-            await store.upkeep.backup(folder.with_name(f"{folder.name} copy {life} {n}"), told)
+            await store.maintenance.backup(folder.with_name(f"{folder.name} copy {life} {n}"), told)
 
     await asyncio.gather(back_up(), singly(store, life))
 
@@ -115,13 +117,13 @@ async def purging(store: Embedded, life: str) -> None:
     for n in count():
         name = f"{life}/{n}"
         await commit(store, name)
-        targets = (ident(f"turn {name}"),)
-        head = await ledger.head(MIDDLE_EARTH)
-        await ledger.append(
+        targets = (uuid_of(f"turn {name}"),)
+        head = await ledger.head_position(MIDDLE_EARTH)
+        await ledger.append_drafts(
             [an_append(f"erase {name}", [Erased(targets=targets, reason="")], judged_at=head)]
         )
         say("progress begins")
-        await store.upkeep.purge(MIDDLE_EARTH, targets)
+        await store.maintenance.purge(MIDDLE_EARTH, targets)
         say(f"-{name}")
 
 
@@ -136,7 +138,7 @@ async def filling(store: Embedded, life: str) -> None:
             await commit(store, f"{life}/{n}", 20_000)
         except Unavailable:
             refused += 1
-            assert await store.canon.state.things([ident(f"fact {life}/0")])
+            assert await store.canon.state.items_by_id([uuid_of(f"fact {life}/0")])
         if refused == REFUSALS:
             break
     resource.setrlimit(resource.RLIMIT_FSIZE, largest)
@@ -189,7 +191,7 @@ async def tell(store: Embedded, name: str) -> str:
 
 async def holding(store: Embedded, life: str) -> None:
     """Keep everybody else out, for ever."""
-    async with store.canon.ledger.exclusive():
+    async with store.canon.ledger.lock_appends():
         await commit(store, f"{life}/held")
         await asyncio.Event().wait()
 

@@ -179,7 +179,7 @@ def test_f10_the_service_gives_no_role_to_whoever_has_no_token(tmp_path: Path) -
     assert options.bearer is not None
     assert principal_for(settings).agent_type is None
     assert not options.allow_unprotected
-    served = settings.address()
+    served = settings.http_address()
     assert served is not None
     assert served[0] == "127.0.0.1"
     BearerVerifier(options.bearer)

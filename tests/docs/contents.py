@@ -16,7 +16,7 @@ def contents_page(note: str) -> str:
 
 def _type(shape: ContentShape) -> str:
     rows = "".join(
-        f"| `{one.name}`{' (required)' if one.required else ''} | {one.said} | {one.means} "
+        f"| `{one.name}`{' (required)' if one.required else ''} | {one.wording} | {one.means} "
         f"| {', '.join(f'`{alias}`' for alias in one.aliases)} |\n"
         for one in shape.members
     )

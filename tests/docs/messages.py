@@ -23,7 +23,7 @@ SECTIONS = {
 TEXTS = {
     "Prompts": "narrative/toolset/prompts.toml",
     "Advice on refused proposals": "world/domain/admission/rules.toml",
-    "Last steps for clients": "cli/connecting/clients.toml",
+    "Last steps for clients": "cli/connect/clients.toml",
     "Remedies that doctor names": "app/remedies.toml",
     "Introduction of the toolset canon": "assistant/face.toml",
     "Words of replies of the toolset canon": "assistant/wording.toml",

@@ -5,8 +5,8 @@ import json
 from collections.abc import Iterator
 
 from canonry.app.packages import TOOLSETS, load_toolsets
-from canonry.gateway.catalogue import narrowed
-from canonry.gateway.principal import may
+from canonry.gateway.catalogue import select_toolsets
+from canonry.gateway.principal import may_use
 from canonry.gateway.tool import ANYONE, Toolset
 from canonry.server.binding import tool_entry
 from tests.toolsets.canon.comparing import COMPARED
@@ -29,7 +29,7 @@ def tokens(toolset: Toolset, role: str | None) -> tuple[int, int]:
     shown = [
         tool_entry(tool, toolset)
         for tool in toolset.tools
-        if role is None or may(toolset, tool.roles, role)
+        if role is None or may_use(toolset, tool.roles, role)
     ]
     size = len(json.dumps(shown, separators=(",", ":"), ensure_ascii=False))
     return len(shown), -(-size // CHARACTERS_A_TOKEN)
@@ -74,7 +74,7 @@ async def _sessions() -> str:
 
 def _rows() -> Iterator[str]:
     every = load_toolsets(TOOLSETS)
-    for toolset, contract in zip(every, narrowed(every, contract_only=True), strict=True):
+    for toolset, contract in zip(every, select_toolsets(every, contract_only=True), strict=True):
         named = sorted(toolset.agent_types - ANYONE)
         for role in (None, *named):
             count, size = tokens(toolset, role)

@@ -10,8 +10,8 @@ from canonry.log.entries import (
     ConflictWaived,
     EntitiesMerged,
     EntitiesUnmerged,
+    EntityRebuilt,
     EntityRetconned,
-    EntityRetold,
     Entry,
     Erased,
     EventRetconned,
@@ -48,7 +48,7 @@ from canonry.log.items.proposals import Grade, GradedConflict, ProposalStatus, P
 from canonry.log.items.scenes import SceneStatus, Speaker, StoryStatus, StoryType
 from canonry.log.items.sources import RunStatus, SourceType
 from canonry.log.schemas.narrative import EntityType
-from canonry.testing.things import (
+from canonry.testing.example_items import (
     a_decision,
     a_fact,
     a_memory,
@@ -66,9 +66,9 @@ from canonry.testing.things import (
     an_entity,
     an_event,
     an_observation,
-    evidence,
-    ident,
-    made,
+    creation_entries,
+    some_evidence,
+    uuid_of,
 )
 from canonry.values.ids import (
     CommitId,
@@ -95,12 +95,16 @@ WORDS: dict[str, Any] = {"z": [1, 0.5, None, True], "a": {"\u00e9\U0001f409": '"
 
 
 def _things() -> tuple[Entry, ...]:
-    scene, story, fact = SceneId(ident("scene")), StoryId(ident("story")), FactId(ident("fact"))
-    proposal, frodo = ProposalId(ident("proposal")), EntityId(ident("frodo"))
+    scene, story, fact = (
+        SceneId(uuid_of("scene")),
+        StoryId(uuid_of("story")),
+        FactId(uuid_of("fact")),
+    )
+    proposal, frodo = ProposalId(uuid_of("proposal")), EntityId(uuid_of("frodo"))
     judged: dict[str, Any] = {"scene_id": scene, "proposal_id": proposal, "properties": WORDS}
-    proven = evidence("book", EvidenceKind.SOURCE)
-    return made(
-        a_space(parent=SpaceId(ident("multiverse")), properties=WORDS, description="d"),
+    proven = some_evidence("book", EvidenceKind.SOURCE)
+    return creation_entries(
+        a_space(parent=SpaceId(uuid_of("multiverse")), properties=WORDS, description="d"),
         an_entity(
             entity_class=EntityClass.ARCHETYPE,
             entity_type=EntityType.FACTION,
@@ -118,7 +122,7 @@ def _things() -> tuple[Entry, ...]:
             priority=1000,
             specificity=0.5,
             schema_version="1.0",
-            run_id=RunId(ident("run")),
+            run_id=RunId(uuid_of("run")),
             fragments={"f": Fragment(value=WORDS, reason="unknown_field")},
             dates={"w": Dated(event_type="Due", instant=THEN, policy="highest_priority")},
         ),
@@ -133,7 +137,7 @@ def _things() -> tuple[Entry, ...]:
             "event",
             "frodo",
             time_ref=THEN,
-            causes=(EventId(ident("effect")),),
+            causes=(EventId(uuid_of("effect")),),
             description="d",
             properties={"z": [1, "é"]},
             scene_id=scene,
@@ -167,7 +171,7 @@ def _things() -> tuple[Entry, ...]:
         a_turn(speaker=Speaker.ENTITY, entity_id=frodo, resolution_ref="r", text='"\u00e9"\n'),
         a_proposal(
             type=ProposalType.STATE_CHANGE,
-            turn_id=TurnId(ident("turn")),
+            turn_id=TurnId(uuid_of("turn")),
             turn_index=4,
             content=WORDS,
             original=WORDS,
@@ -211,14 +215,14 @@ def _statements(one: str, two: str) -> tuple[Statement, ...]:
 
 def golden_entries() -> tuple[Entry, ...]:
     """Every kind once."""
-    scene, one, two = SceneId(ident("scene")), ident("one"), ident("two")
+    scene, one, two = SceneId(uuid_of("scene")), uuid_of("one"), uuid_of("two")
     decision = a_decision(conflicts=(one,), canonical_id=two, made=(two,), score=0.25)
     return (
         *_things(),
         SpaceRevised(space_id=SpaceId(one), name="n", description="d", properties=WORDS),
         EntityRetconned(entity_id=EntityId(one), replaced_by=EntityId(two), reason="r"),
         EntitiesMerged(
-            kept=EntityId(one), merged=EntityId(two), members=(EntityId(ident("x")),), reason="r"
+            kept=EntityId(one), merged=EntityId(two), members=(EntityId(uuid_of("x")),), reason="r"
         ),
         EntitiesUnmerged(
             kept=EntityId(one), separated=EntityId(two), remaining=(EntityId(one),), reason="r"
@@ -264,10 +268,10 @@ def golden_entries() -> tuple[Entry, ...]:
             commit_id=CommitId(one),
             targets=(two,),
             reason="r",
-            evidence=evidence("book", EvidenceKind.SOURCE),
+            evidence=some_evidence("book", EvidenceKind.SOURCE),
         ),
         Withdrawn(targets=(one, two), reason="r"),
-        EntityRetold(
+        EntityRebuilt(
             entity_id=EntityId(one), standing=(ObservationId(two),), family=(EntityId(one),)
         ),
         Erased(targets=(one, two), reason="r"),

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import msgspec
 
+from canonry.canon.maintenance.log_transfer import export_log
 from canonry.canon.ports.files import FileHint
-from canonry.canon.upkeep.logs import export_log
-from canonry.documents.extraction.rules import interpret
+from canonry.documents.extraction.rules import interpret_reading
 from canonry.documents.readers import LocalReader
 from canonry.log.schemas.truth_types import TRUTH_TYPES
-from canonry.testing.things import MIDDLE_EARTH
+from canonry.testing.example_items import MIDDLE_EARTH
 from tests.toolsets.truth.kit import a_desk
 from tests.usecases.stage import Stage, a_stage
 
@@ -73,8 +73,8 @@ async def said() -> Iterator[bytes]:
     """Everything, a line each."""
     reader, lines = LocalReader(), list[bytes]()
     for name, data in files():
-        reading = await reader.examine(data, FileHint(mime_type="", name=name))
-        lines.append(msgspec.json.encode(interpret(reading, tuple(TRUTH_TYPES.values()))))
+        reading = await reader.examine_file(data, FileHint(mime_type="", name=name))
+        lines.append(msgspec.json.encode(interpret_reading(reading, tuple(TRUTH_TYPES.values()))))
     desk = a_desk()
     for number, text in enumerate(TEXTS):
         record = {"entity_type": "note", "title": f"t{number}", "content": text, "tags": ["b", "a"]}
@@ -90,7 +90,7 @@ async def canonized() -> Stage:
     for kind, content in SCENE:
         await stage.propose(kind, content)
     await stage.canonize()
-    assert await stage.canon.ledger.head(MIDDLE_EARTH) > len(SCENE)
+    assert await stage.canon.ledger.head_position(MIDDLE_EARTH) > len(SCENE)
     return stage
 
 

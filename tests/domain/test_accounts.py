@@ -11,8 +11,8 @@ from canonry.log.items.sources import (
     NAMESPACE,
     account_space,
     alias_of,
-    entity_id_behind,
     entity_id_of,
+    entity_id_of_alias,
     relation_id_of,
     source_id_of,
     user_id_of,
@@ -52,12 +52,12 @@ def test_an_alias_leads_to_the_id_that_it_was_taken_from(user: str, kind: str, k
     assert is_uuid(entity)
     assert UUID(entity).version == 8
     assert alias is not None
-    assert entity_id_behind(alias) == entity
+    assert entity_id_of_alias(alias) == entity
 
 
 @pytest.mark.parametrize("text", ["", "ent_", "ent_xyz", "ent_" + "0" * 23, "0" * 24])
 def test_what_is_no_alias_leads_nowhere(text: str) -> None:
-    assert entity_id_behind(text) is None
+    assert entity_id_of_alias(text) is None
 
 
 def test_an_id_of_another_make_has_no_alias() -> None:

@@ -10,22 +10,35 @@ from hypothesis import strategies as st
 from canonry.log.entries import AudienceChanged, Entry, RelationEnded
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Relation
-from canonry.log.items.veils import VEILS_MAX, as_seen, homed, variants, veiled
+from canonry.log.items.secret_parts import (
+    SECRET_PARTS_MAX,
+    add_secret_part,
+    as_seen,
+    in_compartment,
+    list_variants,
+)
 from canonry.log.schemas.narrative import STATE_TAGS
-from canonry.testing.things import a_fact, a_named, a_relation, an_observation, ident, made
+from canonry.testing.example_items import (
+    a_fact,
+    a_named,
+    a_relation,
+    an_observation,
+    creation_entries,
+    uuid_of,
+)
 from canonry.values.audience import (
-    ALL_SEEING,
     ANYBODY,
+    FULL_VIEWER,
     Audience,
     Viewer,
+    audience_covers,
     audience_in,
-    character,
-    compartment,
-    covers,
-    is_open,
-    is_part,
+    character_reader,
+    compartment_id,
+    is_compartment,
+    may_view,
     narrowest,
-    player,
+    player_reader,
     space_of,
 )
 from canonry.values.errors import InvalidInput
@@ -34,42 +47,42 @@ from canonry.values.moments import Instant
 from canonry.values.observations import Observation
 from tests.domain.test_canon import a_commit, folded
 
-READERS = [character("0190a1b2-0000-7000-8000-00000000000" + each) for each in "12"]
-READERS += [player("pip"), "gm"]
+READERS = [character_reader("0190a1b2-0000-7000-8000-00000000000" + each) for each in "12"]
+READERS += [player_reader("pip"), "gm"]
 AUDIENCES = st.sets(st.sampled_from(READERS[:3])).map(lambda some: tuple(sorted(some)) or ("gm",))
 SPACE = SpaceId("0190a1b2-0000-7000-8000-000000000009")
 
 
 def test_everybody_sees_what_is_for_everybody_and_game_masters_see_all() -> None:
-    assert ANYBODY.sees(())
-    assert not ANYBODY.sees(("gm",))
-    assert ALL_SEEING.sees(("gm",))
-    assert ALL_SEEING.sees((READERS[0],))
-    assert Viewer(readers=frozenset(READERS[:1])).sees((READERS[0], READERS[1]))
-    assert not Viewer(readers=frozenset(READERS[:1])).sees(("gm",))
+    assert ANYBODY.may_see(())
+    assert not ANYBODY.may_see(("gm",))
+    assert FULL_VIEWER.may_see(("gm",))
+    assert FULL_VIEWER.may_see((READERS[0],))
+    assert Viewer(readers=frozenset(READERS[:1])).may_see((READERS[0], READERS[1]))
+    assert not Viewer(readers=frozenset(READERS[:1])).may_see(("gm",))
 
 
 @given(st.lists(AUDIENCES, max_size=3))
 def test_what_rests_on_several_is_for_those_who_may_see_all_of_them(some: list[Audience]) -> None:
     common = narrowest(some)
 
-    assert all(covers(each, common) for each in some)
+    assert all(audience_covers(each, common) for each in some)
     assert narrowest(reversed(some)) in {common, ("gm",)}
     assert narrowest(()) == ()
 
 
 @given(AUDIENCES, AUDIENCES)
 def test_a_viewer_is_in_one_compartment_of_each_thing(one: Audience, other: Audience) -> None:
-    viewers = [Viewer(readers=frozenset((each,))) for each in READERS[:3]] + [ALL_SEEING, ANYBODY]
+    viewers = [Viewer(readers=frozenset((each,))) for each in READERS[:3]] + [FULL_VIEWER, ANYBODY]
     for viewer in viewers:
         names = {
-            compartment(SPACE, {one: a, other: b}) for a, b in product((True, False), repeat=2)
+            compartment_id(SPACE, {one: a, other: b}) for a, b in product((True, False), repeat=2)
         }
-        assert sum(is_open(name, viewer) for name in names) == 1
+        assert sum(may_view(name, viewer) for name in names) == 1
         assert {space_of(name) for name in names} == {SPACE}
-        assert all(map(is_part, names))
-    assert is_open(SPACE, ANYBODY)
-    assert not is_part(SPACE)
+        assert all(map(is_compartment, names))
+    assert may_view(SPACE, ANYBODY)
+    assert not is_compartment(SPACE)
 
 
 @pytest.mark.parametrize(
@@ -105,10 +118,10 @@ def fold_of(*entries: tuple[Entry, ...]) -> dict[str, object]:
 
 def test_a_secret_tag_is_known_to_its_audience_alone_until_it_is_revealed() -> None:
     mark = an_observation("Frodo", "mark", fields={STATE_TAGS: {"marked": True}}, audience=("gm",))
-    told: list[tuple[Entry, ...]] = [a_named("Frodo", tags=("alive",)), made(mark)]
-    frodo = fold_of(*told)[ident("Frodo")]
+    told: list[tuple[Entry, ...]] = [a_named("Frodo", tags=("alive",)), creation_entries(mark)]
+    frodo = fold_of(*told)[uuid_of("Frodo")]
     assert isinstance(frodo, Entity)
-    plain, whole = as_seen(frodo, ANYBODY), as_seen(frodo, ALL_SEEING)
+    plain, whole = as_seen(frodo, ANYBODY), as_seen(frodo, FULL_VIEWER)
 
     assert plain is not None
     assert whole is not None
@@ -118,7 +131,7 @@ def test_a_secret_tag_is_known_to_its_audience_alone_until_it_is_revealed() -> N
 
     change = AudienceChanged(thing_id=mark.id, audience=(), reason="seen")
     now = fold_of(*told, (change,))
-    revealed = now[ident("Frodo")]
+    revealed = now[uuid_of("Frodo")]
     assert isinstance(revealed, Entity)
     assert (revealed.state_tags, revealed.veils) == (("alive", "marked"), ())
     assert revealed.sightings.count == 2
@@ -133,10 +146,12 @@ def test_one_of_two_secret_tags_is_revealed_alone() -> None:
         for tag in ("marked", "cursed")
     ]
     change = AudienceChanged(thing_id=marks[0].id, audience=(), reason="seen")
-    frodo = fold_of(a_named("Frodo", tags=("alive",)), made(*marks), (change,))[ident("Frodo")]
+    frodo = fold_of(a_named("Frodo", tags=("alive",)), creation_entries(*marks), (change,))[
+        uuid_of("Frodo")
+    ]
 
     assert isinstance(frodo, Entity)
-    plain, whole = as_seen(frodo, ANYBODY), as_seen(frodo, ALL_SEEING)
+    plain, whole = as_seen(frodo, ANYBODY), as_seen(frodo, FULL_VIEWER)
     assert plain is not None
     assert whole is not None
     assert plain.state_tags == ("alive", "marked")
@@ -154,10 +169,10 @@ def test_a_secret_end_is_revealed_with_what_took_its_place() -> None:
         reason="hides",
         audience=("gm",),
     )
-    told: list[tuple[Entry, ...]] = [made(home), (*made(cave), ended)]
+    told: list[tuple[Entry, ...]] = [creation_entries(home), (*creation_entries(cave), ended)]
     before = fold_of(*told)[home.id]
     assert isinstance(before, Relation)
-    plain, whole = as_seen(before, ANYBODY), as_seen(before, ALL_SEEING)
+    plain, whole = as_seen(before, ANYBODY), as_seen(before, FULL_VIEWER)
     assert plain is not None
     assert whole is not None
     assert (plain.current, whole.current) == (True, False)
@@ -172,17 +187,17 @@ def test_a_secret_end_is_revealed_with_what_took_its_place() -> None:
 def test_a_thing_for_few_lies_in_their_compartment_and_says_nothing_elsewhere() -> None:
     fact = a_fact("a ring", audience=("gm",))
 
-    assert [each.space for each in variants(fact)] == [homed(fact).space]
-    assert homed(fact).space != fact.space
+    assert [each.space for each in list_variants(fact)] == [in_compartment(fact).space]
+    assert in_compartment(fact).space != fact.space
     assert seen(fact, ANYBODY) is None
-    assert seen(fact, ALL_SEEING) == fact
+    assert seen(fact, FULL_VIEWER) == fact
 
 
 def test_what_more_audiences_know_than_a_thing_has_veils_for_is_for_game_masters() -> None:
     fact = a_fact("a ring")
-    for number in range(VEILS_MAX + 2):
-        veils = veiled(fact, (player(str(number)),), 7, until=Instant(number))
+    for number in range(SECRET_PARTS_MAX + 2):
+        veils = add_secret_part(fact, (player_reader(str(number)),), 7, until=Instant(number))
         fact = replace(fact, veils=veils)
 
-    assert len(fact.veils) == VEILS_MAX + 1
+    assert len(fact.veils) == SECRET_PARTS_MAX + 1
     assert ("gm",) in {veil.audience for veil in fact.veils}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.values.calendar_dates import DayOrder, date_in, dates_in, order_in
+from canonry.values.calendar_dates import DayOrder, dates_in, find_day_order, first_date
 
 DAYS = st.dates(min_value=date(1971, 1, 1), max_value=date(2069, 12, 31))
 
@@ -40,7 +40,7 @@ DAYS = st.dates(min_value=date(1971, 1, 1), max_value=date(2069, 12, 31))
     ],
 )
 def test_a_date_is_read_in_the_notations_of_several_countries(text: str, value: str) -> None:
-    seen = date_in(text)
+    seen = first_date(text)
 
     assert seen is not None
     assert (seen.value, seen.reason) == (value, "")
@@ -48,7 +48,7 @@ def test_a_date_is_read_in_the_notations_of_several_countries(text: str, value: 
 
 @pytest.mark.parametrize("text", ["2025-02-30", "31.2.2024", "31 June 2024", "29 February 2023"])
 def test_a_day_that_does_not_exist_is_never_rolled_over(text: str) -> None:
-    seen = date_in(text)
+    seen = first_date(text)
 
     assert seen is not None
     assert (seen.value, seen.reason) == (None, "there is no such day")
@@ -56,7 +56,7 @@ def test_a_day_that_does_not_exist_is_never_rolled_over(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["03/04/2024", "1/2/24", "03-04-2024"])
 def test_a_date_that_could_be_two_days_is_left_unclear(text: str) -> None:
-    seen = date_in(text)
+    seen = first_date(text)
 
     assert seen is not None
     assert seen.value is None
@@ -64,10 +64,10 @@ def test_a_date_that_could_be_two_days_is_left_unclear(text: str) -> None:
 
 
 def test_evidence_settles_what_a_date_alone_leaves_open() -> None:
-    assert order_in("03/04/2024 and 25/12/2024") is DayOrder.DAY
-    assert order_in("03/04/2024 and 12/25/2024") is DayOrder.MONTH
-    assert order_in("25/12/2024 and 12/25/2024") is None
-    day, month = (date_in("03/04/2024", order) for order in DayOrder)
+    assert find_day_order("03/04/2024 and 25/12/2024") is DayOrder.DAY
+    assert find_day_order("03/04/2024 and 12/25/2024") is DayOrder.MONTH
+    assert find_day_order("25/12/2024 and 12/25/2024") is None
+    day, month = (first_date("03/04/2024", order) for order in DayOrder)
     assert day is not None
     assert month is not None
     assert (day.value, month.value) == ("2024-04-03", "2024-03-04")
@@ -89,12 +89,12 @@ def test_a_date_without_a_year_is_the_next_such_day() -> None:
     ["Q1 2024", "Net 30", "version 1.2.3", "10-12", "phone 555-0100", "4711", "1234-5678-9012"],
 )
 def test_what_only_looks_like_a_date_is_none(text: str) -> None:
-    assert date_in(text) is None
+    assert first_date(text) is None
 
 
 @given(DAYS, st.sampled_from(["%Y-%m-%d", "%d.%m.%Y", "%d %B %Y", "%B %d, %Y", "%d-%b-%Y"]))
 def test_every_day_is_read_as_it_was_written(day: date, notation: str) -> None:
-    seen = date_in(f"Date: {day.strftime(notation)} (confirmed)")
+    seen = first_date(f"Date: {day.strftime(notation)} (confirmed)")
 
     assert seen is not None
     assert seen.value == day.isoformat()
@@ -102,7 +102,7 @@ def test_every_day_is_read_as_it_was_written(day: date, notation: str) -> None:
 
 @given(DAYS)
 def test_a_numeric_date_is_read_right_or_left_unclear(day: date) -> None:
-    seen = date_in(day.strftime("%d/%m/%Y"))
+    seen = first_date(day.strftime("%d/%m/%Y"))
 
     assert seen is not None
     assert seen.value in {day.isoformat(), None}
@@ -113,7 +113,7 @@ def test_a_numeric_date_is_read_right_or_left_unclear(day: date) -> None:
 def test_a_day_of_the_coming_year_is_found_without_its_year(near: date, days: int) -> None:
     day = near + timedelta(days=days)
 
-    seen = date_in(day.strftime("%d %B"), near=near)
+    seen = first_date(day.strftime("%d %B"), near=near)
 
     assert seen is not None
     if (day.month, day.day) != (2, 29):

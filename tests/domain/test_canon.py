@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 
-from canonry.log.canon import fold, ids_of, needs
+from canonry.log.canon import fold_commit, ids_needed, ids_of
 from canonry.log.commits import Commit, Position
 from canonry.log.entries import (
     CausesLinked,
@@ -17,15 +17,16 @@ from canonry.log.entries import (
     FactRetconned,
     Redacted,
     SceneCompleted,
-    Thing,
+    StoredItem,
     Tombstone,
 )
 from canonry.log.items.entities import Entity
 from canonry.log.items.scenes import Scene, SceneStatus, Turn
-from canonry.log.observing import beside
-from canonry.log.sealing import GENESIS, ErasablePart, Sealed, seal, unseal
-from canonry.testing.conformance.chronicle import chronicle
-from canonry.testing.things import (
+from canonry.log.observations import ids_needed_next
+from canonry.log.sealing import GENESIS, ErasablePart, Sealed, seal_commit, unseal
+from canonry.testing.clocks import ACTOR, a_draft
+from canonry.testing.conformance.chronicle import chronicle_drafts
+from canonry.testing.example_items import (
     MIDDLE_EARTH,
     a_memory,
     a_named,
@@ -34,10 +35,9 @@ from canonry.testing.things import (
     a_turn,
     an_event,
     an_observation,
-    ident,
-    made,
+    creation_entries,
+    uuid_of,
 )
-from canonry.testing.worlds import ACTOR, a_draft
 from canonry.values.errors import BrokenInvariant
 from canonry.values.ids import CommitId, EntityId, EventId, FactId, SceneId
 from canonry.values.moments import Instant
@@ -46,7 +46,7 @@ from tests.conformance.histories import HistoryStep, histories
 
 def a_commit(position: int, *entries: Entry) -> Commit:
     return Commit(
-        id=CommitId(ident(f"commit {position}")),
+        id=CommitId(uuid_of(f"commit {position}")),
         space=MIDDLE_EARTH,
         position=Position(position),
         recorded_at=Instant(position * 1_000),
@@ -58,13 +58,13 @@ def a_commit(position: int, *entries: Entry) -> Commit:
     )
 
 
-def folded(*commits: Commit) -> dict[str, Thing]:
+def folded(*commits: Commit) -> dict[str, StoredItem]:
     """All things after these commits, each loaded as an adapter loads them."""
-    things: dict[str, Thing] = {}
+    things: dict[str, StoredItem] = {}
     for commit in commits:
-        loaded = {i: things[i] for i in needs(commit.entries) if i in things}
-        loaded |= {i: things[i] for i in beside(commit.entries, loaded) if i in things}
-        things.update(fold(commit, loaded).things)
+        loaded = {i: things[i] for i in ids_needed(commit.entries) if i in things}
+        loaded |= {i: things[i] for i in ids_needed_next(commit.entries, loaded) if i in things}
+        things.update(fold_commit(commit, loaded).items)
     return things
 
 
@@ -74,7 +74,7 @@ def a_log(steps: list[HistoryStep]) -> list[Sealed]:
     for number, step in enumerate(steps, start=1):
         salts = [bytes([n % 256]) * 16 for n, _ in enumerate(step.entries)]
         log.append(
-            seal(
+            seal_commit(
                 a_draft(str(number), step.entries),
                 position=Position(number),
                 recorded_at=Instant(number * 1_000),
@@ -100,38 +100,38 @@ def without(log: list[Sealed], targets: set[str]) -> list[Sealed]:
 @settings(max_examples=40)
 @given(steps=histories())
 def test_folding_changes_nothing_that_it_was_given(steps: list[HistoryStep]) -> None:
-    things: dict[str, Thing] = {}
+    things: dict[str, StoredItem] = {}
     for position, step in enumerate(steps, start=1):
         commit, before = a_commit(position, *step.entries), deepcopy(things)
-        once, again = fold(commit, things), fold(commit, things)
+        once, again = fold_commit(commit, things), fold_commit(commit, things)
         assert things == before
         assert once == again
-        things.update(once.things)
+        things.update(once.items)
 
 
 @settings(max_examples=40)
 @given(steps=histories())
 def test_only_needed_things_are_looked_at(steps: list[HistoryStep]) -> None:
-    things: dict[str, Thing] = {}
+    things: dict[str, StoredItem] = {}
     for position, step in enumerate(steps, start=1):
         commit = a_commit(position, *step.entries)
-        loaded = {i: things[i] for i in needs(step.entries) if i in things}
-        loaded |= {i: things[i] for i in beside(step.entries, loaded) if i in things}
-        assert fold(commit, loaded) == fold(commit, things)
-        things.update(fold(commit, loaded).things)
+        loaded = {i: things[i] for i in ids_needed(step.entries) if i in things}
+        loaded |= {i: things[i] for i in ids_needed_next(step.entries, loaded) if i in things}
+        assert fold_commit(commit, loaded) == fold_commit(commit, things)
+        things.update(fold_commit(commit, loaded).items)
 
 
 @settings(max_examples=40)
 @given(steps=histories())
 def test_every_change_is_stamped_with_its_commit(steps: list[HistoryStep]) -> None:
-    things: dict[str, Thing] = {}
+    things: dict[str, StoredItem] = {}
     for position, step in enumerate(steps, start=1):
-        changes = fold(a_commit(position, *step.entries), things)
-        for thing in changes.things.values():
+        changes = fold_commit(a_commit(position, *step.entries), things)
+        for thing in changes.items.values():
             assert 1 <= thing.position <= thing.changed_at <= position
             if thing.id not in things:
                 assert thing.position == thing.changed_at == position
-        things.update(changes.things)
+        things.update(changes.items)
 
 
 @settings(max_examples=40)
@@ -146,8 +146,8 @@ def test_a_purged_log_folds_to_the_same_things(steps: list[HistoryStep]) -> None
 
 
 def test_the_whole_chronicle_folds_alike_after_a_purge() -> None:
-    log = a_log([HistoryStep(entries=d.entries) for d in chronicle()[MIDDLE_EARTH]])
-    targets = {ident(n) for n in ("gossip", "slip", "dream", "turn 1", "at home", "secret")}
+    log = a_log([HistoryStep(entries=d.entries) for d in chronicle_drafts()[MIDDLE_EARTH]])
+    targets = {uuid_of(n) for n in ("gossip", "slip", "dream", "turn 1", "at home", "secret")}
     erasing = a_commit(len(log) + 1, Erased(targets=tuple(sorted(targets)), reason=""))
 
     purged = folded(*map(unseal, without(log, targets)), erasing)
@@ -157,17 +157,17 @@ def test_the_whole_chronicle_folds_alike_after_a_purge() -> None:
 
 
 def test_erasing_one_who_was_merged_once_leaves_the_others_merged() -> None:
-    strider, aragorn, elessar = (EntityId(ident(n)) for n in ("Strider", "Aragorn", "Elessar"))
+    strider, aragorn, elessar = (EntityId(uuid_of(n)) for n in ("Strider", "Aragorn", "Elessar"))
     entries: list[tuple[Entry, ...]] = [
         (*a_named("Strider"), *a_named("Aragorn"), *a_named("Elessar")),
         (EntitiesMerged(kept=aragorn, merged=strider, members=(), reason=""),),
         (EntitiesMerged(kept=elessar, merged=aragorn, members=(strider,), reason=""),),
         (EntitiesUnmerged(kept=elessar, separated=strider, remaining=(aragorn,), reason=""),),
-        (Erased(targets=(strider, ident("Strider/born")), reason=""),),
+        (Erased(targets=(strider, uuid_of("Strider/born")), reason=""),),
     ]
     log = a_log([HistoryStep(entries=some) for some in entries])
 
-    purged = folded(*map(unseal, without(log, {strider, ident("Strider/born")})))
+    purged = folded(*map(unseal, without(log, {strider, uuid_of("Strider/born")})))
 
     assert purged == folded(*map(unseal, log))
     root = purged[elessar]
@@ -176,7 +176,7 @@ def test_erasing_one_who_was_merged_once_leaves_the_others_merged() -> None:
 
 
 def test_merging_and_separating_gives_back_what_was() -> None:
-    ann, bob = EntityId(ident("ann")), EntityId(ident("bob"))
+    ann, bob = EntityId(uuid_of("ann")), EntityId(uuid_of("bob"))
     born = a_commit(1, *a_named("ann", tags=("old",)), *a_named("bob", tags=("young",)))
     merging = a_commit(2, EntitiesMerged(kept=ann, merged=bob, members=(), reason=""))
     parting = EntitiesUnmerged(kept=ann, separated=bob, remaining=(), reason="")
@@ -194,11 +194,13 @@ def test_merging_and_separating_gives_back_what_was() -> None:
 
 
 def test_what_is_said_of_the_root_after_merging_stays_with_it() -> None:
-    ann, bob = EntityId(ident("ann")), EntityId(ident("bob"))
+    ann, bob = EntityId(uuid_of("ann")), EntityId(uuid_of("bob"))
     entries = (
         a_commit(1, *a_named("ann"), *a_named("bob")),
         a_commit(2, EntitiesMerged(kept=ann, merged=bob, members=(), reason="")),
-        a_commit(3, *made(an_observation("ann", "late", fields={"description": "kept"}))),
+        a_commit(
+            3, *creation_entries(an_observation("ann", "late", fields={"description": "kept"}))
+        ),
         a_commit(4, EntitiesUnmerged(kept=ann, separated=bob, remaining=(), reason="")),
     )
 
@@ -211,8 +213,8 @@ def test_what_is_said_of_the_root_after_merging_stays_with_it() -> None:
 
 
 def test_an_erased_thing_is_changed_by_nothing() -> None:
-    fact = made(an_event("storm"), an_event("flood"))
-    storm, flood = (EventId(ident(n)) for n in ("storm", "flood"))
+    fact = creation_entries(an_event("storm"), an_event("flood"))
+    storm, flood = (EventId(uuid_of(n)) for n in ("storm", "flood"))
     erased = a_commit(2, Erased(targets=(storm,), reason=""))
     linked = a_commit(3, CausesLinked(cause=storm, effect=flood))
 
@@ -222,24 +224,26 @@ def test_an_erased_thing_is_changed_by_nothing() -> None:
 
 
 def test_a_redacted_turn_keeps_its_number() -> None:
-    opening = a_commit(1, *made(a_story(), a_scene(), a_turn("first")))
-    redacted = Redacted(kind="turn.made", ids=(ident("second"), ident("scene")))
+    opening = a_commit(1, *creation_entries(a_story(), a_scene(), a_turn("first")))
+    redacted = Redacted(kind="turn.made", ids=(uuid_of("second"), uuid_of("scene")))
 
-    things = folded(opening, a_commit(2, redacted), a_commit(3, *made(a_turn("third"))))
+    things = folded(opening, a_commit(2, redacted), a_commit(3, *creation_entries(a_turn("third"))))
 
-    third, scene = things[ident("third")], things[ident("scene")]
+    third, scene = things[uuid_of("third")], things[uuid_of("scene")]
     assert isinstance(third, Turn)
     assert isinstance(scene, Scene)
     assert (third.index, scene.turn_count) == (2, 3)
-    assert isinstance(things[ident("second")], Tombstone)
+    assert isinstance(things[uuid_of("second")], Tombstone)
 
 
 def test_completing_a_scene_dates_it() -> None:
-    done = SceneCompleted(scene_id=SceneId(ident("scene")), outcomes=(ident("x"),), summary="end")
+    done = SceneCompleted(
+        scene_id=SceneId(uuid_of("scene")), outcomes=(uuid_of("x"),), summary="end"
+    )
 
-    things = folded(a_commit(1, *made(a_story(), a_scene())), a_commit(2, done))
+    things = folded(a_commit(1, *creation_entries(a_story(), a_scene())), a_commit(2, done))
 
-    scene = things[ident("scene")]
+    scene = things[uuid_of("scene")]
     assert isinstance(scene, Scene)
     assert scene.status is SceneStatus.COMPLETED
     assert (scene.completed_at, scene.summary, scene.changed_at) == (2_000, "end", 2)
@@ -248,13 +252,13 @@ def test_completing_a_scene_dates_it() -> None:
 @pytest.mark.parametrize(
     "entry",
     [
-        FactRetconned(fact_id=FactId(ident("memory")), replaced_by=None, reason=""),
-        FactRetconned(fact_id=FactId(ident("nobody")), replaced_by=None, reason=""),
-        *made(an_observation("nobody", "said")),
+        FactRetconned(fact_id=FactId(uuid_of("memory")), replaced_by=None, reason=""),
+        FactRetconned(fact_id=FactId(uuid_of("nobody")), replaced_by=None, reason=""),
+        *creation_entries(an_observation("nobody", "said")),
     ],
 )
 def test_an_entry_about_nothing_is_a_broken_invariant(entry: Entry) -> None:
     with pytest.raises(BrokenInvariant) as caught:
-        folded(a_commit(1, *made(a_memory())), a_commit(2, entry))
+        folded(a_commit(1, *creation_entries(a_memory())), a_commit(2, entry))
 
     assert caught.value.code == "canon.dangling-entry"

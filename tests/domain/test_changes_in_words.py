@@ -188,7 +188,7 @@ def said_of(name: str, text: str) -> Iterator[Statement]:
     """Yield the statements of a text about somebody that are certain and without a condition."""
     for one in read_statements(text, NAMES):
         plain = one.modality is Modality.ASSERTED and not one.qualifiers and not one.quantifier
-        if one.subject == NAMES[name] and one.held and plain:
+        if one.subject == NAMES[name] and one.holds_then and plain:
             yield one
 
 

@@ -13,7 +13,7 @@ from canonry.canon.judging.contents import (
     ContentShape,
     EventContent,
     StateChangeContent,
-    normalise,
+    normalise_content,
     read_content,
     references_of,
 )
@@ -37,7 +37,7 @@ TWO = "22222222-2222-4222-8222-222222222222"
     ],
 )
 def test_every_spelling_of_a_state_change_means_the_same(content: dict[str, Any]) -> None:
-    assert normalise(ProposalType.STATE_CHANGE, content) == {
+    assert normalise_content(ProposalType.STATE_CHANGE, content) == {
         "entity_id": ONE,
         "state_tag_changes": {"add": ["dead"], "remove": []},
     }
@@ -62,7 +62,7 @@ def test_a_tag_may_cease(action: object) -> None:
     ],
 )
 def test_every_spelling_of_a_relationship_means_the_same(content: dict[str, Any]) -> None:
-    assert normalise(ProposalType.RELATIONSHIP, content) == {
+    assert normalise_content(ProposalType.RELATIONSHIP, content) == {
         "from_entity_id": ONE,
         "to_entity_id": TWO,
         "rel_type": "ALLY_OF",
@@ -72,7 +72,7 @@ def test_every_spelling_of_a_relationship_means_the_same(content: dict[str, Any]
 
 @pytest.mark.parametrize("name", ["involved_entity_ids", "entity_ids"])
 def test_every_spelling_of_a_fact_means_the_same(name: str) -> None:
-    form = normalise(ProposalType.FACT, {"statement": "x", name: [ONE, ONE]})
+    form = normalise_content(ProposalType.FACT, {"statement": "x", name: [ONE, ONE]})
 
     assert form["involved_entity_ids"] == [ONE]
 
@@ -84,7 +84,7 @@ def test_actors_are_involved_and_times_are_shown_in_utc() -> None:
 
     assert isinstance(event, EventContent)
     assert event.involved == event.actors == (ONE,)
-    assert normalise(ProposalType.EVENT, content)["time_ref"] == "2025-01-01T00:00:00Z"
+    assert normalise_content(ProposalType.EVENT, content)["time_ref"] == "2025-01-01T00:00:00Z"
 
 
 def test_a_reference_names_an_entity_a_proposal_or_a_declared_name() -> None:
@@ -99,7 +99,7 @@ def test_a_reference_names_an_entity_a_proposal_or_a_declared_name() -> None:
 def test_an_entity_declares_the_name_that_others_use(given_name: str, kept: str) -> None:
     content = {"name": "Frodo", "type": "character", "class": "EntityConcreta", "ref": given_name}
 
-    form = normalise(ProposalType.ENTITY, content)
+    form = normalise_content(ProposalType.ENTITY, content)
 
     assert (form["ref"], form["entity_class"]) == (kept, "EntityInstance")
 
@@ -150,7 +150,7 @@ def test_what_cannot_be_read_says_where(
     kind: str, content: dict[str, Any], code: str, path: str
 ) -> None:
     with pytest.raises(InvalidInput) as refusal:
-        normalise(ProposalType(kind), content)
+        normalise_content(ProposalType(kind), content)
 
     assert (refusal.value.code, refusal.value.details["path"]) == (code, path)
 
@@ -175,7 +175,7 @@ def test_d16_an_unknown_key_is_refused_with_the_nearest_known_one(
     kind: str, content: dict[str, Any], path: str, nearest: str | None
 ) -> None:
     with pytest.raises(InvalidInput) as refusal:
-        normalise(ProposalType(kind), content)
+        normalise_content(ProposalType(kind), content)
 
     assert refusal.value.code == "content.unknown-key"
     assert (refusal.value.details["path"], refusal.value.details.get("nearest")) == (path, nearest)
@@ -197,7 +197,7 @@ def test_d16_every_refusal_names_the_members_that_the_type_takes(
     kind: str, content: dict[str, Any]
 ) -> None:
     with pytest.raises(InvalidInput) as refusal:
-        normalise(ProposalType(kind), content)
+        normalise_content(ProposalType(kind), content)
 
     shape = CONTENT_SHAPES[ProposalType(kind)]
     assert all(one.name in refusal.value.message for one in shape.members)
@@ -231,10 +231,10 @@ def test_d16_every_declared_name_of_a_member_is_read(
     more = {"tag": "a"} if member.name == "action" else {}
     rest = {key: each for key, each in least[shape.type].items() if key != member.name}
 
-    said = normalise(shape.type, {**rest, **more, name: value})
+    said = normalise_content(shape.type, {**rest, **more, name: value})
 
-    assert said == normalise(shape.type, {**rest, **more, member.name: value})
-    assert said != normalise(shape.type, least[shape.type])
+    assert said == normalise_content(shape.type, {**rest, **more, member.name: value})
+    assert said != normalise_content(shape.type, least[shape.type])
 
 
 def test_d16_tags_said_in_several_ways_all_count() -> None:
@@ -250,14 +250,14 @@ def test_d16_an_action_without_its_tag_is_refused() -> None:
     content = {"entity_id": ONE, "add": ["a"], "action": "remove"}
 
     with pytest.raises(InvalidInput) as refusal:
-        normalise(ProposalType.STATE_CHANGE, content)
+        normalise_content(ProposalType.STATE_CHANGE, content)
 
     assert refusal.value.details["path"] == "/content/tag"
 
 
 def test_the_limits_of_the_policy_count() -> None:
     with pytest.raises(InvalidInput, match="the limit is 3"):
-        normalise(ProposalType.FACT, {"statement": "long"}, limits=TextLimits(statement=3))
+        normalise_content(ProposalType.FACT, {"statement": "long"}, limits=TextLimits(statement=3))
 
 
 JSON = st.recursive(
@@ -279,7 +279,7 @@ def test_any_content_is_refused_or_has_a_form_that_stays_as_it_is(
 ) -> None:
     form, path = normal_or_path(kind, content)
 
-    assert path.startswith("/content") if form is None else normalise(kind, form) == form
+    assert path.startswith("/content") if form is None else normalise_content(kind, form) == form
 
 
 def normal_or_path(
@@ -287,6 +287,6 @@ def normal_or_path(
 ) -> tuple[Mapping[str, Any] | None, str]:
     """The form of a content, or the spot that is wrong in it."""
     try:
-        return normalise(kind, content), ""
+        return normalise_content(kind, content), ""
     except InvalidInput as refusal:
         return None, str(refusal.details["path"])

@@ -10,8 +10,8 @@ from canonry.recall.domain.context import (
     Fitted,
     Section,
     cost_of,
-    cut,
-    fit,
+    cut_text,
+    fit_sections,
     loose_ends,
     rank_facts,
     rank_relations,
@@ -20,14 +20,14 @@ from canonry.recall.domain.context import (
     tokens_of,
     without_repeats,
 )
-from canonry.testing.things import a_fact, a_relation, an_event, ident
+from canonry.testing.example_items import a_fact, a_relation, an_event, uuid_of
 from canonry.values.ids import EntityId, EventId, FactId
 from canonry.values.moments import Instant
 from canonry.values.provenance import Authority
 
 costs = st.lists(st.integers(0, 40), max_size=8)
 shelves = st.lists(st.tuples(st.integers(1, 4), costs), min_size=1, max_size=4)
-FRODO, SAM = EntityId(ident("frodo")), EntityId(ident("sam"))
+FRODO, SAM = EntityId(uuid_of("frodo")), EntityId(uuid_of("sam"))
 
 
 def fitted(shelf: list[tuple[int, list[int]]], budget: int) -> Fitted:
@@ -35,7 +35,7 @@ def fitted(shelf: list[tuple[int, list[int]]], budget: int) -> Fitted:
         Section(name=str(place), weight=weight, items=items, cost=lambda cost: cost)
         for place, (weight, items) in enumerate(shelf)
     ]
-    return fit(sections, budget)
+    return fit_sections(sections, budget)
 
 
 @given(shelves, st.integers(0, 200))
@@ -83,9 +83,9 @@ def test_what_a_section_does_not_need_goes_to_the_others_by_their_weights() -> N
 
 def test_a_long_item_is_cut_and_does_not_push_out_those_after_it() -> None:
     texts = ["word " * 1000, "short", "short too"]
-    section = Section(name="said", weight=1, items=texts, cost=tokens_of, trim=cut)
+    section = Section(name="said", weight=1, items=texts, cost=tokens_of, trim=cut_text)
 
-    kept = fit([section], 100).kept["said"]
+    kept = fit_sections([section], 100).kept["said"]
 
     assert kept[0].endswith("\u2026")
     assert kept[1:] == ["short", "short too"]
@@ -93,9 +93,11 @@ def test_a_long_item_is_cut_and_does_not_push_out_those_after_it() -> None:
 
 def test_sheets_that_share_a_section_have_equal_parts_of_it() -> None:
     texts = ["word " * 1000, "short", "word " * 2000]
-    section = Section(name="sheets", weight=1, items=texts, cost=tokens_of, trim=cut, sharing=True)
+    section = Section(
+        name="sheets", weight=1, items=texts, cost=tokens_of, trim=cut_text, sharing=True
+    )
 
-    kept = fit([section], 101).kept["sheets"]
+    kept = fit_sections([section], 101).kept["sheets"]
 
     assert [tokens_of(text) for text in kept] == [50, 1, 50]
 
@@ -150,11 +152,11 @@ def test_entities_with_more_ties_come_first_and_those_inside_not_at_all() -> Non
         a_relation("5", "merry", "pippin"),
     )
     ties = ties_of(relations, (FRODO, SAM))
-    assert list(ties.items()) == [(ident("gandalf"), 2), (ident("merry"), 1)]
+    assert list(ties.items()) == [(uuid_of("gandalf"), 2), (uuid_of("merry"), 1)]
 
 
 def test_an_event_without_effects_is_a_loose_end_newest_first() -> None:
-    cause = an_event("cause", causes=(EventId(ident("effect")),), position=1)
+    cause = an_event("cause", causes=(EventId(uuid_of("effect")),), position=1)
     effect = an_event("effect", position=2)
     later = an_event("later", position=3)
     assert loose_ends((cause, effect, later)) == [later, effect]

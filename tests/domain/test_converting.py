@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from canonry.log.schemas.schemas import FieldSpec, FieldType
-from canonry.log.schemas.typed_records import Converted, Unconvertible, convert
+from canonry.log.schemas.typed_records import Converted, Unconvertible, convert_value
 from canonry.values.calendar_dates import read_date
 from canonry.values.moments import render_instant
 
 
 def converted(value: Any, field_type: FieldType, choices: tuple[str, ...] = ()) -> Any:
     spec = FieldSpec(name="f", type=field_type, choices=choices)
-    found = convert(value, spec)
+    found = convert_value(value, spec)
     return found.value if isinstance(found, Converted) else found.reason
 
 
@@ -175,5 +175,5 @@ def test_other_values_become_what_the_field_holds(
 def test_a_choice_is_one_of_those_offered() -> None:
     assert converted("PASSED", FieldType.STRING, ("passed", "failed")) == "passed"
     assert converted("meh", FieldType.STRING, ("passed", "failed")) == "not_a_choice"
-    unfit = convert({}, FieldSpec(name="f", choices=("a",)))
+    unfit = convert_value({}, FieldSpec(name="f", choices=("a",)))
     assert unfit == Unconvertible(reason="not_a_string")

@@ -15,16 +15,16 @@ def after(days: float, seconds: float = 0.0) -> Instant:
 
 def refusal(dating: Dating, now: Instant, steady: float, newest: Instant | None = None) -> str:
     with pytest.raises(Unavailable) as refused:
-        dating.next(now, steady, newest)
+        dating.next_date(now, steady, newest)
     return refused.value.code
 
 
 def test_r13_dates_grow_by_a_microsecond_while_the_clock_lags_a_little() -> None:
     dating = Dating(RIGHT, 0.0)
 
-    assert dating.next(RIGHT, 0.0, None) == RIGHT
-    assert dating.next(RIGHT, 0.0, RIGHT) == RIGHT + 1
-    assert dating.next(after(-0.9), 1.0, RIGHT) == RIGHT + 1
+    assert dating.next_date(RIGHT, 0.0, None) == RIGHT
+    assert dating.next_date(RIGHT, 0.0, RIGHT) == RIGHT + 1
+    assert dating.next_date(after(-0.9), 1.0, RIGHT) == RIGHT + 1
 
 
 def test_r13_a_clock_that_jumps_ahead_dates_nothing_until_it_is_set_right() -> None:
@@ -32,20 +32,20 @@ def test_r13_a_clock_that_jumps_ahead_dates_nothing_until_it_is_set_right() -> N
 
     assert refusal(dating, after(400), 1.0) == "clock.jumped"
     assert refusal(dating, after(400, 60), 61.0) == "clock.jumped"
-    assert dating.next(after(0, 62), 62.0, None) == after(0, 62)
+    assert dating.next_date(after(0, 62), 62.0, None) == after(0, 62)
 
 
 def test_r13_a_server_that_was_idle_or_asleep_for_long_goes_on() -> None:
     dating = Dating(RIGHT, 0.0)
 
-    assert dating.next(after(400), 400 * 86_400.0, RIGHT) == after(400)
+    assert dating.next_date(after(400), 400 * 86_400.0, RIGHT) == after(400)
 
 
 def test_r13_a_clock_that_is_set_right_after_the_start_is_no_jump() -> None:
     dating = Dating(Instant(5), 0.0)
 
     assert refusal(dating, Instant(6), 0.0) == "clock.implausible"
-    assert dating.next(RIGHT, 1.0, None) == RIGHT
+    assert dating.next_date(RIGHT, 1.0, None) == RIGHT
 
 
 @pytest.mark.parametrize("days", [-400 * 365, 174 * 365, 2000 * 365])
@@ -57,4 +57,4 @@ def test_r13_a_clock_far_behind_the_newest_commit_dates_nothing() -> None:
     dating = Dating(RIGHT, 0.0)
 
     assert refusal(dating, RIGHT, 0.0, after(400)) == "clock.behind"
-    assert dating.next(after(399.5), 399.5 * 86_400, after(400)) == after(400) + 1
+    assert dating.next_date(after(399.5), 399.5 * 86_400, after(400)) == after(400) + 1

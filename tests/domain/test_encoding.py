@@ -9,18 +9,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from canonry.log.canon import fold
-from canonry.log.entries import CHANGE_KINDS, THING_KINDS, Entry, Made, Redacted, Thing, Tombstone
+from canonry.log.canon import fold_commit
+from canonry.log.entries import (
+    CHANGE_KINDS,
+    KIND_NAMES,
+    Entry,
+    Made,
+    Redacted,
+    StoredItem,
+    Tombstone,
+)
 from canonry.log.sealing import (
     ENCODING_VERSION,
     MIN_READER,
     UPCASTERS,
     decode_entry,
-    decode_thing,
+    decode_item,
     encode_entry,
-    encode_thing,
+    encode_item,
     kind_of,
-    upcast,
+    upcast_payload,
 )
 from canonry.values.errors import BrokenInvariant
 from canonry.values.json_values import decode_json, encode_json
@@ -65,7 +73,7 @@ def test_every_version_ever_written_is_read(version: int) -> None:
 
 
 def test_the_golden_file_holds_every_kind() -> None:
-    kinds = {f"{kind}.made" for kind in THING_KINDS.values()} - {"tombstone.made"}
+    kinds = {f"{kind}.made" for kind in KIND_NAMES.values()} - {"tombstone.made"}
 
     assert {line["kind"] for line in golden(ENCODING_VERSION)} == kinds | {*CHANGE_KINDS.values()}
 
@@ -74,7 +82,7 @@ def test_every_entry_of_the_union_has_a_kind() -> None:
     changes = set(get_args(Entry)) - {Redacted}
 
     assert {type(entry) for entry in golden_entries()} == changes
-    assert set(THING_KINDS) == set(get_args(Thing))
+    assert set(KIND_NAMES) == set(get_args(StoredItem))
 
 
 @settings(max_examples=40)
@@ -86,18 +94,18 @@ def test_entries_and_things_are_read_back_equal(steps: list[HistoryStep]) -> Non
             assert decode_entry(kind, ENCODING_VERSION, encode_entry(entry)) == entry
     commits = [a_commit(n, *step.entries) for n, step in enumerate(steps, start=1)]
     for thing in folded(*commits).values():
-        again = decode_thing(THING_KINDS[type(thing)], encode_thing(thing))
+        again = decode_item(KIND_NAMES[type(thing)], encode_item(thing))
         assert again == thing
-        assert encode_thing(again) == encode_thing(thing)
+        assert encode_item(again) == encode_item(thing)
 
 
 def test_a_thing_is_stored_in_the_order_of_its_entry() -> None:
     made = [entry for entry in golden_entries() if isinstance(entry, Made)]
-    things = fold(a_commit(1, *made), {}).things
+    things = fold_commit(a_commit(1, *made), {}).items
 
-    assert {type(thing) for thing in things.values()} == {*THING_KINDS} - {Tombstone}
+    assert {type(thing) for thing in things.values()} == {*KIND_NAMES} - {Tombstone}
     for entry in made:
-        stored = encode_thing(things[entry.thing.id])
+        stored = encode_item(things[entry.thing.id])
         kept = [name for name in decode_json(stored) if name != "reached"]  # the fold adds it
         assert kept == list(decode_json(encode_entry(entry)))
 
@@ -140,9 +148,12 @@ def test_upcasters_lift_step_by_step() -> None:
         2: lambda kind, old: {"three": old["two"], "one": old["one"]},
     }
 
-    assert upcast("k", 1, {"one": 1}, steps=steps, target=3) == {"one": 1, "three": "k"}
-    assert upcast("k", 2, {"one": 1, "two": 2}, steps=steps, target=3) == {"one": 1, "three": 2}
-    assert upcast("k", 3, {"x": 1}, steps=steps, target=3) == {"x": 1}
+    assert upcast_payload("k", 1, {"one": 1}, steps=steps, target=3) == {"one": 1, "three": "k"}
+    assert upcast_payload("k", 2, {"one": 1, "two": 2}, steps=steps, target=3) == {
+        "one": 1,
+        "three": 2,
+    }
+    assert upcast_payload("k", 3, {"x": 1}, steps=steps, target=3) == {"x": 1}
 
 
 def test_there_is_an_upcaster_from_every_earlier_version() -> None:

@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.language.texts.sentences import Cut, Excerpt, Part, cut, tokens_in
+from canonry.language.texts.sentences import Cut, Excerpt, Part, cut_excerpts, tokens_in
 from tests.strategies import texts
 
 SMALL = Cut(tokens=25, overlap=5)
@@ -13,7 +13,7 @@ SENTENCE = "The dragon sleeps on gold. "
 
 
 def excerpts(*parts: Part, how: Cut = SMALL) -> list[Excerpt]:
-    return list(cut(parts, how))
+    return list(cut_excerpts(parts, how))
 
 
 def of(text: str, how: Cut = SMALL) -> list[str]:

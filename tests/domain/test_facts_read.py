@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from canonry.app.embedded import Embedded, open_embedded
+from canonry.canon.maintenance.erase import erase_items, plan_erasure
+from canonry.canon.maintenance.log_transfer import verify_store
 from canonry.canon.queries.explain import ChangeQuery, list_changes
-from canonry.canon.upkeep.erase import erase, plan_erasure
-from canonry.canon.upkeep.logs import verify_store
-from canonry.log.canon import fold, ids_of
+from canonry.log.canon import fold_commit, ids_of
 from canonry.log.commits import Commit, Position
 from canonry.log.entries import (
     Erased,
@@ -32,15 +32,22 @@ from canonry.log.sealing import (
     ENCODING_VERSION,
     GENESIS,
     decode_entry,
-    decode_thing,
+    decode_item,
     encode_entry,
-    encode_thing,
+    encode_item,
     kind_of,
-    seal,
+    seal_commit,
     unseal,
 )
-from canonry.testing.things import MIDDLE_EARTH, a_fact, a_relation, an_event, ident, made
-from canonry.testing.worlds import Scribe, a_caller, a_draft
+from canonry.testing.clocks import Scribe, a_caller, a_draft
+from canonry.testing.example_items import (
+    MIDDLE_EARTH,
+    a_fact,
+    a_relation,
+    an_event,
+    creation_entries,
+    uuid_of,
+)
 from canonry.values.ids import FactId, RelationId
 from canonry.values.json_values import decode_json
 from canonry.values.moments import Instant
@@ -49,21 +56,23 @@ from tests.domain.test_canon import a_commit, folded
 from tests.strategies import statements
 
 SECRET = "Xanthippe"
-OWNS = Statement(subject=ident("bo"), attribute="owns", value="~mill")
-LIVES = Statement(subject=ident("bo"), attribute="place", value=ident("velm"), phase=Phase.BEGINS)
-TALL = Statement(subject=ident("bo"), attribute="height", value=Quantity(low=1.8, high=1.8))
+OWNS = Statement(subject=uuid_of("bo"), attribute="owns", value="~mill")
+LIVES = Statement(
+    subject=uuid_of("bo"), attribute="place", value=uuid_of("velm"), phase=Phase.BEGINS
+)
+TALL = Statement(subject=uuid_of("bo"), attribute="height", value=Quantity(low=1.8, high=1.8))
 
 
 def a_reading(*found: Statement, name: str = "mill", reader: int = 1) -> FactRead:
     """The entry with the statements of the fact of this name."""
-    return FactRead(fact_id=FactId(ident(name)), reader=reader, statements=found)
+    return FactRead(fact_id=FactId(uuid_of(name)), reader=reader, statements=found)
 
 
 def the_fact(*entries: FactRead | FactRetconned | Erased, words: str = "Bo owns a mill.") -> Fact:
     """The fact after these entries, each of them a commit of its own."""
-    commits = [a_commit(1, *made(a_fact("mill", statement=words)))]
+    commits = [a_commit(1, *creation_entries(a_fact("mill", statement=words)))]
     commits += [a_commit(n, entry) for n, entry in enumerate(entries, start=2)]
-    fact = folded(*commits)[ident("mill")]
+    fact = folded(*commits)[uuid_of("mill")]
     assert isinstance(fact, Fact)
     return fact
 
@@ -71,7 +80,7 @@ def the_fact(*entries: FactRead | FactRetconned | Erased, words: str = "Bo owns 
 def changes_of(*commits: Commit) -> frozenset[str]:
     """The keys that the last of these commits touches."""
     *before, last = commits
-    return fold(last, folded(*before)).touched
+    return fold_commit(last, folded(*before)).touched
 
 
 @settings(max_examples=60)
@@ -83,7 +92,7 @@ def test_statements_are_read_back_equal(found: list[Statement], reader: int) -> 
 
     assert decode_entry("fact.read", ENCODING_VERSION, payload) == entry
     assert list(map(Statement.from_json, decode_json(payload)["statements"])) == found
-    assert decode_thing("fact", encode_thing(fact)) == fact
+    assert decode_item("fact", encode_item(fact)) == fact
 
 
 @settings(max_examples=60)
@@ -92,14 +101,14 @@ def test_equal_statements_are_equal_bytes(found: Statement) -> None:
     again = replace(found, qualifiers=frozenset(sorted(found.qualifiers, reverse=True)))
 
     assert encode_entry(a_reading(again)) == encode_entry(a_reading(found))
-    assert encode_thing(the_fact(a_reading(again))) == encode_thing(the_fact(a_reading(found)))
+    assert encode_item(the_fact(a_reading(again))) == encode_item(the_fact(a_reading(found)))
 
 
 def test_an_unread_fact_keeps_the_form_from_before_statements() -> None:
-    (entry,) = made(a_fact("mill"))
+    (entry,) = creation_entries(a_fact("mill"))
 
     assert not {"statements", "reader"} & set(decode_json(encode_entry(entry)))
-    assert not {"statements", "reader"} & set(decode_json(encode_thing(a_fact("mill"))))
+    assert not {"statements", "reader"} & set(decode_json(encode_item(a_fact("mill"))))
     assert (the_fact().statements, the_fact().reader) == ((), None)
 
 
@@ -107,7 +116,7 @@ def test_a_fact_in_which_nothing_was_found_differs_from_an_unread_one() -> None:
     silent = the_fact(a_reading())
 
     assert (silent.statements, silent.reader) == ((), 1)
-    assert decode_thing("fact", encode_thing(silent)) == silent
+    assert decode_item("fact", encode_item(silent)) == silent
 
 
 def test_a_fact_has_the_statements_of_the_last_reading() -> None:
@@ -149,12 +158,12 @@ def test_the_keys_of_a_fact_are_those_of_its_statements_each_once() -> None:
 def test_a_reading_touches_the_keys_from_before_and_after() -> None:
     first, second = the_fact(a_reading(OWNS)), the_fact(a_reading(OWNS), a_reading(LIVES))
     commits = [
-        a_commit(1, *made(a_fact("mill", statement="Bo owns a mill."))),
+        a_commit(1, *creation_entries(a_fact("mill", statement="Bo owns a mill."))),
         a_commit(2, a_reading(OWNS)),
         a_commit(3, a_reading(LIVES)),
     ]
 
-    assert folded(*commits)[ident("mill")] == second
+    assert folded(*commits)[uuid_of("mill")] == second
     touched = [changes_of(*commits[:n]) for n in (1, 2, 3)]
     assert not touched[0] & set(statements_keys(first))
     assert touched[1] >= set(statements_keys(first))
@@ -162,20 +171,20 @@ def test_a_reading_touches_the_keys_from_before_and_after() -> None:
 
 
 def test_an_erased_fact_stays_erased_when_its_reading_comes_later_or_is_gone() -> None:
-    making = a_commit(1, *made(a_fact("mill")), a_reading(OWNS))
-    erased = Erased(targets=(ident("mill"),), reason="asked")
+    making = a_commit(1, *creation_entries(a_fact("mill")), a_reading(OWNS))
+    erased = Erased(targets=(uuid_of("mill"),), reason="asked")
     parts = tuple(Redacted(kind=kind_of(each), ids=ids_of(each)) for each in making.entries)
 
     late = folded(making, a_commit(2, erased), a_commit(3, a_reading(LIVES)))
     gone = folded(a_commit(1, *parts), a_commit(2, erased))
 
-    assert isinstance(late[ident("mill")], Tombstone)
-    assert isinstance(gone[ident("mill")], Tombstone)
+    assert isinstance(late[uuid_of("mill")], Tombstone)
+    assert isinstance(gone[uuid_of("mill")], Tombstone)
 
 
 def test_the_sealed_header_of_a_reading_tells_the_fact_only() -> None:
     entry = a_reading(replace(OWNS, value=f"~{SECRET}", when="1402"))
-    sealed = seal(
+    sealed = seal_commit(
         a_draft("one", [entry]),
         position=Position(1),
         recorded_at=Instant(1),
@@ -186,12 +195,14 @@ def test_the_sealed_header_of_a_reading_tells_the_fact_only() -> None:
 
     for word in (SECRET, "owns", "1402", OWNS.subject):
         assert word.encode() not in sealed.body
-    assert without.entries == (Redacted(kind="fact.read", ids=(ident("mill"),)),)
+    assert without.entries == (Redacted(kind="fact.read", ids=(uuid_of("mill"),)),)
 
 
 def test_an_item_of_another_kind_may_end_a_fact_or_a_relation() -> None:
-    fire, fact, edge = ident("fire"), FactId(ident("mill")), RelationId(ident("owns"))
-    making = a_commit(1, *made(a_fact("mill"), an_event("fire"), a_relation("owns", "bo", "velm")))
+    fire, fact, edge = uuid_of("fire"), FactId(uuid_of("mill")), RelationId(uuid_of("owns"))
+    making = a_commit(
+        1, *creation_entries(a_fact("mill"), an_event("fire"), a_relation("owns", "bo", "velm"))
+    )
     ending = a_commit(
         2,
         FactSuperseded(fact_id=fact, until=Instant(5), superseded_by=fire),
@@ -224,13 +235,15 @@ def silent(done: int, total: int | None) -> None:
 @pytest.mark.usefixtures("plain_rows")
 async def test_erasing_a_fact_erases_its_statements(store: Embedded, tmp_path: Path) -> None:
     scribe, fact = Scribe(store.canon), a_fact("mill", statement=f"Bo owns {SECRET}'s mill.")
-    await scribe.open("space")
-    await scribe.write(*made(fact), a_reading(replace(OWNS, value=f"~mill {SECRET}")))
-    await scribe.write(a_reading(replace(OWNS, value=f"~{SECRET}"), reader=2))
+    await scribe.open_spaces("space")
+    await scribe.write_entries(
+        *creation_entries(fact), a_reading(replace(OWNS, value=f"~mill {SECRET}"))
+    )
+    await scribe.write_entries(a_reading(replace(OWNS, value=f"~{SECRET}"), reader=2))
 
     plan = await plan_erasure(store.canon, "fact", fact.id)
-    done = await erase(store.canon, store.upkeep, a_caller(), plan, reason="asked")
-    found = await verify_store(store.canon.ledger, store.upkeep, silent)
+    done = await erase_items(store.canon, store.maintenance, a_caller(), plan, reason="asked")
+    found = await verify_store(store.canon.ledger, store.maintenance, silent)
 
     assert done.entries == 3
     assert found.findings == ()
@@ -242,9 +255,9 @@ async def test_erasing_a_fact_erases_its_statements(store: Embedded, tmp_path: P
 @pytest.mark.anyio
 async def test_changes_show_a_later_reading_but_not_that_of_a_new_fact(store: Embedded) -> None:
     scribe = Scribe(store.canon)
-    await scribe.open("space")
-    await scribe.write(*made(a_fact("mill")), a_reading(OWNS))
-    await scribe.write(a_reading(LIVES, reader=2))
+    await scribe.open_spaces("space")
+    await scribe.write_entries(*creation_entries(a_fact("mill")), a_reading(OWNS))
+    await scribe.write_entries(a_reading(LIVES, reader=2))
 
     query = ChangeQuery(space=MIDDLE_EARTH, after=Position(1))
     found = await list_changes(store.canon, a_caller(), query)

@@ -12,17 +12,17 @@ from canonry.log.schemas.identity_keys import (
     CONTENT,
     Identity,
     content_identity,
-    fields_asked,
+    fields_of_rule,
     identities_of,
 )
 from canonry.log.schemas.schemas import EntitySchema
 from canonry.log.schemas.truth_types import TRUTH_TYPES, type_named
 from canonry.log.schemas.typed_records import RecordReader, derive_schema
-from canonry.testing.things import ident
+from canonry.testing.example_items import uuid_of
 from canonry.values.ids import SpaceId
-from canonry.values.merge import CHOICES
+from canonry.values.merge_policies import CHOICES
 
-SPACE = SpaceId(ident("account"))
+SPACE = SpaceId(uuid_of("account"))
 
 
 def identity_of(schema: EntitySchema, fields: Mapping[str, Any]) -> Identity:
@@ -32,13 +32,13 @@ def identity_of(schema: EntitySchema, fields: Mapping[str, Any]) -> Identity:
 
 def identified(entity_type: str, /, **record: Any) -> Identity:
     schema = TRUTH_TYPES[entity_type]
-    return identity_of(schema, RecordReader(schema=schema).read(record).everything)
+    return identity_of(schema, RecordReader(schema=schema).read_record(record).everything)
 
 
 def custom(*records: Mapping[str, Any]) -> list[Identity]:
     schema: EntitySchema = derive_schema(SPACE, "thing", records)
     reader = RecordReader(schema=schema)
-    return [identity_of(schema, reader.read(record).everything) for record in records]
+    return [identity_of(schema, reader.read_record(record).everything) for record in records]
 
 
 def test_an_invoice_is_its_number() -> None:
@@ -133,13 +133,15 @@ def test_the_form_of_letters_does_not_matter(name: str) -> None:
 def test_a_built_in_type_is_complete(schema: EntitySchema) -> None:
     names = [spec.name for spec in schema.fields]
     aliases = [alias for spec in schema.fields for alias in spec.aliases]
-    used = [name for rule in schema.identity for each in rule.fields for name in fields_asked(each)]
+    used = [
+        name for rule in schema.identity for each in rule.fields for name in fields_of_rule(each)
+    ]
 
     assert len({*names, *aliases}) == len(names) + len(aliases), "a name means one field"
     assert schema.identity
     assert set(used) <= set(names)
     assert {name for group in schema.names for name in group} <= set(names)
-    assert {schema.policy(spec.name).name for spec in schema.fields} <= set(CHOICES)
+    assert {schema.policy_of(spec.name).name for spec in schema.fields} <= set(CHOICES)
 
 
 def test_there_are_sixteen_and_each_is_known_by_its_aliases() -> None:

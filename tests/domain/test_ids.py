@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.testing.things import ident
+from canonry.testing.example_items import uuid_of
 from canonry.values.ids import CommitId, derived_id, is_uuid, keyed_commit_id
 from tests.strategies import texts
 
-COMMIT = CommitId(ident("commit"))
+COMMIT = CommitId(uuid_of("commit"))
 
 
 @given(label=texts())
@@ -25,7 +25,7 @@ def test_labels_and_commits_make_derived_ids_differ(labels: list[str]) -> None:
     one, other = labels
 
     assert derived_id(COMMIT, one) != derived_id(COMMIT, other)
-    assert derived_id(COMMIT, one) != derived_id(CommitId(ident("other")), one)
+    assert derived_id(COMMIT, one) != derived_id(CommitId(uuid_of("other")), one)
 
 
 @given(key=texts())
@@ -42,16 +42,16 @@ def test_a_key_makes_the_same_commit_for_the_same_request_only(key: str) -> None
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (ident("x"), True),
-        (ident("x").upper(), True),
+        (uuid_of("x"), True),
+        (uuid_of("x").upper(), True),
         ("00000000-0000-0000-0000-000000000000", True),
         ("", False),
-        (ident("x").replace("-", ""), False),
-        (f"{{{ident('x')}}}", False),
-        (f"{ident('x')}\n", False),
-        (f"urn:uuid:{ident('x')}", False),
-        (ident("x")[:-1] + "g", False),
-        ("\uff10" + ident("x")[1:], False),
+        (uuid_of("x").replace("-", ""), False),
+        (f"{{{uuid_of('x')}}}", False),
+        (f"{uuid_of('x')}\n", False),
+        (f"urn:uuid:{uuid_of('x')}", False),
+        (uuid_of("x")[:-1] + "g", False),
+        ("\uff10" + uuid_of("x")[1:], False),
     ],
 )
 def test_only_hyphenated_uuids_are_uuids(text: str, expected: bool) -> None:

@@ -3,14 +3,15 @@
 import pytest
 from hypothesis import given, settings
 
-from canonry.log.canon import fold, needs
+from canonry.log.canon import fold_commit, ids_needed
 from canonry.log.commits import Commit, Position
-from canonry.log.entries import THING_KINDS, EntitiesMerged, Thing, Tombstone
+from canonry.log.entries import KIND_NAMES, EntitiesMerged, StoredItem, Tombstone
 from canonry.log.folding import (
     ANY,
     axioms_key,
     causes_key,
     facts_key,
+    item_key,
     key_hash,
     keys_of,
     listing_key,
@@ -21,12 +22,12 @@ from canonry.log.folding import (
     scenes_key,
     statement_key,
     stories_key,
-    thing_key,
     turns_key,
 )
 from canonry.log.items.facts import Fact
-from canonry.log.observing import beside
-from canonry.testing.things import (
+from canonry.log.observations import ids_needed_next
+from canonry.testing.clocks import ACTOR
+from canonry.testing.example_items import (
     MIDDLE_EARTH,
     a_fact,
     a_memory,
@@ -38,10 +39,9 @@ from canonry.testing.things import (
     an_axiom,
     an_event,
     an_observation,
-    ident,
-    made,
+    creation_entries,
+    uuid_of,
 )
-from canonry.testing.worlds import ACTOR
 from canonry.values.ids import CommitId, EntityId
 from canonry.values.moments import Instant
 from tests.conformance.histories import HistoryStep, histories
@@ -50,7 +50,7 @@ from tests.strategies import texts
 
 def a_commit(step: HistoryStep, position: int) -> Commit:
     return Commit(
-        id=CommitId(ident(f"commit {position}")),
+        id=CommitId(uuid_of(f"commit {position}")),
         space=MIDDLE_EARTH,
         position=Position(position),
         recorded_at=Instant(position),
@@ -65,42 +65,45 @@ def a_commit(step: HistoryStep, position: int) -> Commit:
 @settings(max_examples=40)
 @given(steps=histories())
 def test_a_change_touches_the_keys_before_and_after(steps: list[HistoryStep]) -> None:
-    things: dict[str, Thing] = {}
+    things: dict[str, StoredItem] = {}
     for position, step in enumerate(steps, start=1):
-        loaded = {i: things[i] for i in needs(step.entries) if i in things}
-        loaded |= {i: things[i] for i in beside(step.entries, loaded) if i in things}
-        changes = fold(a_commit(step, position), loaded)
-        for thing in changes.things.values():
+        loaded = {i: things[i] for i in ids_needed(step.entries) if i in things}
+        loaded |= {i: things[i] for i in ids_needed_next(step.entries, loaded) if i in things}
+        changes = fold_commit(a_commit(step, position), loaded)
+        for thing in changes.items.values():
             before = things.get(thing.id)
-            counted_only = thing_key(thing.id) not in changes.touched
+            counted_only = item_key(thing.id) not in changes.touched
             if not counted_only:
                 assert keys_of(thing) <= changes.touched
                 assert before is None or keys_of(before) <= changes.touched
-        things.update(changes.things)
+        things.update(changes.items)
 
 
 @pytest.mark.parametrize(
     ("thing", "keys"),
     [
-        (a_fact("says", "ann"), {facts_key(ident("ann")), statement_key(" SAYS ")}),
-        (an_event("e", "ann"), {facts_key(ident("ann")), causes_key(MIDDLE_EARTH)}),
-        (a_relation("r", "ann", "bob"), {relations_key(ident("ann")), relations_key(ident("bob"))}),
+        (a_fact("says", "ann"), {facts_key(uuid_of("ann")), statement_key(" SAYS ")}),
+        (an_event("e", "ann"), {facts_key(uuid_of("ann")), causes_key(MIDDLE_EARTH)}),
+        (
+            a_relation("r", "ann", "bob"),
+            {relations_key(uuid_of("ann")), relations_key(uuid_of("bob"))},
+        ),
         (an_axiom(), {axioms_key(MIDDLE_EARTH)}),
-        (a_turn(), {turns_key(ident("scene"))}),
-        (a_memory(), {memories_key(ident("frodo"))}),
-        (a_proposal(), {proposals_key(ident("scene"))}),
+        (a_turn(), {turns_key(uuid_of("scene"))}),
+        (a_memory(), {memories_key(uuid_of("frodo"))}),
+        (a_proposal(), {proposals_key(uuid_of("scene"))}),
         (a_proposal(scene=None), {proposals_key(MIDDLE_EARTH)}),
-        (a_scene(), {scenes_key(ident("story")), stories_key(MIDDLE_EARTH)}),
+        (a_scene(), {scenes_key(uuid_of("story")), stories_key(MIDDLE_EARTH)}),
     ],
 )
-def test_a_thing_is_read_under_these_keys(thing: Thing, keys: set[str]) -> None:
-    assert keys | {thing_key(thing.id)} <= keys_of(thing)
+def test_a_thing_is_read_under_these_keys(thing: StoredItem, keys: set[str]) -> None:
+    assert keys | {item_key(thing.id)} <= keys_of(thing)
 
 
 def test_a_new_name_touches_the_old_and_the_new() -> None:
-    born = fold(a_commit(HistoryStep(entries=a_named("Frodo")), 1), {})
-    renaming = made(an_observation("Frodo", "renamed", fields={"name": "Underhill"}))
-    renamed = fold(a_commit(HistoryStep(entries=renaming), 2), dict(born.things))
+    born = fold_commit(a_commit(HistoryStep(entries=a_named("Frodo")), 1), {})
+    renaming = creation_entries(an_observation("Frodo", "renamed", fields={"name": "Underhill"}))
+    renamed = fold_commit(a_commit(HistoryStep(entries=renaming), 2), dict(born.items))
 
     assert name_key("character", "frodo") in born.touched
     assert {name_key("character", "FRODO"), name_key("character", "underhill")} <= renamed.touched
@@ -108,25 +111,27 @@ def test_a_new_name_touches_the_old_and_the_new() -> None:
 
 
 def test_merging_touches_both_and_their_names() -> None:
-    born = fold(a_commit(HistoryStep(entries=(*a_named("Strider"), *a_named("Aragorn"))), 1), {})
-    strider, aragorn = EntityId(ident("Strider")), EntityId(ident("Aragorn"))
+    born = fold_commit(
+        a_commit(HistoryStep(entries=(*a_named("Strider"), *a_named("Aragorn"))), 1), {}
+    )
+    strider, aragorn = EntityId(uuid_of("Strider")), EntityId(uuid_of("Aragorn"))
     merging = EntitiesMerged(kept=aragorn, merged=strider, members=(), reason="")
-    merged = fold(a_commit(HistoryStep(entries=(merging,)), 2), dict(born.things))
+    merged = fold_commit(a_commit(HistoryStep(entries=(merging,)), 2), dict(born.items))
 
-    assert {thing_key(strider), thing_key(aragorn)} <= merged.touched
+    assert {item_key(strider), item_key(aragorn)} <= merged.touched
     assert {name_key("character", n) for n in ("Strider", "Aragorn")} <= merged.touched
 
 
 def test_an_erased_thing_touches_everything() -> None:
-    grave = Tombstone(id=ident("x"), space=MIDDLE_EARTH, was="fact", position=1, changed_at=1)
+    grave = Tombstone(id=uuid_of("x"), space=MIDDLE_EARTH, was="fact", position=1, changed_at=1)
 
     assert ANY in keys_of(grave)
 
 
 def test_every_kind_of_thing_has_its_own_key() -> None:
-    assert len(THING_KINDS) == len(set(THING_KINDS.values()))
-    assert thing_key(ident("says")) in keys_of(a_fact("says"))
-    assert THING_KINDS[Fact] == "fact"
+    assert len(KIND_NAMES) == len(set(KIND_NAMES.values()))
+    assert item_key(uuid_of("says")) in keys_of(a_fact("says"))
+    assert KIND_NAMES[Fact] == "fact"
 
 
 @given(text=texts())

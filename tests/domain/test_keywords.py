@@ -17,13 +17,13 @@ from canonry.readmodels.ranking import (
     Figures,
     Measure,
     Sought,
-    alike,
     beginnings_alike,
     begins_alike,
-    doubted,
-    measure,
+    doubted_stems,
+    make_measure,
     most_frequent,
-    sought_in,
+    parse_query,
+    words_alike,
 )
 
 WORDS = st.lists(st.sampled_from(["dragon", "gold", "fire", "key", "silver", "road"]), min_size=1)
@@ -41,11 +41,11 @@ def figures_of(passages: Sequence[Sequence[str]]) -> Figures:
 
 def measure_of(sought: Sought, passages: Sequence[Sequence[str]] = CORPUS) -> Measure:
     """What words are worth among these passages."""
-    return measure(sought, figures_of(passages), corrected={}, begun={})
+    return make_measure(sought, figures_of(passages), corrected={}, begun={})
 
 
 def test_a_query_is_cut_into_words_beginnings_and_phrases() -> None:
-    sought = sought_in('who found the "silver key" of kragh*?')
+    sought = parse_query('who found the "silver key" of kragh*?')
 
     assert set(sought.stems) == {"found", "silver", "key"}
     assert sought.begun == ("kragh",)
@@ -53,7 +53,7 @@ def test_a_query_is_cut_into_words_beginnings_and_phrases() -> None:
 
 
 def test_a_long_query_is_cut_short() -> None:
-    assert len(sought_in(" ".join(f"word{n}" for n in range(2_000))).stems) == SOUGHT_MAX
+    assert len(parse_query(" ".join(f"word{n}" for n in range(2_000))).stems) == SOUGHT_MAX
 
 
 def test_of_a_long_query_the_words_count_that_weigh_most() -> None:
@@ -70,14 +70,20 @@ def test_of_a_long_query_the_words_count_that_weigh_most() -> None:
 def test_rarer_words_are_worth_more() -> None:
     figures = figures_of(CORPUS)
 
-    assert figures.worth(0) > figures.worth(1) > figures.worth(2) > figures.worth(4) > 0
+    assert (
+        figures.word_worth(0)
+        > figures.word_worth(1)
+        > figures.word_worth(2)
+        > figures.word_worth(4)
+        > 0
+    )
 
 
 @given(WORDS, WORDS)
 def test_no_term_adds_more_than_it_can(asked: list[str], told: list[str]) -> None:
     scores = measure_of(Sought(stems=tuple(dict.fromkeys(asked))), (*CORPUS, told))
 
-    shares = scores.shares(told)
+    shares = scores.term_shares(told)
 
     assert shares.keys() == set(asked) & set(told)
     assert all(0 < share <= scores.most[term] for term, share in shares.items())
@@ -87,9 +93,9 @@ def test_no_term_adds_more_than_it_can(asked: list[str], told: list[str]) -> Non
 def test_saying_a_word_once_more_in_as_many_words_never_counts_less(told: list[str]) -> None:
     scores = measure_of(Sought(stems=("dragon",)))
 
-    once = scores.shares([*told, "dragon", "road"]).get("dragon", 0.0)
+    once = scores.term_shares([*told, "dragon", "road"]).get("dragon", 0.0)
 
-    assert scores.shares([*told, "dragon", "dragon"])["dragon"] >= once
+    assert scores.term_shares([*told, "dragon", "dragon"])["dragon"] >= once
 
 
 @given(st.permutations(["silver", "key", "and", "gold", "of", "old"]))
@@ -99,34 +105,34 @@ def test_who_holds_a_phrase_comes_before_who_holds_its_words(told: list[str]) ->
 
     best_apart = sum(measure_of(Sought(stems=("silver", "key"))).most.values())
 
-    assert ('"silver key"' in scores.shares(told)) is joined
+    assert ('"silver key"' in scores.term_shares(told)) is joined
     if joined:
-        assert sum(scores.shares(told).values()) > best_apart
+        assert sum(scores.term_shares(told).values()) > best_apart
 
 
 def test_a_word_that_nobody_uses_stands_for_those_that_it_resembles() -> None:
     sought = Sought(stems=("draogn", "road"))
     figures = figures_of(CORPUS)
-    unknown = doubted(sought, figures.found_in)
-    corrected = {s: dict(alike(s, figures.found_in.items())) for s in unknown}
+    unknown = doubted_stems(sought, figures.found_in)
+    corrected = {s: dict(words_alike(s, figures.found_in.items())) for s in unknown}
 
-    scores = measure(sought, figures, corrected=corrected, begun={})
+    scores = make_measure(sought, figures, corrected=corrected, begun={})
 
     assert unknown == ("draogn", "road")
     assert corrected == {"draogn": {"dragon": 2}, "road": {}}
-    assert 0 < scores.shares(CORPUS[0])["draogn"] < scores.most["draogn"]
+    assert 0 < scores.term_shares(CORPUS[0])["draogn"] < scores.most["draogn"]
 
 
 @pytest.mark.parametrize("slip", ["gragholm", "ragholm", "rkagholm", "akragholm", "gragolm"])
 def test_a_first_letter_may_be_wrong_missing_swapped_or_one_too_many(slip: str) -> None:
     words = (("kragholm", 3), ("fragment", 2), ("krag", 1))
 
-    assert dict(alike(slip, words)) == {}
-    assert dict(alike(slip, words, at_start=True)) == {"kragholm": 3}
+    assert dict(words_alike(slip, words)) == {}
+    assert dict(words_alike(slip, words, at_start=True)) == {"kragholm": 3}
 
 
 def test_short_words_are_not_misspelled_at_their_beginning() -> None:
-    assert not dict(alike("wire", (("fire", 1), ("wires", 1)), at_start=True))
+    assert not dict(words_alike("wire", (("fire", 1), ("wires", 1)), at_start=True))
 
 
 @given(st.text("abc", min_size=1, max_size=8), st.text("abc", min_size=1, max_size=8))
@@ -142,17 +148,17 @@ def test_the_beginnings_looked_up_are_those_of_the_words_that_begin_alike(
 
 
 def test_a_beginning_stands_for_every_word_that_begins_so() -> None:
-    scores = measure(
+    scores = make_measure(
         Sought(stems=(), begun=("si",)), figures_of(CORPUS), corrected={}, begun={"si": ["silver"]}
     )
 
-    assert [set(scores.shares(stems)) for stems in CORPUS] == [set(), set(), {"si*"}, {"si*"}]
+    assert [set(scores.term_shares(stems)) for stems in CORPUS] == [set(), set(), {"si*"}, {"si*"}]
 
 
 def test_little_is_doubted_and_few_words_are_meant() -> None:
     many = tuple(f"unheard{n}" for n in range(50))
 
-    assert len(doubted(Sought(stems=("abc", *many)), {})) == DOUBTED_MAX
+    assert len(doubted_stems(Sought(stems=("abc", *many)), {})) == DOUBTED_MAX
     assert list(most_frequent((f"w{n}", n) for n in range(50)))[:2] == ["w49", "w48"]
     assert len(most_frequent((f"w{n}", n) for n in range(50))) == MEANT_MAX
 
@@ -160,8 +166,8 @@ def test_little_is_doubted_and_few_words_are_meant() -> None:
 def test_what_was_asked_is_told_with_the_strongest_score() -> None:
     scores = measure_of(Sought(stems=("dragon", "zebra")))
 
-    asked = scores.asked(scores.shares(CORPUS[0]))
+    asked = scores.analyse_query(scores.term_shares(CORPUS[0]))
 
     assert set(asked.terms) == {"dragon", "zebra"}
-    assert asked.strongest == scores.shares(CORPUS[0])["dragon"]
-    assert scores.asked({}).strongest == 0
+    assert asked.strongest == scores.term_shares(CORPUS[0])["dragon"]
+    assert scores.analyse_query({}).strongest == 0

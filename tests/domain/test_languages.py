@@ -2,29 +2,29 @@
 
 import pytest
 
-from canonry.records.notation.labels import plain
-from canonry.values.languages import CODES, languages, notion_of, written_in
+from canonry.records.notation.labels import plain_label
+from canonry.values.languages import CODES, detect_language, known_languages, meaning_of
 
 
 @pytest.mark.parametrize("code", CODES)
 def test_every_label_is_in_plain_letters_as_it_is_looked_up(code: str) -> None:
-    crooked = [word for word in languages()[code].labels if plain(word) != word]
+    crooked = [word for word in known_languages()[code].labels if plain_label(word) != word]
 
     assert not crooked
 
 
 @pytest.mark.parametrize("code", CODES)
 def test_every_language_has_a_word_for_what_documents_say_most(code: str) -> None:
-    notions = set(languages()[code].labels.values())
+    notions = set(known_languages()[code].labels.values())
 
     assert {"date", "parties", "attendees", "actions", "invoice_number", "total", "due"} <= notions
 
 
 def test_a_word_of_two_languages_means_what_it_means_in_that_of_the_document() -> None:
-    assert notion_of("note", "en") == ("notes", "en")
-    assert notion_of("fin", "fr") == ("expiration", "fr")
-    assert notion_of("vertragsende", "fr") == ("expiration", "de")
-    assert notion_of("weather") == ("", "")
+    assert meaning_of("note", "en") == ("notes", "en")
+    assert meaning_of("fin", "fr") == ("expiration", "fr")
+    assert meaning_of("vertragsende", "fr") == ("expiration", "de")
+    assert meaning_of("weather") == ("", "")
 
 
 @pytest.mark.parametrize(
@@ -46,4 +46,4 @@ def test_a_word_of_two_languages_means_what_it_means_in_that_of_the_document() -
     ],
 )
 def test_a_text_says_in_which_language_it_is_written(code: str, text: str) -> None:
-    assert written_in(text) == code
+    assert detect_language(text) == code

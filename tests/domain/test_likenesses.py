@@ -4,11 +4,11 @@ from collections.abc import Mapping
 
 import pytest
 
-from canonry.canon.judging.clashes import Order, conflict
+from canonry.canon.judging.conflicts import Order, find_clash
 from canonry.canon.judging.standing_statements import statements_of_properties
 from canonry.language.reading.reading import read_statements
 from canonry.log.items.proposals import Grade, ProposalStatus
-from canonry.testing.things import a_fact, an_entity
+from canonry.testing.example_items import a_fact, an_entity
 from canonry.values.ids import EntityId
 from canonry.values.provenance import Authority
 from canonry.values.statements import Statement
@@ -27,7 +27,7 @@ def grades_of(
 ) -> set[Grade]:
     """The grades of what two texts say; a change is no conflict."""
     clashes = (
-        conflict(one, two, order=order) for one in read(held, names) for two in read(said, names)
+        find_clash(one, two, order=order) for one in read(held, names) for two in read(said, names)
     )
     return {each.grade for each in clashes if each is not None and not each.ends_earlier}
 

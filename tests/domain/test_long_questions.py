@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.recall.domain.questions import WORDS_MAX, stems_asked, weightiest
+from canonry.recall.domain.questions import WORDS_MAX, significant_stems, weightiest_sentences
 
 DULL = "It went on like that for a while. " * 600
 WORTH = {"dragon": 5.0, "sleeps": 3.0, "silver": 5.0, "key": 4.0}
@@ -12,7 +12,7 @@ WORTH = {"dragon": 5.0, "sleeps": 3.0, "silver": 5.0, "key": 4.0}
 def test_the_sentences_stay_that_weigh_most_in_their_order() -> None:
     text = f"Listen. {DULL}The dragon sleeps. {DULL}A silver key opens it. {DULL}Who knows?"
 
-    short = weightiest(text, WORTH, 120)
+    short = weightiest_sentences(text, WORTH, 120)
 
     assert short.startswith("Listen. ")
     assert "The dragon sleeps. A silver key opens it." in short
@@ -23,20 +23,20 @@ def test_the_sentences_stay_that_weigh_most_in_their_order() -> None:
 def test_what_is_said_again_stays_once() -> None:
     text = "The dragon sleeps. " * 500
 
-    assert weightiest(text, WORTH, 120) == "The dragon sleeps."
+    assert weightiest_sentences(text, WORTH, 120) == "The dragon sleeps."
 
 
 def test_a_short_text_stays_as_it_is() -> None:
-    assert weightiest("Who knows?", {}, 60) == "Who knows?"
+    assert weightiest_sentences("Who knows?", {}, 60) == "Who knows?"
 
 
 def test_gaps_are_nothing_that_is_asked() -> None:
-    assert not weightiest(" \n" * 9_000, {}, 60)
-    assert weightiest(f"Who knows?{' ' * 9_000}", {}, 60) == "Who knows?"
+    assert not weightiest_sentences(" \n" * 9_000, {}, 60)
+    assert weightiest_sentences(f"Who knows?{' ' * 9_000}", {}, 60) == "Who knows?"
 
 
 def test_a_text_without_sentences_is_cut_at_its_beginning_and_end() -> None:
-    short = weightiest("word " * 1_000, {}, 100)
+    short = weightiest_sentences("word " * 1_000, {}, 100)
 
     assert len(short) <= 100
     assert set(short.split()) <= {"word", "wor", "wo", "w", "ord", "rd", "d"}
@@ -45,15 +45,18 @@ def test_a_text_without_sentences_is_cut_at_its_beginning_and_end() -> None:
 def test_words_that_say_something_are_told_with_their_stems_the_most_frequent_first() -> None:
     text = f"{'The dragons are sleeping. ' * 400}One silver key, and dragons."
 
-    assert list(stems_asked(text).items())[:2] == [("dragons", "dragon"), ("sleeping", "sleep")]
-    assert stems_asked(text)["key"] == "key"
-    assert "the" not in stems_asked(text)
+    assert list(significant_stems(text).items())[:2] == [
+        ("dragons", "dragon"),
+        ("sleeping", "sleep"),
+    ]
+    assert significant_stems(text)["key"] == "key"
+    assert "the" not in significant_stems(text)
 
 
 def test_of_very_many_words_those_are_weighed_that_come_again() -> None:
     text = " ".join(f"dragon word{n}" for n in range(70_000))
 
-    stems = stems_asked(text)
+    stems = significant_stems(text)
 
     assert next(iter(stems)) == "dragon"
     assert len(stems) <= WORDS_MAX
@@ -61,4 +64,4 @@ def test_of_very_many_words_those_are_weighed_that_come_again() -> None:
 
 @given(st.text(max_size=9_000), st.integers(min_value=4, max_value=2_000))
 def test_no_text_is_longer_than_its_limit(text: str, limit: int) -> None:
-    assert len(weightiest(text, {}, limit)) <= limit
+    assert len(weightiest_sentences(text, {}, limit)) <= limit

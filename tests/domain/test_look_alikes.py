@@ -4,7 +4,7 @@ import importlib
 
 import pytest
 
-from canonry.language.texts.visible import skeleton, unaccented, without_sightless
+from canonry.language.texts.visible import skeleton_of, strip_accents, without_invisible
 
 
 @pytest.mark.parametrize(
@@ -21,22 +21,22 @@ from canonry.language.texts.visible import skeleton, unaccented, without_sightle
     ],
 )
 def test_r15_twins_have_one_skeleton(one: str, other: str) -> None:
-    assert skeleton(one) == skeleton(other)
+    assert skeleton_of(one) == skeleton_of(other)
 
 
 @pytest.mark.parametrize(("one", "other"), [("Anna", "Anne"), ("café", "cafe"), ("李", "王")])
 def test_r15_what_differs_to_the_eye_has_another_skeleton(one: str, other: str) -> None:
-    assert skeleton(one) != skeleton(other)
+    assert skeleton_of(one) != skeleton_of(other)
 
 
 def test_r15_ascii_is_written_down_as_the_table_has_it() -> None:
-    table = importlib.import_module("canonry.language.texts.visible")._table()
+    table = importlib.import_module("canonry.language.texts.visible")._confusables()
     for code in range(128):
-        assert skeleton(chr(code)) == table.get(code, chr(code))
+        assert skeleton_of(chr(code)) == table.get(code, chr(code))
 
 
 def test_r15_nothing_visible_is_taken_away() -> None:
-    assert without_sightless("na\u00efve \u0646\u0627\u0645") == "na\u00efve \u0646\u0627\u0645"
+    assert without_invisible("na\u00efve \u0646\u0627\u0645") == "na\u00efve \u0646\u0627\u0645"
 
 
 @pytest.mark.parametrize(
@@ -53,9 +53,9 @@ def test_r15_nothing_visible_is_taken_away() -> None:
     ],
 )
 def test_t11_twins_but_for_accents_are_one_without_them(one: str, other: str) -> None:
-    assert unaccented(skeleton(one)) == unaccented(skeleton(other))
+    assert strip_accents(skeleton_of(one)) == strip_accents(skeleton_of(other))
 
 
 @pytest.mark.parametrize(("one", "other"), [("\u304c", "\u304b"), ("\u0915\u0940", "\u0915")])
 def test_t11_marks_that_are_letters_of_their_script_are_no_accents(one: str, other: str) -> None:
-    assert unaccented(skeleton(one)) != unaccented(skeleton(other))
+    assert strip_accents(skeleton_of(one)) != strip_accents(skeleton_of(other))

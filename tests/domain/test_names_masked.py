@@ -2,13 +2,13 @@
 
 import pytest
 
-from canonry.language.reading.tokens import language, sentences_of
+from canonry.language.reading.tokens import sentences_of, word_table
 from canonry.values.statements import Quantity, Statement
 
 
 def ids_in(text: str, *names: str, code: str = "en") -> list[str]:
     known = {name: f"id {name}" for name in names}
-    tokens = [each for one in sentences_of(text, known, language(code)) for each in one]
+    tokens = [each for one in sentences_of(text, known, word_table(code)) for each in one]
     return [each.name for each in tokens if each.name.startswith("id ")]
 
 
@@ -40,7 +40,7 @@ def test_the_longest_name_counts() -> None:
 
 def test_a_german_genitive_stays_apart_from_its_name() -> None:
     text = "Jules Schwester lebt in Velm."
-    [tokens] = sentences_of(text, {"Jule": "id Jule"}, language("de"))
+    [tokens] = sentences_of(text, {"Jule": "id Jule"}, word_table("de"))
 
     assert [tokens[0].name, tokens[1].text] == ["id Jule", "'s"]
 

@@ -106,24 +106,24 @@ def test_a_domain_is_the_host(written: str, form: str | None) -> None:
     ("one", "other"), [("1500.50", 1500.5), (100, "100.00"), ("1e3", 1000), (0, "0.0")]
 )
 def test_equal_amounts_are_equal_texts(one: object, other: object) -> None:
-    assert forms.amount(one) == forms.amount(other)
+    assert forms.plain_amount(one) == forms.plain_amount(other)
 
 
 @pytest.mark.parametrize("value", [True, None, "much", "nan", [], float("inf")])
 def test_what_is_no_amount_has_no_form(value: object) -> None:
-    assert forms.amount(value) is None
+    assert forms.plain_amount(value) is None
 
 
 @given(name=names)
 def test_every_form_is_its_own_form(name: str) -> None:
-    for form in (forms.folded, forms.words_only, forms.company_name):
+    for form in (forms.fold_text, forms.words_only, forms.company_name):
         once = form(name)
         assert form(once) == once
 
 
 @given(name=names)
 def test_the_form_of_letters_does_not_matter(name: str) -> None:
-    for form in (forms.folded, forms.company_name, forms.person_name):
+    for form in (forms.fold_text, forms.company_name, forms.person_name):
         composed, apart = (form(unicodedata.normalize(how, name)) for how in ("NFC", "NFD"))
         assert composed == apart
 
@@ -131,11 +131,11 @@ def test_the_form_of_letters_does_not_matter(name: str) -> None:
 @given(name=names)
 def test_nothing_becomes_empty_that_was_not(name: str) -> None:
     for form in (forms.words_only, forms.company_name, forms.person_name):
-        assert bool(form(name)) == bool(forms.folded(name))
+        assert bool(form(name)) == bool(forms.fold_text(name))
 
 
 UNSEEN = "\u00ad\u034f\u200b\u200c\u200d\u200e\u202e\u2060\u2066\ufeff\ufe0f\U000e0041"
-FORMS = (forms.folded, forms.words_only, forms.company_name, forms.person_name, normalised_name)
+FORMS = (forms.fold_text, forms.words_only, forms.company_name, forms.person_name, normalised_name)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -150,13 +150,13 @@ def test_t28_characters_that_nobody_sees_make_no_other_name(form: Any, unseen: s
 @given(st.text(), st.sampled_from(UNSEEN), st.integers(0, 20))
 def test_t28_no_place_of_such_a_character_matters(text: str, unseen: str, place: int) -> None:
     told = "Ann " + text
-    assert forms.folded(told[:place] + unseen + told[place:]) == forms.folded(told)
-    assert forms.folded(forms.folded(told)) == forms.folded(told)
+    assert forms.fold_text(told[:place] + unseen + told[place:]) == forms.fold_text(told)
+    assert forms.fold_text(forms.fold_text(told)) == forms.fold_text(told)
 
 
 @given(value=st.floats(allow_nan=True, allow_infinity=True))
 def test_a_float_has_the_amount_of_its_exact_text(value: float) -> None:
-    assert forms.amount(value) == forms.amount(Decimal(repr(value)))
+    assert forms.plain_amount(value) == forms.plain_amount(Decimal(repr(value)))
 
 
 @given(text=st.text(st.characters(max_codepoint=127), max_size=40).filter(str.strip))

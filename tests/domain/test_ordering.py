@@ -12,11 +12,11 @@ from canonry.canon.judging.candidates import (
     Candidate,
     declared_names,
     dependencies_of,
-    in_order,
+    order_candidates,
     read_candidate,
 )
 from canonry.log.items.proposals import NARRATED, Proposal, ProposalType
-from canonry.testing.things import a_proposal, a_scene, ident
+from canonry.testing.example_items import a_proposal, a_scene, uuid_of
 from canonry.values.ids import ProposalId
 from canonry.values.moments import Instant
 from tests.usecases.stage import day, rfc
@@ -30,7 +30,7 @@ def proposed(name: str, kind: str, content: dict[str, Any], **changes: Any) -> P
 def ordered(*proposals: Proposal) -> list[str]:
     names = declared_names(proposals)
     scene = a_scene()
-    found = in_order(read_candidate(one, scene, names) for one in proposals)
+    found = order_candidates(read_candidate(one, scene, names) for one in proposals)
     return [candidate.proposal.id for candidate in found]
 
 
@@ -38,11 +38,11 @@ def test_types_come_in_their_order_and_what_is_named_before_what_names_it() -> N
     hero = proposed("hero", "entity", {"name": "x", "entity_type": "character", "ref": "$x"})
     fact = proposed("fact", "fact", {"statement": "x", "entity_ids": ["$x"]})
     effect = proposed(
-        "effect", "event", {"title": "b", "caused_by": [f"proposal:{ident('cause')}"]}
+        "effect", "event", {"title": "b", "caused_by": [f"proposal:{uuid_of('cause')}"]}
     )
     cause = proposed("cause", "event", {"title": "a"}, created_at=Instant(9))
     change = proposed("change", "state_change", {"entity_id": "$x", "add": ["a"]})
-    expected = [ident(name) for name in ("hero", "change", "cause", "effect", "fact")]
+    expected = [uuid_of(name) for name in ("hero", "change", "cause", "effect", "fact")]
 
     for some_order in permutations((hero, fact, effect, cause, change)):
         assert ordered(*some_order) == expected
@@ -63,7 +63,7 @@ def test_the_worlds_time_comes_before_the_turn_and_the_turn_before_the_clock() -
     ]
 
     assert ordered(*proposals) == [
-        ident(name)
+        uuid_of(name)
         for name in (
             "early turn, earlier",
             "early turn",
@@ -80,7 +80,7 @@ def test_of_two_with_one_name_the_older_has_it() -> None:
     old = proposed("old", "entity", content, created_at=Instant(1))
     new = proposed("new", "entity", content, created_at=Instant(2))
 
-    assert declared_names([new, old]) == {"$x": ident("old")}
+    assert declared_names([new, old]) == {"$x": uuid_of("old")}
 
 
 def test_a_scene_dates_what_has_no_time() -> None:
@@ -99,12 +99,12 @@ def test_everything_is_judged_once_and_after_what_it_needs(
     """Dependencies that point at earlier numbers only cannot form a ring."""
     proposals = []
     for number, (_kind, needs) in enumerate(drawn):
-        causes = [f"proposal:{ident(str(n))}" for n in needs if n < number]
+        causes = [f"proposal:{uuid_of(str(n))}" for n in needs if n < number]
         content = {"title": "x", "caused_by": causes}
         proposals.append(proposed(str(number), "event", content))
     candidates = [read_candidate(one, None, {}) for one in reversed(proposals)]
 
-    result = list(in_order(candidates))
+    result = list(order_candidates(candidates))
 
     place = {candidate.proposal.id: index for index, candidate in enumerate(result)}
     assert len(result) == len(drawn) == len(place)

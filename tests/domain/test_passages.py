@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 
-from canonry.log.entries import Thing, Tombstone
+from canonry.log.entries import StoredItem, Tombstone
 from canonry.log.items.entities import Entity
 from canonry.log.items.scenes import SceneStatus
 from canonry.readmodels.passages import Collection, is_silenced, passages_of
-from canonry.testing.things import (
+from canonry.testing.example_items import (
     MIDDLE_EARTH,
     a_fact,
     a_memory,
@@ -19,7 +19,7 @@ from canonry.testing.things import (
     a_turn,
     an_axiom,
     an_event,
-    ident,
+    uuid_of,
 )
 from canonry.values.ids import EntityId
 from canonry.values.moments import Instant
@@ -27,7 +27,7 @@ from canonry.values.provenance import CanonLevel
 from tests.conformance.histories import HistoryStep, histories
 from tests.domain.test_canon import a_commit, folded
 
-SAM = EntityId(ident("sam"))
+SAM = EntityId(uuid_of("sam"))
 
 
 def a_sam() -> Entity:
@@ -41,7 +41,7 @@ def test_a_turn_names_its_speaker_and_scene() -> None:
 
     assert (passage.collection, passage.kind) == (Collection.SCENES, "turn")
     assert (passage.text, passage.entities) == ("I follow", (SAM,))
-    assert passage.scene_id == ident("scene")
+    assert passage.scene_id == uuid_of("scene")
 
 
 def test_a_scene_is_found_by_its_summary_once_completed() -> None:
@@ -64,12 +64,12 @@ def test_a_memory_is_found_by_its_bearer_only() -> None:
 def test_a_snippet_is_found_by_its_source() -> None:
     (passage,) = passages_of(a_snippet())
 
-    assert (passage.collection, passage.source_id) == (Collection.SNIPPETS, ident("source"))
+    assert (passage.collection, passage.source_id) == (Collection.SNIPPETS, uuid_of("source"))
 
 
 def test_what_is_canon_is_found_by_what_it_says_and_whom_it_is_about() -> None:
     involved = (SAM,)
-    things: tuple[Thing, ...] = (
+    things: tuple[StoredItem, ...] = (
         a_sam(),
         a_fact(statement="Sam cooks", involved=involved),
         an_event(title="A feast", description="They ate.", involved=involved),
@@ -96,17 +96,17 @@ def test_an_entity_of_a_type_of_lore_is_found_as_lore() -> None:
 def test_what_is_not_canon_or_no_longer_is_no_passage_and_leaves_an_index(
     level: CanonLevel,
 ) -> None:
-    grave = Tombstone(id=ident("x"), space=MIDDLE_EARTH, was="turn", position=1, changed_at=1)
+    grave = Tombstone(id=uuid_of("x"), space=MIDDLE_EARTH, was="turn", position=1, changed_at=1)
     fallen = (replace(a_sam(), level=level), a_fact(level=level), an_event(level=level))
 
     assert [p for thing in (*fallen, grave) for p in passages_of(thing)] == []
     assert all(is_silenced(thing) for thing in (*fallen, grave))
-    standing: tuple[Thing, ...] = (a_sam(), a_fact(), a_turn(), a_scene())
+    standing: tuple[StoredItem, ...] = (a_sam(), a_fact(), a_turn(), a_scene())
     assert not any(is_silenced(thing) for thing in standing)
 
 
 def test_a_merged_entity_is_still_found_by_its_old_name() -> None:
-    merged = replace(a_sam(), merged_into=EntityId(ident("samwise")))
+    merged = replace(a_sam(), merged_into=EntityId(uuid_of("samwise")))
 
     assert [(p.id, p.text) for p in passages_of(merged)] == [(SAM, "sam: character")]
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from canonry.log.items.entities import Entity
-from canonry.readmodels.passages import PORTRAIT_MAX, is_portrayed, names_of, portrait
-from canonry.testing.things import an_entity, an_observation, ident, made
+from canonry.readmodels.passages import PORTRAIT_MAX, is_portrayed, names_of, portrait_of
+from canonry.testing.example_items import an_entity, an_observation, creation_entries, uuid_of
 from canonry.values.observations import Fragment
 from tests.domain.test_canon import a_commit, folded
 
@@ -21,7 +21,9 @@ VALUES = st.recursive(
 
 def an_observed(**fields: Any) -> Entity:
     seen = an_observation("frodo", "seen", fields=fields)
-    entity = folded(a_commit(1, *made(an_entity()), *made(seen)))[ident("frodo")]
+    entity = folded(a_commit(1, *creation_entries(an_entity()), *creation_entries(seen)))[
+        uuid_of("frodo")
+    ]
     assert isinstance(entity, Entity)
     return entity
 
@@ -34,7 +36,7 @@ def test_names_come_first_then_prose_then_all_else_with_its_name_but_no_state() 
         **{"properties.aliases": ["Mr. Underhill"], "properties.home_town": "Hobbiton"},
     )
 
-    assert portrait(entity).splitlines() == [
+    assert portrait_of(entity).splitlines() == [
         "Frodo (Mr. Underhill): character",
         "A hobbit.",
         "home town: Hobbiton",
@@ -45,7 +47,7 @@ def test_names_come_first_then_prose_then_all_else_with_its_name_but_no_state() 
 def test_fields_of_any_toolset_are_told_without_a_prefix_or_with_one() -> None:
     entity = an_observed(title="A guide", summary="How to begin.", amount=12.5, paid=True)
 
-    assert portrait(entity).splitlines() == [
+    assert portrait_of(entity).splitlines() == [
         "A guide: character",
         "How to begin.",
         "amount: 12.5",
@@ -56,13 +58,13 @@ def test_fields_of_any_toolset_are_told_without_a_prefix_or_with_one() -> None:
 def test_nested_fields_are_told_in_one_line() -> None:
     entity = an_observed(fields={"motto": "Hold fast", "rites": [{"day": "Durin"}], "old": False})
 
-    assert portrait(entity) == "fields: motto: Hold fast, rites: day: Durin"
+    assert portrait_of(entity) == "fields: motto: Hold fast, rites: day: Durin"
 
 
 def test_what_nobody_looks_for_is_silent() -> None:
-    entity = an_observed(name="", version=3, _secret="x", owner=ident("sam"), digest="ab" * 32)
+    entity = an_observed(name="", version=3, _secret="x", owner=uuid_of("sam"), digest="ab" * 32)
 
-    assert portrait(entity) == ""
+    assert portrait_of(entity) == ""
     assert names_of(entity) == ()
 
 
@@ -73,10 +75,12 @@ def test_what_was_kept_unread_is_told_as_it_stands_unless_something_was_read() -
         "name": Fragment(value="Nobody", reason="unknown_field"),
     }
     seen = an_observation("frodo", "seen", fields={"properties.metal": "gold"}, fragments=fragments)
-    entity = folded(a_commit(1, *made(an_entity()), *made(seen)))[ident("frodo")]
+    entity = folded(a_commit(1, *creation_entries(an_entity()), *creation_entries(seen)))[
+        uuid_of("frodo")
+    ]
     assert isinstance(entity, Entity)
 
-    told = portrait(entity)
+    told = portrait_of(entity)
 
     assert "due: 3/4/2025" in told
     assert "metal: gold" in told
@@ -90,8 +94,8 @@ def test_every_snapshot_has_one_portrait_of_a_bounded_length(fields: dict[str, A
     told = {name: value for name, value in fields.items() if name != "state_tags"}
     entity = an_observed(name="long " * 9_000, **{k: v for k, v in told.items() if k != "name"})
 
-    assert len(portrait(entity)) <= PORTRAIT_MAX
-    assert portrait(entity) == portrait(entity)
+    assert len(portrait_of(entity)) <= PORTRAIT_MAX
+    assert portrait_of(entity) == portrait_of(entity)
 
 
 @pytest.mark.parametrize("name", ["Frodo", "", " ", "0123456789abcdef0123456789abcdef"])
@@ -101,4 +105,4 @@ def test_an_entity_is_portrayed_exactly_if_its_portrait_says_something(
 ) -> None:
     entity = an_observed(name=name, metal=other)
 
-    assert is_portrayed(entity) is bool(portrait(entity).strip())
+    assert is_portrayed(entity) is bool(portrait_of(entity).strip())

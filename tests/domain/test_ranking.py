@@ -3,7 +3,13 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.readmodels.ranking import Asked, PassageCandidate, breadth, naming, rank_passages
+from canonry.readmodels.ranking import (
+    Asked,
+    PassageCandidate,
+    name_match,
+    query_breadth,
+    rank_passages,
+)
 from canonry.values.policy import RankingWeights
 
 WEIGHTS = RankingWeights()
@@ -146,7 +152,7 @@ def test_a_question_whose_words_hardly_occur_is_ordered_by_meaning() -> None:
 @given(st.integers(0, 60), st.integers(0, 60))
 def test_more_terms_make_a_query_broader(one: int, other: int) -> None:
     low, high = sorted((one, other))
-    assert 0 <= breadth(low, WEIGHTS) <= breadth(high, WEIGHTS) <= 1
+    assert 0 <= query_breadth(low, WEIGHTS) <= query_breadth(high, WEIGHTS) <= 1
 
 
 def test_a_similarity_that_is_not_known_counts_as_the_mean_of_those_that_are() -> None:
@@ -167,6 +173,6 @@ def test_a_similarity_that_is_not_known_counts_as_the_mean_of_those_that_are() -
 
 def test_a_name_is_asked_for_by_any_word_of_it() -> None:
     asked = frozenset(("what", "did", "solveig", "say", "of", "it"))
-    assert naming(asked, ("Solveig of Bergen",)) == 1.0
-    assert naming(asked, ("Queen of Spades", "Ines")) == 0.0
-    assert naming(asked, ()) == 0.0
+    assert name_match(asked, ("Solveig of Bergen",)) == 1.0
+    assert name_match(asked, ("Queen of Spades", "Ines")) == 0.0
+    assert name_match(asked, ()) == 0.0

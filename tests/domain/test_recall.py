@@ -6,8 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from canonry.log.items.scenes import Memory
-from canonry.recall.domain.context import rank_by_importance, rank_memories, recall_score, recency
-from canonry.testing.things import a_memory
+from canonry.recall.domain.context import (
+    rank_by_importance,
+    rank_memories,
+    recall_score,
+    recency_score,
+)
+from canonry.testing.example_items import a_memory
 from canonry.values.moments import DAY, Instant
 from canonry.values.policy import RecallWeights
 
@@ -35,13 +40,13 @@ meanings = st.dictionaries(st.sampled_from([a_memory(n).id for n in "abcdefghij"
 
 
 def test_recency_halves_every_thirty_days() -> None:
-    assert recency(NOW, NOW, WEIGHTS.half_life) == 1.0
-    assert recency(Instant(NOW - 30 * DAY), NOW, WEIGHTS.half_life) == 0.5
-    assert recency(Instant(NOW - 60 * DAY), NOW, WEIGHTS.half_life) == 0.25
+    assert recency_score(NOW, NOW, WEIGHTS.half_life) == 1.0
+    assert recency_score(Instant(NOW - 30 * DAY), NOW, WEIGHTS.half_life) == 0.5
+    assert recency_score(Instant(NOW - 60 * DAY), NOW, WEIGHTS.half_life) == 0.25
 
 
 def test_what_lies_ahead_is_as_recent_as_now() -> None:
-    assert recency(Instant(NOW + DAY), NOW, WEIGHTS.half_life) == 1.0
+    assert recency_score(Instant(NOW + DAY), NOW, WEIGHTS.half_life) == 1.0
 
 
 def test_the_score_weighs_meaning_importance_and_recency() -> None:

@@ -1,13 +1,13 @@
 """Remembering: what was found out about a value that never changes, by the value itself."""
 
-from canonry.values.provenance import remembered
+from canonry.values.provenance import cache_by_identity
 
 
 def test_of_the_very_same_value_the_very_same_result_is_given() -> None:
     def spelled(words: tuple[str, ...]) -> list[str]:
         return [*words, "again"]
 
-    found, words = remembered(spelled), ("one", "two")
+    found, words = cache_by_identity(spelled), ("one", "two")
 
     first = found(words)
 
@@ -16,7 +16,7 @@ def test_of_the_very_same_value_the_very_same_result_is_given() -> None:
 
 
 def test_a_value_that_is_equal_but_another_has_a_result_of_its_own() -> None:
-    found = remembered(list)
+    found = cache_by_identity(list)
     one, equal = {1: "a", 2: "b"}, {1.0: "a", 2.0: "b"}
 
     assert [type(each) for each in found(one)] == [int, int]
@@ -24,7 +24,7 @@ def test_a_value_that_is_equal_but_another_has_a_result_of_its_own() -> None:
 
 
 def test_a_result_stays_right_however_many_other_values_were_asked_about() -> None:
-    found = remembered(sum)
+    found = cache_by_identity(sum)
     kept = [(number, number + 1) for number in range(2_000)]
 
     assert [found(each) for each in (*kept, *kept)] == [sum(each) for each in (*kept, *kept)]

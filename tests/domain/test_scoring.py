@@ -5,8 +5,8 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.canon.judging.slices import Slice, SliceView, score_of, standing_of
-from canonry.testing.things import MIDDLE_EARTH, a_proposal, evidence
+from canonry.canon.judging.slices import Slice, SliceView, effective_authority, score_of
+from canonry.testing.example_items import MIDDLE_EARTH, a_proposal, some_evidence
 from canonry.values.policy import Policy, Scoring
 from canonry.values.provenance import Authority
 
@@ -59,7 +59,9 @@ def test_without_evidence_the_game_masters_rank_is_not_enough_by_itself() -> Non
 
 def test_a_claimed_source_without_one_stands_like_the_system() -> None:
     view = SliceView(Slice(space=MIDDLE_EARTH), Policy())
-    claimed = a_proposal(authority=Authority.SOURCE, evidence=evidence())
+    claimed = a_proposal(authority=Authority.SOURCE, evidence=some_evidence())
 
-    assert standing_of(claimed, view) is Authority.SYSTEM
-    assert standing_of(replace(claimed, authority=Authority.PLAYER), view) is Authority.PLAYER
+    assert effective_authority(claimed, view) is Authority.SYSTEM
+    assert (
+        effective_authority(replace(claimed, authority=Authority.PLAYER), view) is Authority.PLAYER
+    )

@@ -15,11 +15,11 @@ from canonry.log.sealing import (
     commit_of,
     fault_in,
     kind_of,
-    seal,
+    seal_commit,
     unseal,
 )
-from canonry.testing.things import a_fact, a_memory, a_turn, ident, made
-from canonry.testing.worlds import a_draft
+from canonry.testing.clocks import a_draft
+from canonry.testing.example_items import a_fact, a_memory, a_turn, creation_entries, uuid_of
 from canonry.values.ids import CommitId
 from canonry.values.moments import Instant
 from tests.conformance.histories import HistoryStep, histories
@@ -30,8 +30,8 @@ SECRET = "nobody may know"
 
 
 def a_sealed() -> Sealed:
-    draft = a_draft("one", made(a_fact("a fact"), a_memory(text=SECRET), a_turn()))
-    return seal(
+    draft = a_draft("one", creation_entries(a_fact("a fact"), a_memory(text=SECRET), a_turn()))
+    return seal_commit(
         draft,
         position=Position(1),
         recorded_at=Instant(1_000),
@@ -81,10 +81,10 @@ def test_columns_that_differ_from_the_sealed_bytes_are_seen() -> None:
     sealed = a_sealed()
 
     for other in (
-        replace(sealed, id=CommitId(ident("other"))),
+        replace(sealed, id=CommitId(uuid_of("other"))),
         replace(sealed, position=Position(2)),
         replace(sealed, recorded_at=Instant(999)),
-        replace(sealed, space=ident("other")),
+        replace(sealed, space=uuid_of("other")),
         replace(sealed, hash=GENESIS),
         replace(sealed, parts=sealed.parts[:2]),
         replace(sealed, parts=(*sealed.parts, ErasablePart(salt=b"", payload=b""))),
@@ -108,7 +108,7 @@ def test_erasing_leaves_the_chain_whole_and_the_rest_readable() -> None:
 
     assert fault(erased) is None
     assert (erased.hash, erased.body) == (sealed.hash, sealed.body)
-    assert memory == Redacted(kind="memory.made", ids=(ident("memory"),))
+    assert memory == Redacted(kind="memory.made", ids=(uuid_of("memory"),))
     assert [fact, turn] == [unseal(sealed).entries[n] for n in (0, 2)]
 
 
@@ -117,9 +117,9 @@ def test_the_sealed_bytes_tell_nothing_of_what_was_said() -> None:
 
 
 def test_equal_words_have_different_commitments_under_different_salts() -> None:
-    one, other = made(a_memory(text="yes")), made(a_memory(text="yes"))
+    one, other = creation_entries(a_memory(text="yes")), creation_entries(a_memory(text="yes"))
     log = [
-        seal(
+        seal_commit(
             a_draft("same", entries),
             position=Position(1),
             recorded_at=Instant(0),

@@ -1,7 +1,7 @@
 """The second round: of the first passages those come first that say more than the question."""
 
 from canonry.readmodels.ranking import Asked, figures_of
-from canonry.recall.domain.questions import may_reorder, ordered_again, said_beside
+from canonry.recall.domain.questions import additional_stems, may_reorder, reordered_first
 from canonry.values.policy import RankingWeights
 
 ASKED = Asked(terms={"boat": 4.0}, strongest=4.0)
@@ -13,9 +13,9 @@ OTHERS = [("rain", "again"), ("cold", "rain")] * 4
 
 def order(*first: tuple[float, tuple[str, ...]], said: float = 0.5) -> list[int]:
     passages = [*(stems for _, stems in first), *OTHERS]
-    known = said_beside(ASKED, {stem for each in passages for stem in each}, ())
+    known = additional_stems(ASKED, {stem for each in passages for stem in each}, ())
     figures = figures_of(passages, among=known)
-    return list(ordered_again(ASKED, first, figures, RankingWeights(), said=said))
+    return list(reordered_first(ASKED, first, figures, RankingWeights(), overlap=said))
 
 
 def test_who_says_more_than_the_question_comes_before_who_greets() -> None:
@@ -43,17 +43,17 @@ def test_a_broad_description_keeps_its_order() -> None:
     figures = figures_of([*OTHERS, ANSWER, ECHO])
 
     first = [(0.9, GREETING), (0.9, ANSWER)]
-    assert list(ordered_again(broad, first, figures, RankingWeights(), said=0)) == [0, 1]
+    assert list(reordered_first(broad, first, figures, RankingWeights(), overlap=0)) == [0, 1]
 
 
 def test_no_word_is_looked_up_where_the_order_stays_as_it_is() -> None:
     broad = Asked(terms={f"word{n}": 1.0 for n in range(14)}, strongest=9.0)
     nothing = Asked(terms={}, strongest=0.0)
 
-    assert may_reorder(ASKED, RankingWeights(), said=0.5)
-    assert not may_reorder(ASKED, RankingWeights(), said=1.0)
-    assert not may_reorder(broad, RankingWeights(), said=0.5)
-    assert not may_reorder(nothing, RankingWeights(), said=0.5)
+    assert may_reorder(ASKED, RankingWeights(), overlap=0.5)
+    assert not may_reorder(ASKED, RankingWeights(), overlap=1.0)
+    assert not may_reorder(broad, RankingWeights(), overlap=0.5)
+    assert not may_reorder(nothing, RankingWeights(), overlap=0.5)
 
 
 def test_a_question_that_no_word_of_the_canon_answers_changes_nothing() -> None:
@@ -61,11 +61,13 @@ def test_a_question_that_no_word_of_the_canon_answers_changes_nothing() -> None:
     nothing = Asked(terms={}, strongest=0.0)
 
     assert list(
-        ordered_again(nothing, [(0.5, GREETING), (0.4, ANSWER)], figures, RankingWeights(), said=0)
+        reordered_first(
+            nothing, [(0.5, GREETING), (0.4, ANSWER)], figures, RankingWeights(), overlap=0
+        )
     ) == [0, 1]
 
 
 def test_neither_names_nor_stop_words_nor_what_was_asked_are_said_beside_it() -> None:
-    said = said_beside(ASKED, ("boat", "gina", "with", "ox", "harbour"), {"gina"})
+    said = additional_stems(ASKED, ("boat", "gina", "with", "ox", "harbour"), {"gina"})
 
     assert said == {"harbour"}

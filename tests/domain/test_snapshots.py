@@ -8,12 +8,12 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from canonry.log.observing import seen_also
+from canonry.log.observations import with_observations
 from canonry.log.schemas.narrative import policy_of
-from canonry.testing.things import an_entity, an_observation, ident
-from canonry.values import merge
+from canonry.testing.example_items import an_entity, an_observation, uuid_of
+from canonry.values import merge_policies
 from canonry.values.ids import ObservationId
-from canonry.values.merge import (
+from canonry.values.merge_policies import (
     CHOICES,
     LAST_WRITE,
     LATEST,
@@ -21,8 +21,8 @@ from canonry.values.merge import (
     NAMES,
     TAG_SET,
     MergePolicy,
-    accumulate,
-    told_names,
+    accumulator_of,
+    all_names,
 )
 from canonry.values.moments import Instant
 from canonry.values.observations import ITEM, Accumulator, Elements, Observation
@@ -49,7 +49,7 @@ def observed(draw: st.DrawFn) -> Observation:
     said, weighed = draw(fields()), draw(weights())
     return replace(
         an_observation("frodo", "said"),
-        id=ObservationId(ident(f"{number} {position} {said} {weighed}")),
+        id=ObservationId(uuid_of(f"{number} {position} {said} {weighed}")),
         position=position,
         fields=said,
         **weighed,
@@ -57,15 +57,15 @@ def observed(draw: st.DrawFn) -> Observation:
 
 
 def told(observation: Observation) -> Accumulator:
-    return accumulate(observation, policy_of)
+    return accumulator_of(observation, policy_of)
 
 
 def join(left: Accumulator, right: Accumulator) -> Accumulator:
-    return merge.join(left, right, policy_of)
+    return merge_policies.join_accumulators(left, right, policy_of)
 
 
 def join_all(parts: Iterable[Accumulator]) -> Accumulator:
-    return merge.join_all(parts, policy_of)
+    return merge_policies.join_all(parts, policy_of)
 
 
 accumulators = st.lists(observed(), max_size=4).map(lambda all_: join_all(map(told, all_)))
@@ -130,7 +130,7 @@ def test_the_latest_stands_but_for_corrections(all_: list[Observation]) -> None:
     if named:
         best = max(named, key=lambda o: (o.correction, o.position, o.id))
         assert NAMES.show(whole["name"]) == best.fields["name"]
-        assert set(told_names(whole["name"])) == {o.fields["name"] for o in named}
+        assert set(all_names(whole["name"])) == {o.fields["name"] for o in named}
 
 
 @settings(max_examples=60)
@@ -146,7 +146,7 @@ def test_a_policy_shows_what_it_split(said: dict[str, bool]) -> None:
 
 def elements_of(policy: MergePolicy, value: object) -> Elements:
     observation = an_observation("frodo", "said", fields={"field": value})
-    return accumulate(observation, lambda _: policy)["field"]
+    return accumulator_of(observation, lambda _: policy)["field"]
 
 
 ORDERS: dict[str, Callable[[Observation], Any]] = {
@@ -177,7 +177,9 @@ def test_arrays_are_united_within_the_highest_priority(
 ) -> None:
     items = st.lists(st.sampled_from(("a", "b", 1, ("c", 2))), max_size=3)
     said = [
-        replace(o, id=ObservationId(ident(f"{n}")), fields={"properties.files": lists.draw(items)})
+        replace(
+            o, id=ObservationId(uuid_of(f"{n}")), fields={"properties.files": lists.draw(items)}
+        )
         for n, o in enumerate(all_)
     ]
     elements = join_all(map(told, said))["properties.files"]
@@ -203,7 +205,7 @@ def test_a_narrative_observation_counts_by_the_log_and_another_by_its_own_time()
     first = an_observation(
         "frodo", "one", fields={"properties.age": 1}, position=1, recorded_at=Instant(5)
     )
-    second = replace(first, id=ObservationId(ident("two")), position=2, recorded_at=Instant(6))
+    second = replace(first, id=ObservationId(uuid_of("two")), position=2, recorded_at=Instant(6))
     second = replace(second, fields={"properties.age": 2}, observed_at=early)
 
     def age(*all_: Observation) -> Any:
@@ -218,8 +220,8 @@ def test_a_narrative_observation_counts_by_the_log_and_another_by_its_own_time()
 @settings(max_examples=100)
 @given(all_=st.lists(observed(), max_size=8), cut=st.integers(0, 8))
 def test_what_is_seen_at_once_is_what_is_seen_one_by_one(all_: list[Observation], cut: int) -> None:
-    whole = seen_also(an_entity(), all_)
+    whole = with_observations(an_entity(), all_)
 
     assert whole.own == join_all(map(told, all_))
     assert whole.sightings.count == len(all_)
-    assert seen_also(seen_also(an_entity(), all_[:cut]), all_[cut:]) == whole
+    assert with_observations(with_observations(an_entity(), all_[:cut]), all_[cut:]) == whole

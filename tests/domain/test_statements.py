@@ -4,29 +4,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.language.texts.sentences import Said, digest
-from canonry.values.attributes.table import built_in, exclusive_words
+from canonry.language.texts.sentences import WeightedStatement, digest_statements
+from canonry.values.attributes.table import builtin_attributes, exclusive_words
 from canonry.values.moments import (
     NOW,
     Instant,
     Moment,
-    StoryPlace,
-    arranged,
-    at_once,
+    StoryPosition,
+    are_simultaneous,
     comes_after,
+    intervals_overlap,
     moment_of,
-    overlaps,
+    sort_by_story,
 )
 from canonry.values.state_tags import excluded_by
 
-GROUPS = exclusive_words(built_in())
+GROUPS = exclusive_words(builtin_attributes())
 
 
 def moment(
     at: int | None, *, order: int = 1, turn: int = 0, told: int = 0, dated: bool = True
 ) -> Moment:
     """Told in the scene of that order, at that place in the log."""
-    place = StoryPlace(story=1, order=order, scene=order, turn=turn, told=told, dated=dated)
+    place = StoryPosition(story=1, order=order, scene=order, turn=turn, told=told, dated=dated)
     return Moment(at=None if at is None else Instant(at), place=place)
 
 
@@ -52,14 +52,14 @@ def test_where_a_time_is_missing_the_order_of_scenes_decides() -> None:
 
 
 def test_what_is_told_with_one_time_twice_follows_nothing() -> None:
-    assert at_once(moment(5, order=1), moment(5, order=2))
-    assert not at_once(moment(5, order=1), moment(5, order=2, dated=False))
-    assert not at_once(moment(None, told=1), moment(None, told=2))
+    assert are_simultaneous(moment(5, order=1), moment(5, order=2))
+    assert not are_simultaneous(moment(5, order=1), moment(5, order=2, dated=False))
+    assert not are_simultaneous(moment(None, told=1), moment(None, told=2))
 
 
 def test_of_what_is_proposed_together_nothing_follows() -> None:
-    assert at_once(moment(None, told=1), moment(None, told=1))
-    assert not at_once(moment(None, turn=1), moment(None, turn=2))
+    assert are_simultaneous(moment(None, told=1), moment(None, told=1))
+    assert not are_simultaneous(moment(None, turn=1), moment(None, turn=2))
 
 
 def test_what_is_written_directly_comes_after_what_had_been_told_by_then() -> None:
@@ -74,7 +74,11 @@ def test_what_has_no_time_happens_in_the_present_of_its_place() -> None:
     murder = moment(None, order=2)
     childhood = moment(1380, order=3)
 
-    assert arranged([murder, childhood, tavern], lambda one: one) == [childhood, tavern, murder]
+    assert sort_by_story([murder, childhood, tavern], lambda one: one) == [
+        childhood,
+        tavern,
+        murder,
+    ]
 
 
 @given(st.lists(st.tuples(st.none() | st.integers(0, 3), st.integers(0, 3)), max_size=8))
@@ -85,7 +89,9 @@ def test_the_order_does_not_depend_on_who_came_first(told: list[tuple[int | None
         for place, (at, order) in enumerate(told)
     ]
 
-    assert arranged(reversed(moments), lambda one: one) == arranged(moments, lambda one: one)
+    assert sort_by_story(reversed(moments), lambda one: one) == sort_by_story(
+        moments, lambda one: one
+    )
 
 
 BOUND = st.none() | st.integers(0, 5).map(Instant)
@@ -95,7 +101,7 @@ BOUND = st.none() | st.integers(0, 5).map(Instant)
 def test_overlap_is_mutual(
     a: Instant | None, b: Instant | None, c: Instant | None, d: Instant | None
 ) -> None:
-    assert overlaps(a, b, c, d) == overlaps(c, d, a, b)
+    assert intervals_overlap(a, b, c, d) == intervals_overlap(c, d, a, b)
 
 
 @pytest.mark.parametrize("group", GROUPS)
@@ -111,26 +117,30 @@ def test_nobody_bears_two_places() -> None:
     assert excluded_by("alive", GROUPS, held) == []
 
 
-said = st.lists(st.builds(Said, st.text(alphabet="ab .!?\n", max_size=30), st.integers(0, 10)))
+said = st.lists(
+    st.builds(WeightedStatement, st.text(alphabet="ab .!?\n", max_size=30), st.integers(0, 10))
+)
 
 
 @given(said, st.integers(1, 40))
-def test_a_summary_is_made_of_statements_and_keeps_its_limit(told: list[Said], limit: int) -> None:
-    summary = digest(told, limit=limit)
+def test_a_summary_is_made_of_statements_and_keeps_its_limit(
+    told: list[WeightedStatement], limit: int
+) -> None:
+    summary = digest_statements(told, limit=limit)
 
     assert len(summary) <= limit
-    assert summary == digest(told, limit=limit)
+    assert summary == digest_statements(told, limit=limit)
 
 
 def test_a_summary_keeps_what_counts_most_in_the_order_of_the_story() -> None:
     told = [
-        Said("Ana is queen", 5),
-        Said("They dine", 1),
-        Said("Bo rides", 5),
-        Said("Ana dies!", 9),
+        WeightedStatement("Ana is queen", 5),
+        WeightedStatement("They dine", 1),
+        WeightedStatement("Bo rides", 5),
+        WeightedStatement("Ana dies!", 9),
     ]
 
-    assert digest(told, limit=200) == "Ana is queen. They dine. Bo rides. Ana dies!"
-    assert digest(told, limit=20) == "Bo rides. Ana dies!"
-    assert digest(told[:1] * 2, limit=200) == "Ana is queen."
-    assert digest([Said(" ", 5)], limit=200) == ""
+    assert digest_statements(told, limit=200) == "Ana is queen. They dine. Bo rides. Ana dies!"
+    assert digest_statements(told, limit=20) == "Bo rides. Ana dies!"
+    assert digest_statements(told[:1] * 2, limit=200) == "Ana is queen."
+    assert digest_statements([WeightedStatement(" ", 5)], limit=200) == ""

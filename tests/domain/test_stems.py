@@ -6,12 +6,12 @@ from hypothesis import strategies as st
 
 from canonry.language.texts.stems import (
     STOP_WORDS,
-    asked_stems,
     is_near,
     languages_of,
-    lengths_near,
+    near_lengths,
     phrases_in,
     prefixes_in,
+    query_stems,
     stems_of,
     terms_of,
 )
@@ -36,13 +36,13 @@ def test_without_evidence_a_text_counts_as_english() -> None:
 
 
 def test_forms_of_a_word_share_a_stem() -> None:
-    assert set(asked_stems("climbing towers")) <= set(stems_of("She climbed the tower."))
-    assert set(asked_stems("die Türme")) & set(stems_of("Er sah den Turm und die Türme nicht"))
+    assert set(query_stems("climbing towers")) <= set(stems_of("She climbed the tower."))
+    assert set(query_stems("die Türme")) & set(stems_of("Er sah den Turm und die Türme nicht"))
 
 
 def test_a_query_leaves_stop_words_out_unless_it_has_no_others() -> None:
-    assert asked_stems("what did the bear do") == ("bear",)
-    assert asked_stems("to be or not to be") != ()
+    assert query_stems("what did the bear do") == ("bear",)
+    assert query_stems("to be or not to be") != ()
 
 
 def test_stop_words_are_cut_as_texts_are() -> None:
@@ -53,7 +53,7 @@ def test_stop_words_are_cut_as_texts_are() -> None:
 @given(st.text(max_size=60))
 def test_any_text_has_stems_and_they_hold_no_underscore(text: str) -> None:
     assert len(stems_of(text)) == len(terms_of(text))
-    assert not any("_" in stem or not stem for stem in (*stems_of(text), *asked_stems(text)))
+    assert not any("_" in stem or not stem for stem in (*stems_of(text), *query_stems(text)))
 
 
 @pytest.mark.parametrize(
@@ -92,5 +92,5 @@ def test_nearness_is_mutual(one: str, other: str) -> None:
 
 @given(words, words)
 def test_whatever_is_near_to_a_word_has_one_of_the_lengths_told(one: str, other: str) -> None:
-    fewest, most = lengths_near(len(one))
+    fewest, most = near_lengths(len(one))
     assert not is_near(one, other) or fewest <= len(other) <= most

@@ -2,7 +2,13 @@
 
 import pytest
 
-from canonry.recall.domain.questions import BesideEvent, TimesAsked, TimeSpan, nearness, read_times
+from canonry.recall.domain.questions import (
+    EventAnchor,
+    TimesAsked,
+    TimeSpan,
+    read_times,
+    time_nearness,
+)
 from canonry.values.calendars.reckoning import (
     GREGORIAN,
     Calendar,
@@ -28,7 +34,7 @@ def days(text: str) -> list[tuple[str | None, str | None]]:
             None if start is None else render_instant(start)[:10],
             None if end is None else render_instant(end)[:10],
         )
-        for start, end in read(text).stretches
+        for start, end in read(text).intervals
     ]
 
 
@@ -89,7 +95,7 @@ def test_words_that_are_no_date_say_nothing(text: str) -> None:
 
 
 def test_a_day_that_no_month_has_says_nothing() -> None:
-    assert not read("on 45/45/2023").stretches
+    assert not read("on 45/45/2023").intervals
 
 
 def test_sessions_are_counted_from_the_first_or_from_the_last() -> None:
@@ -99,25 +105,25 @@ def test_sessions_are_counted_from_the_first_or_from_the_last() -> None:
 
 
 def test_what_is_no_date_is_an_event_that_is_told_of_elsewhere() -> None:
-    assert read("the week before the wedding").anchors == (BesideEvent("before", "wedding", 7),)
-    assert read("Who came after dinner?").anchors == (BesideEvent("after", "dinner", None),)
+    assert read("the week before the wedding").anchors == (EventAnchor("before", "wedding", 7),)
+    assert read("Who came after dinner?").anchors == (EventAnchor("after", "dinner", None),)
 
 
 def test_what_was_said_soon_after_is_nearer_than_what_was_said_before() -> None:
-    inside = nearness(parse_instant("2023-05-08T10:00:00Z"), MAY)
-    after = nearness(parse_instant("2023-06-08T10:00:00Z"), MAY)
-    later = nearness(parse_instant("2023-08-08T10:00:00Z"), MAY)
-    before = nearness(parse_instant("2023-04-23T14:00:00Z"), MAY)
+    inside = time_nearness(parse_instant("2023-05-08T10:00:00Z"), MAY)
+    after = time_nearness(parse_instant("2023-06-08T10:00:00Z"), MAY)
+    later = time_nearness(parse_instant("2023-08-08T10:00:00Z"), MAY)
+    before = time_nearness(parse_instant("2023-04-23T14:00:00Z"), MAY)
 
     assert inside == 1 > after > later > 0
     assert after > before > 0
 
 
 def test_what_lies_beyond_an_open_stretch_is_not_near_at_all() -> None:
-    assert nearness(Instant(5 * DAY), TimeSpan(Instant(9 * DAY), None)) == 0
-    assert nearness(Instant(9 * DAY), TimeSpan(None, Instant(9 * DAY))) == 0
-    assert nearness(Instant(10 * DAY), TimeSpan(Instant(9 * DAY), None)) == 1
-    assert nearness(Instant(1 * DAY), TimeSpan(None, Instant(9 * DAY))) == 1
+    assert time_nearness(Instant(5 * DAY), TimeSpan(Instant(9 * DAY), None)) == 0
+    assert time_nearness(Instant(9 * DAY), TimeSpan(None, Instant(9 * DAY))) == 0
+    assert time_nearness(Instant(10 * DAY), TimeSpan(Instant(9 * DAY), None)) == 1
+    assert time_nearness(Instant(1 * DAY), TimeSpan(None, Instant(9 * DAY))) == 1
 
 
 def test_what_a_world_only_counts_is_read_by_its_counters() -> None:
@@ -128,10 +134,10 @@ def test_what_a_world_only_counts_is_read_by_its_counters() -> None:
         counters=(Counter(name="Round", seconds=6),),
     )
 
-    assert read("Who fell in round 3?", rounds).stretches == (
+    assert read("Who fell in round 3?", rounds).intervals == (
         TimeSpan(Instant(12_000_000), Instant(18_000_000)),
     )
-    assert not read("Who fell on 8 May 2023?", rounds).stretches
+    assert not read("Who fell on 8 May 2023?", rounds).intervals
 
 
 TALE = Calendar(
@@ -155,9 +161,9 @@ def test_the_dates_of_a_world_are_days_months_and_years_of_its_own(
     text: str, begins: tuple[int, int, int], days: int
 ) -> None:
     year, month, day = begins
-    start = TALE.instant(year, month, day)
+    start = TALE.instant_of(year, month, day)
 
-    assert read(text, TALE).stretches == (TimeSpan(start, Instant(start + days * DAY)),)
+    assert read(text, TALE).intervals == (TimeSpan(start, Instant(start + days * DAY)),)
 
 
 def test_a_month_of_no_known_year_says_nothing() -> None:
@@ -184,12 +190,12 @@ ENDS = (
 def test_w4_no_question_overflows_at_the_ends_of_time(text: str, present: str | None) -> None:
     when = None if present is None else parse_instant(present)
 
-    for start, end in read_times(text, GREGORIAN, when).stretches:
+    for start, end in read_times(text, GREGORIAN, when).intervals:
         assert start is None or end is None or start < end
 
 
 def test_w4_the_last_day_of_the_library_ends_where_the_next_begins() -> None:
-    [(start, end)] = read("9999-12-31").stretches
+    [(start, end)] = read("9999-12-31").intervals
 
     assert start == parse_instant("9999-12-31T00:00:00Z")
     assert end == parse_instant("+010000-01-01T00:00:00Z")

@@ -15,17 +15,17 @@ from canonry.log.schemas.typed_records import (
     event_type_of,
 )
 from canonry.records.domain.assertions import assertion_of
-from canonry.testing.things import a_schema, ident
+from canonry.testing.example_items import a_schema, uuid_of
 from canonry.values.ids import SpaceId
 from canonry.values.moments import DAY, Instant
 from canonry.values.observations import Dated, Fragment
 from tests.strategies import json_values
 
-SPACE = SpaceId(ident("account"))
+SPACE = SpaceId(uuid_of("account"))
 
 
 def invoice(**record: Any) -> TypedRecord:
-    return RecordReader(schema=TRUTH_TYPES["invoice"]).read(record)
+    return RecordReader(schema=TRUTH_TYPES["invoice"]).read_record(record)
 
 
 def test_fields_are_taken_by_their_names_and_aliases() -> None:
@@ -41,7 +41,7 @@ def test_fields_are_taken_by_their_names_and_aliases() -> None:
 
 
 def test_dates_become_events_by_the_schema() -> None:
-    read = RecordReader(schema=a_schema()).read({"number": "1", "due": "1970-01-03"})
+    read = RecordReader(schema=a_schema()).read_record({"number": "1", "due": "1970-01-03"})
 
     assert read.dates == {"due": Dated(event_type="Due", instant=Instant(2 * DAY))}
 
@@ -62,7 +62,7 @@ def test_warnings_name_fields_and_never_values() -> None:
     reader = RecordReader(schema=TRUTH_TYPES["invoice"])
     record = {"invoice_number": "7", "colour": "mauve", "date_due": "2025-02-30"}
 
-    warned = assertion_of(ident("user"), reader, record, "/entities/0").warnings
+    warned = assertion_of(uuid_of("user"), reader, record, "/entities/0").warnings
 
     assert {(each.code, each.path.rpartition("/")[2]) for each in warned} >= {
         ("field.unknown-field", "colour"),
@@ -80,7 +80,7 @@ def test_null_says_nothing_and_the_type_is_no_field() -> None:
     record=st.dictionaries(st.sampled_from(["number", "no", "amount", "due", "x"]), json_values())
 )
 def test_nothing_of_a_record_is_lost(record: dict[str, Any]) -> None:
-    read = RecordReader(schema=a_schema()).read(record)
+    read = RecordReader(schema=a_schema()).read_record(record)
 
     taken = {"no" if n == "number" and "number" not in record else n for n in read.fields}
     said = {name for name, value in record.items() if value is not None} - RESERVED
@@ -117,5 +117,5 @@ def test_a_derived_schema_takes_its_own_records(records: list[dict[str, Any]]) -
     reader = RecordReader(schema=derive_schema(SPACE, "thing", records))
 
     for record in records:
-        reasons = {f.reason for f in reader.read(record).fragments.values()}
+        reasons = {f.reason for f in reader.read_record(record).fragments.values()}
         assert reasons <= {"not_a_string"}, "of two types one is a text"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.language.texts.visible import visible, visible_line
+from canonry.language.texts.visible import escape_hidden, escape_line
 from canonry.values.json_values import decode_json, encode_json
 
 ANY = st.text(st.characters())
@@ -16,20 +16,20 @@ WHOLE = st.text()
 
 @given(ANY)
 def test_r7_no_control_and_no_turn_is_left(text: str) -> None:
-    shown = visible(text)
-    assert visible(shown) == shown
+    shown = escape_hidden(text)
+    assert escape_hidden(shown) == shown
     left = {unicodedata.category(char) for char in shown if char not in "\n\t"}
     assert left.isdisjoint({"Cc", "Cs", "Zl", "Zp"})
     turns = {unicodedata.bidirectional(char) for char in shown}
     assert turns.isdisjoint({"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"})
-    assert not set(visible_line(text)) & {"\n", "\t"}
+    assert not set(escape_line(text)) & {"\n", "\t"}
 
 
 @given(WHOLE)
 def test_r7_json_says_the_same_after_it(text: str) -> None:
     value = {text: [text]}
-    assert json.loads(visible(json.dumps(value, ensure_ascii=False))) == value
-    assert decode_json(visible(encode_json(value).decode()).encode()) == value
+    assert json.loads(escape_hidden(json.dumps(value, ensure_ascii=False))) == value
+    assert decode_json(escape_hidden(encode_json(value).decode()).encode()) == value
 
 
 @pytest.mark.parametrize(
@@ -45,4 +45,4 @@ def test_r7_json_says_the_same_after_it(text: str) -> None:
     ],
 )
 def test_what_people_write_stays_as_it_is(text: str) -> None:
-    assert visible(text) == text
+    assert escape_hidden(text) == text

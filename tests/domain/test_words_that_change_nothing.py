@@ -2,9 +2,9 @@
 
 import pytest
 
-from canonry.canon.judging.clashes import Order, conflict
+from canonry.canon.judging.conflicts import Order, find_clash
 from canonry.language.reading.reading import read_statements
-from canonry.values.attributes.table import attribute
+from canonry.values.attributes.table import find_attribute
 from canonry.values.statements import Phase
 
 NAMES = {"Ana": "ana", "Bo": "bo", "Tom": "tom", "Velm": "velm", "Bree": "bree"}
@@ -15,7 +15,7 @@ def states_in(text: str) -> list[str]:
     return [
         f"{one.subject} {one.value}"
         for one in read_statements(text, NAMES)
-        if one.held is not None and attribute(one.attribute).exclusive
+        if one.holds_then is not None and find_attribute(one.attribute).exclusive
         if not (one.implied and one.phase is Phase.ENDS)
     ]
 
@@ -154,7 +154,7 @@ def test_what_is_meant_is_still_read(text: str, state: str) -> None:
 def test_both_are_true_and_neither_ends(held: str, said: str, order: Order) -> None:
     claims, standing = read_statements(said, NAMES), read_statements(held, NAMES)
 
-    assert [conflict(one, two, order=order) for one in standing for two in claims] == [None] * (
+    assert [find_clash(one, two, order=order) for one in standing for two in claims] == [None] * (
         len(standing) * len(claims)
     )
 
@@ -162,7 +162,7 @@ def test_both_are_true_and_neither_ends(held: str, said: str, order: Order) -> N
 def test_a_later_place_of_one_kind_still_ends_the_earlier() -> None:
     [bree] = read_statements("Ana is in Bree.", NAMES)
     [velm] = read_statements("Ana is in Velm.", NAMES)
-    clash = conflict(velm, bree, order=Order.LATER)
+    clash = find_clash(velm, bree, order=Order.LATER)
 
     assert clash is not None
     assert clash.ends_earlier
@@ -172,7 +172,7 @@ def test_a_divorce_still_ends_its_own_marriage() -> None:
     ended = [one for one in read_statements("Ana divorced Bo.", NAMES) if one.phase is Phase.ENDS]
     [wed, *_] = read_statements("Ana is married to Bo.", NAMES)
 
-    assert any((clash := conflict(wed, one)) and clash.ends_earlier for one in ended)
+    assert any((clash := find_clash(wed, one)) and clash.ends_earlier for one in ended)
 
 
 @pytest.mark.parametrize(
@@ -194,6 +194,6 @@ def test_a_home_for_some_years_is_no_lifetime(text: str) -> None:
 def test_an_object_with_a_number_says_no_version_of_its_owner() -> None:
     first, second = (read_statements(f"Ana owns boat {one}.", NAMES) for one in (1, 2))
 
-    assert [conflict(one, two) for one in first for two in second] == [None] * (
+    assert [find_clash(one, two) for one in first for two in second] == [None] * (
         len(first) * len(second)
     )

@@ -16,8 +16,8 @@ import pytest
 
 from canonry.canon.session.canon import Canon
 from canonry.log.commits import Appended
-from canonry.testing.things import MIDDLE_EARTH, a_fact, made
-from canonry.testing.worlds import Scribe
+from canonry.testing.clocks import Scribe
+from canonry.testing.example_items import MIDDLE_EARTH, a_fact, creation_entries
 from tests.servers.processes import as_nobody
 
 WORDS = " ".join(f"{n * 7919:x}" for n in range(2_000))
@@ -35,9 +35,9 @@ class Filling:
         """One fact for each of these."""
         for n in numbers:
             scribe = Scribe(self.canon, f"full {n}")
-            head = await self.canon.ledger.head(MIDDLE_EARTH)
-            draft = scribe.next(made(a_fact(f"{n} {WORDS}")), judged_at=head)
-            (outcome,) = await scribe.append([draft])
+            head = await self.canon.ledger.head_position(MIDDLE_EARTH)
+            draft = scribe.next_append(creation_entries(a_fact(f"{n} {WORDS}")), judged_at=head)
+            (outcome,) = await scribe.append_batch([draft])
             assert isinstance(outcome, Appended)
             self.acknowledged.add(draft.draft.id)
 

@@ -5,10 +5,10 @@ import asyncio
 import pytest
 
 from canonry.app.stores import KeptStore
-from canonry.gateway.limits import within
+from canonry.gateway.limits import run_within
 from canonry.log.commits import Append, Appended, Outcome
-from canonry.testing.things import MIDDLE_EARTH
-from canonry.testing.worlds import Scribe
+from canonry.testing.clocks import Scribe
+from canonry.testing.example_items import MIDDLE_EARTH
 from canonry.values.errors import Unavailable
 from tests.conformance.kills import require_whole
 from tests.faults.relay import Relay
@@ -20,7 +20,7 @@ async def repeated(scribe: Scribe, late: Append) -> Outcome:
     """The same draft, until somebody answers."""
     for _ in range(ATTEMPTS_MAX):
         try:
-            (outcome,) = await scribe.append([late])
+            (outcome,) = await scribe.append_batch([late])
         except Unavailable:
             await asyncio.sleep(0.05)
         else:
@@ -32,15 +32,15 @@ async def require_in_time_and_once(
     store: KeptStore, relay: Relay, scribe: Scribe, late: Append
 ) -> None:
     """While nothing answers calls end in time; what was sent then is there once afterwards."""
-    for ask in (store.canon.ledger.head(MIDDLE_EARTH), scribe.append([late])):
+    for ask in (store.canon.ledger.head_position(MIDDLE_EARTH), scribe.append_batch([late])):
         began = asyncio.get_running_loop().time()
         with pytest.raises(Unavailable) as told:
-            await within(0.5, ask)
+            await run_within(0.5, ask)
         assert told.value.code in {"call.deadline", "store.deadline", "store.unreachable"}
         assert asyncio.get_running_loop().time() - began < 3
     relay.delay, relay.away = 0.0, False
     await relay.cut()
 
     assert isinstance(await repeated(scribe, late), Appended)
-    await require_whole(store.canon, store.upkeep, {late.draft.id})
-    assert await store.canon.ledger.head(MIDDLE_EARTH) == 2
+    await require_whole(store.canon, store.maintenance, {late.draft.id})
+    assert await store.canon.ledger.head_position(MIDDLE_EARTH) == 2

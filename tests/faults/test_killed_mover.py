@@ -14,8 +14,8 @@ import pytest
 
 from canonry.app.embedded import open_embedded
 from canonry.stores.sqlite import Durability
-from canonry.testing.things import MIDDLE_EARTH, a_fact, made
-from canonry.testing.worlds import Scribe
+from canonry.testing.clocks import Scribe
+from canonry.testing.example_items import MIDDLE_EARTH, a_fact, creation_entries
 from tests.cli.run import SOURCE, canonry
 from tests.conformance import mongodb_store, postgres_store
 
@@ -29,9 +29,9 @@ KILLS = {"postgres": 2, "polyglot": 1}
 MOVER = """
 import sys
 from contextlib import contextmanager
-import canonry.canon.upkeep.logs as log
+import canonry.canon.maintenance.log_transfer as log
 from canonry.cli import main
-from canonry.cli import upkeep as store
+from canonry.cli import maintenance as store
 
 @contextmanager
 def told(what):
@@ -53,10 +53,13 @@ async def filled(folder: Path, commits: int) -> None:
         scribe = Scribe(store.canon)
         for start in range(0, commits, 100):
             names = [f"fact {n}" for n in range(start, min(start + 100, commits))]
-            await scribe.append(
-                [scribe.next(made(a_fact(name)), judged_at=start) for name in names]
+            await scribe.append_batch(
+                [
+                    scribe.next_append(creation_entries(a_fact(name)), judged_at=start)
+                    for name in names
+                ]
             )
-        assert await store.canon.ledger.head(MIDDLE_EARTH) == commits
+        assert await store.canon.ledger.head_position(MIDDLE_EARTH) == commits
 
 
 @pytest.fixture

@@ -9,10 +9,10 @@ from uuid import uuid4
 import pytest
 from pymongo.errors import BulkWriteError
 
-from canonry.app.backends.mongodb import Polyglot, open_mongodb
+from canonry.app.backends.mongodb import SplitStore, open_mongodb
 from canonry.stores.mongodb.database import as_canonry, is_taken, is_unsure
-from canonry.testing.things import MIDDLE_EARTH, a_fact, ident, made
-from canonry.testing.worlds import Scribe
+from canonry.testing.clocks import Scribe
+from canonry.testing.example_items import MIDDLE_EARTH, a_fact, creation_entries, uuid_of
 from canonry.values.errors import CanonryError, Unavailable
 from tests.conformance.kills import require_whole, written_while
 from tests.conformance.mongodb_store import URL, dropped, require_server, server_of_our_own
@@ -26,7 +26,7 @@ ROOM = 1_500_000
 
 
 @asynccontextmanager
-async def opened(url: str, folder: Path) -> AsyncIterator[Polyglot]:
+async def opened(url: str, folder: Path) -> AsyncIterator[SplitStore]:
     store = await open_mongodb(url, database=f"test_{uuid4().hex}", folder=folder)
     try:
         yield store
@@ -35,7 +35,7 @@ async def opened(url: str, folder: Path) -> AsyncIterator[Polyglot]:
 
 
 @pytest.fixture
-async def relayed(tmp_path: Path) -> AsyncIterator[tuple[Relay, Polyglot]]:
+async def relayed(tmp_path: Path) -> AsyncIterator[tuple[Relay, SplitStore]]:
     require_server()
     async with relayed_url(URL) as (relay, url), opened(url, tmp_path) as store:
         yield relay, store
@@ -48,7 +48,7 @@ def server() -> Iterator[Documents]:
 
 
 async def test_a_slow_server_loses_nothing_and_is_quick_again_when_it_is(
-    relayed: tuple[Relay, Polyglot],
+    relayed: tuple[Relay, SplitStore],
 ) -> None:
     relay, store = relayed
 
@@ -59,18 +59,18 @@ async def test_a_slow_server_loses_nothing_and_is_quick_again_when_it_is(
 
     acknowledged = await written_while(store.canon, slow)
 
-    await require_whole(store.canon, store.upkeep, acknowledged)
-    assert await store.canon.ledger.head(MIDDLE_EARTH) == len(acknowledged)
+    await require_whole(store.canon, store.maintenance, acknowledged)
+    assert await store.canon.ledger.head_position(MIDDLE_EARTH) == len(acknowledged)
 
 
 @pytest.mark.parametrize("harm", ["silent", "away"])
 async def test_a_call_ends_in_time_while_nothing_answers_and_is_repeated_once(
-    relayed: tuple[Relay, Polyglot], harm: str
+    relayed: tuple[Relay, SplitStore], harm: str
 ) -> None:
     relay, store = relayed
     scribe = Scribe(store.canon)
-    await scribe.make(a_fact("before"))
-    late = scribe.next(made(a_fact("late")))
+    await scribe.make_items(a_fact("before"))
+    late = scribe.next_append(creation_entries(a_fact("late")))
     relay.delay, relay.away = (30.0, False) if harm == "silent" else (0.0, True)
     await relay.cut()
 
@@ -90,13 +90,13 @@ async def test_a_full_disk_refuses_writes_until_there_is_room(
                 assert refused.value.code in {"ledger.full", "store.failing"}
                 assert "disk" in refused.value.message
             assert filling.acknowledged
-            first = ident(f"0 {WORDS}")
-            assert first in await store.canon.state.things([first])
+            first = uuid_of(f"0 {WORDS}")
+            assert first in await store.canon.state.items_by_id([first])
         before = len(filling.acknowledged)
         await filling.write(range(1_000, 1_005))
 
         assert len(filling.acknowledged) == before + 5
-        await require_whole(store.canon, store.upkeep, filling.acknowledged)
+        await require_whole(store.canon, store.maintenance, filling.acknowledged)
 
 
 @pytest.mark.parametrize(

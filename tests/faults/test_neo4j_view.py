@@ -8,12 +8,12 @@ from uuid import uuid4
 
 import pytest
 
-from canonry.app.backends.mongodb import Polyglot, open_mongodb
-from canonry.app.backends.servers import BesideServers
-from canonry.app.examination import quietly
-from canonry.testing.conformance.kit import present
-from canonry.testing.things import MIDDLE_EARTH, a_fact
-from canonry.testing.worlds import Scribe
+from canonry.app.backends.mongodb import SplitStore, open_mongodb
+from canonry.app.backends.servers import ViewServers
+from canonry.app.doctor import report_nothing
+from canonry.testing.clocks import Scribe
+from canonry.testing.conformance.kit import require_part
+from canonry.testing.example_items import MIDDLE_EARTH, a_fact
 from canonry.values.errors import Unavailable
 from tests.conformance import neo4j_store
 from tests.conformance.mongodb_store import URL, dropped, require_server
@@ -24,10 +24,12 @@ pytestmark = pytest.mark.anyio
 
 
 @asynccontextmanager
-async def graph_beside(graph: str, folder: Path) -> AsyncIterator[Polyglot]:
+async def graph_beside(graph: str, folder: Path) -> AsyncIterator[SplitStore]:
     require_server()
     name = f"test_{uuid4().hex}"
-    store = await open_mongodb(URL, database=name, folder=folder, beside=BesideServers(graph=graph))
+    store = await open_mongodb(
+        URL, database=name, folder=folder, view_servers=ViewServers(graph=graph)
+    )
     try:
         yield store
     finally:
@@ -35,25 +37,25 @@ async def graph_beside(graph: str, folder: Path) -> AsyncIterator[Polyglot]:
         await dropped(name)
 
 
-async def written(store: Polyglot, names: list[str]) -> int:
+async def written(store: SplitStore, names: list[str]) -> int:
     """Write facts one after the other, none of which may be refused; how many there are now."""
     for name in names:
-        await Scribe(store.canon, name).make(a_fact(name))
-    return await store.canon.ledger.head(MIDDLE_EARTH)
+        await Scribe(store.canon, name).make_items(a_fact(name))
+    return await store.canon.ledger.head_position(MIDDLE_EARTH)
 
 
-async def shows_all(store: Polyglot, count: int) -> None:
+async def shows_all(store: SplitStore, count: int) -> None:
     """The graph comes to show so many facts by itself, each once; all agree then."""
-    graph = present(store.graph)
+    graph = require_part(store.graph)
 
     async def is_there() -> bool:
         try:
-            return (await graph.shown.facts())["graph things"] == count
+            return (await graph.shown.graph_facts())["graph things"] == count
         except Unavailable:
             return False
 
     assert await becomes(is_there)
-    assert (await store.upkeep.verify(quietly)).findings == ()
+    assert (await store.maintenance.verify(report_nothing)).findings == ()
 
 
 @pytest.mark.parametrize("harm", ["slow", "away"])

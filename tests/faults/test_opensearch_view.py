@@ -9,16 +9,16 @@ from uuid import uuid4
 import pytest
 from opensearchpy import AsyncOpenSearch
 
-from canonry.app.backends.mongodb import Polyglot, open_mongodb
-from canonry.app.backends.servers import BesideServers
-from canonry.app.examination import quietly
-from canonry.gateway.limits import within
+from canonry.app.backends.mongodb import SplitStore, open_mongodb
+from canonry.app.backends.servers import ViewServers
+from canonry.app.doctor import report_nothing
+from canonry.gateway.limits import run_within
 from canonry.readmodels.passages import Collection
 from canonry.readmodels.ports.text import TextQuery
-from canonry.stores.following import following as shared_text
 from canonry.stores.opensearch import open_text
-from canonry.testing.things import MIDDLE_EARTH, a_fact, ident
-from canonry.testing.worlds import Scribe
+from canonry.stores.projections import projector as shared_text
+from canonry.testing.clocks import Scribe
+from canonry.testing.example_items import MIDDLE_EARTH, a_fact, uuid_of
 from canonry.values.errors import Unavailable
 from tests.conformance import opensearch_text
 from tests.conformance.mongodb_store import URL, dropped, require_server
@@ -34,24 +34,26 @@ FLOOD = "index.blocks.read_only_allow_delete"
 
 
 @asynccontextmanager
-async def opened(words: str, folder: Path) -> AsyncIterator[tuple[Polyglot, str]]:
+async def opened(words: str, folder: Path) -> AsyncIterator[tuple[SplitStore, str]]:
     require_server()
     name = f"test_{uuid4().hex}"
-    store = await open_mongodb(URL, database=name, folder=folder, beside=BesideServers(words=words))
+    store = await open_mongodb(
+        URL, database=name, folder=folder, view_servers=ViewServers(words=words)
+    )
     try:
         yield store, name
     finally:
         await store.close()
         await dropped(name)
         text = open_text(opensearch_text.URL, name=name)
-        await text.drop()
+        await text.drop_index()
         await text.close()
 
 
 @pytest.fixture
 async def relayed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[tuple[Relay, Polyglot, str]]:
+) -> AsyncIterator[tuple[Relay, SplitStore, str]]:
     if not opensearch_text.URL:
         pytest.skip("no OpenSearch server: `make servers` starts one")
     monkeypatch.setattr(shared_text, "PATIENCE", 1.0)
@@ -63,17 +65,17 @@ async def relayed(
         yield relay, store, name
 
 
-async def written(store: Polyglot, names: list[str]) -> None:
+async def written(store: SplitStore, names: list[str]) -> None:
     """Write facts one after the other, none of which may be refused."""
     for name in names:
-        await Scribe(store.canon, name).make(a_fact(name))
+        await Scribe(store.canon, name).make_items(a_fact(name))
 
 
-async def found(store: Polyglot) -> list[str]:
+async def found(store: SplitStore) -> list[str]:
     return sorted(hit.id for hit in (await store.canon.text.search(SWORD)).hits)
 
 
-async def catches_up(store: Polyglot, name: str, wanted: list[str]) -> None:
+async def catches_up(store: SplitStore, name: str, wanted: list[str]) -> None:
     """The server comes to show these by itself, as anybody finds who asks it alone."""
     text = open_text(opensearch_text.URL, name=name)
 
@@ -85,23 +87,23 @@ async def catches_up(store: Polyglot, name: str, wanted: list[str]) -> None:
 
     assert await becomes(shows)
     await text.close()
-    assert (await store.upkeep.verify(quietly)).findings == ()
+    assert (await store.maintenance.verify(report_nothing)).findings == ()
 
 
 @pytest.mark.parametrize("harm", ["slow", "away"])
 async def test_writes_and_searches_go_on_while_the_server_is_slow_or_away(
-    relayed: tuple[Relay, Polyglot, str], harm: str
+    relayed: tuple[Relay, SplitStore, str], harm: str
 ) -> None:
     relay, store, name = relayed
     await written(store, ["sword before"])
-    assert await found(store) == [ident("sword before")]
+    assert await found(store) == [uuid_of("sword before")]
     relay.delay, relay.away = (2.0, False) if harm == "slow" else (0.0, True)
     await relay.cut()
 
     names = [f"sword {n}" for n in range(10)]
     began = asyncio.get_running_loop().time()
     await written(store, names)
-    wanted = sorted(ident(each) for each in ("sword before", *names))
+    wanted = sorted(uuid_of(each) for each in ("sword before", *names))
     assert await found(store) == wanted
     assert asyncio.get_running_loop().time() - began < 10 * 2.0
     relay.delay, relay.away = 0.0, False
@@ -110,7 +112,7 @@ async def test_writes_and_searches_go_on_while_the_server_is_slow_or_away(
 
 
 async def test_lines_that_are_cut_leave_each_passage_once(
-    relayed: tuple[Relay, Polyglot, str],
+    relayed: tuple[Relay, SplitStore, str],
 ) -> None:
     relay, store, name = relayed
     names = [f"sword {n}" for n in range(30)]
@@ -122,7 +124,7 @@ async def test_lines_that_are_cut_leave_each_passage_once(
 
     await asyncio.gather(cut(), written(store, names))
 
-    await catches_up(store, name, sorted(map(ident, names)))
+    await catches_up(store, name, sorted(map(uuid_of, names)))
 
 
 async def test_who_asks_a_silent_server_alone_is_told_in_time() -> None:
@@ -134,7 +136,7 @@ async def test_who_asks_a_silent_server_alone_is_told_in_time() -> None:
         began = asyncio.get_running_loop().time()
 
         with pytest.raises(Unavailable) as told:
-            await within(0.5, text.search(SWORD))
+            await run_within(0.5, text.search(SWORD))
 
         assert told.value.code in {"call.deadline", "text.unavailable"}
         assert asyncio.get_running_loop().time() - began < 3
@@ -142,19 +144,21 @@ async def test_who_asks_a_silent_server_alone_is_told_in_time() -> None:
 
 
 async def test_a_server_whose_disk_is_full_stops_nobody_and_catches_up_when_there_is_room(
-    relayed: tuple[Relay, Polyglot, str],
+    relayed: tuple[Relay, SplitStore, str],
 ) -> None:
     _, store, name = relayed
     await written(store, ["sword before"])
-    assert await found(store) == [ident("sword before")]
+    assert await found(store) == [uuid_of("sword before")]
     about = {"index": f"{name}-passages"}
     async with AsyncOpenSearch(hosts=[opensearch_text.URL]) as server:
         await server.indices.put_settings(body={FLOOD: True}, **about)
 
         await written(store, ["sword after"])
-        wanted = sorted(map(ident, ("sword before", "sword after")))
+        wanted = sorted(map(uuid_of, ("sword before", "sword after")))
         assert await found(store) == wanted
-        assert [each.where for each in (await store.upkeep.verify(quietly)).findings] == ["words"]
+        assert [
+            each.where for each in (await store.maintenance.verify(report_nothing)).findings
+        ] == ["words"]
         await server.indices.put_settings(body={FLOOD: None}, **about)
 
     await catches_up(store, name, wanted)

@@ -6,8 +6,8 @@ from uuid import uuid4
 import pytest
 
 from canonry.app.backends.postgres import open_postgres
-from canonry.testing.things import a_fact, made
-from canonry.testing.worlds import Scribe
+from canonry.testing.clocks import Scribe
+from canonry.testing.example_items import a_fact, creation_entries
 from tests.conformance.postgres_store import URL, dropped
 from tests.faults.relay import relayed_url
 from tests.faults.repeating import require_in_time_and_once
@@ -25,8 +25,8 @@ async def test_a_call_ends_in_time_while_nothing_answers_and_is_repeated_once(
     async with relayed_url(URL) as (relay, url):
         store = await open_postgres(url, schema=schema, folder=tmp_path / "x", connections=4)
         scribe = Scribe(store.canon)
-        await scribe.make(a_fact("before"))
-        late = scribe.next(made(a_fact("late")), judged_at=1)
+        await scribe.make_items(a_fact("before"))
+        late = scribe.next_append(creation_entries(a_fact("late")), judged_at=1)
         relay.delay, relay.away = (20.0, False) if harm == "silent" else (0.0, True)
         if harm == "away":
             await relay.cut()

@@ -10,7 +10,7 @@ from uuid import uuid4
 
 import pytest
 
-from canonry.gateway.limits import within
+from canonry.gateway.limits import run_within
 from canonry.stores.objects import ObjectBlobs, ObjectStore
 from canonry.values.errors import Unavailable
 from tests.conformance.s3_store import ENDPOINT, KEYS
@@ -43,14 +43,14 @@ def server() -> Iterator[Objects]:
 
 
 def blobs_at(url: str) -> ObjectBlobs:
-    return ObjectStore(f"s3://canonry-tests/{uuid4().hex}", url).of("somebody")
+    return ObjectStore(f"s3://canonry-tests/{uuid4().hex}", url).blobs_of("somebody")
 
 
 @asynccontextmanager
 async def cleared(blobs: ObjectBlobs) -> AsyncIterator[None]:
     yield
-    for each in await blobs.digests(limit=1_000):
-        await blobs.delete(each)
+    for each in await blobs.list_digests(limit=1_000):
+        await blobs.delete_bytes(each)
 
 
 def a_file(name: str) -> bytes:
@@ -66,7 +66,7 @@ async def put_while(blobs: ObjectBlobs, harmed: Callable[[], Awaitable[None]]) -
         for n in range(EACH):
             while True:
                 try:
-                    digest = await blobs.put(a_file(f"{writer}/{n}"))
+                    digest = await blobs.put_bytes(a_file(f"{writer}/{n}"))
                 except Unavailable:
                     await asyncio.sleep(0.05)
                 else:
@@ -88,8 +88,8 @@ async def require_all(blobs: ObjectBlobs, told: set[str]) -> None:
     """What was acknowledged is there, once and whole, and nothing else."""
     files = [a_file(f"{writer}/{n}") for writer in range(WRITERS) for n in range(EACH)]
     assert told == {sha256(each).hexdigest() for each in files}
-    assert await blobs.digests(limit=1_000) == sorted(told)
-    assert [await blobs.get(sha256(each).hexdigest()) for each in files] == files
+    assert await blobs.list_digests(limit=1_000) == sorted(told)
+    assert [await blobs.get_bytes(sha256(each).hexdigest()) for each in files] == files
 
 
 async def test_a_server_that_is_killed_and_started_again_has_what_it_acknowledged(
@@ -116,37 +116,37 @@ async def test_a_call_ends_in_time_while_nothing_answers(harm: str) -> None:
     async with relayed_url(ENDPOINT) as (relay, url):
         blobs = blobs_at(url)
         async with cleared(blobs):
-            digest = await blobs.put(b"before")
+            digest = await blobs.put_bytes(b"before")
             relay.delay, relay.away = (30.0, False) if harm == "silent" else (0.0, True)
             await relay.cut()
 
-            for ask in (blobs.get(digest), blobs.put(b"late")):
+            for ask in (blobs.get_bytes(digest), blobs.put_bytes(b"late")):
                 began = asyncio.get_running_loop().time()
                 with pytest.raises(Unavailable) as told:
-                    await within(0.3, ask)
+                    await run_within(0.3, ask)
                 assert told.value.code in {"call.deadline", "blobs.unreachable"}
                 assert asyncio.get_running_loop().time() - began < 3
             relay.delay, relay.away = 0.0, False
             await relay.cut()
 
-            late = await blobs.put(b"late")
-            assert await blobs.digests(limit=9) == sorted((digest, late))
+            late = await blobs.put_bytes(b"late")
+            assert await blobs.list_digests(limit=9) == sorted((digest, late))
 
 
 async def test_a_full_disk_refuses_files_until_there_is_room(server: Objects) -> None:
     blobs = blobs_at(server.url)
-    first = await blobs.put(b"first")
+    first = await blobs.put_bytes(b"first")
     late = Random("late").randbytes(TOO_LARGE)  # the server would pack anything else
 
     with full(server.process(), ROOM):
         for _ in range(3):
             with pytest.raises(Unavailable) as refused:
-                await blobs.put(late)
+                await blobs.put_bytes(late)
             assert refused.value.code == "blobs.unreachable"
             assert "room" in refused.value.message
-        assert await blobs.get(first) == b"first"
-        assert await blobs.digests(limit=9) == [first]
-    stored = await blobs.put(late)
+        assert await blobs.get_bytes(first) == b"first"
+        assert await blobs.list_digests(limit=9) == [first]
+    stored = await blobs.put_bytes(late)
 
-    assert await blobs.get(stored) == late
-    assert await blobs.digests(limit=9) == sorted((first, stored))
+    assert await blobs.get_bytes(stored) == late
+    assert await blobs.list_digests(limit=9) == sorted((first, stored))

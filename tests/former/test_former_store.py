@@ -72,7 +72,7 @@ async def test_r10_words_and_former_names_lead_to_what_a_former_store_holds(data
             TextQuery(collection=Collection.SCENES, text="net menders quay")
         )
         best = found.hits[0].id
-        turn = (await store.canon.state.things([best]))[best]
+        turn = (await store.canon.state.items_by_id([best]))[best]
         assert isinstance(turn, Turn)
         assert "net menders on the quay" in turn.text
 

@@ -25,7 +25,7 @@ from canonry.gateway.tool import (
 )
 from canonry.log.commits import Append, Draft
 from canonry.log.entries import Made
-from canonry.log.folding import thing_key
+from canonry.log.folding import item_key
 from canonry.log.ports.ledger import Sealer
 from canonry.log.ports.world import Clock
 from canonry.stores.memory import (
@@ -37,8 +37,8 @@ from canonry.stores.memory import (
     MemoryStore,
     MemoryText,
 )
-from canonry.testing.things import drafted
-from canonry.testing.worlds import CountingIdentities, HandClock
+from canonry.testing.clocks import CountingIdentities, HandClock
+from canonry.testing.example_items import draft_of
 from canonry.values.errors import (
     BrokenInvariant,
     CanonryError,
@@ -109,7 +109,7 @@ async def light(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
 async def found(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     """Open the space that the lamp stands in, or change it, so that something is touched."""
     space, now = SpaceId(arguments["lamp_id"]), canon.clock.now()
-    position = await canon.ledger.head(space)
+    position = await canon.ledger.head_position(space)
     thing = Space(
         id=space,
         kind=SpaceKind.UNIVERSE,
@@ -121,18 +121,18 @@ async def found(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         changed_at=position + 1,
     )
     draft = Draft(
-        id=caller.commit_id(space, canon.identities.fresh),
+        id=caller.commit_id(space, canon.identities.new_id),
         space=space,
         actor=caller.actor,
         tool=caller.tool,
-        entries=(Made(thing=drafted(thing)),),
+        entries=(Made(thing=draft_of(thing)),),
     )
-    await canon.ledger.append([Append(draft=draft, judged_at=position, reads=frozenset())])
-    return {"position": await canon.ledger.head(space)}
+    await canon.ledger.append_drafts([Append(draft=draft, judged_at=position, reads=frozenset())])
+    return {"position": await canon.ledger.head_position(space)}
 
 
 async def look(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    return {"position": await canon.ledger.head(SpaceId(arguments["lamp_id"]))}
+    return {"position": await canon.ledger.head_position(SpaceId(arguments["lamp_id"]))}
 
 
 async def count(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -221,7 +221,7 @@ LAMPS = Toolset(
             ONE_LAMP,
             cached=Cached(
                 seconds=lambda _, __: 60.0,
-                depends_on=lambda arguments, _: frozenset({thing_key(arguments["lamp_id"])}),
+                depends_on=lambda arguments, _: frozenset({item_key(arguments["lamp_id"])}),
             ),
         ),
         a_tool("count", count, an_object({})),

@@ -6,12 +6,12 @@ import pytest
 from typing_extensions import override
 
 from canonry.gateway.cache import Filling, ReplyCache
-from canonry.gateway.replies import replied
+from canonry.gateway.replies import success_result
 from canonry.gateway.tool import Cached
 from canonry.log.folding import ANY, key_hash
 from canonry.log.ports.ledger import Sealer, Touched
 from canonry.stores.memory import MemoryLedger, MemoryStore
-from canonry.testing.worlds import CountingIdentities, HandClock
+from canonry.testing.clocks import CountingIdentities, HandClock
 from canonry.values.ids import SpaceId
 from canonry.values.moments import SECOND
 from tests.gateway.sample import KEEPER, LAMP, VISITOR, a_canon, a_gateway
@@ -41,7 +41,7 @@ class Script(MemoryLedger):
 
 
 async def filling(cache: ReplyCache, name: str = "a") -> Filling:
-    found = await cache.find((name,))
+    found = await cache.find_reply((name,))
     assert isinstance(found, Filling)
     return found
 
@@ -50,10 +50,10 @@ async def filling(cache: ReplyCache, name: str = "a") -> Filling:
 async def test_a_reply_is_found_again_until_its_time_is_over() -> None:
     clock = HandClock()
     cache = ReplyCache(Script(), clock.monotonic)
-    outcome = replied({"n": 1})
-    cache.keep(await filling(cache), POLICY, {}, outcome)
-    assert await cache.find(("a",)) is outcome
-    clock.move(60 * SECOND)
+    outcome = success_result({"n": 1})
+    cache.keep_reply(await filling(cache), POLICY, {}, outcome)
+    assert await cache.find_reply(("a",)) is outcome
+    clock.move_by(60 * SECOND)
     await filling(cache)
 
 
@@ -62,9 +62,9 @@ async def test_a_reply_is_found_again_until_its_time_is_over() -> None:
 async def test_a_touched_key_ends_a_reply(touched: frozenset[int] | None) -> None:
     ledger = Script()
     cache = ReplyCache(ledger, HandClock().monotonic)
-    cache.keep(await filling(cache), POLICY, {}, replied({}))
+    cache.keep_reply(await filling(cache), POLICY, {}, success_result({}))
     ledger.news.append(frozenset({key_hash("door")}))
-    assert not isinstance(await cache.find(("a",)), Filling)
+    assert not isinstance(await cache.find_reply(("a",)), Filling)
     ledger.news.append(touched)
     await filling(cache)
 
@@ -76,11 +76,11 @@ async def test_a_reply_is_not_kept_if_its_key_was_touched_while_it_was_made(
 ) -> None:
     ledger = Script()
     cache = ReplyCache(ledger, HandClock().monotonic)
-    await cache.refresh()
+    await cache.drop_stale()
     being_made = await filling(cache)
     ledger.news.append(touched)
-    cache.abandon(await filling(cache, "b"))
-    cache.keep(being_made, POLICY, {}, replied({}))
+    cache.abandon_filling(await filling(cache, "b"))
+    cache.keep_reply(being_made, POLICY, {}, success_result({}))
     await filling(cache)
 
 
@@ -88,19 +88,19 @@ async def test_a_reply_is_not_kept_if_its_key_was_touched_while_it_was_made(
 async def test_the_oldest_replies_make_room() -> None:
     cache = ReplyCache(Script(), HandClock().monotonic, entries=2)
     for name in ("a", "b", "c"):
-        cache.keep(await filling(cache, name), POLICY, {}, replied({}))
+        cache.keep_reply(await filling(cache, name), POLICY, {}, success_result({}))
     await filling(cache, "a")
-    assert not isinstance(await cache.find(("b",)), Filling)
-    assert not isinstance(await cache.find(("c",)), Filling)
+    assert not isinstance(await cache.find_reply(("b",)), Filling)
+    assert not isinstance(await cache.find_reply(("c",)), Filling)
 
 
 @pytest.mark.anyio
 async def test_a_lifetime_of_zero_and_a_very_long_reply_are_not_kept() -> None:
     cache = ReplyCache(Script(), HandClock().monotonic, characters=800)
     never = replace(POLICY, seconds=lambda _, __: 0.0)
-    cache.keep(await filling(cache), never, {}, replied({}))
+    cache.keep_reply(await filling(cache), never, {}, success_result({}))
     await filling(cache)
-    cache.keep(await filling(cache), POLICY, {}, replied({"text": "x" * 200}))
+    cache.keep_reply(await filling(cache), POLICY, {}, success_result({"text": "x" * 200}))
     await filling(cache)
 
 

@@ -4,39 +4,39 @@ import asyncio
 
 import pytest
 
-from canonry.gateway.limits import within
-from canonry.log.ports.world import answers, scope
+from canonry.gateway.limits import run_within
+from canonry.log.ports.world import call_answers, current_scope
 
 pytestmark = pytest.mark.anyio
 
 
 async def test_a_call_remembers_and_nobody_else_does() -> None:
     async def told() -> int:
-        answers()["question"] = len(answers())
+        call_answers()["question"] = len(call_answers())
         await asyncio.sleep(0)
-        return len(answers())
+        return len(call_answers())
 
-    assert await within(1, told()) == 1
-    assert await within(1, told()) == 1
+    assert await run_within(1, told()) == 1
+    assert await run_within(1, told()) == 1
     assert await told() == 0
-    assert scope() is None
+    assert current_scope() is None
 
 
 async def test_a_part_of_a_call_shares_what_the_whole_was_told_and_its_end() -> None:
     async def part() -> float:
-        assert answers().pop("question") == 1
-        found = scope()
+        assert call_answers().pop("question") == 1
+        found = current_scope()
         assert found is not None
         return found.ends
 
     async def whole() -> None:
-        answers()["question"] = 1
-        found = scope()
+        call_answers()["question"] = 1
+        found = current_scope()
         assert found is not None
-        assert await within(600, part()) == found.ends
-        assert answers() == {}
+        assert await run_within(600, part()) == found.ends
+        assert call_answers() == {}
 
-    await within(5, whole())
+    await run_within(5, whole())
 
 
 async def test_what_a_call_leaves_behind_remembers_nothing() -> None:
@@ -44,13 +44,13 @@ async def test_what_a_call_leaves_behind_remembers_nothing() -> None:
 
     async def later() -> bool:
         await over.wait()
-        return scope() is None and answers() == {}
+        return current_scope() is None and call_answers() == {}
 
     async def call() -> "asyncio.Task[bool]":
-        answers()["question"] = 1
+        call_answers()["question"] = 1
         return asyncio.create_task(later())
 
-    left = await within(1, call())
+    left = await run_within(1, call())
     over.set()
 
     assert await left

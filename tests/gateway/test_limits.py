@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.gateway.limits import Limits, PublishedRate, measure, within
+from canonry.gateway.limits import Limits, PublishedRate, measure_arguments, run_within
 from canonry.gateway.rates import Rate
-from canonry.testing.worlds import HandClock
+from canonry.testing.clocks import HandClock
 from canonry.values.errors import InvalidInput, Unavailable
 from canonry.values.moments import SECOND
 
@@ -45,16 +45,16 @@ def test_what_cannot_be_kept_is_refused_with_its_path(
     arguments: dict[str, Any], code: str, path: str
 ) -> None:
     with pytest.raises(InvalidInput) as caught:
-        measure(arguments, LIMITS)
+        measure_arguments(arguments, LIMITS)
     assert (caught.value.code, caught.value.details["path"]) == (code, path)
     str(caught.value).encode()
 
 
 def test_nesting_is_allowed_to_the_limit_and_no_deeper() -> None:
-    assert measure(nested(32), LIMITS) > 0
+    assert measure_arguments(nested(32), LIMITS) > 0
     for levels in (33, 10_000):
         with pytest.raises(InvalidInput) as caught:
-            measure(nested(levels), LIMITS)
+            measure_arguments(nested(levels), LIMITS)
         assert caught.value.code == "limits.depth"
 
 
@@ -74,12 +74,12 @@ JSON = st.recursive(
 
 @given(value=JSON)
 def test_ordinary_json_passes(value: Any) -> None:
-    assert measure({"value": value}, Limits()) >= len("value")
+    assert measure_arguments({"value": value}, Limits()) >= len("value")
 
 
 def called(rate: Rate, principal: str) -> None:
-    rate.require(principal)
-    rate.count(principal)
+    rate.require_room(principal)
+    rate.count_call(principal)
 
 
 def test_a_principal_has_its_calls_a_minute_and_others_have_theirs() -> None:
@@ -92,7 +92,7 @@ def test_a_principal_has_its_calls_a_minute_and_others_have_theirs() -> None:
     assert caught.value.code == "limits.rate"
     assert caught.value.details["retry_after"] == 60
     called(rate, "b")
-    clock.move(60 * SECOND)
+    clock.move_by(60 * SECOND)
     called(rate, "a")
 
 
@@ -107,7 +107,7 @@ async def test_work_that_waits_too_long_is_stopped_and_cleaned_up() -> None:
             cleaned.append(True)
 
     with pytest.raises(Unavailable) as caught:
-        await within(0.01, work())
+        await run_within(0.01, work())
     assert caught.value.code == "call.deadline"
     assert caught.value.retryable
     assert cleaned == [True]
@@ -122,7 +122,7 @@ async def test_work_that_waits_and_returns_in_time_gives_its_answer() -> None:
             total += await asyncio.to_thread(int, number)
         return total
 
-    assert await within(5, work()) == 3
+    assert await run_within(5, work()) == 3
 
 
 @pytest.mark.anyio
@@ -135,9 +135,9 @@ async def test_work_gives_its_own_errors_before_and_after_waiting() -> None:
         raise TimeoutError
 
     with pytest.raises(KeyError):
-        await within(5, at_once())
+        await run_within(5, at_once())
     with pytest.raises(TimeoutError):
-        await within(5, later())
+        await run_within(5, later())
 
 
 @pytest.mark.anyio
@@ -152,7 +152,7 @@ async def test_a_cancelled_caller_cancels_the_work() -> None:
             stopped.append(True)
             raise
 
-    task = asyncio.create_task(within(60, work()))
+    task = asyncio.create_task(run_within(60, work()))
     await started.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):

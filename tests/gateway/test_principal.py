@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from canonry.canon.session.caller import Caller
-from canonry.gateway.principal import AGENT_META, KEY_META, Principal, identify
+from canonry.gateway.principal import AGENT_META, KEY_META, Principal, identify_caller
 from canonry.values.errors import CanonryError, InvalidInput, NotAllowed
 from canonry.values.ids import SpaceId
 from canonry.values.provenance import Authority
@@ -26,7 +26,7 @@ OPEN = Principal(trusted=True, authorities=frozenset(Authority))
 def identified(principal: Principal, agent: object = None, **meta: Any) -> Caller:
     if agent is not None:
         meta[AGENT_META] = agent
-    return identify(principal, meta or None, tool="look")
+    return identify_caller(principal, meta or None, tool="look")
 
 
 def refusal(principal: Principal, agent: object) -> str:

@@ -18,11 +18,11 @@ from canonry.gateway.replies import (
     Shape,
     array,
     enum,
-    given,
-    itself,
-    nullable,
-    obj,
-    optional,
+    given_field,
+    nullable_field,
+    object_schema,
+    optional_field,
+    whole_item,
 )
 from canonry.values.moments import Instant, parse_instant
 
@@ -50,16 +50,16 @@ class Pony:
 
 NAMED = Shape(name=TEXT, mood=enum("glad", "sad"))
 PONY = Shape(
-    pony_id=UUID.of("id"),
-    called=TEXT.of("name"),
+    pony_id=UUID.from_source("id"),
+    called=TEXT.from_source("name"),
     mood=WORD,
-    foaled_at=nullable(INSTANT),
+    foaled_at=nullable_field(INSTANT),
     loads=array(TEXT),
-    heavy=BOOLEAN.of(lambda pony: len(pony.loads) > 1),
-    rider=nullable(NAMED),
-    brand=optional(TEXT),
-    stable=optional(given(TEXT)),
-    owner=nullable(optional(given(TEXT))),
+    heavy=BOOLEAN.from_source(lambda pony: len(pony.loads) > 1),
+    rider=nullable_field(NAMED),
+    brand=optional_field(TEXT),
+    stable=optional_field(given_field(TEXT)),
+    owner=nullable_field(optional_field(given_field(TEXT))),
 )
 
 
@@ -128,7 +128,9 @@ def test_a_value_satisfies_its_schema(pony: Pony) -> None:
 
 
 def test_a_list_of_shapes_is_rendered_one_by_one() -> None:
-    stable = Shape(ponies=array(NAMED).of("rider"), note=optional(OBJECT).of("brand"))
+    stable = Shape(
+        ponies=array(NAMED).from_source("rider"), note=optional_field(OBJECT).from_source("brand")
+    )
 
     class Stable:
         rider = (Pony(), Pony(name="Nob"))
@@ -140,13 +142,13 @@ def test_a_list_of_shapes_is_rendered_one_by_one() -> None:
 
 
 def test_a_shape_is_made_of_some_fields_of_another() -> None:
-    brief = Shape(**PONY.only("called", "mood"), name=TEXT)
+    brief = Shape(**PONY.some_fields("called", "mood"), name=TEXT)
 
     assert brief(Pony()) == {"called": "Bill", "mood": "glad", "name": "Bill"}
 
 
 def test_a_shape_is_made_of_the_fields_of_an_attribute() -> None:
-    ridden = Shape(name=TEXT, **{f"rider_{n}": f for n, f in PONY.within("rider").items()})
+    ridden = Shape(name=TEXT, **{f"rider_{n}": f for n, f in PONY.fields_within("rider").items()})
 
     shown = ridden(Pony(rider=Pony(name="Sam", loads=())), rider_stable="Bree")
     assert shown["name"] == "Bill"
@@ -156,13 +158,16 @@ def test_a_shape_is_made_of_the_fields_of_an_attribute() -> None:
 
 
 def test_a_field_is_made_as_a_whole_or_of_the_thing_itself() -> None:
-    shape = Shape(tags=array(TEXT).made(lambda pony: [pony.name, "pony"]), self=NAMED.of(itself))
+    shape = Shape(
+        tags=array(TEXT).from_function(lambda pony: [pony.name, "pony"]),
+        self=NAMED.from_source(whole_item),
+    )
 
     assert shape(Pony()) == {"tags": ["Bill", "pony"], "self": {"name": "Bill", "mood": "glad"}}
 
 
 def test_a_field_takes_more_keywords() -> None:
-    assert SHARE.but(default=1.0).schema == {
+    assert SHARE.with_keywords(default=1.0).schema == {
         "type": "number",
         "minimum": 0.0,
         "maximum": 1.0,
@@ -171,7 +176,7 @@ def test_a_field_takes_more_keywords() -> None:
 
 
 def test_arguments_are_declared_with_the_same_fields() -> None:
-    assert obj({"id": UUID}, {"limit": COUNT}) == {
+    assert object_schema({"id": UUID}, {"limit": COUNT}) == {
         "type": "object",
         "properties": {
             "id": {"type": "string", "format": "uuid"},

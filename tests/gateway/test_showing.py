@@ -19,18 +19,18 @@ class Seen:
 
 
 async def look_on(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    assert canon.seeing is not None, "the canon was narrowed for the caller"
+    assert canon.audience_view is not None, "the canon was narrowed for the caller"
     return (Seen(), caller.actor.agent_id, dict(arguments))
 
 
 async def code_of(name: str, principal: Any, **more: Any) -> str:
-    outcome = await a_gateway(**more).show(name, look_on, {}, principal)
+    outcome = await a_gateway(**more).run_as_tool(name, look_on, {}, principal)
     assert outcome.error is not None
     return str(outcome.error.data["error"])
 
 
 async def test_a_look_gives_any_value_to_who_may_call_the_tool() -> None:
-    outcome = await a_gateway().show("count", look_on, {"any": 1}, VISITOR)
+    outcome = await a_gateway().run_as_tool("count", look_on, {"any": 1}, VISITOR)
 
     assert outcome.error is None
     value, agent, arguments = outcome.body
@@ -40,15 +40,15 @@ async def test_a_look_gives_any_value_to_who_may_call_the_tool() -> None:
 
 async def test_who_may_not_call_a_tool_is_shown_nothing_of_it() -> None:
     gateway = a_gateway()
-    reading = [o.thing.name for o in gateway.catalogue.tools.values() if o.read_only]
+    reading = [o.item.name for o in gateway.catalogue.tools.values() if o.read_only]
     for name in reading:
-        offered = gateway.offered([gateway.catalogue.tools[name]], VISITOR)
-        outcome = await gateway.show(name, look_on, {}, VISITOR)
+        offered = gateway.offers_for([gateway.catalogue.tools[name]], VISITOR)
+        outcome = await gateway.run_as_tool(name, look_on, {}, VISITOR)
         assert (outcome.error is None) is bool(offered), name
 
 
 async def test_a_tool_that_writes_is_done_for_who_may_call_it_alone() -> None:
-    assert (await a_gateway().show("found", look_on, {}, KEEPER)).error is None
+    assert (await a_gateway().run_as_tool("found", look_on, {}, KEEPER)).error is None
     assert await code_of("found", VISITOR) == "authority.denied"
 
 
@@ -59,16 +59,16 @@ async def test_a_tool_that_is_not_there_shows_nothing() -> None:
 async def test_looks_count_against_the_rate_of_the_caller() -> None:
     gateway = a_gateway(settings=GatewaySettings(limits=Limits(per_minute=2)))
     for _ in range(2):
-        assert (await gateway.show("count", look_on, {}, VISITOR)).error is None
+        assert (await gateway.run_as_tool("count", look_on, {}, VISITOR)).error is None
 
-    assert (await gateway.show("count", look_on, {}, VISITOR)).error is not None
+    assert (await gateway.run_as_tool("count", look_on, {}, VISITOR)).error is not None
 
 
 async def test_a_defect_of_a_look_says_nothing_of_itself() -> None:
     async def broken(*_: object) -> Reply:
         raise RuntimeError("secret words")
 
-    outcome = await a_gateway().show("count", broken, {}, VISITOR)
+    outcome = await a_gateway().run_as_tool("count", broken, {}, VISITOR)
 
     assert outcome.error is not None
     assert "secret" not in outcome.text

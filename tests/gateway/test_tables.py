@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from canonry.gateway.replies import INSTANT, TEXT, UUID, Shape, published_shape
-from canonry.gateway.tables import CallArguments, FieldTable, filled, read_arguments
+from canonry.gateway.tables import CallArguments, FieldTable, fill_parameters, read_arguments
 from canonry.values.moments import Instant
 
 TABLE = FieldTable(
@@ -18,14 +18,14 @@ TABLE = FieldTable(
 
 def shown(written: Any, **attributes: Any) -> dict[str, Any]:
     """The field `told` of an item with these attributes."""
-    return Shape(told=TABLE.field(written))(SimpleNamespace(**attributes))
+    return Shape(told=TABLE.make_field(written))(SimpleNamespace(**attributes))
 
 
 def test_words_say_what_a_field_is_and_where_its_value_is() -> None:
-    assert TABLE.field("uuid").schema == UUID.schema
-    assert TABLE.field("list of instant").schema["items"] == INSTANT.schema
-    assert TABLE.field("one of new, old").schema["enum"] == ["new", "old"]
-    assert TABLE.field({"is": "count", "maximum": 3}).schema["maximum"] == 3
+    assert TABLE.make_field("uuid").schema == UUID.schema
+    assert TABLE.make_field("list of instant").schema["items"] == INSTANT.schema
+    assert TABLE.make_field("one of new, old").schema["enum"] == ["new", "old"]
+    assert TABLE.make_field({"is": "count", "maximum": 3}).schema["maximum"] == 3
     assert shown("instant from at", at=Instant(0)) == {"told": "1970-01-01T00:00:00Z"}
     assert shown("text from @mood", properties={"mood": "calm"}) == {"told": "calm"}
     assert shown('text from @mood else "calm"', properties={}) == {"told": "calm"}
@@ -38,28 +38,28 @@ def test_a_missing_value_is_null_or_left_out_as_the_words_say() -> None:
     assert shown("text or null", told=None) == {"told": None}
     assert shown("text or nothing", told=None) == {}
     assert shown("list of text or nothing if empty from tags", tags=[]) == {}
-    assert "told" not in Shape(told=TABLE.field("text or nothing")).schema["required"]
+    assert "told" not in Shape(told=TABLE.make_field("text or nothing")).schema["required"]
 
 
 @pytest.mark.parametrize("written", ["", "text from", "riddle"])
 def test_words_that_are_no_field_are_refused(written: str) -> None:
     with pytest.raises((ValueError, KeyError)):
-        TABLE.field(written)
+        TABLE.make_field(written)
 
 
 def test_arguments_are_read_by_kind_and_fill_the_named_parameter() -> None:
     table = {"of": "uuid as thing_id", "ids": "uuids or nothing", "why": "text or nothing"}
-    readings = TABLE.readings(table)
+    readings = TABLE.list_readings(table)
 
     values = read_arguments(readings, CallArguments({"of": "AB"}))
 
     assert values == {"of": "ab", "ids": (), "why": None}
-    assert filled(readings, values) == {"thing_id": "ab", "ids": (), "why": None}
+    assert fill_parameters(readings, values) == {"thing_id": "ab", "ids": (), "why": None}
 
 
 def test_an_argument_of_a_kind_without_reader_is_refused() -> None:
     with pytest.raises(KeyError):
-        TABLE.readings({"at": "instant"})
+        TABLE.list_readings({"at": "instant"})
 
 
 def test_a_published_schema_gives_the_fields_of_a_shape() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.gateway.validation import closed, compile_arguments
+from canonry.gateway.validation import close_schema, compile_arguments
 from canonry.values.errors import InvalidInput
 from tests.gateway.sample import LAMP, LIGHT, an_object
 
@@ -113,7 +113,7 @@ def test_without_defaults_the_arguments_are_not_even_copied() -> None:
 
 def test_the_published_schema_is_left_as_it_is() -> None:
     before = str(NESTED)
-    closed(NESTED)
+    close_schema(NESTED)
     assert str(NESTED) == before
 
 

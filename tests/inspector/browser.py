@@ -55,7 +55,7 @@ def a_browser() -> Iterator[Browser]:
 def hosted(reader: Reader) -> Iterator[str]:
     """The address under which the pages of a reader are served."""
     guard = HostGuard(["127.0.0.1:*"], ["http://127.0.0.1:*"])
-    with served(guard.around_pages(reader.app), HttpLimits()) as port:
+    with served(guard.wrap_pages(reader.app), HttpLimits()) as port:
         yield f"http://127.0.0.1:{port}"
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.inspector.app import inspector_app
-from canonry.inspector.doors import Door, Unlocked
+from canonry.inspector.sign_in import AuthMethod, Unlocked
 from canonry.log.items.scenes import Scene
 from canonry.records.toolset import TRUTH
 from tests.adapters.readers.paper import a_pdf
@@ -30,7 +30,7 @@ def principal_of(desk: Desk) -> Principal:
     )
 
 
-def a_reader(desk: Desk, door: Door | None = None, **more: Any) -> Reader:
+def a_reader(desk: Desk, door: AuthMethod | None = None, **more: Any) -> Reader:
     """Somebody at the pages over a desk's canon, as whom the desk calls."""
     way_in = door or Unlocked(principal=principal_of(desk))
     return Reader(inspector_app(desk.gateway, way_in), **more)
@@ -149,7 +149,7 @@ async def _files(desk: Desk) -> dict[str, str]:
 
 
 async def _story(desk: Desk, scene: str) -> str:
-    found = (await desk.canon.state.things((scene,)))[scene]
+    found = (await desk.canon.state.items_by_id((scene,)))[scene]
     assert isinstance(found, Scene)
     return found.story_id
 

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Frame, Page, expect
 
 from canonry.assistant import CANON
 from canonry.gateway.call import Gateway
-from canonry.inspector.drawing import APPS, MIME, page_of, with_apps
+from canonry.inspector.drawing import APPS, MIME, app_page, with_apps
 from canonry.server.binding import tool_entry
 from canonry.world.toolset import WORLD
 from tests.inspector.browser import SEEN, a_browser, barriers
@@ -58,7 +58,7 @@ class Hosted:
         self.page.evaluate(the_host(folder))
 
     def show(self, name: str, asked: Any, told: Any, **context: Any) -> Frame:
-        self.page.evaluate("given => host(...given)", [page_of(name), asked, told, context])
+        self.page.evaluate("given => host(...given)", [app_page(name), asked, told, context])
         return self.page.frames[1]
 
 
@@ -167,6 +167,6 @@ def test_a_client_reads_each_app_and_it_names_no_address() -> None:
         found, told = run_apart(reading)
         assert found is not None
         assert (found.mime_type, told.error) == (MIME, None)
-        assert told.text == page_of(name)
+        assert told.text == app_page(name)
         bare = told.text.replace("http://www.w3.org/2000/svg", "")
         assert not re.search(r"https?://|\bsrc=|@import|url\(", bare)

@@ -8,7 +8,7 @@ import pytest
 
 from canonry.assistant import CANON
 from canonry.gateway.call import Gateway
-from canonry.gateway.catalogue import narrowed
+from canonry.gateway.catalogue import select_toolsets
 from tests.inspector.kit import Harbour, a_harbour, a_reader
 from tests.toolsets.canon.kit import Desk
 
@@ -102,7 +102,7 @@ async def test_two_that_are_one_are_compared_and_merged(harbour: Harbour) -> Non
 async def test_the_page_of_an_entity_leads_to_those_that_may_be_the_same_as_it(
     harbour: Harbour, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("canonry.inspector.views.queue.COMPARED_MAX", 1)
+    monkeypatch.setattr("canonry.inspector.views.review.COMPARED_MAX", 1)
     reader = harbour.reader()
     everything = await reader.page("/review?space=account&what=duplicates")
     assert "Only part of the entities was compared" in everything
@@ -190,7 +190,7 @@ async def test_each_role_sees_the_actions_that_it_may_take_and_no_other(
 
 async def test_where_nothing_is_written_nobody_decides(harbour: Harbour) -> None:
     desk = harbour.desk
-    gateway = Gateway(desk.canon, narrowed([CANON], read_only=True))
+    gateway = Gateway(desk.canon, select_toolsets([CANON], read_only=True))
     reader = a_reader(Desk(desk.canon, gateway, desk.clock))
 
     for path in harbour.pages():

@@ -6,7 +6,7 @@ import pytest
 from starlette.types import ASGIApp
 
 from canonry.gateway.principal import Principal
-from canonry.inspector.doors import SESSIONS_EACH, SESSIONS_MAX, OneLink, TokenDesk
+from canonry.inspector.sign_in import SESSIONS_EACH, SESSIONS_MAX, OneLink, TokenSignIn
 from tests.inspector.kit import Harbour, Reader, a_harbour, a_reader, principal_of
 
 pytestmark = pytest.mark.anyio
@@ -26,7 +26,7 @@ def behind_tokens(harbour: Harbour, seconds: float = 60.0) -> Reader:
     async def verify(token: str) -> tuple[Principal, float] | None:
         return (principal_of(harbour.desk), seconds) if token == "good" else None
 
-    return a_reader(harbour.desk, TokenDesk(verify=verify))
+    return a_reader(harbour.desk, TokenSignIn(verify=verify))
 
 
 async def test_the_link_opens_once_and_leaves_no_key_in_any_address(harbour: Harbour) -> None:
@@ -97,7 +97,7 @@ def behind_many_tokens(harbour: Harbour) -> Reader:
     async def verify(token: str) -> tuple[Principal, float] | None:
         return replace(principal_of(harbour.desk), agent_id=token), 60.0
 
-    return a_reader(harbour.desk, TokenDesk(verify=verify))
+    return a_reader(harbour.desk, TokenSignIn(verify=verify))
 
 
 async def signed_in(app: ASGIApp, name: str) -> Reader:

@@ -23,9 +23,9 @@ async def harbour() -> Harbour:
 
 async def later(harbour: Harbour) -> str:
     """A moment after all that is there, before whatever comes next."""
-    harbour.desk.clock.move(SECOND)
+    harbour.desk.clock.move_by(SECOND)
     known = render_instant(harbour.desk.clock.now())
-    harbour.desk.clock.move(SECOND)
+    harbour.desk.clock.move_by(SECOND)
     return known
 
 

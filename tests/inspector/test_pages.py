@@ -8,10 +8,10 @@ import pytest
 
 from canonry.assistant import CANON
 from canonry.gateway.call import Gateway
-from canonry.gateway.catalogue import narrowed
-from canonry.inspector.views.places import seen_graph
+from canonry.gateway.catalogue import select_toolsets
+from canonry.inspector.views.spaces import seen_graph
 from canonry.narrative.toolset import NARRATIVE
-from canonry.testing.worlds import a_caller
+from canonry.testing.clocks import a_caller
 from tests.inspector.kit import Harbour, a_harbour, a_reader
 from tests.toolsets.canon.kit import Desk, a_desk
 from tests.toolsets.world.kit import an_isle
@@ -225,7 +225,7 @@ async def test_a_server_without_the_toolset_says_that_it_has_no_pages() -> None:
 async def test_a_tool_that_is_not_served_takes_its_pages_along(harbour: Harbour) -> None:
     few = Desk(
         harbour.desk.canon,
-        Gateway(harbour.desk.canon, narrowed([CANON], only=("spaces", "find"))),
+        Gateway(harbour.desk.canon, select_toolsets([CANON], only=("spaces", "find"))),
         harbour.desk.clock,
     )
     reader = a_reader(few)
@@ -300,7 +300,7 @@ async def test_a_map_draws_every_place_and_tells_as_many_as_can_be_read(
     whole = await reader.page(f"/map?space={harbour.world}")
     places = whole.count('<li class="card">')
     assert "List all locations" not in whole
-    monkeypatch.setattr("canonry.inspector.views.atlas.TOLD", 1)
+    monkeypatch.setattr("canonry.inspector.views.atlas.LISTED_MAX", 1)
 
     page = await reader.page(f"/map?space={harbour.world}")
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from canonry.inspector.drawing import linked
+from canonry.inspector.drawing import link_names
 from tests.inspector.kit import Harbour, a_harbour
 from tests.inspector.reader import Answer
 
@@ -115,6 +115,6 @@ async def test_names_in_texts_are_links_by_their_first_name_too(harbour: Harbour
 def test_links_escape_what_stands_around_and_in_them() -> None:
     text = "<b>Odo & Co</b>"
 
-    shown = linked(text, {text: [(3, 11, "1"), (5, 9, "2")]}, lambda path: f"{path}?a=1&b=2")
+    shown = link_names(text, {text: [(3, 11, "1"), (5, 9, "2")]}, lambda path: f"{path}?a=1&b=2")
 
     assert shown == '&lt;b&gt;<a href="/thing/1?a=1&amp;b=2">Odo &amp; Co</a>&lt;/b&gt;'

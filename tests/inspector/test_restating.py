@@ -8,7 +8,7 @@ import pytest
 
 from canonry.canon.canonization.proposals import Suggestion, create_proposal
 from canonry.log.items.proposals import Proposal, ProposalDraft, ProposalStatus, ProposalType
-from canonry.testing.worlds import a_caller
+from canonry.testing.clocks import a_caller
 from canonry.values.provenance import Authority, Evidence, EvidenceKind
 from tests.inspector.kit import Harbour, Reader, a_harbour
 from tests.toolsets.canon.kit import a_desk
@@ -35,7 +35,7 @@ async def form_of(reader: Reader, harbour: Harbour, proposal: str) -> dict[str, 
 
 
 async def proposal(harbour: Harbour, proposal_id: str) -> Proposal:
-    found = (await harbour.desk.canon.state.things((proposal_id,)))[proposal_id]
+    found = (await harbour.desk.canon.state.items_by_id((proposal_id,)))[proposal_id]
     assert isinstance(found, Proposal)
     return found
 
@@ -58,7 +58,7 @@ async def staged(
         if told
         else create_proposal(canon, caller, suggestion, universe_id=harbour.space)
     )
-    (draft,) = receipt.made(ProposalDraft)
+    (draft,) = receipt.drafts_made(ProposalDraft)
     return await proposal(harbour, draft.id)
 
 

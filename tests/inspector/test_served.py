@@ -15,7 +15,7 @@ import httpx2
 import pytest
 
 from canonry.assistant import CANON
-from canonry.cli.serve import front
+from canonry.cli.serve import inspector_front
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.server.http import http_app
@@ -89,7 +89,9 @@ def test_serve_offers_the_pages_beside_the_protocol(tmp_path: Path, offered: boo
 def test_a_token_opens_the_pages_as_whom_it_names() -> None:
     harbour = run_apart(a_harbour(world=False))
     gateway = Gateway(harbour.desk.canon, [CANON])
-    app = http_app(gateway, Principal(), server_options=ServerOptions(bearer=BEARER), front=front)
+    app = http_app(
+        gateway, Principal(), server_options=ServerOptions(bearer=BEARER), front=inspector_front
+    )
     page = f"/thing/{harbour.ids['Odo Brand']}"
     with (
         served(app, HttpLimits()) as port,
@@ -112,7 +114,7 @@ def cookie_of(options: ServerOptions, **headers: str) -> str:
     """The cookie of whoever signs in through a proxy on this machine."""
     harbour = run_apart(a_harbour(world=False))
     gateway = Gateway(harbour.desk.canon, [CANON])
-    app = http_app(gateway, Principal(), server_options=options, front=front)
+    app = http_app(gateway, Principal(), server_options=options, front=inspector_front)
     with (
         served(app, HttpLimits(), options.trusted_proxies) as port,
         httpx2.Client(base_url=f"http://127.0.0.1:{port}", headers=headers) as client,

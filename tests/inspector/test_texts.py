@@ -42,10 +42,10 @@ def test_every_key_of_a_template_has_a_text_and_every_text_a_template() -> None:
 
 
 def test_a_word_that_nobody_has_translated_stands_for_itself() -> None:
-    assert Texts("de").word("type", "sea monster") == "sea monster"
-    assert Texts("de").word("type", "location") == "Ort"
+    assert Texts("de").label_of("type", "sea monster") == "sea monster"
+    assert Texts("de").label_of("type", "location") == "Ort"
     with pytest.raises(KeyError):
-        Texts("de").say("no.such.text")
+        Texts("de").text_of("no.such.text")
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ LIBRARIES: Final[Mapping[str, tuple[str, ...]]] = {
         "documents/parsers",
         "documents/readers",
     ),
-    "mcp mcp_types": ("server", "cli/demo.py", "cli/connecting"),
+    "mcp mcp_types": ("server", "cli/demo.py", "cli/connect"),
     "starlette uvicorn": ("server", "inspector", "world/web"),
     "jinja2": ("inspector", "world/domain/drawing.py"),
     "markupsafe": ("inspector",),

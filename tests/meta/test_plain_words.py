@@ -1,5 +1,6 @@
 """Prose is plain: no sentence has "who" or "what" as its subject, and words are the field's."""
 
+import ast
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -25,6 +26,28 @@ REPLACED = re.compile(
     re.IGNORECASE,
 )
 """A word that `docs/glossary.md` replaces by the field's word."""
+
+NAMED = re.compile(
+    r"(?:bearer|borne|desk|door|fallen|foreseen|foretell|hall|heir|mended|polyglot|rival|shel(?:f|ve)"
+    r"|sight|telling|tell|thing|told|untold|upkeep|upkept|veil|visitor)s?",
+    re.IGNORECASE,
+)
+"""Words that no function, class, parameter or variable has in its name."""
+
+STORED = frozenset(
+    {
+        # Fields of entries, items and schemas, which logs store by these names.
+        *("borne", "fallen", "thing", "thing_id", "told", "told_apart_by", "told_at", "veils"),
+        # A rule, which settings and rulings name.
+        "event_told_before",
+        # A kind of proposals, an argument of a published tool, and the function of a command.
+        *("UPKEEP", "tell", "tell_words"),
+    }
+)
+"""Names of stored or published data."""
+
+TOKENS = re.compile(r"bearer", re.IGNORECASE)
+"""A token of HTTP, in the package `server` and its settings."""
 
 TEXTS = ("prompts.toml", "rules.toml", "settings.toml", "tools.toml")
 """Data files with texts that a person or a model reads."""
@@ -77,6 +100,32 @@ def old_style(name: str, passages: Iterator[str]) -> list[str]:
     ]
 
 
+def names_in(tree: ast.AST) -> Iterator[str]:
+    """Yield the names of the functions, classes, parameters and variables of a module."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                yield node.name
+            case ast.arg():
+                yield node.arg
+            case ast.Name(ctx=ast.Store()):
+                yield node.id
+            case ast.MatchAs(name=str(name)):
+                yield name
+            case _:
+                pass
+
+
+def old_names(tree: ast.AST) -> list[str]:
+    """Return the names that use a word of the house; a stored name is none."""
+    words = {name: re.findall(r"[A-Z]?[a-z]+|[A-Z]+", name) for name in names_in(tree)}
+    return sorted(
+        name
+        for name, parts in words.items()
+        if name not in STORED and any(map(NAMED.fullmatch, parts))
+    )
+
+
 def prose_files(part: str) -> list[Path]:
     """Return the files of a package, or all pages."""
     if part != "pages":
@@ -103,6 +152,29 @@ def test_prose_is_plain(part: str) -> None:
     ]
 
     assert found == [], "CONTRIBUTING.md says how to write"
+
+
+@pytest.mark.parametrize("part", PARTS[1:])
+def test_names_use_the_words_of_the_field(part: str) -> None:
+    found = {
+        relative(path): names
+        for path in python_files(f"src/canonry/{part}")
+        if (names := old_names(ast.parse(path.read_text(encoding="utf-8"))))
+    }
+    if part in {"server", "cli"}:
+        found = {
+            path: left
+            for path, names in found.items()
+            if (left := [each for each in names if not TOKENS.search(each)])
+        }
+
+    assert found == {}, "docs/glossary.md has the words"
+
+
+def test_an_old_name_is_found() -> None:
+    text = "def untold(thing_id, words): ...\nclass ShelfRow: ...\nrival = toll = thingy = 1"
+
+    assert old_names(ast.parse(text)) == ["ShelfRow", "rival", "untold"]
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,9 @@ ANSWERING: Final = (
 )
 """The packages that answer callers."""
 
-BEYOND: Final = frozenset({"things", "things_as_known_at", "listed", "spaces", "cursor", "apply"})
+BEYOND: Final = frozenset(
+    {"items_by_id", "items_as_known_at", "list_items", "spaces", "cursor", "apply"}
+)
 """What of the state gives things of any space; all else is asked of spaces or things in hand."""
 
 WITHIN: Final = frozenset(name for name in dir(State) if not name.startswith("_")) - BEYOND
@@ -31,9 +33,9 @@ QUERIES: Final = frozenset(
 
 LOOKING_BEYOND: Final = {
     "canon/session/canon.py": "makes the lookups of a caller",
-    "canon/session/narrowing.py": "returns what a caller looks up to an earlier state",
-    "canon/session/cited_words.py": "asks for the items of the spaces that a caller searches",
-    "canon/session/unversioned.py": "folds the log again, from entries that the viewer may see",
+    "canon/session/viewpoint.py": "returns what a caller looks up to an earlier state",
+    "canon/session/cited_texts.py": "asks for the items of the spaces that a caller searches",
+    "canon/session/past_items.py": "folds the log again, from entries that the viewer may see",
     "canon/session/commit_change.py": "what is written is for no more than may see what it names",
     "canon/canonization/change_audience.py": "says who may know, for game masters",
     "canon/session/lookup.py": "asks the kinds of all spaces, and leaves out accounts",
@@ -46,14 +48,14 @@ LOOKING_BEYOND: Final = {
     "world/usecases/exchange.py": "an id that is taken anywhere cannot be a world's",
     "world/usecases/building.py": "an id that is taken anywhere cannot be an event's",
     "world/usecases/proposals/admission.py": "an id that is taken anywhere cannot be a proposal's",
-    "world/usecases/proposals/settling.py": "what it finds is held against the space of the world",
+    "world/usecases/proposals/outcomes.py": "what it finds is held against the space of the world",
     "catalog/usecases/judging.py": "an id that is taken anywhere cannot be a row's",
     "catalog/usecases/exchange.py": "exports all projects, for an operator",
     "records/usecases/files.py": "checks the files of all users, for an operator",
     "canon/canonization/undo_call.py": "takes back what a call did for other readers, too",
-    "canon/commands/retcon_things.py": "gives back what others know that a claim had retconned",
-    "canon/upkeep/reread.py": "reads the facts of all spaces, for an operator",
-    "canon/upkeep/erase.py": "erases in any space, for an operator",
+    "canon/commands/retcon_items.py": "gives back what others know that a claim had retconned",
+    "canon/maintenance/reread_facts.py": "reads the facts of all spaces, for an operator",
+    "canon/maintenance/erase.py": "erases in any space, for an operator",
     "records/usecases/withdrawing.py": "keeps to rules in all accounts, for an operator",
 }
 
@@ -123,12 +125,12 @@ def test_every_query_of_a_use_case_says_whose_spaces_it_covers() -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "await canon.state.things(ids)",
-        "await self.canon.state.things_as_known_at(ids, position)",
+        "await canon.state.items_by_id(ids)",
+        "await self.canon.state.items_as_known_at(ids, position)",
         "await canon.state.spaces(kind=None, parent=None, limit=9, offset=0)",
         "read = canon.state",
         "await helper(canon.state, ids)",
-        "await state.things(ids)",
+        "await state.items_by_id(ids)",
     ],
 )
 def test_a_look_past_sight_is_noticed(line: str) -> None:

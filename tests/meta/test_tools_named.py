@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from canonry.app.packages import TOOLSETS, load_toolsets
-from canonry.gateway.replies import refused
+from canonry.gateway.replies import refusal_result
 from canonry.gateway.tool import Toolset
 from canonry.values.errors import NotFound
 from tests.meta.tree import PACKAGE, relative
@@ -163,7 +163,7 @@ def test_h5_an_error_is_said_with_the_remedy_of_the_toolset_that_is_called() -> 
     told = {
         each.name: error_of.message
         for each in _TOOLSETS
-        if (error_of := refused(error, each, "get", None).error) is not None
+        if (error_of := refusal_result(error, each, "get", None).error) is not None
     }
 
     assert told["canon"] == (

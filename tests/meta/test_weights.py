@@ -6,11 +6,11 @@ import pytest
 
 from tests.meta.weights import JITTER, allowed, recorded, risen, sizes, stale, ways
 
-TOTAL_LINES_MOST = 120_000
+TOTAL_LINES_MOST = 121_500
 """Lines of code; a later change lowers this, and says so in its note.
 
-It was 119,000 before documents and statements came, which brought 1.4k and 1.9k lines. The ends
-that are stored with items, and that statements are to replace, are still there.
+The code stood at 118,600 when its functions, classes and modules got names of two or three words in
+place of one. Longer names break 2,800 lines in two; nothing else was added with them.
 """
 
 

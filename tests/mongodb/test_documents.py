@@ -8,10 +8,10 @@ from uuid import uuid4
 import pytest
 
 from canonry.log.commits import Position
-from canonry.log.entries import Thing, Tombstone
+from canonry.log.entries import StoredItem, Tombstone
 from canonry.readmodels.ports.view import Folded
-from canonry.stores.mongodb import MongoDatabase, MongoDocuments, MongoMending
-from canonry.testing.things import MIDDLE_EARTH, a_memory, a_scene, a_turn
+from canonry.stores.mongodb import MongoDatabase, MongoDocuments, MongoMaintenance
+from canonry.testing.example_items import MIDDLE_EARTH, a_memory, a_scene, a_turn
 from canonry.values.errors import Conflict
 from tests.conformance.mongodb_store import URL, dropped, require_server
 
@@ -32,11 +32,11 @@ async def databases() -> AsyncIterator[tuple[MongoDatabase, MongoDatabase]]:
         yield one, other
 
 
-def shown(position: int, *things: Thing) -> Folded:
-    return Folded(space=MIDDLE_EARTH, position=Position(position), things=things)
+def shown(position: int, *things: StoredItem) -> Folded:
+    return Folded(space=MIDDLE_EARTH, position=Position(position), items=things)
 
 
-def at(thing: Thing, position: int) -> Thing:
+def at(thing: StoredItem, position: int) -> StoredItem:
     return replace(thing, changed_at=Position(position))
 
 
@@ -44,7 +44,7 @@ async def test_who_shows_late_or_again_replaces_nothing_that_is_newer(
     databases: tuple[MongoDatabase, MongoDatabase],
 ) -> None:
     one, other = map(MongoDocuments, databases)
-    mending = MongoMending(databases[0])
+    mending = MongoMaintenance(databases[0])
     told = at(a_turn("turn", text="as it was"), 1)
     changed = at(a_turn("turn", text="as it is"), 2)
     memory, scene = at(a_memory("memory"), 3), at(a_scene(), 3)
@@ -52,12 +52,12 @@ async def test_who_shows_late_or_again_replaces_nothing_that_is_newer(
 
     await one.apply(folded[:2])
     await one.apply(folded[1:])
-    await databases[0].collection("view_cursors").delete_many({})
+    await databases[0].committed_collection("view_cursors").delete_many({})
     await other.apply(folded[:1])
     await other.apply(folded)
 
     things = {each.id: each for each in (changed, memory, scene)}
-    assert await mending.differing(things) == []
+    assert await mending.find_differing(things) == []
     assert await one.cursor(MIDDLE_EARTH) == await other.cursor(MIDDLE_EARTH) == 3
 
 
@@ -68,10 +68,10 @@ async def test_what_is_erased_says_nothing_and_stays_so(
     turn = at(a_turn("secret", text="a personal word"), 1)
     gone = Tombstone(id=turn.id, space=MIDDLE_EARTH, was="turn", position=2, changed_at=2)
     await one.apply([shown(1, turn), shown(2, gone)])
-    await databases[0].collection("view_cursors").delete_many({})
+    await databases[0].committed_collection("view_cursors").delete_many({})
     await one.apply([shown(1, turn)])
 
-    stored = await databases[0].collection("turns").find_one({"_id": turn.id})
+    stored = await databases[0].committed_collection("turns").find_one({"_id": turn.id})
     assert "a personal word" not in str(stored)
 
 

@@ -12,9 +12,9 @@ from uuid import uuid4
 
 import pytest
 
-from canonry.app.backends.mongodb import Polyglot, open_mongodb
-from canonry.testing.things import MIDDLE_EARTH, a_fact, made
-from canonry.testing.worlds import Scribe
+from canonry.app.backends.mongodb import SplitStore, open_mongodb
+from canonry.testing.clocks import Scribe
+from canonry.testing.example_items import MIDDLE_EARTH, a_fact, creation_entries
 from tests.conformance.kills import require_whole, written_while
 from tests.conformance.mongodb_store import URL, dropped, require_server, server_of_our_own
 from tests.faults.relay import relayed_url
@@ -25,14 +25,14 @@ WRITER = """
 import asyncio, sys
 from pathlib import Path
 from canonry.app.backends.mongodb import open_mongodb
-from canonry.testing.worlds import Scribe
-from canonry.testing.things import a_fact
+from canonry.testing.clocks import Scribe
+from canonry.testing.example_items import a_fact
 
 async def main():
     url, database, folder = sys.argv[1:]
     store = await open_mongodb(url, database=database, folder=Path(folder))
     for n in range(10_000):
-        await Scribe(store.canon, f"other {n}").make(a_fact(f"other {n}"))
+        await Scribe(store.canon, f"other {n}").make_items(a_fact(f"other {n}"))
         print(n, flush=True)
 
 asyncio.run(main())
@@ -45,7 +45,7 @@ def server() -> Iterator[Documents]:
 
 
 @asynccontextmanager
-async def opened(url: str, name: str, folder: Path) -> AsyncIterator[Polyglot]:
+async def opened(url: str, name: str, folder: Path) -> AsyncIterator[SplitStore]:
     store = await open_mongodb(url, database=name, folder=folder)
     try:
         yield store
@@ -63,8 +63,8 @@ async def test_a_server_that_is_killed_and_started_again_loses_nothing(
     async with opened(server.url, "killed", tmp_path) as store:
         acknowledged = await written_while(store.canon, kill)
 
-        await require_whole(store.canon, store.upkeep, acknowledged)
-        assert await store.canon.ledger.head(MIDDLE_EARTH) == len(acknowledged)
+        await require_whole(store.canon, store.maintenance, acknowledged)
+        assert await store.canon.ledger.head_position(MIDDLE_EARTH) == len(acknowledged)
 
 
 async def test_lines_that_are_cut_lose_nothing(tmp_path: Path) -> None:
@@ -73,8 +73,8 @@ async def test_lines_that_are_cut_lose_nothing(tmp_path: Path) -> None:
     async with relayed_url(URL) as (relay, url), opened(url, name, tmp_path) as store:
         acknowledged = await written_while(store.canon, relay.cut)
 
-        await require_whole(store.canon, store.upkeep, acknowledged)
-        assert await store.canon.ledger.head(MIDDLE_EARTH) == len(acknowledged)
+        await require_whole(store.canon, store.maintenance, acknowledged)
+        assert await store.canon.ledger.head_position(MIDDLE_EARTH) == len(acknowledged)
     await dropped(name)
 
 
@@ -93,14 +93,16 @@ async def test_a_process_that_is_killed_leaves_the_other_one_going(tmp_path: Pat
     async with opened(URL, name, tmp_path / "ours") as store:
         for n in range(40):
             scribe = Scribe(store.canon, f"ours {n}")
-            draft = scribe.next(made(a_fact(f"ours {n}")))
-            await scribe.append([draft])
+            draft = scribe.next_append(creation_entries(a_fact(f"ours {n}")))
+            await scribe.append_batch([draft])
             ours.add(draft.draft.id)
             if n == 20:
                 other.kill()
         rest, _ = await asyncio.to_thread(other.communicate)
         told += rest.splitlines()
 
-        theirs = {Scribe(store.canon, f"other {n}").next(()).draft.id for n in range(len(told))}
-        await require_whole(store.canon, store.upkeep, ours | theirs)
+        theirs = {
+            Scribe(store.canon, f"other {n}").next_append(()).draft.id for n in range(len(told))
+        }
+        await require_whole(store.canon, store.maintenance, ours | theirs)
     await dropped(name)

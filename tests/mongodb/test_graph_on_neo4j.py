@@ -7,14 +7,14 @@ from uuid import uuid4
 
 import pytest
 
-from canonry.app.backends.mongodb import Polyglot, open_mongodb
-from canonry.app.backends.servers import BesideServers
-from canonry.app.examination import quietly
+from canonry.app.backends.mongodb import SplitStore, open_mongodb
+from canonry.app.backends.servers import ViewServers
+from canonry.app.doctor import report_nothing
 from canonry.log.entries import Erased
+from canonry.testing.clocks import CountingIdentities, HandClock, Scribe
 from canonry.testing.conformance.chronicle import write_chronicle
-from canonry.testing.conformance.kit import Backend, present
-from canonry.testing.things import MIDDLE_EARTH, a_fact, ident
-from canonry.testing.worlds import CountingIdentities, HandClock, Scribe
+from canonry.testing.conformance.kit import Backend, require_part
+from canonry.testing.example_items import MIDDLE_EARTH, a_fact, uuid_of
 from tests.conformance import neo4j_store
 from tests.conformance.mongodb_store import URL, dropped, require_server
 from tests.conformance.test_memory import open_memory
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[Polyglot]:
+async def store(tmp_path: Path) -> AsyncIterator[SplitStore]:
     require_server()
     if not neo4j_store.URL:
         pytest.skip("no Neo4j server: `make servers` starts one")
@@ -34,7 +34,7 @@ async def store(tmp_path: Path) -> AsyncIterator[Polyglot]:
         folder=tmp_path,
         clock=HandClock(),
         identities=CountingIdentities(),
-        beside=BesideServers(graph=neo4j_store.URL),
+        view_servers=ViewServers(graph=neo4j_store.URL),
     )
     yield opened
     await opened.close()
@@ -43,77 +43,79 @@ async def store(tmp_path: Path) -> AsyncIterator[Polyglot]:
         await neo4j_store.emptied(graph)
 
 
-async def shown(store: Polyglot) -> dict[str, str]:
+async def shown(store: SplitStore) -> dict[str, str]:
     """The kind of each thing that the graph shows."""
     async with neo4j_store.opened(store.store.database.name) as graph:
         return await neo4j_store.kinds(graph)
 
 
-def as_backend(store: Polyglot) -> Backend:
+def as_backend(store: SplitStore) -> Backend:
     clock = store.canon.clock
     assert isinstance(clock, HandClock)
     return Backend(canon=store.canon, blobs=store.copy.blobs, clock=clock, another=open_memory)
 
 
-async def test_the_graph_shows_what_the_copy_does(store: Polyglot) -> None:
+async def test_the_graph_shows_what_the_copy_does(store: SplitStore) -> None:
     await write_chronicle(as_backend(store))
 
-    assert (await store.upkeep.verify(quietly)).findings == ()
-    assert "graph" in await store.upkeep.facts_about_store()
+    assert (await store.maintenance.verify(report_nothing)).findings == ()
+    assert "graph" in await store.maintenance.facts_about_store()
 
 
-async def test_machines_side_by_side_leave_what_one_leaves(store: Polyglot, tmp_path: Path) -> None:
+async def test_machines_side_by_side_leave_what_one_leaves(
+    store: SplitStore, tmp_path: Path
+) -> None:
     other = await open_mongodb(
         URL,
         database=store.store.database.name,
         folder=tmp_path / "other",
         clock=store.canon.clock,
-        beside=BesideServers(graph=neo4j_store.URL),
+        view_servers=ViewServers(graph=neo4j_store.URL),
     )
     try:
         await asyncio.gather(
             write_chronicle(as_backend(store)),
-            *(Scribe(other.canon, f"{n}").make(a_fact(f"late fact {n}")) for n in range(10)),
+            *(Scribe(other.canon, f"{n}").make_items(a_fact(f"late fact {n}")) for n in range(10)),
         )
-        await asyncio.gather(*(present(each.graph).catch_up() for each in (store, other)))
+        await asyncio.gather(*(require_part(each.graph).catch_up() for each in (store, other)))
 
         for each in (store, other):
-            assert (await each.upkeep.verify(quietly)).findings == ()
+            assert (await each.maintenance.verify(report_nothing)).findings == ()
     finally:
         await other.close()
 
 
-async def test_a_graph_that_lost_something_is_found_and_filled_again(store: Polyglot) -> None:
-    await Scribe(store.canon).make(a_fact("ring"), a_fact("sword"))
-    await present(store.graph).catch_up()
+async def test_a_graph_that_lost_something_is_found_and_filled_again(store: SplitStore) -> None:
+    await Scribe(store.canon).make_items(a_fact("ring"), a_fact("sword"))
+    await require_part(store.graph).catch_up()
     async with neo4j_store.opened(store.store.database.name) as graph:
-        await graph.rows(
-            "MATCH (t:Fact {store: $store, id: $id}) DETACH DELETE t", {"id": ident("ring")}
+        await graph.fetch_rows(
+            "MATCH (t:Fact {store: $store, id: $id}) DETACH DELETE t", {"id": uuid_of("ring")}
         )
 
-    found = (await store.upkeep.verify(quietly)).findings
-    await store.upkeep.rebuild(quietly)
+    found = (await store.maintenance.verify(report_nothing)).findings
+    await store.maintenance.rebuild(report_nothing)
 
     assert [each.where for each in found] != []
-    assert (await store.upkeep.verify(quietly)).findings == ()
-    assert await shown(store) == dict.fromkeys((ident("ring"), ident("sword")), "fact")
-    assert await store.canon.ledger.head(MIDDLE_EARTH) == 1
+    assert (await store.maintenance.verify(report_nothing)).findings == ()
+    assert await shown(store) == dict.fromkeys((uuid_of("ring"), uuid_of("sword")), "fact")
+    assert await store.canon.ledger.head_position(MIDDLE_EARTH) == 1
 
 
-async def test_what_is_erased_is_in_no_past_of_the_graph(store: Polyglot) -> None:
+async def test_what_is_erased_is_in_no_past_of_the_graph(store: SplitStore) -> None:
     scribe = Scribe(store.canon)
-    await scribe.make(a_fact("secret"), a_fact("kept"))
-    await scribe.write(Erased(targets=(ident("secret"),), reason="a right"))
+    await scribe.make_items(a_fact("secret"), a_fact("kept"))
+    await scribe.write_entries(Erased(targets=(uuid_of("secret"),), reason="a right"))
 
-    dropped_parts = await store.upkeep.purge(MIDDLE_EARTH, [ident("secret")])
+    dropped_parts = await store.maintenance.purge(MIDDLE_EARTH, [uuid_of("secret")])
 
     assert dropped_parts == 1
-    assert await shown(store) == {ident("secret"): "tombstone", ident("kept"): "fact"}
-    assert (await store.upkeep.verify(quietly)).findings == ()
+    assert await shown(store) == {uuid_of("secret"): "tombstone", uuid_of("kept"): "fact"}
+    assert (await store.maintenance.verify(report_nothing)).findings == ()
 
 
-async def test_what_is_written_is_soon_in_the_graph(store: Polyglot) -> None:
-    await Scribe(store.canon).make(a_fact("ring"))
+async def test_what_is_written_is_soon_in_the_graph(store: SplitStore) -> None:
+    await Scribe(store.canon).make_items(a_fact("ring"))
 
     async with asyncio.timeout(60):
         while True:
@@ -131,15 +133,15 @@ async def test_while_the_graph_is_away_all_goes_on_and_upkeep_tells(tmp_path: Pa
         folder=tmp_path,
         clock=HandClock(),
         identities=CountingIdentities(),
-        beside=BesideServers(graph="bolt://neo4j@127.0.0.1:9"),
+        view_servers=ViewServers(graph="bolt://neo4j@127.0.0.1:9"),
     )
     try:
-        await Scribe(store.canon).make(a_fact("ring"))
+        await Scribe(store.canon).make_items(a_fact("ring"))
 
-        assert ident("ring") in await store.canon.state.things([ident("ring")])
-        (finding,) = (await store.upkeep.verify(quietly)).findings
+        assert uuid_of("ring") in await store.canon.state.items_by_id([uuid_of("ring")])
+        (finding,) = (await store.maintenance.verify(report_nothing)).findings
         assert finding.where == "graph"
-        assert "away" in str((await store.upkeep.facts_about_store())["graph"])
+        assert "away" in str((await store.maintenance.facts_about_store())["graph"])
     finally:
         await store.close()
         await dropped(name)

@@ -10,15 +10,15 @@ from uuid import uuid4
 import pytest
 from pymongo.errors import AutoReconnect
 
-from canonry.app.backends.servers import over_copy
-from canonry.log.commits import ORIGIN, Appended, Foreseen, Outcome, Position, Stale
-from canonry.log.folding import key_hash, thing_key
-from canonry.log.ports.world import entered
+from canonry.app.backends.servers import canon_over_copy
+from canonry.log.commits import ORIGIN, Appended, Outcome, Position, PredictedKeys, Stale
+from canonry.log.folding import item_key, key_hash
+from canonry.log.ports.world import enter_scope
 from canonry.log.sealing import ENCODING_VERSION, GENESIS, fault_in
-from canonry.stores.following.following import Follower, join
 from canonry.stores.mongodb import MongoDatabase, MongoLedger
-from canonry.testing.things import MIDDLE_EARTH, a_fact, ident, made
-from canonry.testing.worlds import CountingIdentities, HandClock, Scribe
+from canonry.stores.projections.projector import Follower, join_views
+from canonry.testing.clocks import CountingIdentities, HandClock, Scribe
+from canonry.testing.example_items import MIDDLE_EARTH, a_fact, creation_entries, uuid_of
 from canonry.values.errors import BrokenInvariant, InvalidInput
 from canonry.values.ids import CommitId
 from tests.conformance.mongodb_store import URL, dropped, require_server
@@ -52,8 +52,10 @@ class Store:
         """Somebody who writes there, and whose views are in memory."""
         copy = (await open_memory()).canon
         follower = Follower(log=ledger, copy=copy.ledger, purge=nothing)
-        self._closing.push_async_callback(follower.erased)
-        return Scribe(join(over_copy(copy, ledger, follower), copied=copy.ledger).canon, name)
+        self._closing.push_async_callback(follower.await_erasures)
+        return Scribe(
+            join_views(canon_over_copy(copy, ledger, follower), copied=copy.ledger).canon, name
+        )
 
 
 @pytest.fixture
@@ -118,14 +120,14 @@ class Slow:
 async def test_what_waits_is_inserted_together(store: Store, commands: Commands) -> None:
     ledger = await store.ledger()
     scribe = await store.scribe(ledger)
-    await scribe.make(a_fact("first"))
-    drafts = [scribe.next(made(a_fact(f"fact {n}"))) for n in range(40)]
+    await scribe.make_items(a_fact("first"))
+    drafts = [scribe.next_append(creation_entries(a_fact(f"fact {n}"))) for n in range(40)]
     before = commands.named["insert"]
     slow = ledger._appender._latest = Slow(ledger._appender._latest)  # type: ignore[assignment]
 
-    calls = [asyncio.ensure_future(scribe.append([draft])) for draft in drafts]
+    calls = [asyncio.ensure_future(scribe.append_batch([draft])) for draft in drafts]
     await slow.asked.wait()
-    waiting = ledger._turns._spaces[MIDDLE_EARTH].waiting
+    waiting = ledger._queues._spaces[MIDDLE_EARTH].waiting
     for _look in range(1000):
         await asyncio.sleep(0.01)
         if len(waiting) == 39:
@@ -142,17 +144,20 @@ async def test_what_waits_is_inserted_together(store: Store, commands: Commands)
 async def test_of_those_who_rest_on_the_same_thing_one_is_first(store: Store) -> None:
     ledger = await store.ledger()
     scribe = await store.scribe(ledger)
-    key = thing_key(ident("throne"))
+    key = item_key(uuid_of("throne"))
     first, second = [
         [
-            replace(scribe.next(made(a_fact("throne", f"heir {n}"))), reads=frozenset((key,)))
+            replace(
+                scribe.next_append(creation_entries(a_fact("throne", f"heir {n}"))),
+                reads=frozenset((key,)),
+            )
             for n in range(few, few + 4)
         ]
         for few in (0, 4)
     ]
-    others = [scribe.next(made(a_fact(f"other {n}"))) for n in range(4)]
+    others = [scribe.next_append(creation_entries(a_fact(f"other {n}"))) for n in range(4)]
 
-    answers = await asyncio.gather(*(scribe.append([d]) for d in (*first, *others, *second)))
+    answers = await asyncio.gather(*(scribe.append_batch([d]) for d in (*first, *others, *second)))
 
     told = [type(outcome) for (outcome,) in answers]
     assert told[4:8] == [Appended] * 4
@@ -163,11 +168,11 @@ async def test_of_those_who_rest_on_the_same_thing_one_is_first(store: Store) ->
 async def test_what_cannot_be_written_stops_nobody_else(store: Store) -> None:
     ledger = await store.ledger()
     scribe = await store.scribe(ledger)
-    drafts = [scribe.next(made(a_fact(f"fact {n}"))) for n in range(9)]
+    drafts = [scribe.next_append(creation_entries(a_fact(f"fact {n}"))) for n in range(9)]
     drafts[4] = replace(drafts[4], draft=replace(drafts[4].draft, id=CommitId("\ud800")))
 
     answers = await asyncio.gather(
-        *(scribe.append([draft]) for draft in drafts), return_exceptions=True
+        *(scribe.append_batch([draft]) for draft in drafts), return_exceptions=True
     )
 
     (refused,) = [each for each in answers if isinstance(each, BaseException)]
@@ -181,12 +186,15 @@ async def test_where_the_answer_of_a_group_is_lost_each_is_told_of_its_own(
 ) -> None:
     ledger = await store.ledger()
     scribe = await store.scribe(ledger)
-    await scribe.make(a_fact("first"))
-    groups = [[scribe.next(made(a_fact(f"fact {n}/{k}"))) for k in range(2)] for n in range(3)]
+    await scribe.make_items(a_fact("first"))
+    groups = [
+        [scribe.next_append(creation_entries(a_fact(f"fact {n}/{k}"))) for k in range(2)]
+        for n in range(3)
+    ]
     appender = ledger._appender
     appender._latest = LosesAnswers(appender._latest, written)  # type: ignore[assignment]
 
-    answers = await asyncio.gather(*(scribe.append(group) for group in groups))
+    answers = await asyncio.gather(*(scribe.append_batch(group) for group in groups))
 
     told = [each for answer in answers for each in answer if isinstance(each, Appended)]
     assert sorted((each.position, each.replayed) for each in told) == [
@@ -195,7 +203,7 @@ async def test_where_the_answer_of_a_group_is_lost_each_is_told_of_its_own(
     await require_chain(ledger, 7)
     for group, answer in zip(groups, answers, strict=True):
         for draft, outcome in zip(group, answer, strict=True):
-            found = await ledger.find(draft.draft.id)
+            found = await ledger.find_commit(draft.draft.id)
             assert found is not None
             assert isinstance(outcome, Appended)
             assert found.position == outcome.position
@@ -204,10 +212,12 @@ async def test_where_the_answer_of_a_group_is_lost_each_is_told_of_its_own(
 async def test_a_draft_that_comes_late_is_not_told_to_be_stale(store: Store) -> None:
     ledger, other = await store.ledger(), await store.ledger()
     scribe, theirs = await store.scribe(ledger), await store.scribe(other, "theirs")
-    await scribe.make(a_fact("first"))
-    key = thing_key(ident("throne"))
+    await scribe.make_items(a_fact("first"))
+    key = item_key(uuid_of("throne"))
     draft = replace(
-        scribe.next(made(a_fact("heir"))), reads=frozenset((key,)), judged_at=Position(1)
+        scribe.next_append(creation_entries(a_fact("heir"))),
+        reads=frozenset((key,)),
+        judged_at=Position(1),
     )
     appender = ledger._appender
 
@@ -218,7 +228,7 @@ async def test_a_draft_that_comes_late_is_not_told_to_be_stale(store: Store) -> 
             try:
                 await super().insert_many(documents, **more)
             except AutoReconnect:
-                await theirs.make(a_fact("throne"))
+                await theirs.make_items(a_fact("throne"))
                 raise
 
     class Late:
@@ -234,7 +244,7 @@ async def test_a_draft_that_comes_late_is_not_told_to_be_stale(store: Store) -> 
     appender._latest = Overtaken(appender._latest, 1)  # type: ignore[assignment]
     appender._commits = Late(appender._commits)  # type: ignore[assignment]
 
-    (outcome,) = await scribe.append([draft])
+    (outcome,) = await scribe.append_batch([draft])
 
     assert isinstance(outcome, Appended)
     assert (outcome.position, outcome.replayed) == (2, False)
@@ -244,12 +254,12 @@ async def test_a_draft_that_comes_late_is_not_told_to_be_stale(store: Store) -> 
 async def test_a_draft_that_others_wrote_stops_nobody_in_its_group(store: Store) -> None:
     ledger, other = await store.ledger(), await store.ledger()
     scribe, theirs = await store.scribe(ledger), await store.scribe(other)
-    await scribe.make(a_fact("first"))
-    drafts = [scribe.next(made(a_fact(f"fact {n}"))) for n in range(4)]
-    await theirs.append([drafts[2]])
-    await theirs.append([drafts[0]])
+    await scribe.make_items(a_fact("first"))
+    drafts = [scribe.next_append(creation_entries(a_fact(f"fact {n}"))) for n in range(4)]
+    await theirs.append_batch([drafts[2]])
+    await theirs.append_batch([drafts[0]])
 
-    answers = await asyncio.gather(*(scribe.append([draft]) for draft in drafts))
+    answers = await asyncio.gather(*(scribe.append_batch([draft]) for draft in drafts))
 
     replayed = [each.replayed for (each,) in answers if isinstance(each, Appended)]
     assert replayed == [True, False, True, False]
@@ -259,16 +269,16 @@ async def test_a_draft_that_others_wrote_stops_nobody_in_its_group(store: Store)
 async def test_whoever_gives_up_before_the_turn_has_written_nothing(store: Store) -> None:
     ledger, other = await store.ledger(), await store.ledger()
     scribe = await store.scribe(ledger)
-    drafts = [scribe.next(made(a_fact(f"fact {n}"))) for n in range(6)]
-    async with other.exclusive():
-        calls = [asyncio.ensure_future(scribe.append([draft])) for draft in drafts]
+    drafts = [scribe.next_append(creation_entries(a_fact(f"fact {n}"))) for n in range(6)]
+    async with other.lock_appends():
+        calls = [asyncio.ensure_future(scribe.append_batch([draft])) for draft in drafts]
         await asyncio.sleep(0.05)
         for call in calls[::2]:
             call.cancel()
         await asyncio.gather(*calls[::2], return_exceptions=True)
     await asyncio.gather(*calls[1::2])
 
-    found = [await ledger.find(draft.draft.id) is not None for draft in drafts]
+    found = [await ledger.find_commit(draft.draft.id) is not None for draft in drafts]
     assert found == [False, True] * 3
 
 
@@ -277,8 +287,8 @@ async def test_two_processes_that_write_in_groups_make_one_log(store: Store) -> 
     scribes = [await store.scribe(each, f"scribe {n}") for n, each in enumerate(ledgers)]
 
     async def write(n: int, scribe: Scribe) -> list[Outcome]:
-        drafts = [scribe.next(made(a_fact(f"fact {n}/{k}"))) for k in range(20)]
-        answers = await asyncio.gather(*(scribe.append([draft]) for draft in drafts))
+        drafts = [scribe.next_append(creation_entries(a_fact(f"fact {n}/{k}"))) for k in range(20)]
+        answers = await asyncio.gather(*(scribe.append_batch([draft]) for draft in drafts))
         return [each for (each,) in answers]
 
     both = await asyncio.gather(*(write(n, each) for n, each in enumerate(scribes)))
@@ -294,14 +304,14 @@ async def test_what_this_process_wrote_is_told_without_asking_for_it(
     ledger = await store.ledger()
     scribe = await store.scribe(ledger)
     start = await ledger.touched_since(0, limit=100)
-    await scribe.make(a_fact("ring", "ann"))
+    await scribe.make_items(a_fact("ring", "ann"))
     commands.named.clear()
 
     told = await ledger.touched_since(start.cursor, limit=100)
     again = await ledger.touched_since(told.cursor, limit=100)
 
     assert told.keys is not None
-    assert key_hash(thing_key(ident("ring"))) in told.keys
+    assert key_hash(item_key(uuid_of("ring"))) in told.keys
     assert told.reached == {MIDDLE_EARTH: 1}
     assert again.keys == frozenset()
     assert commands.named == {"count": 2}
@@ -312,8 +322,8 @@ async def test_what_others_wrote_beside_it_is_told_as_well(store: Store, ours: i
     ledger, other = await store.ledger(), await store.ledger()
     scribe, theirs = await store.scribe(ledger, "ours"), await store.scribe(other, "theirs")
     start = await ledger.touched_since(0, limit=100)
-    waiting = [asyncio.ensure_future(scribe.make(a_fact(f"ours {n}"))) for n in range(ours)]
-    await theirs.make(a_fact("theirs"))
+    waiting = [asyncio.ensure_future(scribe.make_items(a_fact(f"ours {n}"))) for n in range(ours)]
+    await theirs.make_items(a_fact("theirs"))
     seen = set[int]()
     cursor = start.cursor
     while not all(each.done() for each in waiting):
@@ -322,7 +332,7 @@ async def test_what_others_wrote_beside_it_is_told_as_well(store: Store, ours: i
     touched = await ledger.touched_since(cursor, limit=100)
 
     wanted = {"theirs", *(f"ours {n}" for n in range(ours))}
-    assert {key_hash(thing_key(ident(each))) for each in wanted} <= seen | set(touched.keys or ())
+    assert {key_hash(item_key(uuid_of(each))) for each in wanted} <= seen | set(touched.keys or ())
 
 
 async def test_a_call_that_writes_asks_for_the_gate_as_it_begins(
@@ -330,19 +340,23 @@ async def test_a_call_that_writes_asks_for_the_gate_as_it_begins(
 ) -> None:
     ledger = await store.ledger()
     scribe = await store.scribe(ledger)
-    here = (await scribe.make(a_fact("first"))).position
-    told = Foreseen(touched=frozenset(("something",)), over=frozenset(), at=here)
+    here = (await scribe.make_items(a_fact("first"))).position
+    told = PredictedKeys(touched=frozenset(("something",)), over=frozenset(), at=here)
     drafts = [
-        replace(scribe.next(made(a_fact(f"fact {n}"))), foreseen=told, judged_at=here)
+        replace(
+            scribe.next_append(creation_entries(a_fact(f"fact {n}"))),
+            predicted=told,
+            judged_at=here,
+        )
         for n in range(3)
     ]
     loop = asyncio.get_running_loop()
     commands.named.clear()
 
-    with entered(loop.time() + 30, writes=True):
+    with enter_scope(loop.time() + 30, writes=True):
         await ledger.touched_since(0, limit=1)
         for draft in drafts:
-            await ledger.append([draft])
+            await ledger.append_drafts([draft])
 
     assert (commands.named["find"], commands.named["insert"]) == (1, 3)
 
@@ -352,21 +366,21 @@ async def test_what_the_gate_was_is_not_believed_where_a_block_of_the_process_be
 ) -> None:
     ledger = await store.ledger()
     scribe = await store.scribe(ledger)
-    draft = scribe.next(made(a_fact("other")))
+    draft = scribe.next_append(creation_entries(a_fact("other")))
     begun, wanted = asyncio.Event(), asyncio.Event()
 
     async def call() -> Sequence[Outcome]:
-        with entered(asyncio.get_running_loop().time() + 30, writes=True):
+        with enter_scope(asyncio.get_running_loop().time() + 30, writes=True):
             await ledger.touched_since(0, limit=1)
             begun.set()
             await wanted.wait()
-            return await ledger.append([draft])
+            return await ledger.append_drafts([draft])
 
     waiting = asyncio.ensure_future(call())
     await begun.wait()
-    async with ledger.exclusive():
+    async with ledger.lock_appends():
         wanted.set()
-        await scribe.make(a_fact("mine"))
+        await scribe.make_items(a_fact("mine"))
         await asyncio.sleep(0.05)
         assert not waiting.done()
     (outcome,) = await waiting
@@ -378,8 +392,8 @@ async def test_what_the_gate_was_is_not_believed_where_a_block_of_the_process_be
 async def test_opening_a_database_of_a_former_version_shuts_that_version_out(store: Store) -> None:
     database = await store.database()
     written = await store.scribe(await store.ledger())
-    await written.make(a_fact("before"))
-    meta = database.collection("meta")
+    await written.make_items(a_fact("before"))
+    meta = database.committed_collection("meta")
     await meta.update_one({"_id": "records"}, {"$set": {"encoding": ENCODING_VERSION - 1}})
 
     ledger = await store.ledger()
@@ -387,11 +401,11 @@ async def test_opening_a_database_of_a_former_version_shuts_that_version_out(sto
     stated = await meta.find_one({"_id": "records"})
     assert stated is not None
     assert stated["encoding"] == ENCODING_VERSION
-    assert await ledger.head(MIDDLE_EARTH) == 1
+    assert await ledger.head_position(MIDDLE_EARTH) == 1
 
 
 async def test_a_database_of_a_later_version_is_refused_and_kept(store: Store) -> None:
-    meta = (await store.database()).collection("meta")
+    meta = (await store.database()).committed_collection("meta")
     await meta.update_one({"_id": "records"}, {"$set": {"encoding": ENCODING_VERSION + 1}})
 
     with pytest.raises(BrokenInvariant) as refused:

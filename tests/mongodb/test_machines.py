@@ -9,15 +9,22 @@ import pytest
 
 from canonry.app.backends.mongodb import open_mongodb
 from canonry.app.backends.postgres import open_postgres
-from canonry.app.backends.servers import BesideServers
-from canonry.app.examination import quietly
+from canonry.app.backends.servers import ViewServers
+from canonry.app.doctor import report_nothing
 from canonry.app.stores import KeptStore
 from canonry.log.commits import ORIGIN
 from canonry.log.entries import Erased, Tombstone
 from canonry.stores.qdrant import QdrantVectors
-from canonry.testing.conformance.kit import Backend, present
-from canonry.testing.things import MIDDLE_EARTH, a_fact, a_scene, a_turn, ident, made
-from canonry.testing.worlds import Scribe
+from canonry.testing.clocks import Scribe
+from canonry.testing.conformance.kit import Backend, require_part
+from canonry.testing.example_items import (
+    MIDDLE_EARTH,
+    a_fact,
+    a_scene,
+    a_turn,
+    creation_entries,
+    uuid_of,
+)
 from canonry.values.errors import Unavailable
 from tests.conformance import mongodb_store, postgres_store
 from tests.conformance.mongodb_store import Databases, databases
@@ -50,28 +57,28 @@ async def becomes(holds: Callable[[], Awaitable[bool]]) -> bool:
 
 async def test_a_machine_that_only_reads_follows_by_itself(opened: Databases | Schemas) -> None:
     writer = await opened.fresh()
-    reader = await present(writer.second)()
+    reader = await require_part(writer.second)()
 
-    await Scribe(writer.canon).make(a_fact("news"))
+    await Scribe(writer.canon).make_items(a_fact("news"))
 
     async def is_there() -> bool:
-        return bool(await reader.canon.state.things([ident("news")]))
+        return bool(await reader.canon.state.items_by_id([uuid_of("news")]))
 
     assert await becomes(is_there)
 
 
 async def test_what_a_machine_is_told_of_it_shows(opened: Databases | Schemas) -> None:
     writer = await opened.fresh()
-    reader = (await present(writer.second)()).canon
+    reader = (await require_part(writer.second)()).canon
     cursor = (await reader.ledger.touched_since(0, limit=100)).cursor
     scribe = Scribe(writer.canon)
 
     for name in map(str, range(20)):
-        await scribe.make(a_fact(name))
+        await scribe.make_items(a_fact(name))
 
         touched = await reader.ledger.touched_since(cursor, limit=100)
         assert touched.keys
-        assert await reader.state.things([ident(name)])
+        assert await reader.state.items_by_id([uuid_of(name)])
         cursor = touched.cursor
 
 
@@ -79,23 +86,25 @@ async def test_what_is_erased_is_erased_from_the_copies_of_other_machines(
     opened: Databases | Schemas,
 ) -> None:
     here = await opened.fresh()
-    there = await present(here.second)()
+    there = await require_part(here.second)()
     scribe = Scribe(here.canon)
-    await scribe.make(a_scene())
-    await scribe.make(a_turn("secret", text="a personal word"))
-    assert await there.canon.ledger.head(MIDDLE_EARTH) == 2
+    await scribe.make_items(a_scene())
+    await scribe.make_items(a_turn("secret", text="a personal word"))
+    assert await there.canon.ledger.head_position(MIDDLE_EARTH) == 2
 
-    await scribe.write(Erased(targets=(ident("secret"),), reason="a right"))
-    await present(here.upkeep).purge(MIDDLE_EARTH, [ident("secret")])
+    await scribe.write_entries(Erased(targets=(uuid_of("secret"),), reason="a right"))
+    await require_part(here.maintenance).purge(MIDDLE_EARTH, [uuid_of("secret")])
 
     async def is_gone() -> bool:
-        return not any(b"a personal word" in path.read_bytes() for path in present(there.files)())
+        return not any(
+            b"a personal word" in path.read_bytes() for path in require_part(there.files)()
+        )
 
     assert await becomes(is_gone)
-    found = await there.canon.state.things([ident("secret")])
-    assert isinstance(found[ident("secret")], Tombstone)
+    found = await there.canon.state.items_by_id([uuid_of("secret")])
+    assert isinstance(found[uuid_of("secret")], Tombstone)
     for machine in (here, there):
-        assert (await present(machine.upkeep).verify(quietly)).findings == ()
+        assert (await require_part(machine.maintenance).verify(report_nothing)).findings == ()
     sealed = await there.canon.ledger.read_sealed(MIDDLE_EARTH, after=ORIGIN, limit=9)
     assert None in sealed[1].parts
 
@@ -104,25 +113,25 @@ async def test_a_machine_without_a_copy_makes_one_by_answering(opened: Databases
     first = await opened.fresh()
     scribe = Scribe(first.canon)
     for n in range(5):
-        await scribe.write(*made(a_fact(f"fact {n}")))
-    await present(first.close)()
+        await scribe.write_entries(*creation_entries(a_fact(f"fact {n}")))
+    await require_part(first.close)()
 
-    late: Backend = await present(first.second)()
+    late: Backend = await require_part(first.second)()
 
-    assert await late.canon.ledger.head(MIDDLE_EARTH) == 5
-    assert len(await late.canon.state.things(ident(f"fact {n}") for n in range(5))) == 5
+    assert await late.canon.ledger.head_position(MIDDLE_EARTH) == 5
+    assert len(await late.canon.state.items_by_id(uuid_of(f"fact {n}") for n in range(5))) == 5
 
 
 async def test_meaning_is_indexed_in_the_server_that_is_named(
     opened: Databases | Schemas, tmp_path: Path
 ) -> None:
     await opened.fresh()
-    name, folder, beside = f"test_{uuid4().hex}", tmp_path / "x", BesideServers(meaning=":memory:")
+    name, folder, beside = f"test_{uuid4().hex}", tmp_path / "x", ViewServers(meaning=":memory:")
     store: KeptStore
     if isinstance(opened, Databases):
         opened.closing.push_async_callback(mongodb_store.dropped, name)
         url = mongodb_store.URL
-        store = await open_mongodb(url, database=name, folder=folder, beside=beside)
+        store = await open_mongodb(url, database=name, folder=folder, view_servers=beside)
     else:
         opened.closing.push_async_callback(postgres_store.dropped, name, opened.shards or BOTH[:1])
         store = await open_postgres(
@@ -131,11 +140,11 @@ async def test_meaning_is_indexed_in_the_server_that_is_named(
             schema=name,
             folder=folder,
             connections=3,
-            beside=beside,
+            view_servers=beside,
         )
     opened.closing.push_async_callback(store.close)
 
-    vectors = present(store.vectors)()
+    vectors = require_part(store.vectors)()
     opened.closing.push_async_callback(vectors.close)
 
     assert isinstance(vectors, QdrantVectors)
@@ -144,8 +153,8 @@ async def test_meaning_is_indexed_in_the_server_that_is_named(
 
 async def test_a_store_that_is_closed_writes_nothing_more(opened: Databases | Schemas) -> None:
     store = await opened.fresh()
-    await present(store.close)()
+    await require_part(store.close)()
 
     with pytest.raises(Unavailable) as refused:
-        await store.canon.ledger.head(MIDDLE_EARTH)
+        await store.canon.ledger.head_position(MIDDLE_EARTH)
     assert refused.value.code == "ledger.closed"

@@ -88,7 +88,7 @@ class Waits:
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.count = self.under_way = 0
-        ask, now = AsyncMongoClient._retry_internal, MongoDatabase.now
+        ask, now = AsyncMongoClient._retry_internal, MongoDatabase.server_time
         aside = ContextVar("aside", default=False)
 
         async def asked(*what: Any, **more: Any) -> Any:
@@ -110,7 +110,7 @@ class Waits:
                 aside.reset(token)
 
         patch.setattr(AsyncMongoClient, "_retry_internal", asked)
-        patch.setattr(MongoDatabase, "now", told)
+        patch.setattr(MongoDatabase, "server_time", told)
 
 
 @pytest.fixture

@@ -9,16 +9,16 @@ from uuid import uuid4
 import pytest
 from opensearchpy import AsyncOpenSearch
 
-from canonry.app.backends.mongodb import Polyglot, open_mongodb
-from canonry.app.backends.servers import BesideServers
-from canonry.app.examination import quietly
+from canonry.app.backends.mongodb import SplitStore, open_mongodb
+from canonry.app.backends.servers import ViewServers
+from canonry.app.doctor import report_nothing
 from canonry.log.entries import Erased
 from canonry.readmodels.passages import Collection
 from canonry.readmodels.ports.text import TextQuery
-from canonry.stores.following import following as shared_text
 from canonry.stores.opensearch import open_text
-from canonry.testing.things import MIDDLE_EARTH, a_fact, ident
-from canonry.testing.worlds import CountingIdentities, HandClock, Scribe
+from canonry.stores.projections import projector as shared_text
+from canonry.testing.clocks import CountingIdentities, HandClock, Scribe
+from canonry.testing.example_items import MIDDLE_EARTH, a_fact, uuid_of
 from tests.conformance import opensearch_text
 from tests.conformance.mongodb_store import URL, dropped, require_server
 
@@ -29,7 +29,7 @@ SWORD = TextQuery(collection=Collection.FACTS, text="sword", spaces=frozenset((M
 
 
 @asynccontextmanager
-async def a_store(folder: Path, words: str) -> AsyncIterator[tuple[Polyglot, str]]:
+async def a_store(folder: Path, words: str) -> AsyncIterator[tuple[SplitStore, str]]:
     require_server()
     name = f"test_{uuid4().hex}"
     opened = await open_mongodb(
@@ -38,7 +38,7 @@ async def a_store(folder: Path, words: str) -> AsyncIterator[tuple[Polyglot, str
         folder=folder,
         clock=HandClock(),
         identities=CountingIdentities(),
-        beside=BesideServers(words=words),
+        view_servers=ViewServers(words=words),
     )
     try:
         yield opened, name
@@ -48,13 +48,13 @@ async def a_store(folder: Path, words: str) -> AsyncIterator[tuple[Polyglot, str
 
 
 @pytest.fixture
-async def there(tmp_path: Path) -> AsyncIterator[tuple[Polyglot, str]]:
+async def there(tmp_path: Path) -> AsyncIterator[tuple[SplitStore, str]]:
     if not opensearch_text.URL:
         pytest.skip("no OpenSearch server: `make servers` starts one")
     async with a_store(tmp_path, opensearch_text.URL) as (store, name):
         yield store, name
         text = open_text(opensearch_text.URL, name=name)
-        await text.drop()
+        await text.drop_index()
         await text.close()
 
 
@@ -67,75 +67,75 @@ async def found_there(name: str) -> list[str]:
         await text.close()
 
 
-async def found(store: Polyglot) -> list[str]:
+async def found(store: SplitStore) -> list[str]:
     return [hit.id for hit in (await store.canon.text.search(SWORD)).hits]
 
 
 async def test_what_is_written_is_found_at_once_and_stands_on_the_server(
-    there: tuple[Polyglot, str],
+    there: tuple[SplitStore, str],
 ) -> None:
     store, name = there
 
-    await Scribe(store.canon).make(a_fact("ring"), a_fact("sword"))
+    await Scribe(store.canon).make_items(a_fact("ring"), a_fact("sword"))
 
-    assert await found(store) == [ident("sword")]
-    assert await found_there(name) == [ident("sword")]
+    assert await found(store) == [uuid_of("sword")]
+    assert await found_there(name) == [uuid_of("sword")]
 
 
 async def test_an_index_that_is_lost_is_filled_again_and_what_is_erased_leaves_it(
-    there: tuple[Polyglot, str],
+    there: tuple[SplitStore, str],
 ) -> None:
     store, name = there
     scribe = Scribe(store.canon)
-    await scribe.make(a_fact("sword"))
+    await scribe.make_items(a_fact("sword"))
     await found(store)
 
     text = open_text(opensearch_text.URL, name=name)
-    await text.drop()
+    await text.drop_index()
     await text.close()
-    await store.upkeep.rebuild(quietly)
+    await store.maintenance.rebuild(report_nothing)
     filled = await found_there(name)
-    await scribe.write(Erased(targets=(ident("sword"),), reason="a right"))
-    await store.upkeep.purge(MIDDLE_EARTH, [ident("sword")])
+    await scribe.write_entries(Erased(targets=(uuid_of("sword"),), reason="a right"))
+    await store.maintenance.purge(MIDDLE_EARTH, [uuid_of("sword")])
 
-    assert filled == [ident("sword")]
+    assert filled == [uuid_of("sword")]
     assert await found_there(name) == await found(store) == []
 
 
-async def verified(store: Polyglot) -> list[str]:
+async def verified(store: SplitStore) -> list[str]:
     """Where something is wrong."""
-    return [each.where for each in (await store.upkeep.verify(quietly)).findings]
+    return [each.where for each in (await store.maintenance.verify(report_nothing)).findings]
 
 
 @pytest.mark.parametrize("wrong", ["missing", "altered", "unasked"])
 async def test_a_passage_that_is_not_what_the_records_lead_to_is_told_and_mended(
-    there: tuple[Polyglot, str], wrong: str
+    there: tuple[SplitStore, str], wrong: str
 ) -> None:
     store, name = there
-    await Scribe(store.canon).make(a_fact("ring"), a_fact("sword"))
+    await Scribe(store.canon).make_items(a_fact("ring"), a_fact("sword"))
     before = await verified(store)
     what = {"space": MIDDLE_EARTH, "collection": "facts", "terms": ["sword"], "words": 1}
     about = {"index": f"{name}-passages", "params": {"routing": MIDDLE_EARTH, "refresh": "true"}}
     async with AsyncOpenSearch(hosts=[opensearch_text.URL]) as server:
         match wrong:
             case "missing":
-                await server.delete(id=ident("sword"), **about)
+                await server.delete(id=uuid_of("sword"), **about)
             case "altered":
-                await server.index(id=ident("sword"), body=what, **about)
+                await server.index(id=uuid_of("sword"), body=what, **about)
             case _:
-                await server.index(id=ident("axe"), body=what, **about)
+                await server.index(id=uuid_of("axe"), body=what, **about)
 
     told = await verified(store)
-    await store.upkeep.rebuild(quietly)
+    await store.maintenance.rebuild(report_nothing)
 
     assert before == []
-    assert told == (["words"] if wrong == "unasked" else [f"words: {ident('sword')}"])
+    assert told == (["words"] if wrong == "unasked" else [f"words: {uuid_of('sword')}"])
     assert await verified(store) == []
 
 
 async def test_verify_says_that_the_server_is_away(tmp_path: Path) -> None:
     async with a_store(tmp_path, NOBODY) as (store, _):
-        await Scribe(store.canon).make(a_fact("sword"))
+        await Scribe(store.canon).make_items(a_fact("sword"))
 
         assert await verified(store) == ["words"]
 
@@ -145,8 +145,8 @@ async def test_while_the_server_is_away_writes_go_on_and_the_copy_answers(
 ) -> None:
     monkeypatch.setattr(shared_text, "PATIENCE", 0.2)
     async with a_store(tmp_path, NOBODY) as (store, _):
-        await Scribe(store.canon).make(a_fact("sword"))
+        await Scribe(store.canon).make_items(a_fact("sword"))
 
         async with asyncio.timeout(60):
-            assert await found(store) == [ident("sword")]
-            assert await found(store) == [ident("sword")]
+            assert await found(store) == [uuid_of("sword")]
+            assert await found(store) == [uuid_of("sword")]

@@ -8,15 +8,15 @@ from uuid import uuid4
 
 import pytest
 
-from canonry.gateway.limits import within
+from canonry.gateway.limits import run_within
 from canonry.log.commits import Appended
 from canonry.stores.postgres import Database
-from canonry.stores.postgres.database import PgConnection, fetched
+from canonry.stores.postgres.database import PgConnection, fetch_rows
 from canonry.stores.postgres.ledger import PostgresLedger
-from canonry.stores.postgres.store import prepare
-from canonry.testing.conformance.kit import present
-from canonry.testing.things import MIDDLE_EARTH, a_fact, made
-from canonry.testing.worlds import CountingIdentities, HandClock, Scribe
+from canonry.stores.postgres.store import migrate_store
+from canonry.testing.clocks import CountingIdentities, HandClock, Scribe
+from canonry.testing.conformance.kit import require_part
+from canonry.testing.example_items import MIDDLE_EARTH, a_fact, creation_entries
 from canonry.values.errors import InvalidInput, Unavailable
 from tests.conformance.postgres_store import URL, dropped, schemas
 from tests.server.recall_world import becomes
@@ -33,7 +33,7 @@ async def database() -> AsyncIterator[Database]:
     if not URL:
         pytest.skip("no PostgreSQL server: `make servers` starts one")
     opened = Database(URL, f"test_{uuid4().hex}", deadline=0.5)
-    await prepare(opened)
+    await migrate_store(opened)
     await opened.open()
     yield opened
     await opened.close()
@@ -41,47 +41,47 @@ async def database() -> AsyncIterator[Database]:
 
 
 async def test_a_call_that_is_cancelled_stops_its_statement(database: Database) -> None:
-    call = asyncio.ensure_future(database.rows("SELECT pg_sleep(100)"))
+    call = asyncio.ensure_future(database.fetch_rows("SELECT pg_sleep(100)"))
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(call, 0.2)
 
-    assert await database.rows(RUNNING) == [(0,)]
+    assert await database.fetch_rows(RUNNING) == [(0,)]
 
 
 async def test_a_call_ends_with_its_deadline_and_so_does_its_statement(database: Database) -> None:
     async def sleep(db: PgConnection) -> object:
-        return await fetched(db, "SELECT pg_sleep(100)")
+        return await fetch_rows(db, "SELECT pg_sleep(100)")
 
-    for ask in (database.attempt, database.reading, database.writing):
+    for ask in (database.attempt_work, database.read_transaction, database.write_transaction):
         with pytest.raises(Unavailable) as caught:
-            await within(0.2, ask(sleep))
+            await run_within(0.2, ask(sleep))
 
         assert caught.value.code == "call.deadline"
-        assert await database.rows(RUNNING) == [(0,)]
+        assert await database.fetch_rows(RUNNING) == [(0,)]
 
 
 async def test_the_server_knows_how_long_a_call_has(database: Database) -> None:
     async def asked() -> object:
-        return await database.rows("SHOW statement_timeout")
+        return await database.fetch_rows("SHOW statement_timeout")
 
     async def composed() -> object:
-        return await within(600, asked())
+        return await run_within(600, asked())
 
-    assert await within(120, asked()) == [("2min",)]
-    assert await within(7, asked()) == [("10s",)]
-    assert await within(7, composed()) == [("10s",)]
+    assert await run_within(120, asked()) == [("2min",)]
+    assert await run_within(7, asked()) == [("10s",)]
+    assert await run_within(7, composed()) == [("10s",)]
     assert await asked() == [("1s",)]
 
 
 async def test_an_append_that_nobody_waits_for_waits_for_no_lock(tmp_path: Path) -> None:
     async with schemas(tmp_path) as opened:
         backend = await opened.fresh()
-        other = await present(backend.second)()
+        other = await require_part(backend.second)()
         scribe = Scribe(backend.canon, "stopped")
-        await scribe.append([scribe.next(made(a_fact("first")))])
-        drafts = [scribe.next(made(a_fact(f"{n}"))) for n in range(3)]
-        async with other.canon.ledger.exclusive():
-            for done in [asyncio.ensure_future(scribe.append([each])) for each in drafts]:
+        await scribe.append_batch([scribe.next_append(creation_entries(a_fact("first")))])
+        drafts = [scribe.next_append(creation_entries(a_fact(f"{n}"))) for n in range(3)]
+        async with other.canon.ledger.lock_appends():
+            for done in [asyncio.ensure_future(scribe.append_batch([each])) for each in drafts]:
                 with pytest.raises(TimeoutError):
                     await asyncio.wait_for(done, 0.2)
 
@@ -91,20 +91,20 @@ async def test_an_append_that_nobody_waits_for_waits_for_no_lock(tmp_path: Path)
             await becomes(lambda: _none(database, waiting), "nobody waits for a lock")
             await database.close()
 
-        assert await backend.canon.ledger.head(MIDDLE_EARTH) == 1
-        (outcome,) = await scribe.append([drafts[1]])
+        assert await backend.canon.ledger.head_position(MIDDLE_EARTH) == 1
+        (outcome,) = await scribe.append_batch([drafts[1]])
         assert isinstance(outcome, Appended)
 
 
 async def _none(database: Database, statement: str) -> bool | None:
-    return (await database.rows(statement))[0][0] == 0 or None
+    return (await database.fetch_rows(statement))[0][0] == 0 or None
 
 
 async def test_a_statement_that_takes_too_long_is_stopped_by_the_server(
     database: Database,
 ) -> None:
     with pytest.raises(Unavailable) as caught:
-        await database.rows("SELECT pg_sleep(100)")
+        await database.fetch_rows("SELECT pg_sleep(100)")
 
     assert caught.value.code == "store.deadline"
 
@@ -114,12 +114,12 @@ async def test_statements_that_the_server_forgot_are_sent_anew(database: Databas
         await db.execute("DO $$ BEGIN EXECUTE 'DEALLOCATE ALL'; END $$")
 
     async def write(db: PgConnection) -> list[tuple[object, ...]]:
-        return await fetched(db, "SELECT %s::int", (1,))
+        return await fetch_rows(db, "SELECT %s::int", (1,))
 
-    for ask in (database.attempt, database.writing):
+    for ask in (database.attempt_work, database.write_transaction):
         for _ in range(10):  # so often that the driver has them prepared
             assert await ask(write) == [(1,)]
-        await database.attempt(forget)
+        await database.attempt_work(forget)
 
         assert await ask(write) == [(1,)]
 
@@ -136,33 +136,33 @@ async def test_a_lock_is_let_go_of_where_the_server_forgot_the_statement() -> No
             ledgers.append(PostgresLedger(database, HandClock(), CountingIdentities(prefix=n)))
         first, second = ledgers
         for _ in range(10):  # so often that the driver has its statements prepared
-            async with first.exclusive():
+            async with first.lock_appends():
                 pass
 
-        async with first.exclusive():
+        async with first.lock_appends():
             assert first._own is not None
             await first._own.execute("DO $$ BEGIN EXECUTE 'DEALLOCATE ALL'; END $$")
 
-        async with asyncio.timeout(5), second.exclusive():
+        async with asyncio.timeout(5), second.lock_appends():
             pass
 
 
 async def test_a_cancelled_block_leaves_no_connection_in_doubt(database: Database) -> None:
     async def wait(db: PgConnection) -> None:
         used.append(db)
-        await fetched(db, "SELECT pg_sleep(100)")
+        await fetch_rows(db, "SELECT pg_sleep(100)")
 
     used: list[PgConnection] = []
     with pytest.raises(TimeoutError):
-        await asyncio.wait_for(asyncio.ensure_future(database.writing(wait)), 0.2)
+        await asyncio.wait_for(asyncio.ensure_future(database.write_transaction(wait)), 0.2)
 
     assert [each.closed for each in used] == [True]
-    assert await database.rows("SELECT 1") == [(1,)]
+    assert await database.fetch_rows("SELECT 1") == [(1,)]
 
 
 async def test_a_text_with_nul_is_refused_and_the_connection_goes_on(database: Database) -> None:
     with pytest.raises(InvalidInput) as caught:
-        await database.rows("SELECT %s::text", ("a\0b",))
+        await database.fetch_rows("SELECT %s::text", ("a\0b",))
 
     assert caught.value.code == "text.unreadable"
-    assert await database.rows("SELECT 1") == [(1,)]
+    assert await database.fetch_rows("SELECT 1") == [(1,)]

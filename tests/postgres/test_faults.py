@@ -12,8 +12,8 @@ from uuid import uuid4
 import pytest
 
 from canonry.app.backends.postgres import Shared, open_postgres
-from canonry.testing.things import MIDDLE_EARTH, a_fact, made
-from canonry.testing.worlds import Scribe
+from canonry.testing.clocks import Scribe
+from canonry.testing.example_items import MIDDLE_EARTH, a_fact, creation_entries
 from tests.conformance.kills import require_whole, written_while
 from tests.conformance.postgres_store import URL, dropped
 from tests.faults.relay import relayed_url
@@ -25,14 +25,14 @@ WRITER = """
 import asyncio, sys
 from pathlib import Path
 from canonry.app.backends.postgres import open_postgres
-from canonry.testing.worlds import Scribe
-from canonry.testing.things import a_fact
+from canonry.testing.clocks import Scribe
+from canonry.testing.example_items import a_fact
 
 async def main():
     url, schema, folder = sys.argv[1:]
     store = await open_postgres(url, schema=schema, folder=Path(folder), connections=3)
     for n in range(10_000):
-        await Scribe(store.canon, f"other {n}").make(a_fact(f"other {n}"))
+        await Scribe(store.canon, f"other {n}").make_items(a_fact(f"other {n}"))
         print(n, flush=True)
 
 asyncio.run(main())
@@ -64,8 +64,8 @@ async def test_a_server_that_is_killed_and_started_again_loses_nothing(
 
     acknowledged = await written_while(store.canon, kill)
 
-    await require_whole(store.canon, store.upkeep, acknowledged)
-    assert await store.canon.ledger.head(MIDDLE_EARTH) == len(acknowledged)
+    await require_whole(store.canon, store.maintenance, acknowledged)
+    assert await store.canon.ledger.head_position(MIDDLE_EARTH) == len(acknowledged)
     await store.close()
 
 
@@ -78,8 +78,8 @@ async def test_lines_that_are_cut_lose_nothing(tmp_path: Path) -> None:
 
         acknowledged = await written_while(store.canon, relay.cut)
 
-        await require_whole(store.canon, store.upkeep, acknowledged)
-        assert await store.canon.ledger.head(MIDDLE_EARTH) == len(acknowledged)
+        await require_whole(store.canon, store.maintenance, acknowledged)
+        assert await store.canon.ledger.head_position(MIDDLE_EARTH) == len(acknowledged)
         await store.close()
     await dropped(schema)
 
@@ -100,15 +100,15 @@ async def test_a_process_that_is_killed_leaves_the_other_one_going(tmp_path: Pat
     ours: set[str] = set()
     for n in range(40):
         scribe = Scribe(store.canon, f"ours {n}")
-        draft = scribe.next(made(a_fact(f"ours {n}")))
-        await scribe.append([draft])
+        draft = scribe.next_append(creation_entries(a_fact(f"ours {n}")))
+        await scribe.append_batch([draft])
         ours.add(draft.draft.id)
         if n == 20:
             other.kill()
     rest, _ = await asyncio.to_thread(other.communicate)
     told += rest.splitlines()
 
-    theirs = {Scribe(store.canon, f"other {n}").next(()).draft.id for n in range(len(told))}
-    await require_whole(store.canon, store.upkeep, ours | theirs)
+    theirs = {Scribe(store.canon, f"other {n}").next_append(()).draft.id for n in range(len(told))}
+    await require_whole(store.canon, store.maintenance, ours | theirs)
     await store.close()
     await dropped(schema)

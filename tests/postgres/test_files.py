@@ -12,8 +12,8 @@ import obstore
 import pytest
 
 from canonry.app.backends.postgres import Shared, open_postgres
+from canonry.app.doctor import move_store, report_nothing
 from canonry.app.embedded import open_embedded
-from canonry.app.examination import move_store, quietly
 from canonry.records.usecases.files import check_files, filing_of, sign_url
 from canonry.stores.objects import ObjectStore
 from canonry.values.errors import InvalidInput, Unavailable
@@ -54,17 +54,17 @@ async def test_a_signed_link_gives_a_file_of_the_object_store(
         answer = await client.get(signed.url)
 
     assert answer.content == PAGE
-    assert await place.owners() == [ADA]
-    assert len(await place.of(ADA).digests(limit=10)) == 1
-    assert await store.store.database.rows("SELECT count(*) FROM blobs") == [(0,)]
+    assert await place.list_owners() == [ADA]
+    assert len(await place.blobs_of(ADA).list_digests(limit=10)) == 1
+    assert await store.store.database.fetch_rows("SELECT count(*) FROM blobs") == [(0,)]
 
 
 async def test_a_file_that_was_lost_or_altered_is_found(store: Shared, place: ObjectStore) -> None:
     await kept(store.canon)
     await kept(store.canon, data=b"whole")
     assert (await check_files(store.canon, whole=True)).findings == ()
-    first, second = await place.of(ADA).digests(limit=10)
-    await place.of(ADA).delete(first)
+    first, second = await place.blobs_of(ADA).list_digests(limit=10)
+    await place.blobs_of(ADA).delete_bytes(first)
     await obstore.put_async(place.store, f"{ADA}/{second}", b"something else")
 
     found = await check_files(store.canon, whole=True)
@@ -81,13 +81,13 @@ async def test_files_move_into_the_object_store_and_back(store: Shared, tmp_path
     ):
         await kept(before.canon)
 
-        there = await move_store(before.canon, store.canon, quietly)
-        back = await move_store(store.canon, after.canon, quietly)
+        there = await move_store(before.canon, store.canon, report_nothing)
+        back = await move_store(store.canon, after.canon, report_nothing)
 
         assert (there.files.files, back.files.files) == (1, 1)
         assert there.digest == back.digest
-        (digest,) = await filing_of(after.canon).blobs_of(ADA).digests(limit=10)
-        assert await filing_of(after.canon).blobs_of(ADA).get(digest) == PAGE
+        (digest,) = await filing_of(after.canon).blobs_of(ADA).list_digests(limit=10)
+        assert await filing_of(after.canon).blobs_of(ADA).get_bytes(digest) == PAGE
 
 
 async def test_the_commands_see_the_object_store(
@@ -109,8 +109,8 @@ async def test_the_commands_see_the_object_store(
     run = partial(asyncio.to_thread, canonry, environment=environment)
     done = await run("verify")
     assert done.returncode == 0, done.stderr
-    (digest,) = await place.of(ADA).digests(limit=10)
-    await place.of(ADA).delete(digest)
+    (digest,) = await place.blobs_of(ADA).list_digests(limit=10)
+    await place.blobs_of(ADA).delete_bytes(digest)
 
     assert (await run("verify")).returncode != 0
     assert "missing" in (await run("doctor")).stdout
@@ -119,7 +119,7 @@ async def test_the_commands_see_the_object_store(
 async def test_an_object_store_that_does_not_answer_is_told_of(place: ObjectStore) -> None:
     away = ObjectStore(place.url, "http://127.0.0.1:9")
     with pytest.raises(Unavailable) as caught:
-        await away.of(ADA).put(b"nobody hears")
+        await away.blobs_of(ADA).put_bytes(b"nobody hears")
 
     assert caught.value.code == "blobs.unreachable"
 
@@ -127,7 +127,7 @@ async def test_an_object_store_that_does_not_answer_is_told_of(place: ObjectStor
 async def test_wrong_keys_are_refused(place: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "another")
     with pytest.raises(Unavailable) as caught:
-        await ObjectStore(place.url, ENDPOINT).of(ADA).put(b"not mine")
+        await ObjectStore(place.url, ENDPOINT).blobs_of(ADA).put_bytes(b"not mine")
 
     assert caught.value.code == "blobs.unreachable"
 

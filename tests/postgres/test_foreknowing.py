@@ -10,17 +10,17 @@ import psycopg
 import pytest
 
 from canonry.canon.session.canon import Canon
-from canonry.gateway.limits import within
+from canonry.gateway.limits import run_within
 from canonry.log.commits import ORIGIN, Append, Appended, Stale
 from canonry.log.entries import FactRetconned, Tombstone
-from canonry.log.folding import thing_key
-from canonry.stores.following.following import Projector
+from canonry.log.folding import item_key
 from canonry.stores.postgres import ledger as foreknowing
-from canonry.stores.postgres.database import PgConnection, written
-from canonry.stores.postgres.ledger import News
-from canonry.testing.conformance.kit import Backend, present
-from canonry.testing.things import MIDDLE_EARTH, a_fact, ident, made
-from canonry.testing.worlds import Scribe
+from canonry.stores.postgres.database import PgConnection, run_transaction
+from canonry.stores.postgres.ledger import WriteNotifier
+from canonry.stores.projections.projector import Projector
+from canonry.testing.clocks import Scribe
+from canonry.testing.conformance.kit import Backend, require_part
+from canonry.testing.example_items import MIDDLE_EARTH, a_fact, creation_entries, uuid_of
 from canonry.values.ids import FactId
 from tests.conformance.postgres_store import URL, schemas
 from tests.faults.relay import Relay, relayed_url
@@ -38,12 +38,12 @@ class Machine:
     relay: Relay
 
     def draft(self, name: str, *reads: str, judged_at: int = 0) -> Append:
-        return Scribe(self.canon, name).next(
-            made(a_fact(name, "frodo")), judged_at=judged_at, reads=reads
+        return Scribe(self.canon, name).next_append(
+            creation_entries(a_fact(name, "frodo")), judged_at=judged_at, reads=reads
         )
 
     async def append(self, draft: Append) -> Appended | Stale:
-        (outcome,) = await self.canon.ledger.append([draft])
+        (outcome,) = await self.canon.ledger.append_drafts([draft])
         return outcome
 
     async def trips(self, work: Awaitable[T]) -> tuple[int, T]:
@@ -52,22 +52,22 @@ class Machine:
         return self.relay.trips - before, done
 
     async def commits(self) -> list[str]:
-        log = await self.server.canon.ledger.read(MIDDLE_EARTH, after=ORIGIN, limit=100)
+        log = await self.server.canon.ledger.read_commits(MIDDLE_EARTH, after=ORIGIN, limit=100)
         return [commit.id for commit in log]
 
     async def require_whole(self) -> None:
-        verified = await present(self.server.upkeep).verify(lambda *_: None)
+        verified = await require_part(self.server.maintenance).verify(lambda *_: None)
         assert verified.findings == ()
 
 
 @pytest.fixture
 async def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Machine]:
-    monkeypatch.setattr(News, "tell", lambda _: None)  # which nobody waits for
+    monkeypatch.setattr(WriteNotifier, "notify_write", lambda _: None)  # which nobody waits for
     monkeypatch.setattr(Projector, "keep_up", forever)  # nobody looks on the side
     async with schemas(tmp_path) as opened, relayed_url(URL) as (relay, opened.url):
         server = await opened.fresh()
         machine = Machine(server.canon, server, relay)
-        await Scribe(server.canon, "before").make(a_fact("before", "frodo"))
+        await Scribe(server.canon, "before").make_items(a_fact("before", "frodo"))
         yield machine
         await machine.require_whole()
         assert server.close is not None
@@ -79,35 +79,35 @@ async def forever(_: Projector) -> None:
 
 
 async def in_a_call(call: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    await within(60, call())
+    await run_within(60, call())
 
 
 async def test_an_append_is_one_round_trip_and_what_it_wrote_is_read_without_any(
     machine: Machine,
 ) -> None:
     async def call() -> None:
-        head = await machine.canon.ledger.head(MIDDLE_EARTH)
+        head = await machine.canon.ledger.head_position(MIDDLE_EARTH)
         for n in range(3):
             name = f"told {n}"
             trips, outcome = await machine.trips(
-                machine.append(machine.draft(name, thing_key(ident(name)), judged_at=head + n))
+                machine.append(machine.draft(name, item_key(uuid_of(name)), judged_at=head + n))
             )
             assert (trips, isinstance(outcome, Appended)) == (1, True)
-            trips, things = await machine.trips(machine.canon.state.things([ident(name)]))
-            assert (trips, ident(name) in things) == (0, True)
+            trips, things = await machine.trips(machine.canon.state.items_by_id([uuid_of(name)]))
+            assert (trips, uuid_of(name) in things) == (0, True)
 
     await in_a_call(call)
 
 
 async def test_where_somebody_else_wrote_meanwhile_it_looks_and_is_judged(machine: Machine) -> None:
-    other = await present(machine.server.second)()
+    other = await require_part(machine.server.second)()
 
     async def call() -> None:
-        head = await machine.canon.ledger.head(MIDDLE_EARTH)
-        await Scribe(other.canon, "other").make(a_fact("other", "frodo"))
-        beside = machine.draft("beside", thing_key(ident("beside")), judged_at=head)
+        head = await machine.canon.ledger.head_position(MIDDLE_EARTH)
+        await Scribe(other.canon, "other").make_items(a_fact("other", "frodo"))
+        beside = machine.draft("beside", item_key(uuid_of("beside")), judged_at=head)
         assert isinstance(await machine.append(beside), Appended)
-        on_it = machine.draft("on it", thing_key(ident("other")), judged_at=head)
+        on_it = machine.draft("on it", item_key(uuid_of("other")), judged_at=head)
         assert isinstance(await machine.append(on_it), Stale)
 
     await in_a_call(call)
@@ -115,14 +115,14 @@ async def test_where_somebody_else_wrote_meanwhile_it_looks_and_is_judged(machin
 
 
 async def test_where_others_are_quicker_again_and_again_it_looks_first(machine: Machine) -> None:
-    other = await present(machine.server.second)()
+    other = await require_part(machine.server.second)()
     trips: list[int] = []
 
     def call_beside(others: Scribe | None) -> Callable[[], Coroutine[Any, Any, None]]:
         async def call() -> None:
-            head = await machine.canon.ledger.head(MIDDLE_EARTH)
+            head = await machine.canon.ledger.head_position(MIDDLE_EARTH)
             if others is not None:
-                await others.make(a_fact(f"other {len(trips)}", "frodo"))
+                await others.make_items(a_fact(f"other {len(trips)}", "frodo"))
             draft = machine.draft(f"told {len(trips)}", judged_at=head)
             trips.append((await machine.trips(machine.append(draft)))[0])
 
@@ -141,7 +141,7 @@ async def test_a_lost_answer_is_found(machine: Machine, monkeypatch: pytest.Monk
     lost: list[PgConnection] = []
 
     async def lose(db: PgConnection, work: Callable[[PgConnection], Awaitable[T]]) -> T:
-        done = await written(db, work)
+        done = await run_transaction(db, work)
         if not lost:
             lost.append(db)
             await db.close()
@@ -149,12 +149,12 @@ async def test_a_lost_answer_is_found(machine: Machine, monkeypatch: pytest.Monk
         return done
 
     async def call() -> None:
-        head = await machine.canon.ledger.head(MIDDLE_EARTH)
-        monkeypatch.setattr(foreknowing, "written", lose)
+        head = await machine.canon.ledger.head_position(MIDDLE_EARTH)
+        monkeypatch.setattr(foreknowing, "run_transaction", lose)
         outcome = await machine.append(machine.draft("lost", judged_at=head))
         assert isinstance(outcome, Appended)
         assert (outcome.position, outcome.replayed) == (head + 1, False)
-        assert ident("lost") in await machine.canon.state.things([ident("lost")])
+        assert uuid_of("lost") in await machine.canon.state.items_by_id([uuid_of("lost")])
 
     await in_a_call(call)
     assert (len(lost), len(await machine.commits())) == (1, 2)
@@ -162,7 +162,7 @@ async def test_a_lost_answer_is_found(machine: Machine, monkeypatch: pytest.Monk
 
 async def test_what_is_in_the_log_already_is_not_written_again(machine: Machine) -> None:
     async def call() -> None:
-        head = await machine.canon.ledger.head(MIDDLE_EARTH)
+        head = await machine.canon.ledger.head_position(MIDDLE_EARTH)
         draft = machine.draft("once", judged_at=head)
         first, again = await machine.append(draft), await machine.append(draft)
         assert isinstance(first, Appended)
@@ -176,30 +176,32 @@ async def test_what_is_in_the_log_already_is_not_written_again(machine: Machine)
 async def test_what_was_erased_and_is_still_in_the_copy_does_not_come_back(
     machine: Machine,
 ) -> None:
-    secret = ident("before")
+    secret = uuid_of("before")
     retcon = FactRetconned(fact_id=FactId(secret), replaced_by=None, reason="never")
 
     async def call() -> None:
-        assert secret in await machine.canon.state.things([secret])
-        await present(machine.server.upkeep).purge(MIDDLE_EARTH, [secret])
-        head = await machine.canon.ledger.head(MIDDLE_EARTH)
-        await machine.append(Scribe(machine.canon, "late").next([retcon], judged_at=head))
+        assert secret in await machine.canon.state.items_by_id([secret])
+        await require_part(machine.server.maintenance).purge(MIDDLE_EARTH, [secret])
+        head = await machine.canon.ledger.head_position(MIDDLE_EARTH)
+        await machine.append(Scribe(machine.canon, "late").next_append([retcon], judged_at=head))
 
     await in_a_call(call)
-    found = (await machine.server.canon.state.things([secret])).get(secret)
+    found = (await machine.server.canon.state.items_by_id([secret])).get(secret)
     assert found is None or isinstance(found, Tombstone)
 
 
 async def test_those_who_write_at_once_are_judged_after_each_other(machine: Machine) -> None:
     outcomes: list[Appended | Stale] = []
 
-    head = await machine.canon.ledger.head(MIDDLE_EARTH)
+    head = await machine.canon.ledger.head_position(MIDDLE_EARTH)
 
     async def write(n: int) -> None:
         async def call() -> None:
-            throne = thing_key(ident(f"throne {n % 4}"))
-            entries = made(a_fact(f"throne {n % 4}", f"heir {n}"))
-            draft = Scribe(machine.canon, f"{n}").next(entries, judged_at=head, reads=[throne])
+            throne = item_key(uuid_of(f"throne {n % 4}"))
+            entries = creation_entries(a_fact(f"throne {n % 4}", f"heir {n}"))
+            draft = Scribe(machine.canon, f"{n}").next_append(
+                entries, judged_at=head, reads=[throne]
+            )
             outcomes.append(await machine.append(draft))
 
         await in_a_call(call)

@@ -14,15 +14,15 @@ import pytest
 from psycopg import errors, sql
 
 from canonry.app.backends.postgres import Shared, open_postgres
-from canonry.app.examination import quietly
-from canonry.canon.upkeep.logs import export_log
+from canonry.app.doctor import report_nothing
+from canonry.canon.maintenance.log_transfer import export_log
 from canonry.log.entries import Tombstone
 from canonry.log.sealing import MIN_READER
 from canonry.stores.postgres import Database, PostgresBlobs
 from canonry.stores.postgres.ledger import ENTER
-from canonry.stores.postgres.store import SCHEMA_VERSION, prepare
-from canonry.testing.things import a_fact, ident
-from canonry.testing.worlds import Scribe
+from canonry.stores.postgres.store import SCHEMA_VERSION, migrate_store
+from canonry.testing.clocks import Scribe
+from canonry.testing.example_items import a_fact, uuid_of
 from tests.conformance.postgres_store import URL, dropped
 
 pytestmark = pytest.mark.anyio
@@ -66,24 +66,24 @@ async def opened(name: str, folder: Path) -> Shared:
 
 
 async def exported(store: Shared) -> Sequence[str]:
-    return [line.decode() async for line in export_log(store.canon.ledger, quietly)]
+    return [line.decode() async for line in export_log(store.canon.ledger, report_nothing)]
 
 
 async def test_it_exports_the_same_bytes_and_goes_on(name: str, tmp_path: Path) -> None:
     async with await opened(name, tmp_path) as store:
         assert await exported(store) == FORMER["export"]
-        assert (await store.upkeep.verify(quietly)).findings == ()
-        things = await store.canon.state.things([ident("frodo"), ident("secret")])
-        assert isinstance(things[ident("secret")], Tombstone)
-        assert ident("frodo") in things
+        assert (await store.maintenance.verify(report_nothing)).findings == ()
+        things = await store.canon.state.items_by_id([uuid_of("frodo"), uuid_of("secret")])
+        assert isinstance(things[uuid_of("secret")], Tombstone)
+        assert uuid_of("frodo") in things
         blobs = PostgresBlobs(store.store.database)
-        (digest,) = await blobs.digests(limit=10)
-        assert await blobs.get(digest) == b"the words of a file"
-        await Scribe(store.canon, "later").make(a_fact("later", "frodo"))
+        (digest,) = await blobs.list_digests(limit=10)
+        assert await blobs.get_bytes(digest) == b"the words of a file"
+        await Scribe(store.canon, "later").make_items(a_fact("later", "frodo"))
 
     async with await opened(name, tmp_path / "another") as other:
         assert len(await exported(other)) == len(FORMER["export"]) + 1
-        assert (await other.upkeep.verify(quietly)).findings == ()
+        assert (await other.maintenance.verify(report_nothing)).findings == ()
 
 
 async def test_a_former_process_refuses_it_from_then_on(name: str) -> None:
@@ -91,7 +91,7 @@ async def test_a_former_process_refuses_it_from_then_on(name: str) -> None:
         await looking_in(db, f"{name}_views", name)
         assert await (await db.execute("SELECT id FROM things LIMIT 1")).fetchone()
 
-        await prepare(Database(URL, name))
+        await migrate_store(Database(URL, name))
 
         found = await db.execute("SELECT name, value FROM meta WHERE name IN ('schema', 'views')")
         assert await found.fetchall() == [("schema", SCHEMA_VERSION)]
@@ -103,12 +103,12 @@ async def test_opening_a_store_of_the_same_tables_shuts_its_former_version_out(n
     reader = "SELECT value FROM meta WHERE name = 'min_reader'"
     async with await psycopg.AsyncConnection.connect(URL, autocommit=True) as db:
         await looking_in(db, name)
-        await prepare(Database(URL, name))
+        await migrate_store(Database(URL, name))
         assert await (await db.execute(reader)).fetchall() == [(MIN_READER,)]
         before = await (await db.execute("SELECT * FROM commits ORDER BY 1, 2")).fetchall()
         await db.execute("UPDATE meta SET value = 3 WHERE name = 'min_reader'")
 
-        await prepare(Database(URL, name))
+        await migrate_store(Database(URL, name))
 
         assert await (await db.execute(reader)).fetchall() == [(MIN_READER,)]
         assert await (await db.execute("SELECT * FROM commits ORDER BY 1, 2")).fetchall() == before
@@ -118,7 +118,7 @@ async def test_what_a_former_process_is_writing_ends_before(name: str) -> None:
     async with await psycopg.AsyncConnection.connect(URL) as db:
         await looking_in(db, f"{name}_views", name)
         await db.execute(ENTER, (name,))
-        preparing = asyncio.create_task(prepare(Database(URL, name)))
+        preparing = asyncio.create_task(migrate_store(Database(URL, name)))
         done, _ = await asyncio.wait([preparing], timeout=0.3)
         assert not done
         await db.execute("DELETE FROM things")

@@ -8,14 +8,14 @@ from typing import Any, cast
 
 import pytest
 
-from canonry.gateway.limits import within
+from canonry.gateway.limits import run_within
 from canonry.log.commits import ORIGIN, Appended, Stale
-from canonry.log.folding import thing_key
+from canonry.log.folding import item_key
 from canonry.stores.postgres.ledger import PostgresLedger
-from canonry.testing.conformance.kit import Backend, present
+from canonry.testing.clocks import Scribe
+from canonry.testing.conformance.kit import Backend, require_part
 from canonry.testing.conformance.ledger import whole_log
-from canonry.testing.things import MIDDLE_EARTH, a_fact, ident, made
-from canonry.testing.worlds import Scribe
+from canonry.testing.example_items import MIDDLE_EARTH, a_fact, creation_entries, uuid_of
 from canonry.values.errors import InvalidInput
 from canonry.values.ids import CommitId
 from tests.conformance.postgres_store import schemas
@@ -33,35 +33,38 @@ async def backend(tmp_path: Path) -> AsyncIterator[Backend]:
 async def transactions(backend: Backend) -> int:
     ledger = cast("Any", backend.canon.ledger)._log
     assert isinstance(ledger, PostgresLedger)
-    ((count,),) = await ledger._database.rows(TRANSACTIONS)
+    ((count,),) = await ledger._database.fetch_rows(TRANSACTIONS)
     return int(count)
 
 
 async def test_what_waits_is_written_in_one_transaction(backend: Backend) -> None:
     scribe = Scribe(backend.canon)
-    drafts = [scribe.next(made(a_fact(f"fact {n}"))) for n in range(40)]
+    drafts = [scribe.next_append(creation_entries(a_fact(f"fact {n}"))) for n in range(40)]
 
     async def call() -> None:
-        await backend.canon.ledger.head(MIDDLE_EARTH)  # so that none of them asks for it
-        await asyncio.gather(*(scribe.append([draft]) for draft in drafts))
+        await backend.canon.ledger.head_position(MIDDLE_EARTH)  # so that none of them asks for it
+        await asyncio.gather(*(scribe.append_batch([draft]) for draft in drafts))
 
-    await within(60, call())
+    await run_within(60, call())
 
-    assert await backend.canon.ledger.head(MIDDLE_EARTH) == 40
+    assert await backend.canon.ledger.head_position(MIDDLE_EARTH) == 40
     assert await transactions(backend) <= 3
-    assert (await present(backend.upkeep).verify(lambda *_: None)).findings == ()
+    assert (await require_part(backend.maintenance).verify(lambda *_: None)).findings == ()
 
 
 async def test_of_those_who_rest_on_the_same_thing_one_is_first(backend: Backend) -> None:
     scribe = Scribe(backend.canon)
-    key = thing_key(ident("throne"))
+    key = item_key(uuid_of("throne"))
     drafts = [
-        replace(scribe.next(made(a_fact("throne", f"heir {n}"))), reads=frozenset((key,)))
+        replace(
+            scribe.next_append(creation_entries(a_fact("throne", f"heir {n}"))),
+            reads=frozenset((key,)),
+        )
         for n in range(8)
     ]
-    drafts = [scribe.next(made(a_fact(f"other {n}"))) for n in range(4)] + drafts
+    drafts = [scribe.next_append(creation_entries(a_fact(f"other {n}"))) for n in range(4)] + drafts
 
-    answers = await asyncio.gather(*(scribe.append([draft]) for draft in drafts))
+    answers = await asyncio.gather(*(scribe.append_batch([draft]) for draft in drafts))
 
     told = [type(outcome) for (outcome,) in answers]
     assert (told.count(Appended), told.count(Stale)) == (5, 7)
@@ -69,25 +72,25 @@ async def test_of_those_who_rest_on_the_same_thing_one_is_first(backend: Backend
 
 async def test_what_cannot_be_written_stops_nobody_else(backend: Backend) -> None:
     scribe = Scribe(backend.canon)
-    drafts = [scribe.next(made(a_fact(f"fact {n}"))) for n in range(9)]
+    drafts = [scribe.next_append(creation_entries(a_fact(f"fact {n}"))) for n in range(9)]
     bad = replace(drafts[4], draft=replace(drafts[4].draft, id=CommitId("no\0id")))
     drafts[4] = bad
 
     answers = await asyncio.gather(
-        *(scribe.append([draft]) for draft in drafts), return_exceptions=True
+        *(scribe.append_batch([draft]) for draft in drafts), return_exceptions=True
     )
 
     (refused,) = [each for each in answers if isinstance(each, BaseException)]
     assert isinstance(refused, InvalidInput)
-    commits = await backend.canon.ledger.read(MIDDLE_EARTH, after=ORIGIN, limit=20)
+    commits = await backend.canon.ledger.read_commits(MIDDLE_EARTH, after=ORIGIN, limit=20)
     assert {each.id for each in commits} == {d.draft.id for d in drafts if d is not bad}
 
 
 async def test_whoever_gives_up_before_the_turn_has_written_nothing(backend: Backend) -> None:
-    scribe, other = Scribe(backend.canon), await present(backend.second)()
-    drafts = [scribe.next(made(a_fact(f"fact {n}"))) for n in range(6)]
-    async with other.canon.ledger.exclusive():
-        calls = [asyncio.ensure_future(scribe.append([draft])) for draft in drafts]
+    scribe, other = Scribe(backend.canon), await require_part(backend.second)()
+    drafts = [scribe.next_append(creation_entries(a_fact(f"fact {n}"))) for n in range(6)]
+    async with other.canon.ledger.lock_appends():
+        calls = [asyncio.ensure_future(scribe.append_batch([draft])) for draft in drafts]
         await asyncio.sleep(0)
         for call in calls[::2]:
             call.cancel()

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from canonry.app.examination import move_store, quietly
-from canonry.canon.upkeep.logs import export_log
+from canonry.app.doctor import move_store, report_nothing
+from canonry.canon.maintenance.log_transfer import export_log
 from canonry.log.commits import ORIGIN
 from canonry.log.ports.ledger import Ledger
+from canonry.testing.clocks import Scribe
 from canonry.testing.conformance.chronicle import write_chronicle
-from canonry.testing.conformance.kit import answers, present
-from canonry.testing.things import MIDDLE_EARTH, a_fact
-from canonry.testing.worlds import Scribe
+from canonry.testing.conformance.kit import require_part, view_answers
+from canonry.testing.example_items import MIDDLE_EARTH, a_fact
 from canonry.values.errors import BrokenInvariant, Conflict
 from tests.conformance.postgres_store import Schemas, schemas
 from tests.conformance.sqlite_store import Folders
@@ -27,7 +27,7 @@ async def both(tmp_path: Path) -> AsyncIterator[tuple[Folders, Schemas]]:
 
 
 async def exported(ledger: Ledger) -> Sequence[bytes]:
-    return [line async for line in export_log(ledger, quietly)]
+    return [line async for line in export_log(ledger, report_nothing)]
 
 
 async def test_a_store_goes_there_and_back_and_stays_the_same(
@@ -38,15 +38,15 @@ async def test_a_store_goes_there_and_back_and_stays_the_same(
     await write_chronicle(embedded)
     before = await exported(embedded.canon.ledger)
 
-    there = await move_store(embedded.canon, shared.canon, quietly)
-    again = await move_store(shared.canon, back.canon, quietly)
+    there = await move_store(embedded.canon, shared.canon, report_nothing)
+    again = await move_store(shared.canon, back.canon, report_nothing)
 
     assert there.digest == again.digest
     assert await exported(shared.canon.ledger) == await exported(back.canon.ledger) == before
-    told = await answers(embedded.canon)
-    assert await answers(shared.canon) == told
-    assert await answers(back.canon) == told
-    assert (await present(shared.upkeep).verify(quietly)).findings == ()
+    told = await view_answers(embedded.canon)
+    assert await view_answers(shared.canon) == told
+    assert await view_answers(back.canon) == told
+    assert (await require_part(shared.maintenance).verify(report_nothing)).findings == ()
 
 
 async def test_a_move_that_was_interrupted_goes_on(both: tuple[Folders, Schemas]) -> None:
@@ -54,12 +54,12 @@ async def test_a_move_that_was_interrupted_goes_on(both: tuple[Folders, Schemas]
     source, target = await folders.fresh(), await databases.fresh()
     scribe = Scribe(source.canon)
     for n in range(20):
-        await scribe.make(a_fact(f"fact {n}"))
+        await scribe.make_items(a_fact(f"fact {n}"))
     log = await source.canon.ledger.read_sealed(MIDDLE_EARTH, after=ORIGIN, limit=7)
-    await target.canon.ledger.restore(log)
+    await target.canon.ledger.restore_commits(log)
 
-    moved = await move_store(source.canon, target.canon, quietly)
-    once_more = await move_store(source.canon, target.canon, quietly)
+    moved = await move_store(source.canon, target.canon, report_nothing)
+    once_more = await move_store(source.canon, target.canon, report_nothing)
 
     assert (moved.log.commits, moved.log.known) == (20, 7)
     assert once_more.log.known == 20
@@ -70,11 +70,11 @@ async def test_a_target_that_holds_something_else_is_refused(
 ) -> None:
     folders, databases = both
     source, target = await folders.fresh(), await databases.fresh()
-    await Scribe(source.canon, "ours").make(a_fact("ours"))
-    await Scribe(target.canon, "theirs").make(a_fact("theirs"))
+    await Scribe(source.canon, "ours").make_items(a_fact("ours"))
+    await Scribe(target.canon, "theirs").make_items(a_fact("theirs"))
 
     with pytest.raises(Conflict) as caught:
-        await move_store(source.canon, target.canon, quietly)
+        await move_store(source.canon, target.canon, report_nothing)
 
     assert caught.value.code == "import.diverged"
 
@@ -84,11 +84,11 @@ async def test_what_was_written_into_the_target_meanwhile_is_told(
 ) -> None:
     folders, databases = both
     source, target = await folders.fresh(), await databases.fresh()
-    await Scribe(source.canon).make(a_fact("one"))
-    await move_store(source.canon, target.canon, quietly)
-    await Scribe(target.canon, "late").make(a_fact("two"))
+    await Scribe(source.canon).make_items(a_fact("one"))
+    await move_store(source.canon, target.canon, report_nothing)
+    await Scribe(target.canon, "late").make_items(a_fact("two"))
 
     with pytest.raises(BrokenInvariant) as caught:
-        await move_store(source.canon, target.canon, quietly)
+        await move_store(source.canon, target.canon, report_nothing)
 
     assert caught.value.code == "move.differs"

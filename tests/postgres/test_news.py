@@ -12,10 +12,10 @@ from uuid import uuid4
 import pytest
 
 from canonry.app.backends.postgres import Shared, open_postgres
-from canonry.server.binding import Watching
+from canonry.server.binding import Subscriptions
 from canonry.stores.postgres import Database
-from canonry.testing.things import MIDDLE_EARTH, a_fact
-from canonry.testing.worlds import Scribe
+from canonry.testing.clocks import Scribe
+from canonry.testing.example_items import MIDDLE_EARTH, a_fact
 from tests.conformance.postgres_store import URL, dropped
 from tests.server.recall_world import becomes
 
@@ -27,15 +27,15 @@ WRITER = """
 import asyncio, sys
 from pathlib import Path
 from canonry.app.backends.postgres import open_postgres
-from canonry.testing.worlds import Scribe
-from canonry.testing.things import a_fact
+from canonry.testing.clocks import Scribe
+from canonry.testing.example_items import a_fact
 
 async def main():
     url, schema, folder = sys.argv[1:]
     store = await open_postgres(url, schema=schema, folder=Path(folder), connections=2)
     print("ready", flush=True)
     while word := await asyncio.to_thread(sys.stdin.readline):
-        await Scribe(store.canon, word).make(a_fact(word))
+        await Scribe(store.canon, word).make_items(a_fact(word))
         print("written", flush=True)
     await store.close()
 
@@ -57,12 +57,12 @@ async def store(tmp_path: Path) -> AsyncIterator[Shared]:
 
 async def listener(store: Shared, but: int = 0) -> int | None:
     """The connection that listens, once there is another one than `but`."""
-    rows = await store.store.database.rows(LISTENERS % store.store.database.name)
+    rows = await store.store.database.fetch_rows(LISTENERS % store.store.database.name)
     return rows[0][0] if rows and rows[0][0] != but else None
 
 
 async def nobody(database: Database, name: str) -> bool | None:
-    return not await database.rows(LISTENERS % name) or None
+    return not await database.fetch_rows(LISTENERS % name) or None
 
 
 class Other:
@@ -120,7 +120,7 @@ async def test_what_another_process_writes_is_heard_of(store: Shared, other: Oth
 async def test_who_is_cut_off_hears_again_and_looks_meanwhile(store: Shared, other: Other) -> None:
     await store.canon.ledger.await_news(0.01)
     first = await becomes(lambda: listener(store), "it listens")
-    await store.store.database.rows("SELECT pg_terminate_backend(%s)", (first,))
+    await store.store.database.fetch_rows("SELECT pg_terminate_backend(%s)", (first,))
 
     cursor = (await store.canon.ledger.touched_since(0, limit=9)).cursor
     await asyncio.to_thread(other.write, "unheard")
@@ -140,22 +140,22 @@ async def test_who_watches_is_told_of_what_another_process_wrote(
         pass
 
     async def look() -> str:
-        return str(await store.canon.ledger.head(MIDDLE_EARTH))
+        return str(await store.canon.ledger.head_position(MIDDLE_EARTH))
 
     async def tell(_: object) -> None:
         told.set()
 
-    watching, who = Watching(store.canon.ledger), Somebody()
-    await watching.add(who, "head", look, tell)
+    watching, who = Subscriptions(store.canon.ledger), Somebody()
+    await watching.add_subscription(who, "head", look, tell)
     await asyncio.to_thread(other.write, "watched")
     await asyncio.wait_for(told.wait(), 30)
-    watching.drop(who)
+    watching.drop_subscriptions(who)
 
 
 async def test_a_store_that_is_closed_listens_no_longer(store: Shared) -> None:
     await store.canon.ledger.await_news(0.01)
     await becomes(lambda: listener(store), "it listens")
-    await Scribe(store.canon, "last").make(a_fact("last"))
+    await Scribe(store.canon, "last").make_items(a_fact("last"))
     watching = Database(URL, "unused", connections=1)  # a store would listen by itself
     await watching.open()
     await store.close()

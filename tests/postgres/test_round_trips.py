@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 from canonry.canon.session.canon import Canon
-from canonry.gateway.limits import within
+from canonry.gateway.limits import run_within
 from canonry.log.commits import ORIGIN, Appended
 from canonry.readmodels.passages import Collection
 from canonry.readmodels.ports.text import TextQuery
-from canonry.stores.following.following import Projector
+from canonry.stores.projections.projector import Projector
+from canonry.testing.clocks import Scribe
 from canonry.testing.conformance import Backend
 from canonry.testing.conformance.chronicle import write_chronicle
-from canonry.testing.things import MIDDLE_EARTH, a_fact, ident, made
-from canonry.testing.worlds import Scribe
+from canonry.testing.example_items import MIDDLE_EARTH, a_fact, creation_entries, uuid_of
 from canonry.values.ids import EntityId
 from tests.conformance.postgres_store import URL, schemas
 from tests.faults.relay import Relay, relayed_url
@@ -26,12 +26,12 @@ from tests.postgres.test_foreknowing import forever
 pytestmark = pytest.mark.anyio
 HERE = frozenset((MIDDLE_EARTH,))
 WORDS = TextQuery(collection=Collection.FACTS, text="small", spaces=HERE)
-FRODO = EntityId(ident("frodo"))
+FRODO = EntityId(uuid_of("frodo"))
 QUESTIONS: dict[str, tuple[int, Callable[[Canon], Awaitable[object]]]] = {
-    "head": (1, lambda c: c.ledger.head(MIDDLE_EARTH)),
-    "read": (1, lambda c: c.ledger.read(MIDDLE_EARTH, after=ORIGIN, limit=10)),
+    "head": (1, lambda c: c.ledger.head_position(MIDDLE_EARTH)),
+    "read": (1, lambda c: c.ledger.read_commits(MIDDLE_EARTH, after=ORIGIN, limit=10)),
     "touched": (2, lambda c: c.ledger.touched_since(1, limit=10)),
-    "things": (0, lambda c: c.state.things([ident("frodo")])),
+    "things": (0, lambda c: c.state.items_by_id([uuid_of("frodo")])),
     "words": (0, lambda c: c.text.search(WORDS)),
 }
 """The most that each may wait: the copy answers what is not asked of the log."""
@@ -70,12 +70,12 @@ async def test_no_question_waits_more_often_than_is_said(relayed: tuple[Backend,
 async def test_an_append_waits_at_most_three_times(relayed: tuple[Backend, Relay]) -> None:
     backend, relay = relayed
     scribe = Scribe(backend.canon, "counted")
-    await scribe.append([scribe.next(made(a_fact("first", "frodo")))])
-    head = await backend.canon.ledger.head(MIDDLE_EARTH)
-    draft = scribe.next(made(a_fact("second", "frodo")), judged_at=head)
+    await scribe.append_batch([scribe.next_append(creation_entries(a_fact("first", "frodo")))])
+    head = await backend.canon.ledger.head_position(MIDDLE_EARTH)
+    draft = scribe.next_append(creation_entries(a_fact("second", "frodo")), judged_at=head)
     before = relay.trips
 
-    (outcome,) = await scribe.append([draft])
+    (outcome,) = await scribe.append_batch([draft])
 
     assert isinstance(outcome, Appended)
     assert relay.trips - before <= 3
@@ -85,8 +85,8 @@ async def test_what_a_call_writes_it_reads(relayed: tuple[Backend, Relay]) -> No
     backend, _ = relayed
 
     async def call() -> None:
-        assert await backend.canon.state.things([ident("new")]) == {}
-        await Scribe(backend.canon, "reads").make(a_fact("new", "frodo"))
-        assert ident("new") in await backend.canon.state.things([ident("new")])
+        assert await backend.canon.state.items_by_id([uuid_of("new")]) == {}
+        await Scribe(backend.canon, "reads").make_items(a_fact("new", "frodo"))
+        assert uuid_of("new") in await backend.canon.state.items_by_id([uuid_of("new")])
 
-    await within(60, call())
+    await run_within(60, call())

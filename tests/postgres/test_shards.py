@@ -14,11 +14,11 @@ from uuid import uuid4
 import pytest
 
 from canonry.app.backends.postgres import Shared, open_postgres
-from canonry.app.examination import quietly
+from canonry.app.doctor import report_nothing
 from canonry.log.commits import ORIGIN, Appended
 from canonry.stores.postgres import MovedSpace, ShardedStore
-from canonry.testing.things import MIDDLE_EARTH, a_fact, made
-from canonry.testing.worlds import Scribe
+from canonry.testing.clocks import Scribe
+from canonry.testing.example_items import MIDDLE_EARTH, a_fact, creation_entries
 from canonry.values.errors import Conflict, InvalidInput, Unavailable
 from canonry.values.ids import SpaceId
 from tests.cli.run import Done, canonry
@@ -27,7 +27,7 @@ from tests.conformance.postgres_store import BOTH, dropped
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(180)]
 
-STEPS = ("make_stage", "arrive", "switch", "drop_stage", "leave")
+STEPS = ("make_stage", "insert_staged", "record_move", "drop_stage", "delete_moved")
 """What a mover does, in its order; it is killed before and after each."""
 
 MOVER = """
@@ -36,10 +36,10 @@ from pathlib import Path
 from canonry.stores.postgres.shards import store as moving
 from canonry.stores.postgres.shards.servers import Directory
 from canonry.app.backends.postgres import open_postgres
-from canonry.app.examination import quietly
+from canonry.app.doctor import report_nothing
 
 schema, folder, space, target, step, when, *urls = sys.argv[1:]
-owner = Directory if step == "switch" else moving
+owner = Directory if step == "record_move" else moving
 real = getattr(owner, step)
 
 async def killed(*args):
@@ -54,7 +54,7 @@ async def main():
         urls[0], shards=urls, schema=schema, folder=Path(folder), connections=3
     )
     setattr(owner, step, killed)
-    await store.mover.move(space, target, quietly)
+    await store.mover.move_space(space, target, report_nothing)
 
 asyncio.run(main())
 """
@@ -104,7 +104,7 @@ def shards_of(store: Shared) -> ShardedStore:
 
 async def home_of(store: Shared) -> str:
     """The id of the server that the directory names."""
-    return await shards_of(store).shards.directory.asked(MIDDLE_EARTH)
+    return await shards_of(store).shards.directory.ask_directory(MIDDLE_EARTH)
 
 
 async def elsewhere(store: Shared) -> str:
@@ -116,7 +116,7 @@ async def elsewhere(store: Shared) -> str:
 
 async def moved(store: Shared, target: str, space: SpaceId = MIDDLE_EARTH) -> MovedSpace:
     assert store.mover is not None
-    done = await store.mover.move(space, target, quietly)
+    done = await store.mover.move_space(space, target, report_nothing)
     assert done is not None
     return done
 
@@ -125,8 +125,8 @@ async def written(store: Shared, *names: str) -> set[str]:
     """The ids of commits that were acknowledged, one for each name."""
     ids: set[str] = set()
     for name in names:
-        draft = Scribe(store.canon, name).next(made(a_fact(name)))
-        (outcome,) = await Scribe(store.canon, name).append([draft])
+        draft = Scribe(store.canon, name).next_append(creation_entries(a_fact(name)))
+        (outcome,) = await Scribe(store.canon, name).append_batch([draft])
         assert isinstance(outcome, Appended)
         ids.add(draft.draft.id)
     return ids
@@ -143,9 +143,9 @@ async def test_a_space_that_moves_there_and_back_while_writers_write_loses_nothi
 
     acknowledged = await written_while(theirs.canon, harm)
 
-    await require_whole(mine.canon, mine.upkeep, acknowledged)
-    await require_whole(theirs.canon, theirs.upkeep, acknowledged)
-    assert await mine.canon.ledger.head(MIDDLE_EARTH) == len(acknowledged) + 1
+    await require_whole(mine.canon, mine.maintenance, acknowledged)
+    await require_whole(theirs.canon, theirs.maintenance, acknowledged)
+    assert await mine.canon.ledger.head_position(MIDDLE_EARTH) == len(acknowledged) + 1
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
@@ -164,10 +164,10 @@ async def test_a_mover_that_is_killed_leaves_the_space_whole_and_is_taken_up_aga
         await moved(store, target)
 
     assert await elsewhere(store) != target
-    assert is_there == (STEPS.index(step) > 2 or (step, when) == ("switch", "after"))
+    assert is_there == (STEPS.index(step) > 2 or (step, when) == ("record_move", "after"))
     after = await written(store, "after")
     again = await divided.open()
-    await require_whole(again.canon, again.upkeep, before | meanwhile | after)
+    await require_whole(again.canon, again.maintenance, before | meanwhile | after)
 
 
 async def test_who_believes_that_a_space_is_where_it_was_writes_nothing_there(
@@ -179,14 +179,14 @@ async def test_who_believes_that_a_space_is_where_it_was_writes_nothing_there(
     old = shards_of(stale).shards.servers[await home_of(stale)]
     await moved(store, await elsewhere(store))
 
-    draft = Scribe(stale.canon, "late").next(made(a_fact("late")))
+    draft = Scribe(stale.canon, "late").next_append(creation_entries(a_fact("late")))
     with pytest.raises(Unavailable) as refused:
-        await old.store.ledger.append([draft])
+        await old.store.ledger.append_drafts([draft])
 
     assert refused.value.code == "space.moved"
-    assert await old.store.ledger.head(MIDDLE_EARTH) == ORIGIN
+    assert await old.store.ledger.head_position(MIDDLE_EARTH) == ORIGIN
     late = await written(stale, "late")
-    await require_whole(store.canon, store.upkeep, kept | late)
+    await require_whole(store.canon, store.maintenance, kept | late)
 
 
 async def test_two_movers_of_one_space_do_not_meet(divided: Divided) -> None:
@@ -201,38 +201,38 @@ async def test_two_movers_of_one_space_do_not_meet(divided: Divided) -> None:
     assert sorted(type(each).__name__ for each in outcomes) == ["Conflict", "MovedSpace"]
     (refused,) = (each for each in outcomes if isinstance(each, Conflict))
     assert refused.code == "space.moving"
-    await require_whole(theirs.canon, theirs.upkeep, kept)
+    await require_whole(theirs.canon, theirs.maintenance, kept)
 
 
 async def test_what_is_erased_while_a_space_moves_is_on_neither_server(divided: Divided) -> None:
     store, other = await divided.open(), await divided.open()
     kept = await written(store, *(f"kept {n}" for n in range(20)))
     fact = a_fact("the word that goes")
-    gone = Scribe(store.canon, "gone").next(made(fact))
-    await Scribe(store.canon, "gone").append([gone])
+    gone = Scribe(store.canon, "gone").next_append(creation_entries(fact))
+    await Scribe(store.canon, "gone").append_batch([gone])
     target, under_way = await elsewhere(store), asyncio.Event()
     assert await holding(store, "the word that goes") == 1
 
     async def move() -> None:
         assert store.mover is not None
-        await store.mover.move(MIDDLE_EARTH, target, lambda *_: under_way.set())
+        await store.mover.move_space(MIDDLE_EARTH, target, lambda *_: under_way.set())
 
     async def erase() -> None:
         await under_way.wait()
-        assert await other.upkeep.purge(MIDDLE_EARTH, [str(fact.id)]) == 1
+        assert await other.maintenance.purge(MIDDLE_EARTH, [str(fact.id)]) == 1
 
     await asyncio.gather(move(), erase())
 
     assert await holding(store, "the word that goes") == 0
     assert await elsewhere(store) != target
-    await require_whole(store.canon, store.upkeep, kept)
+    await require_whole(store.canon, store.maintenance, kept)
 
 
 async def holding(store: Shared, words: str) -> int:
     """How many commits on all servers hold these words."""
     found = 0
     for server in shards_of(store).shards.servers.values():
-        rows = await server.database.rows("SELECT to_jsonb(c)::text FROM commits c")
+        rows = await server.database.fetch_rows("SELECT to_jsonb(c)::text FROM commits c")
         found += sum(words.encode().hex() in row for (row,) in rows)
     return found
 
@@ -241,8 +241,8 @@ async def test_spaces_on_both_servers_are_read_as_one_store(divided: Divided) ->
     store = await divided.open()
     assert store.mover is not None
     names = [f"world {n}" for n in range(30)]  # by chance, all on one server: 1 in 2^29
-    await Scribe(store.canon).open(*names)
-    placed = await store.mover.placed()
+    await Scribe(store.canon).open_spaces(*names)
+    placed = await store.mover.list_placed()
     assert [each.name for each in placed] == names
     assert len({each.server for each in placed}) == 2
 
@@ -254,9 +254,9 @@ async def test_spaces_on_both_servers_are_read_as_one_store(divided: Divided) ->
         kind=None, parent=None, limit=50, offset=0
     )
     assert [each.id for each in seen.items] == [each.id for each in placed]
-    assert (await store.mover.placed())[0].server == target
+    assert (await store.mover.list_placed())[0].server == target
     with pytest.raises(InvalidInput) as refused:
-        await store.mover.move(first.id, "nowhere:1/none", quietly)
+        await store.mover.move_space(first.id, "nowhere:1/none", report_nothing)
     assert refused.value.code == "shards.unknown"
     assert target in str(refused.value)
 
@@ -264,8 +264,8 @@ async def test_spaces_on_both_servers_are_read_as_one_store(divided: Divided) ->
 async def test_the_command_lists_spaces_and_moves_one_by_its_name(divided: Divided) -> None:
     store = await divided.open()
     assert store.mover is not None
-    await Scribe(store.canon).open("Saltmere", "Marrow")
-    (salt, _) = await store.mover.placed()
+    await Scribe(store.canon).open_spaces("Saltmere", "Marrow")
+    (salt, _) = await store.mover.list_placed()
     names = [each.name for each in shards_of(store).shards.servers.values()]
     (target,) = (name for name in names if name != salt.server)
 

@@ -11,7 +11,7 @@ import pytest
 
 from canonry.app.backends.postgres import Shared, open_postgres
 from canonry.log.commits import ORIGIN
-from canonry.testing.things import MIDDLE_EARTH
+from canonry.testing.example_items import MIDDLE_EARTH
 from canonry.values.errors import Unavailable
 from tests.conformance.kills import require_whole, written_while
 from tests.conformance.postgres_store import URL, dropped
@@ -72,7 +72,7 @@ async def test_a_full_disk_refuses_what_it_does_not_keep_and_goes_on_when_there_
     before = len(filling.acknowledged)
     await filling.write(range(20_000, 20_005))
     assert len(filling.acknowledged) == before + 5
-    await require_whole(store.canon, store.upkeep, filling.acknowledged)
+    await require_whole(store.canon, store.maintenance, filling.acknowledged)
     await store.close()
 
 
@@ -90,7 +90,7 @@ async def test_a_slow_server_loses_nothing_and_is_quick_again_when_it_is(tmp_pat
 
         acknowledged = await written_while(store.canon, slow)
 
-        await require_whole(store.canon, store.upkeep, acknowledged)
-        assert await store.canon.ledger.head(MIDDLE_EARTH) == len(acknowledged) + ORIGIN
+        await require_whole(store.canon, store.maintenance, acknowledged)
+        assert await store.canon.ledger.head_position(MIDDLE_EARTH) == len(acknowledged) + ORIGIN
         await store.close()
     await dropped(schema)

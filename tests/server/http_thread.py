@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import uvicorn
 
-from canonry.server.listening import bounded_config, listen
 from canonry.server.options import LOOPBACK, HttpLimits
+from canonry.server.sockets import bounded_config, open_socket
 
 PATIENCE: Final = 30.0
 BODY: Final = 1 << 20
@@ -19,7 +19,7 @@ BODY: Final = 1 << 20
 @contextlib.contextmanager
 def served(app: Any, limits: HttpLimits, proxies: Sequence[str] = LOOPBACK) -> Iterator[int]:
     """The port under which `app` is served until the block ends."""
-    taken = listen("127.0.0.1", 0)
+    taken = open_socket("127.0.0.1", 0)
     config = bounded_config(app, limits, BODY, shutdown_seconds=1, proxies=proxies)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=asyncio.run, args=(_serve(server, taken),), daemon=True)

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from canonry.readmodels.follow_log import LogCursor
 from canonry.recall.vectors import FolderVectors
-from canonry.recall.vectors.rows import owning
+from canonry.recall.vectors.rows import try_owning
 from canonry.values.errors import CanonryError
 from tests.cli.run import canonry_in_a_thread
 from tests.crash.stdio_client import Server, a_call, outcome
@@ -61,7 +61,7 @@ class World:
     @asynccontextmanager
     async def nobody_indexing(self) -> AsyncIterator[None]:
         """Keep every server from indexing; there must be none that indexes."""
-        with owning(self.data / "recall" / "indexing.lock") as owned:
+        with try_owning(self.data / "recall" / "indexing.lock") as owned:
             assert owned
             yield
 
@@ -106,7 +106,7 @@ class World:
             kept = await vectors.cursors()
         finally:
             await vectors.close()
-        return {model.name: LogCursor.read(cursor) for model, cursor in kept.items()}
+        return {model.name: LogCursor.parse_cursor(cursor) for model, cursor in kept.items()}
 
     async def indexed(self) -> tuple[int, int, bool]:
         """Vectors, commits read, and whether all had been read once."""
@@ -119,7 +119,7 @@ class World:
             return 0, 0, False
         finally:
             await vectors.close()
-        cursors = [LogCursor.read(each.cursor) for each in found]
+        cursors = [LogCursor.parse_cursor(each.cursor) for each in found]
         read = sum(sum(cursor.positions.values()) for cursor in cursors)
         return sum(e.count for e in found), read, any(cursor.complete for cursor in cursors)
 

@@ -11,7 +11,7 @@ from canonry.gateway.principal import Principal
 from canonry.narrative.toolset import NARRATIVE
 from canonry.server.http import http_app
 from canonry.server.options import ServerOptions
-from canonry.testing.worlds import HandClock
+from canonry.testing.clocks import HandClock
 from canonry.values.ids import SpaceId
 from canonry.values.moments import SECOND, Instant
 from canonry.world.domain.prompts.templates import find_template
@@ -90,8 +90,8 @@ async def test_templates_are_told_with_their_hash_and_only_once() -> None:
         )
         none = await http.get("/api/prompts/ambience", params={"version": "0.0.1"})
 
-    assert [(each["id"], each["hash"]) for each in listed] == [("ambience", template.hash)]
-    assert found.json()["hash"] == template.hash
+    assert [(each["id"], each["hash"]) for each in listed] == [("ambience", template.content_hash)]
+    assert found.json()["hash"] == template.content_hash
     assert found.json()["template"] == template.template
     assert (known.status_code, known.content) == (304, b"")
     assert none.status_code == 404
@@ -158,9 +158,9 @@ async def test_whoever_is_beyond_the_published_rate_gets_429_and_when_to_come_ag
             return int(answer.status_code)
 
         first = [await status() for _ in range(12)]
-        clock.move(SECOND // 2)
+        clock.move_by(SECOND // 2)
         half = await status()
-        clock.move(SECOND // 2)
+        clock.move_by(SECOND // 2)
         second = [await status() for _ in range(11)]
 
     assert first == [200] * 10 + [429] * 2
@@ -206,12 +206,12 @@ async def test_t1_what_is_counted_again_after_a_restart_stays_apart_by_space() -
     assert [
         each["count"]
         for each in usage_report(
-            again.service(WorldServices).telemetry, Instant(0), None, {isle.world}
+            again.find_service(WorldServices).telemetry, Instant(0), None, {isle.world}
         )
     ]
     assert (
         usage_report(
-            again.service(WorldServices).telemetry, Instant(0), None, {SpaceId("elsewhere")}
+            again.find_service(WorldServices).telemetry, Instant(0), None, {SpaceId("elsewhere")}
         )
         == []
     )

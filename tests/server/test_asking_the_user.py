@@ -7,7 +7,7 @@ import mcp_types as types
 import pytest
 from mcp import Client, MCPError
 
-from canonry.server.binding import bind
+from canonry.server.binding import bind_gateway
 from canonry.server.options import ServerOptions
 from tests.inspector.kit import Harbour, a_harbour, principal_of
 from tests.said import said
@@ -40,7 +40,7 @@ async def harbour() -> Harbour:
 
 async def decide(harbour: Harbour, user: User | None, mode: Any, **arguments: Any) -> Any:
     desk = harbour.desk
-    server = bind(desk.gateway, lambda: principal_of(desk), ServerOptions())
+    server = bind_gateway(desk.gateway, lambda: principal_of(desk), ServerOptions())
     async with Client(server, mode=mode, elicitation_callback=user) as client:
         return said(await client.call_tool("decide", arguments))
 

@@ -12,7 +12,7 @@ from mcp.server import Server
 from canonry import __version__
 from canonry.gateway.principal import AGENT_META, Principal
 from canonry.gateway.tool import Toolset
-from canonry.server.binding import bind
+from canonry.server.binding import bind_gateway
 from canonry.server.options import ServerOptions
 from tests.gateway.sample import KEEPER, LAMP, LAMPS, SECRET, TRUSTED, VISITOR, a_gateway
 from tests.said import said
@@ -26,7 +26,7 @@ MODES = pytest.mark.parametrize("mode", ["legacy", "auto"])
 def a_server(
     principal: Principal = KEEPER, *toolsets: Toolset, options: ServerOptions | None = None
 ) -> Server:
-    return bind(a_gateway(*toolsets), lambda: principal, options or ServerOptions())
+    return bind_gateway(a_gateway(*toolsets), lambda: principal, options or ServerOptions())
 
 
 @asynccontextmanager

@@ -15,7 +15,7 @@ from canonry.gateway.catalogue import PAGE
 from canonry.gateway.limits import Limits
 from canonry.gateway.principal import Principal
 from canonry.narrative.toolset import NARRATIVE
-from canonry.server.binding import WATCHED_EACH, bind
+from canonry.server.binding import WATCHED_EACH, bind_gateway
 from canonry.server.options import ServerOptions
 from tests.toolsets.narrative.kit import NOWHERE, a_principal
 from tests.toolsets.narrative.stage import Stage, a_stage
@@ -35,7 +35,7 @@ async def client_of(
 ) -> AsyncIterator[Client]:
     """A client of the stage's server."""
     who = principal or a_principal("Narrator", spaces=stage.world.spaces)
-    server = bind(stage.world.gateway, lambda: who, ServerOptions())
+    server = bind_gateway(stage.world.gateway, lambda: who, ServerOptions())
     async with Client(server, mode=mode, **more) as client:
         yield client
 

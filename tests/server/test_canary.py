@@ -71,7 +71,7 @@ def the_log_of(world: World) -> Iterator[list[bytes]]:
     lines: list[bytes] = []
     world.gateway.audit.write_to(lines.append)
     yield lines
-    lines.append(world.gateway.audit.metrics.exposition().encode())
+    lines.append(world.gateway.audit.metrics.render_metrics().encode())
 
 
 @EVERY_TOOL

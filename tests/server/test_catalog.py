@@ -20,7 +20,7 @@ from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.server.http import http_app
 from canonry.server.options import ServerOptions
-from canonry.testing.worlds import CountingIdentities, HandClock
+from canonry.testing.clocks import CountingIdentities, HandClock
 from tests.said import said
 from tests.server.http_process import serve_over_http
 from tests.server.lamp_process import ENVELOPE, MODERN, Message, Wire

@@ -9,13 +9,13 @@ import pytest
 from mcp import Client, MCPError
 
 from canonry.app.compose import compose_memory
-from canonry.app.filing import set_up
 from canonry.app.packages import load_toolsets
 from canonry.app.setting_table import Settings
+from canonry.app.store_files import apply_file_settings
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.records.usecases.files import filing_of
-from canonry.server.binding import bind
+from canonry.server.binding import bind_gateway
 from canonry.server.options import ServerOptions
 from tests.said import said
 
@@ -40,9 +40,9 @@ async def told(client: Client, **more: Any) -> Any:
 
 def a_server() -> Any:
     canon = compose_memory()
-    set_up(filing_of(canon), Settings())
+    apply_file_settings(filing_of(canon), Settings())
     gateway = Gateway(canon, load_toolsets(["truth"]))
-    return bind(gateway, lambda: Principal(agent_id="a-1"), ServerOptions())
+    return bind_gateway(gateway, lambda: Principal(agent_id="a-1"), ServerOptions())
 
 
 def answering(text: str, asked: list[types.CreateMessageRequestParams]) -> Any:

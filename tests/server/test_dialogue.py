@@ -20,13 +20,13 @@ from canonry.models.endpoint import EndpointSpeaker, ModelEndpoint
 from canonry.recall.usecases.recall import Engines, Recall, RecallServices
 from canonry.server.http import http_app
 from canonry.server.options import ServerOptions
-from canonry.testing.worlds import a_caller
-from canonry.world.domain.atlas import thing_id_of
+from canonry.testing.clocks import a_caller
+from canonry.world.domain.atlas import item_id_of
 from canonry.world.models.services import WorldServices
 from canonry.world.toolset import WORLD
-from canonry.world.usecases.dialogue import SaidToCharacter, Voices, take_turn
+from canonry.world.usecases.dialogue import PlayerUtterance, Voices, take_turn
 from canonry.world.usecases.worlds import require_world
-from canonry.world.web.api import Dialogues
+from canonry.world.web.api import DialoguePages
 from tests.server.speaking_model import Model, a_model, asks, said, words
 from tests.server.test_truth_users import OPTIONS, a_token
 from tests.server.test_worlds import OTHER
@@ -46,20 +46,20 @@ class Table:
     model: Model
     client: httpx2.AsyncClient
     canon: Canon
-    dialogues: Dialogues
+    dialogues: DialoguePages
     turns: int = 0
 
     async def turn_of_another_process(self, text: str) -> None:
         """A turn after which its process ends."""
         canon = self.canon
         world = await require_world(canon, a_caller(), self.isle.world)
-        turn = SaidToCharacter(player="ann", npc="mara", text=text, correlation_id="x")
+        turn = PlayerUtterance(player="ann", npc="mara", text=text, correlation_id="x")
 
         async def propose(_: Mapping[str, Any]) -> Any:
             raise AssertionError("nothing is implied")
 
-        voices = Voices(speaker=canon.service(WorldServices).speaker, propose=propose)
-        assert (await take_turn(canon, a_caller("Narrative"), world, turn, voices)).fallback
+        voices = Voices(speaker=canon.find_service(WorldServices).speaker, propose=propose)
+        assert (await take_turn(canon, a_caller("Narrative"), world, turn, voices)).is_fallback
 
     async def settled(self) -> None:
         """Wait for what is done after a turn."""
@@ -84,7 +84,7 @@ class Table:
         """The exchanges that are kept of Mara, the newest first."""
         canon = self.isle.canon
         world = await require_world(canon, a_caller(), self.isle.world)
-        mara = thing_id_of(self.isle.world, "mara")
+        mara = item_id_of(self.isle.world, "mara")
         events = await canon.places.events_until(self.isle.world, mara, world.instant, limit=50)
         return [each.properties for each in events if each.title == "NPC.Dialogue"]
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from canonry.canon.session.canon import Canon
-from canonry.values.fields import revised
+from canonry.values.fields import with_changes
 from canonry.values.moments import Instant
 from canonry.values.policy import ModelTiers
 from canonry.world.models.services import Telemetry, WorldServices, usage_report
@@ -23,7 +23,7 @@ async def test_a_turn_that_is_sent_again_is_answered_as_before_and_kept_once() -
 
         again = await table.turn(correlationId="mine")
         object.__setattr__(
-            table.isle.canon.service(WorldServices).generated, "_kept", {}
+            table.isle.canon.find_service(WorldServices).generated, "_kept", {}
         )  # as after a restart
         after = await table.turn(correlationId="mine")
         other = await table.turn("And the crown?", correlationId="mine")
@@ -60,7 +60,7 @@ async def test_a_turn_asks_the_model_of_its_tier_and_is_told_of() -> None:
     tiers = ModelTiers(cheap="small", rich="large", rich_prices=(0.5, 0.5), hourly_budget=1)
 
     def tiered(canon: Canon) -> Canon:
-        return revised(canon, policy=replace(canon.policy, models=tiers))
+        return with_changes(canon, policy=replace(canon.policy, models=tiers))
 
     async with a_table(tiered) as table:
         table.model.says(
@@ -70,7 +70,7 @@ async def test_a_turn_asks_the_model_of_its_tier_and_is_told_of() -> None:
         await table.turn("Where now?")
 
         assert {each["model"] for each in table.model.asked} == {"large"}
-        telemetry = table.canon.service(WorldServices).telemetry
+        telemetry = table.canon.find_service(WorldServices).telemetry
         rows = {row["eventType"]: row for row in usage_report(telemetry, Instant(0))}
         turn = rows["Agent.Dialogue.Turn"]
         assert (turn["purpose"], turn["model"], turn["toolCalls"]) == ("npc_dialogue", "large", 1)
@@ -84,7 +84,7 @@ async def test_a_turn_asks_the_model_of_its_tier_and_is_told_of() -> None:
         await recount_usage(canon)
         again = {
             row["eventType"]: row
-            for row in usage_report(canon.service(WorldServices).telemetry, Instant(0))
+            for row in usage_report(canon.find_service(WorldServices).telemetry, Instant(0))
         }
         for event in ("Agent.Dialogue.Turn", "Agent.Dialogue.Fallback"):
             assert again[event] == rows[event]

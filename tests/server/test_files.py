@@ -18,7 +18,7 @@ from canonry.records.usecases.ingest_file import ingest_file
 from canonry.server.binding import KnownHost, LoopbackHost, host_files
 from canonry.server.http import http_app
 from canonry.server.options import ServerOptions
-from canonry.testing.worlds import HandClock, a_caller
+from canonry.testing.clocks import HandClock, a_caller
 from canonry.values.ids import SpaceId
 from canonry.values.moments import SECOND
 from canonry.values.provenance import Actor
@@ -83,7 +83,7 @@ async def test_a_link_that_ended_or_was_changed_is_refused_whatever_it_names() -
 
     async with asking(canon) as client:
         told = {((answer := await client.get(each)).status_code, answer.text) for each in changed}
-        clock.move(60 * SECOND)
+        clock.move_by(60 * SECOND)
         ended = await client.get(signed.url)
 
     assert told == {(403, ended.text)}
@@ -93,7 +93,7 @@ async def test_a_link_that_ended_or_was_changed_is_refused_whatever_it_names() -
 async def test_a_file_whose_bytes_are_gone_is_not_found() -> None:
     canon = compose_memory()
     signed = await sign_url(canon, ADA, key := await kept(canon))
-    await filing_of(canon).blobs_of(ADA).delete(key.rpartition("/")[2])
+    await filing_of(canon).blobs_of(ADA).delete_bytes(key.rpartition("/")[2])
 
     async with asking(canon) as client:
         answer = await client.get(signed.url)

@@ -84,7 +84,7 @@ def test_r15_a_page_of_this_machine_is_served_and_two_hosts_are_not(port: int) -
 def test_r15_an_allowed_name_is_exact_unless_it_asks_for_any_port(host: str, refused: bool) -> None:
     guard = HostGuard(["Canon.example.com", "other.example:7", "any.example:*"], [])
     scope = {"headers": [(b"host", host.encode())]}
-    assert (guard.refusal(scope) is not None) is refused
+    assert (guard.refusal_for(scope) is not None) is refused
 
 
 def metrics(client: str, options: ServerOptions, headers: dict[str, str]) -> int:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from canonry.world.domain.atlas import thing_id_of
+from canonry.world.domain.atlas import item_id_of
 from canonry.world.domain.prompts.templates import find_template
 from canonry.world.models.services import WorldServices
 from tests.server.speaking_model import asks, said, words
@@ -51,13 +51,13 @@ async def test_what_follows_from_the_words_is_proposed_and_comes_true_where_it_i
         assert proposal["outcome"] == "accepted"
         assert proposal["proposedBy"] == "game"
         sent = proposal["actionEnvelope"]
-        assert sent["actor"] == {"kind": "ai", "id": thing_id_of(table.isle.world, "mara")}
+        assert sent["actor"] == {"kind": "ai", "id": item_id_of(table.isle.world, "mara")}
         generation = sent["generation"]
         assert (generation["model"], generation["promptTokens"]) == ("m", 10)
         template = find_template(generation["templateName"], generation["templateVersion"])
         assert template is not None
-        assert template.hash == generation["templateHash"]
-        context = table.isle.canon.service(WorldServices).admissions.context(
+        assert template.content_hash == generation["templateHash"]
+        context = table.isle.canon.find_service(WorldServices).admissions.find_context(
             table.isle.world, generation["contextHash"]
         )
         assert context is not None

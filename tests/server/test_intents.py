@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from bench.table.scene import scene
-from canonry.canon.session.ai_words import ModelPurpose
+from canonry.canon.session.telemetry_names import ModelPurpose
 from canonry.gateway.call import Gateway
 from canonry.models.endpoint import EndpointSpeaker, ModelEndpoint
-from canonry.values.fields import revised
+from canonry.values.fields import with_changes
 from canonry.values.moments import Instant
 from canonry.values.policy import ModelTiers
-from canonry.world.domain.atlas import thing_id_of
+from canonry.world.domain.atlas import item_id_of
 from canonry.world.models.services import WorldServices, usage_report
 from canonry.world.toolset import WORLD
 from tests.server.speaking_model import Model, a_model, words
@@ -38,7 +38,7 @@ class Heard:
 
     def id(self, key: str) -> str:
         """The id of the thing with this key."""
-        return thing_id_of(self.isle.world, key)
+        return item_id_of(self.isle.world, key)
 
     def told(self, key: str) -> str:
         """The short id by which the model knows the thing that has this name."""
@@ -58,7 +58,7 @@ class Heard:
 
     def usage(self) -> list[Any]:
         """What telemetry tells of it."""
-        telemetry = self.isle.gateway.canon.service(WorldServices).telemetry
+        telemetry = self.isle.gateway.canon.find_service(WorldServices).telemetry
         return list(usage_report(telemetry, Instant(0), ModelPurpose.CLASSIFICATION))
 
 
@@ -69,9 +69,11 @@ async def a_listener(tiers: ModelTiers | None = None, wait: float = 20.0) -> Asy
         isle = await a_world(scene())
         endpoint = ModelEndpoint(base_url=model.url, model="m", attempts=1, timeout=wait)
         listener = EndpointSpeaker(endpoint, temperature=0.0)
-        policy = revised(isle.canon.policy, models=tiers or ModelTiers())
+        policy = with_changes(isle.canon.policy, models=tiers or ModelTiers())
         isle.gateway = Gateway(
-            revised(isle.canon, policy=policy).revise_service(WorldServices, listener=listener),
+            with_changes(isle.canon, policy=policy).revise_service(
+                WorldServices, listener=listener
+            ),
             (WORLD,),
         )
         heard = Heard(isle, model)

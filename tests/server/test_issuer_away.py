@@ -11,7 +11,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from canonry.cli.serve import front
+from canonry.cli.serve import inspector_front
 from canonry.gateway.audit import Audit
 from canonry.models.outside_services import OutsideServices
 from canonry.server.http import http_app
@@ -78,7 +78,7 @@ def a_server(issuer: Issuer, **changes: Any) -> Iterator[Server]:
     log: list[dict[str, Any]] = []
     audit = Audit(lambda line: log.append(json.loads(line)))
     options = ServerOptions(bearer=bearer)
-    app = http_app(a_gateway(audit=audit), KEEPER, server_options=options, front=front)
+    app = http_app(a_gateway(audit=audit), KEEPER, server_options=options, front=inspector_front)
     with (
         served(app, HttpLimits()) as port,
         httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=30.0) as client,
@@ -154,7 +154,7 @@ def test_f2_keys_are_trusted_no_longer_than_the_setting_says(issuer: Issuer) -> 
 
 @asynccontextmanager
 async def keys_of(issuer: Issuer, **changes: Any) -> AsyncIterator[IssuerKeys]:
-    service = OutsideServices().service("issuer", failures=1)
+    service = OutsideServices().service_named("issuer", failures=1)
     given = {"trusted_seconds": 600.0, "refresh_seconds": 600.0, **changes}
     keys = IssuerKeys(issuer.url, service, **given)
     try:
@@ -166,10 +166,10 @@ async def keys_of(issuer: Issuer, **changes: Any) -> AsyncIterator[IssuerKeys]:
 @pytest.mark.anyio
 async def test_f2_a_rotated_key_is_fetched_when_its_first_token_comes(issuer: Issuer) -> None:
     async with keys_of(issuer, unknown_key_seconds=0.0) as keys:
-        assert await keys.key("one") is not None
+        assert await keys.find_key("one") is not None
         issuer.rotate("two")
-        assert await keys.key("two") is not None
-        assert await keys.key("one") is None
+        assert await keys.find_key("two") is not None
+        assert await keys.find_key("one") is None
 
 
 @pytest.mark.anyio
@@ -177,9 +177,9 @@ async def test_f2_unknown_keys_cause_one_fetch_at_a_time_and_then_none_for_a_whi
     issuer: Issuer,
 ) -> None:
     async with keys_of(issuer) as keys:
-        found = await asyncio.gather(*(keys.key(f"unknown-{n}") for n in range(50)))
+        found = await asyncio.gather(*(keys.find_key(f"unknown-{n}") for n in range(50)))
         assert found == [None] * 50
-        assert await keys.key("unknown") is None
+        assert await keys.find_key("unknown") is None
         assert issuer.asked == 1
 
 
@@ -188,7 +188,7 @@ async def test_f2_many_callers_of_a_hanging_issuer_share_one_short_wait(issuer: 
     issuer.mode = "hangs"
     async with keys_of(issuer) as keys:
         began = time.monotonic()
-        asked = (keys.key("one") for _ in range(50))
+        asked = (keys.find_key("one") for _ in range(50))
         found = await asyncio.gather(*asked, return_exceptions=True)
         assert time.monotonic() - began < LONGEST
         assert {type(each) for each in found} == {Unavailable}

@@ -32,7 +32,7 @@ def test_r7_a_line_steers_no_terminal_and_says_the_same() -> None:
     read, write = os.pipe()
     log = LineLog(write)
     said = {"agent": "\x7fAnn\x9b31m\u202e", "code": "tool.unknown"}
-    log.write(orjson.dumps(said) + b"\n")
+    log.write_line(orjson.dumps(said) + b"\n")
     log.close(seconds=10)
     line = os.read(read, 65_536)
     os.close(read)
@@ -47,7 +47,7 @@ def test_every_line_is_written_in_order_by_the_end(pipe: tuple[int, int]) -> Non
     read, write = pipe
     log = LineLog(write)
     for number in range(1000):
-        log.write(b"%d\n" % number)
+        log.write_line(b"%d\n" % number)
     log.close(10)
     assert os.read(read, 65536).split() == [b"%d" % number for number in range(1000)]
 
@@ -55,9 +55,9 @@ def test_every_line_is_written_in_order_by_the_end(pipe: tuple[int, int]) -> Non
 def test_lines_appear_while_the_log_is_open(pipe: tuple[int, int]) -> None:
     read, write = pipe
     log = LineLog(write)
-    log.write(b"first\n")
+    log.write_line(b"first\n")
     assert os.read(read, 100) == b"first\n"
-    log.write(b"second\n")
+    log.write_line(b"second\n")
     assert os.read(read, 100) == b"second\n"
     log.close(10)
 
@@ -66,7 +66,7 @@ def test_nothing_waits_for_a_reader_who_does_not_read() -> None:
     read, write = os.pipe()
     log, line = LineLog(write), b"x" * 1000 + b"\n"
     for _ in range(20_000):
-        log.write(line)
+        log.write_line(line)
     log.close(0.1)
     with os.fdopen(read, "rb") as late, ThreadPoolExecutor() as pool:
         reading = pool.submit(late.read)

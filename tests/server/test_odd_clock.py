@@ -14,8 +14,8 @@ from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.server.http import http_app
 from canonry.server.options import ServerOptions
-from canonry.testing.things import a_fact, a_space
-from canonry.testing.worlds import HandClock, Scribe
+from canonry.testing.clocks import HandClock, Scribe
+from canonry.testing.example_items import a_fact, a_space
 from canonry.values.moments import DAY, SECOND
 from tests.gateway.sample import LAMPS
 
@@ -65,11 +65,11 @@ async def test_r13_health_and_log_tell_a_clock_that_jumped_until_it_is_right(
     clock, lines = SteadyClock(), list[bytes]()
     async with asked(tmp_path, clock, lines) as (client, _):
         assert await health(client) == (200, "ok\n")
-        clock.move(400 * DAY)
+        clock.move_by(400 * DAY)
         assert await health(client) == (200, "ok\nclock.jumped\n")
         assert await health(client) == (200, "ok\nclock.jumped\n")
         assert (await client.get("/readyz")).status_code == 200, "what is stored can be read"
-        clock.move(-400 * DAY)
+        clock.move_by(-400 * DAY)
         assert await health(client) == (200, "ok\n")
 
     assert outcomes(lines) == ["clock.jumped", "ok"]
@@ -78,11 +78,11 @@ async def test_r13_health_and_log_tell_a_clock_that_jumped_until_it_is_right(
 async def test_r13_health_tells_a_clock_that_lies_behind_what_was_written(tmp_path: Path) -> None:
     clock, lines = SteadyClock(), list[bytes]()
     async with asked(tmp_path, clock, lines) as (_, scribe):
-        await scribe.make(a_space(), a_fact("while the clock was ahead"))
-    clock.move(-400 * DAY)
+        await scribe.make_items(a_space(), a_fact("while the clock was ahead"))
+    clock.move_by(-400 * DAY)
     async with asked(tmp_path, clock, lines) as (client, _):
         assert await health(client) == (200, "ok\nclock.behind\n")
-        clock.move(400 * DAY + SECOND)
+        clock.move_by(400 * DAY + SECOND)
         clock.seconds += 400 * 86_400
         assert await health(client) == (200, "ok\n")
 
@@ -92,5 +92,5 @@ async def test_r13_health_tells_a_clock_that_lies_behind_what_was_written(tmp_pa
 async def test_r13_health_tells_a_clock_that_cannot_be_right(tmp_path: Path) -> None:
     clock = SteadyClock()
     async with asked(tmp_path, clock, []) as (client, _):
-        clock.move(-clock.now())
+        clock.move_by(-clock.now())
         assert await health(client) == (200, "ok\nclock.implausible\n")

@@ -17,7 +17,7 @@ from canonry.narrative.toolset import NARRATIVE
 from canonry.records.toolset import TRUTH
 from canonry.server.identity import principal_of
 from canonry.server.options import BearerOptions
-from canonry.testing.worlds import CountingIdentities, HandClock
+from canonry.testing.clocks import CountingIdentities, HandClock
 from canonry.values.errors import InvalidInput
 from canonry.world.toolset import WORLD
 from tests.server.test_truth_users import OPTIONS
@@ -57,7 +57,7 @@ async def test_f5_a_token_without_a_type_or_spaces_is_offered_and_answered_nothi
 
     for meta in (None, claim):
         for kind in (offers.tools, offers.resources, offers.prompts):
-            assert gateway.offered(kind.values(), poor, meta) == []
+            assert gateway.offers_for(kind.values(), poor, meta) == []
         answers = [await gateway.call(name, {}, poor, meta) for name in offers.tools]
         answers += [(await gateway.get_prompt(name, {}, poor, meta))[1] for name in offers.prompts]
         for parts in offers.resources:
@@ -67,8 +67,8 @@ async def test_f5_a_token_without_a_type_or_spaces_is_offered_and_answered_nothi
             assert answer.error is not None
             assert "This token names no" in answer.text
         for named in (*offers.prompts, *("/".join(parts) for parts in offers.resources)):
-            assert await gateway.complete(named, "id", "", poor, meta) == ((), 0)
-        assert not getattr(await gateway.browse(None, poor, meta), "entries", ())
+            assert await gateway.complete_value(named, "id", "", poor, meta) == ((), 0)
+        assert not getattr(await gateway.browse_resources(None, poor, meta), "entries", ())
 
 
 async def test_f5_the_refusal_says_what_is_missing_and_how_it_is_granted() -> None:

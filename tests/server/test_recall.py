@@ -10,7 +10,7 @@ import pytest
 
 from canonry.readmodels.ports.text import Purpose
 from canonry.recall.embedders import HashingEmbedder
-from canonry.recall.vectors.rows import halves, owning
+from canonry.recall.vectors.rows import to_halves, try_owning
 from tests.cli.run import canonry_process
 from tests.server.recall_world import TURNS, World
 
@@ -71,14 +71,14 @@ async def test_one_of_two_servers_indexes_and_the_other_takes_over(world: World)
             await world.universe(first, "Home")
             await world.until(commits=1)
             await world.search(second, "home")
-            with owning(lock) as owned:
+            with try_owning(lock) as owned:
                 assert not owned
         await world.universe(second, "Away")
         await world.until(commits=2)
-        with owning(lock) as owned:
+        with try_owning(lock) as owned:
             assert not owned
 
-    with owning(lock) as owned:
+    with try_owning(lock) as owned:
         assert owned
 
 
@@ -119,7 +119,7 @@ async def traces() -> Sequence[bytes]:
     """The vectors that the 77th turn went into, as they are stored."""
     spoken = [f"GM: The bell tolls {n} times." for n in (76, 77, 78)]
     texts = ["\n".join(pair) for pair in pairwise(spoken)]
-    return [halves(each) for each in await HashingEmbedder().embed(texts, Purpose.PASSAGE)]
+    return [to_halves(each) for each in await HashingEmbedder().embed(texts, Purpose.PASSAGE)]
 
 
 async def test_erasing_takes_the_vectors_along_while_a_server_runs(world: World) -> None:

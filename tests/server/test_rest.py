@@ -14,7 +14,7 @@ from canonry import __version__
 from canonry.app.packages import TOOLSETS, load_toolsets
 from canonry.gateway.audit import Audit
 from canonry.gateway.call import GatewaySettings
-from canonry.gateway.catalogue import Catalogue, catalogue
+from canonry.gateway.catalogue import Catalogue, build_catalogue
 from canonry.gateway.limits import Limits, PublishedRate
 from canonry.gateway.principal import Principal
 from canonry.server.binding import tool_entry
@@ -284,7 +284,7 @@ async def test_a_call_is_made_whole_or_not_at_all_if_its_client_hangs_up(
 
 def whole_catalogue() -> Catalogue:
     """Every tool of every toolset; those of two toolsets never share a name."""
-    return catalogue(load_toolsets(TOOLSETS), Limits())
+    return build_catalogue(load_toolsets(TOOLSETS), Limits())
 
 
 def references(value: Any) -> Iterator[str]:
@@ -301,7 +301,7 @@ def references(value: Any) -> Iterator[str]:
 
 def test_the_document_describes_every_tool_with_schemas_that_hold() -> None:
     offers = whole_catalogue().tools
-    entries = [(each, tool_entry(each.thing, each.toolset)) for each in offers.values()]
+    entries = [(each, tool_entry(each.item, each.toolset)) for each in offers.values()]
     document = json.loads(json.dumps(openapi_of(entries, bearer=True)))
     operations = [each["post"] for each in document["paths"].values() if "post" in each]
     schemas = document["components"]["schemas"]
@@ -325,11 +325,11 @@ def test_the_document_describes_every_tool_with_schemas_that_hold() -> None:
 
 def test_the_schemas_of_the_document_take_what_a_tool_takes() -> None:
     offer = whole_catalogue().tools["propose-action"]
-    document = openapi_of([(offer, tool_entry(offer.thing, offer.toolset))], bearer=False)
+    document = openapi_of([(offer, tool_entry(offer.item, offer.toolset))], bearer=False)
     arguments = {**document["components"]["schemas"]["propose-action.arguments"]}
     schema = {**arguments, "components": document["components"]}
     sent = {"playerId": "ann", "actionEnvelope": {"no": "envelope"}}
 
-    as_listed = jsonschema_rs.validator_for(dict(offer.thing.input_schema)).is_valid(sent)
+    as_listed = jsonschema_rs.validator_for(dict(offer.item.input_schema)).is_valid(sent)
     assert jsonschema_rs.validator_for(schema).is_valid(sent) is as_listed
     assert "security" not in document

@@ -10,15 +10,15 @@ from starlette.routing import BaseRoute, Mount, Route
 
 from canonry.app.compose import compose_memory
 from canonry.assistant import CANON
-from canonry.cli.serve import front
+from canonry.cli.serve import inspector_front
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.inspector.app import inspector_app
-from canonry.inspector.doors import TokenDesk
+from canonry.inspector.sign_in import TokenSignIn
 from canonry.server.http import http_app
 from canonry.server.identity import BearerVerifier
 from canonry.server.options import ServerOptions
-from canonry.testing.worlds import CountingIdentities, HandClock
+from canonry.testing.clocks import CountingIdentities, HandClock
 from canonry.values.ids import SpaceId
 from canonry.world.toolset import WORLD
 from canonry.world.web.api import READERS
@@ -147,7 +147,7 @@ class Town:
     def doors(self) -> list[Door]:
         """Every route, those of the protocol and of the pages included."""
         protocol = [Door("POST", path) for path in self.app._by_path if not _is_public(path)]
-        desk = TokenDesk(verify=self.verify)
+        desk = TokenSignIn(verify=self.verify)
         pages = inspector_app(self.isle.gateway, desk).routes
         return [*protocol, *doors_of(self.app._pages.routes), *doors_of(pages)]
 
@@ -161,7 +161,7 @@ async def a_town() -> Town:
     world = SpaceId((await brought_in(canon, an_isle())).world_id)
     isle = Isle(canon=canon, gateway=gateway, world=world)
     options = ServerOptions(bearer=OPTIONS)
-    app = http_app(gateway, Principal(), server_options=options, front=front)
+    app = http_app(gateway, Principal(), server_options=options, front=inspector_front)
     return Town(isle, app, BearerVerifier(OPTIONS))
 
 

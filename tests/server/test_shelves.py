@@ -10,7 +10,7 @@ from mcp import Client, MCPError
 
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
-from canonry.server.binding import bind
+from canonry.server.binding import bind_gateway
 from canonry.server.options import ServerOptions
 from canonry.values.ids import SpaceId
 from tests.server.test_browsing import listed
@@ -27,7 +27,7 @@ BILL = "Invoice INV-7 of ACME, 120 EUR, due 2025-03-01."
 
 def client_of(gateway: Gateway, principal: Principal, **more: Any) -> Client:
     """A client of a server over a gateway."""
-    return Client(bind(gateway, lambda: principal, ServerOptions()), **more)
+    return Client(bind_gateway(gateway, lambda: principal, ServerOptions()), **more)
 
 
 def user(name: str) -> Principal:

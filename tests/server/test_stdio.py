@@ -14,7 +14,7 @@ from mcp import Client, StdioServerParameters
 from mcp.shared.message import SessionMessage
 
 from canonry import __version__
-from canonry.server.stdio import Bound, Opening, _Input, _Output
+from canonry.server.stdio import Bound, OpeningWork, _Input, _Output
 from canonry.values.errors import Unavailable
 from tests.gateway.sample import KEEPER, LAMP, LAMPS, SECRET
 from tests.said import said
@@ -360,12 +360,12 @@ async def test_lines_on_their_way_come_before_the_end() -> None:
     async def nothing() -> Bound:
         raise Unavailable("store.busy", "the lamps are in use")
 
-    opening = Opening(nothing)
-    output = _Output(loop, sink, opening.begin)
+    opening = OpeningWork(nothing)
+    output = _Output(loop, sink, opening.begin_work)
     messages = _Input(loop, source, output, opening, 0.1)
     lines = [{"jsonrpc": "2.0", "method": f"notifications/{n}"} for n in range(3)]
     os.write(client, b"".join(json.dumps(each).encode() + b"\n" for each in lines) + b'{"half')
-    messages.end()
+    messages.end_input()
 
     read = [each.message async for each in messages if isinstance(each, SessionMessage)]
     assert [getattr(each, "method", "") for each in read] == [each["method"] for each in lines]

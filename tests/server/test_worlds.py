@@ -13,7 +13,7 @@ from canonry.app.compose import compose_memory
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.server.http import http_app
-from canonry.server.middleware import about, narrowed, world_in
+from canonry.server.middleware import bind_world, narrow_principal, world_in
 from canonry.server.options import ServerOptions
 from canonry.values.ids import SpaceId
 from canonry.world.toolset import WORLD
@@ -34,13 +34,13 @@ def test_a_path_names_a_world_or_none() -> None:
 
 def test_a_path_narrows_and_never_widens() -> None:
     free, bound = Principal(agent_type="World"), Principal(agent_type="World", world=OTHER)
-    assert narrowed(bound) == bound
-    with about(ONE):
-        assert narrowed(free).world == ONE
-        assert narrowed(bound).spaces == frozenset()
+    assert narrow_principal(bound) == bound
+    with bind_world(ONE):
+        assert narrow_principal(free).world == ONE
+        assert narrow_principal(bound).spaces == frozenset()
         some = Principal(spaces=frozenset({OTHER}))
-        assert narrowed(some).spaces == frozenset({OTHER})
-    assert narrowed(free).world is None
+        assert narrow_principal(some).spaces == frozenset({OTHER})
+    assert narrow_principal(free).world is None
 
 
 @asynccontextmanager

@@ -53,9 +53,9 @@ class FaultyLedger(Ledger):
         self._late: set[asyncio.Task[None]] = set()
         self.appends = 0
 
-    head = _after_a_wait("head")
-    heads = _after_a_wait("heads")
-    find = _after_a_wait("find")
+    head_position = _after_a_wait("head_position")
+    list_heads = _after_a_wait("list_heads")
+    find_commit = _after_a_wait("find_commit")
     position_at = _after_a_wait("position_at")
     read_sealed = _after_a_wait("read_sealed")
     touched_since = _after_a_wait("touched_since")
@@ -72,12 +72,12 @@ class FaultyLedger(Ledger):
         return self._lots.random() < odds
 
     @override
-    async def append(self, batch: Sequence[Append]) -> Sequence[Outcome]:
+    async def append_drafts(self, batch: Sequence[Append]) -> Sequence[Outcome]:
         self.appends += 1
         await self._pass()
         if self._happens(self._faults.stale):
-            return [Stale(head=await self._inner.head(item.draft.space)) for item in batch]
-        outcomes = await self._inner.append(batch)
+            return [Stale(head=await self._inner.head_position(item.draft.space)) for item in batch]
+        outcomes = await self._inner.append_drafts(batch)
         if self._happens(self._faults.twice):
             late = asyncio.ensure_future(self._deliver_again(batch))
             self._late.add(late)
@@ -86,13 +86,13 @@ class FaultyLedger(Ledger):
         return outcomes
 
     @override
-    async def restore(
+    async def restore_commits(
         self, sealed: Sequence[Sealed], touched: Sequence[frozenset[str]] | None = None
     ) -> None:
         await self._pass()
-        await self._inner.restore(sealed, touched)
+        await self._inner.restore_commits(sealed, touched)
         if self._happens(self._faults.twice):
-            await self._inner.restore(sealed, touched)
+            await self._inner.restore_commits(sealed, touched)
         await self._answer()
 
     async def _pass(self) -> None:
@@ -107,13 +107,13 @@ class FaultyLedger(Ledger):
 
     async def _deliver_again(self, batch: Sequence[Append]) -> None:
         await self._wait()
-        await self._inner.append(batch)
+        await self._inner.append_drafts(batch)
 
     @override
     @asynccontextmanager
-    async def exclusive(self) -> AsyncIterator[None]:
+    async def lock_appends(self) -> AsyncIterator[None]:
         await self._wait()
-        async with self._inner.exclusive():
+        async with self._inner.lock_appends():
             yield
 
 

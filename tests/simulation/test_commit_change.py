@@ -15,8 +15,15 @@ from canonry.log.items.facts import FactDraft
 from canonry.log.schemas.narrative import EntityType
 from canonry.log.sealing import GENESIS, fault_in
 from canonry.readmodels.ports.state import FactQuery
-from canonry.testing.things import MIDDLE_EARTH, a_fact, an_entity, an_observation, ident, made
-from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
+from canonry.testing.clocks import CountingIdentities, HandClock, a_caller
+from canonry.testing.example_items import (
+    MIDDLE_EARTH,
+    a_fact,
+    an_entity,
+    an_observation,
+    creation_entries,
+    uuid_of,
+)
 from canonry.values.errors import Conflict, Unavailable
 from canonry.values.ids import EntityId, FactId, NewId
 from tests.simulation.loops import Faults, FaultyLedger, Simulation, simulate
@@ -26,7 +33,7 @@ CALLERS = 6
 ROUNDS = 3
 RETRIES_MAX = 60
 BAD_LINE = Faults(refused=0.1, lost=0.2, twice=0.2, stale=0.1)
-FRODO = EntityId(ident("frodo"))
+FRODO = EntityId(uuid_of("frodo"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +66,7 @@ async def until_answered(world: World, name: str, add: str) -> Receipt:
             raise Conflict("facts.enough", "there are enough facts about this hero")
         await asyncio.sleep(0.1)
         fact = a_fact(add, "frodo", id=FactId(new_id("fact")), statement=add)
-        return Change(entries=made(fact), reads=frozenset((facts_key(FRODO),)))
+        return Change(entries=creation_entries(fact), reads=frozenset((facts_key(FRODO),)))
 
     for _ in range(RETRIES_MAX):
         try:
@@ -95,7 +102,7 @@ async def race(simulation: Simulation) -> None:
     assert {name for name, _ in world.acknowledged} <= set(statements), "nothing is lost"
     assert len(world.acknowledged) + refused == CALLERS * ROUNDS
     for name, receipt in world.acknowledged:
-        (thing,) = receipt.made(FactDraft)
+        (thing,) = receipt.drafts_made(FactDraft)
         assert isinstance(thing, FactDraft)
         assert thing.statement == name, "the answer is that of the request"
     await assert_sound(world)
@@ -129,7 +136,7 @@ async def name_race(simulation: Simulation) -> None:
             said = an_observation("", "", id=new_id("said"), entity_id=entity.id)
             named = replace(said, fields={"name": "Frodo"})
             return Change(
-                entries=(*made(entity), *made(named)),
+                entries=(*creation_entries(entity), *creation_entries(named)),
                 reads=frozenset((name_key(hero, "frodo"),)),
             )
 
@@ -164,7 +171,7 @@ async def contended(simulation: Simulation) -> None:
     async def prepare(new_id: NewId) -> Change:
         await asyncio.sleep(simulation.lots.random())
         fact = a_fact("one of many", "frodo", id=FactId(new_id("fact")))
-        return Change(entries=made(fact), reads=frozenset((facts_key(FRODO),)))
+        return Change(entries=creation_entries(fact), reads=frozenset((facts_key(FRODO),)))
 
     async def caller(number: int) -> Receipt:
         return await commit_change(world.canon, keyed(str(number)), MIDDLE_EARTH, prepare)
@@ -192,7 +199,7 @@ async def twins(simulation: Simulation) -> None:
 
     (fact,) = (await world.truth.state.facts(FactQuery())).items
     for receipt in (first, second):
-        (told,) = receipt.made(FactDraft)
+        (told,) = receipt.drafts_made(FactDraft)
         assert isinstance(told, FactDraft)
         assert (told.id, told.statement) == (fact.id, fact.statement), "both hear what was written"
 
@@ -207,7 +214,7 @@ def test_a_schedule_repeats_to_the_last_word() -> None:
         world = a_world(simulation)
         names = [f"word {n}" for n in range(4)]
         await asyncio.gather(*(until_answered(world, name, name) for name in names))
-        log = await world.truth.ledger.read(MIDDLE_EARTH, after=ORIGIN, limit=100)
+        log = await world.truth.ledger.read_commits(MIDDLE_EARTH, after=ORIGIN, limit=100)
         return [f"{commit.id} {commit.hash}" for commit in log] + [str(world.line.appends)]
 
     runs = [[tuple(simulate(record, seed=seed)) for seed in range(10)] for _ in range(2)]

@@ -17,13 +17,13 @@ from canonry.log.items.proposals import ProposalDraft, ProposalStatus
 from canonry.log.schemas.world_types import WorldType
 from canonry.readmodels.edges import Direction
 from canonry.readmodels.ports.state import EntityQuery
-from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
+from canonry.testing.clocks import CountingIdentities, HandClock, a_caller
 from canonry.values.errors import Unavailable
-from canonry.world.domain.atlas import thing_id_of
+from canonry.world.domain.atlas import item_id_of
 from canonry.world.models.services import Admissions, WorldServices
 from canonry.world.usecases.exchange import import_world
-from canonry.world.usecases.proposals.admission import propose
-from canonry.world.usecases.proposals.settling import settle
+from canonry.world.usecases.proposals.admission import propose_actions
+from canonry.world.usecases.proposals.outcomes import settle_due
 from canonry.world.usecases.worlds import BoundWorld, find_world
 from tests.domain.world.generated import an_atlas
 from tests.simulation.loops import Faults, FaultyLedger, Simulation, simulate
@@ -116,7 +116,11 @@ async def a_small_world() -> tuple[Canon, BoundWorld]:
     atlas = an_atlas(1, locations=PLACES, players=PLAYERS, items=ITEMS)
     rich = tuple(replace(p, resources={"gold": GOLD, "health": 6}) for p in atlas.players)
     done = await import_world(
-        truth, a_caller("Operator"), replace(atlas, players=rich), origin="t", told=lambda *_: None
+        truth,
+        a_caller("Operator"),
+        replace(atlas, players=rich),
+        origin="t",
+        progress=lambda *_: None,
     )
     world = await find_world(truth, done.world_id)
     assert world is not None
@@ -126,7 +130,7 @@ async def a_small_world() -> tuple[Canon, BoundWorld]:
 async def assert_lawful(canon: Canon, world: BoundWorld) -> None:
     """Whatever was admitted came about once, and nobody has less than nothing."""
     made, decided = Counter[str](), Counter[tuple[str, ProposalStatus]]()
-    for commit in await canon.ledger.read(world.space, after=ORIGIN, limit=10_000):
+    for commit in await canon.ledger.read_commits(world.space, after=ORIGIN, limit=10_000):
         for entry in commit.entries:
             match entry:
                 case Made(thing=ProposalDraft(id=ident)):
@@ -148,7 +152,7 @@ async def assert_lawful(canon: Canon, world: BoundWorld) -> None:
         event
         for name in range(PLAYERS)
         for event in await canon.places.events_until(
-            world.space, thing_id_of(world.space, f"player-{name}"), world.instant, limit=1_000
+            world.space, item_id_of(world.space, f"player-{name}"), world.instant, limit=1_000
         )
         if event.title == "Resource.Spent"
     ]
@@ -172,7 +176,7 @@ async def race(simulation: Simulation) -> None:
             player, sent = an_envelope(number * 100 + turn + 1, steps)
             for _ in range(40):
                 try:
-                    told = await propose(canon, caller, world, player, sent)
+                    told = await propose_actions(canon, caller, world, player, sent)
                 except Unavailable:
                     await asyncio.sleep(1)
                     continue
@@ -186,7 +190,7 @@ async def race(simulation: Simulation) -> None:
 
     await asyncio.gather(*(agent(number) for number in range(len(plan))))
     await line.settle()
-    await settle(truth, a_caller("World"), world)
+    await settle_due(truth, a_caller("World"), world)
     await assert_sound(truth, world)
     await assert_lawful(truth, world)
 
@@ -211,7 +215,7 @@ def test_no_sequence_of_admitted_proposals_breaks_an_invariant(
         canon, world = await a_small_world()
         for number, steps in enumerate(plan, 1):
             player, sent = an_envelope(number, steps)
-            told = await propose(canon, a_caller("Narrative"), world, player, sent)
+            told = await propose_actions(canon, a_caller("Narrative"), world, player, sent)
             assert bool(told.commit_id) == told.accepted
         await assert_sound(canon, world)
         await assert_lawful(canon, world)

@@ -26,7 +26,7 @@ from canonry.log.schemas.world_types import (
 )
 from canonry.readmodels.edges import OPPOSITE, Direction, holds_at, kind_of
 from canonry.readmodels.ports.state import EntityQuery, RelationQuery
-from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
+from canonry.testing.clocks import CountingIdentities, HandClock, a_caller
 from canonry.values.errors import Conflict, Unavailable
 from canonry.values.ids import EntityId
 from canonry.values.moments import Instant
@@ -40,7 +40,7 @@ from canonry.world.usecases.building import (
 )
 from canonry.world.usecases.exchange import import_world
 from canonry.world.usecases.movement import Move, Transfer, move_mover, transfer_item
-from canonry.world.usecases.proposals.settling import advance_clock
+from canonry.world.usecases.proposals.outcomes import advance_clock
 from canonry.world.usecases.worlds import BoundWorld, find_world
 from tests.domain.world.generated import TICK, an_atlas
 from tests.simulation.loops import Faults, FaultyLedger, Simulation, simulate
@@ -108,7 +108,9 @@ def _tie(drawn: float) -> tuple[str, Tie, str]:
 async def race(simulation: Simulation) -> None:
     truth = compose_memory(clock=HandClock(), identities=CountingIdentities())
     atlas = an_atlas(1, locations=PLACES, players=PLAYERS, items=ITEMS)
-    done = await import_world(truth, a_caller("Operator"), atlas, origin="t", told=lambda *_: None)
+    done = await import_world(
+        truth, a_caller("Operator"), atlas, origin="t", progress=lambda *_: None
+    )
     world = await find_world(truth, done.world_id)
     assert world is not None
     line = FaultyLedger(truth.ledger, simulation.lots, BAD_LINE)

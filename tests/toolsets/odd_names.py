@@ -7,7 +7,7 @@ from typing import Any, Final
 from hypothesis import strategies as st
 
 from canonry.values.ids import SpaceId
-from canonry.world.domain.atlas import Atlas, Item, Lore, LoreVersion, Mover, thing_id_of
+from canonry.world.domain.atlas import Atlas, Item, Lore, LoreVersion, Mover, item_id_of
 from tests.toolsets.world.kit import tied_isle
 
 NAMES: Final = (
@@ -78,7 +78,7 @@ def known_in(world: SpaceId) -> Mapping[str, Any]:
     """What arguments of the world's tools may be, by name."""
 
     def some(*keys: str) -> st.SearchStrategy[str]:
-        return st.sampled_from([thing_id_of(world, key) for key in keys])
+        return st.sampled_from([item_id_of(world, key) for key in keys])
 
     places, movers = some("inn", "yard", "cellar"), some("ann", "bob", "cook", "m0", "m20")
     return {

@@ -21,7 +21,7 @@ from canonry.gateway.tool import Tool, Toolset
 from canonry.log.schemas.truth_types import TRUTH_TYPES
 from canonry.narrative.toolset import NARRATIVE
 from canonry.records.toolset import TRUTH
-from canonry.testing.worlds import CountingIdentities, HandClock
+from canonry.testing.clocks import CountingIdentities, HandClock
 from canonry.world.toolset import WORLD
 from tests.toolsets.catalog.kit import LAB, hostile, put, uuid
 from tests.toolsets.narrative.furnished import a_furnished_world, a_role_for, fitting_arguments
@@ -276,7 +276,7 @@ def many_values() -> Iterator[Any]:
 def hard_records() -> Iterator[tuple[str, list[Arguments]]]:
     """Records whose fields are keys, numbers or dates, each as long as a record may be."""
     for place, name in enumerate(KEY_FIELDS):
-        kind = next(t for t, schema in TRUTH_TYPES.items() if schema.field(name) is not None)
+        kind = next(t for t, schema in TRUTH_TYPES.items() if schema.find_field(name) is not None)
         for unit in UNITS[place :: len(KEY_FIELDS)][:2]:
             text = long_text(unit, RECORD)
             yield f"{kind}.{name} {unit!r}", [{"entity_type": kind, name: text, "x": "1"}] * 2

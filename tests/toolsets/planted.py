@@ -112,7 +112,9 @@ async def _claimed(here: Planted) -> None:
     assert reply["accepted"] == len(claims), reply
     for claim, verdict in zip(claims, reply["verdicts"], strict=True):
         here.secret[claim["kind"]] = verdict["id"]
-    fact = (await here.canon.whole.state.things((here.secret["fact"],)))[here.secret["fact"]]
+    fact = (await here.canon.with_all_audiences.state.items_by_id((here.secret["fact"],)))[
+        here.secret["fact"]
+    ]
     assert isinstance(fact, Fact)
     here.secret["decided"] = str(fact.proposal_id)
 

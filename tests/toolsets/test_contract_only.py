@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from canonry.app.serving import gateway_for, served
+from canonry.app.serving import gateway_for, served_toolsets
 from canonry.app.setting_table import Settings
 from canonry.catalog.toolset import CATALOG
 from canonry.gateway.call import Gateway
-from canonry.gateway.catalogue import ContractFile, Offer, catalogue, narrowed
+from canonry.gateway.catalogue import ContractFile, Offer, build_catalogue, select_toolsets
 from canonry.gateway.limits import Limits
 from canonry.gateway.tool import Tool, Toolset
 from canonry.narrative.toolset import NARRATIVE
@@ -128,8 +128,8 @@ FILES = {
     "catalog": ContractFile("canonry.catalog.toolset.contract", "catalog.json"),
     "world": ContractFile("canonry.world.toolset.contract", "world.json"),
 }
-PUBLISHED = narrowed((NARRATIVE, TRUTH, WORLD, CATALOG), contract_only=True)
-OFFERED = {each.name: catalogue((each,), Limits()).tools for each in PUBLISHED}
+PUBLISHED = select_toolsets((NARRATIVE, TRUTH, WORLD, CATALOG), contract_only=True)
+OFFERED = {each.name: build_catalogue((each,), Limits()).tools for each in PUBLISHED}
 EVERY_TOOL = pytest.mark.parametrize(
     ("toolset", "tool"),
     [(each, tool) for each in PUBLISHED for tool in each.tools],
@@ -140,7 +140,7 @@ EVERY_TOOL = pytest.mark.parametrize(
 @EVERY_TOOL
 def test_t2_what_is_listed_is_what_the_contract_says(toolset: Toolset, tool: Tool) -> None:
     if toolset.name in FILES:
-        assert tool.input_schema == FILES[toolset.name].entries()[tool.name]["inputSchema"]
+        assert tool.input_schema == FILES[toolset.name].tool_entries()[tool.name]["inputSchema"]
         return
     required = REQUIRED.get(tool.name, {})
     assert outline_of(tool.input_schema) == {**required, **OPTIONAL[tool.name]}
@@ -149,7 +149,7 @@ def test_t2_what_is_listed_is_what_the_contract_says(toolset: Toolset, tool: Too
 
 def test_t2_no_tool_of_the_contracts_is_missing() -> None:
     for name, file in FILES.items():
-        assert OFFERED[name].keys() == file.entries().keys()
+        assert OFFERED[name].keys() == file.tool_entries().keys()
     assert OFFERED["truth"].keys() == OPTIONAL.keys()
 
 
@@ -240,15 +240,17 @@ def test_t2_a_value_of_another_type_is_refused_and_not_mended(toolset: Toolset, 
 @pytest.mark.parametrize("name", ["neo4j_create_entity", "neo4j_query_entities"])
 def test_t2_the_older_names_of_entity_classes_are_taken_and_not_listed(name: str) -> None:
     offer = OFFERED["narrative"][name]
-    assert "EntityConcreta" not in json.dumps(offer.thing.input_schema)
-    sound = a_value(offer.thing.input_schema)
+    assert "EntityConcreta" not in json.dumps(offer.item.input_schema)
+    sound = a_value(offer.item.input_schema)
     assert not is_refused(offer, {**sound, "entity_class": "EntityConcreta"})
 
 
 def strict_desk(**settings: Any) -> Desk:
     """A user's way to a canon that is served by the contract alone, as the settings do it."""
     desk, chosen = a_desk(), Settings(contract_only=True, **settings)
-    return Desk(desk.canon, gateway_for(chosen, desk.canon, served(chosen, (TRUTH,))), desk.clock)
+    return Desk(
+        desk.canon, gateway_for(chosen, desk.canon, served_toolsets(chosen, (TRUTH,))), desk.clock
+    )
 
 
 @pytest.mark.anyio
@@ -312,7 +314,7 @@ async def test_t2_the_published_rates_are_enforced(tool: str, most: int) -> None
 async def test_t2_rows_of_a_story_are_whole_where_nobody_can_ask_for_detail() -> None:
     stage = await a_stage()
     world = stage.world
-    world.gateway = Gateway(world.canon, narrowed((NARRATIVE,), contract_only=True))
+    world.gateway = Gateway(world.canon, select_toolsets((NARRATIVE,), contract_only=True))
 
     (row, *_) = (await world.call("neo4j_query_entities", universe_id=world.universe_id))[
         "entities"

@@ -12,9 +12,9 @@ from canonry.app.compose import compose_memory
 from canonry.app.packages import TOOLSETS, load_toolsets
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import KEY_META, Principal
+from canonry.testing.clocks import CountingIdentities, HandClock
 from canonry.testing.conformance.cuts import ENDS, CutLedger, DiedError
-from canonry.testing.worlds import CountingIdentities, HandClock
-from canonry.values.fields import revised
+from canonry.values.fields import with_changes
 from canonry.values.ids import SpaceId
 
 pytestmark = pytest.mark.anyio
@@ -34,7 +34,7 @@ class Desk:
     def __post_init__(self) -> None:
         canon = compose_memory(clock=HandClock(), identities=CountingIdentities())
         self.ledger = CutLedger(canon.ledger)
-        whole: Any = revised(canon, ledger=self.ledger)
+        whole: Any = with_changes(canon, ledger=self.ledger)
         self.gateway = Gateway(whole, load_toolsets(TOOLSETS))
 
     async def call(
@@ -47,10 +47,10 @@ class Desk:
 
     async def cut(self, tool: str, appends: int = 1, **given: Any) -> None:
         """Call, and die after so many appends."""
-        self.ledger.begin(appends, ENDS["killed"])
+        self.ledger.begin_call(appends, ENDS["killed"])
         with pytest.raises(DiedError):
             await self.call(tool, **given)
-        self.ledger.begin(0, ENDS["killed"])
+        self.ledger.begin_call(0, ENDS["killed"])
 
 
 async def a_space() -> Desk:

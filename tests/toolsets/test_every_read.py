@@ -16,17 +16,17 @@ from starlette.routing import BaseRoute, Mount, Route
 
 from canonry.app.embedded import open_embedded
 from canonry.assistant import CANON
-from canonry.canon.upkeep.logs import verify_store
+from canonry.canon.maintenance.log_transfer import verify_store
 from canonry.gateway.call import Gateway
 from canonry.gateway.catalogue import PAGE
 from canonry.gateway.principal import Principal
 from canonry.gateway.replies import Result
 from canonry.gateway.tool import Toolset
 from canonry.inspector.app import inspector_app
-from canonry.inspector.doors import Unlocked
+from canonry.inspector.sign_in import Unlocked
 from canonry.server.http import http_app
 from canonry.server.options import ServerOptions
-from canonry.testing.worlds import CountingIdentities
+from canonry.testing.clocks import CountingIdentities
 from tests.inspector.reader import Reader
 from tests.toolsets.planted import EVERY, KNOWING, Planted, a_role_of, asked_of, planted, tells
 
@@ -142,7 +142,7 @@ async def test_r1_no_reading_tool_tells_others_secrets_of_a_store_on_disk(tmp_pa
     store = await open_embedded(tmp_path, identities=CountingIdentities())
     try:
         telling = await telling_tools(await planted(store.canon), CANON)
-        checked = await verify_store(store.canon.ledger, store.upkeep, lambda *_: None)
+        checked = await verify_store(store.canon.ledger, store.maintenance, lambda *_: None)
     finally:
         await store.close()
 
@@ -185,7 +185,9 @@ async def test_r1_no_list_of_resources_and_no_completion_tells_others_secrets(
     for named, variable in completed(toolset):
 
         async def complete(who: Principal, named: str = named, variable: str = variable) -> str:
-            return str([await gateway.complete(named, variable, w, who) for w in ("", "zy", "a")])
+            return str(
+                [await gateway.complete_value(named, variable, w, who) for w in ("", "zy", "a")]
+            )
 
         role = min(toolset.agent_types - {"*"}, default="Reader")
         told |= await told_by(here, role, complete)
@@ -213,7 +215,7 @@ async def browsed(gateway: Gateway, who: Principal) -> str:
     found: list[str] = []
     cursor: str | None = None
     for _ in range(PAGE):
-        page = await gateway.browse(cursor, who)
+        page = await gateway.browse_resources(cursor, who)
         if isinstance(page, Result):
             return page.text
         found += [f"{uri} {title}" for _, uri, title in page.entries]

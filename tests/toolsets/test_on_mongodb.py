@@ -13,11 +13,11 @@ from uuid import uuid4
 
 import pytest
 
-from canonry.app.backends.servers import over_copy
+from canonry.app.backends.servers import canon_over_copy
 from canonry.app.compose import compose_memory
 from canonry.canon.session.canon import Canon
-from canonry.stores.following.following import Follower, join
 from canonry.stores.mongodb import MongoDatabase, MongoLedger
+from canonry.stores.projections.projector import Follower, join_views
 from tests.conformance.mongodb_store import URL, dropped, require_server
 from tests.toolsets.test_mixed_engines import KITS, calls_of
 from tests.toolsets.test_on_postgres import nothing
@@ -49,8 +49,8 @@ def composer(closing: AsyncExitStack) -> Callable[..., Canon]:
         closing.push_async_callback(database.close)
         ledger = MongoLedger(database, memory.clock, memory.identities)
         follower = Follower(log=ledger, copy=memory.ledger, purge=nothing)
-        closing.push_async_callback(follower.erased)
-        return join(over_copy(memory, ledger, follower), copied=memory.ledger).canon
+        closing.push_async_callback(follower.await_erasures)
+        return join_views(canon_over_copy(memory, ledger, follower), copied=memory.ledger).canon
 
     return compose
 

@@ -14,14 +14,14 @@ from uuid import uuid4
 import pytest
 from typing_extensions import override
 
-from canonry.app.backends.servers import over_copy
+from canonry.app.backends.servers import canon_over_copy
 from canonry.app.compose import compose_memory
 from canonry.canon.session.canon import Canon
-from canonry.stores.following.following import Follower, join
 from canonry.stores.postgres import Database
 from canonry.stores.postgres.database import PgConnection
 from canonry.stores.postgres.ledger import PostgresLedger
-from canonry.stores.postgres.store import prepare
+from canonry.stores.postgres.store import migrate_store
+from canonry.stores.projections.projector import Follower, join_views
 from canonry.values.ids import SpaceId
 from tests.conformance.postgres_store import URL, dropped
 from tests.toolsets.test_mixed_engines import KITS, calls_of
@@ -45,15 +45,15 @@ class Lazy(Database):
     """It connects when it is first asked, because kits compose their canon outside of a loop."""
 
     @override
-    async def attempt(self, work: Callable[[PgConnection], Awaitable[T]]) -> T:
+    async def attempt_work(self, work: Callable[[PgConnection], Awaitable[T]]) -> T:
         await self.open()
-        return await super().attempt(work)
+        return await super().attempt_work(work)
 
     @override
     @asynccontextmanager
-    async def connection(self) -> AsyncIterator[PgConnection]:
+    async def borrow_connection(self) -> AsyncIterator[PgConnection]:
         await self.open()
-        async with super().connection() as db:
+        async with super().borrow_connection() as db:
             yield db
 
 
@@ -65,13 +65,13 @@ def composer(closing: AsyncExitStack) -> Callable[..., Canon]:
         database = Lazy(URL, f"test_{uuid4().hex}", connections=3)
         closing.push_async_callback(dropped, database.name)
         closing.push_async_callback(database.close)
-        preparing = Thread(target=lambda: asyncio.run(prepare(database)))
+        preparing = Thread(target=lambda: asyncio.run(migrate_store(database)))
         preparing.start()
         preparing.join()
         ledger = PostgresLedger(database, memory.clock, memory.identities)
         follower = Follower(log=ledger, copy=memory.ledger, purge=nothing)
-        closing.push_async_callback(follower.erased)
-        return join(over_copy(memory, ledger, follower), copied=memory.ledger).canon
+        closing.push_async_callback(follower.await_erasures)
+        return join_views(canon_over_copy(memory, ledger, follower), copied=memory.ledger).canon
 
     return compose
 

@@ -21,15 +21,15 @@ import pytest
 from typing_extensions import override
 
 from canonry.app.compose import compose_memory
+from canonry.app.doctor import report_nothing
 from canonry.app.embedded import open_embedded
-from canonry.app.examination import quietly
 from canonry.app.stores import KeptStore
+from canonry.canon.maintenance.log_transfer import export_log
 from canonry.canon.session.canon import Canon
-from canonry.canon.upkeep.logs import export_log
 from canonry.gateway.call import Gateway
 from canonry.gateway.replies import Result
 from canonry.log.sealing import SALT_BYTES
-from canonry.testing.worlds import CountingIdentities
+from canonry.testing.clocks import CountingIdentities
 from tests.conformance import mongodb_store, postgres_store
 from tests.toolsets import test_on_mongodb, test_on_postgres
 from tests.toolsets.test_mixed_engines import KITS, calls_of
@@ -52,7 +52,7 @@ class Unsalted(CountingIdentities):
     """Salts do not count: one store needs more of them than another, and ids would differ."""
 
     @override
-    def salt(self) -> bytes:
+    def new_salt(self) -> bytes:
         return bytes(SALT_BYTES)
 
 
@@ -140,6 +140,6 @@ async def played(
 
 async def digest_of(canon: Canon) -> str:
     digest = sha256()
-    async for line in export_log(canon.ledger, quietly):
+    async for line in export_log(canon.ledger, report_nothing):
         digest.update(line)
     return digest.hexdigest()

@@ -17,7 +17,7 @@ from canonry.app.compose import compose_memory
 from canonry.app.embedded import open_embedded
 from canonry.canon.commands.universes import universe_named
 from canonry.readmodels.ports.view import PAGE_MAX
-from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
+from canonry.testing.clocks import CountingIdentities, HandClock, a_caller
 from tests.toolsets.test_mixed_engines import MODULES, calls_of
 from tests.usecases import test_erase as erasing
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from canonry.app.packages import TOOLSETS, load_toolsets
-from canonry.gateway.catalogue import described
+from canonry.gateway.catalogue import add_descriptions
 from canonry.gateway.tool import Tool, Toolset
 from canonry.server.binding import tool_entry
 from tests.docs.sizes import BUDGETS, tokens
@@ -77,7 +77,7 @@ def test_words_of_a_schema_win_over_those_of_the_table() -> None:
     schema = {
         "properties": {"a": {"description": "own"}, "b": {"items": {"properties": {"a": {}}}}}
     }
-    told: Any = described(schema, {"a": "table", "b": "list"})
+    told: Any = add_descriptions(schema, {"a": "table", "b": "list"})
 
     assert told["properties"]["a"] == {"description": "own"}
     assert told["properties"]["b"]["description"] == "list"

@@ -20,8 +20,8 @@ from canonry.recall.embedders import HashingEmbedder
 from canonry.recall.usecases.index_passages import PassageIndexer
 from canonry.recall.usecases.recall import Engines, Recall
 from canonry.recall.vectors import FolderVectors
-from canonry.testing.things import MIDDLE_EARTH, a_turn
-from canonry.testing.worlds import HandClock
+from canonry.testing.clocks import HandClock
+from canonry.testing.example_items import MIDDLE_EARTH, a_turn
 from canonry.values.errors import Unavailable
 from tests.usecases.stage import Stage, a_stage
 
@@ -99,9 +99,9 @@ async def a_scenario(folder: Path) -> AsyncIterator[Scenario]:
 
 async def index(recall: Recall, things: int = 256) -> int:
     """Index all that there is; the number of vectors made."""
-    indexer, made = PassageIndexer(recall, things=things), 0
+    indexer, made = PassageIndexer(recall, items_per_step=things), 0
     while True:
-        done = await indexer.step()
+        done = await indexer.index_step()
         made += done.vectors
         if done.idle:
             return made
@@ -109,4 +109,4 @@ async def index(recall: Recall, things: int = 256) -> int:
 
 async def found(recall: Recall, text: str, query: TextQuery = SCENES) -> list[str]:
     """The ids that a search finds, nearest first."""
-    return [thing_id for thing_id, _ in await recall.search(text, query)]
+    return [thing_id for thing_id, _ in await recall.find_nearest(text, query)]

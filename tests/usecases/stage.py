@@ -7,19 +7,20 @@ from typing import Any
 from canonry.app.compose import compose_memory
 from canonry.canon.canonization.canonize_scene import CanonizationReport, canonize_scene
 from canonry.canon.canonization.decide_proposals import Judged, ProposalVerdict
-from canonry.canon.judging.contents import normalise
-from canonry.canon.judging.known_things import Backing, make_entity
+from canonry.canon.judging.contents import normalise_content
+from canonry.canon.judging.known_items import Backing, make_entity
 from canonry.canon.judging.slices import SliceView
 from canonry.canon.judging.standing_statements import reading_of
-from canonry.canon.judging.state_tags import TagPen, TagsChanged, change_tags
+from canonry.canon.judging.state_tags import TagsChanged, TagWriter, change_tags
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.commit_change import judged_by
+from canonry.canon.session.commit_change import apply_rule
 from canonry.log.entries import Born, FactRead
 from canonry.log.items.entities import Entity, EntityClass
 from canonry.log.items.facts import FactDraft, Relation
 from canonry.log.items.proposals import ProposalStatus, ProposalType
 from canonry.log.schemas.narrative import EntityType
-from canonry.testing.things import (
+from canonry.testing.clocks import CountingIdentities, HandClock, Scribe, a_caller
+from canonry.testing.example_items import (
     MIDDLE_EARTH,
     a_proposal,
     a_relation,
@@ -27,10 +28,9 @@ from canonry.testing.things import (
     a_source,
     a_story,
     a_turn,
-    evidence,
-    ident,
+    some_evidence,
+    uuid_of,
 )
-from canonry.testing.worlds import CountingIdentities, HandClock, Scribe, a_caller
 from canonry.values.ids import EntityId, SceneId, TurnId
 from canonry.values.moments import DAY, NOW, Instant, Moment
 from canonry.values.policy import Policy
@@ -52,7 +52,7 @@ def rfc(number: int) -> str:
 
 def id_of(name: str) -> str:
     """The id of the entity that was declared under `name`."""
-    return str(ident(f"{name}/entity"))
+    return str(uuid_of(f"{name}/entity"))
 
 
 @dataclass
@@ -66,10 +66,10 @@ class Stage:
 
     async def make(self, *things: Born) -> None:
         """Bring things into being with one commit."""
-        await self.scribe.make(*things)
+        await self.scribe.make_items(*things)
         for one in things:
             if isinstance(one, FactDraft):
-                await self.scribe.write(await self._reading(one))
+                await self.scribe.write_entries(await self._reading(one))
 
     async def _reading(self, fact: FactDraft) -> FactRead:
         """The statements of a fact, as the product writes them with a new fact."""
@@ -77,7 +77,7 @@ class Stage:
         def read(view: SliceView) -> FactRead:
             return reading_of(fact.id, fact.statement, fact.properties, fact.involved, view)
 
-        found, _ = await judged_by(self.canon, fact.space, read)
+        found, _ = await apply_rule(self.canon, fact.space, read)
         return found
 
     async def entity(
@@ -91,7 +91,7 @@ class Stage:
     ) -> str:
         """A canon entity with the id that `id_of` gives."""
         _, entries = make_entity(
-            lambda label: ident(f"{name}/{label}"),
+            lambda label: uuid_of(f"{name}/{label}"),
             backing(authority),
             entity_class=entity_class,
             entity_type=kind,
@@ -101,7 +101,7 @@ class Stage:
             state_tags=tags,
             observed_at=at,
         )
-        await self.scribe.write(*entries)
+        await self.scribe.write_entries(*entries)
         return id_of(name)
 
     async def tag(
@@ -112,13 +112,13 @@ class Stage:
         assert isinstance(entity, Entity)
 
         def change(view: SliceView) -> TagsChanged:
-            new_id = lambda label: ident(f"{name}/{tag}/{label}")  # noqa: E731
-            pen = TagPen(view, new_id, backing(authority), entity)
+            new_id = lambda label: uuid_of(f"{name}/{tag}/{label}")  # noqa: E731
+            pen = TagWriter(view, new_id, backing(authority), entity)
             moment = Moment(at=at, place=NOW.place)
             return change_tags(pen, add=(tag,), remove=(), moment=moment)
 
-        entries = (await judged_by(self.canon, entity.space, change))[0].entries
-        await self.scribe.write(*entries)
+        entries = (await apply_rule(self.canon, entity.space, change))[0].entries
+        await self.scribe.write_entries(*entries)
 
     async def scene(self, name: str = "scene", order: int = 1, **changes: Any) -> str:
         """A scene with one turn, which is called `<name>/turn`."""
@@ -126,7 +126,7 @@ class Stage:
             a_scene(name, order=order, **changes),
             a_turn(f"{name}/turn", name),
         )
-        return str(ident(name))
+        return str(uuid_of(name))
 
     async def propose(
         self,
@@ -143,23 +143,23 @@ class Stage:
         """A pending proposal; the id of it."""
         self.count += 1
         called = name or f"proposal {self.count}"
-        turn = TurnId(ident(f"{scene}/turn"))
+        turn = TurnId(uuid_of(f"{scene}/turn"))
         proposal = replace(
             a_proposal(called, scene),
             type=ProposalType(kind),
-            content=normalise(ProposalType(kind), content),
-            evidence=evidence(f"{scene}/turn") if cited is None else cited,
+            content=normalise_content(ProposalType(kind), content),
+            evidence=some_evidence(f"{scene}/turn") if cited is None else cited,
             authority=authority,
             confidence=confidence,
             turn_id=turn,
             turn_index=0,
         )
         await self.make(replace(proposal, **changes))
-        return str(ident(called))
+        return str(uuid_of(called))
 
     async def canonize(self, scene: str = "scene", **options: Any) -> CanonizationReport:
         """Canonize a scene as the canon keeper."""
-        return await canonize_scene(self.canon, a_caller(), SceneId(ident(scene)), **options)
+        return await canonize_scene(self.canon, a_caller(), SceneId(uuid_of(scene)), **options)
 
     async def verdict(self, kind: str, content: Mapping[str, Any], **more: Any) -> ProposalVerdict:
         """The verdict on a single proposal."""
@@ -170,7 +170,7 @@ class Stage:
     async def thing(self, thing_id: str | None) -> Any:
         """Whatever has this id."""
         assert thing_id is not None
-        return (await self.canon.state.things((thing_id,))).get(thing_id)
+        return (await self.canon.state.items_by_id((thing_id,))).get(thing_id)
 
 
 def verdict_on(report: Judged, proposal: str) -> ProposalVerdict:
@@ -184,7 +184,7 @@ def backing(authority: Authority = Authority.GM) -> Backing:
         space=MIDDLE_EARTH,
         authority=authority,
         confidence=1.0,
-        evidence=(Evidence(kind=EvidenceKind.SOURCE, ref=ident("source")),),
+        evidence=(Evidence(kind=EvidenceKind.SOURCE, ref=uuid_of("source")),),
     )
 
 
@@ -198,7 +198,7 @@ async def a_stage(policy: Policy | None = None) -> Stage:
     """A universe with a source, a story, and an active scene."""
     canon = compose_memory(clock=HandClock(), identities=CountingIdentities(), policy=policy)
     stage = Stage(canon=canon, scribe=Scribe(canon))
-    await stage.scribe.open("space")
+    await stage.scribe.open_spaces("space")
     await stage.make(a_source(), a_story())
     await stage.scene()
     return stage

@@ -2,9 +2,9 @@
 
 from canonry.canon.session.what_holds import events_until, facts_at, moment_of, relations_at
 from canonry.log.items.scenes import SceneStatus
-from canonry.testing.things import a_fact, a_relation, a_scene, an_event, ident
+from canonry.testing.example_items import a_fact, a_relation, a_scene, an_event, uuid_of
 from canonry.values.ids import FactId
-from canonry.values.moments import SECOND, Instant, StoryPlace
+from canonry.values.moments import SECOND, Instant, StoryPosition
 
 
 def at(seconds: int) -> Instant:
@@ -14,8 +14,8 @@ def at(seconds: int) -> Instant:
 SCENE = a_scene(order=20, position=50, story_place=5)
 
 
-def told_in(order: int) -> StoryPlace:
-    return StoryPlace(story=5, order=order, scene=order + 20, turn=3, told=200 + order)
+def told_in(order: int) -> StoryPosition:
+    return StoryPosition(story=5, order=order, scene=order + 20, turn=3, told=200 + order)
 
 
 def test_d8_a_fact_with_a_duration_is_told_within_its_interval() -> None:
@@ -43,7 +43,7 @@ def test_d8_a_scene_without_a_time_has_the_latest_one_that_was_told() -> None:
 
 def test_where_no_time_is_known_nothing_superseded_holds() -> None:
     ended = a_fact("ended", until=Instant(5))
-    old = a_fact("old", time_ref=Instant(0), superseded_by=FactId(ident("heir")))
+    old = a_fact("old", time_ref=Instant(0), superseded_by=FactId(uuid_of("heir")))
 
     assert facts_at(moment_of(SCENE), (ended, old), ()) == []
     assert facts_at(moment_of(a_scene(time_ref=Instant(1))), (old,), ()) == []

@@ -12,8 +12,8 @@ from canonry.log.commits import ORIGIN
 from canonry.log.entries import Made, ProposalDecided, SceneCompleted
 from canonry.log.items.proposals import ProposalStatus
 from canonry.stores.sqlite import Durability
-from canonry.testing.things import MIDDLE_EARTH, a_source, a_story, ident
-from canonry.testing.worlds import Scribe, a_caller
+from canonry.testing.clocks import Scribe, a_caller
+from canonry.testing.example_items import MIDDLE_EARTH, a_source, a_story, uuid_of
 from canonry.values.errors import Conflict
 from tests.usecases.stage import Stage
 
@@ -23,7 +23,7 @@ HEROES = 12
 
 async def propose_all(stage: Stage) -> None:
     """A scene in which heroes enter, meet Frodo, and are told of."""
-    await stage.scribe.open("space")
+    await stage.scribe.open_spaces("space")
     await stage.make(a_source(), a_story())
     await stage.scene()
     frodo = await stage.entity("Frodo")
@@ -43,7 +43,7 @@ async def test_two_openings_of_one_store_write_everything_once(tmp_path: Path) -
         await propose_all(stage)
 
         async def canonize(canon: Canon) -> CanonizationReport:
-            return await canonize_scene(canon, a_caller(), ident("scene"))
+            return await canonize_scene(canon, a_caller(), uuid_of("scene"))
 
         results = await asyncio.gather(
             canonize(first.canon), canonize(second.canon), return_exceptions=True
@@ -55,7 +55,7 @@ async def test_two_openings_of_one_store_write_everything_once(tmp_path: Path) -
         assert len(reports) + len(refusals) == 2, results
         assert set(refusals) <= {"scene.completed"}
         assert len(reports[0].with_status(ProposalStatus.ACCEPTED)) == 3 * HEROES
-        log = await first.canon.ledger.read(MIDDLE_EARTH, after=ORIGIN, limit=500)
+        log = await first.canon.ledger.read_commits(MIDDLE_EARTH, after=ORIGIN, limit=500)
         entries = [entry for commit in log for entry in commit.entries]
         made = [entry.thing.id for entry in entries if isinstance(entry, Made)]
         assert len(made) == len(set(made))

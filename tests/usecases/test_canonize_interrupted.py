@@ -13,7 +13,7 @@ from canonry.log.commits import Append, Outcome
 from canonry.log.items.proposals import ProposalStatus
 from canonry.log.items.scenes import SceneStatus
 from canonry.stores.memory import MemoryLedger
-from canonry.testing.things import MIDDLE_EARTH, ident
+from canonry.testing.example_items import MIDDLE_EARTH, uuid_of
 from canonry.values.errors import Unavailable
 from tests.usecases.stage import ACCEPTED, REJECTED, Stage, a_stage
 
@@ -39,15 +39,15 @@ class FragileLedger(MemoryLedger):
         self.appends = 0
 
     @override
-    async def append(self, batch: Sequence[Append]) -> Sequence[Outcome]:
+    async def append_drafts(self, batch: Sequence[Append]) -> Sequence[Outcome]:
         self.appends += 1
         if self.appends == self.kill_at:
             if self.written_before_death:
-                await super().append(batch[: len(batch) // 2 + 1])
+                await super().append_drafts(batch[: len(batch) // 2 + 1])
             raise Killed
         if any(self._refused(each) for each in batch):
             raise Unavailable("ledger.busy", "try again")
-        return await super().append(batch)
+        return await super().append_drafts(batch)
 
     def _refused(self, append: Append) -> bool:
         names = {getattr(entry, "proposal_id", None) for entry in append.draft.entries}
@@ -80,7 +80,7 @@ async def everything(stage: Stage) -> dict[str, Any]:
     assert isinstance(whole, MemoryLedger)
     return {
         thing_id: (type(thing), *(getattr(thing, name, None) for name in COMPARED))
-        for thing_id, thing in whole._store.things.items()
+        for thing_id, thing in whole._store.items.items()
     }
 
 
@@ -101,7 +101,7 @@ async def test_after_a_kill_at_any_append_the_next_call_ends_as_without_it(writt
         ledger.kill_at, ledger.written_before_death = kill_at, written
         with pytest.raises(Killed):
             await stage.canonize()
-        ended = (await stage.thing(ident("scene"))).status is SceneStatus.COMPLETED
+        ended = (await stage.thing(uuid_of("scene"))).status is SceneStatus.COMPLETED
 
         if not ended:
             assert await stage.canonize() == expected, kill_at
@@ -111,7 +111,7 @@ async def test_after_a_kill_at_any_append_the_next_call_ends_as_without_it(writt
 async def test_what_cannot_be_written_stays_pending_and_the_rest_goes_on() -> None:
     expected, world = await uninterrupted()
     stage, ledger = await a_fragile_stage()
-    failing = ident("proposal 1")  # the first hero, whom three others name
+    failing = uuid_of("proposal 1")  # the first hero, whom three others name
     ledger.refuses = frozenset({failing})
 
     with pytest.raises(Unavailable) as failure:
@@ -121,11 +121,11 @@ async def test_what_cannot_be_written_stays_pending_and_the_rest_goes_on() -> No
     assert failure.value.retryable
     details = failure.value.details
     failed = {one["proposal_id"]: one["reason"] for one in details["failed"]}
-    assert set(failed) == {ident(f"proposal {number}") for number in (1, 2, 3, 4)}
+    assert set(failed) == {uuid_of(f"proposal {number}") for number in (1, 2, 3, 4)}
     assert failed[failing] == "ledger.busy: try again"
-    assert failing in failed[ident("proposal 2")]
+    assert failing in failed[uuid_of("proposal 2")]
     assert len(details["accepted"]) + len(details["rejected"]) == PROPOSALS - 4
-    assert (await stage.thing(ident("scene"))).status is SceneStatus.FINALIZING
+    assert (await stage.thing(uuid_of("scene"))).status is SceneStatus.FINALIZING
 
     ledger.refuses = frozenset()
     report = await stage.canonize()
@@ -138,7 +138,7 @@ async def test_what_cannot_be_written_stays_pending_and_the_rest_goes_on() -> No
 
 async def test_a_store_that_is_away_is_not_asked_for_every_proposal() -> None:
     stage, ledger = await a_fragile_stage()
-    ledger.refuses = frozenset(ident(f"proposal {n}") for n in range(1, PROPOSALS + 1))
+    ledger.refuses = frozenset(uuid_of(f"proposal {n}") for n in range(1, PROPOSALS + 1))
 
     with pytest.raises(Unavailable) as failure:
         await stage.canonize()
@@ -156,4 +156,4 @@ async def test_a_batch_costs_one_append() -> None:
     assert len(report.with_status(ACCEPTED)) == PROPOSALS
     assert report.with_status(REJECTED) == ()
     assert report.with_status(ProposalStatus.PENDING) == ()
-    assert await stage.canon.ledger.head(MIDDLE_EARTH) > PROPOSALS
+    assert await stage.canon.ledger.head_position(MIDDLE_EARTH) > PROPOSALS

@@ -7,8 +7,8 @@ import pytest
 from canonry.canon.canonization.canonize_scene import canonize_proposals
 from canonry.canon.canonization.decide_proposals import BATCH, Judged
 from canonry.log.items.proposals import ProposalStatus
-from canonry.testing.things import ident
-from canonry.testing.worlds import a_caller
+from canonry.testing.clocks import a_caller
+from canonry.testing.example_items import uuid_of
 from canonry.values.errors import Unavailable
 from tests.usecases.stage import ACCEPTED, REJECTED, Stage
 from tests.usecases.test_canonize_interrupted import (
@@ -20,7 +20,7 @@ from tests.usecases.test_canonize_interrupted import (
 )
 
 pytestmark = pytest.mark.anyio
-WANTED = [ident(f"proposal {number}") for number in range(1, PROPOSALS + 1)]
+WANTED = [uuid_of(f"proposal {number}") for number in range(1, PROPOSALS + 1)]
 
 
 async def a_loose_stage() -> tuple[Stage, FragileLedger]:

@@ -13,8 +13,8 @@ from canonry.log.entries import SceneCompleted
 from canonry.log.ports.ledger import Ledger
 from canonry.readmodels.ports.documents import Documents
 from canonry.readmodels.ports.state import State
-from canonry.testing.things import ident
-from canonry.testing.worlds import a_caller
+from canonry.testing.clocks import a_caller
+from canonry.testing.example_items import uuid_of
 from canonry.values.errors import Conflict
 from canonry.values.ids import SceneId
 from tests.usecases.stage import ACCEPTED, Stage, a_stage
@@ -50,7 +50,7 @@ class Watched:
         inner: Callable[..., Any] = getattr(self.port, name)
         if name == self.written:
             return self._writing(inner)
-        return self._reading(inner) if name in {"things", "proposals", "events"} else inner
+        return self._reading(inner) if name in {"items_by_id", "proposals", "events"} else inner
 
     def _reading(self, inner: Callable[..., Any]) -> Callable[..., Any]:
         async def read(*args: Any, **options: Any) -> Any:
@@ -73,7 +73,7 @@ def watched(canon: Canon) -> tuple[Canon, Reads]:
     reads = Reads()
     return replace(
         canon,
-        ledger=cast("Ledger", Watched(canon.ledger, reads, "append")),
+        ledger=cast("Ledger", Watched(canon.ledger, reads, "append_drafts")),
         state=cast("State", Watched(canon.state, reads)),
         documents=cast("Documents", Watched(canon.documents, reads)),
     ), reads
@@ -85,9 +85,11 @@ async def three_proposals() -> tuple[Stage, list[str]]:
     return stage, [
         await stage.propose("entity", {"name": "Gimli", "entity_type": "character", "ref": "$g"}),
         await stage.propose(
-            "fact", {"statement": "Sam is here", "entity_ids": [ident("Sam/entity")]}
+            "fact", {"statement": "Sam is here", "entity_ids": [uuid_of("Sam/entity")]}
         ),
-        await stage.propose("event", {"title": "They meet", "actors": ["$g", ident("Sam/entity")]}),
+        await stage.propose(
+            "event", {"title": "They meet", "actors": ["$g", uuid_of("Sam/entity")]}
+        ),
     ]
 
 
@@ -99,7 +101,7 @@ async def test_canonizing_a_scene_reads_nothing_twice_unless_something_was_writt
 
     assert len(report.with_status(ACCEPTED)) == 3
     assert reads.twice == []
-    assert {ident("scene"), *proposals} <= reads.total.keys()
+    assert {uuid_of("scene"), *proposals} <= reads.total.keys()
 
 
 async def test_a_scene_that_changes_while_it_is_begun_is_looked_at_again() -> None:
@@ -108,15 +110,15 @@ async def test_a_scene_that_changes_while_it_is_begun_is_looked_at_again() -> No
 
     class Interrupting(Watched):
         def __getattr__(self, name: str) -> Any:
-            return self.append if name == "append" else getattr(self.port, name)
+            return self.append if name == "append_drafts" else getattr(self.port, name)
 
         async def append(self, appends: Any) -> Any:
             if not self.reads.total["interrupted"]:
                 self.reads.note(["interrupted"])
-                await stage.scribe.write(
-                    SceneCompleted(scene_id=SceneId(ident("scene")), outcomes=(), summary="gone")
+                await stage.scribe.write_entries(
+                    SceneCompleted(scene_id=SceneId(uuid_of("scene")), outcomes=(), summary="gone")
                 )
-            return await self.port.append(appends)
+            return await self.port.append_drafts(appends)
 
     reads = Reads()
     stage.canon = replace(canon, ledger=cast("Ledger", Interrupting(canon.ledger, reads)))
@@ -125,7 +127,7 @@ async def test_a_scene_that_changes_while_it_is_begun_is_looked_at_again() -> No
 
     assert refused.value.code == "scene.completed"
     assert reads.total["interrupted"] == 1
-    assert (await stage.thing(ident("scene"))).summary == "gone"
+    assert (await stage.thing(uuid_of("scene"))).summary == "gone"
 
 
 async def test_loose_proposals_are_read_once_before_they_are_decided() -> None:

@@ -11,8 +11,15 @@ from canonry.log.items.facts import Event, Fact, Relation
 from canonry.log.items.proposals import ProposalStatus
 from canonry.log.items.scenes import SceneStatus
 from canonry.log.schemas.narrative import EntityType
-from canonry.testing.things import MIDDLE_EARTH, a_decision, a_proposal, a_turn, an_event, ident
-from canonry.testing.worlds import a_caller
+from canonry.testing.clocks import a_caller
+from canonry.testing.example_items import (
+    MIDDLE_EARTH,
+    a_decision,
+    a_proposal,
+    a_turn,
+    an_event,
+    uuid_of,
+)
 from canonry.values.errors import Conflict, NotFound
 from canonry.values.ids import CommitId, ProposalId, SceneId, derived_id
 from canonry.values.policy import Policy, Scoring
@@ -34,9 +41,14 @@ async def test_a_scene_makes_canon_of_every_type_of_proposal_in_the_order_of_nee
     report = await stage.canonize()
 
     assert len(report.with_status(ACCEPTED)) == 6
-    counts = (report.ids(Fact), report.ids(Event), report.ids(Entity), report.ids(Relation))
+    counts = (
+        report.ids_of_kind(Fact),
+        report.ids_of_kind(Event),
+        report.ids_of_kind(Entity),
+        report.ids_of_kind(Relation),
+    )
     assert [len(ids) for ids in counts] == [2, 1, 2, 1]
-    scene = await stage.thing(ident("scene"))
+    scene = await stage.thing(uuid_of("scene"))
     assert scene.status is SceneStatus.COMPLETED
     assert set(scene.outcomes) == {one for ids in counts for one in ids}
     (sam,) = await stage.canon.state.entities_named(MIDDLE_EARTH, EntityType.CHARACTER, "sam")
@@ -50,10 +62,10 @@ async def test_everything_that_is_made_names_its_turn_and_its_scene_as_evidence(
 
     fact = await stage.thing(verdict.canonical_id)
     assert {str(each) for each in fact.evidence} == {
-        f"turn:{ident('scene/turn')}",
-        f"scene:{ident('scene')}",
+        f"turn:{uuid_of('scene/turn')}",
+        f"scene:{uuid_of('scene')}",
     }
-    assert (fact.scene_id, fact.level) == (ident("scene"), CanonLevel.CANON)
+    assert (fact.scene_id, fact.level) == (uuid_of("scene"), CanonLevel.CANON)
 
 
 async def test_each_proposal_is_one_commit_whose_id_comes_from_the_proposal() -> None:
@@ -64,7 +76,9 @@ async def test_each_proposal_is_one_commit_whose_id_comes_from_the_proposal() ->
     await stage.canonize()
 
     for one in (good, weak):
-        commit = await stage.canon.ledger.find(CommitId(derived_id(CommitId(one), "canonization")))
+        commit = await stage.canon.ledger.find_commit(
+            CommitId(derived_id(CommitId(one), "canonization"))
+        )
         assert commit is not None
         decided = [e.proposal_id for e in commit.entries if isinstance(e, ProposalDecided)]
         assert decided == [one]
@@ -88,9 +102,9 @@ async def test_what_is_canon_already_is_not_made_twice_but_gains_evidence() -> N
     for one, same in ((first, second), (edge, twice)):
         assert verdict_on(report, one).canonical_id == verdict_on(report, same).canonical_id
         assert verdict_on(report, same).made == ()
-    assert frodo in report.ids(Entity)
+    assert frodo in report.ids_of_kind(Entity)
     cited = {str(each) for each in (await stage.thing(frodo)).evidence}
-    assert f"scene:{ident('scene')}" in cited
+    assert f"scene:{uuid_of('scene')}" in cited
 
 
 async def test_an_undated_proposal_happens_at_the_time_of_its_scene() -> None:
@@ -125,24 +139,26 @@ async def test_without_evaluation_nothing_is_decided_and_the_scene_is_completed(
     waiting = await stage.propose("fact", {"statement": "x"})
     decided = await stage.propose("fact", {"statement": "y"})
     decision = a_decision(canonical_id=id_of("Frodo"), rule="keeper:evaluation")
-    await stage.scribe.write(ProposalDecided(proposal_id=ProposalId(decided), decision=decision))
+    await stage.scribe.write_entries(
+        ProposalDecided(proposal_id=ProposalId(decided), decision=decision)
+    )
 
     report = await stage.canonize(evaluate=False)
 
     assert report.with_status(ProposalStatus.PENDING) == (waiting,)
     assert report.with_status(ACCEPTED) == (decided,)
-    assert report.ids(Entity) == (id_of("Frodo"),)
-    assert report.ids(Fact) == ()
-    assert (await stage.thing(ident("scene"))).status is SceneStatus.COMPLETED
+    assert report.ids_of_kind(Entity) == (id_of("Frodo"),)
+    assert report.ids_of_kind(Fact) == ()
+    assert (await stage.thing(uuid_of("scene"))).status is SceneStatus.COMPLETED
 
 
 async def test_events_that_the_keeper_wrote_for_the_scene_are_among_its_outcomes() -> None:
     stage = await a_stage()
-    await stage.make(an_event("battle", scene_id=ident("scene")))
+    await stage.make(an_event("battle", scene_id=uuid_of("scene")))
 
     report = await stage.canonize()
 
-    assert report.ids(Event) == (ident("battle"),)
+    assert report.ids_of_kind(Event) == (uuid_of("battle"),)
 
 
 async def test_d9_the_summary_is_the_one_given_and_never_taken_from_the_turns() -> None:
@@ -159,31 +175,31 @@ async def test_d9_the_summary_is_the_one_given_and_never_taken_from_the_turns() 
 
     assert extracted.summary == "scene"
     assert given.summary == "They part."
-    assert (await stage.thing(ident("scene"))).summary == extracted.summary
+    assert (await stage.thing(uuid_of("scene"))).summary == extracted.summary
 
 
 async def test_a_completed_scene_is_not_canonized_again() -> None:
     stage = await a_stage()
     await stage.canonize()
-    before = await stage.canon.ledger.head(MIDDLE_EARTH)
+    before = await stage.canon.ledger.head_position(MIDDLE_EARTH)
 
     with pytest.raises(Conflict) as refusal:
         await stage.canonize()
 
     assert refusal.value.code == "scene.completed"
-    assert await stage.canon.ledger.head(MIDDLE_EARTH) == before
+    assert await stage.canon.ledger.head_position(MIDDLE_EARTH) == before
 
 
 async def test_a_retry_with_the_same_key_gets_the_same_report() -> None:
     stage = await a_stage()
     await stage.propose("fact", {"statement": "x"})
     caller = replace(a_caller(), idempotency_key="once")
-    first = await canonize_scene(stage.canon, caller, ident("scene"))
+    first = await canonize_scene(stage.canon, caller, uuid_of("scene"))
     await stage.scene("other", order=2)
 
-    assert await canonize_scene(stage.canon, caller, ident("scene")) == first
+    assert await canonize_scene(stage.canon, caller, uuid_of("scene")) == first
     with pytest.raises(Conflict, match="key-reused"):
-        await canonize_scene(stage.canon, caller, ident("other"))
+        await canonize_scene(stage.canon, caller, uuid_of("other"))
 
 
 async def test_a_scene_that_does_not_exist_is_not_found() -> None:
@@ -213,7 +229,7 @@ async def test_more_proposals_than_a_page_are_all_decided() -> None:
     report = await stage.canonize()
 
     assert report.with_status(ACCEPTED) == tuple(proposals)
-    assert len(report.ids(Fact)) == 120
+    assert len(report.ids_of_kind(Fact)) == 120
 
 
 async def test_a_symmetric_relation_is_the_same_from_either_end() -> None:
@@ -232,17 +248,17 @@ async def test_all_proposals_of_a_scene_are_read_however_many_they_are() -> None
     for first in range(0, 20_500, 500):
         await stage.make(*(a_proposal(f"proposal {first + n}", "scene") for n in range(500)))
 
-    found = await proposals_of(stage.canon, MIDDLE_EARTH, SceneId(ident("scene")))
+    found = await proposals_of(stage.canon, MIDDLE_EARTH, SceneId(uuid_of("scene")))
 
     assert len({each.id for each in found}) == 20_500
 
 
 async def test_a_scene_is_completed_with_every_event_that_was_told_in_it() -> None:
     stage = await a_stage()
-    told = [an_event(f"event {n}", scene_id=SceneId(ident("scene"))) for n in range(501)]
+    told = [an_event(f"event {n}", scene_id=SceneId(uuid_of("scene"))) for n in range(501)]
     await stage.make(*told)
 
     await stage.canonize()
 
-    scene = await stage.thing(ident("scene"))
+    scene = await stage.thing(uuid_of("scene"))
     assert set(scene.outcomes) == {each.id for each in told}

@@ -12,11 +12,11 @@ from canonry.canon.canonization.canonize_scene import CanonizationReport, canoni
 from canonry.canon.canonization.decide_proposals import ROUNDS_FREE
 from canonry.canon.session.canon import Canon
 from canonry.log.commits import ORIGIN, Append, Outcome
-from canonry.log.entries import Made, ProposalDecided, SceneCompleted, Thing
+from canonry.log.entries import Made, ProposalDecided, SceneCompleted, StoredItem
 from canonry.log.items.proposals import ProposalStatus
 from canonry.stores.memory import MemoryLedger, MemoryState
-from canonry.testing.things import MIDDLE_EARTH, ident
-from canonry.testing.worlds import a_caller
+from canonry.testing.clocks import a_caller
+from canonry.testing.example_items import MIDDLE_EARTH, uuid_of
 from canonry.values.errors import Conflict
 from tests.usecases.stage import Stage, a_stage, id_of
 
@@ -31,10 +31,10 @@ class HesitantState(MemoryState):
         self._random = Random(seed)
 
     @override
-    async def things(self, ids: Iterable[str]) -> Mapping[str, Thing]:
+    async def items_by_id(self, ids: Iterable[str]) -> Mapping[str, StoredItem]:
         for _ in range(self._random.randrange(4)):
             await asyncio.sleep(0)
-        return await super().things(ids)
+        return await super().items_by_id(ids)
 
 
 def another_process(canon: Canon, seed: int) -> Canon:
@@ -63,7 +63,7 @@ async def test_a_second_call_in_the_same_process_is_told_that_it_is_in_progress(
     slow = another_process(stage.canon, 1)
 
     async def canonize() -> CanonizationReport:
-        return await canonize_scene(slow, a_caller(), ident("scene"))
+        return await canonize_scene(slow, a_caller(), uuid_of("scene"))
 
     results = await asyncio.gather(canonize(), canonize(), return_exceptions=True)
 
@@ -80,11 +80,11 @@ async def test_two_processes_write_everything_once(seed: int) -> None:
     keeper = another_process(stage.canon, seed + 500)
 
     async def canonize(canon: Canon) -> CanonizationReport:
-        return await canonize_scene(canon, a_caller(), ident("scene"))
+        return await canonize_scene(canon, a_caller(), uuid_of("scene"))
 
     async def meddle() -> None:
         for number in range(6):
-            await keeper.state.things(())
+            await keeper.state.items_by_id(())
             await stage.tag("Frodo", f"seen {number}")
 
     *results, _ = await asyncio.gather(*map(canonize, canons), meddle(), return_exceptions=True)
@@ -100,7 +100,7 @@ async def test_two_processes_write_everything_once(seed: int) -> None:
 
 async def only_once(stage: Stage) -> None:
     """Nothing was made, decided or completed twice, and every change of Frodo is there."""
-    log = await stage.canon.ledger.read(MIDDLE_EARTH, after=ORIGIN, limit=500)
+    log = await stage.canon.ledger.read_commits(MIDDLE_EARTH, after=ORIGIN, limit=500)
     entries = [entry for commit in log for entry in commit.entries]
     made = [e.thing.id for e in entries if isinstance(e, Made)]
     decided = [e.proposal_id for e in entries if isinstance(e, ProposalDecided)]
@@ -122,11 +122,11 @@ class CrowdedLedger(MemoryLedger):
         self.intrusions = 0
 
     @override
-    async def append(self, batch: Sequence[Append]) -> Sequence[Outcome]:
+    async def append_drafts(self, batch: Sequence[Append]) -> Sequence[Outcome]:
         if self._owner is None and len(batch) > 1:
             self.intrusions += 1
             await self._stage.tag("Frodo", f"seen {self.intrusions}")
-        return await super().append(batch)
+        return await super().append_drafts(batch)
 
 
 async def test_whose_verdicts_go_stale_again_and_again_judges_while_nobody_writes() -> None:
@@ -136,7 +136,7 @@ async def test_whose_verdicts_go_stale_again_and_again_judges_while_nobody_write
     ledger = CrowdedLedger(whole, stage)
     canon = replace(stage.canon, ledger=ledger)
 
-    report = await canonize_scene(canon, a_caller(), ident("scene"))
+    report = await canonize_scene(canon, a_caller(), uuid_of("scene"))
 
     assert not report.with_status(ProposalStatus.PENDING)
     assert ledger.intrusions >= ROUNDS_FREE

@@ -7,10 +7,10 @@ import pytest
 
 from canonry.app.compose import compose_memory
 from canonry.app.embedded import open_embedded
-from canonry.app.filing import users_in
-from canonry.canon.upkeep.erase import erase, plan_erasure
+from canonry.app.store_files import users_in
+from canonry.canon.maintenance.erase import erase_items, plan_erasure
 from canonry.records.usecases.files import RecordServices, check_files, collect_files, filing_of
-from canonry.testing.worlds import a_caller
+from canonry.testing.clocks import a_caller
 from canonry.values.moments import DAY, SECOND
 from tests.usecases.test_forget_files import ADA, EVE, SECRET, bytes_below, kept
 
@@ -59,7 +59,7 @@ async def test_bytes_that_nobody_names_are_collected_after_a_day(tmp_path: Path)
     try:
         await kept(store.canon, ADA, SECRET)
         for data in (b"left today", b"left long ago"):
-            await filing_of(store.canon).blobs_of(ADA).put(data)
+            await filing_of(store.canon).blobs_of(ADA).put_bytes(data)
         aged(path_of(tmp_path, ADA, SECRET), 9)
         aged(path_of(tmp_path, ADA, b"left long ago"), 2)
 
@@ -77,7 +77,7 @@ async def test_an_erased_source_names_no_file(tmp_path: Path) -> None:
     try:
         source = await kept(store.canon, ADA, SECRET)
         plan = await plan_erasure(store.canon, "source", source.id)
-        await erase(store.canon, store.upkeep, a_caller(), plan, reason="asked for")
+        await erase_items(store.canon, store.maintenance, a_caller(), plan, reason="asked for")
         seen = await check_files(store.canon, whole=True)
         assert (seen.files, seen.findings, seen.orphans) == (0, (), 0)
     finally:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from canonry.canon.queries.listings import _only
+from canonry.canon.queries.listings import _only_space
 from canonry.values.errors import NotFound
 from tests.toolsets.canon.kit import a_desk
 
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.anyio
 
 def test_who_may_see_no_space_is_told_whom_to_ask() -> None:
     with pytest.raises(NotFound, match="Ask the operator"):
-        _only(())
+        _only_space(())
 
 
 async def test_so_many_spaces_are_chosen_from_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,17 +7,17 @@ import pytest
 from canonry.canon.commands import sources as ingest_source
 from canonry.canon.commands.facts import create_axiom
 from canonry.canon.commands.sources import excerpts_of
-from canonry.canon.judging.slices import Slice, ThingLookup
-from canonry.canon.session import narrowing as folding
+from canonry.canon.judging.slices import ItemLookup, Slice
+from canonry.canon.session import viewpoint as folding
 from canonry.canon.session.commit_change import LOADS_MAX, extend_slice
-from canonry.canon.session.narrowing import entities_then
+from canonry.canon.session.viewpoint import entities_then
 from canonry.canon.session.what_holds import moment_at
 from canonry.language.texts.sentences import Part
 from canonry.log.items.facts import AxiomDomain
 from canonry.log.items.scenes import StoryStatus
 from canonry.narrative.usecases.scenes import SceneRequest, create_scene
-from canonry.testing.things import MIDDLE_EARTH, a_story, an_observation, ident
-from canonry.testing.worlds import a_caller
+from canonry.testing.clocks import a_caller
+from canonry.testing.example_items import MIDDLE_EARTH, a_story, an_observation, uuid_of
 from canonry.values.errors import BrokenInvariant, Conflict, InvalidInput, Unavailable
 from canonry.values.ids import EntityId
 from canonry.values.provenance import Authority
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.anyio
 async def test_a_players_word_is_no_law_of_the_world() -> None:
     stage = await a_stage()
     law, domain = "Nobody flies.", AxiomDomain.PHYSICS
-    before = await stage.canon.ledger.head(MIDDLE_EARTH)
+    before = await stage.canon.ledger.head_position(MIDDLE_EARTH)
 
     with pytest.raises(InvalidInput) as refused:
         await create_axiom(stage.canon, a_caller(), backing(Authority.PLAYER), law, domain=domain)
@@ -39,7 +39,7 @@ async def test_a_players_word_is_no_law_of_the_world() -> None:
         "axiom.players-word",
         "/authority",
     )
-    assert await stage.canon.ledger.head(MIDDLE_EARTH) == before + 1
+    assert await stage.canon.ledger.head_position(MIDDLE_EARTH) == before + 1
 
 
 @pytest.mark.parametrize("status", [StoryStatus.COMPLETED, StoryStatus.ABANDONED])
@@ -48,7 +48,7 @@ async def test_a_closed_story_gets_no_scene(status: StoryStatus) -> None:
     await stage.make(replace(a_story("told"), status=status))
     request = SceneRequest(
         universe_id=MIDDLE_EARTH,
-        story_id=ident("told"),
+        story_id=uuid_of("told"),
         title="After the end",
         purpose=None,
         order=None,
@@ -67,9 +67,9 @@ async def test_a_gate_that_always_wants_more_is_a_defect_and_no_endless_loop() -
     stage = await a_stage()
     asked: list[str] = []
 
-    def judge(known: Slice) -> tuple[tuple[ThingLookup, ...], None]:
-        asked.append(ident(f"thing {len(asked)}"))
-        return (ThingLookup(asked[-1]),), None
+    def judge(known: Slice) -> tuple[tuple[ItemLookup, ...], None]:
+        asked.append(uuid_of(f"thing {len(asked)}"))
+        return (ItemLookup(asked[-1]),), None
 
     start = Slice(space=MIDDLE_EARTH)
     with pytest.raises(BrokenInvariant) as refused:
@@ -87,7 +87,9 @@ async def test_a_past_that_is_too_long_to_fold_is_told_and_a_shorter_one_is_whol
     for number in range(4):
         said = an_observation("frodo", f"said {number}", fields={"description": f"{number}"})
         await stage.make(replace(said, entity_id=EntityId(id_of("Frodo")), observed_at=day(number)))
-    frodo = (await stage.canon.within(MIDDLE_EARTH).roots([id_of("Frodo")]))[id_of("Frodo")]
+    frodo = (await stage.canon.space_scope(MIDDLE_EARTH).root_entities([id_of("Frodo")]))[
+        id_of("Frodo")
+    ]
     whole = await entities_then(stage.canon, (frodo,), moment_at(day(2)))
     monkeypatch.setattr(folding, "PAGE_MAX", 2)
     in_pages = await entities_then(stage.canon, (frodo,), moment_at(day(2)))

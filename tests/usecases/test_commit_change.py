@@ -11,8 +11,8 @@ from canonry.log.commits import ORIGIN
 from canonry.log.entries import Made
 from canonry.log.folding import ANY
 from canonry.log.items.facts import FactDraft
-from canonry.testing.things import MIDDLE_EARTH, a_fact, ident, made
-from canonry.testing.worlds import CountingIdentities, HandClock, Scribe, a_caller
+from canonry.testing.clocks import CountingIdentities, HandClock, Scribe, a_caller
+from canonry.testing.example_items import MIDDLE_EARTH, a_fact, creation_entries, uuid_of
 from canonry.values.errors import BrokenInvariant, Conflict, InvalidInput, Unavailable
 from canonry.values.ids import FactId, NewId, SpaceId, is_uuid
 
@@ -41,13 +41,13 @@ class Preparing:
         fact_id = new_id("fact")
         self.ids.add(fact_id)
         if self.attempts <= self._disturbed:
-            await self._scribe.make(a_fact(f"other {self.attempts}"))
+            await self._scribe.make_items(a_fact(f"other {self.attempts}"))
         fact = a_fact("mine", id=FactId(fact_id), statement=self._statement)
-        return Change(entries=made(fact), reads=frozenset((ANY,)), warnings=("mind",))
+        return Change(entries=creation_entries(fact), reads=frozenset((ANY,)), warnings=("mind",))
 
 
 async def statements(canon: Canon) -> list[str]:
-    log = await canon.ledger.read(MIDDLE_EARTH, after=ORIGIN, limit=100)
+    log = await canon.ledger.read_commits(MIDDLE_EARTH, after=ORIGIN, limit=100)
     things = [e.thing for c in log for e in c.entries if isinstance(e, Made)]
     return [thing.statement for thing in things if isinstance(thing, FactDraft)]
 
@@ -57,11 +57,11 @@ async def test_a_change_is_written_and_told(canon: Canon) -> None:
 
     receipt = await commit_change(canon, a_caller(), MIDDLE_EARTH, prepare)
 
-    (fact,) = receipt.made(FactDraft)
+    (fact,) = receipt.drafts_made(FactDraft)
     assert (receipt.position, receipt.warnings, receipt.replayed) == (1, ("mind",), False)
     assert is_uuid(receipt.commit_id)
     assert prepare.ids == {fact.id}
-    assert set(await canon.state.things([fact.id])) == {fact.id}
+    assert set(await canon.state.items_by_id([fact.id])) == {fact.id}
 
 
 async def test_a_stale_verdict_is_given_again_with_the_same_ids(canon: Canon) -> None:
@@ -102,7 +102,7 @@ async def test_a_key_makes_a_request_happen_once(canon: Canon) -> None:
 
     assert again.attempts == 0
     assert replayed == replace(first, replayed=True, warnings=(), entries=replayed.entries)
-    (fact,) = replayed.made(FactDraft)
+    (fact,) = replayed.drafts_made(FactDraft)
     assert isinstance(fact, FactDraft)
     assert fact.statement == "first"
     assert await statements(canon) == ["first"]
@@ -113,7 +113,7 @@ async def test_a_key_means_something_else_for_another_agent_tool_or_space(canon:
     other_agent = replace(KEYED, actor=replace(KEYED.actor, agent_id="other"))
     for caller in (KEYED, other_tool, other_agent):
         await commit_change(canon, caller, MIDDLE_EARTH, Preparing(canon, caller.tool))
-    there = SpaceId(ident("there"))
+    there = SpaceId(uuid_of("there"))
 
     receipt = await commit_change(canon, KEYED, there, Preparing(canon))
 
@@ -135,7 +135,7 @@ async def test_nothing_to_write_writes_nothing(canon: Canon) -> None:
     receipt = await commit_change(canon, KEYED, MIDDLE_EARTH, prepare)
 
     assert (receipt.entries, receipt.replayed, receipt.warnings) == ((), True, ("already so",))
-    assert await canon.ledger.head(MIDDLE_EARTH) == ORIGIN
+    assert await canon.ledger.head_position(MIDDLE_EARTH) == ORIGIN
 
 
 async def test_an_objection_writes_nothing_and_burns_no_key(canon: Canon) -> None:
@@ -172,5 +172,5 @@ async def test_what_an_earlier_call_prepared_is_not_made_up(canon: Canon) -> Non
 
     assert again.replayed
     with pytest.raises(BrokenInvariant) as unknown:
-        again.prepared()
+        again.require_found()
     assert unknown.value.code == "commit.not-prepared"

@@ -5,18 +5,18 @@ from dataclasses import replace
 import pytest
 from typing_extensions import override
 
-from canonry.canon.queries.explain import explain
+from canonry.canon.queries.explain import explain_item
 from canonry.canon.queries.listings import query_entities
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.lookup import covered_spaces, require
+from canonry.canon.session.lookup import covered_spaces, require_item
 from canonry.log.items.entities import Entity
 from canonry.log.items.sources import account_space, user_id_of
 from canonry.readmodels.ports.state import EntityQuery, State
 from canonry.readmodels.ports.view import Page
 from canonry.stores.memory.views import MemoryState
-from canonry.testing.things import a_space, an_entity, ident
-from canonry.testing.worlds import Scribe, a_caller
+from canonry.testing.clocks import Scribe, a_caller
+from canonry.testing.example_items import a_space, an_entity, uuid_of
 from canonry.values.errors import NotFound
 from canonry.values.ids import Space, SpaceId, SpaceKind
 from tests.usecases.stage import a_stage
@@ -26,14 +26,14 @@ pytestmark = pytest.mark.anyio
 OWN = account_space(user_id_of(None))
 THEIRS = account_space(user_id_of("somebody"))
 KINDS = {
-    SpaceId(ident("tale")): SpaceKind.UNIVERSE,
-    SpaceId(ident("tales")): SpaceKind.MULTIVERSE,
-    SpaceId(ident("isle")): SpaceKind.WORLD,
-    SpaceId(ident("shop")): SpaceKind.PROJECT,
+    SpaceId(uuid_of("tale")): SpaceKind.UNIVERSE,
+    SpaceId(uuid_of("tales")): SpaceKind.MULTIVERSE,
+    SpaceId(uuid_of("isle")): SpaceKind.WORLD,
+    SpaceId(uuid_of("shop")): SpaceKind.PROJECT,
     OWN: SpaceKind.ACCOUNT,
     THEIRS: SpaceKind.ACCOUNT,
 }
-TOLD = {ident("tale"), ident("tales"), ident("isle")}
+TOLD = {uuid_of("tale"), uuid_of("tales"), uuid_of("isle")}
 
 
 class Turned(MemoryState):
@@ -57,7 +57,9 @@ async def a_store(*kinds: SpaceKind) -> Canon:
     for space, kind in KINDS.items():
         if kind in kinds:
             made: Space = replace(a_space(), id=space, kind=kind)
-            await Scribe(canon, space, space).make(made, an_entity(f"in {space}", space=space))
+            await Scribe(canon, space, space).make_items(
+                made, an_entity(f"in {space}", space=space)
+            )
     return canon
 
 
@@ -76,7 +78,7 @@ async def test_accounts_and_projects_are_not_found_by_whoever_names_none() -> No
 
     assert await entities(canon, a_caller()) & {str(space) for space in KINDS} == TOLD
     assert await entities(canon, granted(*KINDS)) == TOLD
-    assert await entities(canon, granted(ident("shop"), OWN)) == set()
+    assert await entities(canon, granted(uuid_of("shop"), OWN)) == set()
 
 
 async def test_a_store_of_told_spaces_alone_is_covered_as_a_whole() -> None:
@@ -90,7 +92,7 @@ async def test_spaces_that_are_opened_later_are_covered_wherever_the_list_has_th
     before = await covered_spaces(canon, a_caller(), None)
     late = [a_space(name) for name in ("one", "two")]
     for space in late:
-        await Scribe(canon, space.id, space.id).make(space)
+        await Scribe(canon, space.id, space.id).make_items(space)
 
     after = await covered_spaces(canon, a_caller(), None)
 
@@ -99,11 +101,11 @@ async def test_spaces_that_are_opened_later_are_covered_wherever_the_list_has_th
     turned = replace(canon, state=Turned(canon.state))
     assert await covered_spaces(turned, a_caller(), None) == after
     another = a_space("three")
-    await Scribe(canon, another.id, another.id).make(another)
+    await Scribe(canon, another.id, another.id).make_items(another)
     assert await covered_spaces(turned, a_caller(), None) == after | {another.id}
 
 
-@pytest.mark.parametrize("named", [OWN, ident("shop"), ident("isle")])
+@pytest.mark.parametrize("named", [OWN, uuid_of("shop"), uuid_of("isle")])
 async def test_whoever_names_what_they_may_see_finds_what_is_in_it(named: str) -> None:
     canon = await a_store(*SpaceKind)
 
@@ -114,7 +116,7 @@ async def test_an_account_of_somebody_else_is_there_for_whoever_was_granted_it()
     canon = await a_store(*SpaceKind)
 
     assert await entities(canon, granted(THEIRS), THEIRS) == {THEIRS}
-    for caller in (a_caller(), granted(ident("tale")), granted(OWN)):
+    for caller in (a_caller(), granted(uuid_of("tale")), granted(OWN)):
         with pytest.raises(NotFound) as caught:
             await covered_spaces(canon, caller, THEIRS)
         assert caught.value.code == "universe.unknown"
@@ -122,7 +124,7 @@ async def test_an_account_of_somebody_else_is_there_for_whoever_was_granted_it()
 
 async def test_a_thing_of_somebody_elses_account_is_there_for_whoever_was_granted_it() -> None:
     canon = await a_store(*SpaceKind)
-    theirs, own, sold = (ident(f"in {space}") for space in (THEIRS, OWN, ident("shop")))
+    theirs, own, sold = (uuid_of(f"in {space}") for space in (THEIRS, OWN, uuid_of("shop")))
 
     for caller, found in (
         (a_caller(), (own, sold)),
@@ -131,12 +133,12 @@ async def test_a_thing_of_somebody_elses_account_is_there_for_whoever_was_grante
     ):
         for entity in (theirs, own, sold):
             if entity in found:
-                assert (await require(canon, caller, Entity, entity)).id == entity
-                assert (await explain(canon, caller, entity)).thing.id == entity
+                assert (await require_item(canon, caller, Entity, entity)).id == entity
+                assert (await explain_item(canon, caller, entity)).thing.id == entity
             else:
                 for look in (
-                    require(canon, caller, Entity, entity),
-                    explain(canon, caller, entity),
+                    require_item(canon, caller, Entity, entity),
+                    explain_item(canon, caller, entity),
                 ):
                     with pytest.raises(NotFound):
                         await look
@@ -145,6 +147,6 @@ async def test_a_thing_of_somebody_elses_account_is_there_for_whoever_was_grante
 async def test_a_multiverse_or_an_unknown_id_is_no_universe() -> None:
     canon = await a_store(*SpaceKind)
 
-    for named in (ident("tales"), ident("nothing")):
+    for named in (uuid_of("tales"), uuid_of("nothing")):
         with pytest.raises(NotFound):
             await covered_spaces(canon, a_caller(), named)

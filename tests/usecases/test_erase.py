@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from canonry.app.embedded import Embedded, open_embedded
+from canonry.canon.maintenance.erase import erase_items, plan_erasure
+from canonry.canon.maintenance.log_transfer import verify_store
 from canonry.canon.session.canon import Canon
-from canonry.canon.upkeep.erase import erase, plan_erasure
-from canonry.canon.upkeep.logs import verify_store
 from canonry.log.entries import SceneCompleted, Tombstone
 from canonry.log.items.entities import Entity
 from canonry.log.items.scenes import Turn
@@ -22,8 +22,15 @@ from canonry.narrative.usecases.transcripts import (
     TranscriptLine,
     import_transcripts,
 )
-from canonry.testing.things import a_fact, a_scene, a_story, an_entity, an_observation, ident
-from canonry.testing.worlds import Scribe, a_caller
+from canonry.testing.clocks import Scribe, a_caller
+from canonry.testing.example_items import (
+    a_fact,
+    a_scene,
+    a_story,
+    an_entity,
+    an_observation,
+    uuid_of,
+)
 from canonry.values.errors import InvalidInput, NotFound
 from canonry.values.ids import EntityId, SceneId, SpaceId
 
@@ -100,11 +107,11 @@ async def test_no_byte_of_it_stays_and_the_log_still_verifies(
     entity = await the_entity(store.canon, report.universe_id)
     plan = await plan_erasure(store.canon, "entity", entity.id, with_mentions=True)
     assert (dict(plan.counts)["turn"], plan.mentions) == (2, ())
-    await erase(store.canon, store.upkeep, a_caller(), plan, reason="asked for")
+    await erase_items(store.canon, store.maintenance, a_caller(), plan, reason="asked for")
 
-    things = await store.canon.state.things(plan.targets)
+    things = await store.canon.state.items_by_id(plan.targets)
     assert all(isinstance(thing, Tombstone) for thing in things.values())
-    verification = await verify_store(store.canon.ledger, store.upkeep, silent)
+    verification = await verify_store(store.canon.ledger, store.maintenance, silent)
     assert not verification.findings
     for path in tmp_path.rglob("*"):
         if path.is_file():
@@ -118,7 +125,7 @@ async def test_whatever_says_a_name_in_whole_words_is_a_mention(store: Embedded)
     entity = await the_entity(store.canon, space)
     scribe = Scribe(store.canon, "more", space)
     fields = {"name": "Zoe", "description": f"married to {SECRET.upper()}"}
-    await scribe.make(
+    await scribe.make_items(
         a_story("tale", space=space),
         a_scene("hall", story="tale", space=space),
         a_fact("Nobody trusts\tXanthippe's word", space=space),
@@ -128,7 +135,9 @@ async def test_whatever_says_a_name_in_whole_words_is_a_mention(store: Embedded)
         an_observation("zoe", "zoe is told of", space=space, fields=fields),
     )
     said = f"All but {SECRET} left"
-    await scribe.write(SceneCompleted(scene_id=SceneId(ident("hall")), outcomes=(), summary=said))
+    await scribe.write_entries(
+        SceneCompleted(scene_id=SceneId(uuid_of("hall")), outcomes=(), summary=said)
+    )
 
     plan = await plan_erasure(store.canon, "entity", entity.id, also_called=("xanti",))
     most = await plan_erasure(
@@ -145,40 +154,42 @@ async def test_mentions_can_go_after_the_one_whom_they_mention(store: Embedded) 
     report = await a_played_world(store.canon)
     entity = await the_entity(store.canon, report.universe_id)
     plan = await plan_erasure(store.canon, "entity", entity.id)
-    await erase(store.canon, store.upkeep, a_caller(), plan, reason="asked for")
+    await erase_items(store.canon, store.maintenance, a_caller(), plan, reason="asked for")
 
     again = await plan_erasure(
         store.canon, "entity", entity.id, also_called=(SECRET,), with_mentions=True
     )
-    done = await erase(store.canon, store.upkeep, a_caller(), again, reason="asked for")
+    done = await erase_items(store.canon, store.maintenance, a_caller(), again, reason="asked for")
 
     assert set(again.targets) - set(plan.targets) == {each.id for each in plan.mentions}
     assert done.entries == 1
-    assert not (await verify_store(store.canon.ledger, store.upkeep, silent)).findings
+    assert not (await verify_store(store.canon.ledger, store.maintenance, silent)).findings
 
 
 async def test_erasing_again_finishes_what_was_interrupted(store: Embedded) -> None:
     report = await a_played_world(store.canon)
     entity = await the_entity(store.canon, report.universe_id)
     plan = await plan_erasure(store.canon, "entity", entity.id)
-    first = await erase(store.canon, store.upkeep, a_caller(), plan, reason="asked for")
+    first = await erase_items(store.canon, store.maintenance, a_caller(), plan, reason="asked for")
 
     again = await plan_erasure(store.canon, "entity", entity.id)
-    second = await erase(store.canon, store.upkeep, a_caller(), again, reason="asked for")
+    second = await erase_items(
+        store.canon, store.maintenance, a_caller(), again, reason="asked for"
+    )
 
     assert again.targets == plan.targets
     assert dict(again.counts) == dict(plan.counts)
-    assert await store.canon.ledger.head(SpaceId(report.universe_id)) == first.position
+    assert await store.canon.ledger.head_position(SpaceId(report.universe_id)) == first.position
     assert second.targets == first.targets
 
 
 async def test_planning_changes_nothing(store: Embedded) -> None:
     report = await a_played_world(store.canon)
     space = SpaceId(report.universe_id)
-    before = await store.canon.ledger.head(space)
+    before = await store.canon.ledger.head_position(space)
     await plan_erasure(store.canon, "entity", (await the_entity(store.canon, space)).id)
 
-    assert await store.canon.ledger.head(space) == before
+    assert await store.canon.ledger.head_position(space) == before
 
 
 async def test_scenes_and_unknown_ids_are_refused(store: Embedded) -> None:
@@ -194,7 +205,7 @@ async def test_a_turn_can_go_alone(store: Embedded) -> None:
     plan = await plan_erasure(store.canon, "entity", entity.id)
     (turn_id,) = [
         thing.id
-        for thing in (await store.canon.state.things(plan.targets)).values()
+        for thing in (await store.canon.state.items_by_id(plan.targets)).values()
         if isinstance(thing, Turn)
     ]
     alone = await plan_erasure(store.canon, "turn", turn_id)

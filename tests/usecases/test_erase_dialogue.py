@@ -8,16 +8,16 @@ import pytest
 
 from bench.table.scene import scene
 from canonry.app.embedded import Embedded, open_embedded
+from canonry.canon.maintenance.erase import erase_items, plan_erasure
 from canonry.canon.session.canon import Canon
-from canonry.canon.upkeep.erase import erase, plan_erasure
 from canonry.models.outside_services import ModelSpeech, SpeakingModel
-from canonry.testing.worlds import a_caller
-from canonry.values.fields import revised
-from canonry.world.domain.atlas import thing_id_of
+from canonry.testing.clocks import a_caller
+from canonry.values.fields import with_changes
+from canonry.world.domain.atlas import item_id_of
 from canonry.world.toolset.toolset import _DECIDED
-from canonry.world.usecases.dialogue import SaidToCharacter, Voices, take_turn
+from canonry.world.usecases.dialogue import PlayerUtterance, Voices, take_turn
 from canonry.world.usecases.exchange import import_world
-from canonry.world.usecases.proposals.admission import propose
+from canonry.world.usecases.proposals.admission import propose_actions
 from canonry.world.usecases.worlds import BoundWorld, require_world
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("plain_rows")]
@@ -34,7 +34,7 @@ CHANGES = (
 class Echo(SpeakingModel):
     """A model that repeats a name and lets something follow from it."""
 
-    async def speak(
+    async def next_answer(
         self,
         messages: Sequence[Mapping[str, Any]],
         tools: Sequence[Mapping[str, Any]],
@@ -59,17 +59,19 @@ async def spoken(canon: Canon) -> BoundWorld:
     """A world in which Ann has spoken of her cousin, which led to two proposals."""
     caller = a_caller("Narrative")
     done = await import_world(
-        canon, a_caller("Operator", "import"), scene(), origin="test", told=lambda *_: None
+        canon, a_caller("Operator", "import"), scene(), origin="test", progress=lambda *_: None
     )
     world = await require_world(canon, caller, done.world_id)
 
     async def proposing(asked: Mapping[str, Any]) -> Any:
-        decided = await propose(canon, caller, world, asked["playerId"], asked["actionEnvelope"])
+        decided = await propose_actions(
+            canon, caller, world, asked["playerId"], asked["actionEnvelope"]
+        )
         return _DECIDED(decided)
 
-    said = SaidToCharacter(player="ann", npc="mara", text=SAID, correlation_id="c")
+    said = PlayerUtterance(player="ann", npc="mara", text=SAID, correlation_id="c")
     turn = await take_turn(canon, caller, world, said, Voices(speaker=Echo(), propose=proposing))
-    assert not turn.fallback
+    assert not turn.is_fallback
     assert len(turn.changes) == len(["a layer", "a crown"])
     return world
 
@@ -83,16 +85,16 @@ def written(folder: Path, text: str) -> bool:
 async def test_what_a_player_said_and_what_followed_goes_with_the_player(
     store: Embedded, tmp_path: Path
 ) -> None:
-    canon = revised(store.canon)
+    canon = with_changes(store.canon)
     world = await spoken(canon)
-    ann = thing_id_of(world.space, "ann")
+    ann = item_id_of(world.space, "ann")
     plan = await plan_erasure(canon, "entity", ann)
     counts = dict(plan.counts)
     assert written(tmp_path, SAID)
     assert written(tmp_path, REPLY)
     assert (counts["proposal"], counts["event"] >= 1) == (2, True)
 
-    await erase(canon, store.upkeep, a_caller(), plan, reason="asked for")
+    await erase_items(canon, store.maintenance, a_caller(), plan, reason="asked for")
     await store.close()
 
     assert not written(tmp_path, SAID)

@@ -7,13 +7,21 @@ from pathlib import Path
 import pytest
 
 from canonry.app.embedded import Embedded, open_embedded
-from canonry.canon.upkeep.erase import Mention, erase, plan_erasure
-from canonry.canon.upkeep.logs import verify_store
+from canonry.canon.maintenance.erase import Mention, erase_items, plan_erasure
+from canonry.canon.maintenance.log_transfer import verify_store
 from canonry.log.entries import Tombstone
 from canonry.log.items.sources import SourceType
 from canonry.readmodels.ports.state import IdentifierQuery, TimelineQuery
-from canonry.testing.things import a_record, a_run, a_source, a_space, an_entity, evidence, ident
-from canonry.testing.worlds import Scribe, a_caller
+from canonry.testing.clocks import Scribe, a_caller
+from canonry.testing.example_items import (
+    a_record,
+    a_run,
+    a_source,
+    a_space,
+    an_entity,
+    some_evidence,
+    uuid_of,
+)
 from canonry.values.provenance import EvidenceKind
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("plain_rows")]
@@ -29,9 +37,9 @@ async def store(tmp_path: Path) -> AsyncIterator[Embedded]:
     told = replace(told, fields={**told.fields, "properties.email": SECRET})
     fixed = replace(
         a_record("guest", "fixed", due=2, correction=True, priority=1000),
-        evidence=evidence("fix", EvidenceKind.SOURCE),
+        evidence=some_evidence("fix", EvidenceKind.SOURCE),
     )
-    await scribe.make(
+    await scribe.make_items(
         a_space(),
         a_source("ledger", source_type=SourceType.RECORDS, content=f'["{SECRET}"]'),
         an_entity("guest", entity_type="person"),
@@ -40,7 +48,7 @@ async def store(tmp_path: Path) -> AsyncIterator[Embedded]:
         a_record("other", "told of another", due=1),
         a_run("run", "ledger"),
     )
-    await scribe.make(a_source("fix", source_type=SourceType.CORRECTION, content="{}"), fixed)
+    await scribe.make_items(a_source("fix", source_type=SourceType.CORRECTION, content="{}"), fixed)
     yield opened
     await opened.close()
 
@@ -52,23 +60,23 @@ def silent(done: int, total: int | None) -> None:
 async def test_corrections_go_with_their_entity_and_other_sources_are_named(
     store: Embedded,
 ) -> None:
-    plan = await plan_erasure(store.canon, "entity", ident("guest"))
+    plan = await plan_erasure(store.canon, "entity", uuid_of("guest"))
 
     assert dict(plan.counts) == {"entity": 1, "observation": 2, "source": 1}
-    assert ident("fix") in plan.targets
-    assert plan.mentions == (Mention(kind="source", id=ident("ledger")),)
+    assert uuid_of("fix") in plan.targets
+    assert plan.mentions == (Mention(kind="source", id=uuid_of("ledger")),)
 
 
 async def test_a_source_goes_with_what_was_read_from_it(store: Embedded, tmp_path: Path) -> None:
     canon = store.canon
     for kind, name in (("entity", "guest"), ("source", "ledger")):
-        plan = await plan_erasure(canon, kind, ident(name))
-        await erase(canon, store.upkeep, a_caller(), plan, reason="asked for")
+        plan = await plan_erasure(canon, kind, uuid_of(name))
+        await erase_items(canon, store.maintenance, a_caller(), plan, reason="asked for")
 
-    assert not (await verify_store(canon.ledger, store.upkeep, silent)).findings
+    assert not (await verify_store(canon.ledger, store.maintenance, silent)).findings
     assert await canon.state.entities_identified(IdentifierQuery(keys=(SECRET,))) == {}
     assert (await canon.state.timeline(TimelineQuery(superseded=True))).total == 0
-    other = (await canon.state.things((ident("other"),)))[ident("other")]
+    other = (await canon.state.items_by_id((uuid_of("other"),)))[uuid_of("other")]
     assert isinstance(other, Tombstone)  # of which nothing else told
     for path in tmp_path.rglob("*"):
         if path.is_file():

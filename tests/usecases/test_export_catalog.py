@@ -4,7 +4,7 @@ import pytest
 
 from canonry.app.compose import compose_memory
 from canonry.catalog.usecases.exchange import export_catalog
-from canonry.testing.worlds import CountingIdentities, HandClock
+from canonry.testing.clocks import CountingIdentities, HandClock
 from canonry.values.errors import Unavailable
 from tests.toolsets.catalog.kit import hostile, put
 

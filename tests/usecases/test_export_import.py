@@ -8,12 +8,12 @@ from typing_extensions import override
 
 from canonry.app.compose import compose_memory
 from canonry.canon.commands.universes import create_universe
+from canonry.canon.maintenance.log_transfer import ImportedLog, export_log, import_log
 from canonry.canon.session.canon import Canon
-from canonry.canon.upkeep.logs import ImportedLog, export_log, import_log
 from canonry.log.ports.ledger import Ledger, Sealer
 from canonry.log.sealing import Sealed
 from canonry.stores.memory import MemoryLedger, MemoryStore
-from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
+from canonry.testing.clocks import CountingIdentities, HandClock, a_caller
 from canonry.values.errors import Conflict, InvalidInput, Unavailable
 from canonry.values.ids import SpaceId, SpaceKind
 
@@ -112,7 +112,7 @@ async def test_a_damaged_file_is_refused_with_its_line(number: int, old: bytes, 
         await imported(copy.ledger, lines)
 
     assert caught.value.code == "import.damaged"
-    assert not await copy.ledger.heads(limit=10)
+    assert not await copy.ledger.list_heads(limit=10)
 
 
 @pytest.mark.parametrize("kept", [0, 1, 3, 4])
@@ -123,7 +123,7 @@ async def test_a_file_that_was_cut_off_is_refused(kept: int) -> None:
     with pytest.raises(InvalidInput, match="cut off"):
         await imported(copy.ledger, lines)
 
-    assert not await copy.ledger.heads(limit=10)
+    assert not await copy.ledger.list_heads(limit=10)
 
 
 async def test_a_commit_that_was_left_out_is_missed() -> None:
@@ -164,13 +164,13 @@ class StoppingLedger(MemoryLedger):
     batches = 1
 
     @override
-    async def restore(
+    async def restore_commits(
         self, sealed: Sequence[Sealed], touched: Sequence[frozenset[str]] | None = None
     ) -> None:
         if self.batches == 0:
             raise Unavailable("ledger.closed", "the process ends here")
         self.batches -= 1
-        await super().restore(sealed, touched)
+        await super().restore_commits(sealed, touched)
 
 
 async def test_an_interrupted_import_goes_on() -> None:
@@ -184,4 +184,4 @@ async def test_an_interrupted_import_goes_on() -> None:
 
     assert report.known == 1
     assert [line async for line in export_log(ledger, silent)] == lines
-    assert await ledger.head(SpaceId(json.loads(lines[1])["space"])) == 1
+    assert await ledger.head_position(SpaceId(json.loads(lines[1])["space"])) == 1

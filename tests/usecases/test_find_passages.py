@@ -26,8 +26,8 @@ from canonry.recall.usecases.find_passages import FoundPassages, find_passages
 from canonry.recall.usecases.recall import FRESH, Engines, Recall, RecallServices
 from canonry.recall.vectors import FolderVectors
 from canonry.stores.memory import MemoryStore, MemoryText
-from canonry.testing.things import MIDDLE_EARTH, a_memory, a_turn, ident
-from canonry.testing.worlds import HandClock, Scribe
+from canonry.testing.clocks import HandClock, Scribe
+from canonry.testing.example_items import MIDDLE_EARTH, a_memory, a_turn, uuid_of
 from canonry.values.errors import Unavailable
 from canonry.values.ids import EntityId, SceneId, SpaceId
 from tests.usecases.stage import Stage, a_stage, id_of
@@ -64,7 +64,7 @@ class Silent(MemoryText):
         raise Unavailable("text.unavailable", "the text view does not answer")
 
     @override
-    async def placed(self, ids: Iterable[str], query: TextQuery) -> Sequence[Hit]:
+    async def hits_of_items(self, ids: Iterable[str], query: TextQuery) -> Sequence[Hit]:
         raise Unavailable("text.unavailable", "the text view does not answer")
 
 
@@ -104,7 +104,7 @@ async def test_words_alone_find_and_the_lack_of_meaning_is_told(stage: Stage) ->
 
     found = await find(stage.canon, "sleeping dragons")
 
-    assert ids(found) == [ident("one")]
+    assert ids(found) == [uuid_of("one")]
     assert found.degraded == ("vectors",)
     assert set(found.hits[0].terms) == {"dragon", "sleep"}
     assert found.hits[0].why.similarity == 0
@@ -117,7 +117,7 @@ async def test_meaning_joins_in_and_says_how_near(stage: Stage, recall: Recall) 
     found = await find(canon, "the dragon sleeps")
 
     assert found.degraded == ()
-    assert ids(found)[0] == ident("one")
+    assert ids(found)[0] == uuid_of("one")
     why = found.hits[0].why
     assert why.similarity > 0
     assert why.meaning > 0
@@ -134,7 +134,7 @@ async def test_meaning_alone_finds_where_the_words_are_away(stage: Stage, recall
     found = await find(canon, "the dragon sleeps")
 
     hits = {hit.passage.id: hit for hit in found.hits}
-    assert hits[ident("one")].why.similarity > 0
+    assert hits[uuid_of("one")].why.similarity > 0
     assert found.degraded == ("text",)
     assert all(hit.terms == () and hit.strength > 0 for hit in found.hits)
 
@@ -156,20 +156,20 @@ async def test_without_both_nothing_is_found_and_both_are_told(
 
 
 async def test_what_meaning_finds_keeps_to_the_filters(stage: Stage, recall: Recall) -> None:
-    elsewhere = SpaceId(ident("elsewhere"))
+    elsewhere = SpaceId(uuid_of("elsewhere"))
     await stage.make(
         a_turn("here", text="The dragon sleeps"),
         a_turn("there", "other scene", text="The dragon sleeps"),
         a_memory(text="The dragon sleeps"),
     )
     far = a_turn("far", "far", text="The dragon sleeps", space=elsewhere)
-    await Scribe(stage.canon, "far", elsewhere).make(far)
+    await Scribe(stage.canon, "far", elsewhere).make_items(far)
     canon = stage.canon.revise_service(RecallServices, recall=recall)
 
-    found = await find(canon, "the dragon sleeps", without_scene=SceneId(ident("other scene")))
+    found = await find(canon, "the dragon sleeps", without_scene=SceneId(uuid_of("other scene")))
 
-    assert ident("here") in ids(found)
-    assert not {ident("there"), ident("far"), ident("memory")}.intersection(ids(found))
+    assert uuid_of("here") in ids(found)
+    assert not {uuid_of("there"), uuid_of("far"), uuid_of("memory")}.intersection(ids(found))
 
 
 async def test_a_passage_that_the_index_lacks_is_not_ranked_as_if_it_meant_nothing(
@@ -182,18 +182,18 @@ async def test_a_passage_that_the_index_lacks_is_not_ranked_as_if_it_meant_nothi
     found = await find(canon, "the bell tolls 7 times")
 
     assert found.degraded == ("vectors-behind",)
-    assert found.behind == recall.behind > 0
-    assert ids(found)[0] == ident("t7")
+    assert found.behind == recall.commits_behind > 0
+    assert ids(found)[0] == uuid_of("t7")
 
 
 async def test_what_was_erased_is_not_found_by_its_meaning(stage: Stage, recall: Recall) -> None:
     await stage.make(a_turn("one", text="The dragon sleeps"), a_turn("two", text="Dragons!"))
     canon = stage.canon.revise_service(RecallServices, recall=recall)
-    assert ident("one") in ids(await find(canon, "the dragon sleeps"))
+    assert uuid_of("one") in ids(await find(canon, "the dragon sleeps"))
 
-    await stage.scribe.write(Erased(targets=(ident("one"),), reason="a right"))
+    await stage.scribe.write_entries(Erased(targets=(uuid_of("one"),), reason="a right"))
 
-    assert ident("one") not in ids(await find(canon, "the dragon sleeps"))
+    assert uuid_of("one") not in ids(await find(canon, "the dragon sleeps"))
 
 
 async def test_a_turn_lifts_the_turns_around_it(stage: Stage) -> None:
@@ -205,7 +205,7 @@ async def test_a_turn_lifts_the_turns_around_it(stage: Stage) -> None:
 
     found = await find(stage.canon, "who has the key to the silver goblet", limit=3)
 
-    assert ids(found)[:2] == [ident("question"), ident("answer")]
+    assert ids(found)[:2] == [uuid_of("question"), uuid_of("answer")]
     assert found.hits[1].why.nearby > 0
 
 
@@ -227,7 +227,7 @@ async def test_who_is_named_by_the_query_is_preferred_as_speaker(stage: Stage) -
 
     found = await find(stage.canon, "What does Bob like?")
 
-    assert ids(found) == [ident("bob"), ident("ann")]
+    assert ids(found) == [uuid_of("bob"), uuid_of("ann")]
     assert [hit.why.named > 0 for hit in found.hits] == [True, False]
 
 
@@ -269,7 +269,7 @@ async def test_the_name_of_a_speaker_is_looked_up_as_a_word_and_kept_out_of_the_
     await find(canon, "Where does Gina dance?", collection=Collection.FACTS)
     await recall.close()
 
-    assert ids(found)[0] == ident("one")
+    assert ids(found)[0] == uuid_of("one")
     assert "gina" in found.hits[0].terms
     assert embedder.heard == ["Where does dance late every week?", "Where does Gina dance?"]
 
@@ -284,7 +284,7 @@ async def test_what_others_are_nearer_than_is_as_like_as_the_last_of_the_nearest
     found = await find(canon, "ravens and crows in a row ruin", limit=200)
 
     by_id = {hit.passage.id: hit for hit in found.hits}
-    assert by_id[ident("word")].why.similarity > 0
+    assert by_id[uuid_of("word")].why.similarity > 0
 
 
 async def test_what_a_question_denies_is_answered_first_by_what_denies_it(stage: Stage) -> None:
@@ -296,11 +296,11 @@ async def test_what_a_question_denies_is_answered_first_by_what_denies_it(stage:
 
     found = await find(stage.canon, "Who is not a puppy any more?")
 
-    assert ids(found)[0] == ident("no")
+    assert ids(found)[0] == uuid_of("no")
     assert [hit.score for hit in found.hits] == sorted(
         (hit.score for hit in found.hits), reverse=True
     )
-    assert ids(await find(stage.canon, "Who is not a puppy any more?", limit=1)) == [ident("no")]
+    assert ids(await find(stage.canon, "Who is not a puppy any more?", limit=1)) == [uuid_of("no")]
 
 
 async def test_a_question_of_any_length_is_read(stage: Stage) -> None:
@@ -308,7 +308,7 @@ async def test_a_question_of_any_length_is_read(stage: Stage) -> None:
 
     found = await find(stage.canon, "Where does the dragon sleep? " + "and so on " * 9_000)
 
-    assert ids(found)[0] == ident("one")
+    assert ids(found)[0] == uuid_of("one")
 
 
 async def test_of_a_long_text_what_is_rare_here_is_looked_for_wherever_it_stands(
@@ -322,7 +322,7 @@ async def test_of_a_long_text_what_is_rare_here_is_looked_for_wherever_it_stands
 
     found = await find(stage.canon, f"{dull}Then a dragon woke. {dull}What was it?")
 
-    assert ids(found)[0] == ident("one")
+    assert ids(found)[0] == uuid_of("one")
     assert "dragon" in found.hits[0].terms
 
 
@@ -336,7 +336,7 @@ async def test_a_long_text_is_compared_by_its_ends_where_no_words_answer(
 
     found = await find(silent, "The dragon sleeps. " + "On and on it went. " * 900)
 
-    assert ids(found)[0] == ident("one")
+    assert ids(found)[0] == uuid_of("one")
     assert found.degraded == ("text",)
 
 
@@ -350,7 +350,7 @@ async def test_a_second_round_orders_the_first_passages_whatever_the_limit(stage
 
     found = ids(await find(stage.canon, "What happened to the boat of Joel?"))
 
-    assert found[0] in {ident("answer"), ident("echo")}
+    assert found[0] in {uuid_of("answer"), uuid_of("echo")}
     for limit in range(1, len(found)):
         assert (
             ids(await find(stage.canon, "What happened to the boat of Joel?", limit=limit))
@@ -369,7 +369,7 @@ async def test_the_first_round_stands_where_no_figures_are_told(stage: Stage) ->
     assert isinstance(store, MemoryText)
     canon = replace(stage.canon, text=Figureless(store._store))
 
-    assert set(ids(await find(canon, "the dragon"))) >= {ident("one"), ident("two")}
+    assert set(ids(await find(canon, "the dragon"))) >= {uuid_of("one"), uuid_of("two")}
 
 
 class Alike(HashingEmbedder):
@@ -377,7 +377,7 @@ class Alike(HashingEmbedder):
 
     @property
     @override
-    def unlike(self) -> float:
+    def unrelated_similarity(self) -> float:
         return 0.5
 
 

@@ -5,12 +5,13 @@ from dataclasses import replace
 import pytest
 
 from canonry.app.compose import compose_memory
-from canonry.canon.session import narrowing
-from canonry.canon.session.narrowing import narrowed
+from canonry.canon.session import viewpoint
+from canonry.canon.session.viewpoint import narrow_canon
 from canonry.canon.session.what_holds import Viewpoint, moment_at
 from canonry.readmodels.ports.state import FactQuery
-from canonry.recall.usecases.find_things import FoundKind, ThingSearch, find_things
-from canonry.testing.things import (
+from canonry.recall.usecases.find_items import FoundKind, ItemSearch, find_items
+from canonry.testing.clocks import CountingIdentities, HandClock, Scribe
+from canonry.testing.example_items import (
     MIDDLE_EARTH,
     a_fact,
     a_relation,
@@ -20,9 +21,8 @@ from canonry.testing.things import (
     an_axiom,
     an_entity,
     an_event,
-    ident,
+    uuid_of,
 )
-from canonry.testing.worlds import CountingIdentities, HandClock, Scribe
 from canonry.values.errors import Unavailable
 from canonry.values.ids import EntityId
 from canonry.values.moments import DAY, Instant
@@ -37,13 +37,13 @@ async def stage() -> Stage:
 
 
 async def found(stage: Stage, text: str, *kinds: FoundKind, at: int | None = None) -> list[str]:
-    search = ThingSearch(
+    search = ItemSearch(
         space=MIDDLE_EARTH,
         text=text,
         kinds=frozenset(kinds or FoundKind),
     )
     view = Viewpoint(at=None if at is None else moment_at(Instant(at * DAY)))
-    found = await find_things(narrowed(stage.canon, view), search)
+    found = await find_items(narrow_canon(stage.canon, view), search)
     return [thing.id for thing, _ in found.found]
 
 
@@ -55,9 +55,12 @@ async def test_at_a_time_of_the_world_what_was_said_later_is_not_found(stage: St
 
     passages = FoundKind.PASSAGE
 
-    assert await found(stage, "beacon", passages, at=100) == [ident("early")]
-    assert set(await found(stage, "beacon", passages, at=200)) == {ident("early"), ident("late")}
-    assert ident("The beacon burns") in await found(stage, "beacon", at=30)
+    assert await found(stage, "beacon", passages, at=100) == [uuid_of("early")]
+    assert set(await found(stage, "beacon", passages, at=200)) == {
+        uuid_of("early"),
+        uuid_of("late"),
+    }
+    assert uuid_of("The beacon burns") in await found(stage, "beacon", at=30)
 
 
 async def test_relations_stand_beside_facts_in_one_order(stage: Stage) -> None:
@@ -69,41 +72,41 @@ async def test_relations_stand_beside_facts_in_one_order(stage: Stage) -> None:
 
     ids = await found(stage, "who wields sting?", FoundKind.RELATION, FoundKind.FACT)
 
-    assert ids[0] == ident("edge")
-    assert set(ids) == {ident("edge"), ident("They wield power")}
+    assert ids[0] == uuid_of("edge")
+    assert set(ids) == {uuid_of("edge"), uuid_of("They wield power")}
 
 
 async def test_at_a_state_of_the_log_what_was_told_later_is_not_found() -> None:
     clock = HandClock()
     canon = compose_memory(clock=clock, identities=CountingIdentities())
     stage = Stage(canon=canon, scribe=Scribe(canon))
-    await stage.scribe.open("space")
+    await stage.scribe.open_spaces("space")
     await stage.make(
         *(a_fact("The beacon burns", "frodo"), an_event("The beacon falls"), an_entity("frodo")),
         *(a_source("a letter", title="beacon letter"), an_axiom("No beacon burns by day")),
         a_relation("edge", "frodo", "sting", rel_type="LIGHTS"),
     )
-    clock.move(DAY)
+    clock.move_by(DAY)
     then = clock.now()
-    clock.move(DAY)
+    clock.move_by(DAY)
     await stage.make(a_fact("The beacon smokes", "frodo"), a_source("a note", title="beacon note"))
 
     async def known(*kinds: FoundKind, about: str | None = None) -> set[str]:
-        search = ThingSearch(
+        search = ItemSearch(
             space=MIDDLE_EARTH,
             text="beacon",
             kinds=frozenset(kinds or FoundKind),
-            about=frozenset(() if about is None else (EntityId(ident(about)),)),
+            about=frozenset(() if about is None else (EntityId(uuid_of(about)),)),
         )
-        past = narrowed(canon, Viewpoint(known_at=then))
-        return {thing.id for thing, _ in (await find_things(past, search)).found}
+        past = narrow_canon(canon, Viewpoint(known_at=then))
+        return {thing.id for thing, _ in (await find_items(past, search)).found}
 
-    assert await known(FoundKind.FACT) == {ident("The beacon burns")}
-    assert await known(FoundKind.EVENT) == {ident("The beacon falls")}
-    assert await known(FoundKind.LORE) == {ident("No beacon burns by day")}
-    assert await known(FoundKind.DOCUMENT) == {ident("a letter")}
-    assert ident("The beacon smokes") not in await known()
-    assert await known(FoundKind.FACT, about="frodo") == {ident("The beacon burns")}
+    assert await known(FoundKind.FACT) == {uuid_of("The beacon burns")}
+    assert await known(FoundKind.EVENT) == {uuid_of("The beacon falls")}
+    assert await known(FoundKind.LORE) == {uuid_of("No beacon burns by day")}
+    assert await known(FoundKind.DOCUMENT) == {uuid_of("a letter")}
+    assert uuid_of("The beacon smokes") not in await known()
+    assert await known(FoundKind.FACT, about="frodo") == {uuid_of("The beacon burns")}
     assert await known(FoundKind.FACT, about="sam") == set()
     assert await known(FoundKind.DOCUMENT, about="frodo") == set()
 
@@ -112,9 +115,9 @@ async def test_a_past_of_very_many_items_is_read_in_part_or_refused(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await stage.make(*(a_fact(f"Bell {n} rings") for n in range(6)))
-    monkeypatch.setattr(narrowing, "PAGE_MAX", 2)
-    monkeypatch.setattr(narrowing, "WALKED_MAX", 4)
-    then = narrowed(stage.canon, Viewpoint(at=moment_at(Instant(DAY))))
+    monkeypatch.setattr(viewpoint, "PAGE_MAX", 2)
+    monkeypatch.setattr(viewpoint, "WALKED_MAX", 4)
+    then = narrow_canon(stage.canon, Viewpoint(at=moment_at(Instant(DAY))))
     query = FactQuery(spaces=frozenset((MIDDLE_EARTH,)), limit=3)
 
     page = await then.state.facts(query)

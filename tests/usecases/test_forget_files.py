@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 
 from canonry.app.embedded import open_embedded
+from canonry.canon.maintenance.erase import erase_items, plan_erasure
 from canonry.canon.ports.files import FileHint
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.lookup import Account
-from canonry.canon.upkeep.erase import erase, plan_erasure
 from canonry.log.items.sources import SourceDraft, account_space
 from canonry.readmodels.ports.state import EntityQuery
 from canonry.records.usecases.files import GivenFile, sign_url
 from canonry.records.usecases.ingest_file import ingest_file
-from canonry.testing.worlds import a_caller
+from canonry.testing.clocks import a_caller
 from canonry.values.errors import NotFound
 from canonry.values.provenance import Actor
 
@@ -44,7 +44,7 @@ async def test_the_bytes_of_an_erased_source_go_and_no_others(tmp_path: Path) ->
         other = await kept(store.canon, EVE, SECRET)
         plan = await plan_erasure(store.canon, "source", source.id)
 
-        await erase(store.canon, store.upkeep, a_caller(), plan, reason="asked for")
+        await erase_items(store.canon, store.maintenance, a_caller(), plan, reason="asked for")
 
         assert bytes_below(tmp_path, ADA) == {b"Other words."}
         assert bytes_below(tmp_path, EVE) == {SECRET}
@@ -59,7 +59,7 @@ async def test_a_backup_has_the_files(tmp_path: Path) -> None:
     store = await open_embedded(tmp_path / "store")
     try:
         await kept(store.canon, ADA, SECRET)
-        await store.upkeep.backup(tmp_path / "backup", lambda done, total: None)
+        await store.maintenance.backup(tmp_path / "backup", lambda done, total: None)
     finally:
         await store.close()
 
@@ -73,7 +73,7 @@ async def test_what_is_brought_again_after_its_erasure_has_its_names_again(tmp_p
     try:
         source = await kept(store.canon, ADA, invoice)
         plan = await plan_erasure(store.canon, "source", source.id)
-        await erase(store.canon, store.upkeep, a_caller(), plan, reason="asked for")
+        await erase_items(store.canon, store.maintenance, a_caller(), plan, reason="asked for")
         assert await names(store.canon) == {}
 
         again = await kept(store.canon, ADA, invoice)

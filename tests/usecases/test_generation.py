@@ -1,6 +1,6 @@
 """What is asked of models: by tier, within a budget of tools, once for each context; and told."""
 
-from canonry.canon.session.ai_words import CallOutcome, EventName, ModelPurpose
+from canonry.canon.session.telemetry_names import CallOutcome, EventName, ModelPurpose
 from canonry.values.ids import SpaceId
 from canonry.values.moments import Instant
 from canonry.values.policy import ModelTiers
@@ -10,7 +10,7 @@ from canonry.world.models.services import (
     KEPT_MAX,
     MODELS_MAX,
     SPACES_MAX,
-    Generated,
+    AnswerCache,
     Invocation,
     Telemetry,
     cost_of,
@@ -42,18 +42,18 @@ def asked(context: str, model: str = "small") -> str:
 
 
 def test_the_same_question_about_the_same_context_is_not_asked_again() -> None:
-    kept = Generated()
-    kept.keep(asked("one"), "Grey.")
+    kept = AnswerCache()
+    kept.keep_answer(asked("one"), "Grey.")
 
-    assert kept.find(asked("one")) == "Grey."
-    assert kept.find(asked("two")) is None
-    assert kept.find(asked("one", "large")) is None
+    assert kept.find_answer(asked("one")) == "Grey."
+    assert kept.find_answer(asked("two")) is None
+    assert kept.find_answer(asked("one", "large")) is None
     for number in range(KEPT_MAX - 1):
-        kept.keep(asked(str(number)), "x")
-    assert kept.find(asked("one")) == "Grey."
-    kept.keep(asked("more"), "x")
-    assert kept.find(asked("0")) is None
-    assert kept.find(asked("one")) == "Grey."
+        kept.keep_answer(asked(str(number)), "x")
+    assert kept.find_answer(asked("one")) == "Grey."
+    kept.keep_answer(asked("more"), "x")
+    assert kept.find_answer(asked("0")) is None
+    assert kept.find_answer(asked("one")) == "Grey."
 
 
 def test_telemetry_adds_up_and_tells_shares() -> None:
@@ -72,8 +72,8 @@ def test_telemetry_adds_up_and_tells_shares() -> None:
             micros=7,
             text=said,
         )
-        telemetry.tell(EventName.PROMPT_ISSUED, now, told)
-    telemetry.tell(EventName.TOOL_FAILED, now)
+        telemetry.record_event(EventName.PROMPT_ISSUED, now, told)
+    telemetry.record_event(EventName.TOOL_FAILED, now)
 
     dialogue, tools = sorted(
         usage_report(telemetry, Instant(0)), key=lambda row: row["purpose"] is None
@@ -108,13 +108,13 @@ def test_telemetry_adds_up_and_tells_shares() -> None:
 def test_telemetry_is_bounded_in_hours_and_names() -> None:
     telemetry = Telemetry()
     for hour in range(HOURS_MAX + 5):
-        telemetry.tell(EventName.TOOL_FAILED, Instant(hour * HOUR))
+        telemetry.record_event(EventName.TOOL_FAILED, Instant(hour * HOUR))
     assert usage_report(telemetry, Instant(0))[0]["count"] == HOURS_MAX
 
     now = Instant(10_000 * HOUR)
     for number in range(MODELS_MAX + 5):
         told = Invocation(purpose=ModelPurpose.RETRIEVAL, model=f"m{number}")
-        telemetry.tell(EventName.PROMPT_ISSUED, now, told)
+        telemetry.record_event(EventName.PROMPT_ISSUED, now, told)
     rows = usage_report(telemetry, now, ModelPurpose.RETRIEVAL)
     counts = {row["model"]: row["count"] for row in rows}
     assert len(counts) == MODELS_MAX + 1
@@ -124,7 +124,7 @@ def test_telemetry_is_bounded_in_hours_and_names() -> None:
 
     spaces = [SpaceId(f"s{number}") for number in range(SPACES_MAX + 5)]
     for space in spaces:
-        telemetry.tell(EventName.PROPOSAL_ACCEPTED, now, space=space)
+        telemetry.record_event(EventName.PROPOSAL_ACCEPTED, now, space=space)
     assert [row["count"] for row in usage_report(telemetry, now, None, spaces)] == [SPACES_MAX]
     rows = usage_report(telemetry, now)
     [whole] = [row["count"] for row in rows if row["eventType"] == EventName.PROPOSAL_ACCEPTED]

@@ -5,7 +5,7 @@ import pytest
 from canonry.app.compose import compose_memory
 from canonry.log.entries import EntitiesMerged, EntitiesUnmerged, EntityRetconned
 from canonry.readmodels.catalog import item_id
-from canonry.testing.worlds import CountingIdentities, HandClock, Scribe
+from canonry.testing.clocks import CountingIdentities, HandClock, Scribe
 from canonry.values.ids import SpaceId
 from tests.toolsets.catalog.kit import LAB, hostile, put, relation, uuid
 
@@ -17,8 +17,8 @@ async def test_what_is_gone_is_told_and_joined_to_nothing() -> None:
     await put(canon, hostile())
     scribe = Scribe(canon, space=SpaceId(LAB))
     kept, merged, retconned = (item_id(LAB, "concept", uuid(n)) for n in (3, 12, 8))
-    await scribe.write(EntitiesMerged(kept=kept, merged=merged, members=(), reason=""))
-    await scribe.write(EntityRetconned(entity_id=retconned, replaced_by=None, reason=""))
+    await scribe.write_entries(EntitiesMerged(kept=kept, merged=merged, members=(), reason=""))
+    await scribe.write_entries(EntityRetconned(entity_id=retconned, replaced_by=None, reason=""))
     late = [relation(90 + n, "GUIDE_USES_CONCEPT", uuid(2), uuid(n)) for n in (12, 8, 3)]
     rows = [hostile()["entities"][n] for n in (2, 7, 11)]
 
@@ -32,6 +32,8 @@ async def test_what_is_gone_is_told_and_joined_to_nothing() -> None:
         ("relations", 1, "entity.unknown"),
     ]
     assert report.made["relations"] == 1
-    await scribe.write(EntitiesUnmerged(kept=kept, separated=merged, remaining=(), reason=""))
+    await scribe.write_entries(
+        EntitiesUnmerged(kept=kept, separated=merged, remaining=(), reason="")
+    )
     again = await put(canon, {"entities": rows[2:], "relations": late[:1]})
     assert (again.unchanged["entities"], again.made["relations"]) == (1, 1)

@@ -13,7 +13,7 @@ from canonry.log.commits import ORIGIN, Position
 from canonry.log.entries import Erased
 from canonry.log.items.entities import Entity
 from canonry.readmodels.catalog import item_id
-from canonry.testing.worlds import CountingIdentities, HandClock, Scribe
+from canonry.testing.clocks import CountingIdentities, HandClock, Scribe
 from canonry.values.errors import InvalidInput
 from canonry.values.ids import SpaceId
 from tests.toolsets.catalog.kit import (
@@ -42,7 +42,7 @@ async def exported(canon: Canon) -> list[tuple[str, Any]]:
 
 
 async def positions(canon: Canon) -> dict[str, int]:
-    return {head.space: head.position for head in await canon.ledger.heads(limit=100)}
+    return {head.space: head.position for head in await canon.ledger.list_heads(limit=100)}
 
 
 def changed(array: str, row: int, **fields: Any) -> Arrays:
@@ -93,7 +93,7 @@ async def test_a_changed_row_is_one_more_observation() -> None:
         "name": "other",
         "properties.summary": None,
     }
-    entry = await canon.catalog.entry(SpaceId(LAB), uuid(1))
+    entry = await canon.catalog.find_entry(SpaceId(LAB), uuid(1))
     assert (entry.entity.name, entry.entity.properties["summary"]) == ("other", None)
 
 
@@ -104,8 +104,8 @@ async def test_a_changed_project_keeps_its_history() -> None:
     report = await put(canon, changed("projects", 0, name="Renamed"))
 
     assert report.changed["projects"] == 1
-    space = (await canon.state.things((LAB,)))[LAB]
-    past = (await canon.state.things_as_known_at((LAB,), Position(1)))[LAB]
+    space = (await canon.state.items_by_id((LAB,)))[LAB]
+    past = (await canon.state.items_as_known_at((LAB,), Position(1)))[LAB]
     assert [getattr(each, "name", "") for each in (space, past)] == ["Renamed", "alpha Lab"]
     told = await canon.catalog.projects(None, limit=9)
     assert [each.name for each in told] == ["Alpha Lab", "beta", "Renamed"]
@@ -121,7 +121,7 @@ async def test_a_changed_relation_ends_and_begins_anew() -> None:
 
     assert (noted.changed["relations"], again.changed["relations"]) == (1, 0)
     assert moved.changed["relations"] == 1
-    entry = await canon.catalog.entry(SpaceId(LAB), uuid(1))
+    entry = await canon.catalog.find_entry(SpaceId(LAB), uuid(1))
     links = await canon.catalog.relations_from(entry.entity.id, after=("", ""), limit=50)
     assert entry.outgoing == len(links)
     assert [r.properties.get("notes") for r in links].count("second") == 1
@@ -143,7 +143,7 @@ async def test_what_is_left_out_has_its_default_and_now() -> None:
     assert entity_row[1]["status"] == "draft"
     assert entity_row[1]["updatedAt"] == "2025-01-15T00:00:00.000Z"
     assert entity_row[1]["comparisonTargets"] == ()
-    canon.clock.move(5_000_000)  # type: ignore[attr-defined]
+    canon.clock.move_by(5_000_000)  # type: ignore[attr-defined]
     assert not (await put(canon, arrays)).changed
     arrays["entities"][0]["title"] = "u"
     await put(canon, arrays)
@@ -298,7 +298,7 @@ async def test_an_erased_id_is_not_used_again() -> None:
     canon = a_canon()
     await put(canon, hostile())
     scribe = Scribe(canon, space=SpaceId(LAB))
-    await scribe.write(Erased(targets=(item_id(LAB, "concept", uuid(12)),), reason=""))
+    await scribe.write_entries(Erased(targets=(item_id(LAB, "concept", uuid(12)),), reason=""))
 
     report = await put(canon, hostile(), lenient=True)
 
@@ -310,7 +310,7 @@ async def test_an_entity_is_one_of_the_one_canon() -> None:
     await put(canon, hostile())
 
     thing_id = item_id(LAB, "guide", uuid(2))
-    found = (await canon.state.things((thing_id,)))[thing_id]
+    found = (await canon.state.items_by_id((thing_id,)))[thing_id]
 
     assert isinstance(found, Entity)
     assert (found.entity_type, found.name, found.space) == ("guide", "snake_case", LAB)
@@ -347,7 +347,7 @@ async def test_views_on_disk_follow_a_swap(tmp_path: Path) -> None:
         report = await put(store.canon, arrays)
 
         assert (report.changed["relations"], report.changed["entities"]) == (2, 2)
-        assert (await store.upkeep.verify(lambda *_: None)).findings == ()
+        assert (await store.maintenance.verify(lambda *_: None)).findings == ()
         assert sum((await put(store.canon, arrays)).unchanged.values()) == TOTAL
     finally:
         await store.close()

@@ -17,7 +17,7 @@ from canonry.log.items.entities import EntityDraft
 from canonry.log.items.facts import RelationDraft
 from canonry.readmodels.catalog import item_id
 from canonry.stores.memory import MemoryLedger
-from canonry.testing.worlds import CountingIdentities, HandClock, Scribe
+from canonry.testing.clocks import CountingIdentities, HandClock, Scribe
 from canonry.values.ids import SpaceDraft, SpaceId
 from tests.toolsets.catalog.kit import LAB, OTHER, entity, put, relation, uuid
 
@@ -45,18 +45,18 @@ class BusyLedger(MemoryLedger):
         self.first: Callable[[], Awaitable[Any]] | None = None
 
     @override
-    async def append(self, batch: Sequence[Append]) -> Sequence[Outcome]:
+    async def append_drafts(self, batch: Sequence[Append]) -> Sequence[Outcome]:
         made = [e.thing for item in batch for e in item.draft.entries if isinstance(e, Made)]
         if self.before is not SpaceDraft and any(isinstance(thing, self.before) for thing in made):
             await self._let_in()
-        return await super().append(batch)
+        return await super().append_drafts(batch)
 
     @override
     @asynccontextmanager
-    async def exclusive(self) -> AsyncIterator[None]:
+    async def lock_appends(self) -> AsyncIterator[None]:
         if self.before is SpaceDraft:
             await self._let_in()
-        async with super().exclusive():
+        async with super().lock_appends():
             yield
 
     async def _let_in(self) -> None:
@@ -76,7 +76,7 @@ async def joined(canon: Canon) -> int:
     """How many of the two relations there are."""
     ends = [item_id(LAB, "concept", uuid(n)) for n in (1, 2, 3)]
     pairs = pairwise(ends)
-    return len(await canon.catalog.joined((one, BETWEEN, two) for one, two in pairs))
+    return len(await canon.catalog.current_relations((one, BETWEEN, two) for one, two in pairs))
 
 
 async def test_a_slug_that_was_taken_meanwhile_refuses_its_row_and_what_refers_to_it() -> None:
@@ -101,7 +101,7 @@ async def test_an_end_that_was_erased_meanwhile_refuses_its_relation() -> None:
     await put(canon, {"projects": PROJECTS, "entities": CONCEPTS})
     scribe = Scribe(canon, space=SpaceId(LAB))
     gone = Erased(targets=(item_id(LAB, "concept", uuid(1)),), reason="")
-    ledger.before, ledger.first = RelationDraft, lambda: scribe.write(gone)
+    ledger.before, ledger.first = RelationDraft, lambda: scribe.write_entries(gone)
 
     report = await put(canon, {"relations": [LINK, ANOTHER]}, lenient=True)
 

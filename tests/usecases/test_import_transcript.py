@@ -19,7 +19,7 @@ from canonry.narrative.usecases.transcripts import (
 )
 from canonry.readmodels.ports.documents import SceneQuery
 from canonry.readmodels.ports.state import EventQuery
-from canonry.testing.worlds import a_caller
+from canonry.testing.clocks import a_caller
 from canonry.values.ids import SpaceId
 from canonry.values.moments import DAY, Instant
 from canonry.values.policy import Policy, TextLimits
@@ -81,7 +81,7 @@ async def test_each_speaker_is_heard_as_who_they_are() -> None:
     canon = compose_memory()
     turns = await turns_of(canon, await run(canon))
     ids = {turn.entity_id for turn in turns if turn.entity_id}
-    things = await canon.state.things(ids)
+    things = await canon.state.items_by_id(ids)
     names = {i: getattr(thing, "name", "") for i, thing in things.items()}
 
     assert [(t.speaker, names.get(t.entity_id or ""), t.text) for t in turns] == [
@@ -121,12 +121,12 @@ async def test_a_player_may_be_cast_as_a_character() -> None:
 async def test_importing_again_adds_nothing() -> None:
     canon = compose_memory()
     first = await run(canon)
-    head = await canon.ledger.head(SpaceId(first.universe_id))
+    head = await canon.ledger.head_position(SpaceId(first.universe_id))
     second = await run(canon)
 
     assert second.universe_id == first.universe_id
     assert second.story_id == first.story_id
-    assert await canon.ledger.head(SpaceId(first.universe_id)) == head
+    assert await canon.ledger.head_position(SpaceId(first.universe_id)) == head
     assert figures(second.transcripts[0]) == figures(first.transcripts[0])
     assert second.transcripts[0].commits == 0
 
@@ -140,9 +140,9 @@ async def test_dates_that_are_added_later_are_taken_up_by_importing_again() -> N
     (scene,) = (await canon.documents.scenes(SceneQuery(limit=10))).items
     assert (scene.said_at, scene.status) == (when, SceneStatus.COMPLETED)
 
-    head = await canon.ledger.head(SpaceId(report.universe_id))
+    head = await canon.ledger.head_position(SpaceId(report.universe_id))
     await run(canon, replace(REQUEST, transcripts=(replace(SESSION, said_at=when),)))
-    assert await canon.ledger.head(SpaceId(report.universe_id)) == head
+    assert await canon.ledger.head_position(SpaceId(report.universe_id)) == head
 
     await run(canon, replace(REQUEST, transcripts=(replace(SESSION, said_at=later),)))
     (scene,) = (await canon.documents.scenes(SceneQuery(limit=10))).items
@@ -199,7 +199,7 @@ async def test_scenes_name_those_who_speak_in_them() -> None:
     canon = compose_memory()
     await run(canon)
     (scene,) = (await canon.documents.scenes(SceneQuery(limit=10))).items
-    things = await canon.state.things(scene.participants)
+    things = await canon.state.items_by_id(scene.participants)
 
     assert isinstance(scene, Scene)
     assert {getattr(thing, "name", "") for thing in things.values()} == {"GM", "Ann", "Ben"}

@@ -8,15 +8,15 @@ import pytest
 
 from canonry.app.compose import compose_memory
 from canonry.app.embedded import open_embedded
+from canonry.canon.maintenance.erase import erase_items, plan_erasure
 from canonry.canon.session.canon import Canon
-from canonry.canon.upkeep.erase import erase, plan_erasure
 from canonry.log.items.entities import Entity
 from canonry.log.schemas.world_types import Tie, WorldType
 from canonry.readmodels.edges import Direction, Tick
-from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
+from canonry.testing.clocks import CountingIdentities, HandClock, a_caller
 from canonry.values.errors import Conflict, InvalidInput, NotAllowed, Unavailable
 from canonry.values.ids import SpaceId
-from canonry.world.domain.atlas import Atlas, Exit, LoreVersion, completed, legs_of, thing_id_of
+from canonry.world.domain.atlas import Atlas, Exit, LoreVersion, complete_atlas, item_id_of, legs_of
 from canonry.world.usecases.contexts import get_location_context, get_mover_context
 from canonry.world.usecases.exchange import ImportedWorld, export_world, import_world
 from canonry.world.usecases.lore import get_canonical_fact
@@ -39,7 +39,7 @@ async def brought_in(canon: Canon, atlas: Atlas, *, dry_run: bool = False) -> Im
         a_caller("Operator"),
         atlas,
         origin="test",
-        told=lambda *_: None,
+        progress=lambda *_: None,
         dry_run=dry_run,
     )
 
@@ -97,14 +97,14 @@ async def test_ties_and_routes_come_out_as_they_came_in(tmp_path: Path) -> None:
         for canon in (a_canon(), store.canon):
             done = await brought_in(canon, tied_isle())
             out = await export_world(canon, await the_world(canon, done))
-            told = completed(tied_isle())
+            told = complete_atlas(tied_isle())
             assert ties_of(out) == ties_of(told)
             assert set(legs_of(out.routes)) == set(legs_of(told.routes))
             assert len(out.routes) == 2
-            head = await canon.ledger.head(done.world_id)
+            head = await canon.ledger.head_position(done.world_id)
             again = await brought_in(canon, out)
             assert not any(again.changed.values())
-            assert await canon.ledger.head(done.world_id) == head
+            assert await canon.ledger.head_position(done.world_id) == head
     finally:
         await store.close()
 
@@ -127,18 +127,18 @@ async def test_an_export_of_many_pages_misses_and_repeats_nothing(
 async def test_a_second_import_changes_nothing() -> None:
     canon = a_canon()
     first = await brought_in(canon, ATLAS)
-    head = await canon.ledger.head(first.world_id)
+    head = await canon.ledger.head_position(first.world_id)
     second = await brought_in(canon, ATLAS)
     assert (first.founded, second.founded) == (True, False)
     assert not any(second.changed.values())
     assert second.seen == first.seen
-    assert await canon.ledger.head(first.world_id) == head
+    assert await canon.ledger.head_position(first.world_id) == head
 
 
 async def test_a_dry_run_says_the_same_and_writes_nothing() -> None:
     canon = a_canon()
     tried = await brought_in(canon, ATLAS, dry_run=True)
-    assert await canon.ledger.heads(limit=9) == []
+    assert await canon.ledger.list_heads(limit=9) == []
     done = await brought_in(canon, ATLAS)
     assert (tried.changed, tried.seen) == (done.changed, done.seen)
 
@@ -150,7 +150,7 @@ async def test_a_faulty_world_is_refused_as_a_whole() -> None:
         await brought_in(canon, replace(ATLAS, players=players))
     assert refused.value.code == "world.malformed"
     assert "nowhere" in refused.value.details["problems"][0]
-    assert await canon.ledger.heads(limit=9) == []
+    assert await canon.ledger.list_heads(limit=9) == []
 
 
 async def test_an_import_that_was_cut_off_goes_on() -> None:
@@ -164,7 +164,7 @@ async def test_an_import_that_was_cut_off_goes_on() -> None:
             raise Unavailable("test.cut", "cut off")
 
     with pytest.raises(Unavailable):
-        await import_world(canon, a_caller(), ATLAS, origin="test", told=told)
+        await import_world(canon, a_caller(), ATLAS, origin="test", progress=told)
     done = await brought_in(canon, ATLAS)
     assert not done.founded
     whole = a_canon()
@@ -189,7 +189,7 @@ async def test_who_is_known_stays_where_they_are() -> None:
     context = await get_mover_context(world_at(canon, world), "player-0", (WorldType.PLAYER,))
     assert context is not None
     assert context.location is not None
-    assert context.location.id == thing_id_of(world.space, elsewhere)
+    assert context.location.id == item_id_of(world.space, elsewhere)
 
 
 async def test_a_changed_file_changes_what_it_speaks_of_and_the_past_stays() -> None:
@@ -227,7 +227,7 @@ async def test_an_exit_that_leads_elsewhere_takes_the_old_way_back_with_it() -> 
     await brought_in(canon, replace(ATLAS, locations=bare))
     left = await get_location_context(world_at(canon, world), way.to)
     assert left is not None
-    assert thing_id_of(world.space, start.key) not in {edge.to_id for edge in left.exits}
+    assert item_id_of(world.space, start.key) not in {edge.to_id for edge in left.exits}
 
 
 async def test_what_a_version_of_lore_said_cannot_be_changed() -> None:
@@ -249,8 +249,8 @@ async def test_what_a_version_of_lore_said_cannot_be_changed() -> None:
 async def test_everything_names_the_file_as_its_evidence() -> None:
     canon = a_canon()
     done = await brought_in(canon, ATLAS)
-    inn = thing_id_of(done.world_id, ATLAS.starter)
-    thing = (await canon.state.things((inn,)))[inn]
+    inn = item_id_of(done.world_id, ATLAS.starter)
+    thing = (await canon.state.items_by_id((inn,)))[inn]
     assert isinstance(thing, Entity)
     (source,) = (await canon.state.sources(done.world_id, limit=9, offset=0)).items
     assert (source.doc_id, [e.ref for e in thing.evidence]) == ("test", [source.id])
@@ -260,7 +260,7 @@ async def test_a_caller_who_is_bound_elsewhere_founds_nothing() -> None:
     canon = a_canon()
     bound = replace(a_caller(), spaces=frozenset({SpaceId("elsewhere")}))
     with pytest.raises(NotAllowed):
-        await import_world(canon, bound, ATLAS, origin="test", told=lambda *_: None)
+        await import_world(canon, bound, ATLAS, origin="test", progress=lambda *_: None)
 
 
 async def test_both_backends_hold_the_same_world(tmp_path: Path) -> None:
@@ -272,8 +272,8 @@ async def test_both_backends_hold_the_same_world(tmp_path: Path) -> None:
         done = await brought_in(store.canon, ATLAS)
         world = await the_world(store.canon, done)
         assert unordered(await export_world(store.canon, world)) == unordered(expected)
-        assert (await store.upkeep.verify(lambda *_: None)).findings == ()
-        await store.upkeep.rebuild(lambda *_: None)
+        assert (await store.maintenance.verify(lambda *_: None)).findings == ()
+        await store.maintenance.rebuild(lambda *_: None)
         rebuilt = await the_world(store.canon, done)
         assert unordered(await export_world(store.canon, rebuilt)) == unordered(expected)
     finally:
@@ -288,10 +288,10 @@ async def test_what_was_erased_does_not_come_back_with_its_file(tmp_path: Path) 
         world = await the_world(canon, done)
         elsewhere = next(p.key for p in ATLAS.locations if p.key != ATLAS.players[0].location)
         await move_mover(canon, a_caller(), world, Move(mover="player-0", teleport_to=elsewhere))
-        player = thing_id_of(world.space, "player-0")
+        player = item_id_of(world.space, "player-0")
 
         plan = await plan_erasure(canon, "entity", player)
-        await erase(canon, store.upkeep, a_caller("Operator"), plan, reason="asked for")
+        await erase_items(canon, store.maintenance, a_caller("Operator"), plan, reason="asked for")
         again = await brought_in(canon, ATLAS)
 
         assert again.changed["players"] == again.changed["events"] == 0
@@ -301,7 +301,7 @@ async def test_what_was_erased_does_not_come_back_with_its_file(tmp_path: Path) 
         there = await get_location_context(world_at(canon, world), elsewhere)
         assert there is not None
         assert player not in {edge.from_id for edge in there.players}
-        assert (await store.upkeep.verify(lambda *_: None)).findings == ()
+        assert (await store.maintenance.verify(lambda *_: None)).findings == ()
     finally:
         await store.close()
 
@@ -315,10 +315,10 @@ async def test_what_somebody_held_stays_where_they_were_when_they_are_erased(
         world = await the_world(canon, await brought_in(canon, an_isle()))
         elsewhere = Move(mover="ann", teleport_to="tower")
         await move_mover(canon, a_caller(), world, elsewhere)
-        player, cup = (thing_id_of(world.space, key) for key in ("ann", "cup"))
+        player, cup = (item_id_of(world.space, key) for key in ("ann", "cup"))
 
         plan = await plan_erasure(canon, "entity", player)
-        await erase(canon, store.upkeep, a_caller("Operator"), plan, reason="asked for")
+        await erase_items(canon, store.maintenance, a_caller("Operator"), plan, reason="asked for")
 
         atlas = await export_world(canon, world)
         assert {item.key: item.holder for item in atlas.items} == {"cup": "tower", "key": "cook"}
@@ -326,7 +326,7 @@ async def test_what_somebody_held_stays_where_they_were_when_they_are_erased(
             canon, a_caller(), world, Transfer(item="cup", holder="cook", anywhere=True)
         )
         assert handed[0] == cup
-        assert (await store.upkeep.verify(lambda *_: None)).findings == ()
+        assert (await store.maintenance.verify(lambda *_: None)).findings == ()
     finally:
         await store.close()
 
@@ -338,10 +338,10 @@ async def test_who_and_what_was_at_a_place_is_at_the_starter_when_it_is_erased(
     try:
         canon = store.canon
         world = await the_world(canon, await brought_in(canon, an_isle()))
-        yard = thing_id_of(world.space, "yard")
+        yard = item_id_of(world.space, "yard")
 
         plan = await plan_erasure(canon, "entity", yard)
-        await erase(canon, store.upkeep, a_caller("Operator"), plan, reason="a mistake")
+        await erase_items(canon, store.maintenance, a_caller("Operator"), plan, reason="a mistake")
 
         atlas = await export_world(canon, world)
         assert {player.key: player.location for player in atlas.players} == {
@@ -350,7 +350,7 @@ async def test_who_and_what_was_at_a_place_is_at_the_starter_when_it_is_erased(
         }
         down = Move(mover="bob", direction=Direction.DOWN)
         await move_mover(canon, a_caller(), world, down)
-        assert (await store.upkeep.verify(lambda *_: None)).findings == ()
+        assert (await store.maintenance.verify(lambda *_: None)).findings == ()
     finally:
         await store.close()
 
@@ -372,8 +372,10 @@ async def test_places_realms_and_items_that_were_erased_do_not_come_back(tmp_pat
         canon = store.canon
         world = await the_world(canon, await brought_in(canon, tied_isle()))
         for key in ("yard", "crown", "key", "cook"):
-            plan = await plan_erasure(canon, "entity", thing_id_of(world.space, key))
-            await erase(canon, store.upkeep, a_caller("Operator"), plan, reason="asked for")
+            plan = await plan_erasure(canon, "entity", item_id_of(world.space, key))
+            await erase_items(
+                canon, store.maintenance, a_caller("Operator"), plan, reason="asked for"
+            )
         expected = await export_world(canon, world)
 
         again = await brought_in(canon, tied_isle())
@@ -384,6 +386,6 @@ async def test_places_realms_and_items_that_were_erased_do_not_come_back(tmp_pat
         assert "crown" not in {realm.key for realm in left.realms}
         assert left.items == expected.items
         assert left.characters == ()
-        assert (await store.upkeep.verify(lambda *_: None)).findings == ()
+        assert (await store.maintenance.verify(lambda *_: None)).findings == ()
     finally:
         await store.close()

@@ -10,7 +10,7 @@ import pytest
 from canonry.log.entries import Erased
 from canonry.recall.usecases.index_passages import PassageIndexer, index_ahead
 from canonry.recall.vectors import FolderVectors
-from canonry.testing.things import ident
+from canonry.testing.example_items import uuid_of
 from tests.usecases.recall_scenario import SCENES, Scenario, a_scenario, index
 
 pytestmark = pytest.mark.anyio
@@ -27,14 +27,14 @@ async def world(tmp_path: Path) -> AsyncIterator[Scenario]:
 
 async def test_who_comes_second_embeds_what_the_first_then_passes_over(world: Scenario) -> None:
     vectors = FolderVectors(world.folder / "shared")
-    leader = PassageIndexer(world.recall(vectors=vectors), things=4)
+    leader = PassageIndexer(world.recall(vectors=vectors), items_per_step=4)
     helper = world.recall(vectors=vectors)
-    assert await index_ahead(helper, things=4) == 0, "nobody has begun"
-    await leader.step()
+    assert await index_ahead(helper, items_per_step=4) == 0, "nobody has begun"
+    await leader.index_step()
 
-    made = [await index_ahead(helper, seat=seat, things=4) for seat in (0, 3)]
+    made = [await index_ahead(helper, seat=seat, items_per_step=4) for seat in (0, 3)]
     done = 0
-    while not (step := await leader.step()).idle:
+    while not (step := await leader.index_step()).idle:
         done += step.vectors
 
     assert min(made) > 0
@@ -50,13 +50,13 @@ async def test_what_lies_ahead_is_embedded_to_the_end_and_then_there_is_nothing(
     world: Scenario,
 ) -> None:
     vectors = FolderVectors(world.folder / "shared")
-    leader = PassageIndexer(world.recall(vectors=vectors), things=4)
-    await leader.step()
+    leader = PassageIndexer(world.recall(vectors=vectors), items_per_step=4)
+    await leader.index_step()
     helper = world.recall(vectors=vectors)
 
-    while await index_ahead(helper, things=4):
+    while await index_ahead(helper, items_per_step=4):
         pass
-    steps = [await leader.step() for _ in range(4)]
+    steps = [await leader.index_step() for _ in range(4)]
 
     assert sum(step.vectors for step in steps) <= 4, "only the step that was being made is left"
 
@@ -65,8 +65,8 @@ async def test_the_first_one_moving_on_meanwhile_costs_no_second_embedding(
     world: Scenario, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     vectors = FolderVectors(world.folder / "shared")
-    leader = PassageIndexer(world.recall(vectors=vectors), things=4)
-    await leader.step()
+    leader = PassageIndexer(world.recall(vectors=vectors), items_per_step=4)
+    await leader.index_step()
     helper = world.recall(vectors=vectors)
     embedder = world.embedders[384]
     embed = embedder.embed
@@ -74,11 +74,11 @@ async def test_the_first_one_moving_on_meanwhile_costs_no_second_embedding(
     async def slowly(*given: Any) -> Any:
         made = await embed(*given)
         monkeypatch.setattr(embedder, "embed", embed)
-        await leader.step()
+        await leader.index_step()
         return made
 
     monkeypatch.setattr(embedder, "embed", slowly)
-    assert await index_ahead(helper, seat=3, things=4) == 4
+    assert await index_ahead(helper, seat=3, items_per_step=4) == 4
 
     assert len(embedder.texts) == len(set(embedder.texts))
 
@@ -87,29 +87,29 @@ async def test_what_is_erased_while_it_is_embedded_ahead_is_not_kept(
     world: Scenario, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     vectors = FolderVectors(world.folder / "shared")
-    leader = PassageIndexer(world.recall(vectors=vectors), things=4)
-    await leader.step()
+    leader = PassageIndexer(world.recall(vectors=vectors), items_per_step=4)
+    await leader.index_step()
     helper = world.recall(vectors=vectors)
-    embedder, gone = world.embedders[384], tuple(ident(line) for line in LINES[-4:])
+    embedder, gone = world.embedders[384], tuple(uuid_of(line) for line in LINES[-4:])
     embed = embedder.embed
 
     async def meanwhile(*given: Any) -> Any:
         made = await embed(*given)
         monkeypatch.setattr(embedder, "embed", embed)
-        await world.stage.scribe.write(Erased(targets=gone, reason="asked"))
-        while not (await leader.step()).idle:
+        await world.stage.scribe.write_entries(Erased(targets=gone, reason="asked"))
+        while not (await leader.index_step()).idle:
             pass
         return made
 
     monkeypatch.setattr(embedder, "embed", meanwhile)
-    await index_ahead(helper, things=4)
+    await index_ahead(helper, items_per_step=4)
 
-    assert not set(gone) & set(await vectors.digests(embedder.model, gone))
+    assert not set(gone) & set(await vectors.vector_digests(embedder.model, gone))
 
 
 async def _kept(world: Scenario, vectors: FolderVectors) -> object:
     """Which passages are known by which digests, and how near each is to a question."""
     model = world.embedders[384].model
-    digests = await vectors.digests(model, [ident(line) for line in LINES])
+    digests = await vectors.vector_digests(model, [uuid_of(line) for line in LINES])
     recall = world.recall(vectors=vectors)
-    return digests, await recall.search("the 7th ship", replace(SCENES, limit=len(LINES)))
+    return digests, await recall.find_nearest("the 7th ship", replace(SCENES, limit=len(LINES)))

@@ -15,7 +15,7 @@ from canonry.readmodels.follow_log import LogCursor
 from canonry.readmodels.ports.text import Purpose, Vector
 from canonry.recall.usecases.index_passages import PassageIndexer, drop_index, forget_passages
 from canonry.recall.usecases.recall import Recall
-from canonry.testing.things import MIDDLE_EARTH, a_memory, a_turn, an_observation, ident
+from canonry.testing.example_items import MIDDLE_EARTH, a_memory, a_turn, an_observation, uuid_of
 from canonry.values.errors import Unavailable
 from canonry.values.ids import EntityId
 from tests.usecases.recall_scenario import Noting, Scenario, a_scenario, found, index
@@ -34,15 +34,15 @@ async def world(tmp_path: Path) -> AsyncIterator[Scenario]:
 
 async def positions(recall: Recall) -> dict[int, int]:
     """How far the index of each model is, by its dimensions."""
-    cursors = await (await recall.opened()).vectors.cursors()
+    cursors = await (await recall.open_engines()).vectors.cursors()
     return {
-        model.dimensions: LogCursor.read(cursor).at(MIDDLE_EARTH)
+        model.dimensions: LogCursor.parse_cursor(cursor).position_in(MIDDLE_EARTH)
         for model, cursor in cursors.items()
     }
 
 
 async def head(world: Scenario) -> int:
-    return await world.stage.canon.ledger.head(MIDDLE_EARTH)
+    return await world.stage.canon.ledger.head_position(MIDDLE_EARTH)
 
 
 async def test_the_old_index_follows_while_another_model_embeds_everything(
@@ -50,17 +50,17 @@ async def test_the_old_index_follows_while_another_model_embeds_everything(
 ) -> None:
     await world.say(DRAGON)
     await index(world.recall(384))
-    indexer = PassageIndexer(world.recall(64), things=1)
-    await indexer.step()
+    indexer = PassageIndexer(world.recall(64), items_per_step=1)
+    await indexer.index_step()
 
     await world.say(DAWN, start=2)
-    await indexer.step()
+    await indexer.index_step()
 
     reader = world.recall(64)
     assert await positions(reader) == {384: await head(world), 64: 2}
     made = len(world.embedders[384].texts)
-    assert (await found(reader, "we sail at dawn"))[0] == ident(DAWN)
-    assert reader.behind == 0
+    assert (await found(reader, "we sail at dawn"))[0] == uuid_of(DAWN)
+    assert reader.commits_behind == 0
     assert len(world.embedders[384].texts) == made, "it was in the index already"
 
 
@@ -99,8 +99,8 @@ async def test_the_old_index_follows_while_the_other_model_does_not_answer(
     world.embedders[64] = hanging = Hanging(64)
     await world.say(DRAGON)
     await index(world.recall(384))
-    indexer = PassageIndexer(world.recall(64), looks_every=0.001)
-    step = asyncio.create_task(indexer.step())
+    indexer = PassageIndexer(world.recall(64), poll_seconds=0.001)
+    step = asyncio.create_task(indexer.index_step())
     await hanging.asked.wait()
 
     await world.say(DAWN, start=2)
@@ -116,7 +116,7 @@ async def test_a_step_that_is_given_up_leaves_no_model_at_work(world: Scenario) 
     world.embedders[64] = hanging = Hanging(64)
     await world.say(DRAGON)
     await index(world.recall(384))
-    step = asyncio.create_task(PassageIndexer(world.recall(64)).step())
+    step = asyncio.create_task(PassageIndexer(world.recall(64)).index_step())
     await hanging.asked.wait()
 
     step.cancel()
@@ -129,17 +129,17 @@ async def test_a_step_that_is_given_up_leaves_no_model_at_work(world: Scenario) 
 async def test_after_a_kill_both_models_go_on_where_they_were(world: Scenario) -> None:
     await world.say(DRAGON)
     await index(world.recall(384))
-    await PassageIndexer(world.recall(64), things=1).step()
+    await PassageIndexer(world.recall(64), items_per_step=1).index_step()
     await world.say(DAWN, start=2)
 
     killed, recall = world.recall(64), world.recall(64)
-    await PassageIndexer(killed, things=1).step()
+    await PassageIndexer(killed, items_per_step=1).index_step()
     await index(recall)
 
     assert world.embedders[384].texts.count(f"GM: {DRAGON}\nGM: {DAWN}") == 1
     assert world.embedders[64].texts.count(f"GM: {DRAGON}\nGM: {DAWN}") == 1
     assert await positions(recall) == {64: await head(world)}
-    assert (await found(recall, "we sail at dawn"))[0] == ident(DAWN)
+    assert (await found(recall, "we sail at dawn"))[0] == uuid_of(DAWN)
 
 
 async def test_an_old_model_that_is_away_hinders_no_new_one(world: Scenario) -> None:
@@ -151,7 +151,7 @@ async def test_an_old_model_that_is_away_hinders_no_new_one(world: Scenario) -> 
     recall = world.recall(64)
     await index(recall)
 
-    assert (await found(recall, "we sail at dawn"))[0] == ident(DAWN)
+    assert (await found(recall, "we sail at dawn"))[0] == uuid_of(DAWN)
     assert await positions(recall) == {64: await head(world)}
 
 
@@ -195,11 +195,11 @@ async def test_an_entity_with_another_name_has_its_passages_embedded_anew(
         )
     )
     for _ in range(30):  # as many lives as steps: each goes on where the one before was killed
-        await PassageIndexer(world.recall(), things=1).step()
+        await PassageIndexer(world.recall(), items_per_step=1).index_step()
 
     assert told_with("Elessar", texts) >= BEARING
     assert not any("GM: Wait." in text for text in texts)
-    assert ident("one") in (await found(recall, "Elessar: Follow me."))[:2]
+    assert uuid_of("one") in (await found(recall, "Elessar: Follow me."))[:2]
 
 
 async def test_a_merge_names_the_one_that_answers_for_both_until_it_is_taken_back(
@@ -211,14 +211,14 @@ async def test_a_merge_names_the_one_that_answers_for_both_until_it_is_taken_bac
     texts.clear()
     kept, merged = EntityId(id_of("Aragorn")), EntityId(id_of("Strider"))
 
-    await world.stage.scribe.write(
+    await world.stage.scribe.write_entries(
         EntitiesMerged(kept=kept, merged=merged, members=(), reason="the same")
     )
     await index(world.recall())
     assert told_with("Aragorn", texts) >= BEARING
     texts.clear()
 
-    await world.stage.scribe.write(
+    await world.stage.scribe.write_entries(
         EntitiesUnmerged(kept=kept, separated=merged, remaining=(), reason="not the same")
     )
     await index(world.recall())
@@ -230,7 +230,7 @@ async def test_whoever_begins_anew_embeds_nothing_twice_for_an_old_change_of_nam
 ) -> None:
     await conversation(world)
     kept, merged = EntityId(id_of("Aragorn")), EntityId(id_of("Strider"))
-    await world.stage.scribe.write(
+    await world.stage.scribe.write_entries(
         EntitiesMerged(kept=kept, merged=merged, members=(), reason="the same")
     )
 
@@ -244,20 +244,20 @@ async def test_an_index_that_was_dropped_meanwhile_is_made_anew_and_not_half(
 ) -> None:
     await world.say(DRAGON)
     indexer = PassageIndexer(world.recall())
-    while not (await indexer.step()).idle:
+    while not (await indexer.index_step()).idle:
         pass
     await drop_index(world.recall())
     await world.say(DAWN, start=2)
 
     with pytest.raises(Unavailable) as caught:
-        await indexer.step()
+        await indexer.index_step()
     assert caught.value.code == "vectors.moved"
-    while not (await indexer.step()).idle:
+    while not (await indexer.index_step()).idle:
         pass
 
     recall = world.recall()
-    assert set(await found(recall, "dragon dawn")) >= {ident(DRAGON), ident(DAWN)}
-    assert recall.behind == 0
+    assert set(await found(recall, "dragon dawn")) >= {uuid_of(DRAGON), uuid_of(DAWN)}
+    assert recall.commits_behind == 0
     assert await positions(recall) == {384: await head(world)}
 
 
@@ -267,10 +267,10 @@ async def test_what_is_forgotten_takes_the_turn_after_it_along_until_it_is_embed
     await world.say("Xanthippe took the letter.", "Then she left.", "And so on.")
     recall = world.recall()
     await index(recall)
-    gone = ident("Xanthippe took the letter.")
-    await world.stage.scribe.write(Erased(targets=(gone,), reason="asked"))
+    gone = uuid_of("Xanthippe took the letter.")
+    await world.stage.scribe.write_entries(Erased(targets=(gone,), reason="asked"))
 
-    vectors, position = (await recall.opened()).vectors, Position(await head(world))
+    vectors, position = (await recall.open_engines()).vectors, Position(await head(world))
     await forget_passages(vectors, recall.documents, MIDDLE_EARTH, (gone,), erased_at=position)
 
     (status,) = await vectors.status()

@@ -12,7 +12,7 @@ from canonry.log.schemas.narrative import EntityType
 from canonry.readmodels.passages import Collection
 from canonry.recall.usecases.index_passages import PassageIndexer, drop_index
 from canonry.recall.usecases.recall import FRESH
-from canonry.testing.things import a_memory, a_snippet, a_turn, ident
+from canonry.testing.example_items import a_memory, a_snippet, a_turn, uuid_of
 from canonry.values.errors import Unavailable
 from tests.usecases.recall_scenario import SCENES, Scenario, a_scenario, found, index
 from tests.usecases.stage import id_of
@@ -33,8 +33,8 @@ async def test_what_was_indexed_is_found_by_another_process(world: Scenario) -> 
     other = world.recall()
     ids = await found(other, "a dragon that sleeps")
 
-    assert ids[0] == ident("The dragon sleeps on gold.")
-    assert other.behind == 0
+    assert ids[0] == uuid_of("The dragon sleeps on gold.")
+    assert other.commits_behind == 0
 
 
 async def test_what_was_just_written_is_found_before_it_is_indexed(world: Scenario) -> None:
@@ -44,8 +44,8 @@ async def test_what_was_just_written_is_found_before_it_is_indexed(world: Scenar
 
     ids = await found(recall, "a dragon that sleeps")
 
-    assert ids[0] == ident("The dragon sleeps on gold.")
-    assert recall.behind == 0
+    assert ids[0] == uuid_of("The dragon sleeps on gold.")
+    assert recall.commits_behind == 0
     made = len(world.embedders[384].texts)
     await found(recall, "sailing")
     assert len(world.embedders[384].texts) == made
@@ -63,12 +63,12 @@ async def test_of_too_much_that_is_new_the_newest_is_found_and_the_rest_told(
     everything = replace(SCENES, limit=2 * len(texts))
     ids = await found(recall, "line", everything)
 
-    assert ident(texts[-1]) in ids
-    assert ident(texts[0]) not in ids
-    assert recall.behind > 0
+    assert uuid_of(texts[-1]) in ids
+    assert uuid_of(texts[0]) not in ids
+    assert recall.commits_behind > 0
     await index(recall)
-    assert ident(texts[0]) in await found(recall, "line", everything)
-    assert recall.behind == 0
+    assert uuid_of(texts[0]) in await found(recall, "line", everything)
+    assert recall.commits_behind == 0
 
 
 async def test_a_turn_is_embedded_with_its_speaker_and_the_turn_before(world: Scenario) -> None:
@@ -103,14 +103,14 @@ async def test_filters_hold_in_the_index_and_for_what_is_new(world: Scenario) ->
 
     everywhere = replace(SCENES, limit=50)
     by_entity = await found(recall, "a", replace(everywhere, entities=frozenset((id_of("Frodo"),))))
-    without = await found(recall, "a", replace(everywhere, without_scene=ident("scene")))
+    without = await found(recall, "a", replace(everywhere, without_scene=uuid_of("scene")))
     foreign = await found(recall, "a", replace(everywhere, spaces=frozenset()))
-    snippets = replace(everywhere, collection=Collection.SNIPPETS, source_id=ident("source"))
+    snippets = replace(everywhere, collection=Collection.SNIPPETS, source_id=uuid_of("source"))
 
-    assert set(by_entity) == {ident("indexed/a"), ident("new/a")}
-    assert set(without) == {ident("indexed/c"), ident("new/c")}
+    assert set(by_entity) == {uuid_of("indexed/a"), uuid_of("new/a")}
+    assert set(without) == {uuid_of("indexed/c"), uuid_of("new/c")}
     assert foreign == []
-    assert set(await found(recall, "a", snippets)) == {ident("indexed/d"), ident("new/d")}
+    assert set(await found(recall, "a", snippets)) == {uuid_of("indexed/d"), uuid_of("new/d")}
 
 
 async def test_a_long_passage_is_found_by_any_of_its_parts_once(world: Scenario) -> None:
@@ -120,15 +120,15 @@ async def test_a_long_passage_is_found_by_any_of_its_parts_once(world: Scenario)
     assert await index(recall) > 2
 
     snippets = replace(SCENES, collection=Collection.SNIPPETS)
-    assert await found(recall, "comet strikes the mill", snippets) == [ident("long")]
+    assert await found(recall, "comet strikes the mill", snippets) == [uuid_of("long")]
 
 
 async def test_an_interrupted_indexer_goes_on_where_it_was(world: Scenario) -> None:
     for number in range(6):
         await world.say(f"line {number}", start=1 + number)
-    first = PassageIndexer(world.recall(), things=4)
-    done = await first.step()
-    assert done.waiting > 0
+    first = PassageIndexer(world.recall(), items_per_step=4)
+    done = await first.index_step()
+    assert done.pending > 0
     before = len(world.embedders[384].texts)
 
     await index(world.recall())
@@ -151,9 +151,9 @@ async def test_a_model_that_is_away_loses_nothing(world: Scenario) -> None:
         await index(recall)
 
     world.embedders[384].away = False
-    world.clock.move(60_000_000)
+    world.clock.move_by(60_000_000)
     assert await index(recall) == 1
-    assert ident("The dragon sleeps on gold.") in await found(recall, "dragon")
+    assert uuid_of("The dragon sleeps on gold.") in await found(recall, "dragon")
 
 
 async def test_the_old_model_serves_until_the_new_one_has_seen_everything(world: Scenario) -> None:
@@ -161,15 +161,15 @@ async def test_the_old_model_serves_until_the_new_one_has_seen_everything(world:
     await index(world.recall(384))
 
     recall = world.recall(64)
-    indexer = PassageIndexer(recall, things=1)
-    await indexer.step()
-    assert (await found(recall, "dragon sleeps"))[0] == ident("The dragon sleeps on gold.")
+    indexer = PassageIndexer(recall, items_per_step=1)
+    await indexer.index_step()
+    assert (await found(recall, "dragon sleeps"))[0] == uuid_of("The dragon sleeps on gold.")
     assert len(world.embedders[64].texts) < 3
 
     await index(recall)
-    assert (await found(recall, "dragon sleeps"))[0] == ident("The dragon sleeps on gold.")
+    assert (await found(recall, "dragon sleeps"))[0] == uuid_of("The dragon sleeps on gold.")
     assert len(world.embedders[64].texts) == 3
-    statuses = await (await recall.opened()).vectors.status()
+    statuses = await (await recall.open_engines()).vectors.status()
     assert [status.model.dimensions for status in statuses] == [64]
 
 
@@ -177,14 +177,14 @@ async def test_an_erased_turn_leaves_the_index_and_the_turn_after_it(world: Scen
     await world.say("Xanthippe took the letter.", "Then she left.")
     recall = world.recall()
     await index(recall)
-    await world.stage.scribe.write(
-        Erased(targets=(ident("Xanthippe took the letter."),), reason="asked")
+    await world.stage.scribe.write_entries(
+        Erased(targets=(uuid_of("Xanthippe took the letter."),), reason="asked")
     )
 
-    assert ident("Xanthippe took the letter.") not in await found(recall, "Xanthippe letter")
+    assert uuid_of("Xanthippe took the letter.") not in await found(recall, "Xanthippe letter")
     world.embedders[384].texts.clear()
     await index(recall)
-    assert ident("Xanthippe took the letter.") not in await found(recall, "Xanthippe letter")
+    assert uuid_of("Xanthippe took the letter.") not in await found(recall, "Xanthippe letter")
     assert "GM: Then she left." in world.embedders[384].texts
 
 
@@ -206,4 +206,4 @@ async def test_a_damaged_index_is_told_and_made_anew(world: Scenario) -> None:
 
     await drop_index(recall)
     await index(recall)
-    assert ident("The dragon sleeps on gold.") in await found(recall, "dragon")
+    assert uuid_of("The dragon sleeps on gold.") in await found(recall, "dragon")

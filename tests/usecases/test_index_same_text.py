@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from canonry.readmodels.passages import Collection
-from canonry.testing.things import an_observation
+from canonry.testing.example_items import an_observation
 from canonry.values.ids import EntityId
 from tests.usecases.recall_scenario import SCENES, Scenario, a_scenario, found, index
 
@@ -65,8 +65,10 @@ async def test_what_is_again_as_the_index_has_it_is_left_to_the_index(world: Sce
     await found(recall, "a ranger of the north", ENTITIES)
     await changed(world, "again", strider, description="A ranger of the north")
 
-    (_, likeness), *_ = await recall.search("A ranger of the north", ENTITIES)
+    (_, likeness), *_ = await recall.find_nearest("A ranger of the north", ENTITIES)
     assert len(texts) == made + 1
     fresh = world.recall()
-    assert (await fresh.search("A ranger of the north", ENTITIES))[0][1] == pytest.approx(likeness)
+    assert (await fresh.find_nearest("A ranger of the north", ENTITIES))[0][1] == pytest.approx(
+        likeness
+    )
     assert len(texts) == made + 1

@@ -19,11 +19,11 @@ from canonry.canon.commands.sources import (
 from canonry.canon.commands.universes import create_universe
 from canonry.canon.queries.listings import query_snippets
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.commit_change import Change, commit_change, the_made
+from canonry.canon.session.commit_change import Change, commit_change, first_made
 from canonry.language.texts.sentences import DocumentType
 from canonry.log.entries import Erased, Tombstone
 from canonry.log.items.sources import Snippet, SourceDraft, SourceType
-from canonry.testing.worlds import a_caller
+from canonry.testing.clocks import a_caller
 from canonry.values.errors import InvalidInput, NotFound, Unavailable
 from canonry.values.ids import NewId, SpaceDraft, SpaceId, SpaceKind
 from canonry.values.provenance import CanonLevel
@@ -50,7 +50,7 @@ async def a_source(canon: Canon, doc_id: str = "rules") -> SourceDraft:
         canon, KEEPER, kind=SpaceKind.UNIVERSE, name=doc_id, description="A world.", properties={}
     )
     new = NewSource(
-        space=the_made(made, SpaceDraft).id,
+        space=first_made(made, SpaceDraft).id,
         doc_id=doc_id,
         title="Rules",
         edition=None,
@@ -58,7 +58,7 @@ async def a_source(canon: Canon, doc_id: str = "rules") -> SourceDraft:
         source_type=SourceType.RULEBOOK,
         level=CanonLevel.AUTHORITATIVE,
     )
-    return the_made(await create_source(canon, KEEPER, new), SourceDraft)
+    return first_made(await create_source(canon, KEEPER, new), SourceDraft)
 
 
 async def ingest(
@@ -96,14 +96,14 @@ async def test_a_document_becomes_snippets_in_reading_order(canon: Canon) -> Non
 async def test_the_same_document_again_adds_nothing(canon: Canon) -> None:
     source = await a_source(canon)
     await ingest(canon, source)
-    head = await canon.ledger.head(source.space)
+    head = await canon.ledger.head_position(source.space)
 
     again = await ingest(canon, source)
     as_utf_16 = await ingest(canon, source, RULES.decode().encode("utf-16"))
 
     assert (again.first, again.snippets, again.added) == (0, 2, 0)
     assert as_utf_16 == again
-    assert await canon.ledger.head(source.space) == head
+    assert await canon.ledger.head_position(source.space) == head
 
 
 async def test_another_document_goes_behind_and_the_first_is_still_known(canon: Canon) -> None:
@@ -127,7 +127,7 @@ async def test_the_same_document_of_another_source_is_its_own(canon: Canon) -> N
 
 async def test_a_long_document_is_kept_in_commits_of_a_bounded_size(canon: Canon) -> None:
     source = await a_source(canon)
-    before = await canon.ledger.head(source.space)
+    before = await canon.ledger.head_position(source.space)
     told: list[tuple[float, float | None]] = []
 
     async def tell(done: float, total: float | None, message: str) -> None:
@@ -137,7 +137,7 @@ async def test_a_long_document_is_kept_in_commits_of_a_bounded_size(canon: Canon
     done = await ingest_source(canon, replace(KEEPER, progress=tell), *request)
 
     assert done.added == 600
-    assert await canon.ledger.head(source.space) == before + -(-600 // SNIPPETS_PER_COMMIT)
+    assert await canon.ledger.head_position(source.space) == before + -(-600 // SNIPPETS_PER_COMMIT)
     assert [each.index for each in await snippets(canon, source)] == list(range(600))
     assert [each.section for each in (await snippets(canon, source))[:2]] == ["Rule 0", "Rule 1"]
     assert told[-1] == (600, 600)
@@ -188,18 +188,18 @@ async def test_an_erased_snippet_stays_erased(canon: Canon) -> None:
     await commit_change(canon, KEEPER, source.space, prepare)
 
     assert (await ingest(canon, source)).added == 0
-    assert isinstance((await canon.state.things([first.id]))[first.id], Tombstone)
+    assert isinstance((await canon.state.items_by_id([first.id]))[first.id], Tombstone)
 
 
 async def test_nothing_is_written_of_a_document_that_cannot_be_read(canon: Canon) -> None:
     source = await a_source(canon)
-    head = await canon.ledger.head(source.space)
+    head = await canon.ledger.head_position(source.space)
 
     with pytest.raises(InvalidInput) as refused:
         await ingest(canon, source, b"\xff\xff\xff", DocumentType.PLAIN)
 
     assert refused.value.code == "document.encoding"
-    assert await canon.ledger.head(source.space) == head
+    assert await canon.ledger.head_position(source.space) == head
 
 
 async def test_a_source_that_nobody_may_see_takes_no_document(canon: Canon) -> None:

@@ -10,8 +10,8 @@ from canonry.log.items.facts import Event, Fact, Relation
 from canonry.log.items.proposals import Grade
 from canonry.log.schemas.narrative import EntityType
 from canonry.readmodels.ports.state import EventQuery, FactQuery, RelationQuery
-from canonry.testing.things import evidence, ident
-from canonry.testing.worlds import a_caller
+from canonry.testing.clocks import a_caller
+from canonry.testing.example_items import some_evidence, uuid_of
 from canonry.values.ids import EntityId
 from canonry.values.provenance import Authority, Evidence, EvidenceKind
 from tests.usecases.stage import (
@@ -28,7 +28,7 @@ from tests.usecases.stage import (
 
 pytestmark = pytest.mark.anyio
 GM = Authority.GM
-SOURCE = Evidence(kind=EvidenceKind.SOURCE, ref=ident("source"))
+SOURCE = Evidence(kind=EvidenceKind.SOURCE, ref=uuid_of("source"))
 
 
 async def a_hoard() -> tuple[Stage, str]:
@@ -97,7 +97,7 @@ async def test_d7_the_same_relation_again_says_that_it_is_canon() -> None:
     verdict = await stage.verdict("relationship", owning(quantity=10), scene="later")
     assert (verdict.status, verdict.canonical_id) == (ACCEPTED, ten_id)
     assert verdict.rationale.endswith(f"already canon: {ten_id}")
-    assert evidence("later/turn")[0] in (await stage.thing(ten_id)).evidence
+    assert some_evidence("later/turn")[0] in (await stage.thing(ten_id)).evidence
 
 
 def an_ana(**more: Any) -> dict[str, Any]:
@@ -197,14 +197,14 @@ async def test_d16_the_same_said_twice_is_one_with_both_evidences(
 ) -> None:
     stage = await a_peopled_stage()
     words = {"title": content["title"].upper()} if "title" in content else {}
-    once = await stage.propose(kind, content, cited=evidence("scene/turn"))
+    once = await stage.propose(kind, content, cited=some_evidence("scene/turn"))
     again = await stage.propose(kind, {**content, **words}, cited=(SOURCE,))
     report = await stage.canonize()
     one = await stage.thing(verdict_on(report, once).canonical_id)
     assert isinstance(one, Fact | Event)
     assert verdict_on(report, again).canonical_id == one.id
     assert verdict_on(report, again).rationale.endswith(f"already canon: {one.id}")
-    assert {*evidence("scene/turn"), SOURCE} <= {*one.evidence}
+    assert {*some_evidence("scene/turn"), SOURCE} <= {*one.evidence}
 
 
 async def test_d16_events_that_differ_in_who_when_or_what_stay_apart() -> None:
@@ -235,7 +235,7 @@ async def test_d16_the_same_event_of_two_scenes_or_of_none_is_one_with_both_evid
     first: dict[str, Any], second: dict[str, Any]
 ) -> None:
     stage = await a_peopled_stage()
-    known = await stage.verdict("event", {**SONG, **first}, cited=evidence("scene/turn"))
+    known = await stage.verdict("event", {**SONG, **first}, cited=some_evidence("scene/turn"))
     outside = second.pop("outside", False)
     more: dict[str, Any] = {"scene_id": None, "turn_id": None} if outside else {"scene": "later"}
     await stage.scene("later", order=2)
@@ -248,7 +248,7 @@ async def test_d16_the_same_event_of_two_scenes_or_of_none_is_one_with_both_evid
 
     assert verdict_on(report, again).canonical_id == known.canonical_id
     event = await stage.thing(known.canonical_id)
-    assert {*evidence("scene/turn"), SOURCE} <= {*event.evidence}
+    assert {*some_evidence("scene/turn"), SOURCE} <= {*event.evidence}
 
 
 async def test_d16_the_same_event_of_two_scenes_without_one_time_is_a_possible_duplicate() -> None:

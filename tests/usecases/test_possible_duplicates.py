@@ -10,7 +10,7 @@ from canonry.canon.session.lookup import account_of
 from canonry.log.items.sources import DEFAULT_USER
 from canonry.records.usecases import identity as module
 from canonry.records.usecases.identity import duplicates_within
-from canonry.testing.worlds import a_caller
+from canonry.testing.clocks import a_caller
 from canonry.values.provenance import Actor
 from tests.toolsets.truth.kit import Desk, a_desk
 
@@ -41,11 +41,11 @@ async def test_it_is_told_when_not_all_entities_were_compared() -> None:
     desk = a_desk()
     ids = await people_of_one_name(desk, 6)
     told = partial(duplicates_within, desk.canon, the_caller(), account_of(the_caller()))
-    few = await told(looked_at=3)
+    few = await told(compared=3)
     assert (few.total, few.truncated) == (3, True)
-    all_of_them = await told(looked_at=6)
+    all_of_them = await told(compared=6)
     assert (all_of_them.total, all_of_them.truncated) == (15, False)
-    of_the_last = await told(entity_id=ids[-1], looked_at=3)
+    of_the_last = await told(entity_id=ids[-1], compared=3)
     assert of_the_last.total == 5, "an entity is compared with all that bear its keys"
 
 

@@ -8,18 +8,25 @@ from typing import cast
 import pytest
 from typing_extensions import override
 
-from canonry.app.backends.servers import over_copy
+from canonry.app.backends.servers import canon_over_copy
 from canonry.app.compose import compose_memory
 from canonry.canon.session.canon import Canon
 from canonry.log.commits import ORIGIN, Appended, Position
-from canonry.log.entries import StoryMoved, Thing
+from canonry.log.entries import StoredItem, StoryMoved
 from canonry.log.items.scenes import StoryStatus, Turn
 from canonry.log.sealing import Sealed
-from canonry.readmodels.ports.view import Folded, Projection, following
-from canonry.stores.following.following import Follower, Projector, join
+from canonry.readmodels.ports.view import Folded, Projection, advance_items
 from canonry.stores.memory import MemoryLedger
-from canonry.testing.things import MIDDLE_EARTH, a_fact, a_scene, a_turn, ident, made
-from canonry.testing.worlds import Scribe, an_append
+from canonry.stores.projections.projector import Follower, Projector, join_views
+from canonry.testing.clocks import Scribe, an_append
+from canonry.testing.example_items import (
+    MIDDLE_EARTH,
+    a_fact,
+    a_scene,
+    a_turn,
+    creation_entries,
+    uuid_of,
+)
 from canonry.values.errors import BrokenInvariant, CanonryError, Unavailable
 from canonry.values.ids import SpaceId, StoryId
 from tests.conformance.test_mixed import nothing
@@ -33,19 +40,19 @@ class Moody(MemoryLedger):
     against: CanonryError | None = None
 
     @override
-    async def restore(
+    async def restore_commits(
         self, sealed: Sequence[Sealed], touched: Sequence[frozenset[str]] | None = None
     ) -> None:
         if self.against is not None:
             raise self.against
-        await super().restore(sealed, touched)
+        await super().restore_commits(sealed, touched)
 
 
 class Shown(Projection):
     """Keeps the things that it is given."""
 
     def __init__(self) -> None:
-        self.things: list[Thing] = []
+        self.things: list[StoredItem] = []
         self.position = ORIGIN
 
     @override
@@ -54,7 +61,7 @@ class Shown(Projection):
 
     @override
     async def apply(self, folded: Sequence[Folded]) -> None:
-        things, self.position = following(folded, self.position)
+        things, self.position = advance_items(folded, self.position)
         self.things += things.values()
 
 
@@ -63,35 +70,35 @@ def joined() -> tuple[Canon, Moody]:
     kept = cast("MemoryLedger", copy.ledger)
     moody = Moody(kept._store, kept._sealer)
     follower = Follower(log=log.ledger, copy=moody, purge=nothing)
-    return join(over_copy(copy, log.ledger, follower), copied=moody).canon, moody
+    return join_views(canon_over_copy(copy, log.ledger, follower), copied=moody).canon, moody
 
 
 async def test_a_dead_view_stops_no_commit_and_tells_readers_until_it_is_back() -> None:
     canon, copy = joined()
     copy.against = Unavailable("copy.gone", "the engine does not answer")
 
-    await Scribe(canon).make(a_fact("written all the same"))
+    await Scribe(canon).make_items(a_fact("written all the same"))
 
-    (head,) = await canon.ledger.heads(limit=10)
+    (head,) = await canon.ledger.list_heads(limit=10)
     assert head.position == 1
     with pytest.raises(Unavailable) as behind:
-        await canon.state.things([ident("written all the same")])
+        await canon.state.items_by_id([uuid_of("written all the same")])
     assert behind.value.code == "view.behind"
     with pytest.raises(Unavailable):
-        await canon.ledger.head(MIDDLE_EARTH)  # nobody judges by a state that lags
+        await canon.ledger.head_position(MIDDLE_EARTH)  # nobody judges by a state that lags
 
     copy.against = None
 
-    assert set(await canon.state.things([ident("written all the same")])) == {
-        ident("written all the same")
+    assert set(await canon.state.items_by_id([uuid_of("written all the same")])) == {
+        uuid_of("written all the same")
     }
 
 
 async def test_what_is_appended_while_a_view_is_brought_up_is_not_passed_over() -> None:
     log = compose_memory()
     scribe = Scribe(log)
-    await scribe.make(a_scene())
-    await scribe.make(a_turn("first"))
+    await scribe.make_items(a_scene())
+    await scribe.make_items(a_turn("first"))
 
     class Overtaken(Shown):
         """Somebody writes before it is asked for the first time where it stands."""
@@ -102,15 +109,15 @@ async def test_what_is_appended_while_a_view_is_brought_up_is_not_passed_over() 
         async def cursor(self, space: SpaceId) -> Position:
             if self.untouched:
                 self.untouched = False
-                await scribe.make(a_turn("second"))
+                await scribe.make_items(a_turn("second"))
             return await super().cursor(space)
 
     view = Overtaken()
     projector = Projector(ledger=log.ledger, state=log.state, others=[view])
 
-    await projector.reach(MIDDLE_EARTH, Position(2))
+    await projector.advance_to(MIDDLE_EARTH, Position(2))
     assert view.position == 2
-    await projector.reach(MIDDLE_EARTH, Position(3))
+    await projector.advance_to(MIDDLE_EARTH, Position(3))
 
     assert [each.index for each in view.things if isinstance(each, Turn)] == [0, 1]
 
@@ -122,25 +129,25 @@ async def test_what_is_made_from_the_state_waits_until_the_state_shows_it() -> N
         """Takes a commit when it may."""
 
         @override
-        async def restore(
+        async def restore_commits(
             self, sealed: Sequence[Sealed], touched: Sequence[frozenset[str]] | None = None
         ) -> None:
             for each in sealed:
                 begun.set()
                 await go_on[each.position - 1].wait()
-                await super().restore([each], touched)
+                await super().restore_commits([each], touched)
 
     log, copy, view = compose_memory(), compose_memory(), Shown()
     kept, scribe = cast("MemoryLedger", copy.ledger), Scribe(log)
     slow = Slow(kept._store, kept._sealer)
     follower = Follower(log=log.ledger, copy=slow, purge=nothing)
-    canon = over_copy(copy, log.ledger, follower)
+    canon = canon_over_copy(copy, log.ledger, follower)
     projector = Projector(ledger=canon.ledger, state=canon.state, others=[view], copied=copy.ledger)
-    await scribe.make(a_scene())
-    shown = asyncio.create_task(projector.reach(MIDDLE_EARTH, Position(1)))
+    await scribe.make_items(a_scene())
+    shown = asyncio.create_task(projector.advance_to(MIDDLE_EARTH, Position(1)))
     await begun.wait()
-    await scribe.make(a_turn("second"))
-    also = asyncio.create_task(projector.reach(MIDDLE_EARTH, Position(2)))
+    await scribe.make_items(a_turn("second"))
+    also = asyncio.create_task(projector.advance_to(MIDDLE_EARTH, Position(2)))
     for event in go_on:
         event.set()
         for _ in range(20):
@@ -157,7 +164,7 @@ async def test_a_view_that_takes_everything_and_shows_nothing_is_behind() -> Non
             assert folded
 
     log = compose_memory()
-    await Scribe(log).make(a_fact("unseen"))
+    await Scribe(log).make_items(a_fact("unseen"))
 
     with pytest.raises(Unavailable) as behind:
         await Projector(ledger=log.ledger, state=log.state, others=[Still()]).catch_up()
@@ -169,29 +176,29 @@ async def test_a_defect_of_a_view_is_told_as_it_is() -> None:
     copy.against = BrokenInvariant("copy.broken", "an entry leads nowhere")
 
     with pytest.raises(BrokenInvariant) as broken:
-        await Scribe(canon).make(a_fact("told"))
+        await Scribe(canon).make_items(a_fact("told"))
     assert broken.value.code == "copy.broken"
-    (head,) = await canon.ledger.heads(limit=10)
+    (head,) = await canon.ledger.list_heads(limit=10)
     assert head.position == 1
 
 
 async def test_nothing_to_append_is_nothing_appended() -> None:
     canon, _ = joined()
 
-    assert await canon.ledger.append([]) == []
-    assert await canon.ledger.heads(limit=10) == []
+    assert await canon.ledger.append_drafts([]) == []
+    assert await canon.ledger.list_heads(limit=10) == []
 
 
 async def test_a_commit_that_stands_is_answered_whatever_is_said_under_its_id_now() -> None:
     canon, _ = joined()
-    said = an_append("once", made(a_fact("told")))
-    nowhere = StoryMoved(story_id=StoryId(ident("never told")), status=StoryStatus.ACTIVE)
-    (first,) = await canon.ledger.append([said])
+    said = an_append("once", creation_entries(a_fact("told")))
+    nowhere = StoryMoved(story_id=StoryId(uuid_of("never told")), status=StoryStatus.ACTIVE)
+    (first,) = await canon.ledger.append_drafts([said])
 
-    (again,) = await canon.ledger.append([an_append("once", [nowhere], judged_at=1)])
+    (again,) = await canon.ledger.append_drafts([an_append("once", [nowhere], judged_at=1)])
 
     assert isinstance(first, Appended)
     assert again == replace(first, replayed=True)
     with pytest.raises(BrokenInvariant) as dangling:
-        await canon.ledger.append([an_append("another", [nowhere], judged_at=1)])
+        await canon.ledger.append_drafts([an_append("another", [nowhere], judged_at=1)])
     assert dangling.value.code == "canon.dangling-entry"

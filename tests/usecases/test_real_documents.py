@@ -18,12 +18,12 @@ from canonry.canon.ports.files import FileHint
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.lookup import Account
-from canonry.documents.extraction.rules import interpret
+from canonry.documents.extraction.rules import interpret_reading
 from canonry.documents.readers import LocalReader
 from canonry.log.items.entities import Entity
 from canonry.log.items.sources import account_space
 from canonry.log.schemas.truth_types import TRUTH_TYPES
-from canonry.records.domain.interpretations import Found
+from canonry.records.domain.interpretations import FoundEntity
 from canonry.records.usecases.files import GivenFile
 from canonry.records.usecases.ingest_file import entities_of, ingest_file
 from canonry.values.provenance import Actor
@@ -62,9 +62,9 @@ def described(name: str) -> Mapping[str, Any]:
     }
 
 
-async def found_in(file: str) -> Sequence[Found]:
-    reading = await LocalReader().examine((DOCUMENTS / file).read_bytes(), FileHint(name=file))
-    return interpret(reading, tuple(TRUTH_TYPES.values())).entities
+async def found_in(file: str) -> Sequence[FoundEntity]:
+    reading = await LocalReader().examine_file((DOCUMENTS / file).read_bytes(), FileHint(name=file))
+    return interpret_reading(reading, tuple(TRUTH_TYPES.values())).entities
 
 
 async def ingested(canon: Canon, file: str) -> Sequence[Entity]:
@@ -74,7 +74,7 @@ async def ingested(canon: Canon, file: str) -> Sequence[Entity]:
     given = GivenFile(data=(DOCUMENTS / file).read_bytes(), hint=FileHint(name=file))
     done = await ingest_file(canon, caller, account, given)
     ids = await entities_of(canon, account, done)
-    things = await canon.state.things(ids)
+    things = await canon.state.items_by_id(ids)
     return [thing for each in ids if isinstance(thing := things[each], Entity)]
 
 

@@ -20,8 +20,8 @@ from canonry.recall.usecases.index_passages import forget_passages
 from canonry.recall.usecases.recall import Engines, Recall, RecallServices
 from canonry.recall.usecases.search import CanonKind, SearchRequest, search_canon, search_passages
 from canonry.recall.vectors import FolderVectors
-from canonry.testing.things import MIDDLE_EARTH, a_fact, a_turn, an_observation, ident
-from canonry.testing.worlds import a_caller
+from canonry.testing.clocks import a_caller
+from canonry.testing.example_items import MIDDLE_EARTH, a_fact, a_turn, an_observation, uuid_of
 from canonry.values.errors import Unavailable
 from canonry.values.ids import EntityId, FactId
 from tests.usecases.recall_scenario import SCENES, Scenario, a_scenario, found, index
@@ -65,28 +65,28 @@ async def facts(canon: Canon, text: str) -> list[str]:
 
 async def test_what_was_erased_is_not_found(world: Scenario) -> None:
     canon = canon_of(world)
-    assert ident("said") in await turns(canon, "follow me")
+    assert uuid_of("said") in await turns(canon, "follow me")
 
-    await world.stage.scribe.write(Erased(targets=(ident("said"),), reason="asked"))
+    await world.stage.scribe.write_entries(Erased(targets=(uuid_of("said"),), reason="asked"))
 
-    assert ident("said") not in await turns(canon, "follow me")
-    recall = canon.service(RecallServices).recall
+    assert uuid_of("said") not in await turns(canon, "follow me")
+    recall = canon.find_service(RecallServices).recall
     assert recall is not None
-    vectors = (await recall.opened()).vectors
-    head = await canon.ledger.head(MIDDLE_EARTH)
-    ids = (ident("said"),)
+    vectors = (await recall.open_engines()).vectors
+    head = await canon.ledger.head_position(MIDDLE_EARTH)
+    ids = (uuid_of("said"),)
     await forget_passages(vectors, canon.documents, MIDDLE_EARTH, ids, erased_at=head)
     left = await turns(canon, "follow me")
-    assert left[0] == ident("answered")
-    assert ident("said") not in left
+    assert left[0] == uuid_of("answered")
+    assert uuid_of("said") not in left
 
 
 async def test_what_was_retconned_is_not_found(world: Scenario) -> None:
     canon = canon_of(world)
-    assert await facts(canon, "broken sword") == [ident("the fact")]
+    assert await facts(canon, "broken sword") == [uuid_of("the fact")]
 
-    await world.stage.scribe.write(
-        FactRetconned(fact_id=FactId(ident("the fact")), replaced_by=None, reason="never")
+    await world.stage.scribe.write_entries(
+        FactRetconned(fact_id=FactId(uuid_of("the fact")), replaced_by=None, reason="never")
     )
 
     assert await facts(canon, "broken sword") == []
@@ -96,13 +96,13 @@ async def test_whoever_was_merged_is_found_under_the_other(world: Scenario) -> N
     canon, kept = canon_of(world), EntityId(id_of("Aragorn"))
     assert await turns(canon, "follow", kept) == []
 
-    await world.stage.scribe.write(
+    await world.stage.scribe.write_entries(
         EntitiesMerged(kept=kept, merged=EntityId(id_of("Strider")), members=(), reason="one")
     )
 
-    assert await turns(canon, "follow", kept) == [ident("said")]
+    assert await turns(canon, "follow", kept) == [uuid_of("said")]
     await index(world.recall())
-    assert await turns(canon, "follow", kept) == [ident("said")]
+    assert await turns(canon, "follow", kept) == [uuid_of("said")]
 
 
 async def test_whoever_has_another_name_is_found_by_it(world: Scenario) -> None:
@@ -112,7 +112,7 @@ async def test_whoever_has_another_name_is_found_by_it(world: Scenario) -> None:
     )
     await world.stage.make(named)
 
-    assert (await turns(canon, "Elessar follow"))[0] == ident("said")
+    assert (await turns(canon, "Elessar follow"))[0] == uuid_of("said")
 
 
 class Overtaken(FolderVectors):
@@ -140,14 +140,14 @@ async def test_what_the_index_takes_in_during_a_search_is_found_by_that_search(
 
     nearest = await found(recall, "the comet strikes a mill")
 
-    assert nearest[0] == ident("A comet strikes the mill.")
+    assert nearest[0] == uuid_of("A comet strikes the mill.")
 
 
 async def test_a_search_for_nothing_at_all_asks_no_model(world: Scenario) -> None:
     recall = world.recall()
     world.embedders[384].away = True
 
-    assert await recall.search("follow me", replace(SCENES, limit=0)) == ()
+    assert await recall.find_nearest("follow me", replace(SCENES, limit=0)) == ()
 
 
 async def test_a_question_that_was_asked_long_ago_is_embedded_again_and_found_alike(
@@ -155,12 +155,12 @@ async def test_a_question_that_was_asked_long_ago_is_embedded_again_and_found_al
 ) -> None:
     """Only so many questions are remembered; which ones changes nothing of the answers."""
     recall = world.recall()
-    first = await recall.search("follow me", SCENES)
+    first = await recall.find_nearest("follow me", SCENES)
 
     for number in range(40):
-        await recall.search(f"question {number}", SCENES)
+        await recall.find_nearest(f"question {number}", SCENES)
 
-    assert await recall.search("follow me", SCENES) == first
+    assert await recall.find_nearest("follow me", SCENES) == first
 
 
 async def test_without_an_embedder_it_is_told_how_to_set_one(world: Scenario) -> None:
@@ -175,7 +175,7 @@ async def test_without_an_embedder_it_is_told_how_to_set_one(world: Scenario) ->
     )
 
     with pytest.raises(Unavailable, match=r"Set recall\.embedder") as refused:
-        await recall.search("follow me", SCENES)
+        await recall.find_nearest("follow me", SCENES)
 
     assert refused.value.code == "embedder.unavailable"
     await recall.close()

@@ -6,12 +6,12 @@ import pytest
 
 from canonry.canon.session.what_holds import relations_at
 from canonry.log.items.facts import Relation
-from canonry.testing.things import a_relation
-from canonry.values.moments import DAY, Instant, Moment, StoryPlace
+from canonry.testing.example_items import a_relation
+from canonry.values.moments import DAY, Instant, Moment, StoryPosition
 
 
 def then(day: int | None, told: int) -> Moment:
-    return Moment(at=None if day is None else Instant(day * DAY), place=StoryPlace(told=told))
+    return Moment(at=None if day is None else Instant(day * DAY), place=StoryPosition(told=told))
 
 
 def ended(name: str, rel_type: str, to: str, *, told: int, until: int | None = None) -> Relation:

@@ -6,7 +6,7 @@ import pytest
 
 from canonry.canon.commands.relations import NewRelation, RelationCreated, create_relation
 from canonry.log.schemas.narrative import relation_type
-from canonry.testing.worlds import a_caller
+from canonry.testing.clocks import a_caller
 from canonry.values.audience import EVERYBODY, GAME_MASTERS, Audience
 from canonry.values.provenance import Authority
 from tests.usecases.stage import Stage, a_stage, id_of
@@ -46,5 +46,5 @@ async def test_what_all_know_is_one_relation_whatever_few_know_and_however_often
     answers = [await told(stage, "ENEMY_OF", key=key) for _ in range(2)]
 
     assert [(one.relation_id, one.existing) for one in answers] == [(first.relation_id, True)] * 2
-    over = (await stage.canon.store_of_all.state.things((secret.relation_id,))).values()
+    over = (await stage.canon.store_of_all.state.items_by_id((secret.relation_id,))).values()
     assert [one.current for one in over] == [False]  # type: ignore[union-attr] # it is a relation

@@ -7,8 +7,8 @@ from canonry.log.commits import ORIGIN
 from canonry.log.entries import ConflictWaived, ProposalDeferred
 from canonry.log.items.proposals import Grade, ProposalStatus
 from canonry.log.schemas.narrative import EntityType
-from canonry.testing.things import MIDDLE_EARTH
-from canonry.testing.worlds import a_caller
+from canonry.testing.clocks import a_caller
+from canonry.testing.example_items import MIDDLE_EARTH
 from canonry.values.ids import ProposalId
 from tests.usecases.stage import ACCEPTED, PENDING, Stage, a_stage, id_of, verdict_on
 
@@ -24,7 +24,7 @@ async def a_revival() -> tuple[Stage, str]:
 
 
 async def deferrals(stage: Stage) -> list[ProposalDeferred]:
-    commits = await stage.canon.ledger.read(MIDDLE_EARTH, after=ORIGIN, limit=1000)
+    commits = await stage.canon.ledger.read_commits(MIDDLE_EARTH, after=ORIGIN, limit=1000)
     entries = [entry for commit in commits for entry in commit.entries]
     return [entry for entry in entries if isinstance(entry, ProposalDeferred)]
 
@@ -87,7 +87,7 @@ async def test_d13_a_possible_conflict_that_was_waived_is_not_named_again() -> N
     stage, funeral = await a_funeral()
     told = verdict_on(await (await a_funeral())[0].canonize(), funeral).graded
     for one in told:
-        await stage.scribe.write(
+        await stage.scribe.write_entries(
             ConflictWaived(proposal_id=ProposalId(funeral), other=one.id, reason="he is buried")
         )
 

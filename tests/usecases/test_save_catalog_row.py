@@ -9,9 +9,9 @@ from canonry.catalog.domain.rows import CatalogRow, read_row
 from canonry.catalog.usecases.rows import save_catalog_row, store_row
 from canonry.log.items.entities import Entity
 from canonry.log.schemas.catalog_tables import ENTITIES
-from canonry.readmodels.catalog import item_id, item_row, stamp
+from canonry.readmodels.catalog import format_instant, item_id, item_row
 from canonry.stores.sqlite import Durability
-from canonry.testing.worlds import a_caller
+from canonry.testing.clocks import a_caller
 from canonry.values.ids import SpaceId
 from tests.toolsets.catalog.kit import LAB, hostile, put, uuid
 
@@ -26,7 +26,7 @@ async def test_nobody_takes_back_what_another_changed_meanwhile(tmp_path: Path) 
     async def read() -> CatalogRow:
         nonlocal reads
         reads += 1
-        held = (await canon.state.things((thing,)))[thing]
+        held = (await canon.state.items_by_id((thing,)))[thing]
         assert isinstance(held, Entity)
         if reads == 1:
             await save_catalog_row(canon, a_caller("Operator"), ENTITIES, other)
@@ -36,11 +36,11 @@ async def test_nobody_takes_back_what_another_changed_meanwhile(tmp_path: Path) 
 
     try:
         await put(canon, hostile())
-        now = stamp(canon.clock.now())
+        now = format_instant(canon.clock.now())
 
         made, same = await store_row(canon, a_caller("Operator"), SpaceId(LAB), read, now)
 
-        entry = await canon.catalog.entry(SpaceId(LAB), uuid(1))
+        entry = await canon.catalog.find_entry(SpaceId(LAB), uuid(1))
         row = item_row(entry.entity)
         assert (row["title"], row["summary"]) == ("own", "of another")
         assert reads == 2

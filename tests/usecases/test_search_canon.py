@@ -14,8 +14,8 @@ from canonry.recall.usecases.index_passages import PassageIndexer
 from canonry.recall.usecases.recall import Engines, Recall, RecallServices
 from canonry.recall.usecases.search import CanonKind, search_canon
 from canonry.recall.vectors import FolderVectors
-from canonry.testing.things import MIDDLE_EARTH, a_fact, an_axiom, an_event, ident
-from canonry.testing.worlds import HandClock, a_caller
+from canonry.testing.clocks import HandClock, a_caller
+from canonry.testing.example_items import MIDDLE_EARTH, a_fact, an_axiom, an_event, uuid_of
 from canonry.values.ids import EntityId, FactId
 from canonry.values.json_values import decode_json, encode_json
 from tests.usecases.stage import Stage, a_stage, id_of
@@ -49,7 +49,7 @@ async def index(recall: Recall) -> int:
     """Index all that there is; the number of vectors made."""
     indexer, made = PassageIndexer(recall), 0
     while True:
-        done = await indexer.step()
+        done = await indexer.index_step()
         made += done.vectors
         if done.commits == 0:
             return made
@@ -57,7 +57,7 @@ async def index(recall: Recall) -> int:
 
 async def near(recall: Recall, text: str, collection: Collection) -> set[str]:
     query = TextQuery(collection=collection, text="", spaces=HERE, limit=50)
-    return {thing_id for thing_id, _ in await recall.search(text, query)}
+    return {thing_id for thing_id, _ in await recall.find_nearest(text, query)}
 
 
 async def test_entities_facts_and_lore_are_found_by_meaning(stage: Stage, recall: Recall) -> None:
@@ -75,26 +75,26 @@ async def test_entities_facts_and_lore_are_found_by_meaning(stage: Stage, recall
     )
 
     ids = {hit.passage.id for hit in found.hits}
-    assert {ident("f"), ident("e"), ident("a")} <= ids
+    assert {uuid_of("f"), uuid_of("e"), uuid_of("a")} <= ids
     assert found.degraded == ()
-    assert all(hit.why.similarity > 0 for hit in found.hits if hit.passage.id == ident("f"))
+    assert all(hit.why.similarity > 0 for hit in found.hits if hit.passage.id == uuid_of("f"))
     assert await near(recall, "Frodo", Collection.ENTITIES) == {frodo}
 
 
 async def test_what_was_retconned_or_erased_leaves_the_index(stage: Stage, recall: Recall) -> None:
     await stage.make(a_fact("wrong", statement="The beacon is lit"), a_fact("gone"))
     await index(recall)
-    assert await near(recall, "beacon", Collection.FACTS) == {ident("wrong"), ident("gone")}
+    assert await near(recall, "beacon", Collection.FACTS) == {uuid_of("wrong"), uuid_of("gone")}
 
-    await stage.scribe.write(
-        FactRetconned(fact_id=FactId(ident("wrong")), replaced_by=None, reason="a slip"),
-        Erased(targets=(ident("gone"),), reason="a right"),
+    await stage.scribe.write_entries(
+        FactRetconned(fact_id=FactId(uuid_of("wrong")), replaced_by=None, reason="a slip"),
+        Erased(targets=(uuid_of("gone"),), reason="a right"),
     )
 
     assert await near(recall, "beacon", Collection.FACTS) == set()
     await index(recall)
     assert await near(recall, "beacon", Collection.FACTS) == set()
-    (status,) = await (await recall.opened()).vectors.status()
+    (status,) = await (await recall.open_engines()).vectors.status()
     assert status.count == await index(recall) + 1  # the turn that the stage begins with
 
 
@@ -103,7 +103,9 @@ async def test_a_merge_shows_the_entity_that_both_became(stage: Stage, recall: R
     await stage.entity("Underhill")
     await index(recall)
     kept, merged = EntityId(id_of("Frodo")), EntityId(id_of("Underhill"))
-    await stage.scribe.write(EntitiesMerged(kept=kept, merged=merged, members=(), reason="same"))
+    await stage.scribe.write_entries(
+        EntitiesMerged(kept=kept, merged=merged, members=(), reason="same")
+    )
     canon = stage.canon.revise_service(RecallServices, recall=recall)
 
     for name in ("Underhill", "Frodo"):
@@ -116,13 +118,13 @@ async def test_an_index_of_other_passages_is_read_anew_and_keeps_what_is_the_sam
 ) -> None:
     await stage.make(a_fact("f", statement="The beacon is lit"), a_fact("g", statement="It falls"))
     await index(recall)
-    opened = await recall.opened()
+    opened = await recall.open_engines()
     (status,) = await opened.vectors.status()
     older = {**decode_json(status.cursor.encode()), "passages": 1}
     cursor = encode_json(older).decode()
     model = opened.embedder.model
-    await opened.vectors.apply(VectorBatch(model=model, removed=(ident("f"),), cursor=cursor))
+    await opened.vectors.apply(VectorBatch(model=model, removed=(uuid_of("f"),), cursor=cursor))
 
-    assert LogCursor.read(cursor) == LogCursor()
+    assert LogCursor.parse_cursor(cursor) == LogCursor()
     assert await index(recall) == 1
-    assert await near(recall, "beacon lit", Collection.FACTS) == {ident("f"), ident("g")}
+    assert await near(recall, "beacon lit", Collection.FACTS) == {uuid_of("f"), uuid_of("g")}

@@ -9,10 +9,10 @@ from canonry.canon.session.canon import Canon
 from canonry.readmodels.passages import Collection
 from canonry.readmodels.ports.text import TextQuery
 from canonry.recall.embedders import EndpointReranker, RerankingEndpoint
-from canonry.recall.usecases.find_passages import SECOND_LOOK, FoundPassages, find_passages
+from canonry.recall.usecases.find_passages import RERANKED_MAX, FoundPassages, find_passages
 from canonry.recall.usecases.recall import RecallServices
 from canonry.recall.usecases.search import degraded_of
-from canonry.testing.things import MIDDLE_EARTH, a_turn, ident
+from canonry.testing.example_items import MIDDLE_EARTH, a_turn, uuid_of
 from tests.adapters.embedders.endpoint import Said, an_endpoint, ranking_of
 from tests.usecases.stage import Stage, a_stage
 
@@ -61,8 +61,8 @@ async def test_the_first_passages_are_ordered_anew_and_scores_stay_with_the_plac
     before = await find(stage.canon, "The dragon sleeps")
     after = await find(looking, "The dragon sleeps")
 
-    assert ids(before)[0] == ident("short")
-    assert ids(after)[0] == ident("long")
+    assert ids(before)[0] == uuid_of("short")
+    assert ids(after)[0] == uuid_of("long")
     assert after.degraded == before.degraded
     assert [hit.strength for hit in after.hits] == [hit.strength for hit in before.hits]
     assert server.asked[0]["query"] == "The dragon sleeps"
@@ -73,16 +73,16 @@ async def test_a_limit_stays_a_prefix(stage: Stage, looking: Canon, server: Said
         *(a_turn(f"n{n}", text=f"A dragon {'and a dragon ' * (n % 7)}here") for n in range(40))
     )
 
-    most = ids(await find(looking, "which dragon?", limit=SECOND_LOOK + 9))
+    most = ids(await find(looking, "which dragon?", limit=RERANKED_MAX + 9))
 
-    assert len(most) == SECOND_LOOK + 9
-    for limit in (1, 5, SECOND_LOOK, SECOND_LOOK + 3):
+    assert len(most) == RERANKED_MAX + 9
+    for limit in (1, 5, RERANKED_MAX, RERANKED_MAX + 3):
         assert ids(await find(looking, "which dragon?", limit=limit)) == most[:limit]
-    assert {len(asked["documents"]) for asked in server.asked} == {SECOND_LOOK}
+    assert {len(asked["documents"]) for asked in server.asked} == {RERANKED_MAX}
 
 
 async def test_one_passage_needs_no_second_look(looking: Canon, server: Said) -> None:
-    assert ids(await find(looking, '"good night"')) == [ident("other")]
+    assert ids(await find(looking, '"good night"')) == [uuid_of("other")]
     assert not server.asked
 
 
@@ -109,7 +109,7 @@ async def test_a_slow_one_keeps_nobody_waiting(stage: Stage, server: Said) -> No
     )
     await reranking.close()
 
-    assert ids(found)[0] == ident("short")
+    assert ids(found)[0] == uuid_of("short")
     assert "reranker" in found.degraded
 
 

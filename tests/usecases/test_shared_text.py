@@ -10,11 +10,11 @@ from typing_extensions import override
 from canonry.readmodels.passages import Collection
 from canonry.readmodels.ports.text import TextFound, TextQuery
 from canonry.readmodels.ports.view import Folded, Projection
-from canonry.stores.following import following as shared_text
-from canonry.stores.following.following import Projector, SharedText
 from canonry.stores.memory import MemoryText
-from canonry.testing.things import MIDDLE_EARTH, a_fact, ident
-from canonry.testing.worlds import Scribe
+from canonry.stores.projections import projector as shared_text
+from canonry.stores.projections.projector import Projector, SharedText
+from canonry.testing.clocks import Scribe
+from canonry.testing.example_items import MIDDLE_EARTH, a_fact, uuid_of
 from tests.conformance.test_memory import open_memory
 
 pytestmark = pytest.mark.anyio
@@ -41,7 +41,7 @@ async def test_a_server_that_shows_all_and_does_not_answer_is_waited_for_once(
             return await super().search(query)
 
     canon = (await open_memory()).canon
-    await Scribe(canon).make(a_fact("sword"))
+    await Scribe(canon).make_items(a_fact("sword"))
     assert isinstance(canon.text, MemoryText)
     silent = Silent(canon.text._store)
     projector = Projector(ledger=canon.ledger, state=canon.state, others=(silent,))
@@ -50,5 +50,5 @@ async def test_a_server_that_shows_all_and_does_not_answer_is_waited_for_once(
     async with asyncio.timeout(60):
         found = [await shared.search(SWORD) for _ in range(2)]
 
-    assert [[hit.id for hit in each.hits] for each in found] == [[ident("sword")]] * 2
+    assert [[hit.id for hit in each.hits] for each in found] == [[uuid_of("sword")]] * 2
     assert asked == 1

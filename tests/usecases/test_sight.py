@@ -7,21 +7,21 @@ import pytest
 from canonry.app.compose import compose_memory
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.lookup import read_by
+from canonry.canon.session.lookup import readable_scope
 from canonry.log.commits import Position
 from canonry.log.entries import EntitiesMerged
-from canonry.testing.things import MIDDLE_EARTH, a_space, an_entity, ident
-from canonry.testing.worlds import Scribe, a_caller
+from canonry.testing.clocks import Scribe, a_caller
+from canonry.testing.example_items import MIDDLE_EARTH, a_space, an_entity, uuid_of
 from canonry.values.errors import NotFound
 from canonry.values.ids import SpaceId, SpaceKind
 from canonry.world.usecases.worlds import require_world
 
 pytestmark = pytest.mark.anyio
 
-ELSEWHERE = SpaceId(ident("elsewhere"))
-OWN = a_caller().account
-THEIRS = SpaceId(ident("somebody's account"))
-EVERYTHING = (ident("frodo"), ident("bilbo"), ident("mine"), ident("theirs"))
+ELSEWHERE = SpaceId(uuid_of("elsewhere"))
+OWN = a_caller().account_id
+THEIRS = SpaceId(uuid_of("somebody's account"))
+EVERYTHING = (uuid_of("frodo"), uuid_of("bilbo"), uuid_of("mine"), uuid_of("theirs"))
 
 
 async def a_store() -> Canon:
@@ -33,7 +33,7 @@ async def a_store() -> Canon:
         (OWN, SpaceKind.ACCOUNT, "mine"),
         (THEIRS, SpaceKind.ACCOUNT, "theirs"),
     ):
-        await Scribe(canon, name, space).make(
+        await Scribe(canon, name, space).make_items(
             replace(a_space(), id=space, kind=kind), an_entity(name, space=space)
         )
     return canon
@@ -46,56 +46,64 @@ def granted(*spaces: SpaceId) -> Caller:
 async def test_whoever_was_granted_nothing_in_particular_sees_all_but_others_accounts() -> None:
     canon = await a_store()
 
-    found = await canon.seen_by(a_caller()).things(EVERYTHING)
+    found = await canon.caller_scope(a_caller()).items_by_id(EVERYTHING)
 
-    assert found.keys() == {ident("frodo"), ident("bilbo"), ident("mine")}
+    assert found.keys() == {uuid_of("frodo"), uuid_of("bilbo"), uuid_of("mine")}
 
 
 async def test_whoever_was_granted_spaces_sees_these_and_no_other() -> None:
     canon = await a_store()
 
-    found = await canon.seen_by(granted(ELSEWHERE, THEIRS)).things(EVERYTHING)
+    found = await canon.caller_scope(granted(ELSEWHERE, THEIRS)).items_by_id(EVERYTHING)
 
-    assert found.keys() == {ident("bilbo"), ident("theirs")}
+    assert found.keys() == {uuid_of("bilbo"), uuid_of("theirs")}
 
 
 async def test_what_lies_beyond_a_space_is_not_found_within_it() -> None:
     canon = await a_store()
-    within = canon.within(MIDDLE_EARTH)
+    within = canon.space_scope(MIDDLE_EARTH)
 
-    assert (await within.things(EVERYTHING)).keys() == {ident("frodo")}
-    assert await within.thing(ident("bilbo")) is None
-    assert await within.things_as_known_at((ident("bilbo"),), Position(9)) == {}
+    assert (await within.items_by_id(EVERYTHING)).keys() == {uuid_of("frodo")}
+    assert await within.find_item(uuid_of("bilbo")) is None
+    assert await within.items_as_known_at((uuid_of("bilbo"),), Position(9)) == {}
 
 
 async def test_truth_is_read_in_the_own_account_and_beside_it_but_in_no_other_account() -> None:
     canon = await a_store()
 
-    assert (await read_by(canon, granted(ELSEWHERE, THEIRS)).things(EVERYTHING)).keys() == {
-        ident("bilbo"),
-        ident("mine"),
+    assert (
+        await readable_scope(canon, granted(ELSEWHERE, THEIRS)).items_by_id(EVERYTHING)
+    ).keys() == {
+        uuid_of("bilbo"),
+        uuid_of("mine"),
     }
 
 
 async def test_a_merged_entity_leads_to_what_it_became() -> None:
     canon = await a_store()
     scribe = Scribe(canon, "merging")
-    await scribe.make(an_entity("strider"), an_entity("aragorn"))
-    await scribe.write(
+    await scribe.make_items(an_entity("strider"), an_entity("aragorn"))
+    await scribe.write_entries(
         EntitiesMerged(
             kept=an_entity("aragorn").id, merged=an_entity("strider").id, members=(), reason=""
         )
     )
 
-    roots = await canon.within(MIDDLE_EARTH).roots((ident("strider"), ident("nobody")))
+    roots = await canon.space_scope(MIDDLE_EARTH).root_entities(
+        (uuid_of("strider"), uuid_of("nobody"))
+    )
 
-    assert {given: root.id for given, root in roots.items()} == {ident("strider"): ident("aragorn")}
+    assert {given: root.id for given, root in roots.items()} == {
+        uuid_of("strider"): uuid_of("aragorn")
+    }
 
 
 async def test_of_a_world_out_of_sight_nobody_learns_that_its_import_was_cut_off() -> None:
     canon = await a_store()
-    world = SpaceId(ident("half a world"))
-    await Scribe(canon, "import", world).make(replace(a_space(), id=world, kind=SpaceKind.WORLD))
+    world = SpaceId(uuid_of("half a world"))
+    await Scribe(canon, "import", world).make_items(
+        replace(a_space(), id=world, kind=SpaceKind.WORLD)
+    )
 
     with pytest.raises(NotFound) as hidden:
         await require_world(canon, granted(ELSEWHERE), world)

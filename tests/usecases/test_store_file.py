@@ -14,7 +14,7 @@ from canonry.canon.session.lookup import Account
 from canonry.log.items.sources import account_space, source_id_of
 from canonry.records.usecases.files import (
     GivenFile,
-    decoded,
+    decode_content,
     filing_of,
     given_file,
     hint_of,
@@ -26,7 +26,7 @@ from canonry.records.usecases.files import (
 )
 from canonry.records.usecases.ingest_file import ingest_file
 from canonry.records.usecases.record_source import interpret_file, plan_run
-from canonry.testing.worlds import HandClock, a_caller
+from canonry.testing.clocks import HandClock, a_caller
 from canonry.values.errors import InvalidInput, NotFound
 from canonry.values.moments import SECOND, Instant
 from canonry.values.provenance import Actor
@@ -56,20 +56,20 @@ async def kept(canon: Canon, user: str = ADA, data: bytes = WORDS) -> str:
 )
 def test_base64_is_read_strictly(content: str) -> None:
     with pytest.raises(InvalidInput) as refused:
-        decoded(content)
+        decode_content(content)
 
     assert refused.value.code == "file.base64"
 
 
 def test_lines_of_base64_are_read() -> None:
-    assert decoded("QUJD\r\nREVG\n") == b"ABCDEF"
+    assert decode_content("QUJD\r\nREVG\n") == b"ABCDEF"
 
 
 def test_a_file_of_the_largest_size_passes_and_one_more_byte_does_not() -> None:
-    assert len(decoded(coded(b"x" * FILE_BYTES_MAX))) == 52_428_800
+    assert len(decode_content(coded(b"x" * FILE_BYTES_MAX))) == 52_428_800
     for size in (FILE_BYTES_MAX + 1, FILE_BYTES_MAX + 9):
         with pytest.raises(InvalidInput) as refused:
-            decoded(coded(b"x" * size))
+            decode_content(coded(b"x" * size))
         assert refused.value.code == "file.too-large"
         assert refused.value.details["max_size_bytes"] == FILE_BYTES_MAX
 
@@ -87,7 +87,11 @@ def test_what_is_no_media_type_is_refused(mime_type: str) -> None:
 def test_a_hint_has_a_name_without_folders_and_the_charset_that_was_named() -> None:
     hint = hint_of("Text/CSV; charset=Windows-1252", "C:\\bills\\may\u202e.csv")
 
-    assert (hint.media, hint.charset, hint.name) == ("text/csv", "windows-1252", "may.csv")
+    assert (hint.media_type, hint.charset_name, hint.name) == (
+        "text/csv",
+        "windows-1252",
+        "may.csv",
+    )
 
 
 async def test_a_file_is_kept_under_its_hash_and_real_kind() -> None:
@@ -113,7 +117,7 @@ async def test_a_program_and_a_bad_bucket_are_refused_before_anything_is_kept() 
         with pytest.raises(InvalidInput) as refused:
             await store_file(canon, ADA, given, bucket=bucket)
         assert refused.value.code == code
-    assert await filing_of(canon).blobs_of(ADA).digests(limit=9) == []
+    assert await filing_of(canon).blobs_of(ADA).list_digests(limit=9) == []
 
 
 async def test_a_link_leads_to_the_file_until_it_ends() -> None:
@@ -131,7 +135,7 @@ async def test_a_link_leads_to_the_file_until_it_ends() -> None:
     assert (found.data, found.name) == (WORDS, "h\xe9llo.txt")
     assert found.mime_type == "text/plain"
     assert 59 * SECOND < signed.expires_at - began <= 60 * SECOND
-    clock.move(60 * SECOND)
+    clock.move_by(60 * SECOND)
     assert await open_link(canon, path, expires, signature) is None
 
 
@@ -190,7 +194,7 @@ async def test_a_link_to_bytes_that_no_source_names_any_longer_leads_nowhere() -
     canon = compose_memory()
     held = storage_key(await kept(canon))
     assert held is not None
-    await filing_of(canon).blobs_of(EVE).put(WORDS)
+    await filing_of(canon).blobs_of(EVE).put_bytes(WORDS)
     stray = replace(held, user_id=EVE)
     expires = Instant((canon.clock.now() // SECOND + 60) * SECOND)
     _, _, query = link_to(stray, filing_of(canon).secret, expires).partition("?")

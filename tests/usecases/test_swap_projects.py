@@ -9,7 +9,7 @@ import pytest
 from canonry.app.compose import compose_memory
 from canonry.app.embedded import open_embedded
 from canonry.canon.session.canon import Canon
-from canonry.testing.worlds import CountingIdentities, HandClock
+from canonry.testing.clocks import CountingIdentities, HandClock
 from canonry.values.errors import InvalidInput
 from tests.toolsets.catalog.kit import put, uuid
 
@@ -49,7 +49,7 @@ async def test_views_on_disk_follow_a_swap_of_projects(tmp_path: Path) -> None:
         await put(store.canon, {"projects": projects("b", "a")})
 
         assert await slugs(store.canon) == ["b", "a"]
-        assert not (await store.upkeep.verify(lambda *_: None)).findings
+        assert not (await store.maintenance.verify(lambda *_: None)).findings
     finally:
         await store.close()
 

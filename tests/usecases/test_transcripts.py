@@ -10,10 +10,10 @@ from canonry.narrative.usecases.transcripts import (
     Summary,
     Transcript,
     TranscriptLine,
-    headline,
+    headline_of,
     pieces_of,
-    stretches_of,
-    supporting,
+    scene_spans,
+    supporting_lines,
 )
 
 
@@ -34,7 +34,7 @@ def test_every_line_and_every_summary_lies_in_exactly_one_scene(
 ) -> None:
     inside = [(min(a, b), max(a, b)) for a, b in spans if max(a, b) < lines]
     transcript = a_transcript(lines, *inside)
-    scenes = stretches_of(transcript)
+    scenes = scene_spans(transcript)
 
     covered = [line for scene in scenes for line in range(scene.start, scene.end + 1)]
     assert covered == list(range(lines))
@@ -44,14 +44,14 @@ def test_every_line_and_every_summary_lies_in_exactly_one_scene(
 
 
 def test_scenes_end_where_a_summary_ends() -> None:
-    scenes = stretches_of(a_transcript(120, (0, 49), (50, 59), (60, 119)))
+    scenes = scene_spans(a_transcript(120, (0, 49), (50, 59), (60, 119)))
 
     assert [(scene.start, scene.end) for scene in scenes] == [(0, 49), (50, 119)]
     assert [scene.summaries for scene in scenes] == [(0,), (1, 2)]
 
 
 def test_a_long_span_is_divided_and_its_parts_say_what_they_lead_up_to() -> None:
-    scenes = stretches_of(a_transcript(400, (0, 399)))
+    scenes = scene_spans(a_transcript(400, (0, 399)))
 
     assert [(scene.start, scene.end) for scene in scenes] == [(0, 199), (200, 399)]
     assert [scene.title for scene in scenes] == ["Before: From 0 to 399.", "From 0 to 399."]
@@ -59,15 +59,15 @@ def test_a_long_span_is_divided_and_its_parts_say_what_they_lead_up_to() -> None
 
 
 def test_without_summaries_scenes_have_a_fixed_length() -> None:
-    scenes = stretches_of(a_transcript(250))
+    scenes = scene_spans(a_transcript(250))
 
     assert [scene.end - scene.start + 1 for scene in scenes] == [PLAIN_SCENE_TURNS] * 2 + [50]
 
 
 def test_a_scene_is_named_by_the_first_sentence_about_it() -> None:
-    assert headline('"The gate falls. Everyone runs.') == "The gate falls."
-    assert headline("word " * 50).endswith(" …")
-    assert len(headline("word " * 50)) < 100
+    assert headline_of('"The gate falls. Everyone runs.') == "The gate falls."
+    assert headline_of("word " * 50).endswith(" …")
+    assert len(headline_of("word " * 50)) < 100
 
 
 @given(st.text(min_size=1, max_size=400), st.integers(5, 60))
@@ -90,10 +90,10 @@ def test_a_summary_is_supported_by_the_lines_that_share_its_words() -> None:
         summaries=(Summary(start=0, end=2, text="A dragon burns the bridge."),),
     )
 
-    assert supporting(transcript, transcript.summaries[0]) == (0, 2)
+    assert supporting_lines(transcript, transcript.summaries[0]) == (0, 2)
 
 
 def test_a_summary_that_shares_no_word_rests_on_the_end_of_its_span() -> None:
     transcript = a_transcript(5, (1, 3))
 
-    assert supporting(transcript, Summary(start=1, end=3, text="Nothing alike")) == (3,)
+    assert supporting_lines(transcript, Summary(start=1, end=3, text="Nothing alike")) == (3,)

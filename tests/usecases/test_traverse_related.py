@@ -6,7 +6,7 @@ from canonry.canon.session import traversal as walking
 from canonry.canon.session.traversal import Related, traverse_related
 from canonry.log.entries import EntitiesMerged
 from canonry.log.items.entities import Entity
-from canonry.testing.worlds import a_caller
+from canonry.testing.clocks import a_caller
 from canonry.values.ids import EntityId
 from tests.usecases.stage import Stage, a_relation_of, a_stage, id_of
 
@@ -62,7 +62,7 @@ async def test_a_relation_that_a_merge_has_turned_onto_itself_leads_nowhere() ->
     merged = EntitiesMerged(
         kept=EntityId(id_of("Hub")), merged=EntityId(id_of(FRIENDS[0])), members=(), reason="one"
     )
-    await stage.scribe.write(merged)
+    await stage.scribe.write_entries(merged)
 
     related = await walked(stage)
 

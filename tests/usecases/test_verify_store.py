@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from canonry.app.embedded import open_embedded
-from canonry.canon.upkeep.logs import Heads, heads_from, verify_store
+from canonry.canon.maintenance.log_transfer import Heads, heads_from, verify_store
 from canonry.readmodels.ports.view import Verification
-from canonry.testing.things import MIDDLE_EARTH, a_source
-from canonry.testing.worlds import Scribe
+from canonry.testing.clocks import Scribe
+from canonry.testing.example_items import MIDDLE_EARTH, a_source
 from canonry.values.errors import InvalidInput
 
 pytestmark = pytest.mark.anyio
@@ -19,13 +19,13 @@ async def a_store(folder: Path, *titles: str, against: Heads | None = None) -> V
     """A universe with sources of these titles; what verifying it against the heads tells."""
     store = await open_embedded(folder)
     try:
-        if not await store.canon.ledger.heads(limit=1):
+        if not await store.canon.ledger.list_heads(limit=1):
             scribe = Scribe(store.canon)
-            await scribe.open("space")
+            await scribe.open_spaces("space")
             for number, title in enumerate(titles):
-                await scribe.make(a_source(f"book {number}", title=title))
+                await scribe.make_items(a_source(f"book {number}", title=title))
         return await verify_store(
-            store.canon.ledger, store.upkeep, lambda *_: None, against=against
+            store.canon.ledger, store.maintenance, lambda *_: None, against=against
         )
     finally:
         await store.close()

@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from canonry.canon.session.canon import Canon
-from canonry.log.entries import SpaceRevised, Thing
+from canonry.log.entries import SpaceRevised, StoredItem
 from canonry.log.items.scenes import StoryType
 from canonry.readmodels.passages import Collection
 from canonry.readmodels.ports.text import TextQuery
-from canonry.recall.usecases.find_passages import FoundPassages, find_passages, when_said
-from canonry.testing.things import (
+from canonry.recall.usecases.find_passages import FoundPassages, find_passages, passage_times
+from canonry.testing.example_items import (
     MIDDLE_EARTH,
     a_memory,
     a_scene,
@@ -20,7 +20,7 @@ from canonry.testing.things import (
     a_turn,
     an_axiom,
     an_event,
-    ident,
+    uuid_of,
 )
 from canonry.values.calendars.declaring import read_calendar
 from canonry.values.ids import SceneId, SourceId, Space
@@ -58,9 +58,9 @@ async def test_a_question_of_a_time_prefers_what_was_said_then(stage: Stage) -> 
     by_scene = await find(stage.canon, "Who sold a boat in scene 2?")
     unasked = await find(stage.canon, "I sold a boat on 8 May 2023", question=False)
 
-    assert ids(found)[:2] == [ident("may"), ident("june")]
+    assert ids(found)[:2] == [uuid_of("may"), uuid_of("june")]
     assert found.hits[0].why.dated > found.hits[1].why.dated > 0
-    assert ids(by_scene)[0] == ident("june")
+    assert ids(by_scene)[0] == uuid_of("june")
     assert [hit.why.dated for hit in unasked.hits] == [0, 0, 0]
 
 
@@ -70,7 +70,7 @@ async def test_a_scene_0_that_nobody_played_is_no_error(stage: Stage) -> None:
     query = TextQuery(collection=Collection.MEMORIES, text="Who sold a boat in scene 0?")
     found = await find_passages(stage.canon, query)
 
-    assert ids(found) == [ident("a boat")]
+    assert ids(found) == [uuid_of("a boat")]
 
 
 async def test_before_an_event_means_before_its_time_in_the_world(stage: Stage) -> None:
@@ -84,8 +84,8 @@ async def test_before_an_event_means_before_its_time_in_the_world(stage: Stage) 
     after = await find(stage.canon, "Who wept after the siege?")
     nothing = await find(stage.canon, "Who wept before the great flood of nowhere?")
 
-    assert ids(before)[0] == ident("eve")
-    assert ids(after)[0] == ident("aftermath")
+    assert ids(before)[0] == uuid_of("eve")
+    assert ids(after)[0] == uuid_of("aftermath")
     assert all(hit.why.dated == 0 for hit in nothing.hits)
 
 
@@ -96,10 +96,10 @@ async def test_a_session_is_an_episode_where_a_campaign_has_several(stage: Stage
         await stage.make(a_turn(name, f"scene {name}", text=f"We met a giant, number {n}"))
 
     assert ids(await find(stage.canon, "Which giant did we meet in session 2?"))[0] == (
-        ident("second")
+        uuid_of("second")
     )
     assert ids(await find(stage.canon, "Which giant did we meet in the first session?"))[0] == (
-        ident("first")
+        uuid_of("first")
     )
     assert (await find(stage.canon, "Which giant did we meet in session 9?")).hits[0].why.dated == 0
 
@@ -109,21 +109,21 @@ async def test_the_words_of_a_worlds_own_calendar_say_when(stage: Stage) -> None
         "name": "Shire",
         "months": [{"name": "Afteryule", "days": 30}, {"name": "Solmath", "days": 30}],
     }
-    space = await stage.canon.state.things((MIDDLE_EARTH,))
+    space = await stage.canon.state.items_by_id((MIDDLE_EARTH,))
     here = space[MIDDLE_EARTH]
     assert isinstance(here, Space)
-    await stage.scribe.write(
+    await stage.scribe.write_entries(
         SpaceRevised(space_id=here.id, name="M", description="", properties={"calendar": calendar})
     )
     declared = read_calendar(calendar)
     for n, name in enumerate(("Afteryule", "Solmath")):
-        when = declared.instant(1402, n, 3)
+        when = declared.instant_of(1402, n, 3)
         await stage.make(a_scene(f"scene {name}", order=n + 1, time_ref=when))
         await stage.make(a_turn(name, f"scene {name}", text="They drank ale"))
 
     found = await find(stage.canon, "Who drank ale in Solmath 1402?")
 
-    assert ids(found)[0] == ident("Solmath")
+    assert ids(found)[0] == uuid_of("Solmath")
     assert [hit.why.dated == 0.3 for hit in found.hits] == [True, False]
 
 
@@ -131,16 +131,16 @@ async def test_memories_and_excerpts_have_the_time_of_what_they_lie_in(stage: St
     await stage.entity("ann")
     when = parse_instant("2023-05-08T13:00:00Z")
     scene, source = a_scene("played", said_at=when), a_source("book", said_at=when)
-    memory = a_memory("m", "ann", text="a red key", scene_id=SceneId(ident("played")))
+    memory = a_memory("m", "ann", text="a red key", scene_id=SceneId(uuid_of("played")))
     snippet = a_snippet("s", "book", text="a red key")
-    around: dict[str, Thing] = {each.id: each for each in (scene, source)}
+    around: dict[str, StoredItem] = {each.id: each for each in (scene, source)}
 
     for each in (memory, snippet, a_turn("t", "played")):
-        assert when_said(each, around).said_at == when
-    assert when_said(scene, {}).times == [when]
-    assert when_said(a_memory(), {}).said_at == a_memory().created_at
-    assert when_said(an_event(), {}).in_world is None
-    assert when_said(an_axiom(), {}).times == []
+        assert passage_times(each, around).said_at == when
+    assert passage_times(scene, {}).known_times == [when]
+    assert passage_times(a_memory(), {}).said_at == a_memory().created_at
+    assert passage_times(an_event(), {}).in_world is None
+    assert passage_times(an_axiom(), {}).known_times == []
 
     await stage.make(a_scene("played", said_at=when), a_source("book", said_at=when))
     await stage.make(snippet)
@@ -164,13 +164,13 @@ async def test_what_is_asked_beside_an_event_that_nobody_knows_asks_of_no_time(
 
 def test_nobody_knows_when_lines_of_a_document_without_times_were_said() -> None:
     played = a_scene("played")
-    read = a_scene("read", source_id=SourceId(ident("source")))
+    read = a_scene("read", source_id=SourceId(uuid_of("source")))
     turn = a_turn("turn", "read")
 
-    assert when_said(turn, {turn.scene_id: read}).said_at is None
-    assert when_said(turn, {turn.scene_id: played}).said_at == turn.timestamp
+    assert passage_times(turn, {turn.scene_id: read}).said_at is None
+    assert passage_times(turn, {turn.scene_id: played}).said_at == turn.timestamp
     ended = replace(read, completed_at=Instant(DAY))
-    assert when_said(ended, {}).said_at is None
-    assert when_said(replace(played, completed_at=Instant(DAY)), {}).said_at == Instant(DAY)
+    assert passage_times(ended, {}).said_at is None
+    assert passage_times(replace(played, completed_at=Instant(DAY)), {}).said_at == Instant(DAY)
     dated = replace(read, said_at=Instant(3 * DAY))
-    assert when_said(turn, {turn.scene_id: dated}).said_at == Instant(3 * DAY)
+    assert passage_times(turn, {turn.scene_id: dated}).said_at == Instant(3 * DAY)

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from canonry.app.embedded import Embedded, open_embedded
+from canonry.canon.maintenance.erase import erase_items, plan_erasure
 from canonry.canon.session.canon import Canon
-from canonry.canon.upkeep.erase import erase, plan_erasure
 from canonry.gateway.tool import Noted
 from canonry.readmodels.edges import Tick
-from canonry.testing.worlds import a_caller
+from canonry.testing.clocks import a_caller
 from canonry.values.errors import Conflict
-from canonry.world.domain.atlas import Item, layer_id_of, lore_id_of, thing_id_of
+from canonry.world.domain.atlas import Item, item_id_of, layer_id_of, lore_id_of
 from canonry.world.toolset import EXACT
 from canonry.world.usecases.building import declare_part
 from canonry.world.usecases.lore import declare_version
@@ -34,8 +34,10 @@ async def store(tmp_path: Path) -> AsyncIterator[Embedded]:
 
 async def erased(store: Embedded, world: BoundWorld, *keys: str) -> None:
     for key in keys:
-        plan = await plan_erasure(store.canon, "entity", thing_id_of(world.space, key))
-        await erase(store.canon, store.upkeep, a_caller("Operator"), plan, reason="asked for")
+        plan = await plan_erasure(store.canon, "entity", item_id_of(world.space, key))
+        await erase_items(
+            store.canon, store.maintenance, a_caller("Operator"), plan, reason="asked for"
+        )
 
 
 async def context_of(canon: Canon, player: str) -> Any:
@@ -71,7 +73,7 @@ async def test_who_was_at_the_last_place_is_nowhere_and_that_is_told(store: Embe
         await transfer_item(canon, a_caller(), world, Transfer(item="cup", holder="bob"))
     refused = {error.value.code for error in (stuck, lost, apart)}
     assert refused == {"move.nowhere", "item.nowhere"}
-    assert (await store.upkeep.verify(lambda *_: None)).findings == ()
+    assert (await store.maintenance.verify(lambda *_: None)).findings == ()
 
 
 async def test_a_bag_without_a_bottom_shows_its_first_things_and_says_so(store: Embedded) -> None:
@@ -109,7 +111,9 @@ async def test_what_is_erased_while_a_file_comes_in_is_not_said_again(store: Emb
     await erased(store, world, realm.key, yard.key, cook.key, cup.key)
     for gone in (lore_id_of(world.space, fact.key), layer_id_of(world.space, layer.key)):
         plan = await plan_erasure(store.canon, "entity", gone)
-        await erase(store.canon, store.upkeep, a_caller("Operator"), plan, reason="asked for")
+        await erase_items(
+            store.canon, store.maintenance, a_caller("Operator"), plan, reason="asked for"
+        )
     draft = WorldDraft(
         canon=store.canon, space=world.space, at=world.instant, new_id=lambda label: label
     )

@@ -7,12 +7,12 @@ import pytest
 
 from canonry.app.compose import compose_memory
 from canonry.canon.commands.universes import create_universe
-from canonry.canon.judging.known_things import Backing, make_observation
+from canonry.canon.judging.known_items import Backing, make_observation
 from canonry.canon.session.canon import Canon
 from canonry.log.schemas.world_types import RealmScope, RealmType, Tie
 from canonry.readmodels.edges import Direction
-from canonry.testing.things import a_space, ident
-from canonry.testing.worlds import CountingIdentities, HandClock, Scribe, a_caller
+from canonry.testing.clocks import CountingIdentities, HandClock, Scribe, a_caller
+from canonry.testing.example_items import a_space, uuid_of
 from canonry.values.errors import CanonryError, Conflict, InvalidInput
 from canonry.values.ids import SpaceKind
 from canonry.values.provenance import Authority
@@ -20,12 +20,12 @@ from canonry.world.domain.atlas import (
     Atlas,
     Exit,
     Happening,
+    Location,
     LoreVersion,
-    Place,
     Realm,
     Route,
     event_id_of,
-    thing_id_of,
+    item_id_of,
     world_id_of,
 )
 from canonry.world.domain.checks import TIES_MAX, VERSIONS_MAX
@@ -46,7 +46,7 @@ def a_canon() -> Canon:
 def a_crossing(**exits: tuple[Exit, ...]) -> Atlas:
     """Three places and the exits of each."""
     places = (
-        Place(key=key, name=key.title(), description="A place.", exits=exits.get(key, ()))
+        Location(key=key, name=key.title(), description="A place.", exits=exits.get(key, ()))
         for key in ("mill", "ford", "barn")
     )
     return Atlas(name="The Crossing", starter="mill", locations=tuple(places), tick=10)
@@ -173,7 +173,7 @@ async def test_what_cannot_be_is_refused_before_anything_is_written(
 
     assert isinstance(refused, InvalidInput)
     assert (refused.code, code in str(refused.details)) == ("world.malformed", True), refused
-    assert await canon.ledger.heads(limit=9) == []
+    assert await canon.ledger.list_heads(limit=9) == []
 
 
 async def test_an_event_may_have_happened_nowhere_in_particular() -> None:
@@ -213,7 +213,7 @@ async def test_a_world_does_not_take_the_id_of_a_universe() -> None:
         properties={},
     )
 
-    (universe,) = await canon.ledger.heads(limit=2)
+    (universe,) = await canon.ledger.list_heads(limit=2)
 
     refused = await refusal(canon, replace(an_isle(), id=universe.space))
 
@@ -278,7 +278,7 @@ async def test_a_realm_has_so_many_ties_of_a_kind_and_no_more(tie: str) -> None:
 async def test_so_many_legs_of_routes_lead_on_from_a_stop_and_no_more() -> None:
     canon = a_canon()
     stops = [f"stop {n}" for n in range(TIES_MAX + 2)]
-    places = tuple(Place(key=key, name=key, description="") for key in stops)
+    places = tuple(Location(key=key, name=key, description="") for key in stops)
     start, one, *others = stops
     routes = tuple(Route(name=f"To {end}", stops=(start, end), one_way=True) for end in others)
     atlas = Atlas(name="The Star", starter=start, locations=places, routes=routes)
@@ -297,7 +297,7 @@ async def test_a_world_is_found_by_its_name_among_any_number_of_worlds() -> None
     canon = a_canon()
     for number in range(505):
         space = a_space(f"isle {number:03}", kind=SpaceKind.WORLD)
-        await Scribe(canon, space.name, space.id).make(space)
+        await Scribe(canon, space.name, space.id).make_items(space)
     last = await brought_in(canon, an_isle())
 
     assert len(await query_worlds(canon)) == 506
@@ -307,14 +307,14 @@ async def test_a_world_is_found_by_its_name_among_any_number_of_worlds() -> None
 async def test_what_no_file_of_a_world_may_hold_is_not_written_into_one() -> None:
     canon = a_canon()
     done = await brought_in(canon, an_isle())
-    item = thing_id_of(done.world_id, "cup")
+    item = item_id_of(done.world_id, "cup")
     seen = make_observation(
-        ident,
+        uuid_of,
         Backing(space=done.world_id, authority=Authority.GM, confidence=1.0, evidence=()),
         item,
         {"properties.quantity": "many"},
     )
-    await Scribe(canon, "elsewhere", done.world_id).write(seen)
+    await Scribe(canon, "elsewhere", done.world_id).write_entries(seen)
 
     with pytest.raises(InvalidInput) as refused:
         await export_world(canon, await world_named(canon, "the isle"))

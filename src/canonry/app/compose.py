@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from canonry.app.filing import memory_filing
 from canonry.app.packages import is_installed, with_packages
+from canonry.app.store_files import memory_filing
 from canonry.app.system import SystemClock, SystemIdentities
 from canonry.canon.ports.files import DocumentReader
 from canonry.canon.session.canon import Canon
@@ -17,7 +17,7 @@ from canonry.records.usecases.files import Filing, RecordServices
 from canonry.values.policy import Policy
 
 
-def compose(
+def compose_canon(
     engine: Engine, *, clock: Clock, identities: Identities, policy: Policy | None, filing: Filing
 ) -> Canon:
     """Return the canon over an engine, with the services of the installed packages."""
@@ -33,7 +33,7 @@ def compose(
         clock=clock,
         identities=identities,
         policy=policy,
-        reader=_reader(),
+        reader=_document_reader(),
     )
     return with_packages(canon.with_service(RecordServices(filing=filing)))
 
@@ -65,7 +65,7 @@ def compose_memory(
         catalog=MemoryCatalog(store),
         places=MemoryPlaces(store),
     )
-    return compose(
+    return compose_canon(
         engine,
         clock=the_clock,
         identities=the_identities,
@@ -84,11 +84,11 @@ class _Ports:
     places: Places
 
 
-def _reader() -> DocumentReader:
+def _document_reader() -> DocumentReader:
     if is_installed("documents"):
         from canonry.documents.readers import LocalReader  # noqa: PLC0415 - it can be left out
 
         return LocalReader()
-    from canonry.app.filing import PlainReader  # noqa: PLC0415 - as before
+    from canonry.app.store_files import PlainReader  # noqa: PLC0415 - as before
 
     return PlainReader()

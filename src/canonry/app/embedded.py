@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from canonry.app.compose import compose
-from canonry.app.filing import copy_files, folder_filing
+from canonry.app.compose import compose_canon
+from canonry.app.store_files import copy_files, folder_filing
 from canonry.app.stores import KeptStore
 from canonry.app.system import SystemClock, SystemIdentities
 from canonry.log.ports.ledger import Blobs
@@ -13,9 +13,9 @@ from canonry.log.ports.world import Clock, Identities
 from canonry.stores.folder import FolderBlobs
 from canonry.stores.sqlite import (
     Durability,
-    LookingUpkeep,
+    ReadOnlyMaintenance,
     SqliteLedger,
-    SqliteUpkeep,
+    SqliteMaintenance,
     open_sealed,
     open_store,
 )
@@ -63,8 +63,10 @@ async def open_embedded(
     except BaseException:
         await store.close()
         raise
-    canon = compose(store, clock=the_clock, identities=the_identities, policy=policy, filing=filing)
-    upkeep = SqliteUpkeep(
+    canon = compose_canon(
+        store, clock=the_clock, identities=the_identities, policy=policy, filing=filing
+    )
+    maintenance = SqliteMaintenance(
         store,
         blobs=blobs,
         stored_at=blobs.stored_at,
@@ -72,7 +74,9 @@ async def open_embedded(
         copy_files=partial(copy_files, folder),
         clock=the_clock,
     )
-    return Embedded(canon=canon, ledger=store.ledger, blobs=blobs, upkeep=upkeep, close=store.close)
+    return Embedded(
+        canon=canon, ledger=store.ledger, blobs=blobs, maintenance=maintenance, close=store.close
+    )
 
 
 async def open_embedded_sealed(folder: Path, *, policy: Policy | None = None) -> KeptStore:
@@ -87,13 +91,15 @@ async def open_embedded_sealed(folder: Path, *, policy: Policy | None = None) ->
     store = await open_sealed(folder, blobs=blobs)
     identities = SystemIdentities()
     filing = folder_filing(folder, identities, syncs=False, signs=False)
-    canon = compose(store, clock=SystemClock(), identities=identities, policy=policy, filing=filing)
-    upkeep = LookingUpkeep(
+    canon = compose_canon(
+        store, clock=SystemClock(), identities=identities, policy=policy, filing=filing
+    )
+    maintenance = ReadOnlyMaintenance(
         store.path,
         store.readers,
         blobs=blobs,
         blobs_in=lambda target: FolderBlobs(target / BLOBS),
         copy_files=partial(copy_files, folder),
-        way=store.way,
+        mode=store.mode,
     )
-    return KeptStore(canon=canon, upkeep=upkeep, close=store.close)
+    return KeptStore(canon=canon, maintenance=maintenance, close=store.close)

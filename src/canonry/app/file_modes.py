@@ -26,7 +26,7 @@ def private_files() -> Iterator[None]:
             os.umask(before)
 
 
-def open_to_others(data: Path) -> Sequence[Path]:
+def paths_open_to_others(data: Path) -> Sequence[Path]:
     """Return the paths of the store in `data` that other users may read.
 
     An older version or a looser umask made them. The folder itself is one of them only if it holds

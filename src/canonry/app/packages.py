@@ -7,7 +7,7 @@ from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
-from canonry.gateway.face import Face, load_attribute
+from canonry.gateway.toolset_introduction import Face, load_attribute
 from canonry.values.data_files import read_toml
 from canonry.values.errors import InvalidInput, NotSupported
 
@@ -87,7 +87,7 @@ def load_toolsets(names: Iterable[str]) -> "tuple[Toolset, ...]":
         InvalidInput: `settings.unknown`.
         NotSupported: `package.missing`.
     """
-    return tuple(map(load_attribute, _named(names)))
+    return tuple(map(load_attribute, _locate_names(names)))
 
 
 def load_faces(names: Iterable[str]) -> tuple[Face, ...]:
@@ -97,10 +97,10 @@ def load_faces(names: Iterable[str]) -> tuple[Face, ...]:
         InvalidInput: `settings.unknown`.
         NotSupported: `package.missing`.
     """
-    return tuple(Face.of(target.partition(":")[0]) for target in _named(names))
+    return tuple(Face.read_face(target.partition(":")[0]) for target in _locate_names(names))
 
 
-def _named(names: Iterable[str]) -> Iterator[str]:
+def _locate_names(names: Iterable[str]) -> Iterator[str]:
     for name in dict.fromkeys(names):
         if name not in TOOLSETS:
             for package, brings in PACKAGES.items():

@@ -9,9 +9,9 @@ from canonry.app.setting_table import Settings
 from canonry.canon.session.canon import Canon
 from canonry.gateway.audit import Audit, AuditLine
 from canonry.gateway.call import Gateway, GatewaySettings
-from canonry.gateway.catalogue import narrowed
+from canonry.gateway.catalogue import select_toolsets
 from canonry.gateway.limits import Limits
-from canonry.gateway.principal import Principal, is_name, may
+from canonry.gateway.principal import Principal, is_name, may_use
 from canonry.gateway.tool import ANYONE, Toolset
 from canonry.values.errors import InvalidInput
 from canonry.values.ids import SpaceId
@@ -22,20 +22,20 @@ class FailureAudit(Audit):
     """Counts every call, and writes a line only about failed ones."""
 
     @override
-    def record(self, line: AuditLine, seconds: float) -> None:
+    def record_call(self, line: AuditLine, seconds: float) -> None:
         if line.code == "ok":
-            self.metrics.count(line.name, line.code, seconds)
+            self.metrics.count_call(line.name, line.code, seconds)
         else:
-            super().record(line, seconds)
+            super().record_call(line, seconds)
 
 
-def served(settings: Settings, toolsets: Iterable[Toolset]) -> tuple[Toolset, ...]:
+def served_toolsets(settings: Settings, toolsets: Iterable[Toolset]) -> tuple[Toolset, ...]:
     """Return the served part of the toolsets.
 
     Raises:
         InvalidInput: `tool.unknown`.
     """
-    return narrowed(
+    return select_toolsets(
         toolsets,
         contract_only=settings.contract_only,
         read_only=settings.read_only,
@@ -131,7 +131,7 @@ def _require_callable(
             message = f"No served toolset knows the agent type {name}{hint}"
             raise InvalidInput("agent.unknown", message, path="agent_type")
     if not any(
-        may(toolset, tool.roles, name)
+        may_use(toolset, tool.roles, name)
         for name in names
         for toolset in toolsets
         for tool in toolset.tools

@@ -55,7 +55,7 @@ def _plain_text(value: Any) -> str:
     return value
 
 
-def _path(value: Any) -> Path:
+def _read_path(value: Any) -> Path:
     return Path(_plain_text(value)).expanduser()
 
 
@@ -72,7 +72,7 @@ def _flag_of_toml(value: Any) -> bool:
     return value
 
 
-def _number(value: Any) -> float:
+def _read_number(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise ValueError(value)  # noqa: TRY004 - every kind answers with the same error
     number = float(value)
@@ -94,12 +94,12 @@ def _names_of_toml(value: Any) -> tuple[str, ...]:
 
 
 TEXT: Final = SettingKind(expected="text", of_text=_plain_text, of_toml=_plain_text, metavar="NAME")
-PATH: Final = SettingKind(expected="a path", of_text=_path, of_toml=_path, metavar="DIR")
+PATH: Final = SettingKind(expected="a path", of_text=_read_path, of_toml=_read_path, metavar="DIR")
 FLAG: Final = SettingKind(
     expected="true or false", of_text=_flag_of_text, of_toml=_flag_of_toml, flag=True
 )
 NUMBER: Final = SettingKind(
-    expected="a number above 0", of_text=_number, of_toml=_number, metavar="NUMBER"
+    expected="a number above 0", of_text=_read_number, of_toml=_read_number, metavar="NUMBER"
 )
 URL, UUID = replace(TEXT, metavar="URL"), replace(TEXT, metavar="UUID")
 SECONDS: Final = replace(NUMBER, metavar="SECONDS")
@@ -112,30 +112,30 @@ NAMES: Final = SettingKind(
 UUIDS: Final = replace(NAMES, metavar="UUID,...")
 
 
-def one_of(*choices: str) -> SettingKind:
+def choice_kind(*choices: str) -> SettingKind:
     """Return the kind of one word of a closed list."""
 
-    def choose(value: Any) -> str:
+    def choose_word(value: Any) -> str:
         if value not in choices:
             raise ValueError(value)
         return str(value)
 
     expected, metavar = " or ".join(choices), "|".join(choices)
-    return SettingKind(expected=expected, of_text=choose, of_toml=choose, metavar=metavar)
+    return SettingKind(expected=expected, of_text=choose_word, of_toml=choose_word, metavar=metavar)
 
 
-def some_of(*choices: str) -> SettingKind:
+def choices_kind(*choices: str) -> SettingKind:
     """Return the kind of several words of a closed list, separated by commas."""
 
-    def check(names: tuple[str, ...]) -> tuple[str, ...]:
+    def check_words(names: tuple[str, ...]) -> tuple[str, ...]:
         if not set(choices).issuperset(names):
             raise ValueError(names)
         return names
 
     return SettingKind(
         expected=f"any of {', '.join(choices)}, separated by commas",
-        of_text=lambda text: check(_names_of_text(text)),
-        of_toml=lambda value: check(_names_of_toml(value)),
+        of_text=lambda text: check_words(_names_of_text(text)),
+        of_toml=lambda value: check_words(_names_of_toml(value)),
         metavar=NAMES.metavar,
     )
 
@@ -175,7 +175,7 @@ _TEXTS: Final = read_toml(__package__, "settings.toml")
 """The help of each setting; `told` describes a default that needs words."""
 
 
-def setting(
+def setting_field(
     kind: SettingKind,
     *,
     default: Any = None,
@@ -184,22 +184,22 @@ def setting(
 ) -> Any:
     """Return a field of `Settings`. A flag is off by default. `settings.toml` has its help."""
     default = False if kind.flag and default is None else default
-    metadata = {"kind": kind, "metavar": metavar or kind.metavar, "default": shown(default)}
+    metadata = {"kind": kind, "metavar": metavar or kind.metavar, "default": value_text(default)}
     if factory is not None:
         return field(default_factory=factory, metadata=metadata)
     return field(default=default, metadata=metadata)
 
 
 def row_of(declared: "Field[Any]") -> SettingRow:
-    """Return the row of a field that `setting` has made."""
+    """Return the row of a field that `setting_field` has made."""
     texts = _TEXTS[declared.name]
-    told = {"default": texts["told"]} if "told" in texts else {}
-    members = {**declared.metadata, **told, "help": texts["help"]}
+    override = {"default": texts["told"]} if "told" in texts else {}
+    members = {**declared.metadata, **override, "help": texts["help"]}
     group = _GROUPS.get(declared.name.partition("_")[0], SERVED)
     return SettingRow(field=declared.name, group=group, **members)
 
 
-def shown(value: Any) -> str:
+def value_text(value: Any) -> str:
     """Return a value as text for an operator; empty for none."""
     if value is None:
         return ""
@@ -262,107 +262,109 @@ class Settings:
     A setting whose name begins with one of the `TABLES` belongs to that table of the file.
     """
 
-    data: Path = setting(PATH, factory=user_data)
-    durability: str = setting(one_of("full", "normal"), default="full")
-    postgres_url: str | None = setting(URL)
-    records_shards: tuple[str, ...] = setting(NAMES, default=(), metavar="URL,...")
-    postgres_schema: str = setting(TEXT, default="canonry")
-    postgres_connections: float = setting(NUMBER, default=16)
-    postgres_copy: bool = setting(FLAG)
-    mongodb_url: str | None = setting(URL)
-    mongodb_database: str = setting(TEXT, default="canonry")
-    neo4j_url: str | None = setting(URL)
-    opensearch_url: str | None = setting(URL)
-    qdrant_url: str | None = setting(URL)
-    files_url: str | None = setting(URL)
-    files_endpoint: str | None = setting(URL)
-    toolsets: tuple[str, ...] = setting(NAMES, default=("canon",))
-    http: str | None = setting(TEXT, metavar="HOST:PORT")
-    agent_type: tuple[str, ...] | None = setting(NAMES, metavar="TYPE,...")
-    agent_id: str | None = setting(TEXT, metavar="ID")
-    user: str | None = setting(UUID)
-    trust_meta: bool = setting(FLAG)
-    authorities: tuple[str, ...] | None = setting(some_of(*Authority))
-    characters: tuple[str, ...] = setting(UUIDS, default=())
-    spaces: tuple[str, ...] | None = setting(UUIDS)
-    world: str | None = setting(UUID)
-    memory: bool = setting(FLAG)
-    contract_only: bool = setting(FLAG)
-    tools: tuple[str, ...] | None = setting(NAMES)
-    read_only: bool = setting(FLAG)
-    error_mode: str = setting(one_of("result", "jsonrpc"), default="result")
-    deadline: float | None = setting(SECONDS)
-    rate_limit: float | None = setting(NUMBER, metavar="CALLS")
-    published_rates: bool = setting(FLAG)
-    log_level: str = setting(one_of("info", "warning"), default="info")
-    http_public: bool = setting(FLAG)
-    http_allowed_hosts: tuple[str, ...] = setting(NAMES, default=(), metavar="HOST,...")
-    http_allowed_origins: tuple[str, ...] = setting(NAMES, default=(), metavar="ORIGIN,...")
-    http_trusted_proxies: tuple[str, ...] = setting(
+    data: Path = setting_field(PATH, factory=user_data)
+    durability: str = setting_field(choice_kind("full", "normal"), default="full")
+    postgres_url: str | None = setting_field(URL)
+    records_shards: tuple[str, ...] = setting_field(NAMES, default=(), metavar="URL,...")
+    postgres_schema: str = setting_field(TEXT, default="canonry")
+    postgres_connections: float = setting_field(NUMBER, default=16)
+    postgres_copy: bool = setting_field(FLAG)
+    mongodb_url: str | None = setting_field(URL)
+    mongodb_database: str = setting_field(TEXT, default="canonry")
+    neo4j_url: str | None = setting_field(URL)
+    opensearch_url: str | None = setting_field(URL)
+    qdrant_url: str | None = setting_field(URL)
+    files_url: str | None = setting_field(URL)
+    files_endpoint: str | None = setting_field(URL)
+    toolsets: tuple[str, ...] = setting_field(NAMES, default=("canon",))
+    http: str | None = setting_field(TEXT, metavar="HOST:PORT")
+    agent_type: tuple[str, ...] | None = setting_field(NAMES, metavar="TYPE,...")
+    agent_id: str | None = setting_field(TEXT, metavar="ID")
+    user: str | None = setting_field(UUID)
+    trust_meta: bool = setting_field(FLAG)
+    authorities: tuple[str, ...] | None = setting_field(choices_kind(*Authority))
+    characters: tuple[str, ...] = setting_field(UUIDS, default=())
+    spaces: tuple[str, ...] | None = setting_field(UUIDS)
+    world: str | None = setting_field(UUID)
+    memory: bool = setting_field(FLAG)
+    contract_only: bool = setting_field(FLAG)
+    tools: tuple[str, ...] | None = setting_field(NAMES)
+    read_only: bool = setting_field(FLAG)
+    error_mode: str = setting_field(choice_kind("result", "jsonrpc"), default="result")
+    deadline: float | None = setting_field(SECONDS)
+    rate_limit: float | None = setting_field(NUMBER, metavar="CALLS")
+    published_rates: bool = setting_field(FLAG)
+    log_level: str = setting_field(choice_kind("info", "warning"), default="info")
+    http_public: bool = setting_field(FLAG)
+    http_allowed_hosts: tuple[str, ...] = setting_field(NAMES, default=(), metavar="HOST,...")
+    http_allowed_origins: tuple[str, ...] = setting_field(NAMES, default=(), metavar="ORIGIN,...")
+    http_trusted_proxies: tuple[str, ...] = setting_field(
         NAMES, default=("127.0.0.1", "::1"), metavar="ADDRESS,..."
     )
-    http_inspector: bool = setting(FLAG, default=True)
-    http_connections: float = setting(NUMBER, default=1_000)
-    http_connections_each: float | None = setting(NUMBER)
-    http_idle: float = setting(SECONDS, default=60.0)
-    http_sessions_each: float = setting(NUMBER, default=1_000)
-    http_in_flight: float = setting(NUMBER, default=256, metavar="MIB")
-    auth_issuer: str | None = setting(URL)
-    auth_audience: str | None = setting(TEXT)
-    auth_resource_url: str | None = setting(URL)
-    auth_jwks_url: str | None = setting(URL)
-    auth_keys_hours: float = setting(NUMBER, default=24.0, metavar="HOURS")
-    auth_key_file: Path | None = setting(PATH, metavar="FILE")
-    auth_algorithms: tuple[str, ...] = setting(
-        some_of(*ALGORITHMS), default=("RS256", "ES256", "EdDSA")
+    http_inspector: bool = setting_field(FLAG, default=True)
+    http_connections: float = setting_field(NUMBER, default=1_000)
+    http_connections_each: float | None = setting_field(NUMBER)
+    http_idle: float = setting_field(SECONDS, default=60.0)
+    http_sessions_each: float = setting_field(NUMBER, default=1_000)
+    http_in_flight: float = setting_field(NUMBER, default=256, metavar="MIB")
+    auth_issuer: str | None = setting_field(URL)
+    auth_audience: str | None = setting_field(TEXT)
+    auth_resource_url: str | None = setting_field(URL)
+    auth_jwks_url: str | None = setting_field(URL)
+    auth_keys_hours: float = setting_field(NUMBER, default=24.0, metavar="HOURS")
+    auth_key_file: Path | None = setting_field(PATH, metavar="FILE")
+    auth_algorithms: tuple[str, ...] = setting_field(
+        choices_kind(*ALGORITHMS), default=("RS256", "ES256", "EdDSA")
     )
-    auth_scopes: tuple[str, ...] = setting(NAMES, default=())
-    auth_default_agent_type: str | None = setting(TEXT, metavar="TYPE")
-    auth_default_spaces: tuple[str, ...] = setting(UUIDS, default=())
-    recall_embedder: str = setting(
-        one_of("onnx", "multilingual", "hashing", "openai", "hub", "none"),
+    auth_scopes: tuple[str, ...] = setting_field(NAMES, default=())
+    auth_default_agent_type: str | None = setting_field(TEXT, metavar="TYPE")
+    auth_default_spaces: tuple[str, ...] = setting_field(UUIDS, default=())
+    recall_embedder: str = setting_field(
+        choice_kind("onnx", "multilingual", "hashing", "openai", "hub", "none"),
         default="onnx",
         metavar="NAME",
     )
-    recall_model: str | None = setting(TEXT)
-    recall_model_version: str = setting(TEXT, default="1", metavar="TEXT")
-    recall_model_folder: Path | None = setting(PATH)
-    recall_dimensions: float | None = setting(NUMBER)
-    recall_query_prefix: str | None = setting(TEXT, metavar="TEXT")
-    recall_passage_prefix: str | None = setting(TEXT, metavar="TEXT")
-    recall_patience: float = setting(SECONDS, default=10.0)
-    recall_url: str | None = setting(URL)
-    recall_reranker: str = setting(one_of("none", "cohere", "tei"), default="none", metavar="NAME")
-    recall_rerank_url: str | None = setting(URL)
-    recall_rerank_model: str | None = setting(TEXT)
-    recall_rerank_patience: float = setting(SECONDS, default=2.0)
-    recall_library: str = setting(
-        one_of("fastembed", "sentence_transformers"), default="fastembed", metavar="NAME"
+    recall_model: str | None = setting_field(TEXT)
+    recall_model_version: str = setting_field(TEXT, default="1", metavar="TEXT")
+    recall_model_folder: Path | None = setting_field(PATH)
+    recall_dimensions: float | None = setting_field(NUMBER)
+    recall_query_prefix: str | None = setting_field(TEXT, metavar="TEXT")
+    recall_passage_prefix: str | None = setting_field(TEXT, metavar="TEXT")
+    recall_patience: float = setting_field(SECONDS, default=10.0)
+    recall_url: str | None = setting_field(URL)
+    recall_reranker: str = setting_field(
+        choice_kind("none", "cohere", "tei"), default="none", metavar="NAME"
     )
-    truth_interpreter: str = setting(
-        one_of("rules", "openai", "anthropic"), default="rules", metavar="NAME"
+    recall_rerank_url: str | None = setting_field(URL)
+    recall_rerank_model: str | None = setting_field(TEXT)
+    recall_rerank_patience: float = setting_field(SECONDS, default=2.0)
+    recall_library: str = setting_field(
+        choice_kind("fastembed", "sentence_transformers"), default="fastembed", metavar="NAME"
     )
-    truth_model: str | None = setting(TEXT)
-    truth_url: str | None = setting(URL)
-    truth_upload_roots: tuple[str, ...] = setting(NAMES, default=(), metavar="DIR,...")
-    truth_public_url: str | None = setting(URL)
-    dialogue_model: str | None = setting(TEXT)
-    dialogue_url: str | None = setting(URL)
-    dialogue_moderator: str | None = setting(TEXT)
-    dialogue_intents: str | None = setting(TEXT)
-    dialogue_seconds: float = setting(SECONDS, default=2.5)
+    truth_interpreter: str = setting_field(
+        choice_kind("rules", "openai", "anthropic"), default="rules", metavar="NAME"
+    )
+    truth_model: str | None = setting_field(TEXT)
+    truth_url: str | None = setting_field(URL)
+    truth_upload_roots: tuple[str, ...] = setting_field(NAMES, default=(), metavar="DIR,...")
+    truth_public_url: str | None = setting_field(URL)
+    dialogue_model: str | None = setting_field(TEXT)
+    dialogue_url: str | None = setting_field(URL)
+    dialogue_moderator: str | None = setting_field(TEXT)
+    dialogue_intents: str | None = setting_field(TEXT)
+    dialogue_seconds: float = setting_field(SECONDS, default=2.5)
     policy: Policy = field(default_factory=Policy)
     sources: Mapping[str, str] = field(default_factory=dict)
 
-    def address(self) -> tuple[str, int] | None:
+    def http_address(self) -> tuple[str, int] | None:
         """Return host and port for HTTP, or None for standard input and output."""
         return None if self.http is None else parse_address(self.http)
 
-    def told(self) -> Iterator[tuple[str, str, str]]:
+    def describe_values(self) -> Iterator[tuple[str, str, str]]:
         """Yield each setting as (key, value, origin); no value holds a secret."""
         for row in SETTINGS:
             value = getattr(self, row.field)
-            text = row.default or "not set" if value is None else shown(value) or "none"
+            text = row.default or "not set" if value is None else value_text(value) or "none"
             yield row.key, text, self.sources.get(row.key, DEFAULT)
 
 
@@ -383,15 +385,15 @@ def policy_from(table: Any, where: str) -> Policy:
     Raises:
         InvalidInput: `settings.unknown` or `settings.malformed`.
     """
-    policy: Policy = _filled(Policy(), table, "policy", where)
-    _check(policy, where)
-    for name, number in _numbers(policy.staging):
+    policy: Policy = _fill_policy(Policy(), table, "policy", where)
+    _check_policy(policy, where)
+    for name, number in _numbers_in(policy.staging):
         if not 0 <= number <= STAGED_MAX:
             raise wrong_value(f"policy.staging.{name}", f"0 to {STAGED_MAX}", where)
     return policy
 
 
-def _filled(value: Any, table: Any, name: str, where: str) -> Any:
+def _fill_policy(value: Any, table: Any, name: str, where: str) -> Any:
     if not isinstance(table, Mapping):
         raise wrong_value(name, "a table", where)
     known = {each.name for each in fields(value)}
@@ -403,27 +405,29 @@ def _filled(value: Any, table: Any, name: str, where: str) -> Any:
             raise unknown_setting(path, [f"{name}.{each}" for each in known], where)
         current = getattr(value, key)
         if is_dataclass(current):
-            changes[key] = _filled(current, given, path, where)
+            changes[key] = _fill_policy(current, given, path, where)
         else:
-            changes[key] = _converted(hints[key], given, current, path, where)
+            changes[key] = _convert_value(hints[key], given, current, path, where)
     return replace(value, **changes)
 
 
-def _converted(hint: Any, given: Any, current: Any, path: str, where: str) -> Any:
+def _convert_value(hint: Any, given: Any, current: Any, path: str, where: str) -> Any:
     origin = get_origin(hint)
     if origin is tuple:
         if not isinstance(given, list):
             raise wrong_value(path, "a list", where)
         inner = get_args(hint)[0]
-        return tuple(_converted(inner, each, None, path, where) for each in given)
+        return tuple(_convert_value(inner, each, None, path, where) for each in given)
     if origin is not None and isinstance(current, Mapping):
-        return _mapping(hint, given, current, path, where)
+        return _convert_mapping(hint, given, current, path, where)
     if isinstance(hint, UnionType):
         hint = next(each for each in get_args(hint) if each is not type(None))
-    return _scalar(hint, given, path, where)
+    return _convert_scalar(hint, given, path, where)
 
 
-def _mapping(hint: Any, given: Any, current: Mapping[Any, Any], path: str, where: str) -> Any:
+def _convert_mapping(
+    hint: Any, given: Any, current: Mapping[Any, Any], path: str, where: str
+) -> Any:
     if not isinstance(given, Mapping):
         raise wrong_value(path, "a table", where)
     key_type, value_type = get_args(hint)
@@ -432,11 +436,11 @@ def _mapping(hint: Any, given: Any, current: Mapping[Any, Any], path: str, where
         names = list(key_type) if issubclass(key_type, StrEnum) else []
         if names and key not in names:
             raise unknown_setting(f"{path}.{key}", [f"{path}.{name}" for name in names], where)
-        merged[key_type(key)] = _scalar(value_type, value, f"{path}.{key}", where)
+        merged[key_type(key)] = _convert_scalar(value_type, value, f"{path}.{key}", where)
     return merged
 
 
-def _scalar(hint: Any, given: Any, path: str, where: str) -> Any:
+def _convert_scalar(hint: Any, given: Any, path: str, where: str) -> Any:
     if hint is float and isinstance(given, int | float) and not isinstance(given, bool):
         return float(given)
     if hint is int and isinstance(given, int) and not isinstance(given, bool):
@@ -447,7 +451,7 @@ def _scalar(hint: Any, given: Any, path: str, where: str) -> Any:
     raise wrong_value(path, names.get(hint, "of another type"), where)
 
 
-def _check(policy: Policy, where: str) -> None:
+def _check_policy(policy: Policy, where: str) -> None:
     with_attributes(policy.attributes)
     if policy.scoring.below not in {"reject", "defer"}:
         raise wrong_value("policy.scoring.below", "reject or defer", where)
@@ -460,13 +464,13 @@ def _check(policy: Policy, where: str) -> None:
         if not 0 <= share <= 1:
             raise wrong_value(name, "between 0 and 1", where)
     for part in ("limits", "context"):
-        for name, number in _numbers(getattr(policy, part)):
+        for name, number in _numbers_in(getattr(policy, part)):
             if number < 0:
                 raise wrong_value(f"policy.{part}.{name}", "0 or more", where)
     truth = policy.truth
     for name, number in (
         ("interpretations", truth.interpretations),
-        *((f"retention.{name}", days) for name, days in _numbers(truth.retention)),
+        *((f"retention.{name}", days) for name, days in _numbers_in(truth.retention)),
     ):
         if number is not None and number < 0:
             raise wrong_value(f"policy.truth.{name}", "0 or more", where)
@@ -474,5 +478,5 @@ def _check(policy: Policy, where: str) -> None:
         raise wrong_value("policy.recall.half_life", "above 0", where)
 
 
-def _numbers(part: Any) -> list[tuple[str, Any]]:
+def _numbers_in(part: Any) -> list[tuple[str, Any]]:
     return [(each.name, getattr(part, each.name)) for each in fields(part)]

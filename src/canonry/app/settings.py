@@ -44,7 +44,7 @@ class SecretVariable(StrEnum):
     OPENSEARCH = "CANONRY_OPENSEARCH_PASSWORD"
     QDRANT = "CANONRY_QDRANT_KEY"
 
-    def read(self) -> str | None:
+    def read_secret(self) -> str | None:
         """Return the secret, or None without one."""
         return os.environ.get(self) or None
 
@@ -66,30 +66,32 @@ _WITHOUT: Final = (
 
 def _check_store(settings: Settings) -> None:
     for key, others in _WITHOUT:
-        if _value(settings, key) and not any(_value(settings, each) for each in others):
+        if _value_of(settings, key) and not any(_value_of(settings, each) for each in others):
             message = f"{key} has no effect without {' or '.join(others)}. Set both."
-            raise _incomplete(message, others[0])
+            raise _incomplete_settings(message, others[0])
     for key in ("postgres.schema", "mongodb.database"):
-        if not _SCHEMA.fullmatch(_value(settings, key)):
+        if not _SCHEMA.fullmatch(_value_of(settings, key)):
             expected = "up to 40 small letters, digits and underscores, the first one a letter"
-            raise _wrong(settings, key, expected)
+            raise _wrong_setting(settings, key, expected)
     _check_postgres(settings)
     for key, schemes in (
         ("neo4j.url", ("bolt", "neo4j")),
         ("opensearch.url", ("http",)),
         ("qdrant.url", ("http",)),
     ):
-        given = _value(settings, key) or schemes[0]
+        given = _value_of(settings, key) or schemes[0]
         if not given.startswith(schemes) or ("@" in given and ":" in given.split("@")[0][8:]):
-            raise _wrong(settings, key, f"an address like {schemes[0]}://host, without a password")
+            raise _wrong_setting(
+                settings, key, f"an address like {schemes[0]}://host, without a password"
+            )
     url = settings.mongodb_url
     parts = None if url is None else _without_password(url, "mongodb", "mongodb+srv")
     if url is not None and (parts is None or parts.hostname is None):
         expected = f"like mongodb://user@host; the password goes into {SecretVariable.MONGODB}"
-        raise _wrong(settings, "mongodb.url", expected)
+        raise _wrong_setting(settings, "mongodb.url", expected)
     if url is not None and (settings.memory or settings.postgres_url is not None):
         message = "mongodb.url, postgres.url and memory exclude each other. Set only one of them."
-        raise _incomplete(message, "mongodb.url")
+        raise _incomplete_settings(message, "mongodb.url")
 
 
 def _check_postgres(settings: Settings) -> None:
@@ -108,17 +110,19 @@ def _check_postgres(settings: Settings) -> None:
         parts = None if address is None else _without_password(address, "postgres", "postgresql")
         if address is not None and (parts is None or "password" in parts.query):
             expected = "like postgresql://user@host/database; the password goes into PGPASSWORD"
-            raise _wrong(settings, key, expected)
+            raise _wrong_setting(settings, key, expected)
     if shards and url != shards[0]:
         message = (
             "postgres.url must be the first server of records.shards. Set it so, or leave it out."
         )
-        raise _incomplete(message, "records.shards")
+        raise _incomplete_settings(message, "records.shards")
     if url is not None and settings.memory:
         message = "memory and postgres.url exclude each other. Leave out one of them."
-        raise _incomplete(message, "postgres.url")
+        raise _incomplete_settings(message, "postgres.url")
     if not float(most).is_integer() or most > _CONNECTIONS_MAX:
-        raise _wrong(settings, "postgres.connections", f"a whole number up to {_CONNECTIONS_MAX}")
+        raise _wrong_setting(
+            settings, "postgres.connections", f"a whole number up to {_CONNECTIONS_MAX}"
+        )
 
 
 def _without_password(text: str, *schemes: str) -> SplitResult | None:
@@ -131,15 +135,15 @@ def _without_password(text: str, *schemes: str) -> SplitResult | None:
     return parts if fits else None
 
 
-def _value(settings: Settings, key: str) -> Any:
+def _value_of(settings: Settings, key: str) -> Any:
     return getattr(settings, _FIELDS[key])
 
 
-def _wrong(settings: Settings, key: str, expected: str) -> InvalidInput:
+def _wrong_setting(settings: Settings, key: str, expected: str) -> InvalidInput:
     return wrong_value(key, expected, settings.sources.get(key, DEFAULT))
 
 
-def _incomplete(message: str, key: str) -> InvalidInput:
+def _incomplete_settings(message: str, key: str) -> InvalidInput:
     return InvalidInput("settings.incomplete", message, path=key)
 
 
@@ -196,7 +200,7 @@ def load_settings(
     )
     if settings.records_shards and settings.postgres_url is None:
         settings = replace(settings, postgres_url=settings.records_shards[0])
-    _check(settings)
+    _check_settings(settings)
     return settings
 
 
@@ -221,15 +225,15 @@ def _from_file(path: Path, *, required: bool) -> SettingsLayer:
         layer[POLICY] = (policy_from(policy, where), where)
     rows = {row.key: row for row in SETTINGS}
     tables = {row.key.partition(".")[0] for row in SETTINGS if "." in row.key}
-    for key, value in _flat(content, tables):
+    for key, value in _flatten_tables(content, tables):
         row = rows.get(key)
         if row is None:
             raise unknown_setting(key, [*rows, POLICY], where)
-        layer[key] = (_read(row.kind.of_toml, value, row.key, row.kind, where), where)
+        layer[key] = (_read_value(row.kind.of_toml, value, row.key, row.kind, where), where)
     return layer
 
 
-def _flat(content: Mapping[str, Any], tables: set[str]) -> Iterator[tuple[str, Any]]:
+def _flatten_tables(content: Mapping[str, Any], tables: set[str]) -> Iterator[tuple[str, Any]]:
     for key, value in content.items():
         if key in tables and isinstance(value, dict):
             for inner, inner_value in value.items():
@@ -249,7 +253,10 @@ def _from_environment(variables: Mapping[str, str]) -> SettingsLayer:
             raise unknown_setting(name, rows, "environment")
         text = variables[name]
         if text or row.kind.flag:
-            layer[row.key] = (_read(row.kind.of_text, text, name, row.kind, "environment"), name)
+            layer[row.key] = (
+                _read_value(row.kind.of_text, text, name, row.kind, "environment"),
+                name,
+            )
     return layer
 
 
@@ -261,19 +268,19 @@ def _from_options(options: Mapping[str, Any]) -> SettingsLayer:
             continue
         value = given
         if isinstance(given, str):
-            value = _read(row.kind.of_text, given, row.option, row.kind, "command line")
+            value = _read_value(row.kind.of_text, given, row.option, row.kind, "command line")
         layer[row.key] = (value, row.option)
     return layer
 
 
-def _read(read: Any, value: Any, name: str, kind: SettingKind, where: str) -> Any:
+def _read_value(read: Any, value: Any, name: str, kind: SettingKind, where: str) -> Any:
     try:
         return read(value)
     except ValueError:
         raise wrong_value(name, kind.expected, where) from None
 
 
-def _check(settings: Settings) -> None:
+def _check_settings(settings: Settings) -> None:
     if settings.http is not None:
         parse_address(settings.http)
     named = (
@@ -284,15 +291,17 @@ def _check(settings: Settings) -> None:
     )
     for key, values in named:
         if any(value is not None and not is_uuid(value) for value in values):
-            raise _wrong(settings, key, "UUIDs")
+            raise _wrong_setting(settings, key, "UUIDs")
     if not all(map(_is_network, settings.http_trusted_proxies)):
-        raise _wrong(settings, "http_trusted_proxies", "addresses or networks, as 10.0.0.0/8")
+        raise _wrong_setting(
+            settings, "http_trusted_proxies", "addresses or networks, as 10.0.0.0/8"
+        )
     for package, brings in PACKAGES.items():  # a setting whose package is not installed
         for key in brings.settings:
-            if key in settings.sources and _value(settings, key):
+            if key in settings.sources and _value_of(settings, key):
                 require_package(package, key)
     if not settings.toolsets:
-        raise _wrong(settings, "toolsets", "at least one name")
+        raise _wrong_setting(settings, "toolsets", "at least one name")
     _check_models(settings)
     _check_store(settings)
     _check_auth(settings)
@@ -301,7 +310,7 @@ def _check(settings: Settings) -> None:
 def _check_auth(settings: Settings) -> None:
     if settings.auth_issuer is None:
         if alone := [key for key in _FIELDS if key.startswith("auth.") and key in settings.sources]:
-            raise _incomplete(
+            raise _incomplete_settings(
                 f"{alone[0]} has no effect without auth.issuer. Set both.", "auth.issuer"
             )
         return
@@ -309,10 +318,10 @@ def _check_auth(settings: Settings) -> None:
         message = (
             "auth.issuer needs auth.audience. Set it to the audience in the tokens for this server."
         )
-        raise _incomplete(message, "auth.audience")
+        raise _incomplete_settings(message, "auth.audience")
     if (settings.auth_jwks_url is None) == (settings.auth_key_file is None):
         message = "auth.issuer needs auth.jwks_url or auth.key_file. Set exactly one of them."
-        raise _incomplete(message, "auth.jwks_url")
+        raise _incomplete_settings(message, "auth.jwks_url")
 
 
 def _is_network(text: str) -> bool:
@@ -334,19 +343,21 @@ def _check_models(settings: Settings) -> None:
         ("truth.interpreter", "anthropic"): ("truth.url", "truth.model"),
     }
     for (key, choice), needed in chosen.items():
-        for each in needed if _value(settings, key) == choice else ():
-            if _value(settings, each) is None:
-                raise _incomplete(f"{key} {choice} needs {each}: set both", each)
+        for each in needed if _value_of(settings, key) == choice else ():
+            if _value_of(settings, each) is None:
+                raise _incomplete_settings(f"{key} {choice} needs {each}: set both", each)
     size = settings.recall_dimensions
     if size is not None and not (size.is_integer() and size <= _DIMENSIONS_MAX):
-        raise _wrong(settings, "recall.dimensions", f"a whole number up to {_DIMENSIONS_MAX}")
+        raise _wrong_setting(
+            settings, "recall.dimensions", f"a whole number up to {_DIMENSIONS_MAX}"
+        )
     for key in ("recall.url", "recall.rerank_url", "truth.url", "truth.public_url", "dialogue.url"):
-        address = _value(settings, key)
+        address = _value_of(settings, key)
         if address is not None and not _is_address(address):
             expected = "an http or https address without a password"
             if key.startswith("recall."):
                 expected += ", such as http://127.0.0.1:80/v1"
-            raise _wrong(settings, key, expected)
+            raise _wrong_setting(settings, key, expected)
     moderator = settings.dialogue_moderator
     remote = moderator if moderator != LOCAL else None
     asked = settings.dialogue_model or remote or settings.dialogue_intents
@@ -355,7 +366,7 @@ def _check_models(settings: Settings) -> None:
             "dialogue.url needs dialogue.model, dialogue.moderator or dialogue.intents, and each "
             "of them needs dialogue.url. Set both."
         )
-        raise _incomplete(message, "dialogue.url")
+        raise _incomplete_settings(message, "dialogue.url")
 
 
 def _is_address(text: str) -> bool:

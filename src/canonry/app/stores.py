@@ -6,20 +6,20 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final, Self
 from urllib.parse import quote, urlsplit
 
-from canonry.app.filing import set_up
-from canonry.app.recalling import recall_for, reranking_for, voiced
+from canonry.app.recall_models import recall_for, reranking_for, with_dialogue_models
 from canonry.app.setting_table import Settings
 from canonry.app.settings import SecretVariable
+from canonry.app.store_files import apply_file_settings
 from canonry.canon.session.canon import Canon
 from canonry.readmodels.ports.text import Vectors
-from canonry.readmodels.ports.view import Upkeep
+from canonry.readmodels.ports.view import Maintenance
 from canonry.recall.usecases.recall import RecallServices
 from canonry.records.usecases.files import RecordServices
 from canonry.values.errors import BrokenInvariant, NotFound, NotSupported, Unavailable
 
 if TYPE_CHECKING:
     from canonry.app.backends.postgres import SpaceMover
-    from canonry.app.backends.servers import BesideServers
+    from canonry.app.backends.servers import ViewServers
     from canonry.stores.objects import ObjectStore
 
 STORE_FILE: Final = "canon.db"
@@ -50,7 +50,7 @@ class KeptStore(Store):
     to another server, if spaces are divided between several.
     """
 
-    upkeep: Upkeep
+    maintenance: Maintenance
     vectors: Callable[[], Vectors] | None = None
     mover: "SpaceMover | None" = None
 
@@ -60,23 +60,25 @@ async def open_store(settings: Settings) -> Store:
     if settings.memory:
         from canonry.app.compose import compose_memory  # noqa: PLC0415 - one of two
 
-        return _filed(Store(canon=compose_memory(policy=settings.policy), close=_nothing), settings)
-    return _filed(await open_kept_store(settings), settings)
+        return _with_files(
+            Store(canon=compose_memory(policy=settings.policy), close=_close_nothing), settings
+        )
+    return _with_files(await open_kept_store(settings), settings)
 
 
-def _filed(store: Store, settings: Settings) -> Store:
+def _with_files(store: Store, settings: Settings) -> Store:
     """Return the store with the settings of its files and its dialogue models."""
-    store = replace(store, canon=voiced(store.canon, settings))
+    store = replace(store, canon=with_dialogue_models(store.canon, settings))
     canon, close_engine = store.canon, store.close
-    filing = canon.service(RecordServices).filing
+    filing = canon.find_service(RecordServices).filing
     if filing is not None:
-        set_up(filing, settings, canon.outside)
+        apply_file_settings(filing, settings, canon.outside)
 
-    async def close() -> None:
+    async def close_all() -> None:
         await canon.services.close()
         await close_engine()
 
-    return replace(store, close=close)
+    return replace(store, close=close_all)
 
 
 async def open_sealed_store(settings: Settings) -> Store:
@@ -85,20 +87,20 @@ async def open_sealed_store(settings: Settings) -> Store:
     Raises:
         CanonryError: the error of the backend about a folder that it cannot open.
     """
-    if _on_servers(settings):
+    if _uses_server(settings):
         return await open_kept_store(settings)
     from canonry.app.embedded import open_embedded_sealed  # noqa: PLC0415 - as below
 
     try:
-        return _whole(await open_embedded_sealed(settings.data, policy=settings.policy))
+        return _with_whole_canon(await open_embedded_sealed(settings.data, policy=settings.policy))
     except (NotFound, BrokenInvariant) as error:
         if error.code not in {"store.absent", "store.older"}:
             raise
         await (await open_kept_store(settings)).close()
-        return _whole(await open_embedded_sealed(settings.data, policy=settings.policy))
+        return _with_whole_canon(await open_embedded_sealed(settings.data, policy=settings.policy))
 
 
-async def open_store_to_look(settings: Settings) -> KeptStore:
+async def open_store_to_read(settings: Settings) -> KeptStore:
     """Open the store in the data folder for a command that only reads.
 
     If its disk is full or not writable, it is opened read-only: search uses words alone, and
@@ -108,7 +110,7 @@ async def open_store_to_look(settings: Settings) -> KeptStore:
         NotFound: `store.absent`.
         CanonryError: the error of the backend about a folder that it cannot open.
     """
-    if _on_servers(settings):
+    if _uses_server(settings):
         return await open_kept_store(settings)
     from canonry.app.embedded import open_embedded_sealed  # noqa: PLC0415 - as above
     from canonry.stores.sqlite import UNWRITABLE  # noqa: PLC0415 - loads the engine
@@ -118,12 +120,12 @@ async def open_store_to_look(settings: Settings) -> KeptStore:
     except Unavailable as error:
         if error.code not in UNWRITABLE:
             raise
-    return _whole(await open_embedded_sealed(settings.data, policy=settings.policy))
+    return _with_whole_canon(await open_embedded_sealed(settings.data, policy=settings.policy))
 
 
 async def open_store_to_try(settings: Settings) -> Store:
     """Open the store for a dry run; if there is none, use one in memory."""
-    if is_there(settings):
+    if store_exists(settings):
         return await open_kept_store(settings)
     return await open_store(replace(settings, memory=True))
 
@@ -136,10 +138,10 @@ async def open_kept_store(settings: Settings, *, existing: bool = False) -> Kept
         CanonryError: the error of the backend about a folder that it cannot open.
     """
     if settings.postgres_url is not None:
-        return _recalling(await _open_postgres(settings, settings.postgres_url), settings)
+        return _with_recall(await _open_postgres(settings, settings.postgres_url), settings)
     if settings.mongodb_url is not None:
-        return _recalling(await _open_mongodb(settings, settings.mongodb_url), settings)
-    if existing and not is_there(settings):
+        return _with_recall(await _open_mongodb(settings, settings.mongodb_url), settings)
+    if existing and not store_exists(settings):
         message = f"There is no store in {settings.data}. Name its folder with --data."
         raise NotFound("store.absent", message, path=str(settings.data))
     from canonry.app.embedded import open_embedded  # noqa: PLC0415 - as above
@@ -148,15 +150,15 @@ async def open_kept_store(settings: Settings, *, existing: bool = False) -> Kept
     opened = await open_embedded(
         settings.data, durability=Durability(settings.durability), policy=settings.policy
     )
-    return _recalling(opened, settings)
+    return _with_recall(opened, settings)
 
 
-def is_there(settings: Settings) -> bool:
+def store_exists(settings: Settings) -> bool:
     """Return whether there is a store; a database is asked at opening, which creates one."""
-    return _on_servers(settings) or (settings.data / STORE_FILE).is_file()
+    return _uses_server(settings) or (settings.data / STORE_FILE).is_file()
 
 
-def _on_servers(settings: Settings) -> bool:
+def _uses_server(settings: Settings) -> bool:
     return settings.postgres_url is not None or settings.mongodb_url is not None
 
 
@@ -173,8 +175,8 @@ async def _open_postgres(settings: Settings, url: str) -> KeptStore:
         folder=settings.data,
         connections=int(settings.postgres_connections),
         policy=settings.policy,
-        objects=_objects(settings),
-        beside=_beside(settings),
+        objects=_object_store(settings),
+        view_servers=_view_servers(settings),
     )
 
 
@@ -188,20 +190,20 @@ async def _open_mongodb(settings: Settings, url: str) -> KeptStore:
         url,
         database=settings.mongodb_database,
         folder=settings.data,
-        password=SecretVariable.MONGODB.read(),
+        password=SecretVariable.MONGODB.read_secret(),
         policy=settings.policy,
-        objects=_objects(settings),
-        beside=_beside(settings),
+        objects=_object_store(settings),
+        view_servers=_view_servers(settings),
     )
 
 
-def _beside(settings: Settings) -> "BesideServers":
+def _view_servers(settings: Settings) -> "ViewServers":
     """Return the servers of views.
 
     Raises:
         NotSupported: `store.no-driver`.
     """
-    from canonry.app.backends.servers import BesideServers  # noqa: PLC0415 - loads the engine
+    from canonry.app.backends.servers import ViewServers  # noqa: PLC0415 - loads the engine
 
     for module, key, extra in (
         ("neo4j", settings.neo4j_url, "neo4j"),
@@ -211,12 +213,12 @@ def _beside(settings: Settings) -> "BesideServers":
         if key is not None and find_spec(module) is None:
             message = f"{extra}.url needs a driver. Install canonry[{extra}]."
             raise NotSupported("store.no-driver", message)
-    return BesideServers(
-        graph=_with_password(settings.neo4j_url, SecretVariable.NEO4J.read()),
+    return ViewServers(
+        graph=_with_password(settings.neo4j_url, SecretVariable.NEO4J.read_secret()),
         words=settings.opensearch_url,
-        words_password=SecretVariable.OPENSEARCH.read(),
+        words_password=SecretVariable.OPENSEARCH.read_secret(),
         meaning=settings.qdrant_url,
-        meaning_key=SecretVariable.QDRANT.read(),
+        meaning_key=SecretVariable.QDRANT.read_secret(),
     )
 
 
@@ -228,7 +230,7 @@ def _with_password(url: str | None, password: str | None) -> str | None:
     return parts._replace(netloc=f"{parts.username or 'neo4j'}:{quote(password)}@{host}").geturl()
 
 
-def _objects(settings: Settings) -> "ObjectStore | None":
+def _object_store(settings: Settings) -> "ObjectStore | None":
     if settings.files_url is None:
         return None
     try:
@@ -239,25 +241,27 @@ def _objects(settings: Settings) -> "ObjectStore | None":
     return ObjectStore(settings.files_url, settings.files_endpoint)
 
 
-def _recalling(opened: KeptStore, settings: Settings) -> KeptStore:
+def _with_recall(opened: KeptStore, settings: Settings) -> KeptStore:
     """Return the store with search by meaning as in the settings."""
     recall = recall_for(settings, opened.canon, opened.vectors)
     reranking = reranking_for(settings, opened.canon)
 
-    async def close() -> None:
+    async def close_all() -> None:
         if recall is not None:
             await recall.close()
         if reranking is not None:
             await reranking.close()
         await opened.close()
 
-    canon = opened.canon.revise_service(RecallServices, recall=recall, reranking=reranking).whole
-    return replace(opened, canon=canon, close=close)
+    canon = opened.canon.revise_service(
+        RecallServices, recall=recall, reranking=reranking
+    ).with_all_audiences
+    return replace(opened, canon=canon, close=close_all)
 
 
-def _whole(store: KeptStore) -> KeptStore:
-    return replace(store, canon=store.canon.whole)
+def _with_whole_canon(store: KeptStore) -> KeptStore:
+    return replace(store, canon=store.canon.with_all_audiences)
 
 
-async def _nothing() -> None:
+async def _close_nothing() -> None:
     """Do nothing: a store in memory needs no closing."""

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from canonry.gateway.limits import meant
+from canonry.gateway.limits import suggest_name
 from canonry.gateway.tool import Schema
-from canonry.gateway.validation import mended
+from canonry.gateway.validation import repair_value
 from canonry.values.data_files import read_toml
-from canonry.values.json_values import folded
+from canonry.values.json_values import fold_text
 
 _ALIASES: Final = read_toml(__package__, "aliases.toml")
 _NAMES: Final[Mapping[str, str]] = _ALIASES["arguments"]
@@ -21,27 +21,27 @@ _ALWAYS: Final = ("kind", "evidence", "confidence")
 _PLAIN: Final = frozenset({"name", "type", "says", "tags", "fields", "for"})
 
 
-def understood(arguments: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
+def normalise_arguments(arguments: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
     """Return the arguments under the names and with the values that the schema has.
 
     Names and values without an entry stay as they are, and are refused later.
     """
-    named = _named(mended(arguments, schema, listed=True), schema)
-    return dict(mended(named, schema, listed=True))
+    named = _rename_arguments(repair_value(arguments, schema, listed=True), schema)
+    return dict(repair_value(named, schema, listed=True))
 
 
-def _named(arguments: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
+def _rename_arguments(arguments: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
     known = schema.get("properties", {})
-    named = _renamed(arguments, known)
-    return {name: _value(each, known.get(name, {})) for name, each in named.items()}
+    named = _rename_members(arguments, known)
+    return {name: _fit_value(each, known.get(name, {})) for name, each in named.items()}
 
 
-def _renamed(given: Mapping[str, Any], known: Iterable[str]) -> dict[str, Any]:
+def _rename_members(given: Mapping[str, Any], known: Iterable[str]) -> dict[str, Any]:
     own = frozenset(known)
     taken = own & given.keys()
     named: dict[str, Any] = {}
     for name, value in given.items():
-        form = name if name in own else folded(name).replace(" ", "_").replace("-", "_")
+        form = name if name in own else fold_text(name).replace(" ", "_").replace("-", "_")
         others = (each for each in (form, *_NAMES.get(form, "").split()) if each in own)
         free = name if name in own else next((each for each in others if each not in taken), name)
         taken |= {free}
@@ -49,44 +49,44 @@ def _renamed(given: Mapping[str, Any], known: Iterable[str]) -> dict[str, Any]:
     return named
 
 
-def _value(value: Any, schema: Any) -> Any:
+def _fit_value(value: Any, schema: Any) -> Any:
     """Return a value with the members, choices and claims that the schema has for it."""
     match schema:
         case {"enum": choices} if isinstance(value, str):
-            form = folded(value)
+            form = fold_text(value)
             forms = (form, _VALUES.get(form, ""), form.removesuffix("s"))
             return next((each for each in forms if each in choices), value)
         case {"minimum": least, "maximum": most} if isinstance(value, int):
             return min(max(value, least), most)
         case {"items": inner}:
             some = value if isinstance(value, list) else [value]
-            made = [_value(each, inner) for each in some]
+            made = [_fit_value(each, inner) for each in some]
             return made if isinstance(value, list) or made != some else value
         case {"properties": {"kind": _}}:
-            return _claim({"says": value} if isinstance(value, str) else value, schema)
+            return _fit_claim({"says": value} if isinstance(value, str) else value, schema)
         case {"properties": _}:
             if isinstance(value, str):
-                value = _turn(value)
-            return _named(value, schema) if isinstance(value, Mapping) else value
+                value = _read_turn(value)
+            return _rename_arguments(value, schema) if isinstance(value, Mapping) else value
         case _:
             return value
 
 
-def _turn(text: str) -> dict[str, str]:
+def _read_turn(text: str) -> dict[str, str]:
     """Return a turn that is written as `Speaker: words`."""
     by, colon, words = text.partition(":")
     return {"by": by.strip(), "text": words.strip()} if colon else {"by": "user", "text": text}
 
 
-def _claim(claim: Any, schema: Schema) -> Any:
+def _fit_claim(claim: Any, schema: Schema) -> Any:
     """Return a claim under the names of its kind, which its members show if it names none."""
     if not isinstance(claim, Mapping):
         return claim
     rest = dict(claim)
-    word = _value(rest.pop("kind", None), schema["properties"]["kind"])
+    word = _fit_value(rest.pop("kind", None), schema["properties"]["kind"])
     if "kind" not in claim and str(rest.get("type")).casefold() in _MEMBERS:
         word = rest.pop("type").casefold()
-    named = _renamed(rest, schema["properties"])
+    named = _rename_members(rest, schema["properties"])
     shown = next((each for sign, each in _SIGNS.items() if sign in named), None)
     kind = word if "kind" in claim or word in _MEMBERS else shown
     if kind not in _MEMBERS:
@@ -94,7 +94,9 @@ def _claim(claim: Any, schema: Schema) -> Any:
     made = claim_by_kind({"kind": kind, **rest})
     if kind != "entity":
         return made
-    own = {name for name in made if name not in schema["properties"] and not meant(name, _PLAIN)}
+    own = {
+        name for name in made if name not in schema["properties"] and not suggest_name(name, _PLAIN)
+    }
     more = {name: made.pop(name) for name in own}
     fields = made.get("fields", {})
     return {**made, "fields": {**more, **fields}} if more and isinstance(fields, dict) else made
@@ -106,5 +108,5 @@ def claim_by_kind(claim: Mapping[str, Any]) -> dict[str, Any]:
     A name that no claim of this kind has stays, and is refused later.
     """
     rest = {name: value for name, value in claim.items() if name != "kind"}
-    named = _renamed(rest, (*_MEMBERS[claim["kind"]], *_ALWAYS))
-    return {"kind": claim["kind"], **mended(named, _CLAIM, listed=True)}
+    named = _rename_members(rest, (*_MEMBERS[claim["kind"]], *_ALWAYS))
+    return {"kind": claim["kind"], **repair_value(named, _CLAIM, listed=True)}

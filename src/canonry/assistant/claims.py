@@ -6,28 +6,28 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from canonry.assistant.desk import Desk, require_few
-from canonry.assistant.rows import Row, cut, filled, properties_of
+from canonry.assistant.call_context import CallContext, require_few
+from canonry.assistant.rows import Row, cut_text, properties_of, without_empty
 from canonry.canon.canonization.proposals import Suggestion
 from canonry.canon.judging.contents import NOBODY
 from canonry.canon.ports.files import FileHint
 from canonry.canon.queries.names import (
     AS_KNOWN_AT,
     Mentions,
+    ambiguous_name_error,
     begins_word_of,
     find_mentioned,
-    may_mean,
 )
-from canonry.canon.session.caller import step
-from canonry.canon.session.commit_change import made_before
+from canonry.canon.session.caller import derive_step
+from canonry.canon.session.commit_change import drafts_made_before
 from canonry.canon.session.lookup import account_of
-from canonry.canon.session.narrowing import there_then
 from canonry.canon.session.snippets import SAID_TITLE
-from canonry.gateway.limits import checked_text, meant
+from canonry.canon.session.viewpoint import items_at_viewpoint
+from canonry.gateway.limits import checked_text, suggest_name
 from canonry.gateway.tool import Reply
-from canonry.language.reading.reading import read_statements, require_days, said_by, time_said_in
+from canonry.language.reading.reading import read_statements, require_days, said_by, time_words_in
 from canonry.language.texts.stems import is_part_of, stems_of
-from canonry.log.entries import Thing
+from canonry.log.entries import StoredItem
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Axiom, Event, Fact, Relation
 from canonry.log.items.proposals import Proposal, ProposalType
@@ -37,16 +37,16 @@ from canonry.log.schemas.narrative import DESCRIPTION, NAME, OWN_TYPE, EntityTyp
 from canonry.log.schemas.schemas import TruthRelation
 from canonry.log.schemas.typed_records import RESERVED
 from canonry.readmodels.ports.state import EntityQuery
-from canonry.readmodels.ranking import sought_in
-from canonry.records.domain.asking import sought, texts_in, words_in
+from canonry.readmodels.ranking import parse_query
 from canonry.records.domain.assertions import Warned
-from canonry.records.domain.interpretations import Found, require_record
-from canonry.records.domain.shown import Shown, shown_by
-from canonry.records.usecases.asking import excerpt_of, own_records
+from canonry.records.domain.interpretations import FoundEntity, require_record
+from canonry.records.domain.queries import query_words, texts_in, words_in
+from canonry.records.domain.snapshots import ShownFields, shown_by
 from canonry.records.usecases.corrections import Correction, correct_field
 from canonry.records.usecases.files import ROWS_MAX, GivenFile
 from canonry.records.usecases.identity import merge_records
 from canonry.records.usecases.ingest_file import ingest_file
+from canonry.records.usecases.queries import excerpt_of, own_records
 from canonry.records.usecases.record_source import ingest_records
 from canonry.records.usecases.records import list_entities
 from canonry.records.usecases.relationships import relate_entities
@@ -56,25 +56,27 @@ from canonry.values.data_files import read_toml
 from canonry.values.errors import CanonryError, Conflict, InvalidInput, NotFound
 from canonry.values.fields import PROPOSAL_PREFIX
 from canonry.values.ids import is_uuid
-from canonry.values.json_values import encode_json, folded
+from canonry.values.json_values import encode_json, fold_text
 from canonry.values.provenance import Authority, Evidence, EvidenceKind
 
-_TOLD_MAX: Final = 3
+_SENTENCES_MAX: Final = 3
 """The most corrections that the first sentences of a reply name."""
 
 
 def in_short(sentences: Sequence[str]) -> str:
     """Return the first sentences as a text, with the number of the others."""
-    more = f" And {len(sentences) - _TOLD_MAX} more." if len(sentences) > _TOLD_MAX else ""
-    return " ".join(sentences[:_TOLD_MAX]) + more
+    more = (
+        f" And {len(sentences) - _SENTENCES_MAX} more." if len(sentences) > _SENTENCES_MAX else ""
+    )
+    return " ".join(sentences[:_SENTENCES_MAX]) + more
 
 
 CONFIDENCE: Final = 0.9
 """The confidence of a claim that names none."""
 
-UPKEPT: Final = ("correction", "merge", "retcon")
+UNJUDGED_KINDS: Final = ("correction", "merge", "retcon")
 """Kinds of claims that no rule judges. A keeper decides on them."""
-KINDS: Final = ("entity", "fact", "relation", "state", "event", *UPKEPT)
+KINDS: Final = ("entity", "fact", "relation", "state", "event", *UNJUDGED_KINDS)
 _TYPES: Final = {
     "entity": ProposalType.ENTITY,
     "fact": ProposalType.FACT,
@@ -103,12 +105,14 @@ _IN_CONTENT: Final = re.compile(r"/claims/(\d+)/content(?:/(\w+))?")
 
 
 @contextmanager
-def _rewritten(pattern: re.Pattern[str], place: Callable[[re.Match[str]], str]) -> Iterator[None]:
+def _rewrite_errors(
+    pattern: re.Pattern[str], rewrite_path: Callable[[re.Match[str]], str]
+) -> Iterator[None]:
     try:
         yield
     except CanonryError as error:
-        path = pattern.sub(place, error.details.get("path", ""))
-        message = pattern.sub(place, error.message)
+        path = pattern.sub(rewrite_path, error.details.get("path", ""))
+        message = pattern.sub(rewrite_path, error.message)
         scene, date = (error.details.get(each) for each in ("scene", "example"))
         if scene and date:
             turn = {"by": "narrator", "text": f"It is {date}."}
@@ -117,21 +121,21 @@ def _rewritten(pattern: re.Pattern[str], place: Callable[[re.Match[str]], str]) 
         raise type(error)(error.code, message, **{**error.details, "path": path}) from error
 
 
-def in_numbers_of_claims(numbers: Sequence[int]) -> AbstractContextManager[None]:
+def renumber_errors(numbers: Sequence[int]) -> AbstractContextManager[None]:
     """Rewrite the numbers of some of a call's claims in errors as those of the whole call."""
-    return _rewritten(_CLAIM, lambda found: f"/claims/{numbers[int(found[1])]}")
+    return _rewrite_errors(_CLAIM, lambda found: f"/claims/{numbers[int(found[1])]}")
 
 
-def in_words_of_claims(claims: Sequence[Mapping[str, Any]]) -> AbstractContextManager[None]:
+def reword_errors(claims: Sequence[Mapping[str, Any]]) -> AbstractContextManager[None]:
     """Rewrite paths into a proposal's content as paths into the claim that it came from."""
 
-    def place(found: re.Match[str]) -> str:
+    def rewrite_path(found: re.Match[str]) -> str:
         number, member = found.groups()
-        told = _MEMBERS[claims[int(number)]["kind"]]
-        named = [name for name, own in told.items() if own == member]
+        members = _MEMBERS[claims[int(number)]["kind"]]
+        named = [name for name, own in members.items() if own == member]
         return "/".join([f"/claims/{number}", *named])
 
-    return _rewritten(_IN_CONTENT, place)
+    return _rewrite_errors(_IN_CONTENT, rewrite_path)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,17 +147,17 @@ class Cited:
 
 
 @dataclass(slots=True)
-class ClaimReading:
+class ClaimReader:
     """Reads claims as proposals, with the names of entities that the same call adds."""
 
-    desk: Desk
+    context: CallContext
     cited: Cited
     declared: dict[str, str] = field(default_factory=dict)
     people: set[str] = field(default_factory=set)
     mentions: dict[int, Mentions] = field(default_factory=dict)
     """Entities that the text of a claim mentions, by the number of the claim."""
 
-    async def suggestions(self, claims: Sequence[Mapping[str, Any]]) -> list[Suggestion]:
+    async def read_claims(self, claims: Sequence[Mapping[str, Any]]) -> list[Suggestion]:
         """Return the claims as proposals, in their order.
 
         Raises:
@@ -162,7 +166,7 @@ class ClaimReading:
         for n, claim in enumerate(claims):
             if claim["kind"] != "entity":
                 continue
-            form = folded(claim["name"])
+            form = fold_text(claim["name"])
             if form in self.declared:
                 path = f"/claims/{n}/name"
                 message = f"{path} is the name of another entity in this call. Change one of them."
@@ -170,49 +174,49 @@ class ClaimReading:
             self.declared[form] = f"$claim{n}"
             if narrative_type(claim["type"]) is EntityType.CHARACTER:
                 self.people.add(form)
-        return [await self._suggestion(claim, n) for n, claim in enumerate(claims)]
+        return [await self._read_claim(claim, n) for n, claim in enumerate(claims)]
 
-    async def _suggestion(self, claim: Mapping[str, Any], number: int) -> Suggestion:
+    async def _read_claim(self, claim: Mapping[str, Any], number: int) -> Suggestion:
         path = f"/claims/{number}"
         kind = claim["kind"]
         content: dict[str, Any] = {}
         for name, member in _MEMBERS[kind].items():
             if name in claim:
-                content[member] = await self._value(name, claim[name], f"{path}/{name}")
-        sight = self.desk.canon.seen_by(self.desk.caller)
-        wrong = await sight.thing(content["replaces"]) if "replaces" in content else None
+                content[member] = await self._resolve_value(name, claim[name], f"{path}/{name}")
+        scope = self.context.canon.caller_scope(self.context.caller)
+        wrong = await scope.find_item(content["replaces"]) if "replaces" in content else None
         if kind == "entity":
-            content["ref"] = self.declared[folded(claim["name"])]
-            nearest, given = narrative_type(claim["type"]).value, folded(claim["type"])
+            content["ref"] = self.declared[fold_text(claim["name"])]
+            nearest, given = narrative_type(claim["type"]).value, fold_text(claim["type"])
             typed = {OWN_TYPE: claim["type"].strip()} if nearest != given else {}
             content |= {"entity_type": nearest, "properties": {**typed, **claim.get("fields", {})}}
         elif kind in _ABOUT:
             names = self.declared, self.people
             mentions = await find_mentioned(
-                self.desk.canon,
-                self.desk.space.id,
+                self.context.canon,
+                self.context.space.id,
                 claim["says"],
                 *names,
-                of_records=self.desk.is_account,
+                of_records=self.context.is_account,
             )
             named = [one or self.declared[name] for name, one in mentions.found.items()]
             if about := content.get("involved_entity_ids"):
                 also = kind == "fact" and not claim.get("fields")  # fields belong to `about`
-                named = [*about, *(await self._others(named, about) if also else ())]
+                named = [*about, *(await self._other_entities(named, about) if also else ())]
             else:
                 self.mentions[number] = mentions
             content["involved_entity_ids"] = named or list(getattr(wrong, "involved", ()))
-        own = await evidence_of(self.desk, claim.get("evidence", ()), f"{path}/evidence")
+        own = await evidence_of(self.context, claim.get("evidence", ()), f"{path}/evidence")
         evidence = own or self.cited.evidence or getattr(wrong, "evidence", ())
         played = {EvidenceKind.TURN, EvidenceKind.SCENE} & {each.kind for each in evidence}
         said = read_statements(claim["says"], {}) if kind == "fact" else ()
         if len([*said_by("", said)]) < len(said) and "actor_ids" not in content:  # it speaks of I
-            cited = (await sight.things(each.ref for each in evidence)).values()
+            cited = (await scope.items_by_id(each.ref for each in evidence)).values()
             speakers = {one.entity_id for one in cited if isinstance(one, Turn)} - {None}
             content |= {"actor_ids": [*speakers]} if len(speakers) == 1 else {}
-        if kind in _ABOUT and not played and self.desk.calendar is GREGORIAN:
-            now = RoughTime(start=self.desk.canon.clock.now())
-            words = time_said_in(claim["says"], now, path=f"{path}/says")
+        if kind in _ABOUT and not played and self.context.calendar is GREGORIAN:
+            now = RoughTime(start=self.context.canon.clock.now())
+            words = time_words_in(claim["says"], now, path=f"{path}/says")
             content |= {"time_ref": words} if words and "time_ref" not in content else {}
         return Suggestion(
             type=_TYPES[kind],
@@ -222,9 +226,11 @@ class ClaimReading:
             authority=self.cited.authority,
         )
 
-    async def _others(self, named: Sequence[str], about: Sequence[str]) -> list[str]:
+    async def _other_entities(self, named: Sequence[str], about: Sequence[str]) -> list[str]:
         """Return the named entities that have no name in common with those of the claim."""
-        found = await self.desk.canon.seen_by(self.desk.caller).things({*named, *about})
+        found = await self.context.canon.caller_scope(self.context.caller).items_by_id(
+            {*named, *about}
+        )
         known = {i: e.known_as for i, e in found.items() if isinstance(e, Entity)}
         known |= {ref: (name,) for name, ref in self.declared.items()}
         own = [name for one in about for name in known.get(one, ())]
@@ -235,60 +241,67 @@ class ClaimReading:
             and not any(is_part_of(name, each) for name in known.get(one, ()) for each in own)
         ]
 
-    async def _value(self, name: str, value: Any, path: str) -> Any:
+    async def _resolve_value(self, name: str, value: Any, path: str) -> Any:
         """Replace names in the value by ids, or by references to entities of this call."""
         if isinstance(value, list):
             require_few(value, path)
         if name == "for":
             return [
-                await self.desk.reader(each, path=f"{path}/{n}") for n, each in enumerate(value)
+                await self.context.read_reader(each, path=f"{path}/{n}")
+                for n, each in enumerate(value)
             ]
         if name in _ENTITIES and (name, value) != ("same_as", NOBODY):
             if isinstance(value, list):
-                return [await self._entity(each, f"{path}/{n}") for n, each in enumerate(value)]
-            return await self._entity(value, path)
+                return [
+                    await self._resolve_entity(each, f"{path}/{n}") for n, each in enumerate(value)
+                ]
+            return await self._resolve_entity(value, path)
         if name in _OTHERS:
             if isinstance(value, list):
-                return [await self._other(name, e, f"{path}/{n}") for n, e in enumerate(value)]
-            return await self._other(name, value, path)
+                return [
+                    await self._resolve_other(name, e, f"{path}/{n}") for n, e in enumerate(value)
+                ]
+            return await self._resolve_other(name, value, path)
         return value
 
-    async def _entity(self, text: str, path: str) -> str:
+    async def _resolve_entity(self, text: str, path: str) -> str:
         named = text.strip()
-        if (ref := self.declared.get(folded(named))) is not None:
+        if (ref := self.declared.get(fold_text(named))) is not None:
             return ref
         if is_uuid(named.removeprefix(PROPOSAL_PREFIX)) and named.startswith(PROPOSAL_PREFIX):
             return named
         try:
-            found = await self.desk.thing(named, Entity, Proposal, path=path)
+            found = await self.context.find_item(named, Entity, Proposal, path=path)
         except NotFound:
-            along = [name for name in self.declared if begins_word_of(name, folded(named))]
+            along = [name for name in self.declared if begins_word_of(name, fold_text(named))]
             if not along:
                 raise
             if len(along) > 1:
-                raise may_mean(along, path) from None
+                raise ambiguous_name_error(along, path) from None
             return self.declared[along[0]]
         return found.id if isinstance(found, Entity) else f"{PROPOSAL_PREFIX}{found.id}"
 
-    async def _other(self, name: str, text: str, path: str) -> str:
-        return (await self.desk.thing(text, *_OTHERS[name], path=path)).id
+    async def _resolve_other(self, name: str, text: str, path: str) -> str:
+        return (await self.context.find_item(text, *_OTHERS[name], path=path)).id
 
 
-async def restated(desk: Desk, claim: Mapping[str, Any], number: int) -> Mapping[str, Any]:
+async def replacing_claim(
+    context: CallContext, claim: Mapping[str, Any], number: int
+) -> Mapping[str, Any]:
     """Return a correction of a statement as the claim that replaces it; any other as it is."""
     path = f"/claims/{number}"
     if claim["kind"] != "correction":
         return claim
     try:
-        thing = await desk.thing(claim["of"], Entity, path=f"{path}/of")
+        item = await context.find_item(claim["of"], Entity, path=f"{path}/of")
     except (NotFound, InvalidInput):
-        thing = await desk.thing(claim["of"], Entity, *_STATEMENTS, path=f"{path}/of")
-    if isinstance(thing, Entity):
+        item = await context.find_item(claim["of"], Entity, *_STATEMENTS, path=f"{path}/of")
+    if isinstance(item, Entity):
         if "field" not in claim or claim["field"] in {"tags", "untags"}:
             message = f"{path}/field must name a field. To correct a state or fact, name it in /of."
             raise InvalidInput("claim.missing-member", message, path=f"{path}/field")
         return claim
-    right, member = claim_of(thing)
+    right, member = claim_of(item)
     name, value = claim.get("field", member), claim["value"]
     listed = name in {"about", "who", "tags", "untags"}
     value = [value] if listed and isinstance(value, str) else value
@@ -299,30 +312,32 @@ async def restated(desk: Desk, claim: Mapping[str, Any], number: int) -> Mapping
         right = {"kind": right["kind"]}
     kept = {each: claim[each] for each in ("when", "evidence", "confidence") if each in claim}
     kept |= {"reason": claim["reason"]} if "reason" in claim else {}
-    whole = {**right, **kept, name: value, "replaces": thing.id}
+    whole = {**right, **kept, name: value, "replaces": item.id}
     require_members(whole, number)
     return whole
 
 
-def claim_of(thing: Thing) -> tuple[dict[str, Any], str]:
+def claim_of(item: StoredItem) -> tuple[dict[str, Any], str]:
     """Return the claim that states an item, and the member that a correction changes by default."""
-    match thing:
+    match item:
         case Relation():
-            ends = {"from": thing.from_id, "type": thing.rel_type, "to": thing.to_id}
-            return {"kind": "relation", **ends, "fields": dict(thing.properties)}, "to"
+            ends = {"from": item.from_id, "type": item.rel_type, "to": item.to_id}
+            return {"kind": "relation", **ends, "fields": dict(item.properties)}, "to"
         case Fact(properties={"entity_id": entity_id, "tag": tag, "holds": True}):
             return {"kind": "state", "of": entity_id, "tags": [tag]}, "tags"
         case Event():
-            said = {"says": thing.title, "more": thing.description, "about": list(thing.involved)}
-            return {"kind": "event", **said}, "says"
+            members = {"says": item.title, "more": item.description, "about": list(item.involved)}
+            return {"kind": "event", **members}, "says"
         case Fact():
-            said = {"says": thing.statement, "about": list(thing.involved)}
-            return {"kind": "fact", **said, "fields": dict(thing.properties)}, "says"
+            members = {"says": item.statement, "about": list(item.involved)}
+            return {"kind": "fact", **members, "fields": dict(item.properties)}, "says"
         case _:
-            raise TypeError(thing)
+            raise TypeError(item)
 
 
-async def upkeep_of(desk: Desk, claim: Mapping[str, Any], path: str) -> Mapping[str, Any]:
+async def change_content(
+    context: CallContext, claim: Mapping[str, Any], path: str
+) -> Mapping[str, Any]:
     """Read a merge, retcon or correction from a claim as the content of its proposal.
 
     Raises:
@@ -332,14 +347,17 @@ async def upkeep_of(desk: Desk, claim: Mapping[str, Any], path: str) -> Mapping[
     match claim["kind"]:
         case "merge":
             merged, kept = [
-                await desk.entity(claim[end], path=f"{path}/{end}") for end in ("from", "to")
+                await context.find_entity(claim[end], path=f"{path}/{end}")
+                for end in ("from", "to")
             ]
             does = {"from_entity_id": merged.id, "to_entity_id": kept.id}
         case "retcon":
-            thing = await desk.thing(claim["of"], Fact, Event, Relation, Entity, path=f"{path}/of")
-            does = {"thing_id": thing.id}
+            item = await context.find_item(
+                claim["of"], Fact, Event, Relation, Entity, path=f"{path}/of"
+            )
+            does = {"thing_id": item.id}
         case _:
-            entity = await desk.entity(claim["of"], path=f"{path}/of")
+            entity = await context.find_entity(claim["of"], path=f"{path}/of")
             name, value = claim["field"], claim["value"]
             if name in {NAME, DESCRIPTION}:
                 if not isinstance(value, str):
@@ -351,34 +369,34 @@ async def upkeep_of(desk: Desk, claim: Mapping[str, Any], path: str) -> Mapping[
     return {"does": claim["kind"], **does, "reason": claim.get("reason", "")}
 
 
-async def values_corrected(
-    desk: Desk, claims: Sequence[Mapping[str, Any]], made: Sequence[str]
+async def corrected_values(
+    context: CallContext, claims: Sequence[Mapping[str, Any]], made: Sequence[str]
 ) -> Mapping[int, str]:
     """Return a sentence on each corrected field of a known entity, with its value before.
 
     `made` are items that an earlier try of the call made.
     """
-    found = await desk.canon.seen_by(desk.caller).things(made)
+    found = await context.canon.caller_scope(context.caller).items_by_id(made)
     if first := min((getattr(one, "position", 0) for one in found.values()), default=0):
-        desk = await desk.at_viewpoint({AS_KNOWN_AT: str(first - 1)})
-    new = {folded(claim["name"]) for claim in claims if claim["kind"] == "entity"}
-    said: dict[int, str] = {}
+        context = await context.at_viewpoint({AS_KNOWN_AT: str(first - 1)})
+    new = {fold_text(claim["name"]) for claim in claims if claim["kind"] == "entity"}
+    sentences: dict[int, str] = {}
     for n, claim in enumerate(claims):
-        if claim["kind"] != "correction" or folded(claim["of"]) in new:
+        if claim["kind"] != "correction" or fold_text(claim["of"]) in new:
             continue
-        named = await desk.entity(claim["of"], path=f"/claims/{n}/of")
-        entity = (*await there_then(desk.canon, (named,)), named)[0]
+        named = await context.find_entity(claim["of"], path=f"/claims/{n}/of")
+        entity = (*await items_at_viewpoint(context.canon, (named,)), named)[0]
         name = _SAYS.get(claim["field"], claim["field"])
         known = {**properties_of(entity), NAME: entity.name}
         values = [claim["value"], *([known[name]] if known.get(name) else [])]
-        texts = [cut(_written(each), full=False).rstrip(".") for each in values]
-        told = " instead of ".join(dict.fromkeys(texts))
+        texts = [cut_text(_value_text(each), full=False).rstrip(".") for each in values]
+        change_text = " instead of ".join(dict.fromkeys(texts))
         known_now = "Known already: " if len(texts) > len({*texts}) else ""
-        said[n] = f"{known_now}{entity.name}'s {name.replace('_', ' ')}: {told}."
-    return said
+        sentences[n] = f"{known_now}{entity.name}'s {name.replace('_', ' ')}: {change_text}."
+    return sentences
 
 
-def _written(value: Any) -> str:
+def _value_text(value: Any) -> str:
     return value if isinstance(value, str) else encode_json(value).decode()
 
 
@@ -393,7 +411,7 @@ def require_members(claim: Mapping[str, Any], number: int) -> None:
     takes = f"a claim of kind {kind} takes {', '.join(known)}"
     for name in claim:
         if name not in known and name not in _ALWAYS:
-            message = f"{path}/{name} is unknown: {takes}{meant(name, known)}"
+            message = f"{path}/{name} is unknown: {takes}{suggest_name(name, known)}"
             raise InvalidInput("claim.unknown-member", message, path=f"{path}/{name}")
     for name in _NEEDED[kind]:
         if name not in claim:
@@ -401,7 +419,9 @@ def require_members(claim: Mapping[str, Any], number: int) -> None:
             raise InvalidInput("claim.missing-member", message, path=f"{path}/{name}")
 
 
-async def evidence_of(desk: Desk, cited: Sequence[str], path: str) -> tuple[Evidence, ...]:
+async def evidence_of(
+    context: CallContext, cited: Sequence[str], path: str
+) -> tuple[Evidence, ...]:
     """Look up evidence by id, title or `kind:id`.
 
     Raises:
@@ -411,31 +431,31 @@ async def evidence_of(desk: Desk, cited: Sequence[str], path: str) -> tuple[Evid
     found: list[Evidence] = []
     for n, text in enumerate(cited):
         named = text.rpartition(":")[2] if is_uuid(text.rpartition(":")[2]) else text
-        thing = await desk.thing(named, *_EVIDENCE, path=f"{path}/{n}")
-        found.append(Evidence(kind=_EVIDENCE[type(thing)], ref=thing.id))
+        item = await context.find_item(named, *_EVIDENCE, path=f"{path}/{n}")
+        found.append(Evidence(kind=_EVIDENCE[type(item)], ref=item.id))
     return tuple(dict.fromkeys(found))
 
 
-def briefly(claim: Mapping[str, Any]) -> str:
+def brief_claim(claim: Mapping[str, Any]) -> str:
     """Return a short text by which a person recognises the claim."""
     match claim["kind"]:
         case "entity":
-            said = claim["name"]
+            text = claim["name"]
         case "relation":
-            said = f"{claim['from']} {claim['type']} {claim['to']}"
+            text = f"{claim['from']} {claim['type']} {claim['to']}"
         case "state":
             signs = [*(f"+{each}" for each in claim.get("tags", ()))]
             signs += [*(f"-{each}" for each in claim.get("untags", ()))]
-            said = f"{claim['of']} {' '.join(signs)}"
+            text = f"{claim['of']} {' '.join(signs)}"
         case "merge":
-            said = f"{claim['from']} is {claim['to']}"
+            text = f"{claim['from']} is {claim['to']}"
         case "retcon":
-            said = f"{claim['of']} was never true"
+            text = f"{claim['of']} was never true"
         case "correction":
-            said = ": ".join(str(claim[name]) for name in ("of", "field", "value") if name in claim)
+            text = ": ".join(str(claim[name]) for name in ("of", "field", "value") if name in claim)
         case _:
-            said = claim["says"]
-    return str(said).strip()
+            text = claim["says"]
+    return str(text).strip()
 
 
 _UNKNOWN: Final = frozenset({"unknown_field", "not_in_schema"})
@@ -449,7 +469,7 @@ def why_raw(reason: str) -> str:
     return "unknown to the schema" if plain in _UNKNOWN else plain.replace("_", " ")
 
 
-def raw_fields(shown: Shown) -> dict[str, Any]:
+def raw_fields(shown: ShownFields) -> dict[str, Any]:
     """Return the fields that the schema could not take, each with the reason."""
     return {
         name: {"value": each.value, "because": why_raw(each.reason)}
@@ -458,58 +478,61 @@ def raw_fields(shown: Shown) -> dict[str, Any]:
     }
 
 
-def described(shown: Shown) -> str:
+def description_of(shown: ShownFields) -> str:
     """Return the description of a record, also if its schema has no such field."""
     raw = shown.fragments.get(DESCRIPTION)
-    said = shown.fields.get(DESCRIPTION, None if raw is None else raw.value)
-    return said if isinstance(said, str) else ""
+    description = shown.fields.get(DESCRIPTION, None if raw is None else raw.value)
+    return description if isinstance(description, str) else ""
 
 
-async def records_saying(desk: Desk, text: str, limit: int) -> list[Entity]:
+async def find_records(context: CallContext, text: str, limit: int) -> list[Entity]:
     """Find the records that have every word of the text in fields or field names, newest first.
 
     This finds values that the full-text index omits, such as numbers and versions. It returns
     nothing for an account with more than `ROWS_MAX` records.
     """
     every = await list_entities(
-        desk.canon, desk.caller, account_of(desk.caller).user_id, EntityQuery(limit=1, offset=0)
+        context.canon,
+        context.caller,
+        account_of(context.caller).user_id,
+        EntityQuery(limit=1, offset=0),
     )
     if every.total > ROWS_MAX:
         return []
-    words, table = sought(text), await own_records(desk.canon, desk.caller)
+    words, table = query_words(text), await own_records(context.canon, context.caller)
     found: list[str] = []
     for row in reversed(table.ordered if words else ()):
         if len(found) == limit:
             break
-        missing = [word for word in words if word not in row.said]
+        missing = [word for word in words if word not in row.search_text]
         if missing:
             names = words_in(" ".join((*row.fields, *row.unclear)).replace("_", " "))
             missing = [word for word in missing if word not in names]
         if not missing:
             found.append(row.id)
-    seen = await desk.canon.within(desk.space.id).things(found)
+    seen = await context.canon.space_scope(context.space.id).items_by_id(found)
     return [each for i in found if isinstance(each := seen.get(i), Entity)]
 
 
-async def fields_saying(
-    desk: Desk, text: str, entities: Sequence[Entity]
+async def matching_fields(
+    context: CallContext, text: str, entities: Sequence[Entity]
 ) -> Mapping[str, Mapping[str, str]]:
     """Return excerpts of the fields that match the text, by record id and field."""
-    account, stems = account_of(desk.caller), frozenset(sought_in(text).stems)
-    schemas = await schemas_for(desk.canon, account, entities)
+    account, stems = account_of(context.caller), frozenset(parse_query(text).stems)
+    schemas = await schemas_for(context.canon, account, entities)
     found: dict[str, Mapping[str, str]] = {}
     for entity in entities:
         shown = shown_by(entity, schema_of(schemas, account, entity))
         values = {n: each.value for n, each in shown.fragments.items()} | dict(shown.fields)
-        said = {
+        texts = {
             name: "; ".join(texts_in(each)) or encode_json(each).decode()
             for name, each in values.items()
         }
         hits = {
             name: excerpt_of(
-                each, next((w.strip() for w in sought(text) if w in words_in(each)), "")
+                each, next((w.strip() for w in query_words(text) if w in words_in(each)), "")
             )
-            for name, each in said.items()
+            for name, each in texts.items()
             if not stems.isdisjoint(stems_of(f"{name.replace('_', ' ')} {each}"))
         }
         found[entity.id] = dict(list(hits.items())[:_MATCHES])
@@ -521,114 +544,124 @@ _SAYS: Final = {"name": "name", "says": DESCRIPTION, "tags": "tags"}
 _RAW: Final = "The raw_fields are kept as given. Read them with get; change them by a correction."
 
 
-async def is_recorded(desk: Desk, claim: Mapping[str, Any], new: Collection[str]) -> bool:
-    """Tell whether a claim about the account is kept as a record, and not judged.
+async def is_recorded(context: CallContext, claim: Mapping[str, Any], new: Collection[str]) -> bool:
+    """Return whether a claim about the account is kept as a record, and not judged.
 
     Entities, their fields and merges, and links of documents are records. `new` are the folded
     names of entities that the call adds.
     """
     kind = claim["kind"]
     if kind == "relation":
-        return _edge(claim) in list(TruthRelation)
-    if kind == "correction" and folded(claim["of"]) not in new:
-        return await is_entity(desk, claim["of"])
+        return _relation_type(claim) in list(TruthRelation)
+    if kind == "correction" and fold_text(claim["of"]) not in new:
+        return await is_entity(context, claim["of"])
     return kind in {"entity", "merge", "correction"}
 
 
-async def is_entity(desk: Desk, text: str) -> bool:
-    """Tell whether a text names one known entity."""
+async def is_entity(context: CallContext, text: str) -> bool:
+    """Return whether a text names one known entity."""
     try:
-        return bool(await desk.entity(text, path="/of"))
+        return bool(await context.find_entity(text, path="/of"))
     except (NotFound, InvalidInput):
         return False
 
 
 async def record_claims(
-    desk: Desk, claims: Sequence[Mapping[str, Any]], arguments: Mapping[str, Any]
+    context: CallContext, claims: Sequence[Mapping[str, Any]], arguments: Mapping[str, Any]
 ) -> Reply:
     """Record claims about the caller's account as statements of the caller."""
     dry = bool(arguments.get("dry_run"))
-    await _require_known(desk, claims)
-    corrected = await values_corrected(desk, claims, await _corrected_before(desk, claims))
-    told_by = await _told_by(desk, claims, arguments, dry=dry)
-    recorded = await _recorded(desk, claims, told_by, dry=dry)
+    await _require_known(context, claims)
+    corrected = await corrected_values(context, claims, await _corrected_before(context, claims))
+    provenance = await _provenance_of(context, claims, arguments, dry=dry)
+    recorded = await _record_entities(context, claims, provenance, dry=dry)
     rows = [
-        recorded.get(n) or await _own(desk, one, n, told_by, dry=dry)
+        recorded.get(n) or await _record_other(context, one, n, provenance, dry=dry)
         for n, one in enumerate(claims)
     ]
     good = sum(row["verdict"] == "accepted" for row in rows)
     right = [corrected[n] for n in corrected if rows[n]["verdict"] == "accepted"]
-    reply: Row = filled({"note": in_short(right)})
+    reply: Row = without_empty({"note": in_short(right)})
     reply |= {"accepted": good, "of": len(rows), "verdicts": rows}
     if any("raw_fields" in row for row in rows):
         reply["hint"] = _RAW
     return {"written": False, **reply} if dry else reply
 
 
-async def _corrected_before(desk: Desk, claims: Sequence[Mapping[str, Any]]) -> list[str]:
+async def _corrected_before(context: CallContext, claims: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the sources that an earlier try of the call made for its corrections."""
     wrong = [n for n, claim in enumerate(claims) if claim["kind"] == "correction"]
-    tries = [step(desk.caller, f"claim {n}") for n in wrong]
-    made = [await made_before(desk.canon, one, desk.space.id, SourceDraft) for one in tries]
+    tries = [derive_step(context.caller, f"claim {n}") for n in wrong]
+    made = [
+        await drafts_made_before(context.canon, one, context.space.id, SourceDraft) for one in tries
+    ]
     return [source.id for sources in made for source in sources]
 
 
-async def _told_by(
-    desk: Desk, claims: Sequence[Mapping[str, Any]], arguments: Mapping[str, Any], *, dry: bool
+async def _provenance_of(
+    context: CallContext,
+    claims: Sequence[Mapping[str, Any]],
+    arguments: Mapping[str, Any],
+    *,
+    dry: bool,
 ) -> Row:
     """Return the provenance of the claims, which the source of their records keeps."""
     cited = [*arguments.get("evidence", ()), *(e for c in claims for e in c.get("evidence", ()))]
-    evidence = [str(each) for each in await evidence_of(desk, cited, "/evidence")]
-    if (said := arguments.get("said")) is not None and not dry:
-        text = checked_text(said, desk.canon.policy.limits.snippet, path="/said")
+    evidence = [str(each) for each in await evidence_of(context, cited, "/evidence")]
+    if (words := arguments.get("said")) is not None and not dry:
+        text = checked_text(words, context.canon.policy.limits.snippet, path="/said")
         hint = FileHint(mime_type="text/plain; charset=utf-8", name=SAID_TITLE)
         given = GivenFile(data=text.encode(), hint=hint)
-        account, inner = account_of(desk.caller), step(desk.caller, "said")
+        account, inner = account_of(context.caller), derive_step(context.caller, "said")
         evidence.append(
-            f"source:{(await ingest_file(desk.canon, inner, account, given)).source.id}"
+            f"source:{(await ingest_file(context.canon, inner, account, given)).source.id}"
         )
-    told: Row = {"evidence": evidence, "authority": arguments.get("authority")}
+    given_values: Row = {"evidence": evidence, "authority": arguments.get("authority")}
     sure = [claim["confidence"] for claim in claims if "confidence" in claim]
-    return filled({**told, "confidence": min(sure, default=None)})
+    return without_empty({**given_values, "confidence": min(sure, default=None)})
 
 
-async def _require_known(desk: Desk, claims: Sequence[Mapping[str, Any]]) -> None:
+async def _require_known(context: CallContext, claims: Sequence[Mapping[str, Any]]) -> None:
     """Refuse unknown names before anything is written.
 
     Raises:
         InvalidInput: a name is empty or too long.
         NotFound: a name is unknown.
     """
-    new = {folded(claim["name"]) for claim in claims if claim["kind"] == "entity"}
+    new = {fold_text(claim["name"]) for claim in claims if claim["kind"] == "entity"}
     for n, claim in enumerate(claims):
         if claim["kind"] == "entity":
-            checked_text(claim["name"], desk.canon.policy.limits.name, path=f"/claims/{n}/name")
-            _record(claim, f"/claims/{n}")
+            checked_text(claim["name"], context.canon.policy.limits.name, path=f"/claims/{n}/name")
+            _record_of(claim, f"/claims/{n}")
         for end in ("from", "to", "of"):
-            if end in claim and folded(claim[end]) not in new:
-                await desk.entity(claim[end], path=f"/claims/{n}/{end}")
+            if end in claim and fold_text(claim[end]) not in new:
+                await context.find_entity(claim[end], path=f"/claims/{n}/{end}")
 
 
-def _edge(claim: Mapping[str, Any]) -> str:
+def _relation_type(claim: Mapping[str, Any]) -> str:
     kind: str = claim["type"]
     return kind.strip().upper().replace(" ", "_")
 
 
-async def _recorded(
-    desk: Desk, claims: Sequence[Mapping[str, Any]], told_by: Mapping[str, Any], *, dry: bool
+async def _record_entities(
+    context: CallContext,
+    claims: Sequence[Mapping[str, Any]],
+    origin: Mapping[str, Any],
+    *,
+    dry: bool,
 ) -> Mapping[int, Row]:
     """Record the claimed entities as one source; return their rows by number of the claim."""
-    told = {n: claim for n, claim in enumerate(claims) if claim["kind"] == "entity"}
-    records = [_record(claim, f"/claims/{n}") for n, claim in told.items()]
+    entity_claims = {n: claim for n, claim in enumerate(claims) if claim["kind"] == "entity"}
+    records = [_record_of(claim, f"/claims/{n}") for n, claim in entity_claims.items()]
     rows: dict[int, Row] = {
-        n: {"claim": claim["name"], "verdict": "accepted"} for n, claim in told.items()
+        n: {"claim": claim["name"], "verdict": "accepted"} for n, claim in entity_claims.items()
     }
-    if told and not dry:
-        whose = (desk.canon, desk.caller, None)
-        recorded = await ingest_records(*whose, records, provenance=told_by or None)
-        for place, (row, made) in enumerate(zip(rows.values(), recorded.records, strict=True)):
+    if entity_claims and not dry:
+        whose = (context.canon, context.caller, None)
+        recorded = await ingest_records(*whose, records, provenance=origin or None)
+        for index, (row, made) in enumerate(zip(rows.values(), recorded.records, strict=True)):
             row["id"] = made.entity_id
-            if raw := _unread(recorded.warnings, f"/entities/{place}/"):
+            if raw := _unread_fields(recorded.warnings, f"/entities/{index}/"):
                 row["raw_fields"] = raw
     return rows
 
@@ -637,7 +670,7 @@ _DATE_MAX: Final = 40
 """The most characters of a field that may be a date."""
 
 
-def _record(claim: Mapping[str, Any], path: str) -> Mapping[str, Any]:
+def _record_of(claim: Mapping[str, Any], path: str) -> Mapping[str, Any]:
     """Return the claim as a record with its name, description, tags and other fields.
 
     Raises:
@@ -653,14 +686,14 @@ def _record(claim: Mapping[str, Any], path: str) -> Mapping[str, Any]:
         if isinstance(given[name], str) and len(given[name]) <= _DATE_MAX:
             require_days(given[name], path=f"{path}/fields/{name}")
         if name in own and given[name] != own[name]:
-            member = next(said for said, member in _SAYS.items() if member == name)
+            member = next(claim_member for claim_member, member in _SAYS.items() if member == name)
             message = f"{path}/fields/{name} differs from {path}/{member}. Keep one of them."
             raise InvalidInput("claim.said-twice", message, path=f"{path}/fields/{name}")
-    require_record(Found(entity_type=claim["type"], fields={**given, **own}), path)
+    require_record(FoundEntity(entity_type=claim["type"], fields={**given, **own}), path)
     return {"entity_type": claim["type"], **given, **own}
 
 
-def _unread(warnings: Sequence[Warned], path: str) -> Row:
+def _unread_fields(warnings: Sequence[Warned], path: str) -> Row:
     """Return the fields that the schema of a record could not take, each with the reason."""
     return {
         name: why_raw(each.code.removeprefix("field."))
@@ -671,39 +704,51 @@ def _unread(warnings: Sequence[Warned], path: str) -> Row:
     }
 
 
-async def _own(
-    desk: Desk, claim: Mapping[str, Any], number: int, told_by: Row, *, dry: bool
+async def _record_other(
+    context: CallContext, claim: Mapping[str, Any], number: int, provenance: Row, *, dry: bool
 ) -> Row:
     """Record a relation or a correction and return its row; an error does not stop the others."""
-    row: Row = {"claim": briefly(claim), "verdict": "accepted"}
+    row: Row = {"claim": brief_claim(claim), "verdict": "accepted"}
     try:
-        return row if dry else {**row, "id": await _said_so(desk, claim, told_by, number)}
+        return (
+            row
+            if dry
+            else {**row, "id": await _record_statement(context, claim, provenance, number)}
+        )
     except (InvalidInput, Conflict, NotFound) as error:
         return {**row, "verdict": "rejected", "rule": error.code, "because": error.message}
 
 
-async def _said_so(desk: Desk, claim: Mapping[str, Any], told_by: Row, number: int) -> str:
-    path, caller = f"/claims/{number}", step(desk.caller, f"claim {number}")
+async def _record_statement(
+    context: CallContext, claim: Mapping[str, Any], provenance: Row, number: int
+) -> str:
+    path, caller = f"/claims/{number}", derive_step(context.caller, f"claim {number}")
     if claim["kind"] == "relation":
-        from_, to = [await desk.entity(claim[end], path=f"{path}/{end}") for end in ("from", "to")]
+        from_, to = [
+            await context.find_entity(claim[end], path=f"{path}/{end}") for end in ("from", "to")
+        ]
         when = {"when": claim["when"]} if "when" in claim else {}
         metadata = {**when, **claim.get("fields", {})}
         ends = (from_.id, to.id)
-        made, _ = await relate_entities(desk.canon, caller, _edge(claim), ends, metadata)
+        made, _ = await relate_entities(
+            context.canon, caller, _relation_type(claim), ends, metadata
+        )
         return made.id
     if claim["kind"] == "merge":
-        from_, to = [await desk.entity(claim[end], path=f"{path}/{end}") for end in ("from", "to")]
+        from_, to = [
+            await context.find_entity(claim[end], path=f"{path}/{end}") for end in ("from", "to")
+        ]
         ids, reason = {"from_id": from_.id, "to_id": to.id}, claim.get("reason", "")
-        await merge_records(desk.canon, caller, None, **ids, reason=reason)
+        await merge_records(context.canon, caller, None, **ids, reason=reason)
         return to.id
-    entity = await desk.entity(claim["of"], path=f"{path}/of")
+    entity = await context.find_entity(claim["of"], path=f"{path}/of")
     wrong = Correction(
         entity_id=entity.id,
         entity_type=entity.entity_type,
         field=DESCRIPTION if claim["field"] == "says" else claim["field"],
         value=claim["value"],
         any_field=True,
-        grounds=filled({"reason": claim.get("reason"), **told_by}),
+        grounds=without_empty({"reason": claim.get("reason"), **provenance}),
     )
-    await correct_field(desk.canon, caller, None, wrong)
+    await correct_field(context.canon, caller, None, wrong)
     return entity.id

@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from canonry.assistant.desk import Desk
-from canonry.assistant.rows import Row, filled, rows_of
+from canonry.assistant.call_context import CallContext
+from canonry.assistant.rows import Row, rows_of, without_empty
 from canonry.canon.queries.explain import ChangeQuery, list_changes
 from canonry.canon.queries.listings import query_asserted, query_entities
 from canonry.log.canon import ids_of
 from canonry.log.commits import Position
-from canonry.log.entries import Thing
+from canonry.log.entries import StoredItem
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Axiom, Event, Fact, Relation
 from canonry.log.items.scenes import Scene, Turn
@@ -23,7 +23,7 @@ _STANDING: Final = frozenset({CanonLevel.CANON, CanonLevel.AUTHORITATIVE})
 
 
 async def differences_between(
-    one: Desk, other: Desk, *, within: str | None = None
+    one: CallContext, other: CallContext, *, within: str | None = None
 ) -> tuple[Sequence[Row], bool]:
     """Return what holds at one viewpoint and not at the other, or differently.
 
@@ -31,68 +31,74 @@ async def differences_between(
     `within` selects the items of one scene. The second result says whether the search stopped at
     a limit.
     """
-    things, more = await _touched(one, other)
+    items, more = await _items_written(one, other)
     if one.canon.viewpoint.at != other.canon.viewpoint.at:
-        dated, many = await _dated(one)
-        things, more = things | {each.id: each for each in dated}, more or many
+        dated, many = await _datable_items(one)
+        items, more = items | {each.id: each for each in dated}, more or many
     if within is not None:
-        things = {i: e for i, e in things.items() if getattr(e, "scene_id", "") == within}
-    sides = [await _standing(desk, things) for desk in (one, other)]
-    moved = [i for i in things if sides[0].get(i) != sides[1].get(i)]
+        items = {i: e for i, e in items.items() if getattr(e, "scene_id", "") == within}
+    sides = [await _items_standing(context, items) for context in (one, other)]
+    moved = [i for i in items if sides[0].get(i) != sides[1].get(i)]
     before, after = [
-        await _told(desk, [side[i] for i in moved if i in side])
-        for desk, side in zip((one, other), sides, strict=True)
+        await _item_texts(context, [side[i] for i in moved if i in side])
+        for context, side in zip((one, other), sides, strict=True)
     ]
     rows: list[Row] = []
     for i in moved:
         was, now = before.get(i, ("", "")), after.get(i, ("", ""))
         if was != now:
             row = {"kind": was[0] or now[0], "id": i, "before": was[1], "after": now[1]}
-            rows.append(filled(row))
+            rows.append(without_empty(row))
     return rows[:MOST], more or len(rows) > MOST
 
 
-async def _standing(desk: Desk, things: Mapping[str, Thing]) -> dict[str, Thing]:
+async def _items_standing(
+    context: CallContext, items: Mapping[str, StoredItem]
+) -> dict[str, StoredItem]:
     """Return the items that hold at a viewpoint, as they are there."""
     return {
         each.id: each
-        for each in await desk.holding(things.values())
+        for each in await context.items_holding(items.values())
         if isinstance(each, _CANON) and getattr(each, "level", CanonLevel.CANON) in _STANDING
     }
 
 
-async def _told(desk: Desk, things: Sequence[Thing]) -> Mapping[str, tuple[str, str]]:
+async def _item_texts(
+    context: CallContext, items: Sequence[StoredItem]
+) -> Mapping[str, tuple[str, str]]:
     """Return the kinds and the texts of items."""
-    told: dict[str, tuple[str, str]] = {}
-    for row, thing in zip(await rows_of(desk, things, full=True), things, strict=True):
-        fields = thing.properties if isinstance(thing, Entity) and thing.description else {}
+    texts: dict[str, tuple[str, str]] = {}
+    for row, item in zip(await rows_of(context, items, full=True), items, strict=True):
+        fields = item.properties if isinstance(item, Entity) and item.description else {}
         tags = ", ".join(row.get("tags", ()))
-        said = [row.get("name"), row.get("type"), tags, row.get("says")]
-        said += [f"{name}: {value}" for name, value in fields.items()]
-        told[thing.id] = row["kind"], " · ".join(str(each) for each in said if each)
-    return told
+        parts = [row.get("name"), row.get("type"), tags, row.get("says")]
+        parts += [f"{name}: {value}" for name, value in fields.items()]
+        texts[item.id] = row["kind"], " · ".join(str(each) for each in parts if each)
+    return texts
 
 
-async def _touched(one: Desk, other: Desk) -> tuple[dict[str, Thing], bool]:
+async def _items_written(
+    one: CallContext, other: CallContext
+) -> tuple[dict[str, StoredItem], bool]:
     """Return the items written between the two transaction times, in the order of the log."""
     space, canon = one.space.id, one.canon.now or one.canon
-    heads = [await desk.canon.ledger.head(space) for desk in (one, other)]
+    heads = [await context.canon.ledger.head_position(space) for context in (one, other)]
     after, until = Position(min(heads)), Position(max(heads))
     if after == until:
         return {}, False
     query = ChangeQuery(space=space, after=after, limit=min(until - after, MOST))
     found = await list_changes(canon, one.caller, query)
     ids = (i for each in found.written for entry in each.entries for i in ids_of(entry))
-    kept = dict.fromkeys(i for i in ids if isinstance(found.things.get(i), _CANON))
-    return {i: found.things[i] for i in kept}, until - after > MOST
+    kept = dict.fromkeys(i for i in ids if isinstance(found.items.get(i), _CANON))
+    return {i: found.items[i] for i in kept}, until - after > MOST
 
 
-async def _dated(desk: Desk) -> tuple[list[Thing], bool]:
+async def _datable_items(context: CallContext) -> tuple[list[StoredItem], bool]:
     """Return the items that may differ between two valid times."""
-    if desk.space.opened is None:
+    if context.space.opened is None:
         return [], False
-    ids: dict[str, Any] = {"universe_id": desk.space.id}
-    canon, caller = desk.canon.now or desk.canon, desk.caller
+    ids: dict[str, Any] = {"universe_id": context.space.id}
+    canon, caller = context.canon.now or context.canon, context.caller
     pages: list[Any] = [
         await query_entities(canon, caller, EntityQuery(limit=MOST), **ids),
         *[

@@ -5,13 +5,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, Final
 
-from canonry.assistant.desk import EVERYBODY, Desk, Wanted, desk_of, wanted
+from canonry.assistant.call_context import EVERYBODY, CallContext, RowPage, context_of, read_page
 from canonry.assistant.differences import differences_between
-from canonry.assistant.disputing import disputes_of, refused_words
+from canonry.assistant.disputes import disputes_of, refused_words
 from canonry.assistant.finding import (
     ASSERTED,
-    THING,
-    nothing_found,
+    ITEM_RESOURCE,
+    no_results_hint,
     of_kind,
     searched_by,
     searched_in,
@@ -22,29 +22,29 @@ from canonry.assistant.first_sentences import NOTHING
 from canonry.assistant.rows import (
     Names,
     Row,
-    filled,
-    fitted,
+    fit_rows,
     former_names,
+    ids_named,
     kind_of,
-    named_in,
     properties_said,
     row_of,
     rows_of,
+    without_empty,
 )
-from canonry.assistant.spaces import desks_of, found_in, of_each, placed
+from canonry.assistant.spaces import contexts_of, find_item_in, read_each_space, with_space_name
 from canonry.assistant.tools import canon_tool
-from canonry.canon.commands.retcon_things import list_dependents
+from canonry.canon.commands.retcon_items import list_dependents
 from canonry.canon.queries.explain import (
     ChangeQuery,
     Explanation,
-    Traced,
+    TracedEvidence,
     Window,
     Written,
-    explain,
+    explain_item,
     list_changes,
     read_timeline,
 )
-from canonry.canon.queries.names import AS_KNOWN_AT, AT, TIMES, recorded_time
+from canonry.canon.queries.names import AS_KNOWN_AT, AT, TIMES, read_recorded_time
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.snippets import SAID_TITLE
@@ -59,7 +59,7 @@ from canonry.log.entries import (
     Entry,
     Made,
     ProposalDecided,
-    Thing,
+    StoredItem,
     Withdrawn,
 )
 from canonry.log.items.entities import Entity, family_of
@@ -73,13 +73,13 @@ from canonry.narrative.usecases.context import ContextRequest, SceneContext, ass
 from canonry.narrative.usecases.scenes import STORY
 from canonry.readmodels.passages import names_of
 from canonry.readmodels.ports.state import TimelineQuery
-from canonry.recall.domain.context import Section, fit, tokens_of
-from canonry.recall.usecases.find_things import (
+from canonry.recall.domain.context import Section, fit_sections, tokens_of
+from canonry.recall.usecases.find_items import (
+    FoundItems,
     FoundKind,
-    FoundThings,
-    ThingSearch,
-    about,
-    find_things,
+    ItemSearch,
+    find_items,
+    involved_entities,
 )
 from canonry.records.usecases.corrections import locate_field
 from canonry.records.usecases.records import list_timeline, survivors_of
@@ -104,47 +104,53 @@ _ABOUT: Final = 8
 """The number of items of each kind that a row of `changes` lists."""
 
 
-async def _why(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    desks = await desks_of(canon, caller, arguments, "of")
-    page = wanted(arguments)
+async def _explain_why(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    contexts = await contexts_of(canon, caller, arguments, "of")
+    page = read_page(arguments)
     kinds = (Entity, Relation, Fact, Event, Axiom, Proposal, Observation)
-    desk, thing, hint = await found_in(desks, arguments["of"], *kinds, path="/of")
-    canon = desk.canon
-    if desk.is_account and isinstance(thing, Entity):
-        desk.require_now(arguments, *TIMES)
-        return await _fields(desk, thing, arguments.get("field"), page)
-    found = await explain(canon, caller, thing.id)
-    (row,) = await rows_of(desk, (found.thing,), full=page.full)
+    context, item, hint = await find_item_in(contexts, arguments["of"], *kinds, path="/of")
+    canon = context.canon
+    if context.is_account and isinstance(item, Entity):
+        context.require_now(arguments, *TIMES)
+        return await _explain_fields(context, item, arguments.get("field"), page)
+    found = await explain_item(canon, caller, item.id)
+    (row,) = await rows_of(context, (found.thing,), full=page.full)
     row["because"] = [
-        await _traced(desk, each, page) for each in found.evidence[: _EVIDENCE * (1 + page.full)]
+        await _evidence_row(context, each, page)
+        for each in found.evidence[: _EVIDENCE * (1 + page.full)]
     ]
-    row |= _judged(found)
+    row |= _judgement_row(found)
     row |= {"audience": found.audience, "more_known_to": found.more_known_to}
-    row["disputed"] = (await disputes_of(desk, {found.thing.id})).get(found.thing.id)
-    if (resting := await _resting(desk, thing)) is not None:
+    row["disputed"] = (await disputes_of(context, {found.thing.id})).get(found.thing.id)
+    if (resting := await _resting_row(context, item)) is not None:
         row |= resting
-    reply = filled({**placed(row, desk, desks), "hint": hint})
-    told = (each.place for each in found.evidence[: len(row["because"])])
-    return Noted(reply=reply, parts=_links(each for each in told if each is not None))
+    reply = without_empty({**with_space_name(row, context, contexts), "hint": hint})
+    containers = (each.container for each in found.evidence[: len(row["because"])])
+    return Noted(
+        reply=reply, parts=_evidence_links(each for each in containers if each is not None)
+    )
 
 
-def _links(places: Iterable[Scene | Source]) -> tuple[Mapping[str, Any], ...]:
+def _evidence_links(containers: Iterable[Scene | Source]) -> tuple[Mapping[str, Any], ...]:
     """Return links to the scenes and documents of the evidence, each once."""
-    named = {each.id: _source(each) if isinstance(each, Source) else each.title for each in places}
-    return tuple(THING.link(each, title) for each, title in named.items())
+    named = {
+        each.id: _source_title(each) if isinstance(each, Source) else each.title
+        for each in containers
+    }
+    return tuple(ITEM_RESOURCE.link_to(each, title) for each, title in named.items())
 
 
-async def _traced(desk: Desk, traced: Traced, page: Wanted) -> Row:
+async def _evidence_row(context: CallContext, traced: TracedEvidence, page: RowPage) -> Row:
     """Return the row of one piece of evidence: its text, speaker and place."""
-    thing = traced.thing
-    if thing is None:
+    item = traced.thing
+    if item is None:
         return {"id": traced.evidence.ref, "says": "erased"}
-    (row,) = await rows_of(desk, (thing,), full=page.full)
+    (row,) = await rows_of(context, (item,), full=page.full)
     kept = ("kind", "id", "name", "says", "by", "scene", "document", "page")
     return {name: row[name] for name in kept if name in row}
 
 
-def _judged(found: Explanation) -> Row:
+def _judgement_row(found: Explanation) -> Row:
     row: Row = {}
     proposal = found.proposal
     if proposal is not None and (ruling := proposal.decision or proposal.review) is not None:
@@ -156,29 +162,29 @@ def _judged(found: Explanation) -> Row:
             "authority": proposal.authority.value,
             "decided_by": ruling.decided_by,
         }
-        row["judged"] = filled(judged)
+        row["judged"] = without_empty(judged)
     if found.commit is not None:
         at = render_instant(found.commit.recorded_at)
         row["recorded"] = {"when": at, "by": found.commit.actor.agent_id, "tool": found.commit.tool}
     if found.fall is not None:
-        fall, thing = found.fall.commit, found.thing
-        ends = {name: getattr(thing, name, None) for name in SUCCESSORS}
-        told = {
+        fall, item = found.fall.commit, found.thing
+        ends = {name: getattr(item, name, None) for name in SUCCESSORS}
+        ending = {
             "how": type(found.fall.entry).__name__,
             "because": getattr(found.fall.entry, "reason", ""),
             "when": render_instant(fall.recorded_at),
             "by": fall.actor.agent_id,
         }
-        row["ended_by"] = filled({**told, **ends})
+        row["ended_by"] = without_empty({**ending, **ends})
     return row
 
 
-async def _resting(desk: Desk, thing: Thing) -> Row | None:
-    if not isinstance(thing, Fact | Event | Relation | Entity):
+async def _resting_row(context: CallContext, item: StoredItem) -> Row | None:
+    if not isinstance(item, Fact | Event | Relation | Entity):
         return None
-    found = await list_dependents(desk.canon, desk.caller, thing.id)
+    found = await list_dependents(context.canon, context.caller, item.id)
     shown = found.dependents[:_RESTING]
-    rows = await rows_of(desk, (each.thing for each in shown))
+    rows = await rows_of(context, (each.thing for each in shown))
     brief = [
         {"id": row["id"], "says": row.get("says") or row.get("name", ""), "tie": each.tie.value}
         for row, each in zip(rows, shown, strict=True)
@@ -187,71 +193,77 @@ async def _resting(desk: Desk, thing: Thing) -> Row | None:
     return {"rests_on_it": brief, **({"rests_on_it_left": left} if left else {})}
 
 
-async def _fields(desk: Desk, entity: Entity, field: str | None, page: Wanted) -> Reply:
+async def _explain_fields(
+    context: CallContext, entity: Entity, field: str | None, page: RowPage
+) -> Reply:
     """Explain an account's record: for each field the observed values and the current one."""
-    explained = await explain_snapshot(desk.canon, desk.caller, entity.id, field, unread=True)
+    explained = await explain_snapshot(context.canon, context.caller, entity.id, field, unread=True)
     shown = explained.fields[page.offset : page.offset + page.limit]
     ids = {w.observation.source_id for each in shown for w in each.words}
-    sources = await desk.canon.seen_by(desk.caller).things(i for i in ids if i is not None)
-    rows = [_explained(each, sources, page) for each in shown]
+    sources = await context.canon.caller_scope(context.caller).items_by_id(
+        i for i in ids if i is not None
+    )
+    rows = [_field_row(each, sources, page) for each in shown]
     head = {"kind": "entity", "id": entity.id, "name": entity.name}
-    reply = {**head, **fitted(rows, page, len(explained.fields), "fields")}
+    reply = {**head, **fit_rows(rows, page, len(explained.fields), "fields")}
     if field is not None and shown and shown[0].field in explained.read.shown.fields:
-        places = await locate_field(desk.canon, desk.caller, entity.id, field)
-        told = [filled({**asdict(each), "box": list(each.box or ())}) for each in places]
-        reply |= filled({"places": told})
+        places = await locate_field(context.canon, context.caller, entity.id, field)
+        located = [without_empty({**asdict(each), "box": list(each.box or ())}) for each in places]
+        reply |= without_empty({"places": located})
     cited = {word["source"] for row in reply["fields"] for word in row["said"]}
     documents = (each for i, each in sources.items() if i in cited and isinstance(each, Source))
-    return Noted(reply=reply, parts=_links(documents))
+    return Noted(reply=reply, parts=_evidence_links(documents))
 
 
-def _explained(field: FieldExplained, sources: Mapping[str, Thing], page: Wanted) -> Row:
+def _field_row(field: FieldExplained, sources: Mapping[str, StoredItem], page: RowPage) -> Row:
     words = [
         {
             "value": word.value,
             "stands": word.wins,
-            "by": _source(source := sources.get(word.observation.source_id or "")),
+            "by": _source_title(source := sources.get(word.observation.source_id or "")),
             "source": word.observation.source_id,
             "seen": render_instant(word.observation.seen_at),
-            **_grounds(source),
+            **_grounds_of(source),
         }
         for word in field.words[: _WORDS * (1 + 3 * page.full)]
     ]
     return {"field": field.field, "value": field.value, "because": field.reason, "said": words}
 
 
-def _grounds(source: Thing | None) -> Row:
+def _grounds_of(source: StoredItem | None) -> Row:
     """Return the reason, evidence, authority and confidence that a source was given with."""
-    said = source.properties if isinstance(source, Source) else {}
-    return {name: said[name] for name in _GROUNDS if said.get(name)}
+    properties = source.properties if isinstance(source, Source) else {}
+    return {name: properties[name] for name in _GROUNDS if properties.get(name)}
 
 
-def _source(thing: Thing | None) -> str:
-    if not isinstance(thing, Source):
+def _source_title(item: StoredItem | None) -> str:
+    if not isinstance(item, Source):
         return "erased"
-    return thing.title or thing.file_name or thing.source_type.value
+    return item.title or item.file_name or item.source_type.value
 
 
-async def _timeline(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    desks = await desks_of(canon, caller, arguments, "about")
+async def _show_timeline(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    contexts = await contexts_of(canon, caller, arguments, "about")
     entity: Entity | None = None
     if (about := arguments.get("about")) is not None:
-        desk, thing, _ = await found_in(desks, about, Entity, path="/about")
-        desks, entity = [desk], thing if isinstance(thing, Entity) else None
-    return await of_each(desks, arguments, lambda d: _dated(d, arguments, entity), "timeline")
+        context, item, _ = await find_item_in(contexts, about, Entity, path="/about")
+        contexts, entity = [context], item if isinstance(item, Entity) else None
+    return await read_each_space(
+        contexts, arguments, lambda d: _read_dated(d, arguments, entity), "timeline"
+    )
 
 
-async def _dated(desk: Desk, arguments: Arguments, entity: Entity | None) -> Reply:
-    canon, caller, page = desk.canon, desk.caller, wanted(arguments)
-    start = await desk.time(arguments, "from", end_of_day=False)
-    end = await desk.time(arguments, "to", end_of_day=True)
-    if desk.is_account:
-        desk.require_now(arguments, *TIMES)
-        if desk.space.opened is None:
-            return fitted((), page, 0, "timeline")
+async def _read_dated(context: CallContext, arguments: Arguments, entity: Entity | None) -> Reply:
+    canon, caller, page = context.canon, context.caller, read_page(arguments)
+    start = await context.read_time(arguments, "from", end_of_day=False)
+    end = await context.read_time(arguments, "to", end_of_day=True)
+    if context.is_account:
+        context.require_now(arguments, *TIMES)
+        if context.space.opened is None:
+            return fit_rows((), page, 0, "timeline")
     else:
-        desk.require_told("Timelines", "Use get to read a row of a catalog.")
-    space = desk.space.id
+        context.require_story_space("Timelines", "Use get to read a row of a catalog.")
+    space = context.space.id
     window = Window(
         entity_ids=() if entity is None else (entity.id,),
         start=start,
@@ -261,7 +273,7 @@ async def _dated(desk: Desk, arguments: Arguments, entity: Entity | None) -> Rep
         offset=page.offset,
     )
     found = await read_timeline(canon, caller, space, window)
-    rows = await rows_of(desk, (each.item for each in found.items), full=page.full)
+    rows = await rows_of(context, (each.item for each in found.items), full=page.full)
     for each, row in zip(found.items, rows, strict=True):
         row["when"] = row.pop("from", row.get("when", "undated"))
         if each.ends:
@@ -269,32 +281,36 @@ async def _dated(desk: Desk, arguments: Arguments, entity: Entity | None) -> Rep
             row.pop("ended", None)
     dates: Sequence[Row] = ()
     total = found.total
-    if desk.is_account:  # the dates of records follow what was told
+    if context.is_account:  # the dates of records follow what was stated
         left = replace(page, offset=max(0, page.offset - found.total))
-        dates, count = await _dates(desk, entity, start, end, left)
+        dates, count = await _record_dates(context, entity, start, end, left)
         total += count
-    reply = fitted([*rows, *dates][: page.limit], page, total, "timeline")
+    reply = fit_rows([*rows, *dates][: page.limit], page, total, "timeline")
     if found.truncated:
         reply["more"] = "The search stopped before the end. Narrow it with `from` and `to`."
     return reply
 
 
-async def _dates(
-    desk: Desk, entity: Entity | None, start: Instant | None, end: Instant | None, page: Wanted
+async def _record_dates(
+    context: CallContext,
+    entity: Entity | None,
+    start: Instant | None,
+    end: Instant | None,
+    page: RowPage,
 ) -> tuple[list[Row], int]:
     """Return the dates in the records of the account, newest first, and their number."""
     query = TimelineQuery(start=start, end=end, limit=page.limit, offset=page.offset)
-    found = await list_timeline(desk.canon, desk.caller, query)
-    entities = await survivors_of(desk.canon, desk.caller, found.items)
+    found = await list_timeline(context.canon, context.caller, query)
+    entities = await survivors_of(context.canon, context.caller, found.items)
     rows: list[Row] = []
     for event in found.items:
         named = {e.id: e for each in event.entries if (e := entities.get(each.entity_id))}
         if entity is None or entity.id in named:
-            told = [f"{e.name} ({properties_said(e, full=False)})" for e in named.values()]
+            reported = [f"{e.name} ({properties_said(e, full=False)})" for e in named.values()]
             rows.append(
                 {
-                    "when": desk.spoken(event.instant),
-                    "says": f"{event.event_type}: {'; '.join(told)}",
+                    "when": context.time_in_words(event.instant),
+                    "says": f"{event.event_type}: {'; '.join(reported)}",
                     "about": [each.name for each in named.values()],
                     "source": event.source_id,
                 }
@@ -302,69 +318,71 @@ async def _dates(
     return rows, found.total
 
 
-async def _changes(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+async def _show_changes(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     """List the changes of one space; of several, in order of time with an instant as cursor."""
-    since = _since(arguments.get("since"), canon)
+    since = _read_since(arguments.get("since"), canon)
     if "after" in since:
-        desks = [await desk_of(canon, caller, arguments)]
+        contexts = [await context_of(canon, caller, arguments)]
     else:
-        desks = await desks_of(canon, caller, arguments)
+        contexts = await contexts_of(canon, caller, arguments)
     if not arguments.keys().isdisjoint({AT, "from"}):
-        desks = [each for each in desks if each.space.told] or desks
-        desks[0].require_told("States at a time", "Omit `at` and `from`.")
-    if len(desks) == 1:
-        return await _written_to(desks[0], arguments) | await _differences(desks, arguments)
-    page = wanted({"limit": arguments["limit"]} if "limit" in arguments else {})
+        contexts = [each for each in contexts if each.space.may_have_stories] or contexts
+        contexts[0].require_story_space("States at a time", "Omit `at` and `from`.")
+    if len(contexts) == 1:
+        return await _changes_in(contexts[0], arguments) | await _show_differences(
+            contexts, arguments
+        )
+    page = read_page({"limit": arguments["limit"]} if "limit" in arguments else {})
     rows: list[Row] = []
     left = 0
-    for desk in desks:
-        part = await _written_to(desk, arguments)
-        rows += [placed(row, desk, desks) for row in part["changes"]]
+    for context in contexts:
+        part = await _changes_in(context, arguments)
+        rows += [with_space_name(row, context, contexts) for row in part["changes"]]
         left += part["left"]
     rows.sort(key=lambda row: parse_instant(row["when"]))
     some = rows[: page.limit] if since else rows[-page.limit :]
-    kept = _fitted(some, page, newest=not since)
+    kept = _fit_changes(some, page, newest=not since)
     if since and kept:  # keep all rows of one instant: the cursor leads past it
         kept += [row for row in rows[len(kept) :] if row["when"] == kept[-1]["when"]]
     left += len(rows) - len(kept) if since else 0
     given = arguments.get("since") or render_instant(canon.clock.now())
     cursor = kept[-1]["when"] if kept else given
     reply: Row = {"changes": kept, "cursor": cursor, "left": left}
-    reply |= await _differences(desks, arguments)
+    reply |= await _show_differences(contexts, arguments)
     return {**reply, "hint": _GOES_ON.format(cursor)} if left else reply
 
 
-async def _differences(desks: Sequence[Desk], arguments: Arguments) -> Row:
+async def _show_differences(contexts: Sequence[CallContext], arguments: Arguments) -> Row:
     """Return the differences between the state of `from` and `since`, and the viewpoint."""
     at, since = arguments.get("from", arguments.get(AT)), arguments.get("since")
     if "from" not in arguments and (since is None or AS_KNOWN_AT not in arguments):
         return {}
     known = arguments.get(AS_KNOWN_AT) if since is None else since
     if since is not None and not since.isdecimal():
-        known = render_instant(_since(since, desks[0].canon)["since"])
-    first = filled({AT: at, AS_KNOWN_AT: known})
+        known = render_instant(_read_since(since, contexts[0].canon)["since"])
+    first = without_empty({AT: at, AS_KNOWN_AT: known})
     rows: list[Row] = []
     truncated = False
-    for desk in desks:
-        found, more = await differences_between(await desk.at_viewpoint(first), desk)
-        rows += [placed(row, desk, desks) for row in found]
+    for context in contexts:
+        found, more = await differences_between(await context.at_viewpoint(first), context)
+        rows += [with_space_name(row, context, contexts) for row in found]
         truncated |= more
-    page = wanted({name: arguments[name] for name in ("limit",) if name in arguments})
-    reply = fitted(rows[: page.limit], page, len(rows), "differences")
+    page = read_page({name: arguments[name] for name in ("limit",) if name in arguments})
+    reply = fit_rows(rows[: page.limit], page, len(rows), "differences")
     more = truncated or len(reply["differences"]) < len(rows)
     return {"differences": reply["differences"], **({"more": _NARROWER} if more else {})}
 
 
-async def _written_to(desk: Desk, arguments: Arguments) -> Reply:
-    canon, caller = desk.canon, desk.caller
-    page = wanted({name: arguments[name] for name in ("limit", "full") if name in arguments})
+async def _changes_in(context: CallContext, arguments: Arguments) -> Reply:
+    canon, caller = context.canon, context.caller
+    page = read_page({name: arguments[name] for name in ("limit", "full") if name in arguments})
     query = ChangeQuery(
-        space=desk.space.id, limit=page.limit, **_since(arguments.get("since"), canon)
+        space=context.space.id, limit=page.limit, **_read_since(arguments.get("since"), canon)
     )
     found = await list_changes(canon, caller, query)
-    seen = canon.seen_by(caller)
-    around = await seen.things({i for each in found.things.values() for i in named_in(each)})
-    names = await seen.roots(i for i, each in around.items() if isinstance(each, Entity))
+    seen = canon.caller_scope(caller)
+    around = await seen.items_by_id({i for each in found.items.values() for i in ids_named(each)})
+    names = await seen.root_entities(i for i, each in around.items() if isinstance(each, Entity))
     rows = [
         {
             "at": one.commit.position,
@@ -374,10 +392,10 @@ async def _written_to(desk: Desk, arguments: Arguments) -> Reply:
             "what": what,
         }
         for one in found.written
-        if (what := _what(one, found.things, names, around))
+        if (what := _what_happened(one, found.items, names, around))
     ]
     newest = query.after is None and query.since is None
-    kept = _fitted(rows, page, newest=newest)
+    kept = _fit_changes(rows, page, newest=newest)
     cursor, left = found.cursor, found.left
     if len(kept) < len(rows) and not newest:
         cursor = Position(kept[-1]["at"])
@@ -388,32 +406,37 @@ async def _written_to(desk: Desk, arguments: Arguments) -> Reply:
     return reply
 
 
-def _fitted(rows: Sequence[Row], page: Wanted, *, newest: bool) -> list[Row]:
+def _fit_changes(rows: Sequence[Row], page: RowPage, *, newest: bool) -> list[Row]:
     """Return the changes that fit into a reply: the first ones, or the `newest`."""
-    turn = -1 if newest else 1
-    kept: list[Row] = fitted(rows[::turn], page, len(rows), "changes", each=_A_CHANGE)["changes"]
-    return kept[::turn]
+    direction = -1 if newest else 1
+    kept: list[Row] = fit_rows(rows[::direction], page, len(rows), "changes", each=_A_CHANGE)[
+        "changes"
+    ]
+    return kept[::direction]
 
 
-def _since(text: str | None, canon: Canon) -> dict[str, Any]:
+def _read_since(text: str | None, canon: Canon) -> dict[str, Any]:
     if text is None:
         return {}
     if text.isascii() and text.isdecimal() and len(text) < 16:  # noqa: PLR2004 - as a position
         return {"after": Position(int(text))}
-    return {"since": recorded_time(text, path="/since", now=canon.clock.now())}
+    return {"since": read_recorded_time(text, path="/since", now=canon.clock.now())}
 
 
-def _what(
-    written: Written, things: Mapping[str, Thing], names: Names, around: Mapping[str, Thing]
+def _what_happened(
+    written: Written,
+    items: Mapping[str, StoredItem],
+    names: Names,
+    around: Mapping[str, StoredItem],
 ) -> list[Row]:
     """Return a row for each item that changed; of each kind the first few: imports stay short.
 
     A proposal has no row beside what it became, and a container none beside its contents.
     """
-    told: dict[tuple[str, str, str], Row] = {}
+    rows: dict[tuple[str, str, str], Row] = {}
     entries, every = written.entries, written.commit.entries
     made = {each.thing.id: each.thing for each in entries if isinstance(each, Made)}
-    again = [how_of(each) for each in every if isinstance(each, AudienceChanged | Withdrawn)]
+    again = [effect_of(each) for each in every if isinstance(each, AudienceChanged | Withdrawn)]
     again = ["restored" for each in every if isinstance(each, CallUndone)] or again
     parts = {each.text for each in made.values() if isinstance(each, SnippetDraft | TurnDraft)}
     stated = any(isinstance(each, FactDraft) for each in made.values())
@@ -422,68 +445,70 @@ def _what(
     last = {ids_of(each)[0]: each for each in entries}
     for entry in entries:
         own = ids_of(entry)[0]
-        thing, how = things[own], how_of(entry)
-        words = called.get(own) or says(thing, names, around)  # an entity by its name of then
-        ruling = thing.decision if isinstance(thing, Proposal) else None
+        item, how = items[own], effect_of(entry)
+        words = called.get(own) or short_text(item, names, around)  # an entity by its name of then
+        ruling = item.decision if isinstance(item, Proposal) else None
         if ruling and (entry is not last[own] or ruling.canonical_id in last):
             continue
-        if _is_told_beside(thing, words, how, parts):
+        if _is_shown_otherwise(item, words, how, parts):
             continue
-        if isinstance(entry, EntitiesMerged) and entry.merged in things:
-            words += f", with {says(things[entry.merged], names)}"
+        if isinstance(entry, EntitiesMerged) and entry.merged in items:
+            words += f", with {short_text(items[entry.merged], names)}"
         if isinstance(entry, Made) and again:
             how = again[0]
-        if isinstance(thing, Observation):
-            of = things.get(thing.entity_id)
-            is_state = stated and thing.fields.keys() == {STATE_TAGS}
-            if thing.entity_id in made or of is None or is_state:
+        if isinstance(item, Observation):
+            of = items.get(item.entity_id)
+            is_state = stated and item.fields.keys() == {STATE_TAGS}
+            if item.entity_id in made or of is None or is_state:
                 continue  # the row of its entity or of its fact covers it
-            how, words = _observed(thing, says(of, names), of)
-            thing = of
-        row = {"how": how, "kind": kind_of(thing), "id": thing.id, "says": words}
-        told[how, row["kind"], thing.id] = row
-    counts = Counter((how, kind) for how, kind, _ in told)
-    few = {key: [row for (*one, _), row in told.items() if (*one,) == key] for key in counts}
-    shown = [row for row in told.values() if row in few[row["how"], row["kind"]][:_ABOUT]]
+            how, words = _observed(item, short_text(of, names), of)
+            item = of
+        row = {"how": how, "kind": kind_of(item), "id": item.id, "says": words}
+        rows[how, row["kind"], item.id] = row
+    counts = Counter((how, kind) for how, kind, _ in rows)
+    few = {key: [row for (*one, _), row in rows.items() if (*one,) == key] for key in counts}
+    shown = [row for row in rows.values() if row in few[row["how"], row["kind"]][:_ABOUT]]
     more = {key: count - _ABOUT for key, count in counts.items() if count > _ABOUT}
     return [*shown, *({"how": h, "kind": k, "says": f"{n} more"} for (h, k), n in more.items())]
 
 
-def _is_told_beside(thing: Thing, words: str, how: str, parts: Collection[str]) -> bool:
-    """Tell whether other rows tell all of an item: the parts of a container, what a claim did."""
-    match thing:
+def _is_shown_otherwise(item: StoredItem, words: str, how: str, parts: Collection[str]) -> bool:
+    """Return whether other rows tell all of an item: the parts of a container, what a claim did."""
+    match item:
         case Proposal():
-            done = thing.type is ProposalType.UPKEEP or thing.decision is None
-            return done and thing.status is ProposalStatus.ACCEPTED
+            done = item.type is ProposalType.UPKEEP or item.decision is None
+            return done and item.status is ProposalStatus.ACCEPTED
         case Scene():
             return how == "changed" and bool(parts)
         case Source() | Story():
-            own = thing.title == STORY or thing.title.startswith(SAID_TITLE)
-            return own or getattr(thing, "source_type", None) is SourceType.CORRECTION
+            own = item.title == STORY or item.title.startswith(SAID_TITLE)
+            return own or getattr(item, "source_type", None) is SourceType.CORRECTION
         case Entity():
             return words in parts
         case _:
-            return isinstance(thing, InterpretationRun | RegisteredSchema)
+            return isinstance(item, InterpretationRun | RegisteredSchema)
 
 
-def _observed(seen: Observation, name: str, entity: Thing) -> tuple[str, str]:
+def _observed(seen: Observation, name: str, entity: StoredItem) -> tuple[str, str]:
     """Return what an observation did to an entity, with its earlier name if it got another one."""
-    told = {n.removeprefix(PROPERTY_PREFIX): value for n, value in seen.fields.items()}
-    former = former_names(entity) if isinstance(entity, Entity) and [*told] == [NAME] else []
+    reported = {n.removeprefix(PROPERTY_PREFIX): value for n, value in seen.fields.items()}
+    former = former_names(entity) if isinstance(entity, Entity) and [*reported] == [NAME] else []
     if former:
         return "renamed", f"{name}, formerly {former[0]}"
-    text = ", ".join(f"{field.replace('_', ' ')} {value}" for field, value in told.items())
+    text = ", ".join(f"{field.replace('_', ' ')} {value}" for field, value in reported.items())
     return "said", f"{name}: {text}"[:_WORDS_MAX]
 
 
-def says(thing: Thing, names: Names, around: Mapping[str, Thing] | None = None) -> str:
+def short_text(
+    item: StoredItem, names: Names, around: Mapping[str, StoredItem] | None = None
+) -> str:
     """Return an item in a few words."""
-    row = row_of(thing, names, around or {}, full=False)
-    silent = isinstance(thing, Scene | Memory)  # only their titles are shown
-    return row.get("name") or ("" if silent else row.get("says", "")[:_WORDS_MAX]) or kind_of(thing)
+    row = row_of(item, names, around or {}, full=False)
+    silent = isinstance(item, Scene | Memory)  # only their titles are shown
+    return row.get("name") or ("" if silent else row.get("says", "")[:_WORDS_MAX]) or kind_of(item)
 
 
-def how_of(entry: Entry) -> str:
+def effect_of(entry: Entry) -> str:
     """Return the effect of an entry in a word or two."""
     match entry:
         case ProposalDecided(decision=decision):
@@ -507,103 +532,120 @@ _BRIEF: Final = read_toml(__package__, "brief.toml")
 """Headings, weights, the sections of kinds (others are passages), and the effects of entries."""
 
 
-async def _context(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    desks = await desks_of(canon, caller, arguments, "of")
-    heads = {each.space.name: await each.canon.ledger.head(each.space.id) for each in desks}
-    return {**await _write_brief(desks, arguments), "position": heads}
+async def _show_context(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    contexts = await contexts_of(canon, caller, arguments, "of")
+    heads = {
+        each.space.name: await each.canon.ledger.head_position(each.space.id) for each in contexts
+    }
+    return {**await _write_brief(contexts, arguments), "position": heads}
 
 
-async def _write_brief(desks: Sequence[Desk], arguments: Arguments) -> Reply:
+async def _write_brief(contexts: Sequence[CallContext], arguments: Arguments) -> Reply:
     """Return the brief about a scene, an entity or a question."""
     budget = int(arguments.get("tokens", TOKENS))
     of, question = arguments.get("of"), arguments.get("question")
     if of is None and question is None:
         message = "Name a scene or an entity in /of, or ask a /question."
         raise InvalidInput("context.of-what", message, path="/question")
-    thing = None
+    item = None
     if of is not None:
-        desk, thing, _ = await found_in(desks, of, Entity, Scene, path="/of")
-        desks = [desk]
-        if isinstance(thing, Scene):
-            desk.require_now(arguments, "at")
-            return await _scene(desk, thing, question, budget)
-    entity = thing if isinstance(thing, Entity) else None
+        context, item, _ = await find_item_in(contexts, of, Entity, Scene, path="/of")
+        contexts = [context]
+        if isinstance(item, Scene):
+            context.require_now(arguments, "at")
+            return await _brief_scene(context, item, question, budget)
+    entity = item if isinstance(item, Entity) else None
     title = entity.name if entity is not None else str(question)
     sections: dict[str, list[str]] = {}
-    results: list[FoundThings] = []
-    for desk in desks:
-        where = f" [{desk.space.name}]" if len(desks) > 1 else ""
-        for name, lines in (await _sections(desk, entity, question, results)).items():
+    results: list[FoundItems] = []
+    for context in contexts:
+        where = f" [{context.space.name}]" if len(contexts) > 1 else ""
+        for name, lines in (await _brief_sections(context, entity, question, results)).items():
             sections.setdefault(name, []).extend(f"{line}{where}" for line in lines)
-    reply = filled({**_brief(title, sections, budget), "searched": searched_in(results)})
+    reply = without_empty(
+        {**_make_brief(title, sections, budget), "searched": searched_in(results)}
+    )
     if not any(sections.values()):
-        reply["note"] = nothing_found(desks[0], results)
+        reply["note"] = no_results_hint(contexts[0], results)
     return reply
 
 
-async def _sections(
-    desk: Desk, entity: Entity | None, question: str | None, results: list[FoundThings]
+async def _brief_sections(
+    context: CallContext, entity: Entity | None, question: str | None, results: list[FoundItems]
 ) -> dict[str, list[str]]:
     """Return lines on the hits for the question, and on the entity or the entities found."""
-    found: list[Thing] = []
+    found: list[StoredItem] = []
     if question is not None:
-        search = ThingSearch(space=desk.space.id, text=question, limit=_FOUND)
-        results.append(await find_things(desk.canon, search))
-        found = [thing for thing, _ in results[-1].found]
+        search = ItemSearch(space=context.space.id, text=question, limit=_FOUND)
+        results.append(await find_items(context.canon, search))
+        found = [item for item, _ in results[-1].found]
     entities = [e for e in found if isinstance(e, Entity)][:_ENTITIES]
-    own: list[Thing] = []
+    own: list[StoredItem] = []
     if entity is not None:
-        own = await _told_of(desk, entity, ended=question is not None)
-        ties = Counter(i for e in own for i in about(e) if i not in family_of(entity))
-        near = await desk.canon.seen_by(desk.caller).roots(i for i, _ in ties.most_common(_NEAR))
+        own = await _statements_about_item(context, entity, ended=question is not None)
+        ties = Counter(i for e in own for i in involved_entities(e) if i not in family_of(entity))
+        near = await context.canon.caller_scope(context.caller).root_entities(
+            i for i, _ in ties.most_common(_NEAR)
+        )
         entities = [entity, *(e for e in near.values() if e.id != entity.id)]
         named = {stem for e in entities for name in names_of(e) for stem in stems_of(name)}
-        found = [e for e in found if about(e) or named & {*stems_of(getattr(e, "text", ""))}]
-    around = [e for each in entities if each is not entity for e in await _told_of(desk, each)]
-    if entity is not None and results and not any(map(about, found)):  # it asks for anything
-        every = [e for kind in ASSERTED for e in (await of_kind(desk, kind, limit=_FOUND))[0]]
-        around += filter(desk.canon.viewpoint.shows, every)
+        found = [
+            e for e in found if involved_entities(e) or named & {*stems_of(getattr(e, "text", ""))}
+        ]
+    around = [
+        e
+        for each in entities
+        if each is not entity
+        for e in await _statements_about_item(context, each)
+    ]
+    if (
+        entity is not None and results and not any(map(involved_entities, found))
+    ):  # it asks for anything
+        every = [e for kind in ASSERTED for e in (await of_kind(context, kind, limit=_FOUND))[0]]
+        around += filter(context.canon.viewpoint.may_show, every)
     every = list({e.id: e for e in (*entities, *own, *found, *around)}.values())
-    telling = await without_repeats(desk, "", [(each, 0.0) for each in every])
-    refused = await refused_words(desk, (each for each, _ in telling))
-    against = await disputes_of(desk, {each.id for each, _ in telling})
+    reporting = await without_repeats(context, "", [(each, 0.0) for each in every])
+    refused = await refused_words(context, (each for each, _ in reporting))
+    against = await disputes_of(context, {each.id for each, _ in reporting})
     called: set[tuple[str, str]] = set()
     sections: dict[str, list[str]] = {}
-    for row in await rows_of(desk, (each for each, _ in telling)):
+    for row in await rows_of(context, (each for each, _ in reporting)):
         bare = {"document"} if entity is None else {"document", "entity"}  # a name tells nothing
         silent = row["kind"] in bare and row["id"] != getattr(entity, "id", "")
-        if not silent or row.keys() & {"says", "tags"} or len(telling) == 1:
+        if not silent or row.keys() & {"says", "tags"} or len(reporting) == 1:
             name = _BRIEF["sections"].get(row["kind"], "passages")
             now = {n: e for n, e in row.get("now_called", {}).items() if (name, n) not in called}
             called |= {(name, former) for former in now}
             more = {"refused": row["id"] in refused, "disputed": against.get(row["id"], ())}
-            sections.setdefault(name, []).append(_line({**row, "now_called": now, **more}))
+            sections.setdefault(name, []).append(_row_line({**row, "now_called": now, **more}))
     return sections
 
 
-async def _told_of(desk: Desk, entity: Entity, *, ended: bool = False) -> list[Thing]:
+async def _statements_about_item(
+    context: CallContext, entity: Entity, *, ended: bool = False
+) -> list[StoredItem]:
     """Return the statements and events of an entity; then those that `ended` at a known time."""
-    facts, ties = await statements_of(desk, entity, ended=ended)
-    events, _ = await of_kind(desk, FoundKind.EVENT, entity, limit=_FOUND)
-    every: list[Thing] = [*reversed(facts), *ties, *events]
-    shows = desk.canon.viewpoint.shows
+    facts, ties = await statements_of(context, entity, ended=ended)
+    events, _ = await of_kind(context, FoundKind.EVENT, entity, limit=_FOUND)
+    every: list[StoredItem] = [*reversed(facts), *ties, *events]
+    shows = context.canon.viewpoint.may_show
     return sorted((e for e in every if shows(e) or _ended(e)), key=lambda e: not shows(e))
 
 
-def _ended(thing: Any) -> bool:
-    """Tell whether a canon statement ended at a known time, on a later day than it began."""
-    begin = getattr(thing, "time_ref", getattr(thing, "since", None))
-    end = getattr(thing, "ends_at", getattr(thing, "until", None))
+def _ended(item: Any) -> bool:
+    """Return whether a canon statement ended at a known time, on a later day than it began."""
+    begin = getattr(item, "time_ref", getattr(item, "since", None))
+    end = getattr(item, "ends_at", getattr(item, "until", None))
     dated = end is not None and (begin is None or end - begin >= DAY)
-    return dated and thing.level is CanonLevel.CANON
+    return dated and item.level is CanonLevel.CANON
 
 
-def _line(row: Row) -> str:
+def _row_line(row: Row) -> str:
     """Return a row as a line of prose with its id to cite."""
-    name, said = row.get("name", ""), row.get("says", "")
+    name, statement = row.get("name", ""), row.get("says", "")
     head = f"{name} ({row['type']})" if row["kind"] == "entity" else name
     tags = f" [{', '.join(row['tags'])}]" if row.get("tags") else ""
-    text = f"{head}{tags}{': ' if head and said else ''}{said}"
+    text = f"{head}{tags}{': ' if head and statement else ''}{statement}"
     planned = "planned " if row.get("planned") else ""
     times = (f"{name} {row[name]}" for name in ("from", "until") if row.get(name))
     since = f" ({planned}{' '.join(times)})" if row.keys() & {"from", "until"} else ""
@@ -613,11 +655,11 @@ def _line(row: Row) -> str:
     few = f" (only for {', '.join(row['for'])})" if row.get("for") else ""
     now = "".join(f" ({one} is now {name})" for one, name in row.get("now_called", {}).items())
     doubts = "".join(f' (may contradict "{one["says"]}")' for one in row.get("disputed", ()))
-    told = f"{text}{' (refused)' if row.get('refused') else ''}{doubts}{now}{since}{when}"
-    return f"{told}{where}{few}{cited}".replace("\n", " ")
+    reported = f"{text}{' (refused)' if row.get('refused') else ''}{doubts}{now}{since}{when}"
+    return f"{reported}{where}{few}{cited}".replace("\n", " ")
 
 
-def _brief(title: str, sections: dict[str, list[str]], budget: int, more: str = "") -> Row:
+def _make_brief(title: str, sections: dict[str, list[str]], budget: int, more: str = "") -> Row:
     """Return a brief with the lines that fit into the budget, under headings."""
     room = budget - tokens_of(title) - 4 * len(sections) - tokens_of(more)
     asked = [
@@ -629,9 +671,9 @@ def _brief(title: str, sections: dict[str, list[str]], budget: int, more: str = 
         )
         for name, lines in sections.items()
     ]
-    text, fitted = "", fit(asked, 0)
+    text, fitted = "", fit_sections(asked, 0)
     for _try in range(_TRIES):
-        fitted = fit(asked, max(room, 0))
+        fitted = fit_sections(asked, max(room, 0))
         parts = [f"# {title}", *([more] if more else [])]
         for name, heading in _BRIEF["headings"].items():
             if lines := fitted.kept.get(name, ()):
@@ -650,46 +692,58 @@ def _brief(title: str, sections: dict[str, list[str]], budget: int, more: str = 
     return reply
 
 
-async def _scene(desk: Desk, scene: Scene, question: str | None, budget: int) -> Reply:
+async def _brief_scene(
+    context: CallContext, scene: Scene, question: str | None, budget: int
+) -> Reply:
     # Lines are shorter than the rows that this request counts; `_brief` drops the surplus.
     request = ContextRequest(scene_id=scene.id, query=question, tokens=budget * _LEANER)
-    told = await assemble_context(desk.canon, desk.caller, request)
-    sections = await _scene_sections(desk, told)
-    place = told.cast.location
-    (row,) = await rows_of(desk, (scene,))
-    where = "".join(f"{said}. " for said in (row.get("when"), place and f"At {place.name}") if said)
-    more = " ".join(each for each in (told.scene.gm_notes, told.scene.summary) if each)
-    count = told.narrative.total_turns
-    setting = f"{where}{told.scene.status.value.capitalize()}, {count} turns. {more}".strip()
-    reply = _brief(scene.title, sections, budget, setting)
-    return filled({**reply, "searched": searched_by(told.degraded) if question else ""})
+    scene_context = await assemble_context(context.canon, context.caller, request)
+    sections = await _scene_sections(context, scene_context)
+    location = scene_context.cast.location
+    (row,) = await rows_of(context, (scene,))
+    where = "".join(
+        f"{part}. " for part in (row.get("when"), location and f"At {location.name}") if part
+    )
+    more = " ".join(
+        each for each in (scene_context.scene.gm_notes, scene_context.scene.summary) if each
+    )
+    count = scene_context.narrative.total_turns
+    setting = (
+        f"{where}{scene_context.scene.status.value.capitalize()}, {count} turns. {more}".strip()
+    )
+    reply = _make_brief(scene.title, sections, budget, setting)
+    return without_empty(
+        {**reply, "searched": searched_by(scene_context.degraded) if question else ""}
+    )
 
 
-async def _scene_sections(desk: Desk, told: SceneContext) -> dict[str, list[str]]:
-    canonical, narrative = told.canonical, told.narrative
+async def _scene_sections(
+    context: CallContext, scene_context: SceneContext
+) -> dict[str, list[str]]:
+    canonical, narrative = scene_context.canonical, scene_context.narrative
 
-    async def lines(things: Iterable[Thing]) -> list[str]:
-        return [_line(row) for row in await rows_of(desk, things)]
+    async def row_lines(items: Iterable[StoredItem]) -> list[str]:
+        return [_row_line(row) for row in await rows_of(context, items)]
 
     present = [each.entity for each in canonical.present]
     around = sorted((each.entity for each in canonical.around), key=lambda each: each.position)
     sections: dict[str, Any] = {
-        "entities": await lines((*present, *around)),
-        "facts": await lines(canonical.facts),
-        "relations": await lines(canonical.relations),
-        "events": await lines(canonical.events),
-        "turns": await lines(narrative.turns),
-        "scenes": await lines(narrative.scenes),
+        "entities": await row_lines((*present, *around)),
+        "facts": await row_lines(canonical.facts),
+        "relations": await row_lines(canonical.relations),
+        "events": await row_lines(canonical.events),
+        "turns": await row_lines(narrative.turns),
+        "scenes": await row_lines(narrative.scenes),
         "threads": [each.text for each in narrative.threads],
-        "memories": [each.memory.text for each in told.recalled.memories],
-        "documents": [hit.passage.text for hit in told.recalled.rules],
+        "memories": [each.memory.text for each in scene_context.recalled.memories],
+        "documents": [hit.passage.text for hit in scene_context.recalled.rules],
     }
     return {name: each for name, each in sections.items() if each}
 
 
 TOOLS: Final = (
-    canon_tool("why", _why, EVERYBODY),
-    canon_tool("timeline", _timeline, EVERYBODY),
-    canon_tool("changes", _changes, EVERYBODY),
-    canon_tool("context", _context, EVERYBODY),
+    canon_tool("why", _explain_why, EVERYBODY),
+    canon_tool("timeline", _show_timeline, EVERYBODY),
+    canon_tool("changes", _show_changes, EVERYBODY),
+    canon_tool("context", _show_context, EVERYBODY),
 )

@@ -1,4 +1,4 @@
-"""The tools `find` and `get`, with valid time and transaction time."""
+"""The tools `find` and `get_item`, with valid time and transaction time."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -7,29 +7,29 @@ from itertools import product
 from typing import Any, Final
 
 from canonry.assistant import spaces
-from canonry.assistant.claims import described, fields_saying, raw_fields, records_saying
-from canonry.assistant.desk import EVERYBODY, Desk, Wanted, wanted
-from canonry.assistant.disputing import disputes_of, refused_words
+from canonry.assistant.call_context import EVERYBODY, CallContext, RowPage, read_page
+from canonry.assistant.claims import description_of, find_records, matching_fields, raw_fields
+from canonry.assistant.disputes import disputes_of, refused_words
 from canonry.assistant.first_sentences import (
     NOTHING,
-    counted,
+    count_in_words,
+    count_kinds,
     disputes_said,
-    kinds_counted,
-    later_told,
+    later_sentence,
 )
 from canonry.assistant.reviewing import WAITING
 from canonry.assistant.rows import (
     Row,
-    cut,
+    cut_text,
     fields_of,
-    filled,
-    fitted,
+    fit_rows,
     former_names,
     newer_than,
     row_of,
     rows_of,
+    without_empty,
 )
-from canonry.assistant.spaces import MORE, SPACES_MAX, desks_of, found_in, placed
+from canonry.assistant.spaces import MORE, SPACES_MAX, contexts_of, find_item_in, with_space_name
 from canonry.assistant.tools import canon_tool
 from canonry.assistant.wording import NOTES, SEARCHED
 from canonry.canon.canonization.proposals import list_proposals
@@ -44,26 +44,26 @@ from canonry.canon.queries.listings import (
 )
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.narrowing import tags_then
-from canonry.canon.session.snippets import SAID_ID
-from canonry.gateway.catalogue import beginning
-from canonry.gateway.tool import Arguments, Reply, Resource, Shelf, Shelved
+from canonry.canon.session.snippets import QUOTES_ID
+from canonry.canon.session.viewpoint import tags_then
+from canonry.gateway.catalogue import page_of_matches
+from canonry.gateway.tool import Arguments, CompletionPage, CompletionProvider, Reply, Resource
 from canonry.language.reading.tokens import verb_of
-from canonry.language.texts.stems import asked_stems, stems_of, terms_of
-from canonry.log.entries import Thing
+from canonry.language.texts.stems import query_stems, stems_of, terms_of
+from canonry.log.entries import StoredItem
 from canonry.log.items.entities import Entity, family_of
 from canonry.log.items.facts import Event, Fact, Relation
-from canonry.log.items.proposals import Ask, Proposal
+from canonry.log.items.proposals import Proposal, ReviewKind
 from canonry.log.items.scenes import Scene
 from canonry.log.items.sources import Snippet, Source
 from canonry.log.schemas.narrative import narrative_type
 from canonry.narrative.usecases.scenes import get_turns, query_scenes
 from canonry.readmodels.ports.documents import ProposalQuery, SceneQuery
 from canonry.readmodels.ports.state import EntityQuery, EventQuery, FactQuery, RelationQuery
-from canonry.readmodels.ranking import sought_in
+from canonry.readmodels.ranking import parse_query
 from canonry.recall.domain.questions import read_times
+from canonry.recall.usecases.find_items import FoundItems, FoundKind, ItemSearch, find_items
 from canonry.recall.usecases.find_passages import MEANING_MISSING, WORDS_MISSING
-from canonry.recall.usecases.find_things import FoundKind, FoundThings, ThingSearch, find_things
 from canonry.recall.usecases.recall import RecallServices
 from canonry.records.usecases.records import list_entities
 from canonry.records.usecases.snapshots import read_snapshot
@@ -74,162 +74,174 @@ from canonry.values.provenance import CanonLevel
 _OTHER_WORDS: Final = "Try other words or kinds, or record it with tell."
 
 
-async def looked_for(
-    desks: Sequence[Desk], arguments: Arguments, kinds: frozenset[FoundKind], entity: Entity | None
+async def search_items(
+    contexts: Sequence[CallContext],
+    arguments: Arguments,
+    kinds: frozenset[FoundKind],
+    entity: Entity | None,
 ) -> Reply:
     """Search all spaces by words and meaning, and return the best hits first."""
-    page, text, many = wanted(arguments), arguments["text"], len(desks) > 1
-    results: list[FoundThings] = []
+    page, text, many = read_page(arguments), arguments["text"], len(contexts) > 1
+    results: list[FoundItems] = []
     over = 0  # rows of the next page, in place of those left out
-    for desk in desks:
-        search = ThingSearch(
-            space=desk.space.id,
+    for context in contexts:
+        search = ItemSearch(
+            space=context.space.id,
             text=text,
             kinds=kinds or frozenset(FoundKind),
             about=frozenset() if entity is None else family_of(entity),
-            entity_type=_type_in(desk, arguments),
+            entity_type=_type_in(context, arguments),
             limit=page.offset + page.limit + 1,
         )
-        result = await find_things(desk.canon, search)
-        if desk.is_account and FoundKind.ENTITY in search.kinds and desk.canon.now is None:
-            result = replace(result, found=await _with_records(desk, search, result.found))
-        left = await without_repeats(desk, text, result.found)
+        result = await find_items(context.canon, search)
+        if context.is_account and FoundKind.ENTITY in search.kinds and context.canon.now is None:
+            result = replace(result, found=await _with_records(context, search, result.found))
+        left = await without_repeats(context, text, result.found)
         over += (len(result.found) - len(left)) * (len(result.found) >= search.limit)
         results.append(replace(result, found=left))
     ordered = ([(-strength, n, e) for e, strength in r.found] for n, r in enumerate(results))
-    found = [(desks[n], each) for _, n, each in merge(*ordered, key=lambda one: one[:2])]
+    found = [(contexts[n], each) for _, n, each in merge(*ordered, key=lambda one: one[:2])]
     shown = found[page.offset : page.offset + page.limit]
-    reply = fitted(await found_rows(desks, shown, page, text), page, len(found) + over)
+    reply = fit_rows(await found_rows(contexts, shown, page, text), page, len(found) + over)
     reply.pop("total")  # a search has no total
     if searched := searched_in(results):
         reply["searched"] = searched
     if any(each.truncated for each in results):
         reply["more"] = "The search stopped before the end. Narrow it with `kinds` or `about`."
-    elif many and len(desks) == SPACES_MAX:
+    elif many and len(contexts) == SPACES_MAX:
         reply["more"] = MORE
-    reply |= await _said_of(desks[0], text, reply["found"], results)
-    if later := await _first_told_later(desks[0], text, [thing for _, thing in found]):
+    reply |= await _claim_states(contexts[0], text, reply["found"], results)
+    if later := await _later_beginnings(contexts[0], text, [item for _, item in found]):
         reply["later"] = later
-        reply["note"] += later_told(reply)
+        reply["note"] += later_sentence(reply)
     return reply
 
 
-async def _said_of(
-    desk: Desk, text: str, rows: Sequence[Row], results: Sequence[FoundThings]
+async def _claim_states(
+    context: CallContext, text: str, rows: Sequence[Row], results: Sequence[FoundItems]
 ) -> Row:
     """Return the first sentence of a search, and advice if it found nothing."""
     ended = sum(each.ended for each in results)
-    left_out = f"{counted(ended, 'item')} that ended"
+    left_out = f"{count_in_words(ended, 'item')} that ended"
     if not rows and ended:
         return {
             "note": f"Nothing that holds now answers, only {left_out}.",
             "hint": NOTES["before"],
         }
     if not rows:
-        return {"note": nothing_found(desk, results), "hint": await _elsewhere(desk)}
+        return {"note": no_results_hint(context, results), "hint": await _search_advice(context)}
     if not _is_answered(text, rows):
         return {"note": NOTES["unanswered"]}
-    found = f"Found {kinds_counted(rows)}"
+    found = f"Found {count_kinds(rows)}"
     found = f"{found}, without {left_out}." if ended else f"{found}."
-    asked = {*asked_stems(text)}
+    asked = {*query_stems(text)}
     has = {row["id"]: len(asked & {*stems_of(str(row.get("says")))}) for row in rows}
     best = [row for row in rows if has[row["id"]] == max(has.values())]
     return {"note": found + disputes_said(best)}
 
 
 def _is_answered(text: str, rows: Sequence[Row]) -> bool:
-    """Tell whether a row has all the words of a question, or is cut so that it may have them."""
-    sought = set(sought_in(text).stems if text.rstrip().endswith("?") else ())
-    asked = {_base(word) for word in terms_of(text) if not sought.isdisjoint(stems_of(word))}
-    said = (encode_json(each).decode() for each in rows)
-    whole = (asked <= {*map(_base, terms_of(row))} or "\u2026" in row for row in said)
+    """Return whether a row has all the words of a question, or is cut so that it may have them."""
+    sought = set(parse_query(text).stems if text.rstrip().endswith("?") else ())
+    asked = {_base_form(word) for word in terms_of(text) if not sought.isdisjoint(stems_of(word))}
+    texts = (encode_json(each).decode() for each in rows)
+    whole = (asked <= {*map(_base_form, terms_of(row))} or "\u2026" in row for row in texts)
     within = any(row["kind"] == "document" for row in rows)  # of which only the title is shown
     dated = any(not row.keys().isdisjoint({"from", "until", "when"}) for row in rows)
     within |= dated and bool(read_times(text, GREGORIAN, None))
     return within or len(asked) <= 1 or any(whole)
 
 
-def _base(word: str) -> str:
+def _base_form(word: str) -> str:
     """Return the base of a verb, so that `left` is `leave`; the stem of any other word."""
     verb = verb_of(word.casefold(), "en")
     return verb[0] if verb else "".join(stems_of(word))
 
 
-async def _first_told_later(desk: Desk, text: str, found: Sequence[Thing]) -> list[Row]:
-    """Return what a search finds that was first told for a time after that of the read."""
-    if desk.canon.now is None or desk.is_account or desk.canon.viewpoint.at is None:
+async def _later_beginnings(
+    context: CallContext, text: str, found: Sequence[StoredItem]
+) -> list[Row]:
+    """Return what a search finds that was first stated for a time after that of the read."""
+    if context.canon.now is None or context.is_account or context.canon.viewpoint.at is None:
         return []
     kinds = frozenset({FoundKind.FACT, FoundKind.RELATION})
-    later = await find_things(
-        desk.canon.now, ThingSearch(space=desk.space.id, text=text, kinds=kinds)
+    later = await find_items(
+        context.canon.now, ItemSearch(space=context.space.id, text=text, kinds=kinds)
     )
-    things = [*found, *(thing for thing, _ in later.found)]
-    return await first_told(desk, [one for one in things if isinstance(one, Fact | Relation)])
+    items = [*found, *(item for item, _ in later.found)]
+    return await first_statements(
+        context, [one for one in items if isinstance(one, Fact | Relation)]
+    )
 
 
-async def first_told(desk: Desk, things: Sequence[Thing]) -> list[Row]:
+async def first_statements(context: CallContext, items: Sequence[StoredItem]) -> list[Row]:
     """Return the first statements of the timelines that begin after the time of the read.
 
-    `things` are the facts and relations of all times that the caller may see.
+    `items` are the facts and relations of all times that the caller may see.
     """
-    view = desk.canon.viewpoint
-    if view.at is None or view.at.at is None or view.is_past or desk.canon.now is None:
+    view = context.canon.viewpoint
+    if view.at is None or view.at.at is None or view.is_past or context.canon.now is None:
         return []
-    begins = [(getattr(one, "time_ref", getattr(one, "since", None)), one) for one in things]
-    known, first = set[str](), list[Thing]()
+    begins = [(getattr(one, "time_ref", getattr(one, "since", None)), one) for one in items]
+    known, first = set[str](), list[StoredItem]()
     for begin, one in sorted(begins, key=lambda each: (each[0] is not None, each[0] or 0)):
-        names = _timelines(one)
+        names = _timelines_of(one)
         if begin is not None and begin > view.at.at and known.isdisjoint(names):
             first.append(one)
         known |= names
-    rows = await rows_of(replace(desk, canon=desk.canon.now), first[:_LATER])
+    rows = await rows_of(replace(context, canon=context.canon.now), first[:_LATER])
     return [{name: row[name] for name in ("id", "says", "from")} for row in rows]
 
 
-def _timelines(thing: Thing) -> set[str]:
-    if isinstance(thing, Relation):
-        return {f"{thing.from_id} {thing.rel_type}"}
-    said = thing.statements if isinstance(thing, Fact) else ()
-    return {f"{one.subject} {one.attribute}" for one in said if not one.implied} or {thing.id}
+def _timelines_of(item: StoredItem) -> set[str]:
+    if isinstance(item, Relation):
+        return {f"{item.from_id} {item.rel_type}"}
+    statements = item.statements if isinstance(item, Fact) else ()
+    return {f"{one.subject} {one.attribute}" for one in statements if not one.implied} or {item.id}
 
 
-def nothing_found(desk: Desk, results: Sequence[FoundThings]) -> str:
+def no_results_hint(context: CallContext, results: Sequence[FoundItems]) -> str:
     """Return the hint of an empty result; it mentions an unfinished vector index."""
     behind = max((each.behind for each in results), default=0)
     if behind:
         built = f"the index of meaning still lacks {behind} commits"
         return f"Nothing has these words, and {built}. Ask again later."
     lacks = any(MEANING_MISSING in each.degraded for each in results)
-    if lacks and desk.canon.service(RecallServices).recall is not None:
+    if lacks and context.canon.find_service(RecallServices).recall is not None:
         return "Nothing has these words. Search by meaning does not answer yet. Ask again later."
     return NOTHING
 
 
 async def found_rows(
-    desks: Sequence[Desk], found: Sequence[tuple[Desk, Thing]], page: Wanted, text: str = ""
+    contexts: Sequence[CallContext],
+    found: Sequence[tuple[CallContext, StoredItem]],
+    page: RowPage,
+    text: str = "",
 ) -> list[Row]:
     """Return the found items as rows in their order; name the space if there are several."""
     rows: dict[str, Row] = {}
-    for desk in desks:
-        things = [thing for at, thing in found if at is desk]
-        said: Mapping[str, Mapping[str, str]] = {}
-        if desk.is_account and text:
-            said = await fields_saying(desk, text, [e for e in things if isinstance(e, Entity)])
-        against = await disputes_of(desk, {each.id for each in things} if text else ())
-        refused = await refused_words(desk, things)
-        for row in await rows_of(desk, things, full=page.full):
-            told = f"{row.get('name')} {row.get('says')}"
-            also = said.get(row["id"], {}).items()
-            matched = {n: each for n, each in also if each not in told}
+    for context in contexts:
+        items = [item for at, item in found if at is context]
+        matches: Mapping[str, Mapping[str, str]] = {}
+        if context.is_account and text:
+            matches = await matching_fields(
+                context, text, [e for e in items if isinstance(e, Entity)]
+            )
+        against = await disputes_of(context, {each.id for each in items} if text else ())
+        refused = await refused_words(context, items)
+        for row in await rows_of(context, items, full=page.full):
+            shown_text = f"{row.get('name')} {row.get('says')}"
+            also = matches.get(row["id"], {}).items()
+            matched = {n: each for n, each in also if each not in shown_text}
             more: Row = {"disputed": against.get(row["id"]), "matched": matched}
             more["refused"] = row["id"] in refused or None
-            rows[row["id"]] = placed(filled({**row, **more}), desk, desks)
-    return [rows[thing.id] for _, thing in found]
+            rows[row["id"]] = with_space_name(without_empty({**row, **more}), context, contexts)
+    return [rows[item.id] for _, item in found]
 
 
 async def without_repeats(
-    desk: Desk, text: str, found: Sequence[tuple[Thing, float]]
-) -> Sequence[tuple[Thing, float]]:
+    context: CallContext, text: str, found: Sequence[tuple[StoredItem, float]]
+) -> Sequence[tuple[StoredItem, float]]:
     """Return the found items without quotes that tell the same as found statements they support.
 
     A record that is named by the words of a found passage is left out.
@@ -243,35 +255,41 @@ async def without_repeats(
         e.id: {e.name, str(fields_of(e).get("content")).strip()} for e in records
     }
     found = [each for each in found if passages.isdisjoint(own.get(each[0].id, ()))]
-    telling = [e for e, _ in found if isinstance(e, Fact | Event | Relation)]
-    cited = {one.ref for each in telling for one in each.evidence}
+    reporting = [e for e, _ in found if isinstance(e, Fact | Event | Relation)]
+    cited = {one.ref for each in reporting for one in each.evidence}
     words = [each for each, _ in found if isinstance(each, Snippet) and each.id in cited]
     if not words:
         return found
-    sources = await desk.canon.seen_by(desk.caller).things({each.source_id for each in words})
-    says = {row["id"]: {*stems_of(row["says"])} for row in await rows_of(desk, telling)}
-    repeats: dict[str, Sequence[Thing]] = {}
+    sources = await context.canon.caller_scope(context.caller).items_by_id(
+        {each.source_id for each in words}
+    )
+    says = {row["id"]: {*stems_of(row["says"])} for row in await rows_of(context, reporting)}
+    repeats: dict[str, Sequence[StoredItem]] = {}
     for each in words:
-        by = [e for e in telling if each.id in {one.ref for one in e.evidence}]
-        known, told = set[str]().union(*(says[e.id] for e in by)), {*stems_of(each.text)}
-        quoted = getattr(sources.get(each.source_id), "doc_id", "") == SAID_ID
-        if quoted and told & {*asked_stems(text)} <= known and 3 * len(told - known) <= len(told):
+        by = [e for e in reporting if each.id in {one.ref for one in e.evidence}]
+        known, reported = set[str]().union(*(says[e.id] for e in by)), {*stems_of(each.text)}
+        quoted = getattr(sources.get(each.source_id), "doc_id", "") == QUOTES_ID
+        if (
+            quoted
+            and reported & {*query_stems(text)} <= known
+            and 3 * len(reported - known) <= len(reported)
+        ):
             repeats[each.id] = by
-    left: dict[str, tuple[Thing, float]] = {}
-    for thing, strength in found:
-        for one in repeats.get(thing.id, (thing,)):
+    left: dict[str, tuple[StoredItem, float]] = {}
+    for item, strength in found:
+        for one in repeats.get(item.id, (item,)):
             left.setdefault(one.id, (one, strength))
     return list(left.values())
 
 
 async def _with_records(
-    desk: Desk, search: ThingSearch, found: Sequence[tuple[Thing, float]]
-) -> Sequence[tuple[Thing, float]]:
+    context: CallContext, search: ItemSearch, found: Sequence[tuple[StoredItem, float]]
+) -> Sequence[tuple[StoredItem, float]]:
     """Append records with matching fields that the indexes omit."""
     if len(found) >= search.limit:
         return found
-    known = {thing.id: (thing, strength) for thing, strength in found}
-    for each in await records_saying(desk, search.text, search.limit):
+    known = {item.id: (item, strength) for item, strength in found}
+    for each in await find_records(context, search.text, search.limit):
         kind = search.entity_type in {None, each.entity_type}
         if kind and (not search.about or each.id in search.about):
             known.setdefault(each.id, (each, 0.0))
@@ -287,18 +305,22 @@ def searched_by(degraded: Iterable[str], behind: int = 0) -> str:
     return str(SEARCHED.get(first, "")).format(f"{behind} commits" if behind else "commits")
 
 
-def searched_in(results: Sequence[FoundThings]) -> str:
+def searched_in(results: Sequence[FoundItems]) -> str:
     """Describe how several incomplete searches were done."""
     behind = max((each.behind for each in results), default=0)
     return searched_by((name for each in results for name in each.degraded), behind)
 
 
-async def _elsewhere(desk: Desk) -> str:
+async def _search_advice(context: CallContext) -> str:
     """Return advice after a search without hits."""
-    if not desk.space.told:
+    if not context.space.may_have_stories:
         return _OTHER_WORDS
-    query = ProposalQuery(types=WAITING, asks=frozenset({Ask.PENDING, Ask.NEEDS_REVIEW}), limit=1)
-    waiting = await list_proposals(desk.canon, desk.caller, query, universe_id=desk.space.id)
+    query = ProposalQuery(
+        types=WAITING, asks=frozenset({ReviewKind.PENDING, ReviewKind.NEEDS_REVIEW}), limit=1
+    )
+    waiting = await list_proposals(
+        context.canon, context.caller, query, universe_id=context.space.id
+    )
     return f"Open proposals: {waiting.total}; see review." if waiting.total else _OTHER_WORDS
 
 
@@ -309,44 +331,47 @@ _AROUND: Final = 20
 _LATER: Final = 5
 
 
-async def _find(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-    desks = await desks_of(canon, caller, arguments, "about")
+async def _find_items(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    contexts = await contexts_of(canon, caller, arguments, "about")
     entity = None
     if (named := arguments.get("about")) is not None:
-        desk, entity, _ = await found_in(desks, named, Entity, path="/about")
-        desks = [desk]
+        context, entity, _ = await find_item_in(contexts, named, Entity, path="/about")
+        contexts = [context]
     kinds = frozenset(map(FoundKind, arguments.get("kinds") or ()))
     if "type" in arguments:
         kinds = frozenset({FoundKind.ENTITY})
     about = entity if isinstance(entity, Entity) else None
     if arguments.get("text") is None:
-        return await _listed(desks, arguments, kinds, about)
-    return await looked_for(desks, arguments, kinds, about)
+        return await _list_items(contexts, arguments, kinds, about)
+    return await search_items(contexts, arguments, kinds, about)
 
 
-async def _listed(
-    desks: Sequence[Desk], arguments: Arguments, kinds: frozenset[FoundKind], entity: Entity | None
+async def _list_items(
+    contexts: Sequence[CallContext],
+    arguments: Arguments,
+    kinds: frozenset[FoundKind],
+    entity: Entity | None,
 ) -> Reply:
     """List the items that match the filters, by space and kind, each in its own order."""
-    page = wanted(arguments)
+    page = read_page(arguments)
     if not kinds:
         around = frozenset({FoundKind.FACT, FoundKind.EVENT, FoundKind.RELATION})
         kinds = around if entity else frozenset(FoundKind) - {FoundKind.LORE}
-    things: list[tuple[Desk, Thing]] = []
+    items: list[tuple[CallContext, StoredItem]] = []
     total, skip = 0, page.offset
-    for desk, kind in product(desks, (each for each in FoundKind if each in kinds)):
-        left = page.limit - len(things)
+    for context, kind in product(contexts, (each for each in FoundKind if each in kinds)):
+        left = page.limit - len(items)
         asked = {"limit": max(left, 1), "offset": skip}
-        typed = _type_in(desk, arguments)
-        some, count = await of_kind(desk, kind, entity, typed, **asked)
-        things += [(desk, each) for each in some[: max(left, 0)]]
+        typed = _type_in(context, arguments)
+        some, count = await of_kind(context, kind, entity, typed, **asked)
+        items += [(context, each) for each in some[: max(left, 0)]]
         total, skip = total + count, max(0, skip - count)
-    shown = [(desk, each) for desk, each in things if desk.canon.viewpoint.shows(each)]
-    reply = fitted(await found_rows(desks, shown, page), page, total)
+    shown = [(context, each) for context, each in items if context.canon.viewpoint.may_show(each)]
+    reply = fit_rows(await found_rows(contexts, shown, page), page, total)
     reply.pop("next", None)  # it counts the rows shown, not the rows read
     kept = len(reply["found"])
     if kept < len(shown):
-        reply["next"] = str(page.offset + things.index(shown[kept]))
+        reply["next"] = str(page.offset + items.index(shown[kept]))
     elif page.offset + page.limit < total:
         reply["next"] = str(page.offset + page.limit)
     elif not page.offset:
@@ -362,15 +387,15 @@ ASSERTED: Final[Mapping[FoundKind, tuple[Any, Mapping[str, Any]]]] = {
 
 
 async def of_kind(
-    desk: Desk,
+    context: CallContext,
     kind: FoundKind,
     entity: Entity | None = None,
     typed: str | None = None,
     **asked: Any,
-) -> tuple[Sequence[Thing], int]:
+) -> tuple[Sequence[StoredItem], int]:
     """Return a page of the items of a kind, of one entity or of all, and their number."""
-    canon, caller, space = desk.canon, desk.caller, desk.space.id
-    if desk.space.opened is None:
+    canon, caller, space = context.canon, context.caller, context.space.id
+    if context.space.opened is None:
         return (), 0
     ids = {"universe_id": space, "entity_id": None if entity is None else entity.id}
     page: Any
@@ -383,202 +408,215 @@ async def of_kind(
             page = await query_asserted(canon, caller, query(**own, **asked), **ids)
         case FoundKind.DOCUMENT:
             page = await query_sources(canon, caller, space, **asked)
-        case FoundKind.PASSAGE if desk.space.told:
+        case FoundKind.PASSAGE if context.space.may_have_stories:
             page = await query_scenes(canon, caller, SceneQuery(**asked), universe_id=space)
-        case FoundKind.LORE if desk.space.told:
+        case FoundKind.LORE if context.space.may_have_stories:
             page = await query_axioms(canon, caller, space, **asked)
         case _:
             return (), 0
     return page.items, page.total
 
 
-def _type_in(desk: Desk, arguments: Arguments) -> str | None:
+def _type_in(context: CallContext, arguments: Arguments) -> str | None:
     """Return the type of entities to find: in a space of judged claims, the nearest of the six."""
     given: str | None = arguments.get("type")
-    return given if given is None or not desk.space.told else narrative_type(given).value
+    return (
+        given
+        if given is None or not context.space.may_have_stories
+        else narrative_type(given).value
+    )
 
 
-async def get(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+async def get_item(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     """Return one item with a page of its parts: turns, passages, or facts and relations."""
-    desks = await desks_of(canon, caller, arguments, "of")
-    desk, thing, hint = await found_in(desks, arguments["of"], path="/of")
-    row = placed(await _whole(desk, thing, arguments), desk, desks)
+    contexts = await contexts_of(canon, caller, arguments, "of")
+    context, item, hint = await find_item_in(contexts, arguments["of"], path="/of")
+    row = with_space_name(await _item_row(context, item, arguments), context, contexts)
     return {**row, "hint": hint} if hint else row
 
 
-async def _whole(desk: Desk, thing: Thing, arguments: Arguments) -> Row:
-    canon, caller, page = desk.canon, desk.caller, wanted(arguments)
-    if isinstance(thing, Entity):
-        return dict(await _entity(desk, thing, page))
-    (row,) = await rows_of(desk, (thing,), full=True)
-    match thing:
+async def _item_row(context: CallContext, item: StoredItem, arguments: Arguments) -> Row:
+    canon, caller, page = context.canon, context.caller, read_page(arguments)
+    if isinstance(item, Entity):
+        return dict(await _entity_row(context, item, page))
+    (row,) = await rows_of(context, (item,), full=True)
+    match item:
         case Scene():
-            turns = await get_turns(
-                canon, caller, thing.id, after=page.offset - 1, limit=page.limit
-            )
-            told: Sequence[Thing] = turns.turns
+            turns = await get_turns(canon, caller, item.id, after=page.offset - 1, limit=page.limit)
+            turns_shown: Sequence[StoredItem] = turns.turns
             at_end = turns.following is None
-            total = page.offset + len(told) if at_end else turns.total
-            reply = await _inside(desk, told, total, page, "turns_said")
+            total = page.offset + len(turns_shown) if at_end else turns.total
+            reply = await _part_rows(context, turns_shown, total, page, "turns_said")
             if "next" in reply:  # between the turns shown may be turns for other readers
                 last = turns.turns[len(reply["turns_said"]) - 1]
                 reply["next"] = str(last.index + 1)
             return row | reply
         case Source():
             asked = {"limit": page.limit, "offset": page.offset}
-            parts = await query_snippets(canon, caller, thing.id, **asked)
-            return row | await _inside(desk, parts.items, parts.total, page, "passages")
+            parts = await query_snippets(canon, caller, item.id, **asked)
+            return row | await _part_rows(context, parts.items, parts.total, page, "passages")
         case Proposal():
-            ruling = thing.decision or thing.review
+            ruling = item.decision or item.review
             judged = {} if ruling is None else {"rule": ruling.rule, "because": ruling.rationale}
             proposed = {
-                "content": dict(thing.content),
-                "evidence": [str(e) for e in thing.evidence],
+                "content": dict(item.content),
+                "evidence": [str(e) for e in item.evidence],
                 **judged,
             }
             return row | proposed
         case Fact() | Event() | Relation():
-            return row | filled({"disputed": (await disputes_of(desk, {thing.id})).get(thing.id)})
+            return row | without_empty(
+                {"disputed": (await disputes_of(context, {item.id})).get(item.id)}
+            )
         case _:
             return row
 
 
-async def _inside(desk: Desk, things: Sequence[Thing], total: int, page: Wanted, name: str) -> Row:
-    rows = await rows_of(desk, things, full=page.full)
+async def _part_rows(
+    context: CallContext, items: Sequence[StoredItem], total: int, page: RowPage, name: str
+) -> Row:
+    rows = await rows_of(context, items, full=page.full)
     for row in rows:
         row.pop("scene", None)
         row.pop("document", None)
-    return fitted(rows, page, total, name)
+    return fit_rows(rows, page, total, name)
 
 
-async def _entity(desk: Desk, entity: Entity, page: Wanted) -> Reply:
-    canon, caller, view = desk.canon, desk.caller, desk.canon.viewpoint
+async def _entity_row(context: CallContext, entity: Entity, page: RowPage) -> Reply:
+    canon, caller, view = context.canon, context.caller, context.canon.viewpoint
     raw: Row = {}
     says: str | None = None
     called = entity.name
-    if desk.is_account:
+    if context.is_account:
         at = None if view.at is None else view.at.at
         now = canon.now or canon
         read = await read_snapshot(now, caller, entity.id, at=at, known_at=view.known_at)
         entity, raw = read.entity, raw_fields(read.shown)
         fields = {n: e for n, e in read.shown.fields.items() if e is not None or n not in raw}
-        says = described(read.shown)
+        says = description_of(read.shown)
     else:
         fields = fields_of(entity)
     row = row_of(entity, {}, {}, full=page.full) | {"tags": list(tags_then(entity, view))}
     if not fields:  # a record of a later time
         row["name"] = called
-    row["says"] = cut(entity.description if says is None else says, page.full)
+    row["says"] = cut_text(entity.description if says is None else says, page.full)
     also = [*entity.aliases] or former_names(entity)
-    some, others = _some(fields, page), _some(raw, page)
+    some, others = _first_fields(fields, page), _first_fields(raw, page)
     row |= {"also_called": also, "fields": some, "raw_fields": others}
-    row |= {"superseded_by": (await newer_than(desk, (entity,))).get(entity.id, "")}
+    row |= {"superseded_by": (await newer_than(context, (entity,))).get(entity.id, "")}
     if left := len(fields) + len(raw) - len(some) - len(others):
         row["fields_left"] = left
-    row |= await _around(desk, entity, page)
+    row |= await _statement_rows(context, entity, page)
     return {key: value for key, value in row.items() if value not in ("", [], {})}
 
 
-def _some(fields: Mapping[str, Any], page: Wanted) -> Row:
+def _first_fields(fields: Mapping[str, Any], page: RowPage) -> Row:
     """Return the fields; if not `full`, only the first ones, shortened."""
     if page.full:
         return dict(fields)
-    return {name: _short(value) for name, value in list(fields.items())[:_PROPERTIES]}
+    return {name: _shorten_value(value) for name, value in list(fields.items())[:_PROPERTIES]}
 
 
-def _short(value: Any) -> Any:
+def _shorten_value(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: _short(each) for name, each in value.items()}
-    return cut(value, full=False) if isinstance(value, str) else value
+        return {name: _shorten_value(each) for name, each in value.items()}
+    return cut_text(value, full=False) if isinstance(value, str) else value
 
 
 async def statements_of(
-    desk: Desk, entity: Entity, *, ended: bool = False
+    context: CallContext, entity: Entity, *, ended: bool = False
 ) -> tuple[list[Fact], Sequence[Relation]]:
     """Return an entity's facts and relations that hold, or also `ended`, as they were recorded."""
-    canon, caller = desk.canon, desk.caller
+    canon, caller = context.canon, context.caller
     ids = {"universe_id": entity.space, "entity_id": entity.id}
     asked = FactQuery(level=CanonLevel.CANON, limit=_EACH)
     facts = await query_asserted(canon, caller, asked, **ids)
     tied = RelationQuery(current=not ended, limit=_EACH)
     ties = await query_asserted(canon, caller, tied, **ids)
-    told = [each for each in facts.items if ended or canon.viewpoint.shows(each)]
-    return sorted(told, key=lambda each: (each.position, each.statement)), ties.items
+    holding = [each for each in facts.items if ended or canon.viewpoint.may_show(each)]
+    return sorted(holding, key=lambda each: (each.position, each.statement)), ties.items
 
 
 def _short_row(row: Row, entity: Entity) -> Row:
     """Return the id, words and readers of a statement, and when a planned one begins.
 
-    The names of its entity are told once.
+    The names of its entity are stated once.
     """
     row["now_called"] = {n: e for n, e in row.get("now_called", {}).items() if e != entity.name}
     names = ["id", "says", "now_called", "for", "disputed"]
     names += ("from", "planned", "later") if row.keys() & {"planned", "later"} else ()
-    return filled({name: row[name] for name in names if name in row})
+    return without_empty({name: row[name] for name in names if name in row})
 
 
-async def _around(desk: Desk, entity: Entity, page: Wanted) -> Row:
+async def _statement_rows(context: CallContext, entity: Entity, page: RowPage) -> Row:
     """Return the current facts and relations of an entity."""
     most = max(page.limit, _AROUND if page.full else 0)
-    told, tied = await statements_of(desk, entity)
-    rows = await rows_of(desk, (*told[-most:], *tied[-most:]))
-    against = await disputes_of(desk, {row["id"] for row in rows})
+    known_facts, tied = await statements_of(context, entity)
+    rows = await rows_of(context, (*known_facts[-most:], *tied[-most:]))
+    against = await disputes_of(context, {row["id"] for row in rows})
     brief = [_short_row({**row, "disputed": against.get(row["id"])}, entity) for row in rows]
-    shown = min(len(told), most)
+    shown = min(len(known_facts), most)
     row: Row = {"facts": brief[:shown], "relations": brief[shown:]}
-    over = {"facts_left": len(told) - shown, "relations_left": len(tied) - len(brief[shown:])}
+    over = {
+        "facts_left": len(known_facts) - shown,
+        "relations_left": len(tied) - len(brief[shown:]),
+    }
     row |= {name: count for name, count in over.items() if count}
-    now = desk.canon.now
-    if now is not None and desk.canon.viewpoint.at is not None:
-        facts, ties = await statements_of(replace(desk, canon=now), entity, ended=True)
-        row["later"] = await first_told(desk, [*facts, *ties])
-    left = len(told) + len(tied) - len(rows)
+    now = context.canon.now
+    if now is not None and context.canon.viewpoint.at is not None:
+        facts, ties = await statements_of(replace(context, canon=now), entity, ended=True)
+        row["later"] = await first_statements(context, [*facts, *ties])
+    left = len(known_facts) + len(tied) - len(rows)
     if left > 0:
         row["hint"] = f"For {left} more facts and relations, call find with `about`."
     return row
 
 
 TOOLS: Final = (
-    canon_tool("find", _find, EVERYBODY, kinds=FoundKind),
-    canon_tool("get", get, EVERYBODY),
+    canon_tool("find", _find_items, EVERYBODY, kinds=FoundKind),
+    canon_tool("get", get_item, EVERYBODY),
 )
 
 
-async def _thing(canon: Canon, caller: Caller, variables: Mapping[str, str]) -> str:
+async def _read_item(canon: Canon, caller: Caller, variables: Mapping[str, str]) -> str:
     arguments = {"of": variables["thing_id"], "full": True}
-    return encode_json(await get(canon, caller, arguments)).decode()
+    return encode_json(await get_item(canon, caller, arguments)).decode()
 
 
-async def _space(canon: Canon, caller: Caller, variables: Mapping[str, str]) -> str:
+async def _read_space(canon: Canon, caller: Caller, variables: Mapping[str, str]) -> str:
     return encode_json(
         spaces.row_of(await choose_space(canon, caller, variables["space_id"]))
     ).decode()
 
 
-async def _spaces(canon: Canon, caller: Caller, word: str, offset: int, limit: int) -> Shelved:
+async def _complete_spaces(
+    canon: Canon, caller: Caller, word: str, offset: int, limit: int
+) -> CompletionPage:
     spaces = ((each.id, each.name) for each in await list_spaces(canon, caller))
-    return beginning(spaces, word, offset, limit)
+    return page_of_matches(spaces, word, offset, limit)
 
 
-async def _entities(canon: Canon, caller: Caller, word: str, offset: int, limit: int) -> Shelved:
+async def _complete_entities(
+    canon: Canon, caller: Caller, word: str, offset: int, limit: int
+) -> CompletionPage:
     query = EntityQuery(name_pattern=f"{word}*" if word else None, limit=limit, offset=offset)
     page = await list_entities(canon, caller, None, query)
     return [(each.id, f"{each.name} ({each.shown_type})") for each in page.items], page.total
 
 
-SHELVES: Final[Mapping[str, Shelf]] = {
-    "space_id": Shelf(find=_spaces),
-    "thing_id": Shelf(find=_entities),
+COMPLETIONS: Final[Mapping[str, CompletionProvider]] = {
+    "space_id": CompletionProvider(find=_complete_spaces),
+    "thing_id": CompletionProvider(find=_complete_entities),
 }
 
-THING: Final = Resource(
+ITEM_RESOURCE: Final = Resource(
     uri_template="canon://thing/{thing_id}",
     name="thing",
     title="Thing",
     description="One entity, fact, event, scene, document or proposal, with all details.",
     mime_type="application/json",
     roles=EVERYBODY,
-    read=_thing,
+    read=_read_item,
 )
 RESOURCES: Final = (
     Resource(
@@ -588,7 +626,7 @@ RESOURCES: Final = (
         description="One space and its contents.",
         mime_type="application/json",
         roles=EVERYBODY,
-        read=_space,
+        read=_read_space,
     ),
-    THING,
+    ITEM_RESOURCE,
 )

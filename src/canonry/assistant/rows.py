@@ -10,19 +10,19 @@ from canonry.canon.judging.gates.statements import SUPERSEDED
 from canonry.canon.judging.standing_statements import statement_of_relation
 from canonry.canon.queries.names import find_mentioned
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.narrowing import tags_then
 from canonry.canon.session.paging import newest_match
 from canonry.canon.session.spoken_times import today_of
+from canonry.canon.session.viewpoint import tags_then
 from canonry.canon.session.what_holds import is_current
 from canonry.language.reading.times import spoken_date
 from canonry.language.texts.stems import words_of_name
-from canonry.log.entries import THING_KINDS, Thing
-from canonry.log.items.entities import Entity, said_in
+from canonry.log.entries import KIND_NAMES, StoredItem
+from canonry.log.items.entities import Entity, value_getter
 from canonry.log.items.facts import Axiom, Event, Fact, Relation
 from canonry.log.items.proposals import Proposal, ProposalType
 from canonry.log.items.scenes import Memory, Scene, Story, Turn
+from canonry.log.items.secret_parts import audience_of
 from canonry.log.items.sources import Snippet, Source
-from canonry.log.items.veils import audience_of
 from canonry.log.schemas.identity_keys import KEY_MARK
 from canonry.log.schemas.narrative import (
     DESCRIPTION,
@@ -37,20 +37,20 @@ from canonry.log.schemas.narrative import (
 from canonry.readmodels.ports.documents import ProposalQuery
 from canonry.readmodels.ports.state import EventQuery, RelationQuery
 from canonry.readmodels.ports.view import PAGE_MAX
-from canonry.recall.usecases.find_passages import when_said
-from canonry.recall.usecases.find_things import about
+from canonry.recall.usecases.find_items import involved_entities
+from canonry.recall.usecases.find_passages import passage_times
 from canonry.recall.usecases.search import relation_text
 from canonry.values.audience import Reader
 from canonry.values.fields import PROPOSAL_PREFIX
 from canonry.values.ids import EntityId
-from canonry.values.json_values import folded
-from canonry.values.merge import told_names
+from canonry.values.json_values import fold_text
+from canonry.values.merge_policies import all_names
 from canonry.values.moments import Instant, parse_instant, render_instant
 from canonry.values.provenance import CanonLevel
 from canonry.values.statements import Statement, timeline_key
 
 if TYPE_CHECKING:
-    from canonry.assistant.desk import Desk, Wanted
+    from canonry.assistant.call_context import CallContext, RowPage
 
 Row = dict[str, Any]
 Names = Mapping[str, Entity]
@@ -72,13 +72,13 @@ _ENDS: Final = ("entity_id", "from_entity_id", "to_entity_id")
 """Members of a proposal's content that hold one entity's id."""
 
 
-def cut(text: str, full: bool) -> str:  # noqa: FBT001 - a row is full or it is not
+def cut_text(text: str, full: bool) -> str:  # noqa: FBT001 - a row is full or it is not
     """Return the text, shortened to `BRIEF` characters unless `full`."""
     return text if full or len(text) <= BRIEF else f"{text[: BRIEF - 1].rstrip()}…"
 
 
-def fitted(
-    rows: Sequence[Row], page: "Wanted", total: int, name: str = "found", *, each: int = 0
+def fit_rows(
+    rows: Sequence[Row], page: "RowPage", total: int, name: str = "found", *, each: int = 0
 ) -> Row:
     """Return a reply with as many rows as fit, the total, and the cursor of the rest.
 
@@ -98,49 +98,59 @@ def fitted(
     return reply
 
 
-async def rows_of(desk: "Desk", things: Iterable[Thing], *, full: bool = False) -> list[Row]:
+async def rows_of(
+    context: "CallContext", items: Iterable[StoredItem], *, full: bool = False
+) -> list[Row]:
     """Return the items as rows, with the names of the entities that they are about."""
-    listed = list(things)
-    masters = desk.caller.viewer.masters
+    listed = list(items)
+    masters = context.caller.viewer.masters
     readers = [audience_of(each) if masters else () for each in listed]
-    ids = {i for each in listed for i in named_in(each)}
+    ids = {i for each in listed for i in ids_named(each)}
     ids |= {_named_by(one) for each in readers for one in each}
     ends = ("superseded_by", "scene_id")
     ids |= {i for each in listed for name in ends if (i := getattr(each, name, None))}
-    seen = desk.canon.seen_by(desk.caller)
-    found = await seen.things(ids)
-    names = await seen.roots(i for i, each in found.items() if isinstance(each, Entity))
+    seen = context.canon.caller_scope(context.caller)
+    found = await seen.items_by_id(ids)
+    names = await seen.root_entities(i for i, each in found.items() if isinstance(each, Entity))
     related = (each for each in (*listed, *found.values()) if isinstance(each, Relation))
-    told = await seen.things([i for each in related if (i := each.proposal_id)])
+    proposals = await seen.items_by_id([i for each in related if (i := each.proposal_id)])
     rows = [row_of(each, names, found, full=full) for each in listed]
-    over = await newer_than(desk, listed)
-    rows = [row | filled({"superseded_by": over.get(row["id"])}) for row in rows]
+    over = await newer_than(context, listed)
+    rows = [row | without_empty({"superseded_by": over.get(row["id"])}) for row in rows]
     for row, audience in zip(rows, readers, strict=True):
         if audience:  # only game masters see that an item is secret
-            row["for"] = [_called(one, names) for one in audience]
+            row["for"] = [_reader_name(one, names) for one in audience]
     for row, each in zip(rows, listed, strict=True):
-        if desk.canon.viewpoint.plans(each):
-            row["planned" if desk.canon.viewpoint.clock == today_of(desk.canon) else "later"] = True
+        if context.canon.viewpoint.plans(each):
+            row[
+                "planned" if context.canon.viewpoint.clock == today_of(context.canon) else "later"
+            ] = True
         if "tags" in row and isinstance(each, Entity):
-            row["tags"] = list(tags_then(each, desk.canon.viewpoint))
+            row["tags"] = list(tags_then(each, context.canon.viewpoint))
         if isinstance(each, Fact | Event | Relation | Scene | Turn):
             for name in row.keys() & _TIMES:
                 by = found.get(getattr(each, _TIMES[name], "")) if _TIMES[name] else each
                 scene, at = found.get(getattr(by, "scene_id", None) or ""), parse_instant(row[name])
-                row[name] = desk.spoken(at, _words(by, told, at) or _words(scene, told, at), scene)
+                row[name] = context.time_in_words(
+                    at, _time_words(by, proposals, at) or _time_words(scene, proposals, at), scene
+                )
     return rows
 
 
-async def shown_as(desk: "Desk", canon: Canon, text: str, kinds: Sequence[type]) -> Sequence[Thing]:
+async def items_shown_as(
+    context: "CallContext", canon: Canon, text: str, kinds: Sequence[type]
+) -> Sequence[StoredItem]:
     """Return the relations, events and proposals that replies show by this text.
 
     Those that hold or wait are preferred; of the others, the newest one.
     """
-    here, most = frozenset((desk.space.id,)), PAGE_MAX
+    here, most = frozenset((context.space.id,)), PAGE_MAX
     asked = {each for each in (Relation, Event, Proposal) if not kinds or each in kinds}
-    found: list[Thing] = []
+    found: list[StoredItem] = []
     if asked & {Relation, Event}:
-        mentions = await find_mentioned(canon, desk.space.id, text, of_records=desk.is_account)
+        mentions = await find_mentioned(
+            canon, context.space.id, text, of_records=context.is_account
+        )
         ends = frozenset(each for each in mentions.found.values() if each is not None)
         ties = RelationQuery(spaces=here, entities=ends, limit=most)
         found += (await canon.state.relations(ties)).items if ends else ()
@@ -151,33 +161,39 @@ async def shown_as(desk: "Desk", canon: Canon, text: str, kinds: Sequence[type])
         every = ProposalQuery(spaces=here, types=frozenset(ProposalType))
         found += await newest_match(canon.documents.proposals, every)
     found = [each for each in found if type(each) in asked]
-    wanted, shown = folded(text).strip(" ."), await rows_of(desk, found)
-    known = [(e, row["says"], _waits_or_holds(e)) for e, row in zip(found, shown, strict=True)]
-    named = [(e, open_) for e, said, open_ in known if wanted in _ways_to_show(said, open_)]
-    said = [(e, open_) for e, open_ in named if not isinstance(e, Proposal)] or named
-    return [each for each, open_ in said if open_] or [each for each, _ in said[-1:]]
+    wanted, shown = fold_text(text).strip(" ."), await rows_of(context, found)
+    known = [(e, row["says"], _is_open_item(e)) for e, row in zip(found, shown, strict=True)]
+    named = [(e, open_) for e, says, open_ in known if wanted in _shown_texts(says, open_)]
+    says = [(e, open_) for e, open_ in named if not isinstance(e, Proposal)] or named
+    return [each for each, open_ in says if open_] or [each for each, _ in says[-1:]]
 
 
-def _waits_or_holds(thing: Thing) -> bool:
-    return thing.decision is None if isinstance(thing, Proposal) else is_current(thing)
+def _is_open_item(item: StoredItem) -> bool:
+    return item.decision is None if isinstance(item, Proposal) else is_current(item)
 
 
-def _ways_to_show(says: str, open_: bool) -> set[str]:  # noqa: FBT001 - it is open or it is not
+def _shown_texts(says: str, open_: bool) -> set[str]:  # noqa: FBT001 - it is open or it is not
     """Return a text with and without the kind before it; of an open item also without its type.
 
     The name of a decided proposal of an entity is that of the entity.
     """
-    text = folded(says).strip(" .")
+    text = fold_text(says).strip(" .")
     bare = text.partition(": ")[2]
     return {text, bare, bare.rpartition(" (")[0] if open_ else ""} - {""}
 
 
-def _words(thing: Thing | None, told: Mapping[str, Thing], at: Instant) -> str | None:
+def _time_words(
+    item: StoredItem | None, proposals: Mapping[str, StoredItem], at: Instant
+) -> str | None:
     """Return the words in which the time of an item was given, if it begins `at` this time."""
-    if isinstance(thing, Relation):
-        said = told.get(thing.proposal_id or "") if thing.since == at else None
-        return words_of_time(said.type, said.original) if isinstance(said, Proposal) else None
-    return getattr(thing, "time_words", None) if getattr(thing, "time_ref", at) == at else None
+    if isinstance(item, Relation):
+        proposal = proposals.get(item.proposal_id or "") if item.since == at else None
+        return (
+            words_of_time(proposal.type, proposal.original)
+            if isinstance(proposal, Proposal)
+            else None
+        )
+    return getattr(item, "time_words", None) if getattr(item, "time_ref", at) == at else None
 
 
 def _named_by(reader: Reader) -> str:
@@ -185,26 +201,26 @@ def _named_by(reader: Reader) -> str:
     return reader.partition(":")[2]
 
 
-def _called(reader: Reader, names: Names) -> str:
+def _reader_name(reader: Reader, names: Names) -> str:
     """Return the reader in the form that `for` in a claim accepts."""
     found = names.get(_named_by(reader))
     return reader if found is None else found.name
 
 
-def successions_in(item: Thing) -> list[Statement]:
+def successions_in(item: StoredItem) -> list[Statement]:
     """Return what a fact or a relation says of which item supersedes which."""
     said = item.statements if isinstance(item, Fact) else ()
     if isinstance(item, Relation):
         said = (statement_of_relation(item.rel_type, item.from_id, item.to_id),)
-    return [one for one in said if one.attribute in SUPERSEDED and one.held]
+    return [one for one in said if one.attribute in SUPERSEDED and one.holds_then]
 
 
-async def newer_than(desk: "Desk", things: Sequence[Thing]) -> Mapping[str, str]:
+async def newer_than(context: "CallContext", listed: Sequence[StoredItem]) -> Mapping[str, str]:
     """Return the names of what supersedes documents and decisions now, by the ids of these."""
-    canon, space, seen = desk.canon, desk.space.id, desk.canon.seen_by(desk.caller)
-    decided = (e for e in things if isinstance(e, Entity) and e.entity_type in _DECIDED)
+    canon, space, seen = context.canon, context.space.id, context.canon.caller_scope(context.caller)
+    decided = (e for e in listed if isinstance(e, Entity) and e.entity_type in _DECIDED)
     meant: list[tuple[EntityId, str]] = [(one.id, one.id) for one in decided]
-    for one in (each for each in things if isinstance(each, Source)):
+    for one in (each for each in listed if isinstance(each, Source)):
         named = [await canon.state.entities_named(space, kind, one.title) for kind in _DECIDED]
         meant += [(each.id, one.id) for found in named for each in found]
     if not meant:
@@ -212,182 +228,208 @@ async def newer_than(desk: "Desk", things: Sequence[Thing]) -> Mapping[str, str]
     here, ids = frozenset((space,)), frozenset(one for one, _ in meant)
     ties = RelationQuery(spaces=here, entities=ids, current=True, limit=PAGE_MAX)
     keys = {timeline_key(one, name): PAGE_MAX for one in ids for name in SUPERSEDED}
-    items: list[Thing] = [*(await canon.state.relations(ties)).items]
+    items: list[StoredItem] = [*(await canon.state.relations(ties)).items]
     items += await canon.state.facts_framed(space, keys)
-    told = await seen.things([one.id for one in items if successions_in(one)])
-    held = [one for each in await desk.holding(told.values()) for one in successions_in(each)]
-    names = await seen.roots(str(one.value) for one in held)
+    reported = await seen.items_by_id([one.id for one in items if successions_in(one)])
+    held = [
+        one
+        for each in await context.items_holding(reported.values())
+        for one in successions_in(each)
+    ]
+    names = await seen.root_entities(str(one.value) for one in held)
     new = {one.subject: names[str(one.value)].name for one in held if one.value in names}
     return {own: new[one] for one, own in meant if one in new}
 
 
-def row_of(thing: Thing, names: Names, around: Mapping[str, Thing], *, full: bool) -> Row:
+def row_of(item: StoredItem, names: Names, around: Mapping[str, StoredItem], *, full: bool) -> Row:
     """Return one item as a row."""
-    row: Row = {"kind": kind_of(thing), "id": thing.id, **_said(thing, names, around, full)}
-    level = getattr(thing, "level", CanonLevel.CANON)
+    row: Row = {"kind": kind_of(item), "id": item.id, **_content_members(item, names, around, full)}
+    level = getattr(item, "level", CanonLevel.CANON)
     if level not in _STANDING:
         row["level"] = level.value
     if full:
-        row |= _standing(thing)
-    return filled(row)
+        row |= _standing_members(item)
+    return without_empty(row)
 
 
-def filled(row: Row) -> Row:
+def without_empty(row: Row) -> Row:
     """Return the row without empty values."""
     return {key: value for key, value in row.items() if value not in (None, "", [], {}, ())}
 
 
-def kind_of(thing: Thing) -> str:
+def kind_of(item: StoredItem) -> str:
     """Return the word for the item's kind in this toolset."""
-    kind = THING_KINDS[type(thing)]
+    kind = KIND_NAMES[type(item)]
     return {"source": "document", "axiom": "law", "snippet": "passage"}.get(kind, kind)
 
 
-def _said(  # noqa: PLR0911 - one case a kind
-    thing: Thing,
+def _content_members(  # noqa: PLR0911 - one case a kind
+    item: StoredItem,
     names: Names,
-    around: Mapping[str, Thing],
+    around: Mapping[str, StoredItem],
     full: bool,  # noqa: FBT001
 ) -> Row:
     """Return the members of a row that tell the item's content."""
-    match thing:
+    match item:
         case Entity():
-            said = thing.description or properties_said(thing, full)
-            name, beside = party_of(thing)
-            row: Row = {"name": name, "type": thing.shown_type, "tags": list(thing.state_tags)}
-            return row | _cut(said, full) | filled({"fields": beside})
+            text = item.description or properties_said(item, full)
+            name, beside = party_of(item)
+            row: Row = {"name": name, "type": item.shown_type, "tags": list(item.state_tags)}
+            return row | _says_member(text, full) | without_empty({"fields": beside})
         case Fact():
-            held = {"from": _time(thing.time_ref), "until": _time(thing.ends_at)}
-            gone = {"ended": True} if thing.superseded and thing.ends_at is None else {}
-            dated = [one for one in thing.statements if one.attribute == "schedule"]
+            held = {"from": _rendered_time(item.time_ref), "until": _rendered_time(item.ends_at)}
+            gone = {"ended": True} if item.superseded and item.ends_at is None else {}
+            dated = [one for one in item.statements if one.attribute == "schedule"]
             new = [spoken_date(str(one.value)) for one in dated if not one.when]
-            told: Row = {**held, **gone, "date": new[0] if new else None}
-            return {**_cut(thing.statement, full), **_about(thing, names), **told}
+            reported: Row = {**held, **gone, "date": new[0] if new else None}
+            return {**_says_member(item.statement, full), **_about_member(item, names), **reported}
         case Event():
-            said = thing.title if not full else f"{thing.title}. {thing.description}".strip(". ")
-            return {**_cut(said, full), **_about(thing, names), "when": _time(thing.time_ref)}
+            text = item.title if not full else f"{item.title}. {item.description}".strip(". ")
+            return {
+                **_says_member(text, full),
+                **_about_member(item, names),
+                "when": _rendered_time(item.time_ref),
+            }
         case Relation():
-            held = {"from": _time(thing.since), "until": _time(thing.until)}
-            gone = {"ended": True} if thing.ended and thing.until is None else {}
-            more = {"properties": dict(thing.properties)}
-            return {"says": relation_text(thing, names), **held, **gone, **more}
+            held = {"from": _rendered_time(item.since), "until": _rendered_time(item.until)}
+            gone = {"ended": True} if item.ended and item.until is None else {}
+            more = {"properties": dict(item.properties)}
+            return {"says": relation_text(item, names), **held, **gone, **more}
         case Axiom():
-            return _cut(thing.statement, full)
+            return _says_member(item.statement, full)
         case Proposal():
-            said = proposal_text(thing, names, around)
-            return {**_cut(said, full), "status": thing.status.value}
+            text = proposal_text(item, names, around)
+            return {**_says_member(text, full), "status": item.status.value}
         case _:
-            return _recorded(thing, names, around, full)
+            return _record_members(item, names, around, full)
 
 
-def _recorded(thing: Thing, names: Names, around: Mapping[str, Thing], full: bool) -> Row:  # noqa: FBT001
+def _record_members(
+    item: StoredItem,
+    names: Names,
+    around: Mapping[str, StoredItem],
+    full: bool,  # noqa: FBT001
+) -> Row:
     """Return the members that tell the content of scenes, turns, documents and the like."""
-    match thing:
+    match item:
         case Turn():
-            speaker = names.get(thing.entity_id or "")
-            by = thing.speaker.called if speaker is None else speaker.name
-            scene = _title(thing.scene_id, around)
-            when = when_said(thing, around)
-            said = _time(when.time)
-            return {**_cut(thing.text, full), "by": by, "scene": scene, "said": said}
+            speaker = names.get(item.entity_id or "")
+            by = item.speaker.display_name if speaker is None else speaker.name
+            scene = _title_of(item.scene_id, around)
+            when = passage_times(item, around)
+            said_at = _rendered_time(when.best_time)
+            return {**_says_member(item.text, full), "by": by, "scene": scene, "said": said_at}
         case Scene():
-            there = names.get(thing.location_ref or "")
-            where = {"place": None if there is None else there.name, "when": _time(thing.time_ref)}
-            status = {"status": thing.status.value, "turns": thing.turn_count}
-            return {"name": thing.title, **where, **status, **_cut(thing.summary or "", full)}
+            there = names.get(item.location_ref or "")
+            where = {
+                "place": None if there is None else there.name,
+                "when": _rendered_time(item.time_ref),
+            }
+            status = {"status": item.status.value, "turns": item.turn_count}
+            return {"name": item.title, **where, **status, **_says_member(item.summary or "", full)}
         case Snippet():
-            spot = {"page": thing.page, "section": thing.section if full else None}
-            return {**_cut(thing.text, full), "document": _title(thing.source_id, around), **spot}
+            spot = {"page": item.page, "section": item.section if full else None}
+            return {
+                **_says_member(item.text, full),
+                "document": _title_of(item.source_id, around),
+                **spot,
+            }
         case Source():
-            named = thing.title or thing.file_name or thing.source_type.value
-            return {"name": named, "type": thing.source_type.value, "origin": thing.origin}
+            named = item.title or item.file_name or item.source_type.value
+            return {"name": named, "type": item.source_type.value, "origin": item.origin}
         case Memory():
-            return {**_cut(thing.text, full), **_about(thing, names)}
+            return {**_says_member(item.text, full), **_about_member(item, names)}
         case _:
-            status = {"status": thing.status.value} if isinstance(thing, Story) else {}
-            return {"name": getattr(thing, "title", "") or getattr(thing, "name", ""), **status}
+            status = {"status": item.status.value} if isinstance(item, Story) else {}
+            return {"name": getattr(item, "title", "") or getattr(item, "name", ""), **status}
 
 
-def _cut(text: str, full: bool) -> Row:  # noqa: FBT001
-    return {"says": cut(text, full)}
+def _says_member(text: str, full: bool) -> Row:  # noqa: FBT001
+    return {"says": cut_text(text, full)}
 
 
-def proposal_text(proposal: Proposal, names: Names, around: Mapping[str, Thing]) -> str:
+def proposal_text(proposal: Proposal, names: Names, around: Mapping[str, StoredItem]) -> str:
     """Return a proposal as one line, with the names of entities that are only proposed too."""
     content = proposal.content
     proposed = {
         reference: str(other.content["name"])
-        for other in map(around.get, _rests_on(proposal))
+        for other in map(around.get, _proposals_needed(proposal))
         if isinstance(other, Proposal) and other.type is ProposalType.ENTITY
         for reference in (f"{PROPOSAL_PREFIX}{other.id}", other.content.get("ref"))
     }
 
-    def called(member: str) -> str:
+    def name_of(member: str) -> str:
         named = str(content.get(member))
         found = names.get(named)
         return proposed.get(named, "an entity proposed with it") if found is None else found.name
 
     match proposal.type:
         case ProposalType.FACT:
-            said = content.get("statement")
+            text = content.get("statement")
         case ProposalType.EVENT:
-            said = content.get("title")
+            text = content.get("title")
         case ProposalType.ENTITY:
             kind = (content.get("properties") or {}).get(OWN_TYPE) or content.get("entity_type")
-            said = f"{content.get('name')} ({kind})"
+            text = f"{content.get('name')} ({kind})"
         case ProposalType.RELATIONSHIP:
-            said = f"{called('from_entity_id')} {content.get('rel_type')} {called('to_entity_id')}"
+            text = (
+                f"{name_of('from_entity_id')} {content.get('rel_type')} {name_of('to_entity_id')}"
+            )
         case ProposalType.STATE_CHANGE:
             changes = content.get("state_tag_changes") or {}
             signs = [f"+{each}" for each in changes.get("add", ())]
             signs += [f"-{each}" for each in changes.get("remove", ())]
-            said = f"{called('entity_id')} {' '.join(signs)}"
+            text = f"{name_of('entity_id')} {' '.join(signs)}"
         case ProposalType.WORLD:
-            said = "actions in a world"
+            text = "actions in a world"
         case ProposalType.UPKEEP if content["does"] == "merge":
-            return f"merge: {called('from_entity_id')} is {called('to_entity_id')}"
+            return f"merge: {name_of('from_entity_id')} is {name_of('to_entity_id')}"
         case ProposalType.UPKEEP:
-            field = f"{content.get('field')} of {called('entity_id')} is {content.get('value')}"
-            told = f"{content.get('thing_id')} was never true"
-            return f"retcon: {told}" if content["does"] == "retcon" else f"correction: {field}"
-    return f"{proposal.type.value.replace('_', ' ')}: {said}"
+            field = f"{content.get('field')} of {name_of('entity_id')} is {content.get('value')}"
+            retconned_text = f"{content.get('thing_id')} was never true"
+            return (
+                f"retcon: {retconned_text}"
+                if content["does"] == "retcon"
+                else f"correction: {field}"
+            )
+    return f"{proposal.type.value.replace('_', ' ')}: {text}"
 
 
-def named_in(thing: Thing) -> tuple[str, ...]:
+def ids_named(item: StoredItem) -> tuple[str, ...]:
     """Return the ids of the items that a row of this item names."""
-    match thing:
+    match item:
         case Turn():
-            return (thing.scene_id, *((thing.entity_id,) if thing.entity_id else ()))
+            return (item.scene_id, *((item.entity_id,) if item.entity_id else ()))
         case Snippet(source_id=source):
             return (source,)
         case Memory(entity_id=one) | Scene(location_ref=str(one)):
             return (one,)
         case Proposal(content=content):
             ends = (content[name] for name in _ENDS if isinstance(content.get(name), str))
-            return (*ends, *_rests_on(thing))
+            return (*ends, *_proposals_needed(item))
         case _:
-            return about(thing)
+            return involved_entities(item)
 
 
-def _rests_on(proposal: Proposal) -> tuple[str, ...]:
+def _proposals_needed(proposal: Proposal) -> tuple[str, ...]:
     """Return the ids of the proposals that this one refers to or waits for."""
     ends = (str(proposal.content.get(name)) for name in _ENDS)
-    said = [e.removeprefix(PROPOSAL_PREFIX) for e in ends if e.startswith(PROPOSAL_PREFIX)]
+    ids = [e.removeprefix(PROPOSAL_PREFIX) for e in ends if e.startswith(PROPOSAL_PREFIX)]
     ruling = proposal.review
     if ruling is not None and ruling.rule == dependency_accepted.id:
-        said += [one.id for one in ruling.all_conflicts]
-    return tuple(dict.fromkeys(said))
+        ids += [one.id for one in ruling.all_conflicts]
+    return tuple(dict.fromkeys(ids))
 
 
-def _about(thing: Thing, names: Names) -> Row:
+def _about_member(item: StoredItem, names: Names) -> Row:
     """Return the entities that an item is about, and the names of those with a former one in it."""
-    ids = (thing.entity_id,) if isinstance(thing, Memory) else about(thing)
+    ids = (item.entity_id,) if isinstance(item, Memory) else involved_entities(item)
     known = [names[i] for i in ids if i in names]
-    text = str(getattr(thing, "statement", getattr(thing, "title", "")))
+    text = str(getattr(item, "statement", getattr(item, "title", "")))
     now = {
         former: each.name
         for each in known
-        if folded(each.name) not in folded(text)
+        if fold_text(each.name) not in fold_text(text)
         for former in former_names(each)
         if f" {words_of_name(former)} " in f" {words_of_name(text)} "
     }
@@ -400,12 +442,12 @@ def former_names(entity: Entity) -> list[str]:
     A record has them only if its name was corrected.
     """
     if entity.naming is None:
-        return [*told_names(entity.own[NAME])[1:]] if NAME in entity.own else []
+        return [*all_names(entity.own[NAME])[1:]] if NAME in entity.own else []
     said = entity.own.get(f"{PROPERTY_PREFIX}{NAME}", {}).values()
-    if not any(each.corrected for each in said):
+    if not any(each.is_correction for each in said):
         return []
     keys = (key.removeprefix(_NAMED) for key in entity.borne if key.startswith(_NAMED))
-    former = [key for key in keys if key != folded(entity.name)]
+    former = [key for key in keys if key != fold_text(entity.name)]
     return [key.title() if entity.name.istitle() else key for key in former]
 
 
@@ -415,7 +457,7 @@ _LINES: Final = frozenset({"transaction", "receipt"})
 
 def party_of(entity: Entity) -> tuple[str, Row]:
     """Return the name of an entity; that of a bank line is its party, and the rest are fields."""
-    said = said_in(entity.snapshot)
+    said = value_getter(entity.snapshot)
     for group in entity.naming.groups if entity.naming and entity.entity_type in _LINES else ():
         if isinstance(party := said(group[0]), str) and party:
             return party, {name: said(name) for name in group[1:]}
@@ -443,25 +485,25 @@ def fields_of(entity: Entity) -> dict[str, Any]:
 def properties_said(entity: Entity, full: bool) -> str:  # noqa: FBT001 - as above
     """Return the description and the fields of an entity, without those that repeat its name."""
     given = {n: each for n, each in properties_of(entity).items() if each != entity.name}
-    told = given.pop(DESCRIPTION, None)
+    reported = given.pop(DESCRIPTION, None)
     some = list(given.items())[: None if full else _PROPERTIES]
     said = ", ".join(f"{name}: {value}" for name, value in some if value not in (None, ""))
-    return "; ".join(filter(None, (told if isinstance(told, str) else "", said)))
+    return "; ".join(filter(None, (reported if isinstance(reported, str) else "", said)))
 
 
-def _standing(thing: Thing) -> Row:
+def _standing_members(item: StoredItem) -> Row:
     """Return the authority, the confidence and the transaction time of an item."""
     row: Row = {}
-    if isinstance(thing, Entity | Fact | Event | Relation | Axiom):
-        row = {"authority": thing.authority.value, "confidence": thing.confidence}
-    at = getattr(thing, "created_at", None) or getattr(thing, "timestamp", None)
-    return {**row, "recorded": _time(at), "space": thing.space}
+    if isinstance(item, Entity | Fact | Event | Relation | Axiom):
+        row = {"authority": item.authority.value, "confidence": item.confidence}
+    at = getattr(item, "created_at", None) or getattr(item, "timestamp", None)
+    return {**row, "recorded": _rendered_time(at), "space": item.space}
 
 
-def _time(instant: Any) -> str | None:
+def _rendered_time(instant: Any) -> str | None:
     return None if instant is None else render_instant(instant)
 
 
-def _title(thing_id: str, around: Mapping[str, Thing]) -> str | None:
-    found = around.get(thing_id)
+def _title_of(item_id: str, around: Mapping[str, StoredItem]) -> str | None:
+    found = around.get(item_id)
     return found.title or None if isinstance(found, Scene | Source) else None

@@ -6,15 +6,15 @@ from copy import deepcopy
 from dataclasses import replace
 from typing import Any, Final
 
-from canonry.assistant.aliases import understood
-from canonry.assistant.desk import PAGE_MAX
+from canonry.assistant.aliases import normalise_arguments
+from canonry.assistant.call_context import PAGE_MAX
 from canonry.assistant.first_sentences import FIRST_SENTENCES
 from canonry.assistant.wording import in_plain_words, is_plain
 from canonry.canon.queries.names import names_suggested
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.gateway.limits import Limits
-from canonry.gateway.replies import BOOLEAN, COUNT, OBJECT, TEXT, Field, array, enum, obj
+from canonry.gateway.replies import BOOLEAN, COUNT, OBJECT, TEXT, Field, array, enum, object_schema
 from canonry.gateway.tool import Arguments, Noted, Reply, Run, Schema, Tool
 from canonry.values.data_files import read_toml
 from canonry.values.errors import CanonryError
@@ -46,15 +46,15 @@ def canon_tool(
         name=name,
         title=entry["title"],
         description=entry["description"],
-        input_schema=_arguments(entry, choices),
-        output_schema=_reply(entry),
+        input_schema=_arguments_schema(entry, choices),
+        output_schema=_reply_schema(entry),
         roles=roles,
-        run=_worded(name, _with_way(name, run), paged="limit" in entry.get("shared", ())),
+        run=_with_sentence(name, _with_way(name, run), paged="limit" in entry.get("shared", ())),
         read_only=entry["read_only"],
         destructive=entry.get("destructive", False),
         asks=entry.get("asks", False),
         limits=limits,
-        mend=understood,
+        mend=normalise_arguments,
     )
 
 
@@ -117,13 +117,13 @@ def _with_call(error: CanonryError, tool: str, call: dict[str, Any]) -> CanonryE
     return type(error)(error.code, message, **details, **more)
 
 
-def _worded(name: str, run: Run, *, paged: bool) -> Run:
+def _with_sentence(name: str, run: Run, *, paged: bool) -> Run:
     """Return the same tool, whose reply begins with a sentence and says if `limit` was changed."""
     sentence = FIRST_SENTENCES.get(name)
     if sentence is None and not paged:
         return run
 
-    async def read(canon: Canon, caller: Caller, arguments: Arguments) -> Reply | Noted:
+    async def run_worded(canon: Canon, caller: Caller, arguments: Arguments) -> Reply | Noted:
         found = await run(canon, caller, arguments)
         reply: Reply = found.reply if isinstance(found, Noted) else found
         if sentence is not None:
@@ -131,38 +131,38 @@ def _worded(name: str, run: Run, *, paged: bool) -> Run:
             reply = {"note": note, **{n: each for n, each in reply.items() if n != "note"}}
         asked = arguments.get("limit", PAGE_MAX)
         if paged and not 1 <= asked <= PAGE_MAX:
-            said = f"/limit is {asked}; a page has 1 to {PAGE_MAX} rows."
-            reply = {**reply, "hint": " ".join(filter(None, (said, reply.get("hint"))))}
+            limit_note = f"/limit is {asked}; a page has 1 to {PAGE_MAX} rows."
+            reply = {**reply, "hint": " ".join(filter(None, (limit_note, reply.get("hint"))))}
         return replace(found, reply=reply) if isinstance(found, Noted) else reply
 
-    return read
+    return run_worded
 
 
-def _arguments(entry: Mapping[str, Any], choices: Mapping[str, Iterable[str]]) -> Schema:
+def _arguments_schema(entry: Mapping[str, Any], choices: Mapping[str, Iterable[str]]) -> Schema:
     """Return a short schema of arguments; the gateway forbids other members itself."""
     own: Mapping[str, Schema] = entry.get("arguments", {})
-    properties = {name: _argument(name, schema, choices) for name, schema in own.items()}
+    properties = {name: _argument_schema(name, schema, choices) for name, schema in own.items()}
     properties |= {name: _ENTRIES["shared"][name] for name in entry.get("shared", ())}
     required = {"required": entry["required"]} if "required" in entry else {}
     return {"type": "object", "properties": properties, **required}
 
 
-def _argument(name: str, schema: Schema, choices: Mapping[str, Iterable[str]]) -> Schema:
+def _argument_schema(name: str, schema: Schema, choices: Mapping[str, Iterable[str]]) -> Schema:
     """Return the schema of an argument, with its choices and the members of its items."""
     items = schema.get("items")
     if isinstance(items, str):
-        return {**schema, "items": _arguments(_ENTRIES[items], choices)}
+        return {**schema, "items": _arguments_schema(_ENTRIES[items], choices)}
     if name not in choices:
         return schema
     one = enum(*choices[name]).schema
     return {**one, **schema} if items is None else {**schema, "items": one}
 
 
-def _reply(entry: Mapping[str, Any]) -> Schema:
+def _reply_schema(entry: Mapping[str, Any]) -> Schema:
     if entry.keys().isdisjoint({"returns", "may_return"}):
         return OBJECT.schema
     always, sometimes = (
         {name: _VALUES[kind] for name, kind in entry.get(part, {}).items()}
         for part in ("returns", "may_return")
     )
-    return obj(always, {**sometimes, "next": TEXT, "hint": TEXT})
+    return object_schema(always, {**sometimes, "next": TEXT, "hint": TEXT})

@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from canonry.assistant import FACE, explaining, finding, proposing, reviewing, spaces, telling
-from canonry.assistant.desk import EVERYBODY, KEEPERS, SOLO
-from canonry.assistant.finding import RESOURCES, SHELVES
+from canonry.assistant import FACE, explaining, finding, proposing, recording, reviewing, spaces
+from canonry.assistant.call_context import EVERYBODY, KEEPERS, SOLO
+from canonry.assistant.finding import COMPLETIONS, RESOURCES
 from canonry.gateway.replies import DialectTable
 from canonry.gateway.tables import read_prompts
 from canonry.gateway.tool import PromptArgument, Toolset
@@ -12,19 +12,19 @@ from canonry.gateway.tool import PromptArgument, Toolset
 _ABOUT: Final = PromptArgument(
     name="about", description="Name of a person, an item, a topic or a space; default everything"
 )
-_DIALECT: Final = DialectTable.of(__package__)
+_DIALECT: Final = DialectTable.read_table(__package__)
 
 CANON: Final = Toolset(
-    **FACE.told(),
+    **FACE.to_fields(),
     agent_types=EVERYBODY,
     local_agent_type=SOLO,
     masters=KEEPERS,
-    dialect=_DIALECT.envelope,
+    dialect=_DIALECT.error_envelope,
     structured=False,
     tools=(
         *spaces.TOOLS,
         *finding.TOOLS,
-        *telling.TOOLS,
+        *recording.TOOLS,
         *proposing.TOOLS,
         *reviewing.TOOLS,
         *explaining.TOOLS,
@@ -37,5 +37,5 @@ CANON: Final = Toolset(
     },
     resources=RESOURCES,
     prompts=read_prompts(__package__, EVERYBODY, _ABOUT, "It is about {}."),
-    shelves=SHELVES,
+    completions=COMPLETIONS,
 )

@@ -1,4 +1,4 @@
-"""The verdict `undo` of `decide`: take back the caller's last call, or an undo."""
+"""The verdict `undo_last` of `decide`: take back the caller's last call, or an undo."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -6,20 +6,20 @@ from functools import partial
 from types import MappingProxyType
 from typing import Final
 
-from canonry.assistant.desk import Desk
-from canonry.assistant.first_sentences import counted
-from canonry.assistant.rows import Row, filled, rows_of
+from canonry.assistant.call_context import CallContext
+from canonry.assistant.first_sentences import count_in_words
+from canonry.assistant.rows import Row, rows_of, without_empty
 from canonry.canon.canonization.undo_call import undo_call
 from canonry.canon.session.commit_change import Withdraw
 from canonry.canon.session.lookup import account_of
-from canonry.canon.session.snippets import SAID_ID
+from canonry.canon.session.snippets import QUOTES_ID
 from canonry.gateway.tool import Arguments
 from canonry.log import entries as log
 from canonry.log.canon import ids_of
 from canonry.log.entries import Tombstone
 from canonry.log.items.proposals import Proposal
 from canonry.log.items.sources import Snippet
-from canonry.records.usecases.withdrawing import withdrawn_with
+from canonry.records.usecases.withdrawing import entries_withdrawing
 from canonry.values.errors import Conflict, InvalidInput
 from canonry.values.observations import Observation, ObservationDraft
 
@@ -32,7 +32,7 @@ _NAMED: Final = 3
 """The most items that a sentence names."""
 
 
-async def undo(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
+async def undo_last(context: CallContext, of: Sequence[str], arguments: Arguments) -> Row:
     """Undo the last call, or the undo that `of` names by the id in its reply.
 
     Raises:
@@ -43,15 +43,19 @@ async def undo(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
         message = f"/of has {len(of)} items. Omit it, or give the id that an undo returned."
         raise InvalidInput("decide.how-many", message, path="/of")
     reason = arguments.get("reason") or "the caller took the call back"
-    asked: Row = {"reason": reason, "undo_id": of[0] if of else None, "withdraw": withdrawal(desk)}
+    asked: Row = {
+        "reason": reason,
+        "undo_id": of[0] if of else None,
+        "withdraw": withdrawal(context),
+    }
     try:
-        receipt = await undo_call(desk.canon, desk.caller, desk.space.id, **asked)
+        receipt = await undo_call(context.canon, context.caller, context.space.id, **asked)
     except Conflict as error:
         if error.code not in {"undo.rests-on", "undo.changed-nothing"}:
             raise
-        says = await what_items_say(desk, error.details["conflicts"])
+        says = await what_items_say(context, error.details["conflicts"])
         if error.code == "undo.changed-nothing":
-            last = await what_items_say(desk, error.details["last"])
+            last = await what_items_say(context, error.details["last"])
             note = f"Nothing was undone, because your last call changed nothing: {last}."
             call = f'decide undo, of=["{error.details["undo"]}"]'
             return {"note": note, "hint": f"To take back the call before it ({says}), {call}."}
@@ -67,25 +71,30 @@ async def undo(desk: Desk, of: Sequence[str], arguments: Arguments) -> Row:
         back += [e.thing.id for e in entries if isinstance(e, log.Made)]
     back = [one for one in dict.fromkeys(back) if one not in gone]
     changed = [one for one in about if one not in {*gone, *back}]
-    said = (
-        ("Took back", await what_items_say(desk, [*reversed(gone), *words], drafts)),
-        ("Done again" if of else "Changed back", await what_items_say(desk, changed, tagged=True)),
-        ("Holds again", await what_items_say(desk, back)),
+    groups = (
+        ("Took back", await what_items_say(context, [*reversed(gone), *words], drafts)),
+        (
+            "Done again" if of else "Changed back",
+            await what_items_say(context, changed, tagged=True),
+        ),
+        ("Holds again", await what_items_say(context, back)),
     )
-    note = " ".join(f"{what}: {says}." for what, says in said if says)
-    return filled({"note": note, "id": receipt.commit_id, "fallen": gone, "holds_again": back})
+    note = " ".join(f"{what}: {says}." for what, says in groups if says)
+    return without_empty(
+        {"note": note, "id": receipt.commit_id, "fallen": gone, "holds_again": back}
+    )
 
 
-def withdrawal(desk: Desk) -> Withdraw | None:
+def withdrawal(context: CallContext) -> Withdraw | None:
     """Return how documents of an account are withdrawn; None for other spaces."""
-    own = partial(withdrawn_with, desk.canon, account_of(desk.caller))
-    return own if desk.is_account else None
+    own = partial(entries_withdrawing, context.canon, account_of(context.caller))
+    return own if context.is_account else None
 
 
 async def what_items_say(
-    desk: Desk,
+    context: CallContext,
     ids: Sequence[str],
-    drafts: Mapping[str, log.ThingDraft] = MappingProxyType({}),
+    drafts: Mapping[str, log.ItemDraft] = MappingProxyType({}),
     *,
     tagged: bool = False,
 ) -> str:
@@ -93,25 +102,25 @@ async def what_items_say(
 
     Withdrawn documents and scenes have the titles of their `drafts`.
     """
-    found = await desk.canon.seen_by(desk.caller).things(ids)
+    found = await context.canon.caller_scope(context.caller).items_by_id(ids)
     known = [found[one] for one in dict.fromkeys(ids) if one in found]
     shown = [e for e in known if not isinstance(e, Tombstone | Observation)]
     shown = [e for e in shown if not isinstance(e, Proposal | Snippet)] or shown
-    shown = [e for e in shown if getattr(e, "doc_id", "") != SAID_ID] or shown
-    rows = await rows_of(desk, shown)
+    shown = [e for e in shown if getattr(e, "doc_id", "") != QUOTES_ID] or shown
+    rows = await rows_of(context, shown)
     texts = [str(row.get("name") or row.get("says", "")).rstrip(".") for row in rows]
     for n, row in enumerate(rows if tagged else ()):
         texts[n] += f" is {', '.join(row['tags'])}" if "tags" in row else ""
     gone = [one for one in known if isinstance(one, Tombstone)]
     texts += [_title(drafts.get(one.id)) for one in gone]
     words = Counter(one.was for one in gone)
-    texts += [counted(count, _WORDS[was]) for was, count in words.items() if was in _WORDS]
+    texts += [count_in_words(count, _WORDS[was]) for was, count in words.items() if was in _WORDS]
     texts = list(dict.fromkeys(filter(None, texts)))
     more = f" and {len(texts) - _NAMED} more" if len(texts) > _NAMED else ""
     return "; ".join(texts[:_NAMED]) + more
 
 
-def _title(draft: log.ThingDraft | None) -> str:
+def _title(draft: log.ItemDraft | None) -> str:
     """Return the title of a withdrawn document or scene, or the name in an observation."""
     fields = draft.fields if isinstance(draft, ObservationDraft) else {}
     texts = (*(getattr(draft, each, "") for each in _TITLES), *map(fields.get, _NAMES))

@@ -24,11 +24,11 @@ _MEMBERS: Final = frozenset({"audience", "authority", "for", "more_known_to", "r
 
 
 async def is_plain(canon: Canon, caller: Caller) -> bool:
-    """Tell whether the space that the call used is known and no game."""
+    """Return whether the space that the call used is known and no game."""
     used = caller.space_used_last
-    space = None if used is None else await canon.seen_by(caller).thing(used)
+    space = None if used is None else await canon.caller_scope(caller).find_item(used)
     if not isinstance(space, Space):
-        return used is not None and used == caller.account
+        return used is not None and used == caller.account_id
     words = terms_of(f"{space.name} {space.description}")
     return space.kind is not SpaceKind.WORLD and _GAMES.isdisjoint(words)
 
@@ -41,8 +41,8 @@ def in_plain_words(value: Any, member: str = "") -> Any:
         case "game master" if member in {"by", "said_by"}:
             value = "narrator"
         case str() if member != "says":
-            for told, plain in _SENTENCES.items():
-                value = value.replace(told, plain)
+            for reported, plain in _SENTENCES.items():
+                value = value.replace(reported, plain)
         case list() | tuple():
             value = [in_plain_words(each, member) for each in value]
         case Mapping():

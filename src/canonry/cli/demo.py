@@ -19,10 +19,10 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp_types import TextContent
 
 from canonry.app.packages import is_installed, require_package
-from canonry.cli.connecting.command import launch
-from canonry.cli.options import command
-from canonry.cli.screen import tell, whole_file
+from canonry.cli.connect.command import launch_command
+from canonry.cli.options import command_from
 from canonry.cli.serve import inspect_folder
+from canonry.cli.terminal import print_styled, whole_file
 from canonry.values.errors import BrokenInvariant, Unavailable
 
 START_SECONDS = 60.0
@@ -35,23 +35,23 @@ class Troupe:
         """Take connected clients."""
         self._clients = clients
 
-    async def ask(self, role: str, tool: str, **arguments: Any) -> dict[str, Any]:
+    async def call_tool(self, role: str, tool: str, **arguments: Any) -> dict[str, Any]:
         """Call a tool and return its reply; an error is returned under `error`."""
         try:
             result = await self._clients[role].call_tool(tool, arguments)
         except MCPError as error:
             return {"error": {"code": error.code, "message": error.message}}
-        said = result.content[0]
-        reply: dict[str, Any] = json.loads(said.text) if isinstance(said, TextContent) else {}
+        content = result.content[0]
+        reply: dict[str, Any] = json.loads(content.text) if isinstance(content, TextContent) else {}
         return reply
 
-    async def do(self, role: str, tool: str, **arguments: Any) -> dict[str, Any]:
+    async def require_call(self, role: str, tool: str, **arguments: Any) -> dict[str, Any]:
         """Call a tool and return its reply; an error is a defect of the demonstration.
 
         Raises:
             BrokenInvariant: `demo.refused`, with the message of the server.
         """
-        reply = await self.ask(role, tool, **arguments)
+        reply = await self.call_tool(role, tool, **arguments)
         if "error" in reply:
             message = f"The call of {tool} by {role} failed: {reply['error'].get('message')}"
             raise BrokenInvariant("demo.refused", message)
@@ -59,13 +59,13 @@ class Troupe:
 
 
 @asynccontextmanager
-async def troupe(data: Path, roles: Sequence[str]) -> AsyncIterator[Troupe]:
+async def start_troupe(data: Path, roles: Sequence[str]) -> AsyncIterator[Troupe]:
     """Start a server for every role; all servers end with the block.
 
     Raises:
         Unavailable: `demo.no-server`, a server did not start.
     """
-    settings = _no_settings(data)
+    settings = _write_settings(data)
     loop = asyncio.get_running_loop()
     over = asyncio.Event()
     ready: dict[str, asyncio.Future[Client]] = {role: loop.create_future() for role in roles}
@@ -73,7 +73,9 @@ async def troupe(data: Path, roles: Sequence[str]) -> AsyncIterator[Troupe]:
     path.unlink(missing_ok=True)
     with path.open("x", encoding="utf-8") as log:
         hosts = [
-            asyncio.create_task(_host(_server(role, data, settings), ready[role], over, log))
+            asyncio.create_task(
+                _run_client(_server_parameters(role, data, settings), ready[role], over, log)
+            )
             for role in roles
         ]
         try:
@@ -88,7 +90,7 @@ async def troupe(data: Path, roles: Sequence[str]) -> AsyncIterator[Troupe]:
             await asyncio.gather(*hosts, return_exceptions=True)
 
 
-def _server(role: str, data: Path, settings: Path) -> StdioServerParameters:
+def _server_parameters(role: str, data: Path, settings: Path) -> StdioServerParameters:
     return StdioServerParameters(
         command=sys.executable,
         args=[
@@ -102,7 +104,7 @@ def _server(role: str, data: Path, settings: Path) -> StdioServerParameters:
     )
 
 
-def _no_settings(data: Path) -> Path:
+def _write_settings(data: Path) -> Path:
     """Write settings with all authorities for the Narrator; the user's are not read."""
     data.mkdir(parents=True, exist_ok=True)
     path = data / "demo.toml"
@@ -111,7 +113,7 @@ def _no_settings(data: Path) -> Path:
     return path
 
 
-async def _host(
+async def _run_client(
     server: StdioServerParameters, ready: "asyncio.Future[Client]", over: asyncio.Event, log: TextIO
 ) -> None:
     """Run one client and its server, which must begin and end in the same task."""
@@ -131,7 +133,7 @@ _WIDTH = 76
 _SPEAKERS = {"gm": "the game master", "user": "a player", "entity": "a character"}
 
 
-class Teller:
+class DemoPrinter:
     """Prints the play, and counts accepted and refused proposals."""
 
     def __init__(self) -> None:
@@ -140,95 +142,99 @@ class Teller:
         self.refused = 0
         self._names: dict[str, str] = {}
 
-    def call(self, thing_id: str, name: str) -> None:
-        """Print `name` instead of `thing_id` from now on."""
-        self._names[thing_id] = f'"{name}"'
+    def name_item(self, item_id: str, name: str) -> None:
+        """Print `name` instead of `item_id` from now on."""
+        self._names[item_id] = f'"{name}"'
 
-    def heading(self, text: str) -> None:
+    def print_heading(self, text: str) -> None:
         """Print the heading of a step."""
         click.echo()
-        tell(("bold", text))
+        print_styled(("bold", text))
 
-    def note(self, text: str) -> None:
+    def print_note(self, text: str) -> None:
         """Print a line about a step."""
         click.echo(f"  {text}")
 
-    def said(self, who: str, text: str) -> None:
+    def print_turn(self, who: str, text: str) -> None:
         """Print a turn of the scene."""
-        tell(f"  {who}: ", ("italic", text))
+        print_styled(f"  {who}: ", ("italic", text))
 
-    def denied(self, what: str, reply: Mapping[str, Any]) -> None:
+    def print_denied(self, what: str, reply: Mapping[str, Any]) -> None:
         """Print a refused call with its error."""
         error = reply.get("error", {})
         self.refused += 1
-        self._line("refused", "red", what)
+        self._print_outcome("refused", "red", what)
         click.echo(f"           {error.get('code')} {error.get('message')}")
 
-    def verdict(self, what: str, proposal: Mapping[str, Any]) -> None:
+    def print_verdict(self, what: str, proposal: Mapping[str, Any]) -> None:
         """Print the verdict on a proposal, its rule and its reason."""
         decision = proposal.get("decision") or {}
         rule = decision.get("rule", "undecided")
         if proposal["status"] == "accepted":
             self.accepted += 1
-            self.call(proposal["canonical_id"], what)
-            self._line("canon", "green", what)
+            self.name_item(proposal["canonical_id"], what)
+            self._print_outcome("canon", "green", what)
         else:
             self.refused += 1
-            self._line("refused", "red", what)
+            self._print_outcome("refused", "red", what)
         reason = proposal.get("rationale") or ""
-        self._wrapped(f"{rule}: {reason}")
+        self._print_wrapped(f"{rule}: {reason}")
 
-    def explanation(self, why: Mapping[str, Any]) -> None:
+    def print_explanation(self, why: Mapping[str, Any]) -> None:
         """Print the provenance of an item and how it ended."""
-        self.note(f'"{why["says"]}" is {why["canon_level"]}.')
+        self.print_note(f'"{why["says"]}" is {why["canon_level"]}.')
         recorded = why["recorded"]
-        self._point("recorded", f"{recorded['agent_type']}, {_place(recorded)}")
+        self._print_point("recorded", f"{recorded['agent_type']}, {_log_position(recorded)}")
         for traced in why["evidence"]:
             if traced["kind"] == "turn":
                 who = traced.get("entity_id", _SPEAKERS[traced["speaker"]])
                 words = f'{who} in "{traced["scene_title"]}": {traced["text"]}'
-                self._point("evidence", words)
+                self._print_point("evidence", words)
         proposal = why["proposal"]
-        self._point("authority", f"{proposal['authority']}, proposed by {proposal['proposed_by']}")
-        self._point("rule", f"{proposal['decision']['rule']}: {proposal['rationale']}")
+        self._print_point(
+            "authority", f"{proposal['authority']}, proposed by {proposal['proposed_by']}"
+        )
+        self._print_point("rule", f"{proposal['decision']['rule']}: {proposal['rationale']}")
         fall = why["fall"]
         if fall is not None:
-            self._point(fall["how"], f"{_place(fall)}, by {fall['by']}")
+            self._print_point(fall["how"], f"{_log_position(fall)}, by {fall['by']}")
 
-    def _point(self, what: str, text: str) -> None:
-        self._wrapped(text, f"    {what:12}")
+    def _print_point(self, what: str, text: str) -> None:
+        self._print_wrapped(text, f"    {what:12}")
 
-    def _line(self, verdict: str, colour: str, what: str) -> None:
-        tell("  ", (colour, f"{verdict:8}"), f" {what}")
+    def _print_outcome(self, verdict: str, colour: str, what: str) -> None:
+        print_styled("  ", (colour, f"{verdict:8}"), f" {what}")
 
-    def _wrapped(self, text: str, lead: str = " " * 11) -> None:
-        for thing_id, name in self._names.items():
-            text = text.replace(thing_id, name)
+    def _print_wrapped(self, text: str, lead: str = " " * 11) -> None:
+        for item_id, name in self._names.items():
+            text = text.replace(item_id, name)
         rest = " " * len(lead)
         click.echo(click.wrap_text(text, width=_WIDTH, initial_indent=lead, subsequent_indent=rest))
 
 
-def _place(commit: Mapping[str, Any]) -> str:
+def _log_position(commit: Mapping[str, Any]) -> str:
     return f"position {commit['position']} of the log, {commit['recorded_at'][:19]}Z"
 
 
 Ids = dict[str, str]
 
 
-async def play(agents: Troupe) -> None:
+async def play_demo(agents: Troupe) -> None:
     """Play the whole demonstration."""
-    teller = Teller()
+    teller = DemoPrinter()
     world = DemoWorld(agents, teller)
-    await world.open()
+    await world.open_world()
     await world.try_to_cheat()
     await world.play_scene(0)
     await world.play_scene(1)
     await world.ask_why()
     await world.ask_about_the_retcon()
-    await world.remember()
-    teller.heading("In short")
-    teller.note(f"{teller.accepted} proposals became canon, {teller.refused} attempts failed,")
-    teller.note("and the log has the author, time, rule and evidence of each.")
+    await world.store_memory()
+    teller.print_heading("In short")
+    teller.print_note(
+        f"{teller.accepted} proposals became canon, {teller.refused} attempts failed,"
+    )
+    teller.print_note("and the log has the author, time, rule and evidence of each.")
 
 
 class DemoWorld:
@@ -239,49 +245,49 @@ class DemoWorld:
     what is printed.
     """
 
-    def __init__(self, agents: Troupe, teller: Teller) -> None:
+    def __init__(self, agents: Troupe, teller: DemoPrinter) -> None:
         """Start without ids."""
         self._told = json.loads(files(__package__).joinpath("saltmere.json").read_bytes())
         self._agents = agents
-        self._tell = teller
+        self._printer = teller
         self._ids: Ids = {}
         self._proposed: dict[str, str] = {}
 
-    async def open(self) -> None:
+    async def open_world(self) -> None:
         """Create a universe, its document, its first entities, and a story."""
-        self._tell.heading("1. The CanonKeeper opens a universe, from a document")
+        self._printer.print_heading("1. The CanonKeeper opens a universe, from a document")
         names = []
         for call in self._told["opening"]:
             reply = await self._call(call)
             named = call.get("called") or call["kept"]
             self._ids[named] = reply[call["id"]]
             if "called" in call:
-                self._tell.call(reply[call["id"]], named)
+                self._printer.name_item(reply[call["id"]], named)
             if call["tool"] == "neo4j_create_entity":
                 names.append(named)
-        self._tell.note(f"Saltmere, with {', '.join(names)}; Ilsa is at the Quay.")
+        self._printer.print_note(f"Saltmere, with {', '.join(names)}; Ilsa is at the Quay.")
 
     async def try_to_cheat(self) -> None:
         """Try to write canon without the right."""
-        self._tell.heading("2. The Narrator tries to write canon directly")
+        self._printer.print_heading("2. The Narrator tries to write canon directly")
         call = self._told["calls"]["cheat"]
         arguments = self._with_ids(call["arguments"])
-        reply = await self._agents.ask(call["role"], call["tool"], **arguments)
-        self._tell.denied('"Ilsa Vane rules Saltmere"', reply)
+        reply = await self._agents.call_tool(call["role"], call["tool"], **arguments)
+        self._printer.print_denied('"Ilsa Vane rules Saltmere"', reply)
 
     async def play_scene(self, number: int) -> None:
         """Play a scene: append its turns, make its proposals, canonize it."""
         scene = self._told["scenes"][number]
-        self._tell.heading(scene["heading"])
+        self._printer.print_heading(scene["heading"])
         opened = await self._do(
             "scene", title=scene["title"], location_ref=self._ids[scene["place"]]
         )
         self._ids["scene"] = opened["scene_id"]
         self._proposed = {}
         for turn in scene["turns"]:
-            await self._turn(*turn)
+            await self._append_turn(*turn)
         if number:
-            silver = await self._fact("Ilsa Vane carries the silver lantern")
+            silver = await self._find_fact("Ilsa Vane carries the silver lantern")
             self._ids["lantern fact"] = silver
         for label, turn_label, authority, confidence, kind, content in scene["proposals"]:
             said = self._ids[f"turn {turn_label}"]
@@ -295,55 +301,57 @@ class DemoWorld:
                 authority=authority,
             )
             self._proposed[proposal["proposal_id"]] = label
-        self._tell.heading(scene["end"])
+        self._printer.print_heading(scene["end"])
         await self._do("canonize")
         listed = await self._do("proposals")
         decided = {each["proposal_id"]: each for each in listed["proposals"]}
         for proposal_id, label in self._proposed.items():
-            self._tell.verdict(label, decided[proposal_id])
+            self._printer.print_verdict(label, decided[proposal_id])
 
     async def ask_why(self) -> None:
         """Explain a fact down to its turn, and compare with the state before."""
-        self._tell.heading("7. Is Odo Brand dead? Why, and since when?")
-        fact = await self._fact("Odo Brand is dead")
+        self._printer.print_heading("7. Is Odo Brand dead? Why, and since when?")
+        fact = await self._find_fact("Odo Brand is dead")
         why = await self._do("why", id=fact)
-        self._tell.explanation(why)
+        self._printer.print_explanation(why)
         before = await self._do("Odo then", as_known_at=why["recorded"]["position"] - 1)
         now = await self._do("Odo now")
-        self._tell.note(
+        self._printer.print_note(
             f"One commit earlier he was known as {', '.join(before['state_tags'])}; "
             f"now he is {', '.join(now['state_tags'])}."
         )
 
     async def ask_about_the_retcon(self) -> None:
         """Explain a retconned fact and its replacement."""
-        self._tell.heading("8. And the silver lantern?")
+        self._printer.print_heading("8. And the silver lantern?")
         why = await self._do("why", id=self._ids["lantern fact"])
-        self._tell.explanation(why)
+        self._printer.print_explanation(why)
 
-    async def remember(self) -> None:
+    async def store_memory(self) -> None:
         """Store a memory that contradicts canon."""
-        self._tell.heading("9. Ilsa remembers it differently, and canon does not change")
+        self._printer.print_heading("9. Ilsa remembers it differently, and canon does not change")
         await self._do("memory")
         context = await self._do("context")
-        self._tell.said("Ilsa's memory", self._told["calls"]["memory"]["arguments"]["text"])
+        self._printer.print_turn(
+            "Ilsa's memory", self._told["calls"]["memory"]["arguments"]["text"]
+        )
         recalled = context["recalled"]["character_memories"]
-        self._tell.note("The memory is only hers.")
-        self._tell.note(
+        self._printer.print_note("The memory is only hers.")
+        self._printer.print_note(
             f"The context of the scene has {len(recalled)} memory of its participants and "
             f"{len(context['canonical']['facts'])} canon facts."
         )
 
-    async def _turn(self, label: str, speaker: str, text: str) -> None:
+    async def _append_turn(self, label: str, speaker: str, text: str) -> None:
         who: dict[str, Any] = {"speaker": speaker}
         if speaker in self._ids:
             who = {"speaker": "entity", "entity_id": self._ids[speaker]}
         turn = await self._do("turn", text=text, **who)
         self._ids[f"turn {label}"] = turn["turn_id"]
         names = {"gm": "game master", "user": "player"}
-        self._tell.said(names.get(speaker, speaker), text)
+        self._printer.print_turn(names.get(speaker, speaker), text)
 
-    async def _fact(self, statement: str) -> str:
+    async def _find_fact(self, statement: str) -> str:
         facts: list[Mapping[str, Any]] = (await self._do("facts"))["facts"]
         return next(str(each["fact_id"]) for each in facts if each["statement"] == statement)
 
@@ -353,7 +361,7 @@ class DemoWorld:
 
     async def _call(self, call: Mapping[str, Any], **played: Any) -> dict[str, Any]:
         arguments = self._with_ids(call["arguments"])
-        return await self._agents.do(call["role"], call["tool"], **arguments, **played)
+        return await self._agents.require_call(call["role"], call["tool"], **arguments, **played)
 
     def _with_ids(self, value: Any) -> Any:
         """Return the value with ids in place of names."""
@@ -370,7 +378,7 @@ class DemoWorld:
 ROLES = ("Orchestrator", "Narrator", "CanonKeeper", "ContextAssembly", "MemoryManager")
 
 
-@command("demo", settings=None)
+@command_from("demo", settings=None)
 def demo(*, keep: Path | None, inspects: bool | None) -> None:
     """Play a small world through real MCP clients, and see what becomes canon.
 
@@ -385,24 +393,24 @@ def demo(*, keep: Path | None, inspects: bool | None) -> None:
     started = time.monotonic()
     if keep is None:
         with tempfile.TemporaryDirectory(prefix="canonry-demo-") as folder:
-            asyncio.run(_run(Path(folder)))
+            asyncio.run(_run_demo(Path(folder)))
             _next_steps(time.monotonic() - started, keep)
             if inspects:
                 inspect_folder(Path(folder))
     else:
-        asyncio.run(_run(keep))
+        asyncio.run(_run_demo(keep))
         _next_steps(time.monotonic() - started, keep)
         if inspects:
             inspect_folder(keep)
 
 
-async def _run(data: Path) -> None:
-    async with troupe(data, ROLES) as agents:
-        await play(agents)
+async def _run_demo(data: Path) -> None:
+    async with start_troupe(data, ROLES) as agents:
+        await play_demo(agents)
 
 
 def _next_steps(seconds: float, keep: Path | None) -> None:
-    command = shlex.join(launch(sys.argv[0], sys.executable, sys.prefix))
+    command = shlex.join(launch_command(sys.argv[0], sys.executable, sys.prefix))
     kept = "" if keep is None else f" --data {shlex.quote(str(keep.absolute()))}"
     click.echo(f"\nThat took {seconds:.1f} s. To list the MCP clients that you can connect, run:\n")
     click.echo(f"  {command} connect")

@@ -14,8 +14,8 @@ from typing_extensions import override
 from canonry import __version__
 from canonry.app.file_modes import private_files
 from canonry.app.packages import missing_commands, require_package
-from canonry.cli.screen import EXAMPLES, take_streams
-from canonry.language.texts.visible import visible_line
+from canonry.cli.terminal import EXAMPLES, take_streams
+from canonry.language.texts.visible import escape_line
 from canonry.values.data_files import read_toml
 from canonry.values.errors import (
     BrokenInvariant,
@@ -67,7 +67,7 @@ class LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module, _, attribute = COMMANDS[cmd_name][0].partition(":")
-        with importing():
+        with without_collection():
             command: click.Command = getattr(import_module(module), attribute)
         return command
 
@@ -78,9 +78,11 @@ class LazyGroup(click.Group):
         if args and args[0] in _MISSING:
             require_package(_MISSING[args[0]], f"canonry {args[0]}")
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            from canonry.gateway.limits import meant, shown  # noqa: PLC0415 - only for slips
+            from canonry.gateway.limits import shown_text, suggest_name  # noqa: PLC0415 - only for slips
 
-            ctx.fail(f"There is no command '{shown(args[0])}'{meant(args[0], COMMANDS)}")
+            ctx.fail(
+                f"There is no command '{shown_text(args[0])}'{suggest_name(args[0], COMMANDS)}"
+            )
         return super().resolve_command(ctx, args)
 
     @override
@@ -97,12 +99,12 @@ class LazyGroup(click.Group):
             if ctx.params.get("debug"):
                 raise
             candidates = (f"  {each}" for each in error.details.get("candidates", ()))
-            complain(f"{error.message} ({error.code})", *candidates)
+            print_errors(f"{error.message} ({error.code})", *candidates)
             ctx.exit(exit_code(error))
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except KeyboardInterrupt:
-            complain("Interrupted.")
+            print_errors("Interrupted.")
             ctx.exit(INTERRUPTED)
         except BrokenPipeError:
             # The reader closed the pipe: prevent an error message of the interpreter at its end.
@@ -112,12 +114,12 @@ class LazyGroup(click.Group):
             if ctx.params.get("debug"):
                 raise
             what = f"{error.filename or 'the system'}: {error.strerror or error}"
-            complain(f"{what}. Check the path, its permissions and its disk.")
+            print_errors(f"{what}. Check the path, its permissions and its disk.")
             ctx.exit(UNAVAILABLE)
         except Exception as error:
             if ctx.params.get("debug"):
                 raise
-            complain(
+            print_errors(
                 f"Unexpected {type(error).__name__}. This is a defect of Canonry. "
                 "Run `canonry --debug ...` to see where it arose."
             )
@@ -129,7 +131,7 @@ _COLLECTIONS: Final = (50_000, 20, 100)
 
 
 @contextmanager
-def importing() -> Iterator[None]:
+def without_collection() -> Iterator[None]:
     """Collect no garbage during imports: nothing is freed there, and starting is faster."""
     gc.disable()
     try:
@@ -148,10 +150,10 @@ def exit_code(error: CanonryError) -> int:
     return next((code for kind, code in EXIT_CODES if isinstance(error, kind)), DEFECT)
 
 
-def complain(*messages: str) -> None:
+def print_errors(*messages: str) -> None:
     """Print each message as one line on standard error."""
     for each in messages:
-        click.echo(f"canonry: {visible_line(each)}", err=True)
+        click.echo(f"canonry: {escape_line(each)}", err=True)
 
 
 @click.group(

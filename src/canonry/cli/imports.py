@@ -14,20 +14,20 @@ from urllib.parse import unquote
 
 import click
 
-from canonry.app.filing import files_beside
 from canonry.app.setting_table import Settings
+from canonry.app.store_files import files_in_folder
 from canonry.app.stores import open_kept_store
-from canonry.assistant.claims import briefly
+from canonry.assistant.claims import brief_claim
 from canonry.canon.commands.sources import GivenDocument, ImportedDocument, import_document
+from canonry.canon.maintenance.log_transfer import import_log
 from canonry.canon.ports.files import DocumentLimits, FileHint
 from canonry.canon.session.caller import Caller, Progress
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.lookup import account_of
-from canonry.canon.upkeep.logs import import_log
-from canonry.cli.note_folder import edits_of, is_exported
-from canonry.cli.options import command, operator, progress, settings_from
-from canonry.cli.people import TOOLS, ask_store, tell_reply
-from canonry.cli.screen import tell_line
+from canonry.cli.canon_commands import TOOLS, ask_store, print_reply
+from canonry.cli.note_folder import compare_folder, is_exported
+from canonry.cli.options import command_from, operator_caller, settings_from, show_progress
+from canonry.cli.terminal import print_line
 from canonry.language.texts.sentences import DocumentType
 from canonry.log.items.entities import normalised_name
 from canonry.log.items.sources import SourceType
@@ -39,10 +39,10 @@ from canonry.narrative.usecases.transcripts import (
     Transcript,
     TranscriptLine,
     import_transcripts,
-    plain,
+    plain_text,
 )
-from canonry.readmodels.ports.view import UpkeepProgress
-from canonry.records.usecases.files import GivenFile, import_files, require_whole
+from canonry.readmodels.ports.view import MaintenanceProgress
+from canonry.records.usecases.files import GivenFile, import_files, require_undamaged
 from canonry.records.usecases.ingest_file import ingest_file
 from canonry.records.usecases.relationships import relate_entities
 from canonry.values.calendar_dates import read_date
@@ -82,7 +82,7 @@ def read_transcripts(files: Sequence[Path]) -> tuple[Transcript, ...]:
     if not sessions:
         message = "These files are only summaries. Give their transcripts too."
         raise InvalidInput("transcript.unreadable", message, path=str(files[0]))
-    return tuple(_read(path, aligned) for path in sessions)
+    return tuple(_read_transcript(path, aligned) for path in sessions)
 
 
 def gm_names_in(transcripts: Iterable[Transcript]) -> frozenset[str]:
@@ -92,86 +92,89 @@ def gm_names_in(transcripts: Iterable[Transcript]) -> frozenset[str]:
     return GM_NAMES | {_CRD3_GM.casefold()} if crd3 else GM_NAMES
 
 
-def _read(path: Path, aligned: Iterable[Path]) -> Transcript:
-    data = _json(path)
+def _read_transcript(path: Path, aligned: Iterable[Path]) -> Transcript:
+    data = _read_json(path)
     try:
-        transcript = _transcript(path.stem, data)
+        transcript = _parse_transcript(path.stem, data)
     except _DAMAGE as error:
-        raise _unreadable(path, "it has none of the known shapes") from error
+        raise _unreadable_file(path, "it has none of the known shapes") from error
     if not transcript.lines:
-        raise _unreadable(path, "it has no turns")
-    beside = sorted(path.parent.glob(f"{path.stem}{_ALIGNED}*.json"))
+        raise _unreadable_file(path, "it has no turns")
+    nearby = sorted(path.parent.glob(f"{path.stem}{_ALIGNED}*.json"))
     named = [each for each in aligned if each.name.startswith(f"{path.stem}{_ALIGNED}")]
-    for summary in [*named, *beside][:1]:
+    for summary in [*named, *nearby][:1]:
         try:
-            chunks = tuple(_chunk(each) for each in _json(summary))
+            chunks = tuple(_read_chunk(each) for each in _read_json(summary))
         except _DAMAGE as error:
-            raise _unreadable(summary, "its chunks need CHUNK and ALIGNMENT") from error
+            raise _unreadable_file(summary, "its chunks need CHUNK and ALIGNMENT") from error
         transcript = replace(transcript, summaries=_in_order(chunks, len(transcript.lines)))
     return transcript
 
 
-def _transcript(stem: str, data: Any) -> Transcript:
+def _parse_transcript(stem: str, data: Any) -> Transcript:
     if isinstance(data, Mapping) and "TURNS" in data:
         lines = tuple(
             TranscriptLine(
-                speakers=_speakers(turn["NAMES"]), text=plain(" ".join(turn["UTTERANCES"]))
+                speakers=_read_speakers(turn["NAMES"]),
+                text=plain_text(" ".join(turn["UTTERANCES"])),
             )
             for turn in data["TURNS"]
         )
         return Transcript(title=stem, lines=lines)
-    told: Mapping[str, Any] = data if isinstance(data, Mapping) else {"turns": data}
+    reported: Mapping[str, Any] = data if isinstance(data, Mapping) else {"turns": data}
     lines = tuple(
         TranscriptLine(
-            speakers=_speakers(turn["speaker"]), text=_text(turn), said_at=_said_at(turn)
+            speakers=_read_speakers(turn["speaker"]),
+            text=_read_text(turn),
+            said_at=_read_time(turn),
         )
-        for turn in told["turns"]
+        for turn in reported["turns"]
     )
     given = tuple(
-        Summary(start=int(each["start"]), end=int(each["end"]), text=_text(each))
-        for each in told.get("summaries", ())
+        Summary(start=int(each["start"]), end=int(each["end"]), text=_read_text(each))
+        for each in reported.get("summaries", ())
     )
-    began = _said_at(told)
+    began = _read_time(reported)
     return Transcript(
-        title=_name(told.get("title", stem)),
+        title=_read_name(reported.get("title", stem)),
         lines=lines,
         summaries=_in_order(given, len(lines)),
         said_at=began or next((line.said_at for line in lines if line.said_at is not None), None),
     )
 
 
-def _speakers(value: Any) -> tuple[str, ...]:
+def _read_speakers(value: Any) -> tuple[str, ...]:
     names = value if isinstance(value, list) else [value]
-    return tuple(_name(name) for name in names)
+    return tuple(_read_name(name) for name in names)
 
 
-def _said_at(value: Mapping[str, Any]) -> Instant | None:
+def _read_time(value: Mapping[str, Any]) -> Instant | None:
     """Return the time of a turn or session: RFC 3339, a date in words, or seconds."""
-    said = next((value[name] for name in _TIMES if value.get(name) not in (None, "")), None)
-    if said is None:
+    given = next((value[name] for name in _TIMES if value.get(name) not in (None, "")), None)
+    if given is None:
         return None
-    read = read_date(said) if isinstance(said, str | int) else None
+    read = read_date(given) if isinstance(given, str | int) else None
     if read is None:
-        raise ValueError(said)
+        raise ValueError(given)
     return read.instant
 
 
-def _name(value: Any) -> str:
-    if not isinstance(value, str) or not plain(value):
+def _read_name(value: Any) -> str:
+    if not isinstance(value, str) or not plain_text(value):
         raise ValueError(value)
-    return plain(value)[:NAME_MAX]
+    return plain_text(value)[:NAME_MAX]
 
 
-def _text(turn: Mapping[str, Any]) -> str:
+def _read_text(turn: Mapping[str, Any]) -> str:
     if not isinstance(turn["text"], str):
         raise ValueError(turn)  # noqa: TRY004 - all damage is reported alike
     return turn["text"]
 
 
-def _chunk(data: Mapping[str, Any]) -> Summary:
+def _read_chunk(data: Mapping[str, Any]) -> Summary:
     span = data["ALIGNMENT"]
     return Summary(
-        start=int(span["TURN START"]), end=int(span["TURN END"]), text=plain(data["CHUNK"])
+        start=int(span["TURN START"]), end=int(span["TURN END"]), text=plain_text(data["CHUNK"])
     )
 
 
@@ -181,16 +184,16 @@ def _in_order(summaries: tuple[Summary, ...], lines: int) -> tuple[Summary, ...]
     return tuple(sorted(sound, key=lambda each: (each.end, each.start)))
 
 
-def _json(path: Path) -> Any:
+def _read_json(path: Path) -> Any:
     try:
         return decode_json(path.read_bytes())
     except OSError as error:
-        raise _unreadable(path, str(error.strerror)) from error
+        raise _unreadable_file(path, str(error.strerror)) from error
     except (ValueError, RecursionError) as error:
-        raise _unreadable(path, "it is not JSON in UTF-8") from error
+        raise _unreadable_file(path, "it is not JSON in UTF-8") from error
 
 
-def _unreadable(path: Path, why: str) -> InvalidInput:
+def _unreadable_file(path: Path, why: str) -> InvalidInput:
     message = (
         f"{path} cannot be imported: {why}. `canonry import transcript --help` shows the shapes."
     )
@@ -212,7 +215,7 @@ def imports() -> None:
     """Import chats, notes, transcripts, documents or an exported log."""
 
 
-@command(
+@command_from(
     "documents", imports, types={"source_type": click.Choice([each.value for each in SourceType])}
 )
 async def documents(
@@ -228,26 +231,26 @@ async def documents(
     **given: Any,
 ) -> None:
     """Cut text, Markdown and PDF files into snippets that proposals can cite."""
-    if not 0 < len(plain(universe)) <= NAME_MAX:
+    if not 0 < len(plain_text(universe)) <= NAME_MAX:
         raise click.UsageError(f"--universe takes a name of 1 to {NAME_MAX} characters.")
-    if doc_id is not None and (len(files) > 1 or not 0 < len(plain(doc_id)) <= NAME_MAX):
+    if doc_id is not None and (len(files) > 1 or not 0 < len(plain_text(doc_id)) <= NAME_MAX):
         raise click.UsageError(f"--doc-id takes one file, and 1 to {NAME_MAX} characters.")
     kinds = [_kind_of(path) for path in files]
-    known_as = None if doc_id is None else plain(doc_id)
+    known_as = None if doc_id is None else plain_text(doc_id)
     source: dict[str, Any] = {
-        "universe": plain(universe),
+        "universe": plain_text(universe),
         "source_type": SourceType(source_type),
         "level": CanonLevel(level),
     }
-    caller = operator("canonry import documents", agent_type=agent_type)
+    caller = operator_caller("canonry import documents", agent_type=agent_type)
     done: list[ImportedDocument] = []
     async with await open_kept_store(settings_from(given)) as store:
-        with progress("importing snippets") as told:
-            caller = replace(caller, progress=_telling(told))
+        with show_progress("importing snippets") as on_progress:
+            caller = replace(caller, progress=_as_progress(on_progress))
             for path, kind in zip(files, kinds, strict=True):
                 document = _documents_read(path, kind, charset=charset, doc_id=known_as)
                 work = import_document(store.canon, caller, document, **source)
-                done.append(await _named(document.name, work))
+                done.append(await _name_errors(document.name, work))
     if as_json:
         click.echo(json.dumps([asdict(each) for each in done], sort_keys=True))
         return
@@ -255,16 +258,16 @@ async def documents(
         known = each.snippets - each.added
         already = f", {known} were there already" if known else ""
         other = "" if each.doc_id == each.name else f", known as {each.doc_id}"
-        tell_line(f"{each.name}  (source {each.source_id}{other})")
+        print_line(f"{each.name}  (source {each.source_id}{other})")
         click.echo(f"  {each.added:6} snippets added{already}")
 
 
-def _telling(told: UpkeepProgress) -> Progress:
-    async def tell(done: float, total: float | None, message: str) -> None:
+def _as_progress(on_progress: MaintenanceProgress) -> Progress:
+    async def report(done: float, total: float | None, message: str) -> None:
         del message  # the progress bar shows enough
-        told(int(done), None if total is None else int(total))
+        on_progress(int(done), None if total is None else int(total))
 
-    return tell
+    return report
 
 
 def _kind_of(path: Path) -> DocumentType:
@@ -275,7 +278,7 @@ def _kind_of(path: Path) -> DocumentType:
     return kind
 
 
-def _documents_read(path: Path, kind: DocumentType, **told: Any) -> GivenDocument:
+def _documents_read(path: Path, kind: DocumentType, **options: Any) -> GivenDocument:
     limit = DocumentLimits().bytes
     try:
         with path.open("rb") as file:
@@ -283,23 +286,25 @@ def _documents_read(path: Path, kind: DocumentType, **told: Any) -> GivenDocumen
     except OSError as error:
         message = f"{path} cannot be read: {error.strerror}."
         raise InvalidInput("document.unreadable", message, path=str(path)) from error
-    name = plain(path.name)[:NAME_MAX]
-    title = plain(path.stem)[:NAME_MAX] or name
+    name = plain_text(path.name)[:NAME_MAX]
+    title = plain_text(path.stem)[:NAME_MAX] or name
     whole = path.resolve()
     # A digest identifies the file without revealing its folder.
-    place = blake2b(str(whole).encode(errors="replace"), digest_size=16).hexdigest()
+    path_hash = blake2b(str(whole).encode(errors="replace"), digest_size=16).hexdigest()
     return GivenDocument(
         name=name,
         title=title,
         data=data,
         kind=kind,
-        place=f"file:{place}",
-        folder=plain(whole.parent.name)[: NAME_MAX // 2],
-        **told,
+        file_path=f"file:{path_hash}",
+        folder=plain_text(whole.parent.name)[: NAME_MAX // 2],
+        **options,
     )
 
 
-async def _named(name: str, importing: Coroutine[Any, Any, ImportedDocument]) -> ImportedDocument:
+async def _name_errors(
+    name: str, importing: Coroutine[Any, Any, ImportedDocument]
+) -> ImportedDocument:
     """Await the import, and put the file's name before the message of an error."""
     try:
         return await importing
@@ -317,10 +322,10 @@ _LINK: Final = re.compile(r"\[\[([^\[\]|#\n]{1,200})|\]\(([^()\s#]{1,300})")
 _COUNTED: Final = ("files", "sources", "known", "records", "links")
 
 
-def _bringing(kind: str) -> None:
+def _import_command(kind: str) -> None:
     """Make the command that brings chats or notes into the account."""
 
-    @command(kind, imports, help=f"Import {_SUBJECTS[kind]} into your account.")
+    @command_from(kind, imports, help=f"Import {_SUBJECTS[kind]} into your account.")
     async def bring(
         *, paths: tuple[Path, ...], dry_run: bool, agent_type: str, as_json: bool, **given: Any
     ) -> None:
@@ -332,17 +337,19 @@ def _bringing(kind: str) -> None:
             return
         if dry_run:
             raise click.UsageError("--dry-run takes a folder of `canonry export markdown`.")
-        caller = operator(f"canonry import {kind}", agent_type=agent_type)
+        caller = operator_caller(f"canonry import {kind}", agent_type=agent_type)
         counts, unread = Counter(dict.fromkeys(_COUNTED, 0)), dict[str, str]()
         notes: dict[str, tuple[str, str]] = {}
         async with await open_kept_store(settings_from(given)) as store:
-            with progress("importing files") as told:
-                for path, name in _within(paths, _ENDINGS[kind]):
+            with show_progress("importing files") as told:
+                for path, name in _files_within(paths, _ENDINGS[kind]):
                     counts["files"] += 1
                     told(counts["files"], None)
                     try:
                         for part in parts_of(path, name):
-                            one = await _bring(store.canon, caller, (name, part), counts, unread)
+                            one = await _ingest_source(
+                                store.canon, caller, (name, part), counts, unread
+                            )
                             notes |= {name: (one, part.decode())} if kind == "notes" else {}
                     except CanonryError as error:
                         unread[name] = error.message
@@ -352,39 +359,39 @@ def _bringing(kind: str) -> None:
             return
         click.echo(", ".join(f"{counts[each]} {each}" for each in _COUNTED))
         for name, why in unread.items():
-            tell_line(f"not read: {name}: {why}")
+            print_line(f"not read: {name}: {why}")
 
 
 async def _propose_edits(settings: Settings, path: Path, *, dry_run: bool, as_json: bool) -> None:
     """Propose each edit of an exported folder by itself, with its own words; entities first."""
     done: list[Mapping[str, Any]] = []
     async with await open_kept_store(settings, existing=True) as store:
-        edits = await edits_of(store.canon, path)
+        edits = await compare_folder(store.canon, path)
         edits.claims.sort(key=lambda each: each[1]["kind"] != "entity")
         for stem, claim in [] if dry_run else edits.claims:
-            said = str(claim.get("value") or claim.get("says") or briefly(claim))
-            asked = {"space": edits.folder.space, "claims": [claim], "said": said}
+            wording = str(claim.get("value") or claim.get("says") or brief_claim(claim))
+            asked = {"space": edits.folder.space, "claims": [claim], "said": wording}
             try:
                 done.append((await ask_store(store, settings, TOOLS["propose"], asked)).body)
             except CanonryError as error:
-                edits.refused.append(f"{stem}: {briefly(claim)} ({error.message})")
+                edits.refused.append(f"{stem}: {brief_claim(claim)} ({error.message})")
     if as_json:
-        told = {"claims": [each for _, each in edits.claims], "replies": done}
-        click.echo(json.dumps({**told, "refused": edits.refused}, sort_keys=True))
+        outcome = {"claims": [each for _, each in edits.claims], "replies": done}
+        click.echo(json.dumps({**outcome, "refused": edits.refused}, sort_keys=True))
     else:
         for stem, claim in edits.claims if dry_run else ():
-            tell_line(f"{stem}: would propose {claim['kind']}: {briefly(claim)}")
+            print_line(f"{stem}: would propose {claim['kind']}: {brief_claim(claim)}")
         for each in done:
-            tell_reply({name: each[name] for name in ("verdicts", "note") if name in each})
+            print_reply({name: each[name] for name in ("verdicts", "note") if name in each})
         for line in edits.refused:
-            tell_line(f"not proposed: {line}")
+            print_line(f"not proposed: {line}")
         if not edits.claims and not edits.refused:
             click.echo("nothing changed")
     if edits.refused or any(each["accepted"] < each["of"] for each in done):
         raise click.exceptions.Exit(1)
 
 
-async def _bring(
+async def _ingest_source(
     canon: Canon,
     caller: Caller,
     source: tuple[str, bytes],
@@ -397,10 +404,10 @@ async def _bring(
     counts.update(sources=1, known=done.deduplicated)
     if done.recorded is not None:
         counts["records"] += done.recorded.total
-        told = [each.message for each in done.recorded.warnings if not each.path]
-        unread |= {source[0]: " ".join(told)} if told else {}
-    said = await canon.state.observations_from(done.source.id, limit=1, offset=0)
-    return said.items[0].entity_id if said.items else ""
+        warnings = [each.message for each in done.recorded.warnings if not each.path]
+        unread |= {source[0]: " ".join(warnings)} if warnings else {}
+    first_page = await canon.state.observations_from(done.source.id, limit=1, offset=0)
+    return first_page.items[0].entity_id if first_page.items else ""
 
 
 async def _relate_notes(canon: Canon, caller: Caller, notes: Mapping[str, tuple[str, str]]) -> int:
@@ -419,7 +426,7 @@ async def _relate_notes(canon: Canon, caller: Caller, notes: Mapping[str, tuple[
     return new
 
 
-def _within(paths: Sequence[Path], endings: Sequence[str]) -> Iterator[tuple[Path, str]]:
+def _files_within(paths: Sequence[Path], endings: Sequence[str]) -> Iterator[tuple[Path, str]]:
     """Yield the files with these endings and their names within a folder, without hidden ones."""
     for path in paths:
         for each in sorted(path.rglob("*")) if path.is_dir() else (path,):
@@ -430,10 +437,10 @@ def _within(paths: Sequence[Path], endings: Sequence[str]) -> Iterator[tuple[Pat
 
 
 for _kind in _ENDINGS:
-    _bringing(_kind)
+    _import_command(_kind)
 
 
-@command("transcript", imports)
+@command_from("transcript", imports)
 async def transcript(
     *,
     files: tuple[Path, ...],
@@ -461,26 +468,26 @@ async def transcript(
         gm_names=frozenset(map(normalised_name, gms)) or gm_names_in(transcripts),
         casting=found,
     )
-    caller = operator("canonry import transcript", agent_type=agent_type)
+    caller = operator_caller("canonry import transcript", agent_type=agent_type)
     async with await open_kept_store(settings) as store:
-        with progress("importing turns") as told:
-            report = await import_transcripts(store.canon, caller, request, told)
+        with show_progress("importing turns") as on_progress:
+            report = await import_transcripts(store.canon, caller, request, on_progress)
     if as_json:
         click.echo(json.dumps(asdict(report), sort_keys=True))
     else:
-        _print(report)
+        _print_report(report)
 
 
 def _imports_name(text: str, option: str) -> str:
-    if not 0 < len(plain(text)) <= NAME_MAX:
+    if not 0 < len(plain_text(text)) <= NAME_MAX:
         raise click.UsageError(f"{option} takes a name of 1 to {NAME_MAX} characters.")
-    return plain(text)
+    return plain_text(text)
 
 
-def _print(report: ImportReport) -> None:
+def _print_report(report: ImportReport) -> None:
     for each in report.transcripts:
         rate = each.turns / each.writing_seconds if each.writing_seconds else 0.0
-        tell_line(f"{each.title}  (story {each.story_id})")
+        print_line(f"{each.title}  (story {each.story_id})")
         click.echo(f"  {each.turns:6} turns in {each.scenes} scenes")
         if each.commits:
             click.echo(
@@ -494,13 +501,13 @@ def _print(report: ImportReport) -> None:
             f"{len(each.rejected)} rejected, judged in {each.judging_seconds:.2f} s"
         )
         for proposal, rule, rationale in each.rejected:
-            tell_line(f"         {proposal}  {rule}: {rationale}")
+            print_line(f"         {proposal}  {rule}: {rationale}")
     click.echo(
         f"universe {report.universe_id}, story {report.story_id}, {report.entities} entities"
     )
 
 
-@command("log", imports)
+@command_from("log", imports)
 async def log(*, file: Path, files: Path | None, before: str | None, **given: Any) -> None:
     """Append the commits of FILE, an export of `canonry export`, without any change.
 
@@ -509,15 +516,17 @@ async def log(*, file: Path, files: Path | None, before: str | None, **given: An
     Exit code 1 if files of other sources are missing.
     """
     until = None if before is None else parse_instant(before, path="--before")
-    beside, carried = None if files is None else files_beside(files), None
-    if beside is not None:
-        await require_whole(beside)
+    files_store, carried = None if files is None else files_in_folder(files), None
+    if files_store is not None:
+        await require_undamaged(files_store)
     async with await open_kept_store(settings_from(given)) as store:
-        with progress("importing commits") as told:
-            done = await import_log(store.canon.ledger, lambda: _lines(file), told, before=until)
-        if beside is not None:
-            with progress("importing files") as told:
-                carried = await import_files(store.canon, beside, told)
+        with show_progress("importing commits") as on_progress:
+            done = await import_log(
+                store.canon.ledger, lambda: _file_lines(file), on_progress, before=until
+            )
+        if files_store is not None:
+            with show_progress("importing files") as on_progress:
+                carried = await import_files(store.canon, files_store, on_progress)
     click.echo(
         f"imported {done.commits - done.known - done.late} commits of {done.spaces} spaces; "
         f"{done.known} were there already"
@@ -534,7 +543,7 @@ async def log(*, file: Path, files: Path | None, before: str | None, **given: An
         raise click.exceptions.Exit(1)
 
 
-def _lines(file: Path) -> Iterator[bytes]:
+def _file_lines(file: Path) -> Iterator[bytes]:
     with file.open("rb") as lines:
         yield from lines
 
@@ -563,10 +572,10 @@ def parts_of(path: Path, name: str = "") -> Iterator[bytes]:
     if path.suffix.lower() == ".json" and path.stat().st_size >= _READ:
         with path.open(encoding="utf-8-sig", errors="replace") as file:
             export = _Export(file)
-            export.take("[")
-            while export.take("{"):
+            export.take_sign("[")
+            while export.take_sign("{"):
                 read.append(False)
-                for part in export.conversation():
+                for part in export.read_conversation():
                     read[-1] = True
                     yield json.dumps([part], ensure_ascii=False).encode()
     if not all(read) or not read:  # such as messages of Slack, which are one conversation
@@ -577,17 +586,17 @@ def _texts_in(path: Path, title: str) -> Iterator[Mapping[str, Any]]:
     """Yield the messages in a text of WhatsApp in parts; nothing if it is none."""
     from canonry.documents.extraction.chats import messages_in  # noqa: PLC0415 - may be missing
 
-    def lines() -> Iterator[str]:
+    def text_lines() -> Iterator[str]:
         with path.open(encoding="utf-8-sig", errors="replace") as file:
             yield from file
 
-    authors = dict.fromkeys(each.author for each in messages_in(lines) if each.author)
+    authors = dict.fromkeys(each.author for each in messages_in(text_lines) if each.author)
     about = {"id": title, "name": title, "participants": list(authors)}
-    said = (
+    messages = (
         {"id": e.id, "from" if e.author else "actor": e.author, "date": e.at, "text": e.text}
-        for e in messages_in(lines)
+        for e in messages_in(text_lines)
     )
-    while items := list(islice(said, _PART)):
+    while items := list(islice(messages, _PART)):
         yield {**about, "messages": items}
 
 
@@ -597,64 +606,66 @@ class _Export:
     def __init__(self, file: TextIO) -> None:
         self._file, self._text, self._at = file, "", 0
 
-    def take(self, signs: str) -> str:
+    def take_sign(self, signs: str) -> str:
         """Pass over the next sign if it is one of these, and return it."""
         while not (seen := _SIGN.search(self._text, self._at)):
-            if not self._more():
+            if not self._read_more():
                 return ""
         self._at = seen.end() if seen[0] in signs else seen.start()
         return seen[0] if seen[0] in signs else ""
 
-    def value(self) -> Any:
+    def read_value(self) -> Any:
         """Read the next value, which must be whole."""
-        self.take("")
+        self.take_sign("")
         while True:
             try:
                 value, end = _DECODER.raw_decode(self._text, self._at)
             except ValueError as error:
-                if not self._more():
+                if not self._read_more():
                     message = "The export ends within a conversation. Download it again."
                     raise InvalidInput("document.damaged", message) from error
             else:
-                if end < len(self._text) or not self._more():  # a number could go on
+                if end < len(self._text) or not self._read_more():  # a number could go on
                     self._at = end
                     return value
 
-    def conversation(self) -> Iterator[Mapping[str, Any]]:
+    def read_conversation(self) -> Iterator[Mapping[str, Any]]:
         """Yield an object in parts of its messages, or its chats; nothing if it has neither."""
         about: dict[str, Any] = {}
         named = begin = ""
         with TemporaryFile("w+", encoding="utf-8") as kept:
-            while not self.take("}"):
-                name = self.value()
+            while not self.take_sign("}"):
+                name = self.read_value()
                 about[name] = None
-                if name in _MESSAGES and (begin := self.take("[{")):
+                if name in _MESSAGES and (begin := self.take_sign("[{")):
                     named = name
-                    while not self.take("]}"):
-                        key = self.value() if begin == "{" else ""
-                        kept.write(json.dumps((key, self.value())) + "\n")
-                elif name == "chats" and self.take("{"):
-                    for part in self.conversation():
+                    while not self.take_sign("]}"):
+                        key = self.read_value() if begin == "{" else ""
+                        kept.write(json.dumps((key, self.read_value())) + "\n")
+                elif name == "chats" and self.take_sign("{"):
+                    for part in self.read_conversation():
                         yield {**about, **part}
                         about = {}
-                elif name == "list" and self.take("["):
-                    while self.take("{"):
-                        yield from ({"chats": {"list": [part]}} for part in self.conversation())
-                    self.take("]")
+                elif name == "list" and self.take_sign("["):
+                    while self.take_sign("{"):
+                        yield from (
+                            {"chats": {"list": [part]}} for part in self.read_conversation()
+                        )
+                    self.take_sign("]")
                 else:
-                    about[name] = self.value()
-            for items, shared in _divided(kept, about) if named else ():
+                    about[name] = self.read_value()
+            for items, shared in _split_messages(kept, about) if named else ():
                 inner = dict(items) if begin == "{" else [item for _, item in items]
                 yield {**about, named: inner, **shared}
 
-    def _more(self) -> bool:
+    def _read_more(self) -> bool:
         rest = self._text[self._at :]
         more = self._file.read(max(_READ, len(rest)))
         self._text, self._at = rest + more, 0
         return bool(more)
 
 
-def _divided(
+def _split_messages(
     kept: TextIO, about: Mapping[str, Any]
 ) -> Iterator[tuple[list[tuple[str, Any]], Mapping[str, Any]]]:
     """Yield messages in parts; each part of several has all authors, and the times of the chat."""
@@ -663,7 +674,7 @@ def _divided(
     kept.seek(0)
     number = 0
     for number, line in enumerate(kept, 1):  # noqa: B007
-        author, at = _spoken(json.loads(line)[1])
+        author, at = _author_time(json.loads(line)[1])
         authors |= {author: None} if author else {}
         times = [*times[:1], at] if at else times
     shared: dict[str, Any] = {}
@@ -677,10 +688,10 @@ def _divided(
         yield items, shared
 
 
-def _spoken(item: Any) -> tuple[str, Any]:
+def _author_time(item: Any) -> tuple[str, Any]:
     """Return the author and the time of a message."""
-    said = item.get("message") or item if isinstance(item, dict) else {}
-    author = next((said[name] for name in _AUTHORS if said.get(name)), "")
-    unix = str(said.get("date_unixtime", ""))
+    message = item.get("message") or item if isinstance(item, dict) else {}
+    author = next((message[name] for name in _AUTHORS if message.get(name)), "")
+    unix = str(message.get("date_unixtime", ""))
     role = author.get("role", "") if isinstance(author, dict) else author
-    return str(role), int(unix) if unix.isdigit() else said.get("date")
+    return str(role), int(unix) if unix.isdigit() else message.get("date")

@@ -23,8 +23,8 @@ from canonry.app.setting_table import (
 )
 from canonry.app.settings import load_settings
 from canonry.canon.session.caller import Caller
-from canonry.cli.screen import EXAMPLES, wipe_line
-from canonry.readmodels.ports.view import UpkeepProgress
+from canonry.cli.terminal import EXAMPLES, wipe_line
+from canonry.readmodels.ports.view import MaintenanceProgress
 from canonry.values.data_files import read_toml
 from canonry.values.provenance import Actor
 
@@ -56,11 +56,11 @@ class SettingsCommand(click.Command):
     @override
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         groups = {row.field: row.group for row in SETTINGS}
-        told: dict[str, list[tuple[str, str]]] = {"Options": []}
+        sections: dict[str, list[tuple[str, str]]] = {"Options": []}
         for param in self.get_params(ctx):
             if (line := param.get_help_record(ctx)) is not None:
-                told.setdefault(groups.get(param.name or "", "Options"), []).append(line)
-        for heading, lines in told.items():
+                sections.setdefault(groups.get(param.name or "", "Options"), []).append(line)
+        for heading, lines in sections.items():
             with formatter.section(heading):
                 formatter.write_dl(lines)
 
@@ -112,11 +112,11 @@ def _refuse_ended(_: click.Context, param: click.Parameter, value: object) -> No
 
 def _with_rows(command: F, rows: list[SettingRow]) -> F:
     for row in reversed(rows):
-        command = _option(row)(command)
+        command = _setting_option(row)(command)
     return CONFIG(command)
 
 
-def _option(row: SettingRow) -> Callable[[F], F]:
+def _setting_option(row: SettingRow) -> Callable[[F], F]:
     default = f"  [default: {row.default}]" if row.default else ""
     text = f"{row.help}{default}"
     if row.kind.flag:
@@ -127,11 +127,11 @@ def _option(row: SettingRow) -> Callable[[F], F]:
 
 
 @cache
-def _declared() -> Mapping[str, Mapping[str, Any]]:
+def _declared_options() -> Mapping[str, Mapping[str, Any]]:
     return read_toml(__package__, "options.toml")
 
 
-def command(
+def command_from(
     key: str,
     group: click.Group | None = None,
     *,
@@ -146,20 +146,22 @@ def command(
     `types` are the types that only the code knows, by parameter.
     """
     name = key if group is None else key.removeprefix(f"{group.name}-")
-    params = [_parameter(each, row, types or {}) for each, row in _declared()[key].items()]
+    params = [
+        _make_parameter(each, row, types or {}) for each, row in _declared_options()[key].items()
+    ]
 
-    def make(function: Callable[..., Any]) -> click.Command:
+    def make_command(function: Callable[..., Any]) -> click.Command:
         run = function if settings is None else settings(function)
         made = click.command if group is None else group.command
         return made(name, epilog=EXAMPLES[key], params=params, **attributes)(run)
 
-    return make
+    return make_command
 
 
-def _parameter(
+def _make_parameter(
     spelled: str, row: Mapping[str, Any] | Literal[True], types: Mapping[str, click.ParamType[Any]]
 ) -> click.Parameter:
-    given = dict(_declared()["shared"][spelled] if row is True else row)
+    given = dict(_declared_options()["shared"][spelled] if row is True else row)
     words = spelled.split()
     match given.pop("type", None):
         case None:
@@ -188,7 +190,7 @@ def settings_from(given: Mapping[str, Any]) -> Settings:
 AGENT_TYPE = "Operator"
 
 
-def operator(tool: str, *, agent_type: str = AGENT_TYPE) -> Caller:
+def operator_caller(tool: str, *, agent_type: str = AGENT_TYPE) -> Caller:
     """Return the operator as the caller of one command."""
     return Caller(actor=Actor(agent_id="command-line", agent_type=agent_type), tool=tool)
 
@@ -198,17 +200,17 @@ _BAR_SECONDS: Final = 0.1
 
 
 @contextmanager
-def progress(what: str) -> Iterator[UpkeepProgress]:
+def show_progress(what: str) -> Iterator[MaintenanceProgress]:
     """Show the progress of `what`. The yielded function takes (done, total or None)."""
     watched, shown = sys.stderr.isatty(), time.monotonic()
     drawn = False
 
-    def tell(done: int, total: int | None) -> None:
+    def report(done: int, total: int | None) -> None:
         nonlocal shown, drawn
         now = time.monotonic()
         if watched and (not drawn or done == total or now - shown >= _BAR_SECONDS):
             wipe_line()
-            click.echo(f"{what} {_bar(done, total)}", err=True, nl=False)
+            click.echo(f"{what} {_progress_bar(done, total)}", err=True, nl=False)
             drawn = True
         elif not watched and now - shown >= _LINE_SECONDS:
             of = f" of {total}" if total else ""
@@ -218,13 +220,13 @@ def progress(what: str) -> Iterator[UpkeepProgress]:
         shown = now
 
     try:
-        yield tell
+        yield report
     finally:
         if drawn:
             wipe_line()
 
 
-def _bar(done: int, total: int | None, width: int = 30) -> str:
+def _progress_bar(done: int, total: int | None, width: int = 30) -> str:
     if not total:
         return f"{done}"
     share = min(1.0, done / total)

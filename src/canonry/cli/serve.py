@@ -14,9 +14,9 @@ import click
 from canonry.app.packages import is_installed, load_faces, load_toolsets
 from canonry.app.setting_table import Settings
 from canonry.app.settings import load_settings
-from canonry.cli.entry import complain, importing
+from canonry.cli.entry import print_errors, without_collection
 from canonry.cli.options import SettingsCommand, all_options, settings_from, store_options
-from canonry.cli.screen import EXAMPLES
+from canonry.cli.terminal import EXAMPLES
 from canonry.recall.usecases.recall import RecallServices
 from canonry.server.options import BearerOptions, ErrorMode, HttpLimits, ServerOptions
 from canonry.values.errors import InvalidInput
@@ -24,7 +24,7 @@ from canonry.values.errors import InvalidInput
 if TYPE_CHECKING:
     from canonry.gateway.call import Gateway
     from canonry.gateway.principal import Principal
-    from canonry.inspector.doors import Door
+    from canonry.inspector.sign_in import AuthMethod
     from canonry.server.http import Bearers
     from canonry.server.stdio import OpenGateway
 
@@ -40,67 +40,69 @@ def inspect(*, port: int, read_only: bool, browser: bool, **given: Any) -> None:
     It prints a link that works once and gives a browser your own rights.
     """
     settings = replace(settings_from(given), read_only=read_only)
-    asyncio.run(_inspect(settings, port, browser=browser))
+    asyncio.run(_serve_inspector(settings, port, browser=browser))
 
 
 def inspect_folder(folder: Path) -> None:
     """Serve the inspector of the store in `folder` until it is interrupted."""
     click.echo("\nTo see it in a browser:\n")
-    asyncio.run(_inspect(load_settings({"data": folder}), 0, browser=False))
+    asyncio.run(_serve_inspector(load_settings({"data": folder}), 0, browser=False))
 
 
-async def _inspect(settings: Settings, port: int, *, browser: bool) -> None:
-    with importing():
-        from canonry.app.serving import gateway_for, served  # noqa: PLC0415 - as in serve
-        from canonry.app.stores import open_store, open_store_to_look  # noqa: PLC0415 - as in serve
+async def _serve_inspector(settings: Settings, port: int, *, browser: bool) -> None:
+    with without_collection():
+        from canonry.app.serving import gateway_for, served_toolsets  # noqa: PLC0415 - as in serve
+        from canonry.app.stores import open_store, open_store_to_read  # noqa: PLC0415 - as in serve
         from canonry.assistant import CANON  # noqa: PLC0415 - as in serve
-        from canonry.cli.people import the_operator  # noqa: PLC0415 - as in serve
+        from canonry.cli.canon_commands import operator_principal  # noqa: PLC0415 - as in serve
         from canonry.inspector.app import inspector_app  # noqa: PLC0415 - as in serve
-        from canonry.inspector.doors import OneLink, link_key  # noqa: PLC0415 - as in serve
+        from canonry.inspector.sign_in import OneLink, link_key  # noqa: PLC0415 - as in serve
         from canonry.server.http import LOCAL, local_pages, serve_app  # noqa: PLC0415 - as in serve
 
     plain = replace(settings, contract_only=False, tools=None, rate_limit=None)
-    store = await (open_store_to_look(plain) if plain.read_only else open_store(plain))
-    shown = served(plain, (CANON,))
+    store = await (open_store_to_read(plain) if plain.read_only else open_store(plain))
+    shown = served_toolsets(plain, (CANON,))
     gateway = gateway_for(replace(plain, log_level="warning"), store.canon, shown)
     key = link_key(store.canon.identities)
-    door = OneLink(principal=the_operator(plain, "inspector"), key=key)
+    auth = OneLink(principal=operator_principal(plain, "inspector"), key=key)
 
-    def told(address: str) -> None:
+    def announce_link(address: str) -> None:
         link = f"{address}/enter?key={key}"
         click.echo(f"Open this link; it works once. Press Ctrl-C to stop.\n\n  {link}\n")
         if browser:
             click.launch(link)
 
-    options, pages = ServerOptions(), inspector_app(gateway, door)
+    options, pages = ServerOptions(), inspector_app(gateway, auth)
     await serve_app(
         gateway,
         partial(local_pages, pages, options),
         address=(LOCAL, port),
         server_options=options,
         close=store.close,
-        listening=told,
+        listening=announce_link,
     )
 
 
-def front(gateway: "Gateway", principal: "Principal | None", bearers: "Bearers") -> Any:
+def inspector_front(gateway: "Gateway", principal: "Principal | None", verify: "Bearers") -> Any:
     """Return the inspector of a server; its modules are imported at the first request."""
     made: list[Any] = []
 
     async def answer(scope: Any, receive: Any, send: Any) -> None:
         if not made:
-            made.append(await asyncio.to_thread(_behind_door, gateway, principal, bearers))
+            made.append(await asyncio.to_thread(_guarded_inspector, gateway, principal, verify))
         await made[0](scope, receive, send)
 
     return answer
 
 
-def _behind_door(gateway: "Gateway", principal: "Principal | None", bearers: "Bearers") -> Any:
+def _guarded_inspector(gateway: "Gateway", principal: "Principal | None", verify: "Bearers") -> Any:
     from canonry.inspector.app import inspector_app  # noqa: PLC0415 - few servers show pages
-    from canonry.inspector.doors import TokenDesk, Unlocked  # noqa: PLC0415 - as above
+    from canonry.inspector.sign_in import TokenSignIn, Unlocked  # noqa: PLC0415 - as above
 
-    door: Door = TokenDesk(verify=bearers) if principal is None else Unlocked(principal=principal)
-    return inspector_app(gateway, door)
+    auth: AuthMethod = (
+        TokenSignIn(verify=verify) if principal is None else Unlocked(principal=principal)
+    )
+    return inspector_app(gateway, auth)
 
 
 _MIB: Final = 1024 * 1024
@@ -115,59 +117,59 @@ def serve(**given: Any) -> None:
     """
     settings = settings_from(given)
     options = server_options(settings)
-    address = settings.address()
+    address = settings.http_address()
     if address is None:
         if sys.stdin.isatty():
-            _say_what_is_awaited()
-        asyncio.run(_stdio(settings, options))
+            _explain_waiting()
+        asyncio.run(_serve_stdio(settings, options))
     else:
-        asyncio.run(_http(settings, options, *address))
+        asyncio.run(_serve_http(settings, options, *address))
 
 
-def _say_what_is_awaited() -> None:
+def _explain_waiting() -> None:
     """Tell a person at a terminal that the server waits for a client."""
-    from canonry.cli.connecting.command import launch  # noqa: PLC0415 - clients do not need it
+    from canonry.cli.connect.command import launch_command  # noqa: PLC0415 - clients do not need it
 
-    command = shlex.join(launch(sys.argv[0], sys.executable, sys.prefix))
-    complain("Waiting for an MCP client on standard input. Press Ctrl-C to stop.")
-    complain(f"To connect a client, run `{command} connect`.")
+    command = shlex.join(launch_command(sys.argv[0], sys.executable, sys.prefix))
+    print_errors("Waiting for an MCP client on standard input. Press Ctrl-C to stop.")
+    print_errors(f"To connect a client, run `{command} connect`.")
 
 
-async def _stdio(settings: Settings, options: ServerOptions) -> None:
+async def _serve_stdio(settings: Settings, options: ServerOptions) -> None:
     faces = load_faces(settings.toolsets)
     if settings.contract_only:
-        faces = tuple(each.published() for each in faces)
-    with importing():
+        faces = tuple(each.as_published() for each in faces)
+    with without_collection():
         from canonry.server.stdio import serve_stdio  # noqa: PLC0415 - the SDK takes a second
 
-    await serve_stdio(faces, partial(_open, settings), server_options=options)
+    await serve_stdio(faces, partial(_open_gateway, settings), server_options=options)
 
 
-async def _http(settings: Settings, options: ServerOptions, host: str, port: int) -> None:
-    with importing():
+async def _serve_http(settings: Settings, options: ServerOptions, host: str, port: int) -> None:
+    with without_collection():
         from canonry.server.http import http_app, require_protection, serve_app  # noqa: PLC0415 - the web stack takes a second
 
     require_protection(host, options)
     shown = is_installed("inspector") and settings.http_inspector and "canon" in settings.toolsets
-    opened = await _open(settings)
+    opened = await _open_gateway(settings)
     app = partial(http_app, opened.gateway, opened.principal, host=host, server_options=options)
     await serve_app(
         opened.gateway,
-        partial(app, front=front if shown else None),
+        partial(app, front=inspector_front if shown else None),
         address=(host, port),
         server_options=options,
         close=opened.close,
-        listening=lambda address: notice(f"Serving {address}/mcp until you press Ctrl-C."),
+        listening=lambda address: print_notice(f"Serving {address}/mcp until you press Ctrl-C."),
     )
 
 
-async def _open(settings: Settings) -> "OpenGateway":
+async def _open_gateway(settings: Settings) -> "OpenGateway":
     """Open the tools and the store; their import takes longer than greeting a client."""
-    with importing():
-        from canonry.app import recalling  # noqa: PLC0415 - as below
-        from canonry.app.serving import advice_on, gateway_for, principal_for, served  # noqa: PLC0415 - loads the gateway
+    with without_collection():
+        from canonry.app import recall_models  # noqa: PLC0415 - as below
+        from canonry.app.serving import advice_on, gateway_for, principal_for, served_toolsets  # noqa: PLC0415 - loads the gateway
         from canonry.app.stores import open_sealed_store, open_store  # noqa: PLC0415 - as above
-        from canonry.canon.upkeep.reread import count_unread, unread_note  # noqa: PLC0415 - as above
+        from canonry.canon.maintenance.reread_facts import count_unread, unread_note  # noqa: PLC0415 - as above
         from canonry.server.stdio import OpenGateway  # noqa: PLC0415 - loads the SDK
 
         toolsets = load_toolsets(settings.toolsets)
@@ -175,35 +177,35 @@ async def _open(settings: Settings) -> "OpenGateway":
             from canonry.inspector.drawing import with_apps  # noqa: PLC0415 - an optional package
 
             toolsets = with_apps(toolsets)
-        toolsets = served(settings, toolsets)
+        toolsets = served_toolsets(settings, toolsets)
     principal = principal_for(settings)
     if (advice := advice_on(settings, toolsets)) is not None:
-        notice(advice)
+        print_notice(advice)
     only_reads = all(each.sealed for each in toolsets) and not settings.memory
     store = await (open_sealed_store(settings) if only_reads else open_store(settings))
     if waiting := await count_unread(store.canon):
-        notice(f"{unread_note(waiting)} Run `canonry upgrade`.")
-    recall, close = store.canon.service(RecallServices).recall, store.close
-    if recall is None and recalling.lacks_meaning(settings):
-        notice(f"{recalling.WORDS_ONLY} {recalling.INSTALL_MEANING}")
+        print_notice(f"{unread_note(waiting)} Run `canonry upgrade`.")
+    recall, close = store.canon.find_service(RecallServices).recall, store.close
+    if recall is None and recall_models.lacks_meaning(settings):
+        print_notice(f"{recall_models.WORDS_ONLY} {recall_models.INSTALL_MEANING}")
     if recall is not None:
-        folder = recalling.recall_folder(settings)
-        indexing = recalling.BackgroundIndexing(store.canon, recall, folder, notice)
-        indexing.start()
+        folder = recall_models.recall_folder(settings)
+        indexing = recall_models.BackgroundIndexing(store.canon, recall, folder, print_notice)
+        indexing.start_indexing()
 
-        async def stop() -> None:
-            await indexing.stop()
+        async def stop_all() -> None:
+            await indexing.stop_indexing()
             await store.close()
 
-        close = stop
+        close = stop_all
     gateway = gateway_for(settings, store.canon, toolsets)
     return OpenGateway(gateway=gateway, principal=principal, close=close)
 
 
-def notice(message: str) -> None:
+def print_notice(message: str) -> None:
     """Print a message on a terminal, or else write it as a line of the log."""
     if sys.stderr.isatty():
-        complain(message)
+        print_errors(message)
     else:
         click.echo(json.dumps({"event": "notice", "message": message}), err=True)
 
@@ -228,11 +230,11 @@ def server_options(settings: Settings) -> ServerOptions:
             each_principal=max(1, int(settings.http_sessions_each)),
             in_flight_bytes=int(settings.http_in_flight * _MIB),
         ),
-        bearer=_bearer(settings),
+        bearer=_bearer_options(settings),
     )
 
 
-def _bearer(settings: Settings) -> BearerOptions | None:
+def _bearer_options(settings: Settings) -> BearerOptions | None:
     if settings.auth_issuer is None or settings.auth_audience is None:
         return None
     return BearerOptions(

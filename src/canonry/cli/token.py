@@ -9,7 +9,7 @@ from canonry.app.packages import load_toolsets
 from canonry.app.serving import advice_on
 from canonry.app.setting_table import Settings
 from canonry.app.system import SystemClock
-from canonry.cli.options import command, settings_from, token_options
+from canonry.cli.options import command_from, settings_from, token_options
 from canonry.cli.serve import server_options
 from canonry.gateway.principal import Principal, is_name
 from canonry.log.items.sources import user_id_of
@@ -26,7 +26,7 @@ _TYPES: Final = {
 }
 
 
-@command("token", settings=token_options, types=_TYPES)
+@command_from("token", settings=token_options, types=_TYPES)
 def token(
     *,
     name: str,
@@ -52,13 +52,13 @@ def token(
             "auth.algorithms to the values of `canonry serve`."
         )
         raise InvalidInput("token.unverified", message, path="auth.issuer")
-    from canonry.server.identity import minted  # noqa: PLC0415 - the SDK takes a second
+    from canonry.server.identity import mint_token  # noqa: PLC0415 - the SDK takes a second
 
     if not is_name(name):
         raise click.UsageError("NAME takes 1 to 128 characters without control characters.")
     if not all(map(is_uuid, (*spaces, *characters, *((world,) if world else ())))):
         raise click.UsageError("--space, --character and --world take UUIDs.")
-    usual = _usual(settings, agent_type)
+    usual = _usual_authorities(settings, agent_type)
     granted = frozenset(map(Authority, authorities)) or usual
     who = Principal(
         agent_id=name,
@@ -70,11 +70,11 @@ def token(
         characters=frozenset(each.lower() for each in characters),
     )
     now, seconds = SystemClock().now() // SECOND, max(1, int(days * _DAY))
-    click.echo(minted(who, options, now=now, seconds=seconds))
+    click.echo(mint_token(who, options, now=now, seconds=seconds))
     click.echo(f"Token for {name}, agent type {agent_type}, valid for {days:g} days.", err=True)
 
 
-def _usual(settings: Settings, agent_type: str) -> frozenset[Authority]:
+def _usual_authorities(settings: Settings, agent_type: str) -> frozenset[Authority]:
     """Return the default authorities of an agent type; refuse an unknown one."""
     toolsets = load_toolsets(settings.toolsets)
     advice_on(replace(settings, agent_type=(agent_type,)), toolsets)

@@ -7,36 +7,36 @@ from typing import Any
 import click
 
 from canonry.app.packages import TOOLSETS, load_toolsets
-from canonry.app.serving import served
-from canonry.cli.options import all_options, command, settings_from
+from canonry.app.serving import served_toolsets
+from canonry.cli.options import all_options, command_from, settings_from
 from canonry.gateway.tool import ANYONE, Tool, Toolset
 from canonry.values.errors import NotFound
 from canonry.values.json_values import encode_json
 
 
-@command("tools", settings=all_options)
+@command_from("tools", settings=all_options)
 def tools(*, name: str | None, as_json: bool, **given: Any) -> None:
     """List tools with the agent types that may call them, or explain the tool NAME."""
     settings = settings_from(given)
     chosen = settings.toolsets if name is None else tuple(TOOLSETS)
     offered = [
         (toolset, tool)
-        for toolset in served(settings, load_toolsets(chosen))
+        for toolset in served_toolsets(settings, load_toolsets(chosen))
         for tool in toolset.tools
     ]
     if name is None:
-        _list(offered, as_json=as_json)
+        _list_tools(offered, as_json=as_json)
         return
     found = next((pair for pair in offered if pair[1].name == name), None)
     if found is None:
         message = f"There is no tool {name}. Run `canonry tools` to list all tools."
         raise NotFound("tool.unknown", message, name=name)
-    _explain(*found, as_json=as_json)
+    _explain_tool(*found, as_json=as_json)
 
 
-def _list(offered: list[tuple[Toolset, Tool]], *, as_json: bool) -> None:
+def _list_tools(offered: list[tuple[Toolset, Tool]], *, as_json: bool) -> None:
     if as_json:
-        _print_json([_data(toolset, tool) for toolset, tool in offered])
+        _print_json([_tool_data(toolset, tool) for toolset, tool in offered])
         return
     width = max((len(tool.name) for _, tool in offered), default=0)
     for toolset, tool in offered:
@@ -47,8 +47,8 @@ def _list(offered: list[tuple[Toolset, Tool]], *, as_json: bool) -> None:
         click.echo("\n+ extension: not in the published contract; --contract-only hides it")
 
 
-def _explain(toolset: Toolset, tool: Tool, *, as_json: bool) -> None:
-    data = _data(toolset, tool)
+def _explain_tool(toolset: Toolset, tool: Tool, *, as_json: bool) -> None:
+    data = _tool_data(toolset, tool)
     if as_json:
         _print_json(data)
         return
@@ -59,13 +59,13 @@ def _explain(toolset: Toolset, tool: Tool, *, as_json: bool) -> None:
     click.echo(f"effect    {', '.join(traits).replace('_', ' ') or 'writes'}")
     click.echo(f"code      {data['lives_in']}\n")
     click.echo("arguments")
-    _properties(tool.input_schema)
+    _print_properties(tool.input_schema)
     for part in ("example", "input_schema", "output_schema"):
         click.echo(f"\n{part.replace('_', ' ')}")
         click.echo("\n".join(f"  {line}" for line in json.dumps(data[part], indent=2).splitlines()))
 
 
-def _properties(schema: Any) -> None:
+def _print_properties(schema: Any) -> None:
     required = set(schema.get("required", ()))
     properties = schema.get("properties", {})
     width = max(map(len, properties), default=0)
@@ -73,18 +73,18 @@ def _properties(schema: Any) -> None:
         click.echo("  none")
     for name, inner in properties.items():
         need = "required" if name in required else "optional"
-        click.echo(f"  {name:{width}}  {need}  {_kind(inner)}")
+        click.echo(f"  {name:{width}}  {need}  {_kind_text(inner)}")
         if about := inner.get("description"):
             click.echo(click.wrap_text(about, 90, "      ", "      "))
 
 
-def _kind(schema: Any) -> str:
+def _kind_text(schema: Any) -> str:
     if "enum" in schema:
         return " | ".join(map(str, schema["enum"]))
     kind = schema.get("type", "any")
     text = kind if isinstance(kind, str) else " or ".join(kind)
     if text == "array":
-        text = f"list of {_kind(schema.get('items', {}))}"
+        text = f"list of {_kind_text(schema.get('items', {}))}"
     if "format" in schema:
         text = f"{schema['format']}"
     bounds = [f"{word} {schema[key]}" for key, word in _BOUNDS.items() if key in schema]
@@ -122,7 +122,7 @@ def example_of(schema: Any) -> Any:
     return _FORMATS.get(schema.get("format", ""), _SAMPLES.get(str(kind), "text"))
 
 
-def _data(toolset: Toolset, tool: Tool) -> dict[str, Any]:
+def _tool_data(toolset: Toolset, tool: Tool) -> dict[str, Any]:
     run = tool.compose or tool.run
     inner = inspect.unwrap(getattr(run, "func", run))
     module = getattr(inner, "__module__", type(inner).__module__)
@@ -138,13 +138,13 @@ def _data(toolset: Toolset, tool: Tool) -> dict[str, Any]:
         "destructive": tool.destructive,
         "idempotent": tool.idempotent,
         "lives_in": f"src/{module.replace('.', '/')}.py:{line}",
-        "example": _example(tool),
+        "example": _tool_example(tool),
         "input_schema": tool.input_schema,
         "output_schema": tool.output_schema,
     }
 
 
-def _example(tool: Tool) -> Any:
+def _tool_example(tool: Tool) -> Any:
     """Return the example in the tool's description, or else one made from its schema."""
     _, _, text = tool.description.partition("Example: ")
     made = not text.startswith("{")

@@ -112,18 +112,20 @@ class Verbs(ABC, Generic[Made_co]):
         self._http = self._make(base_url=base, headers=headers, timeout=seconds)
 
     @abstractmethod
-    def _send(self, method: str, path: str, **request: Any) -> Made_co: ...
+    def _send_request(self, method: str, path: str, **request: Any) -> Made_co: ...
 
     def tools(self) -> Made_co:
         """List the tools that you may call: `{"tools": [{"name", "inputSchema", ...}]}`."""
-        return self._send("GET", "tools")
+        return self._send_request("GET", "tools")
 
     def call(self, tool: str, arguments: Mapping[str, Any], *, key: Str = None) -> Made_co:
         """Call any tool of the server and return its reply; a list is in `items`."""
         headers = {} if key is None else {"Idempotency-Key": key}
-        return self._send("POST", f"tools/{quote(tool)}", json=dict(arguments), headers=headers)
+        return self._send_request(
+            "POST", f"tools/{quote(tool)}", json=dict(arguments), headers=headers
+        )
 
-    def _ask(self, tool: str, given: dict[str, Any]) -> Made_co:
+    def _call_verb(self, tool: str, given: dict[str, Any]) -> Made_co:
         """Call a verb with the local variables of its method."""
         given |= given.pop("more", {})
         key, _ = given.pop("key", None), given.pop("self")
@@ -132,13 +134,13 @@ class Verbs(ABC, Generic[Made_co]):
 
     def spaces(self, *, limit: Int = None, cursor: Str = None) -> Made_co:
         """List the spaces that you can read: `{"spaces": [{"id", "name", ...}], "total"}`."""
-        return self._ask("spaces", locals())
+        return self._call_verb("spaces", locals())
 
     def open(
         self, name: str, about: Str = None, *, calendar: Any = None, key: Str = None
     ) -> Made_co:
         """Open a new space: `{"id", "name"}`."""
-        return self._ask("open", locals())
+        return self._call_verb("open", locals())
 
     def find(
         self,
@@ -150,11 +152,11 @@ class Verbs(ABC, Generic[Made_co]):
         **more: Unpack[Rows],
     ) -> Made_co:
         """Search by words and meaning: `{"found": [{"kind", "id", ...}], "searched"}`."""
-        return self._ask("find", locals())
+        return self._call_verb("find", locals())
 
     def get(self, of: str, **more: Unpack[Rows]) -> Made_co:
         """Read one item by name or id; its members depend on its kind."""
-        return self._ask("get", locals())
+        return self._call_verb("get", locals())
 
     def tell(
         self,
@@ -175,7 +177,7 @@ class Verbs(ABC, Generic[Made_co]):
         key: Str = None,
     ) -> Made_co:
         """Record words, or turns: `{"document", "passages": [{"id"}]}` or `{"scene", "turns"}`."""
-        return self._ask("tell", locals())
+        return self._call_verb("tell", locals())
 
     def propose(
         self,
@@ -189,7 +191,7 @@ class Verbs(ABC, Generic[Made_co]):
         key: Str = None,
     ) -> Made_co:
         """Propose claims: `{"accepted": 1, "of": 1, "verdicts": [{"outcome", "id", ...}]}`."""
-        return self._ask("propose", locals())
+        return self._call_verb("propose", locals())
 
     def review(
         self,
@@ -202,7 +204,7 @@ class Verbs(ABC, Generic[Made_co]):
         cursor: Str = None,
     ) -> Made_co:
         """List items that need a decision: `{"waiting": [...], "total"}`."""
-        return self._ask("review", locals())
+        return self._call_verb("review", locals())
 
     def decide(
         self,
@@ -218,29 +220,29 @@ class Verbs(ABC, Generic[Made_co]):
         key: Str = None,
     ) -> Made_co:
         """Decide on open items, or undo a mistake: `{"verdict", "note", ...}`."""
-        return self._ask("decide", locals())
+        return self._call_verb("decide", locals())
 
     def why(self, of: str, *, field: Str = None, **more: Unpack[Rows]) -> Made_co:
         """Explain an item: its evidence, the rule that decided, and what rests on it."""
-        return self._ask("why", locals())
+        return self._call_verb("why", locals())
 
     def timeline(
         self, about: Str = None, *, from_: Str = None, to: Str = None, **more: Unpack[Rows]
     ) -> Made_co:
         """List events, beginnings and ends in story order: `{"timeline": [...], "total"}`."""
-        return self._ask("timeline", locals())
+        return self._call_verb("timeline", locals())
 
     def changes(
         self, since: Str = None, *, from_: Str = None, limit: Int = None, **more: Unpack[AsOf]
     ) -> Made_co:
         """List what is new: `{"changes": [...], "cursor", "left"}`; `from_` adds `differences`."""
-        return self._ask("changes", locals())
+        return self._call_verb("changes", locals())
 
     def context(
         self, of: Str = None, *, question: Str = None, tokens: Int = None, **more: Unpack[AsOf]
     ) -> Made_co:
         """Write a brief for a model: `{"brief": "...", "tokens": 412}`."""
-        return self._ask("context", locals())
+        return self._call_verb("context", locals())
 
 
 class Canonry(Verbs[Answer]):
@@ -255,8 +257,8 @@ class Canonry(Verbs[Answer]):
         self._http.close()
 
     @override
-    def _send(self, method: str, path: str, **request: Any) -> Answer:
-        with _failing():
+    def _send_request(self, method: str, path: str, **request: Any) -> Answer:
+        with _translate_failures():
             return _reply_in(self._http.request(method, path, **request))
 
 
@@ -272,13 +274,13 @@ class AsyncCanonry(Verbs[Awaitable[Answer]]):
         await self._http.aclose()
 
     @override
-    async def _send(self, method: str, path: str, **request: Any) -> Answer:
-        with _failing():
+    async def _send_request(self, method: str, path: str, **request: Any) -> Answer:
+        with _translate_failures():
             return _reply_in(await self._http.request(method, path, **request))
 
 
 @contextmanager
-def _failing() -> Iterator[None]:
+def _translate_failures() -> Iterator[None]:
     try:
         yield
     except httpx2.TransportError as error:

@@ -45,7 +45,7 @@ class Metrics:
         self.in_flight = 0
         self.services: Iterable[OutsideService] = ()
 
-    def count(self, tool: str, code: str, seconds: float) -> None:
+    def count_call(self, tool: str, code: str, seconds: float) -> None:
         """Count one call of `tool` that ended with `code` after `seconds`."""
         key = (tool, code)
         self._calls[key] = self._calls.get(key, 0) + 1
@@ -56,7 +56,7 @@ class Metrics:
         buckets[bisect_left(_BOUNDS, seconds)] += 1
         self._seconds[tool] += seconds
 
-    def exposition(self) -> str:
+    def render_metrics(self) -> str:
         """Return all counts in the Prometheus text format."""
         from prometheus_client import generate_latest  # noqa: PLC0415 - see `collect`
 
@@ -116,7 +116,7 @@ Write = Callable[[bytes], None]
 """Takes one whole line without blocking."""
 
 
-def discard(line: bytes) -> None:
+def discard_line(line: bytes) -> None:
     """Keep no log."""
 
 
@@ -145,7 +145,7 @@ class Correlations:
         self._process = blake2b(key, digest_size=4).hexdigest()
         self._count = 0
 
-    def of(self, given: object) -> str:
+    def correlation_of(self, given: object) -> str:
         """Return the id of a call: the given one if it is a UUID, or else a new one."""
         if isinstance(given, str) and is_uuid(given):
             return given.lower()
@@ -159,20 +159,20 @@ class Pseudonyms:
     def __init__(self, key: bytes) -> None:
         """Take a secret key, against attacks that try a list of names."""
         self._key = key
-        self._known = lru_cache(_CALLERS)(self._name)
+        self._known = lru_cache(_CALLERS)(self._hash_identity)
 
-    def of(self, caller: Caller) -> str:
+    def pseudonym_of(self, caller: Caller) -> str:
         """Return the pseudonym of a caller."""
         return self._known(caller.actor.user, caller.actor.agent_id)
 
-    def _name(self, *identity: str | None) -> str:
+    def _hash_identity(self, *identity: str | None) -> str:
         return blake2b(repr(identity).encode(), key=self._key, digest_size=6).hexdigest()
 
 
 class Audit:
     """Counts every call and writes a line about it."""
 
-    def __init__(self, write: Write = discard, metrics: Metrics | None = None) -> None:
+    def __init__(self, write: Write = discard_line, metrics: Metrics | None = None) -> None:
         """Write JSON lines with `write`, and count into `metrics`."""
         self.metrics = metrics or Metrics()
         self._write = write
@@ -181,17 +181,17 @@ class Audit:
         """Send the lines to another log from now on, for example that of a host."""
         self._write = write
 
-    def tell(self, fields: Mapping[str, Any]) -> None:
+    def write_event(self, fields: Mapping[str, Any]) -> None:
         """Write a line with these fields."""
         self._write(orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE))
 
-    def watching(self, services: OutsideServices) -> Self:
+    def watch_services(self, services: OutsideServices) -> Self:
         """Return this audit; it also writes a line when one of the services fails or recovers."""
         self.metrics.services = services
-        services.changed = self._tell_of_service
+        services.changed = self._report_service
         return self
 
-    def _tell_of_service(self, service: OutsideService) -> None:
+    def _report_service(self, service: OutsideService) -> None:
         fault = service.fault
         line = {
             "event": "service",
@@ -199,11 +199,11 @@ class Audit:
             "outcome": "ok" if fault is None else fault.code,
             "reason": "" if fault is None else fault.message,
         }
-        self.tell(line)
+        self.write_event(line)
 
-    def record(self, line: AuditLine, seconds: float) -> None:
+    def record_call(self, line: AuditLine, seconds: float) -> None:
         """Count a call and write its line."""
-        self.metrics.count(line.name, line.code, seconds)
+        self.metrics.count_call(line.name, line.code, seconds)
         fields: dict[str, Any] = {
             "event": line.kind,
             "name": line.name,
@@ -216,14 +216,14 @@ class Audit:
         for name in ("correlation", "cached", "trace", "incident"):
             if value := getattr(line, name):
                 fields[name] = value
-        self.tell(fields)
+        self.write_event(fields)
 
-    def incident(self, incident: str, error: BaseException) -> None:
+    def record_incident(self, incident: str, error: BaseException) -> None:
         """Write the type and the place of an unexpected error.
 
         The message is left out, because the message of an unknown exception may quote anything.
         """
-        places = [
+        frames = [
             f"{'/'.join(Path(each.filename).parts[-3:])}:{each.lineno} {each.name}"
             for each in traceback.extract_tb(error.__traceback__)
         ]
@@ -232,15 +232,15 @@ class Audit:
             "incident": incident,
             "error": type(error).__name__,
             "caused_by": type(error.__cause__).__name__ if error.__cause__ else None,
-            "trace": places[-12:],
+            "trace": frames[-12:],
         }
-        self.tell(line)
+        self.write_event(line)
 
 
 class CallCounter:
     """Counts nothing. Set a subclass as the service `CallCounter` to count calls by outcome."""
 
-    def count(self, canon: Canon, line: AuditLine) -> None:
+    def count_call(self, canon: Canon, line: AuditLine) -> None:
         """Count one call that has ended."""
 
 
@@ -261,7 +261,7 @@ class ClockWatch:
         self._until: float | None = None
         self._told: str | None = None
 
-    async def fault(self) -> str | None:
+    async def find_fault(self) -> str | None:
         """Return the code that a write would get now, or None; log each change of it.
 
         Raises:
@@ -271,17 +271,17 @@ class ClockWatch:
         if self._until is None or steady >= self._until:
             last: SpaceId | None = None
             dates: list[Instant] = []
-            while heads := await self._ledger.heads(after=last, limit=_HEADS):
+            while heads := await self._ledger.list_heads(after=last, limit=_HEADS):
                 last = heads[-1].space
                 dates = [max([*dates, *(head.recorded_at for head in heads)])]
             self._newest = max(dates, default=None)
             self._until = steady + _FRESH_SECONDS
         code = None
         try:
-            self._dating.next(now, steady, self._newest)
+            self._dating.next_date(now, steady, self._newest)
         except Unavailable as error:
             code = error.code
         if code != self._told:
             self._told = code
-            self._audit.tell({"event": "clock", "outcome": code or "ok"})
+            self._audit.write_event({"event": "clock", "outcome": code or "ok"})
         return code

@@ -63,20 +63,20 @@ class ReplyCache:
         self._characters = 0
         self._cursor = 0
 
-    async def find(self, name: Name) -> Result | Filling:
-        """Return the cached reply, or a filling that `keep` or `abandon` ends."""
-        await self.refresh()
+    async def find_reply(self, name: Name) -> Result | Filling:
+        """Return the cached reply, or a filling that `keep_reply` or `abandon_filling` ends."""
+        await self.drop_stale()
         entry = self._entries.get(name)
         if entry is not None:
             if entry.until > self._clock():
                 self._entries.move_to_end(name)
                 return entry.result
-            self._drop(name)
+            self._drop_reply(name)
         filling = Filling(name)
         self._fillings.add(filling)
         return filling
 
-    def keep(
+    def keep_reply(
         self, filling: Filling, policy: Cached, arguments: Mapping[str, Any], result: Result
     ) -> None:
         """Keep the reply of `filling`, unless it is already out of date."""
@@ -88,19 +88,19 @@ class ReplyCache:
         keys = frozenset(map(key_hash, policy.depends_on(arguments, result.body)))
         if not keys.isdisjoint(filling.touched):
             return
-        self._drop(filling.name)
+        self._drop_reply(filling.name)
         self._entries[filling.name] = _Entry(result, self._clock() + seconds, keys)
         self._characters += size
         for key in keys:
             self._names.setdefault(key, set()).add(filling.name)
         while len(self._entries) > self._most_entries or self._characters > self._most_characters:
-            self._drop(next(iter(self._entries)))
+            self._drop_reply(next(iter(self._entries)))
 
-    def abandon(self, filling: Filling) -> None:
+    def abandon_filling(self, filling: Filling) -> None:
         """Drop a filling whose reply failed."""
         self._fillings.discard(filling)
 
-    async def refresh(self) -> None:
+    async def drop_stale(self) -> None:
         """Drop the replies that depend on a key touched since the last call."""
         touched = await self._ledger.touched_since(self._cursor, limit=_TOUCHED_LIMIT)
         self._cursor = touched.cursor
@@ -117,9 +117,9 @@ class ReplyCache:
             filling.touched |= touched.keys
         for key in touched.keys:
             for name in tuple(self._names.get(key, ())):
-                self._drop(name)
+                self._drop_reply(name)
 
-    def _drop(self, name: Name) -> None:
+    def _drop_reply(self, name: Name) -> None:
         entry = self._entries.pop(name, None)
         if entry is None:
             return
@@ -135,7 +135,7 @@ def reply_name(offer: Offer[Any], caller: Caller, arguments: Mapping[str, Any]) 
     """Return the cache key of a reply: everything that it may depend on, apart from the canon."""
     return (
         offer.toolset.name,
-        offer.thing.name,
+        offer.item.name,
         caller.actor.agent_type,
         caller.actor.user,
         caller.world,

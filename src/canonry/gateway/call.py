@@ -6,8 +6,8 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from canonry.canon.queries.names import at_viewpoint, place_of
-from canonry.canon.session.caller import Caller, Progress, no_progress
+from canonry.canon.queries.names import at_viewpoint, item_of_arguments
+from canonry.canon.session.caller import Caller, Progress, ignore_progress
 from canonry.canon.session.canon import Canon
 from canonry.gateway.audit import (
     Audit,
@@ -23,28 +23,34 @@ from canonry.gateway.catalogue import (
     Catalogue,
     Offer,
     Serve,
-    browse,
-    catalogue,
-    complete,
-    looking,
+    browse_page,
+    build_catalogue,
+    complete_word,
+    offer_with_run,
 )
-from canonry.gateway.limits import Limits, is_heavy, measure, within
+from canonry.gateway.limits import Limits, is_heavy, measure_arguments, run_within
 from canonry.gateway.principal import (
     AGENT_META,
     CORRELATION_META,
     KEY_META,
     Meta,
     Principal,
-    acting,
-    authorize,
+    acting_principal,
     caller_for,
     default_type_of,
-    identify,
-    may,
+    identify_caller,
+    may_use,
     require_claim,
+    require_role,
 )
 from canonry.gateway.rates import Rates
-from canonry.gateway.replies import Result, beyond_batch, broken, refused, unknown
+from canonry.gateway.replies import (
+    Result,
+    batch_too_long,
+    defect_result,
+    refusal_result,
+    unknown_result,
+)
 from canonry.gateway.tool import Cached, CallTool, Prompt, Reply, Resource, Run, Toolset
 from canonry.recall.usecases.recall import RecallServices
 from canonry.values.errors import BrokenInvariant, CanonryError, InvalidInput, NotAllowed
@@ -68,7 +74,7 @@ class _Batch:
 
 
 @dataclass(slots=True, eq=False)
-class _Asking:
+class _CallRequest:
     """The principal of a call, the receiver of its progress, and its composed call, if any.
 
     Calls that no client just made, such as a check for changes, are not `counted` in rates.
@@ -76,7 +82,7 @@ class _Asking:
 
     principal: Principal
     meta: Meta | None
-    progress: Progress = no_progress
+    progress: Progress = ignore_progress
     batch: _Batch | None = None
     counted: bool = True
 
@@ -99,11 +105,11 @@ class Gateway:
         """
         settings = settings or GatewaySettings()
         self.canon = canon
-        self.audit = (audit or Audit()).watching(canon.outside)
-        salt = canon.identities.salt()
+        self.audit = (audit or Audit()).watch_services(canon.outside)
+        salt = canon.identities.new_salt()
         self._pseudonyms = Pseudonyms(salt)
         self._correlations = Correlations(salt)
-        self.catalogue: Catalogue = catalogue(toolsets, settings.limits)
+        self.catalogue: Catalogue = build_catalogue(toolsets, settings.limits)
         self._seconds = canon.clock.monotonic
         self._deadline = settings.limits.seconds
         self._rates = Rates(
@@ -115,13 +121,13 @@ class Gateway:
         self._cache = ReplyCache(canon.ledger, self._seconds)
         self._clock_watch = ClockWatch(canon.clock, canon.ledger, self.audit)
 
-    def only(self, toolset: str) -> "Gateway":
+    def for_toolset(self, toolset: str) -> "Gateway":
         """Return a gateway for one toolset that shares the cache, the rates and the metrics."""
         narrowed = copy(self)
-        narrowed.catalogue = self.catalogue.only(toolset)
+        narrowed.catalogue = self.catalogue.only_toolset(toolset)
         return narrowed
 
-    def by_words(self) -> "Gateway":
+    def with_word_search(self) -> "Gateway":
         """Return a gateway whose searches use words alone and wait for no model."""
         hasty = copy(self)
         hasty.canon = self.canon.revise_service(RecallServices, recall=None, reranking=None)
@@ -133,7 +139,7 @@ class Gateway:
         arguments: object,
         principal: Principal,
         meta: Meta | None = None,
-        progress: Progress = no_progress,
+        progress: Progress = ignore_progress,
     ) -> Result:
         """Call the tool `name`; every failure is a result, only cancellation is raised.
 
@@ -141,20 +147,22 @@ class Gateway:
         """
         offer = self.catalogue.find_tool(name)
         if offer is None:
-            return self._unknown("tool", name)
-        return await self._serve(offer, arguments, _Asking(principal, meta, progress))
+            return self._unknown_item("tool", name)
+        return await self._serve(offer, arguments, _CallRequest(principal, meta, progress))
 
-    async def show(
-        self, name: str, look: Run, arguments: Mapping[str, Any], principal: Principal
+    async def run_as_tool(
+        self, name: str, run: Run, arguments: Mapping[str, Any], principal: Principal
     ) -> Result:
-        """Return the result of `look` as a call of the tool `name`; its text is empty.
+        """Return the result of `run` as a call of the tool `name`; its text is empty.
 
         For hosts that render the reply, or need more than the arguments can express.
         """
         offer = self.catalogue.find_tool(name)
         if offer is None:
-            return self._unknown("tool", name)
-        return await self._serve(looking(offer, look), arguments, _Asking(principal, None))
+            return self._unknown_item("tool", name)
+        return await self._serve(
+            offer_with_run(offer, run), arguments, _CallRequest(principal, None)
+        )
 
     async def read_resource(
         self, uri: str, principal: Principal, meta: Meta | None = None, *, counted: bool = True
@@ -165,28 +173,28 @@ class Gateway:
         """
         found = self.catalogue.find_resource(uri)
         if found is None:
-            return None, self._unknown("resource", uri)
+            return None, self._unknown_item("resource", uri)
         offer, variables = found
-        asking = _Asking(principal, meta, counted=counted)
-        return offer.thing, await self._serve(offer, variables, asking)
+        asking = _CallRequest(principal, meta, counted=counted)
+        return offer.item, await self._serve(offer, variables, asking)
 
-    def offered(
+    def offers_for(
         self, offers: Iterable[Offer[Any]], principal: Principal, meta: Meta | None = None
     ) -> list[Offer[Any]]:
         """Return the `offers` that the caller may use; all of them if each call names its agent."""
         if principal.trusted and not (meta and AGENT_META in meta):
             return list(offers)
-        return [each for each in offers if self._may(each, principal, meta)]
+        return [each for each in offers if self._may_use(each, principal, meta)]
 
-    def _may(self, offer: Offer[Any], principal: Principal, meta: Meta | None) -> bool:
-        toolset, roles = offer.toolset, offer.thing.roles
+    def _may_use(self, offer: Offer[Any], principal: Principal, meta: Meta | None) -> bool:
+        toolset, roles = offer.toolset, offer.item.roles
         try:
-            caller = caller_for(toolset, offer.thing.name, roles, principal, meta)
+            caller = caller_for(toolset, offer.item.name, roles, principal, meta)
         except CanonryError:
             return False
-        return may(toolset, roles, caller.actor.agent_type)
+        return may_use(toolset, roles, caller.actor.agent_type)
 
-    async def browse(
+    async def browse_resources(
         self,
         cursor: str | None,
         principal: Principal,
@@ -200,21 +208,23 @@ class Gateway:
             InvalidInput: `input.invalid`, if the cursor is not from this server.
         """
         every = self.catalogue.resources.values()
-        offers = [each for each in every if self._may(each, principal, meta)]
-        serve = self._for(_Asking(principal, meta, counted=counted))
-        return await browse(offers, serve, cursor)
+        offers = [each for each in every if self._may_use(each, principal, meta)]
+        serve = self._server_for(_CallRequest(principal, meta, counted=counted))
+        return await browse_page(offers, serve, cursor)
 
-    async def complete(
+    async def complete_value(
         self, named: str, variable: str, word: str, principal: Principal, meta: Meta | None = None
     ) -> tuple[Sequence[str], int] | Result:
         """Return values for a variable of a resource's template, or for an argument of a prompt."""
         offer: Offer[Any] | None = self.catalogue.prompts.get(named)
         offer = offer or self.catalogue.resources.get(tuple(named.split("/")))
-        if offer is None or not self._may(offer, principal, meta):
+        if offer is None or not self._may_use(offer, principal, meta):
             return (), 0
-        return await complete(offer, self._for(_Asking(principal, meta)), variable, word)
+        return await complete_word(
+            offer, self._server_for(_CallRequest(principal, meta)), variable, word
+        )
 
-    def _for(self, asking: _Asking) -> Serve:
+    def _server_for(self, asking: _CallRequest) -> Serve:
         def serve(offer: Offer[Any], arguments: Mapping[str, Any]) -> Awaitable[Result]:
             return self._serve(offer, arguments, asking)
 
@@ -230,18 +240,18 @@ class Gateway:
         """Render the prompt `name`; the result's text is the user message, or the error's JSON."""
         offer = self.catalogue.prompts.get(name)
         if offer is None:
-            return None, self._unknown("prompt", name)
-        asking = _Asking(principal, meta)
-        return offer.thing, await self._serve(offer, arguments, asking)
+            return None, self._unknown_item("prompt", name)
+        asking = _CallRequest(principal, meta)
+        return offer.item, await self._serve(offer, arguments, asking)
 
     def seconds_until_served(self, principal: Principal) -> float:
         """Return the seconds until the published rates have room for a call; 0 if they have."""
         return self._rates.seconds_until(self.catalogue.toolsets, principal)
 
-    async def ready(self) -> bool:
+    async def is_ready(self) -> bool:
         """Return whether the store answers."""
         try:
-            await within(self._deadline, self._cache.refresh())
+            await run_within(self._deadline, self._cache.drop_stale())
         except CanonryError:
             return False
         return True
@@ -249,107 +259,109 @@ class Gateway:
     async def clock_fault(self) -> str | None:
         """Return the code that every write gets while the clock is wrong; None if it is right."""
         try:
-            return await within(self._deadline, self._clock_watch.fault())
+            return await run_within(self._deadline, self._clock_watch.find_fault())
         except CanonryError:  # readiness reports a store that does not answer
             return None
 
-    async def _serve(self, offer: Offer[Any], arguments: object, asking: _Asking) -> Result:
+    async def _serve(self, offer: Offer[Any], arguments: object, asking: _CallRequest) -> Result:
         """Run the path, for tools, composed tools, resources and prompts alike."""
-        toolset, name, limits = offer.toolset, offer.thing.name, offer.limits
+        toolset, name, limits = offer.toolset, offer.item.name, offer.limits
         line, started = AuditLine(kind=offer.kind, name=name), self._seconds()
-        line.correlation = self._correlations.of((asking.meta or {}).get(CORRELATION_META))
+        line.correlation = self._correlations.correlation_of(
+            (asking.meta or {}).get(CORRELATION_META)
+        )
         caller: Caller | None = None
         self.audit.metrics.in_flight += 1
         try:
-            caller = identify(
-                acting(toolset, offer.thing.roles, asking.principal),
+            caller = identify_caller(
+                acting_principal(toolset, offer.item.roles, asking.principal),
                 asking.meta,
                 tool=name,
                 default_type=default_type_of(toolset, asking.principal),
                 masters=toolset.masters,
                 progress=asking.progress,
             )
-            line.caller = self._pseudonyms.of(caller)
+            line.caller = self._pseudonyms.pseudonym_of(caller)
             if caller.actor.agent_type in toolset.agent_types:  # any other text may be personal
                 line.agent_type = caller.actor.agent_type
-            authorize(toolset, name, offer.thing.roles, caller)
-            given = {} if arguments is None else _object(arguments)
+            require_role(toolset, name, offer.item.roles, caller)
+            given = {} if arguments is None else _require_object(arguments)
             if not offer.read_only:  # in a read, an authority is a filter, not a claim
                 require_claim(given, caller)
             if asking.counted:
-                self._rates.admit(offer, asking.principal)
+                self._rates.admit_call(offer, asking.principal)
             if is_heavy(given):  # other calls run meanwhile
-                line.size, checked = await asyncio.to_thread(_checked, offer, given)
+                line.size, checked = await asyncio.to_thread(_check_arguments, offer, given)
             else:
-                line.size, checked = _checked(offer, given)
+                line.size, checked = _check_arguments(offer, given)
             if caller.idempotency_key is not None:
-                caller = caller.asking(checked)
+                caller = caller.with_arguments(checked)
             if offer.cached is None or not offer.times.isdisjoint(checked):
-                work = self._made(offer, caller, checked, asking)
+                work = self._make_reply(offer, caller, checked, asking)
             else:
-                work = self._kept_or_made(
+                work = self._cached_or_made(
                     offer, caller, checked, asking, policy=offer.cached, line=line
                 )
-            made = await within(limits.seconds, work, writes=not offer.read_only)
-            return _bounded(made, offer, asking.batch)
+            made = await run_within(limits.seconds, work, writes=not offer.read_only)
+            return _limit_reply(made, offer, asking.batch)
         except CanonryError as error:
-            return self._refused(error, toolset, caller, line)
+            return self._refuse_call(error, toolset, caller, line)
         except Exception as error:  # noqa: BLE001 - no unexpected exception leaves the gateway
-            return self._broken(error, toolset, line)
+            return self._report_defect(error, toolset, line)
         except BaseException:
             line.code = "cancelled"
             raise
         finally:
             self.audit.metrics.in_flight -= 1
-            self.canon.service(CallCounter).count(self.canon, line)
-            self.audit.record(line, self._seconds() - started)
+            self.canon.find_service(CallCounter).count_call(self.canon, line)
+            self.audit.record_call(line, self._seconds() - started)
 
-    async def _kept_or_made(
+    async def _cached_or_made(
         self,
         offer: Offer[Any],
         caller: Caller,
         arguments: dict[str, Any],
-        asking: _Asking,
+        asking: _CallRequest,
         *,
         policy: Cached,
         line: AuditLine,
     ) -> Result:
         """Return the cached reply, or make it now."""
-        found = await self._cache.find(reply_name(offer, caller, arguments))
+        found = await self._cache.find_reply(reply_name(offer, caller, arguments))
         if not isinstance(found, Filling):
             self.audit.metrics.cache_hits += 1
             line.cached = True
             return found
         self.audit.metrics.cache_misses += 1
         try:
-            result = await self._made(offer, caller, arguments, asking)
-            self._cache.keep(found, policy, arguments, result)
+            result = await self._make_reply(offer, caller, arguments, asking)
+            self._cache.keep_reply(found, policy, arguments, result)
         finally:
-            self._cache.abandon(found)
+            self._cache.abandon_filling(found)
         return result
 
-    async def _made(
-        self, offer: Offer[Any], caller: Caller, arguments: dict[str, Any], asking: _Asking
+    async def _make_reply(
+        self, offer: Offer[Any], caller: Caller, arguments: dict[str, Any], asking: _CallRequest
     ) -> Result:
         """Make the reply now."""
         batch = asking.batch
         if offer.compose is None:
             if batch is not None and batch.room <= 0:  # no client would get the progress
-                raise beyond_batch(offer.limits.reply)
+                raise batch_too_long(offer.limits.reply)
             canon = self.canon.for_viewer(caller.viewer)
             if not offer.times.isdisjoint(arguments):
-                place = await place_of(canon, caller, arguments)
-                canon = await at_viewpoint(canon, caller, arguments, place)
+                location = await item_of_arguments(canon, caller, arguments)
+                canon = await at_viewpoint(canon, caller, arguments, location)
                 arguments = {n: e for n, e in arguments.items() if n not in offer.times}
             return offer.result_of(await offer.run(canon, caller, arguments))
         if batch is not None:
             message = (
-                f"'{offer.thing.name}' makes calls and cannot be part of one. Call it by itself."
+                f"'{offer.item.name}' makes calls and cannot be part of one. Call it by itself."
             )
             raise InvalidInput("call.nested", message, path="")
         return offer.result_of(await offer.compose(self._inner_call(offer, asking), arguments))
 
-    def _inner_call(self, outer: Offer[Any], asking: _Asking) -> CallTool:
+    def _inner_call(self, outer: Offer[Any], asking: _CallRequest) -> CallTool:
         """Return the function by which a composed tool calls others, on the whole path."""
         batch = _Batch(room=outer.limits.reply)
 
@@ -360,40 +372,40 @@ class Gateway:
                 meta = {**meta, KEY_META: f"{key}#{batch.made}"}
             offer = self.catalogue.find_tool(name)
             if offer is None:
-                return self._unknown("tool", name).body
+                return self._unknown_item("tool", name).body
             inner = replace(asking, meta=meta, batch=batch)
             return (await self._serve(offer, arguments, inner)).body
 
         return call
 
-    def _unknown(self, kind: str, name: str) -> Result:
+    def _unknown_item(self, kind: str, name: str) -> Result:
         event = "call" if kind == "tool" else kind
-        self.audit.record(AuditLine(kind=event, name="(unknown)", code=f"{kind}.unknown"), 0.0)
+        self.audit.record_call(AuditLine(kind=event, name="(unknown)", code=f"{kind}.unknown"), 0.0)
         offered = {"tool": self.catalogue.tools, "prompt": self.catalogue.prompts}
-        return unknown(kind, name, offered.get(kind, ()))
+        return unknown_result(kind, name, offered.get(kind, ()))
 
-    def _refused(
+    def _refuse_call(
         self, error: CanonryError, toolset: Toolset, caller: Caller | None, line: AuditLine
     ) -> Result:
         if isinstance(error, BrokenInvariant):
-            return self._broken(error, toolset, line)
+            return self._report_defect(error, toolset, line)
         line.code, line.denied = error.code, isinstance(error, NotAllowed)
-        line.trace = self.canon.identities.fresh() if toolset.traced else ""
-        return refused(error, toolset, line.name, caller, line.trace)
+        line.trace = self.canon.identities.new_id() if toolset.traced else ""
+        return refusal_result(error, toolset, line.name, caller, line.trace)
 
-    def _broken(self, error: Exception, toolset: Toolset, line: AuditLine) -> Result:
+    def _report_defect(self, error: Exception, toolset: Toolset, line: AuditLine) -> Result:
         line.code = error.code if isinstance(error, CanonryError) else "internal"
-        line.incident = self.canon.identities.fresh()
-        self.audit.incident(line.incident, error)
-        return broken(line.incident, toolset, line.name)
+        line.incident = self.canon.identities.new_id()
+        self.audit.record_incident(line.incident, error)
+        return defect_result(line.incident, toolset, line.name)
 
 
-def _checked(offer: Offer[Any], given: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+def _check_arguments(offer: Offer[Any], given: dict[str, Any]) -> tuple[int, dict[str, Any]]:
     """Return the size of the arguments, and the arguments with defaults filled in."""
-    return measure(given, offer.limits), offer.check(given)
+    return measure_arguments(given, offer.limits), offer.check(given)
 
 
-def _object(arguments: object) -> dict[str, Any]:
+def _require_object(arguments: object) -> dict[str, Any]:
     if not isinstance(arguments, Mapping):
         raise InvalidInput(
             "input.invalid", "The arguments of a call must be a JSON object.", path=""
@@ -401,7 +413,7 @@ def _object(arguments: object) -> dict[str, Any]:
     return dict(arguments)
 
 
-def _bounded(result: Result, offer: Offer[Any], batch: _Batch | None) -> Result:
+def _limit_reply(result: Result, offer: Offer[Any], batch: _Batch | None) -> Result:
     """Return the result, or an error if a read's reply is too long; writes always pass."""
     size, limit = result.size, offer.limits.reply
     if offer.read_only:
@@ -412,7 +424,7 @@ def _bounded(result: Result, offer: Offer[Any], batch: _Batch | None) -> Result:
             )
             raise InvalidInput("limits.reply", message, path="", limit=limit)
         if batch is not None and size > batch.room:
-            raise beyond_batch(limit)
+            raise batch_too_long(limit)
     if batch is not None:
         batch.room -= size
     return result

@@ -13,26 +13,26 @@ from urllib.parse import unquote
 from canonry.canon.queries.names import AS_KNOWN_AT, AT, TIMES
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.gateway.limits import Limits, meant, pointer, shown
-from canonry.gateway.replies import Result, as_text, replied
+from canonry.gateway.limits import Limits, json_pointer, shown_text, suggest_name
+from canonry.gateway.replies import Result, as_text, success_result
 from canonry.gateway.tool import (
     Arguments,
     Cached,
     CallTool,
+    CompletionPage,
+    CompletionProvider,
     Prompt,
     Reply,
     Resource,
     Run,
     Schema,
-    Shelf,
-    Shelved,
     Tool,
     Toolset,
 )
-from canonry.gateway.validation import compiled_when_called
-from canonry.language.texts.visible import STORED_IS_DATA, as_word
+from canonry.gateway.validation import lazy_check
+from canonry.language.texts.visible import STORED_IS_DATA, mark_long_text
 from canonry.values.errors import BrokenInvariant, InvalidInput, NotFound, NotSupported
-from canonry.values.json_values import folded
+from canonry.values.json_values import fold_text
 from canonry.values.policy import NAME_MAX
 
 
@@ -43,16 +43,16 @@ class ContractFile:
     package: str
     file: str
 
-    def published(self) -> Mapping[str, Any]:
+    def read_contract(self) -> Mapping[str, Any]:
         """Return the contract unchanged."""
-        return _read(self.package, self.file)
+        return _read_contract(self.package, self.file)
 
-    def entries(self) -> Mapping[str, Mapping[str, Any]]:
+    def tool_entries(self) -> Mapping[str, Mapping[str, Any]]:
         """Name -> the contract's entry of the tool."""
-        return _entries(self)
+        return _entries_by_name(self)
 
 
-def keep_to_contract(tool: Tool) -> Tool:
+def restrict_to_contract(tool: Tool) -> Tool:
     """Return the tool with exactly the members, defaults and types of its contract."""
     own = tool.published
     if own is None:
@@ -66,14 +66,14 @@ def keep_to_contract(tool: Tool) -> Tool:
 
 
 @cache
-def _read(package: str, file: str) -> Mapping[str, Any]:
+def _read_contract(package: str, file: str) -> Mapping[str, Any]:
     contract: Mapping[str, Any] = json.loads(files(package).joinpath(file).read_bytes())
     return contract
 
 
 @cache
-def _entries(contract: ContractFile) -> Mapping[str, Mapping[str, Any]]:
-    return {tool["name"]: tool for tool in contract.published()["tools"]}
+def _entries_by_name(contract: ContractFile) -> Mapping[str, Mapping[str, Any]]:
+    return {tool["name"]: tool for tool in contract.read_contract()["tools"]}
 
 
 # Descriptions of properties, put into schemas when they are listed.
@@ -83,29 +83,29 @@ def _entries(contract: ContractFile) -> Mapping[str, Mapping[str, Any]]:
 Words = Mapping[str, str]
 
 
-def described(schema: Schema, words: Words) -> Schema:
+def add_descriptions(schema: Schema, words: Words) -> Schema:
     """Return the schema with descriptions from `words` where a property has none."""
     if not words:
         return schema
-    told = dict(schema)
+    result = dict(schema)
     properties = schema.get("properties")
     if isinstance(properties, Mapping):
-        told["properties"] = {
-            name: _with_words(each, words.get(name), words) for name, each in properties.items()
+        result["properties"] = {
+            name: _add_words(each, words.get(name), words) for name, each in properties.items()
         }
     if isinstance(parts := schema.get("$defs"), Mapping):
-        told["$defs"] = {name: described(each, words) for name, each in parts.items()}
+        result["$defs"] = {name: add_descriptions(each, words) for name, each in parts.items()}
     for key in ("items", "additionalProperties"):
         if isinstance(inner := schema.get(key), Mapping):
-            told[key] = described(inner, words)
+            result[key] = add_descriptions(inner, words)
     for key in ("anyOf", "oneOf", "allOf"):
         if key in schema:
-            told[key] = [described(each, words) for each in schema[key]]
-    return told
+            result[key] = [add_descriptions(each, words) for each in schema[key]]
+    return result
 
 
-def _with_words(schema: Schema, word: str | None, words: Words) -> Schema:
-    inner = described(schema, words)
+def _add_words(schema: Schema, word: str | None, words: Words) -> Schema:
+    inner = add_descriptions(schema, words)
     if word is None or "description" in inner:
         return inner
     return {"description": word, **inner}
@@ -120,28 +120,30 @@ _MANY, _MUCH = 100, 10**9
 _CLOSED: Final = ("additionalProperties", False)
 
 
-def outlined(tool: Tool) -> Tool:
+def outline_tool(tool: Tool) -> Tool:
     """Return the tool as it is listed: its published arguments in full, its reply in outline."""
     taken = (
         {key: value for key, value in tool.input_schema.items() if (key, value) != _CLOSED}
         if tool.extension
         else tool.input_schema
     )
-    return replace(tool, input_schema=taken, output_schema=outline(tool.output_schema))
+    return replace(tool, input_schema=taken, output_schema=outline_schema(tool.output_schema))
 
 
-def eased(tool: Tool) -> Tool:
+def ease_tool(tool: Tool) -> Tool:
     """Return the tool outlined; an extension is listed without bounds of little use.
 
     Only a mistake exceeds those bounds. They still apply, and an error names them.
     """
     if not tool.extension:
-        return outlined(tool)
+        return outline_tool(tool)
     held = tool.input_schema if tool.accepted_schema is None else tool.accepted_schema
-    return replace(outlined(tool), input_schema=_eased(tool.input_schema), accepted_schema=held)
+    return replace(
+        outline_tool(tool), input_schema=_ease_schema(tool.input_schema), accepted_schema=held
+    )
 
 
-def outline(schema: Schema) -> Schema:
+def outline_schema(schema: Schema) -> Schema:
     """Return all properties of a reply by name.
 
     Clients that derive types from a schema drop unlisted properties: it lists all or none.
@@ -151,14 +153,14 @@ def outline(schema: Schema) -> Schema:
     return {"type": "object", "properties": {name: {} for name in schema["properties"]}}
 
 
-def brief(schema: Schema) -> Schema:
+def brief_schema(schema: Schema) -> Schema:
     """Return the types of a value alone."""
     if "anyOf" in schema:
-        return {"type": [name for each in schema["anyOf"] for name in _names(each)]}
+        return {"type": [name for each in schema["anyOf"] for name in _type_names(each)]}
     return {"type": schema["type"]} if "type" in schema else {}
 
 
-def _names(schema: Mapping[str, Any]) -> list[str]:
+def _type_names(schema: Mapping[str, Any]) -> list[str]:
     kind = schema.get("type")
     return [kind] if isinstance(kind, str) else list(kind or ())
 
@@ -173,20 +175,20 @@ _BOUNDS: Final[Mapping[str, Callable[[Any], bool]]] = {
 }
 
 
-def _eased(schema: Any) -> Any:
+def _ease_schema(schema: Any) -> Any:
     if isinstance(schema, list):
-        return [_eased(each) for each in schema]
+        return [_ease_schema(each) for each in schema]
     if not isinstance(schema, Mapping):
         return schema
     kept = {
         key: each for key, each in schema.items() if not (key in _BOUNDS and _BOUNDS[key](each))
     }
     named = {
-        key: {name: _eased(each) for name, each in kept[key].items()}
+        key: {name: _ease_schema(each) for name, each in kept[key].items()}
         for key in ("properties", "$defs")
         if key in kept
     }
-    return {**{key: _eased(each) for key, each in kept.items()}, **named}
+    return {**{key: _ease_schema(each) for key, each in kept.items()}, **named}
 
 
 _NOT_IN_PATHS: Final = frozenset("?#")
@@ -194,11 +196,11 @@ _NOT_IN_PATHS: Final = frozenset("?#")
 Check = Callable[[dict[str, Any]], dict[str, Any]]
 Key = TypeVar("Key")
 Named = TypeVar("Named")
-Thing = TypeVar("Thing", bound=Tool | Resource | Prompt)
+OfferedItem = TypeVar("OfferedItem", bound=Tool | Resource | Prompt)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Offer(Generic[Thing]):
+class Offer(Generic[OfferedItem]):
     """A tool, a resource or a prompt with its roles, the check of its arguments, and its function.
 
     `run` calls the tool, reads the resource, or renders the prompt; `compose` replaces it in a
@@ -207,7 +209,7 @@ class Offer(Generic[Thing]):
 
     kind: str
     toolset: Toolset
-    thing: Thing
+    item: OfferedItem
     limits: Limits
     check: Check
     run: Run
@@ -229,7 +231,7 @@ class Catalogue:
     aliases: Mapping[str, str]
 
     @property
-    def offers(self) -> "Iterable[Offer[Any]]":
+    def all_offers(self) -> "Iterable[Offer[Any]]":
         """Return all offers."""
         return (*self.tools.values(), *self.resources.values(), *self.prompts.values())
 
@@ -241,11 +243,11 @@ class Catalogue:
         """Return the resource of `uri`, with the values of its variables."""
         steps = uri.split("/")
         for template, offer in self.resources.items():
-            if (values := _values(template, steps)) is not None:
+            if (values := _template_values(template, steps)) is not None:
                 return offer, values
         return None
 
-    def only(self, toolset: str) -> "Catalogue":
+    def only_toolset(self, toolset: str) -> "Catalogue":
         """Return the offers of one toolset."""
         return Catalogue(
             toolsets=tuple(each for each in self.toolsets if each.name == toolset),
@@ -258,7 +260,7 @@ class Catalogue:
         )
 
 
-def narrowed(
+def select_toolsets(
     toolsets: Iterable[Toolset],
     *,
     contract_only: bool = False,
@@ -278,13 +280,13 @@ def narrowed(
     names = [tool.name for toolset in whole for tool in toolset.tools]
     for pattern in only or ():
         if not any(fnmatchcase(name, pattern) for name in names):
-            message = f"No tool is called {shown(pattern)}{meant(pattern, names)}"
+            message = f"No tool is called {shown_text(pattern)}{suggest_name(pattern, names)}"
             raise InvalidInput("tool.unknown", message, path="tools")
     return tuple(
         replace(
-            each.published() if contract_only else each,
+            each.as_published() if contract_only else each,
             tools=tuple(
-                keep_to_contract(tool) if contract_only else tool
+                restrict_to_contract(tool) if contract_only else tool
                 for tool in each.tools
                 if not (contract_only and tool.extension)
                 and (tool.read_only or not read_only)
@@ -295,7 +297,7 @@ def narrowed(
     )
 
 
-def catalogue(toolsets: Iterable[Toolset], limits: Limits) -> Catalogue:
+def build_catalogue(toolsets: Iterable[Toolset], limits: Limits) -> Catalogue:
     """Return the offers of `toolsets`, each with the check of its schema.
 
     `limits` are the operator's, for tools without their own.
@@ -315,7 +317,7 @@ def catalogue(toolsets: Iterable[Toolset], limits: Limits) -> Catalogue:
             tuple(resource.uri_template.split("/")): Offer(
                 kind="resource",
                 toolset=toolset,
-                thing=resource,
+                item=resource,
                 limits=limits,
                 # The URI has matched; the resource checks the values itself.
                 check=lambda variables: variables,
@@ -346,15 +348,15 @@ def _offered_tool(toolset: Toolset, tool: Tool, limits: Limits) -> Offer[Tool]:
         schema = {**schema, "properties": {**times, **schema["properties"]}}
     example = tool.description.partition(EXAMPLE)[2].rstrip(".")
     choices: dict[str, Any] = {"mend": tool.mend, "example": f"{tool.name} {example}"}
-    check = compiled_when_called(schema, exact=tool.exact, **(choices if example else {}))
+    check = lazy_check(schema, exact=tool.exact, **(choices if example else {}))
     return Offer(
         kind="call",
         toolset=toolset,
-        thing=tool,
-        limits=limits if tool.limits is None else tool.limits.under(limits),
-        check=_refusing_times(check, tool, toolset),
+        item=tool,
+        limits=limits if tool.limits is None else tool.limits.capped_by(limits),
+        check=_time_refuser(check, tool, toolset),
         run=tool.run,
-        result_of=replied,
+        result_of=success_result,
         compose=tool.compose,
         cached=tool.cached,
         read_only=tool.read_only,
@@ -370,36 +372,36 @@ _TIMES: Final[Mapping[str, Schema]] = {
 }
 
 
-def _taken_by(tool: Tool) -> frozenset[str]:
+def _time_arguments(tool: Tool) -> frozenset[str]:
     return frozenset((*tool.times, *tool.input_schema.get("properties", ())))
 
 
-def _refusing_times(check: Check, tool: Tool, toolset: Toolset) -> Check:
+def _time_refuser(check: Check, tool: Tool, toolset: Toolset) -> Check:
     """Return the check of a reading tool that names the tools which take a time if it does not."""
-    lacking = frozenset(TIMES) - _taken_by(tool)
+    lacking = frozenset(TIMES) - _time_arguments(tool)
     if not tool.read_only or tool.exact or not lacking:
         return check
 
-    def checked(given: dict[str, Any]) -> dict[str, Any]:
+    def check_times(given: dict[str, Any]) -> dict[str, Any]:
         for name in lacking & given.keys():
-            able = [each.name for each in toolset.tools if name in _taken_by(each)]
-            message, path = f"{tool.name} does not take /{name}.", pointer(name)
+            able = [each.name for each in toolset.tools if name in _time_arguments(each)]
+            message, path = f"{tool.name} does not take /{name}.", json_pointer(name)
             if not able:
                 raise InvalidInput("input.unknown-property", f"{message} Omit it.", path=path)
             message = f"{message} These tools take it: {', '.join(able)}."
             raise NotSupported("viewpoint.unsupported", message, path=path)
         return check(given)
 
-    return checked
+    return check_times
 
 
 def _offered_prompt(toolset: Toolset, prompt: Prompt, limits: Limits) -> Offer[Prompt]:
     known = {argument.name for argument in prompt.arguments}
 
-    def check(given: dict[str, Any]) -> dict[str, Any]:
+    def check_prompt(given: dict[str, Any]) -> dict[str, Any]:
         for argument in prompt.arguments:
             if argument.required and argument.name not in given:
-                path = pointer(argument.name)
+                path = json_pointer(argument.name)
                 raise InvalidInput(
                     "input.missing", f"The prompt needs the argument {argument.name}.", path=path
                 )
@@ -407,20 +409,20 @@ def _offered_prompt(toolset: Toolset, prompt: Prompt, limits: Limits) -> Offer[P
             if name not in known:
                 advice = ", ".join(sorted(known)) or "none"
                 message = f"The prompt has no such argument. Its arguments are: {advice}."
-                raise InvalidInput("input.unknown-property", message, path=pointer(name))
+                raise InvalidInput("input.unknown-property", message, path=json_pointer(name))
         return given
 
     async def render(canon: Canon, caller: Caller, given: Mapping[str, Any]) -> Reply:
         del canon, caller  # the text is the same for every caller
-        words = prompt.render({name: as_word(value) for name, value in given.items()})
+        words = prompt.render({name: mark_long_text(value) for name, value in given.items()})
         return f"{words}\n\n{STORED_IS_DATA}"
 
     return Offer(
         kind="prompt",
         toolset=toolset,
-        thing=prompt,
+        item=prompt,
         limits=limits,
-        check=check,
+        check=check_prompt,
         run=render,
         result_of=as_text,
     )
@@ -428,15 +430,15 @@ def _offered_prompt(toolset: Toolset, prompt: Prompt, limits: Limits) -> Offer[P
 
 def _by_name(pairs: Iterable[tuple[str, Named]]) -> dict[str, Named]:
     found: dict[str, Named] = {}
-    for name, thing in pairs:
+    for name, item in pairs:
         if name in found:
-            message = f"Two toolsets offer '{shown(name)}'. Serve them under different paths."
+            message = f"Two toolsets offer '{shown_text(name)}'. Serve them under different paths."
             raise BrokenInvariant("toolset.ambiguous", message)
-        found[name] = thing
+        found[name] = item
     return found
 
 
-def _values(template: Sequence[str], steps: Sequence[str]) -> dict[str, str] | None:
+def _template_values(template: Sequence[str], steps: Sequence[str]) -> dict[str, str] | None:
     """Return the values of a template's variables in the steps of a URI; None without a match."""
     if len(steps) != len(template):
         return None
@@ -474,7 +476,7 @@ class Browsed:
     following: str | None
 
 
-async def browse(
+async def browse_page(
     resources: Iterable[Offer[Resource]], serve: Serve, cursor: str | None
 ) -> Browsed | Result:
     """Return a page of the items of `resources` as `(resource, uri, title)`, or the error.
@@ -482,76 +484,82 @@ async def browse(
     Raises:
         InvalidInput: `input.invalid`, if the cursor is not from this server.
     """
-    offers: list[tuple[Offer[Resource], Shelf]] = []
+    offers: list[tuple[Offer[Resource], CompletionProvider]] = []
     for offer in resources:
-        variables = offer.thing.variables
-        if len(variables) == 1 and (shelf := offer.toolset.shelves.get(variables[0])):
-            offers.append((offer, shelf))
-    at, offset = _place(cursor, len(offers))
+        variables = offer.item.variables
+        if len(variables) == 1 and (provider := offer.toolset.completions.get(variables[0])):
+            offers.append((offer, provider))
+    at, offset = _page_position(cursor, len(offers))
     entries: list[tuple[Resource, str, str]] = []
     while at < len(offers):
-        offer, shelf = offers[at]
+        offer, provider = offers[at]
         room = PAGE - len(entries)
         if room == 0:
             break
-        result = await serve(_looking(offer, shelf), {"word": "", "offset": offset, "limit": room})
+        result = await serve(
+            _completion_offer(offer, provider), {"word": "", "offset": offset, "limit": room}
+        )
         if result.error is not None:
             return result
         found, total = result.body
-        entries += [(offer.thing, offer.thing.address(value), title) for value, title in found]
+        entries += [(offer.item, offer.item.uri_for(value), title) for value, title in found]
         offset += len(found)
         if not found or offset >= total:
             at, offset = at + 1, 0
     return Browsed(entries=entries, following=f"{at}.{offset}" if at < len(offers) else None)
 
 
-async def complete(
+async def complete_word(
     offer: Offer[Any], serve: Serve, variable: str, word: str
 ) -> tuple[Sequence[str], int] | Result:
     """Return the values that begin with `word`, or whose name does, and their number.
 
     `offer` is a prompt or a resource; an unknown variable has no values.
     """
-    shelf = offer.toolset.shelves.get(variable)
-    if shelf is None:
+    provider = offer.toolset.completions.get(variable)
+    if provider is None:
         return (), 0
     asked = {"word": word, "offset": 0, "limit": COMPLETIONS}
-    result = await serve(_looking(offer, shelf), asked)
+    result = await serve(_completion_offer(offer, provider), asked)
     if result.error is not None:
         return result
     found, total = result.body
     return [value for value, _ in found], total
 
 
-def beginning(named: Iterable[tuple[str, str]], word: str, offset: int, limit: int) -> Shelved:
+def page_of_matches(
+    named: Iterable[tuple[str, str]], word: str, offset: int, limit: int
+) -> CompletionPage:
     """Return a page of those whose value or name begins with `word`, out of a whole list."""
-    wanted = folded(word)
-    fit = [pair for pair in named if any(folded(each).startswith(wanted) for each in pair)]
+    wanted = fold_text(word)
+    fit = [pair for pair in named if any(fold_text(each).startswith(wanted) for each in pair)]
     return fit[offset : offset + limit], len(fit)
 
 
-async def through(
-    page: Callable[[int, int], Awaitable[Shelved]], word: str, offset: int, limit: int
-) -> Shelved:
+async def page_through(
+    page: Callable[[int, int], Awaitable[CompletionPage]], word: str, offset: int, limit: int
+) -> CompletionPage:
     """Return a page of `page(limit, offset)`; a word is searched among its first items."""
     if not word:
         return await page(limit, offset)
-    return beginning((await page(LOOKED_THROUGH, 0))[0], word, offset, limit)
+    return page_of_matches((await page(LOOKED_THROUGH, 0))[0], word, offset, limit)
 
 
-def _looking(offer: Offer[Any], shelf: Shelf) -> Offer[Any]:
+def _completion_offer(offer: Offer[Any], provider: CompletionProvider) -> Offer[Any]:
     """Return the offer of a completion provider, with the roles of the offer that it completes."""
 
-    async def look(canon: Canon, caller: Caller, asked: Arguments) -> Reply:
+    async def find_values(canon: Canon, caller: Caller, asked: Arguments) -> Reply:
         try:
-            return await shelf.find(canon, caller, asked["word"], asked["offset"], asked["limit"])
+            return await provider.find(
+                canon, caller, asked["word"], asked["offset"], asked["limit"]
+            )
         except (InvalidInput, NotFound):  # there is no such world, and it has no locations
             return (), 0
 
-    return looking(offer, look)
+    return offer_with_run(offer, find_values)
 
 
-def looking(offer: Offer[Any], run: Run) -> Offer[Any]:
+def offer_with_run(offer: Offer[Any], run: Run) -> Offer[Any]:
     """Return an offer with the roles of `offer` and another function; its body may be any value."""
     return replace(
         offer,
@@ -563,11 +571,11 @@ def looking(offer: Offer[Any], run: Run) -> Offer[Any]:
     )
 
 
-def _place(cursor: str | None, shelves: int) -> tuple[int, int]:
+def _page_position(cursor: str | None, count: int) -> tuple[int, int]:
     if cursor is None:
         return 0, 0
     found = _CURSOR.fullmatch(cursor)
-    if found is None or int(found[1]) >= shelves:
+    if found is None or int(found[1]) >= count:
         message = "This cursor is not from this server. Leave it out to get the first page."
         raise InvalidInput("input.invalid", message, path="/cursor")
     return int(found[1]), int(found[2])

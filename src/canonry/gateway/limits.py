@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any, Final, TypeVar
 
-from canonry.log.ports.world import entered
+from canonry.log.ports.world import enter_scope
 from canonry.values.errors import InvalidInput, Unavailable
 
 _SHOWN: Final = 80
@@ -40,7 +40,7 @@ def checked_text(value: str, maximum: int, *, path: str) -> str:
     return value
 
 
-def shown(text: str) -> str:
+def shown_text(text: str) -> str:
     """Return a caller's text for an error message: short, printable and always encodable."""
     cut = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
     if cut.isprintable():
@@ -48,12 +48,14 @@ def shown(text: str) -> str:
     return cut.encode("unicode_escape").decode("ascii")
 
 
-def pointer(*steps: str | int) -> str:
+def json_pointer(*steps: str | int) -> str:
     """Return the JSON pointer (RFC 6901) of a value in the arguments."""
-    return "".join(f"/{shown(str(step)).replace('~', '~0').replace('/', '~1')}" for step in steps)
+    return "".join(
+        f"/{shown_text(str(step)).replace('~', '~0').replace('/', '~1')}" for step in steps
+    )
 
 
-def meant(name: str, known: Iterable[str]) -> str:
+def suggest_name(name: str, known: Iterable[str]) -> str:
     """Return a question with the nearest known name; "" if no name is near."""
     near = get_close_matches(name[:_SHOWN].casefold(), known, n=1, cutoff=0.6)
     return f"; did you mean {near[0]}?" if near else ""
@@ -87,7 +89,7 @@ class Limits:
     any_number: bool = False
     any_text: bool = False
 
-    def under(self, operator: "Limits") -> "Limits":
+    def capped_by(self, operator: "Limits") -> "Limits":
         """Return a tool's own limits, with at most the operator's deadline."""
         if operator.seconds is None:
             return self
@@ -111,7 +113,7 @@ class _SpotError(Exception):
         self.steps: deque[str | int] = deque()
 
 
-def measure(arguments: Mapping[str, Any], limits: Limits) -> int:
+def measure_arguments(arguments: Mapping[str, Any], limits: Limits) -> int:
     """Return the size of `arguments` in characters, if a store can keep all of them.
 
     Raises:
@@ -119,11 +121,11 @@ def measure(arguments: Mapping[str, Any], limits: Limits) -> int:
             `limits.type`, with the path.
     """
     try:
-        size = _object(arguments, limits, limits.depth)
+        size = _measure_object(arguments, limits, limits.depth)
         if size > limits.characters:
             raise _too_long(limits)
     except _SpotError as refused:
-        path = pointer(*refused.steps)
+        path = json_pointer(*refused.steps)
         raise InvalidInput(refused.code, refused.message, path=path) from None
     return size
 
@@ -145,13 +147,13 @@ def is_heavy(arguments: Mapping[str, Any]) -> bool:
     return False
 
 
-def _measure(value: object, limits: Limits, depth: int) -> int:
+def _measure_value(value: object, limits: Limits, depth: int) -> int:
     if isinstance(value, str):
-        return _text(value, limits)
+        return _measure_text(value, limits)
     if isinstance(value, dict):
-        return _object(value, limits, depth)
+        return _measure_object(value, limits, depth)
     if isinstance(value, list):
-        return _list(value, limits, depth)
+        return _measure_list(value, limits, depth)
     if isinstance(value, int | float):
         if -_LARGEST <= value <= _LARGEST:  # false for NaN
             return _OVERHEAD
@@ -164,39 +166,39 @@ def _measure(value: object, limits: Limits, depth: int) -> int:
     raise _SpotError("limits.type", "The value is not a JSON value.")
 
 
-def _object(value: Mapping[Any, Any], limits: Limits, depth: int) -> int:
+def _measure_object(value: Mapping[Any, Any], limits: Limits, depth: int) -> int:
     if depth == 0:
         raise _too_deep(limits)
     size = _OVERHEAD
     for key, inner in value.items():
         try:
-            size += _text(key, limits)
+            size += _measure_text(key, limits)
             # The commonest case is written out: a function call costs more than the check.
             if isinstance(inner, str):
-                size += _text(inner, limits)
+                size += _measure_text(inner, limits)
             else:
-                size += _measure(inner, limits, depth - 1)
+                size += _measure_value(inner, limits, depth - 1)
         except _SpotError as refused:
             refused.steps.appendleft(key)
             raise
     return size
 
 
-def _list(value: list[Any], limits: Limits, depth: int) -> int:
+def _measure_list(value: list[Any], limits: Limits, depth: int) -> int:
     if depth == 0:
         raise _too_deep(limits)
     size = _OVERHEAD
     index = 0
     try:
         for index, inner in enumerate(value):  # noqa: B007 - named for the error path
-            size += _measure(inner, limits, depth - 1)
+            size += _measure_value(inner, limits, depth - 1)
     except _SpotError as refused:
         refused.steps.appendleft(index)
         raise
     return size
 
 
-def _text(text: object, limits: Limits) -> int:
+def _measure_text(text: object, limits: Limits) -> int:
     if not isinstance(text, str):
         raise _SpotError("limits.type", "The name of a property must be text.")
     if len(text) > limits.characters:
@@ -219,18 +221,20 @@ def _too_deep(limits: Limits) -> _SpotError:
     )
 
 
-async def within(seconds: float | None, work: Coroutine[Any, Any, T], *, writes: bool = False) -> T:
+async def run_within(
+    seconds: float | None, work: Coroutine[Any, Any, T], *, writes: bool = False
+) -> T:
     """Await `work` for at most `seconds`; `writes` goes into the error.
 
     Raises:
         Unavailable: `call.deadline`.
     """
     seconds = SECONDS if seconds is None else seconds
-    with entered(asyncio.get_running_loop().time() + seconds, writes=writes):
-        return await _within(seconds, work)
+    with enter_scope(asyncio.get_running_loop().time() + seconds, writes=writes):
+        return await _run_within(seconds, work)
 
 
-async def _within(seconds: float, work: Coroutine[Any, Any, T]) -> T:
+async def _run_within(seconds: float, work: Coroutine[Any, Any, T]) -> T:
     # Most reads never wait. A timer for each would cost 3.3 us, half of the whole path. The work is
     # driven by hand to its first wait, and only then a timer is armed.
     try:

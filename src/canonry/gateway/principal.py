@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from canonry.canon.session.caller import Caller, LastUsed, Progress, no_progress
-from canonry.gateway.limits import is_clean, shown
+from canonry.canon.session.caller import Caller, LastUsed, Progress, ignore_progress
+from canonry.gateway.limits import is_clean, shown_text
 from canonry.gateway.tool import ANYONE, Toolset
-from canonry.values.audience import Viewer, character, player
+from canonry.values.audience import Viewer, character_reader, player_reader
 from canonry.values.errors import InvalidInput, NotAllowed
 from canonry.values.ids import SpaceId
 from canonry.values.provenance import Actor, Authority
@@ -76,14 +76,14 @@ def require_complete(principal: Principal) -> None:
     raise NotAllowed("identity.missing", message, claims=list(principal.missing))
 
 
-def identify(
+def identify_caller(
     principal: Principal,
     meta: Meta | None,
     *,
     tool: str,
     default_type: str | None = None,
     masters: frozenset[str] = frozenset(),
-    progress: Progress = no_progress,
+    progress: Progress = ignore_progress,
 ) -> Caller:
     """Return the caller of one call; its agent type is `default_type` if none is given.
 
@@ -96,8 +96,8 @@ def identify(
     """
     require_complete(principal)
     claimed = meta.get(AGENT_META) if meta else None
-    named = principal if claimed is None else _narrowed(principal, claimed)
-    wanted = None if claimed is None else _names(claimed, "authorities")
+    named = principal if claimed is None else _narrow_principal(principal, claimed)
+    wanted = None if claimed is None else _read_names(claimed, "authorities")
     agent_type = named.agent_type or default_type
     if agent_type is None:
         message = (
@@ -119,33 +119,33 @@ def identify(
         authorities=authorities,
         idempotency_key=_idempotency_key(meta) if meta else None,
         progress=progress,
-        viewer=_viewer(principal, claimed, masters=Authority.GM in authorities),
+        viewer=_viewer_of(principal, claimed, masters=Authority.GM in authorities),
         last_used=principal.last_used or LastUsed(),
     )
 
 
-def _viewer(principal: Principal, claimed: object, *, masters: bool) -> Viewer:
+def _viewer_of(principal: Principal, claimed: object, *, masters: bool) -> Viewer:
     """Return the read scope of the caller; the game master may read all secrets.
 
     `for_entity` narrows it to the point of view of one character.
     """
-    about = _name(claimed, "for_entity") if isinstance(claimed, Mapping) else None
+    about = _read_name(claimed, "for_entity") if isinstance(claimed, Mapping) else None
     if about is not None:
         if not (masters or principal.trusted or about.lower() in principal.characters):
-            raise _untrusted("for_entity")
-        return Viewer(readers=frozenset((character(about.lower()),)))
-    readers = frozenset(map(character, principal.characters))
-    mine = () if principal.user is None else (player(principal.user),)
+            raise _untrusted_claim("for_entity")
+        return Viewer(readers=frozenset((character_reader(about.lower()),)))
+    readers = frozenset(map(character_reader, principal.characters))
+    mine = () if principal.user is None else (player_reader(principal.user),)
     return Viewer(masters=masters, readers=readers.union(mine))
 
 
-def _narrowed(principal: Principal, claimed: object) -> Principal:
+def _narrow_principal(principal: Principal, claimed: object) -> Principal:
     """Return the principal as the call's `_meta` narrows it."""
     if not isinstance(claimed, Mapping) or not _FIELDS.issuperset(claimed):
         fields = ", ".join(sorted(_FIELDS))
-        raise _malformed("", f"Give an object with any of {fields}.")
+        raise _malformed_meta("", f"Give an object with any of {fields}.")
     spaces = principal.spaces
-    if (names := _names(claimed, "spaces")) is not None:
+    if (names := _read_names(claimed, "spaces")) is not None:
         narrowed = frozenset(SpaceId(name) for name in names)
         spaces = narrowed if spaces is None else narrowed & spaces
     agent_id, agent_type = _agent_id(principal, claimed), _agent_type(principal, claimed)
@@ -154,17 +154,17 @@ def _narrowed(principal: Principal, claimed: object) -> Principal:
 
 def _agent_id(principal: Principal, claimed: Meta) -> str | None:
     own = principal.agent_id
-    if (name := _name(claimed, "agent_id")) is None or name == own:
+    if (name := _read_name(claimed, "agent_id")) is None or name == own:
         return own
     delegated = own is not None and name.startswith(f"{own}/")
     if not (principal.trusted or delegated):
-        raise _untrusted("agent_id")
+        raise _untrusted_claim("agent_id")
     return name
 
 
 def _agent_type(principal: Principal, claimed: Meta) -> str | None:
     own = principal.agent_type
-    if (name := _name(claimed, "agent_type")) is None or name == own:
+    if (name := _read_name(claimed, "agent_type")) is None or name == own:
         return own
     if name in principal.agent_types:
         return name
@@ -172,16 +172,16 @@ def _agent_type(principal: Principal, claimed: Meta) -> str | None:
         message = f"This connection has the agent type {own!r}. It cannot take another one."
         raise NotAllowed("identity.type-bound", message, agent_type=own)
     if not principal.trusted:
-        raise _untrusted("agent_type")
+        raise _untrusted_claim("agent_type")
     return name
 
 
-def _name(claimed: Meta, key: str) -> str | None:
+def _read_name(claimed: Meta, key: str) -> str | None:
     name = claimed.get(key)
     if name is None:
         return None
     if not is_name(name):
-        raise _malformed(
+        raise _malformed_meta(
             f"/{key}", f"Use 1 to {_NAME_LENGTH} characters and no control characters."
         )
     return str(name)
@@ -197,12 +197,12 @@ def is_name(name: object) -> bool:
     )
 
 
-def _names(claimed: Meta, key: str) -> Iterable[str] | None:
+def _read_names(claimed: Meta, key: str) -> Iterable[str] | None:
     names = claimed.get(key)
     if names is None:
         return None
     if not isinstance(names, list) or not all(is_name(name) for name in names):
-        raise _malformed(f"/{key}", "Give a list of names.")
+        raise _malformed_meta(f"/{key}", "Give a list of names.")
     return names
 
 
@@ -217,12 +217,12 @@ def _idempotency_key(meta: Meta) -> str | None:
     return key
 
 
-def _malformed(spot: str, advice: str) -> NotAllowed:
+def _malformed_meta(spot: str, advice: str) -> NotAllowed:
     path = f"/_meta/dev.canonry~1agent{spot}"
     return NotAllowed("identity.malformed", f"The agent in _meta is malformed. {advice}", path=path)
 
 
-def _untrusted(key: str) -> NotAllowed:
+def _untrusted_claim(key: str) -> NotAllowed:
     message = (
         f"This client may not set its {key} in _meta. If you trust it, start the server with "
         "--trust-meta (or CANONRY_TRUST_META)."
@@ -230,20 +230,20 @@ def _untrusted(key: str) -> NotAllowed:
     return NotAllowed("identity.untrusted", message, setting="--trust-meta / CANONRY_TRUST_META")
 
 
-def may(toolset: Toolset, roles: frozenset[str], agent_type: str) -> bool:
+def may_use(toolset: Toolset, roles: frozenset[str], agent_type: str) -> bool:
     """Return whether an agent type is known to the toolset and among `roles`."""
     known = toolset.agent_types
     return (agent_type in known or known >= ANYONE) and (agent_type in roles or roles >= ANYONE)
 
 
-def acting(toolset: Toolset, roles: frozenset[str], principal: Principal) -> Principal:
+def acting_principal(toolset: Toolset, roles: frozenset[str], principal: Principal) -> Principal:
     """Return the principal in the first of its roles that may use the item."""
-    fit = (each for each in principal.agent_types if may(toolset, roles, each))
+    fit = (each for each in principal.agent_types if may_use(toolset, roles, each))
     role = next(fit, principal.agent_type)
     return principal if role == principal.agent_type else replace(principal, agent_type=role)
 
 
-def authorize(toolset: Toolset, name: str, roles: frozenset[str], caller: Caller) -> None:
+def require_role(toolset: Toolset, name: str, roles: frozenset[str], caller: Caller) -> None:
     """Refuse a caller whose agent type is unknown to the toolset or not among `roles`.
 
     Raises:
@@ -251,15 +251,15 @@ def authorize(toolset: Toolset, name: str, roles: frozenset[str], caller: Caller
     """
     agent_type = caller.actor.agent_type
     known = toolset.agent_types
-    if may(toolset, roles, agent_type):
+    if may_use(toolset, roles, agent_type):
         return
     allowed = known if roles >= ANYONE else roles
-    message = f"Agent type '{shown(agent_type)}' is not authorized to call '{name}'"
+    message = f"Agent type '{shown_text(agent_type)}' is not authorized to call '{name}'"
     raise NotAllowed(
         "authority.denied",
         message,
         tool=name,
-        agent_type=shown(agent_type),
+        agent_type=shown_text(agent_type),
         allowed_types=sorted(allowed),
     )
 
@@ -274,10 +274,10 @@ def caller_for(
     """Return the caller of `name`, in one of `roles` if it has one.
 
     Raises:
-        NotAllowed: as `identify`.
+        NotAllowed: as `identify_caller`.
     """
-    return identify(
-        acting(toolset, roles, principal),
+    return identify_caller(
+        acting_principal(toolset, roles, principal),
         meta,
         tool=name,
         default_type=default_type_of(toolset, principal),

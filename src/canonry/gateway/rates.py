@@ -23,7 +23,7 @@ class Rate:
         self._clock = clock
         self._calls: dict[Hashable, deque[float]] = {}
 
-    def require(self, principal: Hashable) -> None:
+    def require_room(self, principal: Hashable) -> None:
         """Require that a call of `principal` is within the rate.
 
         Raises:
@@ -43,16 +43,16 @@ class Rate:
             return 0.0
         return max(0.0, self._seconds - (self._clock() - calls[0]))
 
-    def count(self, principal: Hashable) -> None:
+    def count_call(self, principal: Hashable) -> None:
         """Count a call of `principal`."""
         now = self._clock()
         calls = self._calls.get(principal)
         if calls is None:
-            self._forget(now)
+            self._forget_idle(now)
             calls = self._calls[principal] = deque(maxlen=self._most)
         calls.append(now)
 
-    def _forget(self, now: float) -> None:
+    def _forget_idle(self, now: float) -> None:
         if len(self._calls) >= _CALLERS:
             idle = [name for name, c in self._calls.items() if now - c[-1] >= self._seconds]
             for name in idle or [next(iter(self._calls))]:
@@ -82,39 +82,41 @@ class Rates:
             for toolset in offered.toolsets
         }
         self._shared = shared
-        for offer in offered.offers:
+        for offer in offered.all_offers:
             rates: list[tuple[Rate, _Whose]]
-            rates = [(rate, _user) for rate in shared[offer.toolset.name]]
+            rates = [(rate, _user_of) for rate in shared[offer.toolset.name]]
             if whole is not None:
                 rates.append((whole, lambda principal: (principal.user, principal.agent_id)))
-            own = offer.thing.per_minute if published and isinstance(offer.thing, Tool) else None
+            own = offer.item.per_minute if published and isinstance(offer.item, Tool) else None
             if own is not None:
-                rates.append((Rate(PublishedRate(calls=own), clock), _user))
+                rates.append((Rate(PublishedRate(calls=own), clock), _user_of))
             if rates:
-                self._rates[offer.kind, offer.thing.name] = rates
+                self._rates[offer.kind, offer.item.name] = rates
 
     def seconds_until(self, toolsets: Iterable[Toolset], principal: Principal) -> float:
         """Return the seconds until one of the toolsets would serve a call within its rates."""
         waits = [
-            max((rate.wait_of(_user(principal)) for rate in self._shared[each.name]), default=0.0)
+            max(
+                (rate.wait_of(_user_of(principal)) for rate in self._shared[each.name]), default=0.0
+            )
             for each in toolsets
         ]
         return min(waits, default=0.0)
 
-    def admit(self, offer: Offer[Any], principal: Principal) -> None:
+    def admit_call(self, offer: Offer[Any], principal: Principal) -> None:
         """Count a call, unless one of its rates is used up.
 
         Raises:
             Unavailable: `limits.rate`, with `retry_after` in seconds.
         """
-        rates = self._rates.get((offer.kind, offer.thing.name), ())
+        rates = self._rates.get((offer.kind, offer.item.name), ())
         for rate, whose in rates:
-            rate.require(whose(principal))
+            rate.require_room(whose(principal))
         for rate, whose in rates:
-            rate.count(whose(principal))
+            rate.count_call(whose(principal))
 
 
-def _user(principal: Principal) -> Hashable:
+def _user_of(principal: Principal) -> Hashable:
     return principal.user or principal.agent_id
 
 
@@ -157,7 +159,7 @@ class Seats(Generic[Owner, Holder]):
         for account in self._accounts.values():
             yield from account.ranks
 
-    def must_go(self, owner: Owner) -> tuple[Owner, Holder] | None:
+    def find_leaver(self, owner: Owner) -> tuple[Owner, Holder] | None:
         """Return the owner and holder that must leave before `owner` gets one more place.
 
         Raises:
@@ -165,30 +167,30 @@ class Seats(Generic[Owner, Holder]):
         """
         account = self._accounts.get(owner)
         if account is not None and len(account.ranks) >= self._each:
-            return owner, account.first()
+            return owner, account.first_holder()
         if self._taken < self._total:
             return None
         most = max(self._accounts, key=lambda each: len(self._accounts[each].ranks), default=None)
-        if most is not None and self._accounts[most].yields():
-            return most, self._accounts[most].first()
-        yielding = (item for item in self._accounts.items() if item[1].yields())
+        if most is not None and self._accounts[most].can_yield():
+            return most, self._accounts[most].first_holder()
+        yielding = (item for item in self._accounts.items() if item[1].can_yield())
         other, theirs = max(yielding, key=lambda item: len(item[1].ranks), default=(None, None))
         if other is None or theirs is None:
             raise Full
-        return other, theirs.first()
+        return other, theirs.first_holder()
 
-    def place(self, owner: Owner, holder: Holder, rank: int = KEPT) -> None:
+    def seat_holder(self, owner: Owner, holder: Holder, rank: int = KEPT) -> None:
         """Give `holder` a place, or move it to the end of another rank."""
         account = self._accounts.get(owner)
         if account is None:
             account = self._accounts[owner] = _Account(self._ranks)
-        if account.move(holder, rank):
+        if account.move_holder(holder, rank):
             self._taken += 1
 
-    def leave(self, owner: Owner, holder: Holder) -> None:
+    def release_seat(self, owner: Owner, holder: Holder) -> None:
         """Take the place of `holder` back, if it has one."""
         account = self._accounts.get(owner)
-        if account is not None and account.drop(holder):
+        if account is not None and account.drop_holder(holder):
             self._taken -= 1
             if not account.ranks:
                 del self._accounts[owner]
@@ -197,33 +199,33 @@ class Seats(Generic[Owner, Holder]):
 class _Account(Generic[Holder]):
     """The places of one owner."""
 
-    __slots__ = ("_lines", "ranks")
+    __slots__ = ("_queues", "ranks")
 
     def __init__(self, ranks: int) -> None:
         self.ranks: dict[Holder, int] = {}
-        self._lines: tuple[dict[Holder, None], ...] = tuple({} for _ in range(ranks + 1))
+        self._queues: tuple[dict[Holder, None], ...] = tuple({} for _ in range(ranks + 1))
 
-    def move(self, holder: Holder, rank: int) -> bool:
+    def move_holder(self, holder: Holder, rank: int) -> bool:
         """Move a holder to a rank; return whether it is new."""
         former = self.ranks.get(holder)
         if former is not None:
-            del self._lines[former][holder]
+            del self._queues[former][holder]
         self.ranks[holder] = rank
-        self._lines[rank][holder] = None  # the last rank is `KEPT`
+        self._queues[rank][holder] = None  # the last rank is `KEPT`
         return former is None
 
-    def drop(self, holder: Holder) -> bool:
+    def drop_holder(self, holder: Holder) -> bool:
         former = self.ranks.pop(holder, None)
         if former is None:
             return False
-        del self._lines[former][holder]
+        del self._queues[former][holder]
         return True
 
-    def yields(self) -> bool:
-        return any(self._lines[:KEPT])
+    def can_yield(self) -> bool:
+        return any(self._queues[:KEPT])
 
-    def first(self) -> Holder:
-        for line in self._lines[:KEPT]:
-            for holder in line:
+    def first_holder(self) -> Holder:
+        for queue in self._queues[:KEPT]:
+            for holder in queue:
                 return holder
         raise Full

@@ -9,7 +9,7 @@ from typing import Any, Final
 import orjson
 
 from canonry.canon.session.caller import Caller
-from canonry.gateway.limits import meant, shown
+from canonry.gateway.limits import shown_text, suggest_name
 from canonry.gateway.tool import ErrorBody, File, Noted, Reply, Schema, Toolset
 from canonry.values.data_files import read_toml
 from canonry.values.errors import (
@@ -55,10 +55,10 @@ class Result:
         return len(self.body.data) if isinstance(self.body, File) else len(self.text)
 
 
-def replied(reply: Reply) -> Result:
+def success_result(reply: Reply) -> Result:
     """Return the result of a call that succeeded."""
     if isinstance(reply, Noted):
-        return replace(replied(reply.reply), meta=reply.meta, parts=reply.parts)
+        return replace(success_result(reply.reply), meta=reply.meta, parts=reply.parts)
     try:
         text = orjson.dumps(reply).decode()
     except TypeError:  # an integer of more than 64 bits, which is rare
@@ -73,32 +73,32 @@ def as_text(reply: Reply) -> Result:
     return Result(body={}, text=reply)
 
 
-def refused(
+def refusal_result(
     error: CanonryError, toolset: Toolset, tool: str, caller: Caller | None, trace_id: str = ""
 ) -> Result:
     """Return the result of a refused call, with the remedy in this toolset."""
     if (remedy := toolset.remedies.get(error.code)) is not None:
         end = "" if error.message.endswith((".", "?")) else "."
         error = type(error)(error.code, f"{error.message}{end} {remedy}", **error.details)
-    return _failed(toolset.dialect(error, tool=tool, caller=caller, trace_id=trace_id), error)
+    return _error_result(toolset.dialect(error, tool=tool, caller=caller, trace_id=trace_id), error)
 
 
-def broken(incident: str, toolset: Toolset, tool: str) -> Result:
+def defect_result(incident: str, toolset: Toolset, tool: str) -> Result:
     """Return the result of a call that ended in a defect: an incident id and nothing else."""
     message = f"Internal error. The operator finds it in the log as incident {incident}."
     error = BrokenInvariant(DEFECT, message, incident=incident)
-    return _failed(toolset.dialect(error, tool=tool, caller=None, trace_id=incident), error)
+    return _error_result(toolset.dialect(error, tool=tool, caller=None, trace_id=incident), error)
 
 
-def unknown(kind: str, name: str, offered: Iterable[str] = ()) -> Result:
+def unknown_result(kind: str, name: str, offered: Iterable[str] = ()) -> Result:
     """Return the result of a call to an item that this server does not offer."""
-    message = f"Unknown {kind}: {shown(name)}{meant(name, offered)}"
+    message = f"Unknown {kind}: {shown_text(name)}{suggest_name(name, offered)}"
     data = {"error": f"UNKNOWN_{kind.upper()}"}
     body = ErrorBody(code=INVALID_PARAMS, message=message, data=data)
-    return _failed(body, NotFound(f"{kind}.unknown", message), protocol=True)
+    return _error_result(body, NotFound(f"{kind}.unknown", message), protocol=True)
 
 
-def _failed(error: ErrorBody, cause: CanonryError, *, protocol: bool = False) -> Result:
+def _error_result(error: ErrorBody, cause: CanonryError, *, protocol: bool = False) -> Result:
     body = error.wire
     if body is None:
         body = {"error": {"code": error.code, "message": error.message, "data": dict(error.data)}}
@@ -106,7 +106,7 @@ def _failed(error: ErrorBody, cause: CanonryError, *, protocol: bool = False) ->
     return Result(body=body, text=text, error=error, cause=cause, protocol=protocol)
 
 
-def beyond_batch(limit: int) -> InvalidInput:
+def batch_too_long(limit: int) -> InvalidInput:
     """Return the error about inner calls whose replies are too long together."""
     message = (
         f"The replies of these calls have more than {limit} characters together. Make this call "
@@ -139,19 +139,19 @@ class Field:
     nullable: bool = False
     required: bool = True
 
-    def of(self, source: str | Read | None) -> "Field":
+    def from_source(self, source: str | Read | None) -> "Field":
         """Return the field with another source: an attribute, or a function of the item."""
         return Field(self.schema, self.render, source, self.nullable, self.required)
 
-    def by(self, render: Read) -> "Field":
+    def with_render(self, render: Read) -> "Field":
         """Return the field with a function that renders its value."""
         return Field(self.schema, render, self.source, self.nullable, self.required)
 
-    def made(self, function: Read) -> "Field":
+    def from_function(self, function: Read) -> "Field":
         """Return the field with a function of the item that makes JSON."""
         return Field(self.schema, None, function, self.nullable, self.required)
 
-    def but(self, **keywords: Any) -> "Field":
+    def with_keywords(self, **keywords: Any) -> "Field":
         """Return the field with more keywords in its schema."""
         schema = {**self.schema, **keywords}
         return Field(schema, self.render, self.source, self.nullable, self.required)
@@ -162,7 +162,7 @@ class Shape(Field):
 
     def __init__(self, /, **fields: Field) -> None:
         """Take the fields in their order."""
-        super().__init__(obj(fields), self)
+        super().__init__(object_schema(fields), self)
         self.fields: Mapping[str, Field] = fields
         self.given: Sequence[str] = [name for name, each in fields.items() if each.source is None]
         self._steps = [
@@ -175,22 +175,25 @@ class Shape(Field):
             for name, each in fields.items()
         ]
 
-    def only(self, *names: str) -> dict[str, Field]:
+    def some_fields(self, *names: str) -> dict[str, Field]:
         """Return some of its fields, for another shape."""
         return {name: self.fields[name] for name in names}
 
-    def within(self, attribute: str) -> dict[str, Field]:
+    def fields_within(self, attribute: str) -> dict[str, Field]:
         """Return its fields, for the shape of an item that has this one as an attribute."""
-        return {name: each.of(_inner(attribute, name, each)) for name, each in self.fields.items()}
+        return {
+            name: each.from_source(_inner_source(attribute, name, each))
+            for name, each in self.fields.items()
+        }
 
-    def __call__(self, thing: Any = None, /, **given: Any) -> dict[str, Any]:
+    def __call__(self, item: Any = None, /, **given: Any) -> dict[str, Any]:
         """Return the item as JSON; the values `given` precede those of the item."""
         shown: dict[str, Any] = {}
         for name, read, render, nullable in self._steps:
             if given and name in given:
                 value = given[name]
             elif read:
-                value = read(thing)
+                value = read(item)
             else:
                 continue
             if value is None:
@@ -201,19 +204,21 @@ class Shape(Field):
         return shown
 
 
-def _inner(attribute: str, name: str, field: Field) -> str | Read | None:
+def _inner_source(attribute: str, name: str, field: Field) -> str | Read | None:
     source = field.source
     if callable(source):
         return lambda thing: source(attrgetter(attribute)(thing))
     return None if source is None else f"{attribute}.{source or name}"
 
 
-def itself(thing: Any) -> Any:
+def whole_item(item: Any) -> Any:
     """Return the item: the source of a field about the same item as its neighbours."""
-    return thing
+    return item
 
 
-def obj(fields: Mapping[str, Field], optional: Mapping[str, Field] | None = None) -> Schema:
+def object_schema(
+    fields: Mapping[str, Field], optional: Mapping[str, Field] | None = None
+) -> Schema:
     """Return the schema of an object with exactly these properties."""
     required = {name: each for name, each in fields.items() if each.required}
     properties = {**required, **fields, **(optional or {})}
@@ -232,7 +237,7 @@ def array(items: Field) -> Field:
     return Field(schema, list if render is None else lambda values: [*map(render, values)])
 
 
-def nullable(field: Field) -> Field:
+def nullable_field(field: Field) -> Field:
     """Return the field of this value or null."""
     schema = field.schema
     if isinstance(schema.get("type"), str) and "enum" not in schema:
@@ -242,14 +247,14 @@ def nullable(field: Field) -> Field:
     return Field(schema, field.render, field.source, nullable=True, required=field.required)
 
 
-def optional(field: Field) -> Field:
+def optional_field(field: Field) -> Field:
     """Return the field as one that may be left out."""
     return Field(field.schema, field.render, field.source, field.nullable, required=False)
 
 
-def given(field: Field) -> Field:
+def given_field(field: Field) -> Field:
     """Return the field as one whose value the caller of the shape gives."""
-    return field.of(None)
+    return field.from_source(None)
 
 
 def enum(*values: str) -> Field:
@@ -260,12 +265,12 @@ def enum(*values: str) -> Field:
 UUID: Final = Field({"type": "string", "format": "uuid"})
 INSTANT: Final = Field({"type": "string", "format": "date-time"}, render_instant)
 TEXT: Final = Field({"type": "string"})
-WORD: Final = TEXT.by(str)
+WORD: Final = TEXT.with_render(str)
 """Renders an enumeration value or a reference as text."""
 NUMBER: Final = Field({"type": "number"})
-SHARE: Final = NUMBER.but(minimum=0.0, maximum=1.0)
+SHARE: Final = NUMBER.with_keywords(minimum=0.0, maximum=1.0)
 INTEGER: Final = Field({"type": "integer"})
-COUNT: Final = INTEGER.but(minimum=0)
+COUNT: Final = INTEGER.with_keywords(minimum=0)
 BOOLEAN: Final = Field({"type": "boolean"})
 OBJECT: Final = Field({"type": "object", "additionalProperties": True}, dict)
 
@@ -285,7 +290,7 @@ def published_shape(
     for name, each in schema["properties"].items():
         source = sources.get(name, "")
         if not isinstance(source, Field):
-            source = published_field(each, known).of(source)
+            source = published_field(each, known).from_source(source)
         fields[name] = source
     return Shape(**fields)
 
@@ -296,9 +301,9 @@ def published_field(schema: Schema, known: Mapping[str, Field]) -> Field:
         case {"$ref": str(target)}:
             return known[target.rpartition("/")[2]]
         case {"anyOf": [inner, {"type": "null"}]}:
-            return nullable(published_field(inner, known))
+            return nullable_field(published_field(inner, known))
         case {"type": [str(kind), "null"]}:
-            return nullable(published_field({**schema, "type": kind}, known))
+            return nullable_field(published_field({**schema, "type": kind}, known))
         case {"type": "array"}:
             return array(published_field(schema["items"], known))
         case {"properties": _}:
@@ -341,47 +346,47 @@ class DialectTable:
     numbers: Mapping[str | type[CanonryError], int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, package: str, **more: Any) -> "DialectTable":
+    def read_table(cls, package: str, **more: Any) -> "DialectTable":
         """Read the names from `dialect.toml` of a package."""
         return cls(**read_toml(package, "dialect.toml"), **more)
 
-    def word(self, error: CanonryError) -> str:
+    def error_name(self, error: CanonryError) -> str:
         """Return the contract's name of the error."""
         kind, _ = _KINDS.get(type(error), _OTHER)
         return self.codes.get(error.code) or getattr(self, kind) or self.internal
 
-    def number(self, error: CanonryError) -> int:
+    def error_number(self, error: CanonryError) -> int:
         """Return the error's number in the protocol."""
         own = self.numbers.get(error.code) or self.numbers.get(type(error))
         return own or _KINDS.get(type(error), _OTHER)[1]
 
-    def flat(
+    def flat_error(
         self, error: CanonryError, *, tool: str, caller: Caller | None, trace_id: str = ""
     ) -> ErrorBody:
         """Return the error with its name, our stable code and the details side by side."""
         del trace_id  # this form has no member for it
-        data = _details(error, tool, caller) | {"error": self.word(error)}
+        data = _error_details(error, tool, caller) | {"error": self.error_name(error)}
         if error.code != DEFECT:
             data |= {"code": error.code, "retryable": error.retryable}
-        return ErrorBody(code=self.number(error), message=error.message, data=data)
+        return ErrorBody(code=self.error_number(error), message=error.message, data=data)
 
-    def envelope(
+    def error_envelope(
         self, error: CanonryError, *, tool: str, caller: Caller | None, trace_id: str = ""
     ) -> ErrorBody:
         """Return the error as `{"error": {code, message, details}}`; the code is the name."""
         del trace_id  # as above
-        word = self.word(error)
+        word = self.error_name(error)
         own = {"reason": error.code, "retryable": error.retryable}
-        details = _details(error, tool, caller) | own
+        details = _error_details(error, tool, caller) | own
         return ErrorBody(
-            code=self.number(error),
+            code=self.error_number(error),
             message=error.message,
             data={"error": word, **details},
             wire={"error": {"code": word, "message": error.message, "details": details}},
         )
 
 
-def _details(error: CanonryError, tool: str, caller: Caller | None) -> dict[str, Any]:
+def _error_details(error: CanonryError, tool: str, caller: Caller | None) -> dict[str, Any]:
     if isinstance(error, NotAllowed) and caller is not None:
         return {"tool": tool, "agent_type": caller.actor.agent_type, **error.details}
     return dict(error.details)

@@ -12,7 +12,7 @@ A table gives each field in words: `until = "instant or null from ends_at"`.
 | `KIND or nothing` | left out if there is no value; an argument that may be left out |
 | `KIND or nothing if empty from SOURCE` | left out also if the value is empty |
 | `given KIND` | the caller of the shape gives the value |
-| `KIND from SOURCE` | the attribute with the value; `itself` is the item |
+| `KIND from SOURCE` | the attribute with the value; `whole_item` is the item |
 | `KIND from a.0.@x` | the way to it: attributes, places in lists, and `@x` for the property x |
 | `KIND from a?.b.#` | the number of b, or no value if there is no a |
 | `KIND from a.*.b` | the b of each a |
@@ -52,11 +52,11 @@ from canonry.gateway.replies import (
     Shape,
     array,
     enum,
-    given,
-    itself,
-    nullable,
-    obj,
-    optional,
+    given_field,
+    nullable_field,
+    object_schema,
+    optional_field,
+    whole_item,
 )
 from canonry.gateway.tool import (
     ANYONE,
@@ -139,66 +139,74 @@ class FieldTable:
 
         Without `readers`, the kinds of arguments render the values that use cases take.
         """
-        self._shapes, self.tools = (_read(package, name) for name in ("shapes.toml", "tools.toml"))
+        self._shapes, self.tools = (
+            _read_toml(package, name) for name in ("shapes.toml", "tools.toml")
+        )
         self.kinds = {**KINDS, **kinds}
         self._readers = None if readers is None else {**readers, **defaulting}
         self._defaulting = defaulting.keys()
         self._aliases: Mapping[str, Any] = self._shapes.get("kinds", {})
         self.rows: Mapping[str, Any] = self._shapes.get("rows", {})
 
-    def resource(self, name: str, read: ReadResource, roles: frozenset[str] = ANYONE) -> Resource:
+    def make_resource(
+        self, name: str, read: ReadResource, roles: frozenset[str] = ANYONE
+    ) -> Resource:
         """Return the resource in the table `resources.NAME`."""
         return Resource(name=name, roles=roles, read=read, **self.tools["resources"][name])
 
-    def shape(self, name: str, render: Read | None = None, /, **sources: Read | Field) -> Shape:
+    def make_shape(
+        self, name: str, render: Read | None = None, /, **sources: Read | Field
+    ) -> Shape:
         """Return the shape of this name, and know it as a kind.
 
         `sources` are functions of the item by field, or whole fields. Lists of the shape show each
         item with `render`.
         """
-        fields = dict(self._fields(self._shapes[name]))
+        fields = dict(self._read_fields(self._shapes[name]))
         for each, source in sources.items():
-            fields[each] = source if isinstance(source, Field) else fields[each].of(source)
+            fields[each] = source if isinstance(source, Field) else fields[each].from_source(source)
         made = Shape(**fields)
-        self.kinds[name] = made if render is None else made.by(render)
+        self.kinds[name] = made if render is None else made.with_render(render)
         return made
 
     def known_shape(self, name: str) -> Shape:
         """Return the shape of this name as it is known, or else as the file has it."""
-        found = self._kind(name)
+        found = self._kind_named(name)
         if not isinstance(found, Shape):
             message = f"{name} is no shape"
             raise TypeError(message)
         return found
 
-    def field(self, written: str | Mapping[str, Any]) -> Field:
+    def make_field(self, written: str | Mapping[str, Any]) -> Field:
         """Return the field that is written in words."""
         if isinstance(written, Mapping):
             keywords = {name: each for name, each in written.items() if name != "is"}
-            return self.field(written["is"]).but(**keywords)
-        parts = _parts(written)
-        made = self._kind(parts["kind"])
-        made = nullable(made) if parts["null"] else made
-        made = optional(made) if parts["nothing"] else made
-        made = given(made) if parts["given"] else made
+            return self.make_field(written["is"]).with_keywords(**keywords)
+        parts = _split_field(written)
+        made = self._kind_named(parts["kind"])
+        made = nullable_field(made) if parts["null"] else made
+        made = optional_field(made) if parts["nothing"] else made
+        made = given_field(made) if parts["given"] else made
         if parts["source"] is None:
             return made
         missing = json.loads(parts["missing"] or "null")
-        return made.of(_source(parts["source"], missing, filled=bool(parts["filled"])))
+        return made.from_source(
+            _field_source(parts["source"], missing, filled=bool(parts["filled"]))
+        )
 
-    def takes(self, table: Mapping[str, Any], **more: Field) -> Schema:
+    def make_schema(self, table: Mapping[str, Any], **more: Field) -> Schema:
         """Return the schema of the arguments in a table, and of more optional ones."""
-        return obj(dict(self._fields(table)), more)
+        return object_schema(dict(self._read_fields(table)), more)
 
-    def readings(self, table: Mapping[str, Any]) -> tuple[ArgumentReading, ...]:
+    def list_readings(self, table: Mapping[str, Any]) -> tuple[ArgumentReading, ...]:
         """Return the readings of the arguments in a table, whose bases are taken whole."""
         found: list[ArgumentReading] = []
         for name, written in table.items():
             if name.startswith("*"):
-                found += self.readings(self._shapes[name[1:].strip()])
+                found += self.list_readings(self._shapes[name[1:].strip()])
                 continue
             keywords = written if isinstance(written, Mapping) else {"is": written}
-            parts = _parts(keywords["is"])
+            parts = _split_field(keywords["is"])
             kind = parts["kind"]
             schema = self._aliases.get(kind)
             default = schema.get("default") if isinstance(schema, Mapping) else None
@@ -206,7 +214,7 @@ class FieldTable:
                 ArgumentReading(
                     name=name,
                     fills=parts["fills"] or name,
-                    read=self._reader(kind),
+                    read=self._reader_of(kind),
                     always=kind in self._defaulting,
                     default=keywords.get("default", default),
                 )
@@ -221,48 +229,50 @@ class FieldTable:
         named = kind.removeprefix(_CHOICES)
         return named_code(named) if named != kind and ":" in named else None
 
-    def _reader(self, kind: str) -> ReadValue | None:
+    def _reader_of(self, kind: str) -> ReadValue | None:
         if (words := self._enumeration(kind)) is not None:
             return lambda value, _path, _asking: words(value)
         if self._readers is None:
-            render = self._kind(kind).render
+            render = self._kind_named(kind).render
             return None if render is None else lambda value, _path, _asking: render(value)
         return None if kind in _PLAIN or kind.startswith(_CHOICES) else self._readers[kind]
 
-    def objects(self, name: str, make: Callable[..., Any]) -> Field:
+    def make_object_kind(self, name: str, make: Callable[..., Any]) -> Field:
         """Return the kind of objects in arguments that have these fields; `make` makes values."""
         table = self._shapes[name]
-        readings = self.readings(table)
-        return Field(self.takes(table), lambda value: make(**present_arguments(readings, value)))
+        readings = self.list_readings(table)
+        return Field(
+            self.make_schema(table), lambda value: make(**present_arguments(readings, value))
+        )
 
-    def _kind(self, kind: str) -> Field:
+    def _kind_named(self, kind: str) -> Field:
         if kind in self.kinds:
             return self.kinds[kind]
         if kind in self._aliases:
-            return self.kinds.setdefault(kind, self.field(self._aliases[kind]))
+            return self.kinds.setdefault(kind, self.make_field(self._aliases[kind]))
         if kind.startswith(_LIST):
-            return array(self._kind(kind.removeprefix(_LIST)))
+            return array(self._kind_named(kind.removeprefix(_LIST)))
         if (words := self._enumeration(kind)) is not None:
             return enum(*words)
         if kind.startswith(_CHOICES):
             return enum(*kind.removeprefix(_CHOICES).split(", "))
-        return self.shape(kind)
+        return self.make_shape(kind)
 
-    def _fields(self, table: Mapping[str, Any]) -> Iterator[tuple[str, Field]]:
+    def _read_fields(self, table: Mapping[str, Any]) -> Iterator[tuple[str, Field]]:
         for name, written in table.items():
             if name.startswith(INTERNAL):
                 continue
             if not name.startswith("*"):
-                yield name, self.field(written)
+                yield name, self.make_field(written)
                 continue
             base = self.known_shape(name[1:].strip())
             match written:
                 case str():
-                    fields = base.within(written)
+                    fields = base.fields_within(written)
                 case {"within": str(within), "only": list(only)}:
-                    fields = Shape(**base.only(*only)).within(within)
+                    fields = Shape(**base.some_fields(*only)).fields_within(within)
                 case list():
-                    fields = base.only(*written)
+                    fields = base.some_fields(*written)
                 case _:
                     fields = dict(base.fields)
             yield from fields.items()
@@ -273,7 +283,7 @@ def named_code(name: str) -> Any:
     return resolve_name(f"canonry.{name}")
 
 
-def _read(package: str, name: str) -> Mapping[str, Any]:
+def _read_toml(package: str, name: str) -> Mapping[str, Any]:
     file = files(package).joinpath(name)
     return tomllib.loads(file.read_text("utf-8")) if file.is_file() else {}
 
@@ -283,7 +293,7 @@ def read_prompts(
 ) -> tuple[Prompt, ...]:
     """Return the prompts in `prompts.toml` of a package; a given argument adds an `ending`."""
 
-    def prompt(name: str, title: str, description: str, text: str) -> Prompt:
+    def make_prompt(name: str, title: str, description: str, text: str) -> Prompt:
         def render(arguments: Mapping[str, str]) -> str:
             given = arguments.get(argument.name)
             return text if given is None else f"{text}\n\n{ending.format(given)}"
@@ -291,13 +301,13 @@ def read_prompts(
         told = {"name": name, "title": title, "description": description}
         return Prompt(**told, roles=roles, arguments=(argument,), render=render)
 
-    texts = _read(package, "prompts.toml")
-    return tuple(prompt(name, **each) for name, each in texts.items())
+    texts = _read_toml(package, "prompts.toml")
+    return tuple(make_prompt(name, **each) for name, each in texts.items())
 
 
-def _source(written: str, missing: Any, *, filled: bool) -> str | Read:
+def _field_source(written: str, missing: Any, *, filled: bool) -> str | Read:
     if written == "itself":
-        return itself
+        return whole_item
     around, several, inner = written.partition(".*.")
     way = _way(around, missing)
     if several:
@@ -332,7 +342,7 @@ def _step(name: str, missing: Any) -> Read:
     return lambda item: item.properties.get(own, missing)
 
 
-def _parts(written: str) -> Mapping[str, Any]:
+def _split_field(written: str) -> Mapping[str, Any]:
     found = _FIELD.fullmatch(written)
     if found is None:
         message = f"no field is written as {written!r}"
@@ -351,7 +361,9 @@ def read_arguments(readings: tuple[ArgumentReading, ...], asking: CallArguments)
     return values
 
 
-def filled(readings: tuple[ArgumentReading, ...], values: Mapping[str, Any]) -> dict[str, Any]:
+def fill_parameters(
+    readings: tuple[ArgumentReading, ...], values: Mapping[str, Any]
+) -> dict[str, Any]:
     """Return the same values by the parameters that they fill."""
     found: dict[str, Any] = {}
     for each in readings:
@@ -363,7 +375,7 @@ Compose = Callable[[dict[str, Any]], dict[str, Any]]
 """Puts the values of parameters together."""
 
 
-def composed(
+def compose_arguments(
     operation: Callable[..., Any],
     readings: tuple[ArgumentReading, ...],
     supplied: Collection[str],

@@ -7,8 +7,8 @@ from urllib.parse import quote
 
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.gateway.face import Face
 from canonry.gateway.limits import Limits, PublishedRate
+from canonry.gateway.toolset_introduction import Face
 from canonry.values.errors import CanonryError
 
 ANYONE: Final = frozenset({"*"})
@@ -115,19 +115,19 @@ class Tool:
     compose: Callable[[CallTool, Arguments], Awaitable[Reply]] | None = None
 
 
-Shelved = tuple[Sequence[tuple[str, str]], int]
+CompletionPage = tuple[Sequence[tuple[str, str]], int]
 """Pairs of a value and its name for people, and the total number."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shelf:
+class CompletionProvider:
     """The values of one variable, for clients that browse resources or complete a word.
 
     `find(canon, caller, word, offset, limit)` returns pairs of a value and its name for people,
     of those whose value or name begins with `word`, and their total number.
     """
 
-    find: Callable[[Canon, Caller, str, int, int], Awaitable[Shelved]]
+    find: Callable[[Canon, Caller, str, int, int], Awaitable[CompletionPage]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,14 +161,14 @@ class Resource:
         """Return the variables of its template."""
         return [step[1:-1] for step in self.uri_template.split("/") if step.startswith("{")]
 
-    def address(self, value: str) -> str:
+    def uri_for(self, value: str) -> str:
         """Return the URI for a value of its first variable."""
         return self.uri_template.replace(f"{{{self.variables[0]}}}", quote(value, safe=""))
 
-    def link(self, value: str, title: str) -> Mapping[str, Any]:
+    def link_to(self, value: str, title: str) -> Mapping[str, Any]:
         """Return a link to it, as a part of a reply."""
         about = {"name": title or self.title, "mimeType": self.mime_type}
-        return {"type": "resource_link", "uri": self.address(value), **about}
+        return {"type": "resource_link", "uri": self.uri_for(value), **about}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,8 +229,8 @@ class Toolset(Face):
     its replies as text alone and lists no output schemas. A `traced` toolset names failed calls by
     their ids in the audit. A server of `sealed` toolsets alone opens the store read-only. `rates`
     are published by the contract, per client over all its calls. `masters` are the agent types
-    that may speak as the game master by default. `shelves` complete the variables of resources and
-    the arguments of prompts; a resource with one such variable can be browsed. `words` describe
+    that may speak as the game master by default. `completions` complete the variables of resources
+    and the arguments of prompts; a resource with one such variable can be browsed. `words` describe
     properties of schemas by name, in lists. `remedies` name, by error code, the tool that helps;
     layers below toolsets name no tool. `web_routes` is the "module:attribute" of the class whose
     routes a server adds over HTTP; the server imports it when it serves the toolset.
@@ -248,7 +248,7 @@ class Toolset(Face):
     rates: tuple[PublishedRate, ...] = ()
     resources: tuple[Resource, ...] = ()
     prompts: tuple[Prompt, ...] = ()
-    shelves: Mapping[str, Shelf] = field(default_factory=dict)
+    completions: Mapping[str, CompletionProvider] = field(default_factory=dict)
     words: Mapping[str, str] = field(default_factory=dict)
     remedies: Mapping[str, str] = field(default_factory=dict)
     web_routes: str | None = None

@@ -14,7 +14,7 @@ from typing import Any, Final
 import jsonschema_rs
 from jsonschema_rs import ValidationErrorKind as Kind
 
-from canonry.gateway.limits import meant, pointer, shown
+from canonry.gateway.limits import json_pointer, shown_text, suggest_name
 from canonry.gateway.tool import Schema
 from canonry.values.errors import InvalidInput
 from canonry.values.ids import is_uuid
@@ -45,7 +45,7 @@ Mend = Callable[[Mapping[str, Any], Schema], Given]
 """Returns wrong arguments under the names and with the values that a schema has."""
 
 
-def compiled_when_called(schema: Schema, **choices: Any) -> Callable[[Given], Given]:
+def lazy_check(schema: Schema, **choices: Any) -> Callable[[Given], Given]:
     """Compile the check at its first call, because few of many tools are ever called."""
     compiled = cache(partial(compile_arguments, schema, **choices))
 
@@ -62,14 +62,14 @@ def compile_arguments(
 
     The formats `uuid` and `date-time` are asserted, and properties that an object schema does not
     declare are refused. If the check is `exact`, a value of another type is refused and not
-    converted; otherwise `mend` corrects wrong arguments, by default `mended`. Errors end with the
-    `example`. The given arguments are never changed; a default value is shared between calls and
-    must not be changed either.
+    converted; otherwise `mend` corrects wrong arguments, by default `repair_value`. Errors end with
+    the `example`. The given arguments are never changed; a default value is shared between calls
+    and must not be changed either.
 
     The function raises InvalidInput: `input.invalid`, `input.missing` or `input.unknown-property`,
     with the path, the violated keyword and further `problems`.
     """
-    checked = closed(schema)
+    checked = close_schema(schema)
     validator = jsonschema_rs.validator_for(
         checked,
         formats={"uuid": is_uuid, "date-time": _is_instant},
@@ -78,44 +78,44 @@ def compile_arguments(
         offline=True,
     )
     is_valid = validator.is_valid
-    fill = _filling(schema)
+    fill = _default_filler(schema)
 
     def check(arguments: Given) -> Given:
         if not is_valid(arguments):
-            arguments = arguments if exact else (mend or mended)(arguments, schema)
+            arguments = arguments if exact else (mend or repair_value)(arguments, schema)
             if exact or not is_valid(arguments):
-                begun = _begun(arguments)
+                begun = _shorten_lists(arguments)
                 explained = arguments if is_valid(begun) else begun
-                raise _refusal(validator.iter_errors(explained), schema, example)
+                raise _refusal_error(validator.iter_errors(explained), schema, example)
         return arguments if fill is None else fill(arguments)
 
     return check
 
 
-def closed(schema: Schema) -> dict[str, Any]:
+def close_schema(schema: Schema) -> dict[str, Any]:
     """Return `schema`, closed: objects with `properties` accept no others unless they say so."""
     result = dict(schema)
     for keyword in ("properties", "$defs", "definitions"):
         inner = result.get(keyword)
         if isinstance(inner, Mapping):
-            result[keyword] = {name: _closed(value) for name, value in inner.items()}
+            result[keyword] = {name: _close_value(value) for name, value in inner.items()}
     for keyword in ("items", "additionalProperties"):
         if keyword in result:
-            result[keyword] = _closed(result[keyword])
+            result[keyword] = _close_value(result[keyword])
     if isinstance(result.get("prefixItems"), list):
-        result["prefixItems"] = [_closed(value) for value in result["prefixItems"]]
+        result["prefixItems"] = [_close_value(value) for value in result["prefixItems"]]
     if "properties" not in result:
         for keyword in _BRANCHES:
             if isinstance(result.get(keyword), list):
-                result[keyword] = [_closed(value) for value in result[keyword]]
+                result[keyword] = [_close_value(value) for value in result[keyword]]
     elif not {"additionalProperties", "unevaluatedProperties", "patternProperties"} & set(result):
         combined = any(keyword in result for keyword in _COMBINED)
         result["unevaluatedProperties" if combined else "additionalProperties"] = False
     return result
 
 
-def _closed(schema: object) -> object:
-    return closed(schema) if isinstance(schema, Mapping) else schema
+def _close_value(schema: object) -> object:
+    return close_schema(schema) if isinstance(schema, Mapping) else schema
 
 
 def _is_instant(text: str) -> bool:
@@ -126,7 +126,7 @@ def _is_instant(text: str) -> bool:
     return True
 
 
-def mended(value: Any, schema: Any, *, listed: bool = False) -> Any:
+def repair_value(value: Any, schema: Any, *, listed: bool = False) -> Any:
     """Return the value without superfluous nulls, and with numbers for numeric texts.
 
     With `listed`, one value becomes a list or leaves it, and booleans and JSON in texts are read.
@@ -135,26 +135,26 @@ def mended(value: Any, schema: Any, *, listed: bool = False) -> Any:
         return value
     kind = schema.get("type")
     if isinstance(value, str) and isinstance(kind, str) and kind != "string":
-        value = _read(value, kind, listed=listed)
+        value = _parse_text(value, kind, listed=listed)
     inner = schema.get("items") if listed else None
     if kind == "array" and isinstance(inner, Mapping) and not isinstance(value, list):
         value = [value] if isinstance(value, _TYPES.get(inner.get("type", "string"), ())) else value
     if listed and kind == "string" and isinstance(value, list) and len(value) == 1:
         value = value[0] if isinstance(value[0], str) else value
     if isinstance(value, list):
-        return [mended(each, schema.get("items"), listed=listed) for each in value]
+        return [repair_value(each, schema.get("items"), listed=listed) for each in value]
     properties = schema.get("properties")
     if not isinstance(value, dict) or not isinstance(properties, Mapping):
         return value
     required = schema.get("required", ())
     return {
-        name: mended(each, properties.get(name), listed=listed)
+        name: repair_value(each, properties.get(name), listed=listed)
         for name, each in value.items()
         if each is not None or name in required or _takes_null(properties.get(name))
     }
 
 
-def _read(text: str, kind: str, *, listed: bool) -> Any:
+def _parse_text(text: str, kind: str, *, listed: bool) -> Any:
     """Return a text as the number, boolean, list or object that it writes, if it does."""
     if kind in _NUMBERS:
         form, number = _NUMBERS[kind]
@@ -182,14 +182,14 @@ def _takes_null(schema: Any) -> bool:
     return "null" in kinds or None in schema.get("enum", ()) or any(map(_takes_null, branches))
 
 
-def _begun(value: Any) -> Any:
+def _shorten_lists(value: Any) -> Any:
     """Return the value with the first items of each list: explaining a fault costs by its size."""
     if isinstance(value, dict):
-        return {name: _begun(each) for name, each in value.items()}
-    return [_begun(each) for each in value[:_WEIGHED]] if isinstance(value, list) else value
+        return {name: _shorten_lists(each) for name, each in value.items()}
+    return [_shorten_lists(each) for each in value[:_WEIGHED]] if isinstance(value, list) else value
 
 
-def _filling(schema: Schema) -> Callable[[Given], Given] | None:
+def _default_filler(schema: Schema) -> Callable[[Given], Given] | None:
     """Return a function that fills in the defaults of a schema, or None without defaults."""
     properties = schema.get("properties")
     if not isinstance(properties, Mapping):
@@ -217,7 +217,7 @@ def _filling(schema: Schema) -> Callable[[Given], Given] | None:
 
 
 def _filling_value(schema: Schema) -> Callable[[Any], Any] | None:
-    if (fill := _filling(schema)) is not None:
+    if (fill := _default_filler(schema)) is not None:
         fill_object = fill
         return lambda value: fill_object(value) if isinstance(value, dict) else value
     items = schema.get("items")
@@ -226,10 +226,12 @@ def _filling_value(schema: Schema) -> Callable[[Any], Any] | None:
     return None
 
 
-def _refusal(errors: Any, schema: Schema, example: str) -> InvalidInput:
-    problems = [each for error in islice(errors, _WEIGHED) for each in _problems(error, schema)]
-    order = {name: place for place, name in enumerate(schema.get("properties", ()))}
-    problems.sort(key=lambda problem: _place(problem, order))
+def _refusal_error(errors: Any, schema: Schema, example: str) -> InvalidInput:
+    problems = [
+        each for error in islice(errors, _WEIGHED) for each in _list_problems(error, schema)
+    ]
+    order = {name: rank for rank, name in enumerate(schema.get("properties", ()))}
+    problems.sort(key=lambda problem: _fault_rank(problem, order))
     code, keyword, path, message = problems[0]
     spot = f" at {path}" if path else ""
     further = [{"path": spot, "message": text} for _, _, spot, text in problems[1:_REPORTED]]
@@ -240,54 +242,54 @@ def _refusal(errors: Any, schema: Schema, example: str) -> InvalidInput:
     return InvalidInput(code, f"Invalid arguments{spot}: {message}{more}", **details)
 
 
-def _place(problem: tuple[str, str, str, str], order: Mapping[str, int]) -> tuple[int, int]:
+def _fault_rank(problem: tuple[str, str, str, str], order: Mapping[str, int]) -> tuple[int, int]:
     """Return the rank of a fault: missing, then unknown, then others in the schema's order."""
     code, _, path, _ = problem
     name = path[1:].partition("/")[0].replace("~1", "/").replace("~0", "~")
     return (_FIRST.get(code, len(_FIRST)), order.get(name, len(order)))
 
 
-def _problems(
+def _list_problems(
     error: jsonschema_rs.ValidationError, schema: Schema
 ) -> list[tuple[str, str, str, str]]:
     kind, steps = error.kind, error.instance_path
     match kind:
         case Kind.Required():
-            path = pointer(*steps, kind.property)
+            path = json_pointer(*steps, kind.property)
             return [("input.missing", "required", path, "this property is required")]
         case Kind.AdditionalProperties() | Kind.UnevaluatedProperties():
-            known = _known(schema, error.schema_path[:-1])
+            known = _known_properties(schema, error.schema_path[:-1])
             advice = f"; known properties are {', '.join(known)}" if known else ""
             code = "input.unknown-property"
             return [
                 (
-                    *(code, kind.name, pointer(*steps, name)),
-                    f"unknown property{advice}{meant(name, known)}",
+                    *(code, kind.name, json_pointer(*steps, name)),
+                    f"unknown property{advice}{suggest_name(name, known)}",
                 )
                 for name in islice(kind.unexpected, _WEIGHED)
             ]
         case Kind.Enum():
             words = ", ".join("null" if each is None else str(each) for each in kind.options)
-            return [("input.invalid", kind.name, pointer(*steps), f"write one of {words}")]
+            return [("input.invalid", kind.name, json_pointer(*steps), f"write one of {words}")]
         case Kind.Format():
             message = _FORMATS.get(kind.format, error.message)
-            return [("input.invalid", "format", pointer(*steps), message)]
+            return [("input.invalid", "format", json_pointer(*steps), message)]
         case Kind.MaxItems():
             message = f"send at most {kind.limit} items in one call, and the rest in further calls"
-            return [("input.invalid", kind.name, pointer(*steps), message)]
+            return [("input.invalid", kind.name, json_pointer(*steps), message)]
         case _:
             message = _MESSAGES.get(kind.name, error.message)
-            return [("input.invalid", kind.name, pointer(*steps), message)]
+            return [("input.invalid", kind.name, json_pointer(*steps), message)]
 
 
-def _known(schema: Any, steps: list[str | int]) -> list[str]:
+def _known_properties(schema: Any, steps: list[str | int]) -> list[str]:
     for step in steps:
         if isinstance(schema, Mapping):
             schema = schema.get(str(step))
         elif isinstance(schema, list) and isinstance(step, int):
             schema = schema[step]
     properties = schema.get("properties") if isinstance(schema, Mapping) else None
-    return [shown(str(name)) for name in properties or ()][:_NAMED]
+    return [shown_text(str(name)) for name in properties or ()][:_NAMED]
 
 
 _FORMATS: Final = {

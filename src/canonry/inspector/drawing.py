@@ -18,7 +18,7 @@ from canonry import __version__
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.gateway.tool import Resource, Tool, Toolset, Variables
-from canonry.language.texts.visible import visible
+from canonry.language.texts.visible import escape_hidden
 from canonry.values.moments import Instant, render_instant
 
 LANGUAGES: Final[Mapping[str, str]] = {"en": "English", "de": "Deutsch"}
@@ -31,7 +31,7 @@ class Texts:
 
     language: str
 
-    def say(self, key: str, /, **values: Any) -> str:
+    def text_of(self, key: str, /, **values: Any) -> str:
         """Return the text of a key with its values filled in.
 
         Raises:
@@ -40,7 +40,7 @@ class Texts:
         text = catalogue_of(self.language).get(key) or catalogue_of("en")[key]
         return text.format_map(values) if values else text
 
-    def word(self, group: str, name: str) -> str:
+    def label_of(self, group: str, name: str) -> str:
         """Return the label of a value of a vocabulary; the value itself without one."""
         key = f"{group}.{name}"
         return catalogue_of(self.language).get(key) or catalogue_of("en").get(key, name)
@@ -94,7 +94,7 @@ class PageFrame:
         for name, value in changes.items():
             if value not in (None, ""):
                 kept[name] = (str(value),)
-        return _with(self.path, kept)
+        return _with_query(self.path, kept)
 
     def to(self, path: str, **more: Any) -> str:
         """Return the address of another page at the same times."""
@@ -102,12 +102,12 @@ class PageFrame:
             return path
         times = {name: self.asked[name] for name in TIMES if self.asked.get(name)}
         given = {name: (str(value),) for name, value in more.items() if value not in (None, "")}
-        return _with(path, {**times, **given})
+        return _with_query(path, {**times, **given})
 
 
 _OPTIONAL_PAGES: Final = {
     "/map": ("canonry.world", "canonry.inspector.views.atlas:atlas_page"),
-    "/catalog": ("canonry.catalog", "canonry.inspector.views.shelves:catalog_page"),
+    "/catalog": ("canonry.catalog", "canonry.inspector.views.catalog_rows:catalog_page"),
 }
 """Path -> the package that the page needs, and "module:attribute" of the page."""
 
@@ -128,56 +128,58 @@ TIMES: Final = ("at", "known")
 """The parameters of every page: a valid time and a transaction time."""
 
 
-def draw(template: str, frame: PageFrame, /, **values: Any) -> str:
+def draw_template(template: str, frame: PageFrame, /, **values: Any) -> str:
     """Return the page of `template`; its space is that of `seen`, if it has one."""
     values = {"space": (values.get("seen") or {}).get("space"), **values}
     return (
-        _environment()
+        _make_environment()
         .get_template(template)
-        .render(frame=frame, t=frame.texts.say, word=frame.texts.word, to=frame.to, **values)
+        .render(
+            frame=frame, t=frame.texts.text_of, word=frame.texts.label_of, to=frame.to, **values
+        )
     )
 
 
 @cache
-def _environment() -> Environment:
+def _make_environment() -> Environment:
     environment = Environment(
         loader=PackageLoader("canonry.inspector"),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=_shown,
+        finalize=_visible_value,
     )
     environment.filters |= {
-        "brief": brief,
+        "brief": shorten_text,
         "data": as_data,
         "exact": render_instant,
-        "linked": linked,
-        "moment": _moment,
+        "linked": link_names,
+        "moment": _time_markup,
         "value": as_text,
     }
     environment.globals |= {
         "version": __version__,
-        "asset": asset,
+        "asset": asset_address,
         "optional_pages": installed_pages(),
     }
     return environment
 
 
-def brief(text: str, most: int = TITLE_MAX) -> str:
+def shorten_text(text: str, most: int = TITLE_MAX) -> str:
     """Return the text, or its beginning if it is long."""
     return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
 
 
-def linked(text: str, names: Mapping[str, Sequence[tuple[int, int, str]]], to: Any) -> Markup:
+def link_names(text: str, names: Mapping[str, Sequence[tuple[int, int, str]]], to: Any) -> Markup:
     """Return the text with a link for each name in it; `to` makes the address of a page."""
     shown, reached = Markup(), 0
     for first, last, of in names.get(text, ()):
         if first >= reached:
-            shown += visible(text[reached:first])
+            shown += escape_hidden(text[reached:first])
             link = Markup('<a href="{}">{}</a>')
-            shown += link.format(to(f"/thing/{of}"), visible(text[first:last]))
+            shown += link.format(to(f"/thing/{of}"), escape_hidden(text[first:last]))
             reached = last
-    return shown + visible(text[reached:])
+    return shown + escape_hidden(text[reached:])
 
 
 def as_data(value: Any) -> Markup:
@@ -205,25 +207,27 @@ def as_text(value: Any) -> str:
             return json.dumps(value, ensure_ascii=False, default=str)
 
 
-def _moment(instant: Instant | str | None) -> Markup:
+def _time_markup(instant: Instant | str | None) -> Markup:
     """Return a time as people write it, with the exact time as its title."""
     if instant is None:
         return escape(NONE)
     exact = instant if isinstance(instant, str) else render_instant(instant)
     if not _DATED.match(exact):
-        return escape(visible(exact))  # a time in words
+        return escape(escape_hidden(exact))  # a time in words
     day, _, rest = exact.partition("T")
     clock = "" if rest[:5] in {"", "00:00"} else f" {rest[:5]}"
     return Markup('<time datetime="{}" title="{}">{}{}</time>').format(exact, exact, day, clock)
 
 
-def _shown(value: Any) -> Any:
+def _visible_value(value: Any) -> Any:
     """Return the value with control and bidirectional characters spelled out."""
-    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    return (
+        escape_hidden(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    )
 
 
 @cache
-def asset(name: str) -> str:
+def asset_address(name: str) -> str:
     """Return the address of a static file; each version has another one."""
     return f"/static/{quote(name)}?v={__version__}"
 
@@ -234,7 +238,7 @@ def has_asset(name: str) -> bool:
     return files("canonry.inspector").joinpath("static", name).is_file()
 
 
-def _with(path: str, asked: Mapping[str, tuple[str, ...]]) -> str:
+def _with_query(path: str, asked: Mapping[str, tuple[str, ...]]) -> str:
     pairs = [(name, value) for name, values in asked.items() for value in values]
     return f"{path}?{urlencode(pairs, errors='replace')}" if pairs else path
 
@@ -247,19 +251,19 @@ _LISTS: Final = {
 }
 
 
-def difference_row(field: str, thing: str, one: Any, other: Any) -> dict[str, Any]:
-    """Return a field with its two values, None if a side has none; `thing` is a related item."""
-    return {"field": field, "id": thing, "one": one, "other": other, "same": one == other}
+def difference_row(field: str, item_id: str, one: Any, other: Any) -> dict[str, Any]:
+    """Return a field with its two values, None if a side has none; `item_id` is a related item."""
+    return {"field": field, "id": item_id, "one": one, "other": other, "same": one == other}
 
 
-def differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[dict[str, Any]]:
+def difference_rows(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return every field of either side, in the order of the first; `fields` is flattened."""
-    sides = dict(_flat(one)), dict(_flat(other))
+    sides = dict(_flatten_row(one)), dict(_flatten_row(other))
     keys = dict.fromkeys([*sides[0], *sides[1]])
     return [difference_row(*key, *(side.get(key) for side in sides)) for key in keys]
 
 
-def _flat(row: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], Any]]:
+def _flatten_row(row: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], Any]]:
     for name, value in row.items():
         if name == "fields" and isinstance(value, Mapping):
             yield from (((field, ""), each) for field, each in value.items())
@@ -300,13 +304,13 @@ class GuardedHeaders:
             return
         static = scope["path"].startswith("/static/")
 
-        async def guarded(message: Message) -> None:
+        async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
                 kept = _KEPT if static and message["status"] == 200 else _UNKEPT  # noqa: PLR2004
                 message = {**message, "headers": [*message["headers"], *_ALWAYS, kept]}
             await send(message)
 
-        await self._app(scope, receive, guarded)
+        await self._app(scope, receive, send_guarded)
 
 
 # Apps: pages that a client shows with a tool's reply, by the MCP Apps extension.
@@ -341,40 +345,42 @@ def _with_apps(toolset: Toolset) -> Toolset:
         for tool in toolset.tools
     )
     found = {APPS[each.name]: each for each in tools if each.app is not None}
-    added = tuple(_resource(name, tool) for name, tool in found.items())
+    added = tuple(_app_resource(name, tool) for name, tool in found.items())
     return replace(toolset, tools=tools, resources=(*toolset.resources, *added))
 
 
-def _resource(name: str, tool: Tool) -> Resource:
-    async def read(canon: Canon, caller: Caller, variables: Variables) -> str:
+def _app_resource(name: str, tool: Tool) -> Resource:
+    async def read_page(canon: Canon, caller: Caller, variables: Variables) -> str:
         del canon, caller, variables  # the page alone reveals nothing
-        return page_of(name)
+        return app_page(name)
 
-    title, says = _TITLES[name]
+    title, description = _TITLES[name]
     return Resource(
         uri_template=f"ui://canonry/{name}",
         name=f"{name}-app",
         title=title,
-        description=says,
+        description=description,
         mime_type=MIME,
         roles=tool.roles,
-        read=read,
+        read=read_page,
     )
 
 
 @cache
-def page_of(name: str) -> str:
+def app_page(name: str) -> str:
     """Return the page of an app with its style sheet and script."""
     static = files("canonry.inspector").joinpath("static")
-    sheet, script = (
+    style_sheet, script = (
         static.joinpath(each).read_text(encoding="utf-8") for each in ("style.css", "app.js")
     )
-    said = {code: {key: catalogue_of(code)[key] for key in _TEXTS} for code in LANGUAGES}
-    texts = json.dumps(said).replace("<", "\\u003c")
+    texts_by_language = {
+        code: {key: catalogue_of(code)[key] for key in _TEXTS} for code in LANGUAGES
+    }
+    texts = json.dumps(texts_by_language).replace("<", "\\u003c")
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>Canonry</title><style>\n{sheet}</style></head>"
+        f"<title>Canonry</title><style>\n{style_sheet}</style></head>"
         f'<body data-app="{name}"><main id="main" aria-live="polite"></main>'
         f'<script type="application/json" id="texts">{texts}</script>'
         f'<script type="module">\n{script}</script></body></html>\n'

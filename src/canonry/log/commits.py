@@ -4,9 +4,9 @@ from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any, Final, NewType, TypeAlias
 
-from canonry.log.entries import STAMPED, Born, Entry, ThingDraft
+from canonry.log.entries import STAMPED, Born, Entry, ItemDraft
 from canonry.values.errors import Unavailable
-from canonry.values.fields import spread
+from canonry.values.fields import field_values
 from canonry.values.ids import CommitId, SpaceId
 from canonry.values.moments import DAY, SECOND, Instant, parse_instant, render_instant
 from canonry.values.provenance import Actor
@@ -41,7 +41,7 @@ class Commit(Draft):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Foreseen:
+class PredictedKeys:
     """The keys that a draft will touch, predicted by folding it over views in another engine.
 
     The fold read the keys `over` as of the position `at`. The prediction `touched` holds until a
@@ -57,19 +57,19 @@ class Foreseen:
 class Append:
     """A draft with the position and keys that its verdict rests on.
 
-    The verdict was given at position `judged_at` and read `reads`. `foreseen` is set if another
+    The verdict was given at position `judged_at` and read `reads`. `predicted` is set if another
     engine keeps the views; None: the ledger folds the draft itself.
     """
 
     draft: Draft
     judged_at: Position
     reads: frozenset[str]
-    foreseen: Foreseen | None = None
+    predicted: PredictedKeys | None = None
 
     @property
     def rests_on(self) -> Position:
         """The earliest position that the verdict or the prediction was read at."""
-        seen = self.foreseen
+        seen = self.predicted
         return self.judged_at if seen is None else min(self.judged_at, seen.at)
 
 
@@ -95,16 +95,18 @@ Outcome: TypeAlias = Appended | Stale
 _INSTANTS: Final = frozenset({"created_at", "updated_at", "recorded_at", "timestamp"})
 
 
-def stamped(draft: ThingDraft, position: Position, at: Instant, **counted: Any) -> Born:
+def stamp_draft(draft: ItemDraft, position: Position, at: Instant, **counted: Any) -> Born:
     """Return the item that a commit makes of `draft`; `counted` adds values like an index."""
     kind = STAMPED[type(draft)]
-    dates = dict.fromkeys(_dated(kind), at)
-    thing: Born = kind(**spread(draft), **dates, **counted, position=position, changed_at=position)
-    return thing
+    dates = dict.fromkeys(_date_fields(kind), at)
+    item: Born = kind(
+        **field_values(draft), **dates, **counted, position=position, changed_at=position
+    )
+    return item
 
 
 @cache
-def _dated(kind: type[Any]) -> frozenset[str]:
+def _date_fields(kind: type[Any]) -> frozenset[str]:
     return _INSTANTS.intersection(each.name for each in fields(kind))
 
 
@@ -135,7 +137,7 @@ class Dating:
     wall: Instant
     steady: float
 
-    def next(self, now: Instant, steady: float, newest: Instant | None) -> Instant:
+    def next_date(self, now: Instant, steady: float, newest: Instant | None) -> Instant:
         """Return the date of a commit that follows one dated `newest`.
 
         `now` is the system time, `steady` the seconds of a monotonic clock.

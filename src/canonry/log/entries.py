@@ -16,7 +16,7 @@ from canonry.log.items.facts import (
     FactDraft,
     Relation,
     RelationDraft,
-    SaidAgain,
+    Repetition,
 )
 from canonry.log.items.proposals import DecisionDraft, Proposal, ProposalDraft
 from canonry.log.items.scenes import (
@@ -68,18 +68,18 @@ CHANGE_KINDS: Final[dict[type, str]] = {}
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
-def _change(kind: str) -> Callable[[type[T]], type[T]]:
+def _declare_change(kind: str) -> Callable[[type[T]], type[T]]:
     """Make a frozen dataclass of an entry that is stored under the name `kind`."""
 
-    def declare(entry: type[T]) -> type[T]:
+    def declare_kind(entry: type[T]) -> type[T]:
         declared = dataclass(frozen=True, slots=True, kw_only=True)(entry)
         CHANGE_KINDS[declared] = kind
         return declared
 
-    return declare
+    return declare_kind
 
 
-@_change("entity.disowned")
+@_declare_change("entity.disowned")
 class KeysDisowned:
     """These keys never belonged to the entity and no longer find it."""
 
@@ -87,7 +87,7 @@ class KeysDisowned:
     keys: tuple[str, ...]
 
 
-@_change("space.withdrawn")
+@_declare_change("space.withdrawn")
 class Withdrawn:
     """Items that rest on one source only were withdrawn with it; the log keeps them."""
 
@@ -95,8 +95,8 @@ class Withdrawn:
     reason: str
 
 
-@_change("entity.retold")
-class EntityRetold:
+@_declare_change("entity.retold")
+class EntityRebuilt:
     """The entity rests on the `standing` observations only.
 
     `family` are the merged entities: the survivor and all of its members.
@@ -108,7 +108,7 @@ class EntityRetold:
     audience: Audience = EVERYBODY
 
 
-@_change("scene.moved")
+@_declare_change("scene.moved")
 class SceneMoved:
     """The scene is being canonized, or became active again."""
 
@@ -116,7 +116,7 @@ class SceneMoved:
     status: SceneStatus
 
 
-@_change("scene.noted")
+@_declare_change("scene.noted")
 class SceneNoted:
     """The game master's notes on a scene; None clears them."""
 
@@ -124,7 +124,7 @@ class SceneNoted:
     gm_notes: str | None
 
 
-@_change("scene.dated")
+@_declare_change("scene.dated")
 class SceneDated:
     """The story time of the scene; None clears it."""
 
@@ -133,7 +133,7 @@ class SceneDated:
     time_words: str | None = None
 
 
-@_change("scene.staged")
+@_declare_change("scene.staged")
 class SceneStaged:
     """The entities that joined the scene and those that left it."""
 
@@ -142,7 +142,7 @@ class SceneStaged:
     left: tuple[EntityId, ...] = ()
 
 
-@_change("scene.placed")
+@_declare_change("scene.placed")
 class ScenePlaced:
     """The scene's current location; None clears it."""
 
@@ -150,7 +150,7 @@ class ScenePlaced:
     location_ref: EntityId | None
 
 
-@_change("scene.summarised")
+@_declare_change("scene.summarised")
 class SceneSummarised:
     """A summary written while the scene is active; None clears it."""
 
@@ -158,7 +158,7 @@ class SceneSummarised:
     summary: str | None
 
 
-@_change("scene.completed")
+@_declare_change("scene.completed")
 class SceneCompleted:
     """The scene is closed for good, with the ids of the canon that it produced."""
 
@@ -167,7 +167,7 @@ class SceneCompleted:
     summary: str
 
 
-@_change("scene.extended")
+@_declare_change("scene.extended")
 class SceneExtended:
     """Canon that a scene produced after it was closed."""
 
@@ -225,7 +225,7 @@ Born: TypeAlias = (
 )
 """Every kind of item that an entry has created."""
 
-ThingDraft: TypeAlias = (
+ItemDraft: TypeAlias = (
     SpaceDraft
     | EntityDraft
     | ObservationDraft
@@ -245,10 +245,10 @@ ThingDraft: TypeAlias = (
 )
 """Every kind of item that an entry can create, without position and dates."""
 
-Thing: TypeAlias = Born | Tombstone
+StoredItem: TypeAlias = Born | Tombstone
 """Everything that has an id in a view."""
 
-THING_KINDS: Final[dict[type, str]] = {
+KIND_NAMES: Final[dict[type, str]] = {
     Space: "space",
     Entity: "entity",
     Observation: "observation",
@@ -270,7 +270,7 @@ THING_KINDS: Final[dict[type, str]] = {
 """The name of each kind of item, in id lookups and in stored payloads."""
 
 STAMPED: Final[dict[type, type]] = {
-    kind.__base__: kind for kind in THING_KINDS if kind.__base__ not in {None, object}
+    kind.__base__: kind for kind in KIND_NAMES if kind.__base__ not in {None, object}
 }
 """The type that each kind of draft becomes: its subclass with position and dates."""
 
@@ -279,10 +279,10 @@ STAMPED: Final[dict[type, type]] = {
 class Made:
     """A new item: an opened space, an asserted fact, an appended turn, ..."""
 
-    thing: ThingDraft
+    thing: ItemDraft
 
 
-@_change("space.revised")
+@_declare_change("space.revised")
 class SpaceRevised:
     """The space has a new name, description or properties; its items stay the same."""
 
@@ -292,7 +292,7 @@ class SpaceRevised:
     properties: Mapping[str, Any]
 
 
-@_change("entity.retconned")
+@_declare_change("entity.retconned")
 class EntityRetconned:
     """The entity never existed in the world."""
 
@@ -301,7 +301,7 @@ class EntityRetconned:
     reason: str
 
 
-@_change("entity.merged")
+@_declare_change("entity.merged")
 class EntitiesMerged:
     """Two entities are one; `kept` replaces `merged` and all members of `merged`."""
 
@@ -311,7 +311,7 @@ class EntitiesMerged:
     reason: str
 
 
-@_change("entity.unmerged")
+@_declare_change("entity.unmerged")
 class EntitiesUnmerged:
     """`separated` is an entity of its own again; `kept` keeps the members `remaining`."""
 
@@ -321,7 +321,7 @@ class EntitiesUnmerged:
     reason: str
 
 
-@_change("relation.detailed")
+@_declare_change("relation.detailed")
 class RelationDetailed:
     """A relation has more or other properties; `told` is the word that the author used."""
 
@@ -330,7 +330,7 @@ class RelationDetailed:
     told: str
 
 
-@_change("thing.said_at")
+@_declare_change("thing.said_at")
 class SaidAt:
     """The date on which a scene was played, a memory told or a source written; None clears it.
 
@@ -341,7 +341,7 @@ class SaidAt:
     said_at: Instant | None
 
 
-@_change("source.file_attached")
+@_declare_change("source.file_attached")
 class FileAttached:
     """A source has a further file, stored under this key."""
 
@@ -349,7 +349,7 @@ class FileAttached:
     file: str
 
 
-@_change("relation.ended")
+@_declare_change("relation.ended")
 class RelationEnded:
     """The relation ended at `until`, perhaps because another item superseded it."""
 
@@ -360,7 +360,7 @@ class RelationEnded:
     audience: Audience = EVERYBODY
 
 
-@_change("relation.resumed")
+@_declare_change("relation.resumed")
 class RelationResumed:
     """The relation continues to hold, because `fallen`, if given, was retracted."""
 
@@ -369,7 +369,7 @@ class RelationResumed:
     audience: Audience = EVERYBODY
 
 
-@_change("relation.retconned")
+@_declare_change("relation.retconned")
 class RelationRetconned:
     """The relation never held."""
 
@@ -379,7 +379,7 @@ class RelationRetconned:
     audience: Audience = EVERYBODY
 
 
-@_change("fact.superseded")
+@_declare_change("fact.superseded")
 class FactSuperseded:
     """The fact held until another item superseded it; None as `until` is an unknown time."""
 
@@ -389,7 +389,7 @@ class FactSuperseded:
     audience: Audience = EVERYBODY
 
 
-@_change("fact.resumed")
+@_declare_change("fact.resumed")
 class FactResumed:
     """The fact continues to hold, because `fallen`, which had superseded it, was retracted."""
 
@@ -398,7 +398,7 @@ class FactResumed:
     audience: Audience = EVERYBODY
 
 
-@_change("fact.retconned")
+@_declare_change("fact.retconned")
 class FactRetconned:
     """The fact was never true."""
 
@@ -408,7 +408,7 @@ class FactRetconned:
     audience: Audience = EVERYBODY
 
 
-@_change("fact.read")
+@_declare_change("fact.read")
 class FactRead:
     """The statements that version `reader` of the reader found in the words of a fact.
 
@@ -420,7 +420,7 @@ class FactRead:
     statements: tuple[Statement, ...]
 
 
-@_change("event.retconned")
+@_declare_change("event.retconned")
 class EventRetconned:
     """The event never happened."""
 
@@ -430,7 +430,7 @@ class EventRetconned:
     audience: Audience = EVERYBODY
 
 
-@_change("event.causes_linked")
+@_declare_change("event.causes_linked")
 class CausesLinked:
     """`cause` caused `effect`."""
 
@@ -439,17 +439,17 @@ class CausesLinked:
     audience: Audience = EVERYBODY
 
 
-@_change("evidence.linked")
+@_declare_change("evidence.linked")
 class EvidenceLinked:
     """Further evidence for canon; `again` repeats a relation that is already known."""
 
     thing_id: str
     evidence: Evidence
-    again: SaidAgain | None = None
+    again: Repetition | None = None
     audience: Audience = EVERYBODY
 
 
-@_change("story.moved")
+@_declare_change("story.moved")
 class StoryMoved:
     """The story has a new status."""
 
@@ -457,7 +457,7 @@ class StoryMoved:
     status: StoryStatus
 
 
-@_change("proposal.decided")
+@_declare_change("proposal.decided")
 class ProposalDecided:
     """A proposal became canon or was refused."""
 
@@ -465,7 +465,7 @@ class ProposalDecided:
     decision: DecisionDraft
 
 
-@_change("proposal.deferred")
+@_declare_change("proposal.deferred")
 class ProposalDeferred:
     """A proposal was judged and stays pending, because a person must decide."""
 
@@ -473,7 +473,7 @@ class ProposalDeferred:
     ruling: DecisionDraft
 
 
-@_change("proposal.waived")
+@_declare_change("proposal.waived")
 class ConflictWaived:
     """A possible conflict of the proposal with `other` is absent or intended; reviews omit it."""
 
@@ -482,7 +482,7 @@ class ConflictWaived:
     reason: str
 
 
-@_change("audience.changed")
+@_declare_change("audience.changed")
 class AudienceChanged:
     """The item has another audience; the entries that it caused are written again next to it."""
 
@@ -492,7 +492,7 @@ class AudienceChanged:
     evidence: tuple[Evidence, ...] = ()
 
 
-@_change("thing.restored")
+@_declare_change("thing.restored")
 class Restored:
     """An item has earlier values of these fields again, in their stored form."""
 
@@ -501,7 +501,7 @@ class Restored:
     audience: Audience = EVERYBODY
 
 
-@_change("call.undone")
+@_declare_change("call.undone")
 class CallUndone:
     """The call whose first commit this is was taken back, together with these items."""
 
@@ -512,7 +512,7 @@ class CallUndone:
     audience: Audience = EVERYBODY
 
 
-@_change("space.erased")
+@_declare_change("space.erased")
 class Erased:
     """An operator erased the payloads of items; the hash chain keeps their commitments."""
 
@@ -557,7 +557,7 @@ Entry: TypeAlias = (
     | Restored
     | CallUndone
     | Withdrawn
-    | EntityRetold
+    | EntityRebuilt
     | Erased
     | Redacted
 )

@@ -9,25 +9,30 @@ from typing import Any, Final, TypeAlias
 
 from canonry.language.texts.sentences import plain_statement
 from canonry.log.commits import Commit
-from canonry.log.entries import EntitiesMerged, EntitiesUnmerged, Thing, Tombstone
-from canonry.log.items.entities import NEVER_SEEN, Entity, EntityVeil, normalised_name
+from canonry.log.entries import EntitiesMerged, EntitiesUnmerged, StoredItem, Tombstone
+from canonry.log.items.entities import NEVER_SEEN, Entity, SecretEntityPart, normalised_name
 from canonry.log.items.facts import Axiom, Event, Fact, Relation
 from canonry.log.items.proposals import Proposal
 from canonry.log.items.scenes import Memory, Scene, Story, Turn
+from canonry.log.items.secret_parts import (
+    add_secret_part,
+    audience_of,
+    end_for_audience,
+    resume_for_audience,
+)
 from canonry.log.items.sources import InterpretationRun, Snippet, Source
-from canonry.log.items.veils import audience_of, ended, resumed, veiled
 from canonry.log.schemas.identity_keys import KeyReader
 from canonry.log.schemas.narrative import policy_of
 from canonry.log.schemas.schemas import RegisteredSchema
 from canonry.log.schemas.world_types import WORLD_RELATIONS
-from canonry.values.audience import Audience, covers
+from canonry.values.audience import Audience, audience_covers
 from canonry.values.errors import BrokenInvariant
-from canonry.values.fields import revised
+from canonry.values.fields import with_changes
 from canonry.values.ids import EntityId, Space
-from canonry.values.merge import join_all
+from canonry.values.merge_policies import join_all
 from canonry.values.moments import Instant
 from canonry.values.observations import Observation
-from canonry.values.provenance import remembered
+from canonry.values.provenance import cache_by_identity
 
 # Keys name the data that verdicts read and entries touch. They also tag cached replies.
 #
@@ -40,12 +45,12 @@ _HASH_BYTES: Final = 8
 _KeyOfTwo: TypeAlias = Callable[[str, str], str]
 
 
-def _keys(kind: str) -> Callable[[str], str]:
+def _key_maker(kind: str) -> Callable[[str], str]:
     """Return the function that makes the keys of one kind from ids."""
     return (kind + ":{}").format
 
 
-thing_key: Final = _keys("thing")
+item_key: Final = _key_maker("thing")
 """The item itself: its existence, level and current value."""
 
 
@@ -54,13 +59,13 @@ def name_key(entity_type: str, name: str) -> str:
     return f"name:{entity_type}:{normalised_name(name)}"
 
 
-bearer_key: Final[_KeyOfTwo] = "bearer:{}:{}".format
+identifier_key: Final[_KeyOfTwo] = "bearer:{}:{}".format
 """The entities of a type that a text ever identified."""
-relations_key: Final = _keys("relations")
+relations_key: Final = _key_maker("relations")
 """The relations from or to an entity."""
 edge_key: Final[_KeyOfTwo] = "edges:{}:{}".format
 """An item's outgoing edges of a type: exits, location or holder."""
-facts_key: Final = _keys("facts")
+facts_key: Final = _key_maker("facts")
 """The facts and events that involve an entity."""
 
 
@@ -74,25 +79,25 @@ def statements_keys(fact: Fact) -> tuple[str, ...]:
     return tuple(sorted({key for each in fact.statements for key in each.index_keys}))
 
 
-causes_key: Final = _keys("causes")
+causes_key: Final = _key_maker("causes")
 """The causal edges between a space's events."""
-axioms_key: Final = _keys("axioms")
+axioms_key: Final = _key_maker("axioms")
 """The laws of a space."""
-turns_key: Final = _keys("turns")
+turns_key: Final = _key_maker("turns")
 """The turns of a scene."""
-proposals_key: Final = _keys("proposals")
+proposals_key: Final = _key_maker("proposals")
 """The proposals of a scene and their decisions."""
-memories_key: Final = _keys("memories")
+memories_key: Final = _key_maker("memories")
 """The memories of a character."""
-snippets_key: Final = _keys("snippets")
+snippets_key: Final = _key_maker("snippets")
 """The snippets of a source and their order."""
-stories_key: Final = _keys("stories")
+stories_key: Final = _key_maker("stories")
 """The stories of a space and the scenes in them."""
-scenes_key: Final = _keys("scenes")
+scenes_key: Final = _key_maker("scenes")
 """The scenes of a story and their order."""
 schemas_key: Final[_KeyOfTwo] = "schemas:{}:{}".format
 """The versions of a type's schema in a space."""
-runs_key: Final = _keys("runs")
+runs_key: Final = _key_maker("runs")
 """The interpretation runs over a source."""
 listing_key: Final[_KeyOfTwo] = "listing:{}:{}".format
 """The items of a kind in a space, for cached lists; no gate reads it."""
@@ -114,15 +119,15 @@ def collides(reads: frozenset[str], touched: AbstractSet[int]) -> bool:
     return ANY in reads or _ANYTHING in touched or not touched.isdisjoint(map(key_hash, reads))
 
 
-def _keys_of_entity(thing: Entity) -> Iterator[str]:
-    yield listing_key("entity", thing.space)
-    yield from (name_key(thing.entity_type, name) for name in thing.known_as)
+def _keys_of_entity(item: Entity) -> Iterator[str]:
+    yield listing_key("entity", item.space)
+    yield from (name_key(item.entity_type, name) for name in item.known_as)
 
 
-def _keys_of_relation(thing: Relation) -> Iterator[str]:
-    yield from map(relations_key, (thing.from_id, thing.to_id))
-    if thing.rel_type in WORLD_RELATIONS:
-        yield edge_key(thing.from_id, thing.rel_type)
+def _keys_of_relation(item: Relation) -> Iterator[str]:
+    yield from map(relations_key, (item.from_id, item.to_id))
+    if item.rel_type in WORLD_RELATIONS:
+        yield edge_key(item.from_id, item.rel_type)
 
 
 _KEYS_OF: Final[Mapping[type, Callable[[Any], Iterable[str]]]] = {
@@ -151,13 +156,13 @@ _KEYS_OF: Final[Mapping[type, Callable[[Any], Iterable[str]]]] = {
 """The keys of an item of each kind besides its own."""
 
 
-@remembered  # the fold, the judge and the store ask for the same item
-def keys_of(thing: Thing) -> frozenset[str]:
-    """Return every key under which somebody may have read `thing`.
+@cache_by_identity  # the fold, the judge and the store ask for the same item
+def keys_of(item: StoredItem) -> frozenset[str]:
+    """Return every key under which somebody may have read `item`.
 
     A change touches the keys of the item before and after it.
     """
-    return frozenset((thing_key(thing.id), *_KEYS_OF[type(thing)](thing)))
+    return frozenset((item_key(item.id), *_KEYS_OF[type(item)](item)))
 
 
 @dataclass(slots=True)
@@ -165,57 +170,57 @@ class Folding:
     """The state of one fold: loaded and changed items, and touched keys."""
 
     commit: Commit
-    loaded: Mapping[str, Thing]
-    changed: dict[str, Thing] = field(default_factory=dict)
+    loaded: Mapping[str, StoredItem]
+    changed: dict[str, StoredItem] = field(default_factory=dict)
     touched: set[str] = field(default_factory=set)
     readers: dict[str, KeyReader | None] = field(default_factory=dict)
     """The readers of identity keys of the schemas met so far."""
 
-    _told: set[str] = field(default_factory=set)
+    _touched_ids: set[str] = field(default_factory=set)
     """The ids of items whose current keys are already in `touched`."""
 
-    def get(self, thing_id: str) -> Thing | None:
+    def get_item(self, item_id: str) -> StoredItem | None:
         """Return the item in its current state."""
-        return self.changed.get(thing_id) or self.loaded.get(thing_id)
+        return self.changed.get(item_id) or self.loaded.get(item_id)
 
-    def put(self, thing: Thing, *, counted: bool = False) -> None:
-        """Store `thing`; `counted` changes (a number of turns) touch no keys."""
-        before = None if thing.id in self._told else self.get(thing.id)
-        self.changed[thing.id] = thing
+    def put_item(self, item: StoredItem, *, counted: bool = False) -> None:
+        """Store `item`; `counted` changes (a number of turns) touch no keys."""
+        before = None if item.id in self._touched_ids else self.get_item(item.id)
+        self.changed[item.id] = item
         if counted:
-            self._told.discard(thing.id)
+            self._touched_ids.discard(item.id)
             return
-        self._told.add(thing.id)
-        self.touched |= keys_of(thing)
+        self._touched_ids.add(item.id)
+        self.touched |= keys_of(item)
         if before is not None:
             self.touched |= keys_of(before)
 
-    def change(self, thing_id: str, kind: type, **fields: Any) -> None:
+    def change_item(self, item_id: str, kind: type, **fields: Any) -> None:
         """Give an item these fields; an erased one stays erased."""
-        self.develop(thing_id, kind, lambda _: fields)
+        self.develop_item(item_id, kind, lambda _: fields)
 
-    def learn(self, thing_id: str, kind: type, audience: Audience, **fields: Any) -> None:
+    def learn_fields(self, item_id: str, kind: type, audience: Audience, **fields: Any) -> None:
         """Give an item these fields for the readers of `audience`."""
-        if not self.learn_more(thing_id, audience, **fields):
-            self.change(thing_id, kind, **fields)
+        if not self.learn_secret(item_id, audience, **fields):
+            self.change_item(item_id, kind, **fields)
 
-    def learn_more(self, thing_id: str, audience: Audience, **fields: Any) -> bool:
+    def learn_secret(self, item_id: str, audience: Audience, **fields: Any) -> bool:
         """Add a secret part that only `audience` knows; False: no reader needs one."""
-        thing = self.get(thing_id)
-        if not audience or not hasattr(thing, "veils"):
+        item = self.get_item(item_id)
+        if not audience or not hasattr(item, "veils"):
             return False
-        if covers(audience, audience_of(thing)):
+        if audience_covers(audience, audience_of(item)):
             return False
-        self.develop(
-            thing_id,
-            type(thing),
-            lambda now: {"veils": veiled(now, audience, self.commit.position, **fields)},
+        self.develop_item(
+            item_id,
+            type(item),
+            lambda now: {"veils": add_secret_part(now, audience, self.commit.position, **fields)},
         )
         return True
 
-    def end(
+    def end_item(
         self,
-        thing_id: str,
+        item_id: str,
         kind: type,
         audience: Audience,
         *,
@@ -225,34 +230,40 @@ class Folding:
         """End an item for the readers of `audience`."""
         end = {"ended": True, "until": until, "superseded_by": by}
         at = self.commit.position
-        self.develop(thing_id, kind, lambda thing: ended(thing, audience, at, **end))
+        self.develop_item(item_id, kind, lambda thing: end_for_audience(thing, audience, at, **end))
 
-    def resume(self, thing_id: str, kind: type, audience: Audience, fallen: str | None) -> None:
-        """Let an item that `fallen` had ended hold again, for the readers of `audience`."""
+    def resume_item(
+        self, item_id: str, kind: type, audience: Audience, retracted: str | None
+    ) -> None:
+        """Let an item that `retracted` had ended hold again, for the readers of `audience`."""
         at = self.commit.position
-        self.develop(thing_id, kind, lambda thing: resumed(thing, audience, at, fallen))
+        self.develop_item(
+            item_id, kind, lambda thing: resume_for_audience(thing, audience, at, retracted)
+        )
 
-    def develop(self, thing_id: str, kind: type, how: Callable[[Any], Mapping[str, Any]]) -> None:
+    def develop_item(
+        self, item_id: str, kind: type, how: Callable[[Any], Mapping[str, Any]]
+    ) -> None:
         """Give an item the fields that `how` derives from its current state."""
-        thing = self.get(thing_id)
-        if isinstance(thing, Tombstone):
+        item = self.get_item(item_id)
+        if isinstance(item, Tombstone):
             return
-        if not isinstance(thing, kind):
-            message = f"A log entry changes the {kind.__name__} {thing_id}, which does not exist."
-            raise BrokenInvariant("canon.dangling-entry", message, id=thing_id)
-        changed: Any = revised(thing, changed_at=self.commit.position, **how(thing))
-        self.put(changed)
+        if not isinstance(item, kind):
+            message = f"A log entry changes the {kind.__name__} {item_id}, which does not exist."
+            raise BrokenInvariant("canon.dangling-entry", message, id=item_id)
+        changed: Any = with_changes(item, changed_at=self.commit.position, **how(item))
+        self.put_item(changed)
 
 
-def merge(folding: Folding, entry: EntitiesMerged) -> None:
+def merge_entities(folding: Folding, entry: EntitiesMerged) -> None:
     """Let `kept` replace `merged` and the members of `merged`."""
     joined = (entry.merged, *entry.members)
 
-    def absorb(root: Entity) -> Mapping[str, Any]:
+    def absorb_members(root: Entity) -> Mapping[str, Any]:
         members = tuple(sorted({*root.members, *joined}))
-        return {"members": members, **absorbed_by(folding, joined, root)}
+        return {"members": members, **absorbed_values(folding, joined, root)}
 
-    def leave(entity: Entity) -> Mapping[str, Any]:
+    def leave_group(entity: Entity) -> Mapping[str, Any]:
         # A merged entity keeps the members that it brought itself.
         own = entity.id == entry.merged and entity.merged_into is None
         return {
@@ -261,61 +272,61 @@ def merge(folding: Folding, entry: EntitiesMerged) -> None:
             "members": (),
             "absorbed": {},
             "absorbed_sightings": NEVER_SEEN,
-            "veils": _of_own(entity),
+            "veils": _own_secrets(entity),
         }
 
-    folding.develop(entry.kept, Entity, absorb)
+    folding.develop_item(entry.kept, Entity, absorb_members)
     for member in joined:
-        folding.develop(member, Entity, leave)
+        folding.develop_item(member, Entity, leave_group)
 
 
-def unmerge(folding: Folding, entry: EntitiesUnmerged) -> None:
+def unmerge_entities(folding: Folding, entry: EntitiesUnmerged) -> None:
     """Make `separated` an entity of its own; no remaining member brings it any more."""
-    keep_members(folding, entry.kept, entry.remaining)
-    folding.change(entry.separated, Entity, merged_into=None, brought=())
+    set_members(folding, entry.kept, entry.remaining)
+    folding.change_item(entry.separated, Entity, merged_into=None, brought=())
     for member in entry.remaining:
-        entity = folding.get(member)
+        entity = folding.get_item(member)
         if isinstance(entity, Entity) and entry.separated in entity.brought:
             left = tuple(each for each in entity.brought if each != entry.separated)
-            folding.change(member, Entity, brought=left)
+            folding.change_item(member, Entity, brought=left)
 
 
-def keep_members(folding: Folding, kept_id: EntityId, members: tuple[EntityId, ...]) -> None:
+def set_members(folding: Folding, kept_id: EntityId, members: tuple[EntityId, ...]) -> None:
     """Give a root these members, and the values that they add to it now."""
-    absorbed = absorbed_by(folding, members)
-    kept = folding.get(kept_id)
+    absorbed = absorbed_values(folding, members)
+    kept = folding.get_item(kept_id)
     if isinstance(kept, Entity) and kept.veils:
-        alone = revised(kept, veils=_of_own(kept))
-        found = [e for e in map(folding.get, members) if isinstance(e, Entity)]
-        absorbed |= {"veils": alone.veils, **_absorbed_by_some(found, alone)}
-    folding.change(kept_id, Entity, members=members, **absorbed)
+        alone = with_changes(kept, veils=_own_secrets(kept))
+        found = [e for e in map(folding.get_item, members) if isinstance(e, Entity)]
+        absorbed |= {"veils": alone.veils, **_absorbed_secrets(found, alone)}
+    folding.change_item(kept_id, Entity, members=members, **absorbed)
 
 
-def _of_own(entity: Entity) -> tuple[EntityVeil, ...]:
+def _own_secrets(entity: Entity) -> tuple[SecretEntityPart, ...]:
     """Return the secret parts about the entity itself."""
     blank = {"absorbed": dict[str, Any](), "absorbed_sightings": NEVER_SEEN}
-    return tuple(revised(veil, **blank) for veil in entity.veils)
+    return tuple(with_changes(part, **blank) for part in entity.veils)
 
 
-def absorbed_by(
+def absorbed_values(
     folding: Folding, members: Iterable[str], root: Entity | None = None
 ) -> dict[str, Any]:
     """Return the values that `members` add to a root, besides those it has absorbed already."""
-    found = [e for e in map(folding.get, members) if isinstance(e, Entity)]
+    found = [e for e in map(folding.get_item, members) if isinstance(e, Entity)]
     before = (None, NEVER_SEEN) if root is None else (root.absorbed, root.absorbed_sightings)
     return {
         "absorbed": join_all((before[0] or {}, *(e.own for e in found)), policy_of),
         "absorbed_sightings": sum((e.sightings for e in found), before[1]),
-        **_absorbed_by_some(found, root),
+        **_absorbed_secrets(found, root),
     }
 
 
-def _absorbed_by_some(members: Iterable[Entity], root: Entity | None) -> dict[str, Any]:
+def _absorbed_secrets(members: Iterable[Entity], root: Entity | None) -> dict[str, Any]:
     """Return the secret parts of `members`, for the readers of the root."""
-    told = [veil for member in members for veil in member.veils]
-    if root is None or not told:
+    secrets = [part for member in members for part in member.veils]
+    if root is None or not secrets:
         return {}
-    for veil in told:
-        absorbed = {"absorbed": veil.own, "absorbed_sightings": veil.sightings}
-        root = revised(root, veils=veiled(root, veil.audience, veil.at, **absorbed))
+    for part in secrets:
+        absorbed = {"absorbed": part.own, "absorbed_sightings": part.sightings}
+        root = with_changes(root, veils=add_secret_part(root, part.audience, part.at, **absorbed))
     return {"veils": root.veils}

@@ -43,7 +43,7 @@ class LogEnd:
         self.newest = tip.recorded_at if tip.position else None
         """The date of the newest commit; None: there is none."""
 
-    def follow(self, sealed: Sealed) -> None:
+    def follow_commit(self, sealed: Sealed) -> None:
         """Advance to a commit that has been written."""
         self.position, self.newest, self.hash = sealed.position, sealed.recorded_at, sealed.hash
 
@@ -65,36 +65,38 @@ class KnownEnds:
         """Start without any known log."""
         self._known: dict[SpaceId, deque[KnownCommit]] = {}
 
-    def under(self, items: Sequence[Append]) -> Sequence[KnownCommit]:
+    def commits_since(self, items: Sequence[Append]) -> Sequence[KnownCommit]:
         """Return the earliest commit that drafts of one space rest on, and all known later ones.
 
         An unknown log counts as empty for drafts that were judged on an empty log.
         """
         rests_on = [item.judged_at for item in items]
-        rests_on += [item.foreseen.at for item in items if item.foreseen is not None]
+        rests_on += [item.predicted.at for item in items if item.predicted is not None]
         known = self._known.get(items[0].draft.space)
         if not known:
             return () if any(rests_on) else (EMPTY,)
         is_covered = known[0].position <= min(rests_on) and max(rests_on) <= known[-1].position
         return tuple(known) if is_covered else ()
 
-    def stands(self, space: SpaceId, tip: KnownCommit) -> None:
+    def note_end(self, space: SpaceId, tip: KnownCommit) -> None:
         """Note that a log ended with `tip`, or continues after it."""
         known = self._known.get(space)
         if not known or known[-1].position < tip.position:
-            self._begin(space, tip)
+            self._begin_space(space, tip)
 
-    def follow(self, space: SpaceId, before: KnownCommit, made: Iterable[KnownCommit]) -> None:
+    def note_commits(
+        self, space: SpaceId, before: KnownCommit, made: Iterable[KnownCommit]
+    ) -> None:
         """Note that this process appended these commits to a log that ended with `before`."""
         known = self._known.get(space)
         if not known or known[-1].hash != before.hash:
-            known = self._begin(space, before)
+            known = self._begin_space(space, before)
         for each in made:
             if len(each.touched) > _KEYS_MAX:
                 known.clear()
             known.append(each)
 
-    def _begin(self, space: SpaceId, tip: KnownCommit) -> deque[KnownCommit]:
+    def _begin_space(self, space: SpaceId, tip: KnownCommit) -> deque[KnownCommit]:
         if len(self._known) >= _SPACES:
             self._known.clear()
         self._known[space] = deque((tip,), maxlen=_COMMITS)
@@ -112,7 +114,7 @@ class JudgedGroup:
     @property
     def has_stale(self) -> bool:
         """Return whether a draft was found stale."""
-        return any(isinstance(each, Stale) for told in self.outcomes for each in told)
+        return any(isinstance(each, Stale) for group in self.outcomes for each in group)
 
 
 def judge_group(
@@ -133,10 +135,10 @@ def judge_group(
     for call in calls:
         own = frozenset(call.tried)
         others = [each for each in newest if each.hash not in own]
-        head, stopped, told = end.position, False, list[Outcome]()
+        head, stopped, outcomes = end.position, False, list[Outcome]()
         for item in () if call.answer.done() else call.batch:
             if (found := known.get(item.draft.id)) is not None:
-                told.append(
+                outcomes.append(
                     Appended(
                         position=found.position,
                         recorded_at=found.recorded_at,
@@ -146,13 +148,13 @@ def judge_group(
                 continue
             stopped = stopped or _is_stale(item, others, head)
             if stopped:
-                told.append(Stale(head=head))
+                outcomes.append(Stale(head=head))
                 continue
-            sealed = sealer.sealed(
+            sealed = sealer.seal_draft(
                 item.draft, after=end.position, newest=end.newest, previous=end.hash
             )
-            keys = TOUCHES_ANYTHING if item.foreseen is None else item.foreseen.touched
-            end.follow(sealed)
+            keys = TOUCHES_ANYTHING if item.predicted is None else item.predicted.touched
+            end.follow_commit(sealed)
             commit = KnownCommit(
                 sealed.position, sealed.recorded_at, sealed.hash, [*map(key_hash, keys)]
             )
@@ -160,17 +162,17 @@ def judge_group(
             group.written.append(commit)
             known[item.draft.id] = commit
             call.tried.add(sealed.hash)
-            told.append(Appended(position=sealed.position, recorded_at=sealed.recorded_at))
+            outcomes.append(Appended(position=sealed.position, recorded_at=sealed.recorded_at))
         newest = [*touched, *group.written]
-        group.outcomes.append(told)
+        group.outcomes.append(outcomes)
     return group
 
 
 def _is_stale(item: Append, others: Sequence[KnownCommit], head: Position) -> bool:
     """Return whether a commit of `others` touches a key that a draft rests on."""
-    foreseen = item.foreseen
+    predicted = item.predicted
     return _is_touched(item.reads, item.judged_at, others, head) or (
-        foreseen is not None and _is_touched(foreseen.over, foreseen.at, others, head)
+        predicted is not None and _is_touched(predicted.over, predicted.at, others, head)
     )
 
 

@@ -12,20 +12,20 @@ from canonry.log.canon import ids_of
 from canonry.log.commits import Commit, Draft, Position
 from canonry.log.entries import (
     CHANGE_KINDS,
+    KIND_NAMES,
     STAMPED,
-    THING_KINDS,
     Entry,
     FactRead,
     Made,
     ProposalDecided,
     Redacted,
-    Thing,
+    StoredItem,
 )
 from canonry.log.items.facts import Fact, FactDraft, Relation, RelationDraft
 from canonry.log.items.proposals import Decision
 from canonry.log.items.scenes import Scene, SceneDraft, Turn, TurnDraft
 from canonry.values.errors import BrokenInvariant
-from canonry.values.fields import spread
+from canonry.values.fields import field_values
 from canonry.values.ids import CommitId, SpaceId
 from canonry.values.json_values import decode_json, encode_json
 from canonry.values.moments import Instant
@@ -42,7 +42,7 @@ Upcaster = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
 """Maps (kind, payload of version n) to the payload of version n + 1."""
 
 
-def _as_it_is(_kind: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:
+def _keep_payload(_kind: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:
     """Keep the payload; fields of a later version get their defaults."""
     return payload
 
@@ -50,11 +50,11 @@ def _as_it_is(_kind: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:
 # Version 2 adds the position in the stories; older items have none. Version 3 adds the audience;
 # older items are visible to everybody. Version 4 adds the statements in the words of a fact; older
 # facts have none until `fact.read` records them.
-UPCASTERS: Final[Mapping[int, Upcaster]] = {1: _as_it_is, 2: _as_it_is, 3: _as_it_is}
+UPCASTERS: Final[Mapping[int, Upcaster]] = {1: _keep_payload, 2: _keep_payload, 3: _keep_payload}
 """The step from each version to the next; a golden file in the tests has every version."""
 
 
-def upcast(
+def upcast_payload(
     kind: str,
     version: int,
     payload: Mapping[str, Any],
@@ -80,9 +80,9 @@ def upcast(
 # Stored bytes are never rewritten. If a value's shape changes, increase `ENCODING_VERSION` and add
 # a pure upcaster that lifts the old form when it is read.
 
-_MADE: Final = {f"{THING_KINDS[born]}.made": draft for draft, born in STAMPED.items()}
+_MADE: Final = {f"{KIND_NAMES[born]}.made": draft for draft, born in STAMPED.items()}
 _CHANGES: Final = {kind: change for change, kind in CHANGE_KINDS.items()}
-_KINDS: Final = {kind: born for born, kind in THING_KINDS.items()}
+_KINDS: Final = {kind: born for born, kind in KIND_NAMES.items()}
 
 _FIRST: Final[dict[type, tuple[str, ...]]] = {
     Observation: (
@@ -103,7 +103,7 @@ _decoders: Final[dict[type, msgspec.json.Decoder[Any]]] = {}
 def kind_of(entry: Entry) -> str:
     """Return the stored name of an entry's kind, such as `fact.made` or `scene.completed`."""
     if isinstance(entry, Made):
-        return f"{THING_KINDS[STAMPED[type(entry.thing)]]}.made"
+        return f"{KIND_NAMES[STAMPED[type(entry.thing)]]}.made"
     return CHANGE_KINDS[type(entry)]
 
 
@@ -111,11 +111,15 @@ def encode_entry(entry: Entry) -> bytes:
     """Return the payload of an entry; its kind and version are stored separately."""
     match entry:
         case Made(thing=draft):
-            return _encoder.encode(_briefly(_room(STAMPED[type(draft)]) | spread(draft), draft))
+            return _encoder.encode(
+                _omit_defaults(_blank_fields(STAMPED[type(draft)]) | field_values(draft), draft)
+            )
         case ProposalDecided(decision=decision):
-            return _encoder.encode(spread(entry) | {"decision": _room(Decision) | spread(decision)})
+            return _encoder.encode(
+                field_values(entry) | {"decision": _blank_fields(Decision) | field_values(decision)}
+            )
         case FactRead():
-            return _encoder.encode(spread(entry) | _statements_in(entry))
+            return _encoder.encode(field_values(entry) | _statements_in(entry))
         case _:
             return _encoder.encode(entry)
 
@@ -131,38 +135,38 @@ def decode_entry(kind: str, version: int, payload: bytes) -> Entry:
     if target is None:
         message = f"The log has entries of the kind {kind}. Install a Canonry that knows them."
         raise BrokenInvariant("encoding.unknown-kind", message, kind=kind)
-    value = _decode(target, kind, version, payload)
+    value = _decode_payload(target, kind, version, payload)
     return Made(thing=value) if born else value
 
 
-def encode_thing(thing: Thing) -> bytes:
+def encode_item(item: StoredItem) -> bytes:
     """Return an item in the form that views store."""
-    kind: Any = type(thing)
+    kind: Any = type(item)
     if kind in _FIRST:
-        return _encoder.encode(_briefly(_room(kind) | spread(thing), thing))
-    return _encoder.encode(_briefly(spread(thing), thing) if kind in _BRIEF else thing)
+        return _encoder.encode(_omit_defaults(_blank_fields(kind) | field_values(item), item))
+    return _encoder.encode(_omit_defaults(field_values(item), item) if kind in _BRIEF else item)
 
 
-def _briefly(said: dict[str, Any], thing: Any) -> dict[str, Any]:
+def _omit_defaults(members: dict[str, Any], item: Any) -> dict[str, Any]:
     """Drop the audience of a turn or scene that everybody may see, and the reader of unread facts.
 
     Turns are by far the most frequent items. They keep the form from before audiences existed,
     unread facts that from before statements, facts without repetitions that from before `again`,
     and relations that from before `said_ends`.
     """
-    if said.get("reached") is msgspec.UNSET:
-        del said["reached"]
-    if isinstance(thing, RelationDraft) and not said["said_ends"]:
-        del said["said_ends"]
-    if isinstance(thing, TurnDraft | SceneDraft) and not thing.audience:
-        del said["audience"]
-    if isinstance(thing, FactDraft) and not said["again"]:
-        del said["again"]
-    if isinstance(thing, Fact) and thing.reader is not None:
-        return said | _statements_in(thing)
-    if isinstance(thing, FactDraft):
-        del said["statements"], said["reader"]
-    return said
+    if members.get("reached") is msgspec.UNSET:
+        del members["reached"]
+    if isinstance(item, RelationDraft) and not members["said_ends"]:
+        del members["said_ends"]
+    if isinstance(item, TurnDraft | SceneDraft) and not item.audience:
+        del members["audience"]
+    if isinstance(item, FactDraft) and not members["again"]:
+        del members["again"]
+    if isinstance(item, Fact) and item.reader is not None:
+        return members | _statements_in(item)
+    if isinstance(item, FactDraft):
+        del members["statements"], members["reader"]
+    return members
 
 
 def _statements_in(read: Fact | FactRead) -> dict[str, Any]:
@@ -170,29 +174,29 @@ def _statements_in(read: Fact | FactRead) -> dict[str, Any]:
     return {"statements": [statement.to_json() for statement in read.statements]}
 
 
-def decode_thing(kind: str, payload: bytes, *, part: type | None = None) -> Any:
-    """Return the item of `kind` (see `THING_KINDS`) in `payload`.
+def decode_item(kind: str, payload: bytes, *, part: type | None = None) -> Any:
+    """Return the item of `kind` (see `KIND_NAMES`) in `payload`.
 
     `part` can name a type with only some of its fields.
     """
-    return _decode(part or _KINDS[kind], kind, ENCODING_VERSION, payload)
+    return _decode_payload(part or _KINDS[kind], kind, ENCODING_VERSION, payload)
 
 
 @cache
-def _room(kind: type[Any]) -> dict[str, Any]:
+def _blank_fields(kind: type[Any]) -> dict[str, Any]:
     """Return the fields of `kind` in stored order: zero for stamps, else the default."""
     blank = kind(**{each.name: 0 for each in fields(kind) if each.default is each.default_factory})
-    return dict.fromkeys(_FIRST.get(kind, ()), 0) | spread(blank)
+    return dict.fromkeys(_FIRST.get(kind, ()), 0) | field_values(blank)
 
 
-def _decode(target: type, kind: str, version: int, payload: bytes) -> Any:
+def _decode_payload(target: type, kind: str, version: int, payload: bytes) -> Any:
     decoder = _decoders.get(target)
     if decoder is None:
         decoder = _decoders[target] = msgspec.json.Decoder(target)
     try:
         if version == ENCODING_VERSION:
             return decoder.decode(payload)
-        raw = upcast(kind, version, msgspec.json.decode(payload))
+        raw = upcast_payload(kind, version, msgspec.json.decode(payload))
         return msgspec.convert(raw, target)
     except msgspec.MsgspecError as error:
         message = f"A stored {kind} of encoding version {version} cannot be read. Restore a backup."
@@ -231,7 +235,7 @@ class Sealed:
     parts: tuple[ErasablePart | None, ...]
 
 
-def seal(
+def seal_commit(
     draft: Draft,
     *,
     position: Position,
@@ -246,15 +250,15 @@ def seal(
     """
     if payloads is None:
         payloads = [encode_entry(entry) for entry in draft.entries]
-    said = zip(salts, payloads, strict=True)
-    parts = tuple([ErasablePart(salt=salt, payload=payload) for salt, payload in said])
-    told = {"request": draft.request} if draft.request else {}
+    salted = zip(salts, payloads, strict=True)
+    parts = tuple([ErasablePart(salt=salt, payload=payload) for salt, payload in salted])
+    request = {"request": draft.request} if draft.request else {}
     body = encode_json(
         {
-            **told,
+            **request,
             "actor": [draft.actor.agent_id, draft.actor.agent_type, draft.actor.user],
             "entries": [
-                [kind_of(entry), ENCODING_VERSION, ids_of(entry), commitment(part)]
+                [kind_of(entry), ENCODING_VERSION, ids_of(entry), commitment_of(part)]
                 for entry, part in zip(draft.entries, parts, strict=True)
             ],
             "id": draft.id,
@@ -289,7 +293,8 @@ def unseal(sealed: Sealed) -> Commit:
         tool=body["tool"],
         request=body.get("request", ""),
         entries=tuple(
-            _entry(header, part) for header, part in zip(body["entries"], sealed.parts, strict=True)
+            _read_entry(header, part)
+            for header, part in zip(body["entries"], sealed.parts, strict=True)
         ),
         previous=body["previous"],
         hash=sealed.hash,
@@ -299,7 +304,7 @@ def unseal(sealed: Sealed) -> Commit:
 def commit_of(draft: Draft, sealed: Sealed, previous: str) -> Commit:
     """Return the commit just sealed from `draft`, without decoding it again."""
     return Commit(
-        **spread(draft),
+        **field_values(draft),
         position=sealed.position,
         recorded_at=sealed.recorded_at,
         previous=previous,
@@ -307,7 +312,7 @@ def commit_of(draft: Draft, sealed: Sealed, previous: str) -> Commit:
     )
 
 
-def commitment(part: ErasablePart) -> str:
+def commitment_of(part: ErasablePart) -> str:
     """Return the commitment to a payload, which does not reveal it, in lower-case hex."""
     return sha256(part.salt + part.payload).hexdigest()
 
@@ -334,11 +339,11 @@ def require_unaltered(sealed: Sealed) -> Sealed:
         BrokenInvariant: `ledger.altered`.
     """
     if _fault_in_header(sealed) or _fault_in_parts(sealed):
-        raise altered()
+        raise altered_commit()
     return sealed
 
 
-def altered() -> BrokenInvariant:
+def altered_commit() -> BrokenInvariant:
     """Return the error for a commit whose bytes have changed."""
     message = (
         "A stored commit has changed since it was written; the disk may be failing. "
@@ -351,8 +356,8 @@ def _fault_in_header(sealed: Sealed) -> str | None:
     if sha256(sealed.body).hexdigest() != sealed.hash:
         return "the sealed bytes do not have the stored hash"
     body: dict[str, Any] = decode_json(sealed.body)
-    said = (body["space"], body["position"], body["id"], body["recorded_at"])
-    if said != (sealed.space, sealed.position, sealed.id, sealed.recorded_at):
+    stated = (body["space"], body["position"], body["id"], body["recorded_at"])
+    if stated != (sealed.space, sealed.position, sealed.id, sealed.recorded_at):
         return "the stored columns differ from the sealed bytes"
     return None
 
@@ -362,12 +367,12 @@ def _fault_in_parts(sealed: Sealed) -> str | None:
     if len(sealed.parts) != len(entries):
         return "the numbers of payloads and entries differ"
     for header, part in zip(entries, sealed.parts, strict=True):
-        if part is not None and commitment(part) != header[3]:
+        if part is not None and commitment_of(part) != header[3]:
             return f"the payload of a {header[0]} does not match its commitment"
     return None
 
 
-def _entry(header: list[Any], part: ErasablePart | None) -> Entry:
+def _read_entry(header: list[Any], part: ErasablePart | None) -> Entry:
     kind, version, ids, _ = header
     if part is None:
         return Redacted(kind=kind, ids=tuple(ids))

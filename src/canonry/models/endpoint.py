@@ -58,7 +58,7 @@ class ModelEndpoint(PostingEndpoint):
     answer_tokens: int = 8_192
 
 
-def bearer(key: str | None) -> Mapping[str, str]:
+def auth_headers(key: str | None) -> Mapping[str, str]:
     """Return the headers for a key in the OpenAI protocol."""
     return {} if key is None else {"Authorization": f"Bearer {key}"}
 
@@ -81,11 +81,11 @@ class Posting:
         self.bounds = endpoint
         self.fault = fault
 
-    def seconds(self, *, probe: bool) -> float:
+    def request_seconds(self, *, probe: bool) -> float:
         """Return how long a request may take; a probe is shorter."""
         return min(self.bounds.timeout, PROBE_SECONDS) if probe else self.bounds.timeout
 
-    async def ask(
+    async def send_request(
         self, path: str, body: Mapping[str, Any], *, probe: bool = False, seconds: float | None
     ) -> bytes:
         """Return the answer, with at most `seconds` for each attempt; a probe is one attempt.
@@ -98,7 +98,7 @@ class Posting:
             wait = None
             try:
                 async with asyncio.timeout(seconds):
-                    status, content, wait = await self._post(path, body)
+                    status, content, wait = await self._post_once(path, body)
             except (httpx2.UnsupportedProtocol, httpx2.InvalidURL) as error:
                 raise self.fault("has no usable address. Correct its URL") from error
             except (httpx2.RequestError, TimeoutError) as error:
@@ -111,10 +111,10 @@ class Posting:
                     raise self.fault("refuses the key. Set another key", status=status)
                 if attempt == attempts or status not in _AGAIN:
                     raise self.fault(f"answers with HTTP {status}", status=status)
-            await asyncio.sleep(self._pause(attempt, wait))
+            await asyncio.sleep(self._retry_pause(attempt, wait))
         raise self.fault("was not asked. Allow at least one attempt")
 
-    async def _post(self, path: str, body: Mapping[str, Any]) -> tuple[int, bytes, str | None]:
+    async def _post_once(self, path: str, body: Mapping[str, Any]) -> tuple[int, bytes, str | None]:
         """Return the status and the content of an answer, and the wait that it asks for."""
         if self._client is None:
             self._client = httpx2.AsyncClient(headers=self._headers, timeout=self.bounds.timeout)
@@ -127,7 +127,7 @@ class Posting:
                     raise self.fault(f"answered with more than {self.bounds.most_bytes} bytes")
             return answer.status_code, bytes(content), answer.headers.get("retry-after")
 
-    def _pause(self, attempt: int, asked: str | None) -> float:
+    def _retry_pause(self, attempt: int, asked: str | None) -> float:
         """Return the wait after this attempt, at least as long as the endpoint asked for."""
         try:
             wanted = float(asked or 0.0)
@@ -152,27 +152,29 @@ class Connection:
         """Connect with the first request. `service` tracks whether the endpoint answers."""
         self._service = service
         self.endpoint = endpoint
-        self._posting = Posting(endpoint, headers, failed)
+        self._posting = Posting(endpoint, headers, request_failure)
 
-    async def post(self, path: str, body: Mapping[str, Any], probe: Mapping[str, Any]) -> Any:
+    async def post_json(self, path: str, body: Mapping[str, Any], probe: Mapping[str, Any]) -> Any:
         """Return the JSON answer to `body`. `probe` is a minimal body for checks.
 
         Raises:
             Unavailable: `interpretation.failed`.
         """
-        return await self._service.ask(
-            lambda: self._in_time(path, body, probe=False),
-            lambda: self._in_time(path, probe, probe=True),
+        return await self._service.run_work(
+            lambda: self._ask_in_time(path, body, probe=False),
+            lambda: self._ask_in_time(path, probe, probe=True),
         )
 
-    async def _in_time(self, path: str, body: Mapping[str, Any], *, probe: bool) -> Any:
+    async def _ask_in_time(self, path: str, body: Mapping[str, Any], *, probe: bool) -> Any:
         """Ask within one time for all attempts."""
-        seconds = self._posting.seconds(probe=probe)
+        seconds = self._posting.request_seconds(probe=probe)
         try:
             async with asyncio.timeout(seconds):
-                return _content(await self._posting.ask(path, body, probe=probe, seconds=None))
+                return _decode_content(
+                    await self._posting.send_request(path, body, probe=probe, seconds=None)
+                )
         except TimeoutError as error:
-            raise failed(f"did not answer within {seconds:g} seconds") from error
+            raise request_failure(f"did not answer within {seconds:g} seconds") from error
 
     async def close(self) -> None:
         """Close the connection. The next request opens it again."""
@@ -180,17 +182,17 @@ class Connection:
         await self._posting.close()
 
 
-def failed(what: str, **details: Any) -> Unavailable:
+def request_failure(what: str, **details: Any) -> Unavailable:
     """Return the error for a failed request; `what` continues "The language model ..."."""
     message = f"The language model {what}. Try again later; no stored file is lost."
     return Unavailable("interpretation.failed", message, **details)
 
 
-def _content(content: bytes) -> Any:
+def _decode_content(content: bytes) -> Any:
     try:
         return decode_json(content)
     except (ValueError, RecursionError) as error:
-        raise failed("answered with text that is not JSON") from error
+        raise request_failure("answered with text that is not JSON") from error
 
 
 _ASKED_MAX: Final = 16
@@ -209,11 +211,11 @@ class EndpointSpeaker(SpeakingModel):
     ) -> None:
         """Connect with the first request. `service` tracks whether the endpoint answers."""
         service = service or OutsideService("speaker")
-        self._connection = Connection(endpoint, bearer(endpoint.key), service)
+        self._connection = Connection(endpoint, auth_headers(endpoint.key), service)
         self._temperature = temperature
 
     @override
-    async def speak(
+    async def next_answer(
         self,
         messages: Sequence[Mapping[str, Any]],
         tools: Sequence[Mapping[str, Any]],
@@ -230,18 +232,18 @@ class EndpointSpeaker(SpeakingModel):
         if tools:
             body["tools"] = list(tools)
         probe = {"model": model, "max_tokens": 1, "messages": HELLO}
-        answer = await self._connection.post("/chat/completions", body, probe)
+        answer = await self._connection.post_json("/chat/completions", body, probe)
         try:
-            return _spoken(answer, model)
+            return _read_speech(answer, model)
         except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as error:
-            raise failed("did not answer in the format that was requested") from error
+            raise request_failure("did not answer in the format that was requested") from error
 
     @override
     async def close(self) -> None:
         await self._connection.close()
 
 
-def _spoken(answer: Any, model: str) -> ModelSpeech:
+def _read_speech(answer: Any, model: str) -> ModelSpeech:
     message = answer["choices"][0]["message"]
     usage = answer.get("usage") or {}
     text = message.get("content") or ""
@@ -249,14 +251,14 @@ def _spoken(answer: Any, model: str) -> ModelSpeech:
         raise TypeError(text)
     return ModelSpeech(
         text=text[:_TEXT_MAX],
-        asked=tuple(map(_asked, (message.get("tool_calls") or ())[:_ASKED_MAX])),
+        asked=tuple(map(_read_tool_call, (message.get("tool_calls") or ())[:_ASKED_MAX])),
         model=model,
-        prompt_tokens=_count(usage.get("prompt_tokens")),
-        completion_tokens=_count(usage.get("completion_tokens")),
+        prompt_tokens=_token_count(usage.get("prompt_tokens")),
+        completion_tokens=_token_count(usage.get("completion_tokens")),
     )
 
 
-def _asked(call: Any) -> ToolAsked:
+def _read_tool_call(call: Any) -> ToolAsked:
     function = call["function"]
     try:
         given = decode_json((function.get("arguments") or "{}").encode())
@@ -269,5 +271,5 @@ def _asked(call: Any) -> ToolAsked:
     )
 
 
-def _count(told: Any) -> int:
-    return told if isinstance(told, int) and not isinstance(told, bool) and told >= 0 else 0
+def _token_count(value: Any) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0

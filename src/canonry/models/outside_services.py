@@ -62,7 +62,7 @@ class OutsideService:
         self._changed = changed
         self._probing: asyncio.Task[None] | None = None
 
-    async def ask(self, work: Callable[[], Awaitable[T]], probe: Probe) -> T:
+    async def run_work(self, work: Callable[[], Awaitable[T]], probe: Probe) -> T:
         """Return the result of `work`. In the background, `probe` checks an absent service.
 
         A refusal in time is an answer: the service is not away. A caller that gives up after
@@ -73,22 +73,22 @@ class OutsideService:
         """
         if self.fault is not None:
             self._begin_probing(probe, at_once=False)
-            raise _same(self.fault)
-        began = _now()
+            raise _copy_error(self.fault)
+        began = _loop_time()
         try:
             found = await work()
         except Unavailable as error:
-            if not self._counted(error):
-                self._note(None)
-            elif self._in_a_row >= self._failures or _now() - began >= LONG_WAIT:
-                self._note(error)
+            if not self._count_failure(error):
+                self._note_state(None)
+            elif self._in_a_row >= self._failures or _loop_time() - began >= LONG_WAIT:
+                self._note_state(error)
                 self._begin_probing(probe, at_once=False)
             raise
         except asyncio.CancelledError:
-            if _now() - began >= LONG_WAIT:
+            if _loop_time() - began >= LONG_WAIT:
                 self._begin_probing(probe, at_once=True)
             raise
-        self._note(None)
+        self._note_state(None)
         return found
 
     async def close(self) -> None:
@@ -99,7 +99,7 @@ class OutsideService:
             with suppress(asyncio.CancelledError):
                 await task
 
-    def _counted(self, error: Unavailable) -> bool:
+    def _count_failure(self, error: Unavailable) -> bool:
         """Count a failure, unless the service answered with a refusal."""
         status = error.details.get("status", _SERVER_ERROR)
         if status < _SERVER_ERROR and status not in _BUSY:
@@ -108,9 +108,9 @@ class OutsideService:
         self._in_a_row += 1
         return True
 
-    def _note(self, fault: Unavailable | None) -> None:
+    def _note_state(self, fault: Unavailable | None) -> None:
         """Note that the service is away with this fault, or that it answers."""
-        was, self.fault = self.fault, fault and _same(fault)
+        was, self.fault = self.fault, fault and _copy_error(fault)
         if fault is None:
             self._in_a_row = 0
         if (was is None) is not (fault is None) and self._changed is not None:
@@ -127,11 +127,11 @@ class OutsideService:
             try:
                 await probe()
             except Unavailable as error:
-                if self._counted(error):
-                    self._note(error)
+                if self._count_failure(error):
+                    self._note_state(error)
                     pause = min(max(2 * pause, _FIRST_PAUSE), _LONGEST_PAUSE)
                     continue
-            self._note(None)
+            self._note_state(None)
             return
 
 
@@ -144,27 +144,27 @@ class OutsideServices:
         """Called when a service goes away and when it is back."""
         self._known: dict[str, OutsideService] = {}
 
-    def service(self, name: str, *, failures: int = FAILURES_IN_A_ROW) -> OutsideService:
+    def service_named(self, name: str, *, failures: int = FAILURES_IN_A_ROW) -> OutsideService:
         """Return the service with this name, and create it at the first request."""
         if name not in self._known:
-            self._known[name] = OutsideService(name, failures=failures, changed=self._tell)
+            self._known[name] = OutsideService(name, failures=failures, changed=self._report_change)
         return self._known[name]
 
     def __iter__(self) -> Iterator[OutsideService]:
         """Iterate over the services in the order of their names."""
         return iter(sorted(self._known.values(), key=lambda each: each.name))
 
-    def _tell(self, service: OutsideService) -> None:
+    def _report_change(self, service: OutsideService) -> None:
         if self.changed is not None:
             self.changed(service)
 
 
-def _same(error: Unavailable) -> Unavailable:
+def _copy_error(error: Unavailable) -> Unavailable:
     """Copy an error without its traceback, which contains the request."""
     return Unavailable(error.code, error.message, **error.details)
 
 
-def _now() -> float:
+def _loop_time() -> float:
     return asyncio.get_running_loop().time()
 
 
@@ -192,7 +192,7 @@ class SpeakingModel(Protocol):
     """A model that is called again after each tool result. It keeps no state between calls."""
 
     @abstractmethod
-    async def speak(
+    async def next_answer(
         self,
         messages: Sequence[Mapping[str, Any]],
         tools: Sequence[Mapping[str, Any]],
@@ -227,7 +227,7 @@ class ClientModel(Protocol):
     """Asks the model of the client during its call. The client may ask its user first."""
 
     @abstractmethod
-    async def ask(
+    async def ask_model(
         self, *, system: str, question: str, temperature: float, tokens: int
     ) -> ClientAnswer:
         """Return the answer to one question.

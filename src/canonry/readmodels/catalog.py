@@ -11,7 +11,7 @@ from functools import lru_cache
 from hashlib import sha1
 from typing import Any, Final
 
-from canonry.log.entries import Thing
+from canonry.log.entries import StoredItem
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Relation
 from canonry.log.items.sources import name_based
@@ -28,7 +28,7 @@ from canonry.log.schemas.catalog_tables import (
     CatalogTable,
 )
 from canonry.values.errors import NotFound
-from canonry.values.fields import revised
+from canonry.values.fields import with_changes
 from canonry.values.ids import EntityId, Space, SpaceId, SpaceKind
 from canonry.values.json_values import plain_signs
 from canonry.values.moments import Instant, render_instant
@@ -54,7 +54,7 @@ class CatalogItem:
     and `summary` for search.
     """
 
-    thing: EntityId
+    entity_id: EntityId
     project: SpaceId
     kind: str
     id: str
@@ -65,14 +65,14 @@ class CatalogItem:
     updated: str
 
     @property
-    def content(self) -> bool:
-        """Tell whether agents see it."""
+    def is_content(self) -> bool:
+        """Return whether agents see it."""
         return self.kind in CONTENT_KINDS
 
     @property
-    def place(self) -> str:
+    def title_key(self) -> str:
         """Return the sort key of its title."""
-        return place_of(self.title)
+        return title_key_of(self.title)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,20 +88,20 @@ class CatalogEdge:
 
 def item_id(project: str, kind: str, contract_id: str) -> EntityId:
     """Return the entity id of an item; the four kinds of content share one range of ids."""
-    return EntityId(_named(project, "entity" if kind in CONTENT_KINDS else kind, contract_id))
+    return EntityId(_id_of_name(project, "entity" if kind in CONTENT_KINDS else kind, contract_id))
 
 
 def relation_id(project: str, contract_id: str, generation: int) -> str:
     """Return the id of a relation; a relation after an ended one has the next generation."""
-    return _named(project, "relation", f"{contract_id}/{generation}")
+    return _id_of_name(project, "relation", f"{contract_id}/{generation}")
 
 
 @lru_cache(maxsize=65_536)
-def _named(project: str, sort: str, name: str) -> str:
+def _id_of_name(project: str, sort: str, name: str) -> str:
     return name_based(f"{project}/{sort}/{name}", namespace=_NAMESPACE)
 
 
-def fold(text: str) -> str:
+def normalise_text(text: str) -> str:
     """Normalise a text to compare it without regard to case or encoding.
 
     Canonically equal texts become equal, as do all apostrophes and hyphens; look-alike letters stay
@@ -113,35 +113,35 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFC", folded)
 
 
-def place_of(title: str) -> str:
+def title_key_of(title: str) -> str:
     """Return a sort key for titles that ignores case; equal titles sort by their characters."""
-    return f"{fold(title)}\0{title}"
+    return f"{normalise_text(title)}\0{title}"
 
 
-def stamp(instant: Instant) -> str:
+def format_instant(instant: Instant) -> str:
     """Format an instant with milliseconds, so that texts sort as times."""
     text = render_instant(instant)
     seconds, fraction = text[:_SECONDS], text[_SECONDS + 1 : -1]
     return f"{seconds}.{fraction[:_MILLIS].ljust(_MILLIS, '0')}Z"
 
 
-def item_of(thing: Thing | None) -> CatalogItem | None:
+def item_of(item: StoredItem | None) -> CatalogItem | None:
     """Return the catalog item of an entity; None if it is another kind, merged or retconned."""
-    if not isinstance(thing, Entity) or thing.entity_type not in ITEM_KINDS:
+    if not isinstance(item, Entity) or item.entity_type not in ITEM_KINDS:
         return None
-    if thing.merged_into is not None or thing.level is CanonLevel.RETCONNED:
+    if item.merged_into is not None or item.level is CanonLevel.RETCONNED:
         return None
-    entity = _alone(thing)
+    entity = _without_merged(item)
     own = entity.properties
     contract_id = own.get(ID)
     if not isinstance(contract_id, str):
         return None
-    kind = thing.entity_type
-    if item_id(thing.space, kind, contract_id) != thing.id:
+    kind = item.entity_type
+    if item_id(item.space, kind, contract_id) != item.id:
         return None  # another vocabulary has the same word
     return CatalogItem(
-        thing=thing.id,
-        project=thing.space,
+        entity_id=item.id,
+        project=item.space,
         kind=kind,
         id=contract_id,
         word=own.get(TABLE_OF[kind].unique) or "",
@@ -152,27 +152,27 @@ def item_of(thing: Thing | None) -> CatalogItem | None:
     )
 
 
-def _alone(entity: Entity) -> Entity:
+def _without_merged(entity: Entity) -> Entity:
     """Return the entity without the fields of entities merged into it."""
-    return revised(entity, absorbed={}) if entity.members else entity
+    return with_changes(entity, absorbed={}) if entity.members else entity
 
 
-def edge_of(thing: Thing | None) -> CatalogEdge | None:
+def edge_of(item: StoredItem | None) -> CatalogEdge | None:
     """Return the edge of a current relation, or None."""
-    if not isinstance(thing, Relation) or thing.rel_type not in RELATIONS or not thing.current:
+    if not isinstance(item, Relation) or item.rel_type not in RELATIONS or not item.current:
         return None
     return CatalogEdge(
-        relation=thing.id,
-        project=thing.space,
-        rel_type=thing.rel_type,
-        source=thing.from_id,
-        target=thing.to_id,
+        relation=item.id,
+        project=item.space,
+        rel_type=item.rel_type,
+        source=item.from_id,
+        target=item.to_id,
     )
 
 
-def is_project(thing: Thing | None) -> bool:
-    """Tell whether the item is a catalog's project."""
-    return isinstance(thing, Space) and thing.kind is SpaceKind.PROJECT
+def is_project(item: StoredItem | None) -> bool:
+    """Return whether the item is a catalog's project."""
+    return isinstance(item, Space) and item.kind is SpaceKind.PROJECT
 
 
 def project_row(space: Space) -> dict[str, Any]:
@@ -183,14 +183,14 @@ def project_row(space: Space) -> dict[str, Any]:
         "name": space.name,
         "slug": own.get("slug", ""),
         "description": own.get("description"),
-        CREATED_AT: own.get(CREATED_AT) or stamp(space.created_at),
-        UPDATED_AT: own.get(UPDATED_AT) or stamp(space.created_at),
+        CREATED_AT: own.get(CREATED_AT) or format_instant(space.created_at),
+        UPDATED_AT: own.get(UPDATED_AT) or format_instant(space.created_at),
     }
 
 
 def item_row(entity: Entity) -> dict[str, Any]:
     """Return an item as a row of its table."""
-    entity = _alone(entity)
+    entity = _without_merged(entity)
     own, table = entity.properties, TABLE_OF[entity.entity_type]
     row = {column.name: own.get(column.name, column.default) for column in table.columns}
     row["projectId"] = entity.space
@@ -214,16 +214,16 @@ def item_fields(table: CatalogTable, row: Mapping[str, Any]) -> tuple[str, str, 
 
 def projects_in_order(spaces: Iterable[Space]) -> list[Space]:
     """Sort projects by name without regard to case, name and id."""
-    return sorted(spaces, key=lambda space: (place_of(space.name), space.id))
+    return sorted(spaces, key=lambda space: (title_key_of(space.name), space.id))
 
 
-def require_project(thing: Thing | None) -> None:
+def require_project(item: StoredItem | None) -> None:
     """Raise `project.unknown` unless this is a project."""
-    if not is_project(thing):
+    if not is_project(item):
         raise NotFound("project.unknown", "There is no project with this id.", path="/projectId")
 
 
-def no_entity() -> NotFound:
+def missing_entity() -> NotFound:
     """Return the error for an entity that is missing from a project."""
     message = "The project has no entity with this id."
     return NotFound("entity.unknown", message, path="/entityId")

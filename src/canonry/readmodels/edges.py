@@ -35,7 +35,7 @@ def tick_of(instant: Instant) -> Tick:
     return Tick(instant // _MICROSECONDS)
 
 
-def checked_tick(value: int, *, path: str) -> Tick:
+def check_tick(value: int, *, path: str) -> Tick:
     """Return `value` as a tick if it can be written as a date.
 
     Raises:
@@ -81,19 +81,19 @@ def span_of(relation: RelationDraft) -> tuple[int, int] | None:
     return (since, until) if since < until else None
 
 
-def recurs(relation: RelationDraft) -> bool:
-    """Tell whether an edge recurs."""
+def is_recurring(relation: RelationDraft) -> bool:
+    """Return whether an edge recurs."""
     return bool(relation.properties.get("every"))
 
 
-def shows_at(relation: RelationDraft, tick: Tick) -> bool:
-    """Tell whether a recurring edge is on at a tick of its interval."""
-    if not recurs(relation) or relation.since is None:
+def is_on_at(relation: RelationDraft, tick: Tick) -> bool:
+    """Return whether a recurring edge is on at a tick of its interval."""
+    if not is_recurring(relation) or relation.since is None:
         return True
-    return _passed(relation, tick) < int(relation.properties["lasting"])
+    return _ticks_passed(relation, tick) < int(relation.properties["lasting"])
 
 
-def _passed(relation: RelationDraft, tick: Tick) -> int:
+def _ticks_passed(relation: RelationDraft, tick: Tick) -> int:
     """Return the ticks since the current period began."""
     own = relation.properties
     first = own.get("opens")
@@ -104,13 +104,13 @@ def _passed(relation: RelationDraft, tick: Tick) -> int:
 def blocked_at(exit_edge: RelationDraft, tick: Tick) -> str | None:
     """Return the reason why an exit is closed at a tick; None if it is open."""
     own = exit_edge.properties
-    if own.get("blocked") or shows_at(exit_edge, tick):
+    if own.get("blocked") or is_on_at(exit_edge, tick):
         return own.get("blocked") or None
-    return f"It is shut until tick {tick + int(own['every']) - _passed(exit_edge, tick)}."
+    return f"It is shut until tick {tick + int(own['every']) - _ticks_passed(exit_edge, tick)}."
 
 
 def holds_at(relation: RelationDraft, at: Instant) -> bool:
-    """Tell whether an edge holds at an instant."""
+    """Return whether an edge holds at an instant."""
     span = span_of(relation)
     return span is not None and span[0] <= at < span[1]
 
@@ -143,7 +143,7 @@ _PAIRS: Final = (
 OPPOSITE: Final = {one: other for pair in _PAIRS for one, other in (pair, pair[::-1])}
 """Maps each direction to its opposite."""
 
-PLACE_IN_ORDER: Final = {direction: place for place, direction in enumerate(Direction)}
+DIRECTION_RANK: Final = {direction: place for place, direction in enumerate(Direction)}
 
 STEPS: Final = {
     Direction.NORTH: (0, -1),
@@ -172,7 +172,7 @@ def travel_ms(direction: Direction, declared: int | None) -> int:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
+class OpenExit:
     """An open exit."""
 
     start: EntityId
@@ -180,7 +180,7 @@ class Way:
     end: EntityId
 
 
-def way_of(relation: Relation) -> Way | None:
+def open_exit_of(relation: Relation) -> OpenExit | None:
     """Return the open exit of a relation; None if it is blocked or has no direction."""
     if relation.rel_type != EXIT or relation.properties.get("blocked"):
         return None
@@ -188,29 +188,33 @@ def way_of(relation: Relation) -> Way | None:
         direction = Direction(kind_of(relation))
     except ValueError:
         return None
-    return Way(start=relation.from_id, direction=direction, end=relation.to_id)
+    return OpenExit(start=relation.from_id, direction=direction, end=relation.to_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reached:
     """A location, and the directions of the path to it."""
 
-    place: EntityId
+    location: EntityId
     path: tuple[Direction, ...]
 
 
-def reached_from(ring: Sequence[Reached], ways: Iterable[Way]) -> Sequence[Reached]:
+def reached_from(ring: Sequence[Reached], exits: Iterable[OpenExit]) -> Sequence[Reached]:
     """Return the locations one exit beyond `ring`, each once, by the first of the shortest paths.
 
     Paths of equal length are ordered by their first different direction, in the order of the
     directions. `ring` has this order, and the result keeps it.
     """
-    out: dict[EntityId, list[Way]] = {}
-    for way in ways:
-        out.setdefault(way.start, []).append(way)
+    out: dict[EntityId, list[OpenExit]] = {}
+    for open_exit in exits:
+        out.setdefault(open_exit.start, []).append(open_exit)
     found: dict[EntityId, Reached] = {}
     for each in ring:
-        for way in sorted(out.get(each.place, ()), key=lambda w: PLACE_IN_ORDER[w.direction]):
-            if way.end not in found:
-                found[way.end] = Reached(place=way.end, path=(*each.path, way.direction))
+        for open_exit in sorted(
+            out.get(each.location, ()), key=lambda w: DIRECTION_RANK[w.direction]
+        ):
+            if open_exit.end not in found:
+                found[open_exit.end] = Reached(
+                    location=open_exit.end, path=(*each.path, open_exit.direction)
+                )
     return list(found.values())

@@ -32,7 +32,7 @@ class LogCursor:
     again: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @classmethod
-    def read(cls, text: str) -> Self:
+    def parse_cursor(cls, text: str) -> Self:
         """Parse a cursor; without one, return the start."""
         try:
             found = decode_json(text.encode())
@@ -44,13 +44,13 @@ class LogCursor:
         except (ValueError, KeyError, TypeError, AttributeError):
             return cls()
 
-    def written(self) -> str:
+    def format_cursor(self) -> str:
         """Format the cursor as text."""
         fields = {"complete": self.complete, "passages": PASSAGES_VERSION}
         moved = {"positions": self.positions, "again": self.again}
         return encode_json({**fields, **moved}).decode()
 
-    def at(self, space: SpaceId) -> Position:
+    def position_in(self, space: SpaceId) -> Position:
         """Return the position up to which `space` is read."""
         return self.positions.get(space, ORIGIN)
 
@@ -76,11 +76,11 @@ class Followed:
     waiting: int
 
 
-async def every_head(ledger: Ledger) -> Sequence[Head]:
+async def all_heads(ledger: Ledger) -> Sequence[Head]:
     """Return the heads of all spaces, in order of their ids."""
     found: list[Head] = []
     after: SpaceId | None = None
-    while page := await ledger.heads(after=after, limit=_SPACES):
+    while page := await ledger.list_heads(after=after, limit=_SPACES):
         found += page
         after = page[-1].space
         if len(page) < _SPACES:
@@ -90,7 +90,7 @@ async def every_head(ledger: Ledger) -> Sequence[Head]:
 
 async def heads_of(ledger: Ledger) -> Mapping[SpaceId, Position]:
     """Return the head position of each space."""
-    return {head.space: head.position for head in await every_head(ledger)}
+    return {head.space: head.position for head in await all_heads(ledger)}
 
 
 async def follow_log(ledger: Ledger, cursor: LogCursor, *, ids: int) -> Followed:
@@ -106,11 +106,11 @@ async def follow_log(ledger: Ledger, cursor: LogCursor, *, ids: int) -> Followed
     for space, head in heads.items():
         while positions.get(space, ORIGIN) < head and len(found) < ids:
             after = positions.get(space, ORIGIN)
-            page = await ledger.read(space, after=after, limit=_COMMITS)
+            page = await ledger.read_commits(space, after=after, limit=_COMMITS)
             if not page:
                 break
             for commit in page:
-                found.update(dict.fromkeys(ids_in(commit)))
+                found.update(dict.fromkeys(changed_ids(commit)))
                 renamed += _renamed_in(commit)
                 if any(isinstance(entry, Erased) for entry in commit.entries):
                     erasing.add(space)
@@ -129,20 +129,18 @@ async def follow_log(ledger: Ledger, cursor: LogCursor, *, ids: int) -> Followed
     )
 
 
-def ids_in(commit: Commit) -> Sequence[str]:
+def changed_ids(commit: Commit) -> Sequence[str]:
     """Return the ids of the items that a commit changed."""
-    return [thing_id for entry in commit.entries for thing_id in ids_of(entry)]
+    return [item_id for entry in commit.entries for item_id in ids_of(entry)]
 
 
 def _renamed_in(commit: Commit) -> Iterator[Renaming]:
     made = [entry.thing for entry in commit.entries if isinstance(entry, Made)]
-    born = {thing.id for thing in made if isinstance(thing, EntityDraft)}
+    born = {item.id for item in made if isinstance(item, EntityDraft)}
     named: set[str] = {
-        thing.entity_id
-        for thing in made
-        if isinstance(thing, ObservationDraft)
-        and NAME in thing.fields
-        and thing.entity_id not in born
+        item.entity_id
+        for item in made
+        if isinstance(item, ObservationDraft) and NAME in item.fields and item.entity_id not in born
     }
     for entry in commit.entries:
         if isinstance(entry, EntitiesMerged | EntitiesUnmerged):

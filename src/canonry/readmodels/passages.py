@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from canonry.log.entries import Thing, Tombstone
+from canonry.log.entries import StoredItem, Tombstone
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Axiom, Event, Fact
 from canonry.log.items.scenes import Memory, Scene, SceneStatus, Turn
+from canonry.log.items.secret_parts import in_compartment
 from canonry.log.items.sources import Snippet
-from canonry.log.items.veils import homed
 from canonry.log.schemas.narrative import (
     FRAGMENT_PREFIX,
     LORE_TYPES,
@@ -39,7 +39,7 @@ PORTRAIT_MAX: Final = 20_000
 """The longest portrait in characters."""
 
 _CALLED: Final = (*NAMES, *OTHER_NAMES)
-_TOLD_FIRST: Final = frozenset((*_CALLED, *PROSE))
+_SHOWN_FIRST: Final = frozenset((*_CALLED, *PROSE))
 _DEPTH_MAX: Final = 4
 _FIGURES: Final = (int, float)
 _SINGLE: Final = (str, *_FIGURES)
@@ -47,14 +47,14 @@ _CODE_MIN: Final = 32
 _CODE: Final = re.compile(r"[0-9a-f-]{32,}", re.IGNORECASE)  # ids and digests carry no meaning
 
 
-def portrait(entity: Entity) -> str:
+def portrait_of(entity: Entity) -> str:
     """Return the text; empty if the snapshot is empty."""
-    return "\n".join(_lines(entity))[:PORTRAIT_MAX]
+    return "\n".join(_portrait_lines(entity))[:PORTRAIT_MAX]
 
 
 def is_portrayed(entity: Entity) -> bool:
-    """Tell whether the portrait has text, at a fraction of its cost."""
-    return any(line.strip() for line in _lines(entity))
+    """Return whether the portrait has text, at a fraction of its cost."""
+    return any(line.strip() for line in _portrait_lines(entity))
 
 
 def names_of(entity: Entity) -> tuple[str, ...]:
@@ -62,41 +62,41 @@ def names_of(entity: Entity) -> tuple[str, ...]:
 
     After a merge the current name may come from the other entity; its own name is kept too.
     """
-    return _names(entity, _fields(entity.snapshot, _CALLED))
+    return _portrait_names(entity, _shown_fields(entity.snapshot, _CALLED))
 
 
-def _lines(entity: Entity) -> Iterator[str]:
-    fields = _fields(entity.snapshot)
-    names = _names(entity, fields)
+def _portrait_lines(entity: Entity) -> Iterator[str]:
+    fields = _shown_fields(entity.snapshot)
+    names = _portrait_names(entity, fields)
     if names:
         others = f" ({', '.join(names[1:])})" if names[1:] else ""
-        yield f"{names[0]}{others}: {_spoken(entity.entity_type)}"
+        yield f"{names[0]}{others}: {_spaced_name(entity.entity_type)}"
     prose = (fields[name] for name in PROSE if name in fields)
-    yield from dict.fromkeys(text for each in prose for text in _words(each))
-    for name in sorted(fields.keys() - _TOLD_FIRST):
-        if line := _line_of(name, fields[name]):
+    yield from dict.fromkeys(text for each in prose for text in _texts_in(each))
+    for name in sorted(fields.keys() - _SHOWN_FIRST):
+        if line := _field_line(name, fields[name]):
             yield line
 
 
-def _names(entity: Entity, fields: Mapping[str, Any]) -> tuple[str, ...]:
-    snapshots = (fields, _fields(entity.own)) if entity.members else (fields,)
+def _portrait_names(entity: Entity, fields: Mapping[str, Any]) -> tuple[str, ...]:
+    snapshots = (fields, _shown_fields(entity.own)) if entity.members else (fields,)
     names = (each[name] for each in snapshots for name in _CALLED if name in each)
-    return tuple(dict.fromkeys(text for name in names for text in _words(name)))
+    return tuple(dict.fromkeys(text for name in names for text in _texts_in(name)))
 
 
-def _fields(snapshot: Accumulator, asked: Container[str] | None = None) -> Mapping[str, Any]:
+def _shown_fields(snapshot: Accumulator, asked: Container[str] | None = None) -> Mapping[str, Any]:
     """Return the fields with values, or those `asked` for, without the prefix of properties.
 
     A fragment is included if no field has its value.
     """
     shown: dict[str, Any] = {}
-    for place, elements in snapshot.items():
-        unread = place.startswith(FRAGMENT_PREFIX)
-        name = place.removeprefix(FRAGMENT_PREFIX if unread else PROPERTY_PREFIX)
+    for key, elements in snapshot.items():
+        unread = key.startswith(FRAGMENT_PREFIX)
+        name = key.removeprefix(FRAGMENT_PREFIX if unread else PROPERTY_PREFIX)
         if asked is not None and (unread or name not in asked):
             continue
-        if place != STATE_TAGS and elements and not _is_silent(name):
-            value = policy_of(place).show(elements)
+        if key != STATE_TAGS and elements and not _is_silent(name):
+            value = policy_of(key).show(elements)
             if unread and isinstance(value, Mapping):
                 shown.setdefault(name, value.get("value"))
             else:
@@ -104,31 +104,31 @@ def _fields(snapshot: Accumulator, asked: Container[str] | None = None) -> Mappi
     return shown
 
 
-def _line_of(name: str, value: Any, depth: int = 0) -> str:
+def _field_line(name: str, value: Any, depth: int = 0) -> str:
     """Format a field with its name; true gives the name alone, false nothing."""
     if value is True:
-        return _spoken(name)
-    words = _word(value) if isinstance(value, _SINGLE) else ", ".join(_words(value, depth))
-    return f"{_spoken(name)}: {words}" if words else ""
+        return _spaced_name(name)
+    words = _value_text(value) if isinstance(value, _SINGLE) else ", ".join(_texts_in(value, depth))
+    return f"{_spaced_name(name)}: {words}" if words else ""
 
 
-def _words(value: Any, depth: int = 0) -> Iterator[str]:
+def _texts_in(value: Any, depth: int = 0) -> Iterator[str]:
     """Yield the texts and numbers in a value at any depth."""
     match value:
         case Mapping() if depth < _DEPTH_MAX:
             for name, part in sorted(value.items()):
-                if not _is_silent(name) and (line := _line_of(name, part, depth + 1)):
+                if not _is_silent(name) and (line := _field_line(name, part, depth + 1)):
                     yield line
         case list() | tuple() if depth < _DEPTH_MAX:
             for part in value:
-                yield from _words(part, depth + 1)
-        case _ if text := _word(value):
+                yield from _texts_in(part, depth + 1)
+        case _ if text := _value_text(value):
             yield text
         case _:
             return
 
 
-def _word(value: Any) -> str:
+def _value_text(value: Any) -> str:
     """Return the text of a value; empty if it carries no meaning."""
     if isinstance(value, str):
         text = value.strip()
@@ -140,7 +140,7 @@ def _is_silent(name: str) -> bool:
     return name in SILENT or name.startswith("_")
 
 
-def _spoken(name: str) -> str:
+def _spaced_name(name: str) -> str:
     return str(name).replace("_", " ")
 
 
@@ -186,86 +186,94 @@ class Passage:
     at: Instant
 
 
-def passages_of(thing: Thing) -> Iterator[Passage]:
+def passages_of(item: StoredItem) -> Iterator[Passage]:
     """Yield the current passage of an item; none if it is not searched.
 
     A merged entity keeps its own passage, so that its old names find it. Follow `merged_into` to
     the entity to show.
     """
-    if isinstance(thing, Entity | Fact | Event | Axiom):
-        found = _canonical(thing) if thing.level in STANDING else None
+    if isinstance(item, Entity | Fact | Event | Axiom):
+        found = _canon_passage(item) if item.level in STANDING else None
         if found is not None and found.text.strip():
             yield found
-    elif (found := _recorded(thing)) is not None:
+    elif (found := _recorded_passage(item)) is not None:
         yield found
 
 
-def is_searched(thing: Thing) -> bool:
-    """Tell whether the item has a passage, at a fraction of its cost."""
-    if isinstance(thing, Entity):
-        return thing.level in STANDING and is_portrayed(thing)
-    return next(passages_of(thing), None) is not None
+def is_searched(item: StoredItem) -> bool:
+    """Return whether the item has a passage, at a fraction of its cost."""
+    if isinstance(item, Entity):
+        return item.level in STANDING and is_portrayed(item)
+    return next(passages_of(item), None) is not None
 
 
-def is_silenced(thing: Thing) -> bool:
-    """Tell whether the item lost its passage, though an index may still hold it."""
-    if isinstance(thing, Tombstone):
+def is_silenced(item: StoredItem) -> bool:
+    """Return whether the item lost its passage, though an index may still hold it."""
+    if isinstance(item, Tombstone):
         return True
-    if isinstance(thing, Entity | Fact | Event | Axiom):
-        return not is_searched(thing)
+    if isinstance(item, Entity | Fact | Event | Axiom):
+        return not is_searched(item)
     return False
 
 
-def _recorded(thing: Thing) -> Passage | None:
+def _recorded_passage(item: StoredItem) -> Passage | None:
     """Return the passage of a turn, memory or snippet."""
-    match thing:
+    match item:
         case Turn():
             # Turns are the most frequent; passing filters through a call would cost a quarter more.
             return Passage(
-                id=thing.id,
-                space=homed(thing).space,
+                id=item.id,
+                space=in_compartment(item).space,
                 collection=Collection.SCENES,
                 kind="turn",
-                text=thing.text,
-                entities=(thing.entity_id,) if thing.entity_id else (),
-                scene_id=thing.scene_id,
-                place=thing.index,
-                at=thing.timestamp,
+                text=item.text,
+                entities=(item.entity_id,) if item.entity_id else (),
+                scene_id=item.scene_id,
+                place=item.index,
+                at=item.timestamp,
             )
         case Scene(status=SceneStatus.COMPLETED, summary=summary) if summary:
-            where = {"scene_id": thing.id, "at": thing.completed_at or thing.created_at}
-            present = (*thing.participants, *thing.departed)
-            return _passage(thing, Collection.SCENES, "scene_summary", summary, present, **where)
+            where = {"scene_id": item.id, "at": item.completed_at or item.created_at}
+            present = (*item.participants, *item.departed)
+            return _make_passage(
+                item, Collection.SCENES, "scene_summary", summary, present, **where
+            )
         case Memory(text=text, created_at=at):
-            more = {"scene_id": thing.scene_id, "importance": thing.importance, "at": at}
-            return _passage(thing, Collection.MEMORIES, "memory", text, (thing.entity_id,), **more)
+            more = {"scene_id": item.scene_id, "importance": item.importance, "at": at}
+            return _make_passage(
+                item, Collection.MEMORIES, "memory", text, (item.entity_id,), **more
+            )
         case Snippet(text=text, created_at=at):
-            source = thing.source_id
-            return _passage(thing, Collection.SNIPPETS, "snippet", text, source_id=source, at=at)
+            source = item.source_id
+            return _make_passage(
+                item, Collection.SNIPPETS, "snippet", text, source_id=source, at=at
+            )
         case _:
             return None
 
 
-def _canonical(thing: Entity | Fact | Event | Axiom) -> Passage:
+def _canon_passage(item: Entity | Fact | Event | Axiom) -> Passage:
     """Return the passage of a canon item."""
-    at = thing.created_at
-    match thing:
+    at = item.created_at
+    match item:
         case Entity():
-            is_lore = str(thing.entity_type) in LORE_TYPES
+            is_lore = str(item.entity_type) in LORE_TYPES
             collection = Collection.LORE if is_lore else Collection.ENTITIES
             kind = "lore" if is_lore else "entity"
-            return _passage(thing, collection, kind, portrait(thing), (thing.id,), at=at)
+            return _make_passage(item, collection, kind, portrait_of(item), (item.id,), at=at)
         case Fact(statement=text, involved=about, scene_id=scene):
-            return _passage(thing, Collection.FACTS, "fact", text, about, scene_id=scene, at=at)
+            return _make_passage(item, Collection.FACTS, "fact", text, about, scene_id=scene, at=at)
         case Event(involved=about, scene_id=scene):
-            text = f"{thing.title}\n{thing.description}".strip()
-            return _passage(thing, Collection.FACTS, "event", text, about, scene_id=scene, at=at)
+            text = f"{item.title}\n{item.description}".strip()
+            return _make_passage(
+                item, Collection.FACTS, "event", text, about, scene_id=scene, at=at
+            )
         case Axiom():
-            return _passage(thing, Collection.LORE, "axiom", thing.statement, at=at)
+            return _make_passage(item, Collection.LORE, "axiom", item.statement, at=at)
 
 
-def _passage(
-    thing: Turn | Scene | Memory | Snippet | Entity | Fact | Event | Axiom,
+def _make_passage(
+    item: Turn | Scene | Memory | Snippet | Entity | Fact | Event | Axiom,
     collection: Collection,
     kind: str,
     text: str,
@@ -273,8 +281,8 @@ def _passage(
     **filters: Any,
 ) -> Passage:
     return Passage(
-        id=thing.id,
-        space=homed(thing).space,
+        id=item.id,
+        space=in_compartment(item).space,
         collection=collection,
         kind=kind,
         text=text,

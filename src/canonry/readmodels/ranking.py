@@ -12,15 +12,15 @@ from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
 from canonry.language.texts.stems import (
-    asked_stems,
+    allowed_slips,
     is_near,
     phrases_in,
     prefixes_in,
-    slips_forgiven,
+    query_stems,
     stems_of,
     terms_of,
 )
-from canonry.values.fields import spread
+from canonry.values.fields import field_values
 from canonry.values.policy import RankingWeights, Strengths
 
 # Ranking: the order of found passages, by keywords, meaning and neighbours.
@@ -56,7 +56,7 @@ The score's parts for keywords, meaning, neighbours, names and times follow.
 
 
 _NO_TERMS: Final[Mapping[str, float]] = MappingProxyType({})
-_BY_PLACE: Final = attrgetter("place")  # equal places may come in any order
+_BY_POSITION: Final = attrgetter("place")  # equal places may come in any order
 STEEPER: Final = 1.5
 """The exponent that puts accidental matches below 0.3; see `bench.recall.scores`."""
 WIDER: Final = 4
@@ -135,25 +135,25 @@ class Ranked:
     why: Why
 
 
-def breadth(terms: int, weights: RankingWeights) -> float:
+def query_breadth(terms: int, weights: RankingWeights) -> float:
     """Return 0 for a pointed question up to 1 for a broad description, by the number of terms."""
     return min(1.0, max(0.0, (terms - weights.few) / (weights.many - weights.few)))
 
 
 def strengths_for(terms: int, weights: RankingWeights) -> Strengths:
     """Return the weight of each signal for a query with so many terms."""
-    share = breadth(terms, weights)
+    share = query_breadth(terms, weights)
 
-    def between(pointed: float, broad: float) -> float:
+    def interpolate(pointed: float, broad: float) -> float:
         return (1 - share) * pointed + share * broad
 
-    low, high = spread(weights.pointed), spread(weights.broad)
-    return Strengths(**{name: between(low[name], high[name]) for name in low})
+    low, high = field_values(weights.pointed), field_values(weights.broad)
+    return Strengths(**{name: interpolate(low[name], high[name]) for name in low})
 
 
 def pool_for(terms: int, weights: RankingWeights) -> int:
     """Return the number of passages that keywords and meaning should each find for ranking."""
-    return round(weights.pool * (1 + breadth(terms, weights)))
+    return round(weights.pool * (1 + query_breadth(terms, weights)))
 
 
 def scale_of(asked: Asked, weights: RankingWeights) -> float:
@@ -177,25 +177,25 @@ def rank_passages(
     measured = [each.similarity for each in known.values() if each.similarity is not None]
     typical = fsum(measured) / len(measured) if measured else 0.0
     found: list[_Placed] = []
-    for stretch in _stretches(known.values()):
-        found += _placed(stretch, typical, scale, strengths, weights)
+    for members in _group_threads(known.values()):
+        found += _score_thread(members, typical, scale, strengths, weights)
     found.sort()
     worth = 1 / (asked.itself * scale) if asked.itself > 0 and scale else 0.0
-    likely = _likely(found, worth, weights.unrelated)
+    likely = _answer_likelihoods(found, worth, weights.unrelated)
     return [
-        Ranked(id=identity, score=-score, shown=shown, why=_why(each, parts, scale))
+        Ranked(id=identity, score=-score, shown=shown, why=_explain_score(each, parts, scale))
         for shown, (score, identity, each, *parts) in islice(zip(likely, found, strict=True), limit)
     ]
 
 
-def _likely(found: Sequence[_Placed], worth: float, unrelated: float) -> Signals:
+def _answer_likelihoods(found: Sequence[_Placed], worth: float, unrelated: float) -> Signals:
     """Return how well each passage answers by itself; no less than any ranked below it.
 
     The remaining doubts of words and of meaning are multiplied, so that either is enough.
     Neighbours and names only affect the order: they do not make a passage an answer. A turn is
     embedded with the one before it, whose own matching words are subtracted from its meaning.
     """
-    said = {(one.thread, one.place): words for _, _, one, words, *_ in found if words}
+    word_scores = {(one.thread, one.place): words for _, _, one, words, *_ in found if words}
     shown = [0.0] * len(found)
     best = 0.0
     for n in range(len(found) - 1, -1, -1):
@@ -204,7 +204,7 @@ def _likely(found: Sequence[_Placed], worth: float, unrelated: float) -> Signals
         sense = max(0.0, ((each.similarity or 0.0) - unrelated) / (1 - unrelated))
         if words + sense > best:  # otherwise it cannot exceed one below it
             if each.thread is not None:
-                before = said.get((each.thread, each.place - 1), 0.0) * worth
+                before = word_scores.get((each.thread, each.place - 1), 0.0) * worth
                 sense *= 1 - min(1.0, before)
             own = 1 - (1 - words**STEEPER) * (1 - min(1.0, sense) ** STEEPER)
             best = max(best, own)
@@ -212,27 +212,27 @@ def _likely(found: Sequence[_Placed], worth: float, unrelated: float) -> Signals
     return shown
 
 
-def _placed(
-    stretch: Sequence[PassageCandidate],
+def _score_thread(
+    members: Sequence[PassageCandidate],
     typical: float,
     scale: float,
     strengths: Strengths,
     weights: RankingWeights,
 ) -> Iterator[_Placed]:
     """Yield the candidates of one thread with their parts; hot code, run for hundreds per query."""
-    own = [sum(each.terms.values()) if each.terms else 0.0 for each in stretch]
-    sense = _likeness(stretch, typical, weights.unrelated)
+    own = [sum(each.terms.values()) if each.terms else 0.0 for each in members]
+    sense = _similarity_gains(members, typical, weights.unrelated)
     words, around = own, sense
-    if len(stretch) > 1:
+    if len(members) > 1:
         # The share of a signal that each candidate passes on to the next.
-        places = [each.place for each in stretch]
-        fading = [float(weights.reach ** (after - before)) for before, after in pairwise(places)]
-        words = _words_nearby(stretch, fading)
-        around = _nearby(sense, fading, 0, len(sense) - 1)
+        positions = [each.place for each in members]
+        fading = [float(weights.reach ** (after - before)) for before, after in pairwise(positions)]
+        words = _words_nearby(members, fading)
+        around = _nearby_signal(sense, fading, 0, len(sense) - 1)
     by_words = scale / (1 + strengths.keywords_alone)
     by_sense = strengths.meaning / (1 + strengths.meaning_alone)
     for each, words_here, sense_here, words_best, sense_best in zip(
-        stretch, own, sense, words, around, strict=True
+        members, own, sense, words, around, strict=True
     ):
         keywords, meaning = words_here * scale, sense_here * strengths.meaning
         nearby = (words_best - words_here) * by_words if words_best > words_here else 0.0
@@ -243,14 +243,16 @@ def _placed(
         yield -strength / (1 + strength), each.id, each, keywords, meaning, nearby, named, dated
 
 
-def _likeness(stretch: Sequence[PassageCandidate], typical: float, unrelated: float) -> Signals:
+def _similarity_gains(
+    members: Sequence[PassageCandidate], typical: float, unrelated: float
+) -> Signals:
     """Return by how much each candidate is more similar than an unrelated passage."""
-    measured = [each.similarity for each in stretch]
+    measured = [each.similarity for each in members]
     known = [typical if similarity is None else similarity for similarity in measured]
     return [similarity - unrelated if similarity > unrelated else 0.0 for similarity in known]
 
 
-def _why(candidate: PassageCandidate, parts: Sequence[float], scale: float) -> Why:
+def _explain_score(candidate: PassageCandidate, parts: Sequence[float], scale: float) -> Why:
     terms = sorted(candidate.terms.items(), key=lambda pair: (-pair[1], pair[0]))
     return Why(
         terms=tuple((term, value * scale) for term, value in terms),
@@ -259,7 +261,7 @@ def _why(candidate: PassageCandidate, parts: Sequence[float], scale: float) -> W
     )
 
 
-def _stretches(candidates: Iterable[PassageCandidate]) -> Iterable[Sequence[PassageCandidate]]:
+def _group_threads(candidates: Iterable[PassageCandidate]) -> Iterable[Sequence[PassageCandidate]]:
     """Group the candidates by thread, in order of their places; without a thread, alone."""
     threads: dict[str, list[PassageCandidate]] = defaultdict(list)
     for candidate in candidates:
@@ -268,17 +270,17 @@ def _stretches(candidates: Iterable[PassageCandidate]) -> Iterable[Sequence[Pass
         else:
             threads[candidate.thread].append(candidate)
     for members in threads.values():
-        members.sort(key=_BY_PLACE)
+        members.sort(key=_BY_POSITION)
         yield members
 
 
-def _words_nearby(stretch: Sequence[PassageCandidate], fading: Signals) -> Signals:
+def _words_nearby(members: Sequence[PassageCandidate], fading: Signals) -> Signals:
     """Return for each candidate the sum over all terms of their best nearby share."""
-    nothing = [0.0] * len(stretch)
+    nothing = [0.0] * len(members)
     signals: dict[str, Signals] = {}
     first: dict[str, int] = {}
     last: dict[str, int] = {}
-    for n, candidate in enumerate(stretch):
+    for n, candidate in enumerate(members):
         for term, value in candidate.terms.items():
             if term not in signals:
                 signals[term] = nothing.copy()
@@ -287,11 +289,11 @@ def _words_nearby(stretch: Sequence[PassageCandidate], fading: Signals) -> Signa
             last[term] = n
     total = nothing
     for term, signal in sorted(signals.items()):
-        total = list(map(add, total, _nearby(signal, fading, first[term], last[term])))
+        total = list(map(add, total, _nearby_signal(signal, fading, first[term], last[term])))
     return total
 
 
-def _nearby(signal: Signals, fading: Signals, first: int, last: int) -> Signals:
+def _nearby_signal(signal: Signals, fading: Signals, first: int, last: int) -> Signals:
     """Return for each place the strongest nearby signal, weakened by distance.
 
     Places before `first` and after `last` have no signal to pass on.
@@ -314,7 +316,7 @@ def _nearby(signal: Signals, fading: Signals, first: int, last: int) -> Signals:
     return best
 
 
-def naming(asked: frozenset[str], names: Iterable[str]) -> float:
+def name_match(asked: frozenset[str], names: Iterable[str]) -> float:
     """Return 1 if the query has a whole name, or a distinctive word of one; else 0.
 
     Names and queries are split by the same rule, that of `canonry.language.texts.stems`.
@@ -374,13 +376,13 @@ Shares: TypeAlias = dict[str, float]
 class Sought:
     """The terms of a query: stems, prefixes, and phrases as sequences of stems.
 
-    `said` are all stems of its text, like those of a passage with the same text.
+    `all_stems` are all stems of its text, like those of a passage with the same text.
     """
 
     stems: tuple[str, ...]
     begun: tuple[str, ...] = ()
     phrases: tuple[tuple[str, ...], ...] = ()
-    said: tuple[str, ...] = ()
+    all_stems: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -391,12 +393,12 @@ class Figures:
     length: float
     found_in: Mapping[str, int]
 
-    def knowing(self, words: Iterable[Mapping[str, int]]) -> "Figures":
+    def with_words(self, words: Iterable[Mapping[str, int]]) -> "Figures":
         """Return the same with further words, which were looked up later."""
         others = {stem: n for some in words for stem, n in some.items()}
         return replace(self, found_in={**others, **self.found_in})
 
-    def worth(self, found_in: int) -> float:
+    def word_worth(self, found_in: int) -> float:
         """Return the most that a word with this document frequency adds."""
         left = max(self.passages - found_in, 0)
         return math.log(1 + (left + 0.5) / (found_in + 0.5)) * (K1 + 1)
@@ -407,16 +409,16 @@ class Measure:
     """The scoring of passages by keywords for one query.
 
     `meant` maps a stem to the query terms that it counts for; `most` has the highest share of each
-    term. `said` are the stems of the query as those of a passage.
+    term. `all_stems` are the stems of the query as those of a passage.
     """
 
     meant: Mapping[str, Sequence[tuple[str, float]]]
     phrases: Sequence[tuple[tuple[str, ...], float]]
     most: Mapping[str, float]
     length: float
-    said: Sequence[str] = ()
+    all_stems: Sequence[str] = ()
 
-    def shares(self, stems: Sequence[str]) -> Shares:
+    def term_shares(self, stems: Sequence[str]) -> Shares:
         """Return the share of each query term in the score of a passage with these stems."""
         meant = self.meant
         held = list(filter(meant.__contains__, stems))
@@ -432,32 +434,34 @@ class Measure:
                 if term not in shares or share > shares[term]:
                     shares[term] = share
         for phrase, worth in self.phrases:
-            if _holds(stems, phrase):
-                shares[named(phrase)] = worth
+            if _has_sequence(stems, phrase):
+                shares[phrase_term(phrase)] = worth
         return shares
 
-    def asked(self, best: Mapping[str, float]) -> Asked:
+    def analyse_query(self, best: Mapping[str, float]) -> Asked:
         """Return the query for ranking; `best` has the shares of the best passage."""
-        itself = sum(self.shares(self.said).values())
+        itself = sum(self.term_shares(self.all_stems).values())
         return Asked(terms=self.most, strongest=sum(best.values()), itself=itself)
 
 
 @lru_cache(maxsize=_ASKED_MAX)
-def sought_in(text: str) -> Sought:
+def parse_query(text: str) -> Sought:
     """Parse a query into terms; cached, because one search needs them several times."""
     begun = prefixes_in(text)
-    covered = frozenset(asked_stems(" ".join(begun))) if begun else frozenset()
-    stems = [stem for stem in asked_stems(text) if stem not in covered][:SOUGHT_MAX]
-    return Sought(stems=tuple(stems), begun=begun, phrases=phrases_in(text), said=stems_of(text))
+    covered = frozenset(query_stems(" ".join(begun))) if begun else frozenset()
+    stems = [stem for stem in query_stems(text) if stem not in covered][:SOUGHT_MAX]
+    return Sought(
+        stems=tuple(stems), begun=begun, phrases=phrases_in(text), all_stems=stems_of(text)
+    )
 
 
-def doubted(sought: Sought, found_in: Mapping[str, int]) -> tuple[str, ...]:
+def doubted_stems(sought: Sought, found_in: Mapping[str, int]) -> tuple[str, ...]:
     """Return the unknown stems that are long enough to be misspelled."""
     unknown = (s for s in sought.stems if not found_in.get(s) and len(s) >= DOUBTED_LENGTH)
     return tuple(unknown)[:DOUBTED_MAX]
 
 
-def alike(
+def words_alike(
     stem: str, vocabulary: Iterable[tuple[str, int]], *, at_start: bool = False
 ) -> Iterator[tuple[str, int]]:
     """Yield the words, with their counts, that `stem` may be a misspelling of.
@@ -467,7 +471,7 @@ def alike(
     """
     if at_start and len(stem) < START_LENGTH:
         return
-    letters, most = set(stem), 2 * slips_forgiven(len(stem))
+    letters, most = set(stem), 2 * allowed_slips(len(stem))
     for other, n in vocabulary:
         fits = begins_alike(stem, other) if at_start else other[0] == stem[0]
         if not fits or len(letters.symmetric_difference(other)) > most:
@@ -477,7 +481,7 @@ def alike(
 
 
 def begins_alike(stem: str, other: str) -> bool:
-    """Tell whether two words begin alike, except for a wrong, missing, extra or swapped letter."""
+    """Whether two words begin alike, except for a wrong, missing, extra or swapped letter."""
     return (
         other[1:_START] == stem[1:_START]
         or other[1:_START] == stem[: _START - 1]
@@ -504,7 +508,7 @@ def most_frequent(words: Iterable[tuple[str, int]]) -> dict[str, int]:
     return dict(ordered[:MEANT_MAX])
 
 
-def measure(
+def make_measure(
     sought: Sought,
     figures: Figures,
     *,
@@ -519,26 +523,28 @@ def measure(
     if len(stems) > WEIGHED_MAX:
         stems = tuple(sorted(stems, key=lambda stem: found_in.get(stem) or math.inf)[:WEIGHED_MAX])
     for stem in stems:
-        most[stem] = figures.worth(found_in.get(stem, 0))
+        most[stem] = figures.word_worth(found_in.get(stem, 0))
         meant.setdefault(stem, []).append((stem, most[stem]))
         for other in corrected.get(stem, ()):
-            worth = CORRECTED * figures.worth(found_in.get(other, 0))
+            worth = CORRECTED * figures.word_worth(found_in.get(other, 0))
             meant.setdefault(other, []).append((stem, worth))
     for beginning in sought.begun:
         words = tuple(begun.get(beginning, ()))
         term = f"{beginning}*"
-        most[term] = figures.worth(sum(found_in.get(word, 0) for word in words))
+        most[term] = figures.word_worth(sum(found_in.get(word, 0) for word in words))
         for word in words:
             meant.setdefault(word, []).append((term, most[term]))
     phrases = []
     for phrase in sought.phrases:
-        worth = sum(figures.worth(found_in.get(stem, 0)) for stem in phrase)
-        most[named(phrase)] = worth
+        worth = sum(figures.word_worth(found_in.get(stem, 0)) for stem in phrase)
+        most[phrase_term(phrase)] = worth
         phrases.append((phrase, worth))
-    return Measure(meant=meant, phrases=phrases, most=most, length=figures.length, said=sought.said)
+    return Measure(
+        meant=meant, phrases=phrases, most=most, length=figures.length, all_stems=sought.all_stems
+    )
 
 
-def picked(figures: Figures, scores: Measure) -> frozenset[str]:
+def pick_rare(figures: Figures, scores: Measure) -> frozenset[str]:
     """Return the rarest counting words while their passage lists are short."""
     present = sorted((n, stem) for stem in scores.meant if (n := figures.found_in.get(stem, 0)))
     room = min(POSTINGS_MAX, max(POSTINGS_MIN, figures.passages // POSTINGS_SHARE))
@@ -567,13 +573,13 @@ def measure_of(sought: Sought, passages: Sequence[Sequence[str]]) -> Measure:
     """Return the scoring by these passages, each given by its stems."""
     figures = figures_of(passages)
     found_in, words = figures.found_in, figures.found_in.items()
-    return measure(
+    return make_measure(
         sought,
         figures,
         corrected={
-            each: most_frequent(alike(each, words))
-            or most_frequent(alike(each, words, at_start=True))
-            for each in doubted(sought, found_in)
+            each: most_frequent(words_alike(each, words))
+            or most_frequent(words_alike(each, words, at_start=True))
+            for each in doubted_stems(sought, found_in)
         },
         begun={
             each: most_frequent(word for word in words if word[0].startswith(each))
@@ -582,13 +588,13 @@ def measure_of(sought: Sought, passages: Sequence[Sequence[str]]) -> Measure:
     )
 
 
-def named(phrase: Sequence[str]) -> str:
+def phrase_term(phrase: Sequence[str]) -> str:
     """Format a phrase as a term."""
     return f'"{" ".join(phrase)}"'
 
 
-def _holds(stems: Sequence[str], phrase: tuple[str, ...]) -> bool:
-    """Tell whether the stems of a phrase occur in sequence."""
+def _has_sequence(stems: Sequence[str], phrase: tuple[str, ...]) -> bool:
+    """Return whether the stems of a phrase occur in sequence."""
     size = len(phrase)
     starts = (n for n, stem in enumerate(stems) if stem == phrase[0])
     return any(tuple(stems[n : n + size]) == phrase for n in starts)

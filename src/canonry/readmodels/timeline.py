@@ -7,10 +7,10 @@ from typing import Final
 
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Relation
-from canonry.log.items.veils import homed
-from canonry.values.fields import revised
+from canonry.log.items.secret_parts import in_compartment
+from canonry.values.fields import with_changes
 from canonry.values.ids import EntityId, ObservationId, SourceId, SpaceId, content_id
-from canonry.values.merge import CHOICES, PROPERTY
+from canonry.values.merge_policies import CHOICES, PROPERTY
 from canonry.values.moments import Instant
 from canonry.values.observations import LAST, Elements, Held, Observation
 from canonry.values.provenance import CanonLevel
@@ -58,9 +58,9 @@ def _event_id(source_id: str, event_type: str, instant: int) -> str:
     return content_id("timeline", source_id, event_type, str(instant))
 
 
-def entries_said(observation: Observation) -> Iterator[TimelineEntry]:
+def observation_entries(observation: Observation) -> Iterator[TimelineEntry]:
     """Yield the entries of an observation, whether current or not."""
-    space = homed(observation).space if observation.dates else observation.space
+    space = in_compartment(observation).space if observation.dates else observation.space
     for name, date in observation.dates.items():
         yield TimelineEntry(
             space=space,
@@ -77,9 +77,9 @@ def entries_current(entity: Entity) -> Iterator[TimelineEntry]:
     """Yield the entries in an entity's snapshot; none if it was merged or retconned."""
     if entity.merged_into is not None or entity.level is CanonLevel.RETCONNED:
         return
-    space = homed(entity).space
+    space = in_compartment(entity).space
     for name, elements in entity.snapshot.items():
-        held = _shown(elements)
+        held = _shown_date(elements)
         if held is not None and held.date is not None:
             yield TimelineEntry(
                 space=space,
@@ -92,13 +92,13 @@ def entries_current(entity: Entity) -> Iterator[TimelineEntry]:
             )
 
 
-def entries_told(thing: object) -> Iterator[tuple[TimelineEntry, bool]]:
+def item_entries(item: object) -> Iterator[tuple[TimelineEntry, bool]]:
     """Yield an observation's entries, or an entity's current ones; other items have none."""
-    match thing:
+    match item:
         case Observation():
-            yield from ((entry, False) for entry in entries_said(thing))
+            yield from ((entry, False) for entry in observation_entries(item))
         case Entity():
-            yield from ((entry, True) for entry in entries_current(thing))
+            yield from ((entry, True) for entry in entries_current(item))
         case _:
             return
 
@@ -117,7 +117,7 @@ def event_of(entries: tuple[TimelineEntry, ...]) -> TimelineEvent:
     )
 
 
-def _shown(elements: Elements) -> Held | None:
+def _shown_date(elements: Elements) -> Held | None:
     """Return the dated value that the field's merge policy selects, or None."""
     if len(elements) == 1:
         return elements.get(LAST)
@@ -128,7 +128,7 @@ def _shown(elements: Elements) -> Held | None:
     return next((h for h in elements.values() if h.observation == shown), None)
 
 
-def laid_together(edges: Iterable[Relation], moved: Mapping[str, EntityId]) -> Iterable[Relation]:
+def join_edges(edges: Iterable[Relation], moved: Mapping[str, EntityId]) -> Iterable[Relation]:
     """Return the edges between survivors, each once, in the order of their first occurrence.
 
     `moved` maps merged entities to their survivors. Of duplicates the oldest remains, with the
@@ -139,10 +139,10 @@ def laid_together(edges: Iterable[Relation], moved: Mapping[str, EntityId]) -> I
         ends = moved.get(edge.from_id, edge.from_id), moved.get(edge.to_id, edge.to_id)
         if ends[0] != ends[1]:
             found.setdefault((edge.rel_type, *ends), []).append(edge)
-    return [_one(several, *ends) for (_, *ends), several in found.items()]
+    return [_join_edge(several, *ends) for (_, *ends), several in found.items()]
 
 
-def _one(several: Iterable[Relation], from_id: EntityId, to_id: EntityId) -> Relation:
+def _join_edge(several: Iterable[Relation], from_id: EntityId, to_id: EntityId) -> Relation:
     first, *others = sorted(several, key=lambda edge: (edge.position, edge.id))
     changes: dict[str, object] = {"from_id": from_id, "to_id": to_id}
     if others:
@@ -153,4 +153,4 @@ def _one(several: Iterable[Relation], from_id: EntityId, to_id: EntityId) -> Rel
         }
         changes["told"] = first.told + sum(each.told for each in others)
         changes["told_at"] = max(each.told_at or each.created_at for each in (first, *others))
-    return revised(first, **changes)
+    return with_changes(first, **changes)

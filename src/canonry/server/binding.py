@@ -28,7 +28,7 @@ from typing_extensions import override
 from canonry.canon.session.caller import LastUsed
 from canonry.canon.session.canon import Canon
 from canonry.gateway.call import Gateway
-from canonry.gateway.catalogue import Offer, described
+from canonry.gateway.catalogue import Offer, add_descriptions
 from canonry.gateway.principal import Principal
 from canonry.gateway.replies import INTERNAL_ERROR, INVALID_PARAMS, Result
 from canonry.gateway.tool import ErrorBody, File, Prompt, Resource, Tool, Toolset
@@ -36,8 +36,8 @@ from canonry.log.ports.ledger import Ledger
 from canonry.models.outside_services import ASKED, ClientAnswer, ClientModel
 from canonry.records.ports.interpreter import FileHost
 from canonry.records.usecases.files import RecordServices
-from canonry.server.greeting import NO_OBJECT, Handlers, RequestContext, greet
 from canonry.server.options import ServerOptions
+from canonry.server.startup import NO_OBJECT, Handlers, RequestContext, greeting_server
 from canonry.values.errors import CanonryError, InvalidInput, NotSupported, Unavailable
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class SessionModel(ClientModel):
     """Ask the client that waits for the answer to its call."""
 
     @override
-    async def ask(
+    async def ask_model(
         self, *, system: str, question: str, temperature: float, tokens: int
     ) -> ClientAnswer:
         prompt = types.SamplingMessage(
@@ -189,113 +189,122 @@ _ANSWERS: Final = (types.CreateMessageResult, types.CreateMessageResultWithTools
 WATCHED_EACH: Final = 100
 """The most resources that one client watches."""
 WATCHED_MOST: Final = 2_000
-_BETWEEN_LOOKS: Final = 0.5
+_POLL_SECONDS: Final = 0.5
 
 WHOLE_LIST: Final = ""
 """The key of the list of resources, where a URI is the key of one resource."""
 
-Look = Callable[[], Awaitable[str | None]]
+ReadWatched = Callable[[], Awaitable[str | None]]
 """Return a digest of the text that the watcher may read now; None if it may read none."""
 
-Tell = Callable[[Any], Awaitable[None]]
+NotifyWatcher = Callable[[Any], Awaitable[None]]
 """Notify the watcher. It is an argument, because a reference here would keep it alive."""
 
 
 @dataclass(eq=False, slots=True, kw_only=True)
-class _Watched:
+class _Subscription:
     who: "weakref.ref[Any]"
-    look: Look
-    tell: Tell
+    read: ReadWatched
+    notify: NotifyWatcher
     seen: bytes = b""
 
 
 @dataclass(slots=True)
-class Watching:
+class Subscriptions:
     """All subscriptions. They are compared after a commit, and only while there are any."""
 
     ledger: Ledger
-    _watched: dict[tuple[int, str], _Watched] = field(default_factory=dict)
+    _subscriptions: dict[tuple[int, str], _Subscription] = field(default_factory=dict)
     _task: asyncio.Task[None] | None = None
 
-    async def add(self, who: object, name: str, look: Look, tell: Tell) -> None:
+    async def add_subscription(
+        self, who: object, name: str, read: ReadWatched, notify: NotifyWatcher
+    ) -> None:
         """Watch `name` for `who` from now on.
 
         Raises:
             MCPError: `who` watches too many resources.
         """
-        self._forget()
-        mine = sum(key[0] == id(who) for key in self._watched)
-        if mine >= WATCHED_EACH or len(self._watched) >= WATCHED_MOST:
+        self._drop_gone()
+        mine = sum(key[0] == id(who) for key in self._subscriptions)
+        if mine >= WATCHED_EACH or len(self._subscriptions) >= WATCHED_MOST:
             message = (
                 f"A client may watch at most {WATCHED_EACH} resources. End a subscription first."
             )
             raise MCPError(INVALID_PARAMS, message, {"error": "limits.watched"})
-        seen = _digest(await look())
+        seen = _digest_of(await read())
         who_then = weakref.ref(who)
-        self._watched[id(who), name] = _Watched(who=who_then, look=look, tell=tell, seen=seen)
+        self._subscriptions[id(who), name] = _Subscription(
+            who=who_then, read=read, notify=notify, seen=seen
+        )
         if self._task is None:
-            self._task = asyncio.create_task(self._run())
+            self._task = asyncio.create_task(self._watch_commits())
 
-    def has(self, who: object, name: str) -> bool:
+    def has_subscription(self, who: object, name: str) -> bool:
         """Return whether `who` watches `name`."""
-        found = self._watched.get((id(who), name))
+        found = self._subscriptions.get((id(who), name))
         return found is not None and found.who() is who
 
-    def drop(self, who: object, name: str | None = None) -> None:
+    def drop_subscriptions(self, who: object, name: str | None = None) -> None:
         """Stop watching `name`, or everything, for `who`."""
-        for key in [key for key in self._watched if key[0] == id(who) and name in {None, key[1]}]:
-            del self._watched[key]
+        for key in [
+            key for key in self._subscriptions if key[0] == id(who) and name in {None, key[1]}
+        ]:
+            del self._subscriptions[key]
 
-    def _forget(self) -> None:
+    def _drop_gone(self) -> None:
         """Drop the subscriptions of clients that have gone."""
-        for key in [key for key, each in self._watched.items() if each.who() is None]:
-            del self._watched[key]
+        for key in [key for key, each in self._subscriptions.items() if each.who() is None]:
+            del self._subscriptions[key]
 
-    async def listen(
-        self, ctx: Any, params: types.SubscriptionsListenRequestParams, looks: "dict[str, Look]"
+    async def serve_stream(
+        self,
+        ctx: Any,
+        params: types.SubscriptionsListenRequestParams,
+        reads: "dict[str, ReadWatched]",
     ) -> types.SubscriptionsListenResult:
-        """Serve one stream of revision 2026-07-28; `looks` are by URI."""
+        """Serve one stream of revision 2026-07-28; `reads` are by URI."""
         bus = InMemorySubscriptionBus()
 
-        def telling(event: ServerEvent) -> Tell:
+        def publish_to(event: ServerEvent) -> NotifyWatcher:
             return lambda bus: bus.publish(event)
 
         try:
-            for uri, look in looks.items():
+            for uri, read in reads.items():
                 event = ResourcesListChanged() if uri == WHOLE_LIST else ResourceUpdated(uri=uri)
-                await self.add(bus, uri, look, telling(event))
+                await self.add_subscription(bus, uri, read, publish_to(event))
             return await ListenHandler(bus)(ctx, params)
         finally:
-            self.drop(bus)
+            self.drop_subscriptions(bus)
 
-    async def _run(self) -> None:
+    async def _watch_commits(self) -> None:
         cursor = 0
-        while self._watched:
-            self._forget()
+        while self._subscriptions:
+            self._drop_gone()
             touched = None
             with contextlib.suppress(CanonryError):
                 touched = await self.ledger.touched_since(cursor, limit=1)
             # A cursor may stay the same while another caller's commit is under way.
             if touched is not None and (touched.cursor != cursor or touched.keys != frozenset()):
                 cursor = touched.cursor
-                for key, each in list(self._watched.items()):
-                    await self._look(key, each)
-            await self.ledger.await_news(_BETWEEN_LOOKS)
+                for key, each in list(self._subscriptions.items()):
+                    await self._compare_digest(key, each)
+            await self.ledger.await_news(_POLL_SECONDS)
         self._task = None
 
-    async def _look(self, key: tuple[int, str], each: _Watched) -> None:
-        now = _digest(await each.look())
+    async def _compare_digest(self, key: tuple[int, str], each: _Subscription) -> None:
+        now = _digest_of(await each.read())
         who = each.who()
         if now == each.seen or who is None:
             return
         each.seen = now
         try:
-            await each.tell(who)
+            await each.notify(who)
         except Exception:  # noqa: BLE001 - the client has gone; its subscription ends
-            self._watched.pop(key, None)
+            self._subscriptions.pop(key, None)
 
 
-def _digest(text: str | None) -> bytes:
+def _digest_of(text: str | None) -> bytes:
     return b"" if text is None else blake2b(text.encode(), digest_size=16).digest()
 
 
@@ -312,15 +321,17 @@ _READ_HINTS: Final = {**_COMPLETE, "ttlMs": 0, "cacheScope": "private"}
 _PLAIN_SCHEMA: Final[Mapping[str, Any]] = {"type": "object"}
 
 
-def bind(gateway: Gateway, principal: Callable[[], Principal], options: ServerOptions) -> Server:
+def bind_gateway(
+    gateway: Gateway, principal: Callable[[], Principal], options: ServerOptions
+) -> Server:
     """Return an MCP server that offers everything of `gateway`; `principal()` makes each call."""
     binding = Binding(gateway, principal, options)
 
-    async def ready() -> Handlers:
+    async def ready_handlers() -> Handlers:
         return binding.handlers
 
     faces = gateway.catalogue.toolsets
-    return greet(faces, ready, header_schema=binding.header_schema)
+    return greeting_server(faces, ready_handlers, header_schema=binding.header_schema)
 
 
 class Binding:
@@ -344,46 +355,46 @@ class Binding:
         self._gateway = gateway
         self._principal = principal
         self._as_results = options.error_mode == "result"
-        catalogue = gateway.catalogue
-        filing = gateway.canon.service(RecordServices).filing
+        catalogue, tools = gateway.catalogue, gateway.catalogue.tools
+        filing = gateway.canon.find_service(RecordServices).filing
         if filing is not None:
             filing.client = SessionModel()
-        self._watching = Watching(gateway.canon.ledger)
+        self._subscriptions = Subscriptions(gateway.canon.ledger)
         self._entries: dict[str, list[tuple[Offer[Any], dict[str, Any]]]] = {
-            "tools": [
-                (each, tool_entry(each.thing, each.toolset)) for each in catalogue.tools.values()
-            ],
+            "tools": [(each, tool_entry(each.item, each.toolset)) for each in tools.values()],
             "resources": [
-                (each, _resource_entry(each.thing, "uri"))
+                (each, _resource_entry(each.item, "uri"))
                 for each in catalogue.resources.values()
-                if not _varies(each.thing)
+                if not _has_variables(each.item)
             ],
             "resourceTemplates": [
-                (each, _resource_entry(each.thing, "uriTemplate"))
+                (each, _resource_entry(each.item, "uriTemplate"))
                 for each in catalogue.resources.values()
-                if _varies(each.thing)
+                if _has_variables(each.item)
             ],
-            "prompts": [(each, _prompt_entry(each.thing)) for each in catalogue.prompts.values()],
+            "prompts": [(each, _prompt_entry(each.item)) for each in catalogue.prompts.values()],
         }
         self.handlers: Handlers = {
-            "list_tools": self._listing("tools"),
+            "list_tools": self._list_handler("tools"),
             "list_resources": self._list_resources,
-            "list_resource_templates": self._listing("resourceTemplates"),
-            "list_prompts": self._listing("prompts"),
+            "list_resource_templates": self._list_handler("resourceTemplates"),
+            "list_prompts": self._list_handler("prompts"),
             "call_tool": self._call_tool,
             "read_resource": self._read_resource,
             "get_prompt": self._get_prompt,
-            "completion": self._complete,
-            "subscribe_resource": self._subscribe,
-            "unsubscribe_resource": self._unsubscribe,
-            "subscriptions_listen": self._listen,
+            "completion": self._complete_argument,
+            "subscribe_resource": self._subscribe_resource,
+            "unsubscribe_resource": self._unsubscribe_resource,
+            "subscriptions_listen": self._listen_stream,
         }
         self._in_text_alone = frozenset(
-            name for name, offer in catalogue.tools.items() if not offer.toolset.structured
+            name for name, offer in tools.items() if not offer.toolset.structured
         )
         self._header_schemas = {
-            name: offer.thing.input_schema if _mirrors(offer.thing.input_schema) else _PLAIN_SCHEMA
-            for name, offer in catalogue.tools.items()
+            name: offer.item.input_schema
+            if _has_mirrored(offer.item.input_schema)
+            else _PLAIN_SCHEMA
+            for name, offer in tools.items()
         }
 
     def header_schema(self, name: str) -> Mapping[str, Any] | None:
@@ -393,24 +404,24 @@ class Binding:
         """
         return self._header_schemas.get(name)
 
-    def _listing(self, name: str) -> Callable[[RequestContext, Any], Coroutine[Any, Any, Any]]:
+    def _list_handler(self, name: str) -> Callable[[RequestContext, Any], Coroutine[Any, Any, Any]]:
         """Return the handler that lists the items of one kind for the caller, on one page."""
 
-        async def listed(ctx: RequestContext, params: Any) -> Any:
+        async def list_entries(ctx: RequestContext, params: Any) -> Any:
             del params
-            return {name: self._offered(name, ctx), **_LIST_HINTS}
+            return {name: self._offered_entries(name, ctx), **_LIST_HINTS}
 
-        return listed
+        return list_entries
 
-    def _offered(self, name: str, ctx: RequestContext) -> list[dict[str, Any]]:
+    def _offered_entries(self, name: str, ctx: RequestContext) -> list[dict[str, Any]]:
         entries = self._entries[name]
         offers = (offer for offer, _ in entries)
-        theirs = set(map(id, self._gateway.offered(offers, self._principal(), ctx.meta)))
+        theirs = set(map(id, self._gateway.offers_for(offers, self._principal(), ctx.meta)))
         return [entry for offer, entry in entries if id(offer) in theirs]
 
     async def _call_tool(self, ctx: RequestContext, params: types.CallToolRequestParams) -> Any:
         exchange = Exchange(context=ctx, answers=params.input_responses or {})
-        last_used = self._alone or self._last_used.setdefault(_connection(ctx), LastUsed())
+        last_used = self._alone or self._last_used.setdefault(_connection_of(ctx), LastUsed())
         arguments: object = [] if NO_OBJECT in (ctx.params or ()) else params.arguments
         principal = replace(self._principal(), last_used=last_used)
         offer = self._gateway.catalogue.tools.get(params.name)
@@ -418,8 +429,8 @@ class Binding:
         call, name = self._gateway.call, params.name
         with calling(exchange):
             outcome = await call(name, arguments, principal, ctx.meta, report)
-            if outcome.error is not None and offer is not None and offer.thing.asks:
-                given = await _ask_user(exchange, outcome.error, offer.thing, params.arguments)
+            if outcome.error is not None and offer is not None and offer.item.asks:
+                given = await _ask_user(exchange, outcome.error, offer.item, params.arguments)
                 if given is not None:
                     outcome = await call(name, given, principal, ctx.meta, report)
         error = outcome.error
@@ -427,7 +438,7 @@ class Binding:
             return types.InputRequiredResult(input_requests=exchange.asked)
         if error is not None and (outcome.protocol or not self._as_results):
             raise _protocol_error(error, ctx.protocol_version)
-        result: dict[str, Any] = {"content": _content(outcome), "resultType": "complete"}
+        result: dict[str, Any] = {"content": _content_parts(outcome), "resultType": "complete"}
         structured = (
             isinstance(outcome.body, Mapping)  # the protocol knows no other
             and params.name not in self._in_text_alone
@@ -461,87 +472,93 @@ class Binding:
         """List the fixed resources, then the browsable ones, page by page."""
         cursor = params.cursor if params else None
         try:
-            page = await self._gateway.browse(cursor, self._principal(), ctx.meta)
+            page = await self._gateway.browse_resources(cursor, self._principal(), ctx.meta)
         except InvalidInput as error:
             raise MCPError(INVALID_PARAMS, error.message, {"error": error.code}) from None
         if isinstance(page, Result):
-            raise _failed(page, ctx)
+            raise _failure_error(page, ctx)
         await self._watch_list(ctx)
         found = [
             {"uri": uri, "name": title, "title": title, "mimeType": resource.mime_type}
             for resource, uri, title in page.entries
         ]
         following = {} if page.following is None else {"nextCursor": page.following}
-        fixed = self._offered("resources", ctx) if cursor is None else []
+        fixed = self._offered_entries("resources", ctx) if cursor is None else []
         return {"resources": [*fixed, *found], **following, **_READ_HINTS}
 
-    async def _complete(self, ctx: RequestContext, params: types.CompleteRequestParams) -> Any:
+    async def _complete_argument(
+        self, ctx: RequestContext, params: types.CompleteRequestParams
+    ) -> Any:
         named = params.ref.name if params.ref.type == "ref/prompt" else params.ref.uri
         argument = params.argument
-        found = await self._gateway.complete(
+        found = await self._gateway.complete_value(
             named, argument.name, argument.value, self._principal(), ctx.meta
         )
         if isinstance(found, Result):
-            raise _failed(found, ctx)
+            raise _failure_error(found, ctx)
         values, total = found
         more = total > len(values)
         return {"completion": {"values": values, "total": total, "hasMore": more}, **_COMPLETE}
 
-    def _look(self, ctx: RequestContext, uri: str) -> Look:
+    def _reader_of(self, ctx: RequestContext, uri: str) -> ReadWatched:
         """Return a function that reads `uri` as the current caller."""
         principal, meta = self._principal(), ctx.meta
 
-        async def look() -> str | None:
+        async def read_text() -> str | None:
             if uri == WHOLE_LIST:
-                page = await self._gateway.browse(None, principal, meta, counted=False)
+                page = await self._gateway.browse_resources(None, principal, meta, counted=False)
                 return None if isinstance(page, Result) else repr(page.entries)
             _, outcome = await self._gateway.read_resource(uri, principal, meta, counted=False)
             return None if outcome.error is not None else outcome.text
 
-        return look
+        return read_text
 
-    async def _subscribe(self, ctx: RequestContext, params: types.SubscribeRequestParams) -> Any:
+    async def _subscribe_resource(
+        self, ctx: RequestContext, params: types.SubscribeRequestParams
+    ) -> Any:
         uri = str(params.uri)
         resource, outcome = await self._gateway.read_resource(uri, self._principal(), ctx.meta)
         if resource is None or outcome.error is not None:
             raise _resource_error(outcome, uri, ctx.protocol_version)
-        await self._watching.add(
-            _connection(ctx),
+        await self._subscriptions.add_subscription(
+            _connection_of(ctx),
             uri,
-            self._look(ctx, uri),
+            self._reader_of(ctx, uri),
             lambda connection: connection.notify(_UPDATED, {"uri": uri}),
         )
         return _COMPLETE
 
     async def _watch_list(self, ctx: RequestContext) -> None:
         """Notify a client of an earlier revision that has seen the list when the list changes."""
-        connection = _connection(ctx)
+        connection = _connection_of(ctx)
         if (
             ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
         ):  # in that revision, clients listen for changes
             return
-        if self._watching.has(connection, WHOLE_LIST):
+        if self._subscriptions.has_subscription(connection, WHOLE_LIST):
             return
-        look = self._look(ctx, WHOLE_LIST)
+        read = self._reader_of(ctx, WHOLE_LIST)
         with contextlib.suppress(MCPError):  # the client watches too many resources already
-            await self._watching.add(
-                connection, WHOLE_LIST, look, lambda one: one.send_resource_list_changed()
+            await self._subscriptions.add_subscription(
+                connection, WHOLE_LIST, read, lambda one: one.send_resource_list_changed()
             )
 
-    async def _unsubscribe(
+    async def _unsubscribe_resource(
         self, ctx: RequestContext, params: types.UnsubscribeRequestParams
     ) -> Any:
-        self._watching.drop(_connection(ctx), str(params.uri))
+        self._subscriptions.drop_subscriptions(_connection_of(ctx), str(params.uri))
         return _COMPLETE
 
-    async def _listen(
+    async def _listen_stream(
         self, ctx: RequestContext, params: types.SubscriptionsListenRequestParams
     ) -> Any:
         wanted = params.notifications
         uris = list(wanted.resource_subscriptions or ())
         if wanted.resources_list_changed:
             uris.append(WHOLE_LIST)
-        return await self._watching.listen(ctx, params, {uri: self._look(ctx, uri) for uri in uris})
+        return await self._subscriptions.serve_stream(
+            ctx, params, {uri: self._reader_of(ctx, uri) for uri in uris}
+        )
 
     async def _get_prompt(self, ctx: RequestContext, params: types.GetPromptRequestParams) -> Any:
         prompt, outcome = await self._gateway.get_prompt(
@@ -554,18 +571,18 @@ class Binding:
         return {**described, "messages": [message], **_COMPLETE}
 
 
-def _content(outcome: Result) -> list[Mapping[str, Any]]:
+def _content_parts(outcome: Result) -> list[Mapping[str, Any]]:
     if outcome.parts and outcome.body is None:
         return list(outcome.parts)
     return [{"type": "text", "text": outcome.text}, *outcome.parts]
 
 
-def _failed(failed: Result, ctx: RequestContext) -> MCPError:
+def _failure_error(failed: Result, ctx: RequestContext) -> MCPError:
     assert failed.error is not None  # noqa: S101 - it has failed
     return _protocol_error(failed.error, ctx.protocol_version)
 
 
-def _connection(ctx: RequestContext) -> Any:
+def _connection_of(ctx: RequestContext) -> Any:
     """Return the connection, the only object of the SDK that all requests of a client share."""
     return ctx.session._connection  # noqa: SLF001 - only middleware gets it otherwise
 
@@ -602,13 +619,13 @@ def tool_entry(tool: Tool, toolset: Toolset) -> dict[str, Any]:
         "name": tool.name,
         "title": tool.title,
         "description": tool.description,
-        "inputSchema": described(tool.input_schema, toolset.words),
+        "inputSchema": add_descriptions(tool.input_schema, toolset.words),
         "annotations": hints,
     }
     structured = tool.output_schema.get("type") == "object"  # the protocol knows no other reply
     if structured and toolset.structured:
         typed = any(tool.output_schema.get("properties", {}).values())
-        entry["outputSchema"] = described(tool.output_schema, toolset.words if typed else {})
+        entry["outputSchema"] = add_descriptions(tool.output_schema, toolset.words if typed else {})
     meta: dict[str, Any] = {EXTENSION_META: True} if tool.extension else {}
     if tool.consistency is not None:
         meta[CONSISTENCY_META] = tool.consistency
@@ -640,15 +657,15 @@ def _prompt_entry(prompt: Prompt) -> dict[str, Any]:
     }
 
 
-def _varies(resource: Resource) -> bool:
+def _has_variables(resource: Resource) -> bool:
     return "{" in resource.uri_template
 
 
-def _mirrors(schema: Any) -> bool:
+def _has_mirrored(schema: Any) -> bool:
     """Return whether the schema asks for an argument to be repeated in a header."""
     if isinstance(schema, Mapping):
-        return "x-mcp-header" in schema or any(_mirrors(value) for value in schema.values())
-    return isinstance(schema, list) and any(_mirrors(value) for value in schema)
+        return "x-mcp-header" in schema or any(_has_mirrored(value) for value in schema.values())
+    return isinstance(schema, list) and any(_has_mirrored(value) for value in schema)
 
 
 _LOOPBACK: Final = "127.0.0.1"
@@ -662,7 +679,7 @@ class KnownHost(FileHost):
         self._address = address.rstrip("/")
 
     @override
-    async def address(self) -> str:
+    async def link_address(self) -> str:
         return self._address
 
     @override
@@ -682,10 +699,10 @@ class LoopbackHost(FileHost):
         self._starting = asyncio.Lock()
 
     @override
-    async def address(self) -> str:
+    async def link_address(self) -> str:
         async with self._starting:
             if self._serving is None or self._serving.done():
-                await self._start()
+                await self._start_server()
             return self._address
 
     @override
@@ -697,16 +714,16 @@ class LoopbackHost(FileHost):
             with contextlib.suppress(asyncio.CancelledError):
                 await serving
 
-    async def _start(self) -> None:
+    async def _start_server(self) -> None:
         # Imported here: a session that asks for no link needs none of this.
         from starlette.applications import Starlette  # noqa: PLC0415 - as above
 
-        from canonry.server.listening import bounded_config, listen  # noqa: PLC0415 - as above
         from canonry.server.options import HttpLimits  # noqa: PLC0415 - as above
         from canonry.server.pages import file_route  # noqa: PLC0415 - as above
+        from canonry.server.sockets import bounded_config, open_socket  # noqa: PLC0415 - as above
 
         try:
-            taken = listen(_LOOPBACK, 0)
+            taken = open_socket(_LOOPBACK, 0)
         except Unavailable as error:
             message = "No port of this machine is free to serve files. Try again later."
             raise Unavailable("file.signing-failed", message) from error
@@ -733,6 +750,6 @@ def _quiet_server(config: "uvicorn.Config") -> "uvicorn.Server":
 
 def host_files(canon: Canon, public_url: str | None) -> None:
     """Let links lead to `public_url`, or to a server that the first link starts."""
-    filing = canon.service(RecordServices).filing
+    filing = canon.find_service(RecordServices).filing
     if filing is not None and filing.host is None:
         filing.host = LoopbackHost(canon) if public_url is None else KnownHost(public_url)

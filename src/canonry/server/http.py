@@ -17,24 +17,24 @@ from typing_extensions import override
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.log.ports.world import Clock
-from canonry.server.binding import bind, host_files
-from canonry.server.listening import bounded_config, listen
+from canonry.server.binding import bind_gateway, host_files
 from canonry.server.messages import Sessions
 from canonry.server.middleware import (
     PATH,
     HostGuard,
     InFlight,
     RequestBodies,
-    about,
-    narrowed,
+    bind_world,
+    narrow_principal,
     open_to,
-    throttled,
+    throttle_app,
     world_in,
 )
 from canonry.server.openapi import PREFIX
 from canonry.server.options import ServerOptions
 from canonry.server.pages import FOR_OPERATORS, Pages, is_loopback
-from canonry.server.rest import RestApi, in_problems
+from canonry.server.rest import RestApi, as_problems
+from canonry.server.sockets import bounded_config, open_socket
 from canonry.server.stdio import Close, LineLog, capture_library_logs
 from canonry.values.errors import InvalidInput, Unavailable
 from canonry.values.moments import SECOND
@@ -76,7 +76,7 @@ async def serve_app(
     """
     log = LineLog()
     capture_library_logs(log)
-    gateway.audit.write_to(log.write)
+    gateway.audit.write_to(log.write_line)
     try:
         app = make()
         body_bytes = _largest_body(gateway, server_options)
@@ -89,7 +89,7 @@ async def serve_app(
             shutdown_seconds=seconds,
             proxies=server_options.trusted_proxies,
         )
-        with listen(*address) as taken:
+        with open_socket(*address) as taken:
             reached = f"http://{address[0]}:{taken.getsockname()[1]}"
             host_files(gateway.canon, server_options.public_url or reached)
             if listening is not None:
@@ -103,7 +103,7 @@ async def serve_app(
 
 def local_pages(pages: ASGIApp, server_options: ServerOptions) -> ASGIApp:
     """Return an application of `pages` alone, for browsers of this machine."""
-    return _guard(LOCAL, server_options).around_pages(pages)
+    return _make_guard(LOCAL, server_options).wrap_pages(pages)
 
 
 def http_app(
@@ -123,23 +123,25 @@ def http_app(
         InvalidInput: `http.unprotected`.
     """
     require_protection(host, server_options)
-    guard = _guard(host, server_options)
-    verifier = _verifier(gateway, server_options)
-    known = verifier.principal if verifier else lambda: principal
+    guard = _make_guard(host, server_options)
+    verifier = _make_verifier(gateway, server_options)
+    known = verifier.current_principal if verifier else lambda: principal
 
-    def identify() -> Principal:
-        return narrowed(known())
+    def identify_caller() -> Principal:
+        return narrow_principal(known())
 
     gateways = {"/mcp": gateway}
     for toolset in gateway.catalogue.toolsets:
-        gateways[f"/mcp/{toolset.name}"] = gateway.only(toolset.name)
+        gateways[f"/mcp/{toolset.name}"] = gateway.for_toolset(toolset.name)
     limits = server_options.limits
     sessions = Sessions(limits)
     # The largest single body is always within the bound.
     body_bytes = _largest_body(gateway, server_options)
     flight = InFlight(max(limits.in_flight_bytes, body_bytes))
     apps = [
-        _mcp_app(path, each, identify, verifier, options=server_options, held=(sessions, flight))
+        _mcp_app(
+            path, each, identify_caller, verifier, options=server_options, held=(sessions, flight)
+        )
         for path, each in gateways.items()
     ]
     pages = Pages(
@@ -148,19 +150,19 @@ def http_app(
         verifier=verifier,
         options=server_options,
         principal=principal,
-        identify=identify,
-        rest=RestApi(gateway, identify, (body_bytes, flight), bearer=verifier is not None),
+        identify=identify_caller,
+        rest=RestApi(gateway, identify_caller, (body_bytes, flight), bearer=verifier is not None),
     )
     before = None
     if front is not None:
-        bearers = _bearers(verifier, gateway.canon.clock)
-        shown = front(gateway, None if verifier else principal, bearers)
+        bearer_reader = _bearer_reader(verifier, gateway.canon.clock)
+        shown = front(gateway, None if verifier else principal, bearer_reader)
         before = _over_tls(shown, server_options)
     served = _Dispatcher(apps, pages, guard, before, verifier)
     return open_to(server_options.allowed_origins, served)
 
 
-def _bearers(verifier: "BearerVerifier | None", clock: Clock) -> Bearers:
+def _bearer_reader(verifier: "BearerVerifier | None", clock: Clock) -> Bearers:
     async def bearer_of(token: str) -> tuple[Principal, float] | None:
         if verifier is None:
             return None
@@ -183,7 +185,7 @@ def _mcp_app(
     held: tuple[Sessions, InFlight],
 ) -> Starlette:
     """Return the application that serves `gateway` at `path`; all paths share `held`."""
-    server, auth, (sessions, flight) = bind(gateway, identify, options), None, held
+    server, auth, (sessions, flight) = bind_gateway(gateway, identify, options), None, held
     if options.bearer is not None:
         from canonry.server.identity import auth_settings  # noqa: PLC0415 - needs PyJWT
 
@@ -197,7 +199,7 @@ def _mcp_app(
     )
     manager = server.session_manager
     bodies = RequestBodies(manager.asgi_app.app, _largest_body(gateway, options), flight)
-    bounded: Any = throttled(sessions.around(bodies), gateway, identify)
+    bounded: Any = throttle_app(sessions.wrap_app(bodies), gateway, identify)
     manager.asgi_app = bounded  # typed as the SDK's own bound on bodies, which this replaces
     return app
 
@@ -207,15 +209,15 @@ def _over_tls(app: ASGIApp, options: ServerOptions) -> ASGIApp:
     if options.bearer is None or not options.bearer.resource_url.startswith("https:"):
         return app
 
-    def served(scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+    def serve_secure(scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         return app({**scope, "scheme": "https"}, receive, send)
 
-    return served
+    return serve_secure
 
 
 def _largest_body(gateway: Gateway, options: ServerOptions) -> int:
     """Return the largest body in bytes: the setting, or enough for the files that a tool takes."""
-    own = (offer.thing.limits for offer in gateway.catalogue.tools.values())
+    own = (offer.item.limits for offer in gateway.catalogue.tools.values())
     largest = max((each.characters for each in own if each is not None), default=0)
     return max(options.body_bytes, largest + _ENVELOPE)
 
@@ -246,10 +248,10 @@ class _Dispatcher:
     ) -> None:
         self._apps = apps
         self._verifier = verifier
-        self._pages = pages.app(front)
+        self._pages = pages.make_app(front)
         self._toolset_routes = pages.toolset_routes
         self._by_path: dict[str, ASGIApp] = {
-            route.path: guard.around(app)
+            route.path: guard.wrap_app(app)
             for app in apps
             for route in app.routes
             if isinstance(route, Route)
@@ -257,40 +259,40 @@ class _Dispatcher:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
-            await Starlette(lifespan=self._running)(scope, receive, send)
+            await Starlette(lifespan=self._run_lifespan)(scope, receive, send)
             return
         if any(value[:1] in _BLANKS or value[-1:] in _BLANKS for _, value in scope["headers"]):
             trimmed = [(name, value.strip(_BLANKS)) for name, value in scope["headers"]]
             scope = {**scope, "headers": trimmed}
         path = scope["path"].rstrip("/")
         if path.startswith(PREFIX):
-            send = in_problems(send)
+            send = as_problems(send)
         verifier = None if path in FOR_OPERATORS else self._verifier
-        if verifier is not None and (refused := await verifier.refusal(scope)) is not None:
+        if verifier is not None and (refused := await verifier.refusal_for(scope)) is not None:
             await refused(scope, receive, send)
             return
         world = world_in(path)
         if world is not None and PATH in self._by_path:
             inner = {**scope, "path": PATH, "raw_path": PATH.encode()}
-            with about(world):
+            with bind_world(world):
                 await self._by_path[PATH](inner, receive, send)
             return
         await self._by_path.get(path, self._pages)(scope, receive, send)
 
     @contextlib.asynccontextmanager
-    async def _running(self, _: Starlette) -> AsyncIterator[None]:
+    async def _run_lifespan(self, _: Starlette) -> AsyncIterator[None]:
         async with contextlib.AsyncExitStack() as stack:
             for app in self._apps:
                 await stack.enter_async_context(app.router.lifespan_context(app))
             for routes in self._toolset_routes:
                 stack.push_async_callback(routes.close)
             if self._verifier is not None and self._verifier.keys is not None:
-                self._verifier.keys.begin()
+                self._verifier.keys.start_fetching()
                 stack.push_async_callback(self._verifier.keys.close)
             yield
 
 
-def _verifier(gateway: Gateway, options: ServerOptions) -> "BearerVerifier | None":
+def _make_verifier(gateway: Gateway, options: ServerOptions) -> "BearerVerifier | None":
     if options.bearer is None:
         return None
     from canonry.server.identity import BearerVerifier  # noqa: PLC0415 - needs PyJWT
@@ -314,7 +316,7 @@ def require_protection(host: str, options: ServerOptions) -> None:
     raise InvalidInput("http.unprotected", message, path="/http")
 
 
-def _guard(host: str, options: ServerOptions) -> HostGuard:
+def _make_guard(host: str, options: ServerOptions) -> HostGuard:
     names, origins = list(options.allowed_hosts), list(options.allowed_origins)
     if is_loopback(host):
         names += [f"{name}:*" for name in _LOCAL_NAMES]

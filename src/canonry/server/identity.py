@@ -64,7 +64,7 @@ class IssuerKeys:
         self._loop: asyncio.Task[None] | None = None
         self._fetching: asyncio.Task[None] | None = None
 
-    def begin(self) -> None:
+    def start_fetching(self) -> None:
         """Begin to fetch the keys in the background, unless it has begun."""
         if self._loop is None or self._loop.done():
             self._loop = asyncio.create_task(self._keep_fetching())
@@ -81,32 +81,32 @@ class IssuerKeys:
     @property
     def are_known(self) -> bool:
         """Return whether there are trusted keys."""
-        return bool(self._keys) and _now() - self._fetched_at < self._trusted_seconds
+        return bool(self._keys) and _loop_time() - self._fetched_at < self._trusted_seconds
 
-    async def key(self, key_id: str) -> Any:
+    async def find_key(self, key_id: str) -> Any:
         """Return the key of an id; None if the issuer has none.
 
         Raises:
             Unavailable: `bearer.unverifiable`, if the issuer's keys are unknown or incomplete.
         """
-        self.begin()
-        if (found := self._known(key_id)) is not None:
+        self.start_fetching()
+        if (found := self._trusted_key(key_id)) is not None:
             return found
         fetching = self._fetch_for_unknown()
         if not fetching.done() and self._service.fault is None:
             await asyncio.wait({fetching}, timeout=WAIT_SECONDS)
-        found = self._known(key_id)
+        found = self._trusted_key(key_id)
         if found is None and not (fetching.done() and self.are_known and not self._service.fault):
-            raise unverifiable("does not answer")
+            raise unverifiable_error("does not answer")
         return found
 
-    def _known(self, key_id: str) -> Any:
+    def _trusted_key(self, key_id: str) -> Any:
         return self._keys.get(key_id) if self.are_known else None
 
     def _fetch_for_unknown(self) -> asyncio.Task[None]:
         """Return the newest fetch; begin another one if the last one is old enough."""
         last = self._fetching
-        if last is not None and _now() - self._tried_at < self._unknown_key_seconds:
+        if last is not None and _loop_time() - self._tried_at < self._unknown_key_seconds:
             return last
         return self._fetch_now()
 
@@ -117,21 +117,21 @@ class IssuerKeys:
 
     def _fetch_now(self) -> asyncio.Task[None]:
         if self._fetching is None or self._fetching.done():
-            self._fetching = asyncio.create_task(self._refresh())
+            self._fetching = asyncio.create_task(self._refresh_keys())
         return self._fetching
 
-    async def _refresh(self) -> None:
+    async def _refresh_keys(self) -> None:
         """Ask the issuer; if it fails, the probes of the service go on."""
-        self._tried_at = _now()
+        self._tried_at = _loop_time()
         with suppress(Unavailable):
-            await self._service.ask(self._fetch, self._fetch)
+            await self._service.run_work(self._fetch_keys, self._fetch_keys)
 
-    async def _fetch(self) -> None:
+    async def _fetch_keys(self) -> None:
         try:
             async with asyncio.timeout(PROBE_SECONDS):
-                content = await self._content()
+                content = await self._fetch_content()
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError, TimeoutError) as error:
-            raise unverifiable("does not answer") from error
+            raise unverifiable_error("does not answer") from error
         try:
             usable = jwt.PyJWKSet.from_dict(decode_json(content)).keys
             keys = {
@@ -142,10 +142,10 @@ class IssuerKeys:
         except (jwt.PyJWTError, LookupError, TypeError, AttributeError, ValueError, RecursionError):
             keys = {}
         if not keys:
-            raise unverifiable("does not answer with a set of keys")
-        self._keys, self._fetched_at = keys, _now()
+            raise unverifiable_error("does not answer with a set of keys")
+        self._keys, self._fetched_at = keys, _loop_time()
 
-    async def _content(self) -> bytes:
+    async def _fetch_content(self) -> bytes:
         # The system's certificate authorities, because a company may have its own for the issuer.
         context = await asyncio.to_thread(ssl.create_default_context)
         async with (
@@ -153,16 +153,16 @@ class IssuerKeys:
             client.stream("GET", self._url, headers={"Accept": "application/json"}) as answer,
         ):
             if answer.status_code != _OK:
-                raise unverifiable(f"answers with the status {answer.status_code}")
+                raise unverifiable_error(f"answers with the status {answer.status_code}")
             content = bytearray()
             async for piece in answer.aiter_bytes():
                 content += piece
                 if len(content) > _BYTES_MAX:
-                    raise unverifiable("answers with too many bytes")
+                    raise unverifiable_error("answers with too many bytes")
         return bytes(content)
 
 
-def unverifiable(what: str) -> Unavailable:
+def unverifiable_error(what: str) -> Unavailable:
     """Return the error about a token that cannot be verified now, though it may be valid."""
     message = (
         f"The issuer of tokens {what} at auth.jwks_url, and this token cannot be verified. "
@@ -171,7 +171,7 @@ def unverifiable(what: str) -> Unavailable:
     return Unavailable("bearer.unverifiable", message, retry_after=RETRY_SECONDS)
 
 
-def _now() -> float:
+def _loop_time() -> float:
     return asyncio.get_running_loop().time()
 
 
@@ -205,7 +205,7 @@ class BearerVerifier:
         self.keys: IssuerKeys | None = None
         if options.jwks_url:
             # One failure counts: a process that asks every few minutes does not wait for three.
-            service = (outside or OutsideServices()).service("issuer", failures=1)
+            service = (outside or OutsideServices()).service_named("issuer", failures=1)
             self.keys = IssuerKeys(
                 options.jwks_url,
                 service,
@@ -217,10 +217,10 @@ class BearerVerifier:
     async def verify_token(self, token: str) -> AccessToken | None:
         """Return the token's content; None if it is not valid or cannot be verified now."""
         with suppress(Unavailable):
-            return await self.verify(token)
+            return await self.verify_bearer(token)
         return None
 
-    async def verify(self, token: str) -> AccessToken | None:
+    async def verify_bearer(self, token: str) -> AccessToken | None:
         """Return the token's content; None if it is not valid.
 
         Raises:
@@ -233,7 +233,7 @@ class BearerVerifier:
         known = self._known.get(name)
         if known is not None and known[0] > now:
             return known[1]
-        claims = await self._claims(token)
+        claims = await self._read_claims(token)
         if claims is None:
             return None
         scope = claims.get("scope")
@@ -260,25 +260,25 @@ class BearerVerifier:
         Raises:
             Unavailable: `bearer.unverifiable`.
         """
-        access = await self.verify(token)
+        access = await self.verify_bearer(token)
         if access is None or not set(self._options.required_scopes) <= set(access.scopes):
             return None
         return self.principal_in(access), float((access.expires_at or now) - now)
 
-    async def refusal(self, scope: Scope) -> Response | None:
+    async def refusal_for(self, scope: Scope) -> Response | None:
         """Return 503 for a request whose token cannot be verified now; None if it may go on."""
         shown = next((v for name, v in scope.get("headers", ()) if name == b"authorization"), b"")
         scheme, _, token = shown.decode("latin-1").partition(" ")
         if self.keys is None or scheme.lower() != "bearer":
             return None
         try:
-            await self.verify(token)
+            await self.verify_bearer(token)
         except Unavailable as error:
             headers = {"Retry-After": str(error.details["retry_after"])}
             return PlainTextResponse(f"{error.message} ({error.code})\n", 503, headers)
         return None
 
-    def principal(self) -> Principal:
+    def current_principal(self) -> Principal:
         """Return the principal of the request that is being served.
 
         The SDK has verified the token and put it into the context of the request.
@@ -289,7 +289,7 @@ class BearerVerifier:
         """Return the principal of a verified token; without one, a principal without rights."""
         return principal_of((access and access.claims) or {}, self._options)
 
-    async def _claims(self, token: str) -> Mapping[str, Any] | None:
+    async def _read_claims(self, token: str) -> Mapping[str, Any] | None:
         options = self._options
         try:
             key: Any = options.key
@@ -297,7 +297,7 @@ class BearerVerifier:
                 header = jwt.get_unverified_header(token)
                 if header.get("alg") not in options.algorithms:
                     return None
-                key = await self.keys.key(str(header.get("kid", "")))
+                key = await self.keys.find_key(str(header.get("kid", "")))
             if key is None:
                 return None
             claims: dict[str, Any] = jwt.decode(
@@ -329,7 +329,7 @@ def principal_of(claims: Mapping[str, Any], options: BearerOptions | None = None
         agent_type = options.default_agent_type if agent_type is None else agent_type
         spaces = list(options.default_spaces) if spaces is None else spaces
     named = is_name(agent_type) and bool(str(agent_type).strip())
-    granted = frozenset(each.strip().lower() for each in _words(spaces)) - {""}
+    granted = frozenset(each.strip().lower() for each in _word_set(spaces)) - {""}
     user = _user_of(claims)
     world = claims.get("world")
     authorities = claims.get("authorities")
@@ -339,13 +339,13 @@ def principal_of(claims: Mapping[str, Any], options: BearerOptions | None = None
         user=None if user is None else user_id_of(user),
         spaces=None if EVERY_SPACE in granted else frozenset(map(SpaceId, granted)),
         world=SpaceId(world.lower()) if isinstance(world, str) else None,
-        authorities=frozenset(each for each in Authority if each in _words(authorities)),
-        characters=frozenset(each.lower() for each in _words(claims.get("characters") or ())),
+        authorities=frozenset(each for each in Authority if each in _word_set(authorities)),
+        characters=frozenset(each.lower() for each in _word_set(claims.get("characters") or ())),
         missing=(*(() if named else ("agent_type",)), *(() if granted else ("spaces",))),
     )
 
 
-def minted(principal: Principal, options: BearerOptions, *, now: int, seconds: int) -> str:
+def mint_token(principal: Principal, options: BearerOptions, *, now: int, seconds: int) -> str:
     """Return a token for `seconds` from `now` that `principal_of` reads as this principal.
 
     Raises:
@@ -374,8 +374,8 @@ def minted(principal: Principal, options: BearerOptions, *, now: int, seconds: i
         "world": principal.world,
         "scope": " ".join(options.required_scopes) or None,
     }
-    said = {name: value for name, value in claims.items() if value is not None}
-    return jwt.encode(said, options.key, algorithm=algorithm)
+    stated = {name: value for name, value in claims.items() if value is not None}
+    return jwt.encode(stated, options.key, algorithm=algorithm)
 
 
 def _user_of(claims: Mapping[str, Any]) -> str | None:
@@ -401,10 +401,10 @@ def require_strong(options: BearerOptions) -> None:
         _require_long(options.key, symmetric)
         _require_fitting(options.key, options.algorithms)
     elif symmetric:
-        raise _public(symmetric[0])
+        raise _public_key_error(symmetric[0])
 
 
-def _public(algorithm: str) -> InvalidInput:
+def _public_key_error(algorithm: str) -> InvalidInput:
     message = (
         f"{algorithm} needs a shared secret, but the keys of auth.jwks_url are public. Set "
         "auth.algorithms to algorithms with public keys, or set auth.key_file."
@@ -423,7 +423,7 @@ def _require_long(key: str, symmetric: Sequence[str]) -> None:
 
 
 def _require_fitting(key: str, algorithms: Sequence[str]) -> None:
-    if not any(_fits(key, each) for each in algorithms):
+    if not any(_is_usable(key, each) for each in algorithms):
         message = (
             f"The key in auth.key_file fits none of {', '.join(algorithms)}. Store the issuer's "
             "public key in PEM there, or a shared secret with an HS algorithm."
@@ -431,7 +431,7 @@ def _require_fitting(key: str, algorithms: Sequence[str]) -> None:
         raise InvalidInput("bearer.key-unfit", message, path="auth.key_file")
 
 
-def _fits(key: str, algorithm: str) -> bool:
+def _is_usable(key: str, algorithm: str) -> bool:
     try:
         jwt.get_algorithm_by_name(algorithm).prepare_key(key)
     except (jwt.PyJWTError, ValueError, TypeError):
@@ -452,7 +452,7 @@ def auth_settings(options: BearerOptions) -> AuthSettings:
     )
 
 
-def _words(value: object) -> frozenset[str]:
+def _word_set(value: object) -> frozenset[str]:
     if isinstance(value, str):
         return frozenset(value.split())
     if isinstance(value, list):

@@ -40,7 +40,7 @@ def account_of(scope: Scope) -> Hashable:
     return client[0] if client else None
 
 
-def header(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> bytes | None:
+def find_header(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> bytes | None:
     """Return the first value of a header."""
     for each, value in headers:  # a generator would cost more than the loop
         if each == name:
@@ -57,34 +57,34 @@ def until_answered(send: Send, put_away: Callable[[], None]) -> Iterator[Send]:
     """
     left = [put_away]
 
-    async def sending(message: Message) -> None:
+    async def send_watched(message: Message) -> None:
         if left and message["type"] == "http.response.body" and not message.get("more_body"):
             left.pop()()
         await send(message)
 
     try:
-        yield sending
+        yield send_watched
     finally:
         if left:
             left.pop()()
 
 
-async def ask_oneself(
+async def send_internal(
     app: ASGIApp, scope: Scope, method: str, session: bytes, body: bytes = b""
 ) -> None:
     """Send a request to `app` as the caller of `scope`, and ignore the answer."""
     own = {**scope, "method": method, "headers": [*_FIXED, (SESSION, session)]}
     waiting = [body]
 
-    async def receive() -> Message:
+    async def receive_body() -> Message:
         if waiting:
             return {"type": "http.request", "body": waiting.pop(), "more_body": False}
         return {"type": "http.disconnect"}
 
-    async def send(_: Message) -> None:
+    async def ignore_answer(_: Message) -> None:
         pass
 
-    await app(own, receive, send)
+    await app(own, receive_body, ignore_answer)
 
 
 # Sessions, shared fairly: a caller with too many loses the one that was idle the longest.
@@ -96,8 +96,8 @@ _IDLE: Final = 0
 _LISTENING: Final = 1
 _RANKS: Final = 2
 _BAD: Final = 400
-_LOOKS: Final = 20
-_BETWEEN_LOOKS: Final = 0.05
+_RETRIES: Final = 20
+_RETRY_SECONDS: Final = 0.05
 _OF_A_CALLER: Final = (
     *("type", "asgi", "http_version", "scheme", "path", "raw_path", "root_path", "query_string"),
     *("server", "client", "user", "auth", "state"),
@@ -142,29 +142,29 @@ class Sessions:
         )
         self._known: dict[bytes, Session] = {}
 
-    def around(self, app: ASGIApp) -> ASGIApp:
+    def wrap_app(self, app: ASGIApp) -> ASGIApp:
         """Return `app` with a bound on its sessions."""
 
-        def bounded(scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
-            key = header(scope["headers"], SESSION)
+        def serve_bounded(scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+            key = find_header(scope["headers"], SESSION)
             if key is None:
-                return self._open(app, scope, receive, send)
-            return self._use(app, key, scope, receive, send)
+                return self._serve_new(app, scope, receive, send)
+            return self._serve_known(app, key, scope, receive, send)
 
-        return bounded
+        return serve_bounded
 
-    async def _open(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _serve_new(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request without a session; if it opens one, close another where needed."""
         opened: list[Session] = []
         refused = False
 
-        async def watch(message: Message) -> None:
+        async def watch_response(message: Message) -> None:
             nonlocal refused
             if message["type"] == "http.response.start" and message["status"] < _BAD:
-                key = header(message.get("headers", ()), SESSION)
+                key = find_header(message.get("headers", ()), SESSION)
                 if key is not None:
                     opened.append(Session(app, key, scope))
-                    refused = not await self._seat(opened[0])
+                    refused = not await self._admit_session(opened[0])
                     if refused:
                         await _TOO_MANY(scope, receive, send)
             if not refused:
@@ -173,16 +173,16 @@ class Sessions:
         def put_away() -> None:
             for session in opened:
                 session.calls = 0
-                self._rest(session)
+                self._move_back(session)
 
         with until_answered(send, put_away) as ending:
             try:
-                await app(scope, receive, watch)
+                await app(scope, receive, watch_response)
             finally:
                 if refused:
-                    await self._end(opened[0])
+                    await self._end_session(opened[0])
 
-    async def _use(
+    async def _serve_known(
         self, app: ASGIApp, key: bytes, scope: Scope, receive: Receive, send: Send
     ) -> None:
         """Serve a request of a session, and move it behind all that are idle longer."""
@@ -194,7 +194,7 @@ class Sessions:
             return
         gone = False
 
-        async def watch(message: Message) -> None:
+        async def watch_response(message: Message) -> None:
             nonlocal gone
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -207,47 +207,47 @@ class Sessions:
             session.streams -= listens
             session.calls -= not listens
             if gone:
-                self._forget(session)
+                self._remove_session(session)
             else:
-                self._rest(session)
+                self._move_back(session)
 
         listens = scope["method"] == "GET"
         session.streams += listens
         session.calls += not listens
-        self._seats.place(session.owner, session, session.rank)
+        self._seats.seat_holder(session.owner, session, session.rank)
         with until_answered(send, put_away) as ending:
-            await app({**scope, REVISION: session.revision}, receive, watch)
+            await app({**scope, REVISION: session.revision}, receive, watch_response)
 
-    async def _seat(self, session: Session) -> bool:
+    async def _admit_session(self, session: Session) -> bool:
         """Admit a new session, and close another one if there are too many."""
-        for _ in range(_LOOKS):
+        for _ in range(_RETRIES):
             try:
-                found = self._seats.must_go(session.owner)
+                found = self._seats.find_leaver(session.owner)
                 break
             except Full:  # a client gets an answer before the request is put away
-                await asyncio.sleep(_BETWEEN_LOOKS)
+                await asyncio.sleep(_RETRY_SECONDS)
         else:
             return False
         session.calls = 1
         self._known[session.key] = session
-        self._seats.place(session.owner, session, KEPT)
+        self._seats.seat_holder(session.owner, session, KEPT)
         if found is not None:
-            await self._end(found[1])
+            await self._end_session(found[1])
         return True
 
-    def _rest(self, session: Session) -> None:
+    def _move_back(self, session: Session) -> None:
         """Move a session behind all that were idle before it, unless it has ended."""
         if session.key in self._known:
-            self._seats.place(session.owner, session, session.rank)
+            self._seats.seat_holder(session.owner, session, session.rank)
 
-    async def _end(self, session: Session) -> None:
+    async def _end_session(self, session: Session) -> None:
         """End a session as its client would, together with its state and streams."""
-        self._forget(session)
-        await ask_oneself(session.app, session.scope, "DELETE", session.key)
+        self._remove_session(session)
+        await send_internal(session.app, session.scope, "DELETE", session.key)
 
-    def _forget(self, session: Session) -> None:
+    def _remove_session(self, session: Session) -> None:
         self._known.pop(session.key, None)
-        self._seats.leave(session.owner, session)
+        self._seats.release_seat(session.owner, session)
 
 
 _PARSE_ERROR: Final = -32700
@@ -258,7 +258,7 @@ _HEAD: Final = re.compile(
 """The beginning of a request whose id is certain, though the rest is unreadable."""
 
 
-def decode(line: bytes) -> types.JSONRPCMessage | bytes | None:
+def decode_line(line: bytes) -> types.JSONRPCMessage | bytes | None:
     """Return the message in a line, None for an empty line, or the answer to a malformed line.
 
     The fast parser refuses lone surrogates and deep nesting. The slow one passes them to the
@@ -279,29 +279,29 @@ def decode(line: bytes) -> types.JSONRPCMessage | bytes | None:
         advice = "A line must be one JSON-RPC message in UTF-8, not nested too deeply."
         head = _HEAD.match(line)
         known = json.loads(head[1]) if head else None
-        return _refusal(_PARSE_ERROR, f"Parse error: {advice}", known)
+        return _error_line(_PARSE_ERROR, f"Parse error: {advice}", known)
     known = value.get("id") if isinstance(value, dict) else None
     try:
         message = types.jsonrpc_message_adapter.validate_python(value, by_name=False)
     except ValueError:
-        return refusal("The line is JSON, but no JSON-RPC message.", known)
+        return refusal_line("The line is JSON, but no JSON-RPC message.", known)
     if isinstance(message, types.JSONRPCNotification) and "id" in value:
-        return refusal("The id of a request must be a string or an integer.", None)
+        return refusal_line("The id of a request must be a string or an integer.", None)
     return message
 
 
-def refusal(problem: str, request: object) -> bytes:
+def refusal_line(problem: str, request: object) -> bytes:
     """Return the answer to a message that breaks the protocol."""
-    return _refusal(types.INVALID_REQUEST, f"Invalid request: {problem}", request)
+    return _error_line(types.INVALID_REQUEST, f"Invalid request: {problem}", request)
 
 
-def _refusal(code: int, message: str, request: object) -> bytes:
+def _error_line(code: int, message: str, request: object) -> bytes:
     known = request if isinstance(request, int | str) else None
     error = {"jsonrpc": "2.0", "id": known, "error": {"code": code, "message": message}}
     return json.dumps(error, separators=(",", ":")).encode() + b"\n"
 
 
-def encode(message: types.JSONRPCMessage) -> bytes:
+def encode_message(message: types.JSONRPCMessage) -> bytes:
     """Return the line of a message."""
     try:
         return message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
@@ -333,26 +333,26 @@ class Batch:
         self.answers: list[bytes] = []
         self.due: set[int | str] = set()
         for each in parts:
-            message = decode(each)
+            message = decode_line(each)
             if isinstance(message, types.JSONRPCRequest):
-                message = self._expect(message)
+                message = self._expect_answer(message)
             if isinstance(message, bytes):
                 self.answers.append(message.rstrip())
             elif message is not None:
                 self.messages.append((each, message))
 
-    def _expect(self, request: types.JSONRPCRequest) -> types.JSONRPCRequest | bytes:
+    def _expect_answer(self, request: types.JSONRPCRequest) -> types.JSONRPCRequest | bytes:
         if request.method == "initialize":
-            return refusal("A batch cannot contain initialize. Send it alone.", request.id)
+            return refusal_line("A batch cannot contain initialize. Send it alone.", request.id)
         if request.id in self.due:
-            return refusal(
+            return refusal_line(
                 "Another request of this batch has the same id. Give each request its own.",
                 request.id,
             )
         self.due.add(request.id)
         return request
 
-    def together(self) -> bytes:
+    def joined_answers(self) -> bytes:
         """Return all answers as one array."""
         return b"[" + b",".join(self.answers) + b"]"
 
@@ -367,7 +367,9 @@ def read_batch(data: bytes) -> Batch | bytes | None:
         return None
     if 0 < len(parts) <= BATCH_MAX:
         return Batch([bytes(each) for each in parts])
-    return refusal(f"A batch holds 1 to {BATCH_MAX} messages; this one has {len(parts)}.", None)
+    return refusal_line(
+        f"A batch holds 1 to {BATCH_MAX} messages; this one has {len(parts)}.", None
+    )
 
 
 class BatchedLines:
@@ -378,12 +380,12 @@ class BatchedLines:
         self._put = put
         self._batches: dict[int | str, Batch] = {}
 
-    def open(self, batch: Batch) -> None:
+    def open_batch(self, batch: Batch) -> None:
         """Wait for an answer to every request of the batch."""
         self._batches |= dict.fromkeys(batch.due, batch)
-        self._end(batch)
+        self._send_complete(batch)
 
-    def take(self, request: int | str | None, answer: bytes | None) -> bool:
+    def take_answer(self, request: int | str | None, answer: bytes | None) -> bool:
         """Return whether the request is part of a batch, which then sends its answer, if any."""
         batch = None if request is None else self._batches.pop(request, None)
         if batch is None or request is None:
@@ -391,12 +393,12 @@ class BatchedLines:
         batch.due.discard(request)
         if answer is not None:
             batch.answers.append(answer.rstrip())
-        self._end(batch)
+        self._send_complete(batch)
         return True
 
-    def _end(self, batch: Batch) -> None:
+    def _send_complete(self, batch: Batch) -> None:
         if not batch.due and batch.answers:
-            self._put(batch.together() + b"\n")
+            self._put(batch.joined_answers() + b"\n")
 
 
 class BatchedResponse:
@@ -410,10 +412,10 @@ class BatchedResponse:
         self.failed = False
         """Whether HTTP refused one message, for example because its session is over."""
 
-    async def relay(self, message: Message) -> None:
+    async def relay_message(self, message: Message) -> None:
         """Take a piece of the response to one of the messages."""
         if message["type"] == "http.response.start":
-            kind = header(message.get("headers", ()), b"content-type") or b""
+            kind = find_header(message.get("headers", ()), b"content-type") or b""
             self._status = message["status"]
             self._streams = kind.startswith(b"text/event-stream")
             self.failed = self._status >= _BAD and not self._begun
@@ -424,25 +426,25 @@ class BatchedResponse:
             await self._send(message)
         elif piece := message.get("body", b""):
             if self._streams:
-                await self._more(piece)
+                await self._send_piece(piece)
             elif self._status != _ACCEPTED:
-                await self._more(_event(piece))
+                await self._send_piece(_event_bytes(piece))
 
-    async def finish(self, batch: Batch, scope: Scope, receive: Receive) -> None:
+    async def finish_response(self, batch: Batch, scope: Scope, receive: Receive) -> None:
         """Add the answers to malformed messages, and end the response."""
         if self._begun:
             for each in batch.answers:
-                await self._more(_event(each))
+                await self._send_piece(_event_bytes(each))
             await self._send({"type": "http.response.body", "body": b"", "more_body": False})
         elif batch.answers:
-            refused = Response(batch.together(), _BAD, media_type="application/json")
+            refused = Response(batch.joined_answers(), _BAD, media_type="application/json")
             await refused(scope, receive, self._send)
         else:
             await Response(status_code=_ACCEPTED)(scope, receive, self._send)
 
-    async def _more(self, piece: bytes) -> None:
+    async def _send_piece(self, piece: bytes) -> None:
         await self._send({"type": "http.response.body", "body": piece, "more_body": True})
 
 
-def _event(data: bytes) -> bytes:
+def _event_bytes(data: bytes) -> bytes:
     return b"event: message\r\ndata: " + data + b"\r\n\r\n"

@@ -32,9 +32,9 @@ from canonry.server.messages import (
     Batch,
     BatchedResponse,
     account_of,
-    ask_oneself,
-    header,
+    find_header,
     read_batch,
+    send_internal,
     until_answered,
 )
 from canonry.values.ids import SpaceId, is_uuid
@@ -44,13 +44,13 @@ from canonry.values.ids import SpaceId, is_uuid
 # The gateway counts the calls. This only checks whether there is room.
 
 
-def throttled(app: ASGIApp, gateway: Gateway, identify: Callable[[], Principal]) -> ASGIApp:
+def throttle_app(app: ASGIApp, gateway: Gateway, identify: Callable[[], Principal]) -> ASGIApp:
     """Return `app` with 429 and `Retry-After` where the gateway would refuse the call anyway.
 
     `identify` returns the principal of the request that is being served.
     """
 
-    def served(scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+    def serve_throttled(scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         if scope["method"] != "POST":
             return app(scope, receive, send)
         wait = gateway.seconds_until_served(identify())
@@ -60,7 +60,7 @@ def throttled(app: ASGIApp, gateway: Gateway, identify: Callable[[], Principal])
         told = PlainTextResponse("too many calls: wait as Retry-After says\n", 429, headers)
         return told(scope, receive, send)
 
-    return served
+    return serve_throttled
 
 
 _AUTHORITY: Final = r"(?P<host>\[[0-9a-f:.]{2,45}\]|[a-z0-9._-]{1,253})(?::(?P<port>[0-9]{1,5}))?"
@@ -89,10 +89,10 @@ class HostGuard:
         pages = frozenset(each.lower() for each in origins)
         self._guards = bool(names)
         # A client sends the same headers in each of its requests.
-        self._is_host = lru_cache(_REMEMBERED)(lambda value: _allowed(value, _HOST, names))
-        self._is_origin = lru_cache(_REMEMBERED)(lambda value: _allowed(value, _ORIGIN, pages))
+        self._is_host = lru_cache(_REMEMBERED)(lambda value: _is_allowed(value, _HOST, names))
+        self._is_origin = lru_cache(_REMEMBERED)(lambda value: _is_allowed(value, _ORIGIN, pages))
 
-    def refusal(self, scope: Scope) -> Response | None:
+    def refusal_for(self, scope: Scope) -> Response | None:
         """Return the answer to a request that must not be served; None if it may."""
         if not self._guards:
             return None
@@ -108,28 +108,28 @@ class HostGuard:
             )
         return None
 
-    def around(self, app: ASGIApp) -> ASGIApp:
+    def wrap_app(self, app: ASGIApp) -> ASGIApp:
         """Return `app` behind this guard."""
 
-        def guarded(scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
-            return (self.refusal(scope) or app)(scope, receive, send)
+        def serve_guarded(scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+            return (self.refusal_for(scope) or app)(scope, receive, send)
 
-        return guarded
+        return serve_guarded
 
-    def around_pages(self, app: ASGIApp) -> ASGIApp:
+    def wrap_pages(self, app: ASGIApp) -> ASGIApp:
         """Return `app` behind this guard, for pages whose own forms send no origin but a key.
 
         A page with the policy `no-referrer` sends `Origin: null` to its own server, too.
         """
 
-        async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
+        async def serve_guarded(scope: Scope, receive: Receive, send: Send) -> None:
             if scope["type"] != "http":
                 await app(scope, receive, send)
                 return
             told = [each for each in scope["headers"] if tuple(each) != _NO_ORIGIN]
-            await (self.refusal({**scope, "headers": told}) or app)(scope, receive, send)
+            await (self.refusal_for({**scope, "headers": told}) or app)(scope, receive, send)
 
-        return guarded
+        return serve_guarded
 
 
 class AllowedOrigins(CORSMiddleware):
@@ -171,7 +171,7 @@ def open_to(origins: Collection[str], app: ASGIApp) -> ASGIApp:
     return AllowedOrigins(app, origins) if origins else app
 
 
-def _allowed(value: bytes, grammar: re.Pattern[str], names: frozenset[str]) -> bool:
+def _is_allowed(value: bytes, grammar: re.Pattern[str], names: frozenset[str]) -> bool:
     text = value.decode("latin-1").lower()
     if (found := grammar.fullmatch(text)) is None:
         return False
@@ -191,7 +191,7 @@ def world_in(path: str) -> SpaceId | None:
 
 
 @contextmanager
-def about(world: SpaceId) -> Iterator[None]:
+def bind_world(world: SpaceId) -> Iterator[None]:
     """Let requests within the block be about this world."""
     token = _NAMED.set(world)
     try:
@@ -200,7 +200,7 @@ def about(world: SpaceId) -> Iterator[None]:
         _NAMED.reset(token)
 
 
-def narrowed(principal: Principal) -> Principal:
+def narrow_principal(principal: Principal) -> Principal:
     """Return the principal bound to the world in the path of the request.
 
     A principal that is bound to another world already sees nothing through this path.
@@ -228,13 +228,13 @@ _NOTHING: Final = b'{"jsonrpc":"2.0","method":"notifications/roots/list_changed"
 """A message that every session accepts and that has no effect."""
 
 
-def _nul(error: UnicodeError) -> tuple[str | bytes, int]:
+def _replace_surrogates(error: UnicodeError) -> tuple[str | bytes, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
     return "\\u0000" * (error.end - error.start), error.end
 
 
-codecs.register_error(_NUL, _nul)
+codecs.register_error(_NUL, _replace_surrogates)
 
 
 class _Head(msgspec.Struct):
@@ -271,7 +271,7 @@ class InFlight:
         self._bytes: dict[Hashable, int] = {}
         self.answering: dict[tuple[bytes, str], asyncio.Event] = {}
 
-    def take(self, account: Hashable, size: int) -> bool:
+    def take_bytes(self, account: Hashable, size: int) -> bool:
         """Count `size` more bytes and return True, or return False if they are too many."""
         held = self._bytes.get(account, 0) + size
         if held > self._each:
@@ -312,7 +312,7 @@ class RequestBodies(RequestBodyLimitMiddleware):
             return
         account, held = account_of(scope), 0
         pieces: list[bytes] = []
-        declared = header(scope["headers"], b"content-length") or b""
+        declared = find_header(scope["headers"], b"content-length") or b""
         more = not (declared.isdigit() and int(declared[:20]) > self.max_body_size)
         refusal = None if more else _TOO_LARGE
         with until_answered(send, lambda: self._flight.give_back(account, held)) as sending:
@@ -323,7 +323,7 @@ class RequestBodies(RequestBodyLimitMiddleware):
                 piece = message.get("body", b"")
                 if held + len(piece) > self.max_body_size:
                     refusal = _TOO_LARGE
-                elif not self._flight.take(account, len(piece)):
+                elif not self._flight.take_bytes(account, len(piece)):
                     refusal = _TOO_MUCH
                 else:
                     held += len(piece)
@@ -342,8 +342,8 @@ class RequestBodies(RequestBodyLimitMiddleware):
     async def _hand_on(
         self, waiting: list[bytes], scope: Scope, receive: Receive, send: Send
     ) -> None:
-        session, size = header(scope["headers"], SESSION), len(waiting[0])
-        version = header(scope["headers"], _VERSION)
+        session, size = find_header(scope["headers"], SESSION), len(waiting[0])
+        version = find_header(scope["headers"], _VERSION)
         known = None
         batches = scope.get(REVISION) == BATCHING and version in (None, BATCHING.encode())
         batch = read_batch(waiting[0]) if batches else None
@@ -353,12 +353,12 @@ class RequestBodies(RequestBodyLimitMiddleware):
         if version is None or version in _HANDSHAKES:
             if session is None:
                 scope[REVISION] = _revision_in(waiting[0])
-            known = _judged(waiting[0])
-            waiting[0] = _readable(waiting[0])
+            known = _check_request(waiting[0])
+            waiting[0] = _without_surrogates(waiting[0])
         if isinstance(known, Response):
             await known(scope, receive, send)
             return
-        replay = replayed(waiting, receive)
+        replay = replay_body(waiting, receive)
         if session is None or known is None:
             await self.app(scope, replay, send)
         else:
@@ -374,7 +374,7 @@ class RequestBodies(RequestBodyLimitMiddleware):
                 del answering[claim]
                 answered.set()
         if known is None and session is not None and size > _SMALL:
-            await ask_oneself(self.app, scope, "POST", session, _NOTHING)
+            await send_internal(self.app, scope, "POST", session, _NOTHING)
 
     async def _hand_on_each(
         self, batch: Batch | bytes, scope: Scope, receive: Receive, send: Send
@@ -385,24 +385,24 @@ class RequestBodies(RequestBodyLimitMiddleware):
             return
         response = BatchedResponse(send)
         for body, _ in batch.messages:
-            await self._hand_on([body], scope, receive, response.relay)
+            await self._hand_on([body], scope, receive, response.relay_message)
             if response.failed:
                 return
-        await response.finish(batch, scope, receive)
+        await response.finish_response(batch, scope, receive)
 
 
-def replayed(waiting: list[bytes], receive: Receive) -> Receive:
+def replay_body(waiting: list[bytes], receive: Receive) -> Receive:
     """Return a `receive` that yields the gathered body and then the rest; it drops the body."""
 
-    async def replay() -> Message:
+    async def receive_replayed() -> Message:
         if not waiting:
             return await receive()
         return {"type": "http.request", "body": waiting.pop(), "more_body": False}
 
-    return replay
+    return receive_replayed
 
 
-def _judged(body: bytes) -> int | str | Response | None:
+def _check_request(body: bytes) -> int | str | Response | None:
     """Return the id of a request, the answer to a malformed one, or None for another message."""
     try:
         head = _HEAD.decode(body)
@@ -412,7 +412,7 @@ def _judged(body: bytes) -> int | str | Response | None:
     if known is _ABSENT:
         return None
     if not isinstance(known, int | str) or isinstance(known, bool):
-        return _refused(_NO_ID, None)
+        return _refusal_response(_NO_ID, None)
     if bytes(head.method) == b'"initialize"' and len(body) > _GREETING:
         return _TOO_LARGE
     return known
@@ -426,7 +426,7 @@ def _revision_in(body: bytes) -> str | None:
         return None
 
 
-def _refused(problem: str, known: int | str | None) -> Response:
+def _refusal_response(problem: str, known: int | str | None) -> Response:
     error = {"code": types.INVALID_REQUEST, "message": f"Invalid request: {problem}"}
     body = json.dumps({"jsonrpc": "2.0", "id": known, "error": error}, separators=(",", ":"))
     return Response(body, 400, media_type="application/json")
@@ -442,7 +442,7 @@ _TOO_MUCH: Final = PlainTextResponse(
 )
 
 
-def _readable(body: bytes) -> bytes:
+def _without_surrogates(body: bytes) -> bytes:
     if len(body) > _REWRITTEN or not any(each in body for each in _SURROGATES):
         return body
     try:

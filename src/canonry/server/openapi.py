@@ -29,10 +29,10 @@ def openapi_of(listed: Iterable[Listed], *, bearer: bool) -> dict[str, Any]:
     if not bearer:
         del document["security"], document["components"]["securitySchemes"]
     for offer, entry in listed:
-        name, taken = offer.thing.name, entry["inputSchema"]
-        schemas |= _hoisted(taken, f"{name}.arguments")
-        reply = entry.get("outputSchema", offer.thing.output_schema)
-        schemas |= _hoisted(reply, f"{name}.reply")
+        name, taken = offer.item.name, entry["inputSchema"]
+        schemas |= _hoist_definitions(taken, f"{name}.arguments")
+        reply = entry.get("outputSchema", offer.item.output_schema)
+        schemas |= _hoist_definitions(reply, f"{name}.reply")
         post = json.loads(operation.replace("TOOL", name))
         post |= {"summary": entry["title"], "description": entry["description"]}
         post["tags"] = [offer.toolset.name]
@@ -43,21 +43,21 @@ def openapi_of(listed: Iterable[Listed], *, bearer: bool) -> dict[str, Any]:
     return document
 
 
-def _hoisted(schema: Mapping[str, Any], name: str) -> dict[str, Any]:
+def _hoist_definitions(schema: Mapping[str, Any], name: str) -> dict[str, Any]:
     """Return the schema as `name`, and its definitions beside it.
 
     References count from the root of the document, so definitions cannot stay in the schema.
     """
 
-    def moved(value: Any) -> Any:
+    def move_refs(value: Any) -> Any:
         if isinstance(value, list | tuple):
-            return [moved(each) for each in value]
+            return [move_refs(each) for each in value]
         if not isinstance(value, Mapping):
             return value
         target = value.get("$ref")
         if isinstance(target, str) and target.startswith(_DEFS):
             value = {**value, "$ref": f"{_SCHEMAS}{name}.{target.removeprefix(_DEFS)}"}
-        return {key: moved(each) for key, each in value.items() if key != "$defs"}
+        return {key: move_refs(each) for key, each in value.items() if key != "$defs"}
 
-    parts = {f"{name}.{part}": moved(inner) for part, inner in schema.get("$defs", {}).items()}
-    return {name: moved(schema), **parts}
+    parts = {f"{name}.{part}": move_refs(inner) for part, inner in schema.get("$defs", {}).items()}
+    return {name: move_refs(schema), **parts}

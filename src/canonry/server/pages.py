@@ -17,8 +17,8 @@ from starlette.types import ASGIApp
 
 from canonry.canon.session.canon import Canon
 from canonry.gateway.call import Gateway
-from canonry.gateway.face import load_attribute
 from canonry.gateway.principal import Principal, require_complete
+from canonry.gateway.toolset_introduction import load_attribute
 from canonry.records.usecases.files import BUCKET, LinkedFile, open_link
 from canonry.server.middleware import HostGuard
 from canonry.server.openapi import PREFIX
@@ -43,7 +43,7 @@ _HEADERS: Final = {
 def file_route(canon: Canon) -> Route:
     """Return the route that serves the links of `canon`."""
 
-    async def serve(request: Request) -> Response:
+    async def serve_file(request: Request) -> Response:
         query = request.query_params
         path = f"{BUCKET}/{request.path_params['key']}"
         try:
@@ -51,18 +51,18 @@ def file_route(canon: Canon) -> Route:
                 canon, path, query.get("expires", ""), query.get("signature", "")
             )
         except NotFound:
-            return _refusal("This file no longer exists.", 404)
+            return _refusal_page("This file no longer exists.", 404)
         except CanonryError:
-            return _refusal("The file cannot be read now. Try again later.", 503)
+            return _refusal_page("The file cannot be read now. Try again later.", 503)
         if found is None:
-            return _refusal("This link is invalid or has expired. Ask for another one.", 403)
+            return _refusal_page("This link is invalid or has expired. Ask for another one.", 403)
         name = quote(found.name, safe="")
         disposition = f"attachment; filename*=UTF-8''{name}"
         media = f"{found.mime_type}; charset=utf-8" if _is_text(found) else found.mime_type
         headers = {**_HEADERS, "Content-Disposition": disposition, "Content-Type": media}
         return Response(found.data, headers=headers)
 
-    return Route(f"/{BUCKET}/{{key:path}}", serve, methods=["GET", "HEAD"])
+    return Route(f"/{BUCKET}/{{key:path}}", serve_file, methods=["GET", "HEAD"])
 
 
 def _is_text(found: LinkedFile) -> bool:
@@ -78,7 +78,7 @@ def _is_text(found: LinkedFile) -> bool:
     return True
 
 
-def _refusal(message: str, status: int) -> Response:
+def _refusal_page(message: str, status: int) -> Response:
     return PlainTextResponse(f"{message}\n", status_code=status, headers=_HEADERS)
 
 
@@ -138,44 +138,47 @@ class Pages:
         self._scopes = frozenset(() if options.bearer is None else options.bearer.required_scopes)
         self.toolset_routes: Sequence[ToolsetRoutes] = [
             load_attribute(toolset.web_routes)(
-                gateway.only(toolset.name), identify, self._who, options.dialogue_seconds
+                gateway.for_toolset(toolset.name),
+                identify,
+                self._caller_of,
+                options.dialogue_seconds,
             )
             for toolset in gateway.catalogue.toolsets
             if toolset.web_routes is not None
         ]
 
-    def app(self, front: ASGIApp | None = None) -> Starlette:
+    def make_app(self, front: ASGIApp | None = None) -> Starlette:
         """Return the application of the pages; `front` answers every other path."""
         pages: list[BaseRoute] = [
-            Route("/healthz", self._health),
-            Route("/readyz", self._readiness),
-            Route("/metrics", self._metrics),
+            Route("/healthz", self._health_page),
+            Route("/readyz", self._readiness_page),
+            Route("/metrics", self._metrics_page),
             file_route(self._gateway.canon),
             *(route for each in self.toolset_routes for route in each.open_routes()),
         ]
         guarded = [route for each in self.toolset_routes for route in each.guarded_routes()]
         # The guards that check the host and the token of a request.
-        passed = [Middleware(self._guard.around)]
+        passed = [Middleware(self._guard.wrap_app)]
         if self._backend is not None:
             passed += [
                 Middleware(AuthenticationMiddleware, backend=self._backend),
                 Middleware(AuthContextMiddleware),
                 Middleware(RequireAuthMiddleware, required_scopes=sorted(self._scopes)),
             ]
-        pages.append(Mount(PREFIX, self._rest.app(passed)))
+        pages.append(Mount(PREFIX, self._rest.make_app(passed)))
         if guarded:
             pages.append(Mount("/api", routes=guarded, middleware=passed))
         if front is not None:
-            pages.append(Mount("/", self._guard.around_pages(front)))
+            pages.append(Mount("/", self._guard.wrap_pages(front)))
         return Starlette(routes=pages)
 
-    async def _who(self, request: Request) -> Principal | None:
+    async def _caller_of(self, request: Request) -> Principal | None:
         """Return the principal of a request; None if it may not ask from there."""
-        if self._guard.refusal(request.scope) is not None:
+        if self._guard.refusal_for(request.scope) is not None:
             return None
-        return self._principal if self._verifier is None else await self._bearer(request)
+        return self._principal if self._verifier is None else await self._token_principal(request)
 
-    async def _bearer(self, request: Request) -> Principal | None:
+    async def _token_principal(self, request: Request) -> Principal | None:
         """Return the principal of the request's token; None without a valid one."""
         if self._verifier is None or self._backend is None:
             return None
@@ -184,33 +187,33 @@ class Pages:
             return None
         return self._verifier.principal_in(getattr(found[1], "access_token", None))
 
-    async def _health(self, _: Request) -> Response:
+    async def _health_page(self, _: Request) -> Response:
         # Not an error: a restart of the unhealthy process would only stop its readers.
         code = await self._gateway.clock_fault()
         return PlainTextResponse("ok\n" if code is None else f"ok\n{code}\n")
 
-    async def _readiness(self, _: Request) -> Response:
-        if not await self._gateway.ready():
+    async def _readiness_page(self, _: Request) -> Response:
+        if not await self._gateway.is_ready():
             return PlainTextResponse("The store does not answer.\n", status_code=503)
         away = [each for each in self._gateway.canon.outside if each.fault is not None]
         lines = "".join(f"away: {each.name}\n" for each in away)
         keys = None if self._verifier is None else self._verifier.keys
         if keys is not None and not keys.are_known:
-            keys.begin()
+            keys.start_fetching()
             return PlainTextResponse(
                 f"No key of the token issuer is known.\n{lines}", status_code=503
             )
         return PlainTextResponse(f"ready\n{lines}")
 
-    async def _metrics(self, request: Request) -> Response:
-        if (refusal := self._guard.refusal(request.scope)) is not None:
+    async def _metrics_page(self, request: Request) -> Response:
+        if (refusal := self._guard.refusal_for(request.scope)) is not None:
             return refusal
         here = _is_from_here(request)
         if not here and self._verifier is not None:
-            refusal = await self._verifier.refusal(request.scope)
+            refusal = await self._verifier.refusal_for(request.scope)
         if refusal is not None:
             return refusal
-        if (bearer := await self._bearer(request)) is not None:
+        if (bearer := await self._token_principal(request)) is not None:
             try:
                 require_complete(bearer)
             except NotAllowed as error:
@@ -218,7 +221,7 @@ class Pages:
         elif not here:
             message = "Metrics are served to this machine, or to a caller with a token.\n"
             return PlainTextResponse(message, 401, headers={"WWW-Authenticate": "Bearer"})
-        text = self._gateway.audit.metrics.exposition()
+        text = self._gateway.audit.metrics.render_metrics()
         return PlainTextResponse(text, media_type=_METRICS_TYPE)
 
 

@@ -20,7 +20,7 @@ from typing_extensions import override
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import AGENT_META, KEY_META, Principal, require_complete
 from canonry.server.binding import tool_entry
-from canonry.server.middleware import InFlight, RequestBodies, replayed, throttled
+from canonry.server.middleware import InFlight, RequestBodies, replay_body, throttle_app
 from canonry.server.openapi import Listed, openapi_of
 from canonry.values.data_files import read_toml
 from canonry.values.errors import CanonryError, InvalidInput
@@ -48,25 +48,25 @@ class RestApi:
         self._bodies = bodies
         self._bearer = bearer
         offers = gateway.catalogue.tools.values()
-        self._entries: list[Listed] = [(e, tool_entry(e.thing, e.toolset)) for e in offers]
+        self._entries: list[Listed] = [(e, tool_entry(e.item, e.toolset)) for e in offers]
 
-    def app(self, guards: Sequence[Middleware]) -> Starlette:
+    def make_app(self, guards: Sequence[Middleware]) -> Starlette:
         """Return the application behind `guards`, which check the host and the token."""
         return Starlette(
             routes=[
-                Route("/tools", self._list),
-                Route("/tools/{name}", self._call, methods=["POST"]),
-                Route("/openapi.json", self._describe),
+                Route("/tools", self._list_tools),
+                Route("/tools/{name}", self._call_tool, methods=["POST"]),
+                Route("/openapi.json", self._describe_api),
             ],
             middleware=[
                 *guards,
-                Middleware(throttled, self._gateway, self._identify),
+                Middleware(throttle_app, self._gateway, self._identify),
                 Middleware(_Bodies, *self._bodies),
             ],
-            exception_handlers={CanonryError: _refuse},
+            exception_handlers={CanonryError: _error_response},
         )
 
-    def _offered(self, request: Request) -> list[Listed]:
+    def _offered_tools(self, request: Request) -> list[Listed]:
         """Return the caller's tools as MCP lists them.
 
         Raises:
@@ -75,23 +75,23 @@ class RestApi:
         principal = self._identify()
         require_complete(principal)
         every = (offer for offer, _ in self._entries)
-        own = set(map(id, self._gateway.offered(every, principal, _meta_in(request.headers))))
+        own = set(map(id, self._gateway.offers_for(every, principal, _meta_in(request.headers))))
         return [each for each in self._entries if id(each[0]) in own]
 
-    async def _list(self, request: Request) -> Response:
-        tools = [entry for _, entry in self._offered(request)]
+    async def _list_tools(self, request: Request) -> Response:
+        tools = [entry for _, entry in self._offered_tools(request)]
         return JSONResponse({"tools": tools}, headers=_NEVER_KEPT)
 
-    async def _describe(self, request: Request) -> Response:
-        document = openapi_of(self._offered(request), bearer=self._bearer)
+    async def _describe_api(self, request: Request) -> Response:
+        document = openapi_of(self._offered_tools(request), bearer=self._bearer)
         return JSONResponse(document, headers=_NEVER_KEPT)
 
-    async def _call(self, request: Request) -> Response:
-        arguments = _arguments(request.headers, await request.body())
+    async def _call_tool(self, request: Request) -> Response:
+        arguments = _read_arguments(request.headers, await request.body())
         name, meta = request.path_params["name"], _meta_in(request.headers)
         outcome = await self._gateway.call(name, arguments, self._identify(), meta)
         if outcome.error is not None and outcome.cause is not None:
-            return _problem(outcome.cause, outcome.error.data)
+            return _problem_response(outcome.cause, outcome.error.data)
         headers = dict(_NEVER_KEPT)
         if outcome.meta:
             headers["Canonry-Notes"] = json.dumps(outcome.meta, separators=(",", ":"))
@@ -105,15 +105,15 @@ class _Bodies(RequestBodies):
     async def _hand_on(
         self, waiting: list[bytes], scope: Scope, receive: Receive, send: Send
     ) -> None:
-        await self.app(scope, replayed(waiting, receive), send)
+        await self.app(scope, replay_body(waiting, receive), send)
 
 
-def _refuse(_: Request, error: Exception) -> Response:
+def _error_response(_: Request, error: Exception) -> Response:
     assert isinstance(error, CanonryError)  # noqa: S101 - registered for these alone
-    return _problem(error, error.details)
+    return _problem_response(error, error.details)
 
 
-def _arguments(headers: Headers, body: bytes) -> Any:
+def _read_arguments(headers: Headers, body: bytes) -> Any:
     """Return the arguments in a body; an empty body has none.
 
     Raises:
@@ -147,7 +147,7 @@ def _meta_in(headers: Headers) -> dict[str, Any]:
     return meta
 
 
-def _problem(error: CanonryError, details: Mapping[str, Any]) -> Response:
+def _problem_response(error: CanonryError, details: Mapping[str, Any]) -> Response:
     classes = _PROBLEMS["classes"]
     kind = next(each.__name__ for each in type(error).__mro__ if each.__name__ in classes)
     status = _PROBLEMS["codes"].get(error.code, classes[kind]["status"])
@@ -167,14 +167,14 @@ def _problem(error: CanonryError, details: Mapping[str, Any]) -> Response:
     return Response(content, status, media_type=PROBLEM_TYPE, headers=headers)
 
 
-def in_problems(send: Send) -> Send:
+def as_problems(send: Send) -> Send:
     """Return a `send` that turns the errors of guards and routers into problems.
 
     They answer at once with text, or with the JSON of OAuth. The status and other headers stay.
     """
     begun: Message | None = None
 
-    async def sending(message: Message) -> None:
+    async def send_problem(message: Message) -> None:
         nonlocal begun
         if message["type"] == "http.response.start":
             begun = message
@@ -189,7 +189,7 @@ def in_problems(send: Send) -> Send:
             begun = None
         await send(message)
 
-    return sending
+    return send_problem
 
 
 def _plain_problem(status: int, content: bytes) -> bytes:

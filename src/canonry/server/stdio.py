@@ -21,11 +21,18 @@ import orjson
 from mcp.shared.message import SessionMessage
 from typing_extensions import override
 
-from canonry.gateway.face import Face
-from canonry.language.texts.visible import visible
-from canonry.server.greeting import Handlers, greet
-from canonry.server.messages import BATCHING, Batch, BatchedLines, decode, encode, read_batch
+from canonry.gateway.toolset_introduction import Face
+from canonry.language.texts.visible import escape_hidden
+from canonry.server.messages import (
+    BATCHING,
+    Batch,
+    BatchedLines,
+    decode_line,
+    encode_message,
+    read_batch,
+)
 from canonry.server.options import ServerOptions
+from canonry.server.startup import Handlers, greeting_server
 
 if TYPE_CHECKING:
     from canonry.gateway.call import Gateway
@@ -52,12 +59,12 @@ class LineLog:
         self._closing = threading.Event()
         self._writer: threading.Thread | None = None
 
-    def write(self, line: bytes) -> None:
+    def write_line(self, line: bytes) -> None:
         """Take one whole line without blocking."""
         self._lines.append(line)
         if not self._some.is_set():
             if self._writer is None:
-                self._writer = threading.Thread(target=self._run, name="log", daemon=True)
+                self._writer = threading.Thread(target=self._write_lines, name="log", daemon=True)
                 self._writer.start()
             self._some.set()
 
@@ -68,7 +75,7 @@ class LineLog:
         if self._writer is not None:
             self._writer.join(seconds)
 
-    def _run(self) -> None:
+    def _write_lines(self) -> None:
         while not self._closing.is_set() or self._lines:
             self._some.wait()
             self._closing.wait(_PAUSE)
@@ -79,7 +86,8 @@ class LineLog:
                     waiting.append(self._lines.popleft())
             with suppress(OSError):
                 _write_all(
-                    self._descriptor, visible(b"".join(waiting).decode(errors="replace")).encode()
+                    self._descriptor,
+                    escape_hidden(b"".join(waiting).decode(errors="replace")).encode(),
                 )
 
 
@@ -106,7 +114,7 @@ class _Handler(logging.Handler):
             "place": f"{record.module}:{record.lineno}",
             "error": error.__name__ if error else None,
         }
-        self._log.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+        self._log.write_line(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
 
 
 def capture_library_logs(log: LineLog) -> None:
@@ -132,7 +140,7 @@ Bound = tuple[Handlers, Close]
 """The handlers of requests to an open gateway, and the function that closes its canon."""
 
 
-class Opening:
+class OpeningWork:
     """Runs `work` once for all waiting callers; a caller that stops waiting does not stop it."""
 
     def __init__(self, work: Callable[[], Coroutine[Any, Any, Bound]]) -> None:
@@ -140,25 +148,25 @@ class Opening:
         self._work = work
         self._task: asyncio.Task[Bound] | None = None
 
-    def begin(self) -> asyncio.Task[Bound]:
+    def begin_work(self) -> asyncio.Task[Bound]:
         """Begin the work, unless it has begun."""
         if self._task is None:
             self._task = asyncio.create_task(self._work())
         return self._task
 
-    async def settled(self) -> None:
+    async def await_end(self) -> None:
         """Wait until the work has ended, well or not."""
-        if not (task := self.begin()).done():
+        if not (task := self.begin_work()).done():
             await asyncio.wait((task,))
 
-    async def result(self) -> Bound:
+    async def await_result(self) -> Bound:
         """Return the result of the work.
 
         Raises:
             Exception: the exception of the work, for each caller.
         """
-        await self.settled()
-        return self.begin().result()
+        await self.await_end()
+        return self.begin_work().result()
 
 
 _ENDLESS: Final = "subscriptions/listen"
@@ -191,42 +199,42 @@ async def serve_stdio(
     loop = asyncio.get_running_loop()
     source, sink = _take_standard_streams()
 
-    async def work() -> Bound:
+    async def open_bound() -> Bound:
         try:
-            return await _bound(open_canon, log, server_options)
+            return await _open_bound(open_canon, log, server_options)
         except Exception:
-            inputs.end()
+            inputs.end_input()
             raise
 
-    opening = Opening(work)
-    output = _Output(loop, sink, opening.begin)
+    opening = OpeningWork(open_bound)
+    output = _Output(loop, sink, opening.begin_work)
     inputs = _Input(loop, source, output, opening, server_options.drain_seconds)
 
-    async def ready() -> Handlers:
-        return (await opening.result())[0]
+    async def ready_handlers() -> Handlers:
+        return (await opening.await_result())[0]
 
-    server = greet(faces, ready)
+    server = greeting_server(faces, ready_handlers)
     if _POLLS:  # event loops on Windows take no signal handlers
         for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, inputs.end)
+            loop.add_signal_handler(number, inputs.end_input)
     try:
         await server.run(inputs, output, server.create_initialization_options())
     finally:
-        await output.finish()
+        await output.finish_writing()
         try:
-            _, close = await opening.result()
+            _, close = await opening.await_result()
             await close()
         finally:
             log.close()
 
 
-async def _bound(
+async def _open_bound(
     open_canon: Callable[[], Awaitable[OpenGateway]], log: LineLog, options: ServerOptions
 ) -> Bound:
     opened = await open_canon()
     from canonry.server.binding import Binding, host_files  # noqa: PLC0415 - imports the gateway
 
-    opened.gateway.audit.write_to(log.write)
+    opened.gateway.audit.write_to(log.write_line)
     host_files(opened.gateway.canon, options.public_url)
     binding = Binding(opened.gateway, lambda: opened.principal, options, alone=True)
     gc.freeze()  # loaded modules stay: no garbage collection visits them again
@@ -284,20 +292,20 @@ class _Output(_Stream):
         self.idle = asyncio.Event()
         self.idle.set()
         self._finished = asyncio.Event()
-        self.batches = BatchedLines(self.put)
+        self.batches = BatchedLines(self.put_line)
         self.takes_batches = False
-        threading.Thread(target=self._write, name="stdout", daemon=True).start()
+        threading.Thread(target=self._write_queued, name="stdout", daemon=True).start()
 
-    def expect(self, request: int | str) -> None:
+    def expect_answer(self, request: int | str) -> None:
         """Note that an answer to `request` is due."""
         self.unanswered.add(request)
         self.idle.clear()
 
-    def settle(self, request: int | str | None) -> None:
+    def drop_expected(self, request: int | str | None) -> None:
         """Note that no answer to `request` is due any more."""
         if request is not None:
             self.unanswered.discard(request)
-            self.batches.take(request, None)
+            self.batches.take_answer(request, None)
         if not self.unanswered:
             self.idle.set()
 
@@ -305,41 +313,41 @@ class _Output(_Stream):
         """Queue a message; wait only while the client leaves very much unread."""
         message = item.message
         await self._room.wait()
-        line = encode(message)
+        line = encode_message(message)
         if not isinstance(message, types.JSONRPCResponse | types.JSONRPCError):
-            self.put(line)
+            self.put_line(line)
             return
         if isinstance(message, types.JSONRPCResponse) and "protocolVersion" in message.result:
             self.takes_batches = message.result["protocolVersion"] == BATCHING
-        if not self.batches.take(message.id, line):
-            self.put(line)
-        self.settle(message.id)
+        if not self.batches.take_answer(message.id, line):
+            self.put_line(line)
+        self.drop_expected(message.id)
 
-    def put(self, line: bytes) -> None:
+    def put_line(self, line: bytes) -> None:
         """Queue a line."""
         self._queued += len(line)
         if self._queued - self._written > _OUTPUT_BYTES:
             self._room.clear()
         self._lines.put(line)
 
-    async def finish(self, seconds: float = 0.3) -> None:
+    async def finish_writing(self, seconds: float = 0.3) -> None:
         """Write the remaining messages if the client reads them in time."""
         self._lines.put(None)
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._finished.wait(), seconds)
 
-    def _write(self) -> None:
+    def _write_queued(self) -> None:
         while (line := self._lines.get()) is not None:
             with contextlib.suppress(OSError):  # the client has gone; its input ends as well
                 _write_all(self._descriptor, line)
             if not self._written:
-                self._call(self._begun)
+                self._call_in_loop(self._begun)
             self._written += len(line)
             if not self._room.is_set() and self._queued - self._written <= _OUTPUT_BYTES // 2:
-                self._call(self._room.set)
-        self._call(self._finished.set)
+                self._call_in_loop(self._room.set)
+        self._call_in_loop(self._finished.set)
 
-    def _call(self, callback: Callable[[], object]) -> None:
+    def _call_in_loop(self, callback: Callable[[], object]) -> None:
         with contextlib.suppress(RuntimeError):  # the loop has closed
             self._loop.call_soon_threadsafe(callback)
 
@@ -357,7 +365,7 @@ class _Input(_Stream):
         loop: asyncio.AbstractEventLoop,
         descriptor: int,
         output: _Output,
-        opening: Opening,
+        opening: OpeningWork,
         drain: float,
     ) -> None:
         super().__init__(loop, descriptor)
@@ -370,9 +378,9 @@ class _Input(_Stream):
         self._permits = threading.Semaphore(_LINES_AHEAD)
         self._ended, self._end = os.pipe()
         self._chunks_left = _CHUNKS_AFTER_END
-        threading.Thread(target=self._read, name="stdin", daemon=True).start()
+        threading.Thread(target=self._read_lines, name="stdin", daemon=True).start()
 
-    def end(self) -> None:
+    def end_input(self) -> None:
         """Read the lines that the client has sent by now, answer them, then end.
 
         The reading thread marks the end. Another thread would overtake lines on their way.
@@ -380,7 +388,7 @@ class _Input(_Stream):
         if _POLLS:
             os.write(self._end, b"\n")
         else:
-            self._feed(None)
+            self._feed_line(None)
 
     async def receive(self) -> SessionMessage | Exception:
         """Return the next message.
@@ -391,7 +399,7 @@ class _Input(_Stream):
         while True:
             if self._batched:
                 part = self._batched.popleft()
-                self._account(part)
+                self._track_request(part)
                 return SessionMessage(part)
             while not self._lines:
                 self._arrived.clear()
@@ -400,7 +408,7 @@ class _Input(_Stream):
             if line is None:
                 self._lines.appendleft(None)
                 await (
-                    self._opening.settled()
+                    self._opening.await_end()
                 )  # the time for answers begins when answers are possible
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._output.idle.wait(), self._drain)
@@ -409,26 +417,26 @@ class _Input(_Stream):
             batch = read_batch(line) if self._output.takes_batches else None
             if isinstance(batch, Batch):
                 self._batched.extend(message for _, message in batch.messages)
-                self._output.batches.open(batch)
+                self._output.batches.open_batch(batch)
                 continue
-            message = decode(line) if batch is None else batch
+            message = decode_line(line) if batch is None else batch
             if isinstance(message, bytes):
-                self._output.put(message)
+                self._output.put_line(message)
             elif message is not None:
-                self._account(message)
+                self._track_request(message)
                 return SessionMessage(message)
 
-    def _account(self, message: types.JSONRPCMessage) -> None:
+    def _track_request(self, message: types.JSONRPCMessage) -> None:
         if isinstance(message, types.JSONRPCRequest):
             if message.method != _ENDLESS:
-                self._output.expect(message.id)
+                self._output.expect_answer(message.id)
         elif (
             isinstance(message, types.JSONRPCNotification)
             and message.method == "notifications/cancelled"
         ):
             cancelled = (message.params or {}).get("requestId")
             if isinstance(cancelled, int | str):  # other ids belong to no request
-                self._output.settle(cancelled)
+                self._output.drop_expected(cancelled)
 
     def __aiter__(self) -> Self:
         return self
@@ -436,30 +444,30 @@ class _Input(_Stream):
     async def __anext__(self) -> SessionMessage | Exception:
         return await self.receive()
 
-    def _feed(self, line: bytes | None) -> None:
+    def _feed_line(self, line: bytes | None) -> None:
         self._lines.append(line)
         self._arrived.set()
 
-    def _read(self) -> None:
+    def _read_lines(self) -> None:
         pieces: list[bytes] = []
         length = 0
         with contextlib.suppress(RuntimeError):  # the loop has closed
-            while chunk := self._chunk():
+            while chunk := self._read_chunk():
                 *whole, rest = chunk.split(b"\n")
                 for end in whole:
                     self._permits.acquire()
                     line = b"".join((*pieces, end)) if length <= _LINE_BYTES else b"{"
                     pieces, length = [], 0
-                    self._loop.call_soon_threadsafe(self._feed, line)
+                    self._loop.call_soon_threadsafe(self._feed_line, line)
                 if length <= _LINE_BYTES:
                     pieces.append(rest)
                 length += len(rest)
             has_ended_itself = self._chunks_left == _CHUNKS_AFTER_END
             if has_ended_itself and any(pieces):
-                self._loop.call_soon_threadsafe(self._feed, b"".join(pieces))
-            self._loop.call_soon_threadsafe(self._feed, None)
+                self._loop.call_soon_threadsafe(self._feed_line, b"".join(pieces))
+            self._loop.call_soon_threadsafe(self._feed_line, None)
 
-    def _chunk(self) -> bytes:
+    def _read_chunk(self) -> bytes:
         if _POLLS:
             ready, _, _ = select.select((self._descriptor, self._ended), (), ())
             self._chunks_left -= self._ended in ready

@@ -30,22 +30,22 @@ _APART: Final = "\n"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Viewer:
-    """A viewer: sees what any of `readers` may see, or with `together` what every one may see."""
+    """A viewer who sees what any of `readers` may see, or what all may, with `every_reader`."""
 
     masters: bool = False
     readers: frozenset[Reader] = frozenset()
-    together: bool = False
+    every_reader: bool = False
 
-    def sees(self, audience: Audience) -> bool:
+    def may_see(self, audience: Audience) -> bool:
         """Return whether an item with this audience exists for the viewer."""
         if not audience or self.masters:
             return True
-        if self.together:
+        if self.every_reader:
             return bool(self.readers) and self.readers.issubset(audience)
         return not self.readers.isdisjoint(audience)
 
 
-ALL_SEEING: Final = Viewer(masters=True)
+FULL_VIEWER: Final = Viewer(masters=True)
 ANYBODY: Final = Viewer()
 """The viewer that sees only public items."""
 
@@ -53,16 +53,16 @@ ANYBODY: Final = Viewer()
 def viewer_of(audience: Audience) -> Viewer:
     """Return the viewer of what every reader of `audience` may see; it judges their proposals."""
     if GAME_MASTERS[0] in audience:
-        return ALL_SEEING
-    return Viewer(readers=frozenset(audience), together=True) if audience else ANYBODY
+        return FULL_VIEWER
+    return Viewer(readers=frozenset(audience), every_reader=True) if audience else ANYBODY
 
 
-def character(entity_id: str) -> Reader:
+def character_reader(entity_id: str) -> Reader:
     """Return the reader for a character."""
     return _CHARACTER + entity_id
 
 
-def player(user: str) -> Reader:
+def player_reader(user: str) -> Reader:
     """Return the reader for a player."""
     return _PLAYER + user
 
@@ -78,9 +78,9 @@ def narrowest(audiences: Iterable[Audience]) -> Audience:
     return common
 
 
-def covers(wide: Audience, narrow: Audience) -> bool:
+def audience_covers(wide: Audience, narrow: Audience) -> bool:
     """Return whether every reader of `narrow` may also see an item with the audience `wide`."""
-    return viewer_of(narrow).sees(wide)
+    return viewer_of(narrow).may_see(wide)
 
 
 def wide_first(audience: Audience) -> tuple[bool, bool, int, Audience]:
@@ -98,10 +98,14 @@ def audience_in(value: object, *, path: str = "/audience") -> Audience:
         return EVERYBODY
     named = (value,) if isinstance(value, str) else value
     if isinstance(named, list | tuple) and 0 < len(named) <= READERS_MAX:
-        readers = {_reader(one) for one in named}
+        readers = {_read_reader(one) for one in named}
         if None not in readers:
             found = sorted(one for one in readers if one is not None)
-            return GAME_MASTERS if GAME_MASTERS[0] in found and len(found) == 1 else _named(found)
+            return (
+                GAME_MASTERS
+                if GAME_MASTERS[0] in found and len(found) == 1
+                else _named_readers(found)
+            )
     message = (
         f"{path} is not an audience. Give 'everyone', 'gm' (game masters only), or a list of up to "
         f"{READERS_MAX} readers like 'character:<entity id>' and 'player:<user>'."
@@ -109,12 +113,12 @@ def audience_in(value: object, *, path: str = "/audience") -> Audience:
     raise InvalidInput("audience.malformed", message, path=path)
 
 
-def _named(readers: Iterable[Reader]) -> Audience:
+def _named_readers(readers: Iterable[Reader]) -> Audience:
     """Return the readers without the game masters, who see it in any case."""
     return tuple(one for one in readers if one != GAME_MASTERS[0])
 
 
-def _reader(value: object) -> Reader | None:
+def _read_reader(value: object) -> Reader | None:
     if not isinstance(value, str) or len(value) > _READER_LENGTH or not value.isprintable():
         return None
     if value == GAME_MASTERS[0]:
@@ -128,7 +132,7 @@ Terms: TypeAlias = Mapping[Audience, bool]
 """Maps audiences to whether a viewer belongs to them."""
 
 
-def compartment(space: SpaceId, terms: Terms) -> SpaceId:
+def compartment_id(space: SpaceId, terms: Terms) -> SpaceId:
     """Return the compartment of viewers for whom the terms hold; without terms, the space.
 
     Lists, totals and word counts are kept by compartment, so that a viewer's results are as if
@@ -147,18 +151,18 @@ def space_of(name: str) -> SpaceId:
     return SpaceId(name.partition(_APART)[0])
 
 
-def is_part(name: str) -> bool:
+def is_compartment(name: str) -> bool:
     """Return whether the name is that of a compartment, not of a space."""
     return _APART in name
 
 
-def is_open(name: str, viewer: Viewer) -> bool:
+def may_view(name: str, viewer: Viewer) -> bool:
     """Return whether a viewer may see the items of a compartment."""
-    return all(viewer.sees(audience) is inside for inside, audience in _terms(name))
+    return all(viewer.may_see(audience) is inside for inside, audience in _read_terms(name))
 
 
 @lru_cache(maxsize=4096)
-def _terms(name: str) -> tuple[tuple[bool, Audience], ...]:
+def _read_terms(name: str) -> tuple[tuple[bool, Audience], ...]:
     _, _, spelled = name.partition(_APART)
     terms: list[list[Any]] = json.loads(spelled) if spelled else []
     return tuple((bool(inside), tuple(readers)) for inside, *readers in terms)

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Final
 
 from canonry.values.errors import InvalidInput
-from canonry.values.languages import languages, months, plain_letters
+from canonry.values.languages import known_languages, month_numbers, plain_letters
 from canonry.values.moments import DAY, Instant, parse_instant, render_instant
 
 _CENTURY: Final = 100
@@ -98,15 +98,15 @@ def dates_in(
     text: str, order: DayOrder | None = None, near: date | None = None
 ) -> Iterator[SeenDate]:
     """Yield every date in the text; one without a year is the first on or after `near`."""
-    place = 0
-    while found := _ANY.search(text, place):
+    start = 0
+    while found := _ANY.search(text, start):
         seen = (
             None
-            if _LATER.search(text, max(place, found.start() - 8), found.start())
-            else _seen(found, order, near)
+            if _LATER.search(text, max(start, found.start() - 8), found.start())
+            else _read_match(found, order, near)
         )
         # A match that is not a date may hide the start of one: "the 1st of March".
-        place = found.start() + 1 if seen is None else found.end()
+        start = found.start() + 1 if seen is None else found.end()
         if seen is not None:
             if seen.value and _is_other_weekday(text, found.start(), seen.value):
                 seen = SeenDate(value=None, reason="the weekday is that of another day")
@@ -114,69 +114,73 @@ def dates_in(
 
 
 def _is_other_weekday(text: str, begin: int, day: str) -> bool:
-    """Tell whether the name of a weekday before a date contradicts it."""
+    """Return whether the name of a weekday before a date contradicts it."""
     if (found := _WEEKDAY.search(text, max(0, begin - 20), begin)) is None:
         return False
     name, real = plain_letters(found[1]), date.fromisoformat(day[:10]).weekday()
-    named = {each.weekdays.index(name) for each in languages().values() if name in each.weekdays}
+    named = {
+        each.weekdays.index(name) for each in known_languages().values() if name in each.weekdays
+    }
     return bool(named) and real not in named and named <= {*range(7)}
 
 
-def date_in(text: str, order: DayOrder | None = None, near: date | None = None) -> SeenDate | None:
+def first_date(
+    text: str, order: DayOrder | None = None, near: date | None = None
+) -> SeenDate | None:
     """Return the first date in the text; None: there is none."""
     return next(dates_in(text, order, near), None)
 
 
-def day_in(text: str, order: DayOrder | None = None) -> SeenDate | None:
+def read_day(text: str, order: DayOrder | None = None) -> SeenDate | None:
     """Read a text that is one date, with at most a weekday and a time of day; None: it is none."""
     plain = " ".join(text.split())
     if match := _COMPACT.fullmatch(plain):
         plain = "-".join(match.groups())
-    seen = date_in(plain, order) if len(plain) <= _LONGEST else None
+    seen = first_date(plain, order) if len(plain) <= _LONGEST else None
     if seen is None or not _CLOCK.fullmatch(plain[seen.end :]):
         return None
     before = plain_letters(plain[: seen.begin].rstrip(" .,"))
-    weekday = any(before in language.weekdays for language in languages().values())
+    weekday = any(before in language.weekdays for language in known_languages().values())
     return seen if not before or weekday else None
 
 
-def order_in(text: str) -> DayOrder | None:
+def find_day_order(text: str) -> DayOrder | None:
     """Return the order of day and month in a text's unambiguous dates; None: unknown or mixed."""
     orders = {seen.order for seen in dates_in(text) if seen.order is not None}
     return orders.pop() if len(orders) == 1 else None
 
 
-def _seen(found: re.Match[str], order: DayOrder | None, near: date | None) -> SeenDate | None:
+def _read_match(found: re.Match[str], order: DayOrder | None, near: date | None) -> SeenDate | None:
     groups = found.groupdict()
     if groups["iso"]:
-        return _iso(groups)
+        return _iso_date(groups)
     if groups["n1"]:
-        year = _year(groups["ny"])
+        year = _read_year(groups["ny"])
         if groups["ns"][0] == "." and order is None:
             order = DayOrder.DAY  # points always mean that the day comes first
-        return _numeric(int(groups["n1"]), int(groups["n2"]), year, order)
+        return _numeric_date(int(groups["n1"]), int(groups["n2"]), year, order)
     if groups["s1"]:
-        return _yearless(int(groups["s1"]), int(groups["s2"]), order, near)
+        return _yearless_date(int(groups["s1"]), int(groups["s2"]), order, near)
     day, name, year_text = (
         (groups["dd"], groups["dm"], groups["dy"])
         if groups["dd"]
         else (groups["md"], groups["mm"], groups["my"])
     )
-    month = months().get(plain_letters(name))
+    month = month_numbers().get(plain_letters(name))
     if month is None:
         return None
     if year_text is None:
-        return _completed(month, int(day), near)
-    return _whole(_year(year_text), month, int(day))
+        return _complete_date(month, int(day), near)
+    return _full_date(_read_year(year_text), month, int(day))
 
 
-def _year(text: str) -> int:
+def _read_year(text: str) -> int:
     year = int(text.strip("'\u2019"))
     return year if len(text) > 3 else year + _CENTURY * (19 if year >= _PIVOT else 20)  # noqa: PLR2004
 
 
-def _iso(groups: dict[str, str]) -> SeenDate:
-    seen = _whole(int(groups["iy"]), int(groups["im"]), int(groups["id"]))
+def _iso_date(groups: dict[str, str]) -> SeenDate:
+    seen = _full_date(int(groups["iy"]), int(groups["im"]), int(groups["id"]))
     if seen.value is None or not groups["clock"] or not groups["zone"]:
         return seen
     zone = groups["zone"]
@@ -186,9 +190,9 @@ def _iso(groups: dict[str, str]) -> SeenDate:
     return SeenDate(value=f"{seen.value}T{clock}{zone}")
 
 
-def _numeric(first: int, second: int, year: int, order: DayOrder | None) -> SeenDate:
-    day_first = _whole(year, second, first)
-    month_first = _whole(year, first, second)
+def _numeric_date(first: int, second: int, year: int, order: DayOrder | None) -> SeenDate:
+    day_first = _full_date(year, second, first)
+    month_first = _full_date(year, first, second)
     if day_first.value and month_first.value and first != second:
         if order is DayOrder.DAY:
             return day_first
@@ -202,32 +206,32 @@ def _numeric(first: int, second: int, year: int, order: DayOrder | None) -> Seen
     return day_first
 
 
-def _yearless(
+def _yearless_date(
     first: int, second: int, order: DayOrder | None, near: date | None
 ) -> SeenDate | None:
     leap = 2000
-    seen = _numeric(first, second, leap, order)
+    seen = _numeric_date(first, second, leap, order)
     if seen.value is None:
         return seen if seen.reason.startswith("day and") else None
     if near is None:
         return SeenDate(value=None, reason="no year is given", order=seen.order)
     _, month, day = (int(part) for part in seen.value.split("-"))
-    whole = _completed(month, day, near)
+    whole = _complete_date(month, day, near)
     return SeenDate(value=whole.value, reason=whole.reason, order=seen.order)
 
 
-def _completed(month: int, day: int, near: date | None) -> SeenDate:
+def _complete_date(month: int, day: int, near: date | None) -> SeenDate:
     """Return the first day with this month and day on or after `near`."""
     if near is None:
         return SeenDate(value=None, reason="no year is given")
     for year in range(near.year, near.year + 5):
-        seen = _whole(year, month, day)
+        seen = _full_date(year, month, day)
         if seen.value is not None and date.fromisoformat(seen.value) >= near:
             return seen
     return SeenDate(value=None, reason="there is no such day")
 
 
-def _whole(year: int, month: int, day: int) -> SeenDate:
+def _full_date(year: int, month: int, day: int) -> SeenDate:
     if year in _BUDDHIST:
         return SeenDate(value=None, reason="the year may be one of another calendar")
     try:
@@ -268,21 +272,21 @@ def _from_number(value: int) -> CalendarDate | None:
 def _from_text(value: str) -> CalendarDate | None:
     text = " ".join(value.split())
     if _ISO_DAY.fullmatch(text):
-        return _begin(text)
+        return _whole_day(text)
     if match := _ISO_TIME.fullmatch(text):
-        return _timed(*match.groups())
-    seen = day_in(text) if ":" not in text and not _SHORT_YEAR.search(text) else None
+        return _timed_date(*match.groups())
+    seen = read_day(text) if ":" not in text and not _SHORT_YEAR.search(text) else None
     if seen is not None and seen.value is not None:
-        return _begin(seen.value)
+        return _whole_day(seen.value)
     if _MAIL.fullmatch(text):
         moment = parsedate_to_datetime(text)
         aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-        said = aware.isoformat()
-        return CalendarDate(text=said.replace("+00:00", "Z"), instant=parse_instant(said))
+        iso_text = aware.isoformat()
+        return CalendarDate(text=iso_text.replace("+00:00", "Z"), instant=parse_instant(iso_text))
     return None
 
 
-def _timed(
+def _timed_date(
     day: str, minutes: str, seconds: str | None, fraction: str | None, offset: str | None
 ) -> CalendarDate:
     zone = "Z" if offset is None else offset
@@ -292,6 +296,6 @@ def _timed(
     return CalendarDate(text=text, instant=parse_instant(text))
 
 
-def _begin(day: str) -> CalendarDate:
-    said = date.fromisoformat(day)
-    return CalendarDate(text=day, instant=Instant((said.toordinal() - _EPOCH) * DAY))
+def _whole_day(day: str) -> CalendarDate:
+    parsed = date.fromisoformat(day)
+    return CalendarDate(text=day, instant=Instant((parsed.toordinal() - _EPOCH) * DAY))

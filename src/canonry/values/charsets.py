@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Final
 
 from canonry.values.errors import InvalidInput
-from canonry.values.languages import languages
+from canonry.values.languages import known_languages
 
 MARKS: Final = (
     # The mark of UTF-32 begins with that of UTF-16 and must be tried first.
@@ -25,7 +25,7 @@ _NOTATIONS: Final = frozenset(
 """Python codecs that are no charsets of files; some are very slow."""
 
 
-def decoded(data: bytes, charset: str | None) -> str:
+def decode_text(data: bytes, charset: str | None) -> str:
     """Decode text, with line feeds as line ends.
 
     Raises:
@@ -33,10 +33,10 @@ def decoded(data: bytes, charset: str | None) -> str:
     """
     marked = next((name for mark, name in MARKS if data.startswith(mark)), None)
     if marked is None and charset is None and b"\0" in data:
-        raise _not_text()  # a clearer error than bad UTF-8
+        raise _not_text_error()  # a clearer error than bad UTF-8
     encoding = marked or charset or "utf-8"
     try:
-        text = data.decode(known(encoding))
+        text = data.decode(check_charset(encoding))
     except LookupError as error:
         message = f"The charset {encoding} is unknown. Name one such as utf-8 or windows-1252."
         raise InvalidInput("document.encoding", message) from error
@@ -48,7 +48,7 @@ def decoded(data: bytes, charset: str | None) -> str:
         )
         raise InvalidInput("document.encoding", message, encoding=encoding, byte=at) from error
     if "\0" in text:
-        raise _not_text()
+        raise _not_text_error()
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -68,14 +68,14 @@ _WITHIN_WORDS: Final = re.compile(
 _PLAIN_LOOKED_AT: Final = 200_000
 
 
-def guessed(data: bytes, charset: str | None) -> tuple[str, tuple[str, ...]]:
+def decode_guessed(data: bytes, charset: str | None) -> tuple[str, tuple[str, ...]]:
     """Decode text, with a note if its charset was guessed.
 
     Raises:
-        InvalidInput: those of `decoded`; a guess needs a charset in which every letter fits.
+        InvalidInput: those of `decode_text`; a guess needs a charset in which every letter fits.
     """
     try:
-        return decoded(data, charset), ()
+        return decode_text(data, charset), ()
     except InvalidInput as error:
         if charset is not None or error.code != "document.encoding":
             raise
@@ -83,7 +83,7 @@ def guessed(data: bytes, charset: str | None) -> tuple[str, tuple[str, ...]]:
         if found is None:
             raise
     note = f"The text names no charset and was read as {codecs.lookup(found).name}"
-    return decoded(data, found), (f"{note}. If letters are wrong, send it as UTF-8.",)
+    return decode_text(data, found), (f"{note}. If letters are wrong, send it as UTF-8.",)
 
 
 def _charset_of(data: bytes) -> str | None:
@@ -99,13 +99,13 @@ def _charset_of(data: bytes) -> str | None:
         if (
             not mixed
             and _WITHIN_WORDS.search(text) is None
-            and any(strange <= each.letters for each in languages().values())
+            and any(strange <= each.letters for each in known_languages().values())
         ):
             return charset
     return None
 
 
-def known(charset: str) -> str:
+def check_charset(charset: str) -> str:
     """Return the charset, or refuse codecs that are no charsets of files.
 
     Raises:
@@ -116,6 +116,6 @@ def known(charset: str) -> str:
     return charset
 
 
-def _not_text() -> InvalidInput:
+def _not_text_error() -> InvalidInput:
     message = "The document is not text, because it has NUL bytes. Name its kind of file."
     return InvalidInput("document.not-text", message)

@@ -23,7 +23,7 @@ ReadTime: TypeAlias = Callable[[str, str], Instant]
 """Reads a time from (text, path); raises InvalidInput with a code `time.*`."""
 
 
-def plain_time(text: str, path: str) -> Instant:
+def read_plain_time(text: str, path: str) -> Instant:
     """Read an RFC 3339 date-time.
 
     Raises:
@@ -35,7 +35,7 @@ def plain_time(text: str, path: str) -> Instant:
 def is_plain_time(text: str) -> bool:
     """Return whether the text can be read without a calendar."""
     try:
-        plain_time(text, "")
+        read_plain_time(text, "")
     except InvalidInput as error:
         return error.code != "time.malformed"
     return True
@@ -52,13 +52,13 @@ class Fields:
     values: Mapping[str, Any]
     path: str
     aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    times: ReadTime = plain_time
+    times: ReadTime = read_plain_time
 
-    def at(self, name: str) -> str:
+    def path_of(self, name: str) -> str:
         """Return the path of a member."""
         return f"{self.path}/{name}"
 
-    def find(self, *names: str) -> tuple[str, Any]:
+    def find_member(self, *names: str) -> tuple[str, Any]:
         """Return the name and value of a member; the value is None if it is missing.
 
         Raises:
@@ -70,11 +70,12 @@ class Fields:
                 if self.values.get(each) is not None and each not in present:
                     present.append(each)
         if len(present) > 1:
-            message = f"{self.at(present[1])} and {self.at(present[0])} mean the same. Keep one."
-            raise InvalidInput("content.repeats", message, path=self.at(present[1]))
+            first, second = (self.path_of(present[index]) for index in (1, 0))
+            message = f"{first} and {second} mean the same. Keep one."
+            raise InvalidInput("content.repeats", message, path=self.path_of(present[1]))
         return (present[0], self.values[present[0]]) if present else (names[0], None)
 
-    def text(self, *names: str, limit: int) -> str:
+    def read_text(self, *names: str, limit: int) -> str:
         """Return a text that is not empty.
 
         Raises:
@@ -82,24 +83,24 @@ class Fields:
         """
         found = self.optional_text(*names, limit=limit)
         if found is None:
-            raise missing(self.at(names[0]))
+            raise missing_member(self.path_of(names[0]))
         return found
 
     def optional_text(self, *names: str, limit: int, empty: bool = False) -> str | None:
         """Return a text that may be missing; `empty` also allows an empty one."""
-        name, value = self.find(*names)
+        name, value = self.find_member(*names)
         if value is None:
             return None
-        text: str = typed(value, str, self.at(name), "a text")
+        text: str = check_type(value, str, self.path_of(name), "a text")
         if not empty and not text.strip():
-            message = f"{self.at(name)} is empty. Give a text."
-            raise InvalidInput("text.empty", message, path=self.at(name))
+            message = f"{self.path_of(name)} is empty. Give a text."
+            raise InvalidInput("text.empty", message, path=self.path_of(name))
         if len(text) > limit:
-            message = f"{self.at(name)} has {len(text)} characters; the limit is {limit}."
-            raise InvalidInput("text.too-long", message, path=self.at(name), limit=limit)
+            message = f"{self.path_of(name)} has {len(text)} characters; the limit is {limit}."
+            raise InvalidInput("text.too-long", message, path=self.path_of(name), limit=limit)
         return text
 
-    def reference(self, *names: str) -> Reference:
+    def read_reference(self, *names: str) -> Reference:
         """Return a required reference.
 
         Raises:
@@ -107,71 +108,73 @@ class Fields:
         """
         found = self.optional_reference(*names)
         if found is None:
-            raise missing(self.at(names[0]))
+            raise missing_member(self.path_of(names[0]))
         return found
 
     def optional_reference(self, *names: str) -> Reference | None:
         """Return a reference that may be missing."""
-        name, value = self.find(*names)
-        return None if value is None else reference_of(value, self.at(name))
+        name, value = self.find_member(*names)
+        return None if value is None else reference_of(value, self.path_of(name))
 
-    def references(self, *names: str) -> tuple[Reference, ...]:
+    def read_references(self, *names: str) -> tuple[Reference, ...]:
         """Return a list of references, each once."""
-        name, items = self._list(*names)
-        found = [reference_of(one, f"{self.at(name)}/{i}") for i, one in enumerate(items)]
+        name, items = self._read_items(*names)
+        found = [reference_of(one, f"{self.path_of(name)}/{i}") for i, one in enumerate(items)]
         return tuple(dict.fromkeys(found))
 
-    def texts(self, *names: str, limit: int) -> tuple[str, ...]:
+    def read_texts(self, *names: str, limit: int) -> tuple[str, ...]:
         """Return a list of short texts, each once and sorted."""
-        name, items = self._list(*names)
+        name, items = self._read_items(*names)
         found = set()
         for index, item in enumerate(items):
-            one = Fields(values={str(index): item}, path=self.at(name))
-            found.add(one.text(str(index), limit=limit).strip())
+            one = Fields(values={str(index): item}, path=self.path_of(name))
+            found.add(one.read_text(str(index), limit=limit).strip())
         return tuple(sorted(found))
 
-    def instant(self, *names: str) -> Instant | None:
+    def read_instant(self, *names: str) -> Instant | None:
         """Return a time that may be missing."""
-        name, value = self.find(*names)
+        name, value = self.find_member(*names)
         if value is None:
             return None
-        return self.times(typed(value, str, self.at(name), "a time"), self.at(name))
+        return self.times(check_type(value, str, self.path_of(name), "a time"), self.path_of(name))
 
-    def whole(self, *names: str, low: int, high: int) -> int | None:
+    def read_integer(self, *names: str, low: int, high: int) -> int | None:
         """Return a whole number that may be missing.
 
         Raises:
             InvalidInput: `content.out-of-range`.
         """
-        name, value = self.find(*names)
+        name, value = self.find_member(*names)
         if value is None:
             return None
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-            message = f"{self.at(name)} must be a whole number from {low} to {high}."
-            raise InvalidInput("content.out-of-range", message, path=self.at(name))
+            message = f"{self.path_of(name)} must be a whole number from {low} to {high}."
+            raise InvalidInput("content.out-of-range", message, path=self.path_of(name))
         return value
 
-    def mapping(self, *names: str) -> Mapping[str, Any]:
+    def read_object(self, *names: str) -> Mapping[str, Any]:
         """Return an object; an empty one if it is missing."""
-        name, value = self.find(*names)
+        name, value = self.find_member(*names)
         if value is None:
             return {}
-        return dict(sorted(typed(value, dict, self.at(name), "an object").items()))
+        return dict(sorted(check_type(value, dict, self.path_of(name), "an object").items()))
 
-    def listed(self, *names: str) -> Sequence[Any]:
+    def read_list(self, *names: str) -> Sequence[Any]:
         """Return a list of any values; an empty one if it is missing.
 
         Raises:
             InvalidInput: `content.wrong-type` or `list.too-long`.
         """
-        return self._list(*names)[1]
+        return self._read_items(*names)[1]
 
-    def _list(self, *names: str) -> tuple[str, Sequence[Any]]:
-        name, value = self.find(*names)
-        items = typed(value if value is not None else [], list | tuple, self.at(name), "a list")
+    def _read_items(self, *names: str) -> tuple[str, Sequence[Any]]:
+        name, value = self.find_member(*names)
+        items = check_type(
+            value if value is not None else [], list | tuple, self.path_of(name), "a list"
+        )
         if len(items) > LIST_MAX:
-            message = f"{self.at(name)} has {len(items)} items; the limit is {LIST_MAX}."
-            raise InvalidInput("list.too-long", message, path=self.at(name), limit=LIST_MAX)
+            message = f"{self.path_of(name)} has {len(items)} items; the limit is {LIST_MAX}."
+            raise InvalidInput("list.too-long", message, path=self.path_of(name), limit=LIST_MAX)
         return name, items
 
 
@@ -191,7 +194,7 @@ def reference_of(value: Any, path: str) -> Reference:
     raise InvalidInput("content.reference-malformed", message, path=path)
 
 
-def typed(value: Any, kind: Any, path: str, what: str) -> Any:
+def check_type(value: Any, kind: Any, path: str, what: str) -> Any:
     """Return the value if it has that type.
 
     Raises:
@@ -202,7 +205,7 @@ def typed(value: Any, kind: Any, path: str, what: str) -> Any:
     return value
 
 
-def missing(path: str) -> InvalidInput:
+def missing_member(path: str) -> InvalidInput:
     """Return the error for a missing required member."""
     return InvalidInput("content.missing", f"{path} is missing. Add it.", path=path)
 
@@ -223,10 +226,10 @@ _blank: Final = object.__new__
 _put_named: Final = object.__setattr__
 
 
-def revised(value: T, /, **changes: Any) -> T:
+def with_changes(value: T, /, **changes: Any) -> T:
     """Return a copy of a frozen, slotted dataclass value with `changes`."""
     kind: Any = type(value)
-    _, put, fields_of = _shape(kind)
+    _, put, fields_of = _field_access(kind)
     made: T = _blank(kind)
     for put_one, kept in zip(put, fields_of(value), strict=True):
         put_one(made, kept)
@@ -239,22 +242,22 @@ def revised(value: T, /, **changes: Any) -> T:
     return made
 
 
-def spread(value: Any) -> dict[str, Any]:
+def field_values(value: Any) -> dict[str, Any]:
     """Return the fields of a dataclass value by name."""
     kind: Any = type(value)
-    names, _, fields_of = _shape(kind)
+    names, _, fields_of = _field_access(kind)
     return dict(zip(names, fields_of(value), strict=True))
 
 
-def narrowed(kind: type[T], value: T, /, **changes: Any) -> T:
+def narrow_to(kind: type[T], value: T, /, **changes: Any) -> T:
     """Return the fields of `value` that `kind` has, as a `kind`, with `changes`."""
-    names, *_ = _shape(kind)  # type: ignore[arg-type] # a type is hashable
+    names, *_ = _field_access(kind)  # type: ignore[arg-type] # a type is hashable
     known = {name: getattr(value, name) for name in names}
     return kind(**known | changes)
 
 
 @cache
-def _shape(
+def _field_access(
     kind: type[Any],
 ) -> tuple[tuple[str, ...], tuple[Put, ...], Callable[[Any], tuple[Any, ...]]]:
     names = tuple(each.name for each in fields(kind))

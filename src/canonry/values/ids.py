@@ -46,7 +46,7 @@ def derived_id(commit: CommitId, label: str) -> str:
     index.
     """
     digest = sha256(f"{commit}/{label}".encode()).hexdigest()
-    return f"{commit[:_TIME_PREFIX]}-8{digest[:3]}-{_variant(digest[3:7])}-{digest[7:19]}"
+    return f"{commit[:_TIME_PREFIX]}-8{digest[:3]}-{_variant_digits(digest[3:7])}-{digest[7:19]}"
 
 
 def numbered_id(new_id: NewId, number: int, label: str) -> str:
@@ -63,10 +63,11 @@ def keyed_commit_id(space: str, actor: str, tool: str, key: str) -> CommitId:
 def content_id(*parts: str) -> str:
     """Return the id of these texts: equal only for equal texts."""
     digest = sha256("\x1f".join(parts).encode()).hexdigest()
-    return f"{digest[:8]}-{digest[8:12]}-8{digest[12:15]}-{_variant(digest[15:19])}-{digest[19:31]}"
+    variant = _variant_digits(digest[15:19])
+    return f"{digest[:8]}-{digest[8:12]}-8{digest[12:15]}-{variant}-{digest[19:31]}"
 
 
-def _variant(digits: str) -> str:
+def _variant_digits(digits: str) -> str:
     """Return four hexadecimal digits with the two bits that mark an RFC 9562 UUID."""
     return "89ab"[int(digits[0], 16) % 4] + digits[1:]
 
@@ -102,7 +103,7 @@ class SpaceDraft:
         return self.id
 
     @property
-    def told(self) -> bool:
+    def may_have_stories(self) -> bool:
         """Return whether it can have stories."""
         return self.kind in {SpaceKind.UNIVERSE, SpaceKind.WORLD}
 

@@ -40,17 +40,17 @@ def encode_pretty(value: Any) -> bytes:
 
 def canonical_json(value: Any) -> bytes:
     """Return the canonical bytes of a JSON value."""
-    return encode_json(_canonical(value))
+    return encode_json(_canonical_value(value))
 
 
-def _canonical(value: Any) -> Any:
+def _canonical_value(value: Any) -> Any:
     match value:
         case str():
             return value if value.isascii() else unicodedata.normalize("NFC", value)
         case dict():
-            return {_canonical(key): _canonical(each) for key, each in value.items()}
+            return {_canonical_value(key): _canonical_value(each) for key, each in value.items()}
         case list() | tuple():
-            return [_canonical(each) for each in value]
+            return [_canonical_value(each) for each in value]
         case float() if value.is_integer() and abs(value) < 2**53:
             return int(value)
         case _:
@@ -123,18 +123,18 @@ _PLAIN: Final = (int, float, str)
 _NUMERIC: Final = (*_PLAIN, Decimal)
 
 
-def _words(text: str) -> frozenset[str]:
+def _word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
 NAMED: Final = read_toml(__package__, "names.toml")
 """Titles, legal forms and other words around names."""
 
-_COMPANY_FORMS: Final = _words(NAMED["forms"])
+_COMPANY_FORMS: Final = _word_set(NAMED["forms"])
 _SAME_FORMS: Final[dict[str, str]] = NAMED["same"]
 _LONG_FORMS: Final[dict[str, str]] = NAMED["long"]
-_TITLES: Final = _words(NAMED["titles"])
-_DEGREES: Final = _words(NAMED["degrees"])
+_TITLES: Final = _word_set(NAMED["titles"])
+_DEGREES: Final = _word_set(NAMED["degrees"])
 _AFTER: Final = _DEGREES | {"jr", "sr", "ii", "iii", "iv"}
 _TURNED: Final = 2
 """The parts around the comma of a name that starts with the family name."""
@@ -146,7 +146,7 @@ def without_ignored(text: str) -> str:
     return seen if seen.strip() else text
 
 
-def signs_in_place(text: str) -> str:
+def replace_signs(text: str) -> str:
     """Replace every apostrophe and hyphen by `'` and `-`; each character keeps its position."""
     return text.translate(_SIGNS)
 
@@ -154,31 +154,31 @@ def signs_in_place(text: str) -> str:
 def plain_signs(text: str) -> str:
     """Compose letters, replace apostrophes and hyphens, and remove invisible characters.
 
-    Case, spaces and all other signs stay, so that names in it compare as in `folded`.
+    Case, spaces and all other signs stay, so that names in it compare as in `fold_text`.
     """
     if text.isascii():
         return text.replace("`", "'")
-    plain = signs_in_place(_JOINING_DASH.sub("-", without_ignored(text)))
+    plain = replace_signs(_JOINING_DASH.sub("-", without_ignored(text)))
     return unicodedata.normalize("NFC", plain)
 
 
-def folded(text: str) -> str:
+def fold_text(text: str) -> str:
     """Return the form in which names are compared.
 
     It is the compatibility form, case folded, with plain signs, single spaces and no invisible
     characters.
     """
-    return _folded(text) if len(text) <= LONG else _fold(text)
+    return _folded(text) if len(text) <= LONG else _fold_uncached(text)
 
 
-def _fold(text: str) -> str:
+def _fold_uncached(text: str) -> str:
     if text.isascii():
         return " ".join(text.replace("`", "'").casefold().split())
     once = without_ignored(unicodedata.normalize("NFKC", plain_signs(text))).casefold()
     return _SPACES.sub(" ", unicodedata.normalize("NFKC", once)).strip()
 
 
-_folded: Final = lru_cache(maxsize=8192)(_fold)
+_folded: Final = lru_cache(maxsize=8192)(_fold_uncached)
 """A name is folded for each of its keys, rows and forms."""
 
 
@@ -188,28 +188,28 @@ def words_only(text: str) -> str:
     A long text is only folded: it is no name, and checking each of its characters is slow.
     """
     if len(text) > LONG:
-        return folded(text)
-    plain = folded(text).replace("'", "")
+        return fold_text(text)
+    plain = fold_text(text).replace("'", "")
     if "." in plain:
         plain = _INITIALS.sub(lambda match: match[0].replace(".", ""), plain)
     if plain.isascii():
-        return " ".join(plain.translate(_ASCII_SIGNS).split()) or folded(text)
+        return " ".join(plain.translate(_ASCII_SIGNS).split()) or fold_text(text)
     kept = "".join(c if _is_letter(c) else " " for c in plain)
-    return _SPACES.sub(" ", kept).strip() or folded(text)
+    return _SPACES.sub(" ", kept).strip() or fold_text(text)
 
 
 def company_name(text: str) -> str:
     """Return the name without any legal forms: `ACME Corp, Inc.` is `acme`."""
-    return folded(text) if len(text) > LONG else _company(text)[0]
+    return fold_text(text) if len(text) > LONG else _split_company(text)[0]
 
 
 def legal_forms(text: str) -> frozenset[str]:
     """Return the legal forms at the end of a company's name, each in one spelling."""
-    return frozenset() if len(text) > LONG else _company(text)[1]
+    return frozenset() if len(text) > LONG else _split_company(text)[1]
 
 
 @lru_cache(maxsize=4096)
-def _company(text: str) -> tuple[str, frozenset[str]]:
+def _split_company(text: str) -> tuple[str, frozenset[str]]:
     """Divide a company's name into the name and its legal forms."""
     plain = words_only(text)
     written = next((each for each in _LONG_FORMS if plain.endswith(f" {each}")), "")
@@ -223,12 +223,12 @@ def _company(text: str) -> tuple[str, frozenset[str]]:
 
 def person_name(text: str) -> str:
     """Return the name without titles, first name first: `Dr. Lovelace, Ada` is `ada lovelace`."""
-    return folded(text) if len(text) > LONG else _person_name(text)
+    return fold_text(text) if len(text) > LONG else _person_name(text)
 
 
 @lru_cache(maxsize=4096)
 def _person_name(text: str) -> str:
-    parts = [part.strip() for part in folded(text).split(",")]
+    parts = [part.strip() for part in fold_text(text).split(",")]
     turned = len(parts) == _TURNED and all(parts) and parts[1].strip(". ") not in _AFTER
     words = words_only(f"{parts[1]} {parts[0]}" if turned else text).split()
     while len(words) > 1 and words[0] in _TITLES:
@@ -245,7 +245,7 @@ def email_address(text: str) -> str | None:
 
 @lru_cache(maxsize=4096)
 def _email_address(text: str) -> str | None:
-    found = _EMAIL.findall(folded(text).removeprefix("mailto:"))
+    found = _EMAIL.findall(fold_text(text).removeprefix("mailto:"))
     return found[0].rstrip(".") if len(found) == 1 else None
 
 
@@ -256,7 +256,7 @@ def phone_number(text: str) -> str | None:
 
 @lru_cache(maxsize=4096)
 def _phone_number(text: str) -> str | None:
-    plain = _TRUNK.sub("", _EXTENSION.sub("", folded(text).removeprefix("tel:"))).strip(" ,;")
+    plain = _TRUNK.sub("", _EXTENSION.sub("", fold_text(text).removeprefix("tel:"))).strip(" ,;")
     if _PHONE.fullmatch(plain) is None:
         return None
     digits = "".join(c for c in plain if c.isdigit())
@@ -270,13 +270,13 @@ def _phone_number(text: str) -> str | None:
 
 def phone_extension(text: str) -> str:
     """Return the digits of the extension behind a telephone number; an empty text: it has none."""
-    found = _EXTENSION.search(folded(text)) if len(text) <= LONG else None
+    found = _EXTENSION.search(fold_text(text)) if len(text) <= LONG else None
     return "" if found is None else "".join(c for c in found[0] if c.isdigit())
 
 
 def web_domain(text: str) -> str | None:
     """Return the host of an address, without `www.`."""
-    match = _ADDRESS.fullmatch(folded(text))
+    match = _ADDRESS.fullmatch(fold_text(text))
     if match is None:
         return None
     host = match[1].removeprefix("www.").rstrip(".")
@@ -285,24 +285,26 @@ def web_domain(text: str) -> str | None:
 
 def document_number(text: str) -> str:
     """Return a number of a document with a hyphen for each mark in it: `INV 0012`, `inv/0012`."""
-    return _NUMBER_MARKS.sub("-", _NUMBER_SIGN.sub("", folded(text))).strip("-") or folded(text)
+    return _NUMBER_MARKS.sub("-", _NUMBER_SIGN.sub("", fold_text(text))).strip("-") or fold_text(
+        text
+    )
 
 
 def bare_number(text: str) -> str:
     """Return the letters and digits of a long number: `DE 136 695 976`, `CHE-107.787.577 MWST`."""
-    bare = _SWISS_TAX.sub("", "".join(c for c in folded(text) if c.isalnum()))
-    return bare if sum(map(str.isdecimal, bare)) >= _LONG_NUMBER else folded(text)
+    bare = _SWISS_TAX.sub("", "".join(c for c in fold_text(text) if c.isalnum()))
+    return bare if sum(map(str.isdecimal, bare)) >= _LONG_NUMBER else fold_text(text)
 
 
 def reference_number(text: str) -> str:
     """Return the number in a payment reference: of `RF18 5390 0754 7034` that behind the check."""
-    bare = "".join(folded(text).split())
+    bare = "".join(fold_text(text).split())
     if iso11649.is_valid(bare):
         return document_number(bare[4:].lstrip("0"))
     return bare if bare.isdecimal() else document_number(text)
 
 
-def amount(value: Any) -> str | None:
+def plain_amount(value: Any) -> str | None:
     """Return the number without trailing zeros: `1500.50` becomes `1500.5`; None if unclear."""
     if isinstance(value, bool) or not isinstance(value, _NUMERIC):
         return None
@@ -323,7 +325,7 @@ def plain_text(value: Any) -> str | None:
     """Return the folded text of a text or number; None for other or empty values."""
     if isinstance(value, bool) or not isinstance(value, _PLAIN):
         return None
-    return folded(str(value)) or None
+    return fold_text(str(value)) or None
 
 
 def _is_letter(character: str) -> bool:

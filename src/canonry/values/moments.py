@@ -46,17 +46,19 @@ def parse_instant(text: str, *, path: str = "") -> Instant:
         InvalidInput: `time.malformed` or `time.out-of-range`, with the offending `path`.
     """
     if expanded := _EXPANDED.fullmatch(text):
-        return _expanded(int(expanded[1]), expanded[2], path)
+        return _expand_date(int(expanded[1]), expanded[2], path)
     match = _RFC3339.fullmatch(text)
     if match is None:
-        raise _malformed(path, "Write it as RFC 3339 with an offset, like 2025-01-15T12:00:00Z.")
+        raise _malformed_time(
+            path, "Write it as RFC 3339 with an offset, like 2025-01-15T12:00:00Z."
+        )
     fraction, offset = match.groups()
     micro = int(fraction.ljust(_DIGITS, "0")[:_DIGITS]) if fraction else 0
     try:
-        instant = datetime.fromisoformat(text[:_SECONDS]).replace(tzinfo=UTC) - _offset(offset)
+        instant = datetime.fromisoformat(text[:_SECONDS]).replace(tzinfo=UTC) - _read_offset(offset)
     except (ValueError, OverflowError):
         advice = "No such time exists in years 0001 to 9999; other years have a sign and 6 digits."
-        raise _malformed(path, advice) from None
+        raise _malformed_time(path, advice) from None
     return Instant((instant - _EPOCH) // _MICROSECOND + micro)
 
 
@@ -65,11 +67,11 @@ def render_instant(instant: Instant) -> str:
     try:
         moment = _EPOCH_IN_UTC + timedelta(0, 0, instant)
     except OverflowError:
-        return _rendered_far(instant)
+        return _render_far(instant)
     return f"{moment.isoformat()}Z"
 
 
-def checked_year(year: int, *, path: str = "") -> int:
+def check_year(year: int, *, path: str = "") -> int:
     """Return the year (0 is 1 BC) if instants reach it.
 
     Raises:
@@ -84,21 +86,21 @@ def checked_year(year: int, *, path: str = "") -> int:
     return year
 
 
-def _expanded(year: int, rest: str, path: str) -> Instant:
+def _expand_date(year: int, rest: str, path: str) -> Instant:
     """Read the same date in a nearby cycle of years, and move it by whole cycles."""
-    cycles = (checked_year(year, path=path) - 1_600) // CYCLE
+    cycles = (check_year(year, path=path) - 1_600) // CYCLE
     near = parse_instant(f"{year - cycles * CYCLE:04}{rest}", path=path)
     return Instant(near + cycles * _CYCLE_MICROSECONDS)
 
 
-def _rendered_far(instant: Instant) -> str:
+def _render_far(instant: Instant) -> str:
     cycles = instant // _CYCLE_MICROSECONDS
     near = _EPOCH_IN_UTC + timedelta(0, 0, instant - cycles * _CYCLE_MICROSECONDS)
     year, rest = near.year + cycles * CYCLE, near.isoformat()[_YEAR_DIGITS:]
     return f"{year:+07}{rest}Z"
 
 
-def _offset(text: str) -> timedelta:
+def _read_offset(text: str) -> timedelta:
     if text in {"Z", "z"}:
         return timedelta()
     hours, minutes = int(text[1:3]), int(text[4:6])
@@ -108,7 +110,7 @@ def _offset(text: str) -> timedelta:
     return -distance if text[0] == "-" else distance
 
 
-def _malformed(path: str, advice: str) -> InvalidInput:
+def _malformed_time(path: str, advice: str) -> InvalidInput:
     message = f"{path or 'The text'} is not a date-time. {advice}"
     return InvalidInput("time.malformed", message, path=path)
 
@@ -129,11 +131,11 @@ AFTER_ALL: Final = 2**62
 _UNDATED: Final = 2**61
 _ORDERS: Final = 2**24
 _TURNS: Final = 2**20
-_TELLINGS: Final = 2**42
+_POSITIONS: Final = 2**42
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StoryPlace:
+class StoryPosition:
     """The story position of a statement.
 
     `story` and `scene` are the log positions at which they began, 0 outside of them; `order` is the
@@ -160,24 +162,24 @@ class Moment:
     """
 
     at: Instant | None
-    place: StoryPlace
+    place: StoryPosition
     recorded: int = AFTER_ALL
 
 
-NOW: Final = Moment(at=None, place=StoryPlace(told=AFTER_ALL))
+NOW: Final = Moment(at=None, place=StoryPosition(told=AFTER_ALL))
 """The moment of a direct write without a time."""
 
 
-def rank_in_stories(place: StoryPlace) -> tuple[int, int]:
+def rank_in_stories(position: StoryPosition) -> tuple[int, int]:
     """Return two numbers for columns that sort positions by story, scene and turn."""
-    scene = min(max(place.order, 0), _ORDERS - 1)
-    turn = min(place.turn, _TURNS - 1)
-    return _UNDATED + place.story * _ORDERS + scene, turn * _TELLINGS + place.told
+    scene = min(max(position.order, 0), _ORDERS - 1)
+    turn = min(position.turn, _TURNS - 1)
+    return _UNDATED + position.story * _ORDERS + scene, turn * _POSITIONS + position.told
 
 
-def moment_of(at: Instant | None, place: StoryPlace | None, recorded: int) -> Moment:
-    """Return the moment of an item; without a `place` it was written directly."""
-    return Moment(at=at, place=place or StoryPlace(told=recorded), recorded=recorded)
+def moment_of(at: Instant | None, position: StoryPosition | None, recorded: int) -> Moment:
+    """Return the moment of an item; without a `position` it was written directly."""
+    return Moment(at=at, place=position or StoryPosition(told=recorded), recorded=recorded)
 
 
 def time_of(moment: Moment) -> Instant | UnsetType | None:
@@ -185,23 +187,25 @@ def time_of(moment: Moment) -> Instant | UnsetType | None:
     return moment.place.reached if moment.at is None else moment.at
 
 
-def arranged(items: Iterable[T], when: Callable[[T], Moment]) -> list[T]:
+def sort_by_story(items: Iterable[T], when: Callable[[T], Moment]) -> list[T]:
     """Return the items in story order."""
-    return [item for _at, item in dated(items, when)]
+    return [item for _at, item in with_story_times(items, when)]
 
 
-def dated(items: Iterable[T], when: Callable[[T], Moment]) -> list[tuple[Instant | None, T]]:
+def with_story_times(
+    items: Iterable[T], when: Callable[[T], Moment]
+) -> list[tuple[Instant | None, T]]:
     """Return the items in story order, each with its story time; None: before any known time."""
-    return _dated([(when(item), item) for item in items])
+    return _pair_with_times([(when(item), item) for item in items])
 
 
-def _dated(told: Sequence[tuple[Moment, T]]) -> list[tuple[Instant | None, T]]:
-    if len(told) == 1:
-        return [(told[0][0].at, told[0][1])]
+def _pair_with_times(pairs: Sequence[tuple[Moment, T]]) -> list[tuple[Instant | None, T]]:
+    if len(pairs) == 1:
+        return [(pairs[0][0].at, pairs[0][1])]
     present: Instant | None = None
     unknown: list[tuple[Instant | None, T]] = []
     found: list[tuple[Instant, int, T]] = []
-    for number, (moment, item) in enumerate(_by_place(told)):
+    for number, (moment, item) in enumerate(_sort_by_position(pairs)):
         if moment.at is not None:
             present = moment.at if present is None else max(present, moment.at)
         at = time_of(moment)
@@ -214,25 +218,25 @@ def _dated(told: Sequence[tuple[Moment, T]]) -> list[tuple[Instant | None, T]]:
     return [*unknown, *[(at, item) for at, _number, item in found]]
 
 
-def _by_place(told: Sequence[tuple[Moment, T]]) -> list[tuple[Moment, T]]:
+def _sort_by_position(pairs: Sequence[tuple[Moment, T]]) -> list[tuple[Moment, T]]:
     """Sort by story; items outside of stories follow those that were proposed before them."""
     rows = [
         (p.story, p.order, p.scene, p.turn, p.told, each[0].recorded, number, each)
-        for number, each in enumerate(told)
+        for number, each in enumerate(pairs)
         if (p := each[0].place).scene
     ]
-    played = [each for *_place, each in sorted(rows)]  # no two have the same number
-    if len(played) == len(told):
+    played = [each for *_position, each in sorted(rows)]  # no two have the same number
+    if len(played) == len(pairs):
         return played
-    beside = [each for each in told if not each[0].place.scene]
-    beside.sort(key=lambda each: (each[0].place.told, each[0].recorded))
+    outside = [each for each in pairs if not each[0].place.scene]
+    outside.sort(key=lambda each: (each[0].place.told, each[0].recorded))
     found: list[tuple[Moment, T]] = []
-    as_told = sorted([(one[0].place.told, index) for index, one in enumerate(played)])
+    by_proposal = sorted([(one[0].place.told, index) for index, one in enumerate(played)])
     done = known = 0
-    for each in beside:
+    for each in outside:
         reached = done
-        while known < len(as_told) and as_told[known][0] < each[0].place.told:
-            reached = max(reached, as_told[known][1] + 1)
+        while known < len(by_proposal) and by_proposal[known][0] < each[0].place.told:
+            reached = max(reached, by_proposal[known][1] + 1)
             known += 1
         found += (*played[done:reached], each)
         done = reached
@@ -243,10 +247,10 @@ def split_at(
     moment: Moment, items: Iterable[T], when: Callable[[T], Moment]
 ) -> tuple[list[T], list[T]]:
     """Return the items before `moment` and those after it, each in order."""
-    told: list[tuple[Moment, T | None]] = [(when(item), item) for item in items]
-    ordered = [item for _at, item in _dated([*told, (moment, None)])]
-    place = [item is None for item in ordered].index(True)
-    return ordered[:place], ordered[place + 1 :]  # type: ignore[return-value]
+    pairs: list[tuple[Moment, T | None]] = [(when(item), item) for item in items]
+    ordered = [item for _at, item in _pair_with_times([*pairs, (moment, None)])]
+    index = [item is None for item in ordered].index(True)
+    return ordered[:index], ordered[index + 1 :]  # type: ignore[return-value]
 
 
 def comes_after(new: Moment, old: Moment) -> bool:
@@ -254,18 +258,18 @@ def comes_after(new: Moment, old: Moment) -> bool:
     return bool(split_at(new, (old,), lambda one: one)[0])
 
 
-def at_once(new: Moment, old: Moment) -> bool:
+def are_simultaneous(new: Moment, old: Moment) -> bool:
     """Return whether neither follows the other: equal own times, or proposed together."""
     dated = new.place.dated and old.place.dated
     return new.at == old.at and ((dated and new.at is not None) or new.place == old.place)
 
 
-def same_scene(new: Moment, old: Moment) -> bool:
+def is_same_scene(new: Moment, old: Moment) -> bool:
     """Return whether both belong to the same scene."""
     return new.place.scene != 0 and new.place.scene == old.place.scene
 
 
-def overlaps(
+def intervals_overlap(
     new_from: Instant | None,
     new_to: Instant | None,
     old_from: Instant | None,

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 
 from canonry.values.audience import EVERYBODY, Audience
 from canonry.values.ids import EntityId, ObservationId, RunId, SourceId, SpaceId
-from canonry.values.moments import Instant, Moment, StoryPlace, moment_of
+from canonry.values.moments import Instant, Moment, StoryPosition, moment_of
 from canonry.values.provenance import Authority, Evidence, EvidenceKind
 
 PRIORITY_STRUCTURED: Final = 100
@@ -68,7 +68,7 @@ class ObservationDraft:
     confidence: float
     evidence: tuple[Evidence, ...]
     observed_at: Instant | None
-    place: StoryPlace | None = None
+    place: StoryPosition | None = None
     correction: bool = False
     priority: int = PRIORITY_STRUCTURED
     specificity: float = SPECIFICITY_STATED
@@ -107,7 +107,7 @@ class Observation(ObservationDraft):
         return self.recorded_at if self.schema_version is None else self.effective_at
 
     @property
-    def likeness(self) -> str | None:
+    def likeness_key(self) -> str | None:
         """A key of observations of which only the last seen and the last recorded one count.
 
         They have the same fields with the same weight, so that no merge policy lets another one
@@ -117,9 +117,9 @@ class Observation(ObservationDraft):
         for value in self.fields.values():
             if isinstance(value, _NESTED):
                 return None
-        said = (*self.fields, "", *self.fragments)
+        names = (*self.fields, "", *self.fragments)
         weight = (self.correction, self.priority, self.specificity, self.schema_version is None)
-        return _likeness((*weight, self.fields.get("name")), said)
+        return _hash_likeness((*weight, self.fields.get("name")), names)
 
     @property
     def source_id(self) -> SourceId | None:
@@ -131,9 +131,9 @@ class Observation(ObservationDraft):
 
 
 @lru_cache(maxsize=1024)
-def _likeness(weight: tuple[Any, ...], said: tuple[str, ...]) -> str:
-    apart = said.index("")
-    names = (sorted(said[:apart]), sorted(said[apart + 1 :]))
+def _hash_likeness(weight: tuple[Any, ...], fields: tuple[str, ...]) -> str:
+    apart = fields.index("")
+    names = (sorted(fields[:apart]), sorted(fields[apart + 1 :]))
     return blake2b(repr((weight, names)).encode(), digest_size=_LIKENESS_BYTES).hexdigest()
 
 
@@ -162,7 +162,7 @@ class Held:
     source: SourceId | None = None
 
     @property
-    def corrected(self) -> bool:
+    def is_correction(self) -> bool:
         """Return whether it comes from a correction."""
         return self.rank[0] > 0
 
@@ -213,33 +213,33 @@ _ORDERS: Final[Mapping[str, Callable[[Held], Any]]] = {
 _HASH_BYTES: Final = 12
 
 
-def split(value: Any) -> dict[str, Any]:
+def split_value(value: Any) -> dict[str, Any]:
     """Return the elements of one observed value."""
     if not isinstance(value, list | tuple):
         return {LAST: value}
-    return {LAST: value, **{ITEM + _digest(item): item for item in value}}
+    return {LAST: value, **{ITEM + _hash_item(item): item for item in value}}
 
 
-def join(left: Elements, right: Elements) -> Elements:
+def join_elements(left: Elements, right: Elements) -> Elements:
     """Return the winners of all observations of both, as a new mapping."""
     one, other = left[LAST], right[LAST]
     if one == other and left == right:
         return left
     last = max(one, other, key=by_time)
-    winners: dict[str, Held] = {LAST: last}
+    best_by_slot: dict[str, Held] = {LAST: last}
     for slot, order in _ORDERS.items():
         best = max(left.get(slot, one), right.get(slot, other), key=order)
         if best != last:
-            winners[slot] = best
-    return {**winners, **_items(left, right, winners.get(PRIORITY, last))}
+            best_by_slot[slot] = best
+    return {**best_by_slot, **_join_items(left, right, best_by_slot.get(PRIORITY, last))}
 
 
-def pick(elements: Elements, slot: str) -> Held:
+def pick_winner(elements: Elements, slot: str) -> Held:
     """Return the winner in the order of `slot`."""
     return elements.get(slot) or elements[LAST]
 
 
-def items(elements: Elements) -> tuple[Held, ...]:
+def array_items(elements: Elements) -> tuple[Held, ...]:
     """Return the current items of arrays, the last seen first."""
     found = [(name, held) for name, held in elements.items() if name.startswith(ITEM)]
     found.sort(key=lambda pair: pair[0])
@@ -247,7 +247,7 @@ def items(elements: Elements) -> tuple[Held, ...]:
     return tuple(held for _, held in found)
 
 
-def _items(left: Elements, right: Elements, leader: Held) -> Elements:
+def _join_items(left: Elements, right: Elements, leader: Held) -> Elements:
     """Return the items of both with the priority of `leader`, each from its last observation."""
     if len(left) == 1 and len(right) == 1:
         return {}
@@ -257,9 +257,9 @@ def _items(left: Elements, right: Elements, leader: Held) -> Elements:
             standing = kept.get(name)
             if standing is None or by_time(standing) < by_time(held):
                 kept[name] = held
-    return {} if leader.corrected else dict(sorted(kept.items()))
+    return {} if leader.is_correction else dict(sorted(kept.items()))
 
 
-def _digest(item: Any) -> str:
+def _hash_item(item: Any) -> str:
     text = json.dumps(item, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return blake2b(text.encode(), digest_size=_HASH_BYTES).hexdigest()

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from canonry.values.attributes.table import exclusive_words, in_use
+from canonry.values.attributes.table import current_attributes, exclusive_words
 from canonry.values.moments import DAY
 from canonry.values.provenance import Authority
 
@@ -162,7 +162,7 @@ class StagingGates:
     universe_a_minute: int = 0
 
     @property
-    def opened(self) -> bool:
+    def is_enabled(self) -> bool:
         """Return whether any of them is enabled."""
         return self != StagingGates()
 
@@ -208,4 +208,4 @@ class Policy:
     @property
     def exclusive_tags(self) -> tuple[tuple[str, ...], ...]:
         """All groups of state tags of which at most one may hold, those of attributes first."""
-        return (*exclusive_words(in_use()), *self.tags_exclusive)
+        return (*exclusive_words(current_attributes()), *self.tags_exclusive)

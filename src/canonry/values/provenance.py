@@ -27,7 +27,7 @@ AUTHORITY_RANK: Final = {
 """A higher number outranks a lower one."""
 
 
-def outranks(new: Authority, old: Authority) -> bool:
+def may_retcon(new: Authority, old: Authority) -> bool:
     """Return whether `new` may retcon a statement of `old`; the game master always may."""
     return new is Authority.GM or AUTHORITY_RANK[new] > AUTHORITY_RANK[old]
 
@@ -37,7 +37,7 @@ def may_end(new: Authority, old: Authority) -> bool:
     return new is Authority.GM or AUTHORITY_RANK[new] >= AUTHORITY_RANK[old]
 
 
-def strongest(authorities: Iterable[Authority]) -> Authority:
+def highest_authority(authorities: Iterable[Authority]) -> Authority:
     """Return the highest authority; without any, the lowest one."""
     return max(authorities, key=AUTHORITY_RANK.__getitem__, default=Authority.SYSTEM)
 
@@ -62,7 +62,7 @@ class EvidenceKind(StrEnum):
     PROPOSAL = "proposal"
 
     @property
-    def thing(self) -> str:
+    def item_kind(self) -> str:
         """Return the kind of item that it refers to."""
         return "axiom" if self is EvidenceKind.RULE else self.value
 
@@ -108,11 +108,11 @@ _MOST: Final = 512
 """The most values that are kept; then the cache is cleared."""
 
 
-def remembered(work: Callable[[K], R]) -> Callable[[K], R]:
+def cache_by_identity(work: Callable[[K], R]) -> Callable[[K], R]:
     """Cache `work` by the identity of its argument; equal but different values do not share."""
     kept: dict[int, tuple[K, R]] = {}
 
-    def found(value: K) -> R:
+    def cached(value: K) -> R:
         known = kept.get(id(value))
         if known is None or known[0] is not value:
             if len(kept) >= _MOST:
@@ -120,4 +120,4 @@ def remembered(work: Callable[[K], R]) -> Callable[[K], R]:
             known = kept[id(value)] = (value, work(value))
         return known[1]
 
-    return found
+    return cached

@@ -13,8 +13,8 @@ _GONE: Final = frozenset({("life", "dead"), ("condition", "destroyed")})
 
 
 def is_gone(tag: str) -> bool:
-    """Tell whether an entity with this tag no longer acts, and is no longer used."""
-    return _meaning(tag) in _GONE
+    """Return whether an entity with this tag no longer acts, and is no longer used."""
+    return _tag_meaning(tag) in _GONE
 
 
 @lru_cache(maxsize=4096)
@@ -31,8 +31,8 @@ def normal_tags(tags: Iterable[str]) -> tuple[str, ...]:
 def excluded_by(tag: str, groups: Iterable[tuple[str, ...]], held: Iterable[str]) -> list[str]:
     """Return the tags in `held` that cannot hold together with `tag`, sorted; case is ignored."""
     word = tag.casefold()
-    rivals = _listed_with(word, tuple(groups))
-    meant = _rivals_of(word)
+    conflicting = _related_words(word, tuple(groups))
+    meant = _conflicting_meanings(word)
     prefixes = tuple([prefix for prefix in EXCLUSIVE_PREFIXES if word.startswith(prefix)])
     return sorted(
         [
@@ -40,30 +40,30 @@ def excluded_by(tag: str, groups: Iterable[tuple[str, ...]], held: Iterable[str]
             for other in held
             if (one := other.casefold()) != word
             and (
-                one in rivals
-                or (meant and _meaning(one) in meant)
+                one in conflicting
+                or (meant and _tag_meaning(one) in meant)
                 or (prefixes and one.startswith(prefixes))
             )
         ]
     )
 
 
-def _meaning(tag: str) -> tuple[str, str] | None:
+def _tag_meaning(tag: str) -> tuple[str, str] | None:
     """Return the attribute and the value that a tag means, for all its synonyms."""
     known = attribute_of_word(tag)
     return None if known is None else (known[0].name, known[1])
 
 
-def _rivals_of(tag: str) -> frozenset[tuple[str, str]]:
+def _conflicting_meanings(tag: str) -> frozenset[tuple[str, str]]:
     """Return the meanings that exclude the tag's own."""
     known = attribute_of_word(tag)
     if known is None or known[0].soft:
         return frozenset()
-    return frozenset((known[0].name, value) for value in known[0].rivals_of(known[1]))
+    return frozenset((known[0].name, value) for value in known[0].conflicting_words(known[1]))
 
 
 @lru_cache(maxsize=4096)
-def _listed_with(word: str, groups: tuple[tuple[str, ...], ...]) -> frozenset[str]:
+def _related_words(word: str, groups: tuple[tuple[str, ...], ...]) -> frozenset[str]:
     """Return the words of all groups that a word belongs to."""
     folded = [frozenset(one.casefold() for one in group) for group in groups]
     return frozenset().union(*(group for group in folded if word in group))

@@ -54,12 +54,12 @@ class Quantity:
 
     def to_json(self) -> dict[str, Any]:
         """Return the members that differ from their defaults; an open end is absent."""
-        return _unlike_defaults(self)
+        return _changed_members(self)
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "Quantity":
         """Return the quantity that `to_json` wrote."""
-        return cls(**_known(cls, data))
+        return cls(**_known_members(cls, data))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +96,7 @@ class Statement:
         return f"value:{self.attribute}:{self.value}" if isinstance(self.value, str) else None
 
     @property
-    def held(self) -> bool | None:
+    def holds_then(self) -> bool | None:
         """Return whether the value holds at the statement's moment; None if the words leave it.
 
         A value that ends does not hold any more. A plan or a report never holds by itself.
@@ -122,7 +122,7 @@ class Statement:
 
     def to_json(self) -> dict[str, Any]:
         """Return the members that differ from their defaults."""
-        found = _unlike_defaults(self)
+        found = _changed_members(self)
         if isinstance(self.value, Quantity):
             found["value"] = self.value.to_json()
         if self.qualifiers:
@@ -134,7 +134,7 @@ class Statement:
         """Return the statement that `to_json` wrote."""
         value = data.get("value")
         members = {
-            **_known(cls, data),
+            **_known_members(cls, data),
             "value": Quantity.from_json(value) if isinstance(value, Mapping) else value,
             "phase": Phase(data.get("phase", "is")),
             "modality": Modality(data.get("modality", "asserted")),
@@ -143,7 +143,7 @@ class Statement:
         return cls(**members)
 
 
-def _unlike_defaults(item: "Quantity | Statement") -> dict[str, Any]:
+def _changed_members(item: "Quantity | Statement") -> dict[str, Any]:
     members = ((each, getattr(item, each.name)) for each in fields(item))
     return {
         each.name: value.value if isinstance(value, StrEnum) else value
@@ -152,6 +152,6 @@ def _unlike_defaults(item: "Quantity | Statement") -> dict[str, Any]:
     }
 
 
-def _known(kind: type[Quantity | Statement], data: Mapping[str, Any]) -> dict[str, Any]:
+def _known_members(kind: type[Quantity | Statement], data: Mapping[str, Any]) -> dict[str, Any]:
     """Return the members that this version knows; a later one can have written more."""
     return {each.name: data[each.name] for each in fields(kind) if each.name in data}

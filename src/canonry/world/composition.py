@@ -1,8 +1,8 @@
 """Services, staging gates, counters and the erasure hook that worlds add to a canon."""
 
 from canonry.canon.canonization.proposals import StagingGuard
+from canonry.canon.maintenance.erase import ErasureHooks
 from canonry.canon.session.canon import Canon
-from canonry.canon.upkeep.erase import ErasureHooks
 from canonry.gateway.audit import CallCounter
 from canonry.world.models.services import WorldServices
 from canonry.world.rules.srd import SrdRulebook
@@ -13,7 +13,7 @@ from canonry.world.usecases.proposals.admission import WorldStagingGuard
 
 def add_to(canon: Canon) -> Canon:
     """The canon with all that this package adds."""
-    leave = (*canon.service(ErasureHooks).leave, leave_behind)
+    leave = (*canon.find_service(ErasureHooks).leave, leave_behind)
     return (
         canon.with_service(WorldServices(rulebook=SrdRulebook()))
         .with_service(WorldStagingGuard(), StagingGuard)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from canonry.readmodels.ports.text import Purpose
-from canonry.recall.embedders import HubEmbedder, Library, Prefixes, multilingual
+from canonry.recall.embedders import HubEmbedder, Library, Prefixes, multilingual_embedder
 from canonry.values.errors import Unavailable
 from tests.adapters.embedders.likeness import numbers
 
@@ -127,8 +127,10 @@ async def test_vectors_of_another_size_name_the_setting() -> None:
 
 
 async def test_the_multilingual_model_says_how_alike_unlike_texts_are() -> None:
-    embedder = multilingual()
+    embedder = multilingual_embedder()
 
     assert embedder.model.name == "multilingual-e5-small"
-    assert embedder.unlike == 0.7
-    assert HubEmbedder(library=Library.FASTEMBED, name="small", dimensions=2).unlike == 0
+    assert embedder.unrelated_similarity == 0.7
+    assert (
+        HubEmbedder(library=Library.FASTEMBED, name="small", dimensions=2).unrelated_similarity == 0
+    )

@@ -93,7 +93,7 @@ async def test_where_the_runtime_tells_who_is_beside_whom_each_text_goes_alone(
 
     alone = [(await embedder.embed([text], Purpose.QUERY))[0] for text in (FOOD, BREAD, FOOD)]
     other = OnnxEmbedder()
-    loaded = other._load()
+    loaded = other._load_model()
     session = loaded.session
     other._loaded = replace(loaded, session=Uneven())
 

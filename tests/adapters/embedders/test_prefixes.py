@@ -15,7 +15,7 @@ E5 = Prefixes(query="query: ", passage="passage: ")
 )
 def test_a_version_tells_the_prefixes(prefixes: Prefixes) -> None:
     for version in ("1", "2024-05 beta"):
-        assert Prefixes.in_version(prefixes.versioned(version)) == (version, prefixes)
+        assert Prefixes.in_version(prefixes.version_with(version)) == (version, prefixes)
 
 
 @pytest.mark.parametrize("text", ["1 with prefixes", "1 with prefixes x", ""])
@@ -38,4 +38,4 @@ def test_other_prefixes_make_another_model() -> None:
 
 
 def test_each_purpose_has_its_own() -> None:
-    assert [E5.before(purpose) for purpose in Purpose] == ["query: ", "passage: "]
+    assert [E5.prefix_for(purpose) for purpose in Purpose] == ["query: ", "passage: "]

@@ -26,7 +26,7 @@ def server() -> Iterator[Said]:
 async def scores(url: str, **settings: Any) -> list[float]:
     reranker = EndpointReranker(RerankingEndpoint(base_url=url, key=SECRET, **settings))
     try:
-        return list(await reranker.scores("who answers?", TEXTS))
+        return list(await reranker.score_texts("who answers?", TEXTS))
     finally:
         await reranker.close()
         await reranker.close()

@@ -12,24 +12,24 @@ pytestmark = pytest.mark.anyio
 
 async def test_a_file_that_was_not_finished_is_no_blob(tmp_path: Path) -> None:
     blobs = FolderBlobs(tmp_path / "blobs")
-    digest = await blobs.put(b"ring")
+    digest = await blobs.put_bytes(b"ring")
     (tmp_path / "blobs" / digest[:2] / ".new-half").write_bytes(b"ri")
 
-    assert await blobs.digests(limit=10) == [digest]
+    assert await blobs.list_digests(limit=10) == [digest]
 
 
 async def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     (tmp_path / "blobs").write_text("a file")
 
     with pytest.raises(Unavailable) as caught:
-        await FolderBlobs(tmp_path / "blobs").put(b"ring")
+        await FolderBlobs(tmp_path / "blobs").put_bytes(b"ring")
 
     assert caught.value.code == "blobs.io"
 
 
 async def test_a_blob_tells_when_it_was_stored(tmp_path: Path) -> None:
     blobs = FolderBlobs(tmp_path)
-    digest = await blobs.put(b"ring")
+    digest = await blobs.put_bytes(b"ring")
 
     assert await blobs.stored_at(digest) == (tmp_path / digest[:2] / digest).stat().st_mtime
     assert await blobs.stored_at("0" * 64) is None

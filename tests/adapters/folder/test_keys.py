@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from canonry.stores.folder import kept_key
+from canonry.stores.folder import read_key
 from canonry.values.errors import Unavailable
 
 
@@ -14,8 +14,8 @@ def test_a_key_is_made_once_and_is_its_owners_alone(tmp_path: Path) -> None:
     numbers = itertools.count()
     path = tmp_path / "new" / "files.key"
 
-    first = kept_key(path, lambda: bytes([next(numbers)]) * 32)
-    second = kept_key(path, lambda: bytes([next(numbers)]) * 32)
+    first = read_key(path, lambda: bytes([next(numbers)]) * 32)
+    second = read_key(path, lambda: bytes([next(numbers)]) * 32)
 
     assert first == second == path.read_bytes()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -27,7 +27,7 @@ def test_a_damaged_key_is_told_and_not_replaced(tmp_path: Path) -> None:
     path.write_bytes(b"short")
 
     with pytest.raises(Unavailable) as refused:
-        kept_key(path, lambda: b"k" * 32)
+        read_key(path, lambda: b"k" * 32)
 
     assert refused.value.code == "file.signing-failed"
     assert path.read_bytes() == b"short"

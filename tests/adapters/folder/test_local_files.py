@@ -32,8 +32,10 @@ def root(tmp_path: Path) -> Path:
 async def test_a_file_is_read_by_its_place_below_the_folder_or_its_whole_path(root: Path) -> None:
     files = FolderLocalFiles([root])
 
-    assert await files.read("bill.txt", most=5) == await files.read(str(root / "bill.txt"), most=5)
-    inner = await files.read("inner/note.txt", most=5)
+    assert await files.read_file("bill.txt", most=5) == await files.read_file(
+        str(root / "bill.txt"), most=5
+    )
+    inner = await files.read_file("inner/note.txt", most=5)
     assert (inner.name, inner.data) == ("note.txt", b"more")
 
 
@@ -41,8 +43,8 @@ async def test_a_folder_that_is_itself_a_link_may_be_allowed(root: Path, tmp_pat
     (tmp_path / "named").symlink_to(root)
     files = FolderLocalFiles([tmp_path / "named"])
 
-    assert (await files.read("bill.txt", most=5)).data == b"words"
-    assert (await files.read(str(tmp_path / "named" / "bill.txt"), most=5)).data == b"words"
+    assert (await files.read_file("bill.txt", most=5)).data == b"words"
+    assert (await files.read_file(str(tmp_path / "named" / "bill.txt"), most=5)).data == b"words"
 
 
 @pytest.mark.parametrize(
@@ -70,7 +72,7 @@ async def test_no_other_way_leads_to_a_file_and_all_are_told_alike(root: Path, p
     files = FolderLocalFiles([root])
 
     with pytest.raises(NotFound) as refused:
-        await files.read(path, most=100)
+        await files.read_file(path, most=100)
 
     assert refused.value.code == "file.unknown"
     assert refused.value.details == {}
@@ -94,7 +96,7 @@ async def test_whole_paths_outside_and_folders_not_allowed_are_told_alike(
     told = set()
     for files, path in asked:
         with pytest.raises(NotFound) as refused:
-            await files.read(path, most=100)
+            await files.read_file(path, most=100)
         told.add((refused.value.code, refused.value.message))
 
     assert len(told) == 1
@@ -103,7 +105,7 @@ async def test_whole_paths_outside_and_folders_not_allowed_are_told_alike(
 @pytest.mark.parametrize("path", ["", "a\0b", "x" * 5_000])
 async def test_what_is_no_path_is_refused(root: Path, path: str) -> None:
     with pytest.raises(InvalidInput) as refused:
-        await FolderLocalFiles([root]).read(path, most=100)
+        await FolderLocalFiles([root]).read_file(path, most=100)
 
     assert refused.value.code == "file.path"
 
@@ -111,9 +113,9 @@ async def test_what_is_no_path_is_refused(root: Path, path: str) -> None:
 async def test_a_file_of_the_largest_size_passes_and_one_more_byte_does_not(root: Path) -> None:
     files = FolderLocalFiles([root])
 
-    assert (await files.read("bill.txt", most=5)).data == b"words"
+    assert (await files.read_file("bill.txt", most=5)).data == b"words"
     with pytest.raises(InvalidInput) as refused:
-        await files.read("bill.txt", most=4)
+        await files.read_file("bill.txt", most=4)
     assert refused.value.code == "file.too-large"
     assert refused.value.details == {"file_size_bytes": 5, "max_size_bytes": 4}
 
@@ -139,7 +141,7 @@ async def test_a_link_that_takes_a_folders_place_meanwhile_leads_nowhere(
     try:
         for _ in range(300):
             try:
-                seen.add((await FolderLocalFiles([root]).read("inner/note.txt", most=99)).data)
+                seen.add((await FolderLocalFiles([root]).read_file("inner/note.txt", most=99)).data)
             except NotFound:
                 seen.add(b"")
     finally:

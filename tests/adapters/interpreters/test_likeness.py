@@ -7,13 +7,13 @@ import pytest
 from bench.table.measures import measured_moderation, unlearned
 from bench.table.utterances import lines
 from canonry.app.compose import compose_memory
-from canonry.app.recalling import voiced
+from canonry.app.recall_models import with_dialogue_models
 from canonry.app.settings import load_settings
 from canonry.recall.embedders.onnx import MINILM, OnnxEmbedder
 from canonry.values.errors import Unavailable
 from canonry.world.domain.moderation.moderating import CATEGORIES, moderate_by_words
 from canonry.world.models.services import WorldServices
-from canonry.world.moderators.likeness import LikenessModerator, learned, pieces_of
+from canonry.world.moderators.likeness import LikenessModerator, load_rows, pieces_of
 
 pytestmark = pytest.mark.anyio
 
@@ -30,21 +30,21 @@ async def moderator() -> AsyncIterator[LikenessModerator]:
 
 async def test_what_no_rule_has_words_for_is_flagged(moderator: LikenessModerator) -> None:
     assert moderate_by_words(VEILED).allowed
-    told = await moderator.moderate(VEILED)
+    told = await moderator.moderate_text(VEILED)
     assert told.categories == ("sexual-minors",)
     assert told.policy_version == f"{moderate_by_words('').policy_version}+likeness-2"
 
 
 async def test_the_rules_hold_whatever_was_learned(moderator: LikenessModerator) -> None:
     for text in ("kill yourself", "send nudes"):
-        assert await moderator.moderate(text) == moderate_by_words(text)
+        assert await moderator.moderate_text(text) == moderate_by_words(text)
 
 
 async def test_texts_that_nothing_was_learned_from_are_judged_better_than_by_rules(
     moderator: LikenessModerator,
 ) -> None:
     told = lines("moderation_second.txt")
-    found = await measured_moderation(told, moderator.moderate)
+    found = await measured_moderation(told, moderator.moderate_text)
     assert found.verdicts > (await measured_moderation(told)).verdicts
     assert found.categories >= FRESH
 
@@ -53,13 +53,13 @@ async def test_what_players_and_narrators_legitimately_say_stands(
     moderator: LikenessModerator,
 ) -> None:
     told = [f"ok | {text}" for text in unlearned()]
-    assert (await measured_moderation(told, moderator.moderate)).verdicts >= STANDS
+    assert (await measured_moderation(told, moderator.moderate_text)).verdicts >= STANDS
 
 
 async def test_what_is_said_once_in_a_long_text_is_found(moderator: LikenessModerator) -> None:
     tale = "The market wakes. Fishwives lay out eels, and a boy sells ribbons. " * 12
-    assert (await moderator.moderate(tale)).allowed
-    assert not (await moderator.moderate(f"{tale} {VEILED} {tale}")).allowed
+    assert (await moderator.moderate_text(tale)).allowed
+    assert not (await moderator.moderate_text(f"{tale} {VEILED} {tale}")).allowed
 
 
 def test_a_text_is_read_in_pieces_that_are_bounded() -> None:
@@ -79,13 +79,13 @@ async def test_without_its_model_the_rules_are_all() -> None:
             raise Unavailable("embedder.unavailable", "install it")
 
     moderator = LikenessModerator(Away())
-    assert await moderator.moderate(VEILED) == moderate_by_words(VEILED)
-    assert not (await moderator.moderate("kill yourself")).allowed
+    assert await moderator.moderate_text(VEILED) == moderate_by_words(VEILED)
+    assert not (await moderator.moderate_text("kill yourself")).allowed
     await moderator.close()
 
 
 def test_what_was_learned_is_of_the_model_and_the_categories_that_there_are() -> None:
-    known = learned()
+    known = load_rows()
     assert known.model["digest"] == MINILM.identity.digest
     assert tuple(known.rows) == ("ok", *CATEGORIES)
     assert {len(row) for row in known.rows.values()} == {MINILM.identity.dimensions + 1}
@@ -93,8 +93,8 @@ def test_what_was_learned_is_of_the_model_and_the_categories_that_there_are() ->
 
 async def test_the_setting_needs_no_endpoint() -> None:
     settings = load_settings({"dialogue_moderator": "local"}, environment={})
-    canon = voiced(compose_memory(), settings)
-    services = canon.service(WorldServices)
+    canon = with_dialogue_models(compose_memory(), settings)
+    services = canon.find_service(WorldServices)
     assert isinstance(services.moderator, LikenessModerator)
     assert services.speaker is None
     await services.moderator.close()

@@ -70,9 +70,11 @@ def asking(provider: str, url: str, **settings: Any) -> Interpreter:
 
 
 async def interpreted(interpreter: Interpreter, asked: Mapping[str, Any] | None = None) -> Any:
-    configuration = interpreter.configuration(asked or {})
+    configuration = interpreter.complete_configuration(asked or {})
     try:
-        return await interpreter.interpret(READING, configuration, tuple(TRUTH_TYPES.values()))
+        return await interpreter.interpret_reading(
+            READING, configuration, tuple(TRUTH_TYPES.values())
+        )
     finally:
         await interpreter.close()
         await interpreter.close()
@@ -156,7 +158,7 @@ async def test_a_document_cannot_leave_the_marks_around_it(provider: str, server
 
     question = str(server.asked[0]["messages"][-1]["content"])
     outside, inside = parted(question)
-    assert READING.text in inside
+    assert READING.whole_text in inside
     assert "private" not in outside
     assert "invoice: invoice_number" in question
 
@@ -166,7 +168,7 @@ def test_a_configuration_is_whole_and_tells_what_cannot_be_chosen_as_it_is(provi
     interpreter = asking(provider, "http://localhost")
     asked = {"prompt_hash": "other", "code_version": "other", "temperature": None}
 
-    assert interpreter.configuration(asked) == {
+    assert interpreter.complete_configuration(asked) == {
         "provider": provider,
         "model_id": "m-1",
         "temperature": 0,
@@ -180,7 +182,7 @@ def test_a_configuration_is_whole_and_tells_what_cannot_be_chosen_as_it_is(provi
 )
 def test_a_configuration_that_makes_no_sense_is_refused(asked: Mapping[str, Any]) -> None:
     with pytest.raises(InvalidInput) as refused:
-        asking("openai", "http://localhost").configuration(asked)
+        asking("openai", "http://localhost").complete_configuration(asked)
 
     assert refused.value.code == "interpretation.configuration"
     assert refused.value.details["path"] == f"/interpretation_config/{next(iter(asked))}"

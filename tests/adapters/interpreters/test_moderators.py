@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from canonry.app.compose import compose_memory
-from canonry.app.recalling import voiced
+from canonry.app.recall_models import with_dialogue_models
 from canonry.app.settings import load_settings
 from canonry.models.endpoint import ModelEndpoint
 from canonry.world.models.services import WorldServices
@@ -31,7 +31,7 @@ async def test_what_the_model_finds_is_added() -> None:
         found = {"hate": True, "violence": True, "sexual/minors": False, "other": True}
         said.answers({"results": [{"categories": found}]})
         async with asked(said) as moderator:
-            told = await moderator.moderate("something veiled")
+            told = await moderator.moderate_text("something veiled")
         assert told.categories == ("hate",)
         assert told.policy_version.endswith("+m")
         assert said.asked[0]["path"] == "/v1/moderations"
@@ -42,7 +42,7 @@ async def test_what_the_model_finds_is_added() -> None:
 async def test_what_the_rules_find_is_not_asked_about() -> None:
     with an_endpoint() as said:
         async with asked(said) as moderator:
-            assert (await moderator.moderate("kill yourself")).categories == ("self-harm",)
+            assert (await moderator.moderate_text("kill yourself")).categories == ("self-harm",)
         assert said.asked == []
 
 
@@ -51,17 +51,17 @@ async def test_a_broken_answer_leaves_the_rules(body: bytes) -> None:
     with an_endpoint() as said:
         said.body = body
         async with asked(said) as moderator:
-            assert (await moderator.moderate("Hello")).allowed
+            assert (await moderator.moderate_text("Hello")).allowed
 
 
 async def test_an_endpoint_that_refuses_or_is_not_there_leaves_the_rules() -> None:
     with an_endpoint() as said:
         said.statuses = [500]
         async with asked(said) as moderator:
-            assert (await moderator.moderate("Hello")).allowed
+            assert (await moderator.moderate_text("Hello")).allowed
             said.url = "http://127.0.0.1:9/v1"
         async with asked(said) as moderator:
-            assert (await moderator.moderate("Hello")).allowed
+            assert (await moderator.moderate_text("Hello")).allowed
 
 
 @pytest.mark.parametrize(
@@ -77,10 +77,12 @@ async def test_the_settings_say_who_speaks_who_listens_and_who_moderates(
     given: dict[str, Any], set_up: tuple[bool, ...]
 ) -> None:
     address = {"dialogue_url": "http://127.0.0.1:9/v1"} if given else {}
-    canon = voiced(compose_memory(), load_settings({**given, **address}, environment={}))
+    canon = with_dialogue_models(
+        compose_memory(), load_settings({**given, **address}, environment={})
+    )
     asked = (
-        canon.service(WorldServices).speaker,
-        canon.service(WorldServices).listener,
-        canon.service(WorldServices).moderator,
+        canon.find_service(WorldServices).speaker,
+        canon.find_service(WorldServices).listener,
+        canon.find_service(WorldServices).moderator,
     )
     assert tuple(each is not None for each in asked) == set_up

@@ -16,10 +16,10 @@ RULES = RulesInterpreter()
 async def test_the_same_reading_gives_the_same_interpretation() -> None:
     text = "INVOICE\nInvoice Number: A-1\nDue Date: 2024-02-03\nAmount: $5.00\n"
     reading = Reading(kind=FileType.PLAIN, parts=(Part(text=text),), differs=True)
-    configuration = RULES.configuration({})
+    configuration = RULES.complete_configuration({})
 
-    first = await RULES.interpret(reading, configuration, ())
-    second = await RULES.interpret(reading, configuration, ())
+    first = await RULES.interpret_reading(reading, configuration, ())
+    second = await RULES.interpret_reading(reading, configuration, ())
 
     assert first == second
     assert [each.entity_type for each in first.entities] == ["invoice"]
@@ -27,7 +27,7 @@ async def test_the_same_reading_gives_the_same_interpretation() -> None:
 
 
 def test_a_configuration_names_the_rules_and_keeps_what_else_was_asked() -> None:
-    plain = RULES.configuration({})
+    plain = RULES.complete_configuration({})
 
     assert plain == {
         "provider": "rules",
@@ -36,12 +36,18 @@ def test_a_configuration_names_the_rules_and_keeps_what_else_was_asked() -> None
         "prompt_hash": "",
         "code_version": RULES_VERSION,
     }
-    assert RULES.configuration({"provider": "rules", "temperature": 0, "model_id": None}) == plain
-    assert RULES.configuration({"code_version": "x"}) == {**plain, "asked": {"code_version": "x"}}
+    assert (
+        RULES.complete_configuration({"provider": "rules", "temperature": 0, "model_id": None})
+        == plain
+    )
+    assert RULES.complete_configuration({"code_version": "x"}) == {
+        **plain,
+        "asked": {"code_version": "x"},
+    }
 
 
 def test_a_configuration_for_another_interpreter_is_refused() -> None:
     with pytest.raises(InvalidInput) as refused:
-        RULES.configuration({"provider": "openai"})
+        RULES.complete_configuration({"provider": "openai"})
 
     assert refused.value.code == "interpretation.configuration"

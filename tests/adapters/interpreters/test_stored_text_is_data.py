@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 from canonry.canon.ports.files import FileType, Reading
 from canonry.catalog.operator import FACE as OPERATOR
 from canonry.catalog.toolset import FACE as CATALOG
-from canonry.documents.interpreters.answering import INSTRUCTIONS, question
-from canonry.gateway.face import Face
+from canonry.documents.interpreters.answering import INSTRUCTIONS, make_question
+from canonry.gateway.toolset_introduction import Face
 from canonry.language.texts.sentences import Part
-from canonry.language.texts.visible import STORED_IS_DATA, mark_of, marked
+from canonry.language.texts.visible import STORED_IS_DATA, add_marks, mark_of
 from canonry.log.schemas.truth_types import TRUTH_TYPES
 from canonry.log.schemas.typed_records import derive_schema
 from canonry.narrative.toolset import FACE as NARRATIVE
 from canonry.records.toolset import FACE as TRUTH
-from canonry.server.greeting import greet
+from canonry.server.startup import greeting_server
 from canonry.values.ids import SpaceId
 from canonry.world.toolset import FACE as WORLD
 from tests.adapters.interpreters.endpoint import parted
@@ -35,7 +35,7 @@ def asked(text: str, name: str = "bill.txt", header: str = "amount") -> str:
     """The question about a file, where an earlier one brought about a type with that field."""
     reading = Reading(kind=FileType.PLAIN, name=name, parts=(Part(text=text),))
     schema = derive_schema(SPACE, header, [{header: "x"}])
-    return question(reading, (*TRUTH_TYPES.values(), schema))
+    return make_question(reading, (*TRUTH_TYPES.values(), schema))
 
 
 def test_r14_a_column_of_an_earlier_file_stands_between_the_marks() -> None:
@@ -67,7 +67,7 @@ def test_r14_a_question_is_the_same_when_it_is_asked_again() -> None:
 @given(st.text(st.characters()))
 def test_r14_no_text_holds_its_own_mark(text: str) -> None:
     assert mark_of(text) not in text
-    assert marked(text).count(f"</{mark_of(text)}>") == 1
+    assert add_marks(text).count(f"</{mark_of(text)}>") == 1
 
 
 @pytest.mark.parametrize("faces", [*((each,) for each in FACES), FACES], ids=len)
@@ -75,7 +75,7 @@ def test_r14_every_server_says_once_that_stored_text_is_data(faces: tuple[Face, 
     async def ready() -> None:
         raise AssertionError
 
-    told = greet(faces, ready).instructions  # type: ignore[arg-type]
+    told = greeting_server(faces, ready).instructions  # type: ignore[arg-type]
     assert told is not None
     assert told.count(STORED_IS_DATA) == 1
     assert all(each.instructions in told for each in faces)
@@ -87,4 +87,4 @@ def test_r14_a_toolset_without_words_of_its_own_says_so_too() -> None:
         raise AssertionError
 
     mute = replace(WORLD, instructions="")
-    assert greet((mute,), ready).instructions == STORED_IS_DATA  # type: ignore[arg-type]
+    assert greeting_server((mute,), ready).instructions == STORED_IS_DATA  # type: ignore[arg-type]

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 
 import pytest
 
-from canonry.log.canon import needs
+from canonry.log.canon import ids_needed
 from canonry.log.commits import ORIGIN, Position
-from canonry.log.entries import Thing
-from canonry.stores.following.following import Projector
+from canonry.log.entries import StoredItem
 from canonry.stores.neo4j import Neo4jDatabase, Neo4jGraph
+from canonry.stores.projections.projector import Projector
+from canonry.testing.clocks import Scribe
 from canonry.testing.conformance import Backend
 from canonry.testing.conformance.chronicle import write_chronicle
-from canonry.testing.conformance.view import folded
-from canonry.testing.things import MIDDLE_EARTH, a_fact
-from canonry.testing.worlds import Scribe
+from canonry.testing.conformance.view import folded_commits
+from canonry.testing.example_items import MIDDLE_EARTH, a_fact
 from canonry.values.errors import BrokenInvariant, Conflict
 from canonry.values.ids import SpaceId
 from tests.conformance.neo4j_store import URL, graphs, kinds
@@ -61,19 +61,21 @@ class Followed:
         canon = self.log.canon
         return Projector(ledger=canon.ledger, state=canon.state, others=(self.graph,))
 
-    async def things(self) -> dict[str, Thing]:
+    async def things(self) -> dict[str, StoredItem]:
         """Everything that the log is about, as it is now."""
-        found: dict[str, Thing] = {}
+        found: dict[str, StoredItem] = {}
         for space in self.spaces:
-            log = await self.log.canon.ledger.read(space, after=ORIGIN, limit=1_000)
-            found |= await self.log.canon.state.things(needs(e for c in log for e in c.entries))
+            log = await self.log.canon.ledger.read_commits(space, after=ORIGIN, limit=1_000)
+            found |= await self.log.canon.state.items_by_id(
+                ids_needed(e for c in log for e in c.entries)
+            )
         return found
 
     async def differing(self) -> set[str]:
         """What of the graph is not what the log leads to."""
         things = await self.things()
-        shown = {i async for page in self.graph.ids() for i in page}
-        return set(await self.graph.differing(things, sorted(shown | things.keys())))
+        shown = {i async for page in self.graph.list_ids() for i in page}
+        return set(await self.graph.find_differing(things, sorted(shown | things.keys())))
 
 
 @pytest.fixture
@@ -95,7 +97,7 @@ async def test_a_graph_that_catches_up_shows_what_the_records_lead_to(followed: 
 
 async def test_applying_again_changes_nothing(followed: Followed) -> None:
     for space in followed.spaces:
-        made = await folded(followed.log.canon, space)
+        made = await folded_commits(followed.log.canon, space)
         for each in made:
             await followed.graph.apply([each])
             await followed.graph.apply([each])
@@ -110,7 +112,7 @@ async def test_projectors_side_by_side_leave_what_one_leaves(followed: Followed)
 
     async def write() -> None:
         for n in range(10):
-            await scribe.make(a_fact(f"late fact {n}"))
+            await scribe.make_items(a_fact(f"late fact {n}"))
 
     await asyncio.gather(write(), *(followed.projector().catch_up() for _ in range(3)))
     await followed.projector().catch_up()
@@ -119,7 +121,7 @@ async def test_projectors_side_by_side_leave_what_one_leaves(followed: Followed)
 
 
 async def test_a_gap_is_refused_and_nothing_of_it_shows(followed: Followed) -> None:
-    made = await folded(followed.log.canon, MIDDLE_EARTH)
+    made = await folded_commits(followed.log.canon, MIDDLE_EARTH)
 
     with pytest.raises(Conflict) as refused:
         await followed.graph.apply(made[1:])
@@ -127,7 +129,7 @@ async def test_a_gap_is_refused_and_nothing_of_it_shows(followed: Followed) -> N
     assert refused.value.code == "view.gap"
     assert await followed.graph.cursor(MIDDLE_EARTH) == ORIGIN
     assert await kinds(followed.database) == {}
-    await followed.projector().reach(MIDDLE_EARTH, Position(2))
+    await followed.projector().advance_to(MIDDLE_EARTH, Position(2))
     assert await followed.graph.cursor(MIDDLE_EARTH) >= 2
 
 
@@ -136,28 +138,28 @@ async def test_each_harm_is_found_and_filling_the_graph_again_repairs_it(
 ) -> None:
     await followed.projector().catch_up()
     for harm, statement in HARMS.items():
-        await followed.database.rows(statement)
+        await followed.database.fetch_rows(statement)
         assert await followed.differing() != set(), harm
 
-        await followed.graph.empty()
+        await followed.graph.delete_nodes()
         await followed.projector().catch_up()
 
         assert await followed.differing() == set(), harm
-    await followed.database.rows(STRAY)
+    await followed.database.fetch_rows(STRAY)
     assert await followed.differing() == {"stray"}
 
 
 async def test_the_graph_tells_what_it_runs_on(followed: Followed) -> None:
     await followed.projector().catch_up()
 
-    told = await followed.graph.facts()
+    told = await followed.graph.graph_facts()
 
     assert str(told["graph"]).startswith("Neo4j Kernel 5.26")
     assert told["graph things"] == len(await followed.things())
 
 
 async def test_applying_is_two_round_trips_however_much_changes(followed: Followed) -> None:
-    made = await folded(followed.log.canon, MIDDLE_EARTH)
+    made = await folded_commits(followed.log.canon, MIDDLE_EARTH)
     async with relayed_url(URL) as (relay, url):
         database = Neo4jDatabase(url, followed.database.name)
         await database.open()
@@ -171,21 +173,21 @@ async def test_a_graph_of_a_former_version_keeps_what_it_shows_and_loses_what_an
     followed: Followed,
 ) -> None:
     await followed.projector().catch_up()
-    await followed.database.rows(BESIDE)
-    await followed.database.rows("MATCH (s:_Store {store: $store}) SET s.format = 1")
+    await followed.database.fetch_rows(BESIDE)
+    await followed.database.fetch_rows("MATCH (s:_Store {store: $store}) SET s.format = 1")
 
     again = Neo4jDatabase(URL, followed.database.name)
     await again.open()
 
     left = "MATCH (n) WHERE n.store = $store AND NOT n:Thing RETURN DISTINCT labels(n)"
-    assert sorted(await again.rows(left)) == [[["_Cursor"]], [["_Store"]]]
-    assert await again.rows("MATCH (s:_Store {store: $store}) RETURN s.format") == [[2]]
+    assert sorted(await again.fetch_rows(left)) == [[["_Cursor"]], [["_Store"]]]
+    assert await again.fetch_rows("MATCH (s:_Store {store: $store}) RETURN s.format") == [[2]]
     await again.close()
     assert await followed.differing() == set()
 
 
 async def test_a_graph_of_a_later_version_is_refused(followed: Followed) -> None:
-    await followed.database.rows("MATCH (s:_Store {store: $store}) SET s.format = 3")
+    await followed.database.fetch_rows("MATCH (s:_Store {store: $store}) SET s.format = 3")
     again = Neo4jDatabase(URL, followed.database.name)
 
     with pytest.raises(BrokenInvariant) as refused:

@@ -12,14 +12,14 @@ from uuid import uuid4
 import pytest
 from neo4j import AsyncGraphDatabase
 
-from canonry.app.examination import quietly
-from canonry.gateway.limits import within
+from canonry.app.doctor import report_nothing
+from canonry.gateway.limits import run_within
 from canonry.readmodels.ports.view import Folded
 from canonry.stores.neo4j import Neo4jDatabase, Neo4jGraph
-from canonry.testing.conformance.kit import present
-from canonry.testing.conformance.view import folded
-from canonry.testing.things import MIDDLE_EARTH, a_fact
-from canonry.testing.worlds import Scribe
+from canonry.testing.clocks import Scribe
+from canonry.testing.conformance.kit import require_part
+from canonry.testing.conformance.view import folded_commits
+from canonry.testing.example_items import MIDDLE_EARTH, a_fact
 from canonry.values.errors import Unavailable
 from tests.conformance.neo4j_store import URL, graphs, kinds
 from tests.conformance.test_memory import open_memory
@@ -70,8 +70,8 @@ async def opened(url: str, name: str, deadline: float = 30.0) -> AsyncIterator[N
 async def some_facts(n: int) -> list[Folded]:
     log = await open_memory()
     for each in range(n):
-        await Scribe(log.canon, f"{each}").make(a_fact(f"fact {each}"))
-    return list(await folded(log.canon, MIDDLE_EARTH))
+        await Scribe(log.canon, f"{each}").make_items(a_fact(f"fact {each}"))
+    return list(await folded_commits(log.canon, MIDDLE_EARTH))
 
 
 async def applied(graph: Neo4jGraph, made: list[Folded], half: asyncio.Event | None = None) -> None:
@@ -108,8 +108,8 @@ async def test_a_server_that_is_killed_and_started_again_shows_each_commit_once(
         await asyncio.gather(kill(), applied(shown, made, half), applied(shown, made))
 
         counted = "MATCH (t:Fact) WHERE t.store = $store RETURN count(t)"
-        assert await database.rows(counted) == [[len(made)]]
-        assert await shown.differing({each.things[0].id: each.things[0] for each in made}) == []
+        assert await database.fetch_rows(counted) == [[len(made)]]
+        assert await shown.find_differing({each.items[0].id: each.items[0] for each in made}) == []
 
 
 async def test_a_full_and_then_killed_server_stops_no_writer_and_shows_each_commit_once(
@@ -120,9 +120,9 @@ async def test_a_full_and_then_killed_server_stops_no_writer_and_shows_each_comm
         with full(server.process(), ROOM):
             await written(store, [f"{n} {WORDS}" for n in range(MANY)])
             with pytest.raises(Unavailable) as refused:
-                await present(store.graph).catch_up()
+                await require_part(store.graph).catch_up()
             assert refused.value.code in {"view.full", "view.behind", "store.failing"}
-            (finding,) = (await store.upkeep.verify(quietly)).findings
+            (finding,) = (await store.maintenance.verify(report_nothing)).findings
             assert finding.where == "graph"
 
         # Neo4j says itself that it has to be restarted; whoever keeps it running does that.
@@ -136,7 +136,7 @@ async def test_a_full_and_then_killed_server_stops_no_writer_and_shows_each_comm
         await asyncio.gather(restart(), *(write(each) for each in range(WRITERS)))
 
         count = 1 + MANY + WRITERS * EACH
-        assert await store.canon.ledger.head(MIDDLE_EARTH) == count
+        assert await store.canon.ledger.head_position(MIDDLE_EARTH) == count
         await shows_all(store, count)
 
 
@@ -155,9 +155,9 @@ async def test_a_line_that_is_cut_leaves_whole_commits() -> None:
                 left_alone *= 1.1  # at some time a slow machine gets through, too
             await work
 
-        things = {each.things[0].id: each.things[0] for each in made}
+        things = {each.items[0].id: each.items[0] for each in made}
         assert await kinds(whole) == dict.fromkeys(things, "fact")
-        assert await Neo4jGraph(whole).differing(things) == []
+        assert await Neo4jGraph(whole).find_differing(things) == []
 
 
 async def test_a_question_ends_with_its_deadline_and_so_does_its_statement() -> None:
@@ -165,16 +165,16 @@ async def test_a_question_ends_with_its_deadline_and_so_does_its_statement() -> 
         name = (await graph.database()).name
         async with opened(URL, name, deadline=0.5) as database:
             with pytest.raises(Unavailable) as late:
-                await database.rows(ENDLESS)
+                await database.fetch_rows(ENDLESS)
             with pytest.raises(Unavailable) as ended:
-                await within(0.3, database.rows(ENDLESS))
+                await run_within(0.3, database.fetch_rows(ENDLESS))
 
             assert (late.value.code, ended.value.code) == ("store.deadline", "call.deadline")
             for _ in range(1200):
-                if await database.rows(RUNNING) == [[0]]:
+                if await database.fetch_rows(RUNNING) == [[0]]:
                     break
                 await asyncio.sleep(0.05)
-            assert await database.rows(RUNNING) == [[0]]
+            assert await database.fetch_rows(RUNNING) == [[0]]
 
 
 async def test_unknown_a_cursor_waits_until_all_that_it_stands_for_shows() -> None:
@@ -194,7 +194,7 @@ async def test_unknown_a_cursor_waits_until_all_that_it_stands_for_shows() -> No
             asked = asyncio.create_task(shown.cursor(MIDDLE_EARTH))
 
             async def answered_or_waits() -> bool:
-                waiting = await database.rows(WAITING)
+                waiting = await database.fetch_rows(WAITING)
                 return asked.done() or waiting[0][0] > 0
 
             assert await becomes(answered_or_waits)
@@ -214,7 +214,7 @@ async def test_whoever_cannot_reach_the_server_is_told_why() -> None:
     with pytest.raises(Unavailable) as refused:
         await stranger.open()
     with pytest.raises(Unavailable) as closed:
-        await stranger.rows("RETURN 1")
+        await stranger.fetch_rows("RETURN 1")
 
     codes = [each.value.code for each in (unreachable, refused, closed)]
     assert codes == ["store.unreachable", "store.refused", "ledger.closed"]

@@ -7,20 +7,20 @@ import pytest
 
 from canonry.log.entries import Erased, FactRetconned
 from canonry.log.items.entities import EntityClass
-from canonry.stores.following.following import Projector
 from canonry.stores.neo4j import Neo4jDatabase, Neo4jGraph
 from canonry.stores.neo4j.graph import OTHER_RELATION
-from canonry.testing.things import (
+from canonry.stores.projections.projector import Projector
+from canonry.testing.clocks import Scribe
+from canonry.testing.example_items import (
     MIDDLE_EARTH,
     a_fact,
     a_named,
     a_relation,
     a_source,
     an_event,
-    evidence,
-    ident,
+    some_evidence,
+    uuid_of,
 )
-from canonry.testing.worlds import Scribe
 from canonry.values.ids import EntityId, FactId
 from canonry.values.provenance import EvidenceKind
 from tests.conformance.neo4j_store import graphs
@@ -44,12 +44,15 @@ class Walked:
 
     async def edges(self, name: str) -> list[tuple[str, str | None]]:
         await self._projector.catch_up()
-        return [(kind, to) for kind, to, _ in await self.database.rows(FROM, {"id": ident(name)})]
+        return [
+            (kind, to)
+            for kind, to, _ in await self.database.fetch_rows(FROM, {"id": uuid_of(name)})
+        ]
 
     async def node(self, name: str) -> tuple[set[str], dict[str, object]]:
         await self._projector.catch_up()
         asked = "MATCH (t:Thing {store: $store, id: $id}) RETURN labels(t), properties(t)"
-        ((labels, bears),) = await self.database.rows(asked, {"id": ident(name)})
+        ((labels, bears),) = await self.database.fetch_rows(asked, {"id": uuid_of(name)})
         return set(labels), bears
 
 
@@ -64,8 +67,8 @@ async def walked() -> AsyncIterator[Walked]:
 
 
 async def test_an_entity_is_labelled_by_what_it_is(walked: Walked) -> None:
-    await walked.scribe.write(*a_named("Frodo", entity_type="character"))
-    await walked.scribe.write(*a_named("Oddity", entity_type="word of an agent"))
+    await walked.scribe.write_entries(*a_named("Frodo", entity_type="character"))
+    await walked.scribe.write_entries(*a_named("Oddity", entity_type="word of an agent"))
 
     labels, bears = await walked.node("Frodo")
 
@@ -75,15 +78,17 @@ async def test_an_entity_is_labelled_by_what_it_is(walked: Walked) -> None:
 
 
 async def test_relations_are_edges_of_their_own_type(walked: Walked) -> None:
-    await walked.scribe.write(*a_named("Frodo"), *a_named("Shire"))
-    await walked.scribe.make(
+    await walked.scribe.write_entries(*a_named("Frodo"), *a_named("Shire"))
+    await walked.scribe.make_items(
         a_relation("at home", "Frodo", "Shire", rel_type="LOCATED_IN"),
         a_relation("longs", "Frodo", "Shire", rel_type="LONGS_FOR"),
     )
 
     assert await walked.edges("Frodo") == [("LOCATED_IN", "Shire"), (OTHER_RELATION, "Shire")]
-    ((_, _, at_home), (_, _, longs)) = await walked.database.rows(FROM, {"id": ident("Frodo")})
-    assert (at_home["current"], at_home["by"]) == (True, ident("at home"))
+    ((_, _, at_home), (_, _, longs)) = await walked.database.fetch_rows(
+        FROM, {"id": uuid_of("Frodo")}
+    )
+    assert (at_home["current"], at_home["by"]) == (True, uuid_of("at home"))
     assert longs["rel_type"] == "LONGS_FOR"
 
 
@@ -91,37 +96,37 @@ async def test_facts_and_events_lead_to_whom_they_involve_and_what_they_rest_on(
     walked: Walked,
 ) -> None:
     kind = EntityClass.ARCHETYPE
-    await walked.scribe.write(*a_named("Hobbit", entity_class=kind))
-    await walked.scribe.write(*a_named("Frodo", derives_from=EntityId(ident("Hobbit"))))
-    await walked.scribe.make(a_source("Red Book", title="Red Book"))
-    shown = evidence("Red Book", EvidenceKind.SOURCE)
-    await walked.scribe.make(
+    await walked.scribe.write_entries(*a_named("Hobbit", entity_class=kind))
+    await walked.scribe.write_entries(*a_named("Frodo", derives_from=EntityId(uuid_of("Hobbit"))))
+    await walked.scribe.make_items(a_source("Red Book", title="Red Book"))
+    shown = some_evidence("Red Book", EvidenceKind.SOURCE)
+    await walked.scribe.make_items(
         a_fact("is small", "Frodo", statement="is small", evidence=shown),
-        an_event("party", "Frodo", title="party", causes=(ident("leaving"),), scene_id=None),
+        an_event("party", "Frodo", title="party", causes=(uuid_of("leaving"),), scene_id=None),
     )
 
     assert await walked.edges("Frodo") == [("DERIVES_FROM", "Hobbit")]
     involved = await walked.edges("is small")
     assert involved == [("INVOLVES", "Frodo"), ("SUPPORTED_BY", "Red Book")]
     assert ("CAUSES", None) in await walked.edges("party")
-    await walked.scribe.make(an_event("leaving", title="leaving"))
+    await walked.scribe.make_items(an_event("leaving", title="leaving"))
     assert ("CAUSES", "leaving") in await walked.edges("party")
 
 
 async def test_what_was_replaced_is_led_to_by_what_replaces_it(walked: Walked) -> None:
-    await walked.scribe.make(a_fact("old", statement="old"), a_fact("new", statement="new"))
-    old, new = FactId(ident("old")), FactId(ident("new"))
-    await walked.scribe.write(FactRetconned(fact_id=old, replaced_by=new, reason="a slip"))
+    await walked.scribe.make_items(a_fact("old", statement="old"), a_fact("new", statement="new"))
+    old, new = FactId(uuid_of("old")), FactId(uuid_of("new"))
+    await walked.scribe.write_entries(FactRetconned(fact_id=old, replaced_by=new, reason="a slip"))
 
     assert ("REPLACES", "old") in await walked.edges("new")
     assert (await walked.node("old"))[1]["level"] == "retconned"
 
 
 async def test_of_what_was_erased_no_word_is_left(walked: Walked) -> None:
-    await walked.scribe.write(*a_named("Frodo"))
-    await walked.scribe.make(a_fact("secret", "Frodo", statement="the ring is here"))
+    await walked.scribe.write_entries(*a_named("Frodo"))
+    await walked.scribe.make_items(a_fact("secret", "Frodo", statement="the ring is here"))
     await walked.edges("secret")
-    await walked.scribe.write(Erased(targets=(ident("secret"),), reason="a right"))
+    await walked.scribe.write_entries(Erased(targets=(uuid_of("secret"),), reason="a right"))
 
     labels, bears = await walked.node("secret")
 
@@ -129,21 +134,21 @@ async def test_of_what_was_erased_no_word_is_left(walked: Walked) -> None:
     assert "ring" not in repr(bears)
     assert await walked.edges("secret") == []
     left = "MATCH (n) WHERE n.store = $store AND n.body CONTAINS 'the ring' RETURN count(n)"
-    assert await walked.database.rows(left) == [[0]]
+    assert await walked.database.fetch_rows(left) == [[0]]
 
 
 async def test_what_the_page_says_to_ask_has_answers(walked: Walked) -> None:
     page = (ROOT / "docs" / "how-to" / "graph.md").read_text(encoding="utf-8")
     asked = re.findall(r"```cypher\n(.*?)```", page, re.DOTALL)
-    await walked.scribe.write(*a_named("Frodo"), *a_named("Shire"))
-    await walked.scribe.make(
+    await walked.scribe.write_entries(*a_named("Frodo"), *a_named("Shire"))
+    await walked.scribe.make_items(
         a_relation("at home", "Frodo", "Shire", rel_type="LOCATED_IN"),
         a_fact("is small", "Frodo"),
-        an_event("walk", title="A walk", causes=(ident("end"),)),
+        an_event("walk", title="A walk", causes=(uuid_of("end"),)),
         an_event("end", title="The ring is destroyed"),
     )
     await walked.edges("end")
 
     assert len(asked) == 3
     for question in asked:
-        assert await walked.database.rows(question) != [], question
+        assert await walked.database.fetch_rows(question) != [], question

@@ -14,7 +14,7 @@ from canonry.app.system import SystemIdentities
 from canonry.readmodels.ports.text import VectorBatch
 from canonry.stores.qdrant import QdrantVectors, open_vectors
 from canonry.stores.qdrant.vectors import rank_of
-from canonry.testing.conformance.view import MODEL, entry, found, take_in
+from canonry.testing.conformance.view import MODEL, found_ids, take_in, vector_entry
 from canonry.values.errors import Unavailable
 
 pytestmark = [
@@ -55,26 +55,32 @@ async def client() -> AsyncIterator[Held]:
 
 async def test_a_batch_that_is_overtaken_undoes_nothing(client: Held) -> None:
     slow, quick = over(client), over(client)
-    await take_in(slow, entry("a", 1.0), cursor="1")
+    await take_in(slow, vector_entry("a", 1.0), cursor="1")
     client.holds = True
-    late = VectorBatch(model=MODEL, entries=[entry("a", 0.0, 1.0)], cursor="2", follows="1")
+    late = VectorBatch(model=MODEL, entries=[vector_entry("a", 0.0, 1.0)], cursor="2", follows="1")
     held = asyncio.ensure_future(slow.apply(late))
     await client.held.wait()
 
-    await take_in(quick, entry("a", 1.0, part=1), entry("a", 1.0, part=0), cursor="3", follows="1")
+    await take_in(
+        quick,
+        vector_entry("a", 1.0, part=1),
+        vector_entry("a", 1.0, part=0),
+        cursor="3",
+        follows="1",
+    )
     client.may_go.set()
 
     with pytest.raises(Unavailable) as refused:
         await held
     assert refused.value.code == "vectors.moved"
     assert await quick.cursors() == {MODEL: "3"}
-    assert await found(quick, 1.0) == ["a", "a"]
+    assert await found_ids(quick, 1.0) == ["a", "a"]
     assert [status.count for status in await quick.status()] == [2]
 
 
 async def test_of_two_that_begin_one_is_first(client: Held) -> None:
     both = [over(client), over(client)]
-    batch = VectorBatch(model=MODEL, entries=[entry("a", 1.0)], cursor="1", follows="")
+    batch = VectorBatch(model=MODEL, entries=[vector_entry("a", 1.0)], cursor="1", follows="")
 
     done = await asyncio.gather(*(each.apply(batch) for each in both), return_exceptions=True)
 
@@ -86,20 +92,20 @@ async def test_of_two_that_begin_one_is_first(client: Held) -> None:
 
 async def test_an_index_that_another_process_made_anew_is_found(client: Held) -> None:
     mine, theirs = over(client), over(client)
-    await take_in(mine, entry("old", 1.0))
+    await take_in(mine, vector_entry("old", 1.0))
     await theirs.drop(MODEL)
 
-    assert await found(mine, 1.0) == []
-    await take_in(theirs, entry("new", 1.0), follows="")
-    assert await found(mine, 1.0) == ["new"]
-    assert await mine.digests(MODEL, ["new"]) == {"new": (b"",)}
+    assert await found_ids(mine, 1.0) == []
+    await take_in(theirs, vector_entry("new", 1.0), follows="")
+    assert await found_ids(mine, 1.0) == ["new"]
+    assert await mine.vector_digests(MODEL, ["new"]) == {"new": (b"",)}
 
 
 async def test_a_batch_does_not_end_in_what_was_dropped_meanwhile(client: Held) -> None:
     slow, other = over(client), over(client)
-    await take_in(slow, entry("a", 1.0), cursor="1")
+    await take_in(slow, vector_entry("a", 1.0), cursor="1")
     client.holds = True
-    late = VectorBatch(model=MODEL, entries=[entry("b", 1.0)], cursor="2", follows="1")
+    late = VectorBatch(model=MODEL, entries=[vector_entry("b", 1.0)], cursor="2", follows="1")
     held = asyncio.ensure_future(slow.apply(late))
     await client.held.wait()
 
@@ -115,11 +121,11 @@ async def test_a_batch_does_not_end_in_what_was_dropped_meanwhile(client: Held) 
 async def test_ids_that_begin_alike_are_paged(client: Held) -> None:
     vectors = over(client)
     ids = [f"01970f3c-aaaa-{n:04}" for n in range(MANY)]
-    await take_in(vectors, *(entry(each, 1.0, entities=("ann",)) for each in ids))
+    await take_in(vectors, *(vector_entry(each, 1.0, entities=("ann",)) for each in ids))
 
-    assert await vectors.about(MODEL, "ann", limit=3) == ids[:3]
-    assert await vectors.about(MODEL, "ann", after=ids[700], limit=2) == ids[701:703]
-    assert await vectors.about(MODEL, "ann", after=ids[-1], limit=2) == []
+    assert await vectors.passages_about(MODEL, "ann", limit=3) == ids[:3]
+    assert await vectors.passages_about(MODEL, "ann", after=ids[700], limit=2) == ids[701:703]
+    assert await vectors.passages_about(MODEL, "ann", after=ids[-1], limit=2) == []
 
 
 @given(st.lists(st.text(alphabet="\x00+-/059:AZ_`afgz\xe9\U0001f409", max_size=14), min_size=2))
@@ -133,7 +139,11 @@ def test_ranks_are_in_the_order_of_ids(ids: list[str]) -> None:
 async def test_a_server_that_does_not_answer_makes_meaning_unavailable() -> None:
     vectors = open_vectors("http://127.0.0.1:9", identities=SystemIdentities(), deadline=2.0)
 
-    for asked in (found(vectors, 1.0), take_in(vectors, entry("a", 1.0)), vectors.status()):
+    for asked in (
+        found_ids(vectors, 1.0),
+        take_in(vectors, vector_entry("a", 1.0)),
+        vectors.status(),
+    ):
         with pytest.raises(Unavailable) as refused:
             await asked
         assert refused.value.code == "vectors.unavailable"

@@ -5,20 +5,20 @@ from collections.abc import Sequence
 import pytest
 
 from canonry.canon.ports.files import FileHint, Reading
-from canonry.documents.extraction.rules import interpret
+from canonry.documents.extraction.rules import interpret_reading
 from canonry.documents.readers import LocalReader
-from canonry.records.domain.interpretations import Found
+from canonry.records.domain.interpretations import FoundEntity
 from tests.domain.extraction.papers import SCHEMAS
 
 pytestmark = pytest.mark.anyio
 
 
 async def examined(data: str, name: str = "") -> Reading:
-    return await LocalReader().examine(data.encode(), FileHint(name=name))
+    return await LocalReader().examine_file(data.encode(), FileHint(name=name))
 
 
-async def payments(data: str, name: str = "") -> Sequence[Found]:
-    return interpret(await examined(data, name), SCHEMAS).entities
+async def payments(data: str, name: str = "") -> Sequence[FoundEntity]:
+    return interpret_reading(await examined(data, name), SCHEMAS).entities
 
 
 def mt940(*lines: str, closing: str = "C240131EUR1000,00") -> str:

@@ -48,7 +48,7 @@ QIF = "!Type:Bank\nD1/30'24\nT-1,250.00\nPAlder\nMBoards\n^\n!Type:Invst\nD1/31'
 
 async def examined(data: str | bytes, name: str = "") -> Reading:
     content = data if isinstance(data, bytes) else data.encode()
-    return await LocalReader().examine(content, FileHint(name=name))
+    return await LocalReader().examine_file(content, FileHint(name=name))
 
 
 def lines(reading: Reading) -> list[dict[str, object]]:
@@ -192,7 +192,7 @@ async def test_a_broken_invoice_within_a_pdf_is_told_and_its_pages_are_read() ->
     reading = await examined(data)
 
     assert reading.records == ()
-    assert reading.text.strip() == "Invoice A-1"
+    assert reading.whole_text.strip() == "Invoice A-1"
     assert reading.notes == ("The invoice within the PDF was not read (document.damaged).",)
 
 
@@ -200,7 +200,7 @@ async def test_a_pdf_of_pictures_says_so_where_nothing_recognises_them() -> None
     reading = await examined(with_picture(a_pdf("")))
     mixed = await examined(with_picture(a_pdf("", "Text")))
 
-    assert not reading.text.strip()
+    assert not reading.whole_text.strip()
     assert reading.notes[0].startswith("The PDF has only pictures")
     assert mixed.notes[0].startswith("1 pages of the PDF have only pictures")
     assert (await examined(a_pdf("Text"))).notes == ()
@@ -242,4 +242,4 @@ async def test_a_file_attached_to_an_invoice_is_a_member_and_no_text() -> None:
 
     (member,) = reading.members
     assert (member.hint.name, member.data, member.record) == ("hours.csv", b"date,hours\n", 0)
-    assert "ZGF0" not in reading.text
+    assert "ZGF0" not in reading.whole_text

@@ -5,7 +5,7 @@ import base64
 import pytest
 
 from canonry.canon.ports.files import DocumentLimits, FileHint, FileType, Reading, Record
-from canonry.documents.extraction.rules import interpret
+from canonry.documents.extraction.rules import interpret_reading
 from canonry.documents.readers import LocalReader
 from canonry.values.errors import InvalidInput
 from tests.adapters.readers.office import a_letter, a_workbook
@@ -85,7 +85,7 @@ PAGE = """\
 
 
 async def examined(data: bytes, mime_type: str = "", name: str = "") -> Reading:
-    return await LocalReader().examine(data, FileHint(mime_type=mime_type, name=name))
+    return await LocalReader().examine_file(data, FileHint(mime_type=mime_type, name=name))
 
 
 async def test_a_page_gives_its_visible_text_and_its_tables() -> None:
@@ -93,10 +93,10 @@ async def test_a_page_gives_its_visible_text_and_its_tables() -> None:
 
     assert reading.kind is FileType.HTML
     assert [part.section for part in reading.parts] == [None, "Café"]
-    assert "One\ntwo & three" in reading.text
-    assert "- first\n- second" in reading.text
-    assert "secret" not in reading.text
-    assert "red" not in reading.text
+    assert "One\ntwo & three" in reading.whole_text
+    assert "- first\n- second" in reading.whole_text
+    assert "secret" not in reading.whole_text
+    assert "red" not in reading.whole_text
     assert [table.rows for table in reading.tables] == [(("Item", "Price"), ("Tea", "2"))]
 
 
@@ -113,14 +113,14 @@ async def test_a_workbook_gives_each_sheet_with_typed_cells() -> None:
     assert reading.kind is FileType.XLSX
     assert table.name == "People"
     assert table.rows == (("Name", "Size"), ("Ada", 1.5), ("Bob", 2))
-    assert "Ada | 1.5" in reading.text
+    assert "Ada | 1.5" in reading.whole_text
 
 
 async def test_a_text_document_gives_paragraphs_and_tables() -> None:
     reading = await examined(a_letter("Dear Ada", "a < b", table=[["Item", "Sum"], ["Tea", "2"]]))
 
     assert reading.kind is FileType.DOCX
-    assert "Dear Ada\na < b" in reading.text
+    assert "Dear Ada\na < b" in reading.whole_text
     assert [table.rows for table in reading.tables] == [(("Item", "Sum"), ("Tea", "2"))]
 
 
@@ -129,7 +129,7 @@ async def test_a_message_gives_its_head_its_text_and_what_is_attached() -> None:
 
     (record,) = reading.records
     assert reading.kind is FileType.EML
-    assert reading.text == "schöne Grüße"
+    assert reading.whole_text == "schöne Grüße"
     assert record == Record(
         kind="message",
         fields={
@@ -165,7 +165,7 @@ async def test_a_file_attached_to_a_message_comes_with_it_as_it_is() -> None:
         ("people.csv", 0),
     ]
     assert reading.members[1].data == table
-    assert reading.members[1].hint.charset == "utf-8"
+    assert reading.members[1].hint.charset_name == "utf-8"
 
 
 async def test_a_card_gives_a_record_with_unfolded_lines() -> None:
@@ -240,7 +240,7 @@ async def test_a_charset_that_nobody_names_is_told_by_the_letters_of_a_language(
 ) -> None:
     reading = await examined(text.encode(charset), "text/plain")
 
-    assert reading.text == text
+    assert reading.whole_text == text
     assert reading.notes[0].startswith("The text names no charset and was read as")
 
 
@@ -282,9 +282,9 @@ async def test_content_that_is_not_what_was_declared_is_read_and_told() -> None:
 async def test_a_file_of_the_largest_size_passes_and_one_more_byte_does_not() -> None:
     reader = LocalReader(DocumentLimits(file_bytes=64))
 
-    assert (await reader.examine(b"x" * 64, FileHint())).text == "x" * 64
+    assert (await reader.examine_file(b"x" * 64, FileHint())).whole_text == "x" * 64
     with pytest.raises(InvalidInput) as refused:
-        await reader.examine(b"x" * 65, FileHint())
+        await reader.examine_file(b"x" * 65, FileHint())
     assert refused.value.code == "document.too-large"
     assert refused.value.details["limit"] == 64
 
@@ -306,7 +306,7 @@ async def test_a_file_of_the_largest_size_passes_and_one_more_byte_does_not() ->
 async def test_t19_each_list_within_a_document_gives_its_own_records(
     data: bytes, types: list[tuple[str, str]]
 ) -> None:
-    found = interpret(await examined(data), SCHEMAS).entities
+    found = interpret_reading(await examined(data), SCHEMAS).entities
 
     told = [(each.entity_type, each.fields["name"]) for each in found]
     assert told == types
@@ -314,6 +314,8 @@ async def test_t19_each_list_within_a_document_gives_its_own_records(
 
 
 async def test_t19_a_list_of_texts_labels_nothing() -> None:
-    (found,) = interpret(await examined(b'["Invoice number: 5", "Total: 3 EUR"]'), SCHEMAS).entities
+    (found,) = interpret_reading(
+        await examined(b'["Invoice number: 5", "Total: 3 EUR"]'), SCHEMAS
+    ).entities
 
     assert found.entity_type == "note"

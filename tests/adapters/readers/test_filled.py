@@ -9,10 +9,10 @@ from pypdf.annotations import FreeText, Text
 from pypdf.generic import ArrayObject, DictionaryObject, FloatObject, NameObject, TextStringObject
 
 from canonry.canon.ports.files import FileHint, Reading
-from canonry.documents.extraction.rules import interpret
+from canonry.documents.extraction.rules import interpret_reading
 from canonry.documents.readers import LocalReader
 from canonry.log.schemas.truth_types import TRUTH_TYPES
-from canonry.records.domain.interpretations import Found
+from canonry.records.domain.interpretations import FoundEntity
 from tests.adapters.readers.paper import a_pdf, with_file
 
 pytestmark = pytest.mark.anyio
@@ -61,11 +61,11 @@ def a_form(*values: str, ticked: bool) -> bytes:
 
 
 async def examined(data: bytes, name: str) -> Reading:
-    return await LocalReader().examine(data, FileHint(name=name))
+    return await LocalReader().examine_file(data, FileHint(name=name))
 
 
-async def first_of(data: bytes, name: str) -> Found:
-    entities = interpret(await examined(data, name), tuple(TRUTH_TYPES.values())).entities
+async def first_of(data: bytes, name: str) -> FoundEntity:
+    entities = interpret_reading(await examined(data, name), tuple(TRUTH_TYPES.values())).entities
     return entities[0]
 
 
@@ -89,7 +89,7 @@ async def test_comments_of_a_page_can_be_searched() -> None:
     written = io.BytesIO()
     writer.write(written)
 
-    text = (await examined(written.getvalue(), "paid.pdf")).text
+    text = (await examined(written.getvalue(), "paid.pdf")).whole_text
     assert "PAID by transfer" in text
     assert "Thank you" in text
 

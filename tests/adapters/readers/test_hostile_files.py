@@ -94,16 +94,18 @@ async def test_a_hostile_file_is_refused_in_words_and_in_time(
     began = time.monotonic()
 
     with pytest.raises(CanonryError) as refused:
-        await reader.examine(data, FileHint(name="table.csv" if data.startswith(b"a,b") else ""))
+        await reader.examine_file(
+            data, FileHint(name="table.csv" if data.startswith(b"a,b") else "")
+        )
 
     assert time.monotonic() - began < 30
     assert isinstance(refused.value, InvalidInput | Unavailable)
     assert refused.value.code.startswith("document.")
-    assert (await reader.examine(b"Words", FileHint())).text == "Words"
+    assert (await reader.examine_file(b"Words", FileHint())).whole_text == "Words"
 
 
 async def test_the_loop_serves_others_while_a_file_is_parsed() -> None:
-    reading = asyncio.create_task(LocalReader().examine(a_bomb(200), FileHint()))
+    reading = asyncio.create_task(LocalReader().examine_file(a_bomb(200), FileHint()))
 
     longest = await Heartbeat().during(asyncio.wait([reading]))
 
@@ -113,7 +115,9 @@ async def test_the_loop_serves_others_while_a_file_is_parsed() -> None:
 
 async def test_a_parser_that_takes_too_long_is_stopped() -> None:
     with pytest.raises(Unavailable) as refused:
-        await LocalReader(DocumentLimits(file_seconds=0.0)).examine(a_letter("Words"), FileHint())
+        await LocalReader(DocumentLimits(file_seconds=0.0)).examine_file(
+            a_letter("Words"), FileHint()
+        )
 
     assert refused.value.code == "document.too-slow"
 
@@ -132,7 +136,7 @@ async def test_more_than_is_taken_is_refused_with_the_limit(
     limits: DocumentLimits, data: bytes
 ) -> None:
     with pytest.raises(InvalidInput) as refused:
-        await LocalReader(limits).examine(data, FileHint())
+        await LocalReader(limits).examine_file(data, FileHint())
 
     assert refused.value.code == "document.too-large"
     assert refused.value.details["limit"] in {3, 10}

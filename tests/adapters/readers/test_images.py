@@ -56,16 +56,16 @@ def a_picture(text: str) -> bytes:
 
 @pytest.mark.skipif(find_spec("rapidocr") is None, reason="the extra `ocr` is not installed")
 async def test_the_text_of_an_image_is_recognised_without_a_network() -> None:
-    reading = await LocalReader().examine(a_picture("TOTAL 42"), FileHint(name="bill.png"))
+    reading = await LocalReader().examine_file(a_picture("TOTAL 42"), FileHint(name="bill.png"))
 
-    assert reading.text.replace(" ", "") == "TOTAL42"
+    assert reading.whole_text.replace(" ", "") == "TOTAL42"
     assert "may have errors" in reading.notes[0]
 
 
 @pytest.mark.skipif(find_spec("rapidocr") is None, reason="the extra `ocr` is not installed")
 async def test_the_text_of_scanned_pages_is_recognised_and_stands_between_the_others() -> None:
     scan = with_picture(a_pdf("", "Second"), b"".join(rows_of("TOTAL 42")), WIDTH)
-    reading = await LocalReader().examine(scan, FileHint(name="bill.pdf"))
+    reading = await LocalReader().examine_file(scan, FileHint(name="bill.pdf"))
 
     assert [(part.page, part.text.replace(" ", "").strip()) for part in reading.parts] == [
         (1, "TOTAL42"),
@@ -83,10 +83,10 @@ async def test_images_of_other_kinds_are_recognised_too(kind: FileType) -> None:
     form = "HEIF" if kind is FileType.HEIC else kind.name
     pictures.open(io.BytesIO(a_picture("TOTAL 42"))).save(written, format=form)
 
-    reading = await LocalReader().examine(written.getvalue(), FileHint())
+    reading = await LocalReader().examine_file(written.getvalue(), FileHint())
 
     assert reading.kind is kind
-    assert reading.text.replace(" ", "") == "TOTAL42"
+    assert reading.whole_text.replace(" ", "") == "TOTAL42"
 
 
 @pytest.mark.skipif(find_spec("PIL") is None, reason="the extra `ocr` is not installed")
@@ -106,7 +106,7 @@ async def test_a_photograph_has_the_time_at_which_it_was_taken() -> None:
 @pytest.mark.skipif(find_spec("rapidocr") is not None, reason="the extra `ocr` is installed")
 async def test_without_the_extra_an_image_is_refused_with_advice() -> None:
     with pytest.raises(InvalidInput) as refused:
-        await LocalReader().examine(a_picture("TOTAL 42"), FileHint(name="bill.png"))
+        await LocalReader().examine_file(a_picture("TOTAL 42"), FileHint(name="bill.png"))
 
     assert refused.value.code == "document.no-recogniser"
     assert "`ocr`" in refused.value.message

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from canonry.values.texts_of_files import left_over, unread_beside
+from canonry.values.file_texts import note_unread, unused_texts
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from canonry.values.texts_of_files import left_over, unread_beside
     ],
 )
 def test_a_text_is_kept_in_any_notation(text: str, kept: Any) -> None:
-    assert list(left_over([("a", text)], [kept])) == []
+    assert list(unused_texts([("a", text)], [kept])) == []
 
 
 @pytest.mark.parametrize(
@@ -35,12 +35,12 @@ def test_a_text_is_kept_in_any_notation(text: str, kept: Any) -> None:
     ],
 )
 def test_a_text_that_only_resembles_a_kept_one_is_left(text: str, kept: Any) -> None:
-    assert list(left_over([("a", text)], [kept])) == [("a", text)]
+    assert list(unused_texts([("a", text)], [kept])) == [("a", text)]
 
 
 def test_a_note_tells_how_many_more_values_were_not_read() -> None:
-    (note,) = unread_beside([f"{n}: {'x' * 96}" for n in range(10)])
+    (note,) = note_unread([f"{n}: {'x' * 96}" for n in range(10)])
 
     assert note.startswith("Values beside the records were not read: 0: xxx")
     assert note.endswith(", and 4 more.")
-    assert unread_beside([]) == []
+    assert note_unread([]) == []

@@ -49,7 +49,7 @@ x
 
 
 async def examined(data: bytes, name: str = "") -> Reading:
-    return await LocalReader().examine(data, FileHint(name=name))
+    return await LocalReader().examine_file(data, FileHint(name=name))
 
 
 async def test_all_messages_of_a_mailbox_are_read_with_their_threads() -> None:

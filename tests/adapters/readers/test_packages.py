@@ -17,7 +17,7 @@ DRAWING = "http://schemas.openxmlformats.org/drawingml/2006/main"
 
 
 async def examined(data: bytes, name: str = "", limits: DocumentLimits | None = None) -> Reading:
-    return await LocalReader(limits).examine(data, FileHint(name=name))
+    return await LocalReader(limits).examine_file(data, FileHint(name=name))
 
 
 def an_open_document(kind: FileType, body: str) -> bytes:
@@ -48,7 +48,7 @@ async def test_an_open_text_gives_its_paragraphs_and_tables_and_no_comments() ->
     reading = await examined(an_open_document(FileType.ODT, body))
 
     assert reading.kind is FileType.ODT
-    assert reading.text == "Mietvertrag\nMiete:\t850,00 EUR\nKeller\nRaum | m²"
+    assert reading.whole_text == "Mietvertrag\nMiete:\t850,00 EUR\nKeller\nRaum | m²"
     assert [table.rows for table in reading.tables] == [(("Raum", "m²"),)]
 
 
@@ -108,7 +108,7 @@ async def test_a_book_is_read_in_the_order_of_its_spine() -> None:
     reading = await examined(an_archive(parts))
 
     assert reading.kind is FileType.EPUB
-    assert reading.text == "One\nFirst words\nLast words"
+    assert reading.whole_text == "One\nFirst words\nLast words"
 
 
 async def test_rich_text_gives_its_words_in_its_charset() -> None:
@@ -117,7 +117,7 @@ async def test_rich_text_gives_its_words_in_its_charset() -> None:
     reading = await examined(rich)
 
     assert reading.kind is FileType.RTF
-    assert reading.text == "Grüße fett\nZeile€"
+    assert reading.whole_text == "Grüße fett\nZeile€"
 
 
 async def test_each_line_of_json_is_a_record() -> None:
@@ -138,7 +138,7 @@ async def test_the_files_in_an_archive_come_with_it() -> None:
     reading = await examined(data)
 
     assert reading.kind is FileType.ZIP
-    assert reading.text == "letters/a.txt\nb.csv"
+    assert reading.whole_text == "letters/a.txt\nb.csv"
     assert [(each.hint.name, each.data) for each in reading.members] == [
         ("letters/a.txt", b"Dear Ada"),
         ("b.csv", b"name\nAda\n"),

@@ -30,7 +30,7 @@ def said(parser: Parser, text: str | bytes) -> dict[str, Any]:
     """Everything that a parser finds in a file."""
     found = Findings(Bounds(characters=1_000_000, cells=100_000, inflated=1_000_000))
     parser(text.encode() if isinstance(text, str) else text, found)
-    return found.said()
+    return found.to_json()
 
 
 @pytest.mark.parametrize(

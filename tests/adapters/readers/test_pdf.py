@@ -19,7 +19,7 @@ Pages = list[tuple[int | None, str | None, str]]
 
 
 async def pages_of(data: bytes, limits: DocumentLimits | None = None) -> Pages:
-    parts = await LocalReader(limits).read(data, DocumentType.PDF)
+    parts = await LocalReader(limits).read_parts(data, DocumentType.PDF)
     return [(part.page, part.section, part.text.strip()) for part in parts]
 
 
@@ -102,13 +102,13 @@ async def test_reading_that_takes_too_long_is_stopped() -> None:
 async def test_a_caller_who_leaves_stops_the_reading_and_the_next_is_served() -> None:
     reader = LocalReader()
     data = a_pdf("Words")
-    leaving = [asyncio.create_task(reader.read(data, DocumentType.PDF)) for _ in range(4)]
+    leaving = [asyncio.create_task(reader.read_parts(data, DocumentType.PDF)) for _ in range(4)]
     await asyncio.sleep(0)
     for each in leaving:
         each.cancel()
     await asyncio.gather(*leaving, return_exceptions=True)
 
-    (part,) = await reader.read(data, DocumentType.PDF)
+    (part,) = await reader.read_parts(data, DocumentType.PDF)
     assert part.text.strip() == "Words"
 
 

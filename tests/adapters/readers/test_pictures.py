@@ -28,8 +28,8 @@ def points(png: bytes) -> tuple[int, int, list[bytes]]:
 
 async def test_a_page_is_drawn_and_a_box_marked_in_it() -> None:
     pdf = a_pdf("Total 1.250 EUR")
-    plain = points(await LocalReader().picture(pdf, PDF, 1, ()))
-    marked = points(await LocalReader().picture(pdf, PDF, 1, [Box(72, 60, 200, 80)]))
+    plain = points(await LocalReader().render_page(pdf, PDF, 1, ()))
+    marked = points(await LocalReader().render_page(pdf, PDF, 1, [Box(72, 60, 200, 80)]))
 
     assert plain[:2] == marked[:2] == (1224, 1584)
     changed = {n for n, (one, other) in enumerate(zip(plain[2], marked[2], strict=True))
@@ -46,7 +46,7 @@ async def test_a_page_is_drawn_and_a_box_marked_in_it() -> None:
 async def test_a_box_beyond_the_page_marks_nothing_and_harms_nothing() -> None:
     wild = [Box(-500, -500, -1, -1), Box(1e5, 1e5, 2e5, 2e5), Box(50, 50, 10, 10)]
     plain, marked = [
-        await LocalReader().picture(a_pdf("So"), PDF, 1, boxes) for boxes in ((), wild)
+        await LocalReader().render_page(a_pdf("So"), PDF, 1, boxes) for boxes in ((), wild)
     ]
     assert plain == marked
 
@@ -63,12 +63,12 @@ async def test_a_box_beyond_the_page_marks_nothing_and_harms_nothing() -> None:
 )
 async def test_what_cannot_be_drawn_is_refused(data: bytes, page: int, code: str) -> None:
     with pytest.raises(InvalidInput) as error:
-        await LocalReader().picture(data, FileHint(), page, ())
+        await LocalReader().render_page(data, FileHint(), page, ())
     assert error.value.code == code
 
 
 async def test_a_page_that_takes_too_long_is_given_up() -> None:
     limits = DocumentLimits(file_seconds=0.001)
     with pytest.raises(Unavailable) as error:
-        await LocalReader(limits).picture(a_pdf("one"), PDF, 1, ())
+        await LocalReader(limits).render_page(a_pdf("one"), PDF, 1, ())
     assert error.value.code == "document.too-slow"

@@ -6,11 +6,11 @@ import zipfile
 import pytest
 
 from canonry.canon.ports.files import FileHint, Reading
-from canonry.documents.extraction.rules import interpret
+from canonry.documents.extraction.rules import interpret_reading
 from canonry.documents.parsers.findings import STRUCK
 from canonry.documents.readers import LocalReader
 from canonry.log.schemas.truth_types import TRUTH_TYPES
-from canonry.records.domain.interpretations import Found
+from canonry.records.domain.interpretations import FoundEntity
 
 pytestmark = pytest.mark.anyio
 
@@ -20,12 +20,12 @@ OFFICE = "urn:oasis:names:tc:opendocument:xmlns"
 
 async def examined(data: str | bytes, name: str) -> Reading:
     content = data if isinstance(data, bytes) else data.encode()
-    return await LocalReader().examine(content, FileHint(name=name))
+    return await LocalReader().examine_file(content, FileHint(name=name))
 
 
-async def first_of(data: str | bytes, name: str) -> Found:
+async def first_of(data: str | bytes, name: str) -> FoundEntity:
     reading = await examined(data, name)
-    return interpret(reading, tuple(TRUTH_TYPES.values())).entities[0]
+    return interpret_reading(reading, tuple(TRUTH_TYPES.values())).entities[0]
 
 
 def zipped(**parts: str) -> bytes:
@@ -104,8 +104,8 @@ def a_slide() -> bytes:
 async def test_struck_out_text_is_left_out_and_told(name: str, data: str | bytes) -> None:
     reading = await examined(data, name)
 
-    assert "480" not in reading.text
-    assert "520" in reading.text
+    assert "480" not in reading.whole_text
+    assert "520" in reading.whole_text
     assert STRUCK in reading.notes
 
 
@@ -114,7 +114,7 @@ async def test_other_tildes_stay(text: str) -> None:
     reading = await examined(f"# Title\n\n{text}", "a.md")
 
     assert reading.notes == ()
-    assert text.strip() in reading.text
+    assert text.strip() in reading.whole_text
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ async def test_front_matter_is_yaml_and_no_content(front: str, name: str, value:
 async def test_front_matter_that_is_no_plain_yaml_stays_text_and_is_told(front: str) -> None:
     reading = await examined(f"---\n{front}\n---\n\nText.\n", "a.md")
 
-    assert front in reading.text
+    assert front in reading.whole_text
     assert len(reading.notes) == 1
 
 
@@ -216,7 +216,7 @@ async def test_a_workbook_tells_its_hidden_and_struck_out_parts(
 
     assert len(reading.notes) == bool(told)
     assert all(told in note for note in reading.notes)
-    assert ("999" in reading.text) != ("state" in marks)
+    assert ("999" in reading.whole_text) != ("state" in marks)
 
 
 def cells_of(*rows: tuple[str | float | tuple[float, int], ...]) -> str:
@@ -275,7 +275,7 @@ async def test_a_sheet_of_labels_is_read_as_it_shows_its_numbers() -> None:
 
     assert (invoice.fields["amount_due"], invoice.fields["currency"]) == (1234.567, "EUR")
     assert "tax_amount" not in invoice.fields
-    assert "19%" in (await examined(data, "book.xlsx")).text
+    assert "19%" in (await examined(data, "book.xlsx")).whole_text
 
 
 async def test_a_currency_that_a_table_names_wins_over_its_formats() -> None:
@@ -296,5 +296,5 @@ async def test_a_struck_out_cell_of_a_workbook_does_not_count() -> None:
     reading = await examined(a_workbook(rows=rows, font="<strike/>"), "book.xlsx")
 
     assert reading.notes == (STRUCK,)
-    assert "-80" not in reading.text
-    assert "-700" in reading.text
+    assert "-80" not in reading.whole_text
+    assert "-700" in reading.whole_text

@@ -11,9 +11,9 @@ from canonry.canon.ports.files import DocumentLimits, FileHint
 from canonry.documents.readers import LocalReader
 from canonry.documents.readers.reader import MARKERS_MAX, TITLE_MAX, sections
 from canonry.language.texts.sentences import DocumentType, Part
-from canonry.values.charsets import guessed
+from canonry.values.charsets import decode_guessed
 from canonry.values.errors import InvalidInput
-from canonry.values.texts_of_files import moment_of
+from canonry.values.file_texts import moment_of
 
 pytestmark = pytest.mark.anyio
 
@@ -22,12 +22,12 @@ WORD = "caf\u00e9 \u9f8d"
 
 
 async def text_of(data: bytes, charset: str | None = None) -> str:
-    (part,) = await LocalReader().read(data, PLAIN, charset=charset)
+    (part,) = await LocalReader().read_parts(data, PLAIN, charset=charset)
     return part.text
 
 
 async def sections_of(text: str) -> list[tuple[str | None, str]]:
-    parts = await LocalReader().read(text.encode(), MARKDOWN)
+    parts = await LocalReader().read_parts(text.encode(), MARKDOWN)
     return [(part.section, part.text) for part in parts]
 
 
@@ -35,7 +35,7 @@ async def refusal(
     data: bytes, charset: str | None = None, limits: DocumentLimits | None = None
 ) -> str:
     with pytest.raises(InvalidInput) as refused:
-        await LocalReader(limits).read(data, PLAIN, charset=charset)
+        await LocalReader(limits).read_parts(data, PLAIN, charset=charset)
     return refused.value.code
 
 
@@ -68,7 +68,7 @@ async def test_r15_a_notation_is_no_charset(charset: str) -> None:
     assert await refusal(b"xn--caf-dma " * 10, charset) == "document.encoding"
     hint = FileHint(mime_type=f"text/plain; charset={charset}", name="note.txt")
     with pytest.raises(InvalidInput) as caught:
-        await LocalReader().examine(b"xn--caf-dma " * 10, hint)
+        await LocalReader().examine_file(b"xn--caf-dma " * 10, hint)
     assert caught.value.code == "document.encoding"
 
 
@@ -142,7 +142,7 @@ async def test_a_preamble_is_no_heading() -> None:
 
 
 async def test_a_long_flat_document_is_read_quickly() -> None:
-    parts = await LocalReader().read(b"# A\nb *c* [d](e)\n\n" * 20_000, MARKDOWN)
+    parts = await LocalReader().read_parts(b"# A\nb *c* [d](e)\n\n" * 20_000, MARKDOWN)
 
     assert len(parts) == 20_000
     assert parts[-1] == Part(text="# A\nb *c* [d](e)", section="A")
@@ -228,5 +228,5 @@ def test_times_of_formats_are_read_whole_or_not_at_all(written: str, moment: str
 def test_a_text_without_a_charset_is_read_in_its_own_or_not_at_all(text: str, charset: str) -> None:
     found = text
     with suppress(InvalidInput):
-        found, _ = guessed(text.encode(charset), None)
+        found, _ = decode_guessed(text.encode(charset), None)
     assert found == text

@@ -10,7 +10,7 @@ import apsw
 from canonry.log.ports.world import Clock
 from canonry.stores.folder import FolderBlobs
 from canonry.stores.sqlite import Durability, SqliteStore, open_store
-from canonry.testing.worlds import CountingIdentities, HandClock
+from canonry.testing.clocks import CountingIdentities, HandClock
 
 
 @asynccontextmanager

@@ -18,7 +18,7 @@ def held(folder: Path) -> tuple[Anchor, Path]:
     (folder / "canon.db").write_bytes(b"")
     index.write_bytes(b"x" * 2 * BLOCK)
     found = Anchor(folder / "canon.db")
-    found.hold()
+    found.record_files()
     return found, index
 
 
@@ -34,22 +34,22 @@ def test_r10_an_index_that_grows_while_a_thread_looks_at_it_is_left_alone(
         if path == str(index) and looking:
             looking.clear()
             index.write_bytes(b"x" * 3 * BLOCK)
-            one.look()
+            one.check_files()
         return found
 
     monkeypatch.setattr(anchor, "_stat", outrun)
-    one.look()
+    one.check_files()
 
     assert index.read_bytes() == b"x" * 3 * BLOCK
-    assert one.mended == 0
+    assert one.index_repairs == 0
 
 
 def test_r10_an_index_that_was_cut_gets_its_length_again_once(tmp_path: Path) -> None:
     one, index = held(tmp_path)
     os.truncate(index, 100)
 
-    one.look()
-    one.look()
+    one.check_files()
+    one.check_files()
 
     assert index.read_bytes() == bytes(2 * BLOCK)
-    assert one.mended == 1
+    assert one.index_repairs == 1

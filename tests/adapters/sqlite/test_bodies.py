@@ -7,11 +7,11 @@ import apsw
 import pytest
 
 from canonry.app.embedded import open_embedded
-from canonry.log.entries import THING_KINDS, Thing
-from canonry.log.sealing import encode_thing
+from canonry.log.entries import KIND_NAMES, StoredItem
+from canonry.log.sealing import encode_item
 from canonry.stores.sqlite import verification as comparison
-from canonry.stores.sqlite.rows import body_of, said_in, thing_in
-from canonry.testing.things import a_turn, an_entity, an_observation
+from canonry.stores.sqlite.rows import body_of, item_in_row, payload_in
+from canonry.testing.example_items import a_turn, an_entity, an_observation
 from canonry.values.errors import BrokenInvariant
 from tests.cli.test_withdrawing import at_a_desk
 
@@ -19,18 +19,18 @@ PERSON = {"name": "Ada Byron", "email": "ada@x.test", "phone": "+4930100001", "r
 
 
 @pytest.mark.parametrize("thing", [an_entity(), an_observation("frodo", "ring"), a_turn()])
-def test_a_body_says_what_was_written_and_is_no_longer_for_it(thing: Thing) -> None:
-    kind = THING_KINDS[type(thing)]
+def test_a_body_says_what_was_written_and_is_no_longer_for_it(thing: StoredItem) -> None:
+    kind = KIND_NAMES[type(thing)]
     body = body_of(kind, thing)
 
-    assert thing_in(kind, body) == thing
-    assert said_in(kind, body) == encode_thing(thing)
-    assert len(body) <= len(encode_thing(thing)) + 4
+    assert item_in_row(kind, body) == thing
+    assert payload_in(kind, body) == encode_item(thing)
+    assert len(body) <= len(encode_item(thing)) + 4
 
 
 def test_an_entity_takes_less_than_half_of_what_it_says() -> None:
     thing = an_entity()
-    assert len(body_of("entity", thing)) * 2 < len(encode_thing(thing))
+    assert len(body_of("entity", thing)) * 2 < len(encode_item(thing))
 
 
 @pytest.mark.parametrize("place", [0, 1, 10, -1])
@@ -38,7 +38,7 @@ def test_a_body_with_a_flipped_bit_is_told(place: int) -> None:
     body = bytearray(body_of("entity", an_entity()))
     body[place] ^= 4
     with pytest.raises(BrokenInvariant, match="A stored row was altered"):
-        thing_in("entity", bytes(body))
+        item_in_row("entity", bytes(body))
 
 
 @pytest.mark.anyio
@@ -50,14 +50,14 @@ async def test_verifying_sees_no_difference_in_how_a_body_was_packed(
     db = apsw.Connection(str(path))
     rows = list(db.execute("SELECT n, body FROM things WHERE kind = 'entity'"))
     for n, body in rows:  # as a library would that packs nothing
-        bare = said_in("entity", body)
+        bare = payload_in("entity", body)
         stored = bare + zlib.crc32(bare, zlib.crc32(b"entity")).to_bytes(4, "little")
         db.execute("UPDATE things SET body = ? WHERE n = ?", (stored, n))
     db.close()
     assert rows
     store = await open_embedded(tmp_path)
     try:
-        assert not (await store.upkeep.verify(lambda _done, _total: None)).findings
+        assert not (await store.maintenance.verify(lambda _done, _total: None)).findings
     finally:
         await store.close()
-    assert comparison._said("entity", b"torn") == b"torn"
+    assert comparison._payload_or_body("entity", b"torn") == b"torn"

@@ -10,14 +10,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from canonry.app.embedded import open_embedded
-from canonry.canon.upkeep.erase import erase, plan_erasure
+from canonry.canon.maintenance.erase import erase_items, plan_erasure
 from canonry.readmodels.catalog import item_id
 from canonry.readmodels.ports.documents import CatalogQuery
 from canonry.stores.sqlite import Durability, catalog
 from canonry.stores.sqlite import catalog as catalog_graph
 from canonry.stores.sqlite import catalog as catalog_search
 from canonry.stores.sqlite import store as schema
-from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
+from canonry.testing.clocks import CountingIdentities, HandClock, a_caller
 from canonry.values.errors import Unavailable
 from canonry.values.ids import SpaceId
 from tests.adapters.sqlite.opened import a_store
@@ -33,7 +33,7 @@ SIZES = ((2_048, 750_000), (3, 750_000), (1, 750_000), (2_048, 20))
 KINDS = ("concept", "guide", "news")
 STATEMENTS = {
     "projects": catalog._PROJECTS,
-    "a bearer": catalog._BEARER,
+    "a bearer": catalog._HOLDER,
     "a project by its slug": catalog._CALLED,
     "what joins two": catalog._JOINED,
     "a page of items": catalog._ITEMS,
@@ -49,7 +49,7 @@ STATEMENTS = {
 @pytest.mark.parametrize("name", STATEMENTS)
 def test_no_statement_walks_a_table_or_sorts(name: str) -> None:
     db = apsw.Connection(":memory:")
-    schema.prepare(db, lambda _: b"")
+    schema.prepare_store(db, lambda _: b"")
     sql = STATEMENTS[name]
     given_values = (1,) * sql.count("?") if "?" in sql else _Anything()
 
@@ -123,7 +123,7 @@ async def _compare(titles: list[str], again: list[str], sought: list[str], folde
                 names = [[e.name for e in each.items] for each in (found, expected)]
                 assert names[0] == names[1], text
                 assert found.total == expected.total, text
-        assert not (await store.upkeep.verify(lambda _done, _total: None)).findings
+        assert not (await store.maintenance.verify(lambda _done, _total: None)).findings
     finally:
         await store.close()
 
@@ -132,7 +132,7 @@ async def test_a_question_that_takes_too_long_is_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(catalog, "SECONDS", 0.05)
-    monkeypatch.setattr(catalog, "_search", lambda db, _: endless(db))
+    monkeypatch.setattr(catalog, "_search_catalog", lambda db, _: endless(db))
     async with a_store(tmp_path) as store:
         with pytest.raises(Unavailable) as stopped:
             await store.catalog.search(CatalogQuery(project=SpaceId(LAB), text="x"))
@@ -143,7 +143,7 @@ async def test_what_nobody_waits_for_any_more_is_stopped(tmp_path: Path) -> None
     """Closing waits for running queries, so it would last until the deadline."""
     started = time.monotonic()
     async with a_store(tmp_path, deadline=60.0) as store:
-        asking = asyncio.create_task(store.readers.short(endless, together=True))
+        asking = asyncio.create_task(store.readers.run_short(endless, consistent=True))
         done, _ = await asyncio.wait((asking,), timeout=0.1)
         assert not done
         asking.cancel()
@@ -161,14 +161,16 @@ async def test_an_erased_entity_leaves_no_bytes(tmp_path: Path) -> None:
         await put(store.canon, arrays)
         plan = await plan_erasure(store.canon, "entity", item_id(LAB, "concept", uuid(3)))
 
-        await erase(store.canon, store.upkeep, a_caller("Operator"), plan, reason="a right")
+        await erase_items(
+            store.canon, store.maintenance, a_caller("Operator"), plan, reason="a right"
+        )
 
         shelf = a_shelf(store.canon)
         found = await shelf.call("search_entities", projectId=LAB, query="quux")
         assert found["totalCount"] == 0
         graph = await shelf.call("get_entity_graph", projectId=LAB, entityId=uuid(1), depth=2)
         assert uuid(3) not in str(graph)
-        assert not (await store.upkeep.verify(lambda _done, _total: None)).findings
+        assert not (await store.maintenance.verify(lambda _done, _total: None)).findings
         assert _grams(tmp_path, "xyz") == 0
         assert _grams(tmp_path, "con") > 0
         left = b"".join(p.read_bytes() for p in tmp_path.rglob("*") if p.is_file())
@@ -208,10 +210,10 @@ async def test_a_catalog_row_that_was_altered_is_found(tmp_path: Path) -> None:
             db.execute(damage)
             db.close()
 
-            verified = await store.upkeep.verify(lambda _done, _total: None)
+            verified = await store.maintenance.verify(lambda _done, _total: None)
 
             assert verified.findings, damage
-            await store.upkeep.rebuild(lambda _done, _total: None)
-            assert not (await store.upkeep.verify(lambda _done, _total: None)).findings, damage
+            await store.maintenance.rebuild(lambda _done, _total: None)
+            assert not (await store.maintenance.verify(lambda _done, _total: None)).findings, damage
     finally:
         await store.close()

@@ -12,10 +12,18 @@ from canonry.log.commits import ORIGIN
 from canonry.readmodels.ports.documents import MemoryQuery
 from canonry.readmodels.ports.state import FactQuery
 from canonry.stores.sqlite import SqliteStore
-from canonry.stores.sqlite.rows import pack
-from canonry.stores.sqlite.sightings import _event
-from canonry.testing.things import MIDDLE_EARTH, a_fact, a_memory, a_space, a_turn, ident, made
-from canonry.testing.worlds import an_append
+from canonry.stores.sqlite.identifiers import _event_in
+from canonry.stores.sqlite.rows import pack_id
+from canonry.testing.clocks import an_append
+from canonry.testing.example_items import (
+    MIDDLE_EARTH,
+    a_fact,
+    a_memory,
+    a_space,
+    a_turn,
+    creation_entries,
+    uuid_of,
+)
 from canonry.values.errors import BrokenInvariant, CanonryError
 from canonry.values.ids import EntityId
 from tests.adapters.sqlite.opened import a_store, rows
@@ -29,18 +37,20 @@ VERIFY = "canonry verify"
 
 async def write(folder: Path) -> None:
     async with a_store(folder) as store:
-        await store.ledger.append([an_append("space", made(a_space()))])
+        await store.ledger.append_drafts([an_append("space", creation_entries(a_space()))])
         for n, name in enumerate(NAMES):
-            said = made(a_memory(name), a_fact(f"fact {n}", "Frodo"), a_turn(f"turn {n}"))
-            await store.ledger.append([an_append(name, said)])
+            said = creation_entries(
+                a_memory(name), a_fact(f"fact {n}", "Frodo"), a_turn(f"turn {n}")
+            )
+            await store.ledger.append_drafts([an_append(name, said)])
 
 
 async def things(store: SqliteStore) -> Any:
-    return await store.state.things([ident(name) for name in NAMES])
+    return await store.state.items_by_id([uuid_of(name) for name in NAMES])
 
 
 async def log(store: SqliteStore) -> Any:
-    return await store.ledger.read(MIDDLE_EARTH, after=ORIGIN, limit=500)
+    return await store.ledger.read_commits(MIDDLE_EARTH, after=ORIGIN, limit=500)
 
 
 async def facts(store: SqliteStore) -> Any:
@@ -48,12 +58,12 @@ async def facts(store: SqliteStore) -> Any:
 
 
 async def memories(store: SqliteStore) -> Any:
-    query = MemoryQuery(entity_id=EntityId(ident("frodo")))
+    query = MemoryQuery(entity_id=EntityId(uuid_of("frodo")))
     return (await store.documents.memories(query)).items
 
 
 async def heads(store: SqliteStore) -> Any:
-    return await store.ledger.heads(limit=10)
+    return await store.ledger.list_heads(limit=10)
 
 
 READS: dict[str, Callable[[SqliteStore], Awaitable[Any]]] = {
@@ -94,22 +104,24 @@ async def test_r10_a_flipped_index_key_is_told_by_the_list_that_it_was_in_or_is_
 ) -> None:
     await write(tmp_path)
     async with a_store(tmp_path) as store:
-        await store.ledger.append([an_append("Sam", made(a_fact("Sam waits", "Sam")))])
+        await store.ledger.append_drafts(
+            [an_append("Sam", creation_entries(a_fact("Sam waits", "Sam")))]
+        )
     db = apsw.Connection(str(tmp_path / "canon.db"))
     names = {"id": "fact 7", "owner": "Frodo", "other": "Sam waits"}
-    db.execute(damage, {key: pack(ident(name)) for key, name in names.items()})
+    db.execute(damage, {key: pack_id(uuid_of(name)) for key, name in names.items()})
     assert db.changes() == 1
     db.close()
 
-    query = FactQuery(entities=frozenset((EntityId(ident("Frodo")),)), limit=100)
+    query = FactQuery(entities=frozenset((EntityId(uuid_of("Frodo")),)), limit=100)
     async with a_store(tmp_path) as store:
         with pytest.raises(BrokenInvariant) as caught:
             await store.state.facts(query)
-        others = await store.state.things([ident("fact 7")])
+        others = await store.state.items_by_id([uuid_of("fact 7")])
 
     assert caught.value.code == "store.altered"
     assert VERIFY in caught.value.message
-    assert list(others) == [ident("fact 7")]
+    assert list(others) == [uuid_of("fact 7")]
 
 
 @pytest.mark.parametrize(
@@ -194,9 +206,9 @@ def _told(answer: Any) -> list[Any]:
 async def test_r10_an_index_that_leads_to_no_dated_value_is_an_error(tmp_path: Path) -> None:
     await write(tmp_path)
     db = apsw.Connection(str(tmp_path / "canon.db"))
-    nowhere = (0, pack(MIDDLE_EARTH), "Due", 0, pack(ident("nobody")))
+    nowhere = (0, pack_id(MIDDLE_EARTH), "Due", 0, pack_id(uuid_of("nobody")))
     with pytest.raises(BrokenInvariant) as caught:
-        _event(db, nowhere)
+        _event_in(db, nowhere)
     db.close()
     assert caught.value.code == "store.altered"
     assert VERIFY in caught.value.message

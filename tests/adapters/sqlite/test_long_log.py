@@ -8,11 +8,11 @@ import pytest
 
 from canonry.stores.folder import FolderBlobs
 from canonry.stores.memory import MemoryBlobs
-from canonry.stores.sqlite import SqliteUpkeep
+from canonry.stores.sqlite import SqliteMaintenance
 from canonry.stores.sqlite.connections import PAGES_KEPT
 from canonry.stores.sqlite.verification import verify_store
-from canonry.testing.things import MIDDLE_EARTH, a_fact, ident, made
-from canonry.testing.worlds import HandClock, an_append
+from canonry.testing.clocks import HandClock, an_append
+from canonry.testing.example_items import MIDDLE_EARTH, a_fact, creation_entries, uuid_of
 from tests.adapters.sqlite.opened import a_store
 
 pytestmark = pytest.mark.anyio
@@ -30,7 +30,7 @@ async def test_r16_a_log_that_grew_beside_a_reader_is_emptied_when_the_reader_ha
         reader.execute("BEGIN; SELECT count(*) FROM commits")
         written = 0
         while written < PAGES_KEPT * PAGE:
-            await store.pump.submit(lambda: store.writer.execute(FILL), 1)
+            await store.pump.submit_work(lambda: store.writer.execute(FILL), 1)
             written = log.stat().st_size - PAGE * PAGE
         assert not store.checkpoints.short.is_set()
         reader.execute("COMMIT")
@@ -44,8 +44,8 @@ async def test_r16_verify_lets_the_log_be_emptied_while_it_reads_the_records(
     tmp_path: Path,
 ) -> None:
     async with a_store(tmp_path) as store:
-        appends = [an_append(f"{n}", made(a_fact(f"fact {n}"))) for n in range(450)]
-        await store.ledger.append(appends)
+        appends = [an_append(f"{n}", creation_entries(a_fact(f"fact {n}"))) for n in range(450)]
+        await store.ledger.append_drafts(appends)
         other = apsw.Connection(str(store.path))
         tried: list[tuple[int, int]] = []
 
@@ -66,16 +66,16 @@ async def test_r16_verify_tells_of_the_moment_after_what_was_erased_meanwhile(
     tmp_path: Path,
 ) -> None:
     async with a_store(tmp_path) as store:
-        appends = [an_append(f"{n}", made(a_fact(f"fact {n}"))) for n in range(250)]
-        await store.ledger.append(appends)
-        upkeep = SqliteUpkeep(
+        appends = [an_append(f"{n}", creation_entries(a_fact(f"fact {n}"))) for n in range(250)]
+        await store.ledger.append_drafts(appends)
+        upkeep = SqliteMaintenance(
             store, blobs=MemoryBlobs(), stored_at=_never, blobs_in=FolderBlobs, clock=HandClock()
         )
         loop, told_of = asyncio.get_running_loop(), list[int]()
 
         def told(done: int, _total: int | None) -> None:
             if not told_of:
-                purging = upkeep.purge(MIDDLE_EARTH, [ident("fact 7")])
+                purging = upkeep.purge(MIDDLE_EARTH, [uuid_of("fact 7")])
                 told_of.append(asyncio.run_coroutine_threadsafe(purging, loop).result(60))
 
         seen = await asyncio.to_thread(verify_store, store.path, _no_blob, told)
@@ -86,7 +86,7 @@ async def test_r16_verify_tells_of_the_moment_after_what_was_erased_meanwhile(
 
 async def test_r16_statements_that_need_not_agree_hold_no_moment(tmp_path: Path) -> None:
     async with a_store(tmp_path) as store:
-        await store.ledger.append([an_append("one", made(a_fact("one")))])
+        await store.ledger.append_drafts([an_append("one", creation_entries(a_fact("one")))])
         other = apsw.Connection(str(store.path))
 
         def emptied_between(db: apsw.Connection) -> int:
@@ -96,8 +96,8 @@ async def test_r16_statements_that_need_not_agree_hold_no_moment(tmp_path: Path)
             db.execute("SELECT count(*) FROM things").fetchall()
             return int(busy)
 
-        apart = await store.readers.whole(emptied_between, together=False)
-        together = await store.readers.whole(emptied_between)
+        apart = await store.readers.run_whole(emptied_between, consistent=False)
+        together = await store.readers.run_whole(emptied_between)
         other.close()
 
     assert (apart, together) == (0, 1)

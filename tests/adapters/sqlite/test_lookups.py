@@ -6,8 +6,8 @@ import pytest
 
 from canonry.log.commits import Append, Position
 from canonry.readmodels.ports.state import IdentifierQuery
-from canonry.testing.things import MIDDLE_EARTH, a_named, ident
-from canonry.testing.worlds import a_draft
+from canonry.testing.clocks import a_draft
+from canonry.testing.example_items import MIDDLE_EARTH, a_named, uuid_of
 from tests.adapters.sqlite.opened import a_store
 
 pytestmark = pytest.mark.anyio
@@ -24,10 +24,12 @@ async def test_many_are_found_as_one_by_one(tmp_path: Path, count: int) -> None:
     asked = ASKED[:count]
     keys = tuple(name.casefold() for name in asked)
     async with a_store(tmp_path) as store:
-        await store.ledger.append([Append(draft=draft, judged_at=Position(0), reads=frozenset())])
+        await store.ledger.append_drafts(
+            [Append(draft=draft, judged_at=Position(0), reads=frozenset())]
+        )
 
-        things = await store.state.things(map(ident, asked))
-        alone = [await store.state.things([ident(name)]) for name in dict.fromkeys(asked)]
+        things = await store.state.items_by_id(map(uuid_of, asked))
+        alone = [await store.state.items_by_id([uuid_of(name)]) for name in dict.fromkeys(asked)]
         spaces = frozenset((MIDDLE_EARTH,))
         found = await store.state.entities_identified(IdentifierQuery(spaces=spaces, keys=keys))
 

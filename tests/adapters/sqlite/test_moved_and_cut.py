@@ -12,8 +12,8 @@ import pytest
 from canonry.log.commits import ORIGIN
 from canonry.stores.sqlite import Durability
 from canonry.stores.sqlite.connections import Anchor
-from canonry.testing.things import MIDDLE_EARTH, a_fact, a_space, a_turn, made
-from canonry.testing.worlds import an_append
+from canonry.testing.clocks import an_append
+from canonry.testing.example_items import MIDDLE_EARTH, a_fact, a_space, a_turn, creation_entries
 from canonry.values.errors import BrokenInvariant, Unavailable
 from tests.adapters.sqlite.opened import a_store
 
@@ -26,9 +26,9 @@ CUT = """
 import asyncio, os, sys, time
 from pathlib import Path
 from canonry.readmodels.ports.state import FactQuery
-from canonry.testing.worlds import an_append
-from canonry.testing.things import made
-from canonry.testing.things import a_fact
+from canonry.testing.clocks import an_append
+from canonry.testing.example_items import creation_entries
+from canonry.testing.example_items import a_fact
 from tests.adapters.sqlite.opened import a_store
 
 async def main():
@@ -36,9 +36,10 @@ async def main():
     async with a_store(folder, mapped_from=int(sys.argv[4])) as store:
         # So few that no checkpoint begins: one that holds the index dies with it, anywhere.
         for n in range(200):
-            await store.ledger.append([an_append(f"{n}", made(a_fact(f"fact {n}")))])
+            entries = creation_entries(a_fact(f"fact {n}"))
+            await store.ledger.append_drafts([an_append(f"{n}", entries)])
         if name == "canon.db":
-            store.checkpoints.empty()
+            store.checkpoints.empty_log()
         await count(store, 0)
         os.truncate(folder / name, size)
         until = time.monotonic() + 0.002  # a look holds for one millisecond
@@ -55,7 +56,8 @@ async def count(store, n):
     print((await store.state.facts(FactQuery(limit=500))).total)
 
 async def write(store, n):
-    await store.ledger.append([an_append(f"later {n}", made(a_fact(f"later {n}")))])
+    entries = creation_entries(a_fact(f"later {n}"))
+    await store.ledger.append_drafts([an_append(f"later {n}", entries)])
 
 asyncio.run(main())
 """
@@ -81,7 +83,7 @@ async def test_r8_a_shared_index_that_is_cut_is_made_anew(tmp_path: Path, size: 
 
     assert (ended, told) == (0, ["200", "200", "201", "202"])
     async with a_store(tmp_path) as store:
-        assert await store.ledger.head(MIDDLE_EARTH) == 203
+        assert await store.ledger.head_position(MIDDLE_EARTH) == 203
 
 
 @pytest.mark.parametrize("size", [0, 4096, 20480])
@@ -98,7 +100,9 @@ def test_r8_a_mapped_database_that_is_cut_is_an_error_and_no_death(
 ) -> None:
     async def made_large() -> None:
         async with a_store(tmp_path) as store:
-            await store.ledger.append([an_append("first", made(a_fact("first")))])
+            await store.ledger.append_drafts(
+                [an_append("first", creation_entries(a_fact("first")))]
+            )
 
     asyncio.run(made_large())
     ended, told = cut(tmp_path, "canon.db", size, mapped_from=1)
@@ -114,10 +118,10 @@ def test_r8_a_writers_look_does_not_hide_from_readers_that_the_database_is_short
     path.write_bytes(bytes(8192))
     anchor = Anchor(path)
     anchor.mapped = True
-    anchor.hold()
+    anchor.record_files()
 
     os.truncate(path, 4096)
-    anchor.look()
+    anchor.check_files()
     anchor.require_in_place()
 
     assert anchor.is_shorter()
@@ -131,7 +135,7 @@ async def test_r8_what_is_written_into_no_folder_is_not_acknowledged(
 ) -> None:
     folder = tmp_path / "data"
     async with a_store(folder, durability=durability) as store:
-        await store.ledger.append([an_append("space", made(a_space()))])
+        await store.ledger.append_drafts([an_append("space", creation_entries(a_space()))])
         match how:
             case "deleted":
                 shutil.rmtree(folder)
@@ -146,15 +150,17 @@ async def test_r8_what_is_written_into_no_folder_is_not_acknowledged(
 
         for n in range(2):
             with pytest.raises(Unavailable) as caught:
-                await store.ledger.append([an_append(f"{n}", made(a_fact(f"fact {n}")))])
+                await store.ledger.append_drafts(
+                    [an_append(f"{n}", creation_entries(a_fact(f"fact {n}")))]
+                )
             assert caught.value.code == "store.moved"
         with pytest.raises(Unavailable):
-            async with store.ledger.exclusive():
+            async with store.ledger.lock_appends():
                 pass
 
     if how == "moved":
         async with a_store(tmp_path / "elsewhere") as store:
-            assert await store.ledger.head(MIDDLE_EARTH) == 1
+            assert await store.ledger.head_position(MIDDLE_EARTH) == 1
 
 
 @pytest.mark.parametrize("left", ["empty", "missing"])
@@ -182,5 +188,5 @@ async def test_r8_an_empty_database_alone_is_a_new_store(tmp_path: Path) -> None
     (tmp_path / "blobs").mkdir()
 
     async with a_store(tmp_path) as store:
-        await store.ledger.append([an_append("one", made(a_turn()))])
-        assert len(await store.ledger.read(MIDDLE_EARTH, after=ORIGIN, limit=5)) == 1
+        await store.ledger.append_drafts([an_append("one", creation_entries(a_turn()))])
+        assert len(await store.ledger.read_commits(MIDDLE_EARTH, after=ORIGIN, limit=5)) == 1

@@ -9,44 +9,44 @@ from canonry.app.embedded import open_embedded
 from canonry.log.commits import Appended, Position
 from canonry.log.entries import Entry, Erased, FactRetconned, FactSuperseded, Tombstone
 from canonry.log.items.facts import Fact
-from canonry.testing.conformance.upkeep import quiet
-from canonry.testing.things import MIDDLE_EARTH, a_fact, a_space, ident, made
-from canonry.testing.worlds import an_append
+from canonry.testing.clocks import an_append
+from canonry.testing.conformance.maintenance import check_progress
+from canonry.testing.example_items import MIDDLE_EARTH, a_fact, a_space, creation_entries, uuid_of
 from canonry.values.ids import FactId
 from canonry.values.provenance import CanonLevel
 
 pytestmark = pytest.mark.anyio
 
-RING = FactId(ident("ring"))
+RING = FactId(uuid_of("ring"))
 FALLS = FactRetconned(fact_id=RING, reason="never", replaced_by=None)
 
 
 async def test_each_step_of_one_append_is_known_afterwards(tmp_path: Path) -> None:
     steps: list[list[Entry]] = [
-        [*made(a_space(), a_fact("ring"))],
-        [FactSuperseded(fact_id=RING, superseded_by=FactId(ident("sword")), until=None)],
-        [*made(a_fact("sword")), FALLS],
-        [*made(a_fact("lost"))],
-        [Erased(targets=(ident("lost"),), reason="asked for")],
+        [*creation_entries(a_space(), a_fact("ring"))],
+        [FactSuperseded(fact_id=RING, superseded_by=FactId(uuid_of("sword")), until=None)],
+        [*creation_entries(a_fact("sword")), FALLS],
+        [*creation_entries(a_fact("lost"))],
+        [Erased(targets=(uuid_of("lost"),), reason="asked for")],
     ]
     store = await open_embedded(tmp_path)
     try:
         drafts = [an_append(f"step {n}", entries) for n, entries in enumerate(steps)]
-        outcomes = await store.canon.ledger.append(drafts)
-        later = await store.canon.ledger.append(
-            [an_append("later", made(a_fact("bow")), judged_at=5)]
+        outcomes = await store.canon.ledger.append_drafts(drafts)
+        later = await store.canon.ledger.append_drafts(
+            [an_append("later", creation_entries(a_fact("bow")), judged_at=5)]
         )
 
         state = store.canon.state
         known: list[Any] = [
-            (await state.things_as_known_at((RING,), Position(at + 1)))[RING]
+            (await state.items_as_known_at((RING,), Position(at + 1)))[RING]
             for at in range(len(steps))
         ]
         assert all(isinstance(one, Appended) for one in (*outcomes, *later))
         assert [fact.superseded for fact in known] == [False, True, True, True, True]
         assert [fact.level.value for fact in known] == ["canon", "canon", *["retconned"] * 3]
-        assert isinstance((await state.things((ident("lost"),)))[ident("lost")], Tombstone)
-        assert not (await store.upkeep.verify(quiet)).findings
+        assert isinstance((await state.items_by_id((uuid_of("lost"),)))[uuid_of("lost")], Tombstone)
+        assert not (await store.maintenance.verify(check_progress)).findings
     finally:
         await store.close()
 
@@ -54,16 +54,20 @@ async def test_each_step_of_one_append_is_known_afterwards(tmp_path: Path) -> No
 async def test_an_append_that_fails_shows_nothing_of_it(tmp_path: Path) -> None:
     store = await open_embedded(tmp_path)
     try:
-        await store.canon.ledger.append([an_append("space", made(a_space(), a_fact("ring")))])
-        dangling = FactRetconned(fact_id=FactId(ident("nothing")), reason="never", replaced_by=None)
+        await store.canon.ledger.append_drafts(
+            [an_append("space", creation_entries(a_space(), a_fact("ring")))]
+        )
+        dangling = FactRetconned(
+            fact_id=FactId(uuid_of("nothing")), reason="never", replaced_by=None
+        )
         drafts = [an_append("fine", [FALLS], judged_at=1), an_append("not fine", [dangling])]
         with pytest.raises(Exception, match="does not exist"):
-            await store.canon.ledger.append(drafts)
+            await store.canon.ledger.append_drafts(drafts)
 
-        ring = (await store.canon.state.things((RING,)))[RING]
+        ring = (await store.canon.state.items_by_id((RING,)))[RING]
         assert isinstance(ring, Fact)
         assert ring.level is CanonLevel.CANON
-        assert await store.canon.ledger.head(MIDDLE_EARTH) == 1
-        assert not (await store.upkeep.verify(quiet)).findings
+        assert await store.canon.ledger.head_position(MIDDLE_EARTH) == 1
+        assert not (await store.maintenance.verify(check_progress)).findings
     finally:
         await store.close()

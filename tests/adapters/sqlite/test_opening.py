@@ -9,17 +9,17 @@ from canonry.log.entries import FactRead
 from canonry.log.items.facts import Fact
 from canonry.log.schemas.identity_keys import part_mark
 from canonry.readmodels.ports.state import IdentifierQuery
-from canonry.testing.things import (
+from canonry.testing.clocks import an_append
+from canonry.testing.example_items import (
     MIDDLE_EARTH,
     a_fact,
     a_named,
     a_space,
     a_turn,
     an_entity,
-    ident,
-    made,
+    creation_entries,
+    uuid_of,
 )
-from canonry.testing.worlds import an_append
 from canonry.values.errors import BrokenInvariant, CanonryError, Unavailable
 from canonry.values.ids import FactId
 from canonry.values.statements import Statement
@@ -84,37 +84,37 @@ async def test_a_reader_that_is_too_old_cannot_open(tmp_path: Path) -> None:
 
 async def test_a_later_version_stops_a_server_that_runs(tmp_path: Path) -> None:
     async with a_store(tmp_path) as store:
-        await store.ledger.append([an_append("one", made(a_space()))])
+        await store.ledger.append_drafts([an_append("one", creation_entries(a_space()))])
         rows(tmp_path, "UPDATE meta SET value = 1000 WHERE name = 'min_reader'")
 
         with pytest.raises(BrokenInvariant) as caught:
-            await store.ledger.append([an_append("two", made(an_entity()))])
+            await store.ledger.append_drafts([an_append("two", creation_entries(an_entity()))])
 
         assert caught.value.code == "store.newer"
-        assert await store.ledger.head(MIDDLE_EARTH) == 1
+        assert await store.ledger.head_position(MIDDLE_EARTH) == 1
 
 
 async def test_opening_a_store_from_before_statements_shuts_its_former_version_out(
     tmp_path: Path,
 ) -> None:
     reading = FactRead(
-        fact_id=FactId(ident("small")),
+        fact_id=FactId(uuid_of("small")),
         reader=1,
-        statements=(Statement(subject=ident("frodo"), attribute="size", value="small"),),
+        statements=(Statement(subject=uuid_of("frodo"), attribute="size", value="small"),),
     )
     async with a_store(tmp_path) as store:
-        things = made(a_space(), an_entity(), a_fact("small", "frodo"))
-        await store.ledger.append([an_append("one", things)])
+        things = creation_entries(a_space(), an_entity(), a_fact("small", "frodo"))
+        await store.ledger.append_drafts([an_append("one", things)])
     before = rows(tmp_path, "SELECT * FROM commits ORDER BY seq")
     rows(tmp_path, "UPDATE meta SET value = 3 WHERE name = 'min_reader'")
     rows(tmp_path, "UPDATE meta SET value = 16 WHERE name = 'views'")
 
     async with a_store(tmp_path) as store:
         assert rows(tmp_path, "SELECT * FROM commits ORDER BY seq") == before
-        fact = (await store.state.things([ident("small")]))[ident("small")]
+        fact = (await store.state.items_by_id([uuid_of("small")]))[uuid_of("small")]
         assert isinstance(fact, Fact)
         assert (fact.statements, fact.reader) == ((), None)
-        await store.ledger.append([an_append("two", [reading], judged_at=1)])
+        await store.ledger.append_drafts([an_append("two", [reading], judged_at=1)])
         (key, _) = reading.statements[0].index_keys
         (found,) = await store.state.facts_framed(MIDDLE_EARTH, {key: 1})
 
@@ -124,13 +124,13 @@ async def test_opening_a_store_from_before_statements_shuts_its_former_version_o
 
 async def test_views_of_an_older_version_are_folded_again(tmp_path: Path) -> None:
     async with a_store(tmp_path) as store:
-        things = made(a_space(), an_entity(), a_fact("small", "frodo"), a_turn("turn"))
-        await store.ledger.append([an_append("one", things)])
+        things = creation_entries(a_space(), an_entity(), a_fact("small", "frodo"), a_turn("turn"))
+        await store.ledger.append_drafts([an_append("one", things)])
     before = rows(tmp_path, "SELECT * FROM listing")
     rows(tmp_path, "UPDATE meta SET value = 0 WHERE name = 'views'; DROP TABLE listing")
 
     async with a_store(tmp_path) as store:
-        assert (await store.ledger.head(MIDDLE_EARTH)) == 1
+        assert (await store.ledger.head_position(MIDDLE_EARTH)) == 1
 
     assert rows(tmp_path, "SELECT * FROM listing") == before
     assert rows(tmp_path, "SELECT count(*) FROM unindexed") == [(0,)]
@@ -139,7 +139,7 @@ async def test_views_of_an_older_version_are_folded_again(tmp_path: Path) -> Non
 async def test_r6_names_that_an_older_version_folded_otherwise_are_found(tmp_path: Path) -> None:
     async with a_store(tmp_path) as store:
         named = a_named("Maeve O\u2019Brien", entity_type="character")
-        await store.ledger.append([an_append("one", (*made(a_space()), *named))])
+        await store.ledger.append_drafts([an_append("one", (*creation_entries(a_space()), *named))])
     rows(tmp_path, "DELETE FROM identifiers")
     rows(tmp_path, "UPDATE meta SET value = 15 WHERE name = 'views'")
 
@@ -153,7 +153,9 @@ async def test_r6_names_that_an_older_version_folded_otherwise_are_found(tmp_pat
 
 async def test_records_without_views_are_brought_up(tmp_path: Path) -> None:
     async with a_store(tmp_path) as store:
-        await store.ledger.append([an_append("one", made(a_space(), a_fact("small", "frodo")))])
+        await store.ledger.append_drafts(
+            [an_append("one", creation_entries(a_space(), a_fact("small", "frodo")))]
+        )
     before = rows(tmp_path, "SELECT id, kind, body FROM things ORDER BY id")
     for table in ("passages", "things", "versions", "listing", "counts"):
         rows(tmp_path, f"DROP TABLE {table}")
@@ -167,7 +169,7 @@ async def test_records_without_views_are_brought_up(tmp_path: Path) -> None:
 
 async def test_closing_leaves_one_file_and_may_be_repeated(tmp_path: Path) -> None:
     async with a_store(tmp_path) as store:
-        await store.ledger.append([an_append("one", made(a_space()))])
+        await store.ledger.append_drafts([an_append("one", creation_entries(a_space()))])
         await store.close()
         await store.close()
 
@@ -180,11 +182,11 @@ async def test_a_closed_store_says_so(tmp_path: Path) -> None:
         await store.close()
 
         with pytest.raises(Unavailable) as append:
-            await store.ledger.append([an_append("one", made(a_space()))])
+            await store.ledger.append_drafts([an_append("one", creation_entries(a_space()))])
         with pytest.raises(Unavailable) as read:
-            await store.state.things(["x"])
+            await store.state.items_by_id(["x"])
         with pytest.raises(Unavailable) as search:
-            async with store.ledger.exclusive():
+            async with store.ledger.lock_appends():
                 pass
 
     assert {c.value.code for c in (append, read, search)} == {"ledger.closed"}

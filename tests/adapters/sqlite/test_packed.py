@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from canonry.stores.sqlite.records import PartPacking, is_long, pack_body, unpack_body
+from canonry.stores.sqlite.commits import PartPacking, is_long, pack_body, unpack_body
 
 OWN = "2d02c19d-a1bf-821f-a1f3-ee996592de84"
 SPACE = "e35647bd-2809-5d7a-9860-224e690a7999"
@@ -23,32 +23,32 @@ def a_body() -> dict[str, Any]:
 def test_every_payload_comes_back_as_it_was(payload: bytes) -> None:
     packing = PartPacking(a_body())
 
-    assert packing.unpack(1, packing.pack(1, payload)) == payload
+    assert packing.unpack_payload(1, packing.pack_payload(1, payload)) == payload
 
 
 def test_ids_that_the_sealed_bytes_have_take_next_to_nothing() -> None:
     packing = PartPacking(a_body())
     said = f'{{"id":"{OWN}","space":"{SPACE}","run_id":"{RUN}","text":"{"a dragon " * 20}"}}'
 
-    assert len(packing.pack(0, said.encode())) < 60
+    assert len(packing.pack_payload(0, said.encode())) < 60
 
 
 def test_what_an_earlier_version_wrote_is_read_as_it_stands() -> None:
     said = b'{"id":"' + b"x" * 5_000 + b'"}'
 
-    assert PartPacking(a_body()).unpack(0, said) == said
+    assert PartPacking(a_body()).unpack_payload(0, said) == said
     assert unpack_body(said) == said
 
 
 def test_a_byte_more_or_less_is_no_row_of_ours() -> None:
     packing = PartPacking(a_body())
-    row = packing.pack(0, b'{"text":"' + b"a dragon " * 50 + b'"}')
+    row = packing.pack_payload(0, b'{"text":"' + b"a dragon " * 50 + b'"}')
     body = pack_body(b"{" + b'"entries":' * 1_000 + b"}")
 
     assert unpack_body(body)[:1] == b"{"
     for harmed in (row + b" ", row[:-2]):
         with pytest.raises(zlib.error):
-            packing.unpack(0, harmed)
+            packing.unpack_payload(0, harmed)
     for harmed in (body + b" ", body[:-2]):
         with pytest.raises(zlib.error):
             unpack_body(harmed)

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import apsw
 import pytest
 
-from canonry.stores.sqlite import records, sightings
+from canonry.stores.sqlite import commits, identifiers
+from canonry.stores.sqlite import identifiers as timeline
 from canonry.stores.sqlite import rows as lookups
 from canonry.stores.sqlite import rows as pages
-from canonry.stores.sqlite import sightings as timeline
 from canonry.stores.sqlite import store as schema
 from canonry.stores.sqlite import text as placing
 from canonry.stores.sqlite import text as vocabulary
@@ -25,22 +25,22 @@ STATEMENTS = {
     "a thing": lookups._ONE,
     "things together": lookups._MANY,
     "a past version": lookups._VERSION,
-    "a head": records._HEAD,
-    "a known commit": records._KNOWN,
-    "what was touched": records._TOUCHED,
-    "a page of the log": records._BY_SPACE,
-    "the parts of a commit": records._PARTS,
-    "a deep page of several runs": pages.compounded(
+    "a head": commits._HEAD,
+    "a known commit": commits._KNOWN,
+    "what was touched": commits._TOUCHED,
+    "a page of the log": commits._BY_SPACE,
+    "the parts of a commit": commits._PARTS,
+    "a deep page of several runs": pages.merge_statement(
         f"SELECT l.rank, l.later, l.id FROM listing l WHERE {pages._RUN}", pages._ORDER, 3
     ),
-    "the observations seen last": sightings.NEWEST,
-    "the first observation of later": sightings.FIRST_LATER,
-    "observations told late": sightings.TOLD_LATE,
+    "the observations seen last": identifiers.NEWEST,
+    "the first observation of later": identifiers.FIRST_LATER,
+    "observations told late": identifiers.RECORDED_LATE,
     "a page of the timeline": timeline.EVENTS,
     "the entries of an event": timeline.ENTRIES,
     "whether an event is there": timeline.ANY,
-    "passages that wait": waiting._WAITING,
-    "where passages stand": placing._PLACES,
+    "passages that wait": waiting._QUEUED,
+    "where passages stand": placing._POSITIONS,
     "how often stems occur": vocabulary._COUNTS,
     "stems that resemble one": vocabulary._ALIKE,
     "the next first letter of stems": vocabulary._NEXT,
@@ -51,7 +51,7 @@ STATEMENTS = {
 @pytest.fixture
 def db() -> Iterator[apsw.Connection]:
     store = apsw.Connection(":memory:")
-    schema.prepare(store, lambda _: b"")
+    schema.prepare_store(store, lambda _: b"")
     yield store
     store.close()
 
@@ -67,6 +67,6 @@ def test_no_statement_of_a_request_walks_a_table(db: apsw.Connection, name: str)
 
 
 def test_passages_that_wait_come_before_all_things(db: apsw.Connection) -> None:
-    plan = db.execute(f"EXPLAIN QUERY PLAN {waiting._WAITING}", (0, 1)).fetchall()
+    plan = db.execute(f"EXPLAIN QUERY PLAN {waiting._QUEUED}", (0, 1)).fetchall()
 
     assert [str(row[3]).split()[1] for row in plan] == ["u", "t"]

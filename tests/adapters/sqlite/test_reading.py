@@ -12,8 +12,8 @@ from canonry.readmodels.ports.state import EntityQuery
 from canonry.readmodels.ports.text import TextQuery
 from canonry.stores.sqlite import connections as readers
 from canonry.stores.sqlite.views import BATCH
-from canonry.testing.things import a_named, a_space, a_turn, made
-from canonry.testing.worlds import an_append
+from canonry.testing.clocks import an_append
+from canonry.testing.example_items import a_named, a_space, a_turn, creation_entries
 from canonry.values.errors import InvalidInput, Unavailable
 from tests.adapters.sqlite.opened import a_store, rows
 
@@ -29,19 +29,19 @@ def endless(db: apsw.Connection) -> object:
 async def test_an_endless_query_ends_at_the_deadline(tmp_path: Path) -> None:
     async with a_store(tmp_path, deadline=0.05) as store:
         with pytest.raises(Unavailable) as caught:
-            await store.readers.short(endless)
+            await store.readers.run_short(endless)
 
         assert caught.value.code == "store.deadline"
-        assert await store.state.things(["x"]) == {}
+        assert await store.state.items_by_id(["x"]) == {}
 
 
 async def test_a_query_that_was_stopped_leaves_no_transaction(tmp_path: Path) -> None:
     async with a_store(tmp_path, deadline=0.05) as store:
         for _ in range(2):
             with pytest.raises(Unavailable):
-                await store.readers.short(endless, together=True)
+                await store.readers.run_short(endless, consistent=True)
 
-        await store.ledger.append([an_append("one", made(a_space()))])
+        await store.ledger.append_drafts([an_append("one", creation_entries(a_space()))])
         assert (await store.state.entities(EntityQuery())).total == 0
         assert (await store.state.spaces(kind=None, parent=None, limit=1, offset=0)).total == 1
 
@@ -54,17 +54,17 @@ async def test_a_query_whose_time_is_over_as_it_begins_leaves_no_transaction(
     async with a_store(tmp_path) as store:
         for _ in range(2):
             with pytest.raises(Unavailable):
-                await store.readers.long(endless, together=True, seconds=-1)
+                await store.readers.run_long(endless, consistent=True, seconds=-1)
 
-        assert await store.readers.long(lambda db: db.in_transaction, together=True)
+        assert await store.readers.run_long(lambda db: db.in_transaction, consistent=True)
 
 
 async def test_the_event_loop_goes_on_during_a_long_query(tmp_path: Path) -> None:
     async with a_store(tmp_path, deadline=0.2) as store:
-        long = asyncio.create_task(store.readers.short(endless))
+        long = asyncio.create_task(store.readers.run_short(endless))
         served = 0
         while not long.done():
-            await store.state.things(["x"])
+            await store.state.items_by_id(["x"])
             await asyncio.sleep(0)
             served += 1
 
@@ -75,7 +75,9 @@ async def test_the_event_loop_goes_on_during_a_long_query(tmp_path: Path) -> Non
 
 async def test_search_does_without_what_does_not_answer(tmp_path: Path) -> None:
     async with a_store(tmp_path) as store:
-        await store.ledger.append([an_append("one", made(a_space(), a_turn("t", text="fire")))])
+        await store.ledger.append_drafts(
+            [an_append("one", creation_entries(a_space(), a_turn("t", text="fire")))]
+        )
         rows(tmp_path, "DROP TABLE counts")
 
         with pytest.raises(Unavailable) as caught:
@@ -86,11 +88,11 @@ async def test_search_does_without_what_does_not_answer(tmp_path: Path) -> None:
 
 async def test_passages_are_found_before_and_after_they_are_indexed(tmp_path: Path) -> None:
     async with a_store(tmp_path) as store:
-        await store.ledger.append([an_append("space", made(a_space()))])
+        await store.ledger.append_drafts([an_append("space", creation_entries(a_space()))])
         found = []
         for n in range(BATCH + 40):
             turn = a_turn(f"turn {n}", text=f"fire number{n}")
-            await store.ledger.append([an_append(f"{n}", made(turn))])
+            await store.ledger.append_drafts([an_append(f"{n}", creation_entries(turn))])
             if n % 20 == 0:
                 query = TextQuery(collection=Collection.SCENES, text="fire", limit=500)
                 found.append((n + 1, len((await store.text.search(query)).hits)))
@@ -104,8 +106,8 @@ async def test_many_passages_of_one_commit_are_indexed_with_it_and_few_wait(tmp_
     async with a_store(tmp_path) as store:
         many = [a_turn(f"many {n}", text=f"fire number{n}") for n in range(BATCH)]
         few = [a_turn(f"few {n}", text="fire") for n in range(BATCH - 1)]
-        await store.ledger.append([an_append("many", made(a_space(), *many))])
-        await store.ledger.append([an_append("few", made(*few))])
+        await store.ledger.append_drafts([an_append("many", creation_entries(a_space(), *many))])
+        await store.ledger.append_drafts([an_append("few", creation_entries(*few))])
         query = TextQuery(collection=Collection.SCENES, text="fire", limit=500)
 
         assert len((await store.text.search(query)).hits) == len(many) + len(few)
@@ -123,10 +125,10 @@ async def test_a_pattern_has_a_length(tmp_path: Path) -> None:
 
 async def test_tags_are_combined_by_looking_up_the_rarest(tmp_path: Path) -> None:
     async with a_store(tmp_path) as store:
-        await store.ledger.append([an_append("space", made(a_space()))])
+        await store.ledger.append_drafts([an_append("space", creation_entries(a_space()))])
         entries = [e for n in range(30) for e in a_named(f"e{n}", tags=("alive",))]
         rare = a_named("rare", tags=("alive", "crowned"))
-        await store.ledger.append([an_append("many", [*entries, *rare])])
+        await store.ledger.append_drafts([an_append("many", [*entries, *rare])])
 
         both = await store.state.entities(EntityQuery(all_of=frozenset({"alive", "crowned"})))
         last = await store.state.entities(
@@ -141,7 +143,9 @@ async def test_deep_pages_of_many_types_have_no_gap(tmp_path: Path) -> None:
     async with a_store(tmp_path) as store:
         for batch in range(3):
             named = [a_named(f"{batch}/{n}", entity_type=f"type {n % 7}") for n in range(500)]
-            await store.ledger.append([an_append(f"{batch}", [e for pair in named for e in pair])])
+            await store.ledger.append_drafts(
+                [an_append(f"{batch}", [e for pair in named for e in pair])]
+            )
 
         seen: list[Entity] = []
         for offset in range(0, 1500, 300):

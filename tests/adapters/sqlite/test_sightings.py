@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from canonry.log.schemas.narrative import policy_of
-from canonry.stores.sqlite.rows import pack, unpack
-from canonry.stores.sqlite.sightings import counting_among
-from canonry.testing.things import a_record
+from canonry.stores.sqlite.identifiers import counting_among
+from canonry.stores.sqlite.rows import pack_id, unpack_id
+from canonry.testing.example_items import a_record
 from canonry.values.ids import EntityId, ObservationId, SpaceId
-from canonry.values.merge import accumulate, join_all
+from canonry.values.merge_policies import accumulator_of, join_all
 from canonry.values.moments import Instant
 from canonry.values.observations import Fragment, Observation
 from canonry.values.provenance import Authority
@@ -52,17 +52,19 @@ def observed(draw: st.DrawFn, number: int) -> Observation:
 
 @given(st.integers(0, 12).flatmap(lambda n: st.tuples(*(observed(i) for i in range(n)))))
 def test_the_observations_that_others_outdo_leave_no_trace(said: tuple[Observation, ...]) -> None:
-    rows = [(-o.seen_at, -o.position, pack(o.id), o.likeness) for o in said]
-    chosen = {unpack(each) for each in counting_among(rows)}
+    rows = [(-o.seen_at, -o.position, pack_id(o.id), o.likeness_key) for o in said]
+    chosen = {unpack_id(each) for each in counting_among(rows)}
 
     def folded(observations: Any) -> Any:
-        return join_all((accumulate(each, policy_of) for each in observations), policy_of)
+        return join_all((accumulator_of(each, policy_of) for each in observations), policy_of)
 
     assert folded(o for o in said if o.id in chosen) == folded(said)
 
 
 def test_of_many_that_are_alike_two_at_most_are_folded() -> None:
-    rows = [(-seen, seen, pack(f"00000000-0000-4000-8000-{seen:012}"), "x") for seen in range(50)]
+    rows = [
+        (-seen, seen, pack_id(f"00000000-0000-4000-8000-{seen:012}"), "x") for seen in range(50)
+    ]
     assert len(counting_among(rows)) == 2
 
 
@@ -70,7 +72,8 @@ def test_of_many_that_are_alike_two_at_most_are_folded() -> None:
 def test_no_name_is_outdone_by_another(names: list[str], chance: Any) -> None:
     said = [a_record("bill", f"{n}", fields={"name": name}) for n, name in enumerate(names)]
     rows = [
-        (-chance.randrange(4), -chance.randrange(4), pack(each.id), each.likeness) for each in said
+        (-chance.randrange(4), -chance.randrange(4), pack_id(each.id), each.likeness_key)
+        for each in said
     ]
-    chosen = {unpack(each) for each in counting_among(rows)}
+    chosen = {unpack_id(each) for each in counting_among(rows)}
     assert {each.fields["name"] for each in said if each.id in chosen} == set(names)

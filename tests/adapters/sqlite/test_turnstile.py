@@ -14,40 +14,40 @@ def test_one_is_inside_at_a_time(tmp_path: Path) -> None:
 
     assert one.try_enter()
     assert not two.try_enter()
-    one.leave()
+    one.release_lock()
     assert two.try_enter()
 
-    two.leave()
+    two.release_lock()
     one.close()
     two.close()
 
 
 def test_waiting_ends(tmp_path: Path) -> None:
     one, two = Turnstile(tmp_path), Turnstile(tmp_path)
-    one.enter(1)
+    one.await_entry(1)
 
     with pytest.raises(Unavailable) as caught:
-        two.enter(0.01)
+        two.await_entry(0.01)
     assert caught.value.code == "ledger.busy"
     one.close()
-    two.enter(1)
+    two.await_entry(1)
 
     two.close()
 
 
 def test_who_waits_comes_before_who_just_left(tmp_path: Path) -> None:
     one, two = Turnstile(tmp_path), Turnstile(tmp_path)
-    one.enter(1)
-    waiter = threading.Thread(target=two.enter, args=(5,))
+    one.await_entry(1)
+    waiter = threading.Thread(target=two.await_entry, args=(5,))
     waiter.start()
     while _free(tmp_path / "next.lock"):
         pass  # until the other one holds the place of the next
 
-    one.leave()
+    one.release_lock()
     assert not one.try_enter()
     waiter.join()
 
-    two.leave()
+    two.release_lock()
     assert one.try_enter()
     one.close()
     two.close()

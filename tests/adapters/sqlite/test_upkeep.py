@@ -9,13 +9,13 @@ from canonry.app.embedded import open_embedded
 from canonry.log.entries import Erased
 from canonry.stores.sqlite import Durability
 from canonry.stores.sqlite.backups import FOLDER
-from canonry.testing.things import MIDDLE_EARTH, a_space, a_turn, ident, made
-from canonry.testing.worlds import an_append
+from canonry.testing.clocks import an_append
+from canonry.testing.example_items import MIDDLE_EARTH, a_space, a_turn, creation_entries, uuid_of
 
 pytestmark = pytest.mark.anyio
 
 TURNS = 60
-ERASED = tuple(ident(f"turn {n}") for n in range(5))
+ERASED = tuple(uuid_of(f"turn {n}") for n in range(5))
 
 
 def unheard(done: int, total: int | None) -> None:
@@ -27,24 +27,26 @@ async def test_rebuilding_and_purging_at_once_keep_what_was_erased_erased(tmp_pa
     there = await open_embedded(tmp_path, durability=Durability.NORMAL)
     try:
         ledger = here.canon.ledger
-        await ledger.append([an_append("space", made(a_space()))])
+        await ledger.append_drafts([an_append("space", creation_entries(a_space()))])
         for n in range(TURNS):
             turn = a_turn(f"turn {n}", text=f"secretword{n} by the fire")
-            await ledger.append([an_append(f"{n}", made(turn))])
-        await ledger.append([an_append("erased", [Erased(targets=ERASED, reason="a right")])])
+            await ledger.append_drafts([an_append(f"{n}", creation_entries(turn))])
+        await ledger.append_drafts(
+            [an_append("erased", [Erased(targets=ERASED, reason="a right")])]
+        )
 
         folded, dropped, again, twice, seen = await asyncio.gather(
-            here.upkeep.rebuild(unheard),
-            there.upkeep.purge(MIDDLE_EARTH, ERASED),
-            here.upkeep.purge(MIDDLE_EARTH, ERASED[:2]),
-            there.upkeep.rebuild(unheard),
-            there.upkeep.verify(unheard),
+            here.maintenance.rebuild(unheard),
+            there.maintenance.purge(MIDDLE_EARTH, ERASED),
+            here.maintenance.purge(MIDDLE_EARTH, ERASED[:2]),
+            there.maintenance.rebuild(unheard),
+            there.maintenance.verify(unheard),
         )
 
         assert folded == twice == TURNS + 2
         assert dropped + again == len(ERASED)
         assert seen.findings == ()
-        assert (await here.upkeep.verify(unheard)).findings == ()
+        assert (await here.maintenance.verify(unheard)).findings == ()
     finally:
         await here.close()
         await there.close()
@@ -56,12 +58,12 @@ async def test_rebuilding_and_purging_at_once_keep_what_was_erased_erased(tmp_pa
 async def test_a_purge_removes_what_a_killed_process_left(tmp_path: Path) -> None:
     store = await open_embedded(tmp_path, durability=Durability.NORMAL)
     try:
-        await store.canon.ledger.append([an_append("space", made(a_space()))])
+        await store.canon.ledger.append_drafts([an_append("space", creation_entries(a_space()))])
         left = tmp_path / FOLDER / "left"
         left.mkdir(parents=True)
         (left / "views.db").write_text("what was erased")
 
-        await store.upkeep.purge(MIDDLE_EARTH, [])
+        await store.maintenance.purge(MIDDLE_EARTH, [])
 
         assert not left.exists()
     finally:

@@ -14,12 +14,20 @@ from typing_extensions import override
 from canonry.app.embedded import open_embedded
 from canonry.log.commits import ORIGIN, Append, Appended, Outcome, Stale
 from canonry.log.entries import Erased, FactRetconned
-from canonry.log.folding import ANY, thing_key
+from canonry.log.folding import ANY, item_key
 from canonry.log.sealing import GENESIS
 from canonry.stores.sqlite import Durability, SqliteStore
-from canonry.testing.conformance.upkeep import quiet
-from canonry.testing.things import MIDDLE_EARTH, a_fact, a_space, a_turn, an_entity, ident, made
-from canonry.testing.worlds import HandClock, an_append
+from canonry.testing.clocks import HandClock, an_append
+from canonry.testing.conformance.maintenance import check_progress
+from canonry.testing.example_items import (
+    MIDDLE_EARTH,
+    a_fact,
+    a_space,
+    a_turn,
+    an_entity,
+    creation_entries,
+    uuid_of,
+)
 from canonry.values.errors import BrokenInvariant, Unavailable
 from canonry.values.ids import FactId
 from canonry.values.moments import Instant
@@ -60,85 +68,95 @@ class CountedFile(apsw.VFSFile):
 
 def a_dangling(name: str) -> Append:
     """A draft that cannot be folded."""
-    fact = FactId(ident("never made"))
+    fact = FactId(uuid_of("never made"))
     return an_append(name, [FactRetconned(fact_id=fact, replaced_by=None, reason="r")])
 
 
 async def one(store: SqliteStore, append: Append) -> Outcome:
-    (outcome,) = await store.ledger.append([append])
+    (outcome,) = await store.ledger.append_drafts([append])
     return outcome
 
 
 async def test_concurrent_writers_share_syncs(tmp_path: Path) -> None:
     syncs = CountedSyncs("shared")
     async with a_store(tmp_path, durability=Durability.FULL, vfs="shared") as store:
-        await one(store, an_append("space", made(a_space())))
+        await one(store, an_append("space", creation_entries(a_space())))
         syncs.count = 0
 
         async def write(writer: int) -> None:
             for n in range(EACH):
-                await one(store, an_append(f"{writer}/{n}", made(a_turn(f"turn {writer}/{n}"))))
+                await one(
+                    store,
+                    an_append(f"{writer}/{n}", creation_entries(a_turn(f"turn {writer}/{n}"))),
+                )
 
         await asyncio.gather(*(write(writer) for writer in range(WRITERS)))
 
         assert syncs.count <= 0.2 * WRITERS * EACH
-        assert await store.ledger.head(MIDDLE_EARTH) == 1 + WRITERS * EACH
+        assert await store.ledger.head_position(MIDDLE_EARTH) == 1 + WRITERS * EACH
     syncs.unregister()
 
 
 async def test_every_lone_write_is_synced(tmp_path: Path) -> None:
     syncs = CountedSyncs("lone")
     async with a_store(tmp_path, durability=Durability.FULL, vfs="lone") as store:
-        await one(store, an_append("space", made(a_space())))
+        await one(store, an_append("space", creation_entries(a_space())))
         for n in range(EACH):
             before = syncs.count
-            await one(store, an_append(str(n), made(a_turn(f"turn {n}"))))
+            await one(store, an_append(str(n), creation_entries(a_turn(f"turn {n}"))))
             assert syncs.count > before
     syncs.unregister()
 
 
 async def test_a_draft_that_fails_harms_no_other_of_its_group(tmp_path: Path) -> None:
     async with a_store(tmp_path) as store:
-        await one(store, an_append("space", made(a_space())))
+        await one(store, an_append("space", creation_entries(a_space())))
         answers = await asyncio.gather(
-            one(store, an_append("a", made(an_entity("a")))),
+            one(store, an_append("a", creation_entries(an_entity("a")))),
             one(store, a_dangling("wrong")),
-            one(store, an_append("b", made(an_entity("b")))),
+            one(store, an_append("b", creation_entries(an_entity("b")))),
             return_exceptions=True,
         )
 
         kinds = [type(answer) for answer in answers]
         assert kinds == [Appended, BrokenInvariant, Appended]
-        assert await store.ledger.head(MIDDLE_EARTH) == 3
-        assert set(await store.state.things([ident("a"), ident("b")])) == {ident("a"), ident("b")}
+        assert await store.ledger.head_position(MIDDLE_EARTH) == 3
+        assert set(await store.state.items_by_id([uuid_of("a"), uuid_of("b")])) == {
+            uuid_of("a"),
+            uuid_of("b"),
+        }
 
 
 async def test_a_batch_that_fails_leaves_nothing(tmp_path: Path) -> None:
     async with a_store(tmp_path) as store:
-        await one(store, an_append("space", made(a_space())))
+        await one(store, an_append("space", creation_entries(a_space())))
 
         with pytest.raises(BrokenInvariant):
-            await store.ledger.append([an_append("a", made(an_entity("a"))), a_dangling("wrong")])
+            await store.ledger.append_drafts(
+                [an_append("a", creation_entries(an_entity("a"))), a_dangling("wrong")]
+            )
 
-        assert await store.ledger.head(MIDDLE_EARTH) == 1
-        assert await store.state.things([ident("a")]) == {}
+        assert await store.ledger.head_position(MIDDLE_EARTH) == 1
+        assert await store.state.items_by_id([uuid_of("a")]) == {}
 
 
 async def test_t12_a_write_whose_caller_gives_up_while_it_waits_is_not_done(
     tmp_path: Path,
 ) -> None:
     async with a_store(tmp_path) as store:
-        await one(store, an_append("space", made(a_space())))
-        async with store.ledger.exclusive():
-            waiting = asyncio.create_task(one(store, an_append("a", made(an_entity("a")))))
+        await one(store, an_append("space", creation_entries(a_space())))
+        async with store.ledger.lock_appends():
+            waiting = asyncio.create_task(
+                one(store, an_append("a", creation_entries(an_entity("a"))))
+            )
             await asyncio.sleep(0)
             waiting.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await waiting
-        await one(store, an_append("b", made(an_entity("b"))))
+        await one(store, an_append("b", creation_entries(an_entity("b"))))
 
-        assert await store.ledger.head(MIDDLE_EARTH) == 2
-        assert set(await store.state.things([ident("a"), ident("b")])) == {ident("b")}
+        assert await store.ledger.head_position(MIDDLE_EARTH) == 2
+        assert set(await store.state.items_by_id([uuid_of("a"), uuid_of("b")])) == {uuid_of("b")}
 
 
 class HeldClock(HandClock):
@@ -160,8 +178,8 @@ class HeldClock(HandClock):
 async def test_t12_a_long_write_whose_caller_gives_up_is_taken_back_whole(tmp_path: Path) -> None:
     clock = HeldClock()
     async with a_store(tmp_path, clock=clock) as store:
-        await one(store, an_append("space", made(a_space())))
-        many = made(*(an_entity(f"one of {n}") for n in range(100)))
+        await one(store, an_append("space", creation_entries(a_space())))
+        many = creation_entries(*(an_entity(f"one of {n}") for n in range(100)))
         clock.held = True
         writing = asyncio.create_task(one(store, an_append("many", many)))
         await asyncio.to_thread(clock.asked.wait)
@@ -170,10 +188,10 @@ async def test_t12_a_long_write_whose_caller_gives_up_is_taken_back_whole(tmp_pa
             await writing
         clock.held = False
         clock.go.set()
-        await one(store, an_append("b", made(an_entity("b"))))
+        await one(store, an_append("b", creation_entries(an_entity("b"))))
 
-        assert await store.ledger.head(MIDDLE_EARTH) == 2
-        assert await store.state.things([ident("one of 0")]) == {}
+        assert await store.ledger.head_position(MIDDLE_EARTH) == 2
+        assert await store.state.items_by_id([uuid_of("one of 0")]) == {}
 
 
 async def test_t12_many_short_payloads_make_no_files_and_each_is_erased_alone(
@@ -183,79 +201,87 @@ async def test_t12_many_short_payloads_make_no_files_and_each_is_erased_alone(
     store = await open_embedded(tmp_path, durability=Durability.NORMAL)
     try:
         many = [an_entity(f"{n}", entity_type=f"{words}{n}") for n in range(1_000)]
-        await store.canon.ledger.append([an_append("space", made(a_space(), *many))])
+        await store.canon.ledger.append_drafts(
+            [an_append("space", creation_entries(a_space(), *many))]
+        )
 
         assert not [path for path in tmp_path.rglob("*") if len(path.name) == len(GENESIS)]
         (sealed,) = await store.canon.ledger.read_sealed(MIDDLE_EARTH, after=ORIGIN, limit=1)
         assert sum(len(part.payload) for part in sealed.parts if part) > 5_000_000
-        erased = Erased(targets=(ident("7"),), reason="asked for")
-        await store.canon.ledger.append([an_append("erase", [erased])])
-        await store.upkeep.purge(MIDDLE_EARTH, erased.targets)
+        erased = Erased(targets=(uuid_of("7"),), reason="asked for")
+        await store.canon.ledger.append_drafts([an_append("erase", [erased])])
+        await store.maintenance.purge(MIDDLE_EARTH, erased.targets)
 
         (after,) = await store.canon.ledger.read_sealed(MIDDLE_EARTH, after=ORIGIN, limit=1)
         assert [n for n, part in enumerate(after.parts) if part is None] == [8]
         assert after.body == sealed.body
-        assert not (await store.upkeep.verify(quiet)).findings
+        assert not (await store.maintenance.verify(check_progress)).findings
     finally:
         await store.close()
 
 
 async def test_a_full_disk_refuses_and_heals(tmp_path: Path) -> None:
     async with a_store(tmp_path) as store:
-        await one(store, an_append("space", made(a_space())))
+        await one(store, an_append("space", creation_entries(a_space())))
         limit = store.writer.pragma("page_count")
         store.writer.execute(f"PRAGMA max_page_count = {limit}")
 
         pages = [a_turn(f"turn {n}", text="word " * 5000) for n in range(100)]
         with pytest.raises(Unavailable) as caught:
-            await one(store, an_append("pages", made(*pages)))
+            await one(store, an_append("pages", creation_entries(*pages)))
         assert caught.value.code == "ledger.full"
-        head = await store.ledger.head(MIDDLE_EARTH)
+        head = await store.ledger.head_position(MIDDLE_EARTH)
         store.writer.execute("PRAGMA max_page_count = 1000000")
-        await one(store, an_append("after", made(an_entity("after"))))
+        await one(store, an_append("after", creation_entries(an_entity("after"))))
 
-        assert await store.ledger.head(MIDDLE_EARTH) == head + 1
+        assert await store.ledger.head_position(MIDDLE_EARTH) == head + 1
 
 
 async def test_whoever_is_gone_has_written_or_not_but_nothing_hangs(tmp_path: Path) -> None:
     async with a_store(tmp_path, durability=Durability.FULL) as store:
-        await one(store, an_append("space", made(a_space())))
-        gone = asyncio.create_task(one(store, an_append("gone", made(an_entity("gone")))))
+        await one(store, an_append("space", creation_entries(a_space())))
+        gone = asyncio.create_task(
+            one(store, an_append("gone", creation_entries(an_entity("gone"))))
+        )
         await asyncio.sleep(0)
         gone.cancel()
-        outcome = await one(store, an_append("here", made(an_entity("here"))))
+        outcome = await one(store, an_append("here", creation_entries(an_entity("here"))))
 
         assert isinstance(outcome, Appended)
-        wrote = bool(await store.state.things([ident("gone")]))
+        wrote = bool(await store.state.items_by_id([uuid_of("gone")]))
         assert outcome.position == 2 + wrote
         assert gone.cancelled()
 
 
 async def test_whoever_is_gone_while_waiting_leaves_the_turn_to_others(tmp_path: Path) -> None:
     async with a_store(tmp_path, prefix=1) as here, a_store(tmp_path, prefix=2) as there:
-        await one(here, an_append("space", made(a_space())))
+        await one(here, an_append("space", creation_entries(a_space())))
 
         async def wait_and_enter() -> None:
-            async with there.ledger.exclusive():
+            async with there.ledger.lock_appends():
                 pass
 
-        async with here.ledger.exclusive():
+        async with here.ledger.lock_appends():
             gone = asyncio.create_task(wait_and_enter())
             await asyncio.sleep(0)
             gone.cancel()
         with pytest.raises(asyncio.CancelledError):
             await gone
 
-        assert isinstance(await one(here, an_append("a", made(an_entity("a")))), Appended)
-        assert isinstance(await one(there, an_append("b", made(an_entity("b")))), Appended)
+        assert isinstance(
+            await one(here, an_append("a", creation_entries(an_entity("a")))), Appended
+        )
+        assert isinstance(
+            await one(there, an_append("b", creation_entries(an_entity("b")))), Appended
+        )
 
 
 async def test_another_writer_without_a_turn_is_waited_for(tmp_path: Path) -> None:
     async with a_store(tmp_path) as store:
-        await one(store, an_append("space", made(a_space())))
+        await one(store, an_append("space", creation_entries(a_space())))
         stranger = apsw.Connection(str(tmp_path / "canon.db"))
         stranger.execute("BEGIN IMMEDIATE")
-        waiting = asyncio.create_task(one(store, an_append("a", made(an_entity("a")))))
+        waiting = asyncio.create_task(one(store, an_append("a", creation_entries(an_entity("a")))))
         await asyncio.sleep(0)
         stranger.execute("COMMIT")
         stranger.close()
@@ -265,9 +291,9 @@ async def test_another_writer_without_a_turn_is_waited_for(tmp_path: Path) -> No
 
 async def test_closing_finishes_what_was_asked_for(tmp_path: Path) -> None:
     async with a_store(tmp_path, durability=Durability.FULL) as store:
-        await one(store, an_append("space", made(a_space())))
+        await one(store, an_append("space", creation_entries(a_space())))
         asked = [
-            asyncio.create_task(one(store, an_append(str(n), made(an_entity(str(n))))))
+            asyncio.create_task(one(store, an_append(str(n), creation_entries(an_entity(str(n))))))
             for n in range(20)
         ]
         await asyncio.sleep(0)
@@ -285,10 +311,12 @@ def noise(length: int, seed: int) -> str:
 
 async def test_long_payloads_stand_outside_and_many_short_ones_are_rows(tmp_path: Path) -> None:
     async with a_store(tmp_path) as store:
-        await one(store, an_append("space", made(a_space())))
-        await one(store, an_append("book", made(a_turn("book", text=noise(200_000, 0)))))
+        await one(store, an_append("space", creation_entries(a_space())))
+        await one(
+            store, an_append("book", creation_entries(a_turn("book", text=noise(200_000, 0))))
+        )
         pages = [a_turn(f"page {n}", text=noise(60_000, n)) for n in range(80)]
-        await one(store, an_append("pages", made(*pages)))
+        await one(store, an_append("pages", creation_entries(*pages)))
         sealed = await store.ledger.read_sealed(MIDDLE_EARTH, after=1, limit=2)  # type: ignore[arg-type]
 
     payloads = [part.payload for item in sealed for part in item.parts if part is not None]
@@ -302,13 +330,15 @@ async def test_long_payloads_stand_outside_and_many_short_ones_are_rows(tmp_path
 
 async def test_verdicts_older_than_a_thousand_commits_are_given_again(tmp_path: Path) -> None:
     async with a_store(tmp_path) as store:
-        await one(store, an_append("space", made(a_space())))
-        batch = [an_append(str(n), made(a_fact(f"fact {n}"))) for n in range(1001)]
-        await store.ledger.append(batch)
-        reads = [thing_key(ident("nothing that was touched"))]
+        await one(store, an_append("space", creation_entries(a_space())))
+        batch = [an_append(str(n), creation_entries(a_fact(f"fact {n}"))) for n in range(1001)]
+        await store.ledger.append_drafts(batch)
+        reads = [item_key(uuid_of("nothing that was touched"))]
 
-        old = await one(store, an_append("old", made(an_entity("old")), judged_at=1, reads=reads))
-        young = an_append("young", made(an_entity("young")), judged_at=2, reads=reads)
+        old = await one(
+            store, an_append("old", creation_entries(an_entity("old")), judged_at=1, reads=reads)
+        )
+        young = an_append("young", creation_entries(an_entity("young")), judged_at=2, reads=reads)
 
         assert isinstance(old, Stale)
         assert isinstance(await one(store, young), Appended)
@@ -316,9 +346,10 @@ async def test_verdicts_older_than_a_thousand_commits_are_given_again(tmp_path: 
 
 async def test_a_group_judges_each_call_by_those_before_it(tmp_path: Path) -> None:
     async with a_store(tmp_path) as store:
-        await one(store, an_append("space", made(a_space())))
+        await one(store, an_append("space", creation_entries(a_space())))
         drafts = [
-            an_append(str(n), made(an_entity(str(n))), judged_at=1, reads=[ANY]) for n in range(8)
+            an_append(str(n), creation_entries(an_entity(str(n))), judged_at=1, reads=[ANY])
+            for n in range(8)
         ]
 
         outcomes = await asyncio.gather(*(one(store, draft) for draft in drafts))
@@ -328,11 +359,11 @@ async def test_a_group_judges_each_call_by_those_before_it(tmp_path: Path) -> No
 
 async def test_two_stores_on_a_folder_take_turns(tmp_path: Path) -> None:
     async with a_store(tmp_path, prefix=1) as here, a_store(tmp_path, prefix=2) as there:
-        await one(here, an_append("space", made(a_space())))
+        await one(here, an_append("space", creation_entries(a_space())))
 
         async def write(store: SqliteStore, name: str) -> Sequence[Outcome]:
             return [
-                await one(store, an_append(f"{name}/{n}", made(a_turn(f"{name}/{n}"))))
+                await one(store, an_append(f"{name}/{n}", creation_entries(a_turn(f"{name}/{n}"))))
                 for n in range(30)
             ]
 
@@ -340,7 +371,11 @@ async def test_two_stores_on_a_folder_take_turns(tmp_path: Path) -> None:
 
         positions = sorted(o.position for mine in outcomes for o in mine if isinstance(o, Appended))
         assert positions == list(range(2, 62))
-        assert await there.ledger.head(MIDDLE_EARTH) == await here.ledger.head(MIDDLE_EARTH) == 61
+        assert (
+            await there.ledger.head_position(MIDDLE_EARTH)
+            == await here.ledger.head_position(MIDDLE_EARTH)
+            == 61
+        )
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
@@ -349,6 +384,6 @@ async def test_a_forked_child_is_refused(tmp_path: Path, monkeypatch: pytest.Mon
         monkeypatch.setattr(os, "getpid", lambda: -1)
 
         with pytest.raises(Unavailable) as caught:
-            await one(store, an_append("space", made(a_space())))
+            await one(store, an_append("space", creation_entries(a_space())))
 
         assert caught.value.code == "ledger.closed"

@@ -23,7 +23,7 @@ async def main():
     for number in range(100_000):
         await take_in(vectors, many(50, first=50 * number), cursor=str(number + 1))
         print(number + 1, flush=True)
-        await vectors.tend(MODEL)
+        await vectors.compact_updates(MODEL)
 
 asyncio.run(main())
 """
@@ -52,7 +52,7 @@ async def test_a_killed_indexer_leaves_what_its_cursor_says(tmp_path: Path, batc
     assert len(await found(vectors, unit(1.0), limit=9999)) == status.count
 
     await take_in(vectors, many(100, first=50 * reached), cursor=str(reached + 2))
-    assert await vectors.tend(MODEL)
+    assert await vectors.compact_updates(MODEL)
     everything = await found(vectors, unit(1.0), spaces=frozenset((SPACE,)), limit=99_999)
     assert len(everything) == 50 * (reached + 2)
     await vectors.close()

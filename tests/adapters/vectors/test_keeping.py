@@ -33,8 +33,8 @@ pytestmark = pytest.mark.anyio
 LOCKER = """
 import sys
 from pathlib import Path
-from canonry.recall.vectors.rows import owning
-with owning(Path(sys.argv[1])) as owned:
+from canonry.recall.vectors.rows import try_owning
+with try_owning(Path(sys.argv[1])) as owned:
     print(owned, flush=True)
     sys.stdin.read()
 """
@@ -64,7 +64,7 @@ async def test_a_second_process_finds_what_the_first_wrote_and_published(tmp_pat
     assert await found(two, unit(1.0)) == ["a"]
 
     await take_in(two, [an_entry("b", unit(1.0, 0.1)), an_entry("c", unit(1.0, 0.2))])
-    assert await one.tend(MODEL)
+    assert await one.compact_updates(MODEL)
     await take_in(one, [an_entry("d", unit(1.0, 0.3))], removed=["a"])
 
     assert await found(two, unit(1.0)) == ["b", "c", "d"]
@@ -76,12 +76,12 @@ async def test_a_second_process_finds_what_the_first_wrote_and_published(tmp_pat
 async def test_publishing_waits_until_it_pays_and_leaves_one_version(tmp_path: Path) -> None:
     vectors = FolderVectors(tmp_path, waiting=10)
     await take_in(vectors, many(10))
-    assert not await vectors.tend(MODEL)
+    assert not await vectors.compact_updates(MODEL)
     await take_in(vectors, many(10, first=10))
-    assert await vectors.tend(MODEL)
-    assert not await vectors.tend(MODEL)
+    assert await vectors.compact_updates(MODEL)
+    assert not await vectors.compact_updates(MODEL)
     await take_in(vectors, many(11, first=20))
-    assert await vectors.tend(MODEL)
+    assert await vectors.compact_updates(MODEL)
 
     assert versions(tmp_path) == ["recall-1-00000002.index"]
     assert [(s.count, s.waiting) for s in await vectors.status()] == [(31, 0)]
@@ -90,11 +90,11 @@ async def test_publishing_waits_until_it_pays_and_leaves_one_version(tmp_path: P
 async def test_removing_much_publishes_anew(tmp_path: Path) -> None:
     vectors = FolderVectors(tmp_path, waiting=4)
     await take_in(vectors, many(10))
-    assert await vectors.tend(MODEL)
+    assert await vectors.compact_updates(MODEL)
 
     await take_in(vectors, removed=[f"e{i:05}" for i in range(6)])
 
-    assert await vectors.tend(MODEL)
+    assert await vectors.compact_updates(MODEL)
     assert await found(vectors, unit(1.0), limit=99) != []
 
 
@@ -102,10 +102,10 @@ async def test_while_another_process_owns_the_index_nobody_else_publishes(tmp_pa
     vectors = FolderVectors(tmp_path, waiting=2)
     await take_in(vectors, many(9))
     with another_owner(tmp_path):
-        assert not await vectors.tend(MODEL)
+        assert not await vectors.compact_updates(MODEL)
         assert len(await found(vectors, unit(1.0))) == 9
 
-    assert await vectors.tend(MODEL)
+    assert await vectors.compact_updates(MODEL)
 
 
 async def test_a_version_that_was_left_half_written_is_never_read(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ async def test_a_version_that_was_left_half_written_is_never_read(tmp_path: Path
     await take_in(vectors, many(9))
     (tmp_path / "recall-1-00000001.new").write_bytes(b"half")
 
-    assert await vectors.tend(MODEL)
+    assert await vectors.compact_updates(MODEL)
     assert versions(tmp_path) == ["recall-1-00000001.index"]
 
 
@@ -123,7 +123,7 @@ async def test_a_damaged_version_is_as_good_as_none_and_is_replaced(
 ) -> None:
     vectors = FolderVectors(tmp_path, waiting=2)
     await take_in(vectors, many(50))
-    assert await vectors.tend(MODEL)
+    assert await vectors.compact_updates(MODEL)
     wanted = await found(vectors, unit(1.0))
     await vectors.close()
     path = tmp_path / "recall-1-00000001.index"
@@ -134,7 +134,7 @@ async def test_a_damaged_version_is_as_good_as_none_and_is_replaced(
     path.write_bytes(harmed[harm])
 
     assert await found(vectors, unit(1.0)) == wanted
-    assert await vectors.tend(MODEL)
+    assert await vectors.compact_updates(MODEL)
     assert await found(vectors, unit(1.0)) == wanted
     assert [status.waiting for status in await vectors.status()] == [0]
 
@@ -151,7 +151,7 @@ async def test_an_index_of_the_clustered_kind_opens_whole_and_is_replaced(tmp_pa
     for published in (False, True):
         assert await found(vectors, drawn(9), limit=99) == wanted
         assert [(s.count, s.cursor) for s in await vectors.status()] == [(47, "8")]
-        assert await vectors.tend(MODEL) is not published
+        assert await vectors.compact_updates(MODEL) is not published
 
     assert versions(tmp_path) == ["recall-1-00000003.index"]
     assert [status.waiting for status in await vectors.status()] == [0]
@@ -161,7 +161,7 @@ async def test_an_index_of_the_clustered_kind_opens_whole_and_is_replaced(tmp_pa
 async def test_a_version_made_from_other_rows_is_not_used(tmp_path: Path) -> None:
     vectors = FolderVectors(tmp_path, waiting=2)
     await take_in(vectors, many(9))
-    assert await vectors.tend(MODEL)
+    assert await vectors.compact_updates(MODEL)
     await vectors.close()
     for path in tmp_path.glob("recall.db*"):
         path.unlink()
@@ -216,7 +216,7 @@ async def test_a_folder_that_cannot_be_made_is_unavailable(tmp_path: Path) -> No
     (tmp_path / "file").write_text("")
     vectors = FolderVectors(tmp_path / "file")
 
-    for asked in (found(vectors, unit(1.0)), vectors.tend(MODEL), vectors.status()):
+    for asked in (found(vectors, unit(1.0)), vectors.compact_updates(MODEL), vectors.status()):
         with pytest.raises(Unavailable) as caught:
             await asked
         assert caught.value.code == "vectors.unavailable"
@@ -239,7 +239,7 @@ async def test_searching_goes_on_while_others_write_and_publish(tmp_path: Path) 
     async def write() -> None:
         for start in range(0, 400, 40):
             await take_in(vectors, many(40, first=start))
-            await vectors.tend(MODEL)
+            await vectors.compact_updates(MODEL)
 
     async def look() -> None:
         for _ in range(40):
@@ -259,10 +259,10 @@ async def test_a_file_of_the_version_before_is_taken_over_with_its_vectors(tmp_p
 
     vectors = FolderVectors(tmp_path)
     assert await found(vectors, unit(1.0)) == ["a"]
-    assert await vectors.digests(MODEL, ["a", "b"]) == {"a": (b"",)}
+    assert await vectors.vector_digests(MODEL, ["a", "b"]) == {"a": (b"",)}
     again = [replace(an_entry("a", unit(1.0), part=part), digest=bytes([part])) for part in (1, 0)]
     await take_in(vectors, again)
-    assert await vectors.digests(MODEL, ["a"]) == {"a": (b"\0", b"\1")}
+    assert await vectors.vector_digests(MODEL, ["a"]) == {"a": (b"\0", b"\1")}
     await vectors.close()
 
 
@@ -305,7 +305,7 @@ async def main():
     folder = Path(sys.argv[1])
     vectors = FolderVectors(folder, waiting=2)
     await take_in(vectors, many(500))
-    assert await vectors.tend(MODEL)
+    assert await vectors.compact_updates(MODEL)
     before = await found(vectors, drawn(1))
     for path in folder.glob(sys.argv[2]):
         os.truncate(path, 0)
@@ -338,7 +338,7 @@ async def test_pages_that_are_damaged_are_noticed_by_who_reads_the_whole_file(
 ) -> None:
     vectors = FolderVectors(tmp_path)
     await take_in(vectors, many(500))
-    await vectors.check()
+    await vectors.check_rows()
     await vectors.close()
     path = tmp_path / "recall.db"
     whole = path.read_bytes()
@@ -346,6 +346,6 @@ async def test_pages_that_are_damaged_are_noticed_by_who_reads_the_whole_file(
     path.write_bytes(whole[:middle] + b"\xff" * 4096 + whole[middle + 4096 :])
 
     with pytest.raises(Unavailable) as caught:
-        await vectors.check()
+        await vectors.check_rows()
 
     assert caught.value.code == "vectors.corrupt"

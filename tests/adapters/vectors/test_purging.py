@@ -12,7 +12,7 @@ import pytest
 from canonry.readmodels.ports.text import Vector, VectorBatch
 from canonry.recall.vectors import FolderVectors
 from canonry.recall.vectors import rows as owner
-from canonry.recall.vectors.rows import halves
+from canonry.recall.vectors.rows import to_halves
 from canonry.values.errors import Unavailable
 from tests.adapters.vectors.entries import MODEL, an_entry, drawn, found, many, take_in, unit
 from tests.adapters.vectors.test_keeping import another_owner
@@ -25,8 +25,8 @@ OTHER = replace(MODEL, version="0")
 
 def traces(vector: Vector) -> tuple[bytes, bytes]:
     """A vector as the rows and as the published files hold it."""
-    numbers = np.frombuffer(halves(vector), dtype="<f2")
-    return halves(vector), numbers.astype("<f4").tobytes()
+    numbers = np.frombuffer(to_halves(vector), dtype="<f2")
+    return to_halves(vector), numbers.astype("<f4").tobytes()
 
 
 def held(folder: Path, vector: Vector = SECRET) -> list[str]:
@@ -45,7 +45,7 @@ async def test_what_was_removed_or_replaced_leaves_every_file(tmp_path: Path) ->
     everything = many(400)
     everything[200] = an_entry("secret", SECRET)
     await take_in(vectors, everything)
-    assert await vectors.tend(MODEL)
+    assert await vectors.compact_updates(MODEL)
     assert await found(neighbour, SECRET, limit=1) == ["secret"]
     assert "recall-1-00000001.index" in held(tmp_path)
     with (tmp_path / "recall-1-00000001.index").open("rb") as mapped_elsewhere:
@@ -67,7 +67,7 @@ async def test_the_vectors_of_every_model_are_purged(tmp_path: Path) -> None:
     vectors = FolderVectors(tmp_path, waiting=1)
     for model in (OTHER, MODEL):
         await take_in(vectors, [an_entry("secret", SECRET), *many(3)], model=model, cursor="7")
-        assert await vectors.tend(model)
+        assert await vectors.compact_updates(model)
 
     await vectors.remove(["secret"])
     await vectors.purge()
@@ -80,7 +80,7 @@ async def test_the_vectors_of_every_model_are_purged(tmp_path: Path) -> None:
 async def test_the_last_vector_can_go(tmp_path: Path) -> None:
     vectors = FolderVectors(tmp_path, waiting=0)
     await take_in(vectors, [an_entry("secret", SECRET)])
-    assert await vectors.tend(MODEL)
+    assert await vectors.compact_updates(MODEL)
 
     await vectors.remove(["secret"])
     await vectors.purge()
@@ -93,7 +93,7 @@ async def test_a_model_that_is_dropped_takes_its_files_along(tmp_path: Path) -> 
     vectors = FolderVectors(tmp_path, waiting=0)
     for model in (OTHER, MODEL):
         await take_in(vectors, [an_entry("secret", SECRET)], model=model)
-        assert await vectors.tend(model)
+        assert await vectors.compact_updates(model)
 
     await vectors.drop(OTHER)
 
@@ -146,7 +146,7 @@ async def test_a_reader_who_keeps_the_log_is_told_and_purging_again_finishes(
 async def test_what_a_killed_process_left_behind_goes_too(tmp_path: Path) -> None:
     vectors = FolderVectors(tmp_path, waiting=0)
     await take_in(vectors, many(3))
-    assert await vectors.tend(MODEL)
+    assert await vectors.compact_updates(MODEL)
     for name in ("recall-1-00000002.new", "recall-9-00000001.index"):
         (tmp_path / name).write_bytes(traces(SECRET)[1])
 
@@ -185,6 +185,6 @@ async def test_passages_about_an_entity_are_told_page_by_page(tmp_path: Path) ->
     ]
     await take_in(vectors, [*frodo, an_entry("d", unit(1.0), entities=("sam",))])
 
-    assert await vectors.about(MODEL, "frodo", limit=2) == ["a", "b"]
-    assert await vectors.about(MODEL, "frodo", after="b", limit=2) == ["c"]
-    assert await vectors.about(OTHER, "frodo", limit=2) == []
+    assert await vectors.passages_about(MODEL, "frodo", limit=2) == ["a", "b"]
+    assert await vectors.passages_about(MODEL, "frodo", after="b", limit=2) == ["c"]
+    assert await vectors.passages_about(OTHER, "frodo", limit=2) == []

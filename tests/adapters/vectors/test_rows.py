@@ -13,7 +13,7 @@ def kept(tmp_path: Path) -> tuple[VectorRows, Path]:
     """Rows with a free connection, which have seen their shared memory."""
     rows = VectorRows(tmp_path / "rows.db")
     for _time in range(2):
-        with rows.writing() as db:
+        with rows.write_transaction() as db:
             db.execute("CREATE TABLE IF NOT EXISTS told (text)")
     return rows, tmp_path / "rows.db-shm"
 
@@ -30,12 +30,12 @@ def test_r10_shared_memory_that_grows_while_a_thread_looks_at_it_is_left_alone(
         if self == shared and not grown:
             grown.append(found.st_size * 2)
             shared.write_bytes(b"x" * grown[0])
-            with suppress(OSError), rows.reading():
+            with suppress(OSError), rows.read_transaction():
                 pass
         return found
 
     monkeypatch.setattr(Path, "stat", outrun)
-    with rows.reading():
+    with rows.read_transaction():
         pass
 
     assert shared.read_bytes()[-8:] == b"x" * 8
@@ -46,7 +46,7 @@ def test_r8_shared_memory_that_was_cut_gets_its_length_again(tmp_path: Path) -> 
     whole = shared.stat().st_size
     os.truncate(shared, 100)
 
-    with rows.reading() as db:
+    with rows.read_transaction() as db:
         assert db.execute("SELECT count(*) FROM told").fetchone() == (0,)
 
     assert shared.stat().st_size == whole

@@ -42,7 +42,7 @@ def state(request: pytest.FixtureRequest) -> str:
 async def settle(vectors: FolderVectors, state: str) -> None:
     """Publish what is there, unless the test is about what waits."""
     if state != "waiting":
-        assert await vectors.tend(MODEL)
+        assert await vectors.compact_updates(MODEL)
     if state == "both":
         await take_in(vectors, many(3, first=90_000, space=ELSEWHERE))
 
@@ -50,7 +50,7 @@ async def settle(vectors: FolderVectors, state: str) -> None:
 async def test_an_index_that_was_never_written_finds_nothing(vectors: FolderVectors) -> None:
     assert await found(vectors, unit(1.0)) == []
     assert await vectors.status() == []
-    assert not await vectors.tend(MODEL)
+    assert not await vectors.compact_updates(MODEL)
 
 
 async def test_the_nearest_come_first_with_their_similarity(

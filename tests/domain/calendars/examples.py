@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from canonry.values.calendars.declaring import read_calendar, read_roughly, time_said
+from canonry.values.calendars.declaring import read_calendar, read_rough_time, time_as_given
 from canonry.values.calendars.reckoning import GREGORIAN, Calendar
 from canonry.values.moments import Instant
 
@@ -34,5 +34,5 @@ def read_time(
     text: str, calendar: Calendar = GREGORIAN, relative_to: Instant | None = None, *, path: str = ""
 ) -> Instant:
     """Read the start of a time in words."""
-    start = None if relative_to is None else time_said(relative_to, None, calendar)
-    return read_roughly(text, calendar, start, path=path).start
+    start = None if relative_to is None else time_as_given(relative_to, None, calendar)
+    return read_rough_time(text, calendar, start, path=path).start

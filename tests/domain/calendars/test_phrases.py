@@ -4,11 +4,11 @@ import pytest
 
 from canonry.values.calendars.declaring import (
     read_calendar,
-    read_roughly,
-    spoken_as_said,
-    time_said,
+    read_rough_time,
+    time_as_given,
+    wording_of_time,
 )
-from canonry.values.calendars.reckoning import GREGORIAN, Grain, RoughTime, span_of, spoken_roughly
+from canonry.values.calendars.reckoning import GREGORIAN, Grain, RoughTime, rough_in_words, span_of
 from canonry.values.errors import InvalidInput
 from canonry.values.moments import Instant, parse_instant, render_instant
 from tests.domain.calendars.examples import ALDMOOR, ROUNDS
@@ -19,7 +19,7 @@ DATE = RoughTime(start=parse_instant("1500-01-31T00:00:00Z"), grain=Grain.DAY)
 
 
 def shown(text: str, start: RoughTime | None = EVENING) -> str:
-    return spoken_roughly(read_roughly(text, GREGORIAN, start), GREGORIAN)
+    return rough_in_words(read_rough_time(text, GREGORIAN, start), GREGORIAN)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def shown(text: str, start: RoughTime | None = EVENING) -> str:
 def test_phrases_of_play_count_from_the_time_before(text: str, told: str) -> None:
     assert shown(text) == told
     with pytest.raises(InvalidInput) as caught:
-        read_roughly(text)
+        read_rough_time(text)
     assert caught.value.code == "time.relative-to-nothing"
 
 
@@ -117,7 +117,7 @@ def test_a_time_near_today_is_the_last_one_or_the_coming_one(
 ) -> None:
     today = parse_instant("2026-11-30T12:00:00Z")
     read = [
-        read_roughly(text, GREGORIAN, RoughTime(start=today, toward=toward)).start
+        read_rough_time(text, GREGORIAN, RoughTime(start=today, toward=toward)).start
         for toward in (-1, 1)
     ]
 
@@ -142,7 +142,7 @@ def test_a_time_near_today_is_the_last_one_or_the_coming_one(
     ],
 )
 def test_phrases_of_hours_keep_the_minute(text: str, at: str) -> None:
-    read = read_roughly(text, GREGORIAN, EVENING)
+    read = read_rough_time(text, GREGORIAN, EVENING)
 
     assert (render_instant(read.start), read.grain) == (at, Grain.EXACT)
 
@@ -184,10 +184,10 @@ def test_phrases_of_hours_keep_the_minute(text: str, at: str) -> None:
     ],
 )
 def test_dates_keep_their_precision_and_their_words(text: str, begins: str, grain: Grain) -> None:
-    read = read_roughly(text)
+    read = read_rough_time(text)
 
     assert (render_instant(read.start).partition("T")[0], read.grain) == (begins, grain)
-    assert spoken_as_said(read.start, text, GREGORIAN) == text
+    assert wording_of_time(read.start, text, GREGORIAN) == text
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def test_dates_keep_their_precision_and_their_words(text: str, begins: str, grai
 )
 def test_words_without_one_clear_time_are_refused(text: str) -> None:
     with pytest.raises(InvalidInput):
-        read_roughly(text, GREGORIAN, EVENING)
+        read_rough_time(text, GREGORIAN, EVENING)
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,7 @@ def test_words_without_one_clear_time_are_refused(text: str) -> None:
 )
 def test_numbers_and_plurals_that_may_mean_another_time_are_refused(text: str) -> None:
     with pytest.raises(InvalidInput):
-        read_roughly(text, GREGORIAN, EVENING)
+        read_rough_time(text, GREGORIAN, EVENING)
 
 
 @pytest.mark.parametrize(
@@ -265,13 +265,13 @@ def test_a_part_of_the_day_keeps_its_name_at_every_hour() -> None:
 
 def test_a_number_with_points_is_no_year_of_a_declared_calendar() -> None:
     one = read_calendar({"months": [{"name": "Thaw", "days": 30}], "eras": [{"name": "DR"}]})
-    start = time_said(one.instant(1402), None, one)
+    start = time_as_given(one.instant_of(1402), None, one)
 
     for text in ("3.3.1402", "12.5.30", "2.5"):
         with pytest.raises(InvalidInput):
-            read_roughly(text, one, start)
-    assert spoken_roughly(read_roughly("Thaw 12", one, start), one) == "12 Thaw 1402 DR"
-    assert spoken_roughly(read_roughly("Thaw 12 DR", one, start), one) == "Thaw 12 DR"
+            read_rough_time(text, one, start)
+    assert rough_in_words(read_rough_time("Thaw 12", one, start), one) == "12 Thaw 1402 DR"
+    assert rough_in_words(read_rough_time("Thaw 12 DR", one, start), one) == "Thaw 12 DR"
 
 
 def test_the_small_hours_belong_to_the_day_of_play_before() -> None:
@@ -282,7 +282,7 @@ def test_the_small_hours_belong_to_the_day_of_play_before() -> None:
 
 
 def test_a_phrase_is_no_more_precise_than_the_time_that_it_counts_from() -> None:
-    spring = read_roughly("spring of 1500")
+    spring = read_rough_time("spring of 1500")
 
     assert shown("two hours later", spring) == "spring of 1500"
     assert shown("the next morning", spring) == "spring of 1500"
@@ -291,14 +291,14 @@ def test_a_phrase_is_no_more_precise_than_the_time_that_it_counts_from() -> None
 
 def test_a_time_that_was_shown_is_read_as_the_same_time() -> None:
     for text in ("the next morning", "a fortnight later", "next March", "next week", "next spring"):
-        read = read_roughly(text, GREGORIAN, DATE)
-        again = read_roughly(spoken_roughly(read, GREGORIAN))
+        read = read_rough_time(text, GREGORIAN, DATE)
+        again = read_rough_time(rough_in_words(read, GREGORIAN))
         assert (again.start, again.grain) == (read.start, read.grain)
 
 
 def test_each_precision_has_its_span() -> None:
     def span(text: str) -> tuple[str, str]:
-        begin, end = span_of(read_roughly(text, GREGORIAN, EVENING), GREGORIAN)
+        begin, end = span_of(read_rough_time(text, GREGORIAN, EVENING), GREGORIAN)
         return render_instant(begin).removesuffix(":00:00Z"), render_instant(end)[:13]
 
     assert span("that night") == ("1500-01-31T21", "1500-02-01T05")
@@ -312,26 +312,28 @@ def test_each_precision_has_its_span() -> None:
 
 
 def test_a_calendar_of_its_own_gives_the_names() -> None:
-    start = time_said(parse_instant("0466-02-05T10:00:00Z"), None, ALDMOOR)
+    start = time_as_given(parse_instant("0466-02-05T10:00:00Z"), None, ALDMOOR)
 
     def said(text: str) -> str:
-        return spoken_roughly(read_roughly(text, ALDMOOR, start), ALDMOOR)
+        return rough_in_words(read_rough_time(text, ALDMOOR, start), ALDMOOR)
 
     assert said("the next morning") == "morning of 4 Frostmoon 1402 AE"
     assert said("14:30") == "3 Frostmoon 1402 AE 14:30"
     assert said("next Thaw") == "Thaw 1402 AE"
     assert said("next Moonday") == "5 Frostmoon 1402 AE"
     assert said("early Thaw 12 BE") == "Thaw 12 BE"
-    assert spoken_roughly(read_roughly("2 rounds later", ROUNDS, start), ROUNDS).startswith("day ")
+    assert rough_in_words(read_rough_time("2 rounds later", ROUNDS, start), ROUNDS).startswith(
+        "day "
+    )
     with pytest.raises(InvalidInput):  # its year has no seasons
         said("the following spring")
 
 
 def test_words_of_an_earlier_calendar_are_not_shown_as_a_time_of_this_one() -> None:
     tale = read_calendar({"months": [{"name": "March", "days": 20}, {"name": "May", "days": 20}]})
-    march = read_roughly("March 1402").start
+    march = read_rough_time("March 1402").start
 
-    assert spoken_as_said(march, "March 1402", GREGORIAN) == "March 1402"
-    assert spoken_as_said(march, "March 1402", tale) == ""
-    assert spoken_as_said(Instant(0), "whenever", GREGORIAN) == ""
-    assert spoken_as_said(Instant(0), "1970-01-01", GREGORIAN) == ""
+    assert wording_of_time(march, "March 1402", GREGORIAN) == "March 1402"
+    assert wording_of_time(march, "March 1402", tale) == ""
+    assert wording_of_time(Instant(0), "whenever", GREGORIAN) == ""
+    assert wording_of_time(Instant(0), "1970-01-01", GREGORIAN) == ""

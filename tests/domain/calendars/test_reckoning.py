@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from canonry.values.calendars.declaring import read_calendar
-from canonry.values.calendars.reckoning import GREGORIAN, Calendar, spoken
+from canonry.values.calendars.reckoning import GREGORIAN, Calendar, time_in_words
 from canonry.values.errors import InvalidInput
 from canonry.values.moments import (
     DAY,
     SECOND,
     Instant,
-    StoryPlace,
+    StoryPosition,
     parse_instant,
     rank_in_stories,
     render_instant,
@@ -59,7 +59,7 @@ def calendars(draw: st.DrawFn) -> Calendar:
 def test_what_is_spoken_is_read_back_to_the_second(calendar: Calendar, seconds: int) -> None:
     instant = Instant(seconds * SECOND)
 
-    assert read_time(spoken(instant, calendar), calendar) == instant
+    assert read_time(time_in_words(instant, calendar), calendar) == instant
 
 
 @given(calendar=calendars(), start=st.integers(-1_000_000, 1_000_000))
@@ -67,10 +67,10 @@ def test_every_day_of_a_stretch_has_its_own_name_and_follows_the_one_before(
     calendar: Calendar, start: int
 ) -> None:
     days = [Instant(calendar.begins + (start + at) * DAY) for at in range(400)]
-    dates = [calendar.date(day) for day in days]
+    dates = [calendar.date_of(day) for day in days]
 
     assert dates == sorted(set(dates))
-    assert [calendar.instant(*each) for each in dates] == days
+    assert [calendar.instant_of(*each) for each in dates] == days
 
 
 @given(calendar=calendars() | st.sampled_from([GREGORIAN, ALDMOOR]), first=SECONDS, second=SECONDS)
@@ -79,7 +79,7 @@ def test_the_order_of_dates_is_the_order_of_instants(
 ) -> None:
     first, second = sorted((first, second))
 
-    earlier, later = (calendar.date(Instant(each * SECOND)) for each in (first, second))
+    earlier, later = (calendar.date_of(Instant(each * SECOND)) for each in (first, second))
 
     assert earlier <= later
 
@@ -88,8 +88,8 @@ def test_the_order_of_dates_is_the_order_of_instants(
 def test_the_default_calendar_is_that_of_the_standard_library(day: date) -> None:
     instant = parse_instant(f"{day.isoformat()}T00:00:00Z")
 
-    assert GREGORIAN.date(instant) == (day.year, day.month - 1, day.day)
-    assert GREGORIAN.weekday(instant) == day.strftime("%A")
+    assert GREGORIAN.date_of(instant) == (day.year, day.month - 1, day.day)
+    assert GREGORIAN.weekday_of(instant) == day.strftime("%A")
     assert read_time(f"{day.day} {day:%B} {day.year}") == instant
 
 
@@ -98,7 +98,7 @@ def test_beyond_the_years_of_the_library_the_calendar_repeats(day: date, cycles:
     near = parse_instant(f"{day.isoformat()}T12:30:00Z")
     far = Instant(near + cycles * 146_097 * DAY)
 
-    year, month, of_month = GREGORIAN.date(far)
+    year, month, of_month = GREGORIAN.date_of(far)
 
     assert (year, month + 1, of_month) == (day.year + 400 * cycles, day.month, day.day)
     assert parse_instant(render_instant(far)) == far
@@ -109,7 +109,7 @@ def test_beyond_the_years_of_the_library_the_calendar_repeats(day: date, cycles:
 def test_counters_are_read_back(seconds: int) -> None:
     instant = Instant(ROUNDS.begins + seconds // 6 * 6 * SECOND)
 
-    assert read_time(spoken(instant, ROUNDS), ROUNDS) == instant
+    assert read_time(time_in_words(instant, ROUNDS), ROUNDS) == instant
 
 
 @given(calendar=calendars(), seconds=SECONDS, months=st.integers(-1_000, 1_000))
@@ -117,7 +117,7 @@ def test_months_later_are_later(calendar: Calendar, seconds: int, months: int) -
     instant = Instant(seconds * SECOND)
     if sum(not each.intercalary for each in calendar.months) == 0:
         return
-    moved = calendar.later(instant, months=months)
+    moved = calendar.months_later(instant, months=months)
 
     if months > 0:
         assert moved > instant
@@ -174,6 +174,6 @@ def test_every_time_sorts_before_what_has_none() -> None:
     first = parse_instant("-290000-01-01T00:00:00Z")
     last = parse_instant("+070000-12-31T23:59:59Z")
 
-    undated, _ = rank_in_stories(StoryPlace(told=0))
+    undated, _ = rank_in_stories(StoryPosition(told=0))
 
     assert -(2**63) < first < last < undated

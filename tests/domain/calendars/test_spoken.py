@@ -2,7 +2,7 @@
 
 import pytest
 
-from canonry.values.calendars.reckoning import GREGORIAN, Calendar, spoken
+from canonry.values.calendars.reckoning import GREGORIAN, Calendar, time_in_words
 from canonry.values.errors import InvalidInput
 from canonry.values.moments import DAY, SECOND, Instant, parse_instant, render_instant
 from tests.domain.calendars.examples import ALDMOOR, ROUNDS, read_time
@@ -40,7 +40,7 @@ NOW = read_time("3 Frostmoon 1402 AE 10:00", ALDMOOR)
     ],
 )
 def test_what_a_declared_calendar_reads(text: str, shown: str) -> None:
-    assert spoken(read_time(text, ALDMOOR, NOW), ALDMOOR) == shown
+    assert time_in_words(read_time(text, ALDMOOR, NOW), ALDMOOR) == shown
 
 
 @pytest.mark.parametrize(

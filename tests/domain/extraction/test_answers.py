@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from canonry.documents.interpreters.answering import MODEL, Document, completed
-from canonry.records.domain.interpretations import Found, Interpretation, Unread
+from canonry.documents.interpreters.answering import MODEL, QuotedDocument, complete_rules
+from canonry.records.domain.interpretations import FoundEntity, Interpretation, UnreadValue
 
 TEXT = "Rechnung A-7 vom 3. Mai 2024\nBitte zahlen Sie 1.250,00 € bis 05/06/2024. Offen: 12,50"
 
@@ -24,7 +24,7 @@ TEXT = "Rechnung A-7 vom 3. Mai 2024\nBitte zahlen Sie 1.250,00 € bis 05/06/20
     ],
 )
 def test_a_value_that_its_quote_says_is_beyond_doubt(value: Any, quote: str) -> None:
-    assert Document(TEXT).doubt(value, quote) == ""
+    assert QuotedDocument(TEXT).find_doubt(value, quote) == ""
 
 
 @pytest.mark.parametrize(
@@ -40,22 +40,24 @@ def test_a_value_that_its_quote_says_is_beyond_doubt(value: Any, quote: str) -> 
     ],
 )
 def test_a_value_that_its_quote_does_not_say_is_doubted(value: Any, quote: str) -> None:
-    assert Document(TEXT).doubt(value, quote)
+    assert QuotedDocument(TEXT).find_doubt(value, quote)
 
 
-def an_invoice(*reasons: str, row: int | None = None, **fields: Any) -> Found:
-    return Found(entity_type="invoice", fields=fields, reasons=reasons, row=row)
+def an_invoice(*reasons: str, row: int | None = None, **fields: Any) -> FoundEntity:
+    return FoundEntity(entity_type="invoice", fields=fields, reasons=reasons, row=row)
 
 
-def joined(ruled: list[Found], *said: Found) -> Sequence[Found]:
-    return completed(Interpretation(entities=tuple(ruled)), Interpretation(entities=said)).entities
+def joined(ruled: list[FoundEntity], *said: FoundEntity) -> Sequence[FoundEntity]:
+    return complete_rules(
+        Interpretation(entities=tuple(ruled)), Interpretation(entities=said)
+    ).entities
 
 
 def test_a_model_fills_what_the_rules_left_open_and_changes_nothing_else() -> None:
-    ruled = Found(
+    ruled = FoundEntity(
         entity_type="invoice",
         fields={"invoice_number": "A-7", "amount_due": 5},
-        unread={"date_due": Unread(value="05/06/2024", reason="either way round")},
+        unread={"date_due": UnreadValue(value="05/06/2024", reason="either way round")},
     )
     said = an_invoice(MODEL, invoice_number="a-7", amount_due=6, date_due="2024-06-05", iban="x")
 
@@ -72,7 +74,7 @@ def test_a_model_fills_what_the_rules_left_open_and_changes_nothing_else() -> No
 
 
 def test_what_the_rules_took_for_a_text_is_what_the_model_knows_it_to_be() -> None:
-    note = Found(entity_type="note", fields={"content": "words"})
+    note = FoundEntity(entity_type="note", fields={"content": "words"})
 
     (found,) = joined([note], an_invoice(MODEL, invoice_number="A-7"))
 
@@ -81,7 +83,7 @@ def test_what_the_rules_took_for_a_text_is_what_the_model_knows_it_to_be() -> No
 
 def test_a_model_adds_entities_but_none_beside_the_rows_that_the_rules_read() -> None:
     rows = [an_invoice(row=1, invoice_number="1"), an_invoice(row=2, invoice_number="2")]
-    person = Found(entity_type="person", fields={"name": "Ada"}, reasons=(MODEL,))
+    person = FoundEntity(entity_type="person", fields={"name": "Ada"}, reasons=(MODEL,))
 
     found = joined(rows, an_invoice(MODEL, invoice_number="3"), person)
 

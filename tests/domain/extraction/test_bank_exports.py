@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from canonry.canon.ports.files import FileType, Reading
-from canonry.documents.extraction.rules import interpret
+from canonry.documents.extraction.rules import interpret_reading
 from canonry.documents.readers.reader import records_of, table_of
-from canonry.records.domain.interpretations import Found, Interpretation
+from canonry.records.domain.interpretations import FoundEntity, Interpretation
 from tests.adapters.readers.test_bank_formats import camt, entry, mt940, payments
 from tests.domain.extraction.papers import SCHEMAS, from_objects
 
@@ -17,14 +17,14 @@ from tests.domain.extraction.papers import SCHEMAS, from_objects
 def read(text: str) -> Interpretation:
     table, notes = table_of(text, 10_000)
     reading = Reading(kind=FileType.CSV, name="export.csv", tables=(table,), notes=notes)
-    return interpret(reading, SCHEMAS)
+    return interpret_reading(reading, SCHEMAS)
 
 
 def said(done: Interpretation, *names: str) -> list[tuple[Any, ...]]:
     return listed(done.entities, *names)
 
 
-def listed(found: Sequence[Found], *names: str) -> list[tuple[Any, ...]]:
+def listed(found: Sequence[FoundEntity], *names: str) -> list[tuple[Any, ...]]:
     return [tuple(each.fields.get(name) for name in names) for each in found]
 
 
@@ -214,7 +214,7 @@ def test_a_nested_export_of_an_account_has_its_booked_lines() -> None:
         "pending": [line("-25.00", "2024-03-03")],
     }
     records, *_ = records_of(json.dumps({"transactions": listed_as}), 10_000)
-    done = interpret(Reading(kind=FileType.JSON, name="a.json", records=records), SCHEMAS)
+    done = interpret_reading(Reading(kind=FileType.JSON, name="a.json", records=records), SCHEMAS)
 
     assert said(done, "date", "amount", "currency", "merchant_name", "status") == [
         ("2024-03-01", -15, "EUR", "Shop", "booked"),

@@ -6,14 +6,16 @@ from typing import Any
 import pytest
 
 from canonry.canon.ports.files import Cell, FileType, Reading, Table
-from canonry.documents.extraction.rules import interpret
+from canonry.documents.extraction.rules import interpret_reading
 from canonry.records.domain.interpretations import Interpretation
 from tests.domain.extraction.papers import SCHEMAS, from_objects
 
 
 def read(*rows: Sequence[Cell]) -> Interpretation:
     table = Table(rows=tuple(map(tuple, rows)))
-    return interpret(Reading(kind=FileType.CSV, name="export.csv", tables=(table,)), SCHEMAS)
+    return interpret_reading(
+        Reading(kind=FileType.CSV, name="export.csv", tables=(table,)), SCHEMAS
+    )
 
 
 def amounts(done: Interpretation) -> list[Any]:

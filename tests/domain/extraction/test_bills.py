@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from canonry.canon.ports.files import FileType, Reading, Record
-from canonry.documents.extraction.rules import arranged, interpret, tables_in
+from canonry.documents.extraction.rules import arrange_labels, interpret_reading, tables_in
 from canonry.language.texts.sentences import Part
 from tests.domain.extraction.papers import SCHEMAS
 
@@ -31,7 +31,7 @@ Montage vor Ort                     1          1.283,84        1.283,84
 
 def of_page(page: str) -> tuple[dict[str, Any], tuple[str, ...]]:
     reading = Reading(kind=FileType.PDF, parts=(Part(text=page),), layout=page)
-    done = interpret(reading, SCHEMAS)
+    done = interpret_reading(reading, SCHEMAS)
     return dict(done.entities[0].fields), done.warnings
 
 
@@ -61,8 +61,8 @@ def test_a_value_below_its_label_belongs_to_it_unless_it_heads_a_column_of_sever
     column = "Item            Net             Total\nBoards          10.00           12.00\n"
     more = "Nails           1.00            1.20\n"
 
-    assert arranged(heads) == "Invoice No: A-1\nDate: 2024-05-03\nDue: 2024-06-02"
-    assert arranged(column + more).splitlines()[0] == "Item | Net | Total"
+    assert arrange_labels(heads) == "Invoice No: A-1\nDate: 2024-05-03\nDue: 2024-06-02"
+    assert arrange_labels(column + more).splitlines()[0] == "Item | Net | Total"
 
 
 def test_cells_stand_under_the_titles_that_they_overlap() -> None:
@@ -86,7 +86,7 @@ def test_a_statement_on_pages_is_read_by_its_columns() -> None:
         "31.01.2024    Gehalt                             2.000,00        3.200,00\n"
     )
     reading = Reading(kind=FileType.PDF, parts=(Part(text=page),), layout=page)
-    done = interpret(reading, SCHEMAS)
+    done = interpret_reading(reading, SCHEMAS)
 
     assert [each.fields["amount"] for each in done.entities] == [-800.0, 2000.0]
     assert done.entities[1].fields["balance"] == 3200.0
@@ -115,7 +115,7 @@ def test_sums_that_do_not_add_up_are_told(changed: dict[str, Any], told: list[st
         "items": [{"amount": 60}, {"amount": 40}],
     }
     record = Record(kind="invoice", fields={**fields, **changed})
-    done = interpret(Reading(kind=FileType.XML, records=(record,)), SCHEMAS)
+    done = interpret_reading(Reading(kind=FileType.XML, records=(record,)), SCHEMAS)
 
     assert done.entities[0].fields == record.fields
     assert [each for each in done.warnings if "do not make" in each] == told

@@ -3,7 +3,7 @@
 import pytest
 
 from canonry.canon.ports.files import Cell, Record
-from canonry.documents.extraction.cards import of_cards
+from canonry.documents.extraction.cards import extract_cards
 from tests.domain.extraction.papers import from_text
 
 
@@ -12,7 +12,7 @@ def a_record(kind: str, **fields: object) -> Record:
 
 
 def test_a_card_keeps_the_first_address_apart_from_the_others() -> None:
-    (found,) = of_cards(
+    (found,) = extract_cards(
         [a_record("vcard", name="Ada", email=["a@x.org", "b@x.org"], phone=["1"], uid="u-1")]
     )
 
@@ -31,7 +31,7 @@ def test_a_card_keeps_the_first_address_apart_from_the_others() -> None:
     [("NEEDS-ACTION", "pending"), ("IN-PROCESS", "in_progress"), ("", "pending"), ("x", "x")],
 )
 def test_a_task_has_a_status_and_the_words_it_was_filed_under(status: str, told: str) -> None:
-    (found,) = of_cards([a_record("vtodo", title="Call", status=status, tags=["home", "tax"])])
+    (found,) = extract_cards([a_record("vtodo", title="Call", status=status, tags=["home", "tax"])])
 
     assert found.entity_type == "task"
     assert found.fields == {"title": "Call", "status": told, "tags": "home, tax"}
@@ -40,7 +40,7 @@ def test_a_task_has_a_status_and_the_words_it_was_filed_under(status: str, told:
 def test_an_appointment_has_its_guests_and_its_identity() -> None:
     entry = {"title": "Lunch", "start": "2025-01-01", "attendees": ["a@x.org"], "uid": "u-2"}
 
-    found = list(of_cards([a_record("vevent", **entry), a_record("vjournal", title="Diary")]))
+    found = list(extract_cards([a_record("vevent", **entry), a_record("vjournal", title="Diary")]))
 
     assert [each.entity_type for each in found] == ["event", "event"]
     assert found[0].fields == {
@@ -54,7 +54,7 @@ def test_an_appointment_has_its_guests_and_its_identity() -> None:
 def test_t16_an_occurrence_that_was_moved_is_another_event_than_its_series() -> None:
     moved = {"title": "Lunch", "uid": "u-2", "start": "2025-01-09", "recurrence_id": "2025-01-08"}
 
-    series, departing = of_cards(
+    series, departing = extract_cards(
         [
             a_record("vevent", title="Lunch", uid="u-2", start="2025-01-01", recurrence="FREQ=D"),
             a_record("vevent", **moved),
@@ -69,14 +69,14 @@ def test_t16_an_occurrence_that_was_moved_is_another_event_than_its_series() -> 
 def test_a_time_in_a_zone_that_nobody_knows_is_kept_unread() -> None:
     unread = {"start": ["2025-01-01T10:00:00 Nowhere", "the time zone Nowhere is not known"]}
 
-    (found,) = of_cards([a_record("vevent", title="Lunch", unread=unread)])
+    (found,) = extract_cards([a_record("vevent", title="Lunch", unread=unread)])
 
     assert "start_date" not in found.fields
     assert found.unread["start_date"].value == "2025-01-01T10:00:00 Nowhere"
 
 
 def test_what_is_none_of_these_is_passed_over_and_the_others_keep_their_place() -> None:
-    found = list(of_cards([a_record("valarm"), a_record("vcard", name="Ada")]))
+    found = list(extract_cards([a_record("valarm"), a_record("vcard", name="Ada")]))
 
     assert [(each.entity_type, each.row) for each in found] == [("contact", 2)]
 

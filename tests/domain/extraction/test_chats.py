@@ -6,7 +6,7 @@ import pytest
 
 from canonry.canon.ports.files import FileType, Reading, Record
 from canonry.language.texts.sentences import Part
-from canonry.records.domain.interpretations import Found, Interpretation
+from canonry.records.domain.interpretations import FoundEntity, Interpretation
 from tests.domain.extraction.papers import interpreted
 
 NOON = 1_715_601_600  # 2024-05-13T12:00:00Z
@@ -17,7 +17,7 @@ def from_export(*objects: dict[str, Any], name: str = "chats.json") -> Interpret
     return interpreted(Reading(kind=FileType.JSON, name=name, records=records))
 
 
-def from_lines(text: str) -> list[Found]:
+def from_lines(text: str) -> list[FoundEntity]:
     parts = (Part(text=text),)
     return [*interpreted(Reading(kind=FileType.PLAIN, name="Ann.txt", parts=parts)).entities]
 

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from canonry.canon.ports.files import Cell
-from canonry.records.domain.interpretations import Unread
+from canonry.records.domain.interpretations import UnreadValue
 from tests.domain.extraction.papers import from_text
 
 INVOICE = """\
@@ -146,10 +146,10 @@ def test_what_english_leaves_open_is_kept_unread() -> None:
     assert invoice.fields["invoice_number"] == "4712"
     assert {"invoice_date", "amount_due"}.isdisjoint(invoice.fields)
     assert invoice.unread == {
-        "invoice_date": Unread(
+        "invoice_date": UnreadValue(
             value="03/04/2024", reason="day and month could be either way round"
         ),
-        "amount_due": Unread(
+        "amount_due": UnreadValue(
             value="1.250 EUR", reason="the mark could divide thousands or decimals"
         ),
     }

@@ -2,7 +2,7 @@
 
 import pytest
 
-from canonry.records.domain.interpretations import Unread
+from canonry.records.domain.interpretations import UnreadValue
 from tests.domain.extraction.papers import from_text
 
 BILL = """\
@@ -175,7 +175,7 @@ def test_a_next_meeting_of_an_unclear_day_is_kept_unread() -> None:
     later, *_ = from_text("Minutes\nDate: 2025-09-02\nNext call: to be announced\nTags: garden\n")
 
     assert note.unread == {
-        "next_meeting": Unread(value="03/04", reason="day and month could be either way round")
+        "next_meeting": UnreadValue(value="03/04", reason="day and month could be either way round")
     }
     assert [each.entity_type for each in others] == ["person"]
     assert not later.unread

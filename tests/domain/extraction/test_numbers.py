@@ -42,7 +42,7 @@ def test_a_mark_that_could_mean_two_things_is_left_unclear(text: str) -> None:
 
     assert seen is not None
     assert seen.value is None
-    assert seen.plain is None
+    assert seen.json_number is None
     assert "mark" in seen.reason
 
 
@@ -51,7 +51,7 @@ def test_evidence_settles_an_unclear_mark() -> None:
     assert mark_in("5,50 and 1.200") == ","
     assert mark_in("5.50 and 5,50") is None
     said = [number_in("1,200", "."), number_in("1.200", "."), number_in("1.200", None, ".")]
-    assert [None if seen is None else seen.plain for seen in said] == [1200, 1.2, 1200]
+    assert [None if seen is None else seen.json_number for seen in said] == [1200, 1.2, 1200]
 
 
 def test_what_divides_thousands_says_nothing_of_the_other_mark() -> None:
@@ -66,7 +66,7 @@ def test_whole_numbers_stay_whole_and_large_ones_exact() -> None:
 
     assert large is not None
     assert plain is not None
-    assert (large.plain, plain.plain) == (9007199254740993, 9.5)
+    assert (large.json_number, plain.json_number) == (9007199254740993, 9.5)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 
 from canonry.documents.extraction.kinds import kind_of_text
-from canonry.records.notation.labels import lines_of
+from canonry.records.notation.labels import read_lines
 
 BILL_LIKE = "Datum: 03.03.2026\nGesamtbetrag: 1.059,10 EUR\nZahlbar bis: 31.03.2026\nKunde: Lena"
 
@@ -26,11 +26,11 @@ BILL_LIKE = "Datum: 03.03.2026\nGesamtbetrag: 1.059,10 EUR\nZahlbar bis: 31.03.2
     ],
 )
 def test_a_payslip_or_a_quote_is_no_bill_however_alike_its_labels(heading: str) -> None:
-    assert kind_of_text(lines_of(f"{heading}\n{BILL_LIKE}")) is None
+    assert kind_of_text(read_lines(f"{heading}\n{BILL_LIKE}")) is None
 
 
 def test_a_bill_with_the_same_labels_is_one() -> None:
-    kind = kind_of_text(lines_of(f"Handwerkerrechnung\n{BILL_LIKE}"))
+    kind = kind_of_text(read_lines(f"Handwerkerrechnung\n{BILL_LIKE}"))
 
     assert kind is not None
     assert kind.entity_type == "invoice"
@@ -39,7 +39,7 @@ def test_a_bill_with_the_same_labels_is_one() -> None:
 def test_a_heading_counts_though_the_few_words_below_look_like_another_language() -> None:
     paper = "Facture\nPériode : du 01/02 au 28/02\nDestinataire : Camille\nNet à payer : 12,00 €"
 
-    kind = kind_of_text(lines_of(paper))
+    kind = kind_of_text(read_lines(paper))
 
     assert kind is not None
     assert kind.entity_type == "invoice"

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from canonry.log.schemas.truth_types import TRUTH_TYPES
-from canonry.log.schemas.typed_records import Converted, convert
+from canonry.log.schemas.typed_records import Converted, convert_value
 from tests.domain.extraction.papers import from_text
 
 AMOUNTS: list[tuple[str, float | None]] = [
@@ -417,9 +417,9 @@ def value_of(label: str, text: str, field: str) -> Any:
     head = "Invoice INV-9\nVendor: Alder Ltd\n"
     found = from_text(head + "\n".join(f"{name}: {value}" for name, value in lines.items()))
     (invoice,) = (each for each in found if each.entity_type == "invoice")
-    spec = TRUTH_TYPES["invoice"].field(field)
+    spec = TRUTH_TYPES["invoice"].find_field(field)
     assert spec is not None
-    taken = convert(invoice.fields.get(field), spec)
+    taken = convert_value(invoice.fields.get(field), spec)
     return taken.value if isinstance(taken, Converted) else None
 
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from canonry.canon.ports.files import FileType, Reading, Record, Table
-from canonry.documents.extraction.rules import interpret
+from canonry.documents.extraction.rules import interpret_reading
 from canonry.language.texts.sentences import Part
-from canonry.records.domain.interpretations import Unread
+from canonry.records.domain.interpretations import UnreadValue
 from tests.domain.extraction.papers import SCHEMAS, from_objects, from_rows, interpreted
 
 
@@ -51,8 +51,8 @@ def test_a_cell_that_stays_unclear_is_kept_unread() -> None:
     )
 
     assert found.unread == {
-        "date": Unread(value="03/04/2024", reason="day and month could be either way round"),
-        "amount": Unread(value="1,250", reason="the mark could divide thousands or decimals"),
+        "date": UnreadValue(value="03/04/2024", reason="day and month could be either way round"),
+        "amount": UnreadValue(value="1,250", reason="the mark could divide thousands or decimals"),
     }
     assert found.fields == {"merchant_name": "Market", "account_id": "a-1"}
 
@@ -119,11 +119,11 @@ def test_r12_a_table_that_fits_no_type_has_one_of_its_columns_and_never_of_its_f
 def test_r12_whoever_brings_rows_may_say_of_which_type_they_are() -> None:
     table = Table(rows=(("lawyer", "court"), ("Brown", "Bonn")))
     reading = Reading(kind=FileType.CSV, name="x.csv", tables=(table,))
-    (found,) = interpret(reading, SCHEMAS, untyped="case").entities
+    (found,) = interpret_reading(reading, SCHEMAS, untyped="case").entities
     assert found.entity_type == "case"
     rows = (("Invoice No", "Vendor", "Due Date", "Amount"), ("A-1", "Engines", "2024-05-31", "5"))
     bills = Reading(kind=FileType.CSV, name="x.csv", tables=(Table(rows=rows),))
-    (bill,) = interpret(bills, SCHEMAS, untyped="case").entities
+    (bill,) = interpret_reading(bills, SCHEMAS, untyped="case").entities
     assert bill.entity_type == "invoice"
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from canonry.canon.ports.files import FileType, Reading
-from canonry.documents.extraction.rules import interpret
+from canonry.documents.extraction.rules import interpret_reading
 from canonry.documents.readers.reader import records_of
 from canonry.records.domain.interpretations import Interpretation
 from tests.domain.extraction.papers import SCHEMAS
@@ -18,7 +18,7 @@ MORNING = 1_704_153_600  # 2024-01-02T00:00:00Z
 def read(value: Any, name: str = "export.json") -> Interpretation:
     records, _, notes = records_of(json.dumps(value), 10_000)
     reading = Reading(kind=FileType.JSON, name=name, records=records, notes=notes)
-    return interpret(reading, SCHEMAS)
+    return interpret_reading(reading, SCHEMAS)
 
 
 def said(done: Interpretation, *names: str) -> list[tuple[Any, ...]]:

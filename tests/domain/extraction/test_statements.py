@@ -6,17 +6,17 @@ from typing import Any
 import pytest
 
 from canonry.canon.ports.files import Cell, FileType, Reading, Table
-from canonry.documents.extraction.rules import interpret
-from canonry.records.domain.interpretations import Found, Interpretation
+from canonry.documents.extraction.rules import interpret_reading
+from canonry.records.domain.interpretations import FoundEntity, Interpretation
 from tests.domain.extraction.papers import SCHEMAS
 
 
 def read(*rows: Sequence[Cell], name: str = "movements.csv") -> Interpretation:
     table = Table(rows=tuple(map(tuple, rows)))
-    return interpret(Reading(kind=FileType.CSV, name=name, tables=(table,)), SCHEMAS)
+    return interpret_reading(Reading(kind=FileType.CSV, name=name, tables=(table,)), SCHEMAS)
 
 
-def said(found: Sequence[Found], *names: str) -> list[tuple[Any, ...]]:
+def said(found: Sequence[FoundEntity], *names: str) -> list[tuple[Any, ...]]:
     return [tuple(each.fields.get(name) for name in names) for each in found]
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from canonry.canon.ports.files import FileType, Reading
-from canonry.documents.extraction.rules import interpret
+from canonry.documents.extraction.rules import interpret_reading
 from canonry.language.texts.sentences import Part
 from canonry.log.schemas.truth_types import TRUTH_TYPES
 
@@ -13,7 +13,7 @@ from canonry.log.schemas.truth_types import TRUTH_TYPES
 def read(text: str) -> tuple[str, dict[str, Any]]:
     """The type and the fields of the only entity in a text."""
     reading = Reading(kind=FileType.PLAIN, name="scan.txt", parts=(Part(text=text),))
-    (found,) = interpret(reading, tuple(TRUTH_TYPES.values())).entities
+    (found,) = interpret_reading(reading, tuple(TRUTH_TYPES.values())).entities
     return found.entity_type, dict(found.fields)
 
 

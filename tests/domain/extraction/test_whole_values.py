@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from canonry.log.schemas.schemas import FieldSpec, FieldType
-from canonry.log.schemas.typed_records import Converted, convert
+from canonry.log.schemas.typed_records import Converted, convert_value
 from canonry.records.notation.numbers import SeenNumber, currency_in, mark_in, number_in
-from canonry.values.calendar_dates import date_in, day_in, read_date
+from canonry.values.calendar_dates import first_date, read_date, read_day
 from tests.domain.extraction.papers import from_rows, from_text
 
 PARTS = [
@@ -156,7 +156,7 @@ def test_letters_of_another_word_are_no_currency(text: str) -> None:
     ],
 )
 def test_a_day_may_have_a_weekday_and_a_time_beside_it(text: str, day: str) -> None:
-    seen = day_in(text)
+    seen = read_day(text)
 
     assert seen is not None
     assert seen.value == day
@@ -175,7 +175,7 @@ def test_a_day_may_have_a_weekday_and_a_time_beside_it(text: str, day: str) -> N
     ],
 )
 def test_one_day_of_several_is_never_the_value(text: str) -> None:
-    seen = day_in(text)
+    seen = read_day(text)
     (row,) = from_rows(("Date", "Payee", "Amount"), (text, "Alder", "5.00"))
     days = {name: value for name, value in row.fields.items() if "date" in name}
 
@@ -184,14 +184,14 @@ def test_one_day_of_several_is_never_the_value(text: str) -> None:
 
 
 def test_a_year_of_two_digits_is_not_left_out() -> None:
-    seen: Any = date_in("13 May 24", near=date(2024, 6, 1))
+    seen: Any = first_date("13 May 24", near=date(2024, 6, 1))
 
     assert seen.value == "2024-05-13"
 
 
 @pytest.mark.parametrize("text", ["5\u20137 May 2024", "30.04.\u201305.05.2024", "5-7 May 2024"])
 def test_the_last_day_of_several_is_not_the_first(text: str) -> None:
-    assert date_in(text) is None
+    assert first_date(text) is None
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,7 @@ def test_a_day_that_is_counted_from_another_one_is_left_open(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["--5", "-5-", "(-5)", "-$-5", *PARTS])
 def test_a_record_is_no_number_where_a_file_has_none(text: str) -> None:
-    read = convert(text, FieldSpec(name="amount", type=FieldType.NUMBER))
+    read = convert_value(text, FieldSpec(name="amount", type=FieldType.NUMBER))
 
     # A power of ten is written whole by programs.
     assert not isinstance(read, Converted) or text == "1.2e5"

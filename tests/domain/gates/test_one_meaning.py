@@ -7,12 +7,12 @@ import pytest
 
 from canonry.canon.canonization.decide_proposals import ProposalVerdict
 from canonry.canon.commands.facts import create_fact
-from canonry.canon.commands.retcon_things import Retcon, retcon_item, retcon_thing
+from canonry.canon.commands.retcon_items import Retcon, retcon_item, retcon_with_dependents
 from canonry.canon.judging.contents import FactContent
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Fact, Relation
 from canonry.log.schemas.narrative import EntityType
-from canonry.testing.worlds import a_caller
+from canonry.testing.clocks import a_caller
 from canonry.values.fields import Reference
 from canonry.values.provenance import Authority, CanonLevel
 from tests.usecases.stage import ACCEPTED, PENDING, REJECTED, Stage, a_stage, backing, id_of
@@ -185,7 +185,9 @@ async def take_back(stage: Stage, thing_id: str | None, instead: str | None = No
     """Retcon a fact or a relation; a fact is said otherwise `instead`."""
     thing = await stage.thing(thing_id)
     if isinstance(thing, Relation):
-        await retcon_thing(stage.canon, a_caller(), thing.id, Retcon(reason="It was wrong."))
+        await retcon_with_dependents(
+            stage.canon, a_caller(), thing.id, Retcon(reason="It was wrong.")
+        )
         return
     await retcon_item(
         stage.canon,

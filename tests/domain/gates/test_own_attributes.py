@@ -7,7 +7,7 @@ import pytest
 
 from canonry.log.items.entities import Entity
 from canonry.log.schemas.narrative import EntityType, relation_type, use_attributes
-from canonry.values.attributes.table import attribute, implied_by
+from canonry.values.attributes.table import find_attribute, implied_by
 from canonry.values.policy import Policy
 from canonry.values.state_tags import excluded_by
 from canonry.values.statements import Statement
@@ -83,7 +83,7 @@ async def _holds(stage: Stage, claim: Any, made: str | None) -> bool:
 async def test_an_entry_replaces_the_built_in_one_of_its_name() -> None:
     await a_coven({"capital": {"kind": "entity", "relations": ["CAPITAL_IS"]}})
 
-    assert attribute("capital").cardinality is None
+    assert find_attribute("capital").cardinality is None
     assert not relation_type("CAPITAL_IS").one_target
     assert not relation_type("CAPITAL_OF").one_origin
     assert excluded_by("alive", (), ["dead"]) == ["dead"]
@@ -94,7 +94,7 @@ async def test_the_next_store_has_its_own_attributes() -> None:
     await a_coven({})
 
     assert excluded_by("blessed", (), ["cursed"]) == []
-    assert attribute("blessing").cardinality is None
+    assert find_attribute("blessing").cardinality is None
 
 
 async def test_entries_that_imply_each_other_are_followed_once() -> None:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from canonry.canon.canonization.decide_proposals import Judgement, decide
+from canonry.canon.canonization.decide_proposals import Judgement, decide_candidate
 from canonry.canon.judging.candidates import Candidate, read_candidate
-from canonry.canon.judging.contents import normalise
+from canonry.canon.judging.contents import normalise_content
 from canonry.canon.judging.gates import GATES
 from canonry.canon.judging.slices import Lookup, Slice, SliceView
 from canonry.canon.session.commit_change import extend_slice
@@ -30,7 +30,7 @@ from canonry.log.items.facts import Constraint, Event, Fact, Relation
 from canonry.log.items.proposals import NARRATED, Proposal, ProposalType
 from canonry.log.items.scenes import Scene
 from canonry.log.schemas.narrative import EntityType
-from canonry.testing.things import (
+from canonry.testing.example_items import (
     MIDDLE_EARTH,
     a_fact,
     a_proposal,
@@ -38,9 +38,9 @@ from canonry.testing.things import (
     a_source,
     an_axiom,
     an_event,
-    drafted,
-    evidence,
-    ident,
+    draft_of,
+    some_evidence,
+    uuid_of,
 )
 from canonry.values.ids import EntityId, EventId
 from canonry.values.policy import Policy
@@ -96,7 +96,7 @@ class Chance:
 
     async def _write(self, entries: tuple[Entry, ...]) -> None:
         if entries:
-            await self._stage.scribe.write(*entries)
+            await self._stage.scribe.write_entries(*entries)
 
     async def _tag(self) -> None:
         name = self.pick(*NAMES)
@@ -109,17 +109,17 @@ class Chance:
         start, end = self.entity(), self.entity()
         made = a_relation(self.fresh(), "x", "y", rel_type=self.pick(*RELATIONS))
         made = replace(made, from_id=start, to_id=end, since=self.at(), authority=self.word())
-        return () if start == end else (Made(thing=drafted(made)),)
+        return () if start == end else (Made(thing=draft_of(made)),)
 
     def _fact(self) -> tuple[Entry, ...]:
         made = a_fact(self.fresh(), statement=self.pick(*STATEMENTS), authority=self.word())
         made = replace(made, involved=(self.entity(),), time_ref=self.at())
-        return (Made(thing=drafted(made)),)
+        return (Made(thing=draft_of(made)),)
 
     def _event(self) -> tuple[Entry, ...]:
-        causes = (EventId(ident("spring")),) if self.pick(True, False) else ()
+        causes = (EventId(uuid_of("spring")),) if self.pick(True, False) else ()
         made = an_event(self.fresh(), involved=(self.entity(),), time_ref=self.at())
-        return (Made(thing=drafted(replace(made, causes=causes))),)
+        return (Made(thing=draft_of(replace(made, causes=causes))),)
 
     async def _namesake(self) -> None:
         await self._stage.entity(f"Sam {self.pick(1, 2)}" if self.pick(True, False) else "Sam")
@@ -150,13 +150,13 @@ class Chance:
         )
 
     async def _everything(self) -> list[Any]:
-        log = await self._stage.canon.ledger.read(MIDDLE_EARTH, after=ORIGIN, limit=500)
+        log = await self._stage.canon.ledger.read_commits(MIDDLE_EARTH, after=ORIGIN, limit=500)
         ids = [e.thing.id for c in log for e in c.entries if isinstance(e, Made)]
-        return list((await self._stage.canon.state.things(ids)).values())
+        return list((await self._stage.canon.state.items_by_id(ids)).values())
 
     def _law(self) -> tuple[Entry, ...]:
         law = Constraint(kind="forbidden_tag", values=(self.pick(*TAGS),))
-        return (Made(thing=drafted(an_axiom(self.fresh(), constraint=law))),)
+        return (Made(thing=draft_of(an_axiom(self.fresh(), constraint=law))),)
 
     async def _merge(self) -> None:
         kept = await self._stage.thing(self.entity())
@@ -174,8 +174,8 @@ class Chance:
         return replace(
             a_proposal("candidate"),
             type=kind,
-            content=normalise(kind, content),
-            evidence=evidence("scene/turn"),
+            content=normalise_content(kind, content),
+            evidence=some_evidence("scene/turn"),
             authority=self.word(),
             confidence=self.pick(0.4, 1.0, 1.0),
         )
@@ -197,7 +197,7 @@ class Chance:
                     "actor": id_of("Frodo"),
                     "location": self.pick(None, id_of("Shire"), id_of("Mordor")),
                     "time_ref": when,
-                    "causes": self.pick([], [ident("spring")]),
+                    "causes": self.pick([], [uuid_of("spring")]),
                 }
             case ProposalType.FACT:
                 statement = self.pick(*STATEMENTS)
@@ -219,7 +219,7 @@ async def settled_on(stage: Stage, candidate: Candidate) -> tuple[Slice, Judgeme
     """The judgement on a candidate, and the slice that it rests on."""
 
     def judge(known: Slice) -> tuple[Collection[Lookup], Judgement]:
-        found = decide(candidate, known, POLICY, decided_by="x")
+        found = decide_candidate(candidate, known, POLICY, decided_by="x")
         return found.wanted, found
 
     return await extend_slice(stage.canon, Slice(space=MIDDLE_EARTH), judge)
@@ -265,8 +265,8 @@ async def test_what_a_gate_declares_is_what_a_verdict_that_asked_it_rests_on() -
     proposal = replace(
         a_proposal("candidate"),
         type=kind,
-        content=normalise(kind, content),
-        evidence=evidence("scene/turn"),
+        content=normalise_content(kind, content),
+        evidence=some_evidence("scene/turn"),
     )
     await stage.make(proposal)
     candidate = read_candidate(proposal, await stage.thing(proposal.scene_id), {})
@@ -277,7 +277,7 @@ async def test_what_a_gate_declares_is_what_a_verdict_that_asked_it_rests_on() -
     declared = {}
     for gate in GATES:
         view = SliceView(known, POLICY)
-        list(gate.objections(candidate, view))
+        list(gate.find_objections(candidate, view))
         declared[gate.id] = view.read
     assert all(reads <= verdict.reads for reads in declared.values())
     assert relations_key(id_of("Frodo")) in declared["gate:actor-present"]

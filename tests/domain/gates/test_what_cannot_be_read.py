@@ -9,14 +9,21 @@ from canonry.log.items.entities import EntityClass
 from canonry.log.items.facts import AxiomDomain, Constraint
 from canonry.log.items.proposals import ProposalStatus, ProposalType
 from canonry.log.schemas.narrative import EntityType
-from canonry.testing.things import a_proposal, a_snippet, a_source, an_axiom, evidence, ident
+from canonry.testing.example_items import (
+    a_proposal,
+    a_snippet,
+    a_source,
+    an_axiom,
+    some_evidence,
+    uuid_of,
+)
 from canonry.values.ids import EntityId
 from canonry.values.policy import Policy, Scoring
 from canonry.values.provenance import Authority, CanonLevel, EvidenceKind
 from tests.usecases.stage import ACCEPTED, REJECTED, a_stage, id_of, verdict_on
 
 pytestmark = pytest.mark.anyio
-NOBODY = ident("nobody")
+NOBODY = uuid_of("nobody")
 
 
 async def test_a_content_that_says_nothing_of_its_type_is_rejected() -> None:
@@ -25,7 +32,7 @@ async def test_a_content_that_says_nothing_of_its_type_is_rejected() -> None:
 
     report = await stage.canonize()
 
-    verdict = verdict_on(report, ident("bad"))
+    verdict = verdict_on(report, uuid_of("bad"))
     assert (verdict.status, verdict.rule) == (REJECTED, "gate:content-readable")
     assert "/content/title is missing" in verdict.rationale
 
@@ -53,7 +60,7 @@ async def test_what_builds_on_a_rejected_proposal_is_rejected_and_names_it() -> 
 
 async def test_proposals_that_build_on_each_other_in_a_ring_are_rejected() -> None:
     stage = await a_stage()
-    hen, egg = ident("hen"), ident("egg")
+    hen, egg = uuid_of("hen"), uuid_of("egg")
     for name, other in (("hen", egg), ("egg", hen)):
         await stage.propose("event", {"title": name, "caused_by": [f"proposal:{other}"]}, name=name)
 
@@ -79,7 +86,7 @@ async def test_a_place_is_only_filled_by_the_kind_of_thing_that_it_asks_for() ->
     wrong = [
         await stage.propose("state_change", {"entity_id": race, "add": ["asleep"]}),
         await stage.propose("event", {"title": "x", "location": frodo}),
-        await stage.propose("fact", {"statement": "x", "entity_ids": [ident("scene")]}),
+        await stage.propose("fact", {"statement": "x", "entity_ids": [uuid_of("scene")]}),
         await stage.propose(
             "entity", {"name": "Ring", "entity_type": "object", "derives_from": race}
         ),
@@ -101,7 +108,7 @@ async def test_nothing_is_built_on_what_was_retconned() -> None:
     stage = await a_stage()
     await stage.entity("Tom")
     tom = EntityId(id_of("Tom"))
-    await stage.scribe.write(EntityRetconned(entity_id=tom, replaced_by=None, reason="cut"))
+    await stage.scribe.write_entries(EntityRetconned(entity_id=tom, replaced_by=None, reason="cut"))
 
     verdict = await stage.verdict(
         "event", {"title": "Tom sings", "actor_id": tom}, authority=Authority.GM
@@ -114,7 +121,7 @@ async def test_nothing_is_built_on_what_was_retconned() -> None:
 async def test_evidence_that_cannot_be_looked_up_is_none() -> None:
     stage = await a_stage()
 
-    verdict = await stage.verdict("fact", {"statement": "x"}, cited=evidence("nowhere"))
+    verdict = await stage.verdict("fact", {"statement": "x"}, cited=some_evidence("nowhere"))
 
     assert (verdict.status, verdict.rule) == (REJECTED, "gate:evidence-resolves")
 
@@ -159,7 +166,7 @@ async def test_a_source_counts_as_one_only_where_a_canon_source_is_cited() -> No
             {"statement": f"x {name}"},
             authority=Authority.SOURCE,
             confidence=0.6,
-            cited=evidence(name, kind),
+            cited=some_evidence(name, kind),
         )
         for name, kind in kinds.items()
     ]
@@ -168,7 +175,7 @@ async def test_a_source_counts_as_one_only_where_a_canon_source_is_cited() -> No
         {"statement": "y"},
         authority=Authority.SOURCE,
         confidence=0.6,
-        cited=evidence("draft", EvidenceKind.SOURCE),
+        cited=some_evidence("draft", EvidenceKind.SOURCE),
     )
 
     report = await stage.canonize()

@@ -6,7 +6,7 @@ import pytest
 
 from canonry.canon.judging.slices import TIMELINE_MAX
 from canonry.log.items.proposals import ProposalStatus
-from canonry.testing.things import a_fact, ident
+from canonry.testing.example_items import a_fact, uuid_of
 from canonry.values.ids import EntityId
 from canonry.values.provenance import Authority, CanonLevel
 from tests.usecases.stage import (
@@ -327,7 +327,7 @@ async def test_d4_a_fact_of_many_is_a_rival_for_each_however_much_is_said_in_its
         verdict = await stage.verdict(
             "fact", said("The guards do not hold the bridge", name), scene="scene 2"
         )
-        assert [one.id for one in verdict.graded] == [ident("hold")]
+        assert [one.id for one in verdict.graded] == [uuid_of("hold")]
         await stage.scene("scene 2", order=2)
 
 
@@ -358,7 +358,7 @@ async def test_of_what_one_entity_did_too_often_the_newest_counts() -> None:
     report = await stage.canonize()
 
     assert "compared with the newest facts" in verdict_on(report, feast).rationale
-    assert ident("newest") in verdict_on(report, denial).conflicts
+    assert uuid_of("newest") in verdict_on(report, denial).conflicts
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from canonry.canon.session.narrowing import entities_then
+from canonry.canon.session.viewpoint import entities_then
 from canonry.canon.session.what_holds import moment_at
 from canonry.log.entries import EntitiesMerged
 from canonry.log.items.proposals import ProposalStatus
 from canonry.log.schemas.narrative import EntityType
-from canonry.testing.things import ident
+from canonry.testing.example_items import uuid_of
 from canonry.values.ids import EntityId
 from canonry.values.policy import Policy
 from canonry.values.provenance import Authority, CanonLevel
@@ -171,7 +171,7 @@ async def test_nobody_is_at_two_places_at_once() -> None:
     verdict = await stage.verdict("relationship", there)
 
     assert (verdict.status, verdict.rule) == (REJECTED, "gate:functional-relation")
-    assert verdict.conflicts == (ident("old"),)
+    assert verdict.conflicts == (uuid_of("old"),)
 
 
 async def test_d1_who_was_elsewhere_before_is_now_where_they_went() -> None:
@@ -186,7 +186,7 @@ async def test_d1_who_was_elsewhere_before_is_now_where_they_went() -> None:
     verdict = await stage.verdict("relationship", there, authority=Authority.GM)
 
     assert verdict.status is ACCEPTED
-    before, now = await stage.thing(verdict.canonical_id), await stage.thing(ident("old"))
+    before, now = await stage.thing(verdict.canonical_id), await stage.thing(uuid_of("old"))
     assert (before.ended, before.until, before.level) == (True, day(2), CanonLevel.CANON)
     assert (now.ended, now.level) == (False, CanonLevel.CANON)
 
@@ -200,8 +200,8 @@ async def test_d6_a_player_does_not_take_what_the_game_master_gave() -> None:
     verdict = await stage.verdict("relationship", mine, confidence=1.0)
 
     assert (verdict.status, verdict.rule) == (PENDING, "gate:functional-relation")
-    assert verdict.conflicts == (ident("gift"),)
-    assert not (await stage.thing(ident("gift"))).ended
+    assert verdict.conflicts == (uuid_of("gift"),)
+    assert not (await stage.thing(uuid_of("gift"))).ended
 
 
 async def test_a_thing_has_one_owner_and_the_game_master_may_say_who_it_always_was() -> None:
@@ -216,7 +216,7 @@ async def test_a_thing_has_one_owner_and_the_game_master_may_say_who_it_always_w
     )
 
     assert (verdict.status, verdict.rule) == (ACCEPTED, "gate:functional-relation")
-    fallen = await stage.thing(ident("old"))
+    fallen = await stage.thing(uuid_of("old"))
     assert (fallen.level, fallen.replaced_by) == (CanonLevel.RETCONNED, verdict.canonical_id)
 
 
@@ -232,9 +232,9 @@ async def test_d3_a_change_of_heart_ends_what_was_and_leaves_it_true(since: str 
     later = await stage.verdict("relationship", told, authority=Authority.GM, scene="scene 2")
 
     assert (lower.status, lower.rule) == (PENDING, "gate:opposed-relation")
-    assert lower.conflicts == (ident("pact"),)
+    assert lower.conflicts == (uuid_of("pact"),)
     assert (later.status, later.rule) == (ACCEPTED, "gate:opposed-relation")
-    pact = await stage.thing(ident("pact"))
+    pact = await stage.thing(uuid_of("pact"))
     assert (pact.ended, pact.level) == (True, CanonLevel.CANON)
 
 
@@ -333,7 +333,7 @@ async def test_who_acts_at_a_place_is_not_elsewhere() -> None:
 
     refused = verdict_on(report, away)
     assert (refused.status, refused.rule) == (REJECTED, "gate:actor-present")
-    assert refused.conflicts == (ident("home"),)
+    assert refused.conflicts == (uuid_of("home"),)
     assert verdict_on(report, near).status is ACCEPTED
     assert verdict_on(report, present).status is ACCEPTED
 
@@ -365,7 +365,7 @@ async def test_a_merged_entity_is_where_those_merged_into_it_were() -> None:
     merged = EntitiesMerged(
         kept=EntityId(aragorn), merged=EntityId(strider), members=(), reason="one man"
     )
-    await stage.scribe.write(merged)
+    await stage.scribe.write_entries(merged)
 
     verdict = await stage.verdict(
         "relationship",
@@ -375,4 +375,4 @@ async def test_a_merged_entity_is_where_those_merged_into_it_were() -> None:
 
     assert (verdict.status, verdict.rule) == (ACCEPTED, "gate:functional-relation")
     assert (await stage.thing(verdict.canonical_id)).from_id == aragorn
-    assert (await stage.thing(ident("old"))).ended
+    assert (await stage.thing(uuid_of("old"))).ended

@@ -8,8 +8,8 @@ import pytest
 from canonry.log.entries import RelationEnded
 from canonry.log.items.proposals import ProposalStatus
 from canonry.log.schemas.narrative import EntityType
-from canonry.testing.things import a_source, a_space, an_event, ident
-from canonry.testing.worlds import Scribe
+from canonry.testing.clocks import Scribe
+from canonry.testing.example_items import a_source, a_space, an_event, uuid_of
 from canonry.values.ids import RelationId
 from canonry.values.provenance import Authority, Evidence, EvidenceKind
 from tests.usecases.stage import (
@@ -32,9 +32,9 @@ async def ended(stage: Stage, name: str, rel_type: str, start: str, end: str) ->
     """A relation that held from the first day to the fifth."""
     await stage.make(a_relation_of(name, rel_type, start, end, since=day(1)))
     over = RelationEnded(
-        relation_id=RelationId(ident(name)), until=day(5), superseded_by=None, reason="over"
+        relation_id=RelationId(uuid_of(name)), until=day(5), superseded_by=None, reason="over"
     )
-    await stage.scribe.write(over)
+    await stage.scribe.write_entries(over)
 
 
 WHEN = pytest.mark.parametrize(
@@ -53,7 +53,7 @@ async def test_who_has_left_a_place_was_there_while_they_were(
     verdict = await stage.verdict("event", {**content, **({"time_ref": told} if told else {})})
 
     assert verdict.status is status
-    assert verdict.conflicts == ((ident("stay"),) if status is REJECTED else ())
+    assert verdict.conflicts == ((uuid_of("stay"),) if status is REJECTED else ())
 
 
 CUT_SHORT = pytest.mark.parametrize(
@@ -74,7 +74,7 @@ async def test_who_had_a_thing_once_had_it_alone_while_they_did(
     verdict = await stage.verdict("relationship", {**content, **({"since": told} if told else {})})
 
     assert verdict.status is status
-    assert verdict.conflicts == ((ident("hoard"),) if status is PENDING else ())
+    assert verdict.conflicts == ((uuid_of("hoard"),) if status is PENDING else ())
 
 
 @CUT_SHORT
@@ -88,7 +88,7 @@ async def test_who_were_allies_once_were_no_enemies_while_they_were(
     verdict = await stage.verdict("relationship", {**content, **({"since": told} if told else {})})
 
     assert verdict.status is status
-    assert verdict.conflicts == ((ident("pact"),) if status is PENDING else ())
+    assert verdict.conflicts == ((uuid_of("pact"),) if status is PENDING else ())
 
 
 async def test_allies_of_others_are_nobodys_enemies_for_that() -> None:
@@ -117,15 +117,15 @@ async def test_places_that_lie_in_each_other_in_a_ring_are_walked_once() -> None
         "event", {"title": "x", "actor": id_of("Frodo"), "location": id_of("Mordor")}
     )
 
-    assert (verdict.status, verdict.conflicts) == (REJECTED, (ident("home"),))
+    assert (verdict.status, verdict.conflicts) == (REJECTED, (uuid_of("home"),))
 
 
 async def test_what_belongs_to_another_universe_is_neither_named_nor_cited() -> None:
     stage = await a_peopled_stage()
     elsewhere = Scribe(stage.canon, "elsewhere", a_space("elsewhere").id)
-    await elsewhere.open("elsewhere")
+    await elsewhere.open_spaces("elsewhere")
     stranger = replace(a_source("their book"), space=a_space("elsewhere").id)
-    await elsewhere.make(stranger)
+    await elsewhere.make_items(stranger)
     cited = (Evidence(kind=EvidenceKind.SOURCE, ref=stranger.id),)
 
     verdict = await stage.verdict(
@@ -189,7 +189,7 @@ async def test_a_pending_proposal_is_no_ground_to_build_on() -> None:
 
 async def test_a_proposal_that_builds_on_nothing_there_names_it() -> None:
     stage = await a_peopled_stage()
-    nowhere = ident("never proposed")
+    nowhere = uuid_of("never proposed")
 
     verdict = await stage.verdict(
         "relationship",

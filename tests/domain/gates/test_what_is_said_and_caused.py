@@ -3,7 +3,7 @@
 import pytest
 
 from canonry.log.items.proposals import ProposalStatus
-from canonry.testing.things import a_fact, an_event, ident
+from canonry.testing.example_items import a_fact, an_event, uuid_of
 from canonry.values.ids import EntityId, EventId
 from canonry.values.provenance import Authority, CanonLevel
 from tests.usecases.stage import (
@@ -136,13 +136,13 @@ async def test_an_effect_is_not_dated_before_its_cause() -> None:
     stage = await a_peopled_stage()
     await stage.make(an_event("fall", time_ref=day(5)))
     early = await stage.propose(
-        "event", {"title": "push", "time_ref": rfc(6), "causes": [ident("fall")]}
+        "event", {"title": "push", "time_ref": rfc(6), "causes": [uuid_of("fall")]}
     )
     late = await stage.propose(
-        "event", {"title": "grief", "time_ref": rfc(4), "caused_by": [ident("fall")]}
+        "event", {"title": "grief", "time_ref": rfc(4), "caused_by": [uuid_of("fall")]}
     )
     right = await stage.propose(
-        "event", {"title": "joy", "time_ref": rfc(6), "caused_by": [ident("fall")]}
+        "event", {"title": "joy", "time_ref": rfc(6), "caused_by": [uuid_of("fall")]}
     )
 
     report = await stage.canonize()
@@ -150,24 +150,24 @@ async def test_an_effect_is_not_dated_before_its_cause() -> None:
     for one in (early, late):
         verdict = verdict_on(report, one)
         assert (verdict.status, verdict.rule) == (REJECTED, "gate:causes-in-order")
-        assert verdict.conflicts == (ident("fall"),)
+        assert verdict.conflicts == (uuid_of("fall"),)
     effect = verdict_on(report, right).canonical_id
-    assert (await stage.thing(ident("fall"))).causes == (effect,)
+    assert (await stage.thing(uuid_of("fall"))).causes == (effect,)
 
 
 async def test_no_event_brings_about_its_own_cause() -> None:
     stage = await a_peopled_stage()
     await stage.make(
-        an_event("first", causes=(EventId(ident("second")),)),
-        an_event("second", causes=(EventId(ident("third")),)),
+        an_event("first", causes=(EventId(uuid_of("second")),)),
+        an_event("second", causes=(EventId(uuid_of("third")),)),
         an_event("third"),
     )
 
     verdict = await stage.verdict(
         "event",
-        {"title": "loop", "causes": [ident("first")], "caused_by": [ident("third")]},
+        {"title": "loop", "causes": [uuid_of("first")], "caused_by": [uuid_of("third")]},
         authority=Authority.GM,
     )
 
     assert (verdict.status, verdict.rule) == (REJECTED, "gate:causes-acyclic")
-    assert verdict.conflicts == (ident("third"),)
+    assert verdict.conflicts == (uuid_of("third"),)

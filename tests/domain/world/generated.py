@@ -19,10 +19,10 @@ from canonry.world.domain.atlas import (
     Happening,
     Item,
     Layer,
+    Location,
     Lore,
     LoreVersion,
     Mover,
-    Place,
     Realm,
 )
 
@@ -106,7 +106,7 @@ class GeneratedWorld:
                 within=(_EVERYTHING,),
             )
 
-    def places(self) -> Iterator[Place]:
+    def places(self) -> Iterator[Location]:
         """The places, row by row of the grid, each with its exits."""
         tangles = deque(self._ways[0])
         above: deque[int | None] = deque((None,) * self._side, maxlen=self._side)
@@ -127,7 +127,7 @@ class GeneratedWorld:
                 exits.append(tangles.popleft().way)
             above.append(south)
             west = east
-            yield Place(
+            yield Location(
                 key=_place(n),
                 name=f"Place {n}",
                 description=f"The {n}th of {self.locations} places.",

@@ -13,31 +13,31 @@ from canonry.world.domain.atlas import (
     Happening,
     Item,
     Layer,
+    Location,
     Lore,
     LoreVersion,
     Mover,
-    Place,
     Realm,
     Route,
-    completed,
+    complete_atlas,
 )
-from canonry.world.domain.checks import TIES_MAX, problems, unreachable
+from canonry.world.domain.checks import TIES_MAX, find_problems, unreachable_locations
 from tests.domain.world.generated import an_atlas
 
 NORTH, SOUTH, EAST = Direction.NORTH, Direction.SOUTH, Direction.EAST
 
 
-def a_place(key: str, *exits: Exit, **more: Any) -> Place:
-    return Place(key=key, name=key.strip() or "x", description="", exits=exits, **more)
+def a_place(key: str, *exits: Exit, **more: Any) -> Location:
+    return Location(key=key, name=key.strip() or "x", description="", exits=exits, **more)
 
 
 def two_places(**changes: Any) -> Atlas:
     places = (a_place("a", Exit(direction=NORTH, to="b")), a_place("b"))
-    return replace(completed(Atlas(name="T", starter="a", locations=places)), **changes)
+    return replace(complete_atlas(Atlas(name="T", starter="a", locations=places)), **changes)
 
 
 def codes(atlas: Atlas, *, fatal: bool = True) -> set[str]:
-    return {each.code for each in problems(atlas) if each.fatal == fatal}
+    return {each.code for each in find_problems(atlas) if each.fatal == fatal}
 
 
 def a_realm(key: str, *within: str, **ties: Any) -> Realm:
@@ -155,7 +155,7 @@ def test_what_is_only_strange_is_told_and_no_fault() -> None:
         "location.unreachable",
         "location.dead-end",
     }
-    assert unreachable(lost) == {"c"}
+    assert unreachable_locations(lost) == {"c"}
 
 
 def test_a_vassal_of_its_own_vassal_is_strange() -> None:
@@ -166,14 +166,16 @@ def test_a_vassal_of_its_own_vassal_is_strange() -> None:
 
 def test_a_border_is_told_from_both_sides() -> None:
     realms = (a_realm("r", borders=("s", "t")), a_realm("s", borders=("r",)), a_realm("t"))
-    told = completed(two_places(realms=realms)).realms
+    told = complete_atlas(two_places(realms=realms)).realms
     assert [each.borders for each in told] == [("s", "t"), ("r",), ("r",)]
 
 
 def test_a_blocked_exit_leads_nowhere() -> None:
     walled = Exit(direction=NORTH, to="b", blocked="A wall.")
-    atlas = completed(Atlas(name="T", starter="a", locations=(a_place("a", walled), a_place("b"))))
-    assert unreachable(atlas) == {"b"}
+    atlas = complete_atlas(
+        Atlas(name="T", starter="a", locations=(a_place("a", walled), a_place("b")))
+    )
+    assert unreachable_locations(atlas) == {"b"}
 
 
 def test_what_has_no_name_and_less_than_nothing_is_refused() -> None:

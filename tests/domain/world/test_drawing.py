@@ -6,8 +6,8 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from canonry.readmodels.edges import STEPS, Direction
-from canonry.world.domain.atlas import Atlas, Exit, Place, Route
-from canonry.world.domain.drawing import drawn, painted, spots_of
+from canonry.world.domain.atlas import Atlas, Exit, Location, Route
+from canonry.world.domain.drawing import draw_svg, draw_text, spots_of
 from tests.domain.world.generated import an_atlas
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -24,7 +24,7 @@ def a_street() -> Atlas:
         "east end": (Exit(direction=Direction.WEST, to="middle", hidden=True),),
     }
     places = tuple(
-        Place(key=name, name=name, description=f"<{name}>", exits=ways.get(name, ()))
+        Location(key=name, name=name, description=f"<{name}>", exits=ways.get(name, ()))
         for name in names
     )
     return Atlas(name="A & B", starter="middle", locations=places)
@@ -47,7 +47,7 @@ def test_a_neighbour_lies_where_its_exit_leads() -> None:
 
 
 def test_a_drawing_in_text_shows_ways_marks_and_lost_places() -> None:
-    lines = drawn(a_street()).splitlines()
+    lines = draw_text(a_street()).splitlines()
     assert lines[0] == "A & B: 4 locations, 1 of them unreachable"
     assert "[ 2]--[ 1]--[ 3]" in lines
     assert "   1  middle: west 2, east 3 (hidden)" in lines
@@ -55,7 +55,7 @@ def test_a_drawing_in_text_shows_ways_marks_and_lost_places() -> None:
 
 
 def test_a_drawing_in_svg_is_well_formed_and_holds_each_place_and_way_once() -> None:
-    root = ET.fromstring(painted(a_street()))
+    root = ET.fromstring(draw_svg(a_street()))
     assert len(root.findall(f"{SVG}line")) == 2
     assert len(root.findall(f"{SVG}g")) == 4
     dashed = [line for line in root.findall(f"{SVG}line") if line.get("stroke-dasharray")]
@@ -66,16 +66,16 @@ def test_a_drawing_in_svg_is_well_formed_and_holds_each_place_and_way_once() -> 
 
 def test_an_empty_world_can_be_drawn() -> None:
     nothing = replace(a_street(), locations=())
-    assert "0 locations" in drawn(nothing)
-    ET.fromstring(painted(nothing))
+    assert "0 locations" in draw_text(nothing)
+    ET.fromstring(draw_svg(nothing))
 
 
 def test_routes_are_drawn_from_stop_to_stop() -> None:
     road = Route(name="<Road>", stops=("west end", "middle", "east end"))
     ferry = Route(name="Ferry", stops=("moon", "middle"), one_way=True)
     atlas = replace(a_street(), routes=(road, ferry))
-    assert drawn(atlas).splitlines()[-3:] == ["", "<Road>: 2 - 1 - 3", "Ferry: 4 > 1"]
-    root = ET.fromstring(painted(atlas))
+    assert draw_text(atlas).splitlines()[-3:] == ["", "<Road>: 2 - 1 - 3", "Ferry: 4 > 1"]
+    root = ET.fromstring(draw_svg(atlas))
     names = [line.findtext(f"{SVG}title") for line in root.findall(f"{SVG}polyline")]
     assert names == ["<Road>", "Ferry"]
-    assert drawn(a_street()).splitlines()[-1].startswith("   4  moon")
+    assert draw_text(a_street()).splitlines()[-1].startswith("   4  moon")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from canonry.world.domain.atlas import completed
+from canonry.world.domain.atlas import complete_atlas
 from tests.domain.world.generated import GeneratedWorld, an_atlas
 
 LARGE = GeneratedWorld(seed=3, locations=20_000, players=2_000, items=2_000, lore=500, events=2_000)
@@ -40,7 +40,7 @@ def test_the_parts_are_the_same_in_whatever_order_they_are_asked_for(seed: int) 
         "layers": atlas.layers,
     }
     assert tuple(world.places()) == atlas.locations
-    assert completed(atlas) == atlas
+    assert complete_atlas(atlas) == atlas
 
 
 def test_a_seed_gives_the_world_that_it_always_gave() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from bench.table.scene import scene
 from canonry.readmodels.edges import Direction
-from canonry.world.domain.atlas import Atlas, Exit, Item, differences, merged
+from canonry.world.domain.atlas import Atlas, Exit, Item, find_differences, merge_atlases
 
 BASE = scene()
 INN = Item(key="mug", name="Mug", holder="tavern", item_type="thing")
@@ -27,21 +27,21 @@ THEIRS = place(
 
 
 def test_a_world_differs_by_part_and_field() -> None:
-    assert differences(BASE, BASE) == []
-    found = {each.path: (each.before, each.after) for each in differences(BASE, OURS)}
+    assert find_differences(BASE, BASE) == []
+    found = {each.path: (each.before, each.after) for each in find_differences(BASE, OURS)}
     assert found["/locations/harbour/description"] == (
         "Boats, nets and a wooden quay.",
         "Burnt nets.",
     )
     assert found["/tick"] == (50_000_000, 60_000_000)
-    assert [each.path for each in differences(BASE, THEIRS) if each.after is None] == [
+    assert [each.path for each in find_differences(BASE, THEIRS) if each.after is None] == [
         f"/items/{BASE.items[0].key}"
     ]
 
 
 @pytest.mark.parametrize(("one", "other"), [(OURS, THEIRS), (THEIRS, OURS)])
 def test_changes_of_different_parts_are_joined(one: Atlas, other: Atlas) -> None:
-    both = merged(BASE, one, other)
+    both = merge_atlases(BASE, one, other)
 
     assert both.conflicts == ()
     [harbour] = [each for each in both.atlas.locations if each.key == "harbour"]
@@ -52,14 +52,14 @@ def test_changes_of_different_parts_are_joined(one: Atlas, other: Atlas) -> None
 
 
 def test_who_changed_nothing_changes_nothing() -> None:
-    assert merged(BASE, OURS, BASE).atlas == OURS
-    assert merged(BASE, BASE, THEIRS).atlas == THEIRS
-    assert merged(BASE, OURS, OURS).atlas == OURS
+    assert merge_atlases(BASE, OURS, BASE).atlas == OURS
+    assert merge_atlases(BASE, BASE, THEIRS).atlas == THEIRS
+    assert merge_atlases(BASE, OURS, OURS).atlas == OURS
 
 
 def test_what_both_say_otherwise_is_told_and_ours_stands() -> None:
     other = place(BASE, "harbour", description="Flooded.")
-    both = merged(BASE, OURS, other)
+    both = merge_atlases(BASE, OURS, other)
 
     [conflict] = both.conflicts
     assert conflict.path == "/locations/harbour/description"
@@ -69,7 +69,7 @@ def test_what_both_say_otherwise_is_told_and_ours_stands() -> None:
 
 def test_a_part_that_one_removed_and_the_other_changed_is_a_conflict() -> None:
     gone = replace(BASE, locations=tuple(p for p in BASE.locations if p.key != "harbour"))
-    [conflict] = merged(BASE, gone, OURS).conflicts
+    [conflict] = merge_atlases(BASE, gone, OURS).conflicts
     assert (conflict.path, conflict.before) == ("/locations/harbour", None)
 
 
@@ -80,8 +80,10 @@ def test_exits_are_known_by_their_direction() -> None:
     theirs = place(
         BASE, "harbour", exits=(replace(harbour.exits[0], hidden=True), *harbour.exits[1:])
     )
-    [found] = [each for each in merged(BASE, ours, theirs).atlas.locations if each.key == "harbour"]
+    [found] = [
+        each for each in merge_atlases(BASE, ours, theirs).atlas.locations if each.key == "harbour"
+    ]
 
     assert found.exits[0].hidden
     assert found.exits[-1] == down
-    assert merged(BASE, ours, theirs).conflicts == ()
+    assert merge_atlases(BASE, ours, theirs).conflicts == ()

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from canonry.world.domain.atlas import Route, completed, legs_of, omitted
-from canonry.world.domain.checks import problems
+from canonry.world.domain.atlas import Route, complete_atlas, legs_of, omit_parts
+from canonry.world.domain.checks import find_problems
 from tests.toolsets.world.kit import tied_isle
 
 NOTHING: frozenset[str] = frozenset()
@@ -14,20 +14,20 @@ def test_what_is_left_is_sound_whatever_goes() -> None:
     parts = (atlas.realms, atlas.locations, atlas.characters, atlas.players, atlas.items)
     keys = {part.key for group in parts for part in group} - {atlas.starter}
     for gone in (*(frozenset({key}) for key in keys), frozenset(keys)):
-        left = completed(omitted(atlas, gone))
-        assert [each for each in problems(left) if each.fatal] == [], gone
+        left = complete_atlas(omit_parts(atlas, gone))
+        assert [each for each in find_problems(left) if each.fatal] == [], gone
         named = repr([left.realms, left.locations, left.players, left.items, left.routes])
         assert not any(f"'{key}'" in named for key in gone)
         assert len(left.events) == len(atlas.events)
 
 
 def test_nothing_is_left_out_of_a_world_from_which_nothing_went() -> None:
-    assert omitted(tied_isle(), NOTHING) == tied_isle()
-    assert omitted(tied_isle(), frozenset({"atlantis"})) == tied_isle()
+    assert omit_parts(tied_isle(), NOTHING) == tied_isle()
+    assert omit_parts(tied_isle(), frozenset({"atlantis"})) == tied_isle()
 
 
 def test_who_was_to_be_there_is_at_the_starter() -> None:
-    left = omitted(tied_isle(), frozenset({"yard", "cook"}))
+    left = omit_parts(tied_isle(), frozenset({"yard", "cook"}))
     assert {player.key: player.location for player in left.players} == {"ann": "inn", "bob": "inn"}
     assert {item.key: item.holder for item in left.items} == {"key": "inn", "cup": "ann"}
 
@@ -35,6 +35,6 @@ def test_who_was_to_be_there_is_at_the_starter() -> None:
 def test_a_route_is_cut_where_a_stop_went() -> None:
     atlas = tied_isle()
     road = Route(name="Road", stops=("inn", "yard", "tower", "road", "cellar"))
-    left = omitted(replace(atlas, routes=(road,)), frozenset({"tower"}))
+    left = omit_parts(replace(atlas, routes=(road,)), frozenset({"tower"}))
     legs = {(leg.start, leg.end) for leg in legs_of(left.routes)}
     assert legs == {("inn", "yard"), ("yard", "inn"), ("road", "cellar"), ("cellar", "road")}

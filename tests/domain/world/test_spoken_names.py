@@ -3,13 +3,13 @@
 import pytest
 
 from canonry.world.domain.utterances.lexicon import Nameable
-from canonry.world.domain.utterances.naming import named, phrase_of, words_in
+from canonry.world.domain.utterances.names import find_named, phrase_of, words_in
 
 
 def meant(said: str, *names: str) -> str | None:
     """Which of the characters is named, if it is one alone."""
     known = [Nameable(id=each, kind="character", name=each) for each in names]
-    found = named(phrase_of(words_in(said)), known)
+    found = find_named(phrase_of(words_in(said)), known)
     return None if found is None else found.id
 
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from canonry.readmodels.edges import Direction
-from canonry.world.domain.utterances.hearing import FRAMES_MAX, UTTERANCE_MAX, read_utterance
 from canonry.world.domain.utterances.lexicon import UNKNOWN, Category, Nameable
+from canonry.world.domain.utterances.reading import FRAMES_MAX, UTTERANCE_MAX, read_utterance
 
 ANN = Nameable(id="ann", kind="player", name="Ann")
 HERE = (

@@ -13,7 +13,7 @@ from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.gateway.replies import Result
 from canonry.narrative.toolset import NARRATIVE
-from canonry.testing.worlds import CountingIdentities, HandClock
+from canonry.testing.clocks import CountingIdentities, HandClock
 from canonry.values.ids import SpaceId
 
 REPLIES = {tool.name: jsonschema_rs.validator_for(dict(tool.output_schema)) for tool in CANON.tools}
@@ -80,7 +80,7 @@ class Desk:
 
     async def heads(self) -> list[tuple[str, int]]:
         """Where every log stands."""
-        return [(h.space, h.position) for h in await self.canon.ledger.heads(limit=500)]
+        return [(h.space, h.position) for h in await self.canon.ledger.list_heads(limit=500)]
 
     async def saltmere(self) -> str:
         """A space with people, a place, what ties them and what is so; its id."""

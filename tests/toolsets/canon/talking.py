@@ -8,7 +8,7 @@ from canonry.app.compose import compose_memory
 from canonry.assistant import CANON
 from canonry.gateway.call import Gateway
 from canonry.narrative.toolset import NARRATIVE
-from canonry.testing.worlds import CountingIdentities, HandClock
+from canonry.testing.clocks import CountingIdentities, HandClock
 from canonry.values.moments import SECOND, Instant
 from tests.toolsets.canon.kit import Desk
 
@@ -60,7 +60,7 @@ class Talk:
         return {row["says"].rstrip("."): row for row in stated}
 
     def later(self, days: int = 0, hours: int = 0) -> None:
-        self.desk.clock.move((days * 24 + hours) * 3_600 * SECOND)
+        self.desk.clock.move_by((days * 24 + hours) * 3_600 * SECOND)
 
 
 async def talk(**entities: str) -> Talk:

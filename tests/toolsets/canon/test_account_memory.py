@@ -198,7 +198,7 @@ async def test_what_is_forgotten_is_in_no_answer_and_can_be_brought_back(space: 
 async def test_transaction_times_can_be_given_in_words() -> None:
     desk = await a_household()
     await told(desk, "Tom is allergic to walnuts.")
-    desk.clock.move(3 * DAY)
+    desk.clock.move_by(3 * DAY)
     await told(desk, "Tom is tall.")
 
     known = [await says(desk, "Tom", as_known_at=when) for when in ("2 days ago", "today")]

@@ -7,7 +7,7 @@ import anyio
 import pytest
 
 from canonry.assistant import CANON
-from canonry.assistant.aliases import claim_by_kind, understood
+from canonry.assistant.aliases import claim_by_kind, normalise_arguments
 from canonry.values.json_values import decode_json
 from tests.toolsets.canon.kit import Desk, a_desk
 
@@ -144,7 +144,7 @@ async def test_a_call_in_other_words_has_the_reply_of_the_canonical_one(
 
 
 def read(tool: str, given: dict[str, Any]) -> Any:
-    return understood(given, SCHEMAS[tool])
+    return normalise_arguments(given, SCHEMAS[tool])
 
 
 @pytest.mark.parametrize(("given", "canonical"), CLAIMS)

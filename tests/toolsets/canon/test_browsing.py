@@ -8,7 +8,7 @@ import pytest
 from mcp import Client, MCPError
 
 from canonry.gateway.principal import Principal
-from canonry.server.binding import bind
+from canonry.server.binding import bind_gateway
 from canonry.server.options import ServerOptions
 from tests.toolsets.canon.kit import a_desk
 
@@ -19,7 +19,7 @@ THING = types.ResourceTemplateReference(type="ref/resource", uri="canon://thing/
 def client_of(desk: Any, **more: Any) -> Client:
     """A client of the desk's server, who is a reader."""
     who = Principal(agent_id="reader", agent_type="Reader", **more)
-    return Client(bind(desk.gateway, lambda: who, ServerOptions()))
+    return Client(bind_gateway(desk.gateway, lambda: who, ServerOptions()))
 
 
 async def test_spaces_and_entities_are_listed_with_their_names_and_can_be_read() -> None:

@@ -8,11 +8,11 @@ import pytest
 
 from canonry.app.embedded import open_embedded
 from canonry.assistant import CANON
-from canonry.canon.upkeep.erase import erase, plan_erasure
+from canonry.canon.maintenance.erase import erase_items, plan_erasure
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.narrative.toolset import NARRATIVE
-from canonry.testing.worlds import HandClock, a_caller
+from canonry.testing.clocks import HandClock, a_caller
 from tests.toolsets.canon.kit import Desk, a_desk
 
 pytestmark = pytest.mark.anyio
@@ -250,7 +250,7 @@ async def test_erasing_a_fact_lists_the_words_that_only_it_cites_and_erases_them
         plan = await plan_erasure(store.canon, "fact", alone)
         assert [each.kind for each in plan.mentions] == ["snippet"]
         plan = await plan_erasure(store.canon, "fact", alone, with_mentions=True)
-        await erase(store.canon, store.upkeep, a_caller(), plan, reason="asked for")
+        await erase_items(store.canon, store.maintenance, a_caller(), plan, reason="asked for")
 
         found = await desk.call("find", text="She does eat opium Ana Fox", limit=50)
         assert "She does." not in str(found)

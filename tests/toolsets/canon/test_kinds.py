@@ -142,7 +142,7 @@ async def test_what_was_known_of_every_kind_is_searched_as_it_was() -> None:
     event = {"kind": "event", "says": "Odo lights the lamp", "who": ["Odo"], "when": "1901-05-01"}
     await desk.call("propose", said="He lights it.", claims=[event])
     await desk.call("tell", scene="Storm", turns=[{"by": "Odo", "text": "The lamp burns."}])
-    desk.clock.move(3_600_000_000)
+    desk.clock.move_by(3_600_000_000)
     await desk.call("tell", scene="Storm", turns=[{"by": "Odo", "text": "The lamp is out."}])
     await desk.call("decide", verdict="merge", of=["Odo", "Ilsa"], reason="One.")
 

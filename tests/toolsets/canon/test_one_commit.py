@@ -39,7 +39,7 @@ def keeps(number: int) -> dict[str, Any]:
 
 
 async def commits_after(canon: Canon, space: SpaceId, head: int) -> Any:
-    return await canon.ledger.read(space, after=head, limit=100)  # type: ignore[arg-type]
+    return await canon.ledger.read_commits(space, after=head, limit=100)  # type: ignore[arg-type]
 
 
 async def keyed(desk: Desk, key: str, **arguments: Any) -> Result:
@@ -49,7 +49,7 @@ async def keyed(desk: Desk, key: str, **arguments: Any) -> Result:
 
 async def test_the_words_the_proposals_and_the_decisions_are_one_commit() -> None:
     desk, space = await a_harbour()
-    head = await desk.canon.ledger.head(space)
+    head = await desk.canon.ledger.head_position(space)
 
     reply = await desk.call("propose", space=space, said="So it is.", claims=[keeps(1), keeps(2)])
 
@@ -62,7 +62,7 @@ async def test_the_words_the_proposals_and_the_decisions_are_one_commit() -> Non
 
 async def test_proposals_that_a_keeper_must_decide_are_one_commit_without_decisions() -> None:
     desk, space = await a_harbour("Contributor")
-    head = await desk.canon.ledger.head(space)
+    head = await desk.canon.ledger.head_position(space)
 
     reply = await desk.call("propose", space=space, said="So it is.", claims=[keeps(1)])
 
@@ -162,7 +162,7 @@ async def test_words_that_are_quoted_again_are_the_same_passage() -> None:
 
 async def test_calls_at_once_are_a_commit_each_and_share_the_document_of_words() -> None:
     desk, space = await a_harbour()
-    head = await desk.canon.ledger.head(space)
+    head = await desk.canon.ledger.head_position(space)
 
     replies = await asyncio.gather(
         *(
@@ -188,11 +188,11 @@ class Interrupted:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._ledger, name)
 
-    async def append(self, appends: list[Append]) -> Any:
+    async def append_drafts(self, appends: list[Append]) -> Any:
         other, self._other = self._other, None
         if other is not None:
             await other()
-        return await self._ledger.append(appends)
+        return await self._ledger.append_drafts(appends)
 
 
 async def test_a_call_is_judged_again_after_another_writer_changed_what_it_rests_on() -> None:

@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from canonry.testing.worlds import HandClock
+from canonry.testing.clocks import HandClock
 from canonry.values.ids import SpaceId
 from tests.adapters.readers.paper import a_pdf
 from tests.toolsets.canon.kit import Desk, a_desk
@@ -15,7 +15,7 @@ NOWHERE = "ffffffff-0000-4000-8000-00000000dead"
 
 
 def forward(clock: HandClock, microseconds: int = HOUR) -> None:
-    clock.move(microseconds)
+    clock.move_by(microseconds)
 
 
 async def says(desk: Desk, **arguments: object) -> list[str]:

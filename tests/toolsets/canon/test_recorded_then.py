@@ -29,7 +29,7 @@ async def undo(desk: Desk, *of: str) -> str:
 
 
 async def now(desk: Desk, space: SpaceId) -> str:
-    return str(await desk.canon.ledger.head(space))
+    return str(await desk.canon.ledger.head_position(space))
 
 
 async def every_read(desk: Desk, names: tuple[str, ...], **then: Any) -> str:

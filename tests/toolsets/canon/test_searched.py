@@ -54,9 +54,9 @@ async def test_n13_nothing_found_while_the_index_is_being_built_is_said_to_be_th
 
     early = await desk.call("find", **asked)
     brief = await desk.call("context", question="zyzzyva")
-    recall = desk.canon.service(RecallServices).recall
+    recall = desk.canon.find_service(RecallServices).recall
     assert recall is not None
-    behind = recall.behind
+    behind = recall.commits_behind
     await index(recall)
     late = await desk.call("find", **asked)
 
@@ -99,9 +99,9 @@ async def test_while_the_index_is_behind_a_search_tells_how_far(desk: Desk) -> N
         await desk.call("tell", scene="Tower", turns=turns)
 
     before = await desk.call("find", text="bell tolls 7 times")
-    recall = desk.canon.service(RecallServices).recall
+    recall = desk.canon.find_service(RecallServices).recall
     assert recall is not None
-    behind = recall.behind
+    behind = recall.commits_behind
     await index(recall)
     after = await desk.call("find", text="bell tolls 7 times")
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from canonry.assistant import CANON
-from canonry.assistant.desk import CONTRIBUTOR, EVERYBODY, KEEPER, READER, SOLO
+from canonry.assistant.call_context import CONTRIBUTOR, EVERYBODY, KEEPER, READER, SOLO
 from canonry.gateway.principal import Principal
 from canonry.server.binding import tool_entry
 from tests.toolsets.canon.kit import a_desk

@@ -56,7 +56,7 @@ async def test_a_secret_that_was_told_later_leaks_nothing(read: str) -> None:
         if secret:
             await game.told("Hush.", fact("The dragon is red", when="1410", **{"for": ["gm"]}))
         else:
-            game.desk.canon.identities.fresh()
+            game.desk.canon.identities.new_id()
         await game.told("Big.", fact("The dragon is huge", when="1420"))
         reader = a_desk("Reader", beside=game.desk)
         asked: dict[str, Any] = {"of": "dragon"} if read == "get" else {"text": "dragon red huge"}

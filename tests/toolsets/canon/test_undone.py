@@ -10,14 +10,14 @@ from mcp import Client
 
 from canonry.app.embedded import Embedded, open_embedded
 from canonry.assistant import CANON
-from canonry.canon.upkeep.erase import erase, plan_erasure
-from canonry.canon.upkeep.logs import verify_store
+from canonry.canon.maintenance.erase import erase_items, plan_erasure
+from canonry.canon.maintenance.log_transfer import verify_store
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import KEY_META, Principal
 from canonry.gateway.replies import Result
 from canonry.log.commits import ORIGIN
 from canonry.narrative.toolset import NARRATIVE
-from canonry.testing.worlds import HandClock, a_caller
+from canonry.testing.clocks import HandClock, a_caller
 from canonry.values.ids import SpaceId
 from tests.said import said
 from tests.toolsets.canon.kit import Desk, a_desk
@@ -166,7 +166,7 @@ async def test_an_undone_call_leaves_no_trace_in_any_read_and_can_be_done_again(
     desk, space = await a_town()
     before = await all_of(desk)
     await called(desk, call)
-    after, head = await all_of(desk), str(await desk.canon.ledger.head(space))
+    after, head = await all_of(desk), str(await desk.canon.ledger.head_position(space))
     known = await all_of(desk, as_known_at=head)
 
     undone = await desk.call("decide", verdict="undo", reason="I misheard it.")
@@ -336,20 +336,20 @@ async def test_a_store_with_undone_calls_verifies_and_erasing_reaches_what_they_
         "tell", scene="At night", turns=[{"by": "Ilsa Vane", "text": "I fear the sea."}]
     )
     await undo(desk)
-    verification = await verify_store(store.canon.ledger, store.upkeep, lambda *_: None)
+    verification = await verify_store(store.canon.ledger, store.maintenance, lambda *_: None)
     assert not verification.findings
 
     ilsa = (await desk.call("get", of="Ilsa Vane"))["id"]
     plan = await plan_erasure(store.canon, "entity", ilsa, with_mentions=True)
-    await erase(store.canon, store.upkeep, a_caller(), plan, reason="asked for")
+    await erase_items(store.canon, store.maintenance, a_caller(), plan, reason="asked for")
 
-    commits = await store.canon.ledger.read(space, after=ORIGIN, limit=500)
+    commits = await store.canon.ledger.read_commits(space, after=ORIGIN, limit=500)
     told = [str(each) for commit in commits for each in commit.entries]
     assert not [each for each in told if "I fear" in each or "Ilsa" in each]
     for commit in commits[::5]:  # nor is it in an earlier state
         then = await all_of(desk, as_known_at=str(commit.position))
         assert "I fear" not in str(then)
-    assert not (await verify_store(store.canon.ledger, store.upkeep, lambda *_: None)).findings
+    assert not (await verify_store(store.canon.ledger, store.maintenance, lambda *_: None)).findings
 
 
 async def test_over_stdio_another_process_undoes_after_a_kill_and_two_undo_two_calls(

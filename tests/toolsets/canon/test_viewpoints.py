@@ -62,7 +62,7 @@ async def test_m4_each_read_knows_what_was_canon_before_it_was_taken_back() -> N
     desk = await a_town()
     home = await relate(desk, "Ana", "LIVES_IN", "Ashford")
     song = await state(desk, "Ana sings at dusk", "Ana")
-    desk.clock.move(2 * DAY)
+    desk.clock.move_by(2 * DAY)
     for wrong in (home, song):
         await desk.call("decide", verdict="retcon", of=[wrong], reason="It was another Ana.")
 
@@ -77,7 +77,7 @@ async def test_m4_each_read_knows_what_was_canon_before_it_was_taken_back() -> N
 async def test_m4_each_read_knows_no_successor_that_was_recorded_later() -> None:
     desk = await a_town()
     await relate(desk, "Ana", "LOCATED_IN", "Ashford")
-    desk.clock.move(2 * DAY)
+    desk.clock.move_by(2 * DAY)
     await relate(desk, "Ana", "LOCATED_IN", "Birch")
 
     assert await seen(desk, "Ana") == [{"Ana located in Birch"}] * 4
@@ -88,7 +88,7 @@ async def test_m5_before_a_merge_each_has_its_own_facts() -> None:
     desk = await a_town()
     await state(desk, "Ana sings at dusk", "Ana")
     await state(desk, "Masked wears a hood", "Masked")
-    desk.clock.move(2 * DAY)
+    desk.clock.move_by(2 * DAY)
     await desk.call("decide", verdict="merge", of=["Ana", "Masked"], reason="The mask fell.")
 
     both = {"Ana sings at dusk", "Masked wears a hood"}
@@ -107,7 +107,7 @@ async def test_m5_after_a_separation_the_merge_of_then_is_still_seen_then() -> N
     desk = await a_town()
     await state(desk, "Masked wears a hood", "Masked")
     await desk.call("decide", verdict="merge", of=["Ana", "Masked"], reason="The mask fell.")
-    desk.clock.move(2 * DAY)
+    desk.clock.move_by(2 * DAY)
     await desk.call("decide", verdict="separate", of=["Masked"], reason="It was a ruse.")
 
     assert await seen(desk, "Ana") == [set()] * 4
@@ -117,7 +117,7 @@ async def test_m5_after_a_separation_the_merge_of_then_is_still_seen_then() -> N
 async def test_m8_rows_carry_the_names_of_their_time() -> None:
     desk = await a_town()
     home = await relate(desk, "Ana", "LIVES_IN", "Ashford", when="1400-01-01")
-    desk.clock.move(2 * DAY)
+    desk.clock.move_by(2 * DAY)
     named = {"kind": "correction", "of": "Ashford", "field": "name", "value": "Kingsford"}
     reply = await desk.call("propose", said="It was renamed.", claims=[named])
     assert reply["accepted"] == 1, reply
@@ -307,7 +307,7 @@ async def differing(desk: Desk, **states: str) -> list[tuple[Any, Any]]:
 async def test_changes_are_the_differences_of_two_viewpoints() -> None:
     desk = await a_town()
     await relate(desk, "Ana", "LIVES_IN", "Ashford", when="1400-01-01")
-    desk.clock.move(2 * DAY)
+    desk.clock.move_by(2 * DAY)
     await relate(desk, "Ana", "LIVES_IN", "Birch", when="1410-01-01")
     wound = {"kind": "state", "of": "Bo", "tags": ["wounded"], "when": "1405-06-01"}
     assert (await desk.call("propose", said="He is.", claims=[wound]))["accepted"] == 1
@@ -342,7 +342,7 @@ async def test_open_questions_and_changes_are_those_of_then() -> None:
     claim = {"kind": "fact", "says": "Ana is queen", "about": ["Ana"], "confidence": 0.3}
     await later.call("propose", said="Perhaps.", claims=[claim])
     (waiting,) = (await desk.call("review"))["waiting"]
-    desk.clock.move(2 * DAY)
+    desk.clock.move_by(2 * DAY)
     await desk.call("decide", verdict="reject", of=[waiting["id"]], reason="It was a rumour.")
 
     assert (await desk.call("review"))["total"] == 0

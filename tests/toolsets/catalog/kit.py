@@ -14,7 +14,7 @@ from canonry.catalog.usecases.exchange import CatalogImported, import_catalog
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.gateway.replies import Result
-from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
+from canonry.testing.clocks import CountingIdentities, HandClock, a_caller
 from canonry.values.ids import SpaceId, is_uuid
 from canonry.values.moments import parse_instant
 

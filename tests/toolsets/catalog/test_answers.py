@@ -9,7 +9,7 @@ import pytest
 from canonry.app.embedded import Embedded, open_embedded
 from canonry.stores.sqlite import Durability
 from canonry.stores.sqlite import catalog as catalog_search
-from canonry.testing.worlds import CountingIdentities, HandClock
+from canonry.testing.clocks import CountingIdentities, HandClock
 from tests.toolsets.catalog.kit import filled, hostile, put, shuffled
 from tests.toolsets.catalog.questions import answers
 
@@ -62,8 +62,8 @@ async def test_they_stay_after_a_rebuild_and_verify(store: Embedded) -> None:
     await put(store.canon, renamed)
     await put(store.canon, {"entities": hostile()["entities"][:1]})
 
-    verified = await store.upkeep.verify(lambda _done, _total: None)
-    await store.upkeep.rebuild(lambda _done, _total: None)
+    verified = await store.maintenance.verify(lambda _done, _total: None)
+    await store.maintenance.rebuild(lambda _done, _total: None)
 
     assert not verified.findings
     assert await answers(shelf) == golden()

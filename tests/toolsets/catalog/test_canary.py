@@ -11,7 +11,7 @@ from canonry.catalog.toolset import CATALOG
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.gateway.tool import Tool
-from canonry.testing.worlds import CountingIdentities, HandClock
+from canonry.testing.clocks import CountingIdentities, HandClock
 from tests.toolsets.catalog.kit import LAB, hostile, put, uuid
 
 pytestmark = pytest.mark.anyio
@@ -56,6 +56,6 @@ async def test_a_text_stays_between_caller_and_store(tool: Tool) -> None:
         if outcome.error is not None:
             assert CANARY not in json.dumps(outcome.body, default=str), outcome.text
 
-    lines.append(gateway.audit.metrics.exposition().encode())
+    lines.append(gateway.audit.metrics.render_metrics().encode())
     assert len(lines) > len(calls)
     assert CANARY.encode() not in b"".join(lines)

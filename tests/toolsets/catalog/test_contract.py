@@ -6,9 +6,9 @@ import pytest
 
 from canonry.catalog.toolset import CATALOG, FACE
 from canonry.catalog.toolset.contract import published
-from canonry.catalog.toolset.toolset import dialect, field_of
+from canonry.catalog.toolset.toolset import catalog_error, field_of
 from canonry.gateway.principal import Principal
-from canonry.gateway.replies import replied
+from canonry.gateway.replies import success_result
 from canonry.gateway.tool import Noted
 from canonry.values.errors import (
     BrokenInvariant,
@@ -63,7 +63,7 @@ def test_the_toolset_introduces_itself() -> None:
 def test_every_error_has_one_of_four_codes(
     error: CanonryError, code: str, details: dict[str, str]
 ) -> None:
-    body = dialect(error, tool="get_entity", caller=None, trace_id="trace")
+    body = catalog_error(error, tool="get_entity", caller=None, trace_id="trace")
 
     assert body.wire is not None
     envelope = body.wire["error"]
@@ -75,7 +75,7 @@ def test_every_error_has_one_of_four_codes(
 
 
 def test_a_deadline_says_so() -> None:
-    body = dialect(Unavailable("store.deadline", ""), tool="", caller=None)
+    body = catalog_error(Unavailable("store.deadline", ""), tool="", caller=None)
 
     assert body.message == "Tool execution timeout"
 
@@ -181,7 +181,7 @@ async def test_an_empty_store_has_no_projects() -> None:
 
 
 def test_what_is_noted_stands_beside_the_reply() -> None:
-    outcome = replied(Noted(reply={"a": 1}, meta={"b": 2}))
+    outcome = success_result(Noted(reply={"a": 1}, meta={"b": 2}))
 
     assert (outcome.body, outcome.text, outcome.meta) == ({"a": 1}, '{"a":1}', {"b": 2})
 

@@ -164,7 +164,7 @@ async def test_a_question_that_lasts_too_long_is_told_as_a_timeout(
     try:
         shelf = await filled(hostile(), store.canon)
         monkeypatch.setattr(catalog, "SECONDS", 0.05)
-        monkeypatch.setattr(catalog, "_search", lambda db, _: endless(db))
+        monkeypatch.setattr(catalog, "_search_catalog", lambda db, _: endless(db))
 
         error = await shelf.refused("search_entities", projectId=LAB, query="a")
 

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 
 from canonry.catalog.toolset import CATALOG
 from canonry.gateway.tool import Tool
-from canonry.gateway.validation import closed, mended
+from canonry.gateway.validation import close_schema, repair_value
 from canonry.values.ids import is_uuid
 from tests.toolsets.catalog.kit import LAB, Shelf, filled, hostile, uuid
 from tests.toolsets.narrative.hostile import arguments_for
@@ -38,12 +38,12 @@ def numbers_fit(value: Any) -> bool:
 
 async def compare(shelf: Shelf, tool: Tool, arguments: dict[str, Any]) -> None:
     validator = jsonschema_rs.validator_for(
-        closed(tool.input_schema), formats={"uuid": is_uuid}, validate_formats=True
+        close_schema(tool.input_schema), formats={"uuid": is_uuid}, validate_formats=True
     )
     outcome = await shelf.outcome(tool.name, arguments)
     code = None if outcome.error is None else outcome.body["error"]["code"]
 
-    meant = mended(arguments, tool.input_schema)
+    meant = repair_value(arguments, tool.input_schema)
     if has_no_surrogates(arguments) and numbers_fit(meant) and validator.is_valid(meant):
         assert code in {None, "PROJECT_NOT_FOUND", "ENTITY_NOT_FOUND"}, (arguments, outcome.text)
     else:

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from canonry.app.embedded import open_embedded
 from canonry.gateway.principal import Principal
 from canonry.log.schemas.catalog_tables import LINKS, RELATIONS
-from canonry.readmodels.catalog import place_of
+from canonry.readmodels.catalog import title_key_of
 from canonry.stores.sqlite import Durability
-from canonry.testing.worlds import CountingIdentities, HandClock
+from canonry.testing.clocks import CountingIdentities, HandClock
 from tests.toolsets.catalog.kit import LAB, Arrays, Shelf, entity, filled, relation, uuid
 
 pytestmark = pytest.mark.anyio
@@ -48,7 +48,7 @@ def catalogs(draw: st.DrawFn) -> Arrays:
 def check(reply: Mapping[str, Any], root: str, depth: int, arrays: Mapping[str, Any]) -> None:
     nodes, edges = reply["nodes"], reply["edges"]
     depths = {node["id"]: node["depth"] for node in nodes}
-    order = [(node["depth"], place_of(node["title"]), node["id"]) for node in nodes]
+    order = [(node["depth"], title_key_of(node["title"]), node["id"]) for node in nodes]
     ends = [(e["fromEntityId"], e["toEntityId"], e["relationType"]) for e in edges]
     stored = {(r["fromEntityId"], r["toEntityId"], r["relationType"]) for r in arrays["relations"]}
     assert [node["id"] for node in nodes if node["depth"] == 0] == [root]

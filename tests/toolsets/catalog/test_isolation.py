@@ -166,7 +166,7 @@ async def test_nothing_is_written_by_the_gateway_either() -> None:
 
     await answers(shelf)
 
-    assert await shelf.canon.ledger.heads(limit=10) == []
+    assert await shelf.canon.ledger.list_heads(limit=10) == []
 
 
 async def test_d15_a_list_of_projects_that_was_cut_says_so() -> None:

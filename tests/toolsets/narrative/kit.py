@@ -12,7 +12,7 @@ from canonry.gateway.call import Gateway
 from canonry.gateway.principal import KEY_META, Principal
 from canonry.gateway.replies import Result
 from canonry.narrative.toolset import EXACT, NARRATIVE
-from canonry.testing.worlds import CountingIdentities, HandClock
+from canonry.testing.clocks import CountingIdentities, HandClock
 from canonry.values.ids import SpaceId, is_uuid
 from canonry.values.moments import parse_instant
 from canonry.values.policy import Policy
@@ -108,7 +108,7 @@ class World:
 
     async def heads(self) -> list[tuple[str, int]]:
         """Where every log stands."""
-        return [(h.space, h.position) for h in await self.canon.ledger.heads(limit=500)]
+        return [(h.space, h.position) for h in await self.canon.ledger.list_heads(limit=500)]
 
     @property
     def evidence(self) -> list[str]:

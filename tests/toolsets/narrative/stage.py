@@ -5,8 +5,8 @@ from typing import Any
 
 from canonry.log.commits import Append, Draft, Position
 from canonry.log.entries import Entry
-from canonry.testing.things import an_axiom, made
-from canonry.testing.worlds import ACTOR
+from canonry.testing.clocks import ACTOR
+from canonry.testing.example_items import an_axiom, creation_entries
 from canonry.values.ids import CommitId, SpaceId
 from canonry.values.policy import Policy
 from tests.toolsets.narrative.kit import World, a_world
@@ -78,7 +78,7 @@ class Stage:
         """A new law of this world, or of another one."""
         where = SpaceId(space or self.world.universe_id)
         axiom = an_axiom(f"{statement} in {where}", statement=statement, space=where)
-        await self.write(*made(axiom), space=space)
+        await self.write(*creation_entries(axiom), space=space)
         return axiom.id
 
     async def complete(self, scene_id: str, summary: str = "They left.") -> None:
@@ -91,14 +91,14 @@ class Stage:
         """Append entries that no tool writes yet, without judging them."""
         canon = self.world.canon
         draft = Draft(
-            id=CommitId(canon.identities.fresh()),
+            id=CommitId(canon.identities.new_id()),
             space=SpaceId(space or self.world.universe_id),
             actor=ACTOR,
             tool="test",
             entries=entries,
         )
         append = Append(draft=draft, judged_at=Position(0), reads=frozenset())
-        await canon.ledger.append([append])
+        await canon.ledger.append_drafts([append])
 
 
 async def a_stage(policy: Policy | None = None) -> Stage:

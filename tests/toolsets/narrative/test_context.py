@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from canonry.log.entries import EntityRetconned
-from canonry.testing.things import a_scene, made
+from canonry.testing.example_items import a_scene, creation_entries
 from canonry.values.ids import EntityId, SceneId, SpaceId, StoryId
 from canonry.values.moments import parse_instant
 from canonry.values.policy import ContextLimits, Policy
@@ -117,7 +117,7 @@ async def test_a_dated_scene_is_told_what_holds_then_and_what_is_still_to_come()
         participants=(EntityId(stage.frodo),),
         time_ref=parse_instant("3010-01-01T00:00:00Z"),
     )
-    await stage.write(*made(scene))
+    await stage.write(*creation_entries(scene))
     context = await assemble(stage, scene.id)
     assert statements(context) == ["Frodo has the Ring"]
     (thread,) = context["narrative"]["open_threads"]
@@ -258,7 +258,7 @@ async def test_a_scene_with_nobody_in_it_has_a_context_too() -> None:
     scene = a_scene(
         space=SpaceId(stage.world.universe_id), story_id=StoryId(stage.story_id), title="Empty"
     )
-    await stage.write(*made(scene))
+    await stage.write(*creation_entries(scene))
     context = await assemble(stage, SceneId(scene.id))
     assert context["canonical"] == NOTHING
 

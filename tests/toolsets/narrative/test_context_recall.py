@@ -16,7 +16,7 @@ from canonry.recall.embedders import HashingEmbedder
 from canonry.recall.usecases.recall import Engines, Recall, RecallServices
 from canonry.recall.vectors import FolderVectors
 from canonry.stores.memory import MemoryStore, MemoryText
-from canonry.testing.things import a_snippet, ident, made
+from canonry.testing.example_items import a_snippet, creation_entries, uuid_of
 from canonry.values.errors import Unavailable
 from canonry.values.ids import FactId, SourceId, SpaceId
 from canonry.values.policy import ContextLimits, Policy
@@ -41,7 +41,7 @@ class SilentText(MemoryText):
         raise Unavailable("text.unavailable", "the text view does not answer")
 
     @override
-    async def placed(self, ids: Iterable[str], query: TextQuery) -> Sequence[Hit]:
+    async def hits_of_items(self, ids: Iterable[str], query: TextQuery) -> Sequence[Hit]:
         raise Unavailable("text.unavailable", "the text view does not answer")
 
 
@@ -104,10 +104,10 @@ async def test_rules_are_recalled_from_sources_of_the_universe() -> None:
         source_id=SourceId(stage.world.source_id),
         text="A grappled creature cannot move.",
     )
-    await stage.write(*made(snippet))
+    await stage.write(*creation_entries(snippet))
     context = await assemble(stage, await stage.scene(), semantic_query="grappled")
     (hit,) = context["recalled"]["rule_excerpts"]
-    assert (hit["id"], hit["payload"]["doc_id"]) == (ident("snippet"), "book-1")
+    assert (hit["id"], hit["payload"]["doc_id"]) == (uuid_of("snippet"), "book-1")
 
 
 async def a_play(stage: Stage) -> dict[str, str]:
@@ -120,7 +120,7 @@ async def a_play(stage: Stage) -> dict[str, str]:
         source_id=SourceId(world.source_id),
         text="Whoever opens a gate is seen.",
     )
-    await stage.write(*made(snippet))
+    await stage.write(*creation_entries(snippet))
     await stage.complete(await stage.scene("Before"), "They rested.")
     return {
         "frodo": frodo,

@@ -9,12 +9,12 @@ import orjson
 import pytest
 
 from canonry.canon.judging.contents import CONTENT_SHAPES
-from canonry.gateway.catalogue import outline
-from canonry.gateway.replies import INSTANT, OBJECT, UUID, nullable, obj
+from canonry.gateway.catalogue import outline_schema
+from canonry.gateway.replies import INSTANT, OBJECT, UUID, nullable_field, object_schema
 from canonry.gateway.tool import Tool
-from canonry.gateway.validation import closed
+from canonry.gateway.validation import close_schema
 from canonry.narrative.toolset import EXACT, NARRATIVE
-from canonry.narrative.toolset.contract import CONTENTS_TOLD, published
+from canonry.narrative.toolset.contract import CONTENTS_HELP, published
 from canonry.narrative.toolset.shapes import FACT
 from canonry.server.binding import tool_entry
 
@@ -106,7 +106,7 @@ def test_a_reply_is_an_object_that_its_schema_describes(exact: Tool) -> None:
 
 @EVERY_TOOL
 def test_a_description_is_one_or_two_sentences(tool: Tool) -> None:
-    said = tool.description.removesuffix(CONTENTS_TOLD)
+    said = tool.description.removesuffix(CONTENTS_HELP)
     sentences = SENTENCE.findall(said)
 
     assert " ".join(sentences) == said
@@ -126,8 +126,8 @@ def test_d16_the_tool_that_stages_says_what_each_type_of_content_takes() -> None
     description = LISTED["mongodb_create_proposed_change"].description
 
     for shape in CONTENT_SHAPES.values():
-        assert f"- {shape.takes}\n" in f"{description}\n"
-    assert sum(CONTENTS_TOLD in tool.description for tool in NARRATIVE.tools) == 1
+        assert f"- {shape.summary}\n" in f"{description}\n"
+    assert sum(CONTENTS_HELP in tool.description for tool in NARRATIVE.tools) == 1
 
 
 def test_the_list_stays_small_beyond_the_contract() -> None:
@@ -150,17 +150,19 @@ def test_a_listed_schema_names_every_property_of_the_exact_one(exact: Tool) -> N
 
 @EVERY_EXACT
 def test_a_listed_schema_takes_the_same_arguments_as_the_exact_one(exact: Tool) -> None:
-    assert closed(LISTED[exact.name].input_schema) == closed(exact.input_schema)
+    assert close_schema(LISTED[exact.name].input_schema) == close_schema(exact.input_schema)
 
 
 def test_r5_the_properties_of_a_reply_are_listed_by_name() -> None:
-    exact = obj({"at": INSTANT, "made": OBJECT}, {"fact": nullable(FACT), "id": UUID})
+    exact = object_schema(
+        {"at": INSTANT, "made": OBJECT}, {"fact": nullable_field(FACT), "id": UUID}
+    )
 
-    assert outline(exact) == {
+    assert outline_schema(exact) == {
         "type": "object",
         "properties": {"at": {}, "made": {}, "fact": {}, "id": {}},
     }
-    assert outline({"type": "array"}) == {"type": "array"}
+    assert outline_schema({"type": "array"}) == {"type": "array"}
 
 
 def test_the_toolset_introduces_itself_as_the_contract_says() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from canonry.narrative.toolset.toolset import DIALECT
-from canonry.testing.worlds import a_caller
+from canonry.testing.clocks import a_caller
 from canonry.values.errors import (
     BrokenInvariant,
     CanonryError,

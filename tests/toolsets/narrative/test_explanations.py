@@ -155,10 +155,10 @@ async def test_a_timeline_has_events_and_dated_facts_in_the_order_of_the_story()
 async def test_an_entity_is_shown_as_canon_knew_it() -> None:
     world = await a_world()
     frodo = await world.entity("Frodo", state_tags=["healthy"])
-    world.clock.move(60 * SECOND)
+    world.clock.move_by(60 * SECOND)
     then = render_instant(world.clock.now())
     (head,) = [p for space, p in await world.heads() if space == world.universe_id]
-    world.clock.move(60 * SECOND)
+    world.clock.move_by(60 * SECOND)
     await world.call(
         "neo4j_update_entity_state",
         entity_id=frodo,

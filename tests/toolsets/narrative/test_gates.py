@@ -11,7 +11,7 @@ from canonry.gateway.audit import Audit
 from canonry.gateway.call import Gateway
 from canonry.log.items.proposals import ProposalDraft
 from canonry.narrative.toolset import NARRATIVE
-from canonry.testing.worlds import a_caller
+from canonry.testing.clocks import a_caller
 from canonry.values.errors import Conflict, InvalidInput
 from canonry.values.moments import DAY, SECOND, Instant
 from canonry.values.policy import Policy, StagingGates
@@ -101,7 +101,7 @@ async def test_what_was_rejected_or_is_a_day_old_may_be_proposed_again() -> None
     await stage.world.call("mongodb_evaluate_proposal", proposal_id=first, decision="rejected")
     await staged(stage, scene, "Frodo has lost the ring.")
     await refused(stage, fact(stage, scene, "Frodo has lost the ring."))
-    stage.world.clock.move(DAY + SECOND)
+    stage.world.clock.move_by(DAY + SECOND)
     await staged(stage, scene, "Frodo has lost the ring.")
 
 
@@ -118,7 +118,7 @@ async def test_a_rate_is_of_each_agent_and_of_all_and_says_when_there_is_room() 
     stage, scene = await a_gated(agent_a_minute=2, universe_a_minute=3)
     for text in ("One ring.", "Three rings."):
         await staged(stage, scene, text)
-        stage.world.clock.move(10 * SECOND)
+        stage.world.clock.move_by(10 * SECOND)
     told = await refused(stage, fact(stage, scene, "Seven rings."))
     assert (told["number"], told["code"], told["retryable"]) == (-32005, "proposal.too-many", True)
     assert told["error"] == "RATE_LIMITED"
@@ -127,7 +127,7 @@ async def test_a_rate_is_of_each_agent_and_of_all_and_says_when_there_is_room() 
     await staged(stage, scene, "Seven rings.", "Resolver")
     told = await refused(stage, fact(stage, scene, "Nine rings."), "Indexer")
     assert told["rule"] == "rate.world"
-    stage.world.clock.move(41 * SECOND)
+    stage.world.clock.move_by(41 * SECOND)
     await staged(stage, scene, "Nine rings.")
 
 
@@ -159,7 +159,7 @@ async def test_a_refusal_is_audited_and_counted_without_what_was_written() -> No
     assert b"nudes" not in written
     [row] = [
         e
-        for e in usage_report(canon.service(WorldServices).telemetry, Instant(0))
+        for e in usage_report(canon.find_service(WorldServices).telemetry, Instant(0))
         if "Rejected" in e["eventType"]
     ]
     assert row["rejections"] == {"safety:safety.self-harm": 1}
@@ -187,7 +187,7 @@ def test_the_settings_open_gates() -> None:
         }
     }
     assert policy_from(table, "file").staging == ALL
-    assert not policy_from({}, "file").staging.opened
+    assert not policy_from({}, "file").staging.is_enabled
     for wrong in (-1, 501):
         with pytest.raises(InvalidInput, match="0 to 500"):
             policy_from({"staging": {"agent_a_minute": wrong}}, "file")
@@ -210,4 +210,4 @@ async def test_what_is_said_better_repeats_not_what_it_stands_for_but_others_sti
             canon, keeper, former, said("Frodo has lost his old and faithful pony")
         )
 
-    assert len(receipt.made(ProposalDraft)) == 1
+    assert len(receipt.drafts_made(ProposalDraft)) == 1

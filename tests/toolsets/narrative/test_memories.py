@@ -59,7 +59,7 @@ async def test_the_most_important_comes_first_and_then_the_newest() -> None:
     stage = await a_stage()
     for text, importance in (("old", 0.5), ("great", 0.9), ("small", 0.1), ("new", 0.5)):
         await stage.remember(stage.frodo, text, importance=importance)
-        stage.world.clock.move(DAY)
+        stage.world.clock.move_by(DAY)
     assert await recalled(stage, stage.frodo) == ["great", "new", "old", "small"]
 
 
@@ -95,7 +95,7 @@ async def test_a_query_weighs_meaning_importance_and_recency() -> None:
 async def test_recency_halves_a_memory_after_thirty_days() -> None:
     stage = await a_stage()
     await stage.remember(stage.frodo, "Gandalf fell", importance=0.0)
-    stage.world.clock.move(30 * DAY)
+    stage.world.clock.move_by(30 * DAY)
     await stage.remember(stage.frodo, "The road is long", importance=0.0)
     new, old = (await recall(stage, stage.frodo, semantic_query="nothing"))["memories"]
     assert new["score"] == pytest.approx(0.3)
@@ -184,6 +184,6 @@ async def test_the_score_of_a_memory_does_not_drift_from_call_to_call() -> None:
     tool, agent = "mongodb_retrieve_character_memories", "MemoryManager"
     first = await stage.world.call(tool, agent, **asked)
 
-    stage.world.clock.move(DAY)
+    stage.world.clock.move_by(DAY)
 
     assert await stage.world.call(tool, agent, **asked) == first

@@ -219,7 +219,7 @@ async def test_the_same_decision_again_changes_nothing_and_another_is_refused() 
     proposal_id = await stage.propose(await stage.scene())
     first = await evaluate(stage, proposal_id, "rejected", rationale="No.")
     before = await stage.world.heads()
-    stage.world.clock.move(1_000_000)
+    stage.world.clock.move_by(1_000_000)
     assert await evaluate(stage, proposal_id, "rejected") == first
     assert await stage.world.heads() == before
     data = await stage.world.refused(

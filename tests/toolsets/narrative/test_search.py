@@ -11,7 +11,7 @@ from canonry.readmodels.ports.text import Purpose
 from canonry.recall.embedders import HashingEmbedder, OnnxEmbedder
 from canonry.recall.usecases.recall import Engines, Recall, RecallServices
 from canonry.recall.vectors import FolderVectors
-from canonry.testing.things import a_snippet, ident, made
+from canonry.testing.example_items import a_snippet, creation_entries, uuid_of
 from canonry.values.ids import SourceId, SpaceId
 from canonry.values.policy import Policy
 from tests.toolsets.narrative.kit import NOWHERE
@@ -39,8 +39,8 @@ async def a_rule(stage: Stage, text: str, name: str = "snippet") -> str:
         page=7,
         section="Combat",
     )
-    await stage.write(*made(snippet))
-    return str(ident(name))
+    await stage.write(*creation_entries(snippet))
+    return str(uuid_of(name))
 
 
 async def test_a_turn_is_found_by_its_words_with_what_it_can_be_traced_by() -> None:

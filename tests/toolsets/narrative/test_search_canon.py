@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from canonry.log.entries import EntityRetconned, Erased, FactSuperseded
-from canonry.testing.things import an_observation, made
+from canonry.testing.example_items import an_observation, creation_entries
 from canonry.values.ids import EntityId, FactId, SpaceId
 from tests.toolsets.narrative.kit import NOWHERE
 from tests.toolsets.narrative.stage import Stage, a_stage
@@ -35,7 +35,7 @@ async def an_axiom(stage: Stage, statement: str) -> str:
 async def rename(stage: Stage, entity_id: str, name: str) -> None:
     space = SpaceId(stage.world.universe_id)
     said = an_observation("", f"now {name}", space=space, fields={"name": name})
-    await stage.write(*made(replace(said, entity_id=EntityId(entity_id))))
+    await stage.write(*creation_entries(replace(said, entity_id=EntityId(entity_id))))
 
 
 async def test_an_entity_is_found_by_its_names_its_description_and_its_fields() -> None:

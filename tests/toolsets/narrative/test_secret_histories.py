@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from canonry.app.compose import compose_memory
 from canonry.narrative.toolset import NARRATIVE
-from canonry.testing.worlds import CountingIdentities, HandClock
+from canonry.testing.clocks import CountingIdentities, HandClock
 from tests.toolsets.narrative.kit import World
 from tests.toolsets.narrative.twins import Twin, Twins, a_twin, alike, strangers
 

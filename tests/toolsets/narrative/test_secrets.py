@@ -11,13 +11,13 @@ import pytest
 
 from canonry.app.compose import compose_memory
 from canonry.app.embedded import open_embedded
-from canonry.canon.upkeep.logs import verify_store
+from canonry.canon.maintenance.log_transfer import verify_store
 from canonry.catalog.toolset.toolset import CATALOG
 from canonry.gateway.principal import Principal
 from canonry.gateway.tool import Tool, Toolset
 from canonry.narrative.toolset import NARRATIVE
 from canonry.records.toolset.toolset import TRUTH
-from canonry.testing.worlds import CountingIdentities, HandClock
+from canonry.testing.clocks import CountingIdentities, HandClock
 from canonry.values.ids import SpaceId
 from canonry.values.provenance import Authority
 from canonry.world.toolset.toolset import WORLD
@@ -172,7 +172,7 @@ async def test_views_with_secrets_are_what_the_log_makes_of_them(tmp_path: Path)
             await twin.world.call("neo4j_set_audience", **told)
         merged = {"kept_entity_id": known["to_entity_id"], "merged_entity_id": spy}
         await twin.world.call("neo4j_merge_entities", reason="one", **merged)
-        seen = await verify_store(store.canon.ledger, store.upkeep, lambda *_: None)
+        seen = await verify_store(store.canon.ledger, store.maintenance, lambda *_: None)
     finally:
         await store.close()
 

@@ -98,7 +98,7 @@ async def test_an_update_is_an_observation_with_its_evidence_and_the_past_is_sti
     world = await a_world()
     ana = await world.entity("Ana", properties={"hp": 10, "class": "bard"})
     before = (await world.call("neo4j_get_entity", entity_id=ana))["updated_at"]
-    world.clock.move(60_000_000)
+    world.clock.move_by(60_000_000)
 
     await world.call(
         "neo4j_update_entity",

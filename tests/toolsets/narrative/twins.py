@@ -10,7 +10,7 @@ from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.gateway.tool import Toolset
 from canonry.narrative.toolset import NARRATIVE
-from canonry.testing.worlds import CountingIdentities, HandClock
+from canonry.testing.clocks import CountingIdentities, HandClock
 from canonry.values.provenance import Authority
 from tests.toolsets.narrative.furnished import ROLES, a_furnished_world
 from tests.toolsets.narrative.kit import World
@@ -60,7 +60,7 @@ class Twins:
         most = max(each.identities._count for each in (self.told, self.other))
         for each in (self.told, self.other):
             each.identities._count = most
-            each.clock.move(_SECOND)
+            each.clock.move_by(_SECOND)
 
 
 def a_twin(canon: Canon, clock: HandClock, identities: CountingIdentities) -> Twin:

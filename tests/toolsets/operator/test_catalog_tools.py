@@ -9,11 +9,11 @@ from canonry.catalog.operator import FACE, OPERATOR
 from canonry.catalog.toolset import CATALOG
 from canonry.catalog.usecases.exchange import export_catalog
 from canonry.gateway.call import Gateway
-from canonry.gateway.catalogue import narrowed
+from canonry.gateway.catalogue import select_toolsets
 from canonry.gateway.principal import KEY_META, Principal
 from canonry.log.entries import EntitiesMerged
 from canonry.readmodels.catalog import item_id
-from canonry.testing.worlds import CountingIdentities, HandClock, Scribe
+from canonry.testing.clocks import CountingIdentities, HandClock, Scribe
 from canonry.values.ids import SpaceId
 
 pytestmark = pytest.mark.anyio
@@ -36,10 +36,10 @@ class Desk:
         return outcome.body
 
     async def refused(self, tool: str, **arguments: Any) -> str:
-        before = await self.canon.ledger.heads(limit=9)
+        before = await self.canon.ledger.list_heads(limit=9)
         outcome = await self.gateway.call(tool, arguments, KEEPER)
         assert outcome.error is not None, outcome.text
-        assert await self.canon.ledger.heads(limit=9) == before
+        assert await self.canon.ledger.list_heads(limit=9) == before
         return str(outcome.error.data["code"])
 
     async def entity(self, kind: str = "concept", **more: Any) -> str:
@@ -81,7 +81,7 @@ def test_the_toolset_is_off_by_default_and_marked() -> None:
     for tool in OPERATOR.tools:
         assert tool.extension
         assert tool.roles == frozenset(("Operator",))
-    assert not narrowed((OPERATOR,), contract_only=True)[0].tools
+    assert not select_toolsets((OPERATOR,), contract_only=True)[0].tools
 
 
 @pytest.mark.parametrize("tool", OPERATOR.tools, ids=lambda tool: tool.name)
@@ -97,7 +97,7 @@ async def test_rows_are_made_changed_and_left() -> None:
     given = {"projectId": desk.project, "entityType": "guide", "title": "One", "slug": "one"}
 
     made = await desk.call("catalog_save_entity", **given, summary="s")
-    desk.clock.move(7_000_000)
+    desk.clock.move_by(7_000_000)
     same = await desk.call("catalog_save_entity", **given, id=made["id"])
     changed = await desk.call(
         "catalog_save_entity",
@@ -154,7 +154,7 @@ async def test_an_entity_lives_from_draft_to_archive() -> None:
     )
     statuses = []
     for action in ("request_publish", "reject", "request_publish", "publish", "archive"):
-        desk.clock.move(1_000_000)
+        desk.clock.move_by(1_000_000)
         statuses.append((await desk.move(guide, action, reason="because"))["status"])
 
     assert statuses == [
@@ -321,11 +321,11 @@ async def test_items_say_since_when_they_are_published_or_archived() -> None:
 
     made = await desk.call("catalog_save_video", **video, status="published")
     kept = await desk.call("catalog_save_source_item", **source)
-    desk.clock.move(3_000_000)
+    desk.clock.move_by(3_000_000)
     for status in ("archived", "archived"):
         await desk.call("catalog_save_video", **{**video, "id": made["id"], "status": status})
         await desk.call("catalog_save_source_item", **source, id=kept["id"], status=status)
-        desk.clock.move(3_000_000)
+        desk.clock.move_by(3_000_000)
     told = {
         array: row
         async for array, row in export_catalog(desk.canon, None, lambda _done, _all: None)
@@ -342,7 +342,7 @@ async def test_what_was_merged_away_is_moved_no_more() -> None:
     kept, merged = await desk.entity(), await desk.entity(slug="other")
     ids = [item_id(desk.project, "concept", each) for each in (kept, merged)]
     scribe = Scribe(desk.canon, space=SpaceId(desk.project))
-    await scribe.write(EntitiesMerged(kept=ids[0], merged=ids[1], members=(), reason=""))
+    await scribe.write_entries(EntitiesMerged(kept=ids[0], merged=ids[1], members=(), reason=""))
 
     assert await desk.not_moved(merged, "archive") == "entity.unknown"
     assert (await desk.move(kept, "archive"))["status"] == "archived"

@@ -13,7 +13,7 @@ from canonry.gateway.principal import Principal
 from canonry.gateway.replies import Result
 from canonry.log.items.sources import DEFAULT_USER
 from canonry.records.toolset import EXACT, TRUTH
-from canonry.testing.worlds import CountingIdentities, HandClock
+from canonry.testing.clocks import CountingIdentities, HandClock
 from canonry.values.ids import is_uuid
 from canonry.values.moments import SECOND, parse_instant
 
@@ -88,11 +88,11 @@ class Desk:
 
     async def heads(self) -> list[tuple[str, int]]:
         """Where every log stands."""
-        return [(h.space, h.position) for h in await self.canon.ledger.heads(limit=500)]
+        return [(h.space, h.position) for h in await self.canon.ledger.list_heads(limit=500)]
 
     def wait(self, seconds: int = 60) -> None:
         """Let time pass."""
-        self.clock.move(seconds * SECOND)
+        self.clock.move_by(seconds * SECOND)
 
     async def ingest(self, *records: Mapping[str, Any], **more: Any) -> dict[str, Any]:
         """Hand records over, a minute after whatever was before."""

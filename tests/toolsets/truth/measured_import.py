@@ -51,8 +51,8 @@ def resident(line: str) -> int:
 
 async def read(rows: int) -> int:
     """Read the rows, and keep nothing but what was found in them."""
-    reading = await LocalReader().examine(table(rows), FileHint(name="bank.csv"))
-    found = await RulesInterpreter().interpret(reading, {}, tuple(TRUTH_TYPES.values()))
+    reading = await LocalReader().examine_file(table(rows), FileHint(name="bank.csv"))
+    found = await RulesInterpreter().interpret_reading(reading, {}, tuple(TRUTH_TYPES.values()))
     del reading
     gc.collect()
     assert len(found.entities) == rows

@@ -58,7 +58,7 @@ async def test_a_file_for_a_source_that_is_not_there_is_not_kept(tmp_path: Path)
     (tmp_path / "note.txt").write_text("Dear Ada, words.")
     arguments = {"file_path": "note.txt", "source_material_id": NOWHERE}
     await desk.refused("upload_file", "SOURCE_NOT_FOUND", **arguments)
-    assert await filing_of(desk.canon).blobs_of(desk.user).digests(limit=9) == []
+    assert await filing_of(desk.canon).blobs_of(desk.user).list_digests(limit=9) == []
     told = {"file_path": "note.txt", "properties": "[]"}
     await desk.refused("upload_file", "VALIDATION_ERROR", **told)
 
@@ -81,7 +81,7 @@ async def test_what_cannot_be_kept_is_refused_inside_of_a_text_as_well(
     told = {"file_path": "thing.txt", "properties": said}
     error = await desk.refused("upload_file", "VALIDATION_ERROR", **told)
     assert error["details"]["path"].startswith("/properties")
-    assert await filing_of(desk.canon).blobs_of(desk.user).digests(limit=9) == []
+    assert await filing_of(desk.canon).blobs_of(desk.user).list_digests(limit=9) == []
 
 
 async def test_the_path_of_a_fault_leads_to_where_it_stands() -> None:

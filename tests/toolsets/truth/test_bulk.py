@@ -14,7 +14,7 @@ from canonry.app.embedded import open_embedded
 from canonry.gateway.call import GatewaySettings
 from canonry.gateway.limits import Limits
 from canonry.gateway.principal import Principal
-from canonry.testing.worlds import HandClock
+from canonry.testing.clocks import HandClock
 from tests.toolsets.truth.kit import Desk, a_desk
 
 pytestmark = pytest.mark.anyio

@@ -37,7 +37,7 @@ def the_log_of(desk: Desk) -> Iterator[list[bytes]]:
     lines: list[bytes] = []
     desk.gateway.audit.write_to(lines.append)
     yield lines
-    lines.append(desk.gateway.audit.metrics.exposition().encode())
+    lines.append(desk.gateway.audit.metrics.render_metrics().encode())
 
 
 def names_nobody(outcome: Result) -> bool:

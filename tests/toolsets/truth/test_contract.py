@@ -9,9 +9,9 @@ from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.gateway.tool import Tool
 from canonry.records.toolset import EXACT, FACE, TRUTH
-from canonry.records.toolset.asking import HIT, LEFT_OUT, MATCH, OPEN, PASSAGE, SUM
-from canonry.records.toolset.contract import entries, published, resolved
+from canonry.records.toolset.contract import entries, published, resolve_references
 from canonry.records.toolset.entities import PLACE
+from canonry.records.toolset.queries import HIT, LEFT_OUT, MATCH, OPEN, PASSAGE, SUM
 from canonry.records.toolset.shapes import (
     DUPLICATE,
     ENTITY,
@@ -193,7 +193,9 @@ def test_a_tool_is_described_shortly(tool: Tool) -> None:
 
 
 def test_no_reference_is_left_in_a_schema() -> None:
-    assert "$ref" not in json.dumps([resolved(tool["output"]) for tool in published()["tools"]])
+    assert "$ref" not in json.dumps(
+        [resolve_references(tool["output"]) for tool in published()["tools"]]
+    )
 
 
 ALIASES = {
@@ -210,7 +212,7 @@ ALIASES = {
 def test_the_later_names_are_taken_and_never_listed() -> None:
     gateway: Any = Gateway(a_desk().canon, (TRUTH,))
     for alias, name in ALIASES.items():
-        assert gateway.catalogue.find_tool(alias).thing.name == name
+        assert gateway.catalogue.find_tool(alias).item.name == name
         assert alias not in gateway.catalogue.tools
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from canonry.records.toolset.contract import published
-from canonry.records.toolset.toolset import CODES, code_of, dialect
+from canonry.records.toolset.toolset import CODES, code_of, truth_error
 from canonry.values.errors import (
     BrokenInvariant,
     CanonryError,
@@ -50,7 +50,7 @@ ROWS: list[tuple[CanonryError, str, str, int]] = [
 def test_an_error_has_the_code_and_status_of_the_contract(
     error: CanonryError, tool: str, code: str, status: int
 ) -> None:
-    body = dialect(error, tool=tool, caller=None, trace_id="t-1")
+    body = truth_error(error, tool=tool, caller=None, trace_id="t-1")
     assert body.wire is not None
     said = body.wire["error"]
     assert (said["code"], said["http_status"], said["trace_id"]) == (code, status, "t-1")
@@ -70,6 +70,6 @@ def test_every_code_of_the_contract_has_a_row() -> None:
 
 def test_the_wait_is_told_in_seconds() -> None:
     error = Unavailable("limits.rate", "slow down", retry_after=1.5)
-    body = dialect(error, tool="ingest", caller=None)
+    body = truth_error(error, tool="ingest", caller=None)
     assert body.data["details"]["retry_after_seconds"] == 2
     assert code_of(error, "ingest") == "RATE_LIMIT_EXCEEDED"

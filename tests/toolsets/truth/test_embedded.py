@@ -11,7 +11,7 @@ from canonry.app.embedded import open_embedded
 from canonry.gateway.call import Gateway
 from canonry.gateway.tool import Tool
 from canonry.records.toolset import TRUTH
-from canonry.testing.worlds import CountingIdentities, HandClock
+from canonry.testing.clocks import CountingIdentities, HandClock
 from tests.toolsets.truth.furnished import a_furnished_desk
 from tests.toolsets.truth.kit import Desk
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from canonry.app.embedded import open_embedded
 from canonry.gateway.call import Gateway
 from canonry.records.toolset import TRUTH
-from canonry.testing.worlds import CountingIdentities, HandClock
+from canonry.testing.clocks import CountingIdentities, HandClock
 from tests.toolsets.truth.identity_model import KEYS, Model, Person
 from tests.toolsets.truth.kit import Desk, a_desk
 

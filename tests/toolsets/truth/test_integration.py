@@ -23,7 +23,7 @@ from canonry.records.ports.interpreter import Interpreter
 from canonry.records.toolset import TRUTH
 from canonry.records.usecases.files import filing_of
 from canonry.stores.memory.ledger import MemoryBlobs
-from canonry.testing.worlds import CountingIdentities, HandClock
+from canonry.testing.clocks import CountingIdentities, HandClock
 from canonry.values.errors import Unavailable
 from canonry.values.policy import Policy, TruthPolicy
 from tests.adapters.readers.paper import a_pdf
@@ -172,11 +172,11 @@ class BlobsThatFailOnce(MemoryBlobs):
     failed = False
 
     @override
-    async def put(self, data: bytes) -> str:
+    async def put_bytes(self, data: bytes) -> str:
         if not self.failed:
             self.failed = True
             raise Unavailable("blobs.unavailable", "the place for files does not answer; try again")
-        return await super().put(data)
+        return await super().put_bytes(data)
 
 
 async def test_it_007_upload_queue_retry() -> None:
@@ -187,7 +187,7 @@ async def test_it_007_upload_queue_retry() -> None:
     assert error["details"]["retryable"]
     reply, invoice = await brought(desk)
     assert not reply["deduplicated"]
-    assert await blobs.get(reply["content_hash"]) == PAPER
+    assert await blobs.get_bytes(reply["content_hash"]) == PAPER
     assert len(await observed(desk, invoice)) == 1
 
 
@@ -197,12 +197,12 @@ class Silent(Interpreter):
     provider = "silent"
 
     @override
-    def configuration(self, asked: Mapping[str, Any]) -> Mapping[str, Any]:
+    def complete_configuration(self, asked: Mapping[str, Any]) -> Mapping[str, Any]:
         names = ("model_id", "temperature", "prompt_hash", "code_version")
         return {"provider": self.provider, **dict.fromkeys(names, "none")}
 
     @override
-    async def interpret(
+    async def interpret_reading(
         self,
         reading: Any,
         configuration: Mapping[str, Any],

@@ -15,7 +15,7 @@ from canonry.gateway.limits import Limits
 from canonry.log.commits import Append, Outcome
 from canonry.records.toolset import TRUTH
 from canonry.stores.memory import MemoryLedger
-from canonry.testing.worlds import HandClock
+from canonry.testing.clocks import HandClock
 from canonry.values.errors import Unavailable
 from tests.toolsets.truth.furnished import NOTE
 from tests.toolsets.truth.kit import Desk, a_desk, an_invoice
@@ -39,14 +39,14 @@ class FragileLedger(MemoryLedger):
         self._written = written
 
     @override
-    async def append(self, batch: Sequence[Append]) -> Sequence[Outcome]:
+    async def append_drafts(self, batch: Sequence[Append]) -> Sequence[Outcome]:
         self.appends += 1
         if self.busy:
             raise Unavailable("ledger.busy", "try again")
         if self.appends != self.kill_at:
-            return await super().append(batch)
+            return await super().append_drafts(batch)
         if self._written:
-            await super().append(batch)
+            await super().append_drafts(batch)
         raise Killed
 
 
@@ -98,9 +98,9 @@ class StuckLedger(MemoryLedger):
         self.free = asyncio.Event()
 
     @override
-    async def append(self, batch: Sequence[Append]) -> Sequence[Outcome]:
+    async def append_drafts(self, batch: Sequence[Append]) -> Sequence[Outcome]:
         await self.free.wait()
-        return await super().append(batch)
+        return await super().append_drafts(batch)
 
 
 @pytest.mark.parametrize("form", ["file", "records"])

@@ -7,7 +7,7 @@ import pytest
 
 from canonry.records.domain import interpretations as record_bounds
 from canonry.records.usecases import record_source as record_batches
-from canonry.records.usecases.record_source import Recorded, record_source
+from canonry.records.usecases.record_source import RecordOutcome, record_source
 from tests.toolsets.truth.kit import Desk, a_desk
 
 pytestmark = pytest.mark.anyio
@@ -55,7 +55,7 @@ async def test_what_was_interrupted_goes_on_where_it_ended(monkeypatch: pytest.M
     desk, table = a_desk(), a_table(10)
     left = [2]
 
-    async def interrupted(*arguments: Any) -> Recorded:
+    async def interrupted(*arguments: Any) -> RecordOutcome:
         if not left[0]:
             raise KeyError
         left[0] -= 1

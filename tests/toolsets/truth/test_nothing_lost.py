@@ -729,9 +729,9 @@ async def test_each_text_of_a_file_can_be_found_or_is_reported(name: str) -> Non
         whole = await desk.call("get_entity_snapshot", entity_id=each["id"])
         kept = (whole["snapshot"], whole.get("raw_fragments"))
         shown.append(json.dumps(kept, ensure_ascii=False))
-    reading = await LocalReader().examine(data, FileHint(name=name))
+    reading = await LocalReader().examine_file(data, FileHint(name=name))
     # The text of other kinds is cut into passages.
-    shown.append("" if reading.kind.is_data else reading.text)
+    shown.append("" if reading.kind.is_data else reading.whole_text)
     lost = {mark for mark in marks_in(content, name) if not any(mark in each for each in shown)}
     notes = " ".join(each["message"] for each in reply["warnings"])
 

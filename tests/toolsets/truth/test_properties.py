@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from canonry.log.items.entities import Entity
 from canonry.log.schemas.narrative import policy_of
-from canonry.values.merge import accumulate, join
+from canonry.values.merge_policies import accumulator_of, join_accumulators
 from canonry.values.observations import Accumulator
 from tests.toolsets.truth.kit import Desk, a_desk
 
@@ -167,12 +167,12 @@ def test_what_is_kept_up_to_date_equals_what_is_folded_anew(records: list[dict[s
         desk = a_desk()
         entity_id = await told(desk, records)
         await desk.correct(entity_id, "status", "right")
-        entity = (await desk.canon.state.things((entity_id,)))[entity_id]
+        entity = (await desk.canon.state.items_by_id((entity_id,)))[entity_id]
         assert isinstance(entity, Entity)
         page = await desk.canon.state.observations_newest((entity.id,), limit=500, offset=0)
         whole: Accumulator = {}
         for each in page.items:
-            whole = join(whole, accumulate(each, policy_of), policy_of)
+            whole = join_accumulators(whole, accumulator_of(each, policy_of), policy_of)
         assert whole == entity.snapshot
 
     run(compare)

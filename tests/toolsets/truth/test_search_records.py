@@ -7,13 +7,13 @@ from typing import Any, cast
 import pytest
 
 from canonry.app.embedded import open_embedded
-from canonry.canon.upkeep.erase import erase, plan_erasure
+from canonry.canon.maintenance.erase import erase_items, plan_erasure
 from canonry.gateway.call import Gateway
 from canonry.records.toolset import TRUTH
-from canonry.records.usecases import asking as own_records
+from canonry.records.usecases import queries as own_records
 from canonry.records.usecases import record_source
 from canonry.records.usecases.files import RecordTables
-from canonry.testing.worlds import HandClock, a_caller
+from canonry.testing.clocks import HandClock, a_caller
 from tests.toolsets.truth.kit import BOB, Desk, a_desk, an_invoice
 
 pytestmark = pytest.mark.anyio
@@ -222,7 +222,7 @@ async def test_what_was_erased_is_found_and_summed_no_longer(tmp_path: Path) -> 
         (hit,) = (await desk.call("search_records", query="rocket"))["entities"]
         plan = await plan_erasure(store.canon, "entity", hit["id"])
 
-        await erase(store.canon, store.upkeep, a_caller(), plan, reason="asked for")
+        await erase_items(store.canon, store.maintenance, a_caller(), plan, reason="asked for")
 
         assert await names(desk, "rocket") == []
         counted = await desk.call("summarise_records", **INVOICES)

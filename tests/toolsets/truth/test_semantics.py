@@ -11,7 +11,7 @@ from canonry.app.compose import compose_memory
 from canonry.gateway.call import Gateway
 from canonry.records.toolset import TRUTH
 from canonry.records.usecases.files import RecordServices
-from canonry.testing.worlds import CountingIdentities, HandClock
+from canonry.testing.clocks import CountingIdentities, HandClock
 from canonry.values.policy import Policy, TruthPolicy
 from tests.toolsets.truth.furnished import NOTE
 from tests.toolsets.truth.kit import NOWHERE, Desk, a_desk, an_invoice

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from canonry.records.domain.asking import Period
+from canonry.records.domain.queries import Period
 from canonry.records.usecases.files import RecordServices
 from tests.toolsets.truth.kit import BOB, Desk, a_desk, an_invoice
 
@@ -168,7 +168,7 @@ async def test_another_users_records_are_in_no_sum() -> None:
 def test_a_period_goes_by_the_day_as_it_was_said(
     period: Period, date: Any, expected: str | None
 ) -> None:
-    assert period.of(date) == expected
+    assert period.period_of(date) == expected
 
 
 AMOUNTS = st.one_of(st.integers(-(10**20), 10**20), st.floats(-9e15, 9e15))
@@ -218,7 +218,7 @@ def test_a_table_that_is_read_on_is_the_one_that_is_read_anew(steps: list[tuple[
                 case _:
                     await desk.outcome("unmerge_entities", {**user, "entity_id": ids[which]})
             read_on = await told(desk)
-            desk.canon.service(RecordServices).record_tables.__init__()  # type: ignore[misc] # forgets what it has read
+            desk.canon.find_service(RecordServices).record_tables.__init__()  # type: ignore[misc] # forgets what it has read
             assert read_on == await told(desk)
 
     async def told(desk: Desk) -> tuple[Any, Any]:

@@ -59,7 +59,7 @@ async def test_relationships_of_the_merged_are_counted_whole_or_not_at_all(
     whole = await desk.call("list_relationships", entity_id=kept)
     monkeypatch.setattr(read_relationships, "PAGE_MAX", 2)
     in_pages = await desk.call("list_relationships", entity_id=kept)
-    monkeypatch.setattr(read_relationships, "LOOKED_THROUGH_MAX", 4)
+    monkeypatch.setattr(read_relationships, "SEARCHED_MAX", 4)
 
     code, message = await reason(desk, "list_relationships", entity_id=kept)
 

@@ -73,11 +73,11 @@ async def test_what_is_withdrawn_stays_in_the_log_with_the_reason_and_is_gone_fr
     source = wrong["source_id"]
     await withdraw(desk, source, reason="the wrong account")
 
-    log = await desk.canon.ledger.read(account_space(desk.user), after=ORIGIN, limit=100)
+    log = await desk.canon.ledger.read_commits(account_space(desk.user), after=ORIGIN, limit=100)
     entries = [e for commit in log for e in commit.entries if isinstance(e, Withdrawn)]
     assert [each.reason for each in entries] == ["the wrong account"]
     assert source in entries[0].targets
-    things = await desk.canon.state.things(entries[0].targets)
+    things = await desk.canon.state.items_by_id(entries[0].targets)
     assert all(isinstance(each, Tombstone) for each in things.values())
     await desk.refused(
         "get_entity_snapshot", "ENTITY_NOT_FOUND", entity_id=wrong["entities"][0]["entity_id"]

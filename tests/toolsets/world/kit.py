@@ -20,7 +20,7 @@ from canonry.log.schemas.world_types import (
     TerrainType,
 )
 from canonry.readmodels.edges import Direction
-from canonry.testing.worlds import CountingIdentities, HandClock, a_caller
+from canonry.testing.clocks import CountingIdentities, HandClock, a_caller
 from canonry.values.ids import SpaceId
 from canonry.world.domain.atlas import (
     Atlas,
@@ -28,14 +28,14 @@ from canonry.world.domain.atlas import (
     Happening,
     Item,
     Layer,
+    Location,
     Lore,
     LoreVersion,
     Mover,
-    Place,
     Realm,
     Route,
+    item_id_of,
     layer_id_of,
-    thing_id_of,
 )
 from canonry.world.toolset import EXACT, WORLD
 from canonry.world.usecases.exchange import ImportedWorld, import_world
@@ -75,7 +75,7 @@ def an_isle() -> Atlas:
             ),
         ),
         locations=(
-            Place(
+            Location(
                 key="inn",
                 name="Inn",
                 description="A low room.",
@@ -87,14 +87,14 @@ def an_isle() -> Atlas:
                     Exit(direction=Direction.DOWN, to="cellar", hidden=True),
                 ),
             ),
-            Place(
+            Location(
                 key="yard",
                 name="Yard",
                 description="Mud.",
                 realms=("town", "mist"),
                 exits=(Exit(direction=Direction.NORTH, to="road"),),
             ),
-            Place(
+            Location(
                 key="road",
                 name="Road",
                 description="Long.",
@@ -106,13 +106,13 @@ def an_isle() -> Atlas:
                     ),
                 ),
             ),
-            Place(
+            Location(
                 key="cellar",
                 name="Cellar",
                 description="Dark.",
                 exits=(Exit(direction=Direction.WEST, to="road", one_way=True),),
             ),
-            Place(key="tower", name="Tower", description="High."),
+            Location(key="tower", name="Tower", description="High."),
         ),
         players=(
             Mover(key="ann", name="Ann", location="inn", attributes={"health": 9}),
@@ -224,7 +224,7 @@ class Isle:
 
     def id(self, key: str) -> str:
         """The id of the thing with this key."""
-        return thing_id_of(self.world, key)
+        return item_id_of(self.world, key)
 
     def layer(self, key: str) -> str:
         """The id of the layer with this key."""
@@ -255,19 +255,21 @@ class Isle:
 
     async def refused(self, tool: str, code: str, reason: str, /, **arguments: Any) -> Any:
         """The details of a call that is refused; nothing may have been written."""
-        before = await self.canon.ledger.head(self.world)
+        before = await self.canon.ledger.head_position(self.world)
         outcome = await self.outcome(tool, arguments, "WorldBuilder")
         assert outcome.error is not None, f"not refused: {outcome.text}"
         error = outcome.body["error"]
         assert (error["code"], error["details"]["reason"]) == (code, reason), outcome.text
-        assert await self.canon.ledger.head(self.world) == before, "it has written something"
+        assert await self.canon.ledger.head_position(self.world) == before, (
+            "it has written something"
+        )
         return error["details"]
 
 
 async def brought_in(canon: Canon, atlas: Atlas, origin: str = "test") -> ImportedWorld:
     """Import an atlas as an operator would."""
     return await import_world(
-        canon, a_caller("Operator", "world import"), atlas, origin=origin, told=lambda *_: None
+        canon, a_caller("Operator", "world import"), atlas, origin=origin, progress=lambda *_: None
     )
 
 

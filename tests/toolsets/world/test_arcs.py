@@ -9,9 +9,9 @@ import anyio
 import pytest
 
 from bench.table.scene import scene
-from canonry.world.domain.arcs.arcs import Materials, drawn_arc
-from canonry.world.domain.atlas import completed
-from canonry.world.domain.checks import reachable
+from canonry.world.domain.arcs.arcs import ArcMaterials, draw_arc
+from canonry.world.domain.atlas import complete_atlas
+from canonry.world.domain.checks import reachable_locations
 from canonry.world.domain.utterances.lexicon import Nameable
 from tests.toolsets.world.kit import Isle, a_world
 
@@ -39,7 +39,10 @@ async def test_every_reference_exists_and_every_step_can_be_gone(beats: int) -> 
             assert all(alive[each] == beat["locationId"] for each in beat["characterIds"])
             assert set(beat["loreFactIds"]) <= lore
             assert all(index < beat["index"] for index in beat["requires"])
-            near = {isle.id(key) for key in reachable(completed(atlas), keys[beat["locationId"]])}
+            near = {
+                isle.id(key)
+                for key in reachable_locations(complete_atlas(atlas), keys[beat["locationId"]])
+            }
             for following in beat["leadsTo"]:
                 assert arc["beats"][following]["locationId"] in near
                 assert beat["index"] in arc["beats"][following]["requires"]
@@ -124,5 +127,5 @@ async def test_a_world_of_one_place_has_an_arc_too() -> None:
 
 def test_what_is_wanted_and_out_of_reach_makes_no_arc() -> None:
     inn = Nameable(id="inn", kind="location", name="Inn")
-    there = Materials(places=(inn,), ways={}, people={}, lore=(), wanted=("sea",))
-    assert drawn_arc("a", "s", 3, there) is None
+    there = ArcMaterials(locations=(inn,), reachable={}, people={}, lore=(), wanted=("sea",))
+    assert draw_arc("a", "s", 3, there) is None

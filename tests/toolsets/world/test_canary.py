@@ -113,6 +113,6 @@ async def test_a_text_stays_between_caller_and_world(tool: Tool) -> None:
     refused = await isle.outcome(tool.name, told, CANARY)
 
     assert refused.error is not None
-    lines.append(isle.gateway.audit.metrics.exposition().encode())
+    lines.append(isle.gateway.audit.metrics.render_metrics().encode())
     assert len(lines) > len(calls)
     assert CANARY.encode() not in b"".join(lines)

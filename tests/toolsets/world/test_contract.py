@@ -6,9 +6,9 @@ import pytest
 
 from canonry.app.compose import compose_memory
 from canonry.gateway.call import Gateway, GatewaySettings
-from canonry.gateway.catalogue import narrowed
+from canonry.gateway.catalogue import select_toolsets
 from canonry.gateway.principal import AGENT_META, Principal
-from canonry.testing.worlds import HandClock
+from canonry.testing.clocks import HandClock
 from canonry.values.moments import SECOND
 from canonry.world.toolset import EXACT, FACE, WORLD
 from canonry.world.toolset.contract import published
@@ -134,12 +134,12 @@ async def test_t30_the_published_rates_of_a_client_are_enforced_over_all_tools()
             result = await gateway.call(tool, {"locationId": "inn"}, planner, meta)
             error = result.body.get("error") if isinstance(result.body, dict) else None
             told.append(error is not None and error["code"] == "RATE_LIMITED")
-        clock.move(SECOND)
+        clock.move_by(SECOND)
     assert told == ([False] * 10 + [True]) * 6 + [True] * 22
 
 
 def test_contract_only_hides_the_extensions() -> None:
-    served = Gateway(compose_memory(), narrowed((WORLD,), contract_only=True))
+    served = Gateway(compose_memory(), select_toolsets((WORLD,), contract_only=True))
     assert served.catalogue.tools.keys() == CONTRACT.keys()
 
 

@@ -6,9 +6,9 @@ from canonry.world.domain.atlas import Exit, Item
 from canonry.world.toolset.shapes import DONE, TABLE, world_tool
 from canonry.world.usecases.building import create_tie
 
-WAY = TABLE.objects("new_exit", Exit)
+WAY = TABLE.make_object_kind("new_exit", Exit)
 TAKES = TABLE.tools["create-item"]["takes"]
-READINGS = TABLE.readings(TAKES)
+READINGS = TABLE.list_readings(TAKES)
 
 
 def test_an_argument_fills_the_field_that_it_names() -> None:
@@ -31,7 +31,7 @@ def test_what_is_left_out_has_the_default_of_the_value() -> None:
 
 
 def test_the_schema_is_made_of_the_same_arguments() -> None:
-    schema = TABLE.takes(TAKES)
+    schema = TABLE.make_schema(TAKES)
 
     assert list(schema["properties"]) == [each.name for each in READINGS]
     assert schema["required"] == ["name", "itemType", "holderId"]
@@ -43,7 +43,7 @@ def test_a_tool_is_declared_by_what_it_takes_and_answers() -> None:
     tool = world_tool("remove-tie", create_tie, DONE)
 
     assert tool.title == "Remove tie"
-    assert tool.input_schema == TABLE.takes(TABLE.tools["remove-tie"]["takes"])
+    assert tool.input_schema == TABLE.make_schema(TABLE.tools["remove-tie"]["takes"])
     assert tool.output_schema == DONE.schema
     assert tool.roles == {"WorldBuilder"}
     assert tool.destructive

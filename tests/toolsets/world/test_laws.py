@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from canonry.app.embedded import open_embedded
 from canonry.gateway.call import Gateway
 from canonry.readmodels.edges import Direction
-from canonry.testing.worlds import CountingIdentities, HandClock
-from canonry.world.domain.atlas import Atlas, Exit, Item, Mover, Place
+from canonry.testing.clocks import CountingIdentities, HandClock
+from canonry.world.domain.atlas import Atlas, Exit, Item, Location, Mover
 from canonry.world.toolset import WORLD
 from tests.toolsets.world.kit import Isle, a_world, brought_in
 from tests.toolsets.world.ledger_of_moves import Passage, PlainWorld
@@ -76,7 +76,7 @@ def an_atlas() -> Atlas:
         starter="a",
         tick=TICK,
         locations=tuple(
-            Place(key=place, name=place, description="", exits=ways[place]) for place in PLACES
+            Location(key=place, name=place, description="", exits=ways[place]) for place in PLACES
         ),
         players=tuple(Mover(key=each, name=each, location="a") for each in PLAYERS),
         characters=(Mover(key="cook", name="cook", location="b"),),

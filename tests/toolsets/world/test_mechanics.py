@@ -7,7 +7,7 @@ import pytest
 from canonry.gateway.call import Gateway
 from canonry.values.errors import InvalidInput
 from canonry.world.domain.atlas import Atlas, Item
-from canonry.world.domain.mechanics import roll
+from canonry.world.domain.mechanics import roll_dice
 from canonry.world.models.services import WorldServices
 from canonry.world.toolset import WORLD
 from tests.toolsets.world.kit import Isle, a_world, an_isle
@@ -55,7 +55,9 @@ async def test_a_seed_always_rolls_the_same() -> None:
 
 
 def test_the_dice_of_a_seed_stay_what_they_are() -> None:
-    assert [roll(e, "canon").total for e in ("d20", "8d6", "2d20kl1", "d%", "3d6-2", "7")] == PINNED
+    assert [
+        roll_dice(e, "canon").total for e in ("d20", "8d6", "2d20kl1", "d%", "3d6-2", "7")
+    ] == PINNED
 
 
 PINNED = [13, 28, 3, 21, 12, 7]
@@ -69,7 +71,7 @@ PINNED = [13, 28, 3, 21, 12, 7]
 )  # fmt: skip
 def test_what_are_no_dice_is_refused(text: str) -> None:
     with pytest.raises(InvalidInput) as caught:
-        roll(text, "seed")
+        roll_dice(text, "seed")
     assert caught.value.code in {"dice.malformed", "dice.too-many"}
 
 

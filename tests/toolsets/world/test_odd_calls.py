@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from canonry.values.errors import InvalidInput
-from canonry.world.domain.atlas import thing_id_of
+from canonry.world.domain.atlas import item_id_of
 from canonry.world.usecases.exchange import export_world
 from canonry.world.usecases.worlds import find_world
 from tests.toolsets.world.kit import TICK, a_world, an_isle, brought_in
@@ -148,7 +148,7 @@ async def test_what_is_nothing_of_this_world_is_unknown_and_only_its_id_is_taken
     """Neither the id of the space nor that of another world's player names anything here."""
     isle = await a_world()
     there = await brought_in(isle.canon, replace(an_isle(), name="Elsewhere"))
-    for strange in (isle.world, there.world_id, thing_id_of(there.world_id, "ann")):
+    for strange in (isle.world, there.world_id, item_id_of(there.world_id, "ann")):
         await isle.refused("move", "NOT_FOUND", "player.unknown", moverId=strange, teleportTo="inn")
         away = {"moverId": "ann", "teleportTo": strange}
         await isle.refused("move", "NOT_FOUND", "location.unknown", **away)

@@ -6,9 +6,9 @@ import pytest
 
 from canonry.log.schemas.world_types import LayerType
 from canonry.readmodels.edges import Direction
-from canonry.testing.worlds import a_caller
+from canonry.testing.clocks import a_caller
 from canonry.world.domain.atlas import Exit, Layer
-from canonry.world.domain.checks import problems
+from canonry.world.domain.checks import find_problems
 from canonry.world.usecases.exchange import export_world
 from canonry.world.usecases.worlds import require_world
 from tests.toolsets.world.kit import TICK, Isle, a_world, an_isle
@@ -76,7 +76,7 @@ def test_a_file_with_half_a_rhythm_is_wrong() -> None:
     half = Layer(
         key="tide", scope="inn", layer_type=LayerType.AMBIENT, value="x", from_tick=0, every=HOUR
     )
-    found = problems(replace(an_isle(), layers=(half,)))
+    found = find_problems(replace(an_isle(), layers=(half,)))
     assert "layer.rhythm" in {each.code for each in found if each.fatal}
 
 
@@ -139,11 +139,11 @@ async def test_an_exit_that_recurs_goes_through_a_file() -> None:
     inn = next(each for each in atlas.locations if each.key == "inn")
     [way] = [each for each in inn.exits if each.direction == "west"]
     assert (way.opens, way.every, way.lasting) == (HOUR, 4 * HOUR, HOUR)
-    assert not [each for each in problems(atlas) if each.fatal]
+    assert not [each for each in find_problems(atlas) if each.fatal]
     never = replace(way, lasting=4 * HOUR)
     wrong = replace(inn, exits=(*(e for e in inn.exits if e is not way), never))
     places = tuple(wrong if each.key == "inn" else each for each in atlas.locations)
-    found = problems(replace(atlas, locations=places))
+    found = find_problems(replace(atlas, locations=places))
     assert "exit.rhythm" in {each.code for each in found if each.fatal}
 
 

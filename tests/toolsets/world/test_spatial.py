@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from canonry.readmodels.edges import PLACE_IN_ORDER, Direction
+from canonry.readmodels.edges import DIRECTION_RANK, Direction
 from canonry.world.domain.atlas import Atlas
 from tests.domain.world.generated import an_atlas
 from tests.toolsets.world.kit import a_world
@@ -22,7 +22,7 @@ def oracle(atlas: Atlas, start: str, depth: int) -> Mapping[str, tuple[Direction
     paths: list[tuple[tuple[Direction, ...], str]] = [((), start)]
     for _ in range(depth):
         paths = [((*path, direction), to) for path, here in paths for direction, to in ways[here]]
-        paths.sort(key=lambda each: [PLACE_IN_ORDER[step] for step in each[0]])
+        paths.sort(key=lambda each: [DIRECTION_RANK[step] for step in each[0]])
         kept: dict[str, tuple[Direction, ...]] = {}
         for path, here in paths:
             kept.setdefault(here, path)

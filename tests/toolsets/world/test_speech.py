@@ -77,7 +77,7 @@ async def test_a_text_is_flagged_with_its_place() -> None:
 class Strict(Moderator):
     """Lets nothing stand."""
 
-    async def moderate(self, text: str) -> Moderation:
+    async def moderate_text(self, text: str) -> Moderation:
         """Spam, whatever it is."""
         return Moderation(categories=("spam",) if text else (), policy_version="strict")
 

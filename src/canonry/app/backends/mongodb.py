@@ -4,8 +4,8 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from canonry.app.backends.servers import BesideServers, ServerStore, open_on_server
-from canonry.app.filing import shared_filing
+from canonry.app.backends.servers import ServerStore, ViewServers, open_on_server
+from canonry.app.store_files import shared_filing
 from canonry.app.system import SystemClock, SystemIdentities
 from canonry.log.ports.world import Clock, Identities
 from canonry.records.usecases.files import Filing
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from canonry.stores.objects import ObjectStore
 
 
-Polyglot: TypeAlias = ServerStore[MongoStore]
+SplitStore: TypeAlias = ServerStore[MongoStore]
 """A store with its records and documents in MongoDB."""
 
 
@@ -30,12 +30,12 @@ async def open_mongodb(
     identities: Identities | None = None,
     policy: Policy | None = None,
     objects: "ObjectStore | None" = None,
-    beside: BesideServers | None = None,
-) -> Polyglot:
+    view_servers: ViewServers | None = None,
+) -> SplitStore:
     """Open the store in a database of a MongoDB deployment; this machine's copy is in `folder`.
 
-    Views are on the servers in `beside`, if any. Files are in `objects`, or in `folder`, where only
-    this machine has them.
+    Views are on the servers in `view_servers`, if any. Files are in `objects`, or in `folder`,
+    where only this machine has them.
 
     Raises:
         BrokenInvariant: `store.newer`, or what is wrong with the copy.
@@ -56,20 +56,22 @@ async def open_mongodb(
             clock=the_clock,
             identities=the_identities,
             policy=policy,
-            beside=beside,
-            filing=_filing(objects, folder, the_identities),
-            documents=(store.documents, store.mending),
+            view_servers=view_servers,
+            filing=_make_filing(objects, folder, the_identities),
+            documents=(store.documents, store.maintenance),
         )
 
 
-def _filing(objects: "ObjectStore | None", folder: Path, identities: Identities) -> Filing | None:
+def _make_filing(
+    objects: "ObjectStore | None", folder: Path, identities: Identities
+) -> Filing | None:
     """Return files in an object store; None if they are next to the copy."""
     if objects is None:
         return None
     return shared_filing(
         folder,
         identities,
-        blobs_of=lambda user_id: objects.of(user_id.lower()),
-        users=objects.owners,
-        stored_at=lambda user_id, digest: objects.of(user_id.lower()).stored_at(digest),
+        blobs_of=lambda user_id: objects.blobs_of(user_id.lower()),
+        users=objects.list_owners,
+        stored_at=lambda user_id, digest: objects.blobs_of(user_id.lower()).stored_at(digest),
     )

@@ -7,14 +7,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from canonry.app.backends.servers import BesideServers, ServerStore, open_on_server
-from canonry.app.filing import shared_filing
+from canonry.app.backends.servers import ServerStore, ViewServers, open_on_server
+from canonry.app.store_files import shared_filing
 from canonry.app.system import SystemClock, SystemIdentities
+from canonry.canon.maintenance.log_transfer import line_of
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.paging import every_item
-from canonry.canon.upkeep.logs import line_of
 from canonry.log.ports.world import Clock, Identities
-from canonry.readmodels.ports.view import UpkeepProgress
+from canonry.readmodels.ports.view import MaintenanceProgress
 from canonry.records.usecases.files import Filing
 from canonry.stores.postgres import (
     MovedSpace,
@@ -52,18 +52,20 @@ class SpaceMover:
     shards: Shards
     canon: Canon
 
-    async def placed(self) -> Sequence[PlacedSpace]:
+    async def list_placed(self) -> Sequence[PlacedSpace]:
         """Return all spaces, oldest first."""
         ask = partial(self.canon.state.spaces, kind=None, parent=None)
         spaces = [each async for each in every_item(ask)]
-        homes = await self.shards.directory.homes(each.id for each in spaces)
+        homes = await self.shards.directory.servers_of(each.id for each in spaces)
         names = {each.id: each.name for each in self.shards.servers.values()}
         return [
             PlacedSpace(id=s.id, name=s.name, kind=s.kind.value, server=names[homes[s.id]])
             for s in spaces
         ]
 
-    async def move(self, space: SpaceId, to: str, told: UpkeepProgress) -> MovedSpace | None:
+    async def move_space(
+        self, space: SpaceId, to: str, progress: MaintenanceProgress
+    ) -> MovedSpace | None:
         """Move a space to the server of that name; return None if it is there already.
 
         Raises:
@@ -75,7 +77,7 @@ class SpaceMover:
         if target is None:
             known = ", ".join(each.name for each in servers)
             raise InvalidInput("shards.unknown", f"There is no server {to}. Use one of {known}.")
-        return await move_space(self.shards, space, target, told, line=line_of)
+        return await move_space(self.shards, space, target, progress, line=line_of)
 
 
 Shared: TypeAlias = ServerStore[PostgresStore | ShardedStore]
@@ -93,13 +95,13 @@ async def open_postgres(
     identities: Identities | None = None,
     policy: Policy | None = None,
     objects: "ObjectStore | None" = None,
-    beside: BesideServers | None = None,
+    view_servers: ViewServers | None = None,
 ) -> Shared:
     """Open the store in a schema of a database; what is each machine's own lies in `folder`.
 
     With several `shards`, the spaces are divided between these databases. Views are on the servers
-    in `beside`, or else in the copy. Files are in `objects`, or else in the database of the first
-    server.
+    in `view_servers`, or else in the copy. Files are in `objects`, or else in the database of the
+    first server.
 
     Raises:
         BrokenInvariant: `store.newer`, `store.failed` if the server is too old, or a fault of the
@@ -126,8 +128,8 @@ async def open_postgres(
             clock=the_clock,
             identities=the_identities,
             policy=policy,
-            beside=beside,
-            filing=_filing(store, objects, folder, the_identities),
+            view_servers=view_servers,
+            filing=_make_filing(store, objects, folder, the_identities),
             vectors=lambda: PostgresVectors(store.database),
         )
     if isinstance(store, ShardedStore):
@@ -135,7 +137,7 @@ async def open_postgres(
     return opened
 
 
-def _filing(
+def _make_filing(
     store: PostgresStore | ShardedStore,
     objects: "ObjectStore | None",
     folder: Path,
@@ -143,7 +145,7 @@ def _filing(
 ) -> Filing:
     def blobs_of(user_id: str) -> "PostgresBlobs | ObjectBlobs":
         owner = user_id.lower()
-        return PostgresBlobs(store.database, owner) if objects is None else objects.of(owner)
+        return PostgresBlobs(store.database, owner) if objects is None else objects.blobs_of(owner)
 
     def stored_at(user_id: str, digest: str) -> Awaitable[float | None]:
         return blobs_of(user_id).stored_at(digest)
@@ -152,6 +154,6 @@ def _filing(
         folder,
         identities,
         blobs_of=blobs_of,
-        users=partial(owners_of_blobs, store.database) if objects is None else objects.owners,
+        users=partial(owners_of_blobs, store.database) if objects is None else objects.list_owners,
         stored_at=stored_at,
     )

@@ -35,7 +35,7 @@ class SystemIdentities(Identities):
     """Version 7 UUIDs: 48 bits of milliseconds, then randomness, which keeps indexes compact."""
 
     @override
-    def fresh(self) -> str:
+    def new_id(self) -> str:
         high = int.from_bytes(os.urandom(2)) & _RANDOM_12 | _VERSION_7
         low = int.from_bytes(os.urandom(8)) & _RANDOM_62 | _VARIANT
         stamp = f"{min(max(time.time_ns() // 1_000_000, 0), _STAMP_MAX):012x}"
@@ -43,5 +43,5 @@ class SystemIdentities(Identities):
         return f"{stamp[:8]}-{stamp[8:]}-{high:04x}-{tail[:4]}-{tail[4:]}"
 
     @override
-    def salt(self) -> bytes:
+    def new_salt(self) -> bytes:
         return os.urandom(SALT_BYTES)

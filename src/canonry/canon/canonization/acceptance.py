@@ -16,40 +16,40 @@ from canonry.canon.judging.contents import (
     end_of,
     words_of_time,
 )
-from canonry.canon.judging.gates.kit import Rival, Verdict
-from canonry.canon.judging.gates.states import known_as, lines_told
-from canonry.canon.judging.known_things import (
+from canonry.canon.judging.gates.kit import ConflictingItem, Verdict
+from canonry.canon.judging.gates.states import claimed_timelines, find_known_entity
+from canonry.canon.judging.known_items import (
     Backing,
     SpokenTime,
+    changed_fields,
+    find_repeated_event,
     make_entity,
     make_event,
     make_fact,
     make_observation,
     make_relation,
-    restated,
-    retold,
 )
-from canonry.canon.judging.relation_lines import is_told_of, restates
-from canonry.canon.judging.retractions import retcon_of
+from canonry.canon.judging.relation_timelines import adds_properties, is_stated_of
+from canonry.canon.judging.retractions import retcon_entries
 from canonry.canon.judging.slices import SliceView
 from canonry.canon.judging.standing_statements import (
+    change_states,
+    find_standing,
     reading_of,
-    standings_beside,
     statements_at,
     statements_of,
-    states_changed,
     tags_begun_by,
     with_entities,
 )
 from canonry.canon.judging.state_tags import (
     TagHeld,
-    TagPen,
     TagsChanged,
-    as_held,
+    TagWriter,
     change_tags,
+    own_spelling,
     still_stands,
-    superseded,
-    undone,
+    supersede_fact,
+    undo_tag,
 )
 from canonry.language.reading.reading import READER
 from canonry.log.entries import (
@@ -62,13 +62,13 @@ from canonry.log.entries import (
     RelationEnded,
 )
 from canonry.log.items.entities import Entity
-from canonry.log.items.facts import Event, Fact, FactDraft, Relation, SaidAgain
+from canonry.log.items.facts import Event, Fact, FactDraft, Relation, Repetition
 from canonry.values.errors import BrokenInvariant
 from canonry.values.fields import Reference
 from canonry.values.ids import EntityId, EventId, FactId, NewId, RelationId
-from canonry.values.moments import Instant, arranged, comes_after, overlaps
+from canonry.values.moments import Instant, comes_after, intervals_overlap, sort_by_story
 from canonry.values.observations import Observation, ObservationDraft
-from canonry.values.provenance import Evidence, may_end, strongest
+from canonry.values.provenance import Evidence, highest_authority, may_end
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,12 +85,12 @@ class Acceptance:
     @property
     def made(self) -> tuple[str, ...]:
         """Return the ids of the created items; observations belong to their entities."""
-        things = [entry.thing for entry in self.entries if isinstance(entry, Made)]
-        return tuple(thing.id for thing in things if not isinstance(thing, ObservationDraft))
+        drafts = [entry.thing for entry in self.entries if isinstance(entry, Made)]
+        return tuple(draft.id for draft in drafts if not isinstance(draft, ObservationDraft))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WritingDesk:
+class AcceptanceContext:
     """The context for writing a proposal."""
 
     candidate: Candidate
@@ -99,42 +99,42 @@ class WritingDesk:
     new_id: NewId
     backing: Backing
 
-    def entity(self, reference: Reference) -> Entity:
+    def find_entity(self, reference: Reference) -> Entity:
         """Return the entity behind a reference.
 
         Raises:
             BrokenInvariant: `canonization.unresolved`, the gates accepted an unknown reference.
         """
-        found = self.view.entity(reference)
+        found = self.view.find_entity(reference)
         if found is None:
             message = f"An accepted proposal refers to {reference}, but no gate found it."
             raise BrokenInvariant("canonization.unresolved", message)
         return found
 
-    def entities(self, references: tuple[Reference, ...]) -> tuple[EntityId, ...]:
+    def entity_ids(self, references: tuple[Reference, ...]) -> tuple[EntityId, ...]:
         """Return the ids of the referenced entities, each once."""
-        return tuple(dict.fromkeys(self.entity(one).id for one in references))
+        return tuple(dict.fromkeys(self.find_entity(one).id for one in references))
 
-    def pen(self, entity: Entity) -> TagPen:
+    def tag_writer(self, entity: Entity) -> TagWriter:
         """Return the writer of an entity's tags."""
-        return TagPen(self.view, self.new_id, self.backing, entity)
+        return TagWriter(self.view, self.new_id, self.backing, entity)
 
-    def events(self, references: tuple[Reference, ...]) -> tuple[EventId, ...]:
+    def event_ids(self, references: tuple[Reference, ...]) -> tuple[EventId, ...]:
         """Return the ids of the referenced events, without those that the verdict retcons."""
-        found = [self.view.referred(one) for one in references]
-        fallen = self.verdict.retcons
-        return tuple(e.id for e in found if isinstance(e, Event) and e.id not in fallen)
+        found = [self.view.referred_item(one) for one in references]
+        retracted = self.verdict.retcons
+        return tuple(e.id for e in found if isinstance(e, Event) and e.id not in retracted)
 
 
-def already_known(desk: WritingDesk, thing_id: str, held: Sequence[Evidence]) -> Acceptance:
+def add_evidence(context: AcceptanceContext, item_id: str, held: Sequence[Evidence]) -> Acceptance:
     """Add only the evidence to a known item."""
-    more = [one for one in desk.candidate.evidence if one not in held]
-    links = tuple(EvidenceLinked(thing_id=thing_id, evidence=one) for one in more)
-    return Acceptance(canonical_id=thing_id, entries=links, known=thing_id)
+    more = [one for one in context.candidate.evidence if one not in held]
+    links = tuple(EvidenceLinked(thing_id=item_id, evidence=one) for one in more)
+    return Acceptance(canonical_id=item_id, entries=links, known=item_id)
 
 
-def with_rivals(
-    desk: WritingDesk, acceptance: Acceptance, *, subject: EntityId | None = None
+def retcon_conflicting(
+    context: AcceptanceContext, acceptance: Acceptance, *, subject: EntityId | None = None
 ) -> Acceptance:
     """Retcon the items that the verdict names.
 
@@ -142,29 +142,33 @@ def with_rivals(
     """
     by = acceptance.canonical_id
     entries = acceptance.entries
-    for rival in desk.verdict.retcons:
-        entries += tuple(_retcon(desk, rival, by, subject))
+    for conflicting in context.verdict.retcons:
+        entries += tuple(_retcon_one(context, conflicting, by, subject))
     return replace(acceptance, entries=entries)
 
 
-def _retcon(desk: WritingDesk, rival: Rival, by: str, subject: EntityId | None) -> Iterator[Entry]:
-    reason = desk.verdict.rationale
-    if isinstance(rival, TagHeld):
-        if rival.entity_id != subject:
-            yield from _undone(desk, rival, f"retcon:{rival.entity_id}:{rival.tag}")
-        for fact_id in rival.facts:
+def _retcon_one(
+    context: AcceptanceContext, conflicting: ConflictingItem, by: str, subject: EntityId | None
+) -> Iterator[Entry]:
+    reason = context.verdict.rationale
+    if isinstance(conflicting, TagHeld):
+        if conflicting.entity_id != subject:
+            yield from _undo_tag(
+                context, conflicting, f"retcon:{conflicting.entity_id}:{conflicting.tag}"
+            )
+        for fact_id in conflicting.facts:
             yield FactRetconned(fact_id=fact_id, replaced_by=FactId(by), reason=reason)
         return
-    thing = desk.view.thing(rival)
-    yield from retcon_of(thing, reason, replaced_by=None if isinstance(thing, Event) else by)
-    for held in tags_begun_by(thing, desk.view) if isinstance(thing, Fact) else ():
-        yield from _undone(desk, held, f"retcon:{rival}:{held.tag}")
+    item = context.view.find_item(conflicting)
+    yield from retcon_entries(item, reason, replaced_by=None if isinstance(item, Event) else by)
+    for held in tags_begun_by(item, context.view) if isinstance(item, Fact) else ():
+        yield from _undo_tag(context, held, f"retcon:{conflicting}:{held.tag}")
 
 
-def _undone(desk: WritingDesk, held: TagHeld, label: str) -> Iterator[Entry]:
+def _undo_tag(context: AcceptanceContext, held: TagHeld, label: str) -> Iterator[Entry]:
     """Undo a tag that never held; the tags that it replaced hold again."""
-    entity, reason = desk.entity(Reference(held.entity_id)), desk.verdict.rationale
-    yield from undone(desk.pen(entity), held, label=label, reason=reason)
+    entity, reason = context.find_entity(Reference(held.entity_id)), context.verdict.rationale
+    yield from undo_tag(context.tag_writer(entity), held, label=label, reason=reason)
 
 
 # Acceptance: the entries of an accepted proposal, for new items, superseded ones and the decision.
@@ -174,7 +178,9 @@ def _undone(desk: WritingDesk, held: TagHeld, label: str) -> Iterator[Entry]:
 _DERIVES: Final = "DERIVES_FROM"
 
 
-def accept(candidate: Candidate, verdict: Verdict, view: SliceView, new_id: NewId) -> Acceptance:
+def accept_candidate(
+    candidate: Candidate, verdict: Verdict, view: SliceView, new_id: NewId
+) -> Acceptance:
     """Return what `candidate` writes under `verdict`; `new_id` supplies the ids of new items.
 
     Raises:
@@ -189,28 +195,30 @@ def accept(candidate: Candidate, verdict: Verdict, view: SliceView, new_id: NewI
         scene_id=proposal.scene_id,
         place=candidate.moment.place,
         proposal_id=proposal.id,
-        spoken=None if candidate.moment.at is None else _spoken(candidate, candidate.moment.at),
+        spoken=None
+        if candidate.moment.at is None
+        else _time_in_words(candidate, candidate.moment.at),
     )
-    desk = WritingDesk(
+    context = AcceptanceContext(
         candidate=candidate, verdict=verdict, view=view, new_id=new_id, backing=backing
     )
     match candidate.content:
         case EntityContent() as content:
-            return _entity(desk, content)
+            return _accept_entity(context, content)
         case RelationshipContent() as content:
-            return _supporting(desk, content, _relation(desk, content), Fact)
+            return _supporting(context, content, _accept_relation(context, content), Fact)
         case StateChangeContent() as content:
-            return _state(desk, content)
+            return _accept_state(context, content)
         case EventContent() as content:
-            return _event(desk, content)
+            return _accept_event(context, content)
         case FactContent() as content:
-            return _supporting(desk, content, _fact(desk, content), Relation)
+            return _supporting(context, content, _accept_fact(context, content), Relation)
         case Unreadable():
             message = "The content of an accepted proposal cannot be read."
             raise BrokenInvariant("canonization.unresolved", message)
 
 
-def _spoken(candidate: Candidate, at: Instant) -> SpokenTime | None:
+def _time_in_words(candidate: Candidate, at: Instant) -> SpokenTime | None:
     """Return the words of the time in the content, or else in its scene."""
     own, wrong = time_of(candidate.content), candidate.corrects
     proposal, scene = candidate.proposal, candidate.scene
@@ -221,14 +229,16 @@ def _spoken(candidate: Candidate, at: Instant) -> SpokenTime | None:
     return None if words is None else SpokenTime(words=words, at=at)
 
 
-def _entity(desk: WritingDesk, content: EntityContent) -> Acceptance:
-    namesake = known_as(desk.candidate, content, desk.view)
+def _accept_entity(context: AcceptanceContext, content: EntityContent) -> Acceptance:
+    namesake = find_known_entity(context.candidate, content, context.view)
     if namesake is not None:
-        return _restated(desk, content, namesake)
-    archetype = None if content.derives_from is None else desk.entity(content.derives_from).id
+        return _restate_entity(context, content, namesake)
+    archetype = (
+        None if content.derives_from is None else context.find_entity(content.derives_from).id
+    )
     entity_id, entries = make_entity(
-        desk.new_id,
-        desk.backing,
+        context.new_id,
+        context.backing,
         entity_class=content.entity_class,
         entity_type=content.entity_type,
         name=content.name,
@@ -236,83 +246,93 @@ def _entity(desk: WritingDesk, content: EntityContent) -> Acceptance:
         properties=content.properties,
         state_tags=content.state_tags,
         derives_from=archetype,
-        observed_at=desk.candidate.moment.at,
+        observed_at=context.candidate.moment.at,
     )
     return Acceptance(canonical_id=entity_id, entries=entries)
 
 
-def _restated(desk: WritingDesk, content: EntityContent, entity: Entity) -> Acceptance:
+def _restate_entity(
+    context: AcceptanceContext, content: EntityContent, entity: Entity
+) -> Acceptance:
     """Record the news about a known entity: an observation, and a change of state."""
-    fresh, replaced = restated(content, entity)
-    changed = _tags_changed(desk, entity, content.state_tags)
+    fresh, replaced = changed_fields(content, entity)
+    changed = _change_tags(context, entity, content.state_tags)
     entries = [*changed.entries]
     if new := {**fresh, **replaced}:
         seen = make_observation(
-            desk.new_id,
-            desk.backing,
+            context.new_id,
+            context.backing,
             entity.id,
             new,
             label="restated",
-            observed_at=desk.candidate.moment.at,
+            observed_at=context.candidate.moment.at,
         )
-        entries += (seen, *_held_later(desk, entity, replaced))
-    entries += _derived(desk, content, entity)
-    evidenced = already_known(desk, entity.id, entity.evidence)
+        entries += (seen, *_repeat_later(context, entity, replaced))
+    entries += _derive_entity(context, content, entity)
+    evidenced = add_evidence(context, entity.id, entity.evidence)
     known = replace(
         evidenced, entries=(*entries, *evidenced.entries), known=None if entries else entity.id
     )
-    return with_rivals(desk, known, subject=entity.id)
+    return retcon_conflicting(context, known, subject=entity.id)
 
 
-def _held_later(desk: WritingDesk, entity: Entity, changed: Iterable[str]) -> Iterator[Entry]:
+def _repeat_later(
+    context: AcceptanceContext, entity: Entity, changed: Iterable[str]
+) -> Iterator[Entry]:
     """Repeat the observations of later times, so that they remain current."""
     for number, name in enumerate(sorted(changed)):
-        seen = desk.view.thing(entity.provenance.get(name, ""))
+        seen = context.view.find_item(entity.provenance.get(name, ""))
         if not isinstance(seen, Observation) or name not in seen.fields:
             continue
-        if comes_after(desk.candidate.moment, seen.moment):
+        if comes_after(context.candidate.moment, seen.moment):
             continue
-        backing = desk.backing.said_in(seen, place=seen.moment.place)
+        backing = context.backing.with_support_of(seen, place=seen.moment.place)
         value, label = {name: seen.fields[name]}, f"held:{number}"
         at = seen.observed_at
-        yield make_observation(desk.new_id, backing, entity.id, value, label=label, observed_at=at)
-
-
-def _derived(desk: WritingDesk, content: EntityContent, entity: Entity) -> Iterator[Entry]:
-    """Record the archetype of a known entity."""
-    if content.derives_from is None:
-        return
-    archetype = desk.entity(content.derives_from)
-    known = {one.to_id for one in desk.view.relations(entity, _DERIVES, "out") if not one.ended}
-    if archetype.id not in {entity.derives_from, *known}:
-        yield make_relation(
-            desk.new_id,
-            desk.backing,
-            rel_type=_DERIVES,
-            from_id=entity.id,
-            to_id=archetype.id,
-            since=desk.candidate.moment.at,
+        yield make_observation(
+            context.new_id, backing, entity.id, value, label=label, observed_at=at
         )
 
 
-def _relation(desk: WritingDesk, content: RelationshipContent) -> Acceptance:
-    start, end = desk.entity(content.from_entity), desk.entity(content.to_entity)
-    ((kind, _, _, line),) = lines_told(desk.candidate, content, desk.view)
+def _derive_entity(
+    context: AcceptanceContext, content: EntityContent, entity: Entity
+) -> Iterator[Entry]:
+    """Record the archetype of a known entity."""
+    if content.derives_from is None:
+        return
+    archetype = context.find_entity(content.derives_from)
+    known = {
+        one.to_id for one in context.view.find_relations(entity, _DERIVES, "out") if not one.ended
+    }
+    if archetype.id not in {entity.derives_from, *known}:
+        yield make_relation(
+            context.new_id,
+            context.backing,
+            rel_type=_DERIVES,
+            from_id=entity.id,
+            to_id=archetype.id,
+            since=context.candidate.moment.at,
+        )
+
+
+def _accept_relation(context: AcceptanceContext, content: RelationshipContent) -> Acceptance:
+    start, end = context.find_entity(content.from_entity), context.find_entity(content.to_entity)
+    ((kind, _, _, line),) = claimed_timelines(context.candidate, content, context.view)
     same = line.same
     held = {} if same is None else same.properties
-    if same is not None and is_told_of(same, start, end) and not restates(same, content):
-        return with_rivals(desk, _said_again(desk, same, line.moment.at))
+    if same is not None and is_stated_of(same, start, end) and not adds_properties(same, content):
+        return retcon_conflicting(context, _repeat_relation(context, same, line.moment.at))
     made = make_relation(
-        desk.new_id,
-        desk.backing,
+        context.new_id,
+        context.backing,
         rel_type=kind.name,
         from_id=start.id,
         to_id=end.id,
         properties={**held, **content.properties},
-        since=desk.candidate.moment.at,
+        since=context.candidate.moment.at,
     )
     entries: list[Entry] = [made]
-    wrong = desk.candidate.corrects
+    wrong = context.candidate.corrects
     if isinstance(wrong, Relation) and wrong.ended and wrong.superseded_by is None:
         ended = RelationEnded(
             relation_id=RelationId(made.thing.id),
@@ -321,33 +341,39 @@ def _relation(desk: WritingDesk, content: RelationshipContent) -> Acceptance:
             reason="it ended then",
         )
         entries.append(ended)
-    return with_rivals(desk, Acceptance(canonical_id=made.thing.id, entries=tuple(entries)))
+    return retcon_conflicting(
+        context, Acceptance(canonical_id=made.thing.id, entries=tuple(entries))
+    )
 
 
 def _supporting(
-    desk: WritingDesk, content: Content, accepted: Acceptance, form: type[Fact | Relation]
+    context: AcceptanceContext, content: Content, accepted: Acceptance, form: type[Fact | Relation]
 ) -> Acceptance:
     """Add the evidence also to the items of the other form that say the same."""
-    said = [one for one in statements_of(content, desk.view) if one.held and not one.implied]
-    audience, same = desk.candidate.proposal.audience, dict[str, Fact | Relation]()
-    for standing in standings_beside(said, desk.candidate.moment, desk.view) if said else ():
-        held, thing = standing.statement, standing.thing
-        alike = any(with_entities(held, one, desk.view) == one for one in said)
-        if alike and isinstance(thing, form) and thing.audience == audience:
-            same[thing.id] = thing
-    more = (already_known(desk, i, each.evidence).entries for i, each in same.items())
+    said = [
+        one for one in statements_of(content, context.view) if one.holds_then and not one.implied
+    ]
+    audience, same = context.candidate.proposal.audience, dict[str, Fact | Relation]()
+    for standing in find_standing(said, context.candidate.moment, context.view) if said else ():
+        held, item = standing.statement, standing.item
+        alike = any(with_entities(held, one, context.view) == one for one in said)
+        if alike and isinstance(item, form) and item.audience == audience:
+            same[item.id] = item
+    more = (add_evidence(context, i, each.evidence).entries for i, each in same.items())
     return replace(accepted, entries=(*accepted.entries, *chain.from_iterable(more)))
 
 
-def _said_again(desk: WritingDesk, item: Fact | Relation, at: Instant | None) -> Acceptance:
+def _repeat_relation(
+    context: AcceptanceContext, item: Fact | Relation, at: Instant | None
+) -> Acceptance:
     """Add evidence to an item that is stated again at another position of the story."""
-    known = already_known(desk, item.id, item.evidence)
-    backing = desk.backing
+    known = add_evidence(context, item.id, item.evidence)
+    backing = context.backing
     if backing.place is None or not backing.evidence:
         return known
     if not backing.place.scene and at is None:
         return known
-    again = SaidAgain(
+    again = Repetition(
         at=at,
         place=backing.place,
         authority=backing.authority,
@@ -362,89 +388,99 @@ def _said_again(desk: WritingDesk, item: Fact | Relation, at: Instant | None) ->
     return replace(known, entries=(*others, link))
 
 
-def _state(desk: WritingDesk, content: StateChangeContent) -> Acceptance:
-    entity = desk.entity(content.entity)
-    changed = _tags_changed(desk, entity, content.add, content.remove)
-    ends = [one for one in statements_at(content, desk.candidate.moment, desk.view) if one.implied]
-    others = states_changed(
-        ends, desk.view, desk.new_id, desk.backing, moment=desk.candidate.moment
+def _accept_state(context: AcceptanceContext, content: StateChangeContent) -> Acceptance:
+    entity = context.find_entity(content.entity)
+    changed = _change_tags(context, entity, content.add, content.remove)
+    ends = [
+        one for one in statements_at(content, context.candidate.moment, context.view) if one.implied
+    ]
+    others = change_states(
+        ends, context.view, context.new_id, context.backing, moment=context.candidate.moment
     )
     changed = replace(changed, entries=(*changed.entries, *others))
     documents = (*changed.begun, *changed.ended)
     if documents:
         made = Acceptance(canonical_id=documents[0], entries=changed.entries)
-        return with_rivals(desk, made, subject=entity.id)
-    fact = desk.view.thing(changed.known[0]) if changed.known else None
+        return retcon_conflicting(context, made, subject=entity.id)
+    fact = context.view.find_item(changed.known[0]) if changed.known else None
     if not isinstance(fact, Fact):
         return Acceptance(canonical_id=entity.id, entries=changed.entries)
-    known = already_known(desk, fact.id, fact.evidence)
+    known = add_evidence(context, fact.id, fact.evidence)
     seen = known.known if not changed.entries else None
     return replace(known, entries=(*changed.entries, *known.entries), known=seen)
 
 
-def _tags_changed(
-    desk: WritingDesk, entity: Entity, add: tuple[str, ...], remove: tuple[str, ...] = ()
+def _change_tags(
+    context: AcceptanceContext, entity: Entity, add: tuple[str, ...], remove: tuple[str, ...] = ()
 ) -> TagsChanged:
     """Return the change of state, and the tags that the verdict retcons."""
-    fallen = [rival for rival in desk.verdict.retcons if isinstance(rival, TagHeld)]
+    retracted = [
+        conflicting for conflicting in context.verdict.retcons if isinstance(conflicting, TagHeld)
+    ]
     return change_tags(
-        desk.pen(entity),
-        add=as_held(entity, add),
-        remove=(*as_held(entity, remove), *sorted({one.tag for one in fallen})),
-        moment=desk.candidate.moment,
-        fallen=fallen,
+        context.tag_writer(entity),
+        add=own_spelling(entity, add),
+        remove=(*own_spelling(entity, remove), *sorted({one.tag for one in retracted})),
+        moment=context.candidate.moment,
+        retracted=retracted,
     )
 
 
-def _event(desk: WritingDesk, content: EventContent) -> Acceptance:
+def _accept_event(context: AcceptanceContext, content: EventContent) -> Acceptance:
     where = () if content.location is None else (content.location,)
-    involved = desk.entities((*content.involved, *where))
-    effects, causes = desk.events(content.causes), desk.events(content.caused_by)
-    at, scene_id = desk.candidate.moment.at, desk.candidate.proposal.scene_id
-    same = retold(content, involved, desk.view, at=at, scene_id=scene_id)[0]
+    involved = context.entity_ids((*content.involved, *where))
+    effects, causes = context.event_ids(content.causes), context.event_ids(content.caused_by)
+    at, scene_id = context.candidate.moment.at, context.candidate.proposal.scene_id
+    same = find_repeated_event(content, involved, context.view, at=at, scene_id=scene_id)[0]
     if same is not None and not effects and not causes:
-        return with_rivals(desk, already_known(desk, same.id, same.evidence))
+        return retcon_conflicting(context, add_evidence(context, same.id, same.evidence))
     made = make_event(
-        desk.new_id,
-        desk.backing,
+        context.new_id,
+        context.backing,
         title=content.title,
         description=content.description,
         involved=involved,
-        time_ref=desk.candidate.moment.at,
+        time_ref=context.candidate.moment.at,
         severity=content.severity,
         causes=effects,
     )
     event_id = EventId(made.thing.id)
     links = (CausesLinked(cause=cause, effect=event_id) for cause in causes)
-    return with_rivals(desk, Acceptance(canonical_id=event_id, entries=(made, *links)))
+    return retcon_conflicting(context, Acceptance(canonical_id=event_id, entries=(made, *links)))
 
 
-def _fact(desk: WritingDesk, content: FactContent) -> Acceptance:
-    involved = desk.entities(content.involved)
-    at, wrong, later = desk.candidate.moment.at, desk.candidate.corrects, list[Fact]()
-    for fact in desk.view.stating(content.statement):
-        about = desk.view.roots(fact.involved)
+def _accept_fact(context: AcceptanceContext, content: FactContent) -> Acceptance:
+    involved = context.entity_ids(content.involved)
+    at, wrong, later = context.candidate.moment.at, context.candidate.corrects, list[Fact]()
+    for fact in context.view.facts_stating(content.statement):
+        about = context.view.root_ids(fact.involved)
         until = end_of(at, content.duration)
-        early = None not in {at, fact.time_ref} and comes_after(fact.moment, desk.candidate.moment)
-        then = about == set(involved) and overlaps(at, until, fact.time_ref, fact.ends_at)
+        early = None not in {at, fact.time_ref} and comes_after(
+            fact.moment, context.candidate.moment
+        )
+        then = about == set(involved) and intervals_overlap(at, until, fact.time_ref, fact.ends_at)
         if then and early:
             later.append(fact)
-        if early or not then or not still_stands(desk.view, fact, desk.candidate.moment):
+        if early or not then or not still_stands(context.view, fact, context.candidate.moment):
             continue
-        if desk.verdict.supersedes:  # the repetition ends a statement between the two
+        if context.verdict.supersedes:  # the repetition ends a statement between the two
             continue
         if {**fact.properties, **content.properties} == dict(fact.properties):
-            return with_rivals(desk, _said_again(desk, fact, desk.candidate.moment.at))
-        if _may_detail(desk, fact, content):
-            return with_rivals(desk, _detailed(desk, fact, content))
+            return retcon_conflicting(
+                context, _repeat_relation(context, fact, context.candidate.moment.at)
+            )
+        if _may_add_details(context, fact, content):
+            return retcon_conflicting(context, _add_details(context, fact, content))
     duration = content.duration
     if isinstance(wrong, Fact) and content.time_ref is None and duration is None:
         duration = wrong.duration
-    fallen = [rival for rival in desk.verdict.retcons if isinstance(rival, str)]
-    facts = [one for one in fallen if isinstance(desk.view.thing(one), Fact)]
+    retracted = [
+        conflicting for conflicting in context.verdict.retcons if isinstance(conflicting, str)
+    ]
+    facts = [one for one in retracted if isinstance(context.view.find_item(one), Fact)]
     made = make_fact(
-        desk.new_id,
-        desk.backing,
+        context.new_id,
+        context.backing,
         statement=content.statement,
         involved=involved,
         time_ref=at,
@@ -453,52 +489,55 @@ def _fact(desk: WritingDesk, content: FactContent) -> Acceptance:
         properties=content.properties,
         replaces=wrong.id if isinstance(wrong, Fact) else FactId(facts[0]) if facts else None,
     )
-    said = statements_at(content, desk.candidate.moment, desk.view)
-    read = FactRead(fact_id=FactId(made.thing.id), reader=READER, statements=said)
+    statements = statements_at(content, context.candidate.moment, context.view)
+    read = FactRead(fact_id=FactId(made.thing.id), reader=READER, statements=statements)
     entries: list[Entry] = [made, read]
-    entries += states_changed(
-        said,
-        desk.view,
-        desk.new_id,
-        desk.backing,
-        moment=desk.candidate.moment,
-        ended=[one for one in desk.verdict.supersedes if isinstance(one, TagHeld)],
+    entries += change_states(
+        statements,
+        context.view,
+        context.new_id,
+        context.backing,
+        moment=context.candidate.moment,
+        ended=[one for one in context.verdict.supersedes if isinstance(one, TagHeld)],
     )
     if isinstance(made.thing, FactDraft) and later:  # it goes on as the fact that says it again
-        again = arranged(later, lambda fact: fact.moment)[0]
-        entries.append(superseded(made.thing, again.time_ref, again.id))
+        again = sort_by_story(later, lambda fact: fact.moment)[0]
+        entries.append(supersede_fact(made.thing, again.time_ref, again.id))
     acceptance = Acceptance(canonical_id=made.thing.id, entries=tuple(entries))
-    return with_rivals(desk, acceptance)
+    return retcon_conflicting(context, acceptance)
 
 
-def _may_detail(desk: WritingDesk, fact: Fact, content: FactContent) -> bool:
-    """Tell whether the authority may merge the content's properties into a known fact.
+def _may_add_details(context: AcceptanceContext, fact: Fact, content: FactContent) -> bool:
+    """Return whether the authority may merge the content's properties into a known fact.
 
     State facts follow the entity's tags, and facts that the verdict retcons are excluded.
     """
-    if "tag" in fact.properties or fact.id in (*desk.verdict.retcons, *desk.verdict.supersedes):
+    if "tag" in fact.properties or fact.id in (
+        *context.verdict.retcons,
+        *context.verdict.supersedes,
+    ):
         return False
     adds = all(
         fact.properties.get(name, value) == value for name, value in content.properties.items()
     )
-    return adds or may_end(desk.backing.authority, fact.authority)
+    return adds or may_end(context.backing.authority, fact.authority)
 
 
-def _detailed(desk: WritingDesk, fact: Fact, content: FactContent) -> Acceptance:
+def _add_details(context: AcceptanceContext, fact: Fact, content: FactContent) -> Acceptance:
     """Replace the known fact with one that has the new properties too."""
-    told = tuple(dict.fromkeys((*fact.evidence, *desk.backing.evidence)))
-    words = strongest((fact.authority, desk.backing.authority))
+    evidence = tuple(dict.fromkeys((*fact.evidence, *context.backing.evidence)))
+    authority = highest_authority((fact.authority, context.backing.authority))
     properties = {**fact.properties, **content.properties}
     made = make_fact(
-        desk.new_id,
-        replace(desk.backing, authority=words, evidence=told),
+        context.new_id,
+        replace(context.backing, authority=authority, evidence=evidence),
         statement=fact.statement,
         involved=fact.involved,
-        time_ref=desk.candidate.moment.at,
+        time_ref=context.candidate.moment.at,
         duration=content.duration,
         fact_type=fact.fact_type,
         properties=properties,
     )
-    said = reading_of(made.thing.id, fact.statement, properties, fact.involved, desk.view)
-    ends = superseded(fact, desk.candidate.moment.at, made.thing.id)
-    return Acceptance(canonical_id=made.thing.id, entries=(made, said, ends))
+    reading = reading_of(made.thing.id, fact.statement, properties, fact.involved, context.view)
+    ends = supersede_fact(fact, context.candidate.moment.at, made.thing.id)
+    return Acceptance(canonical_id=made.thing.id, entries=(made, reading, ends))

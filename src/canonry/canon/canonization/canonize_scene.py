@@ -12,32 +12,32 @@ from canonry.canon.canonization.decide_proposals import (
     SceneOutcome,
     Undecided,
     decide_proposals,
-    foretell,
     partly_decided,
+    preview_decisions,
     verdict_on,
 )
 from canonry.canon.judging.candidates import (
     Candidate,
     Declared,
     declared_names,
-    in_order,
+    order_candidates,
     read_candidate,
 )
-from canonry.canon.session.caller import Caller, unknown
+from canonry.canon.session.caller import Caller, unknown_item
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import (
     Change,
     Receipt,
-    answered,
     commit_change,
+    find_earlier_commit,
     require_unfinished,
 )
-from canonry.canon.session.lookup import require, require_all, require_same_space
+from canonry.canon.session.lookup import require_all, require_item, require_same_space
 from canonry.canon.session.paging import every_match
-from canonry.language.texts.sentences import Said, digest
+from canonry.language.texts.sentences import WeightedStatement, digest_statements
 from canonry.log.commits import Position
-from canonry.log.entries import SceneCompleted, SceneMoved, Thing
-from canonry.log.folding import proposals_key, thing_key
+from canonry.log.entries import SceneCompleted, SceneMoved, StoredItem
+from canonry.log.folding import item_key, proposals_key
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Event, Fact, Relation
 from canonry.log.items.proposals import NARRATED, Proposal, ProposalStatus
@@ -47,7 +47,7 @@ from canonry.readmodels.ports.state import EventQuery
 from canonry.values.audience import ANYBODY
 from canonry.values.errors import Conflict
 from canonry.values.ids import NewId, SceneId, SpaceId
-from canonry.values.moments import arranged
+from canonry.values.moments import sort_by_story
 from canonry.values.provenance import CanonLevel
 
 _STATED: Final = 5
@@ -63,17 +63,17 @@ class CanonizationReport(Judged):
     summary: str
 
 
-async def _complete(
+async def _complete_scene(
     canon: Canon, caller: Caller, scene: Scene, *, summary: str | None
 ) -> CanonizationReport:
     """Close the scene, unless another call has closed it; report the outcome."""
 
-    async def prepare(_: NewId) -> Change[CanonizationReport | None]:
-        current = await require(canon, caller, Scene, scene.id)
+    async def prepare_change(_: NewId) -> Change[CanonizationReport | None]:
+        current = await require_item(canon, caller, Scene, scene.id)
         if current.status is SceneStatus.COMPLETED:
             return Change(entries=(), reads=frozenset(), found=None)
         proposals = await proposals_of(canon, current.space, current.id)
-        ids = (*current.outcomes, *became(proposals))
+        ids = (*current.outcomes, *ids_made(proposals))
         query = EventQuery(
             spaces=frozenset((current.space,)), scene_id=current.id, level=CanonLevel.CANON
         )
@@ -81,29 +81,29 @@ async def _complete(
         outcomes = await outcomes_among(
             canon, current.space, (*ids, *(e.id for e in events)), events
         )
-        text = summary or current.summary or await _summary(canon, current, outcomes)
+        text = summary or current.summary or await _summarise_scene(canon, current, outcomes)
         entry = SceneCompleted(
             scene_id=current.id, outcomes=tuple(each.id for each in outcomes), summary=text
         )
-        reads = frozenset((thing_key(current.id), proposals_key(current.id)))
-        report = _report(current, proposals, outcomes, text)
+        reads = frozenset((item_key(current.id), proposals_key(current.id)))
+        report = _make_report(current, proposals, outcomes, text)
         return Change(entries=(entry,), reads=reads, found=report)
 
-    receipt = await commit_change(canon, caller, scene.space, prepare)
+    receipt = await commit_change(canon, caller, scene.space, prepare_change)
     if receipt.found is not None and not receipt.replayed:
         return receipt.found
-    return await _reported(canon, caller, scene)
+    return await _earlier_report(canon, caller, scene)
 
 
-async def _reported(canon: Canon, caller: Caller, scene: Scene) -> CanonizationReport:
+async def _earlier_report(canon: Canon, caller: Caller, scene: Scene) -> CanonizationReport:
     """Return the outcome with which an earlier call or another process closed the scene."""
-    completed = await require(canon, caller, Scene, scene.id)
+    completed = await require_item(canon, caller, Scene, scene.id)
     proposals = await proposals_of(canon, scene.space, scene.id)
     outcomes = await outcomes_among(canon, scene.space, completed.outcomes)
-    return _report(completed, proposals, outcomes, completed.summary or "")
+    return _make_report(completed, proposals, outcomes, completed.summary or "")
 
 
-def _report(
+def _make_report(
     scene: Scene, proposals: Iterable[Proposal], outcomes: Iterable[SceneOutcome], summary: str
 ) -> CanonizationReport:
     return CanonizationReport(
@@ -126,19 +126,19 @@ async def outcomes_among(
 ) -> list[SceneOutcome]:
     """Return the facts, events, entities and relations of `space` among `ids`, in order."""
     wanted = tuple(dict.fromkeys(ids))
-    found: dict[str, Thing] = {each.id: each for each in known}
-    found |= await canon.within(space).things(i for i in wanted if i not in found)
-    return [thing for one in wanted if isinstance(thing := found.get(one), SceneOutcome)]
+    found: dict[str, StoredItem] = {each.id: each for each in known}
+    found |= await canon.space_scope(space).items_by_id(i for i in wanted if i not in found)
+    return [item for one in wanted if isinstance(item := found.get(one), SceneOutcome)]
 
 
-def became(proposals: Iterable[Proposal]) -> Iterator[str]:
+def ids_made(proposals: Iterable[Proposal]) -> Iterator[str]:
     """Yield the ids of what accepted proposals became and created."""
     for one in proposals:
         if one.decision is not None and one.decision.status is ProposalStatus.ACCEPTED:
             yield from filter(None, (one.decision.canonical_id, *one.decision.made))
 
 
-async def _summary(canon: Canon, scene: Scene, outcomes: Iterable[SceneOutcome]) -> str:
+async def _summarise_scene(canon: Canon, scene: Scene, outcomes: Iterable[SceneOutcome]) -> str:
     """Summarise the new canon in story order; without any, return the scene's title.
 
     The summary is public, so it contains no secrets.
@@ -148,26 +148,31 @@ async def _summary(canon: Canon, scene: Scene, outcomes: Iterable[SceneOutcome])
         outcomes = await outcomes_among(canon, scene.space, (each.id for each in outcomes))
     standing = [each for each in outcomes if each.level is CanonLevel.CANON]
     edges = [each for each in standing if isinstance(each, Relation)]
-    ends = await canon.within(scene.space).roots(i for e in edges for i in (e.from_id, e.to_id))
+    ends = await canon.space_scope(scene.space).root_entities(
+        i for e in edges for i in (e.from_id, e.to_id)
+    )
     names = {i: root.name for i, root in ends.items()}
-    told = arranged(
+    statements = sort_by_story(
         (each for each in standing if not isinstance(each, Entity)), lambda each: each.moment
     )
     limit = canon.policy.limits.summary
-    return digest([_said(each, names) for each in told], limit=limit) or scene.title[:limit]
+    return (
+        digest_statements([_weigh_text(each, names) for each in statements], limit=limit)
+        or scene.title[:limit]
+    )
 
 
-def _said(thing: Relation | Event | Fact, names: Mapping[str, str]) -> Said:
+def _weigh_text(item: Relation | Event | Fact, names: Mapping[str, str]) -> WeightedStatement:
     """Rank events by severity, at most 10; states count half as much."""
-    match thing:
+    match item:
         case Event():
-            return Said(thing.title, thing.severity)
+            return WeightedStatement(item.title, item.severity)
         case Fact():
-            return Said(thing.statement, _STATED)
+            return WeightedStatement(item.statement, _STATED)
         case Relation():
-            word = thing.rel_type.replace("_", " ").lower()
-            start, end = names.get(thing.from_id, ""), names.get(thing.to_id, "")
-            return Said(f"{start} {word} {end}", _RELATED)
+            word = item.rel_type.replace("_", " ").lower()
+            start, end = names.get(item.from_id, ""), names.get(item.to_id, "")
+            return WeightedStatement(f"{start} {word} {end}", _RELATED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,17 +192,17 @@ async def finalize_scene(
         NotFound: `scene.unknown` or `outcome.unknown`.
         Conflict: `scene.completed` or `space.foreign`.
     """
-    space = (await require(canon, caller, Scene, scene_id)).space
+    space = (await require_item(canon, caller, Scene, scene_id)).space
 
-    async def prepare(_: NewId) -> Change:
-        scene = await require(canon, caller, Scene, scene_id)
+    async def prepare_change(_: NewId) -> Change:
+        scene = await require_item(canon, caller, Scene, scene_id)
         require_unfinished(scene)
         await require_canonical(canon, caller, space, outcomes, path="/canonical_outcome_ids")
         closed = SceneCompleted(scene_id=scene.id, outcomes=tuple(outcomes), summary=summary)
-        reads = frozenset((thing_key(scene.id), *(thing_key(each) for each in outcomes)))
+        reads = frozenset((item_key(scene.id), *(item_key(each) for each in outcomes)))
         return Change(entries=(closed,), reads=reads)
 
-    receipt = await commit_change(canon, caller, space, prepare)
+    receipt = await commit_change(canon, caller, space, prepare_change)
     query = ProposalQuery(
         spaces=frozenset((space,)),
         scene_id=SceneId(scene_id),
@@ -217,15 +222,15 @@ async def require_canonical(
         NotFound: `outcome.unknown`.
         Conflict: `space.foreign`.
     """
-    found = await canon.seen_by(caller).things(ids)
-    things: list[SceneOutcome] = []
+    found = await canon.caller_scope(caller).items_by_id(ids)
+    items: list[SceneOutcome] = []
     for each in ids:
-        thing = found.get(each)
-        if not isinstance(thing, SceneOutcome):
-            raise unknown("outcome", each)
-        things.append(thing)
-    require_same_space(space, things, path=path)
-    return tuple(things)
+        item = found.get(each)
+        if not isinstance(item, SceneOutcome):
+            raise unknown_item("outcome", each)
+        items.append(item)
+    require_same_space(space, items, path=path)
+    return tuple(items)
 
 
 # Canonize a scene: judge its proposals, write the accepted ones, and close it.
@@ -256,23 +261,23 @@ async def canonize_scene(
         Unavailable: `canonization.partial`, some proposals could not be decided; the scene stays
             finalizing, and the same request continues.
     """
-    scene = await require(canon, caller, Scene, scene_id)
-    with _sole(canon, scene.id):
+    scene = await require_item(canon, caller, Scene, scene_id)
+    with _claim_scene(canon, scene.id):
         if await _is_retry(canon, caller, scene):
-            return await _reported(canon, caller, scene)
-        scene = await _begin(canon, caller, scene)
+            return await _earlier_report(canon, caller, scene)
+        scene = await _begin_canonizing(canon, caller, scene)
         undecided: Undecided = {}
         if evaluate:
-            read_at = await canon.ledger.head(scene.space)
+            read_at = await canon.ledger.head_position(scene.space)
             proposals = await proposals_of(canon, scene.space, scene.id)
-            candidates = _candidates(scene, proposals)
+            candidates = _pending_candidates(scene, proposals)
             undecided = await decide_proposals(
                 canon, caller, scene.space, candidates, scene=scene, read_at=read_at
             )
         if undecided:
             left = await proposals_of(canon, scene.space, scene.id)
             raise partly_decided(undecided, left, scene_id=scene.id)
-        return await _complete(canon, caller, scene, summary=summary)
+        return await _complete_scene(canon, caller, scene, summary=summary)
 
 
 async def preview_scene(canon: Canon, caller: Caller, scene_id: str) -> tuple[ProposalVerdict, ...]:
@@ -282,15 +287,17 @@ async def preview_scene(canon: Canon, caller: Caller, scene_id: str) -> tuple[Pr
         NotFound: `scene.unknown`.
         Conflict: `scene.completed`.
     """
-    scene = await require(canon, caller, Scene, scene_id)
+    scene = await require_item(canon, caller, Scene, scene_id)
     require_unfinished(scene)
     proposals = await proposals_of(canon, scene.space, scene.id)
-    after = await foretell(canon, caller, scene.space, _candidates(scene, proposals))
+    after = await preview_decisions(
+        canon, caller, scene.space, _pending_candidates(scene, proposals)
+    )
     return tuple(verdict_on(after.get(each.id, each)) for each in proposals)
 
 
 @contextmanager
-def _sole(canon: Canon, scene_id: SceneId) -> Iterator[None]:
+def _claim_scene(canon: Canon, scene_id: SceneId) -> Iterator[None]:
     mark = (id(canon.ledger), scene_id)
     if mark in _RUNNING:
         message = "Another call is canonizing this scene. Wait for its reply."
@@ -303,12 +310,12 @@ def _sole(canon: Canon, scene_id: SceneId) -> Iterator[None]:
 
 
 async def _is_retry(canon: Canon, caller: Caller, scene: Scene) -> bool:
-    """Tell whether an earlier call with the same idempotency key completed this scene.
+    """Return whether an earlier call with the same idempotency key completed this scene.
 
     Raises:
         Conflict: `request.key-reused`, the key belongs to another request.
     """
-    commit = await answered(canon, caller, scene.space)
+    commit = await find_earlier_commit(canon, caller, scene.space)
     if commit is None:
         return False
     if any(isinstance(e, SceneCompleted) and e.scene_id == scene.id for e in commit.entries):
@@ -317,58 +324,62 @@ async def _is_retry(canon: Canon, caller: Caller, scene: Scene) -> bool:
     raise Conflict("request.key-reused", message)
 
 
-async def _begin(canon: Canon, caller: Caller, scene: Scene) -> Scene:
+async def _begin_canonizing(canon: Canon, caller: Caller, scene: Scene) -> Scene:
     """Set an active scene to finalizing; continue with one that already is."""
     read_before = [scene]
 
-    async def prepare(_: NewId) -> Change[Scene]:
+    async def prepare_change(_: NewId) -> Change[Scene]:
         known = read_before.pop() if read_before else None
-        current = known or await require(canon, caller, Scene, scene.id)
+        current = known or await require_item(canon, caller, Scene, scene.id)
         require_unfinished(current)
         moved = SceneMoved(scene_id=scene.id, status=SceneStatus.FINALIZING)
         return Change(
             entries=() if current.status is moved.status else (moved,),
-            reads=frozenset((thing_key(scene.id),)),
+            reads=frozenset((item_key(scene.id),)),
             found=replace(current, status=moved.status),
             judged_at=None if known is None else Position(known.changed_at),
         )
 
     # The idempotency key belongs to the commit that completes the scene.
     keyless = replace(caller, idempotency_key=None)
-    return (await commit_change(canon, keyless, scene.space, prepare)).prepared()
+    return (await commit_change(canon, keyless, scene.space, prepare_change)).require_found()
 
 
-def _candidates(scene: Scene, proposals: Sequence[Proposal]) -> Sequence[Candidate]:
+def _pending_candidates(scene: Scene, proposals: Sequence[Proposal]) -> Sequence[Candidate]:
     """Return the scene's pending candidates in the order of judging."""
     names = declared_names(proposals)
     pending = (one for one in proposals if one.status is ProposalStatus.PENDING)
-    return in_order(read_candidate(one, scene, names) for one in pending)
+    return order_candidates(read_candidate(one, scene, names) for one in pending)
 
 
 async def read_candidates(
-    canon: Canon, space: SpaceId, proposals: Iterable[Proposal], *, beside: Iterable[Proposal] = ()
+    canon: Canon,
+    space: SpaceId,
+    proposals: Iterable[Proposal],
+    *,
+    others_known: Iterable[Proposal] = (),
 ) -> list[Candidate]:
     """Parse these proposals of a space into candidates.
 
     A proposal of a scene can use the names that any proposal of its scene declares. A proposal
-    without a scene can use those in `proposals` and `beside` that have no scene either.
+    without a scene can use those in `proposals` and `others_known` that have no scene either.
 
     Raises:
         Conflict: `proposal.not-judged`, no gate judges some of the types.
     """
-    told = list(proposals)
-    if others := [one.id for one in told if one.type not in NARRATED]:
+    wanted = list(proposals)
+    if others := [one.id for one in wanted if one.type not in NARRATED]:
         message = "No gate judges these proposals. Accept or reject each of them by hand."
         raise Conflict("proposal.not-judged", message, conflicts=others)
-    loose = declared_names(one for one in (*told, *beside) if one.scene_id is None)
+    loose = declared_names(one for one in (*wanted, *others_known) if one.scene_id is None)
     around: dict[SceneId | None, tuple[Scene | None, Declared]] = {None: (None, loose)}
-    ids = tuple(dict.fromkeys(one.scene_id for one in told if one.scene_id is not None))
-    things = await canon.within(space).things(ids)
+    ids = tuple(dict.fromkeys(one.scene_id for one in wanted if one.scene_id is not None))
+    items = await canon.space_scope(space).items_by_id(ids)
     for one in ids:
-        scene = things.get(one)
+        scene = items.get(one)
         names = declared_names(await proposals_of(canon, space, one))
         around[one] = (scene if isinstance(scene, Scene) else None, names)
-    return [read_candidate(one, *around[one.scene_id]) for one in told]
+    return [read_candidate(one, *around[one.scene_id]) for one in wanted]
 
 
 # Canonize proposals without a scene, and undecided ones of closed scenes.
@@ -392,7 +403,7 @@ async def canonize_proposals(
         Unavailable: `canonization.partial`, some could not be decided; the same request continues.
     """
     wanted = tuple(dict.fromkeys(proposal_ids))
-    decided, waiting = await _read(canon, caller, wanted, while_played=while_played)
+    decided, waiting = await _read_proposals(canon, caller, wanted, while_played=while_played)
     undecided: Undecided = {}
     for space, (position, candidates) in waiting.items():
         undecided |= await decide_proposals(canon, caller, space, candidates, read_at=position)
@@ -403,7 +414,7 @@ async def canonize_proposals(
     found: list[SceneOutcome] = []
     for space in dict.fromkeys(each.space for each in decided):
         here = (each for each in decided if each.space == space)
-        found += await outcomes_among(canon, space, became(here))
+        found += await outcomes_among(canon, space, ids_made(here))
     return Judged(verdicts=tuple(map(verdict_on, decided)), outcomes=tuple(found))
 
 
@@ -412,14 +423,14 @@ async def preview_proposals(
 ) -> Sequence[Proposal]:
     """Return the proposals as `canonize_proposals` would decide them now; write nothing."""
     wanted = tuple(dict.fromkeys(proposal_ids))
-    proposals, waiting = await _read(canon, caller, wanted, while_played=while_played)
+    proposals, waiting = await _read_proposals(canon, caller, wanted, while_played=while_played)
     after: dict[str, Proposal] = {}
     for space, (_, candidates) in waiting.items():
-        after |= await foretell(canon, caller, space, candidates)
+        after |= await preview_decisions(canon, caller, space, candidates)
     return [after.get(each.id, each) for each in proposals]
 
 
-async def _read(
+async def _read_proposals(
     canon: Canon, caller: Caller, wanted: Sequence[str], *, while_played: bool
 ) -> tuple[tuple[Proposal, ...], dict[SpaceId, tuple[Position | None, Sequence[Candidate]]]]:
     """Return the proposals, and per space the pending ones with the log's position at reading.
@@ -429,11 +440,13 @@ async def _read(
     proposals = await require_all(canon, caller, Proposal, wanted)
     if not while_played:
         pending = (each for each in proposals if each.status is ProposalStatus.PENDING)
-        told = {each.scene_id: each.space for each in pending if each.scene_id is not None}
-        scenes = await canon.within(*told.values()).things(told)
+        space_by_scene = {
+            each.scene_id: each.space for each in pending if each.scene_id is not None
+        }
+        scenes = await canon.space_scope(*space_by_scene.values()).items_by_id(space_by_scene)
         open_ones = [
             one
-            for one in sorted(told)
+            for one in sorted(space_by_scene)
             if not isinstance(scene := scenes.get(one), Scene)
             or scene.status is not SceneStatus.COMPLETED
         ]
@@ -443,13 +456,15 @@ async def _read(
                 "proposal.of-a-scene", message, path="/proposal_ids", conflicts=open_ones
             )
     newest = {each.space: each.changed_at for each in sorted(proposals, key=_CHANGED)}
-    heads = {space: await canon.ledger.head(space) for space in newest}
+    heads = {space: await canon.ledger.head_position(space) for space in newest}
     # If nothing was written since the newest change, the proposals are current.
     still = heads == newest or await require_all(canon, caller, Proposal, wanted) == proposals
     waiting: dict[SpaceId, tuple[Position | None, Sequence[Candidate]]] = {}
     for space, head in heads.items():
-        beside = [each for each in proposals if each.space == space]
-        if here := [each for each in beside if each.status is ProposalStatus.PENDING]:
-            candidates = in_order(await read_candidates(canon, space, here, beside=beside))
+        in_space = [each for each in proposals if each.space == space]
+        if here := [each for each in in_space if each.status is ProposalStatus.PENDING]:
+            candidates = order_candidates(
+                await read_candidates(canon, space, here, others_known=in_space)
+            )
             waiting[space] = (head if still else None, candidates)
     return proposals, waiting

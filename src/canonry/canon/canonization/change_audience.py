@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, TypeAlias, cast
 
-from canonry.canon.judging.settling import tells_tags
-from canonry.canon.session.caller import Caller, unknown
+from canonry.canon.judging.wider_audiences import states_tags
+from canonry.canon.session.caller import Caller, unknown_item
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Change, audiences_of, commit_change
 from canonry.canon.session.lookup import commit_at, require_evidence
 from canonry.canon.session.paging import every_item, every_match
-from canonry.log.canon import ids_of, needs
+from canonry.log.canon import ids_needed, ids_of
 from canonry.log.commits import ORIGIN, Position
 from canonry.log.entries import (
     AudienceChanged,
@@ -29,22 +29,22 @@ from canonry.log.entries import (
     RelationResumed,
     RelationRetconned,
 )
-from canonry.log.folding import facts_key, relations_key, thing_key
+from canonry.log.folding import facts_key, item_key, relations_key
 from canonry.log.items.entities import Entity, family_of
 from canonry.log.items.facts import Event, Fact, Relation
 from canonry.log.items.scenes import Scene, Turn
 from canonry.log.items.sources import Source
-from canonry.log.observing import names_in
+from canonry.log.observations import list_named_ids
 from canonry.log.schemas.narrative import STATE_TAGS
 from canonry.readmodels.ports.state import EventQuery, FactQuery, RelationQuery
-from canonry.values.audience import Audience, covers, narrowest
+from canonry.values.audience import Audience, audience_covers, narrowest
 from canonry.values.errors import Conflict, NotAllowed
 from canonry.values.ids import NewId
-from canonry.values.moments import Instant, StoryPlace
+from canonry.values.moments import Instant, StoryPosition
 from canonry.values.observations import Observation, ObservationDraft
 from canonry.values.provenance import Evidence
 
-Kept: TypeAlias = Entity | Relation | Fact | Event | Source | Scene | Turn
+HasAudience: TypeAlias = Entity | Relation | Fact | Event | Source | Scene | Turn
 _CHANGES: Final = (
     *(RelationEnded, RelationResumed, RelationRetconned),
     *(FactSuperseded, FactResumed, FactRetconned, EventRetconned),
@@ -54,7 +54,7 @@ ALONG_MAX: Final = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AudienceTold:
+class AudienceChange:
     """The items with a new audience, the named one first, and the time of recording."""
 
     ids: tuple[str, ...]
@@ -70,7 +70,7 @@ async def change_audience(
     *,
     reason: str,
     evidence: tuple[Evidence, ...] = (),
-) -> AudienceTold:
+) -> AudienceChange:
     """Set the audience of an item; only game masters may do this.
 
     Raises:
@@ -83,161 +83,165 @@ async def change_audience(
     if not caller.viewer.masters:
         message = "Only game masters may change the audience of an item."
         raise NotAllowed("audience.denied", message)
-    space = (await _kept(canon, caller, thing_id)).space
+    space = (await _require_audience(canon, caller, thing_id)).space
 
-    async def prepare(_: NewId) -> Change:
-        thing = await _kept(canon, caller, thing_id)
+    async def prepare_change(_: NewId) -> Change:
+        item = await _require_audience(canon, caller, thing_id)
         reads = set(await require_evidence(canon, caller, space, evidence))
-        if thing.audience == audience:
+        if item.audience == audience:
             return Change(entries=(), reads=frozenset())
-        if covers(audience, thing.audience):
-            ids, told = await _told_together(canon, thing, audience)
+        if audience_covers(audience, item.audience):
+            ids, changes = await _items_together(canon, item, audience)
             await _require_open(canon, ids, audience)
         else:
-            ids, told = await _about(canon, thing), ()
-            await _require_untold(canon, thing)
+            ids, changes = await _statements_about(canon, item), ()
+            await _require_unchanging(canon, item)
         if len(ids) > ALONG_MAX:
             message = f"More than {ALONG_MAX} items depend on this one. Change those first."
             raise Conflict("audience.too-wide", message)
-        found = await canon.store_of_all.state.things(ids)
+        found = await canon.store_of_all.state.items_by_id(ids)
         # Change an observation before its entity.
         entries = tuple(
             AudienceChanged(thing_id=one, audience=audience, reason=reason, evidence=evidence)
             for one in sorted(ids, key=lambda one: isinstance(found.get(one), Entity))
         )
-        again: list[Any] = [replace(cast("Any", one), audience=audience) for one in told]
-        reads |= {thing_key(one) for one in (*ids, *needs(told))}
-        reads |= {facts_key(thing.id), relations_key(thing.id)}
+        again: list[Any] = [replace(cast("Any", one), audience=audience) for one in changes]
+        reads |= {item_key(one) for one in (*ids, *ids_needed(changes))}
+        reads |= {facts_key(item.id), relations_key(item.id)}
         return Change(entries=(*entries, *again), reads=frozenset(reads))
 
-    receipt = await commit_change(canon, caller, space, prepare)
+    receipt = await commit_change(canon, caller, space, prepare_change)
     written = tuple(e.thing_id for e in receipt.entries if isinstance(e, AudienceChanged))
-    return AudienceTold(
+    return AudienceChange(
         ids=written or (thing_id,), audience=audience, recorded_at=receipt.recorded_at
     )
 
 
-async def _kept(canon: Canon, caller: Caller, thing_id: str) -> Kept:
-    found = await canon.seen_by(caller).thing(thing_id)
-    if not isinstance(found, Kept):
-        raise unknown("thing", thing_id)
+async def _require_audience(canon: Canon, caller: Caller, item_id: str) -> HasAudience:
+    found = await canon.caller_scope(caller).find_item(item_id)
+    if not isinstance(found, HasAudience):
+        raise unknown_item("thing", item_id)
     return found
 
 
-async def _told_together(
-    canon: Canon, thing: Kept, audience: Audience
+async def _items_together(
+    canon: Canon, item: HasAudience, audience: Audience
 ) -> tuple[tuple[str, ...], tuple[Entry, ...]]:
     """Return the items of the same commit and audience, and its changes to other items."""
-    entries = await _told_with(canon, thing)
-    ids: list[str] = [thing.id, *(each.thing.id for each in entries if isinstance(each, Made))]
+    entries = await _creating_entries(canon, item)
+    ids: list[str] = [item.id, *(each.thing.id for each in entries if isinstance(each, Made))]
     ids += [each.proposal_id for each in entries if isinstance(each, ProposalDecided)]
-    ids += await _inside(canon, thing)
-    if isinstance(thing, Relation):
-        ids += await _said_again(canon, thing, audience)
-    ids += await _said_since(canon, thing, entries)
+    ids += await _items_inside(canon, item)
+    if isinstance(item, Relation):
+        ids += await _restating_successor(canon, item, audience)
+    ids += await _later_observations(canon, item, entries)
     known = await audiences_of(canon, ids)
-    along = tuple(one for one in dict.fromkeys(ids) if known.get(one) == thing.audience)
+    along = tuple(one for one in dict.fromkeys(ids) if known.get(one) == item.audience)
     changed = (each for each in entries if not isinstance(each, Made | AudienceChanged))
     others = (each for each in changed if ids_of(each)[0] not in along)
-    told = (each for each in others if getattr(each, "audience", None) == thing.audience)
-    return along, tuple(told)
+    changes = (each for each in others if getattr(each, "audience", None) == item.audience)
+    return along, tuple(changes)
 
 
-async def _said_again(canon: Canon, thing: Relation, audience: Audience) -> list[str]:
+async def _restating_successor(canon: Canon, item: Relation, audience: Audience) -> list[str]:
     """Return the successor if it only restates a relation that the new audience knows."""
-    found = await canon.store_of_all.state.things((thing.superseded_by or thing.id,))
-    heir = found.get(thing.superseded_by or "")
-    if not isinstance(heir, Relation):
+    found = await canon.store_of_all.state.items_by_id((item.superseded_by or item.id,))
+    successor = found.get(item.superseded_by or "")
+    if not isinstance(successor, Relation):
         return []
-    ends = frozenset((heir.from_id, heir.to_id))
-    query = RelationQuery(spaces=frozenset((heir.space,)), entities=ends, rel_type=heir.rel_type)
-    near = [one async for one in every_match(canon.judged.state.relations, query)]
-    same = (one for one in near if {one.from_id, one.to_id} == ends and one.id != heir.id)
-    return [heir.id] if any(covers(one.audience, audience) for one in same) else []
+    ends = frozenset((successor.from_id, successor.to_id))
+    query = RelationQuery(
+        spaces=frozenset((successor.space,)), entities=ends, rel_type=successor.rel_type
+    )
+    near = [one async for one in every_match(canon.with_all_secrets.state.relations, query)]
+    same = (one for one in near if {one.from_id, one.to_id} == ends and one.id != successor.id)
+    return [successor.id] if any(audience_covers(one.audience, audience) for one in same) else []
 
 
-async def _said_since(canon: Canon, thing: Kept, entries: Iterable[Entry]) -> list[str]:
+async def _later_observations(
+    canon: Canon, item: HasAudience, entries: Iterable[Entry]
+) -> list[str]:
     """Return later observations of the moments at which the commit recorded a state."""
     made = (each.thing for each in entries if isinstance(each, Made))
     seen = [each for each in made if isinstance(each, ObservationDraft)]
-    told = [each for each in seen if STATE_TAGS in each.fields]
+    with_tags = [each for each in seen if STATE_TAGS in each.fields]
     found: list[str] = []
-    for entity_id in dict.fromkeys(each.entity_id for each in told):
+    for entity_id in dict.fromkeys(each.entity_id for each in with_tags):
         moments = {
-            (each.observed_at, each.place or StoryPlace(told=thing.position))
-            for each in told
+            (each.observed_at, each.place or StoryPosition(told=item.position))
+            for each in with_tags
             if each.entity_id == entity_id
         }
         later = await canon.store_of_all.state.observations(
-            entity_id, after=Position(thing.position), limit=ALONG_MAX
+            entity_id, after=Position(item.position), limit=ALONG_MAX
         )
         same = (each for each in later if (each.observed_at, each.moment.place) in moments)
         found += [each.id for each in same if STATE_TAGS in each.fields]
     return found
 
 
-async def _told_with(canon: Canon, thing: Kept) -> Sequence[Entry]:
+async def _creating_entries(canon: Canon, item: HasAudience) -> Sequence[Entry]:
     """Return the entries of the commit that created the item."""
-    commit = await commit_at(canon, thing.space, thing.position)
+    commit = await commit_at(canon, item.space, item.position)
     return () if commit is None else commit.entries
 
 
-async def _about(canon: Canon, thing: Kept) -> tuple[str, ...]:
+async def _statements_about(canon: Canon, item: HasAudience) -> tuple[str, ...]:
     """Return the item and all statements about it."""
-    found: list[str] = [thing.id, *(await _inside(canon, thing))]
-    if isinstance(thing, Entity):
-        state, about = canon.state, {"entities": family_of(thing)}
+    found: list[str] = [item.id, *(await _items_inside(canon, item))]
+    if isinstance(item, Entity):
+        state, about = canon.state, {"entities": family_of(item)}
         asks: Any = {FactQuery: state.facts, EventQuery: state.events}
         for query, ask in {**asks, RelationQuery: state.relations}.items():
-            here = query(spaces=frozenset((thing.space,)), **about)
+            here = query(spaces=frozenset((item.space,)), **about)
             found += [each.id async for each in every_match(ask, here)]
     return tuple(dict.fromkeys(found))
 
 
-async def _inside(canon: Canon, thing: Kept) -> list[str]:
+async def _items_inside(canon: Canon, item: HasAudience) -> list[str]:
     """Return an entity's observations, a source's snippets or a scene's turns.
 
     More items than can change at once are refused as too wide.
     """
-    match thing:
+    match item:
         case Entity():
-            told: list[Observation | Turn] = []
-            for one in sorted(family_of(thing)):
-                told += await canon.state.observations(one, after=ORIGIN, limit=ALONG_MAX)
+            parts: list[Observation | Turn] = []
+            for one in sorted(family_of(item)):
+                parts += await canon.state.observations(one, after=ORIGIN, limit=ALONG_MAX)
         case Source():
-            snippets = every_item(partial(canon.documents.snippets, thing.id))
+            snippets = every_item(partial(canon.documents.snippets, item.id))
             return [each.id async for each in snippets]
         case Scene():
-            told = [*(await canon.documents.turns(thing.id, limit=ALONG_MAX))]
+            parts = [*(await canon.documents.turns(item.id, limit=ALONG_MAX))]
         case _:
             return []
-    return [each.id for each in told if each.audience == thing.audience]
+    return [each.id for each in parts if each.audience == item.audience]
 
 
 async def _require_open(canon: Canon, ids: tuple[str, ...], audience: Audience) -> None:
     """Refuse to reveal an item that refers to hidden ones."""
-    found = await canon.store_of_all.state.things(ids)
-    made = [each for each in found.values() if isinstance(each, ObservationDraft | Kept)]
-    named = {one for each in made for one in names_in((Made(thing=each),), evidence=False)}
+    found = await canon.store_of_all.state.items_by_id(ids)
+    made = [each for each in found.values() if isinstance(each, ObservationDraft | HasAudience)]
+    named = {one for each in made for one in list_named_ids((Made(thing=each),), evidence=False)}
     known = await audiences_of(canon, named - set(ids))
     if narrowest((audience, *known.values())) != audience:
-        kept = sorted(one for one, its in known.items() if not covers(its, audience))
+        kept = sorted(one for one, its in known.items() if not audience_covers(its, audience))
         message = "This item refers to items with a narrower audience. Reveal those items first."
         raise Conflict("audience.names-secrets", message, conflicts=kept)
 
 
-async def _require_untold(canon: Canon, thing: Kept) -> None:
+async def _require_unchanging(canon: Canon, item: HasAudience) -> None:
     """Refuse to hide an item that changed items with a wider audience."""
-    entries = await _told_with(canon, thing)
-    changed = any(isinstance(each, _CHANGES) or tells_tags(each) for each in entries)
-    if isinstance(thing, Relation):
+    entries = await _creating_entries(canon, item)
+    changed = any(isinstance(each, _CHANGES) or states_tags(each) for each in entries)
+    if isinstance(item, Relation):
         query = RelationQuery(
-            spaces=frozenset((thing.space,)), entities=frozenset((thing.from_id, thing.to_id))
+            spaces=frozenset((item.space,)), entities=frozenset((item.from_id, item.to_id))
         )
-        near = [each async for each in every_match(canon.judged.state.relations, query)]
-        heirs: set[str | None] = {one.superseded_by for one in near}
-        heirs |= {veil.superseded_by for one in near for veil in one.veils}
-        changed = changed or thing.id in heirs
-    if changed and not isinstance(thing, Entity | Source | Scene | Turn):
+        near = [each async for each in every_match(canon.with_all_secrets.state.relations, query)]
+        successors: set[str | None] = {one.superseded_by for one in near}
+        successors |= {part.superseded_by for one in near for part in one.veils}
+        changed = changed or item.id in successors
+    if changed and not isinstance(item, Entity | Source | Scene | Turn):
         message = "More readers know the items that it changed. End it, then record it for fewer."
-        raise Conflict("audience.told", message, conflicts=[thing.id])
+        raise Conflict("audience.told", message, conflicts=[item.id])

@@ -10,7 +10,7 @@ from itertools import chain, count, takewhile
 from operator import attrgetter
 from typing import Any, Final, TypeAlias, cast
 
-from canonry.canon.canonization.acceptance import Acceptance, accept
+from canonry.canon.canonization.acceptance import Acceptance, accept_candidate
 from canonry.canon.judging.candidates import Candidate, Unreadable, dependencies_of
 from canonry.canon.judging.contents import (
     EntityContent,
@@ -19,26 +19,26 @@ from canonry.canon.judging.contents import (
     references_of,
 )
 from canonry.canon.judging.gates import GATES
-from canonry.canon.judging.gates.kit import Verdict, judge
+from canonry.canon.judging.gates.kit import Verdict, judge_candidate
 from canonry.canon.judging.gates.states import entity_known, texts_asked
-from canonry.canon.judging.known_things import labelled_for
-from canonry.canon.judging.retractions import retracted
-from canonry.canon.judging.settling import SettledLines, settled
+from canonry.canon.judging.known_items import id_for_owner
+from canonry.canon.judging.retractions import retract_item
 from canonry.canon.judging.slices import (
     AxiomsLookup,
+    ItemLookup,
     Lookup,
     NameLookup,
     Slice,
     SliceView,
     StatementLookup,
-    ThingLookup,
 )
 from canonry.canon.judging.standing_statements import statements_of, time_reached
-from canonry.canon.judging.state_tags import as_state
+from canonry.canon.judging.state_tags import as_state_change
+from canonry.canon.judging.wider_audiences import TimelineCorrections, settle_timelines
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Change, Receipt, commit_change, extend_slice
-from canonry.canon.session.lookup import require
+from canonry.canon.session.lookup import require_item
 from canonry.language.texts.sentences import plain_statement
 from canonry.log.canon import Changes
 from canonry.log.commits import Append, Appended, Draft, Position
@@ -48,9 +48,9 @@ from canonry.log.entries import (
     ProposalDecided,
     ProposalDeferred,
     SceneExtended,
-    Thing,
+    StoredItem,
 )
-from canonry.log.folding import thing_key
+from canonry.log.folding import item_key
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Event, Fact, Relation
 from canonry.log.items.proposals import (
@@ -62,8 +62,8 @@ from canonry.log.items.proposals import (
     ProposalType,
 )
 from canonry.log.items.scenes import Scene, SceneStatus
-from canonry.log.observing import under
-from canonry.values.audience import ALL_SEEING, GAME_MASTERS, Viewer, viewer_of
+from canonry.log.observations import limit_audience
+from canonry.values.audience import FULL_VIEWER, GAME_MASTERS, Viewer, viewer_of
 from canonry.values.errors import CanonryError, Conflict, Unavailable
 from canonry.values.fields import PROPOSAL_PREFIX
 from canonry.values.ids import CommitId, NewId, ProposalId, SpaceId, derived_id
@@ -87,22 +87,22 @@ class Judgement:
     wanted: frozenset[Lookup]
 
     @property
-    def overrules(self) -> bool:
-        """Tell whether it would overrule canon that the proposal does not name."""
+    def does_overrule(self) -> bool:
+        """Return whether it would overrule canon that the proposal does not name."""
         accepted = self.verdict.status is ProposalStatus.ACCEPTED
         return accepted and bool(self.verdict.conflicts) and self.candidate.corrects is None
 
 
-def foreseen(candidate: Candidate) -> set[Lookup]:
+def predict_lookups(candidate: Candidate) -> set[Lookup]:
     """Return the lookups that a judgement always makes; the others load on demand."""
-    found: set[Lookup] = {ThingLookup(candidate.proposal.id)}
-    found |= {ThingLookup(evidence.ref) for evidence in candidate.evidence}
+    found: set[Lookup] = {ItemLookup(candidate.proposal.id)}
+    found |= {ItemLookup(evidence.ref) for evidence in candidate.evidence}
     content = candidate.content
     if isinstance(content, Unreadable):
         return found
     for reference in references_of(content):
         if not reference.startswith("$"):
-            found.add(ThingLookup(reference.removeprefix(PROPOSAL_PREFIX)))
+            found.add(ItemLookup(reference.removeprefix(PROPOSAL_PREFIX)))
     if isinstance(content, EntityContent):
         found.add(NameLookup(texts_asked(content)))
     if isinstance(content, FactContent):
@@ -117,7 +117,7 @@ OVERRULED: Final = "keeper:evaluation"
 """The rule of a decision that rests on the canon keeper's authority alone."""
 
 
-def decide(
+def decide_candidate(
     candidate: Candidate,
     known: Slice,
     policy: Policy,
@@ -140,32 +140,32 @@ def decide(
     new_id = new_id or partial(derived_id, commit_id)
     viewer = viewer_of(asked.audience)
     before, all_known = SliceView(known, policy, viewer), known
-    candidate, known, gone = _without_wrong(candidate, known, before, new_id)
+    candidate, known, gone = _without_corrected(candidate, known, before, new_id)
     view = SliceView(known, policy, viewer)
     forced = overruling is not None
-    verdict = _verdict(candidate, known, policy, viewer, forced=forced)
+    verdict = _judge_for_audience(candidate, known, policy, viewer, forced=forced)
     accepted = verdict.status is ProposalStatus.ACCEPTED
     reads, wanted = verdict.reads | before.read, verdict.wanted | before.wanted
     entries: tuple[Entry, ...] = ()
     writes = not wanted and (accepted or not forced)
     if writes and verdict.status is ProposalStatus.PENDING:
-        proposal = view.thing(asked.id)
-        ruling = _decision(verdict, None, decided_by)
-        told = getattr(proposal, "review", None)  # by any judge
-        if isinstance(proposal, Proposal) and (told and _RULING(told)) != _RULING(ruling):
+        proposal = view.find_item(asked.id)
+        ruling = _make_decision(verdict, None, decided_by)
+        reported = getattr(proposal, "review", None)  # by any judge
+        if isinstance(proposal, Proposal) and (reported and _RULING(reported)) != _RULING(ruling):
             commit_id = CommitId(derived_id(CommitId(proposal.id), f"review:{proposal.changed_at}"))
             entries = (ProposalDeferred(proposal_id=proposal.id, ruling=ruling),)
     elif writes:
         compared = forced or _is_compared(candidate.content, view)
         if overruling is not None:
             verdict = replace(verdict, rationale=overruling, rule=OVERRULED)
-        acceptance = accept(candidate, verdict, view, new_id) if accepted else None
-        decision = _decision(verdict, acceptance, decided_by, compared=compared)
-        entries = _written(candidate, acceptance, decision, gone)
+        acceptance = accept_candidate(candidate, verdict, view, new_id) if accepted else None
+        decision = _make_decision(verdict, acceptance, decided_by, compared=compared)
+        entries = _written_entries(candidate, acceptance, decision, gone)
     reads, wanted = reads | view.read, wanted | view.wanted
-    ends = gone or verdict.supersedes or verdict.heirs or verdict.retcons or known.secrets
+    ends = gone or verdict.supersedes or verdict.successors or verdict.retcons or known.secrets
     if accepted and not wanted and (ends or isinstance(candidate.content, RelationshipContent)):
-        more = settled(all_known, policy, entries, new_id)
+        more = settle_timelines(all_known, policy, entries, new_id)
         entries = () if more.wanted else (*entries, *more.entries)
         reads, wanted = reads | more.reads, more.wanted
     return Judgement(
@@ -179,43 +179,47 @@ def decide(
 
 
 def _is_compared(content: object, view: SliceView) -> bool:
-    """Tell whether a claim has a statement of its own that is compared with the canon."""
+    """Return whether a claim has a statement of its own that is compared with the canon."""
     said = statements_of(content, view) if isinstance(content, FactContent) else None
     return said is None or not all(map(_is_reported, said))
 
 
-def _without_wrong(
+def _without_corrected(
     candidate: Candidate, known: Slice, view: SliceView, new_id: NewId
 ) -> tuple[Candidate, Slice, tuple[Entry, ...]]:
     """Return what a candidate means, the canon without the item that it corrects, and a retcon."""
-    candidate, proposal = as_state(candidate, view), candidate.proposal
+    candidate, proposal = as_state_change(candidate, view), candidate.proposal
     content, moment = candidate.content, candidate.moment
     placed = moment.at is not None or moment.place.scene
     if not placed and not isinstance(content, Unreadable):  # it follows what its timelines told
-        said, told = statements_of(content, view), moment.place.told
-        reached = time_reached(said, told, proposal.created_at, view)
+        said, reported = statements_of(content, view), moment.place.told
+        reached = time_reached(said, reported, proposal.created_at, view)
         candidate = replace(candidate, reached=reached)
     named = getattr(candidate.content, "replaces", None)
-    wrong = None if named is None else view.referred(named)
+    wrong = None if named is None else view.referred_item(named)
     if not isinstance(wrong, Fact | Event | Relation):
         return candidate, known, ()
     candidate = replace(candidate, corrects=wrong)
     if wrong.level is not CanonLevel.CANON or wrong.space != proposal.space:
         return candidate, known, ()
     reason = getattr(candidate.content, "reason", "")
-    gone = retracted(view, partial(labelled_for, new_id, "wrong"), wrong, reason)
-    entries = under(gone, proposal.audience)
-    more = SettledLines() if view.wanted else settled(known, view.policy, entries, new_id)
+    gone = retract_item(view, partial(id_for_owner, new_id, "wrong"), wrong, reason)
+    entries = limit_audience(gone, proposal.audience)
+    more = (
+        TimelineCorrections()
+        if view.wanted
+        else settle_timelines(known, view.policy, entries, new_id)
+    )
     view.read |= more.reads
     view.wanted |= more.wanted
     if view.wanted:
         return candidate, known, ()
     entries = (*entries, *more.entries)
-    gone_then = known.folded(entries, position=proposal.position, at=proposal.created_at)
-    return candidate, known.after(gone_then), gone
+    gone_then = known.fold_entries(entries, position=proposal.position, at=proposal.created_at)
+    return candidate, known.with_changes(gone_then), gone
 
 
-def _written(
+def _written_entries(
     candidate: Candidate,
     acceptance: Acceptance | None,
     decision: DecisionDraft,
@@ -228,7 +232,7 @@ def _written(
     if gone:
         right: Any = {"replaced_by": acceptance.canonical_id}
         gone = (replace(gone[0], **right), *gone[1:])
-    written = under((*gone, *acceptance.entries), candidate.proposal.audience)
+    written = limit_audience((*gone, *acceptance.entries), candidate.proposal.audience)
     scene = candidate.scene
     if scene is None or scene.status is not SceneStatus.COMPLETED:
         return (*written, decided)
@@ -236,18 +240,18 @@ def _written(
     return (*written, decided, SceneExtended(scene_id=scene.id, outcomes=outcomes))
 
 
-def _verdict(
+def _judge_for_audience(
     candidate: Candidate, known: Slice, policy: Policy, viewer: Viewer, *, forced: bool
 ) -> Verdict:
     """Judge by the canon that the claim's audience sees.
 
     A conflict with secret canon changes nothing; game masters see it as a possible conflict.
     """
-    verdict = judge(candidate, known, policy, GATES, viewer=viewer, overruling=forced)
+    verdict = judge_candidate(candidate, known, policy, GATES, viewer=viewer, overruling=forced)
     if not known.secrets or viewer.masters or forced:
         return verdict
     gates = [one for one in GATES if one is not entity_known]  # a secret namesake asks nothing
-    whole = judge(candidate, known, policy, gates, viewer=ALL_SEEING)
+    whole = judge_candidate(candidate, known, policy, gates, viewer=FULL_VIEWER)
     open_ones = {one.id for one in verdict.graded}
     more = [
         replace(one, grade=Grade.POSSIBLE, audience=GAME_MASTERS)
@@ -263,7 +267,7 @@ def _verdict(
 
 
 def _is_reported(said: Statement) -> bool:
-    """Tell whether a statement is only that somebody believes or hopes what its clause says."""
+    """Return whether a statement is only that somebody believes or hopes what its clause says."""
     return isinstance(said.value, str) and said.value.startswith(f"{PHRASE}that_")
 
 
@@ -274,7 +278,7 @@ UNCOMPARED: Final = "uncompared"
 """Details of a decision: what the proposal ended, and whether its words were not read."""
 
 
-def _decision(
+def _make_decision(
     verdict: Verdict, acceptance: Acceptance | None, decided_by: str, *, compared: bool = True
 ) -> DecisionDraft:
     rationale = verdict.rationale
@@ -334,20 +338,22 @@ async def decide_proposals(
     the log position `read_at` are not read again at first.
     """
     queue = list(candidates)
-    run = _Run(canon=canon, caller=caller, space=space, scene=scene, queue=queue, read_at=read_at)
-    await run.work()
+    run = _DecisionRun(
+        canon=canon, caller=caller, space=space, scene=scene, queue=queue, read_at=read_at
+    )
+    await run.run_all()
     return run.undecided
 
 
-async def foretell(
+async def preview_decisions(
     canon: Canon, caller: Caller, space: SpaceId, candidates: Sequence[Candidate]
 ) -> dict[str, Proposal]:
     """Return the proposals as if these candidates were decided; write nothing."""
-    position = await canon.ledger.head(space)
-    known = Slice(space=space).extended((), (each.proposal for each in candidates))
+    position = await canon.ledger.head_position(space)
+    known = Slice(space=space).with_items((), (each.proposal for each in candidates))
     judging = Judging(canon=canon, caller=caller, known=known)
     await judging.judge_all(candidates, count(position + 1))
-    return await judging.proposals(candidates)
+    return await judging.proposals_after(candidates)
 
 
 @dataclass(slots=True)
@@ -364,24 +370,24 @@ class Judging:
     new_ids: Mapping[ProposalId, NewId] = field(default_factory=dict)
     """The supply of ids for what a proposal becomes, where they do not derive from it alone."""
     judged: dict[ProposalId, Judgement] = field(default_factory=dict)
-    changed: dict[str, Thing] = field(default_factory=dict)
+    changed: dict[str, StoredItem] = field(default_factory=dict)
     touched: set[str] = field(default_factory=set)
     """The changes of decisions that the slice does not have yet."""
 
-    async def load(self, batch: Sequence[Candidate], also: Iterable[Lookup] = ()) -> None:
+    async def load_batch(self, batch: Sequence[Candidate], also: Iterable[Lookup] = ()) -> None:
         """Load the slice for a batch, and judge its candidates as far as they are independent."""
-        first = frozenset((*also, *chain.from_iterable(map(foreseen, batch))))
+        first = frozenset((*also, *chain.from_iterable(map(predict_lookups, batch))))
         waiting = list(batch)
 
-        def judge(known: Slice) -> tuple[Collection[Lookup], None]:
-            if missing := known.missing(first):
+        def judge_slice(known: Slice) -> tuple[Collection[Lookup], None]:
+            if missing := known.missing_lookups(first):
                 return missing, None
-            judgements = [self._judgement(one, known) for one in waiting]
+            judgements = [self._judge_on(one, known) for one in waiting]
             self.judged.update((one.candidate.proposal.id, one) for one in judgements)
             waiting[:] = [e for e, one in zip(waiting, judgements, strict=True) if one.wanted]
             return frozenset().union(*(one.wanted for one in judgements)), None
 
-        self.known, _ = await extend_slice(self.canon, self.known, judge)
+        self.known, _ = await extend_slice(self.canon, self.known, judge_slice)
 
     async def judge_all(
         self,
@@ -397,16 +403,16 @@ class Judging:
         for number, (position, candidate) in enumerate(zip(positions, candidates, strict=False)):
             if number % BATCH == 0:
                 await asyncio.sleep(0)  # other calls run between batches
-                await self.load(candidates[number : number + BATCH])
-            judgement = await self.judge(candidate)
-            if lower is not None and judgement is not None and judgement.overrules:
-                judgement = await self.judge(self._with_authority(candidate, lower))
+                await self.load_batch(candidates[number : number + BATCH])
+            judgement = await self.judge_next(candidate)
+            if lower is not None and judgement is not None and judgement.does_overrule:
+                judgement = await self.judge_next(self._with_authority(candidate, lower))
             if judgement is not None and judgement.entries:
-                self.decided(judgement, Position(position))
+                self.apply_decision(judgement, Position(position))
                 found.append(judgement)
         return found
 
-    async def judge(self, candidate: Candidate) -> Judgement | None:
+    async def judge_next(self, candidate: Candidate) -> Judgement | None:
         """Judge a candidate after all decisions so far; None: it is pending no more."""
         before = self.judged[candidate.proposal.id]
         stands = before.reads.isdisjoint(self.touched)
@@ -416,35 +422,35 @@ class Judging:
         if stands:
             return before
 
-        def judge(known: Slice) -> tuple[Collection[Lookup], Judgement]:
-            judgement = self._judgement(candidate, known)
+        def judge_slice(known: Slice) -> tuple[Collection[Lookup], Judgement]:
+            judgement = self._judge_on(candidate, known)
             return judgement.wanted, judgement
 
-        self.known, judgement = await extend_slice(self.canon, self.known, judge)
+        self.known, judgement = await extend_slice(self.canon, self.known, judge_slice)
         return judgement
 
-    def _judgement(self, candidate: Candidate, known: Slice) -> Judgement:
+    def _judge_on(self, candidate: Candidate, known: Slice) -> Judgement:
         by, new_id = self.caller.actor.agent_id, self.new_ids.get(candidate.proposal.id)
-        return decide(candidate, known, self.canon.policy, decided_by=by, new_id=new_id)
+        return decide_candidate(candidate, known, self.canon.policy, decided_by=by, new_id=new_id)
 
     def _with_authority(self, candidate: Candidate, lower: Authority) -> Candidate:
         """Put the proposal into the slice with a lower authority."""
         proposal = replace(candidate.proposal, authority=lower)
         changes = Changes(
-            things={proposal.id: proposal}, touched=frozenset((thing_key(proposal.id),))
+            items={proposal.id: proposal}, touched=frozenset((item_key(proposal.id),))
         )
-        self.known = self.catch_up().after(changes)
+        self.known = self.catch_up().with_changes(changes)
         return replace(candidate, proposal=proposal)
 
-    def decided(self, judgement: Judgement, position: Position) -> None:
+    def apply_decision(self, judgement: Judgement, position: Position) -> None:
         """Take over the changes of a decision, as if it were in the log."""
-        over = ChainMap(self.changed, cast("dict[str, Thing]", self.known.things))
+        over = ChainMap(self.changed, cast("dict[str, StoredItem]", self.known.items))
         now, entries = self.canon.clock.now(), judgement.entries
-        more = self.known.folded(entries, position=position, at=now, over=over)
-        self.changed |= more.things
+        more = self.known.fold_entries(entries, position=position, at=now, over=over)
+        self.changed |= more.items
         self.touched |= more.touched
 
-    def draft(self, judgement: Judgement) -> Draft:
+    def draft_commit(self, judgement: Judgement) -> Draft:
         """Return the commit of a decision."""
         return Draft(
             id=judgement.commit_id,
@@ -457,23 +463,23 @@ class Judging:
 
     def catch_up(self) -> Slice:
         """Return the slice with the changes of all decisions."""
-        changes = Changes(things=self.changed, touched=frozenset(self.touched))
-        self.known = self.known.after(changes) if self.changed else self.known
+        changes = Changes(items=self.changed, touched=frozenset(self.touched))
+        self.known = self.known.with_changes(changes) if self.changed else self.known
         self.changed, self.touched = {}, set()
         return self.known
 
-    async def proposals(self, candidates: Iterable[Candidate]) -> dict[str, Proposal]:
+    async def proposals_after(self, candidates: Iterable[Candidate]) -> dict[str, Proposal]:
         """Return the proposals of the candidates after all decisions, as the viewer sees them."""
         ids = [each.proposal.id for each in candidates]
-        after = (self.changed.get(one) or self.known.things.get(one) for one in ids)
-        found: dict[str, Proposal] = await self.canon.told(
+        after = (self.changed.get(one) or self.known.items.get(one) for one in ids)
+        found: dict[str, Proposal] = await self.canon.filter_answer(
             {each.id: each for each in after if isinstance(each, Proposal)}
         )
         return found
 
 
 @dataclass(slots=True)
-class _Run:
+class _DecisionRun:
     canon: Canon
     caller: Caller
     space: SpaceId
@@ -486,7 +492,7 @@ class _Run:
     alone: int = 0
     """The number of next candidates to try one by one, because their batch failed."""
 
-    async def work(self) -> None:
+    async def run_all(self) -> None:
         total = len(self.queue)
         while self.queue:
             if self.failures >= FAILURES_MAX or self.stale >= ROUNDS_MAX:
@@ -498,14 +504,14 @@ class _Run:
             size = 1 if self.alone else min(BATCH, len(self.queue))
             batch = self.queue[:size]
             try:
-                done = await self._decide(batch)
+                done = await self._decide_batch(batch)
             except Exception as error:  # noqa: BLE001 - one proposal's failure must not stop others
-                done = self._failed(batch, error)
+                done = self._retry_failed(batch, error)
             del self.queue[:done]
             self.alone = max(0, self.alone - done)
             await self.caller.progress(total - len(self.queue), total, "proposals decided")
 
-    def _failed(self, batch: Sequence[Candidate], error: Exception) -> int:
+    def _retry_failed(self, batch: Sequence[Candidate], error: Exception) -> int:
         """Retry a failed batch one by one; a failed single proposal stays pending."""
         if len(batch) > 1:
             self.alone = len(batch)
@@ -514,31 +520,31 @@ class _Run:
         self.undecided[batch[0].proposal.id] = reason_of(error)
         return 1
 
-    async def _decide(self, batch: Sequence[Candidate]) -> int:
+    async def _decide_batch(self, batch: Sequence[Candidate]) -> int:
         """Judge and append a batch; return how many candidates are finished."""
         free = self.stale < ROUNDS_FREE
-        async with nullcontext() if free else self.canon.ledger.exclusive():
+        async with nullcontext() if free else self.canon.ledger.lock_appends():
             known = Slice(space=self.space)
             position, self.read_at = self.read_at, None
             if position is None:
-                position = await self.canon.ledger.head(self.space)
+                position = await self.canon.ledger.head_position(self.space)
             else:
-                known = known.extended((), (each.proposal for each in batch))
+                known = known.with_items((), (each.proposal for each in batch))
             judging = Judging(canon=self.canon, caller=self.caller, known=known)
-            scene = () if self.scene is None else (ThingLookup(self.scene.id),)
-            await judging.load(batch, scene)
-            now = None if self.scene is None else judging.known.things.get(self.scene.id)
+            scene = () if self.scene is None else (ItemLookup(self.scene.id),)
+            await judging.load_batch(batch, scene)
+            now = None if self.scene is None else judging.known.items.get(self.scene.id)
             if isinstance(now, Scene) and now.status is SceneStatus.COMPLETED:
                 self.queue.clear()
                 return 0
-            appends, counts = await self._judge(judging, batch, position)
-            outcomes = await self.canon.ledger.append(appends) if appends else ()
+            appends, counts = await self._judge_batch(judging, batch, position)
+            outcomes = await self.canon.ledger.append_drafts(appends) if appends else ()
         written = len(list(takewhile(lambda one: isinstance(one, Appended), outcomes)))
         self.stale = self.stale + 1 if written < len(appends) and not written else 0
         self.failures = 0 if written else self.failures
         return len(batch) if written == len(appends) else counts[written]
 
-    async def _judge(
+    async def _judge_batch(
         self, judging: Judging, batch: Sequence[Candidate], position: Position
     ) -> tuple[list[Append], list[int]]:
         """Return the appends of a batch, and for each the number of candidates before it."""
@@ -550,14 +556,14 @@ class _Run:
                 reason = f"it depends on the undecided proposal {min(blocked)}"
                 self.undecided[candidate.proposal.id] = reason
                 continue
-            judgement = await judging.judge(candidate)
+            judgement = await judging.judge_next(candidate)
             if judgement is None or not judgement.entries:
                 continue
             counts.append(index)
-            reads, draft = judgement.reads, judging.draft(judgement)
+            reads, draft = judgement.reads, judging.draft_commit(judgement)
             appends.append(Append(draft=draft, judged_at=position, reads=reads))
             if index + 1 < len(batch):
-                judging.decided(judgement, Position(position + len(appends)))
+                judging.apply_decision(judgement, Position(position + len(appends)))
         return appends, counts
 
 
@@ -569,8 +575,8 @@ def reason_of(error: Exception) -> str:
 
 
 def is_pending(known: Slice, candidate: Candidate) -> bool:
-    """Tell whether nobody has decided the proposal of a candidate yet."""
-    now = known.things.get(candidate.proposal.id)
+    """Return whether nobody has decided the proposal of a candidate yet."""
+    now = known.items.get(candidate.proposal.id)
     return isinstance(now, Proposal) and now.status is ProposalStatus.PENDING
 
 
@@ -616,7 +622,7 @@ class Judged:
         """Return the ids of proposals with this status, in the order of the verdicts."""
         return tuple(one.proposal_id for one in self.verdicts if one.status is status)
 
-    def ids(self, kind: type[SceneOutcome]) -> tuple[str, ...]:
+    def ids_of_kind(self, kind: type[SceneOutcome]) -> tuple[str, ...]:
         """Return the ids of the outcomes of a kind."""
         return tuple(each.id for each in self.outcomes if isinstance(each, kind))
 
@@ -672,10 +678,10 @@ async def waive_conflict(
         NotFound: `proposal.unknown`.
         Conflict: `conflict.not-possible`, the proposal names no possible conflict with that id.
     """
-    space = (await require(canon, caller, Proposal, proposal_id)).space
+    space = (await require_item(canon, caller, Proposal, proposal_id)).space
 
-    async def prepare(_: NewId) -> Change:
-        proposal = await require(canon, caller, Proposal, proposal_id)
+    async def prepare_change(_: NewId) -> Change:
+        proposal = await require_item(canon, caller, Proposal, proposal_id)
         if conflict_id in proposal.waived:
             return Change(entries=(), reads=frozenset())
         if conflict_id not in {one.id for one in proposal.doubts}:
@@ -690,6 +696,6 @@ async def waive_conflict(
                 conflicts=[one.id for one in proposal.doubts],
             )
         waived = ConflictWaived(proposal_id=proposal.id, other=conflict_id, reason=reason)
-        return Change(entries=(waived,), reads=frozenset((thing_key(proposal.id),)))
+        return Change(entries=(waived,), reads=frozenset((item_key(proposal.id),)))
 
-    return await commit_change(canon, caller, space, prepare)
+    return await commit_change(canon, caller, space, prepare_change)

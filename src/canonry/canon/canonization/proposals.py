@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from canonry.canon.canonization.canonize_scene import read_candidates, require_canonical
-from canonry.canon.canonization.decide_proposals import OVERRULED, Judgement, decide
-from canonry.canon.judging.contents import CONTENT_SHAPES, Holding, normalise, words_of_time
+from canonry.canon.canonization.decide_proposals import OVERRULED, Judgement, decide_candidate
+from canonry.canon.judging.contents import CONTENT_SHAPES, Holding, normalise_content, words_of_time
 from canonry.canon.judging.slices import Lookup, Slice
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
@@ -18,28 +18,33 @@ from canonry.canon.session.commit_change import (
     extend_slice,
     require_active,
 )
-from canonry.canon.session.lookup import covered_spaces, require, require_evidence, require_universe
+from canonry.canon.session.lookup import (
+    covered_spaces,
+    require_evidence,
+    require_item,
+    require_universe,
+)
 from canonry.canon.session.paging import every_match
-from canonry.canon.session.spoken_times import in_words
+from canonry.canon.session.spoken_times import read_with_calendar
 from canonry.log.entries import Entry, EvidenceLinked, Made, ProposalDecided, SceneExtended
-from canonry.log.folding import thing_key
+from canonry.log.folding import item_key
 from canonry.log.items.proposals import (
     NARRATED,
-    Ask,
     Decision,
     DecisionDraft,
     Proposal,
     ProposalDraft,
     ProposalStatus,
     ProposalType,
+    ReviewKind,
 )
 from canonry.log.items.scenes import Scene, SceneStatus, Turn
-from canonry.log.observing import ids_in
+from canonry.log.observations import ids_in
 from canonry.readmodels.ports.documents import ProposalQuery
 from canonry.readmodels.ports.view import Page
 from canonry.values.audience import EVERYBODY, Audience, audience_in
 from canonry.values.errors import Conflict, NotSupported
-from canonry.values.fields import ReadTime, revised
+from canonry.values.fields import ReadTime, with_changes
 from canonry.values.ids import NewId, ProposalId, SceneId, Space, SpaceId, TurnId
 from canonry.values.provenance import Authority, CanonLevel, Evidence
 
@@ -57,7 +62,7 @@ class StagedContent:
 class StagingGuard:
     """Checks staged proposals. Register a subclass as the service `StagingGuard` to refuse some."""
 
-    def lock(self, canon: Canon, space: SpaceId) -> AbstractAsyncContextManager[Any]:  # noqa: ARG002 - a subclass uses them
+    def lock_staging(self, canon: Canon, space: SpaceId) -> AbstractAsyncContextManager[Any]:  # noqa: ARG002 - a subclass uses them
         """Lock from the check until the staging, so that no equal proposal passes meanwhile."""
         return nullcontext()
 
@@ -80,7 +85,7 @@ class StagingGuard:
             Unavailable: `proposal.too-many`, the limit of this minute is reached.
             NotSupported: `package.missing`, a gate is enabled but the package `world` is missing.
         """
-        if canon.policy.staging.opened:
+        if canon.policy.staging.is_enabled:
             message = "policy.staging needs the package canonry.world, which is not installed."
             raise NotSupported("package.missing", message, path="policy.staging")
 
@@ -139,30 +144,30 @@ async def create_proposal(
         Conflict: `scene.completed`, `scene.finalizing`, `turn.foreign` or `space.foreign`.
         CanonryError: as `StagingGuard.pass_gates`.
     """
-    opened = await _place(canon, caller, scene_id, universe_id)
-    staged = await _normalised(canon, caller, opened, suggestion)
+    opened = await _require_place(canon, caller, scene_id, universe_id)
+    staged = await _normalise_suggestion(canon, caller, opened, suggestion)
 
-    async def origin() -> ProposalOrigin:
+    async def find_origin() -> ProposalOrigin:
         if scene_id is None:
             return ProposalOrigin(space=opened.space)
-        scene = await require(canon, caller, Scene, scene_id)
+        scene = await require_item(canon, caller, Scene, scene_id)
         require_active(scene)
-        turn = None if turn_id is None else await require(canon, caller, Turn, turn_id)
+        turn = None if turn_id is None else await require_item(canon, caller, Turn, turn_id)
         if turn is not None and turn.scene_id != scene.id:
             message = "/turn_id names a turn of another scene. Name one of this scene, or none."
             raise Conflict("turn.foreign", message, path="/turn_id", conflicts=[turn.id])
-        reads = frozenset(thing_key(each.id) for each in (scene, turn) if each is not None)
+        reads = frozenset(item_key(each.id) for each in (scene, turn) if each is not None)
         return origin_of(scene.space, scene, turn, reads=reads)
 
-    return await _stage(canon, caller, opened.space, staged, origin)
+    return await _stage_suggestion(canon, caller, opened.space, staged, find_origin)
 
 
-async def _place(
+async def _require_place(
     canon: Canon, caller: Caller, scene_id: str | None, universe_id: str
 ) -> Scene | Space:
     if scene_id is None:
         return await require_universe(canon, caller, universe_id)
-    return await require(canon, caller, Scene, scene_id)
+    return await require_item(canon, caller, Scene, scene_id)
 
 
 async def restate_proposal(
@@ -178,43 +183,43 @@ async def restate_proposal(
         Conflict: `proposal.decided`, or `proposal.not-judged`, it has no content of its own.
         CanonryError: as `StagingGuard.pass_gates`.
     """
-    former = await _undecided(canon, caller, proposal_id)
+    former = await _require_undecided(canon, caller, proposal_id)
     shape = CONTENT_SHAPES.get(former.type)
     if shape is None:
         message = "A proposed action cannot be reworded. Reject it and propose another one."
         raise Conflict("proposal.not-judged", message, conflicts=[former.id])
-    told = {name: former.original[name] for name in ("audience",) if name in former.original}
+    kept = {name: former.original[name] for name in ("audience",) if name in former.original}
     asked = Suggestion(
         type=former.type,
-        content={**told, **content},
+        content={**kept, **content},
         evidence=former.evidence,
         confidence=former.confidence,
         authority=former.authority,
     )
-    place = await _place(canon, caller, former.scene_id, former.space)
-    staged = await _normalised(canon, caller, place, asked)
+    universe_item = await _require_place(canon, caller, former.scene_id, former.space)
+    staged = await _normalise_suggestion(canon, caller, universe_item, asked)
     if words := words_of_time(former.type, former.original):
         when = [one.name for one in shape.members if one.kind is Holding.TIME]
         same = {n: words for n in when if staged.content.get(n) == former.content.get(n)}
         asked = replace(asked, content={**asked.content, **same})
     staged = replace(staged, suggestion=asked, audience=former.audience or staged.audience)
 
-    async def origin() -> ProposalOrigin:
-        await _undecided(canon, caller, proposal_id)
+    async def find_origin() -> ProposalOrigin:
+        await _require_undecided(canon, caller, proposal_id)
         return ProposalOrigin(
             space=former.space,
             scene_id=former.scene_id,
             turn_id=former.turn_id,
             turn_index=former.turn_index,
-            reads=frozenset((thing_key(former.id),)),
+            reads=frozenset((item_key(former.id),)),
             instead_of=former.id,
         )
 
-    return await _stage(canon, caller, former.space, staged, origin)
+    return await _stage_suggestion(canon, caller, former.space, staged, find_origin)
 
 
-async def _undecided(canon: Canon, caller: Caller, proposal_id: str) -> Proposal:
-    proposal = await require(canon, caller, Proposal, proposal_id)
+async def _require_undecided(canon: Canon, caller: Caller, proposal_id: str) -> Proposal:
+    proposal = await require_item(canon, caller, Proposal, proposal_id)
     if proposal.status is not ProposalStatus.PENDING:
         message = f"This proposal is already {proposal.status}. Propose its content again."
         raise Conflict("proposal.decided", message, conflicts=[proposal.id])
@@ -234,45 +239,47 @@ def origin_of(
     )
 
 
-async def _normalised(
-    canon: Canon, caller: Caller, place: Scene | Space, suggestion: Suggestion
+async def _normalise_suggestion(
+    canon: Canon, caller: Caller, item: Scene | Space, suggestion: Suggestion
 ) -> _Staged:
-    def read(times: ReadTime) -> Mapping[str, Any]:
+    def read_normal(times: ReadTime) -> Mapping[str, Any]:
         limits = canon.policy.limits
-        return normalise(suggestion.type, suggestion.content, limits=limits, times=times)
+        return normalise_content(suggestion.type, suggestion.content, limits=limits, times=times)
 
-    content = await in_words(canon, caller, place, read)
-    told = suggestion.content.get("audience")
-    audience = None if told is None else audience_in(told, path="/content/audience")
+    content = await read_with_calendar(canon, caller, item, read_normal)
+    audience_text = suggestion.content.get("audience")
+    audience = (
+        None if audience_text is None else audience_in(audience_text, path="/content/audience")
+    )
     return _Staged(suggestion=suggestion, content=content, audience=audience)
 
 
-async def _stage(
+async def _stage_suggestion(
     canon: Canon,
     caller: Caller,
     space: SpaceId,
     staged: _Staged,
     origin: Callable[[], Awaitable[ProposalOrigin]],
 ) -> Receipt:
-    asked, guard = staged.suggestion, canon.service(StagingGuard)
+    asked, guard = staged.suggestion, canon.find_service(StagingGuard)
 
-    async def prepare(new_id: NewId) -> Change:
-        place = await origin()
-        told = StagedContent(kind=asked.type, scene=place.scene_id, content=staged.content)
-        await guard.pass_gates(canon, caller, space, (told,), instead_of=place.instead_of)
+    async def prepare_change(new_id: NewId) -> Change:
+        source = await origin()
+        content = StagedContent(kind=asked.type, scene=source.scene_id, content=staged.content)
+        await guard.pass_gates(canon, caller, space, (content,), instead_of=source.instead_of)
         cited = await require_evidence(canon, caller, space, asked.evidence, path="/evidence")
-        proposal = draft_of(ProposalId(new_id("proposal")), caller, place, asked, staged.content)
+        proposal = draft_of(ProposalId(new_id("proposal")), caller, source, asked, staged.content)
         entries = (Made(thing=proposal),)
-        return Change(entries=entries, reads=place.reads | cited, audience=staged.audience)
+        return Change(entries=entries, reads=source.reads | cited, audience=staged.audience)
 
-    async with guard.lock(canon, space):
-        return await commit_change(canon, caller, space, prepare)
+    async with guard.lock_staging(canon, space):
+        return await commit_change(canon, caller, space, prepare_change)
 
 
 def draft_of(
     proposal_id: ProposalId,
     caller: Caller,
-    place: ProposalOrigin,
+    origin: ProposalOrigin,
     asked: Suggestion,
     content: Mapping[str, Any],
     *,
@@ -281,10 +288,10 @@ def draft_of(
     """Return the draft of a pending proposal; `content` is the normal form of the asked one."""
     return ProposalDraft(
         id=proposal_id,
-        space=place.space,
-        scene_id=place.scene_id,
-        turn_id=place.turn_id,
-        turn_index=place.turn_index,
+        space=origin.space,
+        scene_id=origin.scene_id,
+        turn_id=origin.turn_id,
+        turn_index=origin.turn_index,
         type=asked.type,
         content=content,
         original=asked.content,
@@ -328,11 +335,11 @@ async def evaluate_proposal(
         Conflict: `proposal.decided`, `space.foreign`, `outcome.retconned`, or
             `proposal.not-writable`, no authority can make it valid.
     """
-    proposal = await require(canon, caller, Proposal, proposal_id)
+    proposal = await require_item(canon, caller, Proposal, proposal_id)
     space = proposal.space
 
-    async def prepare(_: NewId) -> Change:
-        current = await require(canon, caller, Proposal, proposal_id)
+    async def prepare_change(_: NewId) -> Change:
+        current = await require_item(canon, caller, Proposal, proposal_id)
         accepts = verdict.status is ProposalStatus.ACCEPTED
         overrides = accepts and bool(verdict.rationale.strip())  # a rejection, with a reason
         rejected = current.status is ProposalStatus.REJECTED
@@ -340,15 +347,15 @@ async def evaluate_proposal(
             _require_same(current.decision, verdict)
             return Change(entries=(), reads=frozenset())
         if accepts and verdict.canonical_id is None:
-            return await _overruled(canon, caller, current, verdict)
-        reads = {thing_key(current.id)}
+            return await _overrule_gates(canon, caller, current, verdict)
+        reads = {item_key(current.id)}
         if verdict.canonical_id is not None:
             path, wanted = "/canonical_id", (verdict.canonical_id,)
             (outcome,) = await require_canonical(canon, caller, space, wanted, path=path)
             if outcome.level is CanonLevel.RETCONNED:
                 message = "/canonical_id names a retconned item. Name an item that is canon."
                 raise Conflict("outcome.retconned", message, path=path, conflicts=[outcome.id])
-            reads.add(thing_key(verdict.canonical_id))
+            reads.add(item_key(verdict.canonical_id))
         decision = DecisionDraft(
             status=verdict.status,
             rule=OVERRULED,
@@ -358,34 +365,34 @@ async def evaluate_proposal(
         )
         entries: list[Entry] = [ProposalDecided(proposal_id=current.id, decision=decision)]
         if verdict.canonical_id is not None and current.scene_id is not None:
-            scene = await canon.within(space).thing(current.scene_id)
-            reads.add(thing_key(current.scene_id))
+            scene = await canon.space_scope(space).find_item(current.scene_id)
+            reads.add(item_key(current.scene_id))
             if isinstance(scene, Scene) and scene.status is SceneStatus.COMPLETED:
                 outcomes = (verdict.canonical_id,)
                 entries.append(SceneExtended(scene_id=scene.id, outcomes=outcomes))
         return Change(entries=tuple(entries), reads=frozenset(reads))
 
-    await commit_change(canon, caller, space, prepare)
-    return await require(canon, caller, Proposal, proposal_id)
+    await commit_change(canon, caller, space, prepare_change)
+    return await require_item(canon, caller, Proposal, proposal_id)
 
 
-async def _forced(canon: Canon, proposal: Proposal, by: str, reason: str) -> Judgement:
+async def _force_judgement(canon: Canon, proposal: Proposal, by: str, reason: str) -> Judgement:
     (candidate,) = await read_candidates(canon, proposal.space, (proposal,))
 
-    def judge(known: Slice) -> tuple[Collection[Lookup], Judgement]:
-        found = decide(candidate, known, canon.policy, decided_by=by, overruling=reason)
+    def judge_slice(known: Slice) -> tuple[Collection[Lookup], Judgement]:
+        found = decide_candidate(candidate, known, canon.policy, decided_by=by, overruling=reason)
         return found.wanted, found
 
-    return (await extend_slice(canon, Slice(space=proposal.space), judge))[1]
+    return (await extend_slice(canon, Slice(space=proposal.space), judge_slice))[1]
 
 
-async def _overruled(
+async def _overrule_gates(
     canon: Canon, caller: Caller, proposal: Proposal, verdict: KeeperVerdict
 ) -> Change:
     """Return the proposal's entries; conflicting canon is retconned or ended."""
-    told = {} if verdict.same_as is None else {"same_as": verdict.same_as}
-    named = revised(proposal, content={**proposal.content, **told})
-    judgement = await _forced(canon, named, caller.actor.agent_id, verdict.rationale)
+    same_entity = {} if verdict.same_as is None else {"same_as": verdict.same_as}
+    named = with_changes(proposal, content={**proposal.content, **same_entity})
+    judgement = await _force_judgement(canon, named, caller.actor.agent_id, verdict.rationale)
     if not judgement.entries:
         why = judgement.verdict
         message = f"The proposal cannot be written: {why.rationale}. Resolve that, or reject it."
@@ -397,8 +404,8 @@ async def _overruled(
 
 def _require_same(decision: Decision, verdict: KeeperVerdict) -> None:
     written = verdict.canonical_id is None and decision.rule == OVERRULED
-    same_thing = written or decision.canonical_id == verdict.canonical_id
-    if decision.status is verdict.status and same_thing:
+    same_item = written or decision.canonical_id == verdict.canonical_id
+    if decision.status is verdict.status and same_item:
         return
     message = (
         f"This proposal is already {decision.status}. If it was rejected, give a rationale for "
@@ -426,14 +433,14 @@ async def list_proposals(
     """
     spaces = await covered_spaces(canon, caller, universe_id)
     if query.scene_id is not None:
-        await require(canon, caller, Scene, query.scene_id)
-    query = revised(query, spaces=spaces)
+        await require_item(canon, caller, Scene, query.scene_id)
+    query = with_changes(query, spaces=spaces)
     if query.asks is not None and not caller.viewer.masters:
-        query = revised(query, asks=query.asks - {Ask.HIDDEN})
+        query = with_changes(query, asks=query.asks - {ReviewKind.HIDDEN})
     if query.asks is None:
         return await canon.documents.proposals(query)
     groups: dict[str, list[Proposal]] = {}
-    every = every_match(canon.documents.proposals, revised(query, offset=0))
+    every = every_match(canon.documents.proposals, with_changes(query, offset=0))
     for number, one in enumerate([each async for each in every]):
         if number >= REJUDGED_MAX or await _is_open(canon, one):
             groups.setdefault(next(ids_in(one.content), one.id), []).append(one)
@@ -445,15 +452,17 @@ REJUDGED_MAX: Final = 200  # judging one takes a millisecond
 
 
 async def _is_open(canon: Canon, proposal: Proposal) -> bool:
-    """Tell whether nobody repeated a proposal, and neither side of a conflict is retconned."""
+    """Return whether nobody repeated a proposal, and neither side of a conflict is retconned."""
     if proposal.decision is not None:
         own = {proposal.decision.canonical_id or "", *proposal.decision.made} - {""}
         others = {one.id for one in proposal.doubts}
-        things = (await canon.within(proposal.space).things(own | others)).values()
-        fallen = {one.id for one in things if getattr(one, "level", "") is CanonLevel.RETCONNED}
-        return not (own <= fallen or others <= fallen)
+        items = (await canon.space_scope(proposal.space).items_by_id(own | others)).values()
+        retracted = {one.id for one in items if getattr(one, "level", "") is CanonLevel.RETCONNED}
+        return not (own <= retracted or others <= retracted)
     if proposal.type not in NARRATED or canon.now is not None:
         return True
-    found = await _forced(canon, revised(proposal, position=2**53), "", "")  # as if made last
+    found = await _force_judgement(
+        canon, with_changes(proposal, position=2**53), "", ""
+    )  # as if made last
     repeats = ProposalDecided | EvidenceLinked | SceneExtended
     return not found.entries or not all(isinstance(one, repeats) for one in found.entries)

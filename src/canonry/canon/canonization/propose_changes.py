@@ -19,7 +19,7 @@ from canonry.canon.canonization.proposals import (
     draft_of,
     origin_of,
 )
-from canonry.canon.judging.candidates import Candidate, in_order, linked
+from canonry.canon.judging.candidates import Candidate, link_declared, order_candidates
 from canonry.canon.judging.contents import Content, EntityContent, read_content, render_content
 from canonry.canon.judging.slices import Slice
 from canonry.canon.session.caller import Caller
@@ -28,21 +28,21 @@ from canonry.canon.session.commit_change import (
     Attempt,
     Change,
     commit_change,
-    for_its_audience,
-    made_before,
+    drafts_made_before,
+    split_by_audience,
 )
 from canonry.canon.session.lookup import (
     account_of,
     keys_of_evidence,
-    opened,
+    opening_entries,
     require_all,
     require_judged,
 )
-from canonry.canon.session.snippets import QuotedWords, WordsKept, words_kept
-from canonry.canon.session.spoken_times import in_words
+from canonry.canon.session.snippets import KeptWords, QuotedWords, plan_words
+from canonry.canon.session.spoken_times import read_with_calendar
 from canonry.language.reading.reading import tense_of
-from canonry.log.commits import ORIGIN, Position, stamped
-from canonry.log.entries import Entry, Made, Thing
+from canonry.log.commits import ORIGIN, Position, stamp_draft
+from canonry.log.entries import Entry, Made, StoredItem
 from canonry.log.items.proposals import Proposal, ProposalDraft
 from canonry.log.items.scenes import Scene, Turn
 from canonry.values.audience import audience_in
@@ -89,22 +89,22 @@ async def propose_changes(
     universe = await require_judged(canon, caller, universe_id)
     space = universe.id
 
-    async def prepare(attempt: Attempt) -> Change[Sequence[Proposal]]:
+    async def prepare_change(attempt: Attempt) -> Change[Sequence[Proposal]]:
         proposing = _Proposing(
             canon=canon, caller=caller, universe=universe, asked=asked, attempt=attempt
         )
-        return await proposing.judged()
+        return await proposing.judge_all()
 
     if asked.dry:
-        fresh = caller.commit_id(space, canon.identities.fresh)
-        attempt = Attempt(commit_id=fresh, position=await canon.ledger.head(space))
-        return (await prepare(attempt)).found
-    async with canon.service(StagingGuard).lock(canon, space):
-        receipt = await commit_change(canon, caller, space, prepare)
+        fresh = caller.commit_id(space, canon.identities.new_id)
+        attempt = Attempt(commit_id=fresh, position=await canon.ledger.head_position(space))
+        return (await prepare_change(attempt)).found
+    async with canon.find_service(StagingGuard).lock_staging(canon, space):
+        receipt = await commit_change(canon, caller, space, prepare_change)
     if receipt.found is not None:
         return receipt.found
     # A receipt leaves out what other readers than those of its first entry may know.
-    ids = [one.id for one in await made_before(canon, caller, space, ProposalDraft)]
+    ids = [one.id for one in await drafts_made_before(canon, caller, space, ProposalDraft)]
     if asked.decides:
         return await require_all(canon, caller, Proposal, ids)
     return await preview_proposals(canon, caller, ids, while_played=True)
@@ -120,20 +120,22 @@ class _Proposing:
     asked: ProposeRequest
     attempt: Attempt
 
-    async def judged(self) -> Change[Sequence[Proposal]]:
+    async def judge_all(self) -> Change[Sequence[Proposal]]:
         """Return what the call writes, and the proposals after all decisions."""
         canon, space = self.canon, self.universe.id
-        said = self.asked.words
-        words = WordsKept() if said is None else await words_kept(canon, space, said)
-        staged, reads = await self._staged(words)
-        new = opened(account_of(self.caller), {}) if self.universe.position == ORIGIN else ()
+        quoted = self.asked.words
+        words = KeptWords() if quoted is None else await plan_words(canon, space, quoted)
+        staged, reads = await self._stage_claims(words)
+        new = (
+            opening_entries(account_of(self.caller), {}) if self.universe.position == ORIGIN else ()
+        )
         made = [Made(thing=one) for one in (*words.made, *(draft for draft, *_ in staged))]
         change = Change(entries=(*new, *made), reads=reads)
-        entries, more = await for_its_audience(canon, change, space, self.attempt)
+        entries, more = await split_by_audience(canon, change, space, self.attempt)
         position, now = Position(self.attempt.position + 1), canon.clock.now()
-        born = [stamped(e.thing, position, now) for e in entries if isinstance(e, Made)]
+        born = [stamp_draft(e.thing, position, now) for e in entries if isinstance(e, Made)]
         proposals = [one for one in born if isinstance(one, Proposal)]
-        candidates = in_order(
+        candidates = order_candidates(
             Candidate(proposal=one, content=content, scene=scene)
             for (_, content, scene), one in zip(staged, proposals, strict=True)
         )
@@ -141,12 +143,15 @@ class _Proposing:
         judging = Judging(
             canon=canon,
             caller=self.caller,
-            known=Slice(space=space).extended((), born),
+            known=Slice(space=space).with_items((), born),
             new_ids={one: partial(numbered_id, self.attempt, n) for one, n in ids.items()},
         )
         decisions = await judging.judge_all(candidates, repeat(position), self.asked.lower)
-        seen = await judging.proposals(candidates)
-        entries = (*(_as_judged(each, judging.known) for each in entries), *more.entries)
+        seen = await judging.proposals_after(candidates)
+        entries = (
+            *(_with_judged_authority(each, judging.known) for each in entries),
+            *more.entries,
+        )
         if self.asked.decides:
             entries = (*entries, *(entry for one in decisions for entry in one.entries))
             reads = reads.union(*(one.reads for one in decisions))
@@ -157,7 +162,7 @@ class _Proposing:
             narrowed=True,
         )
 
-    async def _staged(self, words: WordsKept) -> tuple[list[_StagedClaim], frozenset[str]]:
+    async def _stage_claims(self, words: KeptWords) -> tuple[list[_StagedClaim], frozenset[str]]:
         """Return the drafts of the proposals, and the keys that they depend on."""
         canon, space, asked = self.canon, self.universe.id, self.asked.suggestions
         # Lower ids are judged first, so ids follow the order of the suggestions.
@@ -167,72 +172,78 @@ class _Proposing:
             for n, one in enumerate(asked)
             if isinstance(name := one.content.get("ref"), str)
         }
-        sight = canon.seen_by(self.caller)
-        found = dict(await sight.things({e.ref for one in asked for e in one.evidence}))
+        scope = canon.caller_scope(self.caller)
+        found = dict(await scope.items_by_id({e.ref for one in asked for e in one.evidence}))
         scenes = {one.scene_id for one in found.values() if isinstance(one, Turn)} - found.keys()
-        found |= await sight.things(scenes)
+        found |= await scope.items_by_id(scenes)
         staged: list[_StagedClaim] = []
         reads: frozenset[str] = frozenset()
         for n, one in enumerate(asked):
-            scene, turn = _brought_up(one, found)
+            scene, turn = _origin_of_turns(one, found)
             try:
-                content = await self._read(one, scene, declared)
+                content = await self._read_claim(one, scene, declared)
             except InvalidInput as error:
-                raise _of_claim(error, n, scene) from error
+                raise _error_of_claim(error, n, scene) from error
             path = f"/claims/{n}/evidence"
             reads |= keys_of_evidence(found, one.evidence, space, path=path)
-            told = audience_in(one.content.get("audience", "everyone"), path=f"/claims/{n}/for")
+            audience = audience_in(one.content.get("audience", "everyone"), path=f"/claims/{n}/for")
             cited = replace(one, evidence=(*one.evidence, *words.evidence))
-            place, rendered = origin_of(space, scene, turn), render_content(content)
-            draft = draft_of(ids[n], self.caller, place, cited, rendered, audience=told)
+            origin, rendered = origin_of(space, scene, turn), render_content(content)
+            draft = draft_of(ids[n], self.caller, origin, cited, rendered, audience=audience)
             staged.append((draft, content, scene))
         guarded = [
             StagedContent(kind=e.type, scene=e.scene_id, content=e.content, path=f"/claims/{n}")
             for n, (e, *_) in enumerate(staged)
         ]
-        await canon.service(StagingGuard).pass_gates(canon, self.caller, space, guarded)
+        await canon.find_service(StagingGuard).pass_gates(canon, self.caller, space, guarded)
         return staged, reads
 
-    async def _read(
+    async def _read_claim(
         self, asked: Suggestion, scene: Scene | None, declared: Mapping[Reference, ProposalId]
     ) -> Content:
         limits = self.canon.policy.limits
 
-        def read(times: ReadTime) -> Content:
+        def read_with_times(times: ReadTime) -> Content:
             return read_content(asked.type, asked.content, limits=limits, times=times)
 
         own = asked.content.get("statement"), asked.content.get("title")
         quoted = None if self.asked.words is None else self.asked.words.text
         texts = [one for one in (*own, quoted) if isinstance(one, str)]
         toward = next((tense for one in texts if (tense := tense_of(one))), 0)
-        place = scene or self.universe
-        content = await in_words(self.canon, self.caller, place, read, toward=toward)
+        item = scene or self.universe
+        content = await read_with_calendar(
+            self.canon, self.caller, item, read_with_times, toward=toward
+        )
         if isinstance(content, EntityContent):
             content = replace(content, ref=None)  # the others refer to its proposal now
-        return linked(content, declared)
+        return link_declared(content, declared)
 
 
-def _as_judged(entry: Entry, known: Slice) -> Entry:
+def _with_judged_authority(entry: Entry, known: Slice) -> Entry:
     """Return the entry with the authority under which its proposal was judged."""
     draft = entry.thing if isinstance(entry, Made) else None
-    judged = None if draft is None else known.things.get(draft.id)
+    judged = None if draft is None else known.items.get(draft.id)
     if isinstance(draft, ProposalDraft) and isinstance(judged, Proposal):
         return Made(thing=replace(draft, authority=judged.authority))
     return entry
 
 
-def _brought_up(asked: Suggestion, played: Mapping[str, Thing]) -> tuple[Scene | None, Turn | None]:
+def _origin_of_turns(
+    asked: Suggestion, played: Mapping[str, StoredItem]
+) -> tuple[Scene | None, Turn | None]:
     """Return the scene and turn of a proposal if all its cited turns belong to one scene."""
     cited = [played.get(one.ref) for one in asked.evidence if one.kind in _PLAYED]
     turns = [one for one in cited if isinstance(one, Turn)]
-    told = {one.scene_id for one in turns} | {one.id for one in cited if isinstance(one, Scene)}
-    scene = played.get(next(iter(told))) if len(told) == 1 else None
+    scene_ids = {one.scene_id for one in turns} | {
+        one.id for one in cited if isinstance(one, Scene)
+    }
+    scene = played.get(next(iter(scene_ids))) if len(scene_ids) == 1 else None
     if not isinstance(scene, Scene):
         return None, None
     return scene, max(turns, key=lambda turn: turn.index, default=None)
 
 
-def _of_claim(error: InvalidInput, number: int, scene: Scene | None) -> InvalidInput:
+def _error_of_claim(error: InvalidInput, number: int, scene: Scene | None) -> InvalidInput:
     """Return the error of one claim among several, without the description of its type."""
     plain = error.__cause__ if isinstance(error.__cause__, InvalidInput) else error
     path = f"/claims/{number}{error.details.get('path', '/content')}"

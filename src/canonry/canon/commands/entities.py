@@ -6,43 +6,43 @@ from functools import partial
 from typing import Any
 
 from canonry.canon.judging.contents import EntityContent
-from canonry.canon.judging.known_things import Backing, labelled_for, make_entity, make_observation
-from canonry.canon.judging.relation_lines import laws_against_state
+from canonry.canon.judging.known_items import Backing, id_for_owner, make_entity, make_observation
+from canonry.canon.judging.relation_timelines import laws_against_state
 from canonry.canon.judging.slices import SliceView
-from canonry.canon.judging.state_tags import TagPen, TagsChanged, as_held, change_tags
+from canonry.canon.judging.state_tags import TagsChanged, TagWriter, change_tags, own_spelling
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import (
     Change,
     Receipt,
+    apply_rule,
     audience_for,
     commit_change,
-    judged_by,
-    known_to,
+    known_to_audience,
     require_standing,
-    stored,
+    with_secret_parts,
 )
 from canonry.canon.session.lookup import (
-    require,
     require_all,
     require_compatible,
     require_evidence,
+    require_item,
     require_itself,
     require_lawful,
     require_same_space,
     require_universe,
 )
-from canonry.canon.session.traversal import separated
+from canonry.canon.session.traversal import separate_entities
 from canonry.log.entries import EntitiesMerged, EntitiesUnmerged, Entry
-from canonry.log.folding import thing_key
+from canonry.log.folding import item_key
 from canonry.log.items.entities import Entity, EntityClass, normalised_name
 from canonry.log.items.facts import Axiom, FactDraft
-from canonry.log.items.veils import as_seen
-from canonry.log.observing import under
-from canonry.log.schemas.identity_keys import look_mark
+from canonry.log.items.secret_parts import as_seen
+from canonry.log.observations import limit_audience
+from canonry.log.schemas.identity_keys import skeleton_mark
 from canonry.log.schemas.narrative import DESCRIPTION, NAME, PROPERTY_PREFIX
 from canonry.readmodels.ports.state import IdentifierQuery
-from canonry.values.audience import GAME_MASTERS, Audience, covers, viewer_of
+from canonry.values.audience import GAME_MASTERS, Audience, audience_covers, viewer_of
 from canonry.values.errors import Conflict, InvalidInput
 from canonry.values.fields import Reference
 from canonry.values.ids import FactId, NewId
@@ -67,14 +67,14 @@ async def create_entity(
     require_compatible(new.state_tags, canon.policy, path="/state_tags")
     await require_universe(canon, caller, backing.space)
 
-    async def prepare(new_id: NewId) -> Change:
+    async def prepare_change(new_id: NewId) -> Change:
         reads = await require_evidence(canon, caller, backing.space, backing.evidence)
         derives_from = None
         if new.derives_from is not None:
             archetype = await _require_archetype(canon, caller, backing, new, new.derives_from)
             derives_from = archetype.id
-            reads |= {thing_key(new.derives_from), thing_key(archetype.id)}
-        broken, rested_on = await judged_by(
+            reads |= {item_key(new.derives_from), item_key(archetype.id)}
+        broken, rested_on = await apply_rule(
             canon,
             backing.space,
             lambda view: list(laws_against_state(view, new.entity_type, new.state_tags)),
@@ -93,10 +93,10 @@ async def create_entity(
             derives_from=derives_from,
         )
         # They only cause a warning, so the verdict does not read the key of the name.
-        told = await _namesakes(canon, backing, new)
-        return Change(entries=entries, reads=reads, warnings=told, audience=backing.audience)
+        warnings = await _warn_namesakes(canon, backing, new)
+        return Change(entries=entries, reads=reads, warnings=warnings, audience=backing.audience)
 
-    return await commit_change(canon, caller, backing.space, prepare)
+    return await commit_change(canon, caller, backing.space, prepare_change)
 
 
 def _require_instance(new: EntityContent) -> None:
@@ -110,24 +110,24 @@ def _require_instance(new: EntityContent) -> None:
         raise InvalidInput("entity.archetype-derives", message, path="/derives_from")
 
 
-async def _namesakes(canon: Canon, backing: Backing, new: EntityContent) -> tuple[str, ...]:
+async def _warn_namesakes(canon: Canon, backing: Backing, new: EntityContent) -> tuple[str, ...]:
     """Return warnings of known entities with this name, or with one that looks like it."""
-    name, look = normalised_name(new.name), look_mark(new.entity_type, new.name)
+    name, skeleton = normalised_name(new.name), skeleton_mark(new.entity_type, new.name)
     spaces = frozenset((backing.space,))
-    query = IdentifierQuery(spaces=spaces, keys=(name, look), entity_type=new.entity_type)
+    query = IdentifierQuery(spaces=spaces, keys=(name, skeleton), entity_type=new.entity_type)
     pages = (await canon.state.entities_identified(query)).values()
     known = {each.id: name in each.known_as for page in pages for each in page.items}
-    told = (
+    found = (
         ("Entities of this type and name", [one for one, same in known.items() if same]),
         ("Entities with names that look the same", [o for o, same in known.items() if not same]),
     )
-    return tuple(f"{what} already exist: {', '.join(ids)}." for what, ids in told if ids)
+    return tuple(f"{what} already exist: {', '.join(ids)}." for what, ids in found if ids)
 
 
 async def _require_archetype(
     canon: Canon, caller: Caller, backing: Backing, new: EntityContent, archetype_id: Reference
 ) -> Entity:
-    archetype = await require(canon, caller, Entity, archetype_id)
+    archetype = await require_item(canon, caller, Entity, archetype_id)
     require_same_space(backing.space, [archetype], path="/derives_from")
     require_standing(archetype)
     fits = (EntityClass.ARCHETYPE, new.entity_type)
@@ -153,11 +153,11 @@ class EntityUpdate:
     description: str | None = None
     properties: Mapping[str, Any] = field(default_factory=dict)
 
-    def fields(self) -> dict[str, Any]:
+    def observed_fields(self) -> dict[str, Any]:
         """Return the fields of the observation."""
         own = {NAME: self.name, DESCRIPTION: self.description}
-        said = {name: value for name, value in own.items() if value is not None}
-        return said | {PROPERTY_PREFIX + name: value for name, value in self.properties.items()}
+        given = {name: value for name, value in own.items() if value is not None}
+        return given | {PROPERTY_PREFIX + name: value for name, value in self.properties.items()}
 
 
 async def update_entity(
@@ -177,21 +177,21 @@ async def update_entity(
         Conflict: `entity.retconned`, `space.foreign`, or `entity.outranked`: a higher authority
             established a field.
     """
-    if not update.fields():
+    if not update.observed_fields():
         message = "The update is empty. Give name, description or properties."
         raise InvalidInput("entity.empty-update", message, path="")
-    space = (await require(canon, caller, Entity, entity_id)).space
+    space = (await require_item(canon, caller, Entity, entity_id)).space
 
-    async def prepare(new_id: NewId) -> Change:
-        entity = await require(canon, caller, Entity, entity_id)
+    async def prepare_change(new_id: NewId) -> Change:
+        entity = await require_item(canon, caller, Entity, entity_id)
         require_standing(entity)
         reads = await require_evidence(canon, caller, space, evidence)
-        reads |= {thing_key(entity_id), thing_key(entity.id)}
+        reads |= {item_key(entity_id), item_key(entity.id)}
         properties = {PROPERTY_PREFIX + name: value for name, value in entity.properties.items()}
         now = {NAME: entity.name, DESCRIPTION: entity.description, **properties}
         fields = {
             name: value
-            for name, value in update.fields().items()
+            for name, value in update.observed_fields().items()
             if name not in now or now[name] != value
         }
         await _require_rank(canon, entity, fields, authority)
@@ -200,8 +200,8 @@ async def update_entity(
         backing = Backing(space=space, authority=authority, confidence=1.0, evidence=evidence)
         return Change(entries=(make_observation(new_id, backing, entity.id, fields),), reads=reads)
 
-    await commit_change(canon, caller, space, prepare)
-    return await require(canon, caller, Entity, entity_id)
+    await commit_change(canon, caller, space, prepare_change)
+    return await require_item(canon, caller, Entity, entity_id)
 
 
 async def _require_rank(
@@ -209,18 +209,18 @@ async def _require_rank(
 ) -> None:
     """Refuse to replace a value of a higher authority."""
     credited = entity.provenance
-    told = {name: credited[name] for name in fields if name in credited}
-    seen = await canon.within(entity.space).things(told.values())
-    for name, observation_id in told.items():
-        said = seen.get(observation_id)
-        if not isinstance(said, Observation):
+    observed = {name: credited[name] for name in fields if name in credited}
+    seen = await canon.space_scope(entity.space).items_by_id(observed.values())
+    for name, observation_id in observed.items():
+        observation = seen.get(observation_id)
+        if not isinstance(observation, Observation):
             continue
-        if not may_end(authority, said.authority):
+        if not may_end(authority, observation.authority):
             message = (
-                f"The authority {said.authority} established {name}. "
+                f"The authority {observation.authority} established {name}. "
                 "A caller with that authority can change it."
             )
-            raise Conflict("entity.outranked", message, field=name, conflicts=[said.id])
+            raise Conflict("entity.outranked", message, field=name, conflicts=[observation.id])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -259,34 +259,34 @@ async def update_entity_state(
         message = "add and remove name the same tag. Name each tag in one of them."
         raise InvalidInput("state.overlap", message, path="/state_tag_changes", overlap=len(both))
     require_compatible(add, canon.policy, path="/state_tag_changes/add")
-    before = await require(canon, caller, Entity, entity_id)
+    before = await require_item(canon, caller, Entity, entity_id)
     backing = Backing(space=before.space, authority=authority, confidence=1.0, evidence=evidence)
 
-    async def prepare(new_id: NewId) -> Change:
-        known = await require(canon, caller, Entity, entity_id)
+    async def prepare_change(new_id: NewId) -> Change:
+        known = await require_item(canon, caller, Entity, entity_id)
         if known.entity_class is EntityClass.ARCHETYPE:
             message = "An archetype has no state. Update one of its instances."
             raise InvalidInput("entity.archetype-has-no-state", message, path="/entity_id")
         require_standing(known)
         reads = await require_evidence(canon, caller, known.space, evidence)
         entries: list[Entry] = []
-        for number, audience in enumerate(await _knowing(canon, known, remove, evidence)):
-            told = partial(labelled_for, new_id, f"for:{number}")
-            changed, rested_on = await _changed(
-                canon, told, backing, known, audience, add=add, remove=remove
+        for number, audience in enumerate(await _audiences_knowing(canon, known, remove, evidence)):
+            labelled = partial(id_for_owner, new_id, f"for:{number}")
+            changed, rested_on = await _change_for(
+                canon, labelled, backing, known, audience, add=add, remove=remove
             )
-            entries += under(changed.entries, audience)
+            entries += limit_audience(changed.entries, audience)
             reads |= rested_on
-        return Change(entries=tuple(entries), reads=reads | {thing_key(entity_id)})
+        return Change(entries=tuple(entries), reads=reads | {item_key(entity_id)})
 
-    receipt = await commit_change(canon, caller, before.space, prepare)
+    receipt = await commit_change(canon, caller, before.space, prepare_change)
     return StateUpdated(
-        entity=await require(canon, caller, Entity, entity_id),
-        fact_ids=tuple(FactId(fact.id) for fact in receipt.made(FactDraft)),
+        entity=await require_item(canon, caller, Entity, entity_id),
+        fact_ids=tuple(FactId(fact.id) for fact in receipt.drafts_made(FactDraft)),
     )
 
 
-async def _changed(
+async def _change_for(
     canon: Canon,
     new_id: NewId,
     backing: Backing,
@@ -297,35 +297,37 @@ async def _changed(
     remove: tuple[str, ...],
 ) -> tuple[TagsChanged, frozenset[str]]:
     """Return the changes for the audiences that know of it, and the keys read."""
-    entity = await known_to(canon, known, audience)
+    entity = await known_to_audience(canon, known, audience)
 
-    def change(view: SliceView) -> tuple[TagsChanged, list[Axiom]]:
+    def change_state(view: SliceView) -> tuple[TagsChanged, list[Axiom]]:
         held = set(entity.state_tags) - set(remove)
         broken = list(laws_against_state(view, entity.entity_type, add, held))
-        begun, gone = as_held(entity, add), as_held(entity, remove)
-        pen = TagPen(view, new_id, backing, entity)
+        begun, gone = own_spelling(entity, add), own_spelling(entity, remove)
+        pen = TagWriter(view, new_id, backing, entity)
         return change_tags(pen, add=begun, remove=gone, moment=NOW), broken
 
-    (changed, broken), rested_on = await judged_by(canon, entity.space, change, audience)
+    (changed, broken), rested_on = await apply_rule(canon, entity.space, change_state, audience)
     require_lawful(broken)
-    return changed, rested_on | {thing_key(entity.id)}
+    return changed, rested_on | {item_key(entity.id)}
 
 
-async def _knowing(
+async def _audiences_knowing(
     canon: Canon, entity: Entity, remove: tuple[str, ...], evidence: tuple[Evidence, ...]
 ) -> Sequence[Audience]:
     """Return the audience of the change: those who know the removed tags and the evidence."""
     audience = await audience_for(canon, (entity.id, *(one.ref for one in evidence)), None)
-    whole, gone = await stored(canon, entity), set(remove) & set(entity.state_tags)
+    whole, gone = await with_secret_parts(canon, entity), set(remove) & set(entity.state_tags)
 
-    def ceases(for_whom: Audience) -> bool:
+    def loses_tags(for_whom: Audience) -> bool:
         seen = as_seen(whole, viewer_of(for_whom))
         return seen is not None and gone <= set(seen.state_tags)
 
-    if ceases(audience):
+    if loses_tags(audience):
         return (audience,)
-    veils = [veil.audience for veil in whole.veils]
-    return [one for one in veils if covers(audience, one) and ceases(one)] or [GAME_MASTERS]
+    part_audiences = [part.audience for part in whole.veils]
+    return [
+        one for one in part_audiences if audience_covers(audience, one) and loses_tags(one)
+    ] or [GAME_MASTERS]
 
 
 async def merge_entities(
@@ -338,19 +340,19 @@ async def merge_entities(
         Conflict: `space.foreign`, `entity.retconned`, `entity.kind-mismatch`,
             `entity.other-audience` or `entity.already-merged`.
     """
-    space = (await require(canon, caller, Entity, kept_id)).space
+    space = (await require_item(canon, caller, Entity, kept_id)).space
 
-    async def prepare(_: NewId) -> Change:
+    async def prepare_change(_: NewId) -> Change:
         kept, merged = await require_all(canon, caller, Entity, (kept_id, merged_id))
         require_mergeable(kept, merged)
         entry = EntitiesMerged(
             kept=kept.id, merged=merged.id, members=merged.members, reason=reason
         )
         ids = (kept_id, merged_id, kept.id, merged.id, *kept.members, *merged.members)
-        return Change(entries=(entry,), reads=frozenset(map(thing_key, ids)))
+        return Change(entries=(entry,), reads=frozenset(map(item_key, ids)))
 
-    await commit_change(canon, caller, space, prepare)
-    return await require(canon, caller, Entity, kept_id)
+    await commit_change(canon, caller, space, prepare_change)
+    return await require_item(canon, caller, Entity, kept_id)
 
 
 def require_mergeable(kept: Entity, merged: Entity) -> None:
@@ -385,16 +387,16 @@ async def unmerge_entities(
         NotFound: `entity.unknown`.
         Conflict: `entity.not-merged`.
     """
-    root = await require(canon, caller, Entity, separated_id)
+    root = await require_item(canon, caller, Entity, separated_id)
 
-    async def prepare(_: NewId) -> Change:
+    async def prepare_change(_: NewId) -> Change:
         found = await require_itself(canon, caller, separated_id)
         if found.merged_into is None:
             message = "This entity was not merged into another one. Name one that was."
             raise Conflict("entity.not-merged", message, conflicts=[separated_id])
-        kept = await require(canon, caller, Entity, found.merged_into)
-        return separated(found, kept, reason)
+        kept = await require_item(canon, caller, Entity, found.merged_into)
+        return separate_entities(found, kept, reason)
 
-    receipt = await commit_change(canon, caller, root.space, prepare)
+    receipt = await commit_change(canon, caller, root.space, prepare_change)
     kept = [e.kept for e in receipt.entries if isinstance(e, EntitiesUnmerged)]
-    return await require(canon, caller, Entity, (*kept, root.id)[0])
+    return await require_item(canon, caller, Entity, (*kept, root.id)[0])

@@ -6,38 +6,38 @@ from typing import Final, TypeAlias
 
 from canonry.canon.judging.contents import EventContent, FactContent
 from canonry.canon.judging.gates.statements import warnings_about
-from canonry.canon.judging.known_things import Backing, make_event, make_fact, retold
-from canonry.canon.judging.relation_lines import laws_against_state
-from canonry.canon.judging.settling import ends_of
+from canonry.canon.judging.known_items import Backing, find_repeated_event, make_event, make_fact
+from canonry.canon.judging.relation_timelines import laws_against_state
 from canonry.canon.judging.slices import SliceView
-from canonry.canon.judging.standing_statements import reading_of, states_changed
-from canonry.canon.judging.state_tags import TagPen, TagsChanged, change_tags, stated_tag
+from canonry.canon.judging.standing_statements import change_states, reading_of
+from canonry.canon.judging.state_tags import TagsChanged, TagWriter, change_tags, stated_tag
+from canonry.canon.judging.wider_audiences import end_entries
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import (
     Change,
     Receipt,
+    apply_rule,
     audience_for,
     commit_change,
-    judged_by,
-    known_to,
+    judge_for_audience,
+    known_to_audience,
     require_involved,
     require_standing,
-    standing_beside,
 )
 from canonry.canon.session.lookup import (
-    require,
     require_all,
     require_any,
     require_evidence,
+    require_item,
     require_lawful,
     require_same_space,
     require_universe,
 )
 from canonry.log.canon import ids_of
-from canonry.log.commits import Position, stamped
+from canonry.log.commits import Position, stamp_draft
 from canonry.log.entries import CausesLinked, Entry, EvidenceLinked, Made
-from canonry.log.folding import causes_key, thing_key
+from canonry.log.folding import causes_key, item_key
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import (
     Axiom,
@@ -67,10 +67,10 @@ async def create_fact(canon: Canon, caller: Caller, backing: Backing, new: FactC
     """
     await require_universe(canon, caller, backing.space)
 
-    async def prepare(new_id: NewId) -> Change:
+    async def prepare_change(new_id: NewId) -> Change:
         involved, reads = await require_involved(canon, caller, backing, new.involved)
         ids = tuple(entity.id for entity in involved)
-        state, rested_on = await _state_said(canon, backing, new_id, new, involved)
+        state, rested_on = await _state_stated(canon, backing, new_id, new, involved)
         reads |= rested_on
         made = make_fact(
             new_id,
@@ -83,41 +83,43 @@ async def create_fact(canon: Canon, caller: Caller, backing: Backing, new: FactC
         stated = await canon.state.facts_stating(backing.space, {new.statement})
         standing = (one for one in stated if one.level is CanonLevel.CANON)
         same = [one.id for one in standing if set(one.involved) == set(ids)][:_NAMED_MAX]
-        told = (f"Facts with this statement already exist: {', '.join(same)}.",) if same else ()
-        look = partial(_written_beside, backing, new_id, new, made)
-        written, looked = await standing_beside(canon, backing, involved, look)
-        rivals, said = written
+        duplicates = (
+            (f"Facts with this statement already exist: {', '.join(same)}.",) if same else ()
+        )
+        rule = partial(_judge_new_fact, backing, new_id, new, made)
+        written, keys = await judge_for_audience(canon, backing, involved, rule)
+        conflicts, read = written
         return Change(
-            entries=state or (made, *said),
-            reads=reads | looked,
-            warnings=(*told, *rivals),
+            entries=state or (made, *read),
+            reads=reads | keys,
+            warnings=(*duplicates, *conflicts),
             audience=backing.audience,
         )
 
-    return await commit_change(canon, caller, backing.space, prepare)
+    return await commit_change(canon, caller, backing.space, prepare_change)
 
 
-def _written_beside(
+def _judge_new_fact(
     backing: Backing, new_id: NewId, new: FactContent, made: Made, view: SliceView
 ) -> tuple[tuple[str, ...], tuple[Entry, ...]]:
     """Return what stands against a new fact, and the entries with what it says and changes."""
     involved = made.thing.involved if isinstance(made.thing, FactDraft) else ()
-    said = reading_of(made.thing.id, new.statement, new.properties, involved, view)
+    reading = reading_of(made.thing.id, new.statement, new.properties, involved, view)
     moment = Moment(at=new.time_ref, place=NOW.place)
-    changed = states_changed(said.statements, view, new_id, backing, moment=moment)
-    warnings = warnings_about(new, new.time_ref, view, said.statements)
-    fact = stamped(made.thing, Position(AFTER_ALL), Instant(0), statements=said.statements)
-    ends = ends_of(fact, view, lined=()) if warnings and isinstance(fact, Fact) else ()
-    olds = ((one, view.thing(ids_of(one)[0])) for one in ends)
-    told = [
+    changed = change_states(reading.statements, view, new_id, backing, moment=moment)
+    warnings = warnings_about(new, new.time_ref, view, reading.statements)
+    fact = stamp_draft(made.thing, Position(AFTER_ALL), Instant(0), statements=reading.statements)
+    ends = end_entries(fact, view, lined=()) if warnings and isinstance(fact, Fact) else ()
+    olds = ((one, view.find_item(ids_of(one)[0])) for one in ends)
+    own_ends = [
         one
         for one, old in olds
         if isinstance(old, Fact | Relation) and may_end(backing.authority, old.authority)
     ]
-    return warnings, (said, *changed, *told)
+    return warnings, (reading, *changed, *own_ends)
 
 
-async def _state_said(
+async def _state_stated(
     canon: Canon, backing: Backing, new_id: NewId, new: FactContent, involved: Sequence[Entity]
 ) -> tuple[tuple[Entry, ...], frozenset[str]]:
     """Return the change of state if the statement only describes one, and the keys read."""
@@ -128,7 +130,7 @@ async def _state_said(
         return (), frozenset()
     named = (involved[0].id, *(one.ref for one in backing.evidence))
     audience = await audience_for(canon, named, backing.audience)
-    entity = await known_to(canon, involved[0], audience)
+    entity = await known_to_audience(canon, involved[0], audience)
     stated = stated_tag(new.statement, entity, groups)
     if stated is None:
         return (), frozenset()
@@ -136,16 +138,16 @@ async def _state_said(
     add, remove = ((tag,), ()) if holds else ((), (tag,))
     moment = Moment(at=new.time_ref, place=NOW.place)
 
-    def change(view: SliceView) -> tuple[TagsChanged, list[Axiom]]:
+    def change_state(view: SliceView) -> tuple[TagsChanged, list[Axiom]]:
         broken = list(laws_against_state(view, entity.entity_type, add, entity.state_tags))
-        pen = TagPen(view, new_id, backing, entity)
+        pen = TagWriter(view, new_id, backing, entity)
         made = change_tags(pen, add=add, remove=remove, moment=moment)
         return made, broken
 
-    (changed, broken), reads = await judged_by(canon, backing.space, change, audience)
+    (changed, broken), reads = await apply_rule(canon, backing.space, change_state, audience)
     require_lawful(broken)
     documented = changed.begun or changed.ended
-    return changed.entries if documented else (), reads | {thing_key(entity.id)}
+    return changed.entries if documented else (), reads | {item_key(entity.id)}
 
 
 # Create an event directly, with the events that it caused; a duplicate causes a warning.
@@ -169,15 +171,15 @@ async def create_event(
         message = "/causes_event_ids names an event twice. Name each event once."
         raise Conflict("event.repeated-effect", message, path="/causes_event_ids")
 
-    async def prepare(new_id: NewId) -> Change:
+    async def prepare_change(new_id: NewId) -> Change:
         involved, reads = await require_involved(canon, caller, backing, new.involved)
         if backing.scene_id is not None:
-            scene = await require(canon, caller, Scene, backing.scene_id)
+            scene = await require_item(canon, caller, Scene, backing.scene_id)
             require_same_space(backing.space, [scene], path="/scene_id")
-            reads |= {thing_key(scene.id)}
+            reads |= {item_key(scene.id)}
         ids = tuple(entity.id for entity in involved)
-        look = partial(_told, backing, new, ids)
-        told, looked = await standing_beside(canon, backing, involved, look)
+        rule = partial(_warn_duplicates, backing, new, ids)
+        duplicates, keys = await judge_for_audience(canon, backing, involved, rule)
         effects = await require_all(canon, caller, Event, new.causes)
         require_same_space(backing.space, effects, path="/causes_event_ids")
         require_standing(*effects)
@@ -193,17 +195,19 @@ async def create_event(
             severity=new.severity,
             causes=causes,
         )
-        reads |= looked | set(map(thing_key, causes))
-        return Change(entries=(made,), reads=reads, warnings=told, audience=backing.audience)
+        reads |= keys | set(map(item_key, causes))
+        return Change(entries=(made,), reads=reads, warnings=duplicates, audience=backing.audience)
 
-    return await commit_change(canon, caller, backing.space, prepare)
+    return await commit_change(canon, caller, backing.space, prepare_change)
 
 
-def _told(
+def _warn_duplicates(
     backing: Backing, new: EventContent, involved: tuple[EntityId, ...], view: SliceView
 ) -> tuple[str, ...]:
     """Return warnings about events that record the same, or perhaps the same."""
-    same, perhaps = retold(new, involved, view, at=new.time_ref, scene_id=backing.scene_id)
+    same, perhaps = find_repeated_event(
+        new, involved, view, at=new.time_ref, scene_id=backing.scene_id
+    )
     if same is not None:
         return (f"The event {same.id} already records this.",)
     return tuple(f"This may be the event {one.id}." for one in perhaps)
@@ -246,7 +250,7 @@ async def create_axiom(
         raise InvalidInput("axiom.players-word", message, path="/authority")
     await require_universe(canon, caller, backing.space)
 
-    async def prepare(new_id: NewId) -> Change:
+    async def prepare_change(new_id: NewId) -> Change:
         reads = await require_evidence(canon, caller, backing.space, backing.evidence)
         axiom = AxiomDraft(
             id=AxiomId(new_id("axiom")),
@@ -261,7 +265,7 @@ async def create_axiom(
         )
         return Change(entries=(Made(thing=axiom),), reads=reads)
 
-    return await commit_change(canon, caller, backing.space, prepare)
+    return await commit_change(canon, caller, backing.space, prepare_change)
 
 
 Supported: TypeAlias = Entity | Relation | Fact | Event | Axiom
@@ -279,17 +283,15 @@ async def link_evidence(
     """
     space = (await _require_supported(canon, caller, canonical_id)).space
 
-    async def prepare(_: NewId) -> Change:
-        thing = await _require_supported(canon, caller, canonical_id)
+    async def prepare_change(_: NewId) -> Change:
+        item = await _require_supported(canon, caller, canonical_id)
         reads = await require_evidence(canon, caller, space, (evidence,), path="/evidence_ref")
-        if evidence in thing.evidence:
+        if evidence in item.evidence:
             return Change(entries=(), reads=frozenset())
-        entry = EvidenceLinked(thing_id=thing.id, evidence=evidence)
-        return Change(
-            entries=(entry,), reads=reads | {thing_key(canonical_id), thing_key(thing.id)}
-        )
+        entry = EvidenceLinked(thing_id=item.id, evidence=evidence)
+        return Change(entries=(entry,), reads=reads | {item_key(canonical_id), item_key(item.id)})
 
-    await commit_change(canon, caller, space, prepare)
+    await commit_change(canon, caller, space, prepare_change)
     return await _require_supported(canon, caller, canonical_id)
 
 
@@ -311,9 +313,9 @@ async def link_causes(canon: Canon, caller: Caller, *, cause_id: str, effect_id:
             `event.repeated-effect`, `event.effect-before-cause`, `event.causal-cycle` or
             `event.chain-too-long`.
     """
-    space = (await require(canon, caller, Event, cause_id)).space
+    space = (await require_item(canon, caller, Event, cause_id)).space
 
-    async def prepare(_: NewId) -> Change:
+    async def prepare_change(_: NewId) -> Change:
         cause, effect = await require_all(canon, caller, Event, (cause_id, effect_id))
         require_same_space(space, [effect], path="/effect_event_id")
         require_standing(cause, effect)
@@ -336,10 +338,10 @@ async def link_causes(canon: Canon, caller: Caller, *, cause_id: str, effect_id:
             if len(seen) > WALK_MAX:
                 message = f"More than {WALK_MAX} events follow from the effect. Link closer events."
                 raise Conflict("event.chain-too-long", message, conflicts=[effect.id])
-            found = await canon.within(cause.space).things(ahead)
+            found = await canon.space_scope(cause.space).items_by_id(ahead)
             ahead = {e for t in found.values() if isinstance(t, Event) for e in t.causes} - seen
         entry = CausesLinked(cause=cause.id, effect=effect.id)
-        reads = (thing_key(cause.id), thing_key(effect.id), causes_key(space))
+        reads = (item_key(cause.id), item_key(effect.id), causes_key(space))
         return Change(entries=(entry,), reads=frozenset(reads))
 
-    return await commit_change(canon, caller, space, prepare)
+    return await commit_change(canon, caller, space, prepare_change)

@@ -6,45 +6,45 @@ from decimal import Decimal
 from functools import partial
 from typing import Any, Final
 
-from canonry.canon.judging.known_things import Backing, labelled_for, make_relation
-from canonry.canon.judging.relation_lines import (
+from canonry.canon.judging.known_items import Backing, id_for_owner, make_relation
+from canonry.canon.judging.relation_timelines import (
     QUANTITY,
-    RelationLine,
-    counted,
-    exact,
-    is_told_of,
+    RelationTimeline,
+    authority_behind,
+    exact_decimal,
+    has_quantity,
+    is_stated_of,
     laws_against_relation,
-    line_of,
-    misplacing,
-    plain,
+    misplacement_reason,
+    plain_number,
+    timeline_of,
     total_of,
-    word_behind,
 )
 from canonry.canon.judging.slices import SliceView
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import (
     Change,
+    apply_rule,
     audience_for,
     commit_change,
-    judged_by,
-    known_to,
+    first_made,
+    known_to_audience,
     require_standing,
-    the_made,
 )
 from canonry.canon.session.lookup import (
-    require,
     require_all,
     require_evidence,
+    require_item,
     require_lawful,
     require_same_space,
 )
 from canonry.log.entries import Entry, Made, RelationEnded
-from canonry.log.folding import relations_key, thing_key
+from canonry.log.folding import item_key, relations_key
 from canonry.log.items.entities import Entity, EntityClass, family_of
 from canonry.log.items.facts import Axiom, Relation, RelationDraft
-from canonry.log.items.veils import audiences_in
-from canonry.log.observing import under
+from canonry.log.items.secret_parts import audiences_in
+from canonry.log.observations import limit_audience
 from canonry.log.schemas.narrative import RelationType
 from canonry.values.audience import EVERYBODY, GAME_MASTERS, Audience, wide_first
 from canonry.values.errors import Conflict, InvalidInput
@@ -99,11 +99,13 @@ async def create_relation(canon: Canon, caller: Caller, new: NewRelation) -> Rel
             `relation.no-archetype`, `relation.opposed`, `relation.outranked`,
             `relation.misplaced` or `axiom.forbids`.
     """
-    space = (await require(canon, caller, Entity, new.from_id)).space
-    receipt = await commit_change(canon, caller, space, partial(_prepared, canon, caller, new))
+    space = (await require_item(canon, caller, Entity, new.from_id)).space
+    receipt = await commit_change(
+        canon, caller, space, partial(_prepare_relation, canon, caller, new)
+    )
     old = receipt.found
     if old is None:
-        made = the_made(receipt, RelationDraft)
+        made = first_made(receipt, RelationDraft)
         old = await _known_by_then(canon, caller, new, made) if receipt.replayed else None
     if old is not None:
         return RelationCreated(relation_id=old.id, recorded_at=old.created_at, existing=True)
@@ -119,7 +121,7 @@ async def create_relation(canon: Canon, caller: Caller, new: NewRelation) -> Rel
     )
 
 
-async def _prepared(
+async def _prepare_relation(
     canon: Canon, caller: Caller, new: NewRelation, new_id: NewId
 ) -> Change[Relation | None]:
     """Return the change; it is empty if exactly this relation already holds."""
@@ -137,43 +139,45 @@ async def _prepared(
     reads = await require_evidence(canon, caller, from_.space, new.evidence)
     audience = await _audience_of(canon, new, from_, to)
     moment = Moment(at=new.since, place=NOW.place)
-    line_in, space = partial(_line_in, new, from_, to), from_.space
+    timeline_in, space = partial(_timeline_in, new, from_, to), from_.space
 
-    def look(
+    def judge_relation(
         view: SliceView,
-    ) -> tuple[RelationLine, list[Axiom], tuple[str, tuple[str, ...]] | None]:
+    ) -> tuple[RelationTimeline, list[Axiom], tuple[str, tuple[str, ...]] | None]:
         broken = list(laws_against_relation(view, new.kind.name, (from_, to)))
-        return line_in(view), broken, misplacing(view, new.kind, from_, to, moment)
+        return timeline_in(view), broken, misplacement_reason(view, new.kind, from_, to, moment)
 
-    seen, rested_on = await judged_by(canon, space, look, audience, (from_, to))
-    line, broken, misplaced = seen
-    _require_rank(new, line)
+    seen, rested_on = await apply_rule(canon, space, judge_relation, audience, (from_, to))
+    timeline, broken, misplaced = seen
+    _require_rank(new, timeline)
     require_lawful(broken)
     if misplaced is not None:
         message = f"The relation cannot hold: {misplaced[0]}."
         raise Conflict("relation.misplaced", message, conflicts=list(misplaced[1]))
-    opposed = [one for one in line.against if one.rel_type in new.kind.excludes]
+    opposed = [one for one in timeline.against if one.rel_type in new.kind.excludes]
     if opposed:
         conflicts = [relation.id for relation in opposed]
         message = "An opposed relation began at this time. Give another since, or retcon it."
         raise Conflict("relation.opposed", message, conflicts=conflicts)
-    same = line.same
+    same = timeline.same
     reads |= rested_on
     for end in (new.from_id, new.to_id, from_.id, to.id):
-        reads |= {thing_key(end), relations_key(end)}
-    if same is None or not _equals(same, new, from_, to) or not _only(same, line):
-        entries: tuple[Entry, ...] = (_made(new_id, new, from_, to),)
+        reads |= {item_key(end), relations_key(end)}
+    if same is None or not _is_equal(same, new, from_, to) or not _is_only(same, timeline):
+        entries: tuple[Entry, ...] = (_make_new(new_id, new, from_, to),)
         known = audience or new.audience
         return Change(entries=entries, reads=reads, found=None, audience=known, settles=True)
-    whole, _ = await judged_by(canon, from_.space, line_in, GAME_MASTERS)
-    if _only(same, whole):
+    whole, _ = await apply_rule(canon, from_.space, timeline_in, GAME_MASTERS)
+    if _is_only(same, whole):
         return Change(entries=(), reads=frozenset(), found=same)
     entries = ()
-    relations = (w.relation for w in whole.words if isinstance(w.relation, Relation))
+    relations = (w.relation for w in whole.statements if isinstance(w.relation, Relation))
     found = {audience for one in (*relations, same) for audience in audiences_in(one)}
     knowing = sorted(found - {EVERYBODY, GAME_MASTERS} or {GAME_MASTERS}, key=wide_first)
     for number, few in enumerate(knowing):
-        entries += under((_made(partial(labelled_for, new_id, str(number)), new, from_, to),), few)
+        entries += limit_audience(
+            (_make_new(partial(id_for_owner, new_id, str(number)), new, from_, to),), few
+        )
     known = audience or new.audience
     return Change(entries=entries, reads=reads, found=same, audience=known, settles=True)
 
@@ -186,8 +190,10 @@ async def _known_by_then(
     audience = await _audience_of(canon, new, from_, to)
     if made.audience == audience:
         return None
-    line, _ = await judged_by(canon, from_.space, partial(_line_in, new, from_, to), audience)
-    return line.same
+    timeline, _ = await apply_rule(
+        canon, from_.space, partial(_timeline_in, new, from_, to), audience
+    )
+    return timeline.same
 
 
 async def _audience_of(canon: Canon, new: NewRelation, from_: Entity, to: Entity) -> Audience:
@@ -195,16 +201,16 @@ async def _audience_of(canon: Canon, new: NewRelation, from_: Entity, to: Entity
     return await audience_for(canon, (from_.id, to.id, *cited), new.audience)
 
 
-def _line_in(new: NewRelation, from_: Entity, to: Entity, view: SliceView) -> RelationLine:
+def _timeline_in(new: NewRelation, from_: Entity, to: Entity, view: SliceView) -> RelationTimeline:
     moment = Moment(at=new.since, place=NOW.place)
-    return line_of(view, new.kind, from_, to, moment, properties=new.properties)
+    return timeline_of(view, new.kind, from_, to, moment, properties=new.properties)
 
 
-def _require_rank(new: NewRelation, line: RelationLine) -> None:
+def _require_rank(new: NewRelation, timeline: RelationTimeline) -> None:
     higher = [
         one.id
-        for one in (*line.ends, *line.against)
-        if not may_end(new.authority, word_behind(line, one))
+        for one in (*timeline.ends, *timeline.against)
+        if not may_end(new.authority, authority_behind(timeline, one))
     ]
     if higher:
         message = (
@@ -214,21 +220,21 @@ def _require_rank(new: NewRelation, line: RelationLine) -> None:
         raise Conflict("relation.outranked", message, path="/authority", conflicts=higher)
 
 
-def _only(same: Relation, line: RelationLine) -> bool:
-    """Tell whether the relation is the only one that holds in its line then."""
-    told = line.same is not None and line.same.id == same.id
-    return told and not (line.ends or line.against)
+def _is_only(same: Relation, timeline: RelationTimeline) -> bool:
+    """Return whether the relation is the only one that holds in its line then."""
+    is_same = timeline.same is not None and timeline.same.id == same.id
+    return is_same and not (timeline.ends or timeline.against)
 
 
-def _equals(old: Relation, new: NewRelation, from_: Entity, to: Entity) -> bool:
-    if not is_told_of(old, from_, to):
+def _is_equal(old: Relation, new: NewRelation, from_: Entity, to: Entity) -> bool:
+    if not is_stated_of(old, from_, to):
         return False
     theirs = (old.since, dict(old.properties), old.authority, old.confidence)
     ours = (new.since, dict(new.properties), new.authority, new.confidence)
     return theirs == ours and set(new.evidence) <= set(old.evidence)
 
 
-def _made(new_id: NewId, new: NewRelation, from_: Entity, to: Entity) -> Made:
+def _make_new(new_id: NewId, new: NewRelation, from_: Entity, to: Entity) -> Made:
     backing = Backing(
         space=from_.space, authority=new.authority, confidence=new.confidence, evidence=new.evidence
     )
@@ -252,11 +258,11 @@ async def end_relation(
         NotFound: `relation.unknown`.
         Conflict: `relation.retconned`, `relation.ended` or `relation.ends-before-start`.
     """
-    space = (await require(canon, caller, Relation, relation_id)).space
+    space = (await require_item(canon, caller, Relation, relation_id)).space
 
-    async def prepare(_: NewId) -> Change:
-        seen = await require(canon, caller, Relation, relation_id)
-        relation = await known_to(canon, seen, seen.audience)
+    async def prepare_change(_: NewId) -> Change:
+        seen = await require_item(canon, caller, Relation, relation_id)
+        relation = await known_to_audience(canon, seen, seen.audience)
         require_standing(relation)
         if relation.ended:
             at = "at an unknown time" if relation.until is None else render_instant(relation.until)
@@ -269,10 +275,10 @@ async def end_relation(
         entry = RelationEnded(
             relation_id=relation.id, until=until, superseded_by=None, reason=reason
         )
-        return Change(entries=(entry,), reads=frozenset((thing_key(relation.id),)))
+        return Change(entries=(entry,), reads=frozenset((item_key(relation.id),)))
 
-    await commit_change(canon, caller, space, prepare)
-    return await require(canon, caller, Relation, relation_id)
+    await commit_change(canon, caller, space, prepare_change)
+    return await require_item(canon, caller, Relation, relation_id)
 
 
 # Transfer a quantity from one owner to another; the total stays the same.
@@ -314,7 +320,7 @@ class _Holding:
     relations: tuple[Relation, ...]
 
     @property
-    def amount(self) -> Decimal:
+    def total_amount(self) -> Decimal:
         return total_of(self.relations)
 
 
@@ -330,44 +336,44 @@ async def transfer_quantity(
             `quantity.not-enough`, `quantity.uncounted`, `quantity.told-later`, or
             `quantity.outranked`.
     """
-    if not exact(transfer.quantity) > 0 or not exact(transfer.quantity).is_finite():
+    if not exact_decimal(transfer.quantity) > 0 or not exact_decimal(transfer.quantity).is_finite():
         message = "/quantity must be more than 0. To take something back, swap giver and taker."
         raise InvalidInput("quantity.not-positive", message, path="/quantity")
-    space = (await require(canon, caller, Entity, transfer.thing_id)).space
+    space = (await require_item(canon, caller, Entity, transfer.thing_id)).space
 
-    async def prepare(new_id: NewId) -> Change:
+    async def prepare_change(new_id: NewId) -> Change:
         ids = (transfer.from_id, transfer.to_id, transfer.thing_id)
-        giver, taker, thing = await require_all(canon, caller, Entity, ids)
-        require_same_space(thing.space, [giver], path="/from_entity_id")
-        require_same_space(thing.space, [taker], path="/to_entity_id")
-        require_standing(giver, taker, thing)
-        if len({giver.id, taker.id, thing.id}) < len((giver, taker, thing)):
+        giver, taker, item = await require_all(canon, caller, Entity, ids)
+        require_same_space(item.space, [giver], path="/from_entity_id")
+        require_same_space(item.space, [taker], path="/to_entity_id")
+        require_standing(giver, taker, item)
+        if len({giver.id, taker.id, item.id}) < len((giver, taker, item)):
             message = "A transfer needs three entities: a giver, a taker and an item."
-            raise Conflict("relation.to-itself", message, conflicts=[giver.id, taker.id, thing.id])
+            raise Conflict("relation.to-itself", message, conflicts=[giver.id, taker.id, item.id])
         reads = await require_evidence(canon, caller, space, transfer.evidence)
 
-        def work(view: SliceView) -> list[Relation]:
-            return list(view.relations(thing, _OWNS, "in"))
+        def find_owners(view: SliceView) -> list[Relation]:
+            return list(view.find_relations(item, _OWNS, "in"))
 
-        line, rested_on = await judged_by(canon, space, work)
-        given, taken = (_holding(transfer, line, each) for each in (giver, taker))
-        word = transfer.authority
-        higher = [each.id for each in given.relations if not may_end(word, each.authority)]
+        owners, rested_on = await apply_rule(canon, space, find_owners)
+        given, taken = (_holding_of(transfer, owners, each) for each in (giver, taker))
+        authority = transfer.authority
+        higher = [each.id for each in given.relations if not may_end(authority, each.authority)]
         if higher:
             message = "A higher authority recorded these amounts. Use that authority to transfer."
             raise Conflict("quantity.outranked", message, path="/authority", conflicts=higher)
-        if given.amount < exact(transfer.quantity):
-            has = plain(given.amount)
+        if given.total_amount < exact_decimal(transfer.quantity):
+            has = plain_number(given.total_amount)
             message = f"The giver owns only {has} at that time. Transfer at most that."
             conflicts = [each.id for each in given.relations]
             raise Conflict(
                 "quantity.not-enough", message, path="/quantity", has=has, conflicts=conflicts
             )
-        reads |= rested_on | {thing_key(each) for each in (*ids, giver.id, taker.id, thing.id)}
-        return Change(entries=_entries(new_id, transfer, given, taken, thing), reads=reads)
+        reads |= rested_on | {item_key(each) for each in (*ids, giver.id, taker.id, item.id)}
+        return Change(entries=_transfer_entries(new_id, transfer, given, taken, item), reads=reads)
 
-    receipt = await commit_change(canon, caller, space, prepare)
-    rest = {made.id: made for made in receipt.made(RelationDraft)}
+    receipt = await commit_change(canon, caller, space, prepare_change)
+    rest = {made.id: made for made in receipt.drafts_made(RelationDraft)}
     *left, gained = [each for each in rest.values() if isinstance(each, RelationDraft)]
     return QuantityTransferred(
         from_quantity=left[0].properties[QUANTITY] if left else 0,
@@ -377,9 +383,11 @@ async def transfer_quantity(
     )
 
 
-def _holding(transfer: QuantityTransfer, line: Sequence[Relation], owner: Entity) -> _Holding:
+def _holding_of(
+    transfer: QuantityTransfer, relations: Sequence[Relation], owner: Entity
+) -> _Holding:
     """Return the owner's amount; refuse if a later amount is already recorded."""
-    mine = [each for each in line if each.from_id in family_of(owner)]
+    mine = [each for each in relations if each.from_id in family_of(owner)]
     moment = Moment(at=transfer.at, place=NOW.place)
     before, after = split_at(moment, mine, lambda each: each.moment)
     ended = [
@@ -392,7 +400,7 @@ def _holding(transfer: QuantityTransfer, line: Sequence[Relation], owner: Entity
         later = [each.id for each in (*after, *ended)]
         raise Conflict("quantity.told-later", message, path="/at", conflicts=later)
     held = tuple(each for each in before if each.current)
-    whole = [each.id for each in held if not counted(each.properties)]
+    whole = [each.id for each in held if not has_quantity(each.properties)]
     if whole:
         message = (
             f"This OWNS relation has no {QUANTITY}. Add one to it, or transfer the whole item with "
@@ -402,31 +410,31 @@ def _holding(transfer: QuantityTransfer, line: Sequence[Relation], owner: Entity
     return _Holding(owner=owner, relations=held)
 
 
-def _entries(
-    new_id: NewId, transfer: QuantityTransfer, given: _Holding, taken: _Holding, thing: Entity
+def _transfer_entries(
+    new_id: NewId, transfer: QuantityTransfer, given: _Holding, taken: _Holding, item: Entity
 ) -> tuple[Entry, ...]:
-    moved = exact(transfer.quantity)
-    gained = _made_holding(new_id, transfer, taken, thing, taken.amount + moved)
-    rest = given.amount - moved
-    left = _made_holding(new_id, transfer, given, thing, rest) if rest else None
+    moved = exact_decimal(transfer.quantity)
+    gained = _make_holding(new_id, transfer, taken, item, taken.total_amount + moved)
+    rest = given.total_amount - moved
+    left = _make_holding(new_id, transfer, given, item, rest) if rest else None
     ends = [
         RelationEnded(
             relation_id=each.id,
             until=transfer.at,
-            superseded_by=RelationId(heir.thing.id),
+            superseded_by=RelationId(successor.thing.id),
             reason=_REASON,
         )
-        for held, heir in ((given, left or gained), (taken, gained))
+        for held, successor in ((given, left or gained), (taken, gained))
         for each in held.relations
     ]
     return (*ends, gained) if left is None else (*ends, left, gained)
 
 
-def _made_holding(
-    new_id: NewId, transfer: QuantityTransfer, held: _Holding, thing: Entity, amount: Decimal
+def _make_holding(
+    new_id: NewId, transfer: QuantityTransfer, held: _Holding, item: Entity, amount: Decimal
 ) -> Made:
     backing = Backing(
-        space=thing.space, authority=transfer.authority, confidence=1.0, evidence=transfer.evidence
+        space=item.space, authority=transfer.authority, confidence=1.0, evidence=transfer.evidence
     )
     known = {key: value for each in held.relations for key, value in each.properties.items()}
     return make_relation(
@@ -434,7 +442,7 @@ def _made_holding(
         backing,
         rel_type=_OWNS,
         from_id=held.owner.id,
-        to_id=thing.id,
-        properties={**known, QUANTITY: plain(amount)},
+        to_id=item.id,
+        properties={**known, QUANTITY: plain_number(amount)},
         since=transfer.at,
     )

@@ -8,21 +8,27 @@ from itertools import chain, count
 from typing import Final
 
 from canonry.canon.commands.universes import universe_named
-from canonry.canon.session.caller import Caller, step
+from canonry.canon.session.caller import Caller, derive_step
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import (
     Change,
     Receipt,
     commit_change,
-    made_before,
-    the_made,
+    drafts_made_before,
+    first_made,
 )
-from canonry.canon.session.lookup import require, require_universe
+from canonry.canon.session.lookup import require_item, require_universe
 from canonry.canon.session.paging import every_item, first_items
-from canonry.canon.session.snippets import digest_of, first_of, next_index, root_of, snippets_of
-from canonry.language.texts.sentences import Cut, DocumentType, Excerpt, Part, cut
+from canonry.canon.session.snippets import (
+    digest_of,
+    id_root_of,
+    known_index,
+    next_index,
+    snippets_of,
+)
+from canonry.language.texts.sentences import Cut, DocumentType, Excerpt, Part, cut_excerpts
 from canonry.log.entries import Made, Tombstone
-from canonry.log.folding import snippets_key, thing_key
+from canonry.log.folding import item_key, snippets_key
 from canonry.log.items.sources import SnippetDraft, Source, SourceDraft, SourceType
 from canonry.values.audience import EVERYBODY, Audience
 from canonry.values.errors import InvalidInput
@@ -54,7 +60,7 @@ async def create_source(canon: Canon, caller: Caller, new: NewSource) -> Receipt
     """
     await require_universe(canon, caller, new.space)
 
-    async def prepare(new_id: NewId) -> Change:
+    async def prepare_change(new_id: NewId) -> Change:
         source = SourceDraft(
             id=SourceId(new_id("source")),
             space=new.space,
@@ -67,11 +73,11 @@ async def create_source(canon: Canon, caller: Caller, new: NewSource) -> Receipt
         )
         known, _ = await first_items(partial(canon.state.sources, new.space), PAGES_MAX)
         same = [each.id for each in known if each.doc_id == new.doc_id]
-        told = (f"Sources with this doc_id already exist: {', '.join(same)}.",) if same else ()
+        warnings = (f"Sources with this doc_id already exist: {', '.join(same)}.",) if same else ()
         entries = (Made(thing=source),)
-        return Change(entries=entries, reads=frozenset(), warnings=told, audience=new.audience)
+        return Change(entries=entries, reads=frozenset(), warnings=warnings, audience=new.audience)
 
-    return await commit_change(canon, caller, new.space, prepare)
+    return await commit_change(canon, caller, new.space, prepare_change)
 
 
 # Ingest a source: read its document, cut it into snippets, and store the missing ones.
@@ -112,8 +118,8 @@ async def ingest_source(
         InvalidInput: as the document reader, or `document.too-large`.
         Unavailable: `document.too-slow`, or as a commit; repeat the request to continue.
     """
-    source = await require(canon, caller, Source, source_id)
-    excerpts = await excerpts_of(canon, await canon.reader.read(data, kind))
+    source = await require_item(canon, caller, Source, source_id)
+    excerpts = await excerpts_of(canon, await canon.reader.read_parts(data, kind))
     return await ingest_excerpts(canon, caller, source, excerpts, title=title)
 
 
@@ -125,7 +131,7 @@ async def excerpts_of(canon: Canon, parts: Sequence[Part]) -> Sequence[Excerpt]:
     """
     how = Cut(characters=canon.policy.limits.snippet)
     # Cutting a book takes a second, which would block other calls.
-    excerpts = await asyncio.to_thread(lambda: tuple(cut(parts, how)))
+    excerpts = await asyncio.to_thread(lambda: tuple(cut_excerpts(parts, how)))
     if len(excerpts) > SNIPPETS_MAX:
         message = f"The document makes more than {SNIPPETS_MAX} snippets. Split it into files."
         raise InvalidInput("document.too-large", message, unit="snippets", limit=SNIPPETS_MAX)
@@ -147,7 +153,7 @@ async def ingest_excerpts(
         source=source,
         snippets=snippets_of(source, title, excerpts, canon.policy.limits.name),
     )
-    added = await ingestion.run()
+    added = await ingestion.store_document()
     return Ingested(source=source, first=ingestion.first or 0, snippets=len(excerpts), added=added)
 
 
@@ -157,8 +163,8 @@ async def source_holding(
     """Return the first of `sources` that contains this document, completely or in part."""
     digest = digest_of(excerpts)
     last = str(len(excerpts) - 1)  # the first one to be stored
-    named = {derived_id(root_of(source, digest), last): source for source in sources}
-    known = await canon.within(*{each.space for each in sources}).things(named)
+    named = {derived_id(id_root_of(source, digest), last): source for source in sources}
+    known = await canon.space_scope(*{each.space for each in sources}).items_by_id(named)
     return next((source for snippet_id, source in named.items() if snippet_id in known), None)
 
 
@@ -175,31 +181,35 @@ class _Ingestion:
     snippets: tuple[SnippetDraft, ...]
     first: int | None = None
 
-    async def run(self) -> int:
+    async def store_document(self) -> int:
         """Store the document; return the number of added snippets."""
         total, done, added = len(self.snippets), 0, 0
-        for batch in self._batches():  # an earlier run may have given the document its place
+        for batch in self._split_batches():  # an earlier run may have given the document its place
             if self.first is None:
-                known = await self.canon.within(self.source.space).things(each.id for each in batch)
-                self.first = first_of(batch, known)
-        for number, batch in reversed(tuple(enumerate(self._batches()))):
-            added += await self._keep(batch, step(self.caller, f"snippets {number}"))
+                known = await self.canon.space_scope(self.source.space).items_by_id(
+                    each.id for each in batch
+                )
+                self.first = known_index(batch, known)
+        for number, batch in reversed(tuple(enumerate(self._split_batches()))):
+            added += await self._store_batch(batch, derive_step(self.caller, f"snippets {number}"))
             done += len(batch)
             await self.caller.progress(done, total, "snippets stored")
         return added
 
-    def _batches(self) -> Sequence[Sequence[SnippetDraft]]:
+    def _split_batches(self) -> Sequence[Sequence[SnippetDraft]]:
         starts = range(0, len(self.snippets), SNIPPETS_PER_COMMIT)
         return [self.snippets[start : start + SNIPPETS_PER_COMMIT] for start in starts]
 
-    async def _keep(self, batch: Sequence[SnippetDraft], caller: Caller) -> int:
+    async def _store_batch(self, batch: Sequence[SnippetDraft], caller: Caller) -> int:
         settled = self.first
 
-        async def prepare(_: NewId) -> Change:
-            source = await require(self.canon, self.caller, Source, self.source.id)
-            known = await self.canon.within(self.source.space).things(each.id for each in batch)
-            reads = {thing_key(source.id), *(thing_key(each.id) for each in batch)}
-            self.first = settled if settled is not None else first_of(batch, known)
+        async def prepare_change(_: NewId) -> Change:
+            source = await require_item(self.canon, self.caller, Source, self.source.id)
+            known = await self.canon.space_scope(self.source.space).items_by_id(
+                each.id for each in batch
+            )
+            reads = {item_key(source.id), *(item_key(each.id) for each in batch)}
+            self.first = settled if settled is not None else known_index(batch, known)
             if self.first is None:
                 self.first = await next_index(self.canon, source)
                 reads.add(snippets_key(source.id))
@@ -209,8 +219,8 @@ class _Ingestion:
             )
             return Change(entries=entries, reads=frozenset(reads))
 
-        receipt = await commit_change(self.canon, caller, self.source.space, prepare)
-        return len(receipt.made(SnippetDraft))
+        receipt = await commit_change(self.canon, caller, self.source.space, prepare_change)
+        return len(receipt.drafts_made(SnippetDraft))
 
 
 # Import documents: each becomes a source of a universe with snippets.
@@ -221,7 +231,7 @@ class _Ingestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GivenDocument:
-    """A file: `place` distinguishes equal names, and `folder` is the folder's name.
+    """A file: `file_path` distinguishes equal names, and `folder` is the folder's name.
 
     A `doc_id` identifies the document across its editions. The same text for another `audience` is
     another document.
@@ -232,7 +242,7 @@ class GivenDocument:
     data: bytes
     kind: DocumentType
     charset: str | None = None
-    place: str | None = None
+    file_path: str | None = None
     folder: str = ""
     doc_id: str | None = None
     audience: Audience = EVERYBODY
@@ -273,7 +283,7 @@ async def import_document(
     """
     if space is not None:
         await require_universe(canon, caller, space)
-    parts = await canon.reader.read(given.data, given.kind, charset=given.charset)
+    parts = await canon.reader.read_parts(given.data, given.kind, charset=given.charset)
     excerpts = await excerpts_of(canon, parts)
     if space is None:
         description = f"The world of {universe}, as its documents tell it."
@@ -281,12 +291,12 @@ async def import_document(
     sources = every_item(partial(canon.state.sources, space))
     found = [each async for each in sources if each.source_type is source_type]
     known = [each for each in found if each.audience == given.audience]
-    making = _making(caller, given, excerpts, source_type)
-    while made := await made_before(canon, making, space, SourceDraft):
-        now = await canon.within(space).thing(made[0].id)
+    making = _source_step(caller, given, excerpts, source_type)
+    while made := await drafts_made_before(canon, making, space, SourceDraft):
+        now = await canon.space_scope(space).find_item(made[0].id)
         if not isinstance(now, Tombstone):
             break
-        making = step(making, f"after {now.position}")  # it was told before, and taken back
+        making = derive_step(making, f"after {now.position}")  # recorded before, and withdrawn
     (source,) = made or (await _source_among(canon, known, given, excerpts),)
     if source is None:
         new = NewSource(
@@ -294,12 +304,12 @@ async def import_document(
             doc_id=_free_id(given, found if given.doc_id is None else known),
             title=given.title,
             edition=None,
-            origin=given.place,
+            origin=given.file_path,
             source_type=source_type,
             level=level,
             audience=given.audience or None,
         )
-        source = the_made(await create_source(canon, making, new), SourceDraft)
+        source = first_made(await create_source(canon, making, new), SourceDraft)
     done = await ingest_excerpts(canon, caller, source, excerpts)
     return ImportedDocument(
         name=given.name,
@@ -312,7 +322,7 @@ async def import_document(
     )
 
 
-def _making(
+def _source_step(
     caller: Caller, given: GivenDocument, excerpts: Sequence[Excerpt], source_type: SourceType
 ) -> Caller:
     """Derive the caller for the step that creates the source.
@@ -321,9 +331,9 @@ def _making(
     once create one source.
     """
     if caller.idempotency_key is not None and given.doc_id is None:
-        return step(caller, "source")
+        return derive_step(caller, "source")
     named = given.doc_id or digest_of(excerpts)
-    key = " ".join(("source", source_type, named, str(given.place), *given.audience))
+    key = " ".join(("source", source_type, named, str(given.file_path), *given.audience))
     return replace(caller, idempotency_key=key, request="")
 
 
@@ -336,7 +346,9 @@ async def _source_among(
     same = await source_holding(canon, known, excerpts)
     if same is not None:
         return same
-    return next((each for each in known if given.place and each.origin == given.place), None)
+    return next(
+        (each for each in known if given.file_path and each.origin == given.file_path), None
+    )
 
 
 def _free_id(given: GivenDocument, known: Sequence[Source]) -> str:

@@ -5,14 +5,14 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from canonry.canon.session.caller import Caller, unknown
+from canonry.canon.session.caller import Caller, unknown_item
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.commit_change import Change, Receipt, commit_change, the_made
+from canonry.canon.session.commit_change import Change, Receipt, commit_change, first_made
 from canonry.canon.session.lookup import require_universe
 from canonry.canon.session.paging import every_item
 from canonry.canon.session.spoken_times import CALENDAR
 from canonry.log.entries import Made, SpaceRevised
-from canonry.log.folding import thing_key
+from canonry.log.folding import item_key
 from canonry.log.items.entities import normalised_name
 from canonry.values.calendars.declaring import read_calendar
 from canonry.values.errors import NotAllowed
@@ -42,12 +42,12 @@ async def create_universe(
         message = "This caller may only use universes granted to it. It cannot create one."
         raise NotAllowed("space.bound", message)
     if parent is not None:
-        found = await canon.seen_by(caller).thing(parent)
+        found = await canon.caller_scope(caller).find_item(parent)
         if not isinstance(found, Space) or found.kind is not SpaceKind.MULTIVERSE:
-            raise unknown("multiverse", parent)
+            raise unknown_item("multiverse", parent)
     space_id = space_opened_by(canon, caller)
 
-    async def prepare(_: NewId) -> Change:
+    async def prepare_change(_: NewId) -> Change:
         space = SpaceDraft(
             id=space_id,
             kind=kind,
@@ -58,14 +58,14 @@ async def create_universe(
         )
         return Change(entries=(Made(thing=space),), reads=frozenset())
 
-    return await commit_change(canon, caller, space_id, prepare)
+    return await commit_change(canon, caller, space_id, prepare_change)
 
 
 def space_opened_by(canon: Canon, caller: Caller) -> SpaceId:
     """Return the id of the space that this request creates; random without an idempotency key."""
     key = caller.idempotency_key
     if key is None:
-        return SpaceId(canon.identities.fresh())
+        return SpaceId(canon.identities.new_id())
     return SpaceId(keyed_commit_id("", caller.actor.agent_id, caller.tool, key))
 
 
@@ -83,7 +83,7 @@ async def universe_named(canon: Canon, caller: Caller, name: str, *, description
         description=description,
         properties={},
     )
-    return the_made(receipt, SpaceDraft).id
+    return first_made(receipt, SpaceDraft).id
 
 
 async def declare_calendar(
@@ -99,7 +99,7 @@ async def declare_calendar(
         read_calendar(declared)
     space = (await require_universe(canon, caller, universe_id)).id
 
-    async def prepare(_: NewId) -> Change:
+    async def prepare_change(_: NewId) -> Change:
         universe = await require_universe(canon, caller, universe_id)
         properties = {key: each for key, each in universe.properties.items() if key != CALENDAR}
         if declared is not None:
@@ -112,6 +112,6 @@ async def declare_calendar(
             properties=properties,
         )
         entries = () if same else (revised,)
-        return Change(entries=entries, reads=frozenset((thing_key(universe.id),)))
+        return Change(entries=entries, reads=frozenset((item_key(universe.id),)))
 
-    return await commit_change(canon, caller, space, prepare)
+    return await commit_change(canon, caller, space, prepare_change)

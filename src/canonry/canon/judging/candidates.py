@@ -15,7 +15,7 @@ from canonry.canon.judging.contents import (
 )
 from canonry.log.items.facts import Event, Fact, Relation
 from canonry.log.items.proposals import Proposal, ProposalType
-from canonry.log.items.scenes import Scene, place_in
+from canonry.log.items.scenes import Scene, position_in
 from canonry.values.errors import InvalidInput
 from canonry.values.fields import PROPOSAL_PREFIX, Reference
 from canonry.values.ids import ProposalId
@@ -40,8 +40,8 @@ class Candidate:
     """A proposal with parsed content; declared names are replaced by their proposals.
 
     `declared` holds those names if the proposal declares the name of an entity itself. `corrects`
-    is the wrong item, whose time a correction without a time has. `in_order` sets that it `acts`.
-    `reached` is the latest time on the timelines of a proposal without a time and a scene.
+    is the wrong item, whose time a correction without a time has. `order_candidates` sets that it
+    `acts`. `reached` is the latest time on the timelines of a proposal without a time and a scene.
     """
 
     proposal: Proposal
@@ -60,11 +60,11 @@ class Candidate:
         """Use the time of the content, else of its scene, and collect the evidence."""
         own, scene, proposal = time_of(self.content), self.scene, self.proposal
         at = own if own is not None or scene is None else scene.time_ref
-        place = place_in(scene, proposal.turn_index, proposal.position, dated=own is not None)
+        position = position_in(scene, proposal.turn_index, proposal.position, dated=own is not None)
         if self.reached is not UNSET:
-            place = replace(place, reached=self.reached)
+            position = replace(position, reached=self.reached)
         wrong = self.corrects if own is None else None
-        moment = Moment(at=at, place=place) if wrong is None else wrong.moment
+        moment = Moment(at=at, place=position) if wrong is None else wrong.moment
         object.__setattr__(self, "moment", moment)
         found = list(proposal.evidence)
         if proposal.turn_id is not None:
@@ -78,7 +78,9 @@ def read_candidate(proposal: Proposal, scene: Scene | None, declared: Declared) 
     """Parse a proposal into a candidate."""
     content: Content | Unreadable
     try:
-        content = linked(read_content(proposal.type, proposal.content, limits=UNLIMITED), declared)
+        content = link_declared(
+            read_content(proposal.type, proposal.content, limits=UNLIMITED), declared
+        )
     except InvalidInput as error:
         reason = error.message.removesuffix(".")
         content = Unreadable(reason=reason, path=str(error.details.get("path", "")))
@@ -93,16 +95,16 @@ def time_of(content: Content | Unreadable) -> Instant | None:
     return at
 
 
-def linked(content: Content, declared: Declared) -> Content:
+def link_declared(content: Content, declared: Declared) -> Content:
     """Replace declared names in the content by references to their proposals."""
     if not declared:
         return content
 
-    def one(reference: Reference) -> Reference:
+    def link_reference(reference: Reference) -> Reference:
         proposal = declared.get(reference)
         return reference if proposal is None else Reference(PROPOSAL_PREFIX + proposal)
 
-    return with_references(content, one)
+    return with_references(content, link_reference)
 
 
 # Ordering: each proposal of a scene is judged after those that it depends on.
@@ -141,7 +143,7 @@ def dependencies_of(candidate: Candidate) -> frozenset[ProposalId]:
     )
 
 
-def in_order(candidates: Iterable[Candidate]) -> Sequence[Candidate]:
+def order_candidates(candidates: Iterable[Candidate]) -> Sequence[Candidate]:
     """Return the candidates in the order of judging; cyclic dependencies come last."""
     by_id = {candidate.proposal.id: candidate for candidate in candidates}
     actors = {actor for one in by_id.values() for actor in getattr(one.content, "actors", ())}
@@ -152,7 +154,7 @@ def in_order(candidates: Iterable[Candidate]) -> Sequence[Candidate]:
     for one, needs in waits.items():
         for need in needs:
             needed_by[need].append(one)
-    ready = [(_rank(by_id[one]), one) for one, needs in waits.items() if not needs]
+    ready = [(_judging_rank(by_id[one]), one) for one, needs in waits.items() if not needs]
     heapify(ready)
     ordered: list[Candidate] = []
     while ready:
@@ -161,11 +163,14 @@ def in_order(candidates: Iterable[Candidate]) -> Sequence[Candidate]:
         for other in needed_by[one]:
             waits[other].discard(one)
             if not waits[other]:
-                heappush(ready, (_rank(by_id[other]), other))
-    return [*ordered, *sorted((by_id[one] for one, needs in waits.items() if needs), key=_rank)]
+                heappush(ready, (_judging_rank(by_id[other]), other))
+    return [
+        *ordered,
+        *sorted((by_id[one] for one, needs in waits.items() if needs), key=_judging_rank),
+    ]
 
 
-def _rank(candidate: Candidate) -> tuple[int, bool, int, int, int, str]:
+def _judging_rank(candidate: Candidate) -> tuple[int, bool, int, int, int, str]:
     proposal = candidate.proposal
     turn = _AFTER_ALL_TURNS if proposal.turn_index is None else proposal.turn_index
     at = candidate.moment.at

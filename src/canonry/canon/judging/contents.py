@@ -16,11 +16,11 @@ from canonry.values.fields import (
     Fields,
     ReadTime,
     Reference,
+    check_type,
     is_plain_time,
-    missing,
-    plain_time,
+    missing_member,
+    read_plain_time,
     reference_of,
-    typed,
 )
 from canonry.values.moments import SECOND, Instant, render_instant
 from canonry.values.policy import TextLimits
@@ -62,9 +62,9 @@ class Holding(Enum):
     )
     ACTION = ("add or remove, or true or false", {"type": ["string", "boolean"]})
 
-    def __init__(self, said: str, schema: Mapping[str, Any]) -> None:
+    def __init__(self, wording: str, schema: Mapping[str, Any]) -> None:
         """Unpack the member's tuple."""
-        self.said = said
+        self.wording = wording
         self.schema = schema
 
 
@@ -80,12 +80,12 @@ class ContentMember:
     words: tuple[str, ...] = ()
 
     @property
-    def said(self) -> str:
+    def wording(self) -> str:
         """Describe the allowed values in words."""
-        return f"one of {', '.join(self.words)}" if self.words else self.kind.said
+        return f"one of {', '.join(self.words)}" if self.words else self.kind.wording
 
     @property
-    def schema(self) -> Mapping[str, Any]:
+    def member_schema(self) -> Mapping[str, Any]:
         """Return the allowed values as a JSON schema."""
         also = f" Also taken as {', '.join(self.aliases)}." if self.aliases else ""
         words = {"enum": list(self.words)} if self.words else {}
@@ -101,25 +101,25 @@ class ContentShape:
     note: str = ""
 
     @property
-    def aliases(self) -> Mapping[str, tuple[str, ...]]:
+    def member_aliases(self) -> Mapping[str, tuple[str, ...]]:
         """Return the aliases of each member."""
         return {one.name: one.aliases for one in self.members}
 
     @property
-    def takes(self) -> str:
+    def summary(self) -> str:
         """Describe the members in one sentence, required ones apart."""
         must = [one.name for one in self.members if one.required]
         may = [one.name for one in self.members if not one.required]
         return f"{self.type} takes {', '.join(must)} (required), {', '.join(may)}"
 
     @property
-    def schema(self) -> Mapping[str, Any]:
+    def object_schema(self) -> Mapping[str, Any]:
         """Return the members as a JSON schema."""
         return {
             "type": "object",
-            "description": f"{self.takes}.{self.note and ' '}{self.note}",
+            "description": f"{self.summary}.{self.note and ' '}{self.note}",
             "required": [one.name for one in self.members if one.required],
-            "properties": {one.name: one.schema for one in self.members},
+            "properties": {one.name: one.member_schema for one in self.members},
         }
 
     def require_known(self, names: Iterable[str], path: str, *, within: str = "") -> None:
@@ -146,24 +146,26 @@ _WORDS: Final = {"fact_type": FactType, "entity_class": EntityClass, "entity_typ
 """The words of the members of an enumeration."""
 
 
-def _member(name: str, form: Mapping[str, Any]) -> ContentMember:
+def _make_member(name: str, form: Mapping[str, Any]) -> ContentMember:
     words = tuple(_WORDS[name]) if "words" in form else ()
     kind, also = Holding[form["kind"].upper()], tuple(form.get("also", ()))
     return ContentMember(name, kind, form["means"], also, form.get("required", False), words)
 
 
-def _shapes() -> Iterator[ContentShape]:
+def _read_shapes() -> Iterator[ContentShape]:
     """Yield the shapes of `contents.toml`, which describes its form."""
     tables = read_toml(__package__, "contents.toml")
     corrects, every = tables.pop("corrects"), tables.pop("every")
     for kind, table in tables.items():
         note, shape = table.pop("note", ""), ProposalType(kind)
         own = table if shape is ProposalType.ENTITY else {**table, **corrects}
-        members = tuple(_member(*each) for each in {**own, **every}.items())
+        members = tuple(_make_member(*each) for each in {**own, **every}.items())
         yield ContentShape(type=shape, members=members, note=note)
 
 
-CONTENT_SHAPES: Final[Mapping[ProposalType, ContentShape]] = {one.type: one for one in _shapes()}
+CONTENT_SHAPES: Final[Mapping[ProposalType, ContentShape]] = {
+    one.type: one for one in _read_shapes()
+}
 """The shape of each type of content."""
 
 TAG_CHANGES: Final = replace(
@@ -183,8 +185,8 @@ def words_of_time(kind: ProposalType, content: Mapping[str, Any]) -> str | None:
     shape = CONTENT_SHAPES.get(kind)  # a world's proposals have a form of their own
     members = (one for one in shape.members if one.kind is Holding.TIME) if shape else ()
     names = (name for one in members for name in (one.name, *one.aliases))
-    said = next((content[name] for name in names if content.get(name) is not None), None)
-    return said if isinstance(said, str) and not is_plain_time(said) else None
+    time_text = next((content[name] for name in names if content.get(name) is not None), None)
+    return time_text if isinstance(time_text, str) and not is_plain_time(time_text) else None
 
 
 # Contents: one typed value for each type of proposal, from any spelling.
@@ -298,12 +300,12 @@ Content: TypeAlias = (
 """The content of a proposal."""
 
 
-def normalise(
+def normalise_content(
     kind: ProposalType,
     content: Mapping[str, Any],
     *,
     limits: TextLimits | None = None,
-    times: ReadTime = plain_time,
+    times: ReadTime = read_plain_time,
 ) -> Mapping[str, Any]:
     """Return the canonical JSON form of `content`.
 
@@ -319,15 +321,15 @@ def read_content(
     content: Mapping[str, Any],
     *,
     limits: TextLimits | None = None,
-    times: ReadTime = plain_time,
+    times: ReadTime = read_plain_time,
 ) -> Content:
     """Parse `content` in any of its spellings.
 
     Raises:
-        InvalidInput: as `normalise`.
+        InvalidInput: as `normalise_content`.
     """
     shape = CONTENT_SHAPES[kind]
-    fields = Fields(values=content, path="/content", aliases=shape.aliases, times=times)
+    fields = Fields(values=content, path="/content", aliases=shape.member_aliases, times=times)
     try:
         shape.require_known(content, fields.path)
         limits = limits or TextLimits()
@@ -335,8 +337,8 @@ def read_content(
         reason = fields.optional_text("reason", limit=limits.description, empty=True) or ""
         return replace(read, replaces=fields.optional_reference("replaces"), reason=reason)
     except InvalidInput as error:
-        told = f"{error.message.removesuffix('.')} ({shape.takes})."
-        raise InvalidInput(error.code, told, **error.details) from error
+        message = f"{error.message.removesuffix('.')} ({shape.summary})."
+        raise InvalidInput(error.code, message, **error.details) from error
 
 
 _RENDERED: Final = {
@@ -387,26 +389,28 @@ def render_content(content: Content) -> Mapping[str, Any]:
 
 
 def _read_entity(fields: Fields, limits: TextLimits) -> EntityContent:
-    declared, at = fields.optional_text("ref", limit=limits.name), fields.at("ref")
-    given = _word(fields, EntityClass, "entity_class")
+    declared, at = fields.optional_text("ref", limit=limits.name), fields.path_of("ref")
+    given = _read_word(fields, EntityClass, "entity_class")
     entity_class = given or EntityClass.INSTANCE
-    tags = normal_tags(fields.texts("state_tags", limit=limits.tag))
+    tags = normal_tags(fields.read_texts("state_tags", limit=limits.tag))
     if entity_class is EntityClass.ARCHETYPE and tags:
         message = "An archetype has no state. Leave /content/state_tags out."
         raise InvalidInput("entity.archetype-has-no-state", message, path="/content/state_tags")
-    entity_type = _word(fields, EntityType, "entity_type")
+    entity_type = _read_word(fields, EntityType, "entity_type")
     if entity_type is None:
-        raise missing(fields.at("entity_type"))
+        raise missing_member(fields.path_of("entity_type"))
     return EntityContent(
-        name=fields.text("name", limit=limits.name),
+        name=fields.read_text("name", limit=limits.name),
         entity_type=entity_type,
         entity_class=entity_class,
         description=fields.optional_text("description", limit=limits.description, empty=True) or "",
-        properties=fields.mapping("properties"),
+        properties=fields.read_object("properties"),
         state_tags=tags,
         derives_from=fields.optional_reference("derives_from"),
         same_as=(
-            NOBODY if fields.find("same_as")[1] == NOBODY else fields.optional_reference("same_as")
+            NOBODY
+            if fields.find_member("same_as")[1] == NOBODY
+            else fields.optional_reference("same_as")
         ),
         ref=None if declared is None else reference_of(f"${declared.removeprefix('$')}", at),
     )
@@ -414,21 +418,21 @@ def _read_entity(fields: Fields, limits: TextLimits) -> EntityContent:
 
 def _read_relationship(fields: Fields, limits: TextLimits) -> RelationshipContent:
     del limits
-    name, word = fields.find("rel_type")
+    name, word = fields.find_member("rel_type")
     if word is None:
-        raise missing(fields.at("rel_type"))
-    path = fields.at(name)
-    from_entity = fields.reference("from_entity_id")
-    to_entity = fields.reference("to_entity_id")
+        raise missing_member(fields.path_of("rel_type"))
+    path = fields.path_of(name)
+    from_entity = fields.read_reference("from_entity_id")
+    to_entity = fields.read_reference("to_entity_id")
     if from_entity == to_entity:
         message = "Both ids name the same entity. A relation joins two entities."
-        raise InvalidInput("relation.reflexive", message, path=fields.at("to_entity_id"))
+        raise InvalidInput("relation.reflexive", message, path=fields.path_of("to_entity_id"))
     return RelationshipContent(
         from_entity=from_entity,
         to_entity=to_entity,
-        rel_type=relation_type(typed(word, str, path, "a word"), path=path).name,
-        properties=fields.mapping("properties"),
-        since=fields.instant("since", *_WHEN),
+        rel_type=relation_type(check_type(word, str, path, "a word"), path=path).name,
+        properties=fields.read_object("properties"),
+        since=fields.read_instant("since", *_WHEN),
     )
 
 
@@ -442,81 +446,81 @@ def _read_state_change(fields: Fields, limits: TextLimits) -> StateChangeContent
         message = "The change is empty. Name tags in add or in remove."
         raise InvalidInput("state.empty", message, path=fields.path)
     return StateChangeContent(
-        entity=fields.reference("entity_id"),
+        entity=fields.read_reference("entity_id"),
         add=add,
         remove=remove,
-        time_ref=fields.instant(*_WHEN),
+        time_ref=fields.read_instant(*_WHEN),
     )
 
 
 def _tag_changes(fields: Fields, limits: TextLimits) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the tags to add and to remove, from lists, from `changes`, or from one named tag."""
-    adds = {*normal_tags(fields.texts("add", limit=limits.tag))}
-    removes = {*normal_tags(fields.texts("remove", limit=limits.tag))}
-    name, action = fields.find("action")
+    adds = {*normal_tags(fields.read_texts("add", limit=limits.tag))}
+    removes = {*normal_tags(fields.read_texts("remove", limit=limits.tag))}
+    name, action = fields.find_member("action")
     tag = fields.optional_text("tag", limit=limits.tag)
     if action not in (None, *_ADDING, *_REMOVING):
-        message = f"{fields.at(name)} must be add, remove, true or false."
-        raise InvalidInput("content.unknown-word", message, path=fields.at(name))
+        message = f"{fields.path_of(name)} must be add, remove, true or false."
+        raise InvalidInput("content.unknown-word", message, path=fields.path_of(name))
     if tag is not None:
         (removes if action in _REMOVING else adds).add(normal_tag(tag))
     elif action is not None:
-        raise missing(fields.at("tag"))
-    name, inner = fields.find("state_tag_changes")
+        raise missing_member(fields.path_of("tag"))
+    name, inner = fields.find_member("state_tag_changes")
     if inner is not None:
-        path = fields.at(name)
-        values = typed(inner, dict, path, "an object with add and remove")
+        path = fields.path_of(name)
+        values = check_type(inner, dict, path, "an object with add and remove")
         TAG_CHANGES.require_known(values, path, within=f"'s {name}")
-        nested = Fields(values=values, path=path, aliases=TAG_CHANGES.aliases)
+        nested = Fields(values=values, path=path, aliases=TAG_CHANGES.member_aliases)
         more, less = _tag_changes(nested, limits)
         adds, removes = {*adds, *more}, {*removes, *less}
     return tuple(sorted(adds)), tuple(sorted(removes))
 
 
 def _read_event(fields: Fields, limits: TextLimits) -> EventContent:
-    severity = fields.whole("severity", low=0, high=SEVERITY_MAX)
-    actors = _actors(fields)
-    involved = fields.references("involved_entity_ids")
+    severity = fields.read_integer("severity", low=0, high=SEVERITY_MAX)
+    actors = _read_actors(fields)
+    involved = fields.read_references("involved_entity_ids")
     return EventContent(
-        title=fields.text("title", limit=limits.name),
+        title=fields.read_text("title", limit=limits.name),
         description=fields.optional_text("description", limit=limits.description, empty=True) or "",
-        time_ref=fields.instant(*_WHEN),
+        time_ref=fields.read_instant(*_WHEN),
         severity=SEVERITY_DEFAULT if severity is None else severity,
         involved=tuple(dict.fromkeys((*involved, *actors))),
         actors=actors,
         location=fields.optional_reference("location_id"),
-        causes=fields.references("causes_event_ids"),
-        caused_by=fields.references("caused_by_event_ids"),
+        causes=fields.read_references("causes_event_ids"),
+        caused_by=fields.read_references("caused_by_event_ids"),
     )
 
 
 def _read_fact(fields: Fields, limits: TextLimits) -> FactContent:
-    actors = _actors(fields)
-    involved = fields.references("involved_entity_ids")
+    actors = _read_actors(fields)
+    involved = fields.read_references("involved_entity_ids")
     return FactContent(
-        statement=fields.text("statement", limit=limits.statement),
-        fact_type=_word(fields, FactType, "fact_type") or FactType.OCCURRENCE,
-        properties=fields.mapping("properties"),
-        time_ref=fields.instant(*_WHEN),
-        duration=fields.whole("duration", low=0, high=DURATION_MAX),
+        statement=fields.read_text("statement", limit=limits.statement),
+        fact_type=_read_word(fields, FactType, "fact_type") or FactType.OCCURRENCE,
+        properties=fields.read_object("properties"),
+        time_ref=fields.read_instant(*_WHEN),
+        duration=fields.read_integer("duration", low=0, high=DURATION_MAX),
         involved=tuple(dict.fromkeys((*involved, *actors))),
         actors=actors,
     )
 
 
-def _actors(fields: Fields) -> tuple[Reference, ...]:
+def _read_actors(fields: Fields) -> tuple[Reference, ...]:
     one = fields.optional_reference("actor_id")
-    many = fields.references("actor_ids")
+    many = fields.read_references("actor_ids")
     return tuple(dict.fromkeys((*many, *((one,) if one is not None else ()))))
 
 
-def _word(fields: Fields, words: type[_WORD], *names: str) -> _WORD | None:
+def _read_word(fields: Fields, words: type[_WORD], *names: str) -> _WORD | None:
     """Return one optional word of an enumeration."""
-    name, value = fields.find(*names)
+    name, value = fields.find_member(*names)
     if value is None:
         return None
-    path = fields.at(name)
-    text = typed(value, str, path, "a word")
+    path = fields.path_of(name)
+    text = check_type(value, str, path, "a word")
     text = _LEGACY_CLASSES.get(text, text)
     if text not in list(words):
         message = f"{path} must be one of {', '.join(words)}."

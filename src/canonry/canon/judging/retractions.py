@@ -5,16 +5,16 @@ from functools import partial
 from itertools import chain
 from typing import Any, Final
 
-from canonry.canon.judging.known_things import Backing, labelled_for
+from canonry.canon.judging.known_items import Backing, id_for_owner
 from canonry.canon.judging.slices import SliceView
-from canonry.canon.judging.standing_statements import ended_for, tags_begun_by
+from canonry.canon.judging.standing_statements import items_ended_for, tags_begun_by
 from canonry.canon.judging.state_tags import (
-    TagPen,
+    TagWriter,
     changes_of,
-    resumed,
+    is_same_moment,
+    resume_tags,
     stated_tag,
-    together,
-    undone,
+    undo_tag,
 )
 from canonry.log.entries import (
     EntityRetconned,
@@ -29,7 +29,7 @@ from canonry.log.entries import (
 )
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Event, Fact, FactDraft, Relation
-from canonry.values.attributes.table import attribute, attribute_of_word
+from canonry.values.attributes.table import attribute_of_word, find_attribute
 from canonry.values.audience import EVERYBODY, Audience
 from canonry.values.fields import Reference
 from canonry.values.ids import FactId, NewId
@@ -45,7 +45,7 @@ _RETCONS: Final[Mapping[type, Any]] = {
 }
 
 
-def retcon_of(
+def retcon_entries(
     item: object, reason: str, audience: Audience = EVERYBODY, *, replaced_by: str | None = None
 ) -> Iterator[Entry]:
     """Yield the retcon of an item, for these readers; an entity is retconned for everybody."""
@@ -56,30 +56,30 @@ def retcon_of(
         yield kind(**{own: some.id}, replaced_by=replaced_by, reason=reason, **to)
 
 
-def resumed_item(item: Any, fallen: str | None, audience: Audience) -> Entry:
-    """Return the entry by which an item is canon or holds again, because `fallen` is retracted."""
+def resume_item(item: Any, retracted_id: str | None, audience: Audience) -> Entry:
+    """Return the entry that restores an item because `retracted_id` is retracted."""
     match item:
         case Fact():
-            return FactResumed(fact_id=item.id, fallen=fallen, audience=audience)
+            return FactResumed(fact_id=item.id, fallen=retracted_id, audience=audience)
         case Relation():
-            return RelationResumed(relation_id=item.id, fallen=fallen, audience=audience)
+            return RelationResumed(relation_id=item.id, fallen=retracted_id, audience=audience)
         case _:
             canon = {"level": CanonLevel.CANON.value, "replaced_by": None, "retcon_reason": None}
             fields = {name: each for name, each in canon.items() if hasattr(item, name)}
             return Restored(thing_id=item.id, fields=fields, audience=audience)
 
 
-def retracted(
+def retract_item(
     view: SliceView, new_id: NewId, wrong: Fact | Event | Relation, reason: str
 ) -> tuple[Entry, ...]:
     """Return the entries that retcon a wrong item, its own first."""
     if not isinstance(wrong, Fact):
-        return tuple(retcon_of(wrong, reason))
-    states, _ = states_undone(new_id, Backing.of(wrong), wrong, reason, view, instead=None)
-    return (*retcon_of(wrong, reason), *states)
+        return tuple(retcon_entries(wrong, reason))
+    states, _ = undo_states(new_id, Backing.from_item(wrong), wrong, reason, view, instead=None)
+    return (*retcon_entries(wrong, reason), *states)
 
 
-def states_undone(
+def undo_states(
     new_id: NewId,
     backing: Backing,
     fact: Fact,
@@ -95,55 +95,55 @@ def states_undone(
     begun = [
         (held, entity)
         for held in tags_begun_by(fact, view)
-        if (entity := view.entity(Reference(held.entity_id))) is not None
+        if (entity := view.find_entity(Reference(held.entity_id))) is not None
     ]
     ended = None if begun else fact.properties.get("tag")
-    entries: list[Entry] = [*_ends_undone(new_id, backing, fact, reason, view, tag=ended)]
+    entries: list[Entry] = [*_undo_ends(new_id, backing, fact, reason, view, tag=ended)]
     stated: FactId | None = None
     for held, entity in begun:
-        said = stated_tag(instead or "", entity, view.policy.exclusive_tags)
-        tag = said[0] if said is not None and said[1] else None
+        stated_now = stated_tag(instead or "", entity, view.policy.exclusive_tags)
+        tag = stated_now[0] if stated_now is not None and stated_now[1] else None
         label = f"retcon:{entity.id}:{held.tag}"
-        pen = TagPen(view, new_id, backing, entity)
-        changed = undone(pen, held, label=label, reason=reason, instead=tag)
-        stated = next((one.id for one in _begun(view, changed, tag)), stated)
+        pen = TagWriter(view, new_id, backing, entity)
+        changed = undo_tag(pen, held, label=label, reason=reason, instead=tag)
+        stated = next((one.id for one in _facts_begun(view, changed, tag)), stated)
         entries += changed
         entries += [FactRetconned(fact_id=e, replaced_by=None, reason=reason) for e in held.facts]
-    fallen = FactRetconned(fact_id=fact.id, replaced_by=None, reason=reason)
-    return tuple(each for each in entries if each != fallen), stated
+    own_retcon = FactRetconned(fact_id=fact.id, replaced_by=None, reason=reason)
+    return tuple(each for each in entries if each != own_retcon), stated
 
 
-def _ends_undone(
+def _undo_ends(
     new_id: NewId, backing: Backing, fact: Fact, reason: str, view: SliceView, *, tag: object
 ) -> Iterator[Entry]:
     """Yield the entries by which the states hold on that ended by what a fact says.
 
     `tag` is the tag that the fact itself denies, if any.
     """
-    told_of = {one.attribute for one in fact.statements}
-    follows = (each for one in told_of for each in attribute(one).implies.values())
-    told_of |= {each.rpartition(":")[0] for each in follows}
-    over = [one.involved for one in ended_for(fact, view) if isinstance(one, Fact)]
+    attributes = {one.attribute for one in fact.statements}
+    follows = (each for one in attributes for each in find_attribute(one).implies.values())
+    attributes |= {each.rpartition(":")[0] for each in follows}
+    over = [one.involved for one in items_ended_for(fact, view) if isinstance(one, Fact)]
     about = dict.fromkeys((*fact.involved, *chain.from_iterable(over)))
-    for bearer in filter(None, (view.entity(Reference(one)) for one in about)):
-        seen = ((one, view.thing(one.observation)) for one in changes_of(bearer))
+    for entity in filter(None, (view.find_entity(Reference(one)) for one in about)):
+        seen = ((one, view.find_item(one.observation)) for one in changes_of(entity))
         own = [
             one
-            for one, told in seen
-            if isinstance(told, Observation)
-            and (told.position == fact.position or together(one.moment, fact.moment))
+            for one, observation in seen
+            if isinstance(observation, Observation)
+            and (observation.position == fact.position or is_same_moment(one.moment, fact.moment))
         ]
         other = [one.tag for one in own if one.holds]
         ends = [
             one
             for one in own
             if not one.holds
-            and (one.tag == tag or _attribute_of(one.tag) in told_of)
+            and (one.tag == tag or _attribute_of(one.tag) in attributes)
             and not excluded_by(one.tag, view.policy.exclusive_tags, other)
         ]
         if ends:
-            named = partial(labelled_for, new_id, bearer.id)
-            yield from resumed(TagPen(view, named, backing, bearer), ends, reason=reason)
+            named = partial(id_for_owner, new_id, entity.id)
+            yield from resume_tags(TagWriter(view, named, backing, entity), ends, reason=reason)
 
 
 def _attribute_of(tag: str) -> str:
@@ -151,11 +151,11 @@ def _attribute_of(tag: str) -> str:
     return "" if known is None else known[0].name
 
 
-def _begun(view: SliceView, entries: Iterable[Entry], tag: str | None) -> Iterator[FactDraft]:
+def _facts_begun(view: SliceView, entries: Iterable[Entry], tag: str | None) -> Iterator[FactDraft]:
     """Return the facts stating the tag that the entries create or restore."""
     for entry in entries:
-        thing: object = entry.thing if isinstance(entry, Made) else None
+        item: object = entry.thing if isinstance(entry, Made) else None
         if isinstance(entry, FactResumed):
-            thing = view.thing(entry.fact_id)
-        if isinstance(thing, FactDraft) and thing.properties.get("holds") is True:
-            yield from (thing,) if thing.properties["tag"] == tag else ()
+            item = view.find_item(entry.fact_id)
+        if isinstance(item, FactDraft) and item.properties.get("holds") is True:
+            yield from (item,) if item.properties["tag"] == tag else ()

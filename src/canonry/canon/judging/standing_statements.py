@@ -17,33 +17,27 @@ from canonry.canon.judging.contents import (
     RelationshipContent,
     StateChangeContent,
 )
-from canonry.canon.judging.known_things import Backing, labelled_for
+from canonry.canon.judging.known_items import Backing, id_for_owner
 from canonry.canon.judging.slices import SliceView
 from canonry.canon.judging.state_tags import (
     TagHeld,
-    TagPen,
-    as_held,
+    TagWriter,
     authority_of,
     change_tags,
     changes_of,
-    held_at,
+    facts_stating_tag,
+    held_tag_of,
+    is_same_moment,
+    own_spelling,
     still_stands,
-    tag_held,
-    together,
-    told_of,
+    tags_held_at,
 )
 from canonry.language.reading.figures import measure_of
 from canonry.language.reading.forms import ANYBODY, SPEAKER
 from canonry.language.reading.reading import READER, read_quantity, read_statements, said_by
 from canonry.language.reading.times import is_recurring, moved
-from canonry.language.reading.tokens import language
-from canonry.language.texts.stems import (
-    EPITHETS,
-    is_part_of,
-    names_written,
-    terms_of,
-    words_of_name,
-)
+from canonry.language.reading.tokens import word_table
+from canonry.language.texts.stems import EPITHETS, find_names, is_part_of, terms_of, words_of_name
 from canonry.log.entries import Entry, FactRead
 from canonry.log.items.entities import Entity, family_of
 from canonry.log.items.facts import Fact, Relation
@@ -51,16 +45,16 @@ from canonry.log.schemas.narrative import relation_type
 from canonry.values.attributes.table import (
     Attribute,
     ValueKind,
-    attribute,
     attribute_of_relation,
     attribute_of_word,
+    current_attributes,
+    find_attribute,
     implied_by,
-    in_use,
     statements_of_tag,
 )
 from canonry.values.fields import Reference
 from canonry.values.ids import EntityId, FactId, NewId, Space, SpaceKind, is_uuid
-from canonry.values.moments import NOW, Instant, Moment, arranged, same_scene, time_of
+from canonry.values.moments import NOW, Instant, Moment, is_same_scene, sort_by_story, time_of
 from canonry.values.observations import Observation
 from canonry.values.provenance import Authority
 from canonry.values.state_tags import normal_tag
@@ -74,11 +68,11 @@ def names_of(view: SliceView, entities: Iterable[Entity]) -> dict[str, str]:
     """
     whole: dict[str, str] = {}
     for entity in entities:
-        members = (view.thing(member) for member in entity.members)
-        bearers = (entity, *(one for one in members if isinstance(one, Entity)))
+        members = (view.find_item(member) for member in entity.members)
+        entities_named = (entity, *(one for one in members if isinstance(one, Entity)))
         # Former names are kept in lower case only.
-        named = {each.casefold(): each for one in bearers for each in (one.name,)}
-        known = (each for one in bearers for each in one.known_as)
+        named = {each.casefold(): each for one in entities_named for each in (one.name,)}
+        known = (each for one in entities_named for each in one.known_as)
         others = (named.get(each, each.title()) for each in known)
         whole |= dict.fromkeys((*named.values(), *others), str(entity.id))
     return with_single_words(whole)
@@ -87,11 +81,11 @@ def names_of(view: SliceView, entities: Iterable[Entity]) -> dict[str, str]:
 def with_single_words(whole: Mapping[str, str]) -> dict[str, str]:
     """Return the ids of whole names, and of each word that only one of the longer names has."""
     parts: defaultdict[str, set[str]] = defaultdict(set)
-    for name, thing_id in whole.items():
+    for name, item_id in whole.items():
         words = name.split()
         for word in words if len(words) > 1 else ():
             if word[:1].isupper() and terms_of(word):
-                parts[word].add(thing_id)
+                parts[word].add(item_id)
     return {word: next(iter(ids)) for word, ids in parts.items() if len(ids) == 1} | dict(whole)
 
 
@@ -134,7 +128,7 @@ def statements_of_properties(
         word = known[1] if known and same else normal_tag(name).replace(" ", "_")
         if figure is not None:
             yield Statement(subject=about[0], attribute=measure_of(word), value=figure)
-        elif attribute(word).kind is ValueKind.WORD:
+        elif find_attribute(word).kind is ValueKind.WORD:
             yield Statement(subject=about[0], attribute=word, value=text)
         else:
             yield Statement(subject=about[0], attribute=f"property:{word}", value=PHRASE + text)
@@ -151,9 +145,9 @@ def _with_new_date(said: Statement, view: SliceView) -> Iterator[Statement]:
         yield said
         return
     asked = replace(said, attribute="schedule", value=None)
-    known = [one for one in standings_beside([asked], NOW, view) if one.statement.held]
+    known = [one for one in find_standing([asked], NOW, view) if one.statement.holds_then]
     dates = [one for one in known if one.statement.attribute == "schedule"]
-    for one in arranged(dates, lambda one: one.moment)[-1:]:
+    for one in sort_by_story(dates, lambda one: one.moment)[-1:]:
         if new := moved(str(one.statement.value), said.value, back=back):
             yield replace(asked, value=new)
 
@@ -164,9 +158,9 @@ _ABOUT_TAGS: Final = frozenset({"entity_id", "tag", "holds"})
 
 def statements_of(content: Content, view: SliceView) -> tuple[Statement, ...]:
     """Return everything that a claim says; a view reads each content once."""
-    if id(content) not in view.said:
-        view.said[id(content)] = content, _statements_in(content, view)
-    return view.said[id(content)][1]
+    if id(content) not in view.statements_read:
+        view.statements_read[id(content)] = content, _statements_in(content, view)
+    return view.statements_read[id(content)][1]
 
 
 def statements_at(content: Content, moment: Moment, view: SliceView) -> tuple[Statement, ...]:
@@ -176,10 +170,10 @@ def statements_at(content: Content, moment: Moment, view: SliceView) -> tuple[St
     """
     said = statements_of(content, view)
     ends = [one for one in said if one.phase is Phase.ENDS and not one.implied]
-    ends = [one for one in ends if attribute(one.attribute).symmetric]
+    ends = [one for one in ends if find_attribute(one.attribute).symmetric]
     over = [(one.attribute, {one.subject, one.value}) for one in ends]
-    beside = (one.statement for one in standings_beside(ends, moment, view)) if ends else ()
-    held = [(one.attribute, {one.subject, one.value}) for one in beside if one.held]
+    beside = (one.statement for one in find_standing(ends, moment, view)) if ends else ()
+    held = [(one.attribute, {one.subject, one.value}) for one in beside if one.holds_then]
     named = {name for name, _ in over}
     kept = {
         side for name, pair in held if name in named for side in pair if (name, pair) not in over
@@ -188,8 +182,8 @@ def statements_at(content: Content, moment: Moment, view: SliceView) -> tuple[St
         one for one in said if not (one.implied and one.phase is Phase.ENDS and one.subject in kept)
     ]
     with_it = [one for one in left if one.phase is Phase.ENDS and one.implied and not one.value]
-    met = [one.statement for one in standings_beside(with_it, moment, view)] if with_it else []
-    bonds = [one for one in met if attribute(one.attribute).symmetric and one.held]
+    met = [one.statement for one in find_standing(with_it, moment, view)] if with_it else []
+    bonds = [one for one in met if find_attribute(one.attribute).symmetric and one.holds_then]
     ended = (replace(bond, phase=Phase.ENDS, implied=True) for bond in bonds)
     widowed = (one for bond in ended for one in implied_by(bond))
     return tuple(dict.fromkeys((*left, *widowed)))
@@ -198,22 +192,22 @@ def statements_at(content: Content, moment: Moment, view: SliceView) -> tuple[St
 def _statements_in(content: Content, view: SliceView) -> tuple[Statement, ...]:
     match content:
         case FactContent():
-            found = [view.entity(reference) for reference in content.involved]
+            found = [view.find_entity(reference) for reference in content.involved]
             entities = list({one.id: one for one in found if one is not None}.values())
             who = content.actors[0] if len(content.actors) == 1 else None
-            by = None if who is None else view.entity(who)
-            told = statements_of_fact(content.statement, content.properties, entities, view, by)
-            return tuple(one for each in told for one in _with_new_date(each, view))
+            by = None if who is None else view.find_entity(who)
+            reported = statements_of_fact(content.statement, content.properties, entities, view, by)
+            return tuple(one for each in reported for one in _with_new_date(each, view))
         case RelationshipContent():
-            start, end = view.entity(content.from_entity), view.entity(content.to_entity)
+            start, end = view.find_entity(content.from_entity), view.find_entity(content.to_entity)
             if start is None or end is None:
                 return ()
             kind = relation_type(content.rel_type)
-            said = statement_of_relation(kind.name, start.id, end.id)
+            statement = statement_of_relation(kind.name, start.id, end.id)
             more = words_of_relation(kind.name, start.id, end.id)
-            return (said, *implied_by(said), *more)
+            return (statement, *implied_by(statement), *more)
         case StateChangeContent():
-            entity = view.entity(content.entity)
+            entity = view.find_entity(content.entity)
             if entity is None:
                 return ()
             return (
@@ -243,23 +237,23 @@ def statements_of_fact(
     others = {name: each for name, each in properties.items() if name not in _ABOUT_TAGS}
     names = names_of(view, about)
     text = statement.replace("'", " '") if len(about) > 1 else ""
-    many = any(" " in name for name in names)  # only a name of several words is told apart
-    forms = [one.form for one in names_written(statement) if one.part and one.start] if many else ()
+    many = any(" " in name for name in names)  # only a name of several words is distinguished
+    forms = [one.form for one in find_names(statement) if one.part and one.start] if many else ()
     strange = {form.rpartition(" ")[2] for form in forms if _is_strange(form, names)}
     names = {name: each for name, each in names.items() if name.casefold() not in strange}
     named = {each for name, each in names.items() if is_part_of(words_of_name(name), text)}
     sole = {str(one.id) for one in about} - named  # a pronoun at the beginning means this one
-    said = read_statements(statement, names, about=sole.pop() if len(sole) == 1 else "")
-    told = tuple(said_by("", said))
-    if len(told) < len(said):
-        space = view.thing(view.space)
+    read = read_statements(statement, names, about=sole.pop() if len(sole) == 1 else "")
+    reported = tuple(said_by("", read))
+    if len(reported) < len(read):
+        space = view.find_item(view.space)
         owned = isinstance(space, Space) and space.kind is SpaceKind.ACCOUNT
-        told = tuple(said_by(by.id if by else SPEAKER if owned else "", said))
-    return tuple(dict.fromkeys((*told, *statements_of_properties(others, about))))
+        reported = tuple(said_by(by.id if by else SPEAKER if owned else "", read))
+    return tuple(dict.fromkeys((*reported, *statements_of_properties(others, about))))
 
 
 def _is_strange(form: str, names: Mapping[str, str]) -> bool:
-    """Tell whether a written name is another one than the known name whose last word it shares."""
+    """Whether a written name is another one than the known name whose last word it shares."""
     first, last = form.split(maxsplit=1)[0], form.rpartition(" ")[2]
     own = [words for name in names if (words := words_of_name(name)).endswith(f" {last}")]
     known = any(is_part_of(form, each) or is_part_of(each, form) for each in own)
@@ -274,51 +268,51 @@ def reading_of(
     view: SliceView,
 ) -> FactRead:
     """Return the entry that stores what a new fact says, so that nobody reads its words again."""
-    found = [view.entity(Reference(one)) for one in involved]
+    found = [view.find_entity(Reference(one)) for one in involved]
     entities = [one for one in found if one is not None]
-    said = statements_of_fact(statement, properties, entities, view)
-    return FactRead(fact_id=FactId(fact_id), reader=READER, statements=said)
+    statements = statements_of_fact(statement, properties, entities, view)
+    return FactRead(fact_id=FactId(fact_id), reader=READER, statements=statements)
 
 
 # States: the state tags that follow from what a fact says.
 
 
-StateSaid: TypeAlias = tuple[Entity, str, bool]
+StatedTag: TypeAlias = tuple[Entity, str, bool]
 """A tag that begins or ends by what a fact says of an entity, and whether it holds."""
 
 
-def timed(one: Statement, moment: Moment) -> Statement:
+def without_given_time(one: Statement, moment: Moment) -> Statement:
     """Leave out the point of time by which a fact outside of scenes is dated, unless it recurs."""
     dated = bool(one.when) and moment.at is not None and moment.place.scene == 0
-    lasting = one.phase is Phase.IS and attribute(one.attribute).kind is not ValueKind.QUANTITY
+    lasting = one.phase is Phase.IS and find_attribute(one.attribute).kind is not ValueKind.QUANTITY
     return replace(one, when="") if dated and not (lasting and is_recurring(one.when)) else one
 
 
-def states_of(said: Iterable[Statement], view: SliceView) -> tuple[StateSaid, ...]:
+def states_of(statements: Iterable[Statement], view: SliceView) -> tuple[StatedTag, ...]:
     """Return the states that begin, end or follow from statements; each once.
 
     Only words of change and of consequence count, and death: somebody who was killed is dead. Any
     other state that a fact only mentions stays with the fact.
     """
-    found: dict[tuple[str, str], StateSaid] = {}
-    for one in said:
+    found: dict[tuple[str, str], StatedTag] = {}
+    for one in statements:
         changes = one.phase in {Phase.BEGINS, Phase.ENDS} or one.implied or one.value == "dead"
-        if not changes or one.held is None or one.qualifiers or one.quantifier or one.when:
+        if not changes or one.holds_then is None or one.qualifiers or one.quantifier or one.when:
             continue
         entity = entity_of(view, one.subject)
-        entry = attribute(one.attribute)
+        entry = find_attribute(one.attribute)
         worded = entry.kind is ValueKind.WORD and not entry.soft
         if entity is None or not worded or one.value not in {*chain(*entry.exclusive)}:
             continue
         found.setdefault(
             (entity.id, str(one.value)),
-            (entity, str(one.value), one.held),
+            (entity, str(one.value), one.holds_then),
         )
     return tuple(found.values())
 
 
-def states_changed(
-    said: Iterable[Statement],
+def change_states(
+    statements: Iterable[Statement],
     view: SliceView,
     new_id: NewId,
     backing: Backing,
@@ -331,38 +325,41 @@ def states_changed(
     Changes that another item tells in the scene of the moment are left out.
     """
     found: defaultdict[EntityId, dict[str, bool]] = defaultdict(dict)
-    begun, over = states_of([timed(one, moment) for one in said], view), tuple(ended)
+    begun, over = (
+        states_of([without_given_time(one, moment) for one in statements], view),
+        tuple(ended),
+    )
     if not begun and not over:
         return
-    rivals = ((entity_of(view, one.entity_id), one.tag) for one in over)
-    states = [*begun, *((entity, tag, False) for entity, tag in rivals if entity is not None)]
+    superseded = ((entity_of(view, one.entity_id), one.tag) for one in over)
+    states = [*begun, *((entity, tag, False) for entity, tag in superseded if entity is not None)]
     for entity, tag, holds in states:
-        there = [one for one in changes_of(entity) if same_scene(one.moment, moment)]
+        there = [one for one in changes_of(entity) if is_same_scene(one.moment, moment)]
         same = any((normal_tag(one.tag), one.holds) == (normal_tag(tag), holds) for one in there)
         if not same:
             found[entity.id].setdefault(tag, holds)
     for entity in {entity.id: entity for entity, _tag, _holds in states}.values():
         tags = found[entity.id]
         yield from change_tags(
-            TagPen(view, partial(labelled_for, new_id, entity.id), backing, entity),
-            add=as_held(entity, (tag for tag, holds in tags.items() if holds)),
-            remove=as_held(entity, (tag for tag, holds in tags.items() if not holds)),
+            TagWriter(view, partial(id_for_owner, new_id, entity.id), backing, entity),
+            add=own_spelling(entity, (tag for tag, holds in tags.items() if holds)),
+            remove=own_spelling(entity, (tag for tag, holds in tags.items() if not holds)),
             moment=moment,
         ).entries
 
 
-def states_again(fact: Fact, view: SliceView, new_id: NewId) -> Iterator[Entry]:
+def restate_tags(fact: Fact, view: SliceView, new_id: NewId) -> Iterator[Entry]:
     """Yield the changes of the states that a fact begins and ends when it is canon again."""
-    told = {name: getattr(fact, name) for name in ("scene_id", "place", "proposal_id")}
-    backing = Backing.of(fact, **told)
+    origin = {name: getattr(fact, name) for name in ("scene_id", "place", "proposal_id")}
+    backing = Backing.from_item(fact, **origin)
     if "tag" not in fact.properties:
-        yield from states_changed(fact.statements, view, new_id, backing, moment=fact.moment)
+        yield from change_states(fact.statements, view, new_id, backing, moment=fact.moment)
         return
     entity = entity_of(view, str(fact.properties.get("entity_id")))
     tags = (str(fact.properties["tag"]),)
     add, remove = (tags, ()) if fact.properties.get("holds") is True else ((), tags)
     if entity is not None:
-        pen = TagPen(view, new_id, backing, entity)
+        pen = TagWriter(view, new_id, backing, entity)
         yield from change_tags(pen, add=add, remove=remove, moment=fact.moment).entries
 
 
@@ -376,66 +373,70 @@ def tags_begun_by(fact: Fact, view: SliceView) -> Iterator[TagHeld]:
         entity = entity_of(view, named)
         begun += [] if entity is None else [(entity, str(fact.properties.get("tag")))]
     else:
-        states = states_of([timed(one, fact.moment) for one in fact.statements], view)
+        states = states_of([without_given_time(one, fact.moment) for one in fact.statements], view)
         begun += [(entity, tag) for entity, tag, holds in states if holds]
     documents = "tag" in fact.properties
     for entity, tag in begun:
         own = [one for one in changes_of(entity) if normal_tag(one.tag) == normal_tag(tag)]
-        there = (n for n, one in enumerate(own) if one.holds and together(one.moment, fact.moment))
+        there = (
+            n for n, one in enumerate(own) if one.holds and is_same_moment(one.moment, fact.moment)
+        )
         at = next(there, None)
         if at is None or (at and own[at - 1].holds):
             continue
-        again = [each for each in told_of(view, entity, tag, holds=True) if each.id != fact.id]
+        again = [
+            each for each in facts_stating_tag(view, entity, tag, holds=True) if each.id != fact.id
+        ]
         until = {(each.moment.at, each.moment.place) for each in again}
         later = [(one, (one.moment.at, one.moment.place) in until) for one in own[at + 1 :]]
         run = (one for one, _ in takewhile(lambda each: each[0].holds and not each[1], later))
         first, *_, last = (own[at], own[at], *run)
-        seen = view.thing(first.observation)
+        seen = view.find_item(first.observation)
         if documents:
             yield TagHeld(entity_id=entity.id, tag=last.tag, change=last, facts=(fact.id,))
         elif isinstance(seen, Observation) and seen.position == fact.position:
-            yield tag_held(view, entity, last)
+            yield held_tag_of(view, entity, last)
 
 
 # Conflicting statements: the items that say something of the same attribute and subject.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class StandingStatement:
     """A statement of the canon, and the item that says it.
 
-    `rival` is the id of the fact or relation, or the tag. `words` tell a reader what it says.
+    `conflicting` is the id of the fact or relation, or the tag. `words` tell a reader what it says.
     """
 
     statement: Statement
-    rival: TagHeld | str
+    conflicting: TagHeld | str
     conflicts: tuple[str, ...]
     words: str
     moment: Moment
     authority: Authority
     about: frozenset[str]
-    thing: Fact | Relation | None = None
+    item: Fact | Relation | None = None
 
 
-def keys_of_rivals(said: Iterable[Statement], view: SliceView) -> frozenset[str]:
+def keys_of_conflicting(statements: Iterable[Statement], view: SliceView) -> frozenset[str]:
     """Return the keys of the facts that may stand against these statements."""
     keys: set[str] = set()
-    for one in said:
-        entry = attribute(one.attribute)
+    for one in statements:
+        entry = find_attribute(one.attribute)
         sides = [one.subject]
         if (entry.symmetric or entry.acyclic) and isinstance(one.value, str):
             sides.append(one.value)
         if one.subject.startswith(PHRASE):  # a statement about all doors covers the front door
             sides.append(one.subject.split()[0])
         family, _, deed = one.attribute.partition(":")
-        beside = {"does": [f"can:{deed}"], "can": [f"does:{deed}"]}.get(family, [])
+        related = {"does": [f"can:{deed}"], "can": [f"does:{deed}"]}.get(family, [])
         others = (entry.excludes, entry.displaces, entry.after, entry.before)
-        named = (one.attribute, *chain.from_iterable(others), *beside)
+        named = (one.attribute, *chain.from_iterable(others), *related)
         for side in sides:
             entity = entity_of(view, side)
             for each in (side,) if entity is None else family_of(entity):
                 keys |= {timeline_key(each, name) for name in named}
-                if entry.symmetric:  # told from the other side
+                if entry.symmetric:  # stated from the other side
                     keys |= {replace(one, attribute=n, value=each).value_key or "" for n in named}
         keys |= _keys_of_leaving(one, view)
         if one.value_key is not None:
@@ -452,62 +453,62 @@ def _keys_of_leaving(one: Statement, view: SliceView) -> set[str]:
         names = [name for each in _resting_on(one.attribute) for name in each]
         sides = [replace(one, attribute=n, value=m) for n in names for m in family_of(who)]
         keys |= {each.value_key or "" for each in sides}
-    of = entity_of(view, str(one.value)) if attribute(one.attribute).rests_on else None
+    of = entity_of(view, str(one.value)) if find_attribute(one.attribute).rests_on else None
     for member in () if of is None else family_of(of):
-        keys |= {timeline_key(member, name) for name in attribute(one.attribute).rests_on}
+        keys |= {timeline_key(member, name) for name in find_attribute(one.attribute).rests_on}
     return keys
 
 
 def _resting_on(name: str) -> Iterator[tuple[str, ...]]:
     """Yield the names of the attributes that rest on one, those of a family together."""
-    table = in_use()
+    table = current_attributes()
     yield tuple(one.name for one in table.attributes.values() if name in one.rests_on)
     if name in table.families["role"].rests_on:
-        yield tuple(f"role:{word}" for word in language("en").sets["roles"])
+        yield tuple(f"role:{word}" for word in word_table("en").sets["roles"])
 
 
-def standings_beside(
-    said: Iterable[Statement], moment: Moment, view: SliceView
-) -> Iterator[Standing]:
+def find_standing(
+    statements: Iterable[Statement], moment: Moment, view: SliceView
+) -> Iterator[StandingStatement]:
     """Yield what the canon says of the same subjects and attributes at a moment."""
-    claims = tuple(said)
-    for fact in view.framed(keys_of_rivals(claims, view)):
+    claims = tuple(statements)
+    for fact in view.facts_with_keys(keys_of_conflicting(claims, view)):
         if still_stands(view, fact, moment):
             yield from standings_of_fact(fact, view)
-    for relation in _relations_beside(claims, view):
+    for relation in _relations_on_timelines(claims, view):
         at, until = time_of(moment), relation.until
         if relation.current or (until is not None and isinstance(at, int) and until > at):
             yield from _standing_relation(relation, view)
-    yield from _tags_beside(claims, moment, view)
+    yield from _standing_tags(claims, moment, view)
 
 
 def time_reached(
-    said: Iterable[Statement], told: int, now: Instant, view: SliceView
+    statements: Iterable[Statement], before: int, now: Instant, view: SliceView
 ) -> Instant | None:
-    """Return the latest time on the timelines of statements, as recorded before position `told`.
+    """Return the latest time on the timelines of statements, as recorded before position `before`.
 
-    Outside of scenes, what is told for a time after `now` is a plan, and nobody has reached it.
+    Outside of scenes, what is stated for a time after `now` is a plan, and nobody has reached it.
     """
-    claims = tuple(said)
-    named = {one.subject for one in claims if attribute(one.attribute).exclusive}
+    claims = tuple(statements)
+    named = {one.subject for one in claims if find_attribute(one.attribute).exclusive}
     changed = (entity for one in sorted(named) if (entity := entity_of(view, one)) is not None)
     moments = [change.moment for one in changed for change in changes_of(one)]
-    items: list[Fact | Relation] = [*view.framed(keys_of_rivals(claims, view))]
-    for item in (*items, *_relations_beside(claims, view)):
+    items: list[Fact | Relation] = [*view.facts_with_keys(keys_of_conflicting(claims, view))]
+    for item in (*items, *_relations_on_timelines(claims, view)):
         dated = isinstance(time_of(item.moment), int)
         held = [one.statement for one in standings_of(item, view)] if dated else []
-        if any(_are_in_turn(one, claim) for one in held for claim in claims):
+        if any(_share_timeline(one, claim) for one in held for claim in claims):
             moments.append(item.moment)
-    moments = [one for one in moments if one.place.told < told]
+    moments = [one for one in moments if one.place.told < before]
     times = [at for one in moments if isinstance(at := time_of(one), int)]
     if not any(one.place.scene for one in moments):
         times = [at for at in times if at <= now]
     return max(times, default=None)
 
 
-def _are_in_turn(held: Statement, claim: Statement) -> bool:
-    """Tell whether two statements stand on one timeline: one repeats or ends the other."""
-    one, other = attribute(held.attribute), attribute(claim.attribute)
+def _share_timeline(held: Statement, claim: Statement) -> bool:
+    """Return whether two statements stand on one timeline: one repeats or ends the other."""
+    one, other = find_attribute(held.attribute), find_attribute(claim.attribute)
     pair, wanted = {held.subject, held.value}, {claim.subject, claim.value}
     followed = claim.implied and claim.phase is not Phase.ENDS
     if held.implied or followed or held.modality is not claim.modality:
@@ -520,7 +521,7 @@ def _are_in_turn(held: Statement, claim: Statement) -> bool:
     return bool(shared) and (displaced or single)
 
 
-def standings_of_fact(fact: Fact, view: SliceView) -> Iterator[Standing]:
+def standings_of_fact(fact: Fact, view: SliceView) -> Iterator[StandingStatement]:
     """Yield what a fact says, with survivors for merged entities."""
     roots: dict[Any, Any] = {
         one: entity.id for one in fact.involved if (entity := entity_of(view, one)) is not None
@@ -529,55 +530,55 @@ def standings_of_fact(fact: Fact, view: SliceView) -> Iterator[Standing]:
     for one in fact.statements:
         sides = {"subject": roots.get(one.subject, one.subject)}
         sides["value"] = roots.get(one.value, one.value)
-        yield Standing(
+        yield StandingStatement(
             statement=replace(one, **sides) if moved else one,
-            rival=fact.id,
+            conflicting=fact.id,
             conflicts=(fact.id,),
             words=f"the fact {fact.id} says that {fact.statement}",
             moment=fact.moment,
             authority=fact.authority,
             about=frozenset(roots.values()),
-            thing=fact,
+            item=fact,
         )
 
 
-def standings_of(item: Fact | Relation, view: SliceView) -> tuple[Standing, ...]:
+def standings_of(item: Fact | Relation, view: SliceView) -> tuple[StandingStatement, ...]:
     """Return what a fact or a relation says."""
     if isinstance(item, Fact):
         return tuple(standings_of_fact(item, view))
     return tuple(_standing_relation(item, view))
 
 
-def ended_for(item: Fact | Relation, view: SliceView) -> Iterator[Fact | Relation]:
-    """Yield the items that ended in favour of `item`, whenever they were told."""
-    told: list[Fact | Relation] = [item]
-    while isinstance(told[-1], Fact) and told[-1].replaces is not None:
-        before = view.thing(told[-1].replaces)
-        if not isinstance(before, Fact) or before in told:
+def items_ended_for(item: Fact | Relation, view: SliceView) -> Iterator[Fact | Relation]:
+    """Yield the items that ended in favour of `item`, whenever they were stated."""
+    replaced: list[Fact | Relation] = [item]
+    while isinstance(replaced[-1], Fact) and replaced[-1].replaces is not None:
+        before = view.find_item(replaced[-1].replaces)
+        if not isinstance(before, Fact) or before in replaced:
             break
-        told.append(before)
-    found = [one for each in told for one in items_beside(each, view)]
+        replaced.append(before)
+    found = [one for each in replaced for one in items_on_timelines(each, view)]
     yield from {one.id: one for one in found if one.superseded_by == item.id}.values()
 
 
-def items_beside(item: Fact | Relation, view: SliceView) -> Iterator[Fact | Relation]:
+def items_on_timelines(item: Fact | Relation, view: SliceView) -> Iterator[Fact | Relation]:
     """Yield the items that say something of the same timelines as `item`, or the same words."""
-    said = [one.statement for one in standings_of(item, view)]
-    yield from view.framed(keys_of_rivals(said, view))
-    yield from view.stating(item.statement) if isinstance(item, Fact) else ()
-    yield from _relations_beside(said, view)
+    statements = [one.statement for one in standings_of(item, view)]
+    yield from view.facts_with_keys(keys_of_conflicting(statements, view))
+    yield from view.facts_stating(item.statement) if isinstance(item, Fact) else ()
+    yield from _relations_on_timelines(statements, view)
 
 
-def _relations_beside(claims: Iterable[Statement], view: SliceView) -> Iterator[Relation]:
+def _relations_on_timelines(claims: Iterable[Statement], view: SliceView) -> Iterator[Relation]:
     seen: dict[str, Relation] = {}
     for one in claims:
-        entry = attribute(one.attribute)
+        entry = find_attribute(one.attribute)
         sides = {one.subject, one.value} if entry.acyclic or entry.symmetric else {one.subject}
         sides |= {str(one.value).rpartition(" of:")[2]} if one.quantifier == "sole" else set()
         for entity in (entity_of(view, side) for side in sides if isinstance(side, str)):
             names = (one.attribute, *sorted(entry.excludes | entry.displaces)) if entity else ()
             for name in names:
-                found = _relations_of(entity, attribute(name), view) if entity else ()
+                found = _relations_of(entity, find_attribute(name), view) if entity else ()
                 seen |= {each.id: each for each in found}
         seen |= {each.id: each for each in _relations_left(one, view)}
     yield from seen.values()
@@ -588,23 +589,23 @@ def _relations_left(one: Statement, view: SliceView) -> Iterator[Relation]:
     who = entity_of(view, one.subject)
     if who is None or one.phase is not Phase.ENDS:
         return
-    for entry in map(attribute, next(_resting_on(one.attribute))):
+    for entry in map(find_attribute, next(_resting_on(one.attribute))):
         for way, types in (("out", entry.inverse_relations), ("in", entry.relations)):
-            yield from (each for name in types for each in view.relations(who, name, way))
+            yield from (each for name in types for each in view.find_relations(who, name, way))
 
 
 def _relations_of(entity: Entity, entry: Attribute, view: SliceView) -> Iterator[Relation]:
     for name in entry.relations:
-        yield from view.relations(entity, name, "any" if entry.symmetric else "out")
+        yield from view.find_relations(entity, name, "any" if entry.symmetric else "out")
     for name in entry.inverse_relations:
-        yield from view.relations(entity, name, "in")
-    nouns = language("en").nouns.items() if entry.bond else ()
+        yield from view.find_relations(entity, name, "in")
+    nouns = word_table("en").nouns.items() if entry.bond else ()
     kinds = [noun for noun, tie in nouns if tie.removeprefix("<") == entry.name]
     for noun in (*sorted(kinds), *(entry.name.split(":")[1:] if entry.name[:3] == "is:" else ())):
-        yield from view.relations(entity, f"{noun.upper()}_OF", "any")
+        yield from view.find_relations(entity, f"{noun.upper()}_OF", "any")
 
 
-def _standing_relation(relation: Relation, view: SliceView) -> Iterator[Standing]:
+def _standing_relation(relation: Relation, view: SliceView) -> Iterator[StandingStatement]:
     start, end = (entity_of(view, one) for one in (relation.from_id, relation.to_id))
     ids = [
         relation.from_id if start is None else start.id,
@@ -613,32 +614,32 @@ def _standing_relation(relation: Relation, view: SliceView) -> Iterator[Standing
     named = ["somebody" if one is None else one.name for one in (start, end)]
     said = statement_of_relation(relation.rel_type, *ids)
     for one in (said, *words_of_relation(relation.rel_type, *ids)):
-        yield Standing(
+        yield StandingStatement(
             statement=one,
-            rival=relation.id,
+            conflicting=relation.id,
             conflicts=(relation.id,),
             words=f"the relation {relation.id} says {named[0]} {relation.rel_type} {named[1]}",
             moment=relation.moment,
             authority=relation.authority,
             about=frozenset(ids),
-            thing=relation,
+            item=relation,
         )
 
 
-def _tags_beside(
+def _standing_tags(
     claims: Iterable[Statement], moment: Moment, view: SliceView
-) -> Iterator[Standing]:
+) -> Iterator[StandingStatement]:
     asked = {(one.subject, one.attribute) for one in claims}
     for subject, name in sorted(asked):
-        entity = entity_of(view, subject) if attribute(name).exclusive else None
-        for tag, change in ({} if entity is None else held_at(entity, moment)).items():
-            for said in statements_of_tags(subject, (tag,), hold=True):
-                if entity is None or said.attribute != name:
+        entity = entity_of(view, subject) if find_attribute(name).exclusive else None
+        for tag, change in ({} if entity is None else tags_held_at(entity, moment)).items():
+            for statement in statements_of_tags(subject, (tag,), hold=True):
+                if entity is None or statement.attribute != name:
                     continue
-                held = tag_held(view, entity, change)
-                yield Standing(
-                    statement=said,
-                    rival=held,
+                held = held_tag_of(view, entity, change)
+                yield StandingStatement(
+                    statement=statement,
+                    conflicting=held,
                     conflicts=held.facts or (entity.id,),
                     words=f"{entity.name} is {tag}",
                     moment=change.moment,
@@ -647,9 +648,9 @@ def _tags_beside(
                 )
 
 
-def entity_of(view: SliceView, thing_id: str) -> Entity | None:
+def entity_of(view: SliceView, text: str) -> Entity | None:
     """Return the entity of an id; a phrase or a word is none."""
-    return view.entity(Reference(thing_id)) if is_uuid(thing_id) else None
+    return view.find_entity(Reference(text)) if is_uuid(text) else None
 
 
 def with_entities(said: Statement, other: Statement, view: SliceView) -> Statement:

@@ -7,7 +7,7 @@ from typing import Final
 
 from canonry.canon.judging.candidates import Candidate
 from canonry.canon.judging.contents import FactContent, StateChangeContent
-from canonry.canon.judging.known_things import Backing, make_fact, make_observation, tag_statement
+from canonry.canon.judging.known_items import Backing, make_fact, make_observation, tag_statement
 from canonry.canon.judging.slices import SliceView
 from canonry.language.reading.reading import READER
 from canonry.language.texts.sentences import plain_statement
@@ -19,11 +19,11 @@ from canonry.log.schemas.narrative import STATE_TAGS
 from canonry.values.attributes.table import statements_of_tag
 from canonry.values.fields import Reference
 from canonry.values.ids import EntityId, FactId, NewId, ObservationId
-from canonry.values.json_values import folded
-from canonry.values.merge import TagChange, changes_in, in_turn
-from canonry.values.moments import Instant, Moment, arranged, comes_after, split_at
+from canonry.values.json_values import fold_text
+from canonry.values.merge_policies import TagChange, changes_in, order_changes
+from canonry.values.moments import Instant, Moment, comes_after, sort_by_story, split_at
 from canonry.values.observations import Observation
-from canonry.values.provenance import Authority, strongest
+from canonry.values.provenance import Authority, highest_authority
 from canonry.values.state_tags import excluded_by, normal_tag
 from canonry.values.statements import timeline_key
 
@@ -40,16 +40,16 @@ class TagHeld:
 
 def changes_of(entity: Entity) -> Sequence[TagChange]:
     """Return all changes of an entity's tags in story order."""
-    told = entity.snapshot.get(STATE_TAGS)
-    return changes_in(told) if told else ()
+    tags = entity.snapshot.get(STATE_TAGS)
+    return changes_in(tags) if tags else ()
 
 
-def around(entity: Entity, moment: Moment) -> tuple[list[TagChange], list[TagChange]]:
+def changes_around(entity: Entity, moment: Moment) -> tuple[list[TagChange], list[TagChange]]:
     """Return the changes before and after a moment."""
     return split_at(moment, changes_of(entity), attrgetter("moment"))
 
 
-def as_held(entity: Entity, tags: Iterable[str]) -> tuple[str, ...]:
+def own_spelling(entity: Entity, tags: Iterable[str]) -> tuple[str, ...]:
     """Return the tags in the entity's own spelling."""
     spelled = {normal_tag(one.tag): one.tag for one in changes_of(entity)}
     standing = {normal_tag(tag): tag for tag in entity.state_tags}
@@ -57,7 +57,7 @@ def as_held(entity: Entity, tags: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted({standing.get(form, spelled.get(form, tag)) for form, tag in found}))
 
 
-def held_at(entity: Entity, moment: Moment) -> dict[str, TagChange]:
+def tags_held_at(entity: Entity, moment: Moment) -> dict[str, TagChange]:
     """Return the tags that hold when a moment begins, with the changes behind them."""
     changes = changes_of(entity)
     before = split_at(moment, changes, attrgetter("moment"))[0] if changes else ()
@@ -65,7 +65,7 @@ def held_at(entity: Entity, moment: Moment) -> dict[str, TagChange]:
     return {tag: change for tag, change in last.items() if change.holds}
 
 
-def excluded_in(
+def excluded_changes(
     changes: Iterable[TagChange], groups: tuple[tuple[str, ...], ...]
 ) -> list[TagChange]:
     """Return the tags that end implicitly because an exclusive one begins."""
@@ -78,17 +78,17 @@ def excluded_in(
             continue
         for other in excluded_by(change.tag, groups, held):
             held.discard(other)
-            said = any(
-                (one.tag, one.holds) == (other, False) and together(one.moment, change.moment)
+            is_stated = any(
+                (one.tag, one.holds) == (other, False) and is_same_moment(one.moment, change.moment)
                 for one in ordered
             )
-            if not said:
+            if not is_stated:
                 missing.append(replace(change, tag=other, holds=False))
         held.add(change.tag)
     return missing
 
 
-def tag_held(view: SliceView, entity: Entity, change: TagChange) -> TagHeld:
+def held_tag_of(view: SliceView, entity: Entity, change: TagChange) -> TagHeld:
     """Return the tag that holds through `change`, with the fact that documents it."""
     fact = fact_for(view, entity, change)
     facts = () if fact is None else (fact.id,)
@@ -97,39 +97,39 @@ def tag_held(view: SliceView, entity: Entity, change: TagChange) -> TagHeld:
 
 def fact_for(view: SliceView, entity: Entity, change: TagChange) -> Fact | None:
     """Return the newest fact before or at a change that states its result."""
-    return newest_until(change, told_of(view, entity, change.tag, holds=change.holds))
+    return newest_until(change, facts_stating_tag(view, entity, change.tag, holds=change.holds))
 
 
-def newest_until(change: TagChange, told: Sequence[Fact]) -> Fact | None:
+def newest_until(change: TagChange, facts: Sequence[Fact]) -> Fact | None:
     """Return the newest fact in story order before or at a change."""
-    return next((fact for fact in reversed(told) if not _after(fact, change)), None)
+    return next((fact for fact in reversed(facts) if not _is_later(fact, change)), None)
 
 
-def _after(fact: Fact, change: TagChange) -> bool:
-    """Tell whether the fact belongs to a later change."""
+def _is_later(fact: Fact, change: TagChange) -> bool:
+    """Return whether the fact belongs to a later change."""
     moment, changed = fact.moment, change.moment
-    if together(moment, changed):
+    if is_same_moment(moment, changed):
         return False
     return bool(split_at(moment, (changed,), lambda one: one)[0])
 
 
-def told_of(view: SliceView, entity: Entity, tag: str, *, holds: bool) -> list[Fact]:
+def facts_stating_tag(view: SliceView, entity: Entity, tag: str, *, holds: bool) -> list[Fact]:
     """Return the facts in story order that state that the tag holds, or that it does not.
 
     A tag without any observation is denied by no fact.
     """
     if not holds and all(change.tag != tag for change in changes_of(entity)):
         return []
-    others = [view.thing(member) for member in entity.members]
+    others = [view.find_item(member) for member in entity.members]
     members = [one for one in others if isinstance(one, Entity)]
     names = {name for one in (entity, *members) for name in one.known_as}
     found = [
         fact
         for name in sorted(names)
-        for fact in view.stating(tag_statement(name, tag, holds=holds))
-        if documents(fact, entity, tag, holds=holds)
+        for fact in view.facts_stating(tag_statement(name, tag, holds=holds))
+        if states_tag(fact, entity, tag, holds=holds)
     ]
-    return arranged(found, lambda fact: fact.moment)
+    return sort_by_story(found, lambda fact: fact.moment)
 
 
 def authority_of(view: SliceView, entity: Entity, change: TagChange, moment: Moment) -> Authority:
@@ -137,15 +137,17 @@ def authority_of(view: SliceView, entity: Entity, change: TagChange, moment: Mom
 
     A statement at exactly that time counts.
     """
-    before, after = around(entity, moment)
-    said: list[TagChange] = []
+    before, after = changes_around(entity, moment)
+    changes: list[TagChange] = []
     for one in (*before, *after):
         if one.tag == change.tag:
-            said = [*said, one] if one.holds else []
+            changes = [*changes, one] if one.holds else []
         if one == change:
             break
-    found = [seen for one in said if isinstance(seen := view.thing(one.observation), Observation)]
-    return strongest([seen.authority for seen in found] or [entity.authority])
+    found = [
+        seen for one in changes if isinstance(seen := view.find_item(one.observation), Observation)
+    ]
+    return highest_authority([seen.authority for seen in found] or [entity.authority])
 
 
 def conflicts_of(held: TagHeld) -> tuple[str, ...]:
@@ -154,41 +156,41 @@ def conflicts_of(held: TagHeld) -> tuple[str, ...]:
 
 
 def still_stands(view: SliceView, fact: Fact, moment: Moment) -> bool:
-    """Tell whether no later state change or fact has ended the fact's statement.
+    """Return whether no later state change or fact has ended the fact's statement.
 
     A fact that was superseded at a known time holds within its interval. Without a time it holds
     for statements made before its successor.
     """
     if fact.superseded and (fact.until is None or moment.at is None):
-        heir = view.thing(fact.superseded_by or "")
-        if not isinstance(heir, Fact | Relation) or not comes_after(heir.moment, moment):
+        successor = view.find_item(fact.superseded_by or "")
+        if not isinstance(successor, Fact | Relation) or not comes_after(successor.moment, moment):
             return False
-    said = fact.properties
-    if fact.until is not None or "tag" not in said:
+    properties = fact.properties
+    if fact.until is not None or "tag" not in properties:
         return True
-    entity_id, tag, holds = said.get("entity_id"), said["tag"], said.get("holds")
+    entity_id, tag, holds = properties.get("entity_id"), properties["tag"], properties.get("holds")
     if not isinstance(entity_id, str) or not isinstance(holds, bool):
         return True
-    entity = view.entity(Reference(entity_id))
+    entity = view.find_entity(Reference(entity_id))
     if len(fact.statements) > 1 and comes_after(fact.moment, moment):
         return True  # it ends more than its own tag, as a death ends a marriage
-    return entity is None or (tag in held_at(entity, moment)) is holds
+    return entity is None or (tag in tags_held_at(entity, moment)) is holds
 
 
-def documents(fact: Fact, entity: Entity, tag: str, *, holds: bool) -> bool:
-    """Tell whether a fact states this by its properties or its words."""
-    said, family = fact.properties, family_of(entity)
-    if "tag" in said:
-        told = (said["tag"], said.get("holds"))
-        return said.get("entity_id") in family and told == (tag, holds)
+def states_tag(fact: Fact, entity: Entity, tag: str, *, holds: bool) -> bool:
+    """Return whether a fact states this by its properties or its words."""
+    properties, family = fact.properties, family_of(entity)
+    if "tag" in properties:
+        stated = (properties["tag"], properties.get("holds"))
+        return properties.get("entity_id") in family and stated == (tag, holds)
     words = normalised_name(fact.statement)
     names = entity.known_as
     same = any(words == normalised_name(tag_statement(n, tag, holds=holds)) for n in names)
     return same and bool(fact.involved) and family.issuperset(fact.involved)
 
 
-def together(one: Moment, other: Moment) -> bool:
-    """Tell whether both have the same moment and place in the story."""
+def is_same_moment(one: Moment, other: Moment) -> bool:
+    """Return whether both have the same moment and place in the story."""
     return (one.at, one.place) == (other.at, other.place)
 
 
@@ -207,12 +209,12 @@ def stated_tag(
 
     Known tags are those in `groups`, and all that the entity has or had.
     """
-    subject, verb, said = folded(statement).rstrip(" .!").rpartition(" is ")
+    subject, verb, rest = fold_text(statement).rstrip(" .!").rpartition(" is ")
     if not verb or entity.entity_class is EntityClass.ARCHETYPE:
         return None
-    if not _names(plain_statement(subject), entity):
+    if not _is_name_of(plain_statement(subject), entity):
         return None
-    words = said.split()
+    words = rest.split()
     holds = words[:2] != ["no", "longer"]
     tag = " ".join(word for word in words[0 if holds else 2 :] if word not in _ANEW)
     known = {normal_tag(one): one for group in groups for one in group}
@@ -220,18 +222,18 @@ def stated_tag(
     return (known[tag], holds) if tag in known else None
 
 
-def _names(subject: str, entity: Entity) -> bool:
-    """Tell whether the subject names the entity by its name or a part of it."""
+def _is_name_of(subject: str, entity: Entity) -> bool:
+    """Return whether the subject names the entity by its name or a part of it."""
     names = entity.known_as
     return subject in map(plain_statement, names) or any(is_part_of(subject, n) for n in names)
 
 
-def as_state(candidate: Candidate, view: SliceView) -> Candidate:
+def as_state_change(candidate: Candidate, view: SliceView) -> Candidate:
     """Return the candidate; a fact that only states a tag becomes a state change."""
     content = candidate.content
     if not isinstance(content, FactContent) or len(set(content.involved)) != 1:
         return candidate
-    entity = view.entity(content.involved[0])
+    entity = view.find_entity(content.involved[0])
     if entity is None or content.duration is not None or content.properties:
         return candidate
     stated = stated_tag(content.statement, entity, view.policy.exclusive_tags)
@@ -256,38 +258,38 @@ def as_state(candidate: Candidate, view: SliceView) -> Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class TagPen:
+class TagWriter:
     """Writes the changes of an entity's tags, and the facts that follow from them."""
 
     view: SliceView
     new_id: NewId
     backing: Backing
     entity: Entity
-    _told: dict[tuple[str, bool], list[Fact]] = field(default_factory=dict)
+    _facts_by_tag: dict[tuple[str, bool], list[Fact]] = field(default_factory=dict)
 
     @property
-    def groups(self) -> tuple[tuple[str, ...], ...]:
+    def exclusive_groups(self) -> tuple[tuple[str, ...], ...]:
         """Return the tags that exclude each other."""
         return self.view.policy.exclusive_tags
 
-    def stating(self, tag: str, *, holds: bool) -> list[Fact]:
-        """Return facts as `told_of`, cached for all intervals of a long history."""
+    def facts_stating(self, tag: str, *, holds: bool) -> list[Fact]:
+        """Return facts as `facts_stating_tag`, cached for all intervals of a long history."""
         key = (tag, holds)
-        if key not in self._told:
-            self._told[key] = told_of(self.view, self.entity, tag, holds=holds)
-        return self._told[key]
+        if key not in self._facts_by_tag:
+            self._facts_by_tag[key] = facts_stating_tag(self.view, self.entity, tag, holds=holds)
+        return self._facts_by_tag[key]
 
-    def stating_then(self, change: TagChange, *, holds: bool) -> list[Fact]:
+    def facts_stating_then(self, change: TagChange, *, holds: bool) -> list[Fact]:
         """Return the facts that state this of a change's tag at its moment."""
-        told = self.stating(change.tag, holds=holds)
-        return [fact for fact in told if together(fact.moment, change.moment)]
+        facts = self.facts_stating(change.tag, holds=holds)
+        return [fact for fact in facts if is_same_moment(fact.moment, change.moment)]
 
-    def owner(self, change: TagChange) -> EntityId:
+    def owner_of(self, change: TagChange) -> EntityId:
         """Return the entity that a change was recorded for, perhaps merged since."""
-        seen = self.view.thing(change.observation) if change.observation else None
+        seen = self.view.find_item(change.observation) if change.observation else None
         return seen.entity_id if isinstance(seen, Observation) else self.entity.id
 
-    def observed(
+    def make_observation(
         self,
         moment: Moment,
         tags: Mapping[str, bool],
@@ -301,10 +303,10 @@ class TagPen:
         about, fields, at = of or self.entity.id, {STATE_TAGS: tags}, moment.at
         return make_observation(self.new_id, backing, about, fields, label=label, observed_at=at)
 
-    def facts(
+    def change_facts(
         self,
         new: Sequence[TagChange],
-        fallen: Iterable[FactId] = (),
+        retracted: Iterable[FactId] = (),
         *,
         old: Sequence[TagChange] | None = None,
     ) -> "TagFacts":
@@ -313,14 +315,14 @@ class TagPen:
         Only tags that changed are considered, or all if the `old` changes are given.
         """
         before = begins_in(changes_of(self.entity) if old is None else old)
-        stating, after = _Stating(self, new, frozenset(fallen)), begins_in(new)
+        stating, after = _FactChanges(self, new, frozenset(retracted)), begins_in(new)
         touched = [
             tag
             for tag in sorted(after)
-            if old is not None or _told(after[tag]) != _told(before.get(tag, []))
+            if old is not None or _change_keys(after[tag]) != _change_keys(before.get(tag, []))
         ]
-        stretches = [one for tag in touched for one in stating.stretches(after[tag], before)]
-        ends = [entry for facts, end in stretches for entry in stating.ended(facts, end)]
+        intervals = [one for tag in touched for one in stating.fact_intervals(after[tag], before)]
+        ends = [entry for facts, end in intervals for entry in stating.end_facts(facts, end)]
         made = sorted(stating.made, key=lambda each: not each[0].holds)
         return TagFacts(
             entries=(*(entry for _change, entry in made), *map(_read_tag, made), *ends),
@@ -336,7 +338,7 @@ class TagFacts:
     made: tuple[tuple[TagChange, FactId], ...]
 
 
-def superseded(fact: FactDraft, until: Instant | None, by: str) -> FactSuperseded:
+def supersede_fact(fact: FactDraft, until: Instant | None, by: str) -> FactSuperseded:
     """Return the entry that ends a fact; without a date if the end precedes the start."""
     backwards = until is not None and fact.time_ref is not None and until < fact.time_ref
     return FactSuperseded(fact_id=fact.id, until=None if backwards else until, superseded_by=by)
@@ -360,41 +362,41 @@ def begins_in(changes: Iterable[TagChange]) -> dict[str, list[TagChange]]:
     return found
 
 
-def _told(begins: list[TagChange]) -> list[tuple[object, ...]]:
+def _change_keys(begins: list[TagChange]) -> list[tuple[object, ...]]:
     return [(one.holds, one.moment.at, one.moment.place) for one in begins]
 
 
 @dataclass(frozen=True, slots=True)
-class _Stating:
-    """The facts that state the new changes, except `fallen` ones; `made` are the new facts."""
+class _FactChanges:
+    """The facts that state the new changes, except `retracted` ones; `made` are the new facts."""
 
-    pen: TagPen
+    pen: TagWriter
     new: Sequence[TagChange]
-    fallen: frozenset[FactId]
+    retracted: frozenset[FactId]
     made: list[tuple[TagChange, Made]] = field(default_factory=list)
 
-    def stretches(
+    def fact_intervals(
         self, begins: list[TagChange], before: dict[str, list[TagChange]]
     ) -> Iterator[tuple[list[FactDraft], TagChange | None]]:
         """Yield the facts of a tag's intervals, with their ends; a new interval gets a new fact."""
-        known = _told(before.get(begins[0].tag, [])) if begins else []
+        known = _change_keys(before.get(begins[0].tag, [])) if begins else []
         stated = [self._facts_in(begins, holds=holds) for holds in (False, True)]
         for index, change in enumerate(begins):
-            facts = [fact for place, fact in stated[change.holds] if place == index]
-            said = any(together(fact.moment, change.moment) for fact in facts)
+            facts = [fact for interval, fact in stated[change.holds] if interval == index]
+            is_stated = any(is_same_moment(fact.moment, change.moment) for fact in facts)
             drafts: list[FactDraft] = list(facts)
-            if not said and _told([change])[0] not in known:
-                drafts.append(self._stated(change))
+            if not is_stated and _change_keys([change])[0] not in known:
+                drafts.append(self._state_fact(change))
             yield drafts, begins[index + 1] if index + 1 < len(begins) else None
 
     def _facts_in(self, begins: list[TagChange], *, holds: bool) -> list[tuple[int, Fact]]:
         """Return the facts that state this, with the index of their interval."""
         found = []
-        for fact in self.pen.stating(begins[0].tag, holds=holds) if begins else ():
-            if fact.id in self.fallen:
+        for fact in self.pen.facts_stating(begins[0].tag, holds=holds) if begins else ():
+            if fact.id in self.retracted:
                 continue
             at = fact.moment
-            own = next((n for n, one in enumerate(begins) if together(one.moment, at)), None)
+            own = next((n for n, one in enumerate(begins) if is_same_moment(one.moment, at)), None)
             if own is None or begins[own].holds is not holds:
                 earlier, _later = split_at(at, self.new, lambda change: change.moment)
                 own = max((n for n, one in enumerate(begins) if one in earlier), default=None)
@@ -402,12 +404,12 @@ class _Stating:
                 found.append((own, fact))
         return found
 
-    def _stated(self, change: TagChange) -> FactDraft:
+    def _state_fact(self, change: TagChange) -> FactDraft:
         """Create the fact that states the result of a change."""
         pen, backing = self.pen, self.pen.backing
-        seen = pen.view.thing(change.observation) if change.observation else None
+        seen = pen.view.find_item(change.observation) if change.observation else None
         if isinstance(seen, Observation):
-            backing = backing.said_in(seen)
+            backing = backing.with_support_of(seen)
         scene, about = change.moment.place.scene, pen.entity
         made = make_fact(
             pen.new_id,
@@ -424,32 +426,32 @@ class _Stating:
             raise TypeError(made.thing)
         return made.thing
 
-    def ended(self, facts: Iterable[FactDraft], end: TagChange | None) -> Iterator[Entry]:
+    def end_facts(self, facts: Iterable[FactDraft], end: TagChange | None) -> Iterator[Entry]:
         """End each fact where the next interval begins."""
-        heir = None if end is None else self._heir(end)
+        successor = None if end is None else self._successor_of(end)
         for fact in facts:
             until = by = None
             if isinstance(fact, Fact):
                 until, by = fact.until, fact.superseded_by
-            if heir is not None and end is not None:
-                entry = superseded(fact, end.moment.at, heir)
+            if successor is not None and end is not None:
+                entry = supersede_fact(fact, end.moment.at, successor)
                 if (until, by) != (entry.until, entry.superseded_by):
                     yield entry
             elif by is not None and end is None:
                 yield FactResumed(fact_id=fact.id, fallen=by)
 
-    def _heir(self, change: TagChange) -> FactId | None:
+    def _successor_of(self, change: TagChange) -> FactId | None:
         """Return the fact that ends an interval: of the exclusive tag, else of the change."""
-        then = (one for one in self.new if one.holds and together(one.moment, change.moment))
+        then = (one for one in self.new if one.holds and is_same_moment(one.moment, change.moment))
         begun = {one.tag: one for one in then}
-        excluding = excluded_by(change.tag, self.pen.groups, begun)
-        rivals = [begun[tag] for tag in excluding] if not change.holds else []
-        for one in (*rivals, change):
+        excluding = excluded_by(change.tag, self.pen.exclusive_groups, begun)
+        excluded = [begun[tag] for tag in excluding] if not change.holds else []
+        for one in (*excluded, change):
             for other, made in self.made:
-                if other.tag == one.tag and together(other.moment, one.moment):
+                if other.tag == one.tag and is_same_moment(other.moment, one.moment):
                     return FactId(made.thing.id)
-            fact = newest_until(one, self.pen.stating(one.tag, holds=one.holds))
-            if fact is not None and fact.id not in self.fallen:
+            fact = newest_until(one, self.pen.facts_stating(one.tag, holds=one.holds))
+            if fact is not None and fact.id not in self.retracted:
                 return fact.id
         return None
 
@@ -475,67 +477,71 @@ class TagsChanged:
 
 
 def change_tags(
-    pen: TagPen,
+    pen: TagWriter,
     *,
     add: tuple[str, ...],
     remove: tuple[str, ...],
     moment: Moment,
-    fallen: Iterable[TagHeld] = (),
+    retracted: Iterable[TagHeld] = (),
 ) -> TagsChanged:
-    """Return the change of these tags at `moment`; tags in `fallen` are retconned with it.
+    """Return the change of these tags at `moment`; tags in `retracted` are retconned with it.
 
     A new tag ends those that exclude it. Adding a current tag confirms it, and removing an absent
     one denies it, because an earlier change may become known later.
     """
-    view, entity, gone = pen.view, pen.entity, tuple(fallen)
-    held = held_at(entity, moment)
+    view, entity, gone = pen.view, pen.entity, tuple(retracted)
+    held = tags_held_at(entity, moment)
     begun = sorted(set(add) - held.keys())
     again = sorted(set(add) & held.keys())
-    rivals = {other for tag in add for other in excluded_by(tag, pen.groups, held)}
-    ended = sorted((held.keys() & {*rivals, *remove}) - set(add))
+    conflicting = {other for tag in add for other in excluded_by(tag, pen.exclusive_groups, held)}
+    ended = sorted((held.keys() & {*conflicting, *remove}) - set(add))
     known = [fact.id for tag in again if (fact := fact_for(view, entity, held[tag])) is not None]
     if not begun and not ended and not moment.place.scene and moment.at is None:
         return TagsChanged(known=tuple(known))
     denied = (set(remove) - held.keys()) if moment.place.scene else set[str]()
-    apart = (one.change for one in gone if not together(one.change.moment, moment))
+    apart = (one.change for one in gone if not is_same_moment(one.change.moment, moment))
     changes = [
         *((tag, True, moment) for tag in (*begun, *again)),
         *((tag, False, moment) for tag in (*ended, *sorted(denied))),
         *((one.tag, False, one.moment) for one in apart),
-        *((tag, False, at) for tag in begun for at in _denials(view, entity, tag, moment)),
+        *((tag, False, at) for tag in begun for at in _denial_moments(view, entity, tag, moment)),
     ]
-    said = [TagChange(tag=t, holds=h, moment=m, observation=_NEW) for t, h, m in changes]
+    new_changes = [TagChange(tag=t, holds=h, moment=m, observation=_NEW) for t, h, m in changes]
     kept = [one for one in changes_of(entity) if all(one != each.change for each in gone)]
-    said += excluded_in(in_turn((*kept, *said)), pen.groups)
-    facts = pen.facts(in_turn((*kept, *said)), {fact for one in gone for fact in one.facts})
+    new_changes += excluded_changes(order_changes((*kept, *new_changes)), pen.exclusive_groups)
+    facts = pen.change_facts(
+        order_changes((*kept, *new_changes)), {fact for one in gone for fact in one.facts}
+    )
     return TagsChanged(
-        entries=(*_observed(pen, said), *facts.entries),
+        entries=(*_observe_changes(pen, new_changes), *facts.entries),
         begun=_made_at(facts, moment, begun, holds=True),
         ended=_made_at(facts, moment, ended, holds=False),
         known=tuple(known),
     )
 
 
-def _observed(pen: TagPen, changes: Iterable[TagChange]) -> Iterator[Made]:
+def _observe_changes(pen: TagWriter, changes: Iterable[TagChange]) -> Iterator[Made]:
     """Yield one observation for each moment, with all tags that change then."""
     moments: list[tuple[Moment, dict[str, bool]]] = []
     for change in changes:
-        found = next((tags for at, tags in moments if together(at, change.moment)), None)
+        found = next((tags for at, tags in moments if is_same_moment(at, change.moment)), None)
         if found is None:
             moments.append((change.moment, found := {}))
         found[change.tag] = change.holds
     for number, (at, tags) in enumerate(moments):
         label = f"observation:{number}" if number else "observation"
         backing = None if number else pen.backing
-        yield pen.observed(at, dict(sorted(tags.items())), label, backing=backing)
+        yield pen.make_observation(at, dict(sorted(tags.items())), label, backing=backing)
 
 
-def _denials(view: SliceView, entity: Entity, tag: str, after: Moment) -> Iterator[Moment]:
+def _denial_moments(view: SliceView, entity: Entity, tag: str, after: Moment) -> Iterator[Moment]:
     """Yield the moments after `after` at which facts deny a tag in words."""
-    said = statements_of_tag(entity.id, tag, holds=True)[:1]
-    keys = {timeline_key(one, each.attribute) for each in said for one in family_of(entity)}
-    for fact in view.framed(keys):
-        denied = (one.value == normal_tag(tag) and one.held is False for one in fact.statements)
+    statement = statements_of_tag(entity.id, tag, holds=True)[:1]
+    keys = {timeline_key(one, each.attribute) for each in statement for one in family_of(entity)}
+    for fact in view.facts_with_keys(keys):
+        denied = (
+            one.value == normal_tag(tag) and one.holds_then is False for one in fact.statements
+        )
         own = "tag" in fact.properties and len(fact.statements) == 1
         if not own and any(denied) and comes_after(fact.moment, after):
             yield fact.moment
@@ -548,70 +554,78 @@ def _made_at(
         fact_id
         for tag in tags
         for change, fact_id in facts.made
-        if (change.tag, change.holds) == (tag, holds) and together(change.moment, moment)
+        if (change.tag, change.holds) == (tag, holds) and is_same_moment(change.moment, moment)
     )
 
 
-def undone(
-    pen: TagPen, held: TagHeld, *, label: str, reason: str, instead: str | None = None
+def undo_tag(
+    pen: TagWriter, held: TagHeld, *, label: str, reason: str, instead: str | None = None
 ) -> tuple[Entry, ...]:
     """Return the entries that undo a tag with all repetitions; `instead` holds in its place."""
     old = changes_of(pen.entity)
-    gone = said_until(old, held.change)
+    gone = added_until(old, held.change)
     kept = [one for one in old if one not in gone]
     entries: list[Entry] = []
-    said: list[TagChange] = []
+    new_changes: list[TagChange] = []
     for number, change in enumerate(gone):
-        others = [one for one in kept if together(one.moment, change.moment) and not one.holds]
-        displaced = excluded_by(held.tag, pen.groups, (o.tag for o in others))
+        others = [
+            one for one in kept if is_same_moment(one.moment, change.moment) and not one.holds
+        ]
+        displaced = excluded_by(held.tag, pen.exclusive_groups, (o.tag for o in others))
         kept = [one for one in kept if one not in others or one.tag not in displaced]
         back = list(displaced)
         tags = {held.tag: False, **dict.fromkeys(back, True)}
         if instead is not None and not number and instead not in back:
             # The state that the other tag sets: itself, and the exclusive tags that it ends.
-            standing = {*held_at(pen.entity, change.moment), *back, held.tag}
-            tags |= dict.fromkeys(excluded_by(instead, pen.groups, standing), False)
+            standing = {*tags_held_at(pen.entity, change.moment), *back, held.tag}
+            tags |= dict.fromkeys(excluded_by(instead, pen.exclusive_groups, standing), False)
             tags[instead] = True
-        said += [replace(change, tag=tag, holds=holds) for tag, holds in tags.items()]
-        own, named = pen.owner(change), f"{label}:{number}" if number else label
-        whose = {one.tag: pen.owner(one) for one in others}
+        new_changes += [replace(change, tag=tag, holds=holds) for tag, holds in tags.items()]
+        own, named = pen.owner_of(change), f"{label}:{number}" if number else label
+        whose = {one.tag: pen.owner_of(one) for one in others}
         for n, owner in enumerate(dict.fromkeys((own, *whose.values()))):
             # A restored tag belongs to the entity that had it before.
             theirs = {tag: holds for tag, holds in tags.items() if whose.get(tag, own) == owner}
             if theirs:
-                told = f"{named}:of:{n}" if n else named
-                entries.append(pen.observed(change.moment, theirs, told, of=owner))
-        denied = (fact for tag in back if tags[tag] for fact in pen.stating(tag, holds=False))
+                label_of_owner = f"{named}:of:{n}" if n else named
+                entries.append(
+                    pen.make_observation(change.moment, theirs, label_of_owner, of=owner)
+                )
+        denied = (fact for tag in back if tags[tag] for fact in pen.facts_stating(tag, holds=False))
         denials = (fact for fact in denied if fact.moment.place == change.moment.place)
-        never = (*pen.stating_then(change, holds=True), *denials)
+        never = (*pen.facts_stating_then(change, holds=True), *denials)
         gone_facts = [one.id for one in never if one.id not in held.facts]
         entries += [FactRetconned(fact_id=e, replaced_by=None, reason=reason) for e in gone_facts]
-    more = excluded_in(in_turn((*old, *said)), pen.groups)
+    more = excluded_changes(order_changes((*old, *new_changes)), pen.exclusive_groups)
     entries += [
-        pen.observed(one.moment, {one.tag: False}, f"{label}:ends:{number}", of=pen.owner(one))
+        pen.make_observation(
+            one.moment, {one.tag: False}, f"{label}:ends:{number}", of=pen.owner_of(one)
+        )
         for number, one in enumerate(more)
     ]
     retconned = (one.fact_id for one in entries if isinstance(one, FactRetconned))
-    facts = pen.facts(in_turn((*old, *said, *more)), (*held.facts, *retconned))
+    facts = pen.change_facts(order_changes((*old, *new_changes, *more)), (*held.facts, *retconned))
     return (*entries, *facts.entries)
 
 
-def resumed(pen: TagPen, ends: Sequence[TagChange], *, reason: str) -> tuple[Entry, ...]:
+def resume_tags(pen: TagWriter, ends: Sequence[TagChange], *, reason: str) -> tuple[Entry, ...]:
     """Return the entries by which tags hold on that had ended, until an exclusive one begins."""
     old = changes_of(pen.entity)
-    said = [replace(one, holds=True) for one in ends]
-    said += excluded_in(in_turn((*old, *said)), pen.groups)
-    denials = [fact.id for end in ends for fact in pen.stating_then(end, holds=False)]
-    facts = pen.facts(in_turn((*old, *said)), denials)
+    new_changes = [replace(one, holds=True) for one in ends]
+    new_changes += excluded_changes(order_changes((*old, *new_changes)), pen.exclusive_groups)
+    denials = [fact.id for end in ends for fact in pen.facts_stating_then(end, holds=False)]
+    facts = pen.change_facts(order_changes((*old, *new_changes)), denials)
     observed = (
-        pen.observed(one.moment, {one.tag: one.holds}, f"resumed:{number}", of=pen.owner(one))
-        for number, one in enumerate(said)
+        pen.make_observation(
+            one.moment, {one.tag: one.holds}, f"resumed:{number}", of=pen.owner_of(one)
+        )
+        for number, one in enumerate(new_changes)
     )
-    fallen = (FactRetconned(fact_id=one, replaced_by=None, reason=reason) for one in denials)
-    return (*observed, *fallen, *facts.entries)
+    retcons = (FactRetconned(fact_id=one, replaced_by=None, reason=reason) for one in denials)
+    return (*observed, *retcons, *facts.entries)
 
 
-def said_until(changes: Sequence[TagChange], last: TagChange) -> list[TagChange]:
+def added_until(changes: Sequence[TagChange], last: TagChange) -> list[TagChange]:
     """Return the uninterrupted changes that add a tag, up to the last one."""
     run: list[TagChange] = []
     for one in changes:

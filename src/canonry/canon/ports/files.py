@@ -56,12 +56,12 @@ class FileType(StrEnum):
 
     @property
     def is_image(self) -> bool:
-        """Tell whether reading it needs text recognition."""
+        """Return whether reading it needs text recognition."""
         return self.value.startswith("image/")
 
     @property
     def is_data(self) -> bool:
-        """Tell whether its whole content becomes records, without text to search."""
+        """Return whether its whole content becomes records, without text to search."""
         return self in _DATA
 
 
@@ -85,12 +85,12 @@ class FileHint:
     name: str = ""
 
     @property
-    def media(self) -> str:
+    def media_type(self) -> str:
         """Return the media type without parameters, in lower case."""
         return self.mime_type.partition(";")[0].strip().lower()
 
     @property
-    def charset(self) -> str | None:
+    def charset_name(self) -> str | None:
         """Return the charset, or None."""
         found = _CHARSET.search(self.mime_type)
         return found[1].lower() if found else None
@@ -151,7 +151,7 @@ class Reading:
     made_at: str | None = None
 
     @property
-    def text(self) -> str:
+    def whole_text(self) -> str:
         """Return all text in reading order."""
         return "\n".join(part.text for part in self.parts)
 
@@ -178,7 +178,7 @@ class DocumentReader(Protocol):
     """Reads documents and files; stops at the limits of time and size."""
 
     @abstractmethod
-    async def read(
+    async def read_parts(
         self, data: bytes, kind: DocumentType, *, charset: str | None = None
     ) -> Sequence[Part]:
         """Return the parts in reading order: the pages of a PDF, the sections of Markdown.
@@ -202,20 +202,22 @@ class DocumentReader(Protocol):
         """
 
     @abstractmethod
-    async def examine(self, data: bytes, hint: FileHint) -> Reading:
+    async def examine_file(self, data: bytes, hint: FileHint) -> Reading:
         """Return everything in a file: text, tables, records and unread contained files.
 
         A file without text, such as a photograph, gives a reading without parts. A text without a
         declared charset gets a detected one, with a note.
 
         Raises:
-            InvalidInput: as `kind_of` and `read`; `document.bomb`, it unpacks to too much;
+            InvalidInput: as `kind_of` and `read_parts`; `document.bomb`, it unpacks to too much;
                 `document.no-recogniser`, an image without an installed text recogniser.
             Unavailable: `document.too-slow` or `document.no-reader`.
         """
 
     @abstractmethod
-    async def picture(self, data: bytes, hint: FileHint, page: int, boxes: Sequence[Box]) -> bytes:
+    async def render_page(
+        self, data: bytes, hint: FileHint, page: int, boxes: Sequence[Box]
+    ) -> bytes:
         """Return a page of a PDF, counted from 1, as PNG of at most four million pixels.
 
         `boxes` are highlighted in it. The only page of an image is its own bytes.

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
-from canonry.canon.session.caller import Caller, unknown
+from canonry.canon.session.caller import Caller, unknown_item
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.commit_change import Veilable, stored
+from canonry.canon.session.commit_change import MaySecret, with_secret_parts
 from canonry.canon.session.lookup import commit_at, require_all, require_judged, require_same_space
-from canonry.canon.session.narrowing import narrowed
-from canonry.canon.session.paging import first_items, paged
+from canonry.canon.session.paging import first_items, page_reader
+from canonry.canon.session.viewpoint import narrow_canon
 from canonry.canon.session.what_holds import is_current
 from canonry.log import entries as log
 from canonry.log.canon import ids_of
@@ -18,14 +18,14 @@ from canonry.log.items.entities import Entity, family_of
 from canonry.log.items.facts import Axiom, Event, Fact, Relation
 from canonry.log.items.proposals import Proposal
 from canonry.log.items.scenes import Scene, Turn
+from canonry.log.items.secret_parts import audience_of, audiences_in
 from canonry.log.items.sources import Snippet, Source
-from canonry.log.items.veils import audience_of, audiences_in
 from canonry.readmodels.ports.state import EventQuery, FactQuery, RelationQuery
-from canonry.values.attributes.table import attribute
+from canonry.values.attributes.table import find_attribute
 from canonry.values.audience import EVERYBODY, Audience, wide_first
 from canonry.values.errors import InvalidInput
 from canonry.values.ids import SpaceId
-from canonry.values.moments import Instant, Moment, arranged, moment_of, split_at
+from canonry.values.moments import Instant, Moment, moment_of, sort_by_story, split_at
 from canonry.values.observations import Observation
 from canonry.values.provenance import CanonLevel, Evidence
 
@@ -34,7 +34,7 @@ _PLACES: Final = Scene | Source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Traced:
+class TracedEvidence:
     """A reference, its item and the scene or source that contains it; None: erased or unknown."""
 
     evidence: Evidence
@@ -42,31 +42,31 @@ class Traced:
     within: Scene | Source | None = None
 
     @property
-    def place(self) -> Scene | Source | None:
+    def container(self) -> Scene | Source | None:
         """Return the scene or source in which the evidence can be read."""
         return self.thing if isinstance(self.thing, Scene | Source) else self.within
 
 
 async def trace_evidence(
     canon: Canon, caller: Caller, evidence: Iterable[Evidence]
-) -> Sequence[Traced]:
+) -> Sequence[TracedEvidence]:
     """Resolve the first 200 references, each once, in the given order."""
     wanted = tuple(dict.fromkeys(evidence))[:TRACED_MAX]
-    seen = canon.seen_by(caller)
-    things = await seen.things({each.ref for each in wanted})
-    found = {i: e for i, e in things.items() if isinstance(e, _PLACES | Turn | Snippet | Axiom)}
+    seen = canon.caller_scope(caller)
+    items = await seen.items_by_id({each.ref for each in wanted})
+    found = {i: e for i, e in items.items() if isinstance(e, _PLACES | Turn | Snippet | Axiom)}
     turns = {i: each.scene_id for i, each in found.items() if isinstance(each, Turn)}
     held = {i: each.source_id for i, each in found.items() if isinstance(each, Snippet)} | turns
-    outer = await seen.things(set(held.values()))
+    outer = await seen.items_by_id(set(held.values()))
     within = {i: e for i, e in outer.items() if isinstance(e, _PLACES)}
     return [
-        Traced(evidence=e, thing=found.get(e.ref), within=within.get(held.get(e.ref, "")))
+        TracedEvidence(evidence=e, thing=found.get(e.ref), within=within.get(held.get(e.ref, "")))
         for e in wanted
     ]
 
 
 Explained: TypeAlias = Entity | Relation | Fact | Event | Axiom | Proposal | Observation
-Falling: TypeAlias = (
+EndingEntry: TypeAlias = (
     log.EntityRetconned
     | log.EntitiesMerged
     | log.RelationEnded
@@ -79,10 +79,10 @@ OBSERVATIONS_MAX: Final = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fall:
+class ItemEnd:
     """The entry that ended or undid an item, and its commit."""
 
-    entry: Falling
+    entry: EndingEntry
     commit: Commit
 
 
@@ -98,89 +98,89 @@ class Explanation:
     thing: Explained
     commit: Commit | None
     proposal: Proposal | None
-    evidence: tuple[Traced, ...]
+    evidence: tuple[TracedEvidence, ...]
     observations: tuple[Observation, ...] = ()
-    fall: Fall | None = None
+    fall: ItemEnd | None = None
     audience: Audience = EVERYBODY
     more_known_to: tuple[Audience, ...] = ()
 
 
-async def explain(canon: Canon, caller: Caller, thing_id: str) -> Explanation:
+async def explain_item(canon: Canon, caller: Caller, item_id: str) -> Explanation:
     """Return the provenance of the item with this id.
 
     Raises:
         NotFound: `thing.unknown`, also for kinds without provenance, such as turns and scenes.
     """
-    thing = await canon.seen_by(caller).thing(thing_id)
-    if not isinstance(thing, Explained):
-        raise unknown("thing", thing_id)
-    commit = await commit_at(canon, thing.space, thing.position)
+    item = await canon.caller_scope(caller).find_item(item_id)
+    if not isinstance(item, Explained):
+        raise unknown_item("thing", item_id)
+    commit = await commit_at(canon, item.space, item.position)
     seen: list[Observation] = []
-    for one in (thing.id, *thing.members) if isinstance(thing, Entity) else ():
+    for one in (item.id, *item.members) if isinstance(item, Entity) else ():
         if (left := OBSERVATIONS_MAX - len(seen)) > 0:
             seen += await canon.state.observations(one, after=ORIGIN, limit=left)
     seen.sort(key=lambda each: (each.position, each.id))
-    proposal = await _proposal(canon, thing, commit)
-    audience, more = await _known_to(canon, caller, thing)
+    proposal = await _find_proposal(canon, item, commit)
+    audience, more = await _known_to(canon, caller, item)
     return Explanation(
-        thing=thing,
+        thing=item,
         commit=commit,
         proposal=proposal,
         evidence=tuple(
             await trace_evidence(
                 canon,
                 caller,
-                [*thing.evidence, *(evidence for each in seen for evidence in each.evidence)],
+                [*item.evidence, *(evidence for each in seen for evidence in each.evidence)],
             )
         ),
         observations=tuple(seen),
-        fall=await _fall(canon, thing),
+        fall=await _find_end(canon, item),
         audience=audience,
         more_known_to=more,
     )
 
 
 async def _known_to(
-    canon: Canon, caller: Caller, thing: Explained
+    canon: Canon, caller: Caller, item: Explained
 ) -> tuple[Audience, tuple[Audience, ...]]:
     """Return the item's audience and, for game masters only, the audiences of its secret parts."""
     if not caller.viewer.masters:
         return EVERYBODY, ()
-    audience = audience_of(thing)
-    kept = await stored(canon, thing) if isinstance(thing, Veilable) else thing
+    audience = audience_of(item)
+    kept = await with_secret_parts(canon, item) if isinstance(item, MaySecret) else item
     return audience, tuple(sorted(audiences_in(kept) - {audience}, key=wide_first))
 
 
-async def _proposal(canon: Canon, thing: Explained, commit: Commit | None) -> Proposal | None:
-    if isinstance(thing, Proposal):
-        return thing
-    wanted = getattr(thing, "proposal_id", None)
+async def _find_proposal(canon: Canon, item: Explained, commit: Commit | None) -> Proposal | None:
+    if isinstance(item, Proposal):
+        return item
+    wanted = getattr(item, "proposal_id", None)
     if wanted is None:
         entries: Iterable[log.Entry] = () if commit is None else commit.entries
         decided = [e.proposal_id for e in entries if isinstance(e, log.ProposalDecided)]
         wanted = decided[0] if decided else None
-    found = None if wanted is None else await canon.within(thing.space).thing(wanted)
+    found = None if wanted is None else await canon.space_scope(item.space).find_item(wanted)
     return found if isinstance(found, Proposal) else None
 
 
-async def _fall(canon: Canon, thing: Explained) -> Fall | None:
+async def _find_end(canon: Canon, item: Explained) -> ItemEnd | None:
     """Find the entry that ended or undid the item, by its last change or its successor."""
-    if isinstance(thing, Observation) or thing.changed_at == thing.position:
+    if isinstance(item, Observation) or item.changed_at == item.position:
         return None
-    if isinstance(thing, Fact | Relation | Event) and is_current(thing):
+    if isinstance(item, Fact | Relation | Event) and is_current(item):
         return None  # where it is read, its end is unknown or later
-    places = [thing.changed_at]
-    if isinstance(thing, Fact | Relation) and thing.superseded_by is not None:
-        heir = await canon.within(thing.space).thing(thing.superseded_by)
-        places += [] if heir is None else [heir.position]
-    for place in places:
-        commit = await commit_at(canon, thing.space, place)
-        for entry in () if commit is None else filter(canon.tells, commit.entries):
-            if commit is None or not isinstance(entry, Falling):
+    positions = [item.changed_at]
+    if isinstance(item, Fact | Relation) and item.superseded_by is not None:
+        successor = await canon.space_scope(item.space).find_item(item.superseded_by)
+        positions += [] if successor is None else [successor.position]
+    for position in positions:
+        commit = await commit_at(canon, item.space, position)
+        for entry in () if commit is None else filter(canon.may_see_entry, commit.entries):
+            if commit is None or not isinstance(entry, EndingEntry):
                 continue
             about = entry.merged if isinstance(entry, log.EntitiesMerged) else ids_of(entry)[0]
-            if about == thing.id:
-                return Fall(entry=entry, commit=commit)
+            if about == item.id:
+                return ItemEnd(entry=entry, commit=commit)
     return None
 
 
@@ -215,32 +215,32 @@ class WrittenSince:
     """
 
     written: Sequence[Written]
-    things: Mapping[str, log.Thing]
+    items: Mapping[str, log.StoredItem]
     cursor: Position
     left: int
 
 
 async def list_changes(canon: Canon, caller: Caller, query: ChangeQuery) -> WrittenSince:
     """Return the changes up to the head that the log has at the time of the call."""
-    head = await canon.ledger.head(query.space)
+    head = await canon.ledger.head_position(query.space)
     if query.after is not None:
         after = min(query.after, head)
     elif query.since is not None:
         after = await canon.ledger.position_at(query.space, query.since)
     else:
         after = Position(max(ORIGIN, head - query.limit))
-    commits = await canon.ledger.read(query.space, after=after, limit=query.limit)
+    commits = await canon.ledger.read_commits(query.space, after=after, limit=query.limit)
     ids = {one for commit in commits for entry in commit.entries for one in ids_of(entry)}
-    found = await canon.seen_by(caller).things(ids)
-    things = {i: each for i, each in found.items() if not isinstance(each, log.Tombstone)}
+    found = await canon.caller_scope(caller).items_by_id(ids)
+    items = {i: each for i, each in found.items() if not isinstance(each, log.Tombstone)}
     written: list[Written] = []
     for commit in commits:  # the secret parts of other items are reported with those items
         made = {entry.thing.id for entry in commit.entries if isinstance(entry, log.Made)}
-        known = (entry for entry in commit.entries if ids_of(entry)[0] in things)
+        known = (entry for entry in commit.entries if ids_of(entry)[0] in items)
         mine = (e for e in known if not (isinstance(e, log.FactRead) and e.fact_id in made))
-        written.append(Written(commit=commit, entries=tuple(filter(canon.tells, mine))))
+        written.append(Written(commit=commit, entries=tuple(filter(canon.may_see_entry, mine))))
     cursor = commits[-1].position if commits else max(after, ORIGIN)
-    return WrittenSince(written=written, things=things, cursor=cursor, left=max(0, head - cursor))
+    return WrittenSince(written=written, items=items, cursor=cursor, left=max(0, head - cursor))
 
 
 PAGES_MAX: Final = 4
@@ -302,7 +302,7 @@ async def read_timeline(canon: Canon, caller: Caller, universe_id: str, window: 
     require_same_space(universe.id, entities, path="/entity_ids")
     view = canon.viewpoint
     if canon.now is not None:  # what ended before the moment happened until then, too
-        canon = narrowed(canon.now, replace(view, at=None, scene=None))
+        canon = narrow_canon(canon.now, replace(view, at=None, scene=None))
     family = frozenset(one for entity in entities for one in family_of(entity))
     here, level = frozenset((universe.id,)), CanonLevel.CANON
     dated = FactQuery(spaces=here, entities=family, level=level)
@@ -314,53 +314,63 @@ async def read_timeline(canon: Canon, caller: Caller, universe_id: str, window: 
         queries.append((canon.state.relations, RelationQuery(spaces=here, entities=family)))
         if window.start is not None:  # what begins before the window may end in it
             queries.append((canon.state.facts, replace(dated, end=window.start)))
-    told: dict[str, Stated] = {}
+    statements: dict[str, Stated] = {}
     truncated = False
     for ask, query in queries:
-        found, more = await first_items(paged(ask, query), PAGES_MAX)
-        told |= {each.id: each for each in found if each.level is level}
+        found, more = await first_items(page_reader(ask, query), PAGES_MAX)
+        statements |= {each.id: each for each in found if each.level is level}
         truncated |= more
-    items = [TimelineItem(item=e, moment=e.moment) for e in told.values() if _begins(e, window)]
+    items = [
+        TimelineItem(item=e, moment=e.moment)
+        for e in statements.values()
+        if _has_beginning(e, window)
+    ]
     if window.changes:
-        heirs = {i for each in told.values() if (i := getattr(each, "superseded_by", None))}
-        others = await canon.within(universe.id).things(heirs - {each.item.id for each in items})
-        items += _ends(told.values(), items, others)
-    items = [each for each in items if _inside(each.moment.at, window)]
-    ordered = arranged(sorted(items, key=lambda e: (e.item.id, e.ends)), lambda e: e.moment)
+        successors = {
+            i for each in statements.values() if (i := getattr(each, "superseded_by", None))
+        }
+        others = await canon.space_scope(universe.id).items_by_id(
+            successors - {each.item.id for each in items}
+        )
+        items += _list_ends(statements.values(), items, others)
+    items = [each for each in items if _is_inside(each.moment.at, window)]
+    ordered = sort_by_story(sorted(items, key=lambda e: (e.item.id, e.ends)), lambda e: e.moment)
     if view.at is not None:
         ordered = split_at(view.at, ordered, lambda each: each.moment)[0]
     shown = ordered[window.offset : window.offset + window.limit]
     return Timeline(items=tuple(shown), total=len(ordered), truncated=truncated)
 
 
-def _begins(one: Stated, window: Window) -> bool:
+def _has_beginning(one: Stated, window: Window) -> bool:
     """Return whether the beginning of an item is part of the timeline."""
     if isinstance(one, Event) or (isinstance(one, Fact) and one.time_ref is not None):
         return True
     if not window.changes or (one.moment.at is None and not one.moment.place.scene):
         return False
-    told = () if isinstance(one, Relation) else (s for s in one.statements if not s.implied)
-    ties = (attribute(each.attribute) for each in told)
+    explicit = () if isinstance(one, Relation) else (s for s in one.statements if not s.implied)
+    ties = (find_attribute(each.attribute) for each in explicit)
     return isinstance(one, Relation) or any(e.relations or e.inverse_relations for e in ties)
 
 
-def _ends(
-    told: Iterable[Stated], listed: Iterable[TimelineItem], others: Mapping[str, log.Thing]
+def _list_ends(
+    statements: Iterable[Stated],
+    listed: Iterable[TimelineItem],
+    others: Mapping[str, log.StoredItem],
 ) -> Iterator[TimelineItem]:
     """Yield the ends of statements, except where the item that ended one is listed itself."""
     known = {each.item.id for each in listed}
-    for each in told:
+    for each in statements:
         if isinstance(each, Event) or each.superseded_by in known:
             continue
         until = each.until if isinstance(each, Relation) else each.ends_at
-        heir: Any = others.get(each.superseded_by or "")
+        successor: Any = others.get(each.superseded_by or "")
         if until is not None:
             yield TimelineItem(item=each, moment=moment_of(until, None, each.changed_at), ends=True)
-        elif getattr(heir, "level", None) is CanonLevel.CANON:
-            yield TimelineItem(item=each, moment=heir.moment, ends=True)
+        elif getattr(successor, "level", None) is CanonLevel.CANON:
+            yield TimelineItem(item=each, moment=successor.moment, ends=True)
 
 
-def _inside(at: Instant | None, window: Window) -> bool:
+def _is_inside(at: Instant | None, window: Window) -> bool:
     if at is None:
         return window.start is None and window.end is None
     early = window.start is not None and at < window.start

@@ -10,8 +10,8 @@ from typing import Any, Final
 from canonry.canon.queries.spoken_names import bare_name
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.lookup import covered_spaces, require, require_universe
-from canonry.canon.session.paging import every_item, first_items, paged
+from canonry.canon.session.lookup import covered_spaces, require_item, require_universe
+from canonry.canon.session.paging import every_item, first_items, page_reader
 from canonry.log.items.entities import Entity, family_of
 from canonry.log.items.facts import Axiom, Fact, FactType, Relation
 from canonry.log.items.scenes import Scene
@@ -19,9 +19,9 @@ from canonry.log.items.sources import Snippet, Source
 from canonry.readmodels.ports.state import EntityQuery, EventQuery, FactQuery, RelationQuery
 from canonry.readmodels.ports.view import PAGE_MAX, Page
 from canonry.values.errors import InvalidInput, NotFound
-from canonry.values.fields import revised
+from canonry.values.fields import with_changes
 from canonry.values.ids import EntityId, Space, SpaceId, SpaceKind, is_uuid
-from canonry.values.json_values import folded
+from canonry.values.json_values import fold_text
 
 
 async def query_axioms(
@@ -45,7 +45,7 @@ async def query_entities(
         NotFound: `universe.unknown`.
     """
     spaces = await covered_spaces(canon, caller, universe_id)
-    return await canon.state.entities(revised(query, spaces=spaces))
+    return await canon.state.entities(with_changes(query, spaces=spaces))
 
 
 async def query_asserted(
@@ -73,16 +73,16 @@ async def query_asserted(
                 message = "The range ends before it starts. Swap start and end."
                 raise InvalidInput("range.inverted", message, path="/time_range")
         case EventQuery(scene_id=scene_id) if scene_id is not None:
-            await require(canon, caller, Scene, scene_id)
+            await require_item(canon, caller, Scene, scene_id)
     spaces = await covered_spaces(canon, caller, universe_id)
     if entity_id is not None:
-        family = family_of(await require(canon, caller, Entity, entity_id))
+        family = family_of(await require_item(canon, caller, Entity, entity_id))
     asks: Mapping[type, Callable[[Any], Awaitable[Page[Any]]]] = {
         FactQuery: state.facts,
         EventQuery: state.events,
         RelationQuery: state.relations,
     }
-    return await asks[type(query)](revised(query, spaces=spaces, entities=family))
+    return await asks[type(query)](with_changes(query, spaces=spaces, entities=family))
 
 
 async def query_snippets(
@@ -93,7 +93,7 @@ async def query_snippets(
     Raises:
         NotFound: `source.unknown`.
     """
-    source = await require(canon, caller, Source, source_id)
+    source = await require_item(canon, caller, Source, source_id)
     return await canon.documents.snippets(source.id, limit=limit, offset=offset)
 
 
@@ -125,7 +125,7 @@ async def query_universes(
 
 
 async def _granted(canon: Canon, caller: Caller, ids: Collection[SpaceId]) -> list[Space]:
-    found = (await canon.seen_by(caller).things(ids)).values()
+    found = (await canon.caller_scope(caller).items_by_id(ids)).values()
     spaces = [each for each in found if isinstance(each, Space)]
     return sorted(spaces, key=attrgetter("created_at", "id"))
 
@@ -137,7 +137,7 @@ async def _granted(canon: Canon, caller: Caller, ids: Collection[SpaceId]) -> li
 ACCOUNT_NAMES: Final = ("account", "my account", "me")
 SPACES_MAX: Final = 5_000
 """The most spaces that are searched for a name."""
-_TOLD: Final = 20
+_SHOWN_MAX: Final = 20
 """The most candidates that an error lists."""
 
 
@@ -151,18 +151,18 @@ class ChosenSpace:
     opened: Space | None
 
     @property
-    def told(self) -> bool:
-        """Tell whether the space has gates and scenes, unlike an account."""
+    def may_have_stories(self) -> bool:
+        """Return whether the space has gates and scenes, unlike an account."""
         return self.kind in {SpaceKind.UNIVERSE, SpaceKind.WORLD}
 
 
 async def list_spaces(canon: Canon, caller: Caller) -> Sequence[ChosenSpace]:
     """List the spaces that the caller may see, oldest first, then the caller's account."""
     found = await list_opened(canon, caller)
-    if caller.spaces is None or caller.account in caller.spaces:
-        own = await canon.seen_by(caller).thing(caller.account)
+    if caller.spaces is None or caller.account_id in caller.spaces:
+        own = await canon.caller_scope(caller).find_item(caller.account_id)
         opened, kind = own if isinstance(own, Space) else None, SpaceKind.ACCOUNT
-        found.append(ChosenSpace(id=caller.account, kind=kind, name="account", opened=opened))
+        found.append(ChosenSpace(id=caller.account_id, kind=kind, name="account", opened=opened))
     return found
 
 
@@ -172,12 +172,12 @@ async def list_opened(canon: Canon, caller: Caller) -> list[ChosenSpace]:
     if caller.spaces is None:
         async for space in every_item(partial(canon.state.spaces, kind=None, parent=None)):
             if space.kind is not SpaceKind.ACCOUNT:
-                found.append(_chosen(space))
+                found.append(_chosen_space(space))
             if len(found) >= SPACES_MAX:
                 break
     else:
         granted = await _granted(canon, caller, caller.spaces)
-        found += [_chosen(each) for each in granted if each.id != caller.account]
+        found += [_chosen_space(each) for each in granted if each.id != caller.account_id]
     return found
 
 
@@ -192,24 +192,26 @@ async def choose_space(canon: Canon, caller: Caller, named: str | None) -> Chose
     """
     wanted = named if named is not None else caller.world
     if wanted is not None and is_uuid(wanted):
-        found_by_id = await canon.seen_by(caller).thing(wanted)
+        found_by_id = await canon.caller_scope(caller).find_item(wanted)
         if isinstance(found_by_id, Space) and found_by_id.kind is not SpaceKind.ACCOUNT:
-            return _chosen(found_by_id)
+            return _chosen_space(found_by_id)
     spaces = await list_spaces(canon, caller)
     if wanted is None:
-        return _used_last(spaces, caller) or _only(spaces)
-    text = folded(wanted)
-    for fits in (_exactly, _alike, _begins):
+        return _used_last(spaces, caller) or _only_space(spaces)
+    text = fold_text(wanted)
+    for fits in (_is_exactly, _alike, _begins_with):
         found = [each for each in spaces if fits(each, text)]
         if len(found) == 1:
             return found[0]
         if found:
             message = f"{len(found)} spaces match this name. Name one by its id."
-            raise InvalidInput("space.ambiguous", message, path="/space", **_named(found))
-    near = get_close_matches(text, [folded(each.name) for each in spaces], n=1)
-    guess = next((f" Did you mean {e.name}?" for e in spaces if [folded(e.name)] == near), "")
+            raise InvalidInput(
+                "space.ambiguous", message, path="/space", **_named_candidates(found)
+            )
+    near = get_close_matches(text, [fold_text(each.name) for each in spaces], n=1)
+    guess = next((f" Did you mean {e.name}?" for e in spaces if [fold_text(e.name)] == near), "")
     message = f"There is no space with this name or id.{guess}"
-    raise NotFound("space.unknown", message, path="/space", **_named(spaces))
+    raise NotFound("space.unknown", message, path="/space", **_named_candidates(spaces))
 
 
 def _used_last(spaces: Sequence[ChosenSpace], caller: Caller) -> ChosenSpace | None:
@@ -226,43 +228,43 @@ async def spaces_held(canon: Canon, caller: Caller) -> Sequence[ChosenSpace]:
     return others if last is None else [last, *others]
 
 
-def _only(spaces: Sequence[ChosenSpace]) -> ChosenSpace:
+def _only_space(spaces: Sequence[ChosenSpace]) -> ChosenSpace:
     held = [each for each in spaces if each.opened is not None]
     if len(held) == 1 or (not held and len(spaces) == 1):
         return (held or spaces)[0]
     if not spaces:
         message = "This caller may see no space. Ask the operator to grant one."
         raise NotFound("space.unknown", message, path="/space")
-    names_of = [folded(each.name) for each in spaces]
+    names_of = [fold_text(each.name) for each in spaces]
     if not held:
         message = "Nothing is stored yet. Open a space, or name the space 'account'."
     else:
         message = f"There are {len(held)} spaces. Name one in /space."
-    told = sorted(held or spaces, key=lambda each: not each.told)
-    names = [e.name if names_of.count(folded(e.name)) == 1 else e.id for e in told]
+    ordered = sorted(held or spaces, key=lambda each: not each.may_have_stories)
+    names = [e.name if names_of.count(fold_text(e.name)) == 1 else e.id for e in ordered]
     raise InvalidInput(
-        "space.ambiguous", message, path="/space", names=names, **_named(held or spaces)
+        "space.ambiguous", message, path="/space", names=names, **_named_candidates(held or spaces)
     )
 
 
-def _exactly(space: ChosenSpace, text: str) -> bool:
+def _is_exactly(space: ChosenSpace, text: str) -> bool:
     own = space.kind is SpaceKind.ACCOUNT and text in ACCOUNT_NAMES
-    return own or text in {space.id, folded(space.name)}
+    return own or text in {space.id, fold_text(space.name)}
 
 
 def _alike(space: ChosenSpace, text: str) -> bool:
     return bare_name(space.name) == bare_name(text)
 
 
-def _begins(space: ChosenSpace, text: str) -> bool:
-    return bool(text) and (folded(space.name).startswith(text) or space.id.startswith(text))
+def _begins_with(space: ChosenSpace, text: str) -> bool:
+    return bool(text) and (fold_text(space.name).startswith(text) or space.id.startswith(text))
 
 
-def _named(spaces: Sequence[ChosenSpace]) -> dict[str, object]:
-    return {"candidates": [f"{e.name} ({e.kind} {e.id})" for e in spaces[:_TOLD]]}
+def _named_candidates(spaces: Sequence[ChosenSpace]) -> dict[str, object]:
+    return {"candidates": [f"{e.name} ({e.kind} {e.id})" for e in spaces[:_SHOWN_MAX]]}
 
 
-def _chosen(space: Space) -> ChosenSpace:
+def _chosen_space(space: Space) -> ChosenSpace:
     return ChosenSpace(id=space.id, kind=space.kind, name=space.name, opened=space)
 
 
@@ -294,15 +296,15 @@ async def get_entity(
     Raises:
         NotFound: `entity.unknown`.
     """
-    entity = await require(canon, caller, Entity, entity_id)
+    entity = await require_item(canon, caller, Entity, entity_id)
     found = EntityInFull(entity=entity)
     spaces, family = frozenset((entity.space,)), family_of(entity)
     if relations:
         edges = RelationQuery(spaces=spaces, entities=family, limit=PAGE_MAX)
         page = await canon.state.relations(edges)
         ends = {r.id: r.to_id if r.from_id in family else r.from_id for r in page.items}
-        roots = await canon.within(entity.space).roots(set(ends.values()))
-        found = revised(
+        roots = await canon.space_scope(entity.space).root_entities(set(ends.values()))
+        found = with_changes(
             found,
             relations=tuple(page.items),
             relation_total=page.total,
@@ -310,6 +312,6 @@ async def get_entity(
         )
     if history:
         states = FactQuery(spaces=spaces, entities=family, fact_type=FactType.STATE)
-        facts, truncated = await first_items(paged(canon.state.facts, states), _FACT_PAGES)
-        found = revised(found, history=tuple(facts), history_truncated=truncated)
+        facts, truncated = await first_items(page_reader(canon.state.facts, states), _FACT_PAGES)
+        found = with_changes(found, history=tuple(facts), history_truncated=truncated)
     return found

@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.narrowing import there_then
 from canonry.canon.session.paging import newest_match
+from canonry.canon.session.viewpoint import items_at_viewpoint
 from canonry.language.reading.reading import read_statements
 from canonry.language.texts.sentences import plain_statement
 from canonry.language.texts.stems import WORDS
@@ -13,9 +13,9 @@ from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Fact
 from canonry.log.schemas.narrative import PROPERTY_PREFIX, policy_of
 from canonry.readmodels.ports.state import EntityQuery, FactQuery, RelationQuery
-from canonry.values.attributes.table import attribute
+from canonry.values.attributes.table import find_attribute
 from canonry.values.ids import SpaceId
-from canonry.values.json_values import folded
+from canonry.values.json_values import fold_text
 from canonry.values.provenance import CanonLevel
 from canonry.values.statements import Statement
 
@@ -29,7 +29,7 @@ _ASKED: Final = "Qyx"
 
 def bare_name(text: str) -> str:
     """Return the folded text without an article or a possessive in front of other words."""
-    form = folded(text)
+    form = fold_text(text)
     first, _, rest = form.partition(" ")
     return rest if rest and first in {*ARTICLES, *_OWN} else form.removeprefix("l'") or form
 
@@ -44,29 +44,31 @@ async def find_holders(
     newest facts, relations and entities are searched.
     """
     bare, spaces = bare_name(text), frozenset((space,))
-    if (bare == folded(text) and not named) or not set(_COPULAS).isdisjoint(bare.split()):
+    if (bare == fold_text(text) and not named) or not set(_COPULAS).isdisjoint(bare.split()):
         return []
     plain = bare
     for name in named:  # the reader knows names by their capitals, and no office in capitals
-        plain = plain.replace(folded(name), name)
+        plain = plain.replace(fold_text(name), name)
     forms = (text.strip(), f"{ARTICLES[0]} {plain}")
     asked = [one for be in _COPULAS for form in forms for one in _asked(f"{be} {form}", named)]
-    types = {each for one in asked for each in attribute(one.attribute).relations}
+    types = {each for one in asked for each in find_attribute(one.attribute).relations}
     types.add("_".join([*bare.partition(" of ")[0].upper().split(), "OF"]))
     level = CanonLevel.CANON
-    told = [*await newest_match(canon.state.facts, FactQuery(spaces=spaces, level=level))]
+    reported = [*await newest_match(canon.state.facts, FactQuery(spaces=spaces, level=level))]
     people = await newest_match(canon.state.entities, EntityQuery(spaces=spaces, level=level))
     ids = [] if named else [each.id for each in people if bare in _offices(each)]
     names: dict[str, Collection[str]] = {each.id: each.names for each in people}
-    for each in await there_then(canon, told):
-        ids += _holders(each, asked, bare, names) if canon.viewpoint.shows(each) else ()
+    for each in await items_at_viewpoint(canon, reported):
+        ids += _holders(each, asked, bare, names) if canon.viewpoint.may_show(each) else ()
     owners = {one.subject for one in asked if one.value == _ASKED}
     for kind in types:
         query = RelationQuery(spaces=spaces, rel_type=kind)
-        held = await there_then(canon, await newest_match(canon.state.relations, query))
-        held = [one for one in held if canon.viewpoint.shows(one)]
+        held = await items_at_viewpoint(canon, await newest_match(canon.state.relations, query))
+        held = [one for one in held if canon.viewpoint.may_show(one)]
         ids += [one.from_id for one in held if one.to_id in owners or not owners]
-    return list({e.id: e for e in (await canon.within(space).roots(ids)).values()}.values())
+    return list(
+        {e.id: e for e in (await canon.space_scope(space).root_entities(ids)).values()}.values()
+    )
 
 
 def _asked(said: str, named: Mapping[str, str]) -> Iterator[Statement]:
@@ -80,7 +82,7 @@ def _holders(
     fact: Fact, asked: Sequence[Statement], bare: str, names: Mapping[str, Collection[str]]
 ) -> Iterator[Any]:
     """Yield the ids of entities that have the office by a fact."""
-    for said in (one for one in fact.statements if one.held and not one.implied):
+    for said in (one for one in fact.statements if one.holds_then and not one.implied):
         for one in asked:
             role = (said.attribute, said.subject) == (one.attribute, one.subject)
             some = said.attribute == one.attribute.replace("is:", "role:")
@@ -98,7 +100,7 @@ def _holders(
 
 
 def _covers(one: Any, other: Any) -> bool:
-    """Tell whether a phrase has all words of another one."""
+    """Return whether a phrase has all words of another one."""
     return {*str(one).split()} <= {*str(other).split()}
 
 
@@ -106,4 +108,4 @@ def _offices(entity: Entity) -> set[str]:
     """Return the offices that the type and the fields of an entity name."""
     shown = {n.removeprefix(PROPERTY_PREFIX): policy_of(n).show(e) for n, e in entity.own.items()}
     fields = (shown.get(name) for name in _FIELDS)
-    return {folded(each) for each in (entity.shown_type, *fields) if isinstance(each, str)}
+    return {fold_text(each) for each in (entity.shown_type, *fields) if isinstance(each, str)}

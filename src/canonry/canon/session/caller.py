@@ -18,7 +18,7 @@ Progress = Callable[[float, float | None, str], Awaitable[None]]
 """Receives (done, total or None, message) during long work."""
 
 
-async def no_progress(done: float, total: float | None, message: str) -> None:
+async def ignore_progress(done: float, total: float | None, message: str) -> None:
     """Ignore progress, for a caller that did not ask for it."""
 
 
@@ -31,12 +31,12 @@ class LastUsed:
 
     _spaces: dict[tuple[str, str | None, str | None], SpaceId] = field(default_factory=dict)
 
-    def space(self, actor: Actor, key: str | None) -> SpaceId | None:
+    def space_of(self, actor: Actor, key: str | None) -> SpaceId | None:
         """Return the space that this agent last used for its user."""
         plain = self._spaces.get((actor.agent_id, actor.user, None))
         return self._spaces.get((actor.agent_id, actor.user, key), plain)
 
-    def use(self, actor: Actor, key: str | None, space: SpaceId) -> None:
+    def remember_space(self, actor: Actor, key: str | None, space: SpaceId) -> None:
         """Remember the space; the oldest entries are dropped beyond a limit."""
         for each in dict.fromkeys((key, None)):
             self._spaces.pop((actor.agent_id, actor.user, each), None)
@@ -65,25 +65,25 @@ class Caller:
     authorities: frozenset[Authority] = frozenset(Authority)
     idempotency_key: str | None = None
     request: str = ""
-    progress: Progress = no_progress
+    progress: Progress = ignore_progress
     viewer: Viewer = ANYBODY
     last_used: LastUsed = field(default_factory=LastUsed, compare=False)
 
     @property
     def space_used_last(self) -> SpaceId | None:
         """Return the default space of the connection, or None."""
-        return self.last_used.space(self.actor, self.idempotency_key)
+        return self.last_used.space_of(self.actor, self.idempotency_key)
 
-    def use(self, space: SpaceId) -> None:
+    def use_space(self, space: SpaceId) -> None:
         """Make this space the connection's default."""
-        self.last_used.use(self.actor, self.idempotency_key, space)
+        self.last_used.remember_space(self.actor, self.idempotency_key, space)
 
     @property
-    def account(self) -> SpaceId:
+    def account_id(self) -> SpaceId:
         """Return the space of the user's account."""
         return account_space(user_id_of(self.actor.user))
 
-    def asking(self, arguments: Mapping[str, Any]) -> "Caller":
+    def with_arguments(self, arguments: Mapping[str, Any]) -> "Caller":
         """Return the same caller with a request digest of these arguments.
 
         The digest cannot be guessed without the idempotency key, which the log does not hold.
@@ -102,13 +102,13 @@ class Caller:
         return keyed_commit_id(where, self.actor.agent_id, self.tool, self.idempotency_key)
 
 
-def step(caller: Caller, label: str) -> Caller:
+def derive_step(caller: Caller, label: str) -> Caller:
     """Derive the caller for one of several commits of a call; a retry recognises each commit."""
     key = caller.idempotency_key
     return caller if key is None else replace(caller, idempotency_key=f"{key}/{label}")
 
 
-def unknown(kind: str, thing: str) -> NotFound:
+def unknown_item(kind: str, item_id: str) -> NotFound:
     """Return the error for an unknown id: `<kind>.unknown`, with the kind and the id."""
     code = f"{kind}.unknown"
-    return NotFound(code, f"There is no {kind} with the id {thing}.", kind=kind, id=thing)
+    return NotFound(code, f"There is no {kind} with the id {item_id}.", kind=kind, id=item_id)

@@ -8,38 +8,43 @@ from typing import Any, Final, Generic, TypeAlias
 
 from typing_extensions import TypeVar
 
-from canonry.canon.judging.known_things import Backing
-from canonry.canon.judging.settling import SettledLines, joins, settled, touches
+from canonry.canon.judging.known_items import Backing
 from canonry.canon.judging.slices import (
     TIMELINE_MAX,
     AxiomsLookup,
     ConflictLookup,
     EventsLookup,
+    ItemLookup,
     Lookup,
     NameLookup,
     RelationsLookup,
     Slice,
     SliceView,
     StatementLookup,
-    ThingLookup,
+)
+from canonry.canon.judging.wider_audiences import (
+    TimelineCorrections,
+    joins_timelines,
+    may_touch_timelines,
+    settle_timelines,
 )
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.lookup import checked, keys_of_evidence, require_same_space
-from canonry.canon.session.paging import every_item, every_match, first_items, paged
+from canonry.canon.session.lookup import check_kind, keys_of_evidence, require_same_space
+from canonry.canon.session.paging import every_item, every_match, first_items, page_reader
 from canonry.log.commits import Append, Appended, Commit, Draft, Position
-from canonry.log.entries import AudienceChanged, Entry, Made, Thing, ThingDraft
-from canonry.log.folding import thing_key
+from canonry.log.entries import AudienceChanged, Entry, ItemDraft, Made, StoredItem
+from canonry.log.folding import item_key
 from canonry.log.items.entities import Entity, EntityClass, normalised_name
 from canonry.log.items.facts import Event, Fact, Relation
 from canonry.log.items.scenes import Scene, SceneStatus
-from canonry.log.items.veils import as_seen, audience_of
-from canonry.log.observing import entry_audience, names_in, under
+from canonry.log.items.secret_parts import as_seen, audience_of
+from canonry.log.observations import entry_audience, limit_audience, list_named_ids
 from canonry.log.schemas.narrative import EntityType
 from canonry.readmodels.ports.state import EventQuery, IdentifierQuery, RelationQuery
-from canonry.values.audience import EVERYBODY, Audience, covers, narrowest, viewer_of
+from canonry.values.audience import EVERYBODY, Audience, audience_covers, narrowest, viewer_of
 from canonry.values.errors import BrokenInvariant, Conflict, Unavailable
-from canonry.values.fields import revised
+from canonry.values.fields import with_changes
 from canonry.values.ids import CommitId, EntityId, NewId, SpaceId, derived_id
 from canonry.values.moments import Instant
 from canonry.values.provenance import CanonLevel
@@ -62,22 +67,22 @@ async def extend_slice(
     Raises:
         BrokenInvariant: `canonization.endless`, a gate keeps requesting lookups.
     """
-    judged = canon.judged
+    judged = canon.with_all_secrets
     for _round in range(LOADS_MAX):
         wanted, found = judge(known)
         if not wanted:
             return known, found
-        known = known.extended(wanted, await _load(judged, known, wanted))
+        known = known.with_items(wanted, await _load_items(judged, known, wanted))
     message = "A gate keeps asking for more of the canon. Report this defect."
     raise BrokenInvariant("canonization.endless", message)
 
 
-async def judged_by(
+async def apply_rule(
     canon: Canon,
     space: SpaceId,
     work: Callable[[SliceView], T],
     audience: Audience = EVERYBODY,
-    found: Iterable[Thing] = (),
+    found: Iterable[StoredItem] = (),
 ) -> tuple[T, frozenset[str]]:
     """Apply a rule to the canon that `audience` knows; return its result and the keys read.
 
@@ -87,25 +92,29 @@ async def judged_by(
         BrokenInvariant: `canonization.endless`, the rule keeps requesting lookups.
     """
     viewer, known = viewer_of(audience), Slice(space=space)
-    if found and canon.seeing is not None and not await canon.seeing.compartments():
-        known = known.extended((), found)
+    if (
+        found
+        and canon.audience_view is not None
+        and not await canon.audience_view.known_compartments()
+    ):
+        known = known.with_items((), found)
 
-    def judge(known: Slice) -> tuple[Collection[Lookup], tuple[T, SliceView]]:
+    def judge_slice(known: Slice) -> tuple[Collection[Lookup], tuple[T, SliceView]]:
         view = SliceView(known, canon.policy, viewer)
         result = work(view)
         return view.wanted, (result, view)
 
-    _, (result, view) = await extend_slice(canon, known, judge)
+    _, (result, view) = await extend_slice(canon, known, judge_slice)
     return result, frozenset(view.read)
 
 
-async def _load(canon: Canon, known: Slice, wanted: Collection[Lookup]) -> list[Thing]:
+async def _load_items(canon: Canon, known: Slice, wanted: Collection[Lookup]) -> list[StoredItem]:
     space = known.space
-    ids: set[str] = {one.id for one in wanted if isinstance(one, ThingLookup)}
+    ids: set[str] = {one.id for one in wanted if isinstance(one, ItemLookup)}
     framed = {one.key: TIMELINE_MAX for one in wanted if isinstance(one, ConflictLookup)}
     stated = {one.statement for one in wanted if isinstance(one, StatementLookup)}
     events = [one for one in wanted if isinstance(one, EventsLookup)]
-    found = await _events(canon, space, events) if events else list[Thing]()
+    found = await _load_events(canon, space, events) if events else list[StoredItem]()
     for lookup in wanted:
         match lookup:
             case RelationsLookup():
@@ -115,7 +124,9 @@ async def _load(canon: Canon, known: Slice, wanted: Collection[Lookup]) -> list[
                     rel_type=lookup.rel_type,
                     direction=lookup.direction,
                 )
-                found += (await first_items(paged(canon.state.relations, query), PAGES_MAX))[0]
+                found += (await first_items(page_reader(canon.state.relations, query), PAGES_MAX))[
+                    0
+                ]
             case NameLookup():
                 here = IdentifierQuery(spaces=frozenset((space,)), keys=tuple(sorted(lookup.texts)))
                 pages = (await canon.state.entities_identified(here)).values()
@@ -123,7 +134,7 @@ async def _load(canon: Canon, known: Slice, wanted: Collection[Lookup]) -> list[
             case AxiomsLookup():
                 axioms = every_item(partial(canon.state.axioms, space))
                 found.extend([each async for each in axioms])
-            case ThingLookup() | ConflictLookup() | EventsLookup() | StatementLookup():
+            case ItemLookup() | ConflictLookup() | EventsLookup() | StatementLookup():
                 continue
     if stated:
         found.extend(await canon.state.facts_stating(space, stated))
@@ -131,20 +142,24 @@ async def _load(canon: Canon, known: Slice, wanted: Collection[Lookup]) -> list[
         facts = await canon.state.facts_framed(space, framed)
         found.extend(facts)
         ids.update(one for fact in facts for one in fact.involved)  # their entities are loaded next
-        ids -= known.things.keys()
+        ids -= known.items.keys()
     if ids:
-        found.extend((await canon.state.things(ids)).values())
+        found.extend((await canon.state.items_by_id(ids)).values())
     return found
 
 
-async def _events(canon: Canon, space: SpaceId, lookups: Collection[EventsLookup]) -> list[Thing]:
+async def _load_events(
+    canon: Canon, space: SpaceId, lookups: Collection[EventsLookup]
+) -> list[StoredItem]:
     """Return the events of all titles; for several entities, query that with the fewest events."""
     titles = {one.title for one in lookups}
     here = EventQuery(spaces=frozenset((space,)), level=CanonLevel.CANON)
     scenes = {one.scene_id for one in lookups if not one.involved}
-    queries = [revised(here, scene_id=one) for one in scenes]
-    if some := {await _quietest(canon, here, one) for one in {o.involved for o in lookups} - {()}}:
-        queries.append(revised(here, entities=frozenset(some)))
+    queries = [with_changes(here, scene_id=one) for one in scenes]
+    if some := {
+        await _least_eventful(canon, here, one) for one in {o.involved for o in lookups} - {()}
+    }:
+        queries.append(with_changes(here, entities=frozenset(some)))
     return [
         event
         for query in queries
@@ -153,11 +168,11 @@ async def _events(canon: Canon, space: SpaceId, lookups: Collection[EventsLookup
     ]
 
 
-async def _quietest(canon: Canon, here: EventQuery, involved: Sequence[str]) -> EntityId:
+async def _least_eventful(canon: Canon, here: EventQuery, involved: Sequence[str]) -> EntityId:
     """Return the entity with the fewest events."""
     if len(involved) == 1:
         return EntityId(involved[0])
-    known = [revised(here, entities=frozenset((EntityId(one),)), limit=1) for one in involved]
+    known = [with_changes(here, entities=frozenset((EntityId(one),)), limit=1) for one in involved]
     totals = [(await canon.state.events(query)).total for query in known]
     return EntityId(min(zip(totals, involved, strict=True))[1])
 
@@ -169,10 +184,10 @@ ATTEMPTS_MAX: Final = 5
 
 
 Found = TypeVar("Found", default=None)
-Veilable: TypeAlias = Entity | Fact | Event | Relation
+MaySecret: TypeAlias = Entity | Fact | Event | Relation
 """Items that can have secret parts."""
 
-K = TypeVar("K", bound=Veilable)
+K = TypeVar("K", bound=MaySecret)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,7 +226,7 @@ class Receipt(Generic[Found]):
     replayed: bool = False
     found: Found | None = None
 
-    def prepared(self) -> Found:
+    def require_found(self) -> Found:
         """Return the by-product of preparing, for calls without an idempotency key.
 
         Raises:
@@ -221,7 +236,7 @@ class Receipt(Generic[Found]):
             raise BrokenInvariant("commit.not-prepared", "An earlier call answered this one.")
         return self.found
 
-    def made(self, *kinds: type[ThingDraft]) -> Sequence[ThingDraft]:
+    def drafts_made(self, *kinds: type[ItemDraft]) -> Sequence[ItemDraft]:
         """Return the drafts of these kinds that the commit created, in order."""
         return [e.thing for e in self.entries if isinstance(e, Made) and isinstance(e.thing, kinds)]
 
@@ -254,12 +269,12 @@ async def commit_change(
         Conflict: `request.key-reused`, the idempotency key belongs to another request.
         Unavailable: `canon.contended`, other writers kept changing the keys of the verdict.
     """
-    known = await answered(canon, caller, space)
+    known = await find_earlier_commit(canon, caller, space)
     if known is not None:
-        return _replayed(known)
-    commit_id = caller.commit_id(space, canon.identities.fresh)
+        return _replay_receipt(known)
+    commit_id = caller.commit_id(space, canon.identities.new_id)
     for number in range(ATTEMPTS_MAX):
-        async with nullcontext() if number < ATTEMPTS_FREE else canon.ledger.exclusive():
+        async with nullcontext() if number < ATTEMPTS_FREE else canon.ledger.lock_appends():
             receipt = await _attempt_once(canon, caller, space, commit_id, prepare)
         if receipt is not None:
             return receipt
@@ -267,7 +282,7 @@ async def commit_change(
     raise Unavailable("canon.contended", message)
 
 
-async def answered(canon: Canon, caller: Caller, space: SpaceId) -> Commit | None:
+async def find_earlier_commit(canon: Canon, caller: Caller, space: SpaceId) -> Commit | None:
     """Return the commit of an earlier call with this very request, or None.
 
     Raises:
@@ -275,7 +290,7 @@ async def answered(canon: Canon, caller: Caller, space: SpaceId) -> Commit | Non
     """
     if caller.idempotency_key is None:
         return None
-    known = await canon.ledger.find(caller.commit_id(space, canon.identities.fresh))
+    known = await canon.ledger.find_commit(caller.commit_id(space, canon.identities.new_id))
     if known is not None and (known.space, known.request) != (space, caller.request):
         message = (
             "This idempotency key was used for another request. Repeat that request with the same "
@@ -288,7 +303,7 @@ async def answered(canon: Canon, caller: Caller, space: SpaceId) -> Commit | Non
 async def _attempt_once(
     canon: Canon, caller: Caller, space: SpaceId, commit_id: CommitId, prepare: Prepare[Found]
 ) -> Receipt[Found] | None:
-    judged_at = await canon.ledger.head(space)
+    judged_at = await canon.ledger.head_position(space)
     change = await prepare(Attempt(commit_id=commit_id, position=judged_at))
     if not change.entries:
         return Receipt(
@@ -300,10 +315,10 @@ async def _attempt_once(
             replayed=True,
             found=change.found,
         )
-    entries, more = change.entries, SettledLines()
+    entries, more = change.entries, TimelineCorrections()
     if not change.narrowed:
         new_id = partial(derived_id, commit_id)
-        entries, more = await for_its_audience(canon, change, space, new_id)
+        entries, more = await split_by_audience(canon, change, space, new_id)
     draft = Draft(
         id=commit_id,
         space=space,
@@ -314,14 +329,14 @@ async def _attempt_once(
     )
     rests_at = judged_at if change.judged_at is None else change.judged_at
     append = Append(draft=draft, judged_at=rests_at, reads=change.reads | more.reads)
-    (outcome,) = await canon.ledger.append([append])
+    (outcome,) = await canon.ledger.append_drafts([append])
     if not isinstance(outcome, Appended):
         return None
     if outcome.replayed:
         # A duplicate request was faster: return its commit.
-        known = await answered(canon, caller, space)
+        known = await find_earlier_commit(canon, caller, space)
         if known is not None:
-            return _replayed(known)
+            return _replay_receipt(known)
     return Receipt(
         commit_id=commit_id,
         position=outcome.position,
@@ -333,11 +348,11 @@ async def _attempt_once(
     )
 
 
-async def for_its_audience(
+async def split_by_audience(
     canon: Canon, change: Change[Found], space: SpaceId, new_id: NewId
-) -> tuple[tuple[Entry, ...], SettledLines]:
+) -> tuple[tuple[Entry, ...], TimelineCorrections]:
     """Split the entries by audience, and settle the lines of audiences that know more."""
-    told = change.audience
+    own_audience = change.audience
     moved = {e.thing_id: e.audience for e in change.entries if isinstance(e, AudienceChanged)}
     moved |= {
         e.thing.id: entry_audience(e)
@@ -345,49 +360,51 @@ async def for_its_audience(
         if (isinstance(e, Made) and entry_audience(e) != EVERYBODY)
     }
     secrets = bool(moved or await canon.store_of_all.state.compartments())
-    known, joined = dict(moved), joins(change.entries)
+    known, joined = dict(moved), joins_timelines(change.entries)
     if secrets or joined:
-        named = names_in(change.entries, evidence=told is None)
+        named = list_named_ids(change.entries, evidence=own_audience is None)
         known = {**await audiences_of(canon, named), **moved}
-    entries = under(change.entries, told or EVERYBODY, known)
-    if not (secrets or joined or change.settles) or not touches(entries, secrets=secrets):
-        return entries, SettledLines()
+    entries = limit_audience(change.entries, own_audience or EVERYBODY, known)
+    if not (secrets or joined or change.settles) or not may_touch_timelines(
+        entries, secrets=secrets
+    ):
+        return entries, TimelineCorrections()
 
-    def judge(known: Slice) -> tuple[Collection[Lookup], SettledLines]:
-        found = settled(known, canon.policy, entries, new_id)
+    def judge_slice(known: Slice) -> tuple[Collection[Lookup], TimelineCorrections]:
+        found = settle_timelines(known, canon.policy, entries, new_id)
         return found.wanted, found
 
-    _, found = await extend_slice(canon, Slice(space=space), judge)
+    _, found = await extend_slice(canon, Slice(space=space), judge_slice)
     return entries, found
 
 
 async def audiences_of(canon: Canon, ids: Iterable[str]) -> Mapping[str, Audience]:
     """Return the audience of each existing item, for any viewer."""
-    found = await canon.store_of_all.state.things(frozenset(ids))
-    return {thing_id: audience_of(thing) for thing_id, thing in found.items()}
+    found = await canon.store_of_all.state.items_by_id(frozenset(ids))
+    return {item_id: audience_of(item) for item_id, item in found.items()}
 
 
-async def stored(canon: Canon, thing: K) -> K:
+async def with_secret_parts(canon: Canon, item: K) -> K:
     """Return the item with its secret parts."""
-    found = (await canon.store_of_all.state.things((thing.id,))).get(thing.id)
-    return found if isinstance(found, type(thing)) else thing
+    found = (await canon.store_of_all.state.items_by_id((item.id,))).get(item.id)
+    return found if isinstance(found, type(item)) else item
 
 
-async def known_to(canon: Canon, thing: K, audience: Audience) -> K:
+async def known_to_audience(canon: Canon, item: K, audience: Audience) -> K:
     """Return the item as an audience knows it, to judge a change for that audience."""
-    return as_seen(await stored(canon, thing), viewer_of(audience)) or thing
+    return as_seen(await with_secret_parts(canon, item), viewer_of(audience)) or item
 
 
-async def audience_for(canon: Canon, ids: Iterable[str], told: Audience | None) -> Audience:
-    """Return the audience of an item that refers to these; `told` is the requested audience."""
+async def audience_for(canon: Canon, ids: Iterable[str], requested: Audience | None) -> Audience:
+    """Return the audience of an item that refers to these, at most the `requested` one."""
     wanted = frozenset(ids)
     if not wanted or not await canon.store_of_all.state.compartments():
-        return told or EVERYBODY
+        return requested or EVERYBODY
     known = await audiences_of(canon, wanted)
-    return narrowest((told or EVERYBODY, *known.values()))
+    return narrowest((requested or EVERYBODY, *known.values()))
 
 
-def _replayed(known: Commit) -> Receipt[Found]:
+def _replay_receipt(known: Commit) -> Receipt[Found]:
     """Return the receipt again, without entries for other audiences."""
     return Receipt(
         commit_id=known.id,
@@ -401,14 +418,14 @@ def _replayed(known: Commit) -> Receipt[Found]:
 def _shown_with(own: Sequence[Entry], entries: Iterable[Entry]) -> tuple[Entry, ...]:
     """Return those entries that all readers of the first one of their change may see."""
     first = entry_audience(own[0])
-    return tuple(each for each in entries if covers(entry_audience(each), first))
+    return tuple(each for each in entries if audience_covers(entry_audience(each), first))
 
 
-DraftKind = TypeVar("DraftKind", bound=ThingDraft)
+DraftKind = TypeVar("DraftKind", bound=ItemDraft)
 F = TypeVar("F")
 
 
-def the_made(receipt: Receipt[Any], kind: type[DraftKind]) -> DraftKind:
+def first_made(receipt: Receipt[Any], kind: type[DraftKind]) -> DraftKind:
     """Return the first draft of `kind` that the commit created.
 
     Raises:
@@ -422,7 +439,7 @@ def the_made(receipt: Receipt[Any], kind: type[DraftKind]) -> DraftKind:
     raise Conflict("request.key-reused", message)
 
 
-async def made_before(
+async def drafts_made_before(
     canon: Canon, caller: Caller, space: SpaceId, kind: type[DraftKind]
 ) -> Sequence[DraftKind]:
     """Return the drafts of `kind` that an earlier try of this request created.
@@ -432,12 +449,12 @@ async def made_before(
     Raises:
         Conflict: `request.key-reused`.
     """
-    known = await answered(canon, caller, space)
+    known = await find_earlier_commit(canon, caller, space)
     made = () if known is None else (e.thing for e in known.entries if isinstance(e, Made))
     return [each for each in made if isinstance(each, kind)]
 
 
-async def found_by(receipt: Receipt[F], prepare: Prepare[F]) -> F:
+async def by_product_of(receipt: Receipt[F], prepare: Prepare[F]) -> F:
     """Return the by-product of preparing; a retry prepares again on the current state."""
     if receipt.found is not None:
         return receipt.found
@@ -480,23 +497,23 @@ def require_instances(space: SpaceId, entities: Iterable[Entity], *, path: str) 
     if kinds:
         message = f"{path} names archetypes, which are timeless. Name instances."
         raise Conflict("entity.not-an-instance", message, path=path, conflicts=kinds)
-    fallen = [e.id for e in staged if e.level is CanonLevel.RETCONNED]
-    if fallen:
+    retracted = [e.id for e in staged if e.level is CanonLevel.RETCONNED]
+    if retracted:
         message = f"{path} names retconned entities. Name entities that are canon."
-        raise Conflict("entity.retconned", message, path=path, conflicts=fallen)
+        raise Conflict("entity.retconned", message, path=path, conflicts=retracted)
 
 
-def require_location(space: SpaceId, place: Entity) -> None:
+def require_location(space: SpaceId, location: Entity) -> None:
     """Refuse a scene location that is no location of `space`.
 
     Raises:
         Conflict: `scene.not-a-location`, or as `require_instances`.
     """
     path = "/location_ref"
-    require_instances(space, (place,), path=path)
-    if place.entity_type != EntityType.LOCATION:
-        message = f"{path} has the type {place.entity_type}. Name an entity of type location."
-        raise Conflict("scene.not-a-location", message, path=path, conflicts=[place.id])
+    require_instances(space, (location,), path=path)
+    if location.entity_type != EntityType.LOCATION:
+        message = f"{path} has the type {location.entity_type}. Name an entity of type location."
+        raise Conflict("scene.not-a-location", message, path=path, conflicts=[location.id])
 
 
 async def require_involved(
@@ -510,35 +527,35 @@ async def require_involved(
         NotFound: `evidence.unknown` or `entity.unknown`.
         Conflict: `space.foreign`, or `entity.retconned`.
     """
-    wanted, sight = tuple(ids), canon.seen_by(caller)
-    found = await sight.things((*wanted, *(one.ref for one in backing.evidence)))
+    wanted, scope = tuple(ids), canon.caller_scope(caller)
+    found = await scope.items_by_id((*wanted, *(one.ref for one in backing.evidence)))
     reads = keys_of_evidence(found, backing.evidence, backing.space)
-    known = await sight.roots(wanted, found)
-    entities = [checked(Entity, one, known.get(one)) for one in wanted]
+    known = await scope.root_entities(wanted, found)
+    entities = [check_kind(Entity, one, known.get(one)) for one in wanted]
     require_same_space(backing.space, entities, path="/involved_entity_ids")
     require_standing(*entities)
     roots = {entity.id: entity for entity in entities}
-    return tuple(roots.values()), reads.union(map(thing_key, (*wanted, *roots)))
+    return tuple(roots.values()), reads.union(map(item_key, (*wanted, *roots)))
 
 
-def require_standing(*things: Entity | Relation | Fact | Event) -> None:
+def require_standing(*items: Entity | Relation | Fact | Event) -> None:
     """Refuse retconned items.
 
     Raises:
         Conflict: `<kind>.retconned`, with the ids.
     """
-    fallen = [thing for thing in things if thing.level is CanonLevel.RETCONNED]
-    if fallen:
-        kind = type(fallen[0]).__name__.lower()
+    retracted = [item for item in items if item.level is CanonLevel.RETCONNED]
+    if retracted:
+        kind = type(retracted[0]).__name__.lower()
         message = f"This {kind} was retconned. No new item can depend on it."
-        raise Conflict(f"{kind}.retconned", message, conflicts=[thing.id for thing in fallen])
+        raise Conflict(f"{kind}.retconned", message, conflicts=[item.id for item in retracted])
 
 
-async def standing_beside(
-    canon: Canon, backing: Backing, involved: Sequence[Entity], look: Callable[[SliceView], T]
+async def judge_for_audience(
+    canon: Canon, backing: Backing, involved: Sequence[Entity], rule: Callable[[SliceView], T]
 ) -> tuple[T, frozenset[str]]:
-    """Return what `look` finds for the change's audience, and the keys that were read."""
+    """Return what `rule` finds for the change's audience, and the keys that were read."""
     cited = () if backing.audience is not None else tuple(one.ref for one in backing.evidence)
     ids = (*(each.id for each in involved), *cited)
     audience = await audience_for(canon, ids, backing.audience)
-    return await judged_by(canon, backing.space, look, audience, involved)
+    return await apply_rule(canon, backing.space, rule, audience, involved)

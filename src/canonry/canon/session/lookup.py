@@ -6,16 +6,16 @@ from typing import Any, Final, TypeVar
 
 from typing_extensions import override
 
-from canonry.canon.judging.relation_lines import opposed_tags
-from canonry.canon.session.caller import Caller, unknown
-from canonry.canon.session.canon import APART, Canon, Sight
-from canonry.canon.session.narrowing import require_there
-from canonry.log.commits import ORIGIN, Commit, Position, stamped
-from canonry.log.entries import THING_KINDS, Born, Made, Thing
-from canonry.log.folding import thing_key
+from canonry.canon.judging.relation_timelines import find_opposed_tags
+from canonry.canon.session.caller import Caller, unknown_item
+from canonry.canon.session.canon import APART, Canon, ReadScope
+from canonry.canon.session.viewpoint import require_at_viewpoint
+from canonry.log.commits import ORIGIN, Commit, Position, stamp_draft
+from canonry.log.entries import KIND_NAMES, Born, Made, StoredItem
+from canonry.log.folding import item_key
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Axiom
-from canonry.log.items.sources import account_space, entity_id_behind, user_id_of
+from canonry.log.items.sources import account_space, entity_id_of_alias, user_id_of
 from canonry.readmodels.ports.state import Spaces
 from canonry.readmodels.ports.view import PAGE_MAX
 from canonry.values.errors import Conflict, InvalidInput, NotFound
@@ -26,52 +26,56 @@ from canonry.values.provenance import Evidence
 T = TypeVar("T", bound=Born)
 
 
-async def require(canon: Canon, caller: Caller, kind: type[T], thing_id: str) -> T:
+async def require_item(canon: Canon, caller: Caller, kind: type[T], item_id: str) -> T:
     """Return the item of `kind` with this id, or the survivor of a merged entity.
 
     Raises:
         NotFound: `<kind>.unknown`, it does not exist, was erased, or lies in a space that the
-            caller may not see; or as `require_there`.
+            caller may not see; or as `require_at_viewpoint`.
     """
-    return (await require_all(canon, caller, kind, (thing_id,)))[0]
+    return (await require_all(canon, caller, kind, (item_id,)))[0]
 
 
 async def require_all(
     canon: Canon, caller: Caller, kind: type[T], ids: Iterable[str]
 ) -> tuple[T, ...]:
     """Return several items by id in the given order, with one read."""
-    wanted, seen = tuple(ids), canon.seen_by(caller)
-    found = await (seen.roots(wanted) if kind is Entity else seen.things(wanted))
+    wanted, scope = tuple(ids), canon.caller_scope(caller)
+    found = await (scope.root_entities(wanted) if kind is Entity else scope.items_by_id(wanted))
     if canon.now is not None:
-        absent = await canon.now.seen_by(caller).things(i for i in wanted if i not in found)
+        absent = await canon.now.caller_scope(caller).items_by_id(
+            i for i in wanted if i not in found
+        )
         for each in (*absent.values(), *(e for e in found.values() if isinstance(e, Entity))):
-            await require_there(canon, each)
-    return tuple(checked(kind, thing_id, found.get(thing_id)) for thing_id in wanted)
+            await require_at_viewpoint(canon, each)
+    return tuple(check_kind(kind, item_id, found.get(item_id)) for item_id in wanted)
 
 
-def checked(kind: type[T], thing_id: str, thing: Thing | None) -> T:
+def check_kind(kind: type[T], item_id: str, item: StoredItem | None) -> T:
     """Return the item found under an id if it is of `kind`.
 
     Raises:
         NotFound: `<kind>.unknown`.
     """
-    if not isinstance(thing, kind):
-        raise unknown(THING_KINDS[kind], thing_id)
-    return thing
+    if not isinstance(item, kind):
+        raise unknown_item(KIND_NAMES[kind], item_id)
+    return item
 
 
 async def require_any(
-    canon: Canon, caller: Caller, kinds: Any, thing_id: str, *, called: str = "thing"
+    canon: Canon, caller: Caller, kinds: Any, item_id: str, *, called: str = "thing"
 ) -> Any:
     """Return the item with this id if it is of one of several kinds, survivors for merged ones.
 
     Raises:
         NotFound: `<called>.unknown`.
     """
-    found = await canon.seen_by(caller).thing(thing_id)
+    found = await canon.caller_scope(caller).find_item(item_id)
     if not isinstance(found, kinds):
-        raise unknown(called, thing_id)
-    return await require(canon, caller, Entity, thing_id) if isinstance(found, Entity) else found
+        raise unknown_item(called, item_id)
+    return (
+        await require_item(canon, caller, Entity, item_id) if isinstance(found, Entity) else found
+    )
 
 
 async def require_itself(canon: Canon, caller: Caller, entity_id: str) -> Entity:
@@ -80,7 +84,7 @@ async def require_itself(canon: Canon, caller: Caller, entity_id: str) -> Entity
     Raises:
         NotFound: `entity.unknown`.
     """
-    return checked(Entity, entity_id, await canon.seen_by(caller).thing(entity_id))
+    return check_kind(Entity, entity_id, await canon.caller_scope(caller).find_item(entity_id))
 
 
 async def require_universe(canon: Canon, caller: Caller, space: str) -> Space:
@@ -89,9 +93,9 @@ async def require_universe(canon: Canon, caller: Caller, space: str) -> Space:
     Raises:
         NotFound: `universe.unknown`.
     """
-    found = await canon.seen_by(caller).thing(space)
-    if not isinstance(found, Space) or not found.told:
-        raise unknown("universe", space)
+    found = await canon.caller_scope(caller).find_item(space)
+    if not isinstance(found, Space) or not found.may_have_stories:
+        raise unknown_item("universe", space)
     return found
 
 
@@ -99,7 +103,7 @@ async def commit_at(canon: Canon, space: SpaceId, position: int) -> Commit | Non
     """Return the commit at a position of a space, or None."""
     if position <= ORIGIN:
         return None
-    found = await canon.ledger.read(space, after=Position(position - 1), limit=1)
+    found = await canon.ledger.read_commits(space, after=Position(position - 1), limit=1)
     return found[0] if found else None
 
 
@@ -111,22 +115,22 @@ async def require_judged(canon: Canon, caller: Caller, space: str) -> Space:
     Raises:
         NotFound: `universe.unknown`.
     """
-    if space != caller.account:
+    if space != caller.account_id:
         return await require_universe(canon, caller, space)
-    known = await canon.within(caller.account).thing(space)
+    known = await canon.space_scope(caller.account_id).find_item(space)
     if known is not None:
-        return checked(Space, space, known)
-    (new,) = opened(account_of(caller), {})
-    return checked(Space, space, stamped(new.thing, ORIGIN, canon.clock.now()))
+        return check_kind(Space, space, known)
+    (new,) = opening_entries(account_of(caller), {})
+    return check_kind(Space, space, stamp_draft(new.thing, ORIGIN, canon.clock.now()))
 
 
-def require_same_space(space: SpaceId, things: Iterable[Born], *, path: str) -> None:
+def require_same_space(space: SpaceId, items: Iterable[Born], *, path: str) -> None:
     """Refuse items of another universe.
 
     Raises:
         Conflict: `space.foreign`, with the ids in other spaces.
     """
-    foreign = [t.id for t in things if t.space != space]
+    foreign = [t.id for t in items if t.space != space]
     if foreign:
         message = f"{path} names items of another universe. Use ids of this universe."
         raise Conflict("space.foreign", message, path=path, conflicts=foreign)
@@ -147,12 +151,12 @@ async def require_evidence(
         Conflict: `space.foreign`.
     """
     wanted = tuple(evidence)
-    found = await canon.seen_by(caller).things(e.ref for e in wanted)
+    found = await canon.caller_scope(caller).items_by_id(e.ref for e in wanted)
     return keys_of_evidence(found, wanted, space, path=path)
 
 
 def keys_of_evidence(
-    found: Mapping[str, Thing],
+    found: Mapping[str, StoredItem],
     evidence: Iterable[Evidence],
     space: SpaceId,
     *,
@@ -161,13 +165,13 @@ def keys_of_evidence(
     """Check references against the items that were found, as `require_evidence` does."""
     wanted = tuple(evidence)
     for each in wanted:
-        thing = found.get(each.ref)
-        if thing is None or THING_KINDS[type(thing)] != each.kind.thing:
-            raise unknown("evidence", str(each))
-        if thing.space != space:
+        item = found.get(each.ref)
+        if item is None or KIND_NAMES[type(item)] != each.kind.item_kind:
+            raise unknown_item("evidence", str(each))
+        if item.space != space:
             message = "The evidence is in another universe. Cite evidence of this universe."
             raise Conflict("space.foreign", message, path=path, conflicts=[each.ref])
-    return frozenset(thing_key(e.ref) for e in wanted)
+    return frozenset(item_key(e.ref) for e in wanted)
 
 
 def require_compatible(tags: Iterable[str], policy: Policy, *, path: str) -> None:
@@ -176,7 +180,7 @@ def require_compatible(tags: Iterable[str], policy: Policy, *, path: str) -> Non
     Raises:
         InvalidInput: `state.opposed`.
     """
-    opposed = opposed_tags(tags, policy.exclusive_tags)
+    opposed = find_opposed_tags(tags, policy.exclusive_tags)
     if opposed is not None:
         message = f"{path} has tags that exclude each other: {', '.join(opposed)}. Keep one."
         raise InvalidInput("state.opposed", message, path=path, tags=list(opposed))
@@ -211,14 +215,14 @@ async def covered_spaces(canon: Canon, caller: Caller, universe_id: str | None) 
     """
     if universe_id is None:
         if caller.spaces is None:
-            return await canon.space_kinds.together(canon.state)
-        known = await canon.seen_by(caller).things(caller.spaces)
+            return await canon.space_kinds.default_spaces(canon.state)
+        known = await canon.caller_scope(caller).items_by_id(caller.spaces)
         return frozenset(
             space
             for space in caller.spaces
             if not (isinstance(one := known.get(space), Space) and one.kind in APART)
         )
-    named = await canon.seen_by(caller).thing(universe_id)
+    named = await canon.caller_scope(caller).find_item(universe_id)
     if isinstance(named, Space) and named.kind in APART:
         return frozenset((named.id,))
     return frozenset(((await require_universe(canon, caller, universe_id)).id,))
@@ -229,7 +233,7 @@ async def covered_spaces(canon: Canon, caller: Caller, universe_id: str | None) 
 # Another user's account is reported as unknown. Other spaces are read within the caller's grants,
 # and never written.
 
-_READ_BESIDE: Final = (SpaceKind.UNIVERSE, SpaceKind.WORLD, SpaceKind.PROJECT)
+_READABLE_KINDS: Final = (SpaceKind.UNIVERSE, SpaceKind.WORLD, SpaceKind.PROJECT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -262,13 +266,13 @@ def require_account(caller: Caller, user_id: str | None) -> Account:
     return account
 
 
-async def require_told(canon: Canon, space: SpaceId) -> None:
+async def require_account_opened(canon: Canon, space: SpaceId) -> None:
     """Refuse an account without commits, for example one with a mistyped name.
 
     Raises:
         NotFound: `account.unknown`.
     """
-    if not isinstance(await canon.within(space).thing(space), Space):
+    if not isinstance(await canon.space_scope(space).find_item(space), Space):
         message = "There is no such account. Name the user as the token or the settings do."
         raise NotFound("account.unknown", message, kind="account")
 
@@ -282,11 +286,11 @@ async def readable_spaces(canon: Canon, caller: Caller) -> frozenset[SpaceId]:
     """Return the caller's account and the other spaces that the caller may see."""
     own = account_of(caller).space
     if caller.spaces is not None:
-        known = (await canon.seen_by(caller).things(caller.spaces)).values()
+        known = (await canon.caller_scope(caller).items_by_id(caller.spaces)).values()
         spaces = (each for each in known if isinstance(each, Space))
-        return frozenset((own, *(one.id for one in spaces if one.kind in _READ_BESIDE)))
+        return frozenset((own, *(one.id for one in spaces if one.kind in _READABLE_KINDS)))
     found = [own]
-    for kind in _READ_BESIDE:
+    for kind in _READABLE_KINDS:
         page = await canon.state.spaces(kind=kind, parent=None, limit=PAGE_MAX, offset=0)
         found += [space.id for space in page.items]
     return frozenset(found)
@@ -300,27 +304,29 @@ async def require_readable(
     Raises:
         NotFound: `<kind>.unknown`, also for all items of other users.
     """
-    wanted, reading = tuple(ids), read_by(canon, caller)
-    found = await (reading.roots(wanted) if kind is Entity else reading.things(wanted))
-    return tuple(checked(kind, thing_id, found.get(thing_id)) for thing_id in wanted)
+    wanted, scope = tuple(ids), readable_scope(canon, caller)
+    found = await (scope.root_entities(wanted) if kind is Entity else scope.items_by_id(wanted))
+    return tuple(check_kind(kind, item_id, found.get(item_id)) for item_id in wanted)
 
 
-def read_by(canon: Canon, caller: Caller) -> Sight:
+def readable_scope(canon: Canon, caller: Caller) -> ReadScope:
     """Return lookups limited to the spaces that the caller reads here."""
-    return _Reading(state=canon.state, kinds=canon.space_kinds, spaces=caller.spaces, caller=caller)
+    return _ReadableScope(
+        state=canon.state, kinds=canon.space_kinds, spaces=caller.spaces, caller=caller
+    )
 
 
-class _Reading(Sight):
+class _ReadableScope(ReadScope):
     """The read scope: the own account and the granted spaces except other accounts."""
 
     __slots__ = ()
 
     @override
-    async def sees(self, space: SpaceId) -> bool:
-        if self.caller is not None and space == self.caller.account:
+    async def may_see_space(self, space: SpaceId) -> bool:
+        if self.caller is not None and space == self.caller.account_id:
             return True
         kind = await self.kinds.kind_of(self.state, space)
-        return kind in _READ_BESIDE and await Sight.sees(self, space)
+        return kind in _READABLE_KINDS and await ReadScope.may_see_space(self, space)
 
 
 def entity_id_in(text: str, path: str) -> str:
@@ -330,14 +336,14 @@ def entity_id_in(text: str, path: str) -> str:
         InvalidInput: `entity-id.malformed`.
     """
     given = text.strip()
-    found = given.lower() if is_uuid(given) else entity_id_behind(given)
+    found = given.lower() if is_uuid(given) else entity_id_of_alias(given)
     if found is None:
         message = f"{path} must be a hyphenated UUID, or ent_ and 24 hexadecimal digits."
         raise InvalidInput("entity-id.malformed", message, path=path)
     return found
 
 
-def opened(account: Account, known: Mapping[str, Thing]) -> tuple[Made, ...]:
+def opening_entries(account: Account, known: Mapping[str, StoredItem]) -> tuple[Made, ...]:
     """Return the entry that opens the account, unless the account is already known."""
     if account.space in known:
         return ()

@@ -29,14 +29,16 @@ async def every_item(ask: Callable[..., Awaitable[Page[T]]]) -> AsyncIterator[T]
         offset, total = offset + len(page.items), page.total
 
 
-def paged(ask: Callable[[Q], Awaitable[Page[T]]], query: Q) -> Callable[..., Awaitable[Page[T]]]:
+def page_reader(
+    ask: Callable[[Q], Awaitable[Page[T]]], query: Q
+) -> Callable[..., Awaitable[Page[T]]]:
     """Return a function that reads a page of a query, replacing the query's limit and offset."""
     return lambda limit, offset: ask(replace(query, limit=limit, offset=offset))
 
 
 def every_match(ask: Callable[[Q], Awaitable[Page[T]]], query: Q) -> AsyncIterator[T]:
     """Yield all matches of a query, ignoring its `limit` and `offset`."""
-    return every_item(paged(ask, query))
+    return every_item(page_reader(ask, query))
 
 
 async def first_items(ask: Callable[..., Awaitable[Page[T]]], pages: int) -> tuple[list[T], bool]:
@@ -82,12 +84,12 @@ AT_ONCE: Final = 100
 """The number of items between two yields; less work reports no progress."""
 
 
-async def aside(weight: int, work: Callable[[], T]) -> T:
+async def run_aside(weight: int, work: Callable[[], T]) -> T:
     """Run `work`, in a thread if it is heavy; `weight` is about its number of characters."""
     return work() if weight <= LIGHT else await asyncio.to_thread(work)
 
 
-async def in_turns(items: Iterable[T], every: int = AT_ONCE) -> AsyncIterator[T]:
+async def yield_regularly(items: Iterable[T], every: int = AT_ONCE) -> AsyncIterator[T]:
     """Yield the items, and let other tasks run after every `every` items."""
     for number, item in enumerate(items, 1):
         yield item
@@ -99,32 +101,32 @@ async def in_turns(items: Iterable[T], every: int = AT_ONCE) -> AsyncIterator[T]
 class Pace:
     """Reports the progress of `total` steps; a repeated step is not reported again.
 
-    `weight` is about the number of characters of each round of steps (see `aside`). Heavier steps
-    yield to other tasks more often.
+    `weight` is about the number of characters of each round of steps (see `run_aside`). Heavier
+    steps yield to other tasks more often.
     """
 
     progress: Progress
     total: int
     weight: int = 0
     done: int = 0
-    _told: int = 0
+    _reported: int = 0
 
     @property
-    def every(self) -> int:
+    def steps_between(self) -> int:
         """Return the number of steps between two yields."""
         each = max(1, self.weight // max(1, self.total))
         return max(1, min(AT_ONCE, LIGHT // each))
 
-    async def over(self, items: Iterable[T], message: str) -> AsyncIterator[T]:
+    async def count_items(self, items: Iterable[T], message: str) -> AsyncIterator[T]:
         """Yield the items, each counted as one step."""
-        async for item in in_turns(items, self.every):
+        async for item in yield_regularly(items, self.steps_between):
             yield item
             self.done += 1
             if self.done % AT_ONCE == 0:
-                await self.tell(message)
+                await self.report_progress(message)
 
-    async def tell(self, message: str) -> None:
+    async def report_progress(self, message: str) -> None:
         """Report the progress if it has increased."""
-        if self._told < self.done and self.total > AT_ONCE:
-            self._told = self.done
+        if self._reported < self.done and self.total > AT_ONCE:
+            self._reported = self.done
             await self.progress(self.done, self.total, message)

@@ -11,11 +11,11 @@ from typing import Final
 
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.commit_change import Change, commit_change, found_by
+from canonry.canon.session.commit_change import Change, by_product_of, commit_change
 from canonry.canon.session.paging import every_item
-from canonry.language.texts.sentences import Cut, DocumentType, Excerpt, cut
-from canonry.log.entries import Made, Thing
-from canonry.log.folding import snippets_key, thing_key
+from canonry.language.texts.sentences import Cut, DocumentType, Excerpt, cut_excerpts
+from canonry.log.entries import Made, StoredItem
+from canonry.log.folding import item_key, snippets_key
 from canonry.log.items.sources import Snippet, SnippetDraft, Source, SourceDraft, SourceType
 from canonry.values.audience import EVERYBODY, Audience
 from canonry.values.ids import (
@@ -40,7 +40,7 @@ def digest_of(excerpts: Sequence[Excerpt]) -> str:
     return sha256(encode_json([excerpt.text for excerpt in excerpts])).hexdigest()
 
 
-def root_of(source: SourceDraft, digest: str) -> CommitId:
+def id_root_of(source: SourceDraft, digest: str) -> CommitId:
     """Return the id from which the ids of a document's snippets derive."""
     return keyed_commit_id(source.space, source.id, "snippets", digest)
 
@@ -49,18 +49,18 @@ def snippets_of(
     source: SourceDraft, title: str | None, excerpts: Sequence[Excerpt], section_max: int
 ) -> tuple[SnippetDraft, ...]:
     """Return the snippets with their places in the document, before those in the source."""
-    root = root_of(source, digest_of(excerpts))
+    root = id_root_of(source, digest_of(excerpts))
     return tuple(
         SnippetDraft(
-            id=SnippetId(derived_id(root, str(place))),
+            id=SnippetId(derived_id(root, str(index))),
             space=source.space,
             source_id=source.id,
             text=excerpt.text,
             page=excerpt.page,
             section=_TITLED.join(s for s in (title, excerpt.section) if s)[:section_max] or None,
-            index=place,
+            index=index,
         )
-        for place, excerpt in enumerate(excerpts)
+        for index, excerpt in enumerate(excerpts)
     )
 
 
@@ -72,7 +72,7 @@ async def next_index(canon: Canon, source: SourceDraft) -> int:
     return last[-1].index + 1 if last else 0
 
 
-def first_of(batch: Sequence[SnippetDraft], known: Mapping[str, Thing]) -> int | None:
+def known_index(batch: Sequence[SnippetDraft], known: Mapping[str, StoredItem]) -> int | None:
     """Return the document's first index if one of its snippets exists and is not erased."""
     for each in batch:
         found = known.get(each.id)
@@ -83,7 +83,7 @@ def first_of(batch: Sequence[SnippetDraft], known: Mapping[str, Thing]) -> int |
 
 SAID_TITLE: Final = "What was said"
 """The title of the document that keeps quoted words."""
-SAID_ID: Final = "said"
+QUOTES_ID: Final = "said"
 """The id that the caller of `create_source` would give to a document of quoted words."""
 
 
@@ -97,7 +97,7 @@ class QuotedWords:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WordsKept:
+class KeptWords:
     """The passages of quoted words, and the items and keys that keeping them writes and reads."""
 
     evidence: tuple[Evidence, ...] = ()
@@ -105,24 +105,26 @@ class WordsKept:
     reads: frozenset[str] = frozenset()
 
 
-async def words_kept(canon: Canon, space: SpaceId, words: QuotedWords) -> WordsKept:
+async def plan_words(canon: Canon, space: SpaceId, words: QuotedWords) -> KeptWords:
     """Return the passages of the words; those that the document has already are not made again."""
-    parts = await canon.reader.read(words.text.encode(), DocumentType.PLAIN)
-    excerpts = tuple(cut(parts, Cut(characters=canon.policy.limits.snippet)))
+    parts = await canon.reader.read_parts(words.text.encode(), DocumentType.PLAIN)
+    excerpts = tuple(cut_excerpts(parts, Cut(characters=canon.policy.limits.snippet)))
     source, section_max = _source_of(space, words), canon.policy.limits.name
     snippets = snippets_of(source, None, excerpts, section_max)
-    known = await canon.within(space).things((source.id, *(each.id for each in snippets)))
+    known = await canon.space_scope(space).items_by_id((source.id, *(each.id for each in snippets)))
     if source.id not in known and (former := await _former_source(canon, space, words)):
         source, snippets = former, snippets_of(former, None, excerpts, section_max)
-        known = await canon.within(space).things((source.id, *(each.id for each in snippets)))
-    reads = set(map(thing_key, (source.id, *(each.id for each in snippets))))
-    first = first_of(snippets, known)
+        known = await canon.space_scope(space).items_by_id(
+            (source.id, *(each.id for each in snippets))
+        )
+    reads = set(map(item_key, (source.id, *(each.id for each in snippets))))
+    first = known_index(snippets, known)
     if first is None:
         first = await next_index(canon, source) if source.id in known else 0
         reads.add(snippets_key(source.id))
     made = [replace(e, index=first + e.index) for e in snippets if e.id not in known]
     cited = [one.id for one in snippets if isinstance(known.get(one.id, one), SnippetDraft)]
-    return WordsKept(
+    return KeptWords(
         evidence=tuple(Evidence(kind=EvidenceKind.SNIPPET, ref=one) for one in cited),
         made=(*(() if source.id in known else (source,)), *made),
         reads=frozenset(reads),
@@ -138,20 +140,22 @@ async def keep_words(
         CanonryError: as a commit.
     """
 
-    async def prepare(_: NewId) -> Change[Sequence[Evidence]]:
-        kept = await words_kept(canon, space, words)
+    async def prepare_change(_: NewId) -> Change[Sequence[Evidence]]:
+        kept = await plan_words(canon, space, words)
         entries = tuple(Made(thing=one) for one in kept.made)
         return Change(entries=entries, reads=kept.reads, found=kept.evidence)
 
-    return await found_by(await commit_change(canon, caller, space, prepare), prepare)
+    return await by_product_of(
+        await commit_change(canon, caller, space, prepare_change), prepare_change
+    )
 
 
 def _source_of(space: SpaceId, words: QuotedWords) -> SourceDraft:
     """Return the document of words for these readers."""
     return SourceDraft(
-        id=SourceId(content_id(space, SAID_ID, *words.audience)),
+        id=SourceId(content_id(space, QUOTES_ID, *words.audience)),
         space=space,
-        doc_id=SAID_ID,
+        doc_id=QUOTES_ID,
         title=words.title,
         edition=None,
         origin=None,
@@ -164,5 +168,5 @@ def _source_of(space: SpaceId, words: QuotedWords) -> SourceDraft:
 async def _former_source(canon: Canon, space: SpaceId, words: QuotedWords) -> Source | None:
     """Return the document of words in a store of an earlier version, which chose another id."""
     sources = every_item(partial(canon.state.sources, space))
-    same = [e async for e in sources if (e.doc_id, e.audience) == (SAID_ID, words.audience)]
+    same = [e async for e in sources if (e.doc_id, e.audience) == (QUOTES_ID, words.audience)]
     return same[0] if same else None

@@ -7,15 +7,15 @@ from typing import Final
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Change
-from canonry.canon.session.lookup import read_by
+from canonry.canon.session.lookup import readable_scope
 from canonry.log.entries import EntitiesMerged, EntitiesUnmerged, Entry
-from canonry.log.folding import thing_key
+from canonry.log.folding import item_key
 from canonry.log.items.entities import Entity, family_of
 from canonry.log.items.facts import Relation
 from canonry.readmodels.ports.state import RelationQuery
 from canonry.readmodels.ports.view import PAGE_MAX
-from canonry.readmodels.timeline import laid_together
-from canonry.values.fields import revised
+from canonry.readmodels.timeline import join_edges
+from canonry.values.fields import with_changes
 from canonry.values.ids import EntityId
 
 # Traverse related entities over current relations, hop by hop, each entity once.
@@ -76,23 +76,23 @@ async def traverse_related(
     frontier: tuple[Entity, ...] = (start,)
     hops = 0
     while frontier and hops < max_hops and not walk.truncated:
-        frontier = await _step(walk, frontier)
+        frontier = await _walk_hop(walk, frontier)
         hops += bool(frontier)
     del walk.reached[start.id]
     return Related(
         entities=tuple(walk.reached.values()),
         relations=tuple(
-            laid_together(walk.relations.values(), {i: each.id for i, each in walk.known.items()})
+            join_edges(walk.relations.values(), {i: each.id for i, each in walk.known.items()})
         ),
         hops=hops,
         truncated=walk.truncated,
     )
 
 
-async def _step(walk: _Walk, frontier: tuple[Entity, ...]) -> tuple[Entity, ...]:
+async def _walk_hop(walk: _Walk, frontier: tuple[Entity, ...]) -> tuple[Entity, ...]:
     """Walk one hop; return the new entities in order of their ids."""
-    edges = await _edges(walk, frontier)
-    await _meet(walk, {end for edge in edges for end in (edge.from_id, edge.to_id)})
+    edges = await _find_edges(walk, frontier)
+    await _load_ends(walk, {end for edge in edges for end in (edge.from_id, edge.to_id)})
     new: dict[EntityId, Entity] = {}
     for edge in edges:
         ends = walk.known.get(edge.from_id), walk.known.get(edge.to_id)
@@ -109,7 +109,7 @@ async def _step(walk: _Walk, frontier: tuple[Entity, ...]) -> tuple[Entity, ...]
     return ordered
 
 
-async def _edges(walk: _Walk, frontier: tuple[Entity, ...]) -> list[Relation]:
+async def _find_edges(walk: _Walk, frontier: tuple[Entity, ...]) -> list[Relation]:
     """Return the frontier's unvisited relations, newest first."""
     edges: list[Relation] = []
     for space in sorted({entity.space for entity in frontier}):
@@ -126,7 +126,7 @@ async def _edges(walk: _Walk, frontier: tuple[Entity, ...]) -> list[Relation]:
         )
         offset = 0
         while True:
-            page = await walk.canon.state.relations(revised(query, offset=offset))
+            page = await walk.canon.state.relations(with_changes(query, offset=offset))
             edges += (each for each in page.items if not walk.types or each.rel_type in walk.types)
             offset += PAGE_MAX
             if offset >= page.total:
@@ -137,14 +137,14 @@ async def _edges(walk: _Walk, frontier: tuple[Entity, ...]) -> list[Relation]:
     return [edge for edge in edges if edge.id not in walk.relations]
 
 
-async def _meet(walk: _Walk, ends: set[EntityId]) -> None:
+async def _load_ends(walk: _Walk, ends: set[EntityId]) -> None:
     """Load the entities at these ends, survivors for merged ones."""
-    roots = await read_by(walk.canon, walk.caller).roots(ends - walk.known.keys())
+    roots = await readable_scope(walk.canon, walk.caller).root_entities(ends - walk.known.keys())
     walk.known |= {root.id: root for root in roots.values() if root.id not in walk.known}
     walk.known |= {end: walk.known[root.id] for end, root in roots.items()}
 
 
-def separated(gone: Entity, kept: Entity, reason: str) -> Change:
+def separate_entities(gone: Entity, kept: Entity, reason: str) -> Change:
     """Return the change that separates `gone` from `kept` with all its former statements."""
     brought = [member for member in gone.brought if member in kept.members]
     apart = {gone.id, *brought}
@@ -159,4 +159,4 @@ def separated(gone: Entity, kept: Entity, reason: str) -> Change:
     entries += (
         EntitiesMerged(kept=gone.id, merged=member, members=(), reason=reason) for member in brought
     )
-    return Change(entries=tuple(entries), reads=frozenset(map(thing_key, (kept.id, *apart))))
+    return Change(entries=tuple(entries), reads=frozenset(map(item_key, (kept.id, *apart))))

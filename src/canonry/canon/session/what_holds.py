@@ -10,11 +10,18 @@ from typing import Any, TypeVar
 from canonry.log.commits import Position
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Event, Fact, Relation
-from canonry.log.items.scenes import Scene, SceneStatus, place_in
+from canonry.log.items.scenes import Scene, SceneStatus, position_in
 from canonry.log.schemas.narrative import RELATION_TYPES, STATE_TAGS, policy_of
-from canonry.values.attributes.table import attribute, attribute_of_relation
-from canonry.values.merge import accumulate, join_all
-from canonry.values.moments import AFTER_ALL, Instant, Moment, StoryPlace, dated, split_at
+from canonry.values.attributes.table import attribute_of_relation, find_attribute
+from canonry.values.merge_policies import accumulator_of, join_all
+from canonry.values.moments import (
+    AFTER_ALL,
+    Instant,
+    Moment,
+    StoryPosition,
+    split_at,
+    with_story_times,
+)
 from canonry.values.observations import Accumulator, Observation
 from canonry.values.provenance import CanonLevel
 from canonry.values.statements import Modality
@@ -39,29 +46,29 @@ class Viewpoint:
 
     @property
     def is_past(self) -> bool:
-        """Tell whether it sees only what was recorded until an earlier time."""
+        """Return whether it sees only what was recorded until an earlier time."""
         return self.known_at is not None or self.known is not None
 
-    def shows(self, thing: object) -> bool:
-        """Tell whether a read item holds or is planned; reading at a moment drops all others."""
-        return self.at is not None or is_current(thing, self.clock)
+    def may_show(self, item: object) -> bool:
+        """Return whether a read item holds or is planned; reading at a moment drops all others."""
+        return self.at is not None or is_current(item, self.clock)
 
-    def plans(self, thing: object) -> bool:
-        """Tell whether a read item begins only after the present."""
-        begin = getattr(thing, "since", getattr(thing, "time_ref", None))
+    def plans(self, item: object) -> bool:
+        """Return whether a read item begins only after the present."""
+        begin = getattr(item, "since", getattr(item, "time_ref", None))
         if begin is None or self.clock is None or begin <= self.clock:
             return False
-        lasting = isinstance(thing, Fact | Relation) and not holds_always(thing)
-        return lasting or isinstance(thing, Event)
+        lasting = isinstance(item, Fact | Relation) and not holds_always(item)
+        return lasting or isinstance(item, Event)
 
 
 NOW = Viewpoint()
 
 
-def is_current(thing: object, clock: Instant | None = None) -> bool:
-    """Tell whether an item is neither retconned nor ended, or ends only after the `clock`."""
-    match thing:
-        case Fact() | Relation() | Event() if thing.level is CanonLevel.RETCONNED:
+def is_current(item: object, clock: Instant | None = None) -> bool:
+    """Return whether an item is neither retconned nor ended, or ends only after the `clock`."""
+    match item:
+        case Fact() | Relation() | Event() if item.level is CanonLevel.RETCONNED:
             return False
         case Fact(until=int(until)) | Relation(until=int(until)) if clock and until > clock:
             return True
@@ -72,28 +79,28 @@ def is_current(thing: object, clock: Instant | None = None) -> bool:
 
 
 def moment_at(at: Instant) -> Moment:
-    """Return the moment of a story time, after all that was told of it."""
-    return Moment(at=at, place=StoryPlace(told=AFTER_ALL))
+    """Return the moment of a story time, after all that was stated of it."""
+    return Moment(at=at, place=StoryPosition(told=AFTER_ALL))
 
 
 def moment_of(scene: Scene) -> Moment:
     """Return the moment at the end of the scene's turns."""
-    told = scene.changed_at if scene.status is SceneStatus.COMPLETED else AFTER_ALL
-    return Moment(at=scene.time_ref, place=place_in(scene, None, told, dated=False))
+    told_at = scene.changed_at if scene.status is SceneStatus.COMPLETED else AFTER_ALL
+    return Moment(at=scene.time_ref, place=position_in(scene, None, told_at, dated=False))
 
 
-def precedes(one: Scene, scene: Scene) -> bool:
+def is_before(one: Scene, scene: Scene) -> bool:
     """Return whether `one` is earlier in its story than `scene`, and not later in story time."""
     if one.time_ref is not None and scene.time_ref is not None and one.time_ref > scene.time_ref:
         return False
-    told, now = ((each.order, each.created_at, each.id) for each in (one, scene))
-    return one.story_id == scene.story_id and told < now
+    first_key, now = ((each.order, each.created_at, each.id) for each in (one, scene))
+    return one.story_id == scene.story_id and first_key < now
 
 
 def is_later(one: Scene, view: Viewpoint) -> bool:
     """Return whether a scene begins after the viewpoint."""
     if view.scene is not None and one.story_id == view.scene.story_id:
-        return one.id != view.scene.id and not precedes(one, view.scene)
+        return one.id != view.scene.id and not is_before(one, view.scene)
     at = None if view.at is None else view.at.at
     return at is not None and one.time_ref is not None and one.time_ref > at
 
@@ -109,15 +116,15 @@ def relations_at(moment: Moment, statements: Iterable[Any]) -> list[Relation]:
     A relation that ended later still holds: until its end, or until its successor began. The
     successor may be an item of another form, which is looked for among the `statements`.
     """
-    before, after, later = _split(Relation, moment, statements)
+    before, after, later = _split_statements(Relation, moment, statements)
     return [
         one
-        for place, one in enumerate(before)
-        if not one.ended or _reaches(one, moment, before[place + 1 :], after, later)
+        for index, one in enumerate(before)
+        if not one.ended or _still_holds(one, moment, before[index + 1 :], after, later)
     ]
 
 
-def _split(
+def _split_statements(
     form: type[V], moment: Moment, statements: Iterable[Any]
 ) -> tuple[list[V], list[V], dict[str | None, bool]]:
     """Return the items of a form before and after the moment, and which statements begin later.
@@ -137,15 +144,19 @@ def _split(
 
 
 def holds_always(item: Fact | Relation) -> bool:
-    """Tell whether all that an item says holds at every time, as a birthplace does."""
+    """Return whether all that an item says holds at every time, as a birthplace does."""
     if isinstance(item, Relation):
         return attribute_of_relation(item.rel_type)[0].always
-    said = [one for one in item.statements if not one.implied]
-    sure = (one.holds and one.modality is Modality.ASSERTED for one in said)
-    return bool(said) and all(sure) and all(attribute(one.attribute).always for one in said)
+    statements = [one for one in item.statements if not one.implied]
+    sure = (one.holds and one.modality is Modality.ASSERTED for one in statements)
+    return (
+        bool(statements)
+        and all(sure)
+        and all(find_attribute(one.attribute).always for one in statements)
+    )
 
 
-def _reaches(
+def _still_holds(
     relation: Relation,
     moment: Moment,
     meanwhile: Sequence[Relation],
@@ -156,17 +167,17 @@ def _reaches(
 
     If its successor or end is unknown, the next relation of its sequence ended it.
     """
-    if any(follows(each, relation) or each.id == relation.superseded_by for each in meanwhile):
+    if any(is_follower(each, relation) or each.id == relation.superseded_by for each in meanwhile):
         return False
     if relation.superseded_by in later:
         return later[relation.superseded_by]
     if relation.until is not None and moment.at is not None:
         return relation.until > moment.at
-    heir = next((each for each in after if follows(each, relation)), None)
-    return heir is not None and heir.since == relation.until
+    successor = next((each for each in after if is_follower(each, relation)), None)
+    return successor is not None and successor.since == relation.until
 
 
-def follows(later: Relation, one: Relation) -> bool:
+def is_follower(later: Relation, one: Relation) -> bool:
     """Return whether `later` belongs to the sequence of relations that replace each other."""
     kind = RELATION_TYPES.get(one.rel_type)
     ends, ends_then = (later.from_id, later.to_id), (one.from_id, one.to_id)
@@ -186,19 +197,19 @@ def facts_at(moment: Moment, statements: Iterable[Any], events: Iterable[Event])
     A fact with a limited duration is included only if it is known to last still, because its start
     alone does not show how much time has passed.
     """
-    before, _, later = _split(Fact, moment, statements)
+    before, _, later = _split_statements(Fact, moment, statements)
     present = moment.at
     if present is None:
         lasting = (fact.time_ref for fact in before if fact.duration is None)
         times = [*lasting, *(event.time_ref for event in events)]
         present = max((each for each in times if each is not None), default=None)
 
-    def holds(fact: Fact) -> bool:
+    def fact_holds(fact: Fact) -> bool:
         if fact.superseded and (fact.until is None or moment.at is None):
             return later.get(fact.superseded_by, False)
         return fact.ends_at is None or (present is not None and present < fact.ends_at)
 
-    return [fact for fact in before if holds(fact)]
+    return [fact for fact in before if fact_holds(fact)]
 
 
 def is_promised(fact: Fact, instant: Instant | None) -> bool:
@@ -206,62 +217,64 @@ def is_promised(fact: Fact, instant: Instant | None) -> bool:
     return instant is not None and fact.time_ref is not None and fact.time_ref > instant
 
 
-def as_holding(thing: Any) -> Any:
+def without_later_end(item: Any) -> Any:
     """Return a statement that holds at a moment, without an end at an unknown later time."""
-    match thing:
+    match item:
         case Relation(ended=True, until=None):
-            return replace(thing, ended=False, superseded_by=None)
-        case Fact(until=None) if thing.superseded_by is not None:
-            return replace(thing, superseded_by=None)
+            return replace(item, ended=False, superseded_by=None)
+        case Fact(until=None) if item.superseded_by is not None:
+            return replace(item, superseded_by=None)
         case _:
-            return thing
+            return item
 
 
 # Entities: folded from the observations that held at a moment.
 
 
 def entity_then(
-    entity: Entity, known: Sequence[Observation], moment: Moment, *, in_turn: bool = True
+    entity: Entity, known: Sequence[Observation], moment: Moment, *, by_story: bool = True
 ) -> Entity | None:
-    """Return the entity as it was at a moment; None: nothing was told of it until then."""
+    """Return the entity as it was at a moment; None: nothing was stated of it until then."""
     if moment.place.scene:
         then = split_at(moment, known, lambda each: each.moment)[0]
     else:
-        told = dated(known, lambda each: each.moment)
-        reached = any(when is not None and when <= (moment.at or 0) for when, _each in told)
+        pairs = with_story_times(known, lambda each: each.moment)
+        reached = any(when is not None and when <= (moment.at or 0) for when, _each in pairs)
         then = [
             each
-            for place, (when, each) in enumerate(told)
+            for index, (when, each) in enumerate(pairs)
             if moment.at is not None
-            and _held(each, when, moment.at, first=place == 0, reached=reached)
+            and _held_then(each, when, moment.at, first=index == 0, reached=reached)
         ]
-    return folded_from(entity, then, in_turn=in_turn) if then else None
+    return fold_observations(entity, then, by_story=by_story) if then else None
 
 
-def folded_from(entity: Entity, then: Sequence[Observation], *, in_turn: bool = True) -> Entity:
-    """Fold the observations: with `in_turn` in story order, else the last recorded wins.
+def fold_observations(
+    entity: Entity, then: Sequence[Observation], *, by_story: bool = True
+) -> Entity:
+    """Fold the observations: with `by_story` in story order, else the last recorded wins.
 
     In a world the last recorded value holds from its tick on; clocks only go forward.
     """
-    by_schema = not in_turn or any(each.schema_version is not None for each in then)
-    said: list[tuple[bool, Mapping[str, Any]]] = [
+    by_schema = not by_story or any(each.schema_version is not None for each in then)
+    accumulated: list[tuple[bool, Mapping[str, Any]]] = [
         (
             each.entity_id == entity.id,
-            accumulate(each, policy_of) if by_schema else _in_turn(each, place),
+            accumulator_of(each, policy_of) if by_schema else _rank_by_index(each, index),
         )
-        for place, each in enumerate(then)
+        for index, each in enumerate(then)
     ]
     own, absorbed = (
-        join_all((fields for its_own, fields in said if its_own is whose), policy_of)
+        join_all((fields for its_own, fields in accumulated if its_own is whose), policy_of)
         for whose in (True, False)
     )
     return replace(entity, own=own, absorbed=absorbed)
 
 
-def _held(
+def _held_then(
     seen: Observation, when: Instant | None, at: Instant, *, first: bool, reached: bool
 ) -> bool:
-    """Tell whether an observation held at a time.
+    """Return whether an observation held at a time.
 
     Before the first known time, tags hold from their recording, or if the first known time was
     `reached`. The first known observation and corrected fields always held.
@@ -271,12 +284,12 @@ def _held(
     return first or reached or STATE_TAGS not in seen.fields or seen.recorded_at <= at
 
 
-def _in_turn(seen: Observation, place: int) -> Accumulator:
+def _rank_by_index(seen: Observation, index: int) -> Accumulator:
     """Return an observation's values; later observations in story order replace them."""
     return {
         name: {
-            element: replace(held, rank=(*held.rank[:3], place, place))
+            element: replace(held, rank=(*held.rank[:3], index, index))
             for element, held in elements.items()
         }
-        for name, elements in accumulate(seen, policy_of).items()
+        for name, elements in accumulator_of(seen, policy_of).items()
     }

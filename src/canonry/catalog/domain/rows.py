@@ -15,7 +15,7 @@ from canonry.log.schemas.catalog_tables import (
     Column,
     Form,
 )
-from canonry.readmodels.catalog import item_id, stamp
+from canonry.readmodels.catalog import format_instant, item_id
 from canonry.values.errors import InvalidInput
 from canonry.values.ids import is_uuid
 from canonry.values.moments import parse_instant
@@ -28,7 +28,7 @@ RUNNING_SCHEMES: Final = frozenset(
 )
 """URL schemes that a browser runs or unpacks instead of opening."""
 
-RowPlace: TypeAlias = tuple[str, str, str]
+UniqueValue: TypeAlias = tuple[str, str, str]
 """Unique value of a row: a slug or address in a project and kind, or a relation's ends."""
 
 _IGNORED: Final = re.compile(r"^[\x00-\x20]+|[\t\r\n]")
@@ -78,7 +78,7 @@ class CatalogRow:
         return str(self.values[self.table.unique]) if self.table.unique else ""
 
     @property
-    def place(self) -> RowPlace | None:
+    def unique_value(self) -> UniqueValue | None:
         """Unique value of the row in its table, if it has one."""
         if self.table is RELATION_ROWS:
             return triple_of(self.values)
@@ -86,14 +86,14 @@ class CatalogRow:
             return ("", "", self.word)
         return (self.project, self.kind, self.word) if self.table.unique else None
 
-    def problem(self, field: str, code: str, reason: str) -> RowProblem:
+    def make_problem(self, field: str, code: str, reason: str) -> RowProblem:
         """Return a problem of one of its fields."""
         return RowProblem(
             array=self.table.array, row=self.number, field=field, code=code, reason=reason
         )
 
 
-def triple_of(values: Mapping[str, Any]) -> RowPlace:
+def triple_of(values: Mapping[str, Any]) -> UniqueValue:
     """Return the type and ends of a relation's row, the ends as ids."""
     project = values["projectId"]
     return (
@@ -108,13 +108,13 @@ def read_row(
 ) -> tuple[CatalogRow | None, list[RowProblem]]:
     """The row, or everything that is wrong with it."""
 
-    def problem(field: str, code: str, reason: str) -> RowProblem:
+    def make_problem(field: str, code: str, reason: str) -> RowProblem:
         return RowProblem(array=table.array, row=number, field=field, code=code, reason=reason)
 
     if not isinstance(raw, Mapping):
-        return None, [problem("", "row.malformed", "A row must be an object.")]
+        return None, [make_problem("", "row.malformed", "A row must be an object.")]
     problems = [
-        problem(str(name)[:_NAMED], "field.unknown", "The table has no such field.")
+        make_problem(str(name)[:_NAMED], "field.unknown", "The table has no such field.")
         for name in raw
         if name not in table.names
     ]
@@ -125,27 +125,27 @@ def read_row(
             values[column.name] = column.default
             continue
         try:
-            values[column.name] = _read(column, value)
+            values[column.name] = _read_value(column, value)
         except InvalidInput as error:
-            problems.append(problem(column.name, error.code, error.message))
+            problems.append(make_problem(column.name, error.code, error.message))
     if not problems and (joint := RELATIONS.get(values.get("relationType", ""))) is not None:
         ends = {"fromEntityType": joint.source, "toEntityType": joint.target}
         for field, kind in ends.items():
             if values[field] != kind:
                 reason = f"{values['relationType']} leads from {joint.source} to {joint.target}."
-                problems.append(problem(field, "relation.kinds", reason))
+                problems.append(make_problem(field, "relation.kinds", reason))
     if problems:
         return None, problems
     return CatalogRow(table=table, number=number, values=values), []
 
 
-def _read(column: Column, value: Any) -> Any:
+def _read_value(column: Column, value: Any) -> Any:
     if value is None:
         raise InvalidInput("field.missing", "This field is required.")
     return _READERS[column.form](column, value)
 
 
-def _text(column: Column, value: Any) -> str:
+def _read_text(column: Column, value: Any) -> str:
     if not isinstance(value, str):
         raise InvalidInput("field.type", "Give a text.")
     if not value and not column.empty:
@@ -162,9 +162,9 @@ def _text(column: Column, value: Any) -> str:
     return value
 
 
-def _address(column: Column, value: Any) -> str:
+def _read_address(column: Column, value: Any) -> str:
     """Read an address; refuse schemes that a browser would run."""
-    text = _text(column, value)
+    text = _read_text(column, value)
     scheme, colon, _ = _IGNORED.sub("", text).partition(":")  # as browsers read it
     if colon and scheme.lower() in RUNNING_SCHEMES:
         reason = f"Give an address like https://example.org; {scheme.lower()}: is not allowed."
@@ -172,53 +172,53 @@ def _address(column: Column, value: Any) -> str:
     return text
 
 
-def _word(column: Column, value: Any) -> str:
+def _read_word(column: Column, value: Any) -> str:
     if value not in column.words:
         raise InvalidInput("field.word", f"Give one of {', '.join(column.words)}.")
     return str(value)
 
 
-def _uuid(_: Column, value: Any) -> str:
+def _read_uuid(_: Column, value: Any) -> str:
     if not isinstance(value, str) or not is_uuid(value):
         raise InvalidInput("field.uuid", "Give a hyphenated UUID.")
-    return _same(value, value.lower())
+    return _reuse_equal(value, value.lower())
 
 
-def _uuids(column: Column, value: Any) -> tuple[str, ...]:
+def _read_uuids(column: Column, value: Any) -> tuple[str, ...]:
     if not isinstance(value, Sequence) or isinstance(value, str) or len(value) > IDS_MAX:
         raise InvalidInput("field.type", f"Give a list of at most {IDS_MAX} UUIDs.")
-    return tuple(_uuid(column, each) for each in value)
+    return tuple(_read_uuid(column, each) for each in value)
 
 
-def _instant(_: Column, value: Any) -> str:
+def _read_instant(_: Column, value: Any) -> str:
     if not isinstance(value, str) or len(value) > NAME_MAX:
         raise InvalidInput("field.type", "Give a date-time, such as 2026-01-31T12:00:00Z.")
-    return _same(value, _stamped(value))
+    return _reuse_equal(value, _canonical_instant(value))
 
 
 @lru_cache(maxsize=4096)
-def _stamped(text: str) -> str:
+def _canonical_instant(text: str) -> str:
     """Cached, because rows of one export share their instants."""
-    return stamp(parse_instant(text))
+    return format_instant(parse_instant(text))
 
 
-def _same(given: str, wanted: str) -> str:
+def _reuse_equal(given: str, wanted: str) -> str:
     """Reuse an equal text to save memory; a file holds millions of them."""
     return given if given == wanted else wanted
 
 
-def _count(_: Column, value: Any) -> int:
+def _read_count(_: Column, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _COUNT_MAX:
         raise InvalidInput("field.count", "Give a whole number from 0 to 2^53.")
     return value
 
 
 _READERS: Final[Mapping[Form, Callable[[Column, Any], Any]]] = {
-    Form.TEXT: _text,
-    Form.ADDRESS: _address,
-    Form.WORD: _word,
-    Form.UUID: _uuid,
-    Form.UUIDS: _uuids,
-    Form.INSTANT: _instant,
-    Form.COUNT: _count,
+    Form.TEXT: _read_text,
+    Form.ADDRESS: _read_address,
+    Form.WORD: _read_word,
+    Form.UUID: _read_uuid,
+    Form.UUIDS: _read_uuids,
+    Form.INSTANT: _read_instant,
+    Form.COUNT: _read_count,
 }

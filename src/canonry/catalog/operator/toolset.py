@@ -13,7 +13,6 @@ from canonry.catalog.usecases.rows import (
     withdraw_catalog_relation,
 )
 from canonry.gateway.catalogue import ContractFile
-from canonry.gateway.face import Face
 from canonry.gateway.replies import (
     COUNT,
     INSTANT,
@@ -25,10 +24,11 @@ from canonry.gateway.replies import (
     Shape,
     array,
     enum,
-    obj,
+    object_schema,
 )
 from canonry.gateway.tables import FieldTable
 from canonry.gateway.tool import Arguments, Reply, Run, Schema, Tool, Toolset
+from canonry.gateway.toolset_introduction import Face
 from canonry.log.schemas.catalog_tables import (
     CREATED_AT,
     DISTRIBUTION_EVENTS,
@@ -53,18 +53,19 @@ _LIFE: Final = (*_KEPT_BY_US, "status", "publishedAt", "archivedAt")
 """Fields that only catalog_move_entity changes."""
 _FORMS: Final[Mapping[Form, Field]] = {
     Form.UUID: UUID,
-    Form.UUIDS: array(UUID).but(maxItems=IDS_MAX),
+    Form.UUIDS: array(UUID).with_keywords(maxItems=IDS_MAX),
     Form.INSTANT: INSTANT,
     Form.COUNT: COUNT,
 }
 TABLE: Final = FieldTable(
-    __package__, {"reason": TEXT.but(maxLength=TEXT_MAX), "status_move": enum(*StatusMove)}
+    __package__,
+    {"reason": TEXT.with_keywords(maxLength=TEXT_MAX), "status_move": enum(*StatusMove)},
 )
 
 
 _SAVED: Final = Shape(
     id=UUID,
-    outcome=enum("created", "changed", "unchanged").of(
+    outcome=enum("created", "changed", "unchanged").from_source(
         lambda saved: "unchanged" if saved.same else "created" if saved.made else "changed"
     ),
 )
@@ -76,14 +77,14 @@ def _save_tool(table: CatalogTable) -> Tool:
     A field that is left out stays as it is; null clears one that may be empty.
     """
 
-    async def save(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    async def save_row(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         return _SAVED(await save_catalog_row(canon, caller, table, arguments))
 
     hidden = _LIFE if table is ENTITIES else _KEPT_BY_US
-    fields = {c.name: _schema(c) for c in table.columns if c.name not in hidden}
-    return _tool(
+    fields = {c.name: _column_schema(c) for c in table.columns if c.name not in hidden}
+    return _make_tool(
         f"catalog_save_{table.noun.replace(' ', '_')}",
-        save,
+        save_row,
         takes={
             "type": "object",
             "properties": fields,
@@ -96,7 +97,7 @@ def _save_tool(table: CatalogTable) -> Tool:
     )
 
 
-def _tool(name: str, run: Run, *, takes: Schema, gives: Schema, **more: Any) -> Tool:
+def _make_tool(name: str, run: Run, *, takes: Schema, gives: Schema, **more: Any) -> Tool:
     entry = {key: value for key, value in TABLE.tools[name].items() if key != "takes"}
     return Tool(
         name=name,
@@ -111,7 +112,7 @@ def _tool(name: str, run: Run, *, takes: Schema, gives: Schema, **more: Any) -> 
     )
 
 
-def _schema(column: Column) -> Schema:
+def _column_schema(column: Column) -> Schema:
     if column.form is Form.WORD:
         schema: dict[str, Any] = {"type": "string", "enum": list(column.words)}
     elif column.form in {Form.TEXT, Form.ADDRESS}:
@@ -126,14 +127,14 @@ def _schema(column: Column) -> Schema:
     return schema
 
 
-async def _move(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+async def _move_entity(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     project, entity_id = SpaceId(arguments["projectId"].lower()), arguments["entityId"].lower()
     action, reason = StatusMove(arguments["action"]), arguments.get("reason", "")
     after = await move_catalog_entity(canon, caller, project, entity_id, move=action, reason=reason)
     return {"id": entity_id, "status": after}
 
 
-async def _withdraw(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+async def _withdraw_relation(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     project, relation = SpaceId(arguments["projectId"].lower()), arguments["relationId"].lower()
     reason = arguments.get("reason", "withdrawn")
     await withdraw_catalog_relation(canon, caller, project, relation, reason)
@@ -143,28 +144,28 @@ async def _withdraw(canon: Canon, caller: Caller, arguments: Arguments) -> Reply
 _SAVING: Final = (PROJECTS, ENTITIES, SOURCE_ITEMS, DISTRIBUTION_EVENTS, VIDEOS, RELATION_ROWS)
 TOOLS: Final[tuple[Tool, ...]] = (
     *map(_save_tool, _SAVING),
-    _tool(
+    _make_tool(
         "catalog_move_entity",
-        _move,
-        takes=TABLE.takes(TABLE.tools["catalog_move_entity"]["takes"]),
-        gives=obj({"id": UUID, "status": enum(*STATUSES)}),
+        _move_entity,
+        takes=TABLE.make_schema(TABLE.tools["catalog_move_entity"]["takes"]),
+        gives=object_schema({"id": UUID, "status": enum(*STATUSES)}),
     ),
-    _tool(
+    _make_tool(
         "catalog_withdraw_relation",
-        _withdraw,
-        takes=TABLE.takes(TABLE.tools["catalog_withdraw_relation"]["takes"]),
-        gives=obj({"id": UUID}),
+        _withdraw_relation,
+        takes=TABLE.make_schema(TABLE.tools["catalog_withdraw_relation"]["takes"]),
+        gives=object_schema({"id": UUID}),
     ),
 )
 
 
-_DIALECT: Final = DialectTable.of(__package__, numbers={InvalidInput: INVALID_PARAMS})
+_DIALECT: Final = DialectTable.read_table(__package__, numbers={InvalidInput: INVALID_PARAMS})
 
-FACE: Final = Face.of(__package__)
+FACE: Final = Face.read_face(__package__)
 OPERATOR: Final = Toolset(
-    **FACE.told(),
+    **FACE.to_fields(),
     agent_types=ROLES,
-    dialect=_DIALECT.flat,
+    dialect=_DIALECT.flat_error,
     tools=TOOLS,
-    words=ContractFile("canonry.catalog.operator", "words.json").published(),
+    words=ContractFile("canonry.catalog.operator", "words.json").read_contract(),
 )

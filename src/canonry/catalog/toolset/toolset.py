@@ -14,8 +14,7 @@ from canonry.catalog.usecases.rows import (
     require_project,
     search_catalog,
 )
-from canonry.gateway.catalogue import ContractFile, beginning
-from canonry.gateway.face import Face
+from canonry.gateway.catalogue import ContractFile, page_of_matches
 from canonry.gateway.replies import (
     INTEGER,
     INTERNAL_ERROR,
@@ -24,20 +23,21 @@ from canonry.gateway.replies import (
     UUID,
     DialectTable,
     Shape,
-    nullable,
+    nullable_field,
 )
 from canonry.gateway.tables import FieldTable
 from canonry.gateway.tool import (
     ANYONE,
     Arguments,
+    CompletionPage,
+    CompletionProvider,
     ErrorBody,
     Noted,
     Reply,
-    Shelf,
-    Shelved,
     Toolset,
     Variables,
 )
+from canonry.gateway.toolset_introduction import Face
 from canonry.log.items.entities import Entity
 from canonry.readmodels.catalog import item_row, project_row
 from canonry.readmodels.ports.documents import GraphQuery
@@ -48,31 +48,31 @@ from canonry.values.json_values import encode_json
 TRUNCATED_META: Final = "dev.canonry/truncated"
 
 
-def _published(tool: str, part: str) -> Callable[[Entity], dict[str, Any]]:
+def _row_presenter(tool: str, part: str) -> Callable[[Entity], dict[str, Any]]:
     schema = entries()[tool]["outputSchema"]["properties"][part]
     names = schema.get("items", schema)["properties"]
 
-    def present(entity: Entity) -> dict[str, Any]:
+    def present_row(entity: Entity) -> dict[str, Any]:
         row = item_row(entity)
         row["comparisonTargets"] = list(row["comparisonTargets"])
         return {name: row[name] for name in names if name in row}
 
-    return present
+    return present_row
 
 
-_LISTED: Final = _published("search_entities", "entities")
-_WHOLE: Final = _published("get_entity", "entity")
-_NODE: Final = _published("get_entity_graph", "nodes")
+_LISTED: Final = _row_presenter("search_entities", "entities")
+_WHOLE: Final = _row_presenter("get_entity", "entity")
+_NODE: Final = _row_presenter("get_entity_graph", "nodes")
 _COUNTS: Final = Shape(outgoing=INTEGER, incoming=INTEGER)
 _EDGE: Final = Shape(
-    fromEntityId=UUID.of("source"),
-    toEntityId=UUID.of("target"),
-    relationType=TEXT.of("relation.rel_type"),
-    notes=nullable(TEXT.of(lambda edge: edge.relation.properties.get("notes"))),
+    fromEntityId=UUID.from_source("source"),
+    toEntityId=UUID.from_source("target"),
+    relationType=TEXT.from_source("relation.rel_type"),
+    notes=nullable_field(TEXT.from_source(lambda edge: edge.relation.properties.get("notes"))),
 )
 
 
-async def tell_projects(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+async def show_projects(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     """The projects; `_meta` says if there are more."""
     del arguments  # there are none
     projects, more = await list_projects(canon, caller)
@@ -82,7 +82,7 @@ async def tell_projects(canon: Canon, caller: Caller, arguments: Arguments) -> R
 
 async def search_items(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     """Search a project for a text."""
-    project, text = _project(arguments), arguments["query"]
+    project, text = _project_id(arguments), arguments["query"]
     kinds, most = arguments.get("entityTypes", ()), int(arguments["limit"])
     found = await search_catalog(canon, caller, project, text, kinds=kinds, limit=most)
     return {"entities": [_LISTED(each) for each in found.items], "totalCount": found.total}
@@ -90,22 +90,22 @@ async def search_items(canon: Canon, caller: Caller, arguments: Arguments) -> Re
 
 async def get_item(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     """Everything about one entity."""
-    project = _project(arguments)
+    project = _project_id(arguments)
     await require_project(canon, caller, project)
-    entry = await canon.catalog.entry(project, arguments["entityId"].lower())
+    entry = await canon.catalog.find_entry(project, arguments["entityId"].lower())
     return {"entity": {**_WHOLE(entry.entity), "relationshipCounts": _COUNTS(entry)}}
 
 
 async def get_graph(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     """Return the graph around one entity."""
     query = GraphQuery(
-        project=_project(arguments),
+        project=_project_id(arguments),
         entity_id=arguments["entityId"].lower(),
         depth=int(arguments["depth"]),
         rel_types=frozenset(arguments.get("relationshipTypes", ())),
     )
     await require_project(canon, caller, query.project)
-    graph = await canon.catalog.graph(query)
+    graph = await canon.catalog.find_graph(query)
     reply = {
         "nodes": [{**_NODE(each.entity), "depth": each.depth} for each in graph.nodes],
         "edges": [_EDGE(each) for each in graph.edges],
@@ -116,12 +116,12 @@ async def get_graph(canon: Canon, caller: Caller, arguments: Arguments) -> Reply
     return Noted(reply=reply, meta={TRUNCATED_META: cut})
 
 
-def _project(arguments: Arguments) -> SpaceId:
+def _project_id(arguments: Arguments) -> SpaceId:
     return SpaceId(arguments["projectId"].lower())
 
 
 # The catalog dialect. It says which argument is at fault and never what lies behind it: what is
-# not there and what the caller may not see are told in the same bytes.
+# not there and what the caller may not see are stated in the same bytes.
 
 PROJECT_NOT_FOUND: Final = "PROJECT_NOT_FOUND"
 ENTITY_NOT_FOUND: Final = "ENTITY_NOT_FOUND"
@@ -143,13 +143,13 @@ _MESSAGES: Final = {
 }
 
 
-def dialect(
+def catalog_error(
     error: CanonryError, *, tool: str, caller: Caller | None, trace_id: str = ""
 ) -> ErrorBody:
     """The envelope for `error`; neither the tool, the caller nor a trace is part of it."""
     del tool, caller, trace_id
-    code = _TABLE.word(error)
-    message, details = _MESSAGES[code], _details(error, code)
+    code = _TABLE.error_name(error)
+    message, details = _MESSAGES[code], _error_details(error, code)
     if error.code in _TIMEOUTS:
         message = "Tool execution timeout"
     envelope: dict[str, Any] = {"code": code, "message": message, "details": details}
@@ -157,7 +157,7 @@ def dialect(
     return ErrorBody(code=number, message=message, data=envelope, wire={"error": envelope})
 
 
-def _details(error: CanonryError, code: str) -> dict[str, str]:
+def _error_details(error: CanonryError, code: str) -> dict[str, str]:
     if code == PROJECT_NOT_FOUND:
         return {"field": "projectId"}
     if code == ENTITY_NOT_FOUND:
@@ -181,59 +181,63 @@ async def _resources_project(canon: Canon, caller: Caller, variables: Variables)
     wanted = variables["project_id"].lower()
     for each in (await list_projects(canon, caller))[0]:
         if each.id == wanted:
-            return _json(project_row(each))
+            return _as_json(project_row(each))
     raise NotFound("project.unknown", "There is no project with this id.", path="/project_id")
 
 
-async def _item(canon: Canon, caller: Caller, variables: Variables) -> str:
+async def _read_item(canon: Canon, caller: Caller, variables: Variables) -> str:
     wanted = variables["item_id"].lower()
     project = await project_of(canon, caller, wanted)
-    return _json(await get_item(canon, caller, {"projectId": project, "entityId": wanted}))
+    return _as_json(await get_item(canon, caller, {"projectId": project, "entityId": wanted}))
 
 
-def _json(value: Reply) -> str:
+def _as_json(value: Reply) -> str:
     return encode_json(value).decode()
 
 
-async def _projects(canon: Canon, caller: Caller, word: str, offset: int, limit: int) -> Shelved:
+async def _complete_projects(
+    canon: Canon, caller: Caller, word: str, offset: int, limit: int
+) -> CompletionPage:
     projects, _ = await list_projects(canon, caller)
-    return beginning([(each.id, each.name) for each in projects], word, offset, limit)
+    return page_of_matches([(each.id, each.name) for each in projects], word, offset, limit)
 
 
-async def _items(canon: Canon, caller: Caller, word: str, offset: int, limit: int) -> Shelved:
+async def _complete_items(
+    canon: Canon, caller: Caller, word: str, offset: int, limit: int
+) -> CompletionPage:
     pattern = f"{word}*" if word else None
     found, total = await list_items(canon, caller, pattern, limit=limit, offset=offset)
     return [(item_row(e)["id"], f"{e.name} ({e.entity_type})") for e in found], total
 
 
-SHELVES: Final[Mapping[str, Shelf]] = {
-    "project_id": Shelf(find=_projects),
-    "item_id": Shelf(find=_items),
+COMPLETIONS: Final[Mapping[str, CompletionProvider]] = {
+    "project_id": CompletionProvider(find=_complete_projects),
+    "item_id": CompletionProvider(find=_complete_items),
 }
 TABLE: Final = FieldTable(__package__)
 RESOURCES: Final = (
-    TABLE.resource("project", _resources_project),
-    TABLE.resource("item", _item),
+    TABLE.make_resource("project", _resources_project),
+    TABLE.make_resource("item", _read_item),
 )
 
 
-FACE: Final = Face.of(__package__)
+FACE: Final = Face.read_face(__package__)
 CATALOG: Final = Toolset(
-    **FACE.told(),
+    **FACE.to_fields(),
     agent_types=ANYONE,
     default_agent_type="Reader",
     sealed=True,
-    dialect=dialect,
+    dialect=catalog_error,
     tools=tuple(
         contract_tool(name, run=run, **TABLE.tools[name])
         for name, run in (
-            ("list_projects", tell_projects),
+            ("list_projects", show_projects),
             ("search_entities", search_items),
             ("get_entity", get_item),
             ("get_entity_graph", get_graph),
         )
     ),
     resources=RESOURCES,
-    shelves=SHELVES,
-    words=ContractFile("canonry.catalog.toolset.contract", "words.json").published(),
+    completions=COMPLETIONS,
+    words=ContractFile("canonry.catalog.toolset.contract", "words.json").read_contract(),
 )

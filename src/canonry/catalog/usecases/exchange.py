@@ -7,24 +7,24 @@ from functools import partial
 from itertools import product
 from typing import Any, Final, TypeAlias
 
-from canonry.canon.session.caller import Caller, unknown
+from canonry.canon.session.caller import Caller, unknown_item
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Change, commit_change
 from canonry.canon.session.paging import every_item
-from canonry.catalog.domain.rows import CatalogRow, RowPlace, RowProblem
-from canonry.catalog.usecases.judging import Ahead, RowVerdict, joined_row, judge_rows
+from canonry.catalog.domain.rows import CatalogRow, RowProblem, UniqueValue
+from canonry.catalog.usecases.judging import EarlierResults, RowVerdict, joined_row, judge_rows
 from canonry.catalog.usecases.rows import (
     CHUNK,
     arrange_catalog_rows,
-    projects_in_turn,
+    order_projects,
     read_catalog_arrays,
 )
 from canonry.log.items.entities import Entity
 from canonry.log.schemas import catalog_tables
-from canonry.readmodels.catalog import item_of, item_row, project_row, stamp
-from canonry.readmodels.ports.documents import PLACE_BEFORE_ALL
+from canonry.readmodels.catalog import format_instant, item_of, item_row, project_row
+from canonry.readmodels.ports.documents import BEFORE_ALL_ITEMS
 from canonry.readmodels.ports.state import Spaces
-from canonry.readmodels.ports.view import PAGE_MAX, UpkeepProgress
+from canonry.readmodels.ports.view import PAGE_MAX, MaintenanceProgress
 from canonry.values.errors import InvalidInput, Unavailable
 from canonry.values.ids import NewId, Space, SpaceId, SpaceKind
 
@@ -40,7 +40,7 @@ _ARRAYS: Final = {
 
 
 async def export_catalog(
-    canon: Canon, spaces: Spaces, told: UpkeepProgress
+    canon: Canon, spaces: Spaces, progress: MaintenanceProgress
 ) -> AsyncIterator[TableRow]:
     """(array, row) for every row of these projects, array by array; None: all projects.
 
@@ -51,46 +51,47 @@ async def export_catalog(
         Unavailable: `catalog.moved`, somebody wrote into a project meanwhile.
     """
     heads = {
-        space.id: await canon.ledger.head(space.id) for space in await _projects(canon, spaces)
+        space.id: await canon.ledger.head_position(space.id)
+        for space in await _find_projects(canon, spaces)
     }
-    projects = await _projects(canon, frozenset(heads))
+    projects = await _find_projects(canon, frozenset(heads))
     done = 0
     for space in projects:
         yield catalog_tables.PROJECTS.array, project_row(space)
-    async for each in _rows(canon, projects):
+    async for each in _export_rows(canon, projects):
         yield each
         done += 1
-        told(done, None)
+        progress(done, None)
     for project, head in heads.items():
-        if await canon.ledger.head(project) != head:
+        if await canon.ledger.head_position(project) != head:
             message = "The catalog changed during the export. Run it again, or make a backup."
             raise Unavailable("catalog.moved", message)
 
 
-async def _rows(canon: Canon, projects: Sequence[Space]) -> AsyncIterator[TableRow]:
+async def _export_rows(canon: Canon, projects: Sequence[Space]) -> AsyncIterator[TableRow]:
     for array, kinds in _ARRAYS.items():
         for space, kind in product(projects, kinds):
-            async for entity in _items(canon, space.id, kind):
+            async for entity in _items_of(canon, space.id, kind):
                 yield array, item_row(entity)
     for space, kind in product(projects, catalog_tables.ITEM_KINDS):
-        async for entity in _items(canon, space.id, kind):
-            async for row in _relations(canon, entity):
+        async for entity in _items_of(canon, space.id, kind):
+            async for row in _relation_rows(canon, entity):
                 yield catalog_tables.RELATION_ROWS.array, row
 
 
-async def _projects(canon: Canon, spaces: Spaces) -> list[Space]:
+async def _find_projects(canon: Canon, spaces: Spaces) -> list[Space]:
     if spaces is not None:
         found = list(await canon.catalog.projects(spaces, limit=len(spaces)))
         for missing in spaces - {space.id for space in found}:
-            raise unknown("project", missing)
+            raise unknown_item("project", missing)
         return sorted(found, key=lambda space: space.id)
     pages = partial(canon.state.spaces, kind=SpaceKind.PROJECT, parent=None)
     return sorted([each async for each in every_item(pages)], key=lambda space: space.id)
 
 
-async def _items(canon: Canon, project: SpaceId, kind: str) -> AsyncIterator[Entity]:
-    after = PLACE_BEFORE_ALL
-    while page := await canon.catalog.items(project, kind, after=after, limit=PAGE_MAX):
+async def _items_of(canon: Canon, project: SpaceId, kind: str) -> AsyncIterator[Entity]:
+    after = BEFORE_ALL_ITEMS
+    while page := await canon.catalog.list_items(project, kind, after=after, limit=PAGE_MAX):
         for entity in page:
             yield entity
         last = item_of(page[-1])
@@ -99,12 +100,12 @@ async def _items(canon: Canon, project: SpaceId, kind: str) -> AsyncIterator[Ent
         after = (last.word, last.id)
 
 
-async def _relations(canon: Canon, source: Entity) -> AsyncIterator[Mapping[str, Any]]:
-    after = PLACE_BEFORE_ALL
+async def _relation_rows(canon: Canon, source: Entity) -> AsyncIterator[Mapping[str, Any]]:
+    after = BEFORE_ALL_ITEMS
     while page := await canon.catalog.relations_from(source.id, after=after, limit=PAGE_MAX):
-        targets = await canon.within(source.space).things(each.to_id for each in page)
-        things = {**targets, source.id: source}
-        for row in (joined_row(relation, things) for relation in page):
+        targets = await canon.space_scope(source.space).items_by_id(each.to_id for each in page)
+        items = {**targets, source.id: source}
+        for row in (joined_row(relation, items) for relation in page):
             if "toEntityId" in row:
                 columns = catalog_tables.RELATION_ROWS.columns
                 yield {column.name: row[column.name] for column in columns}
@@ -139,7 +140,7 @@ async def import_catalog(
     canon: Canon,
     caller: Caller,
     arrays: Mapping[str, Sequence[Any]],
-    told: UpkeepProgress,
+    progress: MaintenanceProgress,
     *,
     lenient: bool = False,
     dry_run: bool = False,
@@ -155,65 +156,69 @@ async def import_catalog(
     """
     rows_of, problems = read_catalog_arrays(arrays)
     total = sum(map(len, rows_of.values()))
-    now = stamp(canon.clock.now())
+    now = format_instant(canon.clock.now())
     report = CatalogImported(dry_run=dry_run, problems=problems)
     steps = total if dry_run else 2 * total
-    ahead, done, chunks = Ahead(), 0, list[Sequence[CatalogRow]]()
+    ahead, done, chunks = EarlierResults(), 0, list[Sequence[CatalogRow]]()
     for table in catalog_tables.TABLES:
-        async for rows, borne in _chunks(canon, rows_of[table]):
-            verdict = await judge_rows(canon, rows, ahead, now, borne)
+        async for rows, owners in _chunk_rows(canon, rows_of[table]):
+            verdict = await judge_rows(canon, rows, ahead, now, owners)
             report.problems += verdict.problems
             if dry_run:
-                _count(report, verdict)
+                _count_rows(report, verdict)
             elif verdict.rows:
                 chunks.append([each.row for each in verdict.rows])
             done += len(rows)
-            told(done, steps)
+            progress(done, steps)
     if report.problems and not lenient:
-        raise _invalid(report.problems)
+        raise _invalid_rows(report.problems)
     for chunk in chunks:
-        verdict = await _store(canon, caller, chunk, now)
+        verdict = await _store_rows(canon, caller, chunk, now)
         report.problems += verdict.problems
-        _count(report, verdict)
+        _count_rows(report, verdict)
         done += len(chunk)
-        told(done, steps)
+        progress(done, steps)
     if not dry_run:
-        told(steps, steps)
+        progress(steps, steps)
     return report
 
 
-async def _store(canon: Canon, caller: Caller, rows: Sequence[CatalogRow], now: str) -> RowVerdict:
+async def _store_rows(
+    canon: Canon, caller: Caller, rows: Sequence[CatalogRow], now: str
+) -> RowVerdict:
     """One commit, or one a project.
 
     While a project is stored nobody else writes, since no space guards another's slug.
     """
     if rows[0].table is not catalog_tables.PROJECTS:
-        return await _commit(canon, caller, rows, now)
+        return await _commit_rows(canon, caller, rows, now)
     stored = RowVerdict()
-    bearers = await canon.catalog.projects_called(row.word for row in rows)
-    for row, aside in projects_in_turn(rows, bearers):
-        async with canon.ledger.exclusive():
-            verdict = await _commit(canon, caller, (row,), now)
+    owners = await canon.catalog.projects_called(row.word for row in rows)
+    for row, aside in order_projects(rows, owners):
+        async with canon.ledger.lock_appends():
+            verdict = await _commit_rows(canon, caller, (row,), now)
         stored.rows += () if aside else verdict.rows
         stored.problems += verdict.problems
     return stored
 
 
-async def _commit(canon: Canon, caller: Caller, rows: Sequence[CatalogRow], now: str) -> RowVerdict:
+async def _commit_rows(
+    canon: Canon, caller: Caller, rows: Sequence[CatalogRow], now: str
+) -> RowVerdict:
     space, verdict = SpaceId(rows[0].project), RowVerdict()
 
-    async def prepare(new_id: NewId) -> Change:
+    async def prepare_change(new_id: NewId) -> Change:
         nonlocal verdict
-        verdict = await judge_rows(canon, rows, Ahead(), now)
-        return verdict.change(new_id)
+        verdict = await judge_rows(canon, rows, EarlierResults(), now)
+        return verdict.make_change(new_id)
 
-    await commit_change(canon, caller, space, prepare)
+    await commit_change(canon, caller, space, prepare_change)
     return verdict
 
 
-async def _chunks(
+async def _chunk_rows(
     canon: Canon, rows: Sequence[CatalogRow]
-) -> AsyncIterator[tuple[Sequence[CatalogRow], Mapping[RowPlace, str] | None]]:
+) -> AsyncIterator[tuple[Sequence[CatalogRow], Mapping[UniqueValue, str] | None]]:
     """Yield rows of one table and project, and who has their places, where that is known."""
     if rows and rows[0].table is catalog_tables.PROJECTS:
         for start in range(0, len(rows), CHUNK):
@@ -223,12 +228,12 @@ async def _chunks(
     for row in rows:
         of_project.setdefault(row.project, []).append(row)
     for group in of_project.values():
-        arranged, borne = await arrange_catalog_rows(canon, group)
+        arranged, owners = await arrange_catalog_rows(canon, group)
         for some in arranged:
-            yield some, borne
+            yield some, owners
 
 
-def _count(report: CatalogImported, verdict: RowVerdict) -> None:
+def _count_rows(report: CatalogImported, verdict: RowVerdict) -> None:
     for judged in verdict.rows:
         array = judged.row.table.array
         if judged.make is None:
@@ -239,7 +244,7 @@ def _count(report: CatalogImported, verdict: RowVerdict) -> None:
             report.changed[array] += 1
 
 
-def _invalid(problems: Sequence[RowProblem]) -> InvalidInput:
+def _invalid_rows(problems: Sequence[RowProblem]) -> InvalidInput:
     first = problems[0]
     rest = f", and {len(problems) - 1} more" if len(problems) > 1 else ""
     return InvalidInput(

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import Any, Final, TypeAlias
 
-from canonry.canon.judging.known_things import Backing, make_entity, make_observation, make_relation
+from canonry.canon.judging.known_items import Backing, make_entity, make_observation, make_relation
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Change
-from canonry.catalog.domain.rows import CatalogRow, RowPlace, RowProblem, triple_of
-from canonry.log.entries import Entry, Made, RelationEnded, SpaceRevised, Thing
-from canonry.log.folding import listing_key, relations_key, thing_key
+from canonry.catalog.domain.rows import CatalogRow, RowProblem, UniqueValue, triple_of
+from canonry.log.entries import Entry, Made, RelationEnded, SpaceRevised, StoredItem
+from canonry.log.folding import item_key, listing_key, relations_key
 from canonry.log.items.entities import Entity, EntityClass
 from canonry.log.items.facts import Relation
 from canonry.log.schemas.catalog_tables import CREATED_AT, PROJECTS, RELATION_ROWS, UPDATED_AT
@@ -45,7 +45,7 @@ Make = Callable[[NewId], tuple[Entry, ...]]
 
 
 @dataclass(slots=True, kw_only=True)
-class Ahead:
+class EarlierResults:
     """Results of rows judged earlier, which count as stored."""
 
     projects: dict[str, str] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class Ahead:
     there: dict[str, str] = field(default_factory=dict)
     """Kinds of the stored items to which rows refer."""
 
-    places: dict[RowPlace, str] = field(default_factory=dict)
+    unique_values: dict[UniqueValue, str] = field(default_factory=dict)
     """Unique value -> the row that has it."""
 
 
@@ -76,7 +76,7 @@ class RowVerdict:
     problems: list[RowProblem] = field(default_factory=list)
     reads: set[str] = field(default_factory=set)
 
-    def change(self, new_id: NewId) -> Change:
+    def make_change(self, new_id: NewId) -> Change:
         """The entries of all rows that change something; places are left before they are taken."""
         found = [e for judged in self.rows if judged.make for e in judged.make(new_id)]
         found.sort(key=lambda entry: not isinstance(entry, RelationEnded))
@@ -84,98 +84,102 @@ class RowVerdict:
 
 
 async def judge_projects(
-    canon: Canon, rows: Sequence[CatalogRow], ahead: Ahead, now: str
+    canon: Canon, rows: Sequence[CatalogRow], ahead: EarlierResults, now: str
 ) -> RowVerdict:
     """Judge rows that are projects; each is a space of its own."""
     verdict = RowVerdict()
-    things = await canon.state.things(row.id for row in rows)
+    items = await canon.state.items_by_id(row.id for row in rows)
     called = await canon.catalog.projects_called(row.word for row in rows)
-    spaces = {each: thing for each, thing in things.items() if isinstance(thing, Space)}
+    spaces = {each: item for each, item in items.items() if isinstance(item, Space)}
     before = {row.id: project_row(spaces[row.id]) if row.id in spaces else None for row in rows}
 
     def problem_of(row: CatalogRow, coming: str | None) -> RowProblem | None:
-        held = things.get(row.id)
+        held = items.get(row.id)
         if held is not None and not is_project(held):
             reason = "This id belongs to an item that is not a project. Use another id."
-            return row.problem("id", "id.taken", reason)
-        bearer = called.get(row.word)
-        gone = bearer in leaving or ahead.projects.get(str(bearer), row.word) != row.word
-        if coming in {None, row.id} and (gone or bearer in {None, row.id}):
+            return row.make_problem("id", "id.taken", reason)
+        owner = called.get(row.word)
+        gone = owner in leaving or ahead.projects.get(str(owner), row.word) != row.word
+        if coming in {None, row.id} and (gone or owner in {None, row.id}):
             return None
-        return row.problem("slug", "slug.taken", "Another project has this slug.")
+        return row.make_problem("slug", "slug.taken", "Another project has this slug.")
 
-    leaving = {row.id for row in rows if _leaves(row, before[row.id])}
-    right, verdict.problems = settle(rows, leaving, ahead, problem_of)
+    leaving = {row.id for row in rows if _frees_value(row, before[row.id])}
+    right, verdict.problems = settle_rows(rows, leaving, ahead, problem_of)
     for row in right:
-        was, values = before[row.id], stamped(row, before[row.id], now)
+        was, values = before[row.id], with_instants(row, before[row.id], now)
         ahead.projects[row.id] = row.word
-        verdict.reads.add(thing_key(row.id))
+        verdict.reads.add(item_key(row.id))
         make = None if was == values else partial(_project_entries, values, was is None)
         verdict.rows.append(JudgedRow(row=row, make=make, fresh=was is None))
     return verdict
 
 
-async def bearers_of(canon: Canon, rows: Sequence[CatalogRow]) -> Mapping[RowPlace, str]:
+async def owners_of(canon: Canon, rows: Sequence[CatalogRow]) -> Mapping[UniqueValue, str]:
     """The places of these rows of one project -> the items that have them."""
     project = rows[0].project
     words = ((row.kind, row.word) for row in rows)
-    borne = await canon.catalog.bearers(SpaceId(project), words)
-    return {(project, kind, word): bearer for (kind, word), bearer in borne.items()}
+    owners = await canon.catalog.word_owners(SpaceId(project), words)
+    return {(project, kind, word): owner for (kind, word), owner in owners.items()}
 
 
 async def judge_items(
     canon: Canon,
     rows: Sequence[CatalogRow],
-    ahead: Ahead,
+    ahead: EarlierResults,
     now: str,
-    borne: Mapping[RowPlace, str] | None,
+    owners: Mapping[UniqueValue, str] | None,
 ) -> RowVerdict:
-    """Judge rows of one project and one table that are items; `borne` as `bearers_of` them."""
+    """Judge rows of one project and one table that are items; `owners` as `owners_of` them."""
     verdict, project = RowVerdict(), rows[0].project
-    thing_of = {row.id: item_id(project, row.kind, row.id) for row in rows}
+    item_id_of = {row.id: item_id(project, row.kind, row.id) for row in rows}
     # The entities of the announcements.
     about_of = {
         row.id: item_id(project, row.values["primaryEntityType"], row.values["primaryEntityId"])
         for row in rows
         if "primaryEntityId" in row.values
     }
-    ids, primary = thing_of.values(), list(about_of.values())
-    things = await canon.state.things((project, *ids, *primary))
+    ids, primary = item_id_of.values(), list(about_of.values())
+    items = await canon.state.items_by_id((project, *ids, *primary))
     unique = bool(rows[0].table.unique)
-    if borne is None:
-        borne = await bearers_of(canon, rows) if unique else {}
-    there = project in ahead.projects or is_project(things.get(project))
-    verdict.reads |= {thing_key(project), *map(thing_key, ids)}
-    verdict.reads |= set(map(thing_key, primary))
+    if owners is None:
+        owners = await owners_of(canon, rows) if unique else {}
+    there = project in ahead.projects or is_project(items.get(project))
+    verdict.reads |= {item_key(project), *map(item_key, ids)}
+    verdict.reads |= set(map(item_key, primary))
     if unique:
         verdict.reads.add(listing_key("entity", project))
 
     def problem_of(row: CatalogRow, coming: str | None) -> RowProblem | None:
         if not there:
-            return no_project(row)
-        bearer = borne.get(row.place) if row.place else None
+            return missing_project(row)
+        owner = owners.get(row.unique_value) if row.unique_value else None
         return (
-            _misfit(row, things.get(thing_of[row.id]))
-            or _taken(row, None if bearer in leaving else bearer, coming)
-            or _baseless(row, about_of.get(row.id), things, ahead)
+            _kind_problem(row, items.get(item_id_of[row.id]))
+            or _taken_problem(row, None if owner in leaving else owner, coming)
+            or _base_problem(row, about_of.get(row.id), items, ahead)
         )
 
-    held = {row.id: things.get(thing_of[row.id]) for row in rows}
+    held = {row.id: items.get(item_id_of[row.id]) for row in rows}
     before = {each: item_row(t) if isinstance(t, Entity) else None for each, t in held.items()}
-    leaving = {row.id for row in rows if unique and _leaves(row, before[row.id])}
-    right, verdict.problems = settle(rows, leaving, ahead, problem_of)
+    leaving = {row.id for row in rows if unique and _frees_value(row, before[row.id])}
+    right, verdict.problems = settle_rows(rows, leaving, ahead, problem_of)
     for row in right:
-        thing_id, was, values = thing_of[row.id], before[row.id], stamped(row, before[row.id], now)
-        ahead.items[thing_id] = row.kind
-        make = None if was == values else partial(_item_entries, row, thing_id, was, values)
+        own_id, was, values = (
+            item_id_of[row.id],
+            before[row.id],
+            with_instants(row, before[row.id], now),
+        )
+        ahead.items[own_id] = row.kind
+        make = None if was == values else partial(_item_entries, row, own_id, was, values)
         verdict.rows.append(JudgedRow(row=row, make=make, fresh=was is None))
     return verdict
 
 
-def settle(
+def settle_rows(
     rows: Sequence[CatalogRow],
     leaving: set[str],
-    ahead: Ahead,
+    ahead: EarlierResults,
     problem_of: Callable[[CatalogRow, str | None], RowProblem | None],
 ) -> tuple[list[CatalogRow], list[RowProblem]]:
     """The rows that are right, whose places are taken from now on, and what is wrong with others.
@@ -186,26 +190,26 @@ def settle(
     while True:
         right: list[CatalogRow] = []
         problems: list[RowProblem] = []
-        taken: dict[RowPlace, str] = {}
+        taken: dict[UniqueValue, str] = {}
         stuck: set[str] = set()
         for row in rows:
-            place = row.place
-            coming = (taken.get(place) or ahead.places.get(place)) if place else None
+            value = row.unique_value
+            coming = (taken.get(value) or ahead.unique_values.get(value)) if value else None
             problem = problem_of(row, coming)
             if problem is not None:
                 problems.append(problem)
                 stuck.add(row.id)
                 continue
             right.append(row)
-            if place:
-                taken[place] = row.id
+            if value:
+                taken[value] = row.id
         if leaving.isdisjoint(stuck):
-            ahead.places |= taken
+            ahead.unique_values |= taken
             return right, problems
         leaving -= stuck
 
 
-def stamped(row: CatalogRow, before: Mapping[str, Any] | None, now: str) -> Mapping[str, Any]:
+def with_instants(row: CatalogRow, before: Mapping[str, Any] | None, now: str) -> Mapping[str, Any]:
     """The row's fields with the instants that it leaves out: as they are, else now."""
     given = row.values
     missing = [name for name in INSTANTS if name in given and given[name] is None]
@@ -221,56 +225,58 @@ def stamped(row: CatalogRow, before: Mapping[str, Any] | None, now: str) -> Mapp
     return values
 
 
-def no_project(row: CatalogRow) -> RowProblem:
+def missing_project(row: CatalogRow) -> RowProblem:
     """The row lies in a project that is not there."""
-    return row.problem("projectId", "project.unknown", "There is no project with this id.")
+    return row.make_problem("projectId", "project.unknown", "There is no project with this id.")
 
 
-def _misfit(row: CatalogRow, held: Thing | None) -> RowProblem | None:
+def _kind_problem(row: CatalogRow, held: StoredItem | None) -> RowProblem | None:
     if held is None:
         return None
     if not isinstance(held, Entity):
         reason = "The item with this id was erased. Use another id."
-        return row.problem("id", "item.erased", reason)
+        return row.make_problem("id", "item.erased", reason)
     if kind_of(held) is None:
         reason = "The item with this id was merged or retracted. Undo that or use another id."
-        return row.problem("id", "item.gone", reason)
+        return row.make_problem("id", "item.gone", reason)
     if held.entity_type != row.kind:
         reason = f"The entity is a {held.entity_type}; an entity's type cannot change."
-        return row.problem("entityType", "item.kind", reason)
+        return row.make_problem("entityType", "item.kind", reason)
     return None
 
 
-def _leaves(row: CatalogRow, before: Mapping[str, Any] | None) -> bool:
+def _frees_value(row: CatalogRow, before: Mapping[str, Any] | None) -> bool:
     return before is not None and before[row.table.unique] != row.word
 
 
-def _taken(row: CatalogRow, bearer: str | None, coming: str | None) -> RowProblem | None:
+def _taken_problem(row: CatalogRow, owner: str | None, coming: str | None) -> RowProblem | None:
     if coming not in {None, row.id}:
-        bearer = coming
-    elif bearer in {None, row.id}:
+        owner = coming
+    elif owner in {None, row.id}:
         return None
     name = row.table.unique
-    reason = f"Another {row.table.noun} of this type and project has this {name}: {bearer}."
-    return row.problem(name, f"{name}.taken", reason)
+    reason = f"Another {row.table.noun} of this type and project has this {name}: {owner}."
+    return row.make_problem(name, f"{name}.taken", reason)
 
 
-def _baseless(
-    row: CatalogRow, about: str | None, things: Mapping[str, Thing], ahead: Ahead
+def _base_problem(
+    row: CatalogRow, about: str | None, items: Mapping[str, StoredItem], ahead: EarlierResults
 ) -> RowProblem | None:
-    if about is None or stands(about, row.values["primaryEntityType"], things.get(about), ahead):
+    if about is None or is_available(
+        about, row.values["primaryEntityType"], items.get(about), ahead
+    ):
         return None
     kind = row.values["primaryEntityType"]
     reason = f"The project has no {kind} with this id."
-    return row.problem("primaryEntityId", "entity.unknown", reason)
+    return row.make_problem("primaryEntityId", "entity.unknown", reason)
 
 
-def stands(thing_id: str, kind: str, held: Thing | None, ahead: Ahead) -> bool:
+def is_available(item_id: str, kind: str, held: StoredItem | None, ahead: EarlierResults) -> bool:
     """Whether an item of this kind is there, as `held` or as was found before, or will be."""
-    return (kind_of(held) or ahead.there.get(thing_id) or ahead.items.get(thing_id)) == kind
+    return (kind_of(held) or ahead.there.get(item_id) or ahead.items.get(item_id)) == kind
 
 
-def kind_of(held: Thing | None) -> str | None:
+def kind_of(held: StoredItem | None) -> str | None:
     """Return the kind of a catalog item that agents can find, else None."""
     item = item_of(held)
     return None if item is None else item.kind
@@ -279,32 +285,32 @@ def kind_of(held: Thing | None) -> str | None:
 def _project_entries(values: Mapping[str, Any], fresh: bool, _: NewId) -> tuple[Entry, ...]:  # noqa: FBT001
     name, description = values["name"], values["description"] or ""
     space, kept = SpaceId(values["id"]), ("slug", "description", *STAMPS)
-    said: dict[str, Any] = {
+    members: dict[str, Any] = {
         "name": name,
         "description": description,
         "properties": {k: values[k] for k in kept},
     }
     if not fresh:
-        return (SpaceRevised(space_id=space, **said),)
-    return (Made(thing=SpaceDraft(id=space, kind=SpaceKind.PROJECT, parent=None, **said)),)
+        return (SpaceRevised(space_id=space, **members),)
+    return (Made(thing=SpaceDraft(id=space, kind=SpaceKind.PROJECT, parent=None, **members)),)
 
 
 def _item_entries(
     row: CatalogRow,
-    thing_id: Any,
+    item_id: Any,
     before: Mapping[str, Any] | None,
     values: Mapping[str, Any],
     new_id: NewId,
 ) -> tuple[Entry, ...]:
-    table, backing = TABLE_OF[row.kind], backing_of(row.project)
+    table, backing = TABLE_OF[row.kind], provenance_of(row.project)
     name, description, properties = item_fields(table, values)
 
-    def named(label: str) -> str:
-        return str(thing_id) if label == "entity" else new_id(f"{label}:{thing_id}")
+    def id_of(label: str) -> str:
+        return str(item_id) if label == "entity" else new_id(f"{label}:{item_id}")
 
     if before is None:
         _, entries = make_entity(
-            named,
+            id_of,
             backing,
             entity_class=EntityClass.INSTANCE,
             entity_type=row.kind,
@@ -313,25 +319,28 @@ def _item_entries(
             properties=properties,
         )
         return entries
-    was, now = _fields(*item_fields(table, before)), _fields(name, description, properties)
+    was, now = (
+        _field_values(*item_fields(table, before)),
+        _field_values(name, description, properties),
+    )
     # Fields that are removed are null.
     fields = {n: now.get(n) for n in was.keys() | now.keys() if was.get(n) != now.get(n)}
-    return (make_observation(named, backing, thing_id, fields),)
+    return (make_observation(id_of, backing, item_id, fields),)
 
 
 @lru_cache(maxsize=64)
-def backing_of(project: str) -> Backing:
+def provenance_of(project: str) -> Backing:
     """Return the provenance of a catalog's rows."""
     return Backing(space=SpaceId(project), authority=Authority.SOURCE, confidence=1.0, evidence=())
 
 
-def _fields(name: str, description: str, properties: Mapping[str, Any]) -> dict[str, Any]:
+def _field_values(name: str, description: str, properties: Mapping[str, Any]) -> dict[str, Any]:
     own = {PROPERTY_PREFIX + key: value for key, value in properties.items()}
     return {NAME: name, DESCRIPTION: description, **own}
 
 
 # Judge catalog relations: both ends are there, of the kinds that the type joins, and once only. A
-# relation never changes what it says: one that is told otherwise ends, and the next takes its id.
+# relation never changes what it says: one that is stated otherwise ends, and the next takes its id.
 
 REVISED: Final = "told otherwise"
 NOTES: Final = "notes"
@@ -345,38 +354,40 @@ HeldRelation: TypeAlias = tuple[Relation | None, RelationId]
 async def judge_rows(
     canon: Canon,
     rows: Sequence[CatalogRow],
-    ahead: Ahead,
+    ahead: EarlierResults,
     now: str,
-    borne: Mapping[RowPlace, str] | None = None,
+    owners: Mapping[UniqueValue, str] | None = None,
 ) -> RowVerdict:
     """Judge rows of one table and, unless they are projects, of one project.
 
-    `borne` says who has the places that they want, where that is known.
+    `owners` says who has the places that they want, where that is known.
     """
     if rows[0].table is PROJECTS:
         return await judge_projects(canon, rows, ahead, now)
     if rows[0].table is RELATION_ROWS:
-        return await _judge_relations(canon, rows, ahead, now, borne)
-    return await judge_items(canon, rows, ahead, now, borne)
+        return await _judge_relations(canon, rows, ahead, now, owners)
+    return await judge_items(canon, rows, ahead, now, owners)
 
 
 async def _judge_relations(
     canon: Canon,
     rows: Sequence[CatalogRow],
-    ahead: Ahead,
+    ahead: EarlierResults,
     now: str,
     joined: Mapping[Triple, str] | None,
 ) -> RowVerdict:
     verdict, project = RowVerdict(), rows[0].project
     triples = {row.id: triple_of(row.values) for row in rows}
     ends = {end for source, _, target in triples.values() for end in (source, target)}
-    there = await _look_at(canon, project, ends, ahead)
+    there = await _load_ends(canon, project, ends, ahead)
     held = await standing_relations(canon, project, list(triples))
     if joined is None:
-        joined = await canon.catalog.joined(triples.values())
-    verdict.reads |= {thing_key(project), *map(thing_key, ends)}
+        joined = await canon.catalog.current_relations(triples.values())
+    verdict.reads |= {item_key(project), *map(item_key, ends)}
     verdict.reads |= {relations_key(source) for source, _, _ in triples.values()}
-    bearers = {str(current.id): each for each, (current, _) in held.items() if current is not None}
+    ids_by_relation = {
+        str(current.id): each for each, (current, _) in held.items() if current is not None
+    }
     leaving = {
         each
         for each, (current, _) in held.items()
@@ -385,38 +396,40 @@ async def _judge_relations(
 
     def problem_of(row: CatalogRow, coming: str | None) -> RowProblem | None:
         if not there:
-            return no_project(row)
-        if (problem := _dangling(row, triples[row.id], ahead)) is not None:
+            return missing_project(row)
+        if (problem := _end_problem(row, triples[row.id], ahead)) is not None:
             return problem
-        bearer = joined.get(triples[row.id])
-        bearer = bearers.get(bearer, bearer) if bearer else None
-        if coming in {None, row.id} and (bearer in {None, row.id} or bearer in leaving):
+        owner = joined.get(triples[row.id])
+        owner = ids_by_relation.get(owner, owner) if owner else None
+        if coming in {None, row.id} and (owner in {None, row.id} or owner in leaving):
             return None
         reason = "Another relation of this type already joins these two items."
-        return row.problem("relationType", "relation.exists", reason)
+        return row.make_problem("relationType", "relation.exists", reason)
 
-    right, verdict.problems = settle(rows, leaving, ahead, problem_of)
+    right, verdict.problems = settle_rows(rows, leaving, ahead, problem_of)
     for row in right:
         current, next_id = held[row.id]
-        verdict.reads.add(thing_key(next_id if current is None else current.id))
+        verdict.reads.add(item_key(next_id if current is None else current.id))
         before = None if current is None else relation_row(current)
-        values, triple = stamped(row, before, now), triples[row.id]
+        values, triple = with_instants(row, before, now), triples[row.id]
         same = current is not None and current_triple(current) == triple
         same = same and before == {name: values[name] for name in KEPT}
-        make = None if same else partial(_entries, row, triple, held[row.id], values)
+        make = None if same else partial(_relation_entries, row, triple, held[row.id], values)
         verdict.rows.append(JudgedRow(row=row, make=make, fresh=before is None))
     return verdict
 
 
-async def _look_at(canon: Canon, project: str, ends: AbstractSet[str], ahead: Ahead) -> bool:
+async def _load_ends(
+    canon: Canon, project: str, ends: AbstractSet[str], ahead: EarlierResults
+) -> bool:
     """Load the kinds of unknown ends; return whether the project exists."""
     unknown = [end for end in ends if end not in ahead.there]
-    things = await canon.within(SpaceId(project)).things((project, *unknown))
+    items = await canon.space_scope(SpaceId(project)).items_by_id((project, *unknown))
     for end in unknown:
-        thing = things.get(end)
-        if (kind := kind_of(thing)) is not None:
+        item = items.get(end)
+        if (kind := kind_of(item)) is not None:
             ahead.there[end] = kind
-    return project in ahead.projects or is_project(things.get(project))
+    return project in ahead.projects or is_project(items.get(project))
 
 
 async def standing_relations(
@@ -426,16 +439,16 @@ async def standing_relations(
     found: dict[str, HeldRelation] = {}
     generation, waiting = 0, list(dict.fromkeys(ids))
     while waiting:
-        things = {each: relation_id(project, each, generation) for each in waiting}
-        held = await canon.within(SpaceId(project)).things(things.values())
+        items = {each: relation_id(project, each, generation) for each in waiting}
+        held = await canon.space_scope(SpaceId(project)).items_by_id(items.values())
         generation += 1
         ended = []
         for each in waiting:
-            thing = held.get(things[each])
-            if thing is None:
-                found[each] = (None, RelationId(things[each]))
-            elif isinstance(thing, Relation) and thing.current:
-                found[each] = (thing, RelationId(relation_id(project, each, generation)))
+            item = held.get(items[each])
+            if item is None:
+                found[each] = (None, RelationId(items[each]))
+            elif isinstance(item, Relation) and item.current:
+                found[each] = (item, RelationId(relation_id(project, each, generation)))
             else:
                 ended.append(each)
         waiting = ended
@@ -447,11 +460,11 @@ def relation_row(relation: Relation) -> dict[str, Any]:
     return {name: relation.properties.get(name) for name in KEPT}
 
 
-def joined_row(relation: Relation, things: Mapping[str, Thing]) -> dict[str, Any]:
-    """Return the row of a relation, with those of its ends that are items among `things`."""
+def joined_row(relation: Relation, items: Mapping[str, StoredItem]) -> dict[str, Any]:
+    """Return the row of a relation, with those of its ends that are items among `items`."""
     row = {**relation_row(relation), "projectId": relation.space, "relationType": relation.rel_type}
     for side, end in (("from", relation.from_id), ("to", relation.to_id)):
-        if (item := item_of(things.get(end))) is not None:
+        if (item := item_of(items.get(end))) is not None:
             row |= {f"{side}EntityType": item.kind, f"{side}EntityId": item.id}
     return row
 
@@ -461,23 +474,23 @@ def current_triple(relation: Relation) -> Triple:
     return (relation.from_id, relation.rel_type, relation.to_id)
 
 
-def _dangling(row: CatalogRow, triple: Triple, ahead: Ahead) -> RowProblem | None:
-    for end, thing_id in (("from", triple[0]), ("to", triple[2])):
+def _end_problem(row: CatalogRow, triple: Triple, ahead: EarlierResults) -> RowProblem | None:
+    for end, end_id in (("from", triple[0]), ("to", triple[2])):
         kind = row.values[f"{end}EntityType"]
-        if not stands(thing_id, kind, None, ahead):
+        if not is_available(end_id, kind, None, ahead):
             reason = f"The project has no {kind} with this id."
-            return row.problem(f"{end}EntityId", "entity.unknown", reason)
+            return row.make_problem(f"{end}EntityId", "entity.unknown", reason)
     return None
 
 
-def _entries(
+def _relation_entries(
     row: CatalogRow, triple: Triple, held: HeldRelation, values: Mapping[str, Any], _: NewId
 ) -> tuple[Entry, ...]:
     current, next_id = held
     source, rel_type, target = triple
     made = make_relation(
         lambda _: next_id,
-        backing_of(row.project),
+        provenance_of(row.project),
         rel_type=rel_type,
         from_id=EntityId(source),
         to_id=EntityId(target),

@@ -6,22 +6,22 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 
-from canonry.canon.judging.known_things import make_observation
-from canonry.canon.session.caller import Caller, unknown
+from canonry.canon.judging.known_items import make_observation
+from canonry.canon.session.caller import Caller, unknown_item
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Change, commit_change
-from canonry.catalog.domain.rows import CatalogRow, RowPlace, RowProblem, read_row, triple_of
+from canonry.catalog.domain.rows import CatalogRow, RowProblem, UniqueValue, read_row, triple_of
 from canonry.catalog.usecases.judging import (
-    Ahead,
+    EarlierResults,
     RowVerdict,
-    backing_of,
-    bearers_of,
     joined_row,
     judge_rows,
+    owners_of,
+    provenance_of,
     standing_relations,
 )
 from canonry.log.entries import RelationEnded
-from canonry.log.folding import relations_key, thing_key
+from canonry.log.folding import item_key, relations_key
 from canonry.log.items.entities import Entity, EntityDraft
 from canonry.log.items.facts import Relation, RelationDraft
 from canonry.log.schemas.catalog_tables import (
@@ -43,15 +43,15 @@ from canonry.log.schemas.catalog_tables import (
 from canonry.log.schemas.narrative import PROPERTY_PREFIX
 from canonry.readmodels.catalog import (
     edge_of,
+    format_instant,
     is_project,
     item_id,
     item_of,
     item_row,
     project_row,
     relation_id,
-    stamp,
 )
-from canonry.readmodels.ports.documents import PLACE_BEFORE_ALL, CatalogQuery
+from canonry.readmodels.ports.documents import BEFORE_ALL_ITEMS, CatalogQuery
 from canonry.readmodels.ports.state import EntityQuery
 from canonry.readmodels.ports.view import Page
 from canonry.values.errors import Conflict, InvalidInput, NotFound
@@ -114,11 +114,11 @@ async def project_of(canon: Canon, caller: Caller, entity_id: str) -> SpaceId:
     """
     projects, _ = await list_projects(canon, caller)
     ids = {item_id(each.id, CONTENT_KINDS[0], entity_id): each.id for each in projects}
-    known = await canon.seen_by(caller).things(ids)
-    for thing_id, project in ids.items():
-        if thing_id in known:
+    known = await canon.caller_scope(caller).items_by_id(ids)
+    for stored_id, project in ids.items():
+        if stored_id in known:
             return project
-    raise unknown("entity", entity_id)
+    raise unknown_item("entity", entity_id)
 
 
 async def require_project(canon: Canon, caller: Caller, project: SpaceId) -> None:
@@ -127,7 +127,7 @@ async def require_project(canon: Canon, caller: Caller, project: SpaceId) -> Non
     Raises:
         NotFound: `project.unknown`.
     """
-    if not await canon.seen_by(caller).sees(project):
+    if not await canon.caller_scope(caller).may_see_space(project):
         raise NotFound("project.unknown", "There is no project with this id.", path="/projectId")
 
 
@@ -141,37 +141,37 @@ CHUNK: Final = 500
 
 async def arrange_catalog_rows(
     canon: Canon, rows: Sequence[CatalogRow]
-) -> tuple[Sequence[Sequence[CatalogRow]], Mapping[RowPlace, str]]:
+) -> tuple[Sequence[Sequence[CatalogRow]], Mapping[UniqueValue, str]]:
     """Rows of one table and project in chunks, in their order but for those that swap places.
 
     With them comes who has a place that any of them wants.
     """
-    bearers: dict[str, str] = {}
-    borne: dict[RowPlace, str] = {}
+    partners: dict[str, str] = {}
+    owners: dict[UniqueValue, str] = {}
     for start in range(0, len(rows), CHUNK):
         some = rows[start : start + CHUNK]
         if rows[0].table is RELATION_ROWS:
-            bearers |= await _joining(canon, some, borne)
+            partners |= await _exchanging_rows(canon, some, owners)
         elif rows[0].table.unique:
-            held = await bearers_of(canon, some)
-            borne |= held
-            others = ((row.id, held.get(row.place or ("", "", ""), row.id)) for row in some)
-            bearers |= {mine: other for mine, other in others if mine != other}
+            held = await owners_of(canon, some)
+            owners |= held
+            others = ((row.id, held.get(row.unique_value or ("", "", ""), row.id)) for row in some)
+            partners |= {mine: other for mine, other in others if mine != other}
     found: list[list[CatalogRow]] = [[]]
-    for together in _together(rows, bearers) if bearers else ([row] for row in rows):
+    for group in _group_exchanges(rows, partners) if partners else ([row] for row in rows):
         if len(found[-1]) >= CHUNK:
             found.append([])
-        found[-1] += together
-    return found, borne
+        found[-1] += group
+    return found, owners
 
 
-def projects_in_turn(
+def order_projects(
     rows: Sequence[CatalogRow], slugs: Mapping[str, str]
 ) -> Sequence[tuple[CatalogRow, bool]]:
     """Projects in an order in which each finds its slug free, given who bears which so far.
 
     Each has a log of its own, so they cannot change together. In a circle one steps aside first,
-    which is told beside it: it bears its own id until its turn comes.
+    which is stated beside it: it bears its own id until its turn comes.
     """
     waiting = {row.id: row for row in rows}
     found: list[tuple[CatalogRow, bool]] = []
@@ -179,8 +179,8 @@ def projects_in_turn(
         chain, then = list[CatalogRow](), waiting.get(row.id)
         while then is not None and (not chain or then.id != row.id):
             chain.append(then)
-            bearer = slugs.get(then.word, then.id)
-            then = None if bearer == then.id else waiting.get(bearer)
+            owner = slugs.get(then.word, then.id)
+            then = None if owner == then.id else waiting.get(owner)
         if then is not None:
             found.append((replace(row, values={**row.values, "slug": row.id}), True))
         for each in reversed(chain):
@@ -189,32 +189,32 @@ def projects_in_turn(
     return found
 
 
-async def _joining(
-    canon: Canon, rows: Sequence[CatalogRow], borne: dict[RowPlace, str]
+async def _exchanging_rows(
+    canon: Canon, rows: Sequence[CatalogRow], owners: dict[UniqueValue, str]
 ) -> Mapping[str, str]:
     """Row -> the other row with a relation of the same type between the same items."""
     triples = {row.id: triple_of(row.values) for row in rows}
-    joined = await canon.catalog.joined(triples.values())
-    borne |= joined
+    joined = await canon.catalog.current_relations(triples.values())
+    owners |= joined
     held = {mine: joined[triple] for mine, triple in triples.items() if triple in joined}
     project = SpaceId(rows[0].project)
-    others = {m: thing for m, thing in held.items() if thing != relation_id(project, m, 0)}
-    things = await canon.within(project).things(others.values())
+    others = {m: item for m, item in held.items() if item != relation_id(project, m, 0)}
+    items = await canon.space_scope(project).items_by_id(others.values())
     found: dict[str, str] = {}
-    for mine, thing_id in others.items():
-        thing = things.get(thing_id)
-        other = str(thing.properties.get("id")) if isinstance(thing, Relation) else mine
+    for mine, other_id in others.items():
+        item = items.get(other_id)
+        other = str(item.properties.get("id")) if isinstance(item, Relation) else mine
         if other != mine:
             found[mine] = other
     return found
 
 
-def _together(
-    rows: Sequence[CatalogRow], bearers: Mapping[str, str]
+def _group_exchanges(
+    rows: Sequence[CatalogRow], partners: Mapping[str, str]
 ) -> Sequence[Sequence[CatalogRow]]:
     """Group rows that exchange unique values with each other."""
     group = {row.id: [row] for row in rows}
-    for mine, other in bearers.items():
+    for mine, other in partners.items():
         if other in group and group[other] is not group[mine]:
             small, large = sorted((group[mine], group[other]), key=len)
             large += small
@@ -258,25 +258,25 @@ def _read_table(
     for number, each in enumerate(raw):
         row, wrong = read_row(table, number, each)
         problems.extend(wrong)
-        if row is not None and (repeats := _repeats(row, seen)) is not None:
+        if row is not None and (repeats := _repeat_problem(row, seen)) is not None:
             problems.append(repeats)
         elif row is not None:
             rows.append(row)
     return rows
 
 
-def _repeats(row: CatalogRow, seen: dict[Any, int]) -> RowProblem | None:
+def _repeat_problem(row: CatalogRow, seen: dict[Any, int]) -> RowProblem | None:
     """Return a problem if an earlier row of the table has the same id or unique value."""
-    own, place = (row.values.get("projectId"), row.id), row.place
+    own, value = (row.values.get("projectId"), row.id), row.unique_value
     if own in seen:
-        return row.problem("id", "id.repeated", f"Row {seen[own]} has the same id.")
-    if place in seen:
+        return row.make_problem("id", "id.repeated", f"Row {seen[own]} has the same id.")
+    if value in seen:
         name = row.table.unique or "relationType"
         code = f"{row.table.unique or 'relation'}.repeated"
-        return row.problem(name, code, f"Row {seen[place]} has the same value.")
+        return row.make_problem(name, code, f"Row {seen[value]} has the same value.")
     seen[own] = row.number
-    if place is not None:
-        seen[place] = row.number
+    if value is not None:
+        seen[value] = row.number
     return None
 
 
@@ -312,17 +312,19 @@ async def save_catalog_row(
         NotFound: `project.unknown` or `entity.unknown`, what the row refers to is not there.
         Conflict: what is there stands against it: another has the slug, the id was erased, ...
     """
-    contract_id = str(given.get("id") or caller.commit_id(_NEW_IDS, canon.identities.fresh)).lower()
+    contract_id = str(
+        given.get("id") or caller.commit_id(_NEW_IDS, canon.identities.new_id)
+    ).lower()
     project = SpaceId(str(given.get("projectId") or contract_id).lower())
     if table is not PROJECTS or given.get("id"):
         await require_project(canon, caller, project)
     elif caller.spaces is not None:
         raise NotFound("project.unknown", "This caller may not create projects.", path="/id")
-    now = stamp(canon.clock.now())
+    now = format_instant(canon.clock.now())
 
-    async def read() -> CatalogRow:
-        held = await _held(canon, table, project, contract_id, given)
-        wanted = {**held, **_implied(table, given, held, now), **given, "id": contract_id}
+    async def read_wanted() -> CatalogRow:
+        held = await _stored_row(canon, table, project, contract_id, given)
+        wanted = {**held, **_derived_values(table, given, held, now), **given, "id": contract_id}
         wanted[CREATED_AT] = held.get(CREATED_AT)
         if UPDATED_AT in table.names:
             wanted[UPDATED_AT] = None
@@ -332,8 +334,8 @@ async def save_catalog_row(
             raise InvalidInput(first.code, f"{first.field}: {first.reason}", path=f"/{first.field}")
         return row
 
-    async with canon.ledger.exclusive() if table is PROJECTS else nullcontext():
-        made, same = await store_row(canon, caller, project, read, now)
+    async with canon.ledger.lock_appends() if table is PROJECTS else nullcontext():
+        made, same = await store_row(canon, caller, project, read_wanted, now)
     return SavedRow(id=contract_id, made=made, same=same)
 
 
@@ -354,32 +356,34 @@ async def store_row(
     """
     verdict = RowVerdict()
 
-    async def prepare(new_id: NewId) -> Change:
+    async def prepare_change(new_id: NewId) -> Change:
         nonlocal verdict
-        verdict = await judge_rows(canon, (await read(),), Ahead(), now)
+        verdict = await judge_rows(canon, (await read(),), EarlierResults(), now)
         for each in verdict.problems:
             kind = NotFound if each.code in _MISSING else Conflict
             raise kind(each.code, f"{each.field}: {each.reason}", path=f"/{each.field}")
-        return verdict.change(new_id)
+        return verdict.make_change(new_id)
 
-    receipt = await commit_change(canon, caller, space, prepare)
+    receipt = await commit_change(canon, caller, space, prepare_change)
     if verdict.rows:
         return verdict.rows[0].fresh, verdict.rows[0].make is None
-    return bool(receipt.made(SpaceDraft, EntityDraft, RelationDraft)), False  # as it was told then
+    return bool(
+        receipt.drafts_made(SpaceDraft, EntityDraft, RelationDraft)
+    ), False  # as it was stated then
 
 
-async def _held(
+async def _stored_row(
     canon: Canon, table: CatalogTable, project: SpaceId, contract_id: str, given: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the stored row, or an empty mapping."""
     if table is RELATION_ROWS:
         return await _held_relation(canon, project, contract_id)
     if table is PROJECTS:
-        space = await canon.within(project).thing(project)
+        space = await canon.space_scope(project).find_item(project)
         return project_row(space) if isinstance(space, Space) and is_project(space) else {}
     kind = table.kind or str(given.get("entityType", "guide"))
-    thing_id = item_id(project, kind, contract_id)
-    entity = await canon.within(project).thing(thing_id)
+    stored_id = item_id(project, kind, contract_id)
+    entity = await canon.space_scope(project).find_item(stored_id)
     return item_row(entity) if isinstance(entity, Entity) else {}
 
 
@@ -388,10 +392,10 @@ async def _held_relation(canon: Canon, project: SpaceId, contract_id: str) -> di
     if current is None:
         return {}
     ends = (current.from_id, current.to_id)
-    return joined_row(current, await canon.within(project).things(ends))
+    return joined_row(current, await canon.space_scope(project).items_by_id(ends))
 
 
-def _implied(
+def _derived_values(
     table: CatalogTable, given: Mapping[str, Any], held: Mapping[str, Any], now: str
 ) -> dict[str, Any]:
     """Add derived values: a default concept and the instants of statuses."""
@@ -413,15 +417,15 @@ async def withdraw_catalog_relation(
         NotFound: `relation.unknown`.
     """
 
-    async def prepare(_: NewId) -> Change:
+    async def prepare_change(_: NewId) -> Change:
         current = (await standing_relations(canon, project, (contract_id,)))[contract_id][0]
-        if current is None or not await canon.seen_by(caller).sees(project):
+        if current is None or not await canon.caller_scope(caller).may_see_space(project):
             message = "The project has no relation with this id."
             raise NotFound("relation.unknown", message, path="/relationId")
         entry = RelationEnded(relation_id=current.id, until=None, superseded_by=None, reason=reason)
-        return Change(entries=(entry,), reads=frozenset((thing_key(current.id),)))
+        return Change(entries=(entry,), reads=frozenset((item_key(current.id),)))
 
-    await commit_change(canon, caller, project, prepare)
+    await commit_change(canon, caller, project, prepare_change)
 
 
 _RELATIONS_MAX: Final = 500
@@ -463,11 +467,11 @@ async def move_catalog_entity(
         NotFound: `entity.unknown`.
         Conflict: `entity.wrong-status`, or `entity.unfinished` with what is missing.
     """
-    thing_id = item_id(project, CONTENT_KINDS[0], entity_id)
+    stored_id = item_id(project, CONTENT_KINDS[0], entity_id)
     before, after = _STEPS[move]
 
-    async def prepare(new_id: NewId) -> Change:
-        entity = await canon.seen_by(caller).thing(thing_id)
+    async def prepare_change(new_id: NewId) -> Change:
+        entity = await canon.caller_scope(caller).find_item(stored_id)
         if not isinstance(entity, Entity) or item_of(entity) is None:
             message = "The project has no entity with this id."
             raise NotFound("entity.unknown", message, path="/entityId")
@@ -476,7 +480,7 @@ async def move_catalog_entity(
             message = f"{move} needs the status {' or '.join(sorted(before))}, not {row['status']}."
             raise Conflict("entity.wrong-status", message, path="/action")
         await _require_finished(canon, entity, row, move)
-        now = stamp(canon.clock.now())
+        now = format_instant(canon.clock.now())
         fields: dict[str, Any] = {"status": after, "updatedAt": now}
         if move is StatusMove.PUBLISH:
             address = f"/{_FOLDERS[entity.entity_type]}/{row['slug']}"
@@ -486,11 +490,11 @@ async def move_catalog_entity(
         stated = {PROPERTY_PREFIX + name: value for name, value in fields.items()}
         if reason:
             stated[f"{PROPERTY_PREFIX}moveReason"] = reason
-        seen = make_observation(new_id, backing_of(project), thing_id, stated)
-        reads = frozenset((thing_key(thing_id), relations_key(thing_id)))
+        seen = make_observation(new_id, provenance_of(project), stored_id, stated)
+        reads = frozenset((item_key(stored_id), relations_key(stored_id)))
         return Change(entries=(seen,), reads=reads)
 
-    await commit_change(canon, caller, project, prepare)
+    await commit_change(canon, caller, project, prepare_change)
     return after
 
 
@@ -503,7 +507,7 @@ async def _require_finished(
     if (
         move is StatusMove.REQUEST_PUBLISH
         and entity.entity_type == "guide"
-        and not await _explains(canon, entity)
+        and not await _has_concept(canon, entity)
     ):
         missing.append("a relation to a concept")
     if missing:
@@ -511,8 +515,8 @@ async def _require_finished(
         raise Conflict("entity.unfinished", message, path="/entityId", missing=missing)
 
 
-async def _explains(canon: Canon, guide: Entity) -> bool:
-    after = PLACE_BEFORE_ALL
+async def _has_concept(canon: Canon, guide: Entity) -> bool:
+    after = BEFORE_ALL_ITEMS
     while page := await canon.catalog.relations_from(guide.id, after=after, limit=_RELATIONS_MAX):
         for relation in page:
             edge = edge_of(relation)

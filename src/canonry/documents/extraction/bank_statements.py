@@ -13,10 +13,10 @@ from canonry.canon.ports.files import Cell, Record, Table
 from canonry.documents.extraction.bank_columns import (
     DATES,
     SUMS,
+    AmountReader,
     Cells,
     Columns,
     Proof,
-    Sums,
     columns_of,
     decimal_of,
     in_codes,
@@ -26,10 +26,10 @@ from canonry.documents.extraction.bank_columns import (
     sums_of,
 )
 from canonry.documents.extraction.kinds import TABLES, ibans_in
-from canonry.documents.extraction.rows import WITH_BOTH_ORDERS, snake
+from canonry.documents.extraction.rows import WITH_BOTH_ORDERS, snake_case
 from canonry.documents.parsers.findings import Line, keep_rest, rows_of
-from canonry.records.domain.interpretations import Found, Unread
-from canonry.records.notation.labels import plain
+from canonry.records.domain.interpretations import FoundEntity, UnreadValue
+from canonry.records.notation.labels import plain_label
 from canonry.records.notation.money import (
     is_pending,
     is_reversal,
@@ -38,24 +38,24 @@ from canonry.records.notation.money import (
     order_of_country,
 )
 from canonry.records.notation.numbers import SeenNumber, currency_in
-from canonry.records.notation.settling import invoices_in
-from canonry.values.calendar_dates import DayOrder, order_in
+from canonry.records.notation.settlements import invoices_in
+from canonry.values.calendar_dates import DayOrder, find_day_order
 from canonry.values.data_files import read_toml
-from canonry.values.languages import columns_named, notion_of
-from canonry.values.texts_of_files import first_at, leaves_of, left_over, unread_beside
+from canonry.values.file_texts import first_texts, leaves_of, note_unread, unused_texts
+from canonry.values.languages import columns_named, meaning_of
 
-_LOOKED_AT: Final = 50
+_SAMPLED_MAX: Final = 50
 _SEVERAL: Final = 3
 
 
-def day_of(cell: Cell, order: DayOrder | None) -> str | Unread | None:
+def day_of(cell: Cell, order: DayOrder | None) -> str | UnreadValue | None:
     """Return the date of a cell in ISO 8601; unread if it is ambiguous or no date."""
     if cell is None:
         return None
     seen = seen_day(str(cell), order)
     if seen is None:
-        return Unread(value=cell, reason="it is no date")
-    return Unread(value=cell, reason=seen.reason) if seen.value is None else seen.value[:10]
+        return UnreadValue(value=cell, reason="it is no date")
+    return UnreadValue(value=cell, reason=seen.reason) if seen.value is None else seen.value[:10]
 
 
 def order_of(
@@ -66,43 +66,45 @@ def order_of(
     proof: Proof,
 ) -> DayOrder | None:
     """Find the order of day and month by the dates, the head, the lines or the country."""
-    days = [str(columns.cell(row, name) or "") for row in rows for name in DATES]
+    days = [str(columns.cell_of(row, name) or "") for row in rows for name in DATES]
     around = "\n".join(str(cell) for row in head for cell in row if cell)
     return (
-        order_in("\n".join(days))
-        or order_in(around)
-        or _running(columns, rows, proof)
-        or _local(columns, rows[:_LOOKED_AT], around, currency)
+        find_day_order("\n".join(days))
+        or find_day_order(around)
+        or _sorted_order(columns, rows, proof)
+        or _local_order(columns, rows[:_SAMPLED_MAX], around, currency)
     )
 
 
-def _running(columns: Columns, rows: Sequence[Sequence[Cell]], proof: Proof) -> DayOrder | None:
+def _sorted_order(
+    columns: Columns, rows: Sequence[Sequence[Cell]], proof: Proof
+) -> DayOrder | None:
     """Return the only order in which the dates of the lines are sorted."""
-    name = next(name for name in ("booked", "made", "value") if name in columns.places)
-    cells = [columns.cell(row, name) for row in rows]
+    name = next(name for name in ("booked", "made", "value") if name in columns.indexes)
+    cells = [columns.cell_of(row, name) for row in rows]
     days = {
         order: [
             date.fromisoformat(day) for cell in cells if isinstance(day := day_of(cell, order), str)
         ]
         for order in DayOrder
     }
-    fitting = [order for order in DayOrder if _goes_on(days[order], proof)]
+    fitting = [order for order in DayOrder if _is_sorted(days[order], proof)]
     return fitting[0] if len(fitting) == 1 else None
 
 
-def _goes_on(days: Sequence[date], proof: Proof) -> bool:
-    """Tell whether several dates are sorted, in the direction that the balances prove."""
+def _is_sorted(days: Sequence[date], proof: Proof) -> bool:
+    """Return whether several dates are sorted, in the direction that the balances prove."""
     up = all(a <= b for a, b in pairwise(days))
     down = all(a >= b for a, b in pairwise(days))
-    wanted = (down if proof.newest_first else up) if proof.whole else up or down
+    wanted = (down if proof.newest_first else up) if proof.is_complete else up or down
     return wanted and len(set(days)) >= _SEVERAL
 
 
-def _local(
+def _local_order(
     columns: Columns, rows: Sequence[Sequence[Cell]], around: str, currency: str | None
 ) -> DayOrder | None:
     """Return the order of the country, judged by languages, currencies and words."""
-    codes = {currency, *(columns.cell(row, "currency") for row in rows)} - {None}
+    codes = {currency, *(columns.cell_of(row, "currency") for row in rows)} - {None}
     if columns.languages - {"en"} or (codes and not codes & WITH_BOTH_ORDERS):
         return DayOrder.DAY
     words = " ".join((*columns.titles, around, *(str(cell) for row in rows for cell in row)))
@@ -114,7 +116,7 @@ def _local(
 # Ambiguous marks and dates are decided by the whole file and its running balances, or left unread.
 
 _ACCOUNT: Final = re.compile(r"[\dA-Z][\dA-Z ./*-]{5,33}")
-_TOLD_MAX: Final = 5
+_SHOWN_MAX: Final = 5
 _OWN: Final = frozenset(TABLES["words"]["payment"].split())
 """Fields of a transaction that columns of other meanings must not set by their titles."""
 
@@ -124,12 +126,12 @@ class BankStatement:
     """The number of transactions of a table, the transactions, and notes on them."""
 
     total: int
-    found: Iterator[Found]
+    transactions: Iterator[FoundEntity]
     notes: tuple[str, ...]
 
 
 @dataclass(slots=True, kw_only=True)
-class _Booked:
+class _StatementLine:
     """A line of a statement: its first row, and text from the rows below."""
 
     number: int
@@ -142,91 +144,99 @@ def statement_of(table: Table) -> BankStatement | None:
     columns = columns_of(table.rows)
     if columns is None:
         return None
-    lines, left, unbooked = _lines(columns, table.rows)
+    lines, left, unbooked = _split_lines(columns, table.rows)
     rows = [line.row for line in lines]
     if not rows:
         return _unbooked_only(columns, unbooked) if unbooked else None
     head = table.rows[: max(0, columns.header)]
     around = [*head, *left]
     sums, proof = sums_of(columns, rows, around)
-    currency = _currency(columns, rows, around)
-    references = Counter(_text(columns.cell(row, "id")) for row in rows)
+    currency = _find_currency(columns, rows, around)
+    references = Counter(_cell_text(columns.cell_of(row, "id")) for row in rows)
     reader = _LineReader(
         columns=columns,
         sums=sums,
         order=order_of(columns, rows, head, currency, proof),
         currency=currency,
-        account=None if "account" in columns.places else _account(around),
-        running=proof.runs,
+        account=None if "account" in columns.indexes else _find_account(around),
+        running=proof.is_running,
         ids=frozenset(each for each, count in references.items() if each and count == 1),
     )
-    found = (each for place, line in enumerate(lines, 1) for each in reader.found(line, place))
-    notes = list(_notes(columns, table, lines, proof, left))
-    notes += unread_beside([_said(row) for row in around])
+    found = (
+        each for number, line in enumerate(lines, 1) for each in reader.read_line(line, number)
+    )
+    notes = list(_make_notes(columns, table, lines, proof, left))
+    notes += note_unread([_row_text(row) for row in around])
     if unbooked:
         notes += _unbooked_only(columns, unbooked).notes
-    if "fee" in columns.places and not (sums.fee or proof.whole or columns.is_net):
-        title = columns.titles[columns.places["fee"]]
+    if "fee" in columns.indexes and not (sums.fee or proof.is_complete or columns.is_net):
+        title = columns.titles[columns.indexes["fee"]]
         notes.append(f"The amounts are read without the column {title}.")
-    return BankStatement(total=len(lines), found=found, notes=tuple(notes))
+    return BankStatement(total=len(lines), transactions=found, notes=tuple(notes))
 
 
 def _unbooked_only(columns: Columns, rows: Sequence[Cells]) -> BankStatement:
     """Return a statement without transactions, with notes on lines that were not booked."""
-    states = {str(columns.cell(row, "state") or "pending").strip() for row in rows}
-    named = ", ".join(sorted(states)[:_TOLD_MAX])
+    states = {str(columns.cell_of(row, "state") or "pending").strip() for row in rows}
+    named = ", ".join(sorted(states)[:_SHOWN_MAX])
     note = f"{len(rows)} lines that are not booked were left out: {named}."
-    beside = unread_beside([_said(row) for row in rows])
-    return BankStatement(total=0, found=iter(()), notes=(note, *beside))
+    unread = note_unread([_row_text(row) for row in rows])
+    return BankStatement(total=0, transactions=iter(()), notes=(note, *unread))
 
 
-def _said(row: Cells) -> str:
+def _row_text(row: Cells) -> str:
     return " | ".join(str(cell) for cell in row if cell not in {None, ""})
 
 
-def _lines(
+def _split_lines(
     columns: Columns, rows: Sequence[Cells]
-) -> tuple[list[_Booked], list[Cells], list[Cells]]:
+) -> tuple[list[_StatementLine], list[Cells], list[Cells]]:
     """Return the lines below the titles, the rows that belong to no line, and those not booked."""
-    lines: list[_Booked] = []
+    lines: list[_StatementLine] = []
     left: list[Cells] = []
     unbooked: list[Cells] = []
     for number, row in enumerate(rows[columns.header + 1 :], columns.header + 1):
-        days = (columns.cell(row, name) for name in DATES)
-        state, purpose = columns.cell(row, "state"), columns.cell(row, "purpose")
+        days = (columns.cell_of(row, name) for name in DATES)
+        state, purpose = columns.cell_of(row, "state"), columns.cell_of(row, "purpose")
         if is_unbooked(state) or (
-            not state and is_pending(_text(purpose)) and _is_paid(columns, row)
+            not state and is_pending(_cell_text(purpose)) and _is_paid(columns, row)
         ):
             unbooked.append(row)
         elif any(day is not None and is_day(day) for day in days) and _is_paid(columns, row):
-            lines.append(_Booked(number=number, row=row))
-        elif lines and number == lines[-1].number + len(lines[-1].more) + 1 and _more(columns, row):
-            lines[-1].more.append(str(columns.cell(row, "purpose")).strip())
+            lines.append(_StatementLine(number=number, row=row))
+        elif (
+            lines
+            and number == lines[-1].number + len(lines[-1].more) + 1
+            and _continues_purpose(columns, row)
+        ):
+            lines[-1].more.append(str(columns.cell_of(row, "purpose")).strip())
         else:
             left.append(row)
     return lines, left, unbooked
 
 
 def _is_paid(columns: Columns, row: Cells) -> bool:
-    cells = (columns.cell(row, name) for name in SUMS)
+    cells = (columns.cell_of(row, name) for name in SUMS)
     return any(number_of(cell, None) is not None for cell in cells)
 
 
-def _more(columns: Columns, row: Cells) -> bool:
-    """Tell whether a row only continues the purpose of the line above: no total, no title."""
-    said = [place for place, cell in enumerate(row) if cell not in {None, ""}]
-    text = plain(str(columns.cell(row, "purpose")))
-    other = notion_of(text)[0] in {"total", "subtotal"} or text in map(
-        plain, filter(None, columns.titles)
+def _continues_purpose(columns: Columns, row: Cells) -> bool:
+    """Return whether a row only continues the purpose of the line above: no total, no title."""
+    filled = [index for index, cell in enumerate(row) if cell not in {None, ""}]
+    text = plain_label(str(columns.cell_of(row, "purpose")))
+    other = meaning_of(text)[0] in {"total", "subtotal"} or text in map(
+        plain_label, filter(None, columns.titles)
     )
-    return said == [columns.places.get("purpose")] and not other
+    return filled == [columns.indexes.get("purpose")] and not other
 
 
-def _currency(columns: Columns, rows: Sequence[Cells], around: Sequence[Cells]) -> str | None:
+def _find_currency(columns: Columns, rows: Sequence[Cells], around: Sequence[Cells]) -> str | None:
     """Return the currency in the titles, the amounts, or the other rows."""
-    if columns.currency is not None or "currency" in columns.places:
+    if columns.currency is not None or "currency" in columns.indexes:
         return columns.currency
-    cells = (columns.cell(row, name) for row in rows[:_LOOKED_AT] for name in (*SUMS, "balance"))
+    cells = (
+        columns.cell_of(row, name) for row in rows[:_SAMPLED_MAX] for name in (*SUMS, "balance")
+    )
     signs = {currency_in(cell) for cell in cells if isinstance(cell, str)} - {None}
     if not signs:
         texts = (*columns.titles, *(c for row in around for c in row if isinstance(c, str)))
@@ -234,7 +244,7 @@ def _currency(columns: Columns, rows: Sequence[Cells], around: Sequence[Cells]) 
     return signs.pop() if len(signs) == 1 else None
 
 
-def _account(around: Sequence[Cells]) -> str | None:
+def _find_account(around: Sequence[Cells]) -> str | None:
     """Return the account that the rows around the lines name, if it is the only one."""
     ibans = ibans_in("\n".join(str(cell) for row in around for cell in row if cell))
     if ibans:
@@ -242,7 +252,7 @@ def _account(around: Sequence[Cells]) -> str | None:
     named = set()
     for row in around:
         cells = [str(cell).strip() for cell in row if cell not in {None, ""}]
-        if len(cells) > 1 and "account" in columns_named(plain(cells[0])):
+        if len(cells) > 1 and "account" in columns_named(plain_label(cells[0])):
             named |= {cells[1]} if _ACCOUNT.fullmatch(cells[1]) else set()
     return named.pop() if len(named) == 1 else None
 
@@ -252,128 +262,138 @@ class _LineReader:
     """Reads the lines of one statement."""
 
     columns: Columns
-    sums: Sums
+    sums: AmountReader
     order: DayOrder | None
     currency: str | None
     account: str | None
     running: bool
     ids: frozenset[str]
 
-    def found(self, line: _Booked, place: int) -> Iterator[Found]:
+    def read_line(self, line: _StatementLine, number: int) -> Iterator[FoundEntity]:
         """Read the transaction of one line, and its fee if that is not a part of the amount."""
-        said = dict(self._said(line))
-        found = Found(
+        values = dict(self._read_values(line))
+        found = FoundEntity(
             entity_type="transaction",
-            fields={n: v for n, v in said.items() if v is not None and not isinstance(v, Unread)},
-            unread={n: v for n, v in said.items() if isinstance(v, Unread)},
-            row=place,
-            reasons=("columns:" + "+".join(sorted(self.columns.places)),),
+            fields={
+                n: v for n, v in values.items() if v is not None and not isinstance(v, UnreadValue)
+            },
+            unread={n: v for n, v in values.items() if isinstance(v, UnreadValue)},
+            row=number,
+            reasons=("columns:" + "+".join(sorted(self.columns.indexes)),),
         )
         yield found
-        if charged := self.sums.charged(line.row):
+        if charged := self.sums.read_fee(line.row):
             kept = ("date", "posting_date", "value_date", "currency", "account_id")
             fields = {name: found.fields[name] for name in kept if name in found.fields}
-            title = self.columns.titles[self.columns.places["fee"]]
-            fields["amount"] = SeenNumber(value=charged).plain
+            title = self.columns.titles[self.columns.indexes["fee"]]
+            fields["amount"] = SeenNumber(value=charged).json_number
             whose = found.fields.get("description") or found.fields.get("merchant_name")
             fields["description"] = f"{title}: {whose}" if whose else title
             unread = {name: found.unread[name] for name in kept if name in found.unread}
             fields |= {"category": "fee", "kind": "fee"}
             yield replace(found, fields=fields, unread=unread)
 
-    def _said(self, line: _Booked) -> Iterator[tuple[str, Any]]:
-        row, cell = line.row, self.columns.cell
+    def _read_values(self, line: _StatementLine) -> Iterator[tuple[str, Any]]:
+        row, cell = line.row, self.columns.cell_of
         dates = [name for name in DATES if cell(row, name) is not None]
-        for place, notion in enumerate(dates):
+        for index, meaning in enumerate(dates):
             # The first date of a line is that of the transaction.
-            name = "value_date" if notion == "value" else "posting_date"
-            yield name if place else "date", day_of(cell(row, notion), self.order)
-        paid = self.sums.paid(row)
-        yield "amount", paid.plain if isinstance(paid, SeenNumber) else paid
-        yield "currency", self._code(row)
+            name = "value_date" if meaning == "value" else "posting_date"
+            yield name if index else "date", day_of(cell(row, meaning), self.order)
+        paid = self.sums.read_amount(row)
+        yield "amount", paid.json_number if isinstance(paid, SeenNumber) else paid
+        yield "currency", self._currency_code(row)
         gross = number_of(cell(row, "gross"), self.sums.mark)
-        yield "amount_gross", gross and gross.plain
-        yield "balance", self._balance(row)
-        yield "status", _text(cell(row, "state"))
-        yield "merchant_name", self._party(row, paid)
-        purpose = self._purpose(line)
+        yield "amount_gross", gross and gross.json_number
+        yield "balance", self._read_balance(row)
+        yield "status", _cell_text(cell(row, "state"))
+        yield "merchant_name", self._other_party(row, paid)
+        purpose = self._read_purpose(line)
         yield "description", purpose
-        yield "kind", self._kind(row, purpose)
-        named, texts = _text(cell(row, "invoice")), "; ".join(filter(None, map(_text, row)))
+        yield "kind", self._read_kind(row, purpose)
+        named, texts = (
+            _cell_text(cell(row, "invoice")),
+            "; ".join(filter(None, map(_cell_text, row))),
+        )
         numbers = map(str.strip, named.split(";")) if named else invoices_in(texts)
         yield "invoice_reference", [*dict.fromkeys(numbers)] or None
-        account = _text(cell(row, "account"))
+        account = _cell_text(cell(row, "account"))
         iban = ibans_in(account) if account else ()
         yield "account_id", iban[0] if iban else account or self.account
-        reference = _text(cell(row, "id"))
+        reference = _cell_text(cell(row, "id"))
         yield "transaction_id" if reference in self.ids else "reference", reference
-        yield from self._original(row)
-        yield from self._others(row)
+        yield from self._original_amount(row)
+        yield from self._other_cells(row)
 
-    def _kind(self, row: Cells, purpose: str | None) -> str | None:
+    def _read_kind(self, row: Cells, purpose: str | None) -> str | None:
         """Return the kind of a line that is no ordinary payment."""
-        kind = "reversal" if is_reversal(purpose) else kind_of(self.columns.cell(row, "kind"))
+        kind = "reversal" if is_reversal(purpose) else kind_of(self.columns.cell_of(row, "kind"))
         return kind if kind not in {"", "payment", "repaid"} else None
 
-    def _code(self, row: Cells) -> str | None:
-        return str(self.columns.cell(row, "currency") or "").strip().upper() or self.currency
+    def _currency_code(self, row: Cells) -> str | None:
+        return str(self.columns.cell_of(row, "currency") or "").strip().upper() or self.currency
 
-    def _balance(self, row: Cells) -> Any:
-        seen = self.sums.balance(row)
+    def _read_balance(self, row: Cells) -> Any:
+        seen = self.sums.read_balance(row)
         if seen is None or (seen.value is not None and self.running):
-            return None if seen is None else seen.plain
+            return None if seen is None else seen.json_number
         reason = seen.reason or "it does not run with the amounts"
-        return Unread(value=self.columns.cell(row, "balance"), reason=reason)
+        return UnreadValue(value=self.columns.cell_of(row, "balance"), reason=reason)
 
-    def _party(self, row: Cells, paid: SeenNumber | Unread | None) -> str | None:
+    def _other_party(self, row: Cells, paid: SeenNumber | UnreadValue | None) -> str | None:
         """Return the other party: of payer and payee the one who does not own the account."""
-        party = _text(self.columns.cell(row, "party"))
+        party = _cell_text(self.columns.cell_of(row, "party"))
         amount = decimal_of(paid)
         if party is None and amount is not None:
-            return _text(self.columns.cell(row, "payee" if amount < 0 else "payer"))
+            return _cell_text(self.columns.cell_of(row, "payee" if amount < 0 else "payer"))
         return party
 
-    def _purpose(self, line: _Booked) -> str | None:
+    def _read_purpose(self, line: _StatementLine) -> str | None:
         numbered = (line.row[p] for p in self.columns.numbered if p < len(line.row))
-        parts = [self.columns.cell(line.row, "purpose"), *numbered, *line.more]
-        return " ".join(text for part in parts if (text := _text(part))) or None
+        parts = [self.columns.cell_of(line.row, "purpose"), *numbered, *line.more]
+        return " ".join(text for part in parts if (text := _cell_text(part))) or None
 
-    def _original(self, row: Cells) -> Iterator[tuple[str, Any]]:
+    def _original_amount(self, row: Cells) -> Iterator[tuple[str, Any]]:
         """Yield the original amount, which may be unknown, in another currency."""
-        code = _text(self.columns.cell(row, "original_currency"))
-        seen = number_of(self.columns.cell(row, "original"), self.sums.mark)
-        if code == self._code(row):
+        code = _cell_text(self.columns.cell_of(row, "original_currency"))
+        seen = number_of(self.columns.cell_of(row, "original"), self.sums.mark)
+        if code == self._currency_code(row):
             return
         yield "currency_original", code
         if code and seen is not None:
-            yield "amount_original", seen.plain
+            yield "amount_original", seen.json_number
 
-    def _others(self, row: Cells) -> Iterator[tuple[str, Any]]:
+    def _other_cells(self, row: Cells) -> Iterator[tuple[str, Any]]:
         """Yield the cells of other columns by their titles."""
         named = ("kind", "net", "gross", "iban", *(() if self.sums.fee else ("fee",)))
-        places = (place for name, place in self.columns.places.items() if name not in named)
-        taken = {*places, *self.columns.numbered}
+        indexes = (index for name, index in self.columns.indexes.items() if name not in named)
+        taken = {*indexes, *self.columns.numbered}
         titles = self.columns.titles
-        for place, cell in enumerate(row):
-            if place not in taken and cell not in {None, ""}:
-                name = snake(titles[place] if place < len(titles) else "")
-                name = name or f"column_{place + 1}"
+        for index, cell in enumerate(row):
+            if index not in taken and cell not in {None, ""}:
+                name = snake_case(titles[index] if index < len(titles) else "")
+                name = name or f"column_{index + 1}"
                 yield f"other_{name}" if name in _OWN else name, cell
 
 
-def _text(cell: Cell) -> str | None:
+def _cell_text(cell: Cell) -> str | None:
     return None if cell is None else " ".join(str(cell).split()) or None
 
 
-def _notes(
-    columns: Columns, table: Table, lines: Sequence[_Booked], proof: Proof, left: Sequence[Cells]
+def _make_notes(
+    columns: Columns,
+    table: Table,
+    lines: Sequence[_StatementLine],
+    proof: Proof,
+    left: Sequence[Cells],
 ) -> Iterator[str]:
-    if proof.whole:
+    if proof.is_complete:
         yield f"The running balances prove the amounts of {proof.steps + 1} lines."
-    elif proof.runs:
-        numbers = [lines[place].number for place in proof.broken[:_TOLD_MAX]]
-        told = ", ".join(str(table.lines[n] if table.lines else n + 1) for n in numbers)
-        yield f"The balance does not fit in line {told}. A line is missing there or was misread."
+    elif proof.is_running:
+        numbers = [lines[index].number for index in proof.broken[:_SHOWN_MAX]]
+        line_numbers = ", ".join(str(table.lines[n] if table.lines else n + 1) for n in numbers)
+        problem = "A line is missing there or was misread."
+        yield f"The balance does not fit in line {line_numbers}. {problem}"
     undated = sum(1 for row in left if _is_paid(columns, row))
     if undated:
         yield f"{undated} rows with an amount but without a date were read as totals."
@@ -403,9 +423,9 @@ def of_services(records: Sequence[Record]) -> tuple[Sequence[Table], tuple[Recor
             others.append(record)
             continue
         said = [(path, _shown(own, export, path, text)) for path, text in leaves_of(own)]
-        cells: dict[str, Any] = first_at(said, export["columns"])
+        cells: dict[str, Any] = first_texts(said, export["columns"])
         if kind := export.get("type"):
-            for path, text in left_over(said, tuple(cells.values())):
+            for path, text in unused_texts(said, tuple(cells.values())):
                 keep_rest(cells, path, text)
             fields = {"entity_type": kind, **cells.pop("rest", {}), **cells}
             others.append(Record(kind=f"object:{kind}", fields=fields))
@@ -421,7 +441,7 @@ def of_services(records: Sequence[Record]) -> tuple[Sequence[Table], tuple[Recor
 
 
 def _has(fields: Mapping[str, Any], wanted: str) -> bool:
-    """Tell whether an object has these members, some of them with a value, as `paid=True`."""
+    """Return whether an object has these members, some of them with a value, as `paid=True`."""
     pairs = [each.partition("=") for each in wanted.split()]
     return all(name in fields and (not sign or str(fields[name]) == v) for name, sign, v in pairs)
 

@@ -5,13 +5,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from canonry.canon.ports.files import Cell, Record, Table
+from canonry.documents.extraction.agreements import shorten_text
 from canonry.documents.extraction.kinds import TABLES
-from canonry.documents.extraction.writings import shortened
 from canonry.log.schemas.truth_types import PLURALS
-from canonry.records.domain.interpretations import Found, Unread
-from canonry.records.notation.labels import plain
-from canonry.values.calendar_dates import date_in
-from canonry.values.languages import languages
+from canonry.records.domain.interpretations import FoundEntity, UnreadValue
+from canonry.records.notation.labels import plain_label
+from canonry.values.calendar_dates import first_date
+from canonry.values.languages import known_languages
 
 KINDS: Final = frozenset({"vcard", "vevent", "vtodo", "vjournal", "message"})
 _CARD: Final = TABLES["entries"]["card"].split()
@@ -31,24 +31,24 @@ def with_rest(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {**fields.get("rest", {}), **{n: v for n, v in fields.items() if n != "rest"}}
 
 
-def of_cards(records: Sequence[Record]) -> Iterator[Found]:
+def extract_cards(records: Sequence[Record]) -> Iterator[FoundEntity]:
     """Yield a contact, an event or a task for each record."""
     for number, record in enumerate(records, 1):
         match record.kind:
             case "vcard":
-                yield _contact(record.fields, number)
+                yield _read_contact(record.fields, number)
             case "vtodo":
-                yield _task(record.fields, number)
+                yield _read_task(record.fields, number)
             case "vevent" | "vjournal":
                 fields = {name: record.fields[name] for name in _EVENT if record.fields.get(name)}
                 if record.fields.get("tags"):
                     fields["tags"] = record.fields["tags"]
-                yield _entry(record.fields, fields, number, "event")
+                yield _make_entry(record.fields, fields, number, "event")
             case _:
                 continue
 
 
-def of_messages(records: Sequence[Record]) -> Iterator[Found]:
+def extract_messages(records: Sequence[Record]) -> Iterator[FoundEntity]:
     """Yield each message, and a contact for each address in their heads.
 
     A message refers to its contacts and to the message that it answers.
@@ -60,24 +60,24 @@ def of_messages(records: Sequence[Record]) -> Iterator[Found]:
         for each in _people_of(record):
             people[each["email"]] = people.get(each["email"]) or each["name"]
             last[each["email"]] = max(last.get(each["email"], ""), record.fields.get("sent_at", ""))
-    place_of = {mail: len(messages) + place for place, mail in enumerate(people)}
-    answered = {record.fields.get("message_id"): place for place, record in enumerate(messages)}
+    index_of = {mail: len(messages) + index for index, mail in enumerate(people)}
+    answered = {record.fields.get("message_id"): index for index, record in enumerate(messages)}
     for number, record in enumerate(messages, 1):
-        places = [place_of[each["email"]] for each in _people_of(record)]
+        indexes = [index_of[each["email"]] for each in _people_of(record)]
         before = answered.get(record.fields.get("in_reply_to") or "-")
-        places += [] if before is None else [before]
-        yield Found(
+        indexes += [] if before is None else [before]
+        yield FoundEntity(
             entity_type="message",
-            fields=_message(record.fields),
+            fields=_message_fields(record.fields),
             row=number,
-            refers_to=tuple(dict.fromkeys(places)),
+            refers_to=tuple(dict.fromkeys(indexes)),
             reasons=("message",),
-            unread=_unread(record.fields),
+            unread=_unread_values(record.fields),
             seen_at=record.fields.get("sent_at"),
         )
     for mail, name in people.items():
         fields = {"name": name, "email": mail} if name else {"email": mail}
-        yield Found(
+        yield FoundEntity(
             entity_type="contact",
             fields=fields,
             reasons=("message head",),
@@ -85,7 +85,7 @@ def of_messages(records: Sequence[Record]) -> Iterator[Found]:
         )
 
 
-def said_anew(text: str) -> str:
+def unquoted_text(text: str) -> str:
     """Return the text of a message without quoted lines and the message below."""
     own = text[: cut.start()] if (cut := _QUOTED_BELOW.search(text)) else text
     return "\n".join(line for line in own.split("\n") if not line.lstrip().startswith(">"))
@@ -96,18 +96,18 @@ def _people_of(record: Record) -> Iterator[Mapping[str, str]]:
         yield from record.fields.get(role, ())
 
 
-def _message(head: Mapping[str, Any]) -> Mapping[str, Any]:
+def _message_fields(head: Mapping[str, Any]) -> Mapping[str, Any]:
     fields = {
         "title": head.get("subject") or "(no subject)",
-        "content": shortened(head.get("text", "")),
-        **{role: _addresses(head[role]) for role in _ROLES if head.get(role)},
+        "content": shorten_text(head.get("text", "")),
+        **{role: _format_addresses(head[role]) for role in _ROLES if head.get(role)},
         **{name: head[name] for name in _HEAD if head.get(name)},
         "external_id": head.get("message_id"),
     }
     return {**head.get("rest", {}), **{name: value for name, value in fields.items() if value}}
 
 
-def _contact(card: Mapping[str, Any], number: int) -> Found:
+def _read_contact(card: Mapping[str, Any], number: int) -> FoundEntity:
     fields = {name: card[name] for name in _CARD if card.get(name)}
     for name in ("email", "phone"):
         values = card.get(name) or ()
@@ -117,7 +117,7 @@ def _contact(card: Mapping[str, Any], number: int) -> Found:
             fields[PLURALS[name]] = list(values[1:])
     if card.get("uid"):
         fields["external_id"] = card["uid"]
-    return Found(
+    return FoundEntity(
         entity_type="contact",
         fields={**card.get("rest", {}), **fields},
         row=number,
@@ -126,28 +126,28 @@ def _contact(card: Mapping[str, Any], number: int) -> Found:
     )
 
 
-def _task(entry: Mapping[str, Any], number: int) -> Found:
+def _read_task(entry: Mapping[str, Any], number: int) -> FoundEntity:
     fields = {name: entry[name] for name in _TASK if entry.get(name)}
     status = str(entry.get("status", "")).lower()
     fields["status"] = _STATUS.get(status, status) or "pending"
     if entry.get("tags"):
         fields["tags"] = ", ".join(entry["tags"])
-    return _entry(entry, fields, number, "task")
+    return _make_entry(entry, fields, number, "task")
 
 
-def _entry(
+def _make_entry(
     entry: Mapping[str, Any], fields: dict[str, Any], number: int, entity_type: str
-) -> Found:
+) -> FoundEntity:
     """Return a calendar entry; an exception of a series has an id of its own."""
     fields |= {field: entry[name] for name, field in _TIMES.items() if entry.get(name)}
-    unread = _unread(entry)
+    unread = _unread_values(entry)
     if uid := entry.get("uid"):
         fields["external_id"] = uid
         if moved := entry.get("recurrence_id") or unread.get("recurrence_id"):
             moved = moved if isinstance(moved, str) else moved.value
             fields |= {"external_id": f"{uid} {moved}", "series_id": uid}
     reason = "vtodo" if entity_type == "task" else "vevent"
-    return Found(
+    return FoundEntity(
         entity_type=entity_type,
         fields={**entry.get("rest", {}), **fields},
         unread=unread,
@@ -157,15 +157,15 @@ def _entry(
     )
 
 
-def _unread(fields: Mapping[str, Any]) -> dict[str, Unread]:
+def _unread_values(fields: Mapping[str, Any]) -> dict[str, UnreadValue]:
     """Return the unclear values that a parser found, by field."""
     return {
-        _TIMES.get(name, name): Unread(value=value, reason=reason)
+        _TIMES.get(name, name): UnreadValue(value=value, reason=reason)
         for name, (value, reason) in fields.get("unread", {}).items()
     }
 
 
-def _addresses(people: Sequence[Mapping[str, str]]) -> str:
+def _format_addresses(people: Sequence[Mapping[str, str]]) -> str:
     return ", ".join(
         f"{each['name']} <{each['email']}>" if each["name"] else each["email"] for each in people
     )
@@ -183,35 +183,35 @@ _COLUMNS_MIN: Final = 6
 _ABOUT: Final = frozenset(TABLES["words"]["about"].split())
 """Words of columns that describe another column."""
 
-_BESIDE: Final = frozenset(TABLES["words"]["beside"].split())
+_DISTINGUISHING: Final = frozenset(TABLES["words"]["beside"].split())
 """Words that tell several columns of one field apart."""
 
 _MANY: Final = ("email", "phone")
 _DATES: Final = ("birthday", "connected_on")
 _PLAIN: Final = ("organization", "title", "department", "website", "notes")
-_PLACE: Final = ("street", "postal", "city", "country")
+_ADDRESS_PARTS: Final = ("street", "postal", "city", "country")
 _NUMBER: Final = re.compile(r"\b\d\b")
 _LINKEDIN: Final = re.compile(r"https?://(?:[a-z]{2,3}\.)?linkedin\.com/", re.IGNORECASE)
 _SEVERAL: Final = " ::: "
 """The separator of several values in a cell of a Google export."""
 
 
-def of_address_book(table: Table) -> Iterator[Found]:
+def extract_address_book(table: Table) -> Iterator[FoundEntity]:
     """Yield a contact for each row; nothing if the table is no address book."""
-    header = _header(table)
+    header = _find_header(table)
     if header is None:
         return
-    columns = _columns(table.rows[header])
+    columns = _field_columns(table.rows[header])
     for number, row in enumerate(table.rows[header + 1 :], 1):
         cells = {
-            place: str(cell).strip()
-            for place, cell in enumerate(row)
+            index: str(cell).strip()
+            for index, cell in enumerate(row)
             if cell is not None and str(cell).strip()
         }
-        found = _address_books_contact(columns, cells)
+        found = _address_book_contact(columns, cells)
         if found is not None:
             fields, unread = found
-            yield Found(
+            yield FoundEntity(
                 entity_type="contact",
                 fields=fields,
                 unread=unread,
@@ -220,62 +220,64 @@ def of_address_book(table: Table) -> Iterator[Found]:
             )
 
 
-def _header(table: Table) -> int | None:
+def _find_header(table: Table) -> int | None:
     """Find the row of titles: both parts of a name, and an e-mail, phone or organization."""
-    for place, row in enumerate(table.rows[:_HEADER_WITHIN]):
-        meant = set(_columns(row))
+    for index, row in enumerate(table.rows[:_HEADER_WITHIN]):
+        meant = set(_field_columns(row))
         if len(row) < _COLUMNS_MIN:
             continue
         if {"given", "family"} <= meant and meant & {"email", "phone", "organization"}:
-            return place
+            return index
     return None
 
 
-def _columns(header: Sequence[Cell]) -> Mapping[str, Sequence[int]]:
+def _field_columns(header: Sequence[Cell]) -> Mapping[str, Sequence[int]]:
     """Return the indexes of the columns of each field, in order."""
     found: dict[str, list[int]] = {}
-    for place, cell in enumerate(header):
-        if (meant := _meaning(str(cell or ""))) is not None:
-            found.setdefault(meant, []).append(place)
+    for index, cell in enumerate(header):
+        if (meant := _column_field(str(cell or ""))) is not None:
+            found.setdefault(meant, []).append(index)
     return found
 
 
-def _meaning(name: str) -> str | None:
+def _column_field(name: str) -> str | None:
     """Return the field of a column by its title; None if it is unknown."""
-    words = _NUMBER.sub(" ", plain(name)).split()
+    words = _NUMBER.sub(" ", plain_label(name)).split()
     if not words or _ABOUT & set(words):
         return None
-    bare = [word for word in words if word not in _BESIDE]
+    bare = [word for word in words if word not in _DISTINGUISHING]
     tries = (" ".join(words), " ".join(bare), *((words[0],) if len(words) > 1 else ()))
     for text in tries:
-        for language in languages().values():
+        for language in known_languages().values():
             if text in language.contacts:
                 return language.contacts[text]
     mail = " ".join(words).startswith(("e mail", "email"))
     if mail:
         return "email"
     phone = any(
-        each.contacts.get(word) == "phone" for each in languages().values() for word in words
+        each.contacts.get(word) == "phone" for each in known_languages().values() for word in words
     )
     return "phone" if phone else None
 
 
-def _address_books_contact(
+def _address_book_contact(
     columns: Mapping[str, Sequence[int]], cells: Mapping[int, str]
-) -> tuple[dict[str, Any], dict[str, Unread]] | None:
+) -> tuple[dict[str, Any], dict[str, UnreadValue]] | None:
     """Read the fields of a row; None if it has no name, e-mail, phone or organization."""
-    said = {
-        meant: [cells[place] for place in places if place in cells]
-        for meant, places in columns.items()
+    values_by_field = {
+        meant: [cells[address] for address in indexes if address in cells]
+        for meant, indexes in columns.items()
     }
-    first = {meant: values[0] for meant, values in said.items() if values}
+    first = {meant: values[0] for meant, values in values_by_field.items() if values}
     parts = (first.get(each) for each in ("given", "middle", "family"))
     name = " ".join(part for part in parts if part) or first.get("name", "")
     fields: dict[str, Any] = {"name": name} if name else {}
-    unread: dict[str, Unread] = {}
+    unread: dict[str, UnreadValue] = {}
     for meant in _MANY:
         values = list(
-            dict.fromkeys(v for each in said.get(meant, ()) for v in each.split(_SEVERAL))
+            dict.fromkeys(
+                v for each in values_by_field.get(meant, ()) for v in each.split(_SEVERAL)
+            )
         )
         fields |= {meant: values[0]} if values else {}
         fields |= {PLURALS[meant]: values[1:]} if len(values) > 1 else {}
@@ -283,11 +285,13 @@ def _address_books_contact(
     if _LINKEDIN.match(fields.get("website", "")):
         fields["linkedin_url"] = fields.pop("website")
     for meant in _DATES:
-        if meant in first and (seen := date_in(first[meant])) is not None:
+        if meant in first and (seen := first_date(first[meant])) is not None:
             if seen.value is None:
-                unread[meant] = Unread(value=first[meant], reason=seen.reason)
+                unread[meant] = UnreadValue(value=first[meant], reason=seen.reason)
             else:
                 fields[meant] = seen.value
-    place = first.get("address") or ", ".join(first[each] for each in _PLACE if each in first)
-    fields |= {"address": place} if place else {}
+    address = first.get("address") or ", ".join(
+        first[each] for each in _ADDRESS_PARTS if each in first
+    )
+    fields |= {"address": address} if address else {}
     return (fields, unread) if fields.keys() & {"name", "email", "phone", "organization"} else None

@@ -14,10 +14,10 @@ from stdnum.ch import uid
 from stdnum.util import clean, get_cc_module
 
 from canonry.canon.ports.files import Cell, Table
-from canonry.documents.extraction.writings import BETWEEN, DocumentContext, between
-from canonry.records.notation.labels import LabelledLine, plain
+from canonry.documents.extraction.agreements import BETWEEN, DocumentContext, parties_between
+from canonry.records.notation.labels import LabelledLine, plain_label
 from canonry.records.notation.numbers import is_no_sum, number_in, unit_in
-from canonry.records.notation.settling import (
+from canonry.records.notation.settlements import (
     INVOICES,
     NO_NUMBER,
     WHOLE_NUMBER,
@@ -25,7 +25,7 @@ from canonry.records.notation.settling import (
     is_date,
 )
 from canonry.values.data_files import read_toml
-from canonry.values.languages import languages, notion_of, written_in
+from canonry.values.languages import detect_language, known_languages, meaning_of
 
 TABLES: Final = read_toml(__package__, "documents.toml")
 """The labels that tell the type of a document, its fields, and the columns of items."""
@@ -35,8 +35,8 @@ _COLUMN_OF: Final = {
 }
 _UNIT: Final = "unit einheit me unidad unite unita eenheid jednostka jm unidade uom"
 _UNITS: Final = frozenset(_UNIT.split())
-NOTIONS: Final = {name: frozenset(words.split()) for name, words in TABLES["notions"].items()}
-_SUMS: Final = NOTIONS["sums"]
+MEANINGS: Final = {name: frozenset(words.split()) for name, words in TABLES["notions"].items()}
+_SUMS: Final = MEANINGS["sums"]
 _LISTED: Final = re.compile(r"(?:[-*+\u2022]|\d{1,3}[.)])\s++(.[^:\u2013\t]*+)[:\u2013\t](.*)")
 _ITEMS_MAX: Final = 1_000
 _ROWS_MAX: Final = 2_000
@@ -47,42 +47,42 @@ def items_of(
 ) -> list[dict[str, Any]]:
     """Return the items in order, without sums and taxes."""
     for table in tables:
-        found = _of_table(table, context)
+        found = _items_of_table(table, context)
         if found:
             return found
     for line in lines:
-        if line.notion == "items" and line.block:
-            return _of_list(line.block, context)
+        if line.meaning == "items" and line.block:
+            return _items_of_list(line.block, context)
     return []
 
 
-def _of_list(block: Sequence[str], context: DocumentContext) -> list[dict[str, Any]]:
+def _items_of_list(block: Sequence[str], context: DocumentContext) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for text in block[:_ITEMS_MAX]:
         match = _LISTED.fullmatch(text)
-        if match is None or notion_of(plain(match[1]))[0] in _SUMS:
+        if match is None or meaning_of(plain_label(match[1]))[0] in _SUMS:
             continue
-        seen = context.number(match[2].strip())
+        seen = context.find_number(match[2].strip())
         if seen is not None and seen.value is not None and not is_no_sum(match[2]):
-            found.append({"description": match[1].strip(), "amount": seen.plain})
+            found.append({"description": match[1].strip(), "amount": seen.json_number})
     return found
 
 
-def _of_table(table: Table, context: DocumentContext) -> list[dict[str, Any]]:
+def _items_of_table(table: Table, context: DocumentContext) -> list[dict[str, Any]]:
     """Return the rows below the titles of items, up to the first sum."""
     rows = iter(table.rows[:_ROWS_MAX])
     columns: list[str] = []
     for row in rows:
-        columns = [_column(cell) for cell in row]
+        columns = [_column_meaning(cell) for cell in row]
         if "description" in columns and {"amount", "unit_price"} & set(columns):
             break
     else:
         return []
     found: list[dict[str, Any]] = []
     for row in rows:
-        if found and any(notion_of(plain(str(cell or "")))[0] in _SUMS for cell in row):
+        if found and any(meaning_of(plain_label(str(cell or "")))[0] in _SUMS for cell in row):
             break
-        item = _item(_by_column(columns, row), context)
+        item = _make_item(_by_column(columns, row), context)
         if "description" in item and len(item) > 1:
             found.append(item)
     return found[:_ITEMS_MAX]
@@ -97,19 +97,19 @@ def _by_column(columns: Sequence[str], row: Sequence[Cell]) -> dict[str, Cell]:
     return cells
 
 
-def _item(cells: Mapping[str, Any], context: DocumentContext) -> dict[str, Any]:
+def _make_item(cells: Mapping[str, Any], context: DocumentContext) -> dict[str, Any]:
     item: dict[str, Any] = {}
     for name, cell in cells.items():
         text = str(cell).strip()
         if not name:
             continue
         if name == "description":
-            if notion_of(plain(text))[0] in _SUMS:
+            if meaning_of(plain_label(text))[0] in _SUMS:
                 return {}
             item[name] = text
         elif name == "unit" and number_in(text) is None:
             item[name] = text
-        elif (number := _number(name, cell, context)) is not None:
+        elif (number := _read_number(name, cell, context)) is not None:
             # The title "unit" may also mean the price of a unit.
             item["unit_price" if name == "unit" else name] = number
             if name == "quantity" and (unit := unit_in(text)):
@@ -117,17 +117,17 @@ def _item(cells: Mapping[str, Any], context: DocumentContext) -> dict[str, Any]:
     return item
 
 
-def _number(name: str, cell: Cell, context: DocumentContext) -> int | float | None:
+def _read_number(name: str, cell: Cell, context: DocumentContext) -> int | float | None:
     """Return the number of a cell; an amount must not have a unit except a currency."""
     if isinstance(cell, int | float):
         return cell
     text = str(cell)
-    seen = None if name != "quantity" and is_no_sum(text) else context.number(text)
-    return None if seen is None else seen.plain
+    seen = None if name != "quantity" and is_no_sum(text) else context.find_number(text)
+    return None if seen is None else seen.json_number
 
 
-def _column(cell: Any) -> str:
-    words = plain(str(cell or "")).split()
+def _column_meaning(cell: Any) -> str:
+    words = plain_label(str(cell or "")).split()
     if len(words) == 1 and words[0] in _UNITS:
         return "unit"
     if "unit" in words or "einzelpreis" in words or "unitario" in words:
@@ -153,31 +153,31 @@ def forms_in(lines: Sequence[LabelledLine]) -> frozenset[int]:
     above does not announce items, tasks or people.
     """
     found: set[int] = set()
-    for places, above in _lists(lines):
+    for indexes, above in _find_lists(lines):
         if above in _GOODS:
             continue
-        pairs = [place for place in places if lines[place].label and lines[place].value]
-        known = sum(1 for place in pairs if lines[place].notion not in _FORMS_SUMS)
-        if len(pairs) * 2 > len(places) and known >= _KNOWN_IN_A_FORM:
+        pairs = [index for index in indexes if lines[index].label and lines[index].value]
+        known = sum(1 for index in pairs if lines[index].meaning not in _FORMS_SUMS)
+        if len(pairs) * 2 > len(indexes) and known >= _KNOWN_IN_A_FORM:
             found.update(pairs)
     return frozenset(found)
 
 
-def with_goods_unlabelled(lines: Sequence[LabelledLine]) -> Sequence[LabelledLine]:
+def without_item_labels(lines: Sequence[LabelledLine]) -> Sequence[LabelledLine]:
     """Remove the notions of lines in lists of items, except those of sums."""
-    goods = {place for places, above in _lists(lines) if above in _GOODS for place in places}
+    goods = {index for indexes, above in _find_lists(lines) if above in _GOODS for index in indexes}
     return [
-        replace(line, notion="") if place in goods and line.notion not in _FORMS_SUMS else line
-        for place, line in enumerate(lines)
+        replace(line, meaning="") if index in goods and line.meaning not in _FORMS_SUMS else line
+        for index, line in enumerate(lines)
     ]
 
 
-def _lists(lines: Sequence[LabelledLine]) -> Iterator[tuple[Sequence[int], str]]:
+def _find_lists(lines: Sequence[LabelledLine]) -> Iterator[tuple[Sequence[int], str]]:
     """Yield the indexes of the lines of each list, and the notion of the line above it."""
     for listed, group in groupby(range(len(lines)), lambda place: lines[place].listed):
         if listed:
-            places = list(group)
-            yield places, lines[places[0] - 1].notion if places[0] else ""
+            indexes = list(group)
+            yield indexes, lines[indexes[0] - 1].meaning if indexes[0] else ""
 
 
 # The type of a document follows from its heading and its labels, with reasons.
@@ -230,21 +230,25 @@ def kind_of_text(lines: Sequence[LabelledLine]) -> Kind | None:
     weights: Counter[str] = Counter()
     reasons: dict[str, list[str]] = {}
     text = "\n".join(line.text for line in lines)
-    language = written_in(text)
-    said = dict(_notions(lines))
-    headings = _headed(lines, language)
+    language = detect_language(text)
+    labels = dict(_labels_by_meaning(lines))
+    headings = _headings_by_type(lines, language)
     others = _OTHERS.intersection(headings)
     if others and _TICKET not in headings:
         return None
     for kind, heading in headings.items():
         weights[kind] += _HEADING_WEIGHT
         reasons.setdefault(kind, []).append(f'heading "{heading[:_SHOWN]}"')
-        if kind == "contract" and "parties" not in said and (names := between(text, language)):
-            said["parties"] = BETWEEN.join(names)
+        if (
+            kind == "contract"
+            and "parties" not in labels
+            and (names := parties_between(text, language))
+        ):
+            labels["parties"] = BETWEEN.join(names)
     for kind, evidence in _EVIDENCE.items():
-        for notion in sorted(said.keys() & evidence.keys()):
-            weights[kind] += evidence[notion]
-            reasons.setdefault(kind, []).append(f'label "{said[notion][:_SHOWN]}" ({notion})')
+        for meaning in sorted(labels.keys() & evidence.keys()):
+            weights[kind] += evidence[meaning]
+            reasons.setdefault(kind, []).append(f'label "{labels[meaning][:_SHOWN]}" ({meaning})')
     ranked = weights.most_common(2)
     if not ranked or ranked[0][1] < _ENOUGH:
         return None
@@ -253,85 +257,87 @@ def kind_of_text(lines: Sequence[LabelledLine]) -> Kind | None:
     kind, weight = ranked[0]
     if len(reasons[kind]) < _REASONS_MIN or (others and kind != _TICKET):
         return None
-    if kind == "invoice" and "invoice_number" not in said and not is_called_bill(text, language):
+    if kind == "invoice" and "invoice_number" not in labels and not names_bill(text, language):
         return None
     return Kind(entity_type=kind, reasons=tuple(reasons[kind]), weight=weight)
 
 
-def is_called_bill(text: str, language: str = "") -> bool:
-    """Tell whether a text has a word for an invoice, as any invoice must."""
-    known = (languages()[language],) if language else languages().values()
+def names_bill(text: str, language: str = "") -> bool:
+    """Return whether a text has a word for an invoice, as any invoice must."""
+    known = (known_languages()[language],) if language else known_languages().values()
     bills = [p for each in known for p, kind in each.headings.items() if kind == "invoice"]
     ends = tuple(each.removeprefix("*") for each in bills if each[0] == "*")
-    words = set(plain(text).split())
+    words = set(plain_label(text).split())
     return not words.isdisjoint(bills) or any(word.endswith(ends or " ") for word in words)
 
 
-def heads_a_document(text: str) -> bool:
-    """Tell whether a line is the heading of a type of document."""
-    return bool(named(plain(text)))
+def is_document_heading(text: str) -> bool:
+    """Return whether a line is the heading of a type of document."""
+    return bool(named_types(plain_label(text)))
 
 
 def heading_of(lines: Sequence[LabelledLine]) -> tuple[str, str]:
     """Return the type that the first heading names, and the heading; empty if there is none."""
-    language = written_in("\n".join(line.text for line in lines))
-    return next(iter(_headed(lines, language).items()), ("", ""))
+    language = detect_language("\n".join(line.text for line in lines))
+    return next(iter(_headings_by_type(lines, language).items()), ("", ""))
 
 
-def named(text: str, *, whole: bool = False) -> frozenset[str]:
+def named_types(text: str, *, whole: bool = False) -> frozenset[str]:
     """Return the types that a heading in plain letters names; `whole`: by all of its words."""
     words = len([word for word in text.split() if not _NUMBER.search(word)])
     if not text or (whole and words > _WHOLE_WORDS):
         return frozenset()
-    return frozenset(_named(text, ""))
+    return frozenset(_types_in_heading(text, ""))
 
 
-def _notions(lines: Sequence[LabelledLine]) -> Mapping[str, str]:
+def _labels_by_meaning(lines: Sequence[LabelledLine]) -> Mapping[str, str]:
     """Return the labels of the document by notion, without those of list items."""
     forms = forms_in(lines)
     found: dict[str, str] = {}
-    for place, line in enumerate(lines):
-        if not line.notion or (line.listed and place not in forms):
+    for index, line in enumerate(lines):
+        if not line.meaning or (line.listed and index not in forms):
             continue
-        said = line.value or "\n".join(line.block)
-        if said and (line.notion not in _NUMERIC or _NUMBER.search(said)):
-            found.setdefault(line.notion, line.label)
+        value = line.value or "\n".join(line.block)
+        if value and (line.meaning not in _NUMERIC or _NUMBER.search(value)):
+            found.setdefault(line.meaning, line.label)
     return found
 
 
-def _headed(lines: Sequence[LabelledLine], language: str) -> Mapping[str, str]:
+def _headings_by_type(lines: Sequence[LabelledLine], language: str) -> Mapping[str, str]:
     """Return the types that the first headings name, with the heading."""
-    looked = 0
+    searched = 0
     for line, below in pairwise((*lines[: HEADING_LINES + 1], *lines[-1:])):
-        text = plain(_ENDING.sub("", line.text))
+        text = plain_label(_ENDING.sub("", line.text))
         listed = line.listed and below.listed  # "2. Mahnung" is no list
         if listed or line.value or not 0 < len(text.split()) <= _HEADING_WORDS:
             continue
-        looked += 1
-        parts = map(plain, _DASH.split(_ENDING.sub("", line.text)))
-        if found := {kind: line.text for part in parts for kind in _named(part, language)}:
+        searched += 1
+        parts = map(plain_label, _DASH.split(_ENDING.sub("", line.text)))
+        if found := {
+            kind: line.text for part in parts for kind in _types_in_heading(part, language)
+        }:
             return found
-        if looked == _HEADINGS_MAX:
+        if searched == _HEADINGS_MAX:
             break
     return {}
 
 
 @lru_cache(maxsize=4_096)
-def _named(text: str, language: str) -> Sequence[str]:
+def _types_in_heading(text: str, language: str) -> Sequence[str]:
     """Return the type that a heading names at its beginning or end by the longest phrase.
 
     Phrases of the document's language are tried first.
     """
-    every = languages()
+    every = known_languages()
     own = {language: every[language]} if language else {}
     for known in (own, every):
         named = {word: kind for each in known.values() for word, kind in each.headings.items()}
-        if fitting := [phrase for phrase in named if _fits(phrase, text)]:
+        if fitting := [phrase for phrase in named if _matches_edge(phrase, text)]:
             return (named[max(fitting, key=len)],)
     return ()
 
 
-def _fits(phrase: str, text: str) -> bool:
+def _matches_edge(phrase: str, text: str) -> bool:
     if phrase.startswith("*"):
         words = text.split()
         return any(word.endswith(phrase[1:]) for word in (words[0], words[-1]))
@@ -433,10 +439,10 @@ def type_of(lines: Sequence[LabelledLine]) -> Kind | None:
     (kind, heading), other = heading_of(lines), kind_of_text(lines)
     booked = other is not None and other.entity_type == "event"
     counted = any(
-        line.notion in _PAPER_SUMS and any(map(str.isdigit, line.value)) for line in lines
+        line.meaning in _PAPER_SUMS and any(map(str.isdigit, line.value)) for line in lines
     )
     # The receipt of a payment is not the invoice whose number it names.
-    billed = other is not None and other.entity_type == "invoice" and not is_called_bill(heading)
+    billed = other is not None and other.entity_type == "invoice" and not names_bill(heading)
     paid = kind == "paid" and bool(invoices_named(lines, ""))
     if counted and (paid or (kind == "receipt" and billed)):
         return Kind(entity_type="receipt", reasons=(f'heading "{heading[:60]}"',), weight=_WEIGHT)
@@ -450,27 +456,30 @@ def own_number(kind: str, lines: Sequence[LabelledLine]) -> str:
     for line in lines[:HEADING_LINES]:
         found = None if line.value else _EACH.search(line.text)
         if found and not is_date(line.text):
-            rest, told = line.text[found.end() :], _owned(kind, plain(line.text[: found.start()]))
+            rest, reported = (
+                line.text[found.end() :],
+                _owned(kind, plain_label(line.text[: found.start()])),
+            )
             whole = not _EACH.search(rest) or INVOICES.search(rest)
-            if whole and (told or (told is not None and not NO_NUMBER.fullmatch(found[1]))):
+            if whole and (reported or (reported is not None and not NO_NUMBER.fullmatch(found[1]))):
                 return found[1]
-    words = plain(heading_of(lines)[1]).split()
+    words = plain_label(heading_of(lines)[1]).split()
     labelled = [
         line
         for line in lines
-        if line.value and (_owned(kind, plain(line.label)) or _names(line, words))
+        if line.value and (_owned(kind, plain_label(line.label)) or _names(line, words))
     ]
-    for line in (*labelled, *(line for line in lines if line.notion == "number")):
+    for line in (*labelled, *(line for line in lines if line.meaning == "number")):
         if (number := _number_in(line)) and not is_date(line.value):
             return number
     return ""
 
 
 def _names(line: LabelledLine, heading: Sequence[str]) -> bool:
-    """Tell whether a label is a number of what the heading says, or of its initials."""
-    own = {each for each in plain(line.label).split() if not _SIGNS.fullmatch(each)}
+    """Return whether a label is a number of what the heading says, or of its initials."""
+    own = {each for each in plain_label(line.label).split() if not _SIGNS.fullmatch(each)}
     initials = "".join(each[0] for each in heading)
-    return not line.notion and bool(own) and (own <= {*heading} or own == {initials})
+    return not line.meaning and bool(own) and (own <= {*heading} or own == {initials})
 
 
 def _number_in(line: LabelledLine) -> str:
@@ -487,7 +496,7 @@ def invoices_named(lines: Sequence[LabelledLine], own: str) -> Any:
     """Return the number of the invoice that a paper names, a list of several, or None."""
     said: dict[str, None] = {}
     for line in lines:
-        if line.notion == "invoice_number" and (number := _number_in(line)):
+        if line.meaning == "invoice_number" and (number := _number_in(line)):
             said[number] = None
         said |= dict.fromkeys(invoices_in(line.text))
     numbers = [each for each in said if each != own and not is_date(each)]
@@ -499,8 +508,8 @@ def invoices_paid(text: str) -> Sequence[str]:
 
     A sentence with a negation or a condition says nothing.
     """
-    said = [each for each in _SENTENCE.split(text) if _PAID.search(plain(each))]
-    if not said or any(_DOUBT.search(plain(each)) for each in said):
+    said = [each for each in _SENTENCE.split(text) if _PAID.search(plain_label(each))]
+    if not said or any(_DOUBT.search(plain_label(each)) for each in said):
         return ()
     own, named = ({*invoices_in(each)} for each in ("\n".join(said), text))
     return sorted(own or (named if len(named) == 1 else ()))
@@ -521,7 +530,7 @@ def _stems(kind: str) -> tuple[str, ...]:
     """Return the phrases of a type, the longest first, and the words that begin them."""
     phrases = {
         phrase.removeprefix("*")
-        for each in languages().values()
+        for each in known_languages().values()
         for phrase, meant in each.headings.items()
         if meant == kind
     }
@@ -537,7 +546,12 @@ def documents_in(lines: Sequence[LabelledLine]) -> Sequence[Sequence[LabelledLin
     """
     starts: list[int] = []
     for place, line in enumerate(lines):
-        if place and not line.value and not line.listed and named(plain(line.text), whole=True):
+        if (
+            place
+            and not line.value
+            and not line.listed
+            and named_types(plain_label(line.text), whole=True)
+        ):
             first = place  # the letterhead above belongs to the document
             least = max((starts or [0])[-1] + 1, place - _LETTERHEAD)
             while first > least and not lines[first - 1].label:
@@ -546,17 +560,17 @@ def documents_in(lines: Sequence[LabelledLine]) -> Sequence[Sequence[LabelledLin
     parts: list[Sequence[LabelledLine]] = []
     last = ("", "")
     for begin, end in pairwise([0, *starts, len(lines)]):
-        told = _told(lines[begin:end])
-        if parts and (not told[1] or not last[1] or told == last):
+        reported = _type_and_number(lines[begin:end])
+        if parts and (not reported[1] or not last[1] or reported == last):
             parts[-1] = [*parts[-1], *lines[begin:end]]
-            last = last if last[1] else told
+            last = last if last[1] else reported
         else:
             parts.append(lines[begin:end])
-            last = told
+            last = reported
     return parts
 
 
-def _told(lines: Sequence[LabelledLine]) -> tuple[str, str]:
+def _type_and_number(lines: Sequence[LabelledLine]) -> tuple[str, str]:
     """Return the type and the own number of a part of a file."""
     kind = type_of(lines)
     if kind is None:
@@ -564,5 +578,5 @@ def _told(lines: Sequence[LabelledLine]) -> tuple[str, str]:
     if kind.entity_type in PAPERS:
         return kind.entity_type, own_number(kind.entity_type, lines)
     notion = f"{kind.entity_type}_number"
-    numbers = (line.value for line in lines if line.notion == notion and _EACH.search(line.value))
+    numbers = (line.value for line in lines if line.meaning == notion and _EACH.search(line.value))
     return kind.entity_type, next(numbers, "")

@@ -8,24 +8,7 @@ from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 from canonry.canon.ports.files import Table
-from canonry.documents.extraction.kinds import (
-    NOTIONS,
-    PAPERS,
-    TABLES,
-    Kind,
-    forms_in,
-    heads_a_document,
-    ibans_in,
-    invoices_named,
-    is_called_bill,
-    items_of,
-    mails_in,
-    own_number,
-    phones_in,
-    tax_ids_in,
-    with_goods_unlabelled,
-)
-from canonry.documents.extraction.writings import (
+from canonry.documents.extraction.agreements import (
     BETWEEN,
     NEXT,
     DocumentContext,
@@ -33,20 +16,37 @@ from canonry.documents.extraction.writings import (
     dateline_of,
     days_of,
     listed_in,
-    mentioned,
+    mentioned_entities,
     parties_of,
-    shortened,
+    shorten_text,
     subject_of,
-    tidy,
+    tidy_blanks,
 )
-from canonry.records.domain.interpretations import Found, Unread
-from canonry.records.notation.labels import LabelledLine, is_company, plain
+from canonry.documents.extraction.kinds import (
+    MEANINGS,
+    PAPERS,
+    TABLES,
+    Kind,
+    forms_in,
+    ibans_in,
+    invoices_named,
+    is_document_heading,
+    items_of,
+    mails_in,
+    names_bill,
+    own_number,
+    phones_in,
+    tax_ids_in,
+    without_item_labels,
+)
+from canonry.records.domain.interpretations import FoundEntity, UnreadValue
+from canonry.records.notation.labels import LabelledLine, is_company, plain_label
 from canonry.records.notation.money import state_of
 from canonry.records.notation.numbers import currency_in, is_no_sum, number_in
 from canonry.values.calendar_dates import dates_in
-from canonry.values.languages import notion_of
+from canonry.values.languages import meaning_of
 
-_DATES, _MONEY, _NUMBERS = (NOTIONS[name] for name in ("dates", "money", "numbers"))
+_DATES, _MONEY, _NUMBERS = (MEANINGS[name] for name in ("dates", "money", "numbers"))
 _FIELDS: Final[Mapping[str, Mapping[str, Sequence[str]]]] = TABLES["fields"]
 _EARNED: Final = re.compile("brut|gross|lord|deveng")
 _AMOUNT_BEHIND: Final = re.compile(r"\s\S{0,20}\d[.,]\d\d(?!\d)")
@@ -77,7 +77,7 @@ _WHOLE: Final = re.compile(r"[1-9]\d{0,14}")
 
 
 @dataclass(slots=True)
-class _Draft:
+class _EntityDraft:
     """The fields of an entity while they are read, with the document."""
 
     lines: Sequence[LabelledLine]
@@ -85,28 +85,28 @@ class _Draft:
     context: DocumentContext
     text: str
     fields: dict[str, Any] = field(default_factory=dict)
-    unread: dict[str, Unread] = field(default_factory=dict)
+    unread: dict[str, UnreadValue] = field(default_factory=dict)
 
 
 def document_of(
     kind: Kind, lines: Sequence[LabelledLine], tables: Sequence[Table], text: str
-) -> tuple[Found, ...]:
+) -> tuple[FoundEntity, ...]:
     """Return the document as an entity, and the entities that it lists."""
-    lines = with_goods_unlabelled(lines)
+    lines = without_item_labels(lines)
     context = context_of(list(lines))
-    draft = _Draft(lines, tables, context, text)
+    draft = _EntityDraft(lines, tables, context, text)
     used = set()
     paper = kind.entity_type in PAPERS
     own = {f"{kind.entity_type}_date": ("issued", "date"), **_FIELDS["paper"]}
     own["amount"] = TABLES["amounts"].get(kind.entity_type, own["amount"])
-    for name, notions in (own if paper else _FIELDS[kind.entity_type]).items():
-        for notion in notions:
-            line = _best(lines, notion)
+    for name, meanings in (own if paper else _FIELDS[kind.entity_type]).items():
+        for meaning in meanings:
+            line = _best_line(lines, meaning)
             if line is None or (
-                kind.entity_type == "payslip" and _EARNED.search(plain(line.label))
+                kind.entity_type == "payslip" and _EARNED.search(plain_label(line.label))
             ):
                 continue
-            if name not in draft.fields and _take(draft, name, line):
+            if name not in draft.fields and _read_value(draft, name, line):
                 used.add(line)
                 break
     pattern, name = _NUMBERED.get(kind.entity_type), f"{kind.entity_type}_number"
@@ -118,10 +118,10 @@ def document_of(
     else:
         _FINISH[kind.entity_type](draft)
     if kind.entity_type != "note":
-        _extras(draft, {*used, *(line for line in lines if paper and _numbers_of(draft, line))})
+        _add_extras(draft, {*used, *(line for line in lines if paper and _numbers_of(draft, line))})
     title = str(draft.fields.get("title", ""))
-    mentions = mentioned(lines, context, title) if kind.entity_type == "note" else ()
-    main = Found(
+    mentions = mentioned_entities(lines, context, title) if kind.entity_type == "note" else ()
+    main = FoundEntity(
         entity_type=kind.entity_type,
         fields=draft.fields,
         unread={name: each for name, each in draft.unread.items() if name not in draft.fields},
@@ -131,68 +131,68 @@ def document_of(
     return (main, *mentions)
 
 
-def _best(lines: Sequence[LabelledLine], notion: str) -> LabelledLine | None:
+def _best_line(lines: Sequence[LabelledLine], meaning: str) -> LabelledLine | None:
     """Return the line for a notion: of totals the last one, else the first.
 
     The value of a number or date must have a digit; otherwise the line is a heading.
     """
-    found = [line for line in lines if line.notion == notion and (line.value or line.block)]
-    if notion in _NUMBERS | _DATES:
+    found = [line for line in lines if line.meaning == meaning and (line.value or line.block)]
+    if meaning in _NUMBERS | _DATES:
         found = [line for line in found if any(char.isdigit() for char in line.value)]
     if not found:
         return None
-    return found[-1] if notion in {"total", "amount_due"} else found[0]
+    return found[-1] if meaning in {"total", "amount_due"} else found[0]
 
 
-def _take(draft: _Draft, name: str, line: LabelledLine) -> bool:
+def _read_value(draft: _EntityDraft, name: str, line: LabelledLine) -> bool:
     """Read the value of a line by its notion; return whether the field has a value."""
-    if line.notion in _DATES:
+    if line.meaning in _DATES:
         return _take_date(draft, name, line.value)
-    if line.notion in _MONEY:
+    if line.meaning in _MONEY:
         return _take_money(draft, name, line)
     value = line.value or "\n".join(line.block)
-    if line.notion in _NUMBERS:
+    if line.meaning in _NUMBERS:
         value = value.split("  ")[0].split("|")[0].lstrip("#: ").strip()
-        of_another = line.notion == "receipt_number" and is_called_bill(value)
+        of_another = line.meaning == "receipt_number" and names_bill(value)
         # In a line of a list of documents an amount follows.
         value = "" if of_another or _AMOUNT_BEHIND.search(value) else value
-    elif line.notion in _NAMES:
+    elif line.meaning in _NAMES:
         value = (line.value or (line.block[0] if line.block else "")).strip()
-    elif line.notion == "parties":
+    elif line.meaning == "parties":
         value = BETWEEN.join(listed_in(value, draft.context))
-    elif line.notion == "currency":
+    elif line.meaning == "currency":
         value = draft.context.currency_of(value) or value
-    elif line.notion == "status":
+    elif line.meaning == "status":
         value = value.lower()
-    value = tidy(value)
+    value = tidy_blanks(value)
     if value:
         draft.fields[name] = value
     return bool(value)
 
 
-def _take_date(draft: _Draft, name: str, text: str) -> bool:
-    seen = draft.context.date(text)
+def _take_date(draft: _EntityDraft, name: str, text: str) -> bool:
+    seen = draft.context.find_date(text)
     if seen is not None and seen.value is not None:
         draft.fields[name] = seen.value
         return True
     if seen is not None:
-        draft.unread[name] = Unread(value=text, reason=seen.reason)
+        draft.unread[name] = UnreadValue(value=text, reason=seen.reason)
     return False
 
 
-def _take_money(draft: _Draft, name: str, line: LabelledLine) -> bool:
+def _take_money(draft: _EntityDraft, name: str, line: LabelledLine) -> bool:
     text, context = line.value, draft.context
     # A rate may precede the amount: "VAT 19 %: 190.00".
     bare = _RATE.sub("", text)
-    seen = context.number(bare)
+    seen = context.find_number(bare)
     if seen is None:
         return False
     no_sum = is_no_sum(bare) or (name in _TOTALS and _OF_EACH.search(bare))
     if no_sum or seen.value is None:
         reason = "a number with a unit, which is no sum" if no_sum else seen.reason
-        draft.unread[name] = Unread(value=text, reason=reason)
+        draft.unread[name] = UnreadValue(value=text, reason=reason)
         return False
-    draft.fields[name] = seen.plain
+    draft.fields[name] = seen.json_number
     if name == "tax_amount" and (rate := _RATE.search(f"{line.label} {text}")):
         draft.fields.setdefault("tax_rate", rate[0].replace(" ", ""))
     currency = currency_in(text, context.dollar) or line.currency or context.currency
@@ -201,7 +201,7 @@ def _take_money(draft: _Draft, name: str, line: LabelledLine) -> bool:
     return True
 
 
-def _finish_bill(draft: _Draft, sender: str, receiver: str) -> None:
+def _finish_bill(draft: _EntityDraft, sender: str, receiver: str) -> None:
     """Add the currency and the items, and the sender by the letterhead if no label names it."""
     if draft.context.currency:
         draft.fields.setdefault("currency", draft.context.currency)
@@ -212,7 +212,7 @@ def _finish_bill(draft: _Draft, sender: str, receiver: str) -> None:
         draft.fields[sender] = name
 
 
-def _finish_invoice(draft: _Draft) -> None:
+def _finish_invoice(draft: _EntityDraft) -> None:
     _finish_bill(draft, "vendor_name", "customer_name")
     if any(state_of(line.text) == "paid" for line in draft.lines):  # a stamp
         draft.fields.setdefault("status", "paid")
@@ -227,7 +227,7 @@ def _finish_invoice(draft: _Draft) -> None:
             draft.fields[label] = found[0]
 
 
-def _finish_paper(draft: _Draft, kind: str) -> None:
+def _finish_paper(draft: _EntityDraft, kind: str) -> None:
     """Add the own number of a paper, and the invoices that it names."""
     if number := own_number(kind, draft.lines):
         draft.fields[f"{kind}_number"] = number
@@ -236,7 +236,7 @@ def _finish_paper(draft: _Draft, kind: str) -> None:
     _finish_bill(draft, "vendor_name", "customer_name")
 
 
-def _finish_receipt(draft: _Draft) -> None:
+def _finish_receipt(draft: _EntityDraft) -> None:
     number = str(draft.fields.get("receipt_number", ""))
     if invoices := invoices_named(draft.lines, number):
         draft.fields["invoice_reference"] = invoices
@@ -246,8 +246,8 @@ def _finish_receipt(draft: _Draft) -> None:
         draft.fields["date_purchased"] = day
 
 
-def _finish_contract(draft: _Draft) -> None:
-    if "name" not in draft.fields and (heading := _heading(draft.lines)):
+def _finish_contract(draft: _EntityDraft) -> None:
+    if "name" not in draft.fields and (heading := _find_heading(draft.lines)):
         draft.fields["name"] = heading
     own = parties_of(draft.lines, draft.text, draft.context)
     if len(own) > 1 or (own and "parties" not in draft.fields):
@@ -255,28 +255,28 @@ def _finish_contract(draft: _Draft) -> None:
     named = draft.fields.get("parties", "").split(BETWEEN)
     if companies := [name for name in named if is_company(name)]:
         draft.fields.setdefault("companies", BETWEEN.join(companies))
-    for name, said in days_of(draft.text):
+    for name, text in days_of(draft.text):
         if name not in draft.fields and name not in draft.unread:
-            _take_date(draft, name, said)
+            _take_date(draft, name, text)
 
 
-def _finish_event(draft: _Draft) -> None:
-    if "title" not in draft.fields and (heading := _heading(draft.lines)):
+def _finish_event(draft: _EntityDraft) -> None:
+    if "title" not in draft.fields and (heading := _find_heading(draft.lines)):
         draft.fields["title"] = heading
 
 
-def _heading(lines: Sequence[LabelledLine]) -> str:
+def _find_heading(lines: Sequence[LabelledLine]) -> str:
     heading = next((line.text for line in lines if not line.value), "")
     heading = heading if 0 < len(heading) <= _TITLE_MAX else ""
-    return str(tidy(heading.title() if heading.isupper() else heading))
+    return str(tidy_blanks(heading.title() if heading.isupper() else heading))
 
 
-def _finish_note(draft: _Draft) -> None:
-    draft.fields["content"] = shortened(draft.text)
+def _finish_note(draft: _EntityDraft) -> None:
+    draft.fields["content"] = shorten_text(draft.text)
     for line in draft.lines:
-        seen = draft.context.date(line.value) if line.notion == NEXT else None
+        seen = draft.context.find_date(line.value) if line.meaning == NEXT else None
         if seen is not None and seen.value is None:
-            draft.unread[NEXT] = Unread(value=line.value, reason=seen.reason)
+            draft.unread[NEXT] = UnreadValue(value=line.value, reason=seen.reason)
     if "created_date" not in draft.fields and (dated := dateline_of(draft.lines)):
         _take_date(draft, "created_date", dated)
     if "title" not in draft.fields:
@@ -284,8 +284,8 @@ def _finish_note(draft: _Draft) -> None:
         subject = subject_of(draft.lines)
         first = first if subject is None else subject
         if 0 < len(first) <= _TITLE_MAX:
-            draft.fields["title"] = tidy(first)
-    if "tags" not in draft.fields and any(line.notion == "attendees" for line in draft.lines):
+            draft.fields["title"] = tidy_blanks(first)
+    if "tags" not in draft.fields and any(line.meaning == "attendees" for line in draft.lines):
         # The words of a meeting's title become its tags.
         words = _WORD.findall(draft.fields.get("title", ""))
         draft.fields["tags"] = ", ".join(
@@ -295,29 +295,29 @@ def _finish_note(draft: _Draft) -> None:
         )
 
 
-def _numbers_of(draft: _Draft, line: LabelledLine) -> bool:
-    """Tell whether the value of a line is the number of a paper, or of an invoice that it names."""
-    if line.notion == "invoice_number":
+def _numbers_of(draft: _EntityDraft, line: LabelledLine) -> bool:
+    """Whether the value of a line is the number of a paper, or of an invoice that it names."""
+    if line.meaning == "invoice_number":
         return bool(invoices_named([line], ""))
     return line.value in {each for name, each in draft.fields.items() if name.endswith("_number")}
 
 
-def _extras(draft: _Draft, used: set[LabelledLine]) -> None:
+def _add_extras(draft: _EntityDraft, used: set[LabelledLine]) -> None:
     """Add other labelled values; the label becomes the name of the field."""
     forms = forms_in(draft.lines)
-    for place, line in enumerate(draft.lines):
-        label = plain(line.label)
+    for index, line in enumerate(draft.lines):
+        label = plain_label(line.label)
         if line in used or not line.value or not _EXTRA_LABEL.fullmatch(label):
             continue
-        if line.listed and place not in forms:
+        if line.listed and index not in forms:
             continue
         name = label.replace(" ", "_")
-        if name not in draft.fields and name not in draft.unread and line.notion not in _MONEY:
-            value = line.value.lower() if line.notion == "status" else tidy(line.value)
+        if name not in draft.fields and name not in draft.unread and line.meaning not in _MONEY:
+            value = line.value.lower() if line.meaning == "status" else tidy_blanks(line.value)
             draft.fields[name] = int(value) if _WHOLE.fullmatch(value) else value
 
 
-_FINISH: Final[Mapping[str, Callable[[_Draft], None]]] = {
+_FINISH: Final[Mapping[str, Callable[[_EntityDraft], None]]] = {
     "invoice": _finish_invoice,
     "receipt": _finish_receipt,
     "contract": _finish_contract,
@@ -332,37 +332,39 @@ _CENT: Final = Decimal("0.011")
 _GROSS: Final = {"invoice": ("amount", "amount_due"), "receipt": ("amount_total",)}
 
 
-def mismatches(found: Found) -> Iterator[str]:
+def find_mismatches(found: FoundEntity) -> Iterator[str]:
     """Yield the sums of a bill that do not add up, by the names of its fields."""
     if found.entity_type not in _GROSS:
         return
-    said = found.fields
-    grosses = {name: _sum(said.get(name)) for name in _GROSS[found.entity_type]}
+    fields = found.fields
+    grosses = {name: _as_decimal(fields.get(name)) for name in _GROSS[found.entity_type]}
     totals = [total for total in grosses.values() if total is not None]
-    net, tax = _sum(said.get("subtotal")), _sum(said.get("tax_amount"))
-    if net is not None and tax is not None and totals and not _any(net + tax, totals):
+    net, tax = _as_decimal(fields.get("subtotal")), _as_decimal(fields.get("tax_amount"))
+    if net is not None and tax is not None and totals and not _has_equal(net + tax, totals):
         yield f"subtotal and tax_amount do not make the {next(iter(grosses))}"
-    lines = _of_lines(said)
+    lines = _item_total(fields)
     sums = [each for each in (net, *totals) if each is not None]
-    if lines is not None and sums and not _any(lines, sums):
+    if lines is not None and sums and not _has_equal(lines, sums):
         yield "the amounts of the items do not make the subtotal or the total"
 
 
-def _of_lines(said: Mapping[str, Any]) -> Decimal | None:
+def _item_total(fields: Mapping[str, Any]) -> Decimal | None:
     """Return the sum of the items if each has an amount."""
-    items = said.get("items")
+    items = fields.get("items")
     if not isinstance(items, list) or not items:
         return None
-    amounts = [_sum(each.get("amount")) if isinstance(each, dict) else None for each in items]
+    amounts = [
+        _as_decimal(each.get("amount")) if isinstance(each, dict) else None for each in items
+    ]
     known = [each for each in amounts if each is not None]
     return sum(known, Decimal()) if len(known) == len(amounts) else None
 
 
-def _any(total: Decimal, others: Sequence[Decimal]) -> bool:
+def _has_equal(total: Decimal, others: Sequence[Decimal]) -> bool:
     return any(abs(total - other) < _CENT for other in others)
 
 
-def _sum(value: Any) -> Decimal | None:
+def _as_decimal(value: Any) -> Decimal | None:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     return Decimal(str(value)) if number else None
 
@@ -382,24 +384,24 @@ def sender_in(lines: Sequence[LabelledLine], taken: object) -> str | None:
     for line in first:
         if is_company(line.text):
             whole = is_company(line.text.split(",")[-1])
-            return str(tidy(line.text if whole else line.text.split(",")[0]))
+            return str(tidy_blanks(line.text if whole else line.text.split(",")[0]))
     if first and first[0] is lines[0] and _above_address(lines):
-        return str(tidy(first[0].text))
+        return str(tidy_blanks(first[0].text))
     return None
 
 
 def _above_address(lines: Sequence[LabelledLine]) -> bool:
-    """Tell whether the first line is a name directly above an address."""
+    """Return whether the first line is a name directly above an address."""
     name = lines[0]
-    if name.notion or len(name.text) > _NAME_MAX or any(char.isdigit() for char in name.text):
+    if name.meaning or len(name.text) > _NAME_MAX or any(char.isdigit() for char in name.text):
         return False
-    below = [line for line in lines[1 : 1 + _ADDRESS] if not line.notion]
+    below = [line for line in lines[1 : 1 + _ADDRESS] if not line.meaning]
     numbered = [
         line
         for line in below
         if any(map(str.isdigit, line.text)) and any(map(str.isalpha, line.text))
     ]
-    return not heads_a_document(name.text) and len(numbered) > 1
+    return not is_document_heading(name.text) and len(numbered) > 1
 
 
 def only_date_in(lines: Sequence[LabelledLine], context: DocumentContext) -> str | None:
@@ -431,13 +433,13 @@ class _Price(NamedTuple):
     notion: str
 
 
-def till_of(lines: Sequence[LabelledLine]) -> Found | None:
+def till_of(lines: Sequence[LabelledLine]) -> FoundEntity | None:
     """Return the receipt in a text; None unless prices or a payment prove the sum.
 
     A list of expenses has a sum too, but neither a payment nor a time of the day.
     """
     context = context_of(list(lines))
-    shop = next((each.text.strip() for each in lines if not heads_a_document(each.text)), "")
+    shop = next((each.text.strip() for each in lines if not is_document_heading(each.text)), "")
     prices = [each for line in lines[:_ROWS_MAX] if (each := _priced(line.text, context))]
     named = shop and len(shop) <= _SHOP_MAX and not _NO_NAME.search(shop)
     timed = named and any(_CLOCK.search(line.text) for line in lines)
@@ -458,8 +460,10 @@ def till_of(lines: Sequence[LabelledLine]) -> Found | None:
                 if adds_up
                 else None,
             }
-            told = {name: each for name, each in fields.items() if each}
-            return Found(entity_type="receipt", fields=told, reasons=("the sum is proved",))
+            reported = {name: each for name, each in fields.items() if each}
+            return FoundEntity(
+                entity_type="receipt", fields=reported, reasons=("the sum is proved",)
+            )
     return None
 
 
@@ -472,6 +476,6 @@ def _priced(text: str, context: DocumentContext) -> _Price | None:
         label, tail = " ".join(words[:-count]), " ".join(words[-count:])
         seen = number_in(tail, context.mark, context.group, whole=True)
         if label and seen is not None and seen.value is not None and _PRICE.search(tail):
-            notion = notion_of(plain(label))[0]
+            notion = meaning_of(plain_label(label))[0]
             return _Price(label, text, round(float(seen.value) * 100), notion)
     return None

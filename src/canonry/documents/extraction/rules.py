@@ -11,41 +11,47 @@ from typing import Any, Final
 
 from canonry.canon.ports.files import FileType, Reading, Record, Table
 from canonry.canon.session.snippets import SAID_TITLE
+from canonry.documents.extraction.agreements import BETWEEN, CONTENT_MAX, SEARCHED_MAX, tidy_blanks
 from canonry.documents.extraction.bank_statements import of_services, statement_of
 from canonry.documents.extraction.cards import (
     KINDS,
-    of_address_book,
-    of_cards,
-    of_messages,
-    said_anew,
+    extract_address_book,
+    extract_cards,
+    extract_messages,
+    unquoted_text,
     with_rest,
 )
-from canonry.documents.extraction.chats import of_chats, of_lines
+from canonry.documents.extraction.chats import extract_chat_lines, extract_chats
 from canonry.documents.extraction.kinds import (
     TABLES,
     Kind,
     documents_in,
     heading_of,
     invoices_paid,
-    is_called_bill,
+    names_bill,
     type_of,
 )
-from canonry.documents.extraction.prose import document_of, mismatches, till_of
+from canonry.documents.extraction.prose import document_of, find_mismatches, till_of
 from canonry.documents.extraction.rows import (
-    counted,
-    of_records,
-    of_table,
+    extract_records,
+    extract_table,
+    number_repeated,
     require_few,
-    snake,
+    snake_case,
     type_of_list,
 )
-from canonry.documents.extraction.writings import BETWEEN, CONTENT_MAX, LOOKED_AT, tidy
 from canonry.documents.readers.reader import FRONT
 from canonry.log.schemas.schemas import EntitySchema, FieldType
-from canonry.records.domain.interpretations import Found, Interpretation, held
-from canonry.records.notation.labels import LabelledLine, lines_of, meaning, parties_in, plain
+from canonry.records.domain.interpretations import FoundEntity, Interpretation, pack_entities
+from canonry.records.notation.labels import (
+    LabelledLine,
+    label_meaning,
+    parties_in,
+    plain_label,
+    read_lines,
+)
 from canonry.records.notation.money import state_of
-from canonry.values.texts_of_files import moment_of
+from canonry.values.file_texts import moment_of
 
 # Layout: find labels, values and tables by their positions on a page.
 #
@@ -71,15 +77,15 @@ class Piece:
     text: str
 
     @property
-    def label(self) -> bool:
+    def is_label(self) -> bool:
         """Whether the piece is only a label."""
-        return self.text.endswith(":") or bool(meaning(self.text)[0])
+        return self.text.endswith(":") or bool(label_meaning(self.text)[0])
 
-    def takes(self, text: str) -> bool:
-        """Tell whether a text may be the value of this label."""
-        if meaning(self.text)[0] in _FIGURES and not _has_digit(text):
+    def accepts_value(self, text: str) -> bool:
+        """Return whether a text may be the value of this label."""
+        if label_meaning(self.text)[0] in _FIGURES and not _has_digit(text):
             return False
-        return not any(line.notion for line in lines_of(text))
+        return not any(line.meaning for line in read_lines(text))
 
 
 def pieces_of(text: str) -> Sequence[Sequence[Piece]]:
@@ -91,39 +97,41 @@ def pieces_of(text: str) -> Sequence[Sequence[Piece]]:
     ]
 
 
-def arranged(text: str) -> str:
+def arrange_labels(text: str) -> str:
     """Return the text of a page with each label next to its value."""
     lines = pieces_of(text)
     taken: set[tuple[int, int]] = set()
-    said: list[str] = []
+    arranged_lines: list[str] = []
     for number, line in enumerate(lines):
-        if all((number, place) in taken for place in range(len(line))):
+        if all((number, index) in taken for index in range(len(line))):
             continue
         if _is_row([line]):
-            said.append(" | ".join(piece.text for piece in line))
+            arranged_lines.append(" | ".join(piece.text for piece in line))
             continue
-        for place, piece in enumerate(line):
-            if (number, place) in taken:
+        for index, piece in enumerate(line):
+            if (number, index) in taken:
                 continue
-            right = line[place + 1] if place + 1 < len(line) else None
-            if piece.label and right is not None and piece.takes(right.text):
-                taken.add((number, place + 1))
-                said.append(f"{piece.text.rstrip(':')}: {right.text}")
-            elif piece.label and len(line) > 1:
-                said += _with_below(piece, lines, number, taken)
+            right = line[index + 1] if index + 1 < len(line) else None
+            if piece.is_label and right is not None and piece.accepts_value(right.text):
+                taken.add((number, index + 1))
+                arranged_lines.append(f"{piece.text.rstrip(':')}: {right.text}")
+            elif piece.is_label and len(line) > 1:
+                arranged_lines += _with_below(piece, lines, number, taken)
             else:
-                said.append(piece.text)
-    return "\n".join(said)
+                arranged_lines.append(piece.text)
+    return "\n".join(arranged_lines)
 
 
 def _is_row(lines: Sequence[Sequence[Piece]]) -> bool:
-    """Tell whether a line is a row or the titles of a table of items."""
+    """Return whether a line is a row or the titles of a table of items."""
     line = lines[0] if lines else ()
-    labels = sum(1 for piece in line if piece.label)
+    labels = sum(1 for piece in line if piece.is_label)
     return (
         len(line) >= _COLUMNS_MIN
         and labels < len(line)
-        and not any(piece.label and piece.takes(right.text) for piece, right in pairwise(line))
+        and not any(
+            piece.is_label and piece.accepts_value(right.text) for piece, right in pairwise(line)
+        )
     )
 
 
@@ -134,19 +142,19 @@ def _with_below(
     block: list[str] = []
     for below in range(number + 1, min(number + 1 + _BLOCK_MAX, len(lines))):
         fitting = [
-            place
-            for place, piece in enumerate(lines[below])
-            if (below, place) not in taken
+            index
+            for index, piece in enumerate(lines[below])
+            if (below, index) not in taken
             # The piece begins or ends at the same column as the label.
             and min(abs(label.begin - piece.begin), abs(label.end - piece.end)) <= _NEAR
         ]
-        if not fitting or lines[below][fitting[0]].label:
+        if not fitting or lines[below][fitting[0]].is_label:
             break
         if _is_row([lines[below]]) and (block or _is_row(lines[below + 1 : below + 2])):
             break
         taken.add((below, fitting[0]))
         block.append(lines[below][fitting[0]].text)
-    if not block or not label.takes(block[0]):
+    if not block or not label.accepts_value(block[0]):
         yield label.text
         yield from block
         return
@@ -176,13 +184,13 @@ def _in_columns(titles: Sequence[Piece], line: Sequence[Piece]) -> tuple[str | N
     """Assign the pieces of a line to the titles above, or to the nearest ones."""
     cells: list[str | None] = [None] * len(titles)
     for piece in line:
-        place = min(range(len(titles)), key=lambda at: _distance(titles[at], piece))
-        before = cells[place]
-        cells[place] = piece.text if before is None else f"{before} {piece.text}"
+        index = min(range(len(titles)), key=lambda at: _column_distance(titles[at], piece))
+        before = cells[index]
+        cells[index] = piece.text if before is None else f"{before} {piece.text}"
     return tuple(cells)
 
 
-def _distance(title: Piece, piece: Piece) -> int:
+def _column_distance(title: Piece, piece: Piece) -> int:
     """Return the distance of a piece from a title, with a penalty if they do not overlap."""
     between = max(piece.begin - title.end, title.begin - piece.end)
     edges = min(abs(title.begin - piece.begin), abs(title.end - piece.end))
@@ -204,13 +212,15 @@ _WORDS: Final = frozenset({"tags", "files", *_NAMED})
 """Fields whose items are names or words, which a comma separates."""
 
 
-def with_lists(found: Iterable[Found], schemas: Sequence[EntitySchema]) -> Iterator[Found]:
+def with_lists(
+    found: Iterable[FoundEntity], schemas: Sequence[EntitySchema]
+) -> Iterator[FoundEntity]:
     """Yield the entities with lists in their list fields."""
     known = {schema.entity_type: schema for schema in schemas}
     for each in found:
         schema, divided = known.get(each.entity_type), dict(each.fields)
         for name, value in each.fields.items():
-            spec = schema.field(schema.canonical(name) or "") if schema else None
+            spec = schema.find_field(schema.canonical_field(name) or "") if schema else None
             if spec is not None and spec.type is FieldType.ARRAY and isinstance(value, str):
                 divided[name] = items_in(spec.name, value)
         yield each if schema is None else replace(each, fields=divided)
@@ -254,7 +264,7 @@ _GENERAL: Final = frozenset(TABLES["words"]["general"].split())
 """General names of lists, which give no type."""
 
 
-def interpret(
+def interpret_reading(
     reading: Reading, schemas: Sequence[EntitySchema], *, untyped: str = ""
 ) -> Interpretation:
     """Find the entities of a file, in its order.
@@ -262,26 +272,30 @@ def interpret(
     `untyped` is the type of rows and records without a type that fit no schema.
     """
     warnings = list(reading.notes)
-    if (first := next(chats := _chats(reading, warnings), None)) is not None:
-        return Interpretation(entities=held(chain((first,), chats)), warnings=tuple(warnings))
+    if (first := next(chats := _find_chats(reading, warnings), None)) is not None:
+        return Interpretation(
+            entities=pack_entities(chain((first,), chats)), warnings=tuple(warnings)
+        )
     front = [each.fields for each in reading.records if each.kind == FRONT]
     reading = replace(reading, records=tuple(r for r in reading.records if r.kind != FRONT))
     payments, records = of_services(reading.records)
     if payments:  # the name of the file is no type of its payments
         reading = replace(reading, name="", tables=tuple(payments), records=records)
-    found: Iterable[Found] | None = _statements(reading, schemas, warnings)
+    found: Iterable[FoundEntity] | None = _find_statements(reading, schemas, warnings)
     if found is None or (payments and records):
-        found = chain(found or (), _entities(replace(reading, records=records), schemas, untyped))
+        found = chain(
+            found or (), _find_entities(replace(reading, records=records), schemas, untyped)
+        )
     if front:
         found = _with_front(found, front[0], schemas)
         made = (moment_of(str(front[0].get(name, ""))) for name in _STATED)
         reading = replace(reading, made_at=next(filter(None, made), None))
-    seen = _Passed(made_at=reading.made_at)
-    entities = held(seen.over(with_lists(found, schemas)))
+    seen = _EntityStream(made_at=reading.made_at)
+    entities = pack_entities(seen.date_entities(with_lists(found, schemas)))
     warnings += seen.mismatches
     if reading.differs:
         warnings.append(f"The content is {reading.kind.value}, not the declared type.")
-    if seen.long and len(reading.text) > CONTENT_MAX:
+    if seen.long and len(reading.whole_text) > CONTENT_MAX:
         warnings.append(f"The entity has only the first {CONTENT_MAX} characters of the text.")
     if not entities:
         warnings.append("No entity was found in the file.")
@@ -290,28 +304,32 @@ def interpret(
     return Interpretation(entities=entities, warnings=tuple(warnings))
 
 
-def _chats(reading: Reading, warnings: list[str]) -> Iterator[Found]:
+def _find_chats(reading: Reading, warnings: list[str]) -> Iterator[FoundEntity]:
     """Yield conversations and messages if the file is an export of chats."""
     if reading.kind in _OBJECTS:
-        return of_chats(reading.records, reading.name, warnings)
-    return of_lines(reading.text, reading.name) if reading.kind is FileType.PLAIN else iter(())
+        return extract_chats(reading.records, reading.name, warnings)
+    return (
+        extract_chat_lines(reading.whole_text, reading.name)
+        if reading.kind is FileType.PLAIN
+        else iter(())
+    )
 
 
 def _with_front(
-    found: Iterable[Found], front: Mapping[str, Any], schemas: Sequence[EntitySchema]
-) -> Iterator[Found]:
+    found: Iterable[FoundEntity], front: Mapping[str, Any], schemas: Sequence[EntitySchema]
+) -> Iterator[FoundEntity]:
     """Yield the entities; the first has the front matter's values too, which go before its own."""
-    first, *rest = [*found] or [Found(entity_type="note", fields={})]
+    first, *rest = [*found] or [FoundEntity(entity_type="note", fields={})]
     known = {schema.entity_type: schema for schema in schemas}
     schema = known.get(first.entity_type)
-    called = {name: (schema and schema.canonical(name)) or name for name in front}
+    called = {name: (schema and schema.canonical_field(name)) or name for name in front}
     fields = {called[name]: value for name, value in front.items()}
     yield replace(first, fields={**first.fields, **fields})
     yield from rest
 
 
 @dataclass(slots=True)
-class _Passed:
+class _EntityStream:
     """Dates a stream of entities and collects warnings about it, without storing the entities."""
 
     made_at: str | None
@@ -325,12 +343,12 @@ class _Passed:
         if self.made_at:
             self.last_day = (datetime.fromisoformat(self.made_at) + timedelta(days=1)).isoformat()
 
-    def over(self, found: Iterable[Found]) -> Iterator[Found]:
+    def date_entities(self, found: Iterable[FoundEntity]) -> Iterator[FoundEntity]:
         """Yield the same entities, each with its own time if it or the file states one."""
         for each in found:
             if each.seen_at is None and (own := self._own_time(each.fields)):
                 each = replace(each, seen_at=own)  # noqa: PLW2901 - the rest is the same
-            self.mismatches.update(dict.fromkeys(mismatches(each)))
+            self.mismatches.update(dict.fromkeys(find_mismatches(each)))
             self.long = self.long or "content" in each.fields
             self.unclear += len(each.unread)
             yield each
@@ -346,29 +364,29 @@ class _Passed:
 
 @lru_cache(4_096)
 def _is_of_update(name: str) -> bool:
-    """Tell whether a field, in any notation of its name, is the time of a record's last change."""
+    """Whether a field, in any notation of its name, is the time of a record's last change."""
     return "".join(filter(str.isalnum, name.lower())) in _UPDATED
 
 
-def _statements(
+def _find_statements(
     reading: Reading, schemas: Sequence[EntitySchema], warnings: list[str]
-) -> Iterator[Found] | None:
+) -> Iterator[FoundEntity] | None:
     """Return the transactions of bank statements, unless the file's name gives another type."""
     named = type_of_list(reading.name)
     others = {schema.entity_type for schema in schemas} - {"transaction"}
     if named in others:
         return None
-    found: list[Iterator[Found]] = []
-    for table in reading.tables or _of_lists(reading.records) or tables_in(reading.layout):
+    found: list[Iterator[FoundEntity]] = []
+    for table in reading.tables or _records_as_table(reading.records) or tables_in(reading.layout):
         statement = statement_of(table)
         if statement is not None:
             require_few(statement.total)
-            found.append(statement.found)
+            found.append(statement.transactions)
             warnings += statement.notes
-    return counted(chain.from_iterable(found)) if found else None
+    return number_repeated(chain.from_iterable(found)) if found else None
 
 
-def _of_lists(records: Sequence[Record]) -> Sequence[Table]:
+def _records_as_table(records: Sequence[Record]) -> Sequence[Table]:
     """Return records that name no type or schema as a table, as banks also export them."""
     free = {"", "transaction", *_GENERAL}
     lines: list[Mapping[str, Any]] = []
@@ -377,22 +395,22 @@ def _of_lists(records: Sequence[Record]) -> Sequence[Table]:
         state = {"status": key} if state_of(key) else {}
         if kind != "object" or (not state and type_of_list(key) not in free):
             return ()
-        lines.append(dict(_flat({**state, **record.fields})))
+        lines.append(dict(_flatten_record({**state, **record.fields})))
     names = dict.fromkeys(name for line in lines for name in line)
     nested = (isinstance(value, list | dict) for line in lines for value in line.values())
     if not names or not _TYPED.isdisjoint(names) or any(nested):
         return ()
-    titles = tuple(snake(name).replace("_", " ") for name in names)
+    titles = tuple(snake_case(name).replace("_", " ") for name in names)
     return (Table(rows=(titles, *(tuple(map(line.get, names)) for line in lines))),)
 
 
-def _flat(fields: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _flatten_record(fields: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield the values of a record, with an amount and its currency apart."""
     for name, value in fields.items():
         match value:
             case {"amount": amount, "currency": currency}:
                 yield name, amount
-                own = snake(name) in {"amount", "transaction_amount"}
+                own = snake_case(name) in {"amount", "transaction_amount"}
                 yield "currency" if own else f"{name} currency", currency
             case dict():
                 yield from ((f"{name} {key}", each) for key, each in value.items())
@@ -400,65 +418,73 @@ def _flat(fields: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
                 yield name, value
 
 
-def _entities(reading: Reading, schemas: Sequence[EntitySchema], untyped: str) -> Iterable[Found]:
+def _find_entities(
+    reading: Reading, schemas: Sequence[EntitySchema], untyped: str
+) -> Iterable[FoundEntity]:
     if any(record.kind == "message" for record in reading.records):
-        return _messages(reading)
+        return _find_messages(reading)
     if exact := [each for each in reading.records if each.kind in _EXCHANGED]:
         return [
-            Found(entity_type=each.kind, fields=with_rest(each.fields), row=place, reasons=_EXACT)
-            for place, each in enumerate(exact, 1)
+            FoundEntity(
+                entity_type=each.kind, fields=with_rest(each.fields), row=number, reasons=_EXACT
+            )
+            for number, each in enumerate(exact, 1)
         ]
     if any(record.kind in KINDS for record in reading.records):
-        return of_cards(reading.records)
+        return extract_cards(reading.records)
     if reading.kind in _OBJECTS:
         # A list of words or numbers has no labels.
-        return _listed(reading, schemas, untyped) if reading.records else _bare(reading)
-    lines = lines_of((arranged(reading.layout) or reading.text)[:LOOKED_AT])
+        return (
+            _find_in_lists(reading, schemas, untyped) if reading.records else _plain_note(reading)
+        )
+    lines = read_lines((arrange_labels(reading.layout) or reading.whole_text)[:SEARCHED_MAX])
     kind = type_of(lines)
     strong = kind is not None and kind.weight >= _STRONG
-    if not strong or (reading.kind in _TABULAR and not _form(reading)):
-        rows = _rows(reading, schemas, untyped)
+    if not strong or (reading.kind in _TABULAR and not _is_form(reading)):
+        rows = _find_in_rows(reading, schemas, untyped)
         if (first := next(rows, None)) is not None:
             return chain((first,), rows)
-    return _text(reading, schemas, lines, kind)
+    return _find_in_text(reading, schemas, lines, kind)
 
 
-def _part(lines: Sequence[LabelledLine], place: int) -> Found:
+def _part_document(lines: Sequence[LabelledLine], number: int) -> FoundEntity:
     """Return the document in a part of a file."""
     text = "\n".join(line.text for line in lines)
     kind = type_of(lines) or _NOTE
-    return replace(document_of(kind, lines, (), text)[0], row=place)
+    return replace(document_of(kind, lines, (), text)[0], row=number)
 
 
-def _bare(reading: Reading) -> Sequence[Found]:
-    text = reading.text[:LOOKED_AT]
-    return document_of(_NOTE, lines_of(text), (), text) if text.strip() else ()
+def _plain_note(reading: Reading) -> Sequence[FoundEntity]:
+    text = reading.whole_text[:SEARCHED_MAX]
+    return document_of(_NOTE, read_lines(text), (), text) if text.strip() else ()
 
 
-def _text(
+def _find_in_text(
     reading: Reading,
     schemas: Sequence[EntitySchema],
     lines: Sequence[LabelledLine],
     kind: Kind | None,
-) -> Sequence[Found]:
+) -> Sequence[FoundEntity]:
     if not any(line.text for line in lines):
         return ()
     several = () if reading.kind in _TABULAR else documents_in(lines)
     if len(several) > 1:
-        return [_part(part, place) for place, part in enumerate(several, 1)]
+        return [_part_document(part, number) for number, part in enumerate(several, 1)]
     if kind is None:
         if reading.kind not in _TABULAR and (till := till_of(lines)):
             return (till,)
-        if labelled := _labelled(reading, schemas, lines):
+        if labelled := _find_labelled(reading, schemas, lines):
             return labelled
-    text = reading.text[:LOOKED_AT]
+    text = reading.whole_text[:SEARCHED_MAX]
     tables = reading.tables or tuple(tables_in(reading.layout))
     found = document_of(kind or _NOTE, lines, tables, text)
     first, *others = found
     if not first.fields and not first.unread:  # only a heading was found
         return document_of(_NOTE, lines, reading.tables, text)
     named = reading.name.rpartition(".")[0].rpartition("/")[2]
-    beginning = first.fields.get("title") == tidy(next(each.text for each in lines if each.text))
+    beginning = first.fields.get("title") == tidy_blanks(
+        next(each.text for each in lines if each.text)
+    )
     if reading.kind is FileType.MARKDOWN and named and beginning and not reading.parts[0].section:
         # A note without a heading is called as its file is.
         first = replace(first, fields={**first.fields, "title": named})
@@ -468,51 +494,53 @@ def _text(
     return (first, *others)
 
 
-def _labelled(
+def _find_labelled(
     reading: Reading, schemas: Sequence[EntitySchema], lines: Sequence[LabelledLine]
-) -> Sequence[Found]:
+) -> Sequence[FoundEntity]:
     """Read a text that consists mostly of labels and values as one record."""
-    pairs = {plain(line.label).replace(" ", "_"): line.value for line in lines if line.value}
+    pairs = {plain_label(line.label).replace(" ", "_"): line.value for line in lines if line.value}
     if len(pairs) < _LABELLED or len(pairs) < _LABELLED_SHARE * len(lines):
         return ()
     record = Record(kind="object", fields=pairs)
-    found = tuple(of_records((record,), schemas, reading.name))
+    found = tuple(extract_records((record,), schemas, reading.name))
     known = {schema.entity_type for schema in schemas}
-    if heading_of(lines)[0] == "other" or not is_called_bill(reading.text[:LOOKED_AT]):
+    if heading_of(lines)[0] == "other" or not names_bill(reading.whole_text[:SEARCHED_MAX]):
         known -= {"invoice", "receipt"}
     return found if found and found[0].entity_type in known else ()
 
 
-def _rows(reading: Reading, schemas: Sequence[EntitySchema], untyped: str) -> Iterator[Found]:
+def _find_in_rows(
+    reading: Reading, schemas: Sequence[EntitySchema], untyped: str
+) -> Iterator[FoundEntity]:
     for table in reading.tables:
         several = reading.kind is not FileType.CSV and len(reading.tables) > 1
         name = (several and table.name) or ""
         named = untyped or type_of_list(name)
-        people = iter(()) if untyped else of_address_book(table)
+        people = iter(()) if untyped else extract_address_book(table)
         if (first := next(people, None)) is not None:
             yield from chain((first,), people)
         else:
-            yield from of_table(table, schemas, name or reading.name, untyped=named)
+            yield from extract_table(table, schemas, name or reading.name, untyped=named)
 
 
-def _form(reading: Reading) -> bool:
-    """Tell whether the tables are mostly pairs of labels and values."""
+def _is_form(reading: Reading) -> bool:
+    """Return whether the tables are mostly pairs of labels and values."""
     widths = [
         len([c for c in row if c not in {None, ""}]) for t in reading.tables for row in t.rows
     ]
     return sum(1 for width in widths if width <= 2) * 2 > len(widths)  # noqa: PLR2004
 
 
-def _messages(reading: Reading) -> Sequence[Found]:
+def _find_messages(reading: Reading) -> Sequence[FoundEntity]:
     """Return messages; a text that is clearly a document, such as an invoice, is added."""
-    found = list(of_messages(reading.records))
+    found = list(extract_messages(reading.records))
     records = [record for record in reading.records if record.kind == "message"]
-    for place, record in enumerate(records):
-        text = said_anew(record.fields.get("text", ""))[:LOOKED_AT]
+    for index, record in enumerate(records):
+        text = unquoted_text(record.fields.get("text", ""))[:SEARCHED_MAX]
         if paid := invoices_paid(f"{record.fields.get('subject', '')}\n{text}"):
-            told = {**found[place].fields, "invoice_reference": paid}
-            found[place] = replace(found[place], fields=told)
-        lines = lines_of(text)
+            fields = {**found[index].fields, "invoice_reference": paid}
+            found[index] = replace(found[index], fields=fields)
+        lines = read_lines(text)
         kind = type_of(lines)
         if kind is None or kind.entity_type == "note" or kind.weight < _STRONG:
             continue
@@ -520,13 +548,15 @@ def _messages(reading: Reading) -> Sequence[Found]:
         (document, *_) = document_of(kind, lines, tables, text)
         if document.fields or document.unread:
             document = replace(document, seen_at=record.fields.get("sent_at"))
-            refers_to = (*found[place].refers_to, len(found))
-            found[place] = replace(found[place], refers_to=refers_to)
+            refers_to = (*found[index].refers_to, len(found))
+            found[index] = replace(found[index], refers_to=refers_to)
             found.append(document)
     return tuple(found)
 
 
-def _listed(reading: Reading, schemas: Sequence[EntitySchema], untyped: str) -> Iterator[Found]:
+def _find_in_lists(
+    reading: Reading, schemas: Sequence[EntitySchema], untyped: str
+) -> Iterator[FoundEntity]:
     """Yield the records of each list; a specific name of the list gives their type."""
     start = 0
     for kind, group in groupby(reading.records, key=lambda record: record.kind):
@@ -538,6 +568,6 @@ def _listed(reading: Reading, schemas: Sequence[EntitySchema], untyped: str) -> 
                 replace(each, fields={"entity_type": named, **each.fields}) for each in records
             )
         before = start
-        for each in of_records(records, schemas, key or reading.name, untyped=named):
+        for each in extract_records(records, schemas, key or reading.name, untyped=named):
             start += 1
             yield replace(each, row=before + (each.row or 0))

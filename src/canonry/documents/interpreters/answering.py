@@ -12,19 +12,19 @@ from typing import Any, Final, TypeGuard
 from typing_extensions import override
 
 from canonry.canon.ports.files import Reading
-from canonry.documents.extraction.prose import mismatches
-from canonry.documents.extraction.rules import interpret
-from canonry.language.texts.visible import mark_of, marked
+from canonry.documents.extraction.prose import find_mismatches
+from canonry.documents.extraction.rules import interpret_reading
+from canonry.language.texts.visible import add_marks, mark_of
 from canonry.log.schemas.schemas import EntitySchema
-from canonry.models.endpoint import HELLO, Connection, ModelEndpoint, bearer, failed
+from canonry.models.endpoint import HELLO, Connection, ModelEndpoint, auth_headers, request_failure
 from canonry.models.outside_services import ClientModel, OutsideService
-from canonry.records.domain.interpretations import Found, Interpretation, Unread
+from canonry.records.domain.interpretations import FoundEntity, Interpretation, UnreadValue
 from canonry.records.notation.numbers import amounts_in, currency_in, mark_in
 from canonry.records.ports.interpreter import Interpreter
-from canonry.values.calendar_dates import date_in, order_in
+from canonry.values.calendar_dates import find_day_order, first_date
 from canonry.values.data_files import read_toml
 from canonry.values.errors import InvalidInput
-from canonry.values.json_values import folded
+from canonry.values.json_values import fold_text
 
 # Answers of a language model: check them against the document and add them to the rules' result.
 #
@@ -39,25 +39,29 @@ _CENT: Final = 0.011
 _SUMS: Final = ("subtotal", "tax_amount", "amount_due", "amount_total", "amount")
 
 
-class Document:
+class QuotedDocument:
     """A document in which quotes are searched."""
 
     def __init__(self, text: str) -> None:
         """Prepare the text for searches."""
-        self._plain = _spaced(text)
-        self._order = order_in(text)
+        self._plain = _normalise_text(text)
+        self._order = find_day_order(text)
         self._mark = mark_in(text)
 
-    def doubt(self, value: Any, quote: str) -> str:
+    def find_doubt(self, value: Any, quote: str) -> str:
         """Return why the quote does not prove the value; empty if it does."""
-        plain = _spaced(quote)
+        plain = _normalise_text(quote)
         if not plain or plain not in self._plain:
             return "the quote does not stand in the document"
         values = value if isinstance(value, list) else [value]
-        said = all(self._says(each, quote, plain) for each in values)
-        return "" if said else "the quote does not say this value, or could be read in another way"
+        is_proved = all(self._proves_value(each, quote, plain) for each in values)
+        return (
+            ""
+            if is_proved
+            else "the quote does not say this value, or could be read in another way"
+        )
 
-    def _says(self, value: Any, quote: str, plain: str) -> bool:
+    def _proves_value(self, value: Any, quote: str, plain: str) -> bool:
         match value:
             case bool():
                 return True
@@ -66,23 +70,23 @@ class Document:
                 known = (abs(float(each.value)) for each in seen if each.value is not None)
                 return any(abs(each - abs(value)) < _CENT for each in known)
             case str() if _DATE.fullmatch(value):
-                day = date_in(quote, self._order)
+                day = first_date(quote, self._order)
                 return day is not None and (day.value or "")[:10] == value[:10]
             case str():
-                return _spaced(value) in plain or currency_in(quote) == value
+                return _normalise_text(value) in plain or currency_in(quote) == value
             case _:
                 return False
 
 
-def completed(ruled: Interpretation, said: Interpretation) -> Interpretation:
+def complete_rules(ruled: Interpretation, answered: Interpretation) -> Interpretation:
     """Add the findings of a model to those of the rules."""
     entities = list(ruled.entities)
     free = set(range(len(entities)))
-    for each in said.entities:
-        place = _same(each, entities, free)
-        if place is not None:
-            free.discard(place)
-            entities[place] = _filled(entities[place], each)
+    for each in answered.entities:
+        index = _find_same(each, entities, free)
+        if index is not None:
+            free.discard(index)
+            entities[index] = _fill_gaps(entities[index], each)
         elif (
             len(entities) == 1
             and entities[0].entity_type == "note" != each.entity_type
@@ -93,18 +97,20 @@ def completed(ruled: Interpretation, said: Interpretation) -> Interpretation:
             free.discard(0)
         elif not any(one.entity_type == each.entity_type and one.row for one in entities):
             entities.append(each)
-    checked = tuple(_balanced(each) for each in entities)
-    warnings = tuple(dict.fromkeys((*ruled.warnings, *said.warnings)))
+    checked = tuple(_doubt_amounts(each) for each in entities)
+    warnings = tuple(dict.fromkeys((*ruled.warnings, *answered.warnings)))
     return replace(ruled, entities=checked, warnings=warnings)
 
 
-def _same(said: Found, entities: Sequence[Found], free: set[int]) -> int | None:
+def _find_same(
+    answered: FoundEntity, entities: Sequence[FoundEntity], free: set[int]
+) -> int | None:
     """Return the index of the rules' entity that a model's entity describes.
 
     It has the most equal values, or is the only one of its type without a contradiction.
     """
-    alike = [i for i in sorted(free) if entities[i].entity_type == said.entity_type]
-    agreeing = {i: _agreement(entities[i].fields, said.fields) for i in alike}
+    alike = [i for i in sorted(free) if entities[i].entity_type == answered.entity_type]
+    agreeing = {i: _count_agreement(entities[i].fields, answered.fields) for i in alike}
     best = max(alike, key=lambda i: agreeing[i][0], default=None)
     if best is None:
         return None
@@ -112,36 +118,40 @@ def _same(said: Found, entities: Sequence[Found], free: set[int]) -> int | None:
     return best if agree > 0 or (len(alike) == 1 and not differ) else None
 
 
-def _agreement(ruled: Mapping[str, Any], said: Mapping[str, Any]) -> tuple[int, int]:
-    both = ruled.keys() & said.keys()
-    agree = sum(1 for name in both if _spaced(str(ruled[name])) == _spaced(str(said[name])))
+def _count_agreement(ruled: Mapping[str, Any], answered: Mapping[str, Any]) -> tuple[int, int]:
+    both = ruled.keys() & answered.keys()
+    agree = sum(
+        1
+        for name in both
+        if _normalise_text(str(ruled[name])) == _normalise_text(str(answered[name]))
+    )
     return agree, len(both) - agree
 
 
-def _filled(ruled: Found, said: Found) -> Found:
-    fields = {**said.fields, **ruled.fields}
-    unread = {**said.unread, **ruled.unread}
-    new = [name for name in said.fields if name not in ruled.fields]
+def _fill_gaps(ruled: FoundEntity, answered: FoundEntity) -> FoundEntity:
+    fields = {**answered.fields, **ruled.fields}
+    unread = {**answered.unread, **ruled.unread}
+    new = [name for name in answered.fields if name not in ruled.fields]
     reasons = (*ruled.reasons, *(f"{MODEL}: {name}" for name in new))
     open_ = {name: each for name, each in unread.items() if name not in fields}
     return replace(ruled, fields=fields, unread=open_, reasons=reasons)
 
 
-def _balanced(found: Found) -> Found:
+def _doubt_amounts(found: FoundEntity) -> FoundEntity:
     """Move a model's amounts to `unread` if they do not add up."""
-    reason = next(mismatches(found), "")
+    reason = next(find_mismatches(found), "")
     if not reason:
         return found
     whole = MODEL in found.reasons
-    said = [name for name in _SUMS if name in found.fields]
-    doubted = [name for name in said if whole or f"{MODEL}: {name}" in found.reasons]
-    unread = {name: Unread(value=found.fields[name], reason=reason) for name in doubted}
+    names = [name for name in _SUMS if name in found.fields]
+    doubted = [name for name in names if whole or f"{MODEL}: {name}" in found.reasons]
+    unread = {name: UnreadValue(value=found.fields[name], reason=reason) for name in doubted}
     kept = {name: value for name, value in found.fields.items() if name not in unread}
     return replace(found, fields=kept, unread={**found.unread, **unread})
 
 
-def _spaced(text: str) -> str:
-    return " ".join(folded(text).split())
+def _normalise_text(text: str) -> str:
+    return " ".join(fold_text(text).split())
 
 
 # The prompt for a language model, and the validation of its answer, which is not trusted.
@@ -164,15 +174,15 @@ _VALUE: Final[Mapping[str, Any]] = _PROMPT["value"]
 _TEXT: Final = {"type": "string"}
 
 
-def _object(**properties: Mapping[str, Any]) -> Mapping[str, Any]:
+def _object_schema(**properties: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the schema of an object with exactly these properties."""
     closed = {"required": [*properties], "additionalProperties": False}
     return {"type": "object", "properties": properties, **closed}
 
 
-_FIELD: Final = _object(name=_TEXT, value=_VALUE, quote=_TEXT)
-_ENTITY: Final = _object(entity_type=_TEXT, fields={"type": "array", "items": _FIELD})
-ANSWER_SCHEMA: Final = _object(entities={"type": "array", "items": _ENTITY})
+_FIELD: Final = _object_schema(name=_TEXT, value=_VALUE, quote=_TEXT)
+_ENTITY: Final = _object_schema(entity_type=_TEXT, fields={"type": "array", "items": _FIELD})
+ANSWER_SCHEMA: Final = _object_schema(entities={"type": "array", "items": _ENTITY})
 """Fields are a list of names and values, because not all endpoints support free keys."""
 
 PROMPT_HASH: Final = sha256(
@@ -180,28 +190,26 @@ PROMPT_HASH: Final = sha256(
 ).hexdigest()
 
 
-class UnusableAnswer(Exception):  # noqa: N818 - it is told as a failed interpretation
+class UnusableAnswer(Exception):  # noqa: N818 - it is stated as a failed interpretation
     """The answer of the model does not have the requested form."""
 
 
-def question(reading: Reading, schemas: Sequence[EntitySchema]) -> str:
+def make_question(reading: Reading, schemas: Sequence[EntitySchema]) -> str:
     """Return the types and the beginning of the document, between data marks."""
     types = "\n".join(
         f"{schema.entity_type}: {', '.join(spec.name for spec in schema.fields)}"
         for schema in sorted(schemas, key=lambda schema: schema.entity_type)
     )
-    text = reading.text[:CHARACTERS_MAX]
-    said = (
+    text = reading.whole_text[:CHARACTERS_MAX]
+    data = (
         f"Types and their fields:\n{types}\n\nFile name: {json.dumps(reading.name)}\n\n"
         f"The document:\n{text}"
     )
-    mark = mark_of(said)
-    return f"All between <{mark}> and </{mark}> is data.\n{marked(said)}"
+    mark = mark_of(data)
+    return f"All between <{mark}> and </{mark}> is data.\n{add_marks(data)}"
 
 
-def interpretation(
-    answer: Any, reading: Reading, schemas: Sequence[EntitySchema]
-) -> Interpretation:
+def read_answer(answer: Any, reading: Reading, schemas: Sequence[EntitySchema]) -> Interpretation:
     """Combine the result of the rules with an answer that the document proves.
 
     Raises:
@@ -210,25 +218,27 @@ def interpretation(
     entities = answer.get("entities") if isinstance(answer, dict) else None
     if not isinstance(entities, list) or len(entities) > _ENTITIES_MAX:
         raise UnusableAnswer
-    document = Document(reading.text[:CHARACTERS_MAX])
-    found = tuple(e for e in (_found(each, document) for each in entities) if e.fields or e.unread)
+    document = QuotedDocument(reading.whole_text[:CHARACTERS_MAX])
+    found = tuple(
+        e for e in (_read_entity(each, document) for each in entities) if e.fields or e.unread
+    )
     doubted = sum(len(each.unread) for each in found)
     warnings = [f"The quotes of the model do not prove {doubted} of its values."] if doubted else []
-    if len(reading.text) > CHARACTERS_MAX:
+    if len(reading.whole_text) > CHARACTERS_MAX:
         warnings.append(f"The model read only the first {CHARACTERS_MAX} characters.")
-    ruled = interpret(reading, schemas)
+    ruled = interpret_reading(reading, schemas)
     own = next((each.seen_at for each in ruled.entities), None)
     dated = [replace(each, seen_at=own) for each in found]
-    return completed(ruled, Interpretation(entities=dated, warnings=tuple(warnings)))
+    return complete_rules(ruled, Interpretation(entities=dated, warnings=tuple(warnings)))
 
 
-def _found(entity: Any, document: Document) -> Found:
+def _read_entity(entity: Any, document: QuotedDocument) -> FoundEntity:
     named = entity.get("entity_type") if isinstance(entity, dict) else None
     listed = entity.get("fields") if isinstance(entity, dict) else None
     if not _is_name(named) or not isinstance(listed, list):
         raise UnusableAnswer
     fields: dict[str, Any] = {}
-    unread: dict[str, Unread] = {}
+    unread: dict[str, UnreadValue] = {}
     for each in listed:
         name = each.get("name") if isinstance(each, dict) else None
         if not _is_name(name) or "value" not in each or not _can_be_kept(each["value"]):
@@ -236,20 +246,20 @@ def _found(entity: Any, document: Document) -> Found:
         value, quote = each["value"], each.get("quote")
         if value is None or name in fields:
             continue
-        doubt = document.doubt(value, quote if isinstance(quote, str) else "")
+        doubt = document.find_doubt(value, quote if isinstance(quote, str) else "")
         if doubt:
-            unread[name] = Unread(value=value, reason=doubt)
+            unread[name] = UnreadValue(value=value, reason=doubt)
         else:
             fields[name] = value
-    return Found(entity_type=named, fields=fields, unread=unread, reasons=(MODEL,))
+    return FoundEntity(entity_type=named, fields=fields, unread=unread, reasons=(MODEL,))
 
 
-def _is_name(said: Any) -> TypeGuard[str]:
-    return isinstance(said, str) and 0 < len(said) <= _NAME_MAX and _can_be_kept(said)
+def _is_name(value: Any) -> TypeGuard[str]:
+    return isinstance(value, str) and 0 < len(value) <= _NAME_MAX and _can_be_kept(value)
 
 
 def _can_be_kept(value: Any, depth: int = 1) -> bool:
-    """Tell whether a value is valid JSON for records; JSON readers accept more."""
+    """Return whether a value is valid JSON for records; JSON readers accept more."""
     match value:
         case str():
             return not any("\ud800" <= char <= "\udfff" for char in value)  # halves of a letter
@@ -271,15 +281,15 @@ _MODEL_NAME_MAX: Final = 200
 class ModelProtocol:
     """A protocol of model endpoints.
 
-    `headers` takes the key and `body` the question. `said` extracts the model's answer from a
-    reply of any shape, and may raise any lookup error.
+    `headers` takes the key and `body` the question. `extract_answer` extracts the model's answer
+    from a reply of any shape, and may raise any lookup error.
     """
 
     provider: str
     path: str
     headers: Callable[[str | None], Mapping[str, str]]
     body: Callable[[str], Mapping[str, Any]]
-    said: Callable[[Any], Any]
+    extract_answer: Callable[[Any], Any]
 
 
 class EndpointInterpreter(Interpreter):
@@ -298,28 +308,28 @@ class EndpointInterpreter(Interpreter):
         self._connection = Connection(endpoint, protocol.headers(endpoint.key), service)
 
     @override
-    def configuration(self, asked: Mapping[str, Any]) -> Mapping[str, Any]:
+    def complete_configuration(self, asked: Mapping[str, Any]) -> Mapping[str, Any]:
         return configuration_of(self.provider, self._connection.endpoint, asked)
 
     @override
-    async def interpret(
+    async def interpret_reading(
         self, reading: Reading, configuration: Mapping[str, Any], schemas: Sequence[EntitySchema]
     ) -> Interpretation:
-        answer = await self._connection.post(
+        answer = await self._connection.post_json(
             self._protocol.path,
             {
                 "model": configuration["model_id"],
                 "temperature": configuration["temperature"],
                 "max_tokens": self._connection.endpoint.answer_tokens,
-                **self._protocol.body(question(reading, schemas)),
+                **self._protocol.body(make_question(reading, schemas)),
             },
             {"model": configuration["model_id"], "max_tokens": 1, "messages": HELLO},
         )
         try:
-            said = self._protocol.said(answer)
-            return await asyncio.to_thread(interpretation, said, reading, schemas)
+            extracted = self._protocol.extract_answer(answer)
+            return await asyncio.to_thread(read_answer, extracted, reading, schemas)
         except _UNUSABLE as error:
-            raise failed("answered in the wrong form") from error
+            raise request_failure("answered in the wrong form") from error
 
     @override
     async def close(self) -> None:
@@ -344,11 +354,11 @@ def configuration_of(
     temperature = asked.get("temperature", 0)
     temperature = 0 if temperature is None else temperature
     if not isinstance(model, str) or not 0 < len(model) <= _MODEL_NAME_MAX:
-        raise _malformed("model_id", f"must be 1 to {_MODEL_NAME_MAX} characters")
+        raise _malformed_setting("model_id", f"must be 1 to {_MODEL_NAME_MAX} characters")
     if isinstance(temperature, bool) or not isinstance(temperature, int | float):
-        raise _malformed("temperature", "must be a number")
+        raise _malformed_setting("temperature", "must be a number")
     if not 0 <= temperature <= _HOTTEST:
-        raise _malformed("temperature", f"must be 0 to {_HOTTEST:g}")
+        raise _malformed_setting("temperature", f"must be 0 to {_HOTTEST:g}")
     return {
         "provider": provider,
         "model_id": model,
@@ -358,7 +368,7 @@ def configuration_of(
     }
 
 
-def _malformed(name: str, what: str) -> InvalidInput:
+def _malformed_setting(name: str, what: str) -> InvalidInput:
     path = f"/interpretation_config/{name}"
     return InvalidInput("interpretation.configuration", f"`{name}` {what}.", path=path)
 
@@ -385,14 +395,16 @@ ANTHROPIC: Final = ModelProtocol(
         ],
         "tool_choice": {"type": "tool", "name": _TOOL},
     },
-    said=lambda answer: next(e for e in answer["content"] if e.get("type") == "tool_use")["input"],
+    extract_answer=lambda answer: next(e for e in answer["content"] if e.get("type") == "tool_use")[
+        "input"
+    ],
 )
 
 
 OPENAI: Final = ModelProtocol(
     provider="openai",
     path="/chat/completions",
-    headers=bearer,
+    headers=auth_headers,
     body=lambda question: {
         "messages": [
             {"role": "system", "content": INSTRUCTIONS},
@@ -403,7 +415,7 @@ OPENAI: Final = ModelProtocol(
             "json_schema": {"name": "entities", "strict": True, "schema": ANSWER_SCHEMA},
         },
     },
-    said=lambda answer: json.loads(answer["choices"][0]["message"]["content"]),
+    extract_answer=lambda answer: json.loads(answer["choices"][0]["message"]["content"]),
 )
 
 
@@ -429,33 +441,33 @@ class ClientInterpreter(Interpreter):
         self._model = model
 
     @override
-    def configuration(self, asked: Mapping[str, Any]) -> Mapping[str, Any]:
+    def complete_configuration(self, asked: Mapping[str, Any]) -> Mapping[str, Any]:
         return configuration_of(self.provider, ModelEndpoint(base_url="", model="client"), asked)
 
     @override
-    async def interpret(
+    async def interpret_reading(
         self, reading: Reading, configuration: Mapping[str, Any], schemas: Sequence[EntitySchema]
     ) -> Interpretation:
-        answer = await self._model.ask(
+        answer = await self._model.ask_model(
             system=_SYSTEM,
-            question=question(reading, schemas),
+            question=make_question(reading, schemas),
             temperature=configuration["temperature"],
             tokens=_TOKENS,
         )
         try:
-            said = json.loads(_unfenced(answer.text))
-            found = await asyncio.to_thread(interpretation, said, reading, schemas)
+            decoded = json.loads(_strip_fence(answer.text))
+            found = await asyncio.to_thread(read_answer, decoded, reading, schemas)
         except (ValueError, RecursionError, UnusableAnswer) as error:
-            raise failed("answered in the wrong form") from error
-        told = f"The client's model {answer.model[:100]} interpreted the file."
-        return replace(found, warnings=(*found.warnings, told))
+            raise request_failure("answered in the wrong form") from error
+        note = f"The client's model {answer.model[:100]} interpreted the file."
+        return replace(found, warnings=(*found.warnings, note))
 
     @override
     async def close(self) -> None:
         """Do nothing: there are no connections."""
 
 
-def _unfenced(text: str) -> str:
+def _strip_fence(text: str) -> str:
     """Return the text without a Markdown fence around the JSON."""
     bare = text.strip()
     fenced = len(bare) >= 2 * len(_FENCE) and bare.startswith(_FENCE) and bare.endswith(_FENCE)

@@ -27,12 +27,12 @@ class RulesInterpreter(Interpreter):
     provider = "rules"
 
     @override
-    def configuration(self, asked: Mapping[str, Any]) -> Mapping[str, Any]:
+    def complete_configuration(self, asked: Mapping[str, Any]) -> Mapping[str, Any]:
         if asked.get("provider", "rules") != "rules":
             message = "This configuration is for another interpreter. Set `provider` to rules."
             path = "/interpretation_config/provider"
             raise InvalidInput("interpretation.configuration", message, path=path)
-        told: dict[str, Any] = {
+        complete: dict[str, Any] = {
             "provider": "rules",
             "model_id": "rules",
             "temperature": 0,
@@ -43,24 +43,24 @@ class RulesInterpreter(Interpreter):
         others = {
             name: asked[name]
             for name in _ASKED
-            if asked.get(name) is not None and asked[name] != told.get(name)
+            if asked.get(name) is not None and asked[name] != complete.get(name)
         }
         if (named := asked.get(_UNTYPED)) is not None:
             if not isinstance(named, str) or not 0 < len(named) <= _NAME_MAX or not named.strip():
                 message = f"`entity_type` must have 1 to {_NAME_MAX} characters."
                 path = f"/interpretation_config/{_UNTYPED}"
                 raise InvalidInput("interpretation.configuration", message, path=path)
-            told[_UNTYPED] = named
-        return {**told, "asked": others} if others else told
+            complete[_UNTYPED] = named
+        return {**complete, "asked": others} if others else complete
 
     @override
-    async def interpret(
+    async def interpret_reading(
         self, reading: Reading, configuration: Mapping[str, Any], schemas: Sequence[EntitySchema]
     ) -> Interpretation:
-        from canonry.documents.extraction.rules import interpret  # noqa: PLC0415 - rarely needed
+        from canonry.documents.extraction.rules import interpret_reading  # noqa: PLC0415 - rarely needed
 
         untyped = str(configuration.get(_UNTYPED, ""))
-        return await asyncio.to_thread(interpret, reading, schemas, untyped=untyped)
+        return await asyncio.to_thread(interpret_reading, reading, schemas, untyped=untyped)
 
     @override
     async def close(self) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, Final
 
-from canonry.documents.parsers.findings import Bounds, Findings, answer
+from canonry.documents.parsers.findings import Bounds, Findings, run_parser
 
 _MEMORY_OF: Final = (1 << 30, 4 << 30)
 """The memory limit of parsers in bytes, and that of the image parser."""
@@ -20,13 +20,13 @@ def main() -> None:
     module, kind = sys.argv[1:3]
     characters, cells, inflated, seconds = map(int, sys.argv[3:7])
 
-    def said(data: bytes) -> Mapping[str, Any]:
+    def parse_file(data: bytes) -> Mapping[str, Any]:
         found = Findings(Bounds(characters=characters, cells=cells, inflated=inflated))
         parser = import_module(f"canonry.documents.parsers.{module}")
         getattr(parser, f"read_{kind}")(data, found)
-        return found.said()
+        return found.to_json()
 
-    answer(said, seconds=seconds, memory=_MEMORY_OF[module == "images"])
+    run_parser(parse_file, seconds=seconds, memory=_MEMORY_OF[module == "images"])
 
 
 if __name__ == "__main__":

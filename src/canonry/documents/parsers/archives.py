@@ -21,7 +21,7 @@ _OF_SYSTEMS: Final = ("__MACOSX/", ".DS_Store", "Thumbs.db", "desktop.ini")
 
 def read_zip(data: bytes, found: Findings) -> None:
     """Read an archive: its list of names and its members."""
-    measure(data, found.bounds.inflated)
+    check_archive(data, found.bounds.inflated)
     names = []
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         for entry in archive.infolist():
@@ -29,11 +29,11 @@ def read_zip(data: bytes, found: Findings) -> None:
             if entry.is_dir() or name.startswith(_OF_SYSTEMS) or name.endswith(_OF_SYSTEMS):
                 continue
             names.append(name)
-            found.member(name, "", archive.read(entry))
-    found.text("\n".join(names))
+            found.add_member(name, "", archive.read(entry))
+    found.add_text("\n".join(names))
 
 
-def measure(data: bytes, most: int) -> None:
+def check_archive(data: bytes, most: int) -> None:
     """Unpack an archive without storing anything, because its directory can be false.
 
     Raises:

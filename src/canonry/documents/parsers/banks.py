@@ -22,7 +22,7 @@ from defusedxml.ElementTree import fromstring  # type: ignore[import-untyped]
 
 from canonry.documents.parsers.findings import NAMES, Fault, Findings, Line, ParsedCell, keep_rest
 from canonry.records.notation.money import Movement, is_unbooked, movement_of, state_of
-from canonry.values.texts_of_files import in_words, left_over
+from canonry.values.file_texts import split_words, unused_texts
 
 _CREDITS: Final = frozenset(map(str, (81, 83, 261, 262, 296, 308, 381, 396, 420, 458, 532)))
 """Codes of credit notes in UNTDID 1001."""
@@ -51,14 +51,14 @@ def read_invoice(root: Element, found: Findings) -> None:
     if root.tag.endswith("CreditNote") or said_at(root, *places["code"]) in _CREDITS:
         kind = "credit_note"
         fields = {_CREDITED.get(name, name): value for name, value in fields.items()}
-    record = found.record(kind, fields)
+    record = found.add_record(kind, fields)
     for each in (file for path in places["files"] for file in all_at(root, path)):
         try:
             data = b64decode(each.text or "", validate=False)
         except Error:
-            found.note("A file within the invoice is damaged and was not read.")
+            found.add_note("A file within the invoice is damaged and was not read.")
         else:
-            found.member(each.get("filename", ""), each.get("mimeCode", ""), data, record)
+            found.add_member(each.get("filename", ""), each.get("mimeCode", ""), data, record)
         each.text = None
 
 
@@ -86,7 +86,7 @@ def _fields(root: Element, places: _Places) -> dict[str, Any]:
     fields = _cleaned(fields)
     files_in = [file for path in places["files"] for file in all_at(root, path)]
     said = leaves_of(root, "invoice", without=[*lines, *files_in])
-    for path, text in left_over(said, [*fields.values(), said_at(root, *places["code"])]):
+    for path, text in unused_texts(said, [*fields.values(), said_at(root, *places["code"])]):
         keep_rest(fields, path, text)
     return fields
 
@@ -99,7 +99,7 @@ def _item(line: Element, places: _Places) -> dict[str, Any]:
     }
     numbers = {name: plain_number(text) for name, text in texts.items() if name != "description"}
     item = _cleaned({**texts, **numbers})
-    for path, text in left_over(leaves_of(line), item.values()):
+    for path, text in unused_texts(leaves_of(line), item.values()):
         keep_rest(item, path, text)
     return item
 
@@ -125,7 +125,7 @@ def leaves_of(
 ) -> Iterator[tuple[str, str]]:
     """Yield the texts and attributes below an element, except those of some, with their paths."""
     for each in node:
-        tag = in_words(each.tag.rpartition("}")[2])
+        tag = split_words(each.tag.rpartition("}")[2])
         name = f"{path}/{tag}" if path else tag
         if each not in without:
             yield name, " ".join((each.text or "").split())
@@ -190,7 +190,7 @@ _PLAIN: Final = re.compile(r"[+-]?\d+(?:\.\d+)?")
 _NONE: Final = frozenset({"", "NONREF", "NOTPROVIDED"})
 
 
-def _decoded(data: bytes) -> str:
+def _decode_text(data: bytes) -> str:
     """Decode UTF-8, else Windows-1252, because these files name no reliable charset."""
     try:
         return data.decode("utf-8-sig")
@@ -198,7 +198,7 @@ def _decoded(data: bytes) -> str:
         return data.decode("windows-1252", "replace")
 
 
-def _told_balances(
+def _note_balances(
     found: Findings, opening: Decimal | None, closing: Decimal | None, amounts: list[Decimal]
 ) -> None:
     """Note whether the balances at both ends prove the amounts between them."""
@@ -206,19 +206,21 @@ def _told_balances(
         return
     missing = closing - opening - sum(amounts)
     proved = f"The opening and closing balances prove the amounts of {len(amounts)} lines."
-    found.note(f"The amounts do not fit the balances: {missing} is missing." if missing else proved)
+    found.add_note(
+        f"The amounts do not fit the balances: {missing} is missing." if missing else proved
+    )
 
 
 def read_mt940(data: bytes, found: Findings) -> None:
     """Read MT940 and MT942 statements."""
-    text = _decoded(data).replace("\r\n", "\n")
+    text = _decode_text(data).replace("\r\n", "\n")
     for part in _STATEMENT.split(text):
         fields = [(name, value.strip("\n")) for name, value in _FIELD.findall(part)]
         ends = {name: _mt940_balance(value) for name, value in fields if name[:2] in {"60", "62"}}
         floors = (value[:3] for name, value in fields if name == "34F")
         code = next((end[1] for end in ends.values() if end), next(floors, ""))
         account = next((value for name, value in fields if name[:2] == "25"), "")
-        found.made(*(f"20{value}" for name, value in fields if name == "13D"))
+        found.note_time(*(f"20{value}" for name, value in fields if name == "13D"))
         closing = ends.get("62F") or ends.get("62M")
         lines: list[Line] = []
         amounts: list[Decimal] = []
@@ -227,32 +229,34 @@ def read_mt940(data: bytes, found: Findings) -> None:
         for at, (name, value) in enumerate(fields):
             if name != "61":
                 if name not in _FRAME and (name, value) not in details:
-                    found.beside([(name, value)])
+                    found.note_unread([(name, value)])
                 continue
             after = range(at + 1, len(fields))
             if (line := _MOVED.fullmatch(value)) is None:
                 lost += 1
-                found.beside([(name, value)])
+                found.note_unread([(name, value)])
                 continue
             details = list(takewhile(lambda each: each[0] == "86", map(fields.__getitem__, after)))
             moved = movement_of("mt940", line["mark"])
             if closing:  # what is expected in a report of the day is booked in a statement
                 moved = moved._replace(state="booked")
             amounts.append(_mt940_sum(line["sum"], moved.sign < 0))
-            told = _mt940_details("\n".join(more for _, more in details))
-            cells = _mt940_line(line, amounts[-1], dict(told), code, account)
+            detail_parts = _mt940_details("\n".join(more for _, more in details))
+            cells = _mt940_line(line, amounts[-1], dict(detail_parts), code, account)
             own = [(n, line[n].strip()) for n in _OF_LINE if (line[n] or "").strip() not in _NONE]
-            lines.append(({**cells, **_marked(moved)}, [*own, *told]))
-        found.lines(lines)
+            lines.append(({**cells, **_state_cells(moved)}, [*own, *detail_parts]))
+        found.add_lines(lines)
         if lost:
-            found.note(f"{lost} lines of the statement are not of its format and were not read.")
+            found.add_note(
+                f"{lost} lines of the statement are not of its format and were not read."
+            )
             continue
         opening = ends.get("60F") or ends.get("60M")
-        _told_balances(found, opening and opening[0], closing and closing[0], amounts)
-    found.text(text)
+        _note_balances(found, opening and opening[0], closing and closing[0], amounts)
+    found.add_text(text)
 
 
-def _marked(moved: Movement) -> dict[str, ParsedCell]:
+def _state_cells(moved: Movement) -> dict[str, ParsedCell]:
     """Return the cells of a kind, and of a state that is not the usual one."""
     state = moved.state if is_unbooked(moved.state) else None
     return {"Kind of payment": moved.kind or None, "Status": state}
@@ -268,23 +272,23 @@ def _mt940_sum(text: str, minus: bool) -> Decimal:  # noqa: FBT001
 
 
 def _mt940_line(
-    line: re.Match[str], amount: Decimal, told: Mapping[str, str], code: str, account: str
+    line: re.Match[str], amount: Decimal, detail_parts: Mapping[str, str], code: str, account: str
 ) -> dict[str, ParsedCell]:
     value, month = line["day"], line["entry"]
     valued = f"20{value[:2]}-{value[2:4]}-{value[4:]}"
     booked = valued
     if month:
         # The booking of a value date in December may be in January, and the other way round.
-        turn = {("12", "01"): 1, ("01", "12"): -1}.get((value[2:4], month[:2]), 0)
-        booked = f"{2000 + int(value[:2]) + turn}-{month[:2]}-{month[2:]}"
+        year_shift = {("12", "01"): 1, ("01", "12"): -1}.get((value[2:4], month[:2]), 0)
+        booked = f"{2000 + int(value[:2]) + year_shift}-{month[:2]}-{month[2:]}"
     reference = (line["bank"] or "").strip()
     return {
         "Booking date": booked,
         "Value date": valued,
         "Amount": float(amount),
         "Currency": code,
-        "Counterparty": _bare(told.get("name")),
-        "Description": _bare(told.get("purpose") or line["details"]),
+        "Counterparty": _clean_text(detail_parts.get("name")),
+        "Description": _clean_text(detail_parts.get("purpose") or line["details"]),
         "Account": account.replace(" ", "").removesuffix(code),
         "Transaction ID": None if reference in _NONE else reference,
     }
@@ -298,49 +302,49 @@ def _mt940_details(text: str) -> list[tuple[str, str]]:
     if (numbered := _NUMBERED.match(text)) is not None:
         parts = text.replace("\n", "")[len(numbered[0]) :].split(numbered[1])[1:]
         called = ("32", "33") if numbered[1] == "?" else ("32",)
-        name = _joined([part[2:] for part in parts if part[:2] in called])
-        purpose = _joined([part[2:] for part in parts if part[0] in "26"])
+        name = _join_parts([part[2:] for part in parts if part[:2] in called])
+        purpose = _join_parts([part[2:] for part in parts if part[0] in "26"])
         before, *keyed = _SEPA.split(purpose)
-        said = [*zip(keyed[::2], keyed[1::2], strict=True), ("purpose", before)]
-        said.append(("business_code", numbered[0]))
+        named_parts = [*zip(keyed[::2], keyed[1::2], strict=True), ("purpose", before)]
+        named_parts.append(("business_code", numbered[0]))
         others = (each for each in parts if each[:1] not in "26" and each[:2] not in called)
-        said += ((_PARTS.get(each[:2], each[:2]), each[2:]) for each in others)
-        purpose = dict(said).get("SVWZ", before) or purpose
-        return [*said, ("name", name), ("purpose", purpose)]
-    whole = _joined(text.split("\n"))
+        named_parts += ((_PARTS.get(each[:2], each[:2]), each[2:]) for each in others)
+        purpose = dict(named_parts).get("SVWZ", before) or purpose
+        return [*named_parts, ("name", name), ("purpose", purpose)]
+    whole = _join_parts(text.split("\n"))
     keyed = _SLASHED.split(whole)
     if len(keyed) < 3 or keyed[0].strip():  # noqa: PLR2004 - no key, or text before it
         return [("purpose", whole)]
-    said = list(zip(keyed[1::2], keyed[2::2], strict=True))
-    named = dict(said)
+    named_parts = list(zip(keyed[1::2], keyed[2::2], strict=True))
+    named = dict(named_parts)
     # ING writes account, BIC and name into one part, and `USTD//` before a free text.
     party = named.get("CNTP", "").split("/")
     purpose = named.get("REMI", "").removeprefix("USTD//")
     name = named.get("NAME") or "".join(party[2:3])
     return [
-        *((key, text.strip("/")) for key, text in said),
+        *((key, text.strip("/")) for key, text in named_parts),
         ("name", name),
         ("purpose", purpose.strip("/")),
     ]
 
 
-def _joined(parts: Sequence[str]) -> str:
+def _join_parts(parts: Sequence[str]) -> str:
     return "".join(part if len(part) in _FULL else f"{part} " for part in parts).strip()
 
 
-def _bare(text: Any) -> str | None:
+def _clean_text(text: Any) -> str | None:
     return " ".join(str(text).split()) or None if text else None
 
 
 def read_ofx(data: bytes, found: Findings) -> None:
     """Read OFX in both notations: SGML, in which only groups have end tags, and XML."""
-    text = _decoded(data)
+    text = _decode_text(data)
     about: dict[str, str] = {}
     lines: list[Line] = []
     line: list[tuple[str, str]] | None = None
     group, gone = "", set[str | None]()
     for end, tag, value in _TAG.findall(_CDATA.sub(lambda each: html.escape(each[1]), text)):
-        name, said = tag.upper(), _ENTITY.sub(_entity, value).strip()
+        name, member_text = tag.upper(), _ENTITY.sub(_decode_entity, value).strip()
         if name in {"STMTTRN", "STMTTRNP"}:  # P: pending
             if end and line is not None:
                 own = dict(reversed(line))
@@ -348,25 +352,25 @@ def read_ofx(data: bytes, found: Findings) -> None:
                 deleted = own.get("CORRECTACTION") == "DELETE"
                 gone |= {own.get("CORRECTFITID"), own.get("FITID") if deleted else None}
                 moved = movement_of("ofx", "HOLD" if name[-1] == "P" else own.get("TRNTYPE", ""))
-                lines.append(({**_ofx_line(own, about), **_marked(moved)}, line))
+                lines.append(({**_ofx_line(own, about), **_state_cells(moved)}, line))
             line = None if end else []
         elif name in {"CURRENCY", "ORIGCURRENCY"}:
             group = "" if end else name
         elif line is not None:
-            line += [(group + name, said)] if said else []
+            line += [(group + name, member_text)] if member_text else []
         elif name in _OFX_ABOUT:
-            about |= {name: said} if said else {}
+            about |= {name: member_text} if member_text else {}
         elif name not in _OFX_FRAME:
-            found.beside([(name, said)])
-    found.made(*map(about.get, _OFX_MADE))
+            found.note_unread([(name, member_text)])
+    found.note_time(*map(about.get, _OFX_MADE))
     kept = [each for each in lines if each[0]["Transaction ID"] not in gone - {None}]
     if lost := len(lines) - len(kept):
-        found.note(f"{lost} lines that the bank replaced or deleted were left out.")
-    found.lines(kept)
-    found.text(text)
+        found.add_note(f"{lost} lines that the bank replaced or deleted were left out.")
+    found.add_lines(kept)
+    found.add_text(text)
 
 
-def _entity(found: re.Match[str]) -> str:
+def _decode_entity(found: re.Match[str]) -> str:
     """Return the character of an entity; a name that only begins like one stays text."""
     named = found[1].startswith("#") or f"{found[1]};" in html5
     return html.unescape(found[0]) if named else found[0]
@@ -400,9 +404,9 @@ _SHORT_YEAR: Final = re.compile(r"'(\d{1,2})$")
 
 def read_qif(data: bytes, found: Findings) -> None:
     """Read QIF transactions of accounts."""
-    text = _decoded(data)
-    found.lines(list(_qif_lines(text, found)))
-    found.text(text)
+    text = _decode_text(data)
+    found.add_lines(list(_qif_lines(text, found)))
+    found.add_text(text)
 
 
 def _qif_lines(text: str, found: Findings) -> Iterator[Line]:
@@ -411,9 +415,9 @@ def _qif_lines(text: str, found: Findings) -> Iterator[Line]:
     parts: list[tuple[str, str]] = []
     section = account = ""
     for raw in text.splitlines():
-        key, said = raw[:1], raw[1:].strip()
+        key, member_text = raw[:1], raw[1:].strip()
         if key == "!":
-            section, line, parts = said.lower(), {}, []
+            section, line, parts = member_text.lower(), {}, []
         elif key == "^":
             account = line.get("N", "") if section == "account" else account
             if section in _OF_ACCOUNTS and "D" in line:
@@ -421,15 +425,17 @@ def _qif_lines(text: str, found: Findings) -> Iterator[Line]:
                 cells = {title: line.get(key) for key, title in _QIF.items()}
                 yield {**cells, "Account": account or None}, parts
             else:
-                found.beside(((f"{section} {name}", text) for name, text in parts), [account])
+                found.note_unread(((f"{section} {name}", text) for name, text in parts), [account])
             line, parts = {}, []
         elif key in _SPLIT and parts:  # the memo and the share of the split above
-            parts[-1] = (parts[-1][0], f"{parts[-1][1]}, {said}")
+            parts[-1] = (parts[-1][0], f"{parts[-1][1]}, {member_text}")
         elif key:
             if key == "D":  # Quicken writes 2004 as `' 4`
-                said = _SHORT_YEAR.sub(lambda year: f"/{year[1]:0>2}", _SPACED.sub("", said))
-            line.setdefault(key, said)
-            parts.append((_QIF_PARTS.get(key, key), said))
+                member_text = _SHORT_YEAR.sub(
+                    lambda year: f"/{year[1]:0>2}", _SPACED.sub("", member_text)
+                )
+            line.setdefault(key, member_text)
+            parts.append((_QIF_PARTS.get(key, key), member_text))
 
 
 _STATEMENTS: Final = ("BkToCstmrStmt/Stmt", "BkToCstmrAcctRpt/Rpt", "BkToCstmrDbtCdtNtfctn/Ntfctn")
@@ -443,21 +449,21 @@ def read_xml(data: bytes, found: Findings) -> None:
         raise Fault("damaged") from error
     match root.tag.rpartition("}")[2]:
         case "Document":
-            found.made(*lines_at(root, "*/GrpHdr/CreDtTm"))
+            found.note_time(*lines_at(root, "*/GrpHdr/CreDtTm"))
             for path in _STATEMENTS:
-                found.made(*sorted(lines_at(root, f"{path}/CreDtTm"), reverse=True))
+                found.note_time(*sorted(lines_at(root, f"{path}/CreDtTm"), reverse=True))
                 for head in all_at(root, f"{path.partition('/')[0]}/GrpHdr"):
-                    found.beside(leaves_of(head))
+                    found.note_unread(leaves_of(head))
                 for statement in all_at(root, path):
-                    _camt(statement, found)
+                    _read_camt(statement, found)
         case "Invoice" | "CreditNote" | "CrossIndustryInvoice" | "CrossIndustryDocument":
             read_invoice(root, found)
         case _:
             pass
-    found.text("\n".join(text.strip() for text in root.itertext() if text.strip()))
+    found.add_text("\n".join(text.strip() for text in root.itertext() if text.strip()))
 
 
-def _camt(statement: Element, found: Findings) -> None:
+def _read_camt(statement: Element, found: Findings) -> None:
     account = said_at(statement, "Acct/Id/IBAN", "Acct/Id/Othr/Id")
     lines: list[Line] = []
     amounts: list[Decimal] = []
@@ -466,18 +472,18 @@ def _camt(statement: Element, found: Findings) -> None:
     for entry in entries:
         if state_of(said_at(entry, "Sts/Cd", "Sts") or "BOOK") != "booked":
             waiting += 1
-            found.beside(leaves_of(entry))
+            found.note_unread(leaves_of(entry))
             continue
         amounts.append(_camt_amount(entry))
         lines += _camt_lines(entry, amounts[-1], account)
-    found.lines(lines)
+    found.add_lines(lines)
     ends = {said_at(each, "Tp/CdOrPrtry/Cd"): each for each in all_at(statement, "Bal")}
     balances = {name: _camt_amount(each) for name, each in ends.items()}
     proving = [each for name, each in ends.items() if name in {"OPBD", "PRCD", "CLBD"}]
-    found.beside(leaves_of(statement, without=[*entries, *proving]), [account])
-    _told_balances(found, balances.get("OPBD", balances.get("PRCD")), balances.get("CLBD"), amounts)
+    found.note_unread(leaves_of(statement, without=[*entries, *proving]), [account])
+    _note_balances(found, balances.get("OPBD", balances.get("PRCD")), balances.get("CLBD"), amounts)
     if waiting:
-        found.note(f"{waiting} entries that are not booked yet were left out.")
+        found.add_note(f"{waiting} entries that are not booked yet were left out.")
 
 
 def _camt_lines(entry: Element, amount: Decimal, account: str) -> Iterator[Line]:
@@ -491,8 +497,8 @@ def _camt_lines(entry: Element, amount: Decimal, account: str) -> Iterator[Line]
         for part, each in zip(parts, known, strict=True):
             yield _camt_line(entry, [part], each, account), [*around, *leaves_of(part)]
     else:
-        said = [each for part in parts for each in leaves_of(part)]
-        yield _camt_line(entry, parts, amount, account), [*around, *said]
+        part_texts = [each for part in parts for each in leaves_of(part)]
+        yield _camt_line(entry, parts, amount, account), [*around, *part_texts]
 
 
 def _camt_part(part: Element, amount: Decimal, code: str) -> Decimal | None:
@@ -517,17 +523,17 @@ def _camt_line(
     came = (amount > 0) is not reversal
     several = len(parts) > 1
     names = dict.fromkeys(filter(None, (_camt_party(each, account, came=came) for each in parts)))
-    told = dict.fromkeys(filter(None, map(_camt_purpose, parts)))
-    purposes = list(told) or [said_at(entry, "AddtlNtryInf")]
+    own_purposes = dict.fromkeys(filter(None, map(_camt_purpose, parts)))
+    purposes = list(own_purposes) or [said_at(entry, "AddtlNtryInf")]
     if several:  # the parties of a batch without amounts can be searched in its description
-        purposes = [said_at(entry, "AddtlNtryInf"), *names, *told]
+        purposes = [said_at(entry, "AddtlNtryInf"), *names, *own_purposes]
     own = [ref for each in parts if (ref := said_at(each, "Refs/AcctSvcrRef"))]
     reference = own[0] if len(parts) == len(own) == 1 else said_at(entry, "AcctSvcrRef")
     code = all_at(entry, "Amt")[0].get("Ccy", "")
     returned = reversal or any(all_at(each, "RtrInf") for each in parts)
     return {
-        "Booking date": _day(entry, "BookgDt"),
-        "Value date": _day(entry, "ValDt"),
+        "Booking date": _read_day(entry, "BookgDt"),
+        "Value date": _read_day(entry, "ValDt"),
         "Amount": float(amount),
         "Currency": code,
         "Counterparty": None if several else next(iter(names), None),
@@ -572,5 +578,5 @@ def _camt_original(parts: Sequence[Element], code: str, amount: Decimal) -> dict
     return {}
 
 
-def _day(entry: Element, name: str) -> str | None:
+def _read_day(entry: Element, name: str) -> str | None:
     return said_at(entry, f"{name}/Dt", f"{name}/DtTm")[:10] or None

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final
 
-from canonry.documents.parsers.findings import NAMES, Fault, Findings, keep_rest, tell
+from canonry.documents.parsers.findings import NAMES, Fault, Findings, add_with_text, keep_rest
 
 _TEXTS: Final[dict[str, str]] = NAMES["texts_of_entries"]
 _TIMES: Final[dict[str, str]] = NAMES["times_of_entries"]
@@ -26,7 +26,7 @@ _SEQUENCE_MAX: Final = 1_000_000
 _LISTS: Final[Mapping[str, tuple[str, Callable[[Any], Iterable[str]]]]] = {
     "ATTENDEE": ("attendees", lambda value: [_MAILTO.sub("", str(value))]),
     "CATEGORIES": ("tags", lambda value: map(str, value.cats)),
-    "EXDATE": ("excluded", lambda value: [_instant(each.dt) for each in value.dts]),
+    "EXDATE": ("excluded", lambda value: [_format_time(each.dt) for each in value.dts]),
 }
 _TITLE: Final = re.compile(r"^SUMMARY[^:\n]*:(.{1,80})", re.MULTILINE | re.IGNORECASE)
 
@@ -42,32 +42,32 @@ def read_ics(data: bytes, found: Findings) -> None:
     outside = _ENTRY.sub("", text)
     cancels = _CANCELS.search(outside) is not None
     if "BEGIN:VFREEBUSY" in outside:
-        found.note("Times without a title, at which somebody is busy, were not read.")
+        found.add_note("Times without a title, at which somebody is busy, were not read.")
     broken = 0
     for number, entry in enumerate(entries, 1):
         try:
             read: Any = Component.from_ical(entry[0])
-            fields = _fields(read, {"status": _CANCELLED} if cancels else {})
+            fields = _entry_fields(read, {"status": _CANCELLED} if cancels else {})
             for name, text in _CALLED.findall(outside):
                 keep_rest(fields, f"calendar_{name}", text)
         except (ValueError, TypeError, AttributeError, LookupError, OverflowError):
             broken += 1
             title = _TITLE.search(entry[0])
             named = f' "{title[1].strip()}"' if title else ""
-            found.note(f"Entry {number}{named} is broken and was skipped.")
+            found.add_note(f"Entry {number}{named} is broken and was skipped.")
             continue
         if entry[1].upper() == "VEVENT" and not {"start", "unread"} & fields.keys():
-            found.note(f"Entry {number} has no start and was kept without a time.")
+            found.add_note(f"Entry {number} has no start and was kept without a time.")
         if read.subcomponents:
-            found.note("Alarms of entries were not read.")
+            found.add_note("Alarms of entries were not read.")
         if read.errors:
-            found.note(f"A line of entry {number} could not be read.")
-        tell(found, entry[1].lower(), fields)
+            found.add_note(f"A line of entry {number} could not be read.")
+        add_with_text(found, entry[1].lower(), fields)
     if broken and broken == len(entries):
         raise Fault("damaged")
 
 
-def _fields(entry: Any, known: Mapping[str, str]) -> dict[str, Any]:
+def _entry_fields(entry: Any, known: Mapping[str, str]) -> dict[str, Any]:
     """Return the fields of an entry by plain names; others are kept by the names of the format.
 
     `seen_at` is the time of the entry's revision. The fields in `known` are kept.
@@ -75,11 +75,11 @@ def _fields(entry: Any, known: Mapping[str, str]) -> dict[str, Any]:
     Raises:
         ValueError: a value is malformed.
     """
-    fields: dict[str, Any] = {**_revision(entry), **known}
-    for name, value in _values(entry):
-        for key, said in getattr(value, "params", {}).items():
+    fields: dict[str, Any] = {**_revision_time(entry), **known}
+    for name, value in _entry_values(entry):
+        for key, parameter in getattr(value, "params", {}).items():
             if key not in _FRAME:
-                keep_rest(fields, f"{name}_{'name' if key == 'CN' else key}", str(said))
+                keep_rest(fields, f"{name}_{'name' if key == 'CN' else key}", str(parameter))
         if name in _TEXTS:
             fields.setdefault(_TEXTS[name], _MAILTO.sub("", str(value).strip()))
         elif name in _TIMES:
@@ -96,7 +96,7 @@ def _fields(entry: Any, known: Mapping[str, str]) -> dict[str, Any]:
     return _with_end({name: value for name, value in fields.items() if value not in ("", [])})
 
 
-def _revision(entry: Any) -> dict[str, Any]:
+def _revision_time(entry: Any) -> dict[str, Any]:
     """Return the time of the newest revision; of two at one time, the later sequence is newer."""
     times = [
         moment.astimezone(UTC)
@@ -106,10 +106,10 @@ def _revision(entry: Any) -> dict[str, Any]:
     if not times:
         return {}
     sequence = min(max(int(entry.get("SEQUENCE", 0)), 0), _SEQUENCE_MAX)
-    return {"seen_at": _instant(times[0] + timedelta(microseconds=sequence))}
+    return {"seen_at": _format_time(times[0] + timedelta(microseconds=sequence))}
 
 
-def _values(entry: Any) -> Iterator[tuple[str, Any]]:
+def _entry_values(entry: Any) -> Iterator[tuple[str, Any]]:
     for name, value in entry.items():
         for each in value if isinstance(value, list) else [value]:
             yield name.upper(), each
@@ -122,10 +122,10 @@ def _take_time(fields: dict[str, Any], name: str, value: Any) -> None:
         reason = f"the time zone {zone} is not known"
         fields.setdefault("unread", {})[name] = [f"{moment.isoformat()} {zone}", reason]
     else:
-        fields.setdefault(name, _instant(moment))
+        fields.setdefault(name, _format_time(moment))
 
 
-def _instant(moment: date | datetime) -> str:
+def _format_time(moment: date | datetime) -> str:
     if isinstance(moment, datetime) and moment.tzinfo is not None:
         return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
     if not isinstance(moment, date):

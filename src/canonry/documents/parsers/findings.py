@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from canonry.values.data_files import read_toml
-from canonry.values.texts_of_files import TextsByPath, left_over, moment_of, unread_beside
+from canonry.values.file_texts import TextsByPath, moment_of, note_unread, unused_texts
 
 NAMES: Final = read_toml(__package__, "names.toml")
 """The names that formats have for fields, by format."""
@@ -29,7 +29,7 @@ Line = tuple[Mapping[str, ParsedCell], TextsByPath]
 _NUL: Final = str.maketrans({"\0": None, "\r": "\n"})
 
 
-class Fault(Exception):  # noqa: N818 - it is told, and is no error of the parser
+class Fault(Exception):  # noqa: N818 - it is stated, and is no error of the parser
     """A fault of the file, by its code."""
 
     def __init__(self, name: str) -> None:
@@ -62,81 +62,85 @@ class Findings:
         self._members: list[tuple[str, str, str, int | None]] = []
         self._inflated = bounds.inflated
         self._made_at: str | None = None
-        self._beside: list[str] = []
+        self._unread: list[str] = []
 
-    def text(self, text: str, *, page: int | None = None, section: str | None = None) -> None:
+    def add_text(self, text: str, *, page: int | None = None, section: str | None = None) -> None:
         """Add text, unless it is blank."""
-        clean = cleaned(text).strip("\n")
-        self._spend(len(clean))
+        clean = clean_text(text).strip("\n")
+        self._spend_characters(len(clean))
         if clean.strip():
             self._parts.append((page, section, clean))
 
-    def table(self, rows: Sequence[Sequence[ParsedCell]], *, name: str | None = None) -> None:
+    def add_table(self, rows: Sequence[Sequence[ParsedCell]], *, name: str | None = None) -> None:
         """Add a table without blank rows at its end."""
         kept: list[list[ParsedCell]] = []
         for row in rows:
             self._cells -= 1 + sum(cell is not None for cell in row)
             if self._cells < 0:
                 raise Fault("cells")
-            cells = [cleaned(cell) if isinstance(cell, str) else cell for cell in row]
-            self._spend(sum(len(cell) for cell in cells if isinstance(cell, str)))
+            cells = [clean_text(cell) if isinstance(cell, str) else cell for cell in row]
+            self._spend_characters(sum(len(cell) for cell in cells if isinstance(cell, str)))
             kept.append(cells)
         while kept and not any(cell not in {None, ""} for cell in kept[-1]):
             kept.pop()
         if kept:
             self._tables.append((name, kept))
 
-    def lines(self, lines: Sequence[Line]) -> None:
+    def add_lines(self, lines: Sequence[Line]) -> None:
         """Add the table of these lines, if there are any."""
         if lines:
-            self.table(rows_of(lines))
+            self.add_table(rows_of(lines))
 
-    def beside(self, said: TextsByPath, kept: Iterable[Any] = ()) -> None:
+    def note_unread(self, texts: TextsByPath, kept: Iterable[Any] = ()) -> None:
         """Note the texts that belong to no line or record, except those that are kept."""
-        self._beside += (f"{path}: {text}" for path, text in left_over(said, kept))
+        self._unread += (f"{path}: {text}" for path, text in unused_texts(texts, kept))
 
-    def record(self, kind: str, fields: Mapping[str, Any]) -> int:
+    def add_record(self, kind: str, fields: Mapping[str, Any]) -> int:
         """Add a record of named values and return its index."""
         self._cells -= len(fields) + 1
-        self._spend(sum(len(value) for value in fields.values() if isinstance(value, str)))
+        self._spend_characters(
+            sum(len(value) for value in fields.values() if isinstance(value, str))
+        )
         if self._cells < 0:
             raise Fault("cells")
         self._records.append((kind, fields))
         return len(self._records) - 1
 
-    def member(self, name: str, media: str, data: bytes, record: int | None = None) -> None:
+    def add_member(self, name: str, media: str, data: bytes, record: int | None = None) -> None:
         """Add an inner file, which is read separately; after too many, only note it."""
         if len(self._members) == _MEMBERS_MAX:
-            self.note(f"Only the first {_MEMBERS_MAX} files within this file were read.")
+            self.add_note(f"Only the first {_MEMBERS_MAX} files within this file were read.")
         if len(self._members) >= _MEMBERS_MAX:
             return
         self._inflated -= len(data)
         if self._inflated < 0:
             raise Fault("bomb")
-        self._members.append((cleaned(name), cleaned(media), b64encode(data).decode(), record))
+        self._members.append(
+            (clean_text(name), clean_text(media), b64encode(data).decode(), record)
+        )
 
-    def note(self, note: str) -> None:
+    def add_note(self, note: str) -> None:
         """Add a note for the user once."""
         if note not in self._notes:
             self._notes.append(note)
 
-    def made(self, *moments: str | None) -> None:
+    def note_time(self, *moments: str | None) -> None:
         """Take the first of these times as that of the file, unless it is known already."""
         known = (self._made_at, *(moment_of(each or "") for each in moments))
         self._made_at = next(filter(None, known), None)
 
-    def said(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return all findings as JSON values."""
         return {
             "made_at": self._made_at,
             "parts": self._parts,
             "tables": self._tables,
             "records": self._records,
-            "notes": [*self._notes, *unread_beside(self._beside)],
+            "notes": [*self._notes, *note_unread(self._unread)],
             "members": self._members,
         }
 
-    def _spend(self, characters: int) -> None:
+    def _spend_characters(self, characters: int) -> None:
         self._characters -= characters
         if self._characters < 0:
             raise Fault("characters")
@@ -152,9 +156,9 @@ APART: Final = frozenset({"unread", "seen_at", "rest"})
 def rows_of(lines: Iterable[Line]) -> list[list[ParsedCell]]:
     """Return titles and rows; texts of a line that are in no cell get columns of their own."""
     rows: list[dict[str, ParsedCell]] = []
-    for cells, said in lines:
+    for cells, texts in lines:
         rows.append(dict(cells))
-        for path, text in left_over(said, cells.values()):
+        for path, text in unused_texts(texts, cells.values()):
             before = rows[-1].get(PATH + path)
             rows[-1][PATH + path] = f"{before}; {text}" if before else text
     titles = dict.fromkeys(title for row in rows for title in row)
@@ -173,15 +177,17 @@ def keep_rest(fields: dict[str, Any], name: str, value: str) -> None:
         rest[key] = value if before is None else [*several, value]
 
 
-def tell(found: Findings, kind: str, fields: Mapping[str, Any]) -> None:
+def add_with_text(found: Findings, kind: str, fields: Mapping[str, Any]) -> None:
     """Add a record, and its values as text."""
-    found.record(kind, fields)
-    told = {**fields, **fields.get("rest", {})}
-    said = {key: v if isinstance(v, list) else [v] for key, v in told.items() if key not in APART}
-    found.text("\n".join(f"{key}: {', '.join(map(str, v))}" for key, v in said.items()))
+    found.add_record(kind, fields)
+    values = {**fields, **fields.get("rest", {})}
+    texts = {
+        key: v if isinstance(v, list) else [v] for key, v in values.items() if key not in APART
+    }
+    found.add_text("\n".join(f"{key}: {', '.join(map(str, v))}" for key, v in texts.items()))
 
 
-def cleaned(text: str) -> str:
+def clean_text(text: str) -> str:
     """Remove NUL and lone surrogates, and use line feeds as line ends."""
     whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "ignore")
     return whole.replace("\r\n", "\n").translate(_NUL)
@@ -190,25 +196,25 @@ def cleaned(text: str) -> str:
 _MEMORY: Final = 1 << 30
 
 
-def answer(
+def run_parser(
     parse: Callable[[bytes], Mapping[str, Any]], *, seconds: int, memory: int = _MEMORY
 ) -> None:
     """Parse standard input and print the result of `parse`, or its fault, as JSON."""
     logging.disable(logging.CRITICAL)
     data = sys.stdin.buffer.read()
     wire, sys.stdout = sys.stdout, sys.stderr  # a library may print
-    _confine(seconds, memory)
-    said: Mapping[str, Any]
+    _limit_resources(seconds, memory)
+    reply: Mapping[str, Any]
     try:
-        said = parse(data)
+        reply = parse(data)
     except Fault as fault:
-        said = {"fault": fault.name}
+        reply = {"fault": fault.name}
     except Exception:  # noqa: BLE001 - whatever a parser meets in a damaged file
-        said = {"fault": "damaged"}
-    wire.buffer.write(json.dumps(said).encode())
+        reply = {"fault": "damaged"}
+    wire.buffer.write(json.dumps(reply).encode())
 
 
-def _confine(seconds: int, memory: int) -> None:
+def _limit_resources(seconds: int, memory: int) -> None:
     """Limit the resources of this process if the system supports it."""
     if sys.platform != "win32":
         import resource  # noqa: PLC0415 - absent on Windows

@@ -38,25 +38,25 @@ def read_image(data: bytes, found: Findings, *, scan: bool = False) -> None:
         import_module("pillow_heif").register_heif_opener()
     upright: Any = import_module("PIL.ImageOps").exif_transpose
     recognise, read = recogniser(), False
-    shown = _scanned(data) if scan else [(1, pictures.open(io.BytesIO(data)))]
+    shown = _scanned_pages(data) if scan else [(1, pictures.open(io.BytesIO(data)))]
     for page, image in shown:
         if image.width * image.height > _PIXELS_MAX:
             raise Fault("bomb")
-        found.made(*times_of(image))
+        found.note_time(*times_of(image))
         seen = recognise(upright(image).convert("RGB"))
         if seen.txts is not None:
             lines = zip(seen.boxes, seen.txts, seen.scores, strict=True)
             sure = [(box, text) for box, text, score in lines if score >= _SURE]
-            found.text("\n".join(_rows(sure)), page=page)
+            found.add_text("\n".join(_join_rows(sure)), page=page)
             read = True
     if read:
-        found.note("The text was recognised in an image and may have errors.")
+        found.add_note("The text was recognised in an image and may have errors.")
 
 
 read_scan: Final = partial(read_image, scan=True)
 
 
-def _scanned(data: bytes) -> Iterator[tuple[int, Any]]:
+def _scanned_pages(data: bytes) -> Iterator[tuple[int, Any]]:
     """Yield pictures of the pages without text, among the first `_PAGES_MAX`."""
     document = PdfDocument(data)
     for number in range(min(len(document), _PAGES_MAX)):
@@ -77,7 +77,7 @@ def times_of(image: Any) -> Iterator[str]:
             yield f"{at}{detail.get(zone, '')}"
 
 
-def _rows(lines: list[tuple[Any, str]]) -> list[str]:
+def _join_rows(lines: list[tuple[Any, str]]) -> list[str]:
     """Join recognised lines of one height into rows."""
     rows: list[list[tuple[Any, str]]] = []
     for box, text in sorted(lines, key=lambda line: float(line[0][:, 1].mean())):

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from canonry.documents.parsers.findings import NAMES, Fault, Findings, keep_rest
 from canonry.documents.parsers.markup import read_page
-from canonry.values.texts_of_files import TextsByPath, in_words, left_over
+from canonry.values.file_texts import TextsByPath, split_words, unused_texts
 
 _ADDRESSES_MAX: Final = 1_000
 _MESSAGES_MAX: Final = 10_000
@@ -35,7 +35,7 @@ def read_mbox(data: bytes, found: Findings) -> None:
         read_eml(_QUOTED.sub(rb"\1", data[cut.end() : end]), found)
 
 
-def _addresses(values: list[str]) -> list[dict[str, str]]:
+def _parse_addresses(values: list[str]) -> list[dict[str, str]]:
     """Return names and mail addresses, in the order of the head."""
     return [
         {"name": name.strip(), "email": address.strip().lower()}
@@ -44,14 +44,14 @@ def _addresses(values: list[str]) -> list[dict[str, str]]:
     ]
 
 
-def _instant(moment: datetime | None) -> str | None:
+def _format_instant(moment: datetime | None) -> str | None:
     """Format an instant as RFC 3339 in UTC; None without a time zone."""
     if moment is None or moment.tzinfo is None:
         return None
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
-def _threaded(own: str, reply: str, references: str) -> dict[str, str]:
+def _thread_ids(own: str, reply: str, references: str) -> dict[str, str]:
     """Return a message's id, the message that it answers, and the first of its thread."""
     answered = _IDS.findall(reply)
     before = [*_IDS.findall(references), *answered]
@@ -59,7 +59,7 @@ def _threaded(own: str, reply: str, references: str) -> dict[str, str]:
     return {**found, "thread_id": before[0] if before else found["message_id"]}
 
 
-def _keep(
+def _add_message(
     head: dict[str, Any], body: str, found: Findings, others: TextsByPath, *, html: bool = False
 ) -> int:
     """Add a message with its text and other values; return the index of its record."""
@@ -67,15 +67,15 @@ def _keep(
     if html:
         read_page(body, inner)
     else:
-        inner.text(body)
-    text = "\n".join(text for _, _, text in inner.said()["parts"])
-    for name, value in left_over(others, (*map(str, head.values()), text)):
+        inner.add_text(body)
+    text = "\n".join(text for _, _, text in inner.to_json()["parts"])
+    for name, value in unused_texts(others, (*map(str, head.values()), text)):
         keep_rest(head, name, value)
     fields = {key: value for key, value in {**head, "text": text}.items() if value}
-    for name, rows in inner.said()["tables"]:
-        found.table(rows, name=name)
-    found.text(text)
-    return found.record("message", fields)
+    for name, rows in inner.to_json()["tables"]:
+        found.add_table(rows, name=name)
+    found.add_text(text)
+    return found.add_record("message", fields)
 
 
 def read_eml(data: bytes, found: Findings) -> None:
@@ -84,17 +84,19 @@ def read_eml(data: bytes, found: Findings) -> None:
     files = list(message.iter_attachments())
     head: dict[str, Any] = {
         "subject": str(message.get("subject", "")).strip(),
-        **_threaded(
+        **_thread_ids(
             *(str(message.get(name, "")) for name in ("message-id", "in-reply-to", "references"))
         ),
-        **_sent(next((str(v).strip() for n, v in message.raw_items() if n.lower() == "date"), "")),
+        **_read_date(
+            next((str(v).strip() for n, v in message.raw_items() if n.lower() == "date"), "")
+        ),
         "attachments": [part.get_filename() or part.get_content_type() for part in files],
     }
     for role in ("from", "to", "cc", "bcc", "reply-to"):
-        addresses = _addresses([str(value) for value in message.get_all(role, [])])
+        addresses = _parse_addresses([str(value) for value in message.get_all(role, [])])
         head[role.replace("-", "_")] = addresses
     body = message.get_body(preferencelist=("plain", "html"))
-    text = "" if body is None else _text(body, found)
+    text = "" if body is None else _read_body(body, found)
     html = body is not None and body.get_content_subtype() == "html"
     apart = {id(part) for file in files for part in file.walk()}
     for group in message.walk():
@@ -104,34 +106,34 @@ def read_eml(data: bytes, found: Findings) -> None:
     more = [part for part in message.walk() if part is not body and id(part) not in apart]
     for part in more:  # such as a text below an attachment
         if part.get_content_type() == "text/plain":
-            told = _text(part, found)
-            text = f"{text}<pre>{escape(told)}</pre>" if html else f"{text}\n{told}"
+            part_text = _read_body(part, found)
+            text = f"{text}<pre>{escape(part_text)}</pre>" if html else f"{text}\n{part_text}"
     others = [(n, str(v)) for n, v in message.items() if n.lower() not in _READ]
     kept = [each for each in others if not each[0].lower().startswith(_TRANSPORT)]
     if len(kept) < len(others):
-        found.note("Lines about the transport of messages were not read.")
-    place = _keep(head, text, found, kept, html=html)
+        found.add_note("Lines about the transport of messages were not read.")
+    record = _add_message(head, text, found, kept, html=html)
     for part in more:
         if part.get_content_type() == "text/html":
-            _attach(part, found, place, "text.html")
+            _add_attachment(part, found, record, "text.html")
     for part in files:
-        _attach(part, found, place)
+        _add_attachment(part, found, record)
 
 
-def _text(body: MIMEPart, found: Findings) -> str:
+def _read_body(body: MIMEPart, found: Findings) -> str:
     try:
         return str(body.get_content())
     except (LookupError, UnicodeError):
-        found.note("A message names an unknown charset. Its text may have errors.")
+        found.add_note("A message names an unknown charset. Its text may have errors.")
         payload = body.get_payload(decode=True)
         return payload.decode("utf-8", "replace") if isinstance(payload, bytes) else ""
 
 
-def _attach(part: Message, found: Findings, record: int, name: str = "") -> None:
+def _add_attachment(part: Message, found: Findings, record: int, name: str = "") -> None:
     """Add an attachment as a member; a forwarded message becomes an EML file."""
     media = part.get_content_type()
     if media.startswith("image/") and part.get("content-id") is not None:
-        found.note("Pictures within the text of messages, such as logos, were not read.")
+        found.add_note("Pictures within the text of messages, such as logos, were not read.")
         return
     if media == "message/rfc822":
         inner = part.get_payload()
@@ -143,10 +145,10 @@ def _attach(part: Message, found: Findings, record: int, name: str = "") -> None
     if data:
         charset = part.get_content_charset()
         named = f"{media}; charset={charset}" if charset and media.startswith("text/") else media
-        found.member(name or part.get_filename() or "", named, data, record)
+        found.add_member(name or part.get_filename() or "", named, data, record)
 
 
-def _sent(text: str) -> dict[str, Any]:
+def _read_date(text: str) -> dict[str, Any]:
     """Read the date of a head; `-0000` is UTC at an unknown place, by RFC 5322."""
     try:
         moment = parsedate_to_datetime(text)
@@ -154,7 +156,7 @@ def _sent(text: str) -> dict[str, Any]:
         return {"unread": {"sent_at": [text, "the date is malformed"]}} if text else {}
     if moment.tzinfo is None and text.endswith(("-0000", "Z")):
         moment = moment.replace(tzinfo=UTC)
-    if (sent := _instant(moment)) is None:
+    if (sent := _format_instant(moment)) is None:
         return {"unread": {"sent_at": [text, "the date has no time zone"]}}
     return {"sent_at": sent}
 
@@ -166,14 +168,14 @@ def read_msg(data: bytes, found: Findings) -> None:
 
     message = OutlookMessage.load(data)
     head: dict[str, Any] = {"subject": (message.subject or "").strip()}
-    said = message.properties.str_prop_value
-    head |= _threaded(
-        said(pids.PID_INTERNET_MESSAGE_ID) or "",
-        said(pids.PID_IN_REPLY_TO_ID) or "",
-        said(pids.PID_INTERNET_REFERENCES) or "",
+    get_text = message.properties.str_prop_value
+    head |= _thread_ids(
+        get_text(pids.PID_INTERNET_MESSAGE_ID) or "",
+        get_text(pids.PID_IN_REPLY_TO_ID) or "",
+        get_text(pids.PID_INTERNET_REFERENCES) or "",
     )
-    head["sent_at"] = _instant(message.sent_date)
-    head["from"] = _addresses([message.sender] if message.sender else [])
+    head["sent_at"] = _format_instant(message.sent_date)
+    head["from"] = _parse_addresses([message.sender] if message.sender else [])
     for person in message.recipients:
         role = person.properties.int_prop_value(pids.PID_RECIPIENT_TYPE) or 1
         smtp = person.properties.str_prop_value(pids.PID_SMTP_ADDRESS)
@@ -184,8 +186,10 @@ def read_msg(data: bytes, found: Findings) -> None:
     files = [each for each in message.attachments if each.file_bytes]
     head["attachments"] = [each.file_name or "" for each in files]
     body = message.body or message.html_body or ""
-    every = ((in_words(e.name.removeprefix("PidTag")), e.value) for e in message.properties)
-    told = [(n, value) for n, value in every if isinstance(value, str) and n not in _READ]
-    place = _keep(head, body, found, told, html=not message.body and bool(message.html_body))
+    every = ((split_words(e.name.removeprefix("PidTag")), e.value) for e in message.properties)
+    other_texts = [(n, value) for n, value in every if isinstance(value, str) and n not in _READ]
+    record = _add_message(
+        head, body, found, other_texts, html=not message.body and bool(message.html_body)
+    )
     for each in files:
-        found.member(each.file_name or "", each.mime_type or "", each.file_bytes or b"", place)
+        found.add_member(each.file_name or "", each.mime_type or "", each.file_bytes or b"", record)

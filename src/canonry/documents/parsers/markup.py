@@ -28,18 +28,18 @@ _TABLES_WITHIN: Final = 32
 def read_html(data: bytes, found: Findings) -> None:
     """Read a page."""
     named = _CHARSET.search(data[:4096])
-    read_page(_decoded(data, named[1].decode() if named else "utf-8"), found)
+    read_page(_decode_page(data, named[1].decode() if named else "utf-8"), found)
 
 
 def read_page(page: str, found: Findings) -> None:
     """Find the text and the tables of an HTML page."""
-    reader = _Reader(found)
+    reader = _PageReader(found)
     reader.feed(page)
     reader.close()
-    reader.finish()
+    reader.finish_page()
 
 
-def _decoded(data: bytes, charset: str) -> str:
+def _decode_page(data: bytes, charset: str) -> str:
     for mark, name in ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16")):
         if data.startswith(mark):
             return data.decode(name)
@@ -49,13 +49,13 @@ def _decoded(data: bytes, charset: str) -> str:
         return data.decode("utf-8")
 
 
-def _says_change(given: Mapping[str, str]) -> bool:
-    """Tell whether these attributes of a head's value say that it is the time of the page."""
+def _is_change_time(given: Mapping[str, str]) -> bool:
+    """Return whether these attributes of a head's value say that it is the time of the page."""
     names = (given.get(name, "") for name in ("property", "name", "itemprop", "http-equiv"))
     return not _CHANGED.isdisjoint(map(str.lower, names))
 
 
-class _Reader(HTMLParser):
+class _PageReader(HTMLParser):
     """Collects text by blocks. Table cells become part of the text and of a table."""
 
     def __init__(self, found: Findings) -> None:
@@ -72,8 +72,10 @@ class _Reader(HTMLParser):
     @override
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = {name: value or "" for name, value in attrs}
-        self._struck += self._strikes(tag, given.get("style", ""))
-        self._found.made(given.get("content") if tag == "meta" and _says_change(given) else None)
+        self._struck += self._struck_tags(tag, given.get("style", ""))
+        self._found.note_time(
+            given.get("content") if tag == "meta" and _is_change_time(given) else None
+        )
         self.handle_data(f" {given.get('alt', '')} " if tag == "img" else "")
         if tag in _SILENT:
             self._silent += 1
@@ -95,7 +97,7 @@ class _Reader(HTMLParser):
             if tag == "li":
                 self._line.append("- ")
 
-    def _strikes(self, tag: str, style: str) -> list[str]:
+    def _struck_tags(self, tag: str, style: str) -> list[str]:
         """Return the tag if it begins, or is within, struck-out text, and has an end."""
         struck = self._struck or tag in _STRUCK_TAGS or _LINE_THROUGH.search(style)
         return [tag] if struck and tag not in _VOID else []
@@ -114,7 +116,7 @@ class _Reader(HTMLParser):
         elif tag == "table":
             self._end_row()
             if self._rows:
-                self._found.table([row for row in self._rows.pop() if row])
+                self._found.add_table([row for row in self._rows.pop() if row])
         elif tag in _HEADINGS:
             self._section = _GAPS.sub(" ", "".join(self._line)).strip() or None
             self._end_line()
@@ -124,7 +126,7 @@ class _Reader(HTMLParser):
     @override
     def handle_data(self, data: str) -> None:
         if self._struck and data.strip():
-            self._found.note(STRUCK)
+            self._found.add_note(STRUCK)
         if self._silent or self._struck:
             return
         if self._cell is None:
@@ -135,13 +137,13 @@ class _Reader(HTMLParser):
     @override
     def handle_comment(self, data: str) -> None:
         if data.strip() and not data.startswith("["):  # conditions of mail programs
-            self._found.note("Comments in the source of the page were not read.")
+            self._found.add_note("Comments in the source of the page were not read.")
 
-    def finish(self) -> None:
+    def finish_page(self) -> None:
         """Close all open elements."""
         self._end_row()
         while self._rows:
-            self._found.table([row for row in self._rows.pop() if row])
+            self._found.add_table([row for row in self._rows.pop() if row])
         self._end_section()
 
     def _end_cell(self) -> None:
@@ -165,5 +167,5 @@ class _Reader(HTMLParser):
 
     def _end_section(self) -> None:
         self._end_line()
-        self._found.text("\n".join(self._lines), section=self._section)
+        self._found.add_text("\n".join(self._lines), section=self._section)
         self._lines.clear()

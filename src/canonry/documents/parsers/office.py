@@ -16,7 +16,7 @@ import python_calamine
 from defusedxml.ElementTree import fromstring  # type: ignore[import-untyped]
 from striprtf.striprtf import rtf_to_text
 
-from canonry.documents.parsers.archives import PACKED, measure
+from canonry.documents.parsers.archives import PACKED, check_archive
 from canonry.documents.parsers.findings import NAMES, STRUCK, Fault, Findings, ParsedCell
 from canonry.documents.parsers.markup import read_page
 
@@ -24,7 +24,7 @@ _SLIDE: Final = re.compile(r"ppt/slides/slide(\d+)\.xml")
 _OF_SLIDES: Final = re.compile(r"ppt/notesSlides/[^/]+\.xml")
 _COMMENTS: Final = re.compile(r"(?:word|xl|ppt)/(?:[^/]+/)?(?:comment|threadedComment)s?\d*\.xml")
 _COMMENTS_MAX: Final = 500
-_BESIDE: Final = re.compile(r"word/(?:header|footer)\d*\.xml")
+_SIDE_PARTS: Final = re.compile(r"word/(?:header|footer)\d*\.xml")
 _PARAGRAPHS: Final = frozenset({"p", "h"})
 _TABLES: Final = frozenset({"table", "tbl"})
 _ROWS: Final = frozenset({"table-row", "tr"})
@@ -40,7 +40,7 @@ _CELL: Final = re.compile(rb'<c r="([A-Z]{1,3})(\d{1,7})" s="(\d{1,5})"')
 _UNIT: Final = re.compile(
     r'\[\$([^\]-]{1,8})(?:-([0-9A-F]{1,8}))?\]|"\s{0,4}([^"\s]{1,8})\s{0,4}"|([\u20ac\xa3\xa5\u20b9$%])'
 )
-_OF_PLACES: Final[dict[str, str]] = NAMES["cells"]["of_places"]
+_UNITS_BY_LOCALE: Final[dict[str, str]] = NAMES["cells"]["of_places"]
 _CODES: Final[dict[str, str]] = NAMES["cells"]["of_signs"]
 _CURRENCIES: Final = frozenset(NAMES["cells"]["currencies"].split())
 _PAIR: Final = 2
@@ -63,32 +63,34 @@ def read_rtf(data: bytes, found: Findings) -> None:
     text: str = rtf_to_text(  # type: ignore[no-untyped-call]
         _ASIDE.sub(r"\\par ", written), encoding="cp1252", errors="replace"
     )
-    found.text(text)
+    found.add_text(text)
     if comments := "; ".join(_OF_RTF.findall(written)):
-        found.note(f"Comments were not read: {comments[:_COMMENTS_MAX]}")
+        found.add_note(f"Comments were not read: {comments[:_COMMENTS_MAX]}")
     saved = sorted(_SAVED.findall(written), reverse=True)  # the time of revision first
-    found.made(*("{}-{:0>2}-{:0>2}T{:0>2}:{:0>2}".format(*at) for _, *at in saved))
+    found.note_time(*("{}-{:0>2}-{:0>2}T{:0>2}:{:0>2}".format(*at) for _, *at in saved))
 
 
 def read_docx(data: bytes, found: Findings) -> None:
     """Read a Word document without its pictures."""
-    with _opened(data, found) as archive:
-        beside = [_tree(archive, name) for name in filter(_BESIDE.match, archive.namelist())]
+    with _open_archive(data, found) as archive:
+        side_parts = [
+            _parse_member(archive, name) for name in filter(_SIDE_PARTS.match, archive.namelist())
+        ]
     no_image = mammoth.images.img_element(lambda _: {})
     whole = _with_one_strike(data)
     page = mammoth.convert_to_html(io.BytesIO(whole), convert_image=no_image)
     read_page(str(page.value), found)
     lines: list[str] = []
-    for each in beside:
-        _gather(each, lines, found)
-    found.text("\n".join(lines))
+    for each in side_parts:
+        _collect_text(each, lines, found)
+    found.add_text("\n".join(lines))
 
 
 def _note_comments(nodes: Iterable[Element], found: Findings) -> None:
     """Note comments, which are no text of the document."""
-    said = "; ".join(" ".join(" ".join(each.itertext()).split()) for each in nodes)
-    if said.strip("; "):
-        found.note(f"Comments were not read: {said[:_COMMENTS_MAX]}")
+    comments = "; ".join(" ".join(" ".join(each.itertext()).split()) for each in nodes)
+    if comments.strip("; "):
+        found.add_note(f"Comments were not read: {comments[:_COMMENTS_MAX]}")
 
 
 def _with_one_strike(data: bytes) -> bytes:
@@ -106,125 +108,131 @@ def _with_one_strike(data: bytes) -> bytes:
 
 def read_odt(data: bytes, found: Findings) -> None:
     """Read a text of OpenDocument."""
-    with _opened(data, found) as archive:
+    with _open_archive(data, found) as archive:
         lines: list[str] = []
-        content = _tree(archive, "content.xml")
+        content = _parse_member(archive, "content.xml")
         _drop_struck(content, found)
-        _gather(content, lines, found)
-        beside = [each for each in content.iter() if _name(each) == "note"]
+        _collect_text(content, lines, found)
+        side_parts = [each for each in content.iter() if _local_name(each) == "note"]
         if "styles.xml" in archive.namelist():
-            styles = _tree(archive, "styles.xml").iter()
-            beside += [each for each in styles if _name(each) in {"header", "footer"}]
-        for paragraph in (each for part in beside for each in part):
-            _gather(paragraph, lines, found)
-        found.text("\n".join(lines))
+            styles = _parse_member(archive, "styles.xml").iter()
+            side_parts += [each for each in styles if _local_name(each) in {"header", "footer"}]
+        for paragraph in (each for part in side_parts for each in part):
+            _collect_text(paragraph, lines, found)
+        found.add_text("\n".join(lines))
 
 
 def _drop_struck(tree: Element, found: Findings) -> None:
     """Empty the struck-out parts of a text of OpenDocument, or of slides."""
     styles = {
-        _value(style, "name")
+        _attribute_value(style, "name")
         for style in tree.iter()
-        if _name(style) == "style"
-        and any(_value(each, "text-line-through-style") not in {"", "none"} for each in style)
+        if _local_name(style) == "style"
+        and any(
+            _attribute_value(each, "text-line-through-style") not in {"", "none"} for each in style
+        )
     }
     for each in tree.iter():
-        own = next((part for part in each if _name(part) == "rPr"), None)
-        slide = own is not None and _value(own, "strike") not in {"", "noStrike"}
-        if slide or (styles and _value(each, "style-name") in styles):
+        own = next((part for part in each if _local_name(part) == "rPr"), None)
+        slide = own is not None and _attribute_value(own, "strike") not in {"", "noStrike"}
+        if slide or (styles and _attribute_value(each, "style-name") in styles):
             tail = each.tail
             each.clear()
             each.tail = tail
-            found.note(STRUCK)
+            found.add_note(STRUCK)
 
 
-def _value(element: Element, name: str) -> str:
+def _attribute_value(element: Element, name: str) -> str:
     """Return an attribute by its name in any namespace."""
     return next((v for key, v in element.attrib.items() if key.rpartition("}")[2] == name), "")
 
 
 def read_pptx(data: bytes, found: Findings) -> None:
     """Read slides, in their order."""
-    with _opened(data, found) as archive:
+    with _open_archive(data, found) as archive:
         names = archive.namelist()
         for page in sorted(int(m[1]) for name in names if (m := _SLIDE.fullmatch(name))):
             lines: list[str] = []
-            slide = _tree(archive, f"ppt/slides/slide{page}.xml")
+            slide = _parse_member(archive, f"ppt/slides/slide{page}.xml")
             _drop_struck(slide, found)
-            _gather(slide, lines, found)
-            found.text("\n".join(lines), page=page)
+            _collect_text(slide, lines, found)
+            found.add_text("\n".join(lines), page=page)
         for name in filter(_OF_SLIDES.match, names):
-            lines = [each.text or "" for each in _tree(archive, name).iter() if each.text]
-            found.text("\n".join(lines), section="Notes")
+            lines = [each.text or "" for each in _parse_member(archive, name).iter() if each.text]
+            found.add_text("\n".join(lines), section="Notes")
 
 
 def read_epub(data: bytes, found: Findings) -> None:
     """Read the chapters of a book, in the order in which it is read."""
-    with _opened(data, found) as archive:
-        container = _tree(archive, "META-INF/container.xml")
+    with _open_archive(data, found) as archive:
+        container = _parse_member(archive, "META-INF/container.xml")
         root = next(each.attrib["full-path"] for each in container.iter(_PACKAGE))
-        book = _tree(archive, root)
-        files = {each.get("id"): each.get("href") for each in book.iter() if _name(each) == "item"}
+        book = _parse_member(archive, root)
+        files = {
+            each.get("id"): each.get("href") for each in book.iter() if _local_name(each) == "item"
+        }
         for each in book.iter():
-            if _name(each) == "itemref" and (file := files.get(each.attrib["idref"])):
+            if _local_name(each) == "itemref" and (file := files.get(each.attrib["idref"])):
                 chapter = posixpath.normpath(posixpath.join(posixpath.dirname(root), unquote(file)))
                 read_page(archive.read(chapter).decode("utf-8", "replace"), found)
         dates = (e.text for e in book.iter() if e.get("property") == "dcterms:modified")
-        found.made(*dates)
+        found.note_time(*dates)
 
 
-def _opened(data: bytes, found: Findings) -> zipfile.ZipFile:
+def _open_archive(data: bytes, found: Findings) -> zipfile.ZipFile:
     if data.startswith(PACKED):
-        measure(data, found.bounds.inflated)
+        check_archive(data, found.bounds.inflated)
     archive = zipfile.ZipFile(io.BytesIO(data))
     for name in {*_PROPERTIES} & {*archive.namelist()}:
         with suppress(Exception):  # broken properties leave the text readable
-            stated = {_name(each): each.text for each in _tree(archive, name).iter()}
-            found.made(*map(stated.get, _CHANGED))
-    nodes = [_tree(archive, name) for name in filter(_COMMENTS.fullmatch, archive.namelist())]
+            stated = {_local_name(each): each.text for each in _parse_member(archive, name).iter()}
+            found.note_time(*map(stated.get, _CHANGED))
+    nodes = [
+        _parse_member(archive, name) for name in filter(_COMMENTS.fullmatch, archive.namelist())
+    ]
     if "content.xml" in archive.namelist() and b"annotation" in archive.read("content.xml"):
-        inner = _tree(archive, "content.xml").iter()
-        nodes += [each for each in inner if _name(each) == "annotation"]
+        inner = _parse_member(archive, "content.xml").iter()
+        nodes += [each for each in inner if _local_name(each) == "annotation"]
     _note_comments(nodes, found)
     return archive
 
 
-def _tree(archive: zipfile.ZipFile, name: str) -> Element:
+def _parse_member(archive: zipfile.ZipFile, name: str) -> Element:
     tree: Element = fromstring(archive.read(name))
     return tree
 
 
-def _gather(element: Element, lines: list[str], found: Findings) -> None:
+def _collect_text(element: Element, lines: list[str], found: Findings) -> None:
     """Collect the paragraphs and tables of an element in reading order."""
-    name = _name(element)
+    name = _local_name(element)
     if name in _TABLES:
         rows = [
-            [_said(cell) for cell in row.iter() if _name(cell) in _CELLS]
+            [_element_text(cell) for cell in row.iter() if _local_name(cell) in _CELLS]
             for row in element.iter()
-            if _name(row) in _ROWS
+            if _local_name(row) in _ROWS
         ]
-        found.table(rows)
+        found.add_table(rows)
         lines += (" | ".join(row) for row in rows if any(row))
     elif name in _PARAGRAPHS:
-        lines.append(_said(element))
+        lines.append(_element_text(element))
     elif name not in _SILENT:
         for each in element:
-            _gather(each, lines, found)
+            _collect_text(each, lines, found)
 
 
-def _said(element: Element) -> str:
+def _element_text(element: Element) -> str:
     """Return the text of an element, with its paragraphs as lines."""
     parts: list[str] = []
     for each in element:
-        if _name(each) not in _SILENT:
-            blank = _MARKS.get(_name(each))
-            parts.append(_said(each) if blank is None else blank)
-            parts.append("\n" if _name(each) in _PARAGRAPHS else "")
+        if _local_name(each) not in _SILENT:
+            blank = _MARKS.get(_local_name(each))
+            parts.append(_element_text(each) if blank is None else blank)
+            parts.append("\n" if _local_name(each) in _PARAGRAPHS else "")
         parts.append(each.tail or "")
     return ((element.text or "") + "".join(parts)).strip("\n")
 
 
-def _name(element: Element) -> str:
+def _local_name(element: Element) -> str:
     return element.tag.rpartition("}")[2]
 
 
@@ -232,19 +240,19 @@ def read_xlsx(data: bytes, found: Findings) -> None:
     """Read a workbook of any program, sheet by sheet."""
     marks: dict[str, _Units] = {}
     if data.startswith(PACKED):
-        with _opened(data, found) as archive:
-            marks = dict(_marks(archive, found))
+        with _open_archive(data, found) as archive:
+            marks = dict(_sheet_units(archive, found))
     book = python_calamine.load_workbook(io.BytesIO(data))
     shown = python_calamine.SheetVisibleEnum.Visible
     hidden = {each.name for each in book.sheets_metadata if each.visible != shown}
     for name in book.sheet_names:
         if name in hidden:
-            found.note(f'The sheet "{name}" is hidden and was not read.')
+            found.add_note(f'The sheet "{name}" is hidden and was not read.')
             continue
         sheet = book.get_sheet_by_name(name)
         if sheet.total_height * sheet.total_width > found.bounds.cells:
             raise Fault("cells")
-        rows = [[_cell(value) for value in row] for row in sheet.to_python()]
+        rows = [[_convert_cell(value) for value in row] for row in sheet.to_python()]
         top, left = sheet.start or (0, 0)
         units = {
             (y - top, x - left): unit
@@ -253,29 +261,30 @@ def read_xlsx(data: bytes, found: Findings) -> None:
         }
         for y, x in [at for at, unit in units.items() if unit == STRUCK]:
             rows[y][x] = None
-            found.note(STRUCK)
-        said = [
-            [_shown(c, units.get((y, x), "")) for x, c in enumerate(row)]
+            found.add_note(STRUCK)
+        shown_rows = [
+            [_show_cell(c, units.get((y, x), "")) for x, c in enumerate(row)]
             for y, row in enumerate(rows)
         ]
-        found.table(_with_currencies(rows, units), name=name)
-        found.text(
-            "\n".join(line for line in map(" | ".join, said) if line.strip(" |")), section=name
+        found.add_table(_with_currencies(rows, units), name=name)
+        found.add_text(
+            "\n".join(line for line in map(" | ".join, shown_rows) if line.strip(" |")),
+            section=name,
         )
 
 
-def _marks(archive: zipfile.ZipFile, found: Findings) -> Iterator[tuple[str, _Units]]:
+def _sheet_units(archive: zipfile.ZipFile, found: Findings) -> Iterator[tuple[str, _Units]]:
     """Yield the units that the formats of cells show, by sheet; note hidden rows and strikes."""
     parts = set(archive.namelist())
     if any(each.startswith(_SHEET) and _HIDDEN.search(archive.read(each)) for each in parts):
-        found.note("Hidden rows or columns of a sheet were read. Check whether they count.")
+        found.add_note("Hidden rows or columns of a sheet were read. Check whether they count.")
     if not {_STYLES, _SHEETS, "xl/workbook.xml"} <= parts:
         return
-    units, struck = _units(_tree(archive, _STYLES)), False
-    files = {each.get("Id"): each.get("Target", "") for each in _tree(archive, _SHEETS)}
-    for sheet in _tree(archive, "xl/workbook.xml").iter():
-        file = posixpath.join("/xl", files.get(_value(sheet, "id"), ""))[1:]
-        if _name(sheet) == "sheet" and file in parts:
+    units, struck = _format_units(_parse_member(archive, _STYLES)), False
+    files = {each.get("Id"): each.get("Target", "") for each in _parse_member(archive, _SHEETS)}
+    for sheet in _parse_member(archive, "xl/workbook.xml").iter():
+        file = posixpath.join("/xl", files.get(_attribute_value(sheet, "id"), ""))[1:]
+        if _local_name(sheet) == "sheet" and file in parts:
             cells = {}
             for letters, row, style in _CELL.findall(archive.read(file)):
                 if unit := units.get(style):
@@ -284,15 +293,15 @@ def _marks(archive: zipfile.ZipFile, found: Findings) -> Iterator[tuple[str, _Un
             struck |= STRUCK in cells.values()
             yield sheet.get("name", ""), cells
     if not struck and _STRUCK.search(archive.read(_STYLES)):
-        found.note("Struck-out cells of a sheet were read. Check whether they count.")
+        found.add_note("Struck-out cells of a sheet were read. Check whether they count.")
 
 
-def _units(styles: Element) -> Mapping[bytes, str]:
+def _format_units(styles: Element) -> Mapping[bytes, str]:
     """Return the unit of each format, such as `EUR` or `%`, and `STRUCK` for struck-out cells."""
-    lists = {_name(each): list(each) for each in styles}
+    lists = {_local_name(each): list(each) for each in styles}
     codes = {e.get("numFmtId"): e.get("formatCode", "") for e in lists.get("numFmts", ())}
     codes |= dict.fromkeys(("9", "10"), "%")
-    strikes = [[e for e in font if _name(e) == "strike"] for font in lists.get("fonts", ())]
+    strikes = [[e for e in font if _local_name(e) == "strike"] for font in lists.get("fonts", ())]
     struck = {str(n) for n, e in enumerate(strikes) if e and e[0].get("val", "1") in {"1", "true"}}
     units: dict[bytes, str] = {}
     for number, style in enumerate(lists.get("cellXfs", ())):
@@ -300,14 +309,14 @@ def _units(styles: Element) -> Mapping[bytes, str]:
         unit = (
             ""
             if sign is None
-            else _OF_PLACES.get(sign[2] or "") or next(filter(None, sign.groups()))
+            else _UNITS_BY_LOCALE.get(sign[2] or "") or next(filter(None, sign.groups()))
         )
         if unit := STRUCK if style.get("fontId") in struck else unit:
             units[str(number).encode()] = unit
     return units
 
 
-def _shown(cell: ParsedCell, unit: str) -> str:
+def _show_cell(cell: ParsedCell, unit: str) -> str:
     """Return a cell as its sheet shows it: with its unit, and never with three decimals."""
     if isinstance(cell, bool) or not isinstance(cell, int | float):
         return "" if cell is None else str(cell)
@@ -336,7 +345,7 @@ def _with_currencies(rows: list[list[ParsedCell]], units: _Units) -> list[list[P
 read_xls = read_ods = read_xlsx
 
 
-def _cell(value: Any) -> ParsedCell:
+def _convert_cell(value: Any) -> ParsedCell:
     found: ParsedCell = str(value)
     match value:
         case datetime():

@@ -17,8 +17,8 @@ from typing import Any, Final
 
 from pypdfium2 import PdfDocument, PdfiumError, PdfPage, PdfTextPage, raw  # type: ignore[import-untyped]
 
-from canonry.documents.parsers.findings import Fault, answer, cleaned
-from canonry.values.texts_of_files import moment_of
+from canonry.documents.parsers.findings import Fault, clean_text, run_parser
+from canonry.values.file_texts import moment_of
 
 _TITLE_MAX: Final = 200
 _INVOICES: Final = frozenset({"factur-x.xml", "zugferd-invoice.xml", "xrechnung.xml"})
@@ -61,12 +61,12 @@ def main() -> None:
     Arguments: `read`, seconds, most pages, most characters, pages to read with their layout; or
     `draw`, seconds, page, boxes as JSON.
     """
-    task: Callable[..., dict[str, Any]] = _draw if sys.argv[1] == "draw" else _read
+    task: Callable[..., dict[str, Any]] = _draw_page if sys.argv[1] == "draw" else _read_pages
     bounds = [json.loads(each) for each in sys.argv[3:]]
-    answer(lambda data: task(_opened(data), *bounds), seconds=int(sys.argv[2]))
+    run_parser(lambda data: task(_open_document(data), *bounds), seconds=int(sys.argv[2]))
 
 
-def _opened(data: bytes) -> PdfDocument:
+def _open_document(data: bytes) -> PdfDocument:
     try:  # files that only restrict printing open with the empty password
         document = PdfDocument(data)
         document.init_forms()
@@ -76,12 +76,12 @@ def _opened(data: bytes) -> PdfDocument:
     return document
 
 
-def _read(
+def _read_pages(
     document: PdfDocument, pages_max: int, characters_max: int, laid_out: int
 ) -> dict[str, Any]:
     if len(document) > pages_max:
         raise Fault("pages")
-    titles = _titles(document)
+    titles = _page_titles(document)
     pages: list[tuple[int, str | None, str, list[float]]] = []
     layout: list[str] = []
     pictures: list[int] = []
@@ -90,21 +90,21 @@ def _read(
     for number in range(1, len(document) + 1):
         title = titles.get(number, title)
         page = document[number - 1]
-        notes = list(_annotations(page, document.formenv))
-        text, words, pictured = _page(page, boxes=boxes_left > 0)
-        placed = [(said, box) for name, said, box in notes if name]
+        notes = list(_read_annotations(page, document.formenv))
+        text, words, pictured = _read_page(page, boxes=boxes_left > 0)
+        placed = [(note_text, box) for name, note_text, box in notes if name]
         if number <= laid_out:
-            layout.append(_laid_out([*words, *placed]) or text)
+            layout.append(_layout_text([*words, *placed]) or text)
             pictures += [number] if pictured and not text.strip() else []
-        for name, said, box in notes:
-            line = f"{name}: {said}" if name else said
+        for name, note_text, box in notes:
+            line = f"{name}: {note_text}" if name else note_text
             text = f"{text}\n{line}"
             words += [(word, box) for word in line.split()] if words else []
         left, boxes_left = left - len(text), boxes_left - len(words)
         if left < 0:
             raise Fault("characters")
         pages.append((number, title, text, [edge for _, box in words for edge in box]))
-    attached = _attached(document) if laid_out else {}
+    attached = _attached_files(document) if laid_out else {}
     invoice = next((attached.pop(name) for name in [*attached] if name.lower() in _INVOICES), None)
     files = list(attached.items())
     found = {"pages": pages, "layout": layout, "pictures": pictures}
@@ -113,35 +113,37 @@ def _read(
     return {**found, "invoice": invoice, "files": files, "made_at": made_at}
 
 
-def _annotations(page: PdfPage, forms: Any) -> Iterator[tuple[str, str, Edges]]:
+def _read_annotations(page: PdfPage, forms: Any) -> Iterator[tuple[str, str, Edges]]:
     """Yield the fields of a form with their names and values, and comments without a name."""
-    for place in range(raw.FPDFPage_GetAnnotCount(page)):
-        annotation = raw.FPDFPage_GetAnnot(page, place)
+    for number in range(raw.FPDFPage_GetAnnotCount(page)):
+        annotation = raw.FPDFPage_GetAnnot(page, number)
         try:
-            name, said = "", _read_text(raw.FPDFAnnot_GetStringValue, annotation, b"Contents")
+            name, note_text = "", _read_text(raw.FPDFAnnot_GetStringValue, annotation, b"Contents")
             if raw.FPDFAnnot_GetSubtype(annotation) == raw.FPDF_ANNOT_WIDGET and forms:
-                name, said = _field(forms, annotation)
+                name, note_text = _read_field(forms, annotation)
             edges = raw.FS_RECTF()
             raw.FPDFAnnot_GetRect(annotation, edges)
         finally:
             raw.FPDFPage_CloseAnnot(annotation)
-        if said := cleaned(said).strip():
-            left, top = _shown(page, edges.left, edges.top)
-            right, bottom = _shown(page, edges.right, edges.bottom)
-            wide = min(right, left + _LETTER * len(said)) if name else right
-            yield cleaned(name).strip(), said, (left, top, wide, bottom)
+        if note_text := clean_text(note_text).strip():
+            left, top = _visible_point(page, edges.left, edges.top)
+            right, bottom = _visible_point(page, edges.right, edges.bottom)
+            wide = min(right, left + _LETTER * len(note_text)) if name else right
+            yield clean_text(name).strip(), note_text, (left, top, wide, bottom)
 
 
-def _field(forms: Any, annotation: Any) -> tuple[str, str]:
+def _read_field(forms: Any, annotation: Any) -> tuple[str, str]:
     """Return the name and the value of a field; a box that is not ticked has no value."""
     name = _read_text(raw.FPDFAnnot_GetFormFieldAlternateName, forms, annotation)
     name = name or _read_text(raw.FPDFAnnot_GetFormFieldName, forms, annotation)
-    said = _read_text(raw.FPDFAnnot_GetFormFieldValue, forms, annotation)
+    field_value = _read_text(raw.FPDFAnnot_GetFormFieldValue, forms, annotation)
     kind = raw.FPDFAnnot_GetFormFieldType(forms, annotation)
     if kind in {raw.FPDF_FORMFIELD_CHECKBOX, raw.FPDF_FORMFIELD_RADIOBUTTON}:
         ticked = raw.FPDFAnnot_IsChecked(forms, annotation)
-        said = (said if kind == raw.FPDF_FORMFIELD_RADIOBUTTON else "yes") if ticked else ""
-    return name or "field", "" if kind == raw.FPDF_FORMFIELD_PUSHBUTTON else said
+        field_value = (
+            (field_value if kind == raw.FPDF_FORMFIELD_RADIOBUTTON else "yes") if ticked else ""
+        )
+    return name or "field", "" if kind == raw.FPDF_FORMFIELD_PUSHBUTTON else field_value
 
 
 def _read_text(read: Callable[..., int], *about: Any) -> str:
@@ -152,48 +154,54 @@ def _read_text(read: Callable[..., int], *about: Any) -> str:
     return bytes(buffer)[:size].decode("utf-16-le", "replace").rstrip("\0")
 
 
-def _page(page: PdfPage, *, boxes: bool) -> tuple[str, list[PageWord], bool]:
+def _read_page(page: PdfPage, *, boxes: bool) -> tuple[str, list[PageWord], bool]:
     """Return the text of a page, with `boxes` its words, and whether it has pictures."""
     try:
         seen = page.get_textpage()
         if not boxes:
-            return cleaned(seen.get_text_range()), [], False
-        codes = [raw.FPDFText_GetUnicode(seen, place) for place in range(seen.count_chars())]
+            return clean_text(seen.get_text_range()), [], False
+        codes = [raw.FPDFText_GetUnicode(seen, index) for index in range(seen.count_chars())]
         text = [_HYPHENS.get(code) or chr(code) for code in codes]
         pictured = any(page.get_objects(filter=[raw.FPDF_PAGEOBJ_IMAGE]))
-        return cleaned("".join(text)), list(_words(page, seen, text)), pictured
+        return clean_text("".join(text)), list(_page_words(page, seen, text)), pictured
     finally:
         page.close()
 
 
-def _words(page: PdfPage, seen: PdfTextPage, text: Sequence[str]) -> Iterator[PageWord]:
+def _page_words(page: PdfPage, seen: PdfTextPage, text: Sequence[str]) -> Iterator[PageWord]:
     """Yield the words in the order of the text, each with its box."""
     begin = None
-    for place, letter in enumerate((*text, " ")):
+    for index, letter in enumerate((*text, " ")):
         if not letter.isspace():
-            begin = place if begin is None else begin
+            begin = index if begin is None else begin
             if "\n" not in letter:
                 continue
-            place += 1  # noqa: PLW2901 - the hyphen is part of the word
+            index += 1  # noqa: PLW2901 - the hyphen is part of the word
         if begin is None:
             continue
-        word = cleaned("".join(text[begin:place])).strip()
+        word = clean_text("".join(text[begin:index])).strip()
         if word:
-            yield word, _box(page, [seen.get_charbox(n, loose=True) for n in range(begin, place)])
+            yield (
+                word,
+                _visible_box(page, [seen.get_charbox(n, loose=True) for n in range(begin, index)]),
+            )
         begin = None
 
 
-def _box(page: PdfPage, letters: Sequence[Sequence[float]]) -> tuple[float, float, float, float]:
+def _visible_box(
+    page: PdfPage, letters: Sequence[Sequence[float]]
+) -> tuple[float, float, float, float]:
     """Return the box of letters on the visible page, which may be turned and cropped."""
     lefts, bottoms, rights, tops = zip(*letters, strict=True)
     corners = [
-        _shown(page, x, y) for x, y in ((min(lefts), max(tops)), (max(rights), min(bottoms)))
+        _visible_point(page, x, y)
+        for x, y in ((min(lefts), max(tops)), (max(rights), min(bottoms)))
     ]
     (left, right), (top, bottom) = map(sorted, zip(*corners, strict=True))
     return left, top, right, bottom
 
 
-def _shown(page: PdfPage, x: float, y: float) -> tuple[float, float]:
+def _visible_point(page: PdfPage, x: float, y: float) -> tuple[float, float]:
     """Convert a point of the page's own space into points from the visible upper left corner."""
     width, height = (round(side * 10) for side in page.get_size())
     across, down = raw.c_int(), raw.c_int()
@@ -201,7 +209,7 @@ def _shown(page: PdfPage, x: float, y: float) -> tuple[float, float]:
     return across.value / 10, down.value / 10
 
 
-def _laid_out(words: Sequence[PageWord]) -> str:
+def _layout_text(words: Sequence[PageWord]) -> str:
     """Return the text with blanks for gaps, which keeps columns aligned.
 
     The result is empty for vertical text, such as on a turned page.
@@ -210,10 +218,10 @@ def _laid_out(words: Sequence[PageWord]) -> str:
     if not words or sum(high > wide for wide, high in sides) * 2 > len(sides):
         return ""
     unit = median((box[2] - box[0]) / len(text) for text, box in words) or 1.0
-    return "\n".join(_line(line, unit) for line in _lines(words))
+    return "\n".join(_join_words(line, unit) for line in _group_lines(words))
 
 
-def _lines(words: Sequence[PageWord]) -> Iterator[list[PageWord]]:
+def _group_lines(words: Sequence[PageWord]) -> Iterator[list[PageWord]]:
     """Yield lines of neighbouring words, from top to bottom and from left to right."""
     line: list[PageWord] = []
     for word in sorted(words, key=lambda each: each[1][1] + each[1][3]):
@@ -225,19 +233,19 @@ def _lines(words: Sequence[PageWord]) -> Iterator[list[PageWord]]:
     yield sorted(line, key=lambda each: each[1][0])
 
 
-def _line(words: Sequence[PageWord], unit: float) -> str:
+def _join_words(words: Sequence[PageWord], unit: float) -> str:
     """Join words with one blank; wider gaps become two or more."""
-    said, reached = "", None
+    joined, reached = "", None
     for text, (left, _, right, _) in words:
         column = min(round(left / unit), _COLUMNS_MAX)
         near = reached is not None and left - reached < _BLANK * unit
-        least = len(said) + (0 if reached is None else 1 if near else 2)
-        said = said.ljust(least if near else max(least, column)) + text
+        least = len(joined) + (0 if reached is None else 1 if near else 2)
+        joined = joined.ljust(least if near else max(least, column)) + text
         reached = right
-    return said
+    return joined
 
 
-def _attached(document: PdfDocument) -> dict[str, str]:
+def _attached_files(document: PdfDocument) -> dict[str, str]:
     """Return the embedded files in base64 by name; broken ones are ignored."""
     found: dict[str, str] = {}
     left = _ATTACHED_MAX
@@ -247,17 +255,17 @@ def _attached(document: PdfDocument) -> dict[str, str]:
             data = bytes(attached.get_data())
             left -= len(data)
             if left > 0:
-                found[cleaned(attached.get_name())] = b64encode(data).decode()
+                found[clean_text(attached.get_name())] = b64encode(data).decode()
     return found
 
 
-def _titles(document: PdfDocument) -> dict[int, str]:
+def _page_titles(document: PdfDocument) -> dict[int, str]:
     """Return the last outline title of each page; a broken outline is ignored."""
     found: dict[int, str] = {}
     path: list[str] = []
     with suppress(Exception):
         for item in document.get_toc():
-            title = " ".join(cleaned(item.get_title()).split())[:_TITLE_MAX]
+            title = " ".join(clean_text(item.get_title()).split())[:_TITLE_MAX]
             path = [*path[: item.level], title]
             leads_to = item.get_dest()
             page = leads_to and leads_to.get_index()
@@ -266,7 +274,7 @@ def _titles(document: PdfDocument) -> dict[int, str]:
     return found
 
 
-def _draw(document: PdfDocument, number: int, boxes: list[list[float]]) -> dict[str, Any]:
+def _draw_page(document: PdfDocument, number: int, boxes: list[list[float]]) -> dict[str, Any]:
     if number > len(document):
         raise Fault("page")
     page = document[number - 1]
@@ -282,12 +290,12 @@ def _draw(document: PdfDocument, number: int, boxes: list[list[float]]) -> dict[
         begin, end = (max(0, min(seen.width, ceil(x * scale))) for x in (left, right))
         for row in rows[max(0, int(top * scale)) : max(0, ceil(bottom * scale))]:
             for channel, table in enumerate(_YELLOW):
-                stretch = slice(begin * _CHANNELS + channel, end * _CHANNELS, _CHANNELS)
-                row[stretch] = row[stretch].translate(table)
-    return {"png": b64encode(b"".join(_png(seen.width, seen.height, rows))).decode()}
+                channel_slice = slice(begin * _CHANNELS + channel, end * _CHANNELS, _CHANNELS)
+                row[channel_slice] = row[channel_slice].translate(table)
+    return {"png": b64encode(b"".join(_png_chunks(seen.width, seen.height, rows))).decode()}
 
 
-def _png(width: int, height: int, rows: list[bytearray]) -> Iterator[bytes]:
+def _png_chunks(width: int, height: int, rows: list[bytearray]) -> Iterator[bytes]:
     yield b"\x89PNG\r\n\x1a\n"
     head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     lines = zlib.compress(b"".join(b"\0" + row for row in rows), 6)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Final
 
 from canonry.canon.ports.files import FileHint, FileType
-from canonry.values.charsets import MARKS, known
+from canonry.values.charsets import MARKS, check_charset
 from canonry.values.data_files import read_toml
 from canonry.values.errors import InvalidInput
 
@@ -24,7 +24,7 @@ _QIF: Final = ("!type:", "!account", "!option:", "!clear:")
 _BLOCKS_MAX: Final = 8
 
 
-def exchanged(begin: str) -> FileType | None:
+def detect_exchanged(begin: str) -> FileType | None:
     """Detect a bank or invoice file by its beginning; None if it is none."""
     head = begin[:_HEAD]
     upper = head.upper()
@@ -43,7 +43,7 @@ def exchanged(begin: str) -> FileType | None:
 
 
 def _is_mt940(head: str) -> bool:
-    """Tell whether an MT940 or MT942 statement begins here, perhaps after SWIFT blocks."""
+    """Return whether an MT940 or MT942 statement begins here, perhaps after SWIFT blocks."""
     lines = [line for line in head.splitlines() if line.strip()]
     first = next((n for n, line in enumerate(lines[:_BLOCKS_MAX]) if ":20:" in line[:200]), None)
     if first is None or any(line[:1] != "{" for line in lines[:first]):
@@ -53,13 +53,13 @@ def _is_mt940(head: str) -> bool:
 
 def _root_of(text: str) -> str:
     """Return the first tag of an XML document, after its declaration and comments."""
-    place = 0
+    position = 0
     for begin, end in (("<?", "?>"), ("<!--", "-->"), ("<!--", "-->")):
-        rest = text[place:].lstrip()
-        place = len(text) - len(rest)
+        rest = text[position:].lstrip()
+        position = len(text) - len(rest)
         if rest.startswith(begin) and end in rest:
-            place += rest.index(end) + len(end)
-    tag = text[place : place + _HEAD].lstrip()
+            position += rest.index(end) + len(end)
+    tag = text[position : position + _HEAD].lstrip()
     return tag[: tag.find(">") + 1] if tag.startswith("<") else ""
 
 
@@ -79,7 +79,7 @@ _NAMED_INSIDE: Final = (FileType.ODS, FileType.ODT, FileType.EPUB)
 """Archives whose member `mimetype` names their kind."""
 
 _HEIC: Final = frozenset({b"heic", b"heix", b"heim", b"heis", b"hevc", b"mif1", b"msf1"})
-_TOLD_BY: Final[tuple[tuple[Callable[[bytes], bool], FileType], ...]] = (
+_DETECTORS: Final[tuple[tuple[Callable[[bytes], bool], FileType], ...]] = (
     (lambda data: data[:4] == b"RIFF" and data[8:12] == b"WEBP", FileType.WEBP),
     (lambda data: data[4:8] == b"ftyp" and data[8:12] in _HEIC, FileType.HEIC),
     (
@@ -118,32 +118,32 @@ def kind_of(data: bytes, hint: FileHint) -> FileType:
     """
     if not data.strip(b" \t\r\n\0"):
         raise InvalidInput("document.empty", "The file is empty. Send a file with content.")
-    if (signed := _signed(data)) is not None:
+    if (signed := _kind_by_signature(data)) is not None:
         return signed
-    text = _text(data, hint)
+    text = _decode_beginning(data, hint)
     if text is None:
         if b"%PDF-" in data[:_PDF_WITHIN]:
             return FileType.PDF
-        raise unsupported()
-    return exchanged(text.lstrip("\ufeff \t\r\n")) or _written(text, hint)
+        raise unsupported_kind()
+    return detect_exchanged(text.lstrip("\ufeff \t\r\n")) or _kind_of_text(text, hint)
 
 
-def _signed(data: bytes) -> FileType | None:
+def _kind_by_signature(data: bytes) -> FileType | None:
     """Return the kind by the first bytes; None if they may be text."""
     for signature, kind in _SIGNATURES.items():
         if data.startswith(signature):
             return kind
-    for is_such, kind in _TOLD_BY:
+    for is_such, kind in _DETECTORS:
         if is_such(data):
             return kind
     if data.startswith(_COMPOUND):
-        return _compound(data)
-    return _packed(data) if data.startswith(b"PK\x03\x04") else None
+        return _kind_of_compound(data)
+    return _kind_of_archive(data) if data.startswith(b"PK\x03\x04") else None
 
 
-def declared(hint: FileHint) -> FileType | None:
+def declared_kind(hint: FileHint) -> FileType | None:
     """Return the kind that the hint declares, by its media type or its file extension."""
-    media = hint.media
+    media = hint.media_type
     if media in _SYNONYMS:
         return _SYNONYMS[media]
     named = _SUFFIXES.get(hint.name.rpartition(".")[2].lower())
@@ -152,7 +152,7 @@ def declared(hint: FileHint) -> FileType | None:
     return next((kind for kind in FileType if kind == media), None)
 
 
-def unsupported() -> InvalidInput:
+def unsupported_kind() -> InvalidInput:
     """Return the error for a file of an unsupported kind."""
     kinds = (
         "PDF, Markdown, text, RTF, HTML, EPUB, CSV, JSON, JSONL, XLSX, XLS, ODS, DOCX, ODT, PPTX, "
@@ -163,7 +163,7 @@ def unsupported() -> InvalidInput:
     return InvalidInput("document.unsupported", message)
 
 
-def _compound(data: bytes) -> FileType:
+def _kind_of_compound(data: bytes) -> FileType:
     """Return the kind of a compound file by the names of its streams.
 
     Raises:
@@ -179,11 +179,11 @@ def _compound(data: bytes) -> FileType:
         message = "Word and PowerPoint files before 2007 are not supported. Save as DOCX or PDF."
         raise InvalidInput("document.unsupported", message)
     if not kind:
-        raise unsupported()
+        raise unsupported_kind()
     return FileType[kind]
 
 
-def _packed(data: bytes) -> FileType:
+def _kind_of_archive(data: bytes) -> FileType:
     """Return the kind of an archive: an office document, or a ZIP of files."""
     import zipfile  # noqa: PLC0415 - needed for archives only
 
@@ -195,43 +195,43 @@ def _packed(data: bytes) -> FileType:
         message = "The archive is damaged. Save it again with its program and send it."
         raise InvalidInput("document.damaged", message) from error
     if len(names) > _ENTRIES_MAX:
-        raise unsupported()
+        raise unsupported_kind()
     for kind in _NAMED_INSIDE:
         if named.strip() == kind.value.encode():
             return kind
     for name, kind in _PACKED.items():
         if any(each.startswith(name) for each in names):  # `document2.xml` is a document too
             return kind
-    if any(declared(FileHint(name=name)) for name in names):
+    if any(declared_kind(FileHint(name=name)) for name in names):
         return FileType.ZIP
-    raise unsupported()
+    raise unsupported_kind()
 
 
-def _text(data: bytes, hint: FileHint) -> str | None:
+def _decode_beginning(data: bytes, hint: FileHint) -> str | None:
     """Decode the beginning as text; None if the bytes are not text."""
     head = data[:_KINDS_HEAD]
     marked = (name for mark, name in MARKS if "32" not in name and head.startswith(mark))
-    encoding = next(marked, hint.charset or "latin-1")
+    encoding = next(marked, hint.charset_name or "latin-1")
     try:
-        text = head.decode(known(encoding), "ignore")
+        text = head.decode(check_charset(encoding), "ignore")
     except LookupError:
         text = head.decode("latin-1")
     return None if _CONTROL.search(text) else text
 
 
-def _written(text: str, hint: FileHint) -> FileType:
+def _kind_of_text(text: str, hint: FileHint) -> FileType:
     """Return the kind of a text by a clear structure, else as declared if that is possible."""
     begin = text.lstrip("\ufeff \t\r\n")
     for is_such, kind in _STRUCTURES:
         if is_such(begin):
             return kind
-    said = declared(hint)
-    if said is not None and said in _FITS and _FITS[said](begin):
-        return said
+    stated = declared_kind(hint)
+    if stated is not None and stated in _FITS and _FITS[stated](begin):
+        return stated
     for kind in (FileType.JSON, FileType.EML, FileType.CSV, FileType.MARKDOWN):
-        if said is FileType.PLAIN and kind is FileType.MARKDOWN:
+        if stated is FileType.PLAIN and kind is FileType.MARKDOWN:
             continue  # plain text may have lines that look like Markdown
-        if _LOOKS[kind](begin):
+        if _STRUCTURE_TESTS[kind](begin):
             return kind
     return FileType.PLAIN
 
@@ -255,12 +255,12 @@ def _like_json(text: str) -> bool:
 
 
 def _like_lines(text: str) -> bool:
-    """Tell whether the first two lines are JSON objects."""
+    """Return whether the first two lines are JSON objects."""
     lines = [line for line in text.splitlines()[:20] if line.strip()][:2]
-    return len(lines) == 2 and all(line[0] == "{" and _whole(line) for line in lines)  # noqa: PLR2004
+    return len(lines) == 2 and all(line[0] == "{" and _is_object(line) for line in lines)  # noqa: PLR2004
 
 
-def _whole(line: str) -> bool:
+def _is_object(line: str) -> bool:
     try:
         return isinstance(json.loads(line), dict)
     except (ValueError, RecursionError):
@@ -268,7 +268,7 @@ def _whole(line: str) -> bool:
 
 
 def _like_mail(text: str) -> bool:
-    """Tell whether a text begins with header lines of a message."""
+    """Return whether a text begins with header lines of a message."""
     lines = [line for line in text.splitlines()[:60] if line[:1] not in {" ", "\t"}]
     head = lines[: lines.index("")] if "" in lines else lines
     named = sum(1 for line in head if _HEADER.match(line))
@@ -276,7 +276,7 @@ def _like_mail(text: str) -> bool:
 
 
 def _like_table(text: str) -> bool:
-    """Tell whether the first lines have equally many of a usual separator."""
+    """Return whether the first lines have equally many of a usual separator."""
     lines = [line for line in text.splitlines()[:8] if line.strip()]
     if len(lines) < 2:  # noqa: PLR2004 - a header and a row
         return False
@@ -297,7 +297,7 @@ _STRUCTURES: Final[tuple[tuple[Callable[[str], object], FileType], ...]] = (
 )
 """Structures that decide, whatever is declared."""
 
-_LOOKS: Final[dict[FileType, Callable[[str], bool]]] = {
+_STRUCTURE_TESTS: Final[dict[FileType, Callable[[str], bool]]] = {
     FileType.JSON: _like_json,
     FileType.EML: _like_mail,
     FileType.CSV: _like_table,

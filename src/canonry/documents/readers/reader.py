@@ -28,17 +28,17 @@ from canonry.canon.ports.files import (
 )
 from canonry.documents.parsers.findings import NAMES, STRUCK
 from canonry.documents.readers.kinds import NAMES as KINDS
-from canonry.documents.readers.kinds import declared, kind_of
+from canonry.documents.readers.kinds import declared_kind, kind_of
 from canonry.language.texts.sentences import Box, DocumentType, Part
-from canonry.values.charsets import decoded, guessed
+from canonry.values.charsets import decode_guessed, decode_text
 from canonry.values.errors import CanonryError, InvalidInput, Unavailable
-from canonry.values.texts_of_files import leaves_of, moment_of, unread_beside
+from canonry.values.file_texts import leaves_of, moment_of, note_unread
 
 _MARKS: Final = (",", ";", "\t", "|")
 _LOOKED_AT: Final = 50
 _FIELD_MAX: Final = 8_000_000
 _DEPTH_MAX: Final = 100
-_TOLD_MAX: Final = 5
+_REPORTED_MAX: Final = 5
 _FRAME: Final = frozenset(NAMES["exports"]["frame"].split())
 _EXPORTED: Final = NAMES["exports"]["made"].split()
 _WRAPPED_MAX: Final = 2
@@ -68,7 +68,7 @@ def table_of(text: str, cells_max: int) -> tuple[Table, tuple[str, ...]]:
             raise InvalidInput("document.damaged", message) from error
     if not odd:
         return table, ()
-    lines = ", ".join(map(str, odd[:_TOLD_MAX]))
+    lines = ", ".join(map(str, odd[:_REPORTED_MAX]))
     return table, (f"A quote does not end in line {lines}. Each line was read as a row.",)
 
 
@@ -154,7 +154,7 @@ def records_of(text: str, cells_max: int) -> tuple[tuple[Record, ...], str | Non
     records = tuple(Record(kind=kind, fields=fields) for kind, fields in _objects(value))
     known = {id(each.fields) for each in records}
     others = leaves_of(_without(value, known)) if records else ()
-    note = unread_beside([f"{path}: {text}" for path, text in others])
+    note = note_unread([f"{path}: {text}" for path, text in others])
     return records, next(filter(None, map(moment_of, stated)), None), tuple(note)
 
 
@@ -340,7 +340,7 @@ def _title(text: str) -> str:
 # Other files are read in processes of their own, in which parsers run.
 
 
-async def _parsed(
+async def _run_parser(
     arguments: Sequence[str], data: bytes, seconds: float, *, noun: str
 ) -> Mapping[str, Any]:
     """Run a Python program on `data` and return the JSON from its standard output.
@@ -368,10 +368,10 @@ async def _parsed(
         if process.returncode is None:
             process.kill()
             await process.wait()
-    said: Mapping[str, Any] = {"fault": "damaged"}
+    reply: Mapping[str, Any] = {"fault": "damaged"}
     if process.returncode == 0:
-        said = json.loads(written)
-    return said
+        reply = json.loads(written)
+    return reply
 
 
 _PAGES: Final = ("-m", "canonry.documents.parsers.pages")
@@ -402,20 +402,20 @@ async def _read_pdf(
     pages = LAID_OUT_MAX if laid_out else 0
     bounds = (int(limits.seconds) + 1, limits.pages, limits.characters, pages)
     arguments = (*_PAGES, "read", *map(str, bounds))
-    said = await _parsed(arguments, data, limits.seconds, noun="PDF")
-    if "fault" in said:
-        raise _fault(str(said["fault"]), limits)
+    reply = await _run_parser(arguments, data, limits.seconds, noun="PDF")
+    if "fault" in reply:
+        raise _fault_error(str(reply["fault"]), limits)
     # Each four numbers are a box.
-    boxes = [tuple(Box(*b) for b in zip(*[iter(e)] * 4, strict=True)) for *_, e in said["pages"]]
+    boxes = [tuple(Box(*b) for b in zip(*[iter(e)] * 4, strict=True)) for *_, e in reply["pages"]]
     parts = [
         Part(text=text, page=number, section=section, boxes=own)
-        for (number, section, text, _), own in zip(said["pages"], boxes, strict=True)
+        for (number, section, text, _), own in zip(reply["pages"], boxes, strict=True)
         if text.strip()
     ]
-    return parts, said
+    return parts, reply
 
 
-def _fault(fault: str, limits: DocumentLimits) -> CanonryError:
+def _fault_error(fault: str, limits: DocumentLimits) -> CanonryError:
     if fault == "page":
         return InvalidInput("document.no-page", "The PDF has no such page.", path="/page")
     if fault in _FAULTS:
@@ -458,16 +458,16 @@ class LocalReader(DocumentReader):
     def __init__(self, limits: DocumentLimits | None = None) -> None:
         """Refuse files beyond `limits`."""
         self._limits = limits or DocumentLimits()
-        self._turn = asyncio.Semaphore(_AT_ONCE)
+        self._slots = asyncio.Semaphore(_AT_ONCE)
 
     @override
-    async def read(
+    async def read_parts(
         self, data: bytes, kind: DocumentType, *, charset: str | None = None
     ) -> Sequence[Part]:
         if len(data) > self._limits.bytes:
             raise too_large("bytes", self._limits.bytes)
         if kind is DocumentType.PDF:
-            async with self._turn:
+            async with self._slots:
                 parts, _ = await _read_pdf(data, self._limits)
         elif len(data) <= _SHORT:
             parts = _read_text(data, kind, charset, self._limits)
@@ -487,47 +487,53 @@ class LocalReader(DocumentReader):
         return kind_of(data, hint)
 
     @override
-    async def examine(self, data: bytes, hint: FileHint) -> Reading:
+    async def examine_file(self, data: bytes, hint: FileHint) -> Reading:
         if len(data) > self._limits.file_bytes:
             raise too_large("bytes", self._limits.file_bytes)
         kind = kind_of(data, hint)
-        reading = Reading(kind=kind, name=hint.name, differs=declared(hint) not in {None, kind})
+        reading = Reading(
+            kind=kind, name=hint.name, differs=declared_kind(hint) not in {None, kind}
+        )
         if kind is FileType.PDF:
             bounds = replace(self._limits, seconds=self._limits.file_seconds)
-            async with self._turn:
-                parts, said = await _read_pdf(data, bounds, laid_out=True)
-                files = (Member(data=b64decode(f), hint=FileHint(name=n)) for n, f in said["files"])
-                layout = "\n".join(said["layout"])
+            async with self._slots:
+                parts, reply = await _read_pdf(data, bounds, laid_out=True)
+                files = (
+                    Member(data=b64decode(f), hint=FileHint(name=n)) for n, f in reply["files"]
+                )
+                layout = "\n".join(reply["layout"])
                 reading = replace(reading, parts=tuple(parts), layout=layout, members=tuple(files))
-                reading = replace(reading, made_at=said["made_at"])
-                if said["pictures"]:
-                    reading = await self._with_pictures(data, reading, said["pictures"])
-                if not said["invoice"]:
+                reading = replace(reading, made_at=reply["made_at"])
+                if reply["pictures"]:
+                    reading = await self._with_pictures(data, reading, reply["pictures"])
+                if not reply["invoice"]:
                     return reading
-                return await self._with_invoice(reading, b64decode(said["invoice"]))
+                return await self._with_invoice(reading, b64decode(reply["invoice"]))
         if kind in _TEXTS and b"charset" not in data[:_HEAD_OF_PAGE]:
-            text, notes = guessed(data, hint.charset)
+            text, notes = decode_guessed(data, hint.charset_name)
             data, reading = text.encode(), replace(reading, notes=notes)
         if kind in _PARSER_OF or kind.is_image:
-            async with self._turn:
+            async with self._slots:
                 return await self._parsed_file(data, reading)
-        return await asyncio.to_thread(self._structured, data, hint, reading)
+        return await asyncio.to_thread(self._read_structured, data, hint, reading)
 
     @override
-    async def picture(self, data: bytes, hint: FileHint, page: int, boxes: Sequence[Box]) -> bytes:
+    async def render_page(
+        self, data: bytes, hint: FileHint, page: int, boxes: Sequence[Box]
+    ) -> bytes:
         kind = kind_of(data, hint)
         if kind.is_image and page == 1:
             return data
         if kind is not FileType.PDF or page < 1:
             raise InvalidInput("document.no-page", "Only PDFs have pages to draw.", path="/page")
-        async with self._turn:
+        async with self._slots:
             seconds = min(PICTURE_SECONDS, self._limits.file_seconds)
             marked = json.dumps([list(box) for box in boxes[:BOXES_MAX]])
             arguments = (*_PAGES, "draw", str(int(seconds) + 1), str(page), marked)
-            said = await _parsed(arguments, data, seconds, noun="PDF")
-        if "png" in said:
-            return b64decode(said["png"])
-        raise _fault(str(said["fault"]), self._limits)
+            reply = await _run_parser(arguments, data, seconds, noun="PDF")
+        if "png" in reply:
+            return b64decode(reply["png"])
+        raise _fault_error(str(reply["fault"]), self._limits)
 
     async def _with_pictures(
         self, data: bytes, reading: Reading, pictures: Sequence[int]
@@ -542,8 +548,8 @@ class LocalReader(DocumentReader):
             why = _FILE_FAULTS["no-recogniser"] if error.code.endswith("recogniser") else error.code
             return replace(reading, notes=(*reading.notes, f"{pages}. {why}"))
         parts = sorted((*reading.parts, *scanned.parts), key=lambda part: part.page or 0)
-        told = scanned.notes or (f"{pages}, and no text was recognised in them.",)
-        return replace(reading, parts=tuple(parts), notes=(*reading.notes, *told))
+        notes = scanned.notes or (f"{pages}, and no text was recognised in them.",)
+        return replace(reading, parts=tuple(parts), notes=(*reading.notes, *notes))
 
     async def _with_invoice(self, reading: Reading, invoice: bytes) -> Reading:
         """Add the embedded invoice to the reading of a PDF."""
@@ -561,29 +567,31 @@ class LocalReader(DocumentReader):
         image = ("images", "scan" if reading.kind is FileType.PDF else "image")
         parser = _PARSER_OF.get(reading.kind, image)
         arguments = ("-m", _PARSERS, *parser, *map(str, bounds))
-        said = await _parsed(arguments, data, seconds, noun="file")
-        fault = said.get("fault")
+        reply = await _run_parser(arguments, data, seconds, noun="file")
+        fault = reply.get("fault")
         if fault in {"characters", "cells"}:
             raise too_large(fault, getattr(limits, fault))
         if fault is not None:
             raise InvalidInput(f"document.{fault}", _FILE_FAULTS[fault])
         return replace(
             reading,
-            parts=tuple(Part(text=t, page=p, section=s) for p, s, t in said["parts"]),
-            tables=tuple(Table(rows=tuple(map(tuple, rows)), name=n) for n, rows in said["tables"]),
-            records=tuple(Record(kind=kind, fields=fields) for kind, fields in said["records"]),
-            notes=(*reading.notes, *said["notes"]),
-            made_at=said["made_at"] or reading.made_at,
+            parts=tuple(Part(text=t, page=p, section=s) for p, s, t in reply["parts"]),
+            tables=tuple(
+                Table(rows=tuple(map(tuple, rows)), name=n) for n, rows in reply["tables"]
+            ),
+            records=tuple(Record(kind=kind, fields=fields) for kind, fields in reply["records"]),
+            notes=(*reading.notes, *reply["notes"]),
+            made_at=reply["made_at"] or reading.made_at,
             members=tuple(
                 Member(
                     data=b64decode(data), hint=FileHint(mime_type=media, name=name), record=place
                 )
-                for name, media, data, place in said["members"]
+                for name, media, data, place in reply["members"]
             ),
         )
 
-    def _structured(self, data: bytes, hint: FileHint, reading: Reading) -> Reading:
-        text, notes = guessed(data, hint.charset)
+    def _read_structured(self, data: bytes, hint: FileHint, reading: Reading) -> Reading:
+        text, notes = decode_guessed(data, hint.charset_name)
         whole = (Part(text=text),)
         reading = replace(reading, notes=notes)
         match reading.kind:
@@ -598,8 +606,8 @@ class LocalReader(DocumentReader):
                 if reading.kind is FileType.JSONL:
                     lines = ",".join(line for line in text.split("\n") if line.strip())
                     text = f"[{lines}]"
-                records, made_at, beside = records_of(text, self._limits.cells)
-                reading = replace(reading, records=records, notes=(*notes, *beside))
+                records, made_at, record_notes = records_of(text, self._limits.cells)
+                reading = replace(reading, records=records, notes=(*notes, *record_notes))
                 return replace(reading, parts=whole, made_at=made_at)
             case FileType.MARKDOWN if len(text) <= _SECTIONED_MAX:
                 records, below, faults = front_matter(without_struck(text))
@@ -619,7 +627,7 @@ def too_large(unit: str, limit: int) -> InvalidInput:
 def _read_text(
     data: bytes, kind: DocumentType, charset: str | None, limits: DocumentLimits
 ) -> Sequence[Part]:
-    text = decoded(data, charset)
+    text = decode_text(data, charset)
     if len(text) > limits.characters:  # before the search for headings
         raise too_large("characters", limits.characters)
     return sections(text) if kind is DocumentType.MARKDOWN else (Part(text=text),)

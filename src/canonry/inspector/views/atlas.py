@@ -6,26 +6,26 @@ from typing import Final
 
 from starlette.responses import Response
 
-from canonry.assistant.desk import desk_of
+from canonry.assistant.call_context import context_of
 from canonry.canon.queries.listings import query_entities
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.gateway.tool import Arguments
-from canonry.inspector.doors import Visit
-from canonry.inspector.views.places import Seen, place_of
-from canonry.inspector.views.things import link_of
+from canonry.inspector.sign_in import PageRequest
+from canonry.inspector.views.items import link_of
+from canonry.inspector.views.spaces import Seen, space_of_call
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Relation
 from canonry.log.schemas.world_types import EXIT, LAYER_OF, LOCATED_IN, MOVERS, WITHIN, WorldType
 from canonry.readmodels.edges import Direction, Tick, kind_of
 from canonry.readmodels.ports.state import EntityQuery
 from canonry.values.ids import EntityId
-from canonry.world.domain.atlas import Atlas, Exit, Place
+from canonry.world.domain.atlas import Atlas, Exit, Location
 from canonry.world.domain.drawing import Spot, points_of, spots_of
 from canonry.world.usecases.worlds import WorldAt, require_world, world_at
 
-PLACES_MAX: Final = 500
-TOLD: Final = 100
+LOCATIONS_MAX: Final = 500
+LISTED_MAX: Final = 100
 """The most locations in the list of a map; the picture has all."""
 
 _UNIT: Final = 150
@@ -34,12 +34,12 @@ _COLOURS: Final = 8
 _DIRECTIONS: Final = frozenset(Direction)
 
 
-async def atlas_page(visit: Visit) -> Response:
+async def atlas_page(visit: PageRequest) -> Response:
     """Show the map of a world at a tick."""
-    tick = visit.asked("tick")
+    tick = visit.query_parameter("tick")
     given = {"tick": tick} if tick.isascii() and tick.isdecimal() and len(tick) < 16 else {}  # noqa: PLR2004
-    seen = await visit.show("find", seen_map, space=visit.asked("space"), **given)
-    return visit.draw("map.html", seen=seen, listed=TOLD)
+    seen = await visit.show_view("find", seen_map, space=visit.query_parameter("space"), **given)
+    return visit.draw_page("map.html", seen=seen, listed=LISTED_MAX)
 
 
 async def seen_map(canon: Canon, caller: Caller, arguments: Arguments) -> Seen:
@@ -48,37 +48,37 @@ async def seen_map(canon: Canon, caller: Caller, arguments: Arguments) -> Seen:
     Sizes are in units of the drawing. `lines` are the drawn exits by label: all exits with one
     style form one path.
     """
-    desk = await desk_of(canon, caller, arguments)
-    world = await require_world(canon, caller, desk.space.id)
+    context = await context_of(canon, caller, arguments)
+    world = await require_world(canon, caller, context.space.id)
     asked = arguments.get("tick")
     then = world_at(canon, world, None if asked is None else Tick(min(int(asked), world.now)))
-    query = EntityQuery(entity_type=WorldType.LOCATION, limit=PLACES_MAX)
+    query = EntityQuery(entity_type=WorldType.LOCATION, limit=LOCATIONS_MAX)
     page = await query_entities(canon, caller, query, universe_id=world.space)
-    known = await then.those(page.items, WorldType.LOCATION)
-    exits = await then.edges(EXIT, *map(EntityId, known), kinds=None) if known else ()
-    ways = [each for each in exits if each.to_id in known and kind_of(each) in _DIRECTIONS]
-    realms = await _joined(then, WITHIN, known, (WorldType.REALM,), outward=True)
-    here = await _joined(then, LOCATED_IN, known, MOVERS, outward=False)
-    layers = await _joined(then, LAYER_OF, known, (WorldType.LAYER,), outward=False)
-    at, (width, height) = _drawn(known, ways, then.id_of(None))
+    known = await then.keep_existing(page.items, WorldType.LOCATION)
+    exits = await then.edges_of(EXIT, *map(EntityId, known), kinds=None) if known else ()
+    drawn_exits = [each for each in exits if each.to_id in known and kind_of(each) in _DIRECTIONS]
+    realms = await _related_items(then, WITHIN, known, (WorldType.REALM,), outward=True)
+    here = await _related_items(then, LOCATED_IN, known, MOVERS, outward=False)
+    layers = await _related_items(then, LAYER_OF, known, (WorldType.LAYER,), outward=False)
+    at, (width, height) = _draw_points(known, drawn_exits, then.id_of(None))
     inside = dict.fromkeys(one.id for each in realms.values() for one in each)
     order = {realm: number % _COLOURS for number, realm in enumerate(inside)}
     out: dict[str, list[Seen]] = defaultdict(list)
     lines: dict[str, str] = defaultdict(str)
     called = {each.id: link_of(each) for each in known.values()}
-    for each in ways:
-        way = {
+    for each in drawn_exits:
+        exit_row = {
             "end": called[each.to_id],
             "direction": kind_of(each),
             "blocked": str(each.properties.get("blocked") or ""),
         }
-        out[each.from_id].append(way)
-        look = "way blocked" if way["blocked"] else "way"
-        look += " hiddenway" if each.properties.get("hidden") else ""
+        out[each.from_id].append(exit_row)
+        style = "way blocked" if exit_row["blocked"] else "way"
+        style += " hiddenway" if each.properties.get("hidden") else ""
         (x1, y1), (x2, y2) = at[each.from_id], at[each.to_id]
-        lines[look] += f"M{x1} {y1}L{x2} {y2}"
+        lines[style] += f"M{x1} {y1}L{x2} {y2}"
     return {
-        "space": await place_of(desk),
+        "space": await space_of_call(context),
         "tick": then.tick,
         "now": world.now,
         "width": width,
@@ -103,21 +103,21 @@ async def seen_map(canon: Canon, caller: Caller, arguments: Arguments) -> Seen:
     }
 
 
-async def _joined(
+async def _related_items(
     then: WorldAt,
     rel_type: str,
-    places: Mapping[str, Entity],
+    locations: Mapping[str, Entity],
     types: Sequence[WorldType],
     *,
     outward: bool,
 ) -> Mapping[str, Sequence[Entity]]:
     """Return location -> items of these types at the other end of a relation's edges."""
     found: dict[str, list[Entity]] = defaultdict(list)
-    if not places:
+    if not locations:
         return found
-    edges = await then.edges(rel_type, *map(EntityId, places), outward=outward, kinds=None)
+    edges = await then.edges_of(rel_type, *map(EntityId, locations), outward=outward, kinds=None)
     far = {each.to_id if outward else each.from_id for each in edges}
-    known = await then.all(far, *types)
+    known = await then.find_items(far, *types)
     for edge in edges:
         near, other = (edge.from_id, edge.to_id) if outward else (edge.to_id, edge.from_id)
         if other in known:
@@ -125,19 +125,22 @@ async def _joined(
     return found
 
 
-def _drawn(
-    places: Mapping[str, Entity], ways: Sequence[Relation], starter: str
+def _draw_points(
+    locations: Mapping[str, Entity], relations: Sequence[Relation], default_location: str
 ) -> tuple[Mapping[str, Spot], Spot]:
     """Return a point for each location, as worlds draw them, and the size of the drawing."""
     exits: dict[str, list[Exit]] = defaultdict(list)
-    for way in ways:
-        exits[way.from_id].append(Exit(direction=Direction(kind_of(way)), to=way.to_id))
+    for relation in relations:
+        exits[relation.from_id].append(
+            Exit(direction=Direction(kind_of(relation)), to=relation.to_id)
+        )
     drafted = Atlas(
         name="",
-        starter=starter if starter in places else next(iter(places), ""),
+        starter=default_location if default_location in locations else next(iter(locations), ""),
         locations=tuple(
-            Place(key=each, name="", description="", exits=tuple(exits[each])) for each in places
+            Location(key=each, name="", description="", exits=tuple(exits[each]))
+            for each in locations
         ),
     )
-    spots = spots_of(drafted) if places else {}
+    spots = spots_of(drafted) if locations else {}
     return points_of(spots, unit=_UNIT, margin=_MARGIN)

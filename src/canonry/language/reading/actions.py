@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from canonry.language.reading.copulas import located, numbered
+from canonry.language.reading.copulas import location_statements, number_statements
 from canonry.language.reading.figures import measure_of, text_of
-from canonry.language.reading.forms import ANYBODY, Clause, Nominal, UnreadClause, say
-from canonry.language.reading.possessions import had, kinds_of
+from canonry.language.reading.forms import ANYBODY, Clause, Nominal, UnreadClause, make_statement
+from canonry.language.reading.possessions import kinds_of, possession_statements
 from canonry.language.reading.times import is_recurring, parts_of
-from canonry.language.reading.verb_rules import changes, ruled
+from canonry.language.reading.verb_rules import is_event, rule_statements
 from canonry.values.statements import PHRASE, Phase, Quantity, Statement
 
 _DIMENSIONS: Final = {"duration": {"time", "month"}, "weight": {"mass"}}
@@ -22,73 +22,83 @@ def acting_statements(clause: Clause, subject: Nominal) -> Iterator[Statement]:
     """Yield what a clause with any other verb says of one of its subjects."""
     group, about = clause.group, str(subject.value)
     if group.reports:
-        yield from _done(clause, about, implied=False)
+        yield from _action_statements(clause, about, implied=False)
         return
     measured = _measured_verb(clause, about)
     if measured is not None:
         yield measured
         return
-    yield from _belonging(clause, subject)
-    yield from numbered(clause, about)
-    words, losing = clause.words, clause.words.has("losing", group.verb) and not group.negative
-    limbs = (one for one in clause.objects if words.has("limbs", words.singular(one.last)))
+    yield from _membership_statements(clause, subject)
+    yield from number_statements(clause, about)
+    words, losing = clause.words, clause.words.has_word("losing", group.verb) and not group.negative
+    limbs = (
+        one for one in clause.objects if words.has_word("limbs", words.singular_of(one.last_word))
+    )
     for one in limbs if losing else ():  # a leg is left after the loss of the other
         value = Quantity(low=0.0, high=0.0 if one.quantifier == "all" else 1.0)
-        yield say(about, f"count:{one.noun}", value, phase=Phase.BEGINS)
-    found = [] if group.duty else list(ruled(clause, group.verb, about, passive=group.passive))
-    if not found and clause.words.has("standing", group.verb) and not clause.objects:
-        yield from located(clause, about)
+        yield make_statement(about, f"count:{one.noun}", value, phase=Phase.BEGINS)
+    found = (
+        []
+        if group.duty
+        else list(rule_statements(clause, group.verb, about, passive=group.passive))
+    )
+    if not found and clause.words.has_word("standing", group.verb) and not clause.objects:
+        yield from location_statements(clause, about)
         return
     yield from found
-    yield from _timed(clause, subject)
-    yield from _lasting(clause, about)
-    for role, one in clause.places if group.passive and group.past else ():
+    yield from _time_statements(clause, subject)
+    yield from _duration_statements(clause, about)
+    for role, one in clause.locations if group.passive and group.past else ():
         if role == clause.words.agent and isinstance(one.value, str) and not one.noun:
-            yield say(one.value, f"did:{group.verb}", about, phase=Phase.WAS, implied=True)
-    if found and group.passive and not changes(clause):
+            yield make_statement(
+                one.value, f"did:{group.verb}", about, phase=Phase.WAS, implied=True
+            )
+    if found and group.passive and not is_event(clause):
         return
-    if clause.words.has("idle", group.verb):
+    if clause.words.has_word("idle", group.verb):
         raise UnreadClause
-    done = list(_done(clause, about, implied=bool(found)))
+    done = list(_action_statements(clause, about, implied=bool(found)))
     yield from done
     if group.never and group.perfect and "perfect_past" not in clause.words.flags:
         now = (replace(one, phase=Phase.IS, implied=True) for one in done)  # nor does it now
         yield from (replace(one, attribute=one.attribute.replace("did", "does", 1)) for one in now)
 
 
-def _belonging(clause: Clause, subject: Nominal) -> Iterator[Statement]:
+def _membership_statements(clause: Clause, subject: Nominal) -> Iterator[Statement]:
     """Yield that somebody belongs to a group, or is none of its members: `sings in the choir`."""
     words, group = clause.words, clause.group
-    if group.passive or not words.has("belonging", group.verb):
+    if group.passive or not words.has_word("belonging", group.verb):
         return
     belongs = any(rule[0] == "owner" for rule in words.verbs.get(group.verb, ()))
-    for role, one in clause.places:
+    for role, one in clause.locations:
         named = not subject.noun and not one.noun and one.definite
-        grouped = named or words.has("groups", words.singular(one.last))
+        grouped = named or words.has_word("groups", words.singular_of(one.last_word))
         if isinstance(one.value, str) and role in {"to", "in", "for"} and not one.negative:
-            said = say(str(subject.value), "membership", one.value)
+            statement = make_statement(str(subject.value), "membership", one.value)
             if grouped and not group.negative:
-                yield replace(said, implied=not belongs)
+                yield replace(statement, implied=not belongs)
             elif belongs and group.negative:
-                yield said
-                yield replace(said, attribute="part_of")
+                yield statement
+                yield replace(statement, attribute="part_of")
 
 
 def counting_statements(clause: Clause, subject: Nominal) -> Iterator[Statement]:
     """Yield how many do something: `forty people work at the mill`."""
     group = clause.group
-    ends = [*(("", one) for one in clause.objects), *clause.places]
+    ends = [*(("", one) for one in clause.objects), *clause.locations]
     if group.negative or subject.quantity is None or group.copula or not ends:
         raise UnreadClause
     (role, end), *_more = ends
     name = "_".join(part for part in (f"count:{subject.noun}", group.verb, role) if part)
     marks = frozenset(subject.words[:-1])
-    yield say(text_of(end.value), name, subject.quantity, qualifiers=marks)
-    if clause.words.has("places", role) and subject.quantity.low > 0:
-        yield say(text_of(end.value), f"has:{subject.noun}", PHRASE + subject.noun, implied=True)
+    yield make_statement(text_of(end.value), name, subject.quantity, qualifiers=marks)
+    if clause.words.has_word("places", role) and subject.quantity.low > 0:
+        yield make_statement(
+            text_of(end.value), f"has:{subject.noun}", PHRASE + subject.noun, implied=True
+        )
 
 
-def _lasting(clause: Clause, about: str) -> Iterator[Statement]:
+def _duration_statements(clause: Clause, about: str) -> Iterator[Statement]:
     """Yield how long something may or does take: `answers within 300 ms`."""
     group = clause.group
     spans = (
@@ -99,24 +109,24 @@ def _lasting(clause: Clause, about: str) -> Iterator[Statement]:
     )
     if not (group.past or group.perfect or group.negative or clause.objects):
         for span in spans:
-            yield say(about, f"measure:{group.verb}", span)
+            yield make_statement(about, f"measure:{group.verb}", span)
 
 
-def _timed(clause: Clause, subject: Nominal) -> Iterator[Statement]:
+def _time_statements(clause: Clause, subject: Nominal) -> Iterator[Statement]:
     """Yield the time of an event that comes once, or the hours of what comes again."""
     group, words, when = clause.group, clause.words, clause.when
-    if not parts_of(when) or not words.has("once", group.verb) or group.negative:
+    if not parts_of(when) or not words.has_word("once", group.verb) or group.negative:
         return
-    objects = [one.value for one in clause.objects if isinstance(one.value, str) and one.named]
+    objects = [one.value for one in clause.objects if isinstance(one.value, str) and one.is_named]
     about = objects[0] if objects and not group.passive else str(subject.value)
     if group.past and not is_recurring(when):
-        yield say(about, f"event:{group.verb}", when, implied=True)
+        yield make_statement(about, f"event:{group.verb}", when, implied=True)
     elif not group.past and not clause.objects:
-        name = "schedule" if words.has("held", group.verb) else f"date:{group.verb}"
-        yield say(about, name, when, implied=True)
+        name = "schedule" if words.has_word("held", group.verb) else f"date:{group.verb}"
+        yield make_statement(about, name, when, implied=True)
 
 
-def _done(clause: Clause, about: str, *, implied: bool) -> Iterator[Statement]:
+def _action_statements(clause: Clause, about: str, *, implied: bool) -> Iterator[Statement]:
     """Yield what somebody does, in the words of the clause."""
     group = clause.group
     past = (group.past or group.perfect) and not group.ended
@@ -127,64 +137,74 @@ def _done(clause: Clause, about: str, *, implied: bool) -> Iterator[Statement]:
         plain = not group.perfect or group.never
         phase = Phase.WAS if plain else Phase.IS if group.negative else Phase.BEGINS
     marks = clause.qualifiers()
-    itself = say(about, does, PHRASE + group.verb, phase=phase, implied=implied, qualifiers=marks)
+    itself = make_statement(
+        about, does, PHRASE + group.verb, phase=phase, implied=implied, qualifiers=marks
+    )
     for one in clause.objects:
-        yield from _done_to(clause, itself, one)
-        if about == ANYBODY and isinstance(one.value, str) and one.named:  # nobody guards the gate
+        yield from _object_actions(clause, itself, one)
+        if (
+            about == ANYBODY and isinstance(one.value, str) and one.is_named
+        ):  # nobody guards the gate
             name = f"{family}:be_{group.verb}"
             yield replace(itself, subject=one.value, attribute=name, implied=True)
     if not clause.objects:
-        yield from _done_alone(clause, itself)
+        yield from _objectless_actions(clause, itself)
 
 
-def _done_to(clause: Clause, itself: Statement, one: Nominal) -> Iterator[Statement]:
+def _object_actions(clause: Clause, itself: Statement, one: Nominal) -> Iterator[Statement]:
     """Yield what somebody does to an object, with the number of its figure."""
     group, about = clause.group, itself.subject
     does = itself.attribute.startswith("does:")
-    having, carrying = (clause.words.has(each, group.verb) for each in ("having", "carrying"))
+    having, carrying = (clause.words.has_word(each, group.verb) for each in ("having", "carrying"))
     if one.quantity is not None and not one.words and one.owner and does:
-        yield say(about, f"count:{one.owner.removeprefix(PHRASE)}_{group.verb}", one.quantity)
+        yield make_statement(
+            about, f"count:{one.owner.removeprefix(PHRASE)}_{group.verb}", one.quantity
+        )
         return
     if one.quantity is not None and one.words:
         if having:
-            yield from had(clause, about, one)
+            yield from possession_statements(clause, about, one)
         elif does:
             marks = itself.qualifiers | frozenset(one.words[:-1])
-            yield say(about, f"count:{one.noun}_{group.verb}", one.quantity, qualifiers=marks)
+            yield make_statement(
+                about, f"count:{one.noun}_{group.verb}", one.quantity, qualifiers=marks
+            )
         if group.negative or one.quantity.low <= 0:
             return
     quantifier = one.quantifier if one.quantifier in _EXACT else ""
     value, holds = clause.value_of(one), not one.negative
-    said = replace(itself, value=value, holds=holds, quantifier=quantifier)
-    yield said
-    if said.holds and not (group.negative or group.only or said.quantifier):  # a vineyard is land
+    statement = replace(itself, value=value, holds=holds, quantifier=quantifier)
+    yield statement
+    if statement.holds and not (
+        group.negative or group.only or statement.quantifier
+    ):  # a vineyard is land
         for noun in kinds_of(one, clause.words):
-            marks = said.qualifiers | {"broader"}
-            yield replace(said, value=PHRASE + noun, implied=True, qualifiers=marks)
+            marks = statement.qualifiers | {"broader"}
+            yield replace(statement, value=PHRASE + noun, implied=True, qualifiers=marks)
     if one.noun and (having or carrying) and not (one.definite or group.ended):
         marks = frozenset[str]() if having else frozenset({"broader"})
-        for each in had(clause, about, one):
+        for each in possession_statements(clause, about, one):
             yield replace(each, implied=True, qualifiers=each.qualifiers | marks)
 
 
-def _done_alone(clause: Clause, itself: Statement) -> Iterator[Statement]:
+def _objectless_actions(clause: Clause, itself: Statement) -> Iterator[Statement]:
     """Yield what somebody does without an object: `sings in the choir`."""
     group, does, implied = clause.group, itself.attribute, itself.implied
-    if clause.places and not implied:
-        role, place = clause.places[0]
+    if clause.locations and not implied:
+        role, phrase = clause.locations[0]
         yield replace(
             itself,
             attribute=f"{does}_{role}",
-            value=clause.value_of(place),
-            holds=not place.negative,
+            value=clause.value_of(phrase),
+            holds=not phrase.negative,
             qualifiers=clause.qualifiers(role),
         )
-        told = does.startswith(("does:", "did:"))
-        if told and not (group.negative or group.ended or place.negative):
+        is_action = does.startswith(("does:", "did:"))
+        if is_action and not (group.negative or group.ended or phrase.negative):
             yield replace(itself, implied=True, qualifiers=frozenset())
-    elif not implied or changes(clause):
+    elif not implied or is_event(clause):
         none = (group.negative or group.ended) and does.startswith(("does:", "can:"))
-        none = none and not implied and not clause.places
+        none = none and not implied and not clause.locations
         yield replace(itself, value=None) if none else itself
 
 
@@ -195,13 +215,13 @@ def _measured_verb(clause: Clause, about: str) -> Statement | None:
         return None
     one = clause.objects[0]
     name, quantity = words.measures.get(verb, ""), one.quantity
-    if words.has("paying", verb) and quantity:
-        paid = (one.owner, *(str(each.value) for role, each in clause.places if role == "in"))
+    if words.has_word("paying", verb) and quantity:
+        paid = (one.owner, *(str(each.value) for role, each in clause.locations if role == "in"))
         name = next((words.measures.get(each[1:], "") for each in paid if each), "")
     if not name or quantity is None:
         return None
     fits = quantity.dimension in _DIMENSIONS.get(name, {quantity.dimension})
-    if not fits or (one.words and not words.has("persons", one.last)):
+    if not fits or (one.words and not words.has_word("persons", one.last_word)):
         return None
-    marks = clause.qualifiers("in" if words.has("paying", verb) else "")
-    return say(about, measure_of(name, quantity), quantity, qualifiers=marks)
+    marks = clause.qualifiers("in" if words.has_word("paying", verb) else "")
+    return make_statement(about, measure_of(name, quantity), quantity, qualifiers=marks)

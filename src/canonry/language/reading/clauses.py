@@ -10,7 +10,11 @@ from canonry.language.reading.copulas import copula_statements, is_unreal, recip
 from canonry.language.reading.figures import UNREAD, is_number, is_plural, number_of
 from canonry.language.reading.forms import ANYBODY, Clause, Nominal, UnreadClause, VerbGroup
 from canonry.language.reading.nominals import read_nominal, split_list
-from canonry.language.reading.possessions import had, owned_objects, presupposed
+from canonry.language.reading.possessions import (
+    owned_objects,
+    possession_statements,
+    presupposed_objects,
+)
 from canonry.language.reading.times import parts_of
 from canonry.language.reading.tokens import Token, WordTable, verb_of
 from canonry.language.reading.verb_groups import GroupReader
@@ -34,7 +38,7 @@ _CLOSING: Final = frozenset({"when", "because", "but"})
 def read_clause(tokens: Sequence[Token], words: WordTable, before: str) -> list[Statement]:
     """Return the statements of one clause; `before` is the subject that pronouns refer to."""
     try:
-        return list(_statements(_clause(tokens, words, before)))
+        return list(_clause_statements(_parse_clause(tokens, words, before)))
     except UnreadClause:
         return []
 
@@ -42,33 +46,33 @@ def read_clause(tokens: Sequence[Token], words: WordTable, before: str) -> list[
 # --------------------------------------------------------------------------- dividing a clause
 
 
-def _clause(tokens: Sequence[Token], words: WordTable, before: str) -> Clause:
-    lead, tokens = _leading(tokens, words)
-    if tokens and words.has("existential", tokens[0].text):
-        return _existential(lead, tokens[1:], words, before)
+def _parse_clause(tokens: Sequence[Token], words: WordTable, before: str) -> Clause:
+    lead, tokens = _cut_lead(tokens, words)
+    if tokens and words.has_word("existential", tokens[0].text):
+        return _read_existential(lead, tokens[1:], words, before)
     start = _verb_at(tokens, words)
-    subjects = _subjects(tokens[:start], words, before)
-    group, rest = GroupReader(tokens[start:], words).read()
+    subjects = _read_subjects(tokens[:start], words, before)
+    group, rest = GroupReader(tokens[start:], words).read_group()
     manner = any(words.is_manner(token.text) for token in rest)
     alone = any(words.words.get(token.text) == "only" for token in rest)
     if group.negative and (manner or alone):  # what is not done well, or alone, can be done
         raise UnreadClause
     own = subjects[0].value if len(subjects) == 1 and isinstance(subjects[0].value, str) else ""
-    told = rest[int(words.words.get(rest[0].text) == "that") :] if group.reports else ()
-    content = "_".join(token.name or token.text for token in told)
+    reported_tokens = rest[int(words.words.get(rest[0].text) == "that") :] if group.reports else ()
+    content = "_".join(token.name or token.text for token in reported_tokens)
     reported = [("", [Nominal(value=f"{PHRASE}{content}")])] if group.reports else []
-    phrases = reported or _phrases(rest, words, before, own, states=group.copula)
+    phrases = reported or _read_phrases(rest, words, before, own, states=group.copula)
     either = any(words.words.get(token.text) == "or" for token in tokens)
-    said = [*subjects, *(one for _role, each in phrases for one in each)]
-    if either and not (group.negative or any(one.negative for one in said)):
+    nominals = [*subjects, *(one for _role, each in phrases for one in each)]
+    if either and not (group.negative or any(one.negative for one in nominals)):
         raise UnreadClause
     return Clause(
         words=words,
         subjects=subjects,
         group=group,
         phrases=_with_object(phrases, group, words),
-        lead=_phrases(lead, words, before) if lead else (),
-        is_new=any(words.has("renewed", token.text) for token in tokens),
+        lead=_read_phrases(lead, words, before) if lead else (),
+        is_new=any(words.has_word("renewed", token.text) for token in tokens),
     )
 
 
@@ -87,7 +91,7 @@ def _with_object(
     return phrases
 
 
-def _subjects(tokens: Sequence[Token], words: WordTable, before: str) -> list[Nominal]:
+def _read_subjects(tokens: Sequence[Token], words: WordTable, before: str) -> list[Nominal]:
     """Return the noun phrases of a subject; possessives refer to the first: `Ana and her son`."""
     subjects: list[Nominal] = []
     own, owner = "", list[Token]()
@@ -106,26 +110,29 @@ def _subjects(tokens: Sequence[Token], words: WordTable, before: str) -> list[No
     return subjects
 
 
-def _existential(
+def _read_existential(
     lead: Sequence[Token], tokens: Sequence[Token], words: WordTable, before: str
 ) -> Clause:
     """Read `there is no well in Velm` as `Velm has no well`."""
-    group, rest = GroupReader(tokens, words).read()
-    phrases = [*_phrases(rest, words, before), *(_phrases(lead, words, before) if lead else ())]
+    group, rest = GroupReader(tokens, words).read_group()
+    phrases = [
+        *_read_phrases(rest, words, before),
+        *(_read_phrases(lead, words, before) if lead else ()),
+    ]
     clause = Clause(words=words, subjects=(), group=group, phrases=phrases)
-    places = [one for role, one in clause.places if words.has("places", role)]
-    places = places or [one for _role, one in clause.places]
-    if not group.copula or len(places) != 1 or not clause.objects:
+    locations = [one for role, one in clause.locations if words.has_word("places", role)]
+    locations = locations or [one for _role, one in clause.locations]
+    if not group.copula or len(locations) != 1 or not clause.objects:
         raise UnreadClause
     return replace(
         clause,
-        subjects=places,
+        subjects=locations,
         group=replace(group, verb="have", copula=False),
-        phrases=[(role, each) for role, each in phrases if places[0] not in each],
+        phrases=[(role, each) for role, each in phrases if locations[0] not in each],
     )
 
 
-def _leading(tokens: Sequence[Token], words: WordTable) -> tuple[Sequence[Token], Sequence[Token]]:
+def _cut_lead(tokens: Sequence[Token], words: WordTable) -> tuple[Sequence[Token], Sequence[Token]]:
     """Cut off a time or place before the subject: `In 1390 Garrick was loyal`."""
     first = tokens[0].text if tokens else ""
     counted = first in words.bounds and len(tokens) > 1 and is_number(tokens[1].text, words)
@@ -141,7 +148,7 @@ def _leading(tokens: Sequence[Token], words: WordTable) -> tuple[Sequence[Token]
     for at, token in enumerate(tokens[1:5], start=1):
         text, after = token.text, tokens[at + 1 : at + 2]
         year = number_of(text, words) is not None and not (after and words.unit_of(after[0].text))
-        there = bool(after) and words.has("existential", after[0].text)
+        there = bool(after) and words.has_word("existential", after[0].text)
         opens = [bool(one.name) or words.words.get(one.text) in _OPENERS for one in after]
         inside = words.words.get(text) in _DETERMINERS or text in words.prepositions
         starts = opens == [True] and not inside  # in Bree the inn
@@ -156,8 +163,8 @@ def _verb_at(tokens: Sequence[Token], words: WordTable) -> int:
         text, last = tokens[at].text, tokens[at - 1].text
         if tokens[at].name:
             continue
-        opens = any(words.has(group, text) for group in words.openers)
-        opens = opens or (words.has("becoming", text) and is_number(last, words))
+        opens = any(words.has_word(group, text) for group in words.openers)
+        opens = opens or (words.has_word("becoming", text) and is_number(last, words))
         if text in words.modals or opens or words.words.get(text) == "self":
             return at
         known = verb_of(text, words.code)
@@ -167,12 +174,14 @@ def _verb_at(tokens: Sequence[Token], words: WordTable) -> int:
             continue
         base, form = known
         after = tokens[at + 1].text if at + 1 < len(tokens) else ""
-        opens = any(words.has(group, after) for group in words.openers) or after in words.modals
+        opens = (
+            any(words.has_word(group, after) for group in words.openers) or after in words.modals
+        )
         if form == "s" and opens and not tokens[at - 1].name:  # the city walls are old
             continue
         if form == "base" and at + 1 < len(tokens) and not is_plural(tokens[:at], words):
             continue
-        if base in words.verbs or words.has("common", base) or form in {"past", "participle"}:
+        if base in words.verbs or words.has_word("common", base) or form in {"past", "participle"}:
             light = takewhile(lambda one: _is_light(one, words), reversed(tokens[1:at]))
             return at - len(list(light))
     return _unknown_verb_at(tokens, words)
@@ -200,7 +209,7 @@ def _is_light(token: Token, words: WordTable) -> bool:
     return words.words.get(token.text) in {"adverb", "skip", "hedge", "only"}
 
 
-def _phrases(
+def _read_phrases(
     tokens: Sequence[Token], words: WordTable, before: str, own: str = "", *, states: bool = False
 ) -> list[tuple[str, list[Nominal]]]:
     """Return the noun phrases after the verb with their roles; the object's role is "".
@@ -215,7 +224,7 @@ def _phrases(
         number = at + 1 < len(tokens) and is_number(tokens[at + 1].text, words)
         if (token.text in words.bounds and number) or (states and len(tokens) == 1):
             role = ""
-        again = at and words.has("renewed", token.text)
+        again = at and words.has_word("renewed", token.text)
         if (words.is_manner(token.text) and at in {0, last}) or (again and at == last):
             continue
         following = tokens[at + 1].text if at + 1 < len(tokens) else ""
@@ -232,7 +241,9 @@ def _phrases(
             found[-1][1].append(token)
     divided = list(_with_times(found, words))
     divided.sort(key=lambda one: bool(one[0]))  # the object comes first
-    return [(role, _listed(part, words, before, own)) for role, part in divided if part or not role]
+    return [
+        (role, _read_list(part, words, before, own)) for role, part in divided if part or not role
+    ]
 
 
 def _with_times(
@@ -248,16 +259,16 @@ def _with_times(
             yield "to", part[:1]
             part = part[1:]
         start = len(part)
-        marked = len(part) > 1 and words.has("time_marks", part[-1].text)
-        spans = marked and words.has("seasons", part[-2].text)  # l'hiver dernier
+        marked = len(part) > 1 and words.has_word("time_marks", part[-1].text)
+        spans = marked and words.has_word("seasons", part[-2].text)  # l'hiver dernier
         marked = marked and (spans or words.is_time(part[-2].text))
         last = start - 1 - int(marked)
-        season = len(part) > 1 and words.has("seasons", part[-1].text)
-        season = season and words.has("time_marks", part[-2].text)
+        season = len(part) > 1 and words.has_word("seasons", part[-1].text)
+        season = season and words.has_word("time_marks", part[-2].text)
         if part and not part[last].name and (season or spans or words.is_time(part[last].text)):
             marks = (
                 words.words.get(one.text) in _DETERMINERS
-                or words.has("time_marks", one.text)
+                or words.has_word("time_marks", one.text)
                 or one.text in words.bounds
                 or is_number(one.text, words)
                 for one in reversed(part[:last])
@@ -270,17 +281,17 @@ def _with_times(
 
 
 def _only_time(part: Sequence[Token], words: WordTable) -> bool:
-    """Tell whether a phrase is a point of time alone: `every night`, `last week`, and no span."""
-    marked = any(words.has("time_marks", one.text) for one in part)
-    part = part[:-1] if len(part) > 1 and words.has("time_marks", part[-1].text) else part
-    season = bool(part) and words.has("seasons", part[-1].text)
+    """Return whether a phrase is a point of time alone: `every night`, `last week`, and no span."""
+    marked = any(words.has_word("time_marks", one.text) for one in part)
+    part = part[:-1] if len(part) > 1 and words.has_word("time_marks", part[-1].text) else part
+    season = bool(part) and words.has_word("seasons", part[-1].text)
     if not part or part[-1].name or not (season or words.is_time(part[-1].text)):
         return False
     first = words.words.get(part[0].text, "")
     return first == "all" or marked or bool(words.time_parts(part[-1].text))
 
 
-def _listed(part: Sequence[Token], words: WordTable, before: str, own: str) -> list[Nominal]:
+def _read_list(part: Sequence[Token], words: WordTable, before: str, own: str) -> list[Nominal]:
     """Return the noun phrases of a list; a `no` before the first denies all: `no X or Y`."""
     read = [read_nominal(each, words, before, own) for each in split_list(part, words)]
     read = [one for one in read if one.value != UNREAD or one.negative or len(read) == 1]
@@ -292,34 +303,34 @@ def _listed(part: Sequence[Token], words: WordTable, before: str, own: str) -> l
 # --------------------------------------------------------------------------- statements
 
 
-def _statements(clause: Clause) -> Iterator[Statement]:
-    _check(clause)
+def _clause_statements(clause: Clause) -> Iterator[Statement]:
+    _refuse_unclear(clause)
     pair = list(reciprocal_statements(clause))
     if pair:
         for one in pair:
-            stated = _stated(clause, clause.subjects[0], one)
+            stated = _qualify_statement(clause, clause.subjects[0], one)
             yield from (stated, *implied_by(stated))
         return
     for subject in clause.subjects:
         for owned in (subject, *owned_objects(clause)):
-            yield from presupposed(clause, owned)
-        for one in _said_of(clause, subject):
+            yield from presupposed_objects(clause, owned)
+        for one in _statements_of(clause, subject):
             if not isinstance(one.value, str) or UNREAD not in one.value:
-                stated = _stated(clause, subject, one)
+                stated = _qualify_statement(clause, subject, one)
                 if "broader" in stated.qualifiers and not stated.holds:
                     continue  # a person without a dog can have another pet
                 yield stated
-                yield from _following(clause, stated)
+                yield from _implied_statements(clause, stated)
 
 
-def _following(clause: Clause, stated: Statement) -> Iterator[Statement]:
+def _implied_statements(clause: Clause, stated: Statement) -> Iterator[Statement]:
     """Yield what follows from a statement by the meaning of its words."""
     words, group = clause.words, clause.group
     if group.never and group.perfect and group.copula and stated.phase is Phase.IS:
         yield replace(stated, phase=Phase.WAS, implied=True)  # has never been ill, and never was
-    plain = stated.held and stated.quantifier in {"", "all"}
-    said = f"{stated.attribute}:{stated.value}"
-    for name, *word in words.follows.get(said, ()) if plain else ():
+    plain = stated.holds_then and stated.quantifier in {"", "all"}
+    key = f"{stated.attribute}:{stated.value}"
+    for name, *word in words.follows.get(key, ()) if plain else ():
         denied = f"{PHRASE}{word[0]}" if word else None  # a vegan eats no meat
         yield replace(stated, attribute=name, value=denied, holds=False, implied=True)
     most = stated.attribute.removeprefix("most:").partition("_")[0]
@@ -329,14 +340,14 @@ def _following(clause: Clause, stated: Statement) -> Iterator[Statement]:
     yield from implied_by(stated)
 
 
-def _check(clause: Clause) -> None:
+def _refuse_unclear(clause: Clause) -> None:
     """Refuse a clause whose scope or subject is not clear."""
     group, words = clause.group, clause.words
     everybody = any(one.quantifier == "all" for one in clause.subjects)
     always = parts_of(clause.when).get("w") == "0"  # not every day, but on some
     reason = any(role == "because" for role, _one in clause.phrases)
     unclear = group.negative and (everybody or always or reason)
-    if unclear or any(words.has("blurring", mark) for mark in group.marks):
+    if unclear or any(words.has_word("blurring", mark) for mark in group.marks):
         raise UnreadClause
     for subject in clause.subjects:
         unknown = not isinstance(subject.value, str) or UNREAD in subject.value
@@ -344,19 +355,23 @@ def _check(clause: Clause) -> None:
             raise UnreadClause
 
 
-def _said_of(clause: Clause, subject: Nominal) -> Iterator[Statement]:
+def _statements_of(clause: Clause, subject: Nominal) -> Iterator[Statement]:
     """Return the statements by the kind of the verb."""
     counted = subject.quantity is not None and subject.words and not subject.definite
-    if counted and (clause.objects or clause.places) and not clause.group.copula:
+    if counted and (clause.objects or clause.locations) and not clause.group.copula:
         return counting_statements(clause, subject)
     if clause.group.copula:
         return copula_statements(clause, subject)
     if clause.group.verb == "have" and not clause.group.passive:
-        return (said for one in clause.objects for said in had(clause, str(subject.value), one))
+        return (
+            statement
+            for one in clause.objects
+            for statement in possession_statements(clause, str(subject.value), one)
+        )
     return acting_statements(clause, subject)
 
 
-def _stated(clause: Clause, subject: Nominal, found: Statement) -> Statement:
+def _qualify_statement(clause: Clause, subject: Nominal, found: Statement) -> Statement:
     """Give a statement the polarity, phase, modality and qualifiers of the clause."""
     group = clause.group
     negative = group.negative is not subject.negative
@@ -364,7 +379,7 @@ def _stated(clause: Clause, subject: Nominal, found: Statement) -> Statement:
     deed = found.attribute.startswith("did:")
     phase = found.phase
     if not deed:
-        phase, holds = _phase(clause, phase, holds=holds, said=found.holds)
+        phase, holds = _phase_of(clause, phase, holds=holds, stated=found.holds)
     lasting = group.copula or any(role in _LASTING for role, _one in clause.phrases)
     if group.perfect and phase is Phase.IS and holds and not (lasting or deed):
         phase = Phase.WAS  # has lived in Rome, and need not live there now
@@ -379,7 +394,7 @@ def _stated(clause: Clause, subject: Nominal, found: Statement) -> Statement:
         quantifier = "all"
     if subject.quantifier == "only" and not found.quantifier and not tied:
         quantifier = "sole"
-    if group.only and not quantifier and not clause.when and not clause.places:
+    if group.only and not quantifier and not clause.when and not clause.locations:
         quantifier = "only"
     return replace(
         found,
@@ -392,19 +407,19 @@ def _stated(clause: Clause, subject: Nominal, found: Statement) -> Statement:
     )
 
 
-def _phase(clause: Clause, phase: Phase, *, holds: bool, said: bool) -> tuple[Phase, bool]:
+def _phase_of(clause: Clause, phase: Phase, *, holds: bool, stated: bool) -> tuple[Phase, bool]:
     """Return the phase and the polarity that the verb group gives to a statement."""
     group = clause.group
     if group.ended:
         if phase is not Phase.IS:
             raise UnreadClause
-        return Phase.ENDS, said
+        return Phase.ENDS, stated
     if group.begins and phase in {Phase.IS, Phase.BEGINS}:
-        if not holds or clause.leaves_open:  # such a change says nothing of its result
+        if not holds or clause.is_outcome_open:  # such a change says nothing of its result
             raise UnreadClause
         return Phase.BEGINS, holds
-    told = "perfect_past" in clause.words.flags and group.perfect
-    plain_past = told or (group.past and not group.perfect)
+    is_perfect = "perfect_past" in clause.words.flags and group.perfect
+    plain_past = is_perfect or (group.past and not group.perfect)
     if phase is Phase.IS and (plain_past or "formerly" in group.marks):
         return Phase.WAS, holds
     if phase is Phase.BEGINS and not holds:  # "did not die" says that it is not so

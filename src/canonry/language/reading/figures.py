@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from canonry.language.reading.tokens import Token, WordTable
-from canonry.values.attributes.table import attribute, attribute_of_word, built_in
+from canonry.values.attributes.table import attribute_of_word, builtin_attributes, find_attribute
 from canonry.values.statements import PHRASE, Quantity
 
 UNREAD: Final = "~unread"
@@ -12,32 +12,32 @@ UNREAD: Final = "~unread"
 
 
 def is_plural(tokens: Sequence[Token], words: WordTable) -> bool:
-    """Tell whether a base form can follow this subject: a plural, a list or a pronoun."""
+    """Return whether a base form can follow this subject: a plural, a list or a pronoun."""
     inner = (at for at, token in enumerate(tokens) if at and token.text in words.prepositions)
     tokens = tokens[: next(inner, len(tokens))]
     last = tokens[-1].text if tokens else ""
     joined = any(words.words.get(token.text) == "and" for token in tokens)
     many = last.endswith("s") and last != "'s" and not tokens[-1].name
-    return joined or many or words.has("plural_pronouns", last) or last in words.plurals
+    return joined or many or words.has_word("plural_pronouns", last) or last in words.plurals
 
 
 def state_in(texts: Sequence[str], words: WordTable) -> tuple[str, str] | None:
     """Return the state that some words mean: an attribute and its value."""
-    told = " ".join(texts)
-    known = words.states.get(told)
+    text = " ".join(texts)
+    known = words.states.get(text)
     if known is not None:
         name, _, value = known.partition(":")
         return name, value
-    if told in words.qualities:
-        return words.qualities[told]
-    found = attribute_of_word(told) if texts else None
-    own = found is not None and found[0].name not in built_in().attributes
+    if text in words.qualities:
+        return words.qualities[text]
+    found = attribute_of_word(text) if texts else None
+    own = found is not None and found[0].name not in builtin_attributes().attributes
     listed = own or "states_by_attribute" in words.flags
     return (found[0].name, found[1]) if found and listed else None
 
 
 def is_number(text: str, words: WordTable) -> bool:
-    """Tell whether a word is a number, or a scale such as hundred."""
+    """Return whether a word is a number, or a scale such as hundred."""
     return number_of(text, words) is not None or text in words.scales
 
 
@@ -79,7 +79,7 @@ def measure_of(name: str, quantity: Quantity | None = None) -> str:
     """Return the attribute of a measure; `*` is the one of the figure's dimension."""
     if name == "*":
         return f"measure:{quantity.dimension if quantity else ''}"
-    return name if attribute(name).name == name and name == "age" else f"measure:{name}"
+    return name if find_attribute(name).name == name and name == "age" else f"measure:{name}"
 
 
 def text_of(value: str | Quantity | None) -> str:

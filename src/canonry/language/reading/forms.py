@@ -49,19 +49,21 @@ class Nominal:
     proper: bool = False
 
     @property
-    def last(self) -> str:
+    def last_word(self) -> str:
         """The last word of it, or "" for a name."""
         return self.words[-1] if self.words else ""
 
     @property
-    def bare(self) -> bool:
-        """Tell whether it is a noun alone, which names no place: `in danger`."""
-        told = self.definite or self.indefinite or self.owner or self.quantifier or self.marks
-        return len(self.words) == 1 and not (told or self.quantity or self.label or self.proper)
+    def is_bare(self) -> bool:
+        """Return whether it is a noun alone, which names no place: `in danger`."""
+        is_marked = self.definite or self.indefinite or self.owner or self.quantifier or self.marks
+        return len(self.words) == 1 and not (
+            is_marked or self.quantity or self.label or self.proper
+        )
 
     @property
-    def named(self) -> bool:
-        """Tell whether it is a name, or a noun with `the`."""
+    def is_named(self) -> bool:
+        """Return whether it is a name, or a noun with `the`."""
         return self.definite or (isinstance(self.value, str) and not self.noun)
 
 
@@ -109,7 +111,7 @@ class Clause:
         return self.phrases[0][1] if self.phrases and not self.phrases[0][0] else ()
 
     @cached_property
-    def places(self) -> Sequence[tuple[str, Nominal]]:
+    def locations(self) -> Sequence[tuple[str, Nominal]]:
         """The phrases after a preposition that are not times."""
         return [
             (role, one)
@@ -121,8 +123,8 @@ class Clause:
         ]
 
     @cached_property
-    def leaves_open(self) -> bool:
-        """Tell whether a change that the verb names need not have come.
+    def is_outcome_open(self) -> bool:
+        """Return whether a change that the verb names need not have come.
 
         Somebody who is dying or can die is not dead, and a shop that opens at nine can be closed.
         """
@@ -160,8 +162,8 @@ class Clause:
         return self.words.time_parts(one.words[-1]) if one.noun else {}
 
     def _is_span(self, one: Nominal) -> bool:
-        last = one.last if one.noun else ""
-        return self.words.has("seasons", last) or self.words.is_time(last)
+        last = one.last_word if one.noun else ""
+        return self.words.has_word("seasons", last) or self.words.is_time(last)
 
     def value_of(self, one: Nominal) -> str | None:
         """Return the value of a phrase; None where it denies any: `nothing`, `not anything`."""
@@ -171,13 +173,15 @@ class Clause:
 
     def qualifiers(self, *used: str) -> frozenset[str]:
         """Return the phrases after other prepositions than those `used`, as qualifiers."""
-        marks = (f"{role}:{text_of(one.value)}" for role, one in self.places if role not in used)
-        said = (one for _role, nominals in self.phrases for one in nominals)
-        adverbs = (mark for one in said for mark in one.marks if ":" not in mark)
+        marks = (f"{role}:{text_of(one.value)}" for role, one in self.locations if role not in used)
+        nominals_said = (one for _role, nominals in self.phrases for one in nominals)
+        adverbs = (mark for one in nominals_said for mark in one.marks if ":" not in mark)
         return frozenset((*marks, *adverbs))
 
 
-def say(subject: str, attribute: str, value: str | Quantity | None, **rest: Any) -> Statement:
+def make_statement(
+    subject: str, attribute: str, value: str | Quantity | None, **rest: Any
+) -> Statement:
     """Return the statement that an attribute of a subject has a value; `rest` is its members."""
     return Statement(subject=subject, attribute=attribute, value=value, **rest)
 

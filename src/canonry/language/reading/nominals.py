@@ -48,8 +48,8 @@ def read_nominal(tokens: Sequence[Token], words: WordTable, before: str, own: st
             reader.within = role, text_of(read_nominal(rest, words, before, own).value)
             reader.marks.add(":".join(reader.within))
             break
-        reader.take(token)
-    return reader.nominal()
+        reader.take_token(token)
+    return reader.build_nominal()
 
 
 class _NominalReader:
@@ -67,22 +67,24 @@ class _NominalReader:
         self.number: float | None = None
         self.step = 0.0
 
-    def take(self, token: Token) -> None:
+    def take_token(self, token: Token) -> None:
         """Add one token."""
         meaning = self.words.words.get(token.text, "")
         if token.name:
             self.names.append(token.name)
         elif token.text == "'s":
             self._head_last()
-            own = self._value()
+            own = self._head_value()
             self.owner, self.heads, self.names, self.definite = own, [], [], True
-        elif not self._determiner(token.text, meaning) and not self._reference(token.text, meaning):
-            self._figure(token.text)
+        elif not self._take_determiner(token.text, meaning) and not self._take_reference(
+            token.text, meaning
+        ):
+            self._take_figure(token.text)
 
-    def _determiner(self, text: str, meaning: str) -> bool:
+    def _take_determiner(self, text: str, meaning: str) -> bool:
         if meaning == "the":
             self.definite = True
-        elif self.words.has("negations", text):
+        elif self.words.has_word("negations", text):
             self.negative = self.negated = True
         elif meaning == "no":
             self.negative = True
@@ -92,23 +94,23 @@ class _NominalReader:
             self.about = True
         elif meaning == "a":
             self.indefinite = True
-        elif meaning != "skip" and not self.words.has("empty", text):
+        elif meaning != "skip" and not self.words.has_word("empty", text):
             return False
         return True
 
-    def _reference(self, text: str, meaning: str) -> bool:
+    def _take_reference(self, text: str, meaning: str) -> bool:
         """Take a word that stands for somebody."""
         if (meaning == "my" and not self.own) or (meaning == "he" and not self.before):
             raise UnreadClause
         if meaning in {"anybody", "nobody"}:
             self.negative = self.negative or meaning == "nobody"
             self.names.append(ANYBODY)
-        elif meaning == "my" or self.words.has("mine", text):
+        elif meaning == "my" or self.words.has_word("mine", text):
             self.owner, self.definite = self.own if meaning == "my" else SPEAKER, True
         elif meaning == "he":
             self.names.append(self.before)
-        elif self.words.has("ours", text) or self.words.has("speaker", text):
-            self.names.append(WE if self.words.has("ours", text) else SPEAKER)
+        elif self.words.has_word("ours", text) or self.words.has_word("speaker", text):
+            self.names.append(WE if self.words.has_word("ours", text) else SPEAKER)
         elif meaning in _UNREAD_WORDS:
             raise UnreadClause
         elif meaning == "adverb" and self.names and not self.heads:  # knows Bo well
@@ -119,11 +121,11 @@ class _NominalReader:
             return False
         return True
 
-    def _figure(self, text: str) -> None:
+    def _take_figure(self, text: str) -> None:
         """Take a word of a figure, or else of the head."""
         words = self.words
         figure = number_of(text, words)
-        measured = bool(self.heads) and words.has("priced", self.heads[-1])
+        measured = bool(self.heads) and words.has_word("priced", self.heads[-1])
         labelled = bool(self.heads or self.names) and not measured  # port 80, and not worth 80
         if text in words.bounds and self.number is None:
             self.bound = words.bounds[text]
@@ -143,7 +145,7 @@ class _NominalReader:
         else:
             self.heads.append(text)
 
-    def nominal(self) -> Nominal:
+    def build_nominal(self) -> Nominal:
         """Return the noun phrase of the tokens so far."""
         if self.negated and (self.quantifier or ANYBODY in self.names):  # not all, not everybody
             raise UnreadClause
@@ -153,7 +155,7 @@ class _NominalReader:
             quantity = quantity_of(
                 self.number, self.unit, self.bound, self.words, about=self.about, step=self.step
             )
-        value: str | Quantity | None = self._value()
+        value: str | Quantity | None = self._head_value()
         if not self.heads and not self.names and quantity is not None:
             value = quantity
         determined = self.definite or self.indefinite or self.negative or self.quantifier
@@ -178,11 +180,13 @@ class _NominalReader:
     def _head_last(self) -> None:
         """Put the noun after its adjectives, in languages where most of them follow it."""
         if "adjectives_after" in self.words.flags and len(self.heads) > 1:
-            before = (at for at, one in enumerate(self.heads) if not self.words.has("early", one))
+            before = (
+                at for at, one in enumerate(self.heads) if not self.words.has_word("early", one)
+            )
             at = next(before, len(self.heads) - 1)
             self.heads = [*self.heads[:at], *self.heads[at + 1 :], self.heads[at]]
 
-    def _value(self) -> str:
+    def _head_value(self) -> str:
         heads, names, code = self.heads, self.names, self.words.code
         if names and not heads:
             numbered = self.number is not None and names[-1].startswith(PHRASE)
@@ -190,15 +194,15 @@ class _NominalReader:
             return f"{names[-1]} no:{self.number:g}" if numbered else known
         if not heads:
             return self.owner or UNREAD
-        if names and all(self.words.has("titles", head) for head in heads):
+        if names and all(self.words.has_word("titles", head) for head in heads):
             return names[-1]
         head = noun_of(heads[-1], code)
         marks = sorted(noun_of(one, code) for one in heads[:-1])
-        marks = [f"no:{mark}" if self.words.has("ordinals", mark) else mark for mark in marks]
+        marks = [f"no:{mark}" if self.words.has_word("ordinals", mark) else mark for mark in marks]
         marks += [f"name:{one.removeprefix(PHRASE)}" for one in names]
         marks += [f"no:{self.label}"] if self.label else []
-        told = self.owner != SPEAKER and " " not in self.owner
-        plain = told and self.owner.startswith(PHRASE)  # the kitchen's, kitchen
+        reported = self.owner != SPEAKER and " " not in self.owner
+        plain = reported and self.owner.startswith(PHRASE)  # the kitchen's, kitchen
         if self.owner:
             marks.append(self.owner.removeprefix(PHRASE) if plain else f"of:{self.owner}")
         marks.sort(key=lambda mark: (":" in mark, mark))

@@ -13,7 +13,7 @@ _LATE: Final = frozenset({"participle", "base", "past"})
 _STARTS: Final = frozenset({"the", "a", "my", "no", "all", "some"})
 
 
-def ordered(tokens: Sequence[Token], words: WordTable) -> list[Token]:
+def reorder_tokens(tokens: Sequence[Token], words: WordTable) -> list[Token]:
     """Return the tokens with the verbs together after the subject, and denials before them.
 
     `Klaus hat den Brief nicht geschickt` becomes `Klaus nicht hat geschickt den Brief`. A language
@@ -22,25 +22,25 @@ def ordered(tokens: Sequence[Token], words: WordTable) -> list[Token]:
     found = list(tokens)
     if words.order == "svo" and "late_negations" not in words.flags:
         return found
-    at = _finite(found, words)
+    at = _finite_verb_at(found, words)
     if at is None:
         return found
     if words.order == "v2":
         found, at = _subject_first(found, at, words)
-        found = _verbs_together(found, at, words)
-    denials = [one for one in found[at:] if words.has("negations", one.text)]
-    rest = [one for one in found[at:] if not words.has("negations", one.text)]
+        found = _gather_verbs(found, at, words)
+    denials = [one for one in found[at:] if words.has_word("negations", one.text)]
+    rest = [one for one in found[at:] if not words.has_word("negations", one.text)]
     return [*found[:at], *denials, *rest]
 
 
-def _finite(tokens: Sequence[Token], words: WordTable) -> int | None:
+def _finite_verb_at(tokens: Sequence[Token], words: WordTable) -> int | None:
     """Return the place of the verb with the subject's number."""
     for at, token in enumerate(tokens):
         if token.name or not at:
             continue
         text, last = token.text, tokens[at - 1]
         groups = ("be", "have", "do", "turning", "telling")
-        if text in words.modals or any(words.has(group, text) for group in groups):
+        if text in words.modals or any(words.has_word(group, text) for group in groups):
             return at
         known = verb_of(text, words.code)
         noun = words.words.get(last.text) in _STARTS or last.text in words.prepositions
@@ -65,7 +65,7 @@ def _subject_first(tokens: list[Token], at: int, words: WordTable) -> tuple[list
     return [*subject, tokens[at], *tokens[end:], *tokens[:at]], size
 
 
-def _verbs_together(tokens: list[Token], at: int, words: WordTable) -> list[Token]:
+def _gather_verbs(tokens: list[Token], at: int, words: WordTable) -> list[Token]:
     """Put the participle, infinitive or particle at the end right after the first verb."""
     heavy = (n for n, one in enumerate(tokens) if words.words.get(one.text) != "skip")
     last = max(heavy, default=at)
@@ -74,7 +74,7 @@ def _verbs_together(tokens: list[Token], at: int, words: WordTable) -> list[Toke
         return tokens
     known = verb_of(end.text, words.code)
     late = known is not None and (known[1] in _LATE or "participle_s" in words.flags)
-    if not late and not words.has("particles", end.text):
+    if not late and not words.has_word("particles", end.text):
         return tokens
     if not late:
         end = Token(f"{PARTICLE}{end.text}")

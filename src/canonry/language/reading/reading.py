@@ -11,18 +11,18 @@ from canonry.language.reading.clauses import read_clause
 from canonry.language.reading.figures import state_in
 from canonry.language.reading.forms import SPEAKER, UnreadClause
 from canonry.language.reading.nominals import read_nominal
-from canonry.language.reading.orders import ordered
+from canonry.language.reading.orders import reorder_tokens
 from canonry.language.reading.times import parts_of
 from canonry.language.reading.tokens import (
     Token,
     WordTable,
     is_finite,
-    language,
     sentences_of,
     verb_of,
+    word_table,
 )
-from canonry.values.attributes.table import ValueKind, attribute, in_use
-from canonry.values.calendars.declaring import read_roughly
+from canonry.values.attributes.table import ValueKind, current_attributes, find_attribute
+from canonry.values.calendars.declaring import read_rough_time
 from canonry.values.calendars.reckoning import GREGORIAN, RoughTime
 from canonry.values.errors import InvalidInput
 from canonry.values.json_values import plain_signs
@@ -65,18 +65,18 @@ def read_statements(
     entity `about`, if any. Statements that are only reported, dreamt
     or possible have that modality, or are left out.
     """
-    return _read(text, tuple(sorted(names.items())), about, in_use())
+    return _read_cached(text, tuple(sorted(names.items())), about, current_attributes())
 
 
 @lru_cache(maxsize=16_384)
-def _read(
+def _read_cached(
     text: str, names: tuple[tuple[str, str], ...], before: str, _table: Any
 ) -> tuple[Statement, ...]:
     found: dict[Statement, None] = {}
-    words = _language_of(text, [name for name, _said in names])
+    words = _language_of(text, [name for name, _id in names])
     for sentence in sentences_of(text, dict(names), words):
-        condition, main = _condition(sentence, words)
-        for clause in list(_clauses(main, words))[:CLAUSES_MAX]:
+        condition, main = _split_condition(sentence, words)
+        for clause in list(_split_clauses(main, words))[:CLAUSES_MAX]:
             read = [
                 replace(one, attribute=f"{condition}{one.attribute}")
                 for one in read_clause(clause, words, before)
@@ -85,13 +85,13 @@ def _read(
             found |= dict.fromkeys(one for one in read if one.modality in _CLEAR)
             known = clause[0].name if clause else ""
             before = next((one.subject for one in read if not one.implied), known or before)
-    return tuple(dict.fromkeys(map(partial(_one_of_several, tuple(found)), found)))
+    return tuple(dict.fromkeys(map(partial(_mark_listed, tuple(found)), found)))
 
 
 def _birth_year(said: Statement) -> Iterator[Statement]:
     """Yield the year of a date of birth, or the years of birth that an age in a year leaves."""
-    told = {"age": said.when, "birth_date": str(said.value)}.get(said.attribute, "")
-    year = parts_of(told).get("y", "")
+    reported = {"age": said.when, "birth_date": str(said.value)}.get(said.attribute, "")
+    year = parts_of(reported).get("y", "")
     if year.isdecimal() and said.holds and said.phase is not Phase.ENDS:
         value = Quantity(low=int(year), high=int(year))
         if isinstance(said.value, Quantity):  # in months; the birthday can be still to come
@@ -102,28 +102,33 @@ def _birth_year(said: Statement) -> Iterator[Statement]:
         yield replace(said, attribute="birth_year", value=value, when="", implied=True)
 
 
-def _one_of_several(all_said: Sequence[Statement], said: Statement) -> Statement:
+def _mark_listed(statements: Sequence[Statement], statement: Statement) -> Statement:
     """Mark a value or a subject that the same text lists with others, as in `Bo and Tessa`."""
-    if not isinstance(said.value, str) or not said.holds:
-        return said
+    if not isinstance(statement.value, str) or not statement.holds:
+        return statement
     like = [
         one
-        for one in all_said
-        if (one.attribute, one.phase, one.holds) == (said.attribute, said.phase, said.holds)
+        for one in statements
+        if (one.attribute, one.phase, one.holds)
+        == (statement.attribute, statement.phase, statement.holds)
     ]
-    values = {one.value for one in like if one.subject == said.subject}
-    if len(values) > 1 and attribute(said.attribute).cardinality == 1 and not said.quantifier:
-        return replace(said, quantifier="some")
-    sole = [one.quantifier for one in like if one.value == said.value]
-    return replace(said, quantifier="some") if "sole" in sole and len(sole) > 1 else said
+    values = {one.value for one in like if one.subject == statement.subject}
+    if (
+        len(values) > 1
+        and find_attribute(statement.attribute).cardinality == 1
+        and not statement.quantifier
+    ):
+        return replace(statement, quantifier="some")
+    sole = [one.quantifier for one in like if one.value == statement.value]
+    return replace(statement, quantifier="some") if "sole" in sole and len(sole) > 1 else statement
 
 
 def said_by(speaker: str, said: Iterable[Statement]) -> Iterator[Statement]:
     """Yield statements with `I` as the speaker; without one, leave out those that have it."""
     for one in said:
-        told = json.dumps(one.to_json())
-        named = _SPEAKER.sub(speaker, told)
-        if speaker or named == told:
+        reported = json.dumps(one.to_json())
+        named = _SPEAKER.sub(speaker, reported)
+        if speaker or named == reported:
             yield Statement.from_json(json.loads(named))
 
 
@@ -141,7 +146,7 @@ def tense_of(text: str) -> int:
     return int(planned) - int(past)
 
 
-def time_said_in(text: str, start: RoughTime, *, path: str) -> str:
+def time_words_in(text: str, start: RoughTime, *, path: str) -> str:
     """Return the words for the time at which a change or an event of a text happened; else "".
 
     A time since which something lasts is one, too. `start` is a time for words that count.
@@ -150,16 +155,16 @@ def time_said_in(text: str, start: RoughTime, *, path: str) -> str:
         InvalidInput: `time.no-such-day`, the text has a date that no year has.
     """
     first = text.split(maxsplit=1)[0].removesuffix("'s")
-    said = (*read_statements(text, {}), *read_statements(text, {first: first}))
+    statements = (*read_statements(text, {}), *read_statements(text, {first: first}))
     points = require_days(text, path=path)
     verbs = [verb_of(each, "en") for each in text.split()]
     past = any(verb is not None and verb[1] == "past" for verb in verbs)
-    unread = not said and past  # its time is that of its words
-    times = ({one.when for one in said} | (points if unread else set())) - {""}
-    happened = any(one.when and _is_change(one) for one in said)
-    always = any(attribute(one.attribute).always for one in said)
+    unread = not statements and past  # its time is that of its words
+    times = ({one.when for one in statements} | (points if unread else set())) - {""}
+    happened = any(one.when and _is_change(one) for one in statements)
+    always = any(find_attribute(one.attribute).always for one in statements)
     words = [each.strip(',.;:!?()"') for each in text.split()]
-    roles = [{language(c).prepositions.get(each.casefold()) for c in _TABLES} for each in words]
+    roles = [{word_table(c).prepositions.get(each.casefold()) for c in _TABLES} for each in words]
     since = ["since" in each for each in roles]
     if len(times) != 1 or len(points) > 1 or always or not (happened or any(since) or unread):
         return ""
@@ -177,10 +182,12 @@ def time_said_in(text: str, start: RoughTime, *, path: str) -> str:
     return ""
 
 
-def _is_change(said: Statement) -> bool:
-    event = said.phase is Phase.WAS and said.attribute.startswith(("did:", "event:", "is:"))
-    begins = said.phase in {Phase.BEGINS, Phase.ENDS}
-    return event or (begins and attribute(said.attribute).kind is not ValueKind.TIME)
+def _is_change(statement: Statement) -> bool:
+    event = statement.phase is Phase.WAS and statement.attribute.startswith(
+        ("did:", "event:", "is:")
+    )
+    begins = statement.phase in {Phase.BEGINS, Phase.ENDS}
+    return event or (begins and find_attribute(statement.attribute).kind is not ValueKind.TIME)
 
 
 def require_days(text: str, *, path: str) -> frozenset[str]:
@@ -192,9 +199,9 @@ def require_days(text: str, *, path: str) -> frozenset[str]:
     sentences = sentences_of(text, {}, _language_of(text, ()))
     points = {token.text for each in sentences for token in each if parts_of(token.text)}
     for parts in map(parts_of, sorted(points)):
-        told = (parts.get(each, "") for each in "ymd")
-        year, month, day = (int(each) if each.isdecimal() else 0 for each in told)
-        if month and day > GREGORIAN.years.lengths(year or 2000)[month - 1]:
+        numbers = (parts.get(each, "") for each in "ymd")
+        year, month, day = (int(each) if each.isdecimal() else 0 for each in numbers)
+        if month and day > GREGORIAN.years.month_lengths(year or 2000)[month - 1]:
             named = f"{GREGORIAN.months[month - 1].name} {parts.get('y', '')}".strip()
             message = f"{path}: {named} has no day {day}. Ask for the right date."
             raise InvalidInput("time.no-such-day", message, path=path)
@@ -202,9 +209,9 @@ def require_days(text: str, *, path: str) -> frozenset[str]:
 
 
 def _names_time(phrase: str, parts: Mapping[str, str], start: RoughTime) -> bool:
-    """Tell whether a phrase is a time that has the parts of a point of time."""
+    """Return whether a phrase is a time that has the parts of a point of time."""
     try:
-        year, month, day = GREGORIAN.date(read_roughly(phrase, start=start).start)
+        year, month, day = GREGORIAN.date_of(read_rough_time(phrase, start=start).start)
     except InvalidInput:
         return False
     own = {"y": year, "m": month + 1, "d": day}
@@ -213,7 +220,7 @@ def _names_time(phrase: str, parts: Mapping[str, str], start: RoughTime) -> bool
 
 def read_quantity(text: str) -> Quantity | None:
     """Return the quantity of a value such as `180 cm`; None if the text is none."""
-    words = language("en")
+    words = word_table("en")
     try:
         read = [read_nominal(each, words, "").value for each in sentences_of(text, {}, words)]
     except UnreadClause:
@@ -227,24 +234,26 @@ def _language_of(text: str, names: Sequence[str]) -> WordTable:
     for name in names:
         plain = plain.replace(name, " ")
     terms = [*_TERM.findall(plain_signs(plain).casefold())]
-    scores = {code: sum(_weight(term, language(code)) for term in terms) for code in _TABLES}
+    scores = {
+        code: sum(_language_weight(term, word_table(code)) for term in terms) for code in _TABLES
+    }
     foreign = not text.isascii()  # Lucía come carne
-    return language(max(_TABLES, key=lambda code: (scores[code], foreign and code != "en")))
+    return word_table(max(_TABLES, key=lambda code: (scores[code], foreign and code != "en")))
 
 
-def _weight(term: str, words: WordTable) -> int:
+def _language_weight(term: str, words: WordTable) -> int:
     """Return how much a word shows that a text is of a language."""
     function = term in words.words or term in words.prepositions or term in words.modals
     groups = ("be", "have", "do", "negations", "telling")
-    noun = words.has("kinds", term)
-    if function or any(words.has(group, term) for group in groups):
+    noun = words.has_word("kinds", term)
+    if function or any(words.has_word(group, term) for group in groups):
         return 2
     tables = (words.states, words.qualities, words.nouns, words.kinds, words.numbers)
     known = noun or any(term in table for table in tables) or state_in((term,), words) is not None
     return int(known or verb_of(term, words.code) is not None)
 
 
-def _condition(sentence: Sequence[Token], words: WordTable) -> tuple[str, Sequence[Token]]:
+def _split_condition(sentence: Sequence[Token], words: WordTable) -> tuple[str, Sequence[Token]]:
     """Return the condition under which a sentence holds, as the beginning of an attribute, else "".
 
     `If it rains, Bo will stay` says of Bo that he stays if it rains, and nothing else.
@@ -256,7 +265,7 @@ def _condition(sentence: Sequence[Token], words: WordTable) -> tuple[str, Sequen
     return f"if:{condition}:", sentence[commas[0] + 1 :]
 
 
-def _clauses(sentence: Sequence[Token], words: WordTable) -> Iterator[list[Token]]:
+def _split_clauses(sentence: Sequence[Token], words: WordTable) -> Iterator[list[Token]]:
     """Divide a sentence into clauses; a clause without a subject takes that of the one before."""
     meanings = {words.words.get(token.text) for token in sentence}
     commas = any(token.text == "," for token in sentence)
@@ -267,29 +276,31 @@ def _clauses(sentence: Sequence[Token], words: WordTable) -> Iterator[list[Token
     if "if" in meanings or (words.order == "v2" and commas and "and" not in meanings):
         return
     subject: list[Token] = []
-    aside, sentence = _aside(sentence, words)
+    aside, sentence = _split_aside(sentence, words)
     if aside:
         yield aside
-    for part in _parts(sentence, words):
+    for part in _split_parts(sentence, words):
         starts = _verb_first(part, words)
         clause = [*subject, *part] if starts else part
         if not starts:
             later = (at for at, one in enumerate(part) if at and is_finite(one.text, words))
             subject = part[: next(later, len(part))]
-        yield ordered(clause, words)
+        yield reorder_tokens(clause, words)
 
 
 def _is_reported(sentence: Sequence[Token], words: WordTable) -> bool:
-    """Tell whether a sentence ends with the one who says it: `Ana is dead, said Bo`."""
+    """Return whether a sentence ends with the one who says it: `Ana is dead, said Bo`."""
     end = max((at for at, token in enumerate(sentence) if token.text == ","), default=len(sentence))
     tail = [] if len(sentence) - end > _SAYING_MAX else sentence[end + 1 :]
     joined = any(words.words.get(token.text) in {"and", "but"} for token in tail)
     known = (verb_of(token.text, words.code) for token in tail)
-    says = any(verb is not None and words.has("say", verb[0]) for verb in known)
-    return says and not joined and _has_verb(sentence[:end], words)
+    reports = any(verb is not None and words.has_word("say", verb[0]) for verb in known)
+    return reports and not joined and _has_verb(sentence[:end], words)
 
 
-def _aside(sentence: Sequence[Token], words: WordTable) -> tuple[list[Token], Sequence[Token]]:
+def _split_aside(
+    sentence: Sequence[Token], words: WordTable
+) -> tuple[list[Token], Sequence[Token]]:
     """Return the clause between commas after the subject, and the sentence without it.
 
     `Ana, who lives in Bree, is tall` and `Ana, the smith, is tall` both have one.
@@ -310,7 +321,7 @@ def _aside(sentence: Sequence[Token], words: WordTable) -> tuple[list[Token], Se
     return [], sentence
 
 
-def _parts(sentence: Sequence[Token], words: WordTable) -> Iterator[list[Token]]:
+def _split_parts(sentence: Sequence[Token], words: WordTable) -> Iterator[list[Token]]:
     part: list[Token] = []
     for at, token in enumerate(sentence):
         meaning = words.words.get(token.text, "")
@@ -318,7 +329,7 @@ def _parts(sentence: Sequence[Token], words: WordTable) -> Iterator[list[Token]]
         if meaning in {"when", "because"} and part and _has_verb(rest, words):
             yield part
             if meaning == "because":
-                yield from _parts(list(rest), words)
+                yield from _split_parts(list(rest), words)
             return
         if meaning in {"and", "but"} and _begins_clause(rest, words) and _has_verb(part, words):
             yield [one for one in part if one.text != ","] if part[-1:] == [Token(",")] else part
@@ -330,7 +341,7 @@ def _parts(sentence: Sequence[Token], words: WordTable) -> Iterator[list[Token]]
 
 
 def _begins_clause(rest: Sequence[Token], words: WordTable) -> bool:
-    """Tell whether a new clause follows `and`: a verb, or a subject with a verb of its own."""
+    """Return whether a new clause follows `and`: a verb, or a subject with a verb of its own."""
     if not rest:
         return False
     if _verb_first(rest, words):
@@ -345,7 +356,7 @@ def _verb_first(part: Sequence[Token], words: WordTable) -> bool:
     first = next((one for one in part if words.words.get(one.text) != "skip"), None)
     if first is None or first.name:
         return False
-    return is_finite(first.text, words) or words.has("negations", first.text)
+    return is_finite(first.text, words) or words.has_word("negations", first.text)
 
 
 def _has_verb(part: Sequence[Token], words: WordTable) -> bool:

@@ -51,19 +51,19 @@ def with_dates(
     `months` and `nth` are names with their numbers. `links` stand before a month alone.
     """
 
-    def date(year: str | None, month: int, day: str | int | None) -> str:
+    def date_word(year: str | None, month: int, day: str | int | None) -> str:
         parts = (f"y{int(year)}" if year else "", f"m{month}", f"d{int(day)}" if day else "")
         return PREFIX + "_".join(part for part in parts if part)
 
-    def found(match: re.Match[str]) -> str:
+    def replace_date(match: re.Match[str]) -> str:
         day, year = match["day"] or match["later"] or nth.get(match["nth"]), match["year"]
         before = text[: match.start()].rsplit(" ", 2)[-2:-1]
         if not day and not year and not links & {*before}:
             return match[0]
-        return date(year, months[match["first"] or match["month"]], day)
+        return date_word(year, months[match["first"] or match["month"]], day)
 
-    text = _ISO.sub(lambda one: date(one[1], int(one[2]), one[3]), text)
-    return form.sub(found, text)
+    text = _ISO.sub(lambda one: date_word(one[1], int(one[2]), one[3]), text)
+    return form.sub(replace_date, text)
 
 
 def hour_form(halves: str) -> str:
@@ -78,11 +78,11 @@ def with_hours(text: str, form: re.Pattern[str], halves: Mapping[str, str]) -> s
     `halves` has the hours that each half adds.
     """
 
-    def hour(match: re.Match[str]) -> str:
+    def hour_word(match: re.Match[str]) -> str:
         told = int(match[1]) % _HALF_DAY + int(halves[match[3]]) + int(match[2] or 0) / 60
         return f"{PREFIX}h{told:g}"
 
-    return form.sub(hour, text)
+    return form.sub(hour_word, text)
 
 
 def parts_of(when: str) -> Mapping[str, str]:
@@ -94,8 +94,8 @@ def parts_of(when: str) -> Mapping[str, str]:
     return {part[0]: part[1:] for part in when.removeprefix(PREFIX).split("_")}
 
 
-def is_apart(one: str, other: str) -> bool:
-    """Tell whether two points of time differ in a part that both have."""
+def is_other_time(one: str, other: str) -> bool:
+    """Return whether two points of time differ in a part that both have."""
     mine, theirs = parts_of(one), parts_of(other)
     if "0" in {mine.get("w"), theirs.get("w")}:
         mine = {part: value for part, value in mine.items() if part != "w"}
@@ -105,7 +105,7 @@ def is_apart(one: str, other: str) -> bool:
 
 
 def is_before(one: str, other: str) -> bool:
-    """Tell whether a date is earlier than another, by the year, month and day that both have."""
+    """Return whether a date is earlier than another, by the year, month and day that both have."""
     mine, theirs = parts_of(one), parts_of(other)
     shared = [part for part in "ymd" if part in mine and part in theirs]
     first, then = ([int(each[part]) for part in shared] for each in (mine, theirs))
@@ -119,10 +119,12 @@ def moved(when: str, by: Quantity, *, back: bool) -> str:
         return ""
     size = int(-by.low if back else by.low)
     year = int(parts.get("y", _COMMON))
-    day = GREGORIAN.instant(year, int(parts["m"]) - 1) + (int(parts["d"]) - 1) * DAY
+    day = GREGORIAN.instant_of(year, int(parts["m"]) - 1) + (int(parts["d"]) - 1) * DAY
     whole = by.dimension == "month"
-    day = GREGORIAN.later(Instant(day), months=size) if whole else Instant(day + size * SECOND)
-    year, month, number = GREGORIAN.date(day)
+    day = (
+        GREGORIAN.months_later(Instant(day), months=size) if whole else Instant(day + size * SECOND)
+    )
+    year, month, number = GREGORIAN.date_of(day)
     return f"{PREFIX}{f'y{year}_' if 'y' in parts else ''}m{month + 1}_d{number}"
 
 
@@ -134,6 +136,6 @@ def spoken_date(when: str) -> str:
 
 
 def is_recurring(when: str) -> bool:
-    """Tell whether it is a weekday or an hour, which come again."""
+    """Return whether it is a weekday or an hour, which come again."""
     parts = parts_of(when)
     return bool(parts) and parts.keys() <= {"w", "h"}

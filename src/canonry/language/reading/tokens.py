@@ -17,7 +17,7 @@ from canonry.language.reading.times import (
     with_hours,
 )
 from canonry.language.texts.stems import stem_of
-from canonry.values.attributes.table import attribute_of_word, sides_of
+from canonry.values.attributes.table import attribute_of_word, split_sides
 from canonry.values.data_files import read_toml
 from canonry.values.json_values import plain_signs
 
@@ -119,24 +119,28 @@ class WordTable:
 
     def unit_of(self, word: str) -> tuple[str, float] | None:
         """Return the dimension and the factor of a unit in the singular or plural."""
-        return self.units.get(word) or self.units.get(self.singular(word))
+        return self.units.get(word) or self.units.get(self.singular_of(word))
 
-    def singular(self, word: str) -> str:
+    def singular_of(self, word: str) -> str:
         """Return a word without the ending of its plural."""
         return self.plurals.get(word) or word.removesuffix(self.plural_ending)
 
     def is_time(self, word: str) -> bool:
-        """Tell whether a word names a point or a span of time."""
+        """Return whether a word names a point or a span of time."""
         if word.startswith(PREFIX) or word == EVERY_DAY:
             return True
         groups = ("times", "weekdays", "months")
-        return any(self.has(name, each) for name in groups for each in (word, self.singular(word)))
+        return any(
+            self.has_word(name, each) for name in groups for each in (word, self.singular_of(word))
+        )
 
     def is_superlative(self, word: str) -> bool:
-        """Tell whether an adjective says that nothing else is as much: `tallest`, `best`."""
+        """Return whether an adjective says that nothing else is as much: `tallest`, `best`."""
         ending = self.superlative_ending
-        regular = bool(ending) and word.endswith(ending) and not self.has("no_superlatives", word)
-        return regular or self.has("superlatives", word)
+        regular = (
+            bool(ending) and word.endswith(ending) and not self.has_word("no_superlatives", word)
+        )
+        return regular or self.has_word("superlatives", word)
 
     def without_denial(self, word: str) -> str:
         """Return an adjective or a verb without the prefix that denies it, else ""."""
@@ -145,28 +149,28 @@ class WordTable:
         return word.removeprefix(prefix) if denied else ""
 
     def is_manner(self, word: str) -> bool:
-        """Tell whether a word only says in which manner something is done."""
+        """Return whether a word only says in which manner something is done."""
         ending = self.degree_ending
-        listed = word in self.words or word in self.bounds or self.has("no_manner", word)
+        listed = word in self.words or word in self.bounds or self.has_word("no_manner", word)
         long = len(word) > _SHORTEST_DENIAL and not listed
         return bool(ending) and word.endswith(ending) and long
 
     def is_degree(self, word: str) -> bool:
-        """Tell whether a word before an adjective only says how much."""
+        """Return whether a word before an adjective only says how much."""
         ending = self.degree_ending
-        return self.has("degrees", word) or (bool(ending) and word.endswith(ending))
+        return self.has_word("degrees", word) or (bool(ending) and word.endswith(ending))
 
     def time_parts(self, word: str) -> Mapping[str, str]:
         """Return the parts of the point of time that one word names."""
-        day = self.weekdays.get(word) or self.weekdays.get(self.singular(word))
+        day = self.weekdays.get(word) or self.weekdays.get(self.singular_of(word))
         if day:
             return {"w": str(day)}
         if word == EVERY_DAY:
             return {"w": "0"}
         return {"h": self.clock[word]} if word in self.clock else parts_of(word)
 
-    def has(self, group: str, word: str) -> bool:
-        """Tell whether a word belongs to a group of the table, such as `be` or `negations`."""
+    def has_word(self, group: str, word: str) -> bool:
+        """Return whether a word belongs to a group of the table, such as `be` or `negations`."""
         return word in self.sets.get(group, ())
 
 
@@ -174,7 +178,7 @@ _CATEGORIES: Final = {"b": "base", "p": "participle"}
 """The forms of a verb that a table writes short."""
 
 
-def _meanings(entry: Any) -> Mapping[str, str]:
+def _read_meanings(entry: Any) -> Mapping[str, str]:
     """Read words with a meaning each: `word/meaning`, or a member for each word."""
     if isinstance(entry, Mapping):
         return entry
@@ -182,7 +186,7 @@ def _meanings(entry: Any) -> Mapping[str, str]:
     return {word: meaning for word, _slash, meaning in found}
 
 
-def _by_member(entry: Mapping[str, str]) -> Mapping[str, frozenset[str]]:
+def _groups_by_word(entry: Mapping[str, str]) -> Mapping[str, frozenset[str]]:
     """Read groups of words, and return the groups of each word."""
     found: defaultdict[str, set[str]] = defaultdict(set)
     for name, members in dict(entry).items():
@@ -191,7 +195,7 @@ def _by_member(entry: Mapping[str, str]) -> Mapping[str, frozenset[str]]:
     return {member: frozenset(names) for member, names in found.items()}
 
 
-def _irregular(text: str) -> Mapping[str, tuple[str, str]]:
+def _read_irregular(text: str) -> Mapping[str, tuple[str, str]]:
     """Read the lemma of each irregular form, and its category where the table names it."""
     found: dict[str, tuple[str, str]] = {}
     for entry in text.split():
@@ -210,19 +214,19 @@ _READERS: Final[Mapping[Any, Callable[[Any], Any]]] = {
         (ending, instead)
         for ending, _slash, instead in (one.partition("/") for one in text.split())
     ),
-    Mapping[str, str]: _meanings,
+    Mapping[str, str]: _read_meanings,
     Mapping[str, int]: lambda text: {
         name: at for at, group in enumerate(text.split(), 1) for name in group.split("/")
     },
     Mapping[str, float]: lambda text: {
-        word: float(number) for word, number in _meanings(text).items()
+        word: float(number) for word, number in _read_meanings(text).items()
     },
-    Mapping[str, tuple[str, str]]: _irregular,
+    Mapping[str, tuple[str, str]]: _read_irregular,
     Mapping[str, tuple[str, float]]: lambda text: {
         unit: (dimension, float(factor))
         for unit, dimension, factor in (each.split("/") for each in text.split())
     },
-    Mapping[str, frozenset[str]]: _by_member,
+    Mapping[str, frozenset[str]]: _groups_by_word,
     Mapping[str, tuple[tuple[str, ...], ...]]: lambda entry: {
         word.rstrip("_"): tuple(tuple(rule.split()) for rule in rules.split(","))
         for word, rules in dict(entry).items()
@@ -232,7 +236,7 @@ _READERS: Final[Mapping[Any, Callable[[Any], Any]]] = {
 
 
 @cache
-def language(code: str) -> WordTable:
+def word_table(code: str) -> WordTable:
     """Return the table of a language."""
     data = _DATA[code]
     members = {
@@ -241,7 +245,7 @@ def language(code: str) -> WordTable:
         if one.name in data or one.default is MISSING
     }
     texts = {name: text for name, text in data.items() if isinstance(text, str)}
-    opposites = sides_of(data.get("opposites", {}).get("soft", ""))
+    opposites = split_sides(data.get("opposites", {}).get("soft", ""))
     members["sets"] = {
         name: frozenset(text.replace("/", " ").split()) for name, text in texts.items()
     }
@@ -286,33 +290,33 @@ def sentences_of(text: str, names: Mapping[str, str], words: WordTable) -> Itera
     """
     ids: list[str] = []
 
-    def mask(said: str) -> str:
+    def mask_name(said: str) -> str:
         ids.append(said)
         return f" @{len(ids) - 1}@ "
 
     plain = _FORMS[words.code]["abbreviations"].sub(r"\1 ", plain_signs(text[:LONG]))
     plain = plain.replace("\u2026", ".")
     plain = plain.replace('"', " ").replace("\u201c", " ").replace("\u201d", " ")
-    plain = _with_names(plain, names, words, mask)
+    plain = _with_names(plain, names, words, mask_name)
     for old, new in _CHANGES[words.code]["cased"]:
         plain = old.sub(new, plain)
     forms = _FORMS[words.code]
-    plain = forms["addresses"].sub(lambda found: _unknown(found[0], words, mask), plain)
+    plain = forms["addresses"].sub(lambda found: _mask_unknown(found[0], words, mask_name), plain)
     if "capital_nouns" not in words.flags:
-        plain = _FULL_NAME.sub(lambda found: _full_name(found[0], words, mask), plain)
-        plain = _CAPITALS.sub(lambda found: _unknown(found[0], words, mask), plain)
+        plain = _FULL_NAME.sub(lambda found: _full_name(found[0], words, mask_name), plain)
+        plain = _CAPITALS.sub(lambda found: _mask_unknown(found[0], words, mask_name), plain)
     for part in _PART.split(plain):
-        told = " ".join(part.rstrip(" .!;").lower().split())
-        idiom = forms["drop"].search(told.replace("@", " @ "))
+        sentence = " ".join(part.rstrip(" .!;").lower().split())
+        idiom = forms["drop"].search(sentence.replace("@", " @ "))
         if not part.strip() or part.rstrip().endswith("?") or idiom:
             continue
         for old, new in _CHANGES[words.code]["rewrites"]:
-            told = old.sub(new, told)
-        told = _POSSESSIVE.sub(" 's ", told)
+            sentence = old.sub(new, sentence)
+        sentence = _POSSESSIVE.sub(" 's ", sentence)
         form, links = _DATE[words.code], words.sets["date_links"]
-        told = with_dates(told, form, words.months, links, words.nth_days)
-        told = with_hours(told, _HOUR[words.code], words.half_days)
-        found = ((each, _NAME.fullmatch(each)) for each in _TOKEN.findall(told))
+        sentence = with_dates(sentence, form, words.months, links, words.nth_days)
+        sentence = with_hours(sentence, _HOUR[words.code], words.half_days)
+        found = ((each, _NAME.fullmatch(each)) for each in _TOKEN.findall(sentence))
         yield [Token("@", ids[int(name[1])]) if name else Token(each) for each, name in found]
 
 
@@ -323,8 +327,10 @@ def _with_names(text: str, names: Mapping[str, str], words: WordTable, mask: Mas
     genitive of a name stays apart: `Jules` is `Jule 's`.
     """
     shortened = _FORMS[words.code]["abbreviations"]
-    plain = {shortened.sub(r"\1 ", plain_signs(name)): said for name, said in names.items()}
-    known = {name.casefold(): said for name, said in plain.items()}
+    plain = {
+        shortened.sub(r"\1 ", plain_signs(name)): entity_id for name, entity_id in names.items()
+    }
+    known = {name.casefold(): entity_id for name, entity_id in plain.items()}
     loose = (name for name in names if not name.isascii() or "-" in name or name.islower())
     anywhere = {name.casefold() for name in loose}
     sizes = sorted({len(name) for name in known}, reverse=True)
@@ -337,35 +343,35 @@ def _with_names(text: str, names: Mapping[str, str], words: WordTable, mask: Mas
         for size in sizes if start >= end else ():
             name, after = text[start : start + size].casefold(), text[start + size :]
             owning = bool(words.genitive) and after.startswith(words.genitive)
-            tail = words.genitive if owning and _ends(after[len(words.genitive) :]) else ""
-            if name in known and (free or name in anywhere) and (tail or _ends(after)):
+            tail = words.genitive if owning and _is_word_end(after[len(words.genitive) :]) else ""
+            if name in known and (free or name in anywhere) and (tail or _is_word_end(after)):
                 parts += [text[end:start], mask(known[name]), "'s " if tail else ""]
                 end = start + size + len(tail)
                 break
     return "".join((*parts, text[end:]))
 
 
-def _ends(after: str) -> bool:
-    """Tell whether a word has ended before these characters."""
+def _is_word_end(after: str) -> bool:
+    """Return whether a word has ended before these characters."""
     return not (after[:1].isalnum() or after[:1] == "_")
 
 
 def _full_name(found: str, words: WordTable, mask: Masking) -> str:
     """Return the mask of two capital words that begin a sentence, if the first is no other word."""
     first = found.split(maxsplit=1)[0].casefold()
-    titled = any(words.has(group, first) for group in ("titles", "plain", "early"))
+    titled = any(words.has_word(group, first) for group in ("titles", "plain", "early"))
     tables = (words.words, words.prepositions, words.states, words.nouns)
     common = titled or any(first in table for table in tables)
     known = verb_of(first, words.code) is not None or attribute_of_word(first) is not None
-    return found if common or known else _unknown(found, words, mask)
+    return found if common or known else _mask_unknown(found, words, mask)
 
 
-def _unknown(found: str, words: WordTable, mask: Masking) -> str:
+def _mask_unknown(found: str, words: WordTable, mask: Masking) -> str:
     own = found.removesuffix("'s")
     low = own.lower()
     lettered = len(own) == 1 and words.words.get(low) != "i"  # blood group A
     function = low in words.words or low in words.prepositions or low in words.modals
-    known = function or any(words.has(group, low) for group in words.openers)
+    known = function or any(words.has_word(group, low) for group in words.openers)
     if (known and not lettered) or "@" in own or words.is_time(low) or words.unit_of(low):
         return found
     return mask("~" + "_".join(low.split())) + ("'s" if own != found else "")
@@ -374,7 +380,7 @@ def _unknown(found: str, words: WordTable, mask: Masking) -> str:
 @lru_cache(maxsize=32_768)
 def noun_of(word: str, code: str) -> str:
     """Return the form of a noun or adjective that its singular and plural share."""
-    words = language(code)
+    words = word_table(code)
     word = words.plurals.get(word, word)
     if _is_noun(word, words):
         return word
@@ -387,32 +393,32 @@ def noun_of(word: str, code: str) -> str:
 
 def _is_noun(word: str, words: WordTable) -> bool:
     tables = (words.nouns, words.parts, words.measures, words.had, words.bound)
-    return words.has("roles", word) or any(word in table for table in tables)
+    return words.has_word("roles", word) or any(word in table for table in tables)
 
 
 @lru_cache(maxsize=32_768)
 def verb_of(word: str, code: str) -> tuple[str, str] | None:
     """Return the base and the form of a verb: base, s, past, participle or ing; None: no verb."""
-    words = language(code)
+    words = word_table(code)
     function = word in words.words or word in words.prepositions
     known = _known_verbs(code)
-    other = words.has("not_pasts", word) and word not in known
+    other = words.has_word("not_pasts", word) and word not in known
     if other or (function and "strict_words" in words.flags):
         return None
     if word in words.irregular:
         lemma, form = words.irregular[word]
         return lemma, form or _irregular_form(word, words)
     if word in known:
-        return word, "past" if words.has("both_forms", word) else "base"
+        return word, "past" if words.has_word("both_forms", word) else "base"
     for ending, form in words.verb_endings:
         if word.endswith(ending):
-            for base in _bases(word.removesuffix(ending), words):
+            for base in _verb_bases(word.removesuffix(ending), words):
                 if base in known:
                     return base, form
-    return _unlisted(word, words)
+    return _unlisted_verb(word, words)
 
 
-def _unlisted(word: str, words: WordTable) -> tuple[str, str] | None:
+def _unlisted_verb(word: str, words: WordTable) -> tuple[str, str] | None:
     """Return the verb of a participle with a prefix, or of a past that no table has."""
     prefix, past = words.participle_prefix, words.unknown_past
     if prefix and word.startswith(prefix) and word.endswith("t"):
@@ -424,28 +430,28 @@ def _unlisted(word: str, words: WordTable) -> tuple[str, str] | None:
 
 
 def is_finite(word: str, words: WordTable) -> bool:
-    """Tell whether a word is an auxiliary, or a verb with a subject of its own: `is`, `went`."""
-    auxiliary = any(words.has(group, word) for group in ("be", "have", "do"))
+    """Return whether a word is an auxiliary, or a verb with a subject of its own: `is`, `went`."""
+    auxiliary = any(words.has_word(group, word) for group in ("be", "have", "do"))
     known = verb_of(word, words.code)
     return auxiliary or word in words.modals or (known is not None and known[1] in {"s", "past"})
 
 
 def _irregular_form(word: str, words: WordTable) -> str:
-    if words.has("participles", word):
+    if words.has_word("participles", word):
         return "participle"
-    if words.has("past_only", word) or words.has("both_forms", word):
+    if words.has_word("past_only", word) or words.has_word("both_forms", word):
         return "past"
     return "ing" if (word[-3:], "ing") in words.verb_endings else "s"
 
 
 @cache
 def _known_verbs(code: str) -> frozenset[str]:
-    words = language(code)
+    words = word_table(code)
     groups = ("common", "idle", "say", "know", "try", "stop", "start")
     return frozenset(words.verbs).union(*(words.sets.get(group, ()) for group in groups))
 
 
-def _bases(stem: str, words: WordTable) -> Iterator[str]:
+def _verb_bases(stem: str, words: WordTable) -> Iterator[str]:
     """Yield the verbs that a stem may be of: stem, mak(e), sto(p)p, tr(y)i."""
     for ending in words.base_endings:
         yield stem + ending

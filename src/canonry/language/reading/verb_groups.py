@@ -25,7 +25,7 @@ class GroupReader:
         self.reports = self.reflexive = self.ongoing = self.supported = self.obliged = False
         self.marks: set[str] = set()
 
-    def read(self) -> tuple[VerbGroup, list[Token]]:
+    def read_group(self) -> tuple[VerbGroup, list[Token]]:
         """Return the verb group, and the tokens after it.
 
         Raises:
@@ -33,46 +33,46 @@ class GroupReader:
         """
         while self.tokens:
             text = self.tokens[0].text
-            if not (self._auxiliary(text) or self._light(text)):
-                return self._main(text)
+            if not (self._read_auxiliary(text) or self._read_light_word(text)):
+                return self._read_main(text)
             self.tokens.pop(0)
         if self.be:
-            return self._group("be", copula=True), []
+            return self._make_group("be", copula=True), []
         raise UnreadClause
 
-    def _auxiliary(self, text: str) -> bool:
+    def _read_auxiliary(self, text: str) -> bool:
         words = self.words
-        past = words.has("past", text)
-        denied = any(words.has("negations", one.text) for one in self.tokens[1:2])
+        past = words.has_word("past", text)
+        denied = any(words.has_word("negations", one.text) for one in self.tokens[1:2])
         helps = denied or self._is_followed_by(lambda each: verb_of(each, words.code) is not None)
-        if words.has("negations", text):
+        if words.has_word("negations", text):
             self.ended = self.ended or text == "nolonger"
             self.negative = self.negative or text != "nolonger"
-            self.never = self.never or words.has("never", text)
-        elif text in words.modals and (helps or not (words.has("try", text) or self.be)):
-            self._modal(words.modals[text])
-            self.excused = self.excused or words.has("needless", text)
-        elif words.has("formerly", text) and not self.be:
+            self.never = self.never or words.has_word("never", text)
+        elif text in words.modals and (helps or not (words.has_word("try", text) or self.be)):
+            self._read_modal(words.modals[text])
+            self.excused = self.excused or words.has_word("needless", text)
+        elif words.has_word("formerly", text) and not self.be:
             self.past, self.modality = True, Modality.ASSERTED
             self.marks.add("formerly")
-        elif words.has("turning", text) and not self.be:
-            self._turn(past=past)
-        elif words.has("becoming", text) and not self.be and self._becomes():
+        elif words.has_word("turning", text) and not self.be:
+            self._read_becoming(past=past)
+        elif words.has_word("becoming", text) and not self.be and self._is_becoming():
             self.be = self.begins = True
-        elif words.has("be", text):
+        elif words.has_word("be", text):
             self.be, self.past = True, self.past or past
             self.ongoing = self.ongoing or (verb_of(text, words.code) or ("", ""))[1] == "ing"
-        elif words.has("do", text) and not self.be and not self.have and helps:
+        elif words.has_word("do", text) and not self.be and not self.have and helps:
             self.past = self.past or past
             self.supported = True
-        elif words.has("have", text) and self._is_perfect():
+        elif words.has_word("have", text) and self._is_perfect():
             self.have, self.past = True, self.past or past
             self.marks |= {"formerly"} if past else set()
         else:
             return False
         return True
 
-    def _turn(self, *, past: bool) -> None:
+    def _read_becoming(self, *, past: bool) -> None:
         """Read a verb that makes the future, the passive, and what becomes: German `werden`."""
         following = self.tokens[1:2]
         known = verb_of(following[0].text, self.words.code) if following else None
@@ -82,7 +82,7 @@ class GroupReader:
         self.be, self.past = True, self.past or past
         self.begins = known is None
 
-    def _modal(self, modal: str) -> None:
+    def _read_modal(self, modal: str) -> None:
         self.ability = self.ability or modal == "can"
         self.supported = True
         if modal == "must":
@@ -92,7 +92,7 @@ class GroupReader:
         elif modal != "can":
             self.modality = Modality.POSSIBLE
 
-    def _light(self, text: str) -> bool:
+    def _read_light_word(self, text: str) -> bool:
         meaning = self.words.words.get(text, "")
         self.reflexive = self.reflexive or meaning == "self"
         following = self.tokens[1].text if len(self.tokens) > 1 else ""
@@ -109,61 +109,61 @@ class GroupReader:
             self.marks.add(text)
         return meaning in _LIGHT
 
-    def _main(self, text: str) -> tuple[VerbGroup, list[Token]]:
+    def _read_main(self, text: str) -> tuple[VerbGroup, list[Token]]:
         """Read the main verb, which comes next."""
         words = self.words
         for light in ("have", "do"):
-            if words.has(light, text) and not self.be:
-                self.past = self.past or words.has("past", text)
+            if words.has_word(light, text) and not self.be:
+                self.past = self.past or words.has_word("past", text)
                 self.tokens.pop(0)
-                while self.tokens and words.has("negations", self.tokens[0].text):
-                    self._auxiliary(self.tokens.pop(0).text)  # has not any sister
-                return self._joined(light)
+                while self.tokens and words.has_word("negations", self.tokens[0].text):
+                    self._read_auxiliary(self.tokens.pop(0).text)  # has not any sister
+                return self._with_particle(light)
         known = self._verb_or_guess(text)
         if self.be and (known is None or known[1] not in {"past", "participle", "ing"}):
-            return self._group("be", copula=True), self.tokens
+            return self._make_group("be", copula=True), self.tokens
         if known is None:
             raise UnreadClause
         base, form = known
-        moved = self.reflexive or self.words.has("perfect_with_be", base)
+        moved = self.reflexive or self.words.has_word("perfect_with_be", base)
         if self.be and moved and form in {"past", "participle"}:
             self.be, self.have, self.past = False, True, False
         passive = self.be and form != "ing"
         unfinished = form == "past" and text.endswith(tuple(words.sets.get("imperfect", ())))
         self.ongoing = self.ongoing or unfinished or (self.be and not passive)
-        removed = words.has("removing", base)
+        removed = words.has_word("removing", base)
         if (
             passive
-            and (removed or words.has("appointing", base))
-            and self._appoints(removed=removed)
+            and (removed or words.has_word("appointing", base))
+            and self._is_appointment(removed=removed)
         ):
             self.tokens.pop(0)
             self.begins, self.ended = not removed, removed
             rest = self.tokens[int(words.prepositions.get(self.tokens[0].text) == "as") :]
-            return self._group("be", copula=True), rest
+            return self._make_group("be", copula=True), rest
         if passive and not self.ongoing and self._is_state(base):
             self.begins = self.begins or (self.have and not self.negative)
-            return self._group("be", copula=True), self.tokens
-        told = (form == "past" and not self.supported) or (self.have and form != "base")
-        self.past = self.past or (told and not self.be)
+            return self._make_group("be", copula=True), self.tokens
+        is_past = (form == "past" and not self.supported) or (self.have and form != "base")
+        self.past = self.past or (is_past and not self.be)
         self.tokens.pop(0)
         plain = words.without_denial(base) if passive and base not in words.verbs else ""
         if plain:
             self.negative = not self.negative
-        return self._joined(plain or base, passive=passive)
+        return self._with_particle(plain or base, passive=passive)
 
     def _verb_or_guess(self, text: str) -> tuple[str, str] | None:
         """Return the verb; after a modal or `do`, and by its ending, a word in no table is one."""
         if self.tokens[0].name:
             return None
-        known, third = self._verb(text), self.words.unknown_third
+        known, third = self._find_verb(text), self.words.unknown_third
         if known is None and self.supported and not self.be and text.isalpha():
             return text, "base"
         if known is None and third and text.endswith(third) and not (self.be or self.have):
             return text.removesuffix(third), "s"
         return known
 
-    def _verb(self, text: str) -> tuple[str, str] | None:
+    def _find_verb(self, text: str) -> tuple[str, str] | None:
         """Return the verb; a German form like `verkauft` is a participle after an auxiliary."""
         known = verb_of(text, self.words.code)
         following = self.tokens[1].text if len(self.tokens) > 1 else ""
@@ -173,48 +173,48 @@ class GroupReader:
         same = "participle_s" in self.words.flags and (self.be or self.have)
         return (known[0], "participle") if known and same and known[1] == "s" else known
 
-    def _becomes(self) -> bool:
-        """Tell whether a verb such as `get` stands before a participle or a noun."""
+    def _is_becoming(self) -> bool:
+        """Return whether a verb such as `get` stands before a participle or a noun."""
         following = self.tokens[1:2]
         if not following:
             return False
         known = None if following[0].name else verb_of(following[0].text, self.words.code)
-        begun = self.words.has("regular", self.tokens[0].text)
+        begun = self.words.has_word("regular", self.tokens[0].text)
         return begun or (known is not None and known[1] in {"past", "participle"})
 
-    def _appoints(self, *, removed: bool) -> bool:
-        """Tell whether an office follows: `was crowned queen`, and not `was made of oak`."""
+    def _is_appointment(self, *, removed: bool) -> bool:
+        """Return whether an office follows: `was crowned queen`, and not `was made of oak`."""
         following = self.tokens[1:2]
         role = self.words.prepositions.get(following[0].text) if following else "of"
         named = bool(following) and bool(following[0].name)  # is named Karl
         return role == "as" or (role is None and not removed and not named)
 
-    def _joined(self, verb: str, *, passive: bool = False) -> tuple[VerbGroup, list[Token]]:
+    def _with_particle(self, verb: str, *, passive: bool = False) -> tuple[VerbGroup, list[Token]]:
         """Return the group of a verb, after its particle if it has one."""
         words, tokens = self.words, self.tokens
-        if not passive and any(words.has(group, verb) for group in ("say", "know", "try")):
+        if not passive and any(words.has_word(group, verb) for group in ("say", "know", "try")):
             follows = tokens[0].text if tokens else ""
             to = words.prepositions.get(follows) == "to"
             clause = to or words.words.get(follows) in {"that", "he", "if"}
             placed = follows in words.prepositions  # lies in the grass
-            reported = words.has("say", verb) and not placed
+            reported = words.has_word("say", verb) and not placed
             reported = reported and any(is_finite(one.text, words) for one in tokens[1:])
             self.reports = clause or reported
             if self.reports and any(one.text == "," for one in tokens):
                 raise UnreadClause
         role = words.prepositions.get(tokens[0].text, "to") if tokens else "at"
-        if words.has("stop", verb) and role in {"to", "of"}:  # a bus only stops
-            return self._stopped()
+        if words.has_word("stop", verb) and role in {"to", "of"}:  # a bus only stops
+            return self._read_stopped()
         following = tokens[0].text if tokens and not tokens[0].name else ""
         joined = f"{verb}_{following.removeprefix(PARTICLE)}"
-        listed = joined in words.verbs or words.has("once", joined)
-        known = listed and not words.has("particles", following)
+        listed = joined in words.verbs or words.has_word("once", joined)
+        known = listed and not words.has_word("particles", following)
         if not passive and following and (known or following.startswith(PARTICLE)):
             verb = joined
             tokens.pop(0)
-        return self._group(verb, passive=passive), tokens
+        return self._make_group(verb, passive=passive), tokens
 
-    def _group(self, verb: str, *, copula: bool = False, passive: bool = False) -> VerbGroup:
+    def _make_group(self, verb: str, *, copula: bool = False, passive: bool = False) -> VerbGroup:
         duty = self.obliged and not copula and (self.excused or not self.negative)
         possible = copula and self.ability and "can_be" in self.words.flags  # "can be so"
         modality = Modality.POSSIBLE if possible else self.modality
@@ -237,7 +237,7 @@ class GroupReader:
             marks=frozenset(self.marks),
         )
 
-    def _stopped(self) -> tuple[VerbGroup, list[Token]]:
+    def _read_stopped(self) -> tuple[VerbGroup, list[Token]]:
         """Read `has ceased to be queen` and `stopped smoking`."""
         tokens, words = self.tokens, self.words
         while tokens and words.prepositions.get(tokens[0].text) == "to":
@@ -245,7 +245,7 @@ class GroupReader:
         if not tokens:
             raise UnreadClause
         verb = tokens.pop(0).text
-        if words.has("be", verb):
+        if words.has_word("be", verb):
             return VerbGroup(verb="be", copula=True, ended=not self.negative), tokens
         known = verb_of(verb, words.code)
         if known is None:
@@ -253,36 +253,36 @@ class GroupReader:
         return VerbGroup(verb=known[0], ended=not self.negative, past=self.past), tokens
 
     def _is_perfect(self) -> bool:
-        """Tell whether a participle follows a form of have."""
+        """Return whether a participle follows a form of have."""
         forms = {"past", "participle"}
         if "participle_s" in self.words.flags:
             forms.add("s")
         return self._is_followed_by(
             lambda text: (
-                self.words.has("participles", text)
+                self.words.has_word("participles", text)
                 or (verb_of(text, self.words.code) or ("", ""))[1] in forms
             )
         )
 
     def _is_followed_by(self, is_verb: Callable[[str], bool]) -> bool:
-        """Tell whether such a verb or a form of have follows, after light words at most."""
+        """Return whether such a verb or a form of have follows, after light words at most."""
         for text in (token.text for token in self.tokens[1 : 1 + _LOOK_AHEAD]):
             light = self.words.words.get(text) in {"skip", "adverb"}
-            if self.words.has("negations", text):
+            if self.words.has_word("negations", text):
                 continue
-            if is_verb(text) or self.words.has("have", text):
+            if is_verb(text) or self.words.has_word("have", text):
                 return True
             if not light:
                 return False
         return False
 
     def _is_state(self, verb: str) -> bool:
-        """Tell whether a participle is a state in the table: `is locked`, `is wounded`.
+        """Return whether a participle is a state in the table: `is locked`, `is wounded`.
 
         "Was murdered" and "was released" are none: they are events, whose results have not passed.
         """
         deadly = any(rule[0] == "life" for rule in self.words.verbs.get(verb, ()))
-        fatal = self.past and (deadly or self.words.has("eventive", verb))
+        fatal = self.past and (deadly or self.words.has_word("eventive", verb))
         agents = (self.words.prepositions.get(token.text) for token in self.tokens)
         agent = self.words.agent in agents
         texts = [token.text for token in self.tokens]

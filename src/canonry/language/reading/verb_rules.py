@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 from canonry.language.reading.figures import UNREAD
 from canonry.language.reading.forms import ANYBODY, Clause, Nominal
 from canonry.language.reading.times import parts_of
-from canonry.values.attributes.table import ValueKind, attribute
+from canonry.values.attributes.table import ValueKind, find_attribute
 from canonry.values.statements import PHRASE, Phase, Quantity, Statement
 
 ClauseEnd: TypeAlias = Nominal | str
@@ -20,18 +20,18 @@ _ROLES: Final = _ENDS | {"in", "on", "at", "to", "from", "by", "with", "for", "o
 _RECIPROCAL: Final = ("to", "with", "from", "at")
 _STORED: Final = frozenset({"all", "only", "most"})
 
-_NAMED_PLACES: Final = frozenset({"birthplace", "deathplace", "burialplace"})
+_NAMED_LOCATIONS: Final = frozenset({"birthplace", "deathplace", "burialplace"})
 """Attributes whose values are named places: nobody is born in a hurry."""
 
 
-def ruled(clause: Clause, verb: str, about: str, *, passive: bool) -> Iterator[Statement]:
+def rule_statements(clause: Clause, verb: str, about: str, *, passive: bool) -> Iterator[Statement]:
     """Yield the statements of the verb's rules whose ends the clause has."""
     words, group = clause.words, clause.group
     rules: Sequence[Rule] = words.verbs.get(verb, ())
     nobody = any(each.negative and each.value == ANYBODY for each in clause.subjects)
-    if clause.leaves_open and changes(clause):
+    if clause.is_outcome_open and is_event(clause):
         return
-    ends = _ends(clause, about)
+    ends = _rule_ends(clause, about)
     if passive:
         ends["c"] = ends["o"]
         ends["o"], ends["s"] = [about], list(ends.pop(words.agent, ()))
@@ -40,26 +40,26 @@ def ruled(clause: Clause, verb: str, about: str, *, passive: bool) -> Iterator[S
             lasting = group.past and not clause.when  # was married to, and may have wed long ago
             ends["s"] = [about]
             rules = [(*one[:3], "is") if lasting else one for one in alike]
-    elif words.has("movements", verb):
-        rules = _moved(clause, rules, ends)
+    elif words.has_word("movements", verb):
+        rules = _move_rules(clause, rules, ends)
     nobody = not group.perfect and any(one.negative for one in clause.subjects)
-    undone = (group.negative or nobody) and not words.has("departures", verb)
+    undone = (group.negative or nobody) and not words.has_word("departures", verb)
     still = passive and not group.past and not group.perfect
     for name, owner, value, phase in rules:
         begun = "is" if still and phase == "begins" else phase
-        able = group.ability and not group.negative and attribute(name).cardinality == 1
+        able = group.ability and not group.negative and find_attribute(name).cardinality == 1
         if able or (undone and begun != "is"):  # a denied change says nothing of its result
             continue
-        for whose in _owners(owner, ends):
+        for whose in _rule_owners(owner, ends):
             for what in ends.get(value, []) if value in _ROLES or value in ends else [value]:
-                made = _statement(name, whose, what, begun, denied=group.negative or nobody)
+                made = _rule_statement(name, whose, what, begun, denied=group.negative or nobody)
                 used = (owner, value, words.agent if passive else "")
                 narrow = clause.qualifiers(*used) if group.negative else frozenset[str]()
                 if made is not None:
                     yield replace(made, qualifiers=narrow)
 
 
-def _ends(clause: Clause, about: str) -> dict[str, list[ClauseEnd]]:
+def _rule_ends(clause: Clause, about: str) -> dict[str, list[ClauseEnd]]:
     ends: dict[str, list[ClauseEnd]] = {"s": [about], "o": [*clause.objects]}
     for role, nominals in clause.phrases:
         if role:
@@ -72,18 +72,18 @@ def _ends(clause: Clause, about: str) -> dict[str, list[ClauseEnd]]:
     return ends
 
 
-def _moved(
+def _move_rules(
     clause: Clause, rules: Sequence[Rule], ends: dict[str, list[ClauseEnd]]
 ) -> Sequence[Rule]:
     """Return the rules of a move for the kind of what is left and entered."""
     for one in (*ends.get("from", ()), *ends.get("to", ())):
-        head = one.last if isinstance(one, Nominal) else ""
+        head = one.last_word if isinstance(one, Nominal) else ""
         for name in clause.words.moves.get(head, ()):
             return ((name, "s", "to", "begins"), (name, "s", "from", "ends"))
     return rules
 
 
-def _owners(owner: str, ends: dict[str, list[ClauseEnd]]) -> list[ClauseEnd]:
+def _rule_owners(owner: str, ends: dict[str, list[ClauseEnd]]) -> list[ClauseEnd]:
     if owner in {"s~", "s!"}:  # an object, or anybody, if the clause names no other
         found = [one for one in ends["s"] if owner == "s!" or str(one).startswith(PHRASE)]
         alone = ends.keys() in ({"s", "o"}, {"s", "o", "from", "to"})
@@ -93,21 +93,21 @@ def _owners(owner: str, ends: dict[str, list[ClauseEnd]]) -> list[ClauseEnd]:
     if owner == "so":
         return ends["o"] or ends["s"]
     if owner == "o?":
-        return [one for one in ends["o"] if isinstance(one, str) or one.named]
+        return [one for one in ends["o"] if isinstance(one, str) or one.is_named]
     return ends.get(owner, [])
 
 
-def _statement(
+def _rule_statement(
     name: str, whose: ClauseEnd, what: ClauseEnd, phase: str, *, denied: bool
 ) -> Statement | None:
     denial, name = name.startswith("!"), name.removeprefix("!")
     subject = whose if isinstance(whose, str) else whose.value
     value = what if isinstance(what, str) else what.value
-    if attribute(name).kind is ValueKind.TIME:
-        value = _point(value, what)
+    if find_attribute(name).kind is ValueKind.TIME:
+        value = _time_point(value, what)
     common = isinstance(what, Nominal) and bool(what.noun) and not what.proper
-    bare = isinstance(what, Nominal) and name == "location" and common and what.bare
-    if bare or (name in _NAMED_PLACES and common):
+    bare = isinstance(what, Nominal) and name == "location" and common and what.is_bare
+    if bare or (name in _NAMED_LOCATIONS and common):
         return None
     if name == "home" and common:
         name = "dwelling"  # a cottage, the village: no name, so that it may lie anywhere
@@ -129,7 +129,7 @@ def _statement(
     )
 
 
-def _point(value: str | Quantity | None, what: ClauseEnd) -> str | None:
+def _time_point(value: str | Quantity | None, what: ClauseEnd) -> str | None:
     """Return the point of time that an end of a rule names, if it names one."""
     if isinstance(value, Quantity):
         return None if value.dimension else f"{value.low:g}"
@@ -137,6 +137,6 @@ def _point(value: str | Quantity | None, what: ClauseEnd) -> str | None:
     return words[-1] if words and parts_of(words[-1]) else value if parts_of(value or "") else None
 
 
-def changes(clause: Clause) -> bool:
-    """Tell whether the verb's rules begin or end something, so that it is an event."""
+def is_event(clause: Clause) -> bool:
+    """Return whether the verb's rules begin or end something, so that it is an event."""
     return any(rule[3] != "is" for rule in clause.words.verbs.get(clause.group.verb, ()))

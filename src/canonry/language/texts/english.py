@@ -3,18 +3,18 @@
 from functools import lru_cache
 from typing import Final
 
-from canonry.language.reading.tokens import language
+from canonry.language.reading.tokens import word_table
 from canonry.language.texts.stems import WORDS, stem_of
 
 NEGATIONS: Final = frozenset(WORDS["english"]["negations"].split())
 
 _BASES: Final = {
-    **{form: base for form, (base, _category) in language("en").irregular.items()},
+    **{form: base for form, (base, _category) in word_table("en").irregular.items()},
     **dict(each.split("/") for each in WORDS["english"]["forms"].split()),
 }
 
 
 @lru_cache(maxsize=32_768)
-def lemma(word: str) -> str:
+def lemma_of(word: str) -> str:
     """Return the stem that all forms of a word share."""
     return stem_of("english", _BASES.get(word, word))

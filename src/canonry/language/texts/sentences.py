@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import groupby
 from typing import Final, NamedTuple
 
-from canonry.values.json_values import folded
+from canonry.values.json_values import fold_text
 
 # Sentences and tokens: the places where a text may be cut, and its length.
 #
@@ -55,7 +55,7 @@ def token_starts(text: str) -> Sequence[int]:
 
 def sentence_starts(text: str) -> Sequence[int]:
     """Return the start of each sentence but the first; the last may be the end of the text."""
-    return list(_starts(text))
+    return list(_next_starts(text))
 
 
 def paragraph_starts(text: str) -> Sequence[int]:
@@ -70,16 +70,16 @@ def is_ended(text: str) -> bool:
 
 def first_sentence(text: str) -> str:
     """Return the first sentence, with its end mark."""
-    return text[: next(_starts(text), len(text))].rstrip()
+    return text[: next(_next_starts(text), len(text))].rstrip()
 
 
-def last_between(places: Sequence[int], low: int, high: int) -> int | None:
+def last_between(positions: Sequence[int], low: int, high: int) -> int | None:
     """Return the last of these sorted places from `low` to `high`; None: there is none."""
-    found = bisect_right(places, high) - 1
-    return places[found] if found >= bisect_left(places, low) else None
+    found = bisect_right(positions, high) - 1
+    return positions[found] if found >= bisect_left(positions, low) else None
 
 
-def _starts(text: str) -> Iterator[int]:
+def _next_starts(text: str) -> Iterator[int]:
     for found in _END.finditer(text):
         begin = found.start()
         before = text[max(0, begin - _LOOKED_AT) : begin]
@@ -96,46 +96,50 @@ _INNER: Final = re.compile(r"((?<=\d)[.,:](?=\d)|(?<=\w)-(?=\d))")
 @lru_cache(maxsize=16_384)
 def plain_statement(statement: str) -> str:
     """Return the statement without case, punctuation and articles, unless that is empty."""
-    plain = folded(statement)
+    plain = fold_text(statement)
     parts = _INNER.split(plain)  # the signs within numbers are every second part
-    parts[::2] = [part.translate(_SAID) for part in parts[::2]]
+    parts[::2] = [part.translate(_PLAIN_CHARACTERS) for part in parts[::2]]
     kept = "".join(parts)
     words = [word.strip("'") for word in kept.split()]
-    told = [word for word in words if word and word not in _ARTICLES]
-    return " ".join(told) or plain
+    kept_words = [word for word in words if word and word not in _ARTICLES]
+    return " ".join(kept_words) or plain
 
 
-class _Said(dict[int, int]):
+class _PlainCharacters(dict[int, int]):
     """Maps each character to itself or to a space."""
 
     def __missing__(self, code: int) -> int:
         sign = chr(code)
-        said = sign.isalnum() or sign in _SIGNS or unicodedata.category(sign)[0] in "MS"
-        return code if said else ord(" ")
+        mark = sign.isalnum() or sign in _SIGNS or unicodedata.category(sign)[0] in "MS"
+        return code if mark else ord(" ")
 
 
-_SAID: Final = _Said()
-_SAID.update({code: _SAID[code] for code in range(128)})  # nearly all characters are ASCII
+_PLAIN_CHARACTERS: Final = _PlainCharacters()
+_PLAIN_CHARACTERS.update(
+    {code: _PLAIN_CHARACTERS[code] for code in range(128)}
+)  # nearly all characters are ASCII
 
 
 _ENDS: Final = (".", "!", "?", "\u2026")
 
 
-class Said(NamedTuple):
+class WeightedStatement(NamedTuple):
     """A statement, and its weight."""
 
     text: str
     weight: int
 
 
-def digest(said: Sequence[Said], *, limit: int) -> str:
+def digest_statements(statements: Sequence[WeightedStatement], *, limit: int) -> str:
     """Join the statements in order as sentences, within `limit` characters.
 
     If not all fit, the weightiest are kept, and of equal ones the later, because endings matter
     more than beginnings. Repeated statements are dropped.
     """
-    sentences = {_sentence(each.text): n for n, each in reversed([*enumerate(said)])}
-    ranked = sorted(sentences, key=lambda one: (-said[sentences[one]].weight, -sentences[one]))
+    sentences = {_as_sentence(each.text): n for n, each in reversed([*enumerate(statements)])}
+    ranked = sorted(
+        sentences, key=lambda one: (-statements[sentences[one]].weight, -sentences[one])
+    )
     kept: list[str] = []
     left = limit + 1
     for sentence in ranked:
@@ -145,7 +149,7 @@ def digest(said: Sequence[Said], *, limit: int) -> str:
     return " ".join(sorted(kept, key=sentences.__getitem__))
 
 
-def _sentence(text: str) -> str:
+def _as_sentence(text: str) -> str:
     words = " ".join(text.split())
     return words if not words or words.endswith(_ENDS) else f"{words}."
 
@@ -163,14 +167,14 @@ def chunks_of(text: str, *, size: int = SIZE, overlap: int = OVERLAP) -> Sequenc
     starts = token_starts(text)
     if len(starts) <= size:
         return (text,)
-    sentences = sorted({bisect_left(starts, place) for place in sentence_starts(text)})
+    sentences = sorted({bisect_left(starts, position) for position in sentence_starts(text)})
     words = [
         n
         for n, start in enumerate(starts)
         if (start == 0 or not (text[start].isalnum() and text[start - 1].isalnum()))
     ]
 
-    def best(low: int, high: int) -> int:
+    def best_break(low: int, high: int) -> int:
         """Return the last token from `low` to `high` that starts a sentence, else a word."""
         found = last_between(sentences, low, high) or last_between(words, low, high)
         return high if found is None else found
@@ -178,9 +182,9 @@ def chunks_of(text: str, *, size: int = SIZE, overlap: int = OVERLAP) -> Sequenc
     parts: list[str] = []
     first = 0
     while first + size < len(starts):
-        end = best(first + max(size // 2, overlap + 1), first + size)
+        end = best_break(first + max(size // 2, overlap + 1), first + size)
         parts.append(text[starts[first] : starts[end]].rstrip())
-        first = best(max(first + 1, end - 2 * overlap), end - overlap)
+        first = best_break(max(first + 1, end - 2 * overlap), end - overlap)
     parts.append(text[starts[first] :].rstrip())
     return tuple(parts)
 
@@ -212,7 +216,7 @@ class Box(NamedTuple):
     right: float
     bottom: float
 
-    def around(self, other: "Box") -> "Box":
+    def enclosing_box(self, other: "Box") -> "Box":
         """Return the smallest box that contains both."""
         left, top = min(self.left, other.left), min(self.top, other.top)
         return Box(left, top, max(self.right, other.right), max(self.bottom, other.bottom))
@@ -249,11 +253,11 @@ class Cut:
     characters: int = 10_000
 
 
-def cut(parts: Sequence[Part], how: Cut) -> Iterator[Excerpt]:
+def cut_excerpts(parts: Sequence[Part], how: Cut) -> Iterator[Excerpt]:
     """Yield the excerpts of a document in reading order; a section's parts are one text."""
     for section, run in groupby(parts, key=lambda part: part.section):
-        flow = _Flow.of([part for part in run if part.text.strip()])
-        for begin, fresh, end in _spans(flow.text, how):
+        flow = _Flow.from_parts([part for part in run if part.text.strip()])
+        for begin, fresh, end in _excerpt_spans(flow.text, how):
             text = flow.text[begin:end].strip()
             if text:
                 at = bisect_right(flow.starts, fresh) - 1
@@ -270,7 +274,7 @@ class _Flow:
     pages: tuple[int | None, ...]
 
     @classmethod
-    def of(cls, parts: Sequence[Part]) -> "_Flow":
+    def from_parts(cls, parts: Sequence[Part]) -> "_Flow":
         pieces: list[str] = []
         starts = []
         length = 0
@@ -285,7 +289,7 @@ class _Flow:
         return cls(text="".join(pieces), starts=tuple(starts), pages=pages)
 
 
-def _spans(text: str, how: Cut) -> Iterator[tuple[int, int, int]]:
+def _excerpt_spans(text: str, how: Cut) -> Iterator[tuple[int, int, int]]:
     """Yield (start, start of new text, end) of each excerpt; together they cover the text."""
     ruler, borders = _Ruler(text, how), _Borders(text)
     fresh = begin = 0
@@ -294,9 +298,9 @@ def _spans(text: str, how: Cut) -> Iterator[tuple[int, int, int]]:
         if most >= len(text):
             yield begin, fresh, len(text)
             return
-        end = borders.end(fresh, ruler.ideal(fresh), most)
+        end = borders.best_end(fresh, ruler.ideal_end(fresh), most)
         yield begin, fresh, end
-        begin, fresh = borders.begin(end, ruler.shared(end)), end
+        begin, fresh = borders.best_begin(end, ruler.shared_length(end)), end
 
 
 class _Ruler:
@@ -307,7 +311,7 @@ class _Ruler:
         self._how = how
         self._starts = token_starts(text)
 
-    def ideal(self, begin: int) -> int:
+    def ideal_end(self, begin: int) -> int:
         """Return the best end of the excerpt, so that the last one is not much shorter."""
         tokens = len(self._starts) - bisect_left(self._starts, begin)
         own = self._how.tokens - min(self._how.overlap, self._how.tokens // 4)
@@ -315,11 +319,11 @@ class _Ruler:
         pieces = max(2, -(-tokens // own), -(-(self._length - begin) // characters))
         return self.after(begin, tokens // pieces)
 
-    def shared(self, end: int) -> int:
+    def shared_length(self, end: int) -> int:
         """Return how much of the end to repeat in the next excerpt, at most a quarter."""
         overlap = min(self._how.overlap, self._how.tokens // 4)
-        place = max(0, bisect_left(self._starts, end) - overlap)
-        begin = self._starts[place] if place < len(self._starts) else end
+        index = max(0, bisect_left(self._starts, end) - overlap)
+        begin = self._starts[index] if index < len(self._starts) else end
         return max(0, min(end - begin, self._how.characters // 4))
 
     def after(self, begin: int, tokens: int) -> int:
@@ -335,7 +339,7 @@ class _Borders:
         self._paragraphs = frozenset(paragraph_starts(text))
         self._all = sorted(self._paragraphs.union(sentence_starts(text)))
 
-    def end(self, begin: int, ideal: int, most: int) -> int:
+    def best_end(self, begin: int, ideal: int, most: int) -> int:
         """Return the best border after `begin`, at most `most`."""
         near = self._all[bisect_right(self._all, begin) : bisect_right(self._all, most)]
         if near:
@@ -344,7 +348,7 @@ class _Borders:
         gaps = [found.end() for found in _GAP.finditer(self._text, begin, most)]
         return gaps[-1] if gaps and gaps[-1] > begin else most
 
-    def begin(self, end: int, shared: int) -> int:
+    def best_begin(self, end: int, shared: int) -> int:
         """Return the start of the next excerpt, at a sentence about `shared` before `end`.
 
         Half a sentence may mean the opposite, so part of one is repeated only if `end` itself is
@@ -353,8 +357,8 @@ class _Borders:
         near = self._all[bisect_left(self._all, end - 2 * shared) : bisect_left(self._all, end)]
         if near:
             return min(near, key=lambda border: abs(border - (end - shared)))
-        place = bisect_left(self._all, end)
-        if self._all[place : place + 1] == [end]:
+        index = bisect_left(self._all, end)
+        if self._all[index : index + 1] == [end]:
             return end
         gap = _GAP.search(self._text, max(0, end - shared), end)
         return gap.end() if gap else end

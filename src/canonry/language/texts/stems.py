@@ -12,7 +12,7 @@ import snowballstemmer  # type: ignore[import-untyped] # it carries no types
 from jellyfish import damerau_levenshtein_distance
 
 from canonry.values.data_files import read_toml
-from canonry.values.json_values import folded, plain_signs
+from canonry.values.json_values import fold_text, plain_signs
 
 _WORD: Final = re.compile(r"\w+", re.UNICODE)
 
@@ -82,7 +82,7 @@ def stems_of(text: str) -> tuple[str, ...]:
     return tuple([stem_of(language, term) for term in terms])
 
 
-def asked_stems(text: str) -> tuple[str, ...]:
+def query_stems(text: str) -> tuple[str, ...]:
     """Return the stems that a query searches, each once and in order.
 
     Stop words are left out unless it has no others. English is tried besides the languages of the
@@ -91,8 +91,8 @@ def asked_stems(text: str) -> tuple[str, ...]:
     terms = terms_of(text)
     languages = dict.fromkeys((*languages_of(terms), DEFAULT))
     spoken = languages_of(terms)
-    told = [t for t in terms if not any(t in STOP_WORDS[language] for language in spoken)]
-    found = [stem_of(language, term) for term in told or terms for language in languages]
+    content_terms = [t for t in terms if not any(t in STOP_WORDS[language] for language in spoken)]
+    found = [stem_of(language, term) for term in content_terms or terms for language in languages]
     return tuple(dict.fromkeys(found))
 
 
@@ -118,21 +118,21 @@ def is_near(one: str, other: str) -> bool:
     """
     if max(len(one), len(other)) > LONGEST:
         return one == other
-    slips = slips_forgiven(min(len(one), len(other)))
+    slips = allowed_slips(min(len(one), len(other)))
     if abs(len(one) - len(other)) > slips:
         return False
     return damerau_levenshtein_distance(one, other) <= slips
 
 
-def slips_forgiven(letters: int) -> int:
+def allowed_slips(letters: int) -> int:
     """Return the slips allowed between two words; `letters` is the shorter one's length."""
     return 0 if letters < _LONG_ENOUGH else 1 if letters < _LONG else 2
 
 
-def lengths_near(letters: int) -> tuple[int, int]:
+def near_lengths(letters: int) -> tuple[int, int]:
     """Return the shortest and longest possible misspelling of a word of `letters`."""
-    most = slips_forgiven(letters)
-    less = (n for n in range(1, most + 1) if n <= slips_forgiven(letters - n))
+    most = allowed_slips(letters)
+    less = (n for n in range(1, most + 1) if n <= allowed_slips(letters - n))
     return letters - max(less, default=0), letters + most
 
 
@@ -143,11 +143,11 @@ def stem_of(language: str, term: str) -> str:
 
 @lru_cache(maxsize=16_384)
 def _known_stem(language: str, term: str) -> str:
-    return str(_stemmer(language).stemWord(term))
+    return str(_new_stemmer(language).stemWord(term))
 
 
 @lru_cache(maxsize=16)
-def _stemmer(language: str) -> Any:
+def _new_stemmer(language: str) -> Any:
     stemmer = snowballstemmer.stemmer(language)
     stemmer.maxCacheSize = 0  # this module has a cache of its own
     return stemmer
@@ -200,31 +200,31 @@ class WrittenName(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def names_written(text: str) -> tuple[WrittenName, ...]:
+def find_names(text: str) -> tuple[WrittenName, ...]:
     """Return all possible names in the text in order, at equal starts the longest first.
 
     Parts come after whole names. A claim is read by each attempt to commit it and for its names, so
     that without the cache `bench compare` shows the creation of a fact 5 % slower.
     """
     plain = plain_signs(text)
-    words = [found.span() for found in islice(_NAME_WORD.finditer(_shape(plain)), _WORDS_MAX)]
+    words = [found.span() for found in islice(_NAME_WORD.finditer(_fill_marks(plain)), _WORDS_MAX)]
     # Names do not show the language: Mia is a name, and Italian for "my".
     small = (plain[start:end] for start, end in words if plain[start].islower())
-    stops = _stops(languages_of(terms_of(" ".join(small))))
-    whole = [*_spaced(plain, words, stops), *_unspaced(plain, words)]
+    stops = _stop_words(languages_of(terms_of(" ".join(small))))
+    whole = [*_names_in_spaced(plain, words, stops), *_names_in_unspaced(plain, words)]
     whole.sort(key=lambda each: (each.start, -each.end))
-    return (*whole, *_parts(plain, words, stops))
+    return (*whole, *_name_runs(plain, words, stops))
 
 
 @cache
-def _stops(languages: tuple[str, ...]) -> frozenset[str]:
+def _stop_words(languages: tuple[str, ...]) -> frozenset[str]:
     return frozenset[str]().union(*(STOP_WORDS[each] for each in languages))
 
 
 def unknown_name(text: str) -> str | None:
     """Return the first run of capitalised words that may be a name, as written."""
     plain = plain_signs(text)
-    runs = (plain[e.start : e.end] for e in names_written(text) if e.part)
+    runs = (plain[e.start : e.end] for e in find_names(text) if e.part)
     return next(map(_without_genitive, runs), None)
 
 
@@ -235,11 +235,11 @@ def is_part_of(form: str, name: str) -> bool:
 
 def words_of_name(name: str) -> str:
     """Return a name's words in the form in which parts are compared."""
-    words = (word.strip(_AROUND) for word in folded(name).replace("'", "").split())
+    words = (word.strip(_AROUND) for word in fold_text(name).replace("'", "").split())
     return " ".join(filter(None, words))
 
 
-def part_meant(name: str) -> str:
+def untitled_words(name: str) -> str:
     """Return the words of a name without titles, in the same form."""
     words = words_of_name(name).split()
     titles = 0
@@ -262,7 +262,7 @@ def _may_be_part(word: str) -> bool:
     return len(word) >= _PART_MIN and word not in EPITHETS and word not in _BINDING
 
 
-def _shape(text: str) -> str:
+def _fill_marks(text: str) -> str:
     """Return the text with letters for combining marks, so that words continue over them."""
     if text.isascii():
         return text
@@ -273,7 +273,7 @@ def _is_mark(character: str) -> bool:
     return unicodedata.category(character)[0] == "M"
 
 
-def _spaced(
+def _names_in_spaced(
     plain: str, words: Sequence[tuple[int, int]], stops: frozenset[str]
 ) -> Iterator[WrittenName]:
     for first, (start, _) in enumerate(words):
@@ -281,17 +281,17 @@ def _spaced(
             small = count == 1 and plain[start].islower()
             written = plain[start:end]
             if not small or written not in stops:
-                yield WrittenName(start, end, folded(written), small)
+                yield WrittenName(start, end, fold_text(written), small)
             if written.endswith(_GENITIVES):
-                yield WrittenName(start, end, folded(written[:-2]), small)
+                yield WrittenName(start, end, fold_text(written[:-2]), small)
 
 
-def _unspaced(plain: str, words: Sequence[tuple[int, int]]) -> Iterator[WrittenName]:
+def _names_in_unspaced(plain: str, words: Sequence[tuple[int, int]]) -> Iterator[WrittenName]:
     """Yield possible names in words without spaces or with particles."""
     left = _UNSPACED_MAX
     for start, end in words:
         if (korean := _KOREAN.fullmatch(plain, start, end)) is not None:
-            yield WrittenName(start, end, folded(korean[1]))
+            yield WrittenName(start, end, fold_text(korean[1]))
         if _UNSPACED.search(plain, start, end) is None:
             continue
         stop = min(end, start + left)
@@ -300,10 +300,10 @@ def _unspaced(plain: str, words: Sequence[tuple[int, int]]) -> Iterator[WrittenN
         for n, begin in enumerate(ends):
             for at in ends[n + 1 :]:
                 if 1 < at - begin <= _UNSPACED_NAME:
-                    yield WrittenName(begin, at, folded(plain[begin:at]))
+                    yield WrittenName(begin, at, fold_text(plain[begin:at]))
 
 
-def _parts(
+def _name_runs(
     plain: str, words: Sequence[tuple[int, int]], stops: frozenset[str]
 ) -> Iterator[WrittenName]:
     """Yield runs of capitalised words, without sentence starts and titles."""

@@ -27,17 +27,17 @@ _REPLACEMENTS: Final = "\ufffc\ufffd"
 """The visible signs for characters that cannot be shown."""
 
 
-def visible(text: str) -> str:
+def escape_hidden(text: str) -> str:
     """Escape each character that steers, hides or reverses text; idempotent."""
-    return text if text.isascii() and text.isprintable() else _UNSEEN.sub(_spelled, text)
+    return text if text.isascii() and text.isprintable() else _UNSEEN.sub(_spell_character, text)
 
 
-def visible_line(text: str) -> str:
+def escape_line(text: str) -> str:
     """Escape line feeds and tabs too, so that the text is one line."""
-    return visible(text).replace("\n", "\\n").replace("\t", "\\t")
+    return escape_hidden(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
-def _spelled(match: re.Match[str]) -> str:
+def _spell_character(match: re.Match[str]) -> str:
     if match[0] in _REPLACEMENTS:
         return match[0]
     units = match[0].encode("utf-16-be", "surrogatepass").hex()
@@ -61,15 +61,15 @@ def mark_of(text: str) -> str:
     return f"data-{sha256(text.encode(errors='surrogatepass')).hexdigest()[:_LENGTH]}"
 
 
-def marked(text: str) -> str:
+def add_marks(text: str) -> str:
     """Return the text between its marks."""
     mark = mark_of(text)
     return f"<{mark}>\n{text}\n</{mark}>"
 
 
-def as_word(text: str) -> str:
+def mark_long_text(text: str) -> str:
     """Return an id or word unchanged, and any longer text between marks on own lines."""
-    return text if _PLAIN.fullmatch(text) else f"\n{marked(text)}\n"
+    return text if _PLAIN.fullmatch(text) else f"\n{add_marks(text)}\n"
 
 
 # Look-alikes: texts that look the same have the same skeleton.
@@ -93,22 +93,22 @@ _ACCENTS: Final = re.compile("[\u0300-\u036f]")
 
 
 @lru_cache(maxsize=4096)
-def skeleton(text: str) -> str:
+def skeleton_of(text: str) -> str:
     """Return the skeleton, which is the same for texts that are easily confused."""
     if text.isascii():
         return text.translate(_ASCII)
-    seen = without_sightless(unicodedata.normalize("NFD", text))
-    return unicodedata.normalize("NFD", seen.translate(_table()))
+    seen = without_invisible(unicodedata.normalize("NFD", text))
+    return unicodedata.normalize("NFD", seen.translate(_confusables()))
 
 
-def without_sightless(text: str) -> str:
+def without_invisible(text: str) -> str:
     """Return the text without invisible characters: zero-width, direction marks, fillers."""
     if text.isascii():
         return text
     return "".join(c for c in _SIGHTLESS.sub("", text) if unicodedata.category(c) != "Cf")
 
 
-def unaccented(text: str) -> str:
+def strip_accents(text: str) -> str:
     """Return a skeleton without accents and strokes, which keyboards may lack.
 
     Marks of other scripts stay, because they distinguish vowels and consonants.
@@ -117,7 +117,7 @@ def unaccented(text: str) -> str:
 
 
 @lru_cache(maxsize=1)
-def _table() -> Mapping[int, str]:
+def _confusables() -> Mapping[int, str]:
     """Map each confusable character to the representative of its group.
 
     The package lists each pair in both directions. A character with several look-alikes represents

@@ -19,13 +19,13 @@ from canonry.log.schemas.narrative import (
     policy_of,
 )
 from canonry.values.audience import EVERYBODY, Audience, Viewer
-from canonry.values.fields import revised
+from canonry.values.fields import with_changes
 from canonry.values.ids import EntityId, ObservationId, SpaceId
-from canonry.values.json_values import folded
-from canonry.values.merge import join, told_names
+from canonry.values.json_values import fold_text
+from canonry.values.merge_policies import all_names, join_accumulators
 from canonry.values.moments import Instant
-from canonry.values.observations import PRIORITY, Accumulator, pick
-from canonry.values.provenance import Authority, CanonLevel, Evidence, remembered
+from canonry.values.observations import PRIORITY, Accumulator, pick_winner
+from canonry.values.provenance import Authority, CanonLevel, Evidence, cache_by_identity
 
 LABEL_MAX: Final = 200
 _PLAIN: Final = (str, int, float)
@@ -75,17 +75,17 @@ class Naming:
     groups: tuple[tuple[str, ...], ...]
     otherwise: str
 
-    def label(self, *sides: Callable[[str], Any]) -> str:
+    def make_label(self, *sides: Callable[[str], Any]) -> str:
         """Return the name from the fields' values; in a group, the first side with one."""
         for group in self.groups:
-            for said in sides:
-                words = [str(value) for name in group if says(value := said(name))]
+            for get_value in sides:
+                words = [str(value) for name in group if is_nameable(value := get_value(name))]
                 if words:
                     return " ".join(words)[:LABEL_MAX]
         return self.otherwise[:LABEL_MAX]
 
 
-def says(value: Any) -> bool:
+def is_nameable(value: Any) -> bool:
     """Return whether a value can be part of a name."""
     return isinstance(value, _PLAIN) and not isinstance(value, bool) and str(value) != ""
 
@@ -110,7 +110,7 @@ class EntityDraft:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EntityVeil:
+class SecretEntityPart:
     """A secret part of an entity: the observations that only one audience knows.
 
     The latest was made `at` a position of the log. Other readers know of no change since `before`.
@@ -135,7 +135,7 @@ class Entity(EntityDraft):
     was merged; readers follow it. `brought` are its members at that time, which an unmerge returns.
     `borne` are all identifiers from its own observations, see `canonry.log.schemas.identity_keys`.
     `naming` is set if its name derives from fields. `veils` are the secret parts, see
-    `canonry.log.items.veils`.
+    `canonry.log.items.secret_parts`.
     """
 
     own: Accumulator = field(default_factory=dict)
@@ -148,7 +148,7 @@ class Entity(EntityDraft):
     borne: tuple[str, ...] = ()
     naming: Naming | None = None
     replaced_by: EntityId | None = None
-    veils: tuple[EntityVeil, ...] = ()
+    veils: tuple[SecretEntityPart, ...] = ()
     created_at: Instant
     updated_at: Instant
     position: int
@@ -159,8 +159,8 @@ class Entity(EntityDraft):
         """Return the fields from all observations; name and description are the entity's own."""
         if not self.absorbed:
             return self.own
-        kept = {name: self.own[name] for name in _ITS_OWN if self._says(name)}
-        return {**join(self.own, self.absorbed, policy_of), **kept}
+        kept = {name: self.own[name] for name in _ITS_OWN if self._has_own_value(name)}
+        return {**join_accumulators(self.own, self.absorbed, policy_of), **kept}
 
     @property
     def observed(self) -> Sightings:
@@ -176,13 +176,13 @@ class Entity(EntityDraft):
         if self.naming is None:
             return next(iter(self.names), "")
         sides = (self.own, self.absorbed) if self.absorbed else (self.own,)
-        return self.naming.label(*map(said_in, sides))
+        return self.naming.make_label(*map(value_getter, sides))
 
     @property
     def names(self) -> tuple[str, ...]:
         """All its names: its own from newest to oldest, then those of its members."""
-        own = told_names(self.own[NAME]) if NAME in self.own else ()
-        absorbed = told_names(self.absorbed[NAME]) if NAME in self.absorbed else ()
+        own = all_names(self.own[NAME]) if NAME in self.own else ()
+        absorbed = all_names(self.absorbed[NAME]) if NAME in self.absorbed else ()
         return tuple(dict.fromkeys((*own, *absorbed)))
 
     @property
@@ -196,7 +196,7 @@ class Entity(EntityDraft):
         return own_type(self.entity_type, self.properties) or self.entity_type
 
     @property
-    @remembered
+    @cache_by_identity
     def known_as(self) -> tuple[str, ...]:
         """The normal forms of all its names, each once, the current one first."""
         return tuple(dict.fromkeys(map(normalised_name, (self.name, *self.names))))
@@ -213,14 +213,14 @@ class Entity(EntityDraft):
     @property
     def description(self) -> str:
         """The current description: its own, else that of a member."""
-        if self._says(DESCRIPTION):
+        if self._has_own_value(DESCRIPTION):
             return str(policy_of(DESCRIPTION).show(self.own[DESCRIPTION]))
-        return str(self._shown(DESCRIPTION, ""))
+        return str(self._field_value(DESCRIPTION, ""))
 
     @property
     def state_tags(self) -> tuple[str, ...]:
         """The current state tags, sorted."""
-        tags: tuple[str, ...] = self._shown(STATE_TAGS, ())
+        tags: tuple[str, ...] = self._field_value(STATE_TAGS, ())
         return tags
 
     @property
@@ -244,32 +244,32 @@ class Entity(EntityDraft):
                 found[f"{name}.{part}" if part else name] = observations[0]
         return found
 
-    def _says(self, name: str) -> bool:
+    def _has_own_value(self, name: str) -> bool:
         """Return whether its own observations have a value for a field."""
         return name in self.own and bool(policy_of(name).show(self.own[name]))
 
-    def _shown(self, name: str, default: Any) -> Any:
+    def _field_value(self, name: str, default: Any) -> Any:
         own, absorbed = self.own.get(name), self.absorbed.get(name)
         elements = policy_of(name).join(own, absorbed) if own and absorbed else own or absorbed
         return policy_of(name).show(elements) if elements else default
 
 
-def said_in(fields: Accumulator) -> Callable[[str], Any]:
+def value_getter(fields: Accumulator) -> Callable[[str], Any]:
     """Return the function that gets a name's value: that of the highest priority, as written."""
 
-    def said(name: str) -> Any:
+    def get_value(name: str) -> Any:
         elements = fields.get(PROPERTY_PREFIX + name)
-        return None if elements is None else pick(elements, PRIORITY).value
+        return None if elements is None else pick_winner(elements, PRIORITY).value
 
-    return said
+    return get_value
 
 
-def alone(entity: Entity) -> Entity:
+def without_members(entity: Entity) -> Entity:
     """Return the entity without its merged members."""
     if not entity.members:
         return entity
     nothing: Accumulator = {}
-    return revised(entity, members=(), absorbed=nothing, absorbed_sightings=NEVER_SEEN)
+    return with_changes(entity, members=(), absorbed=nothing, absorbed_sightings=NEVER_SEEN)
 
 
 def family_of(entity: Entity) -> frozenset[EntityId]:
@@ -277,7 +277,7 @@ def family_of(entity: Entity) -> frozenset[EntityId]:
     return frozenset((entity.id, *entity.members))
 
 
-normalised_name: Final = folded
+normalised_name: Final = fold_text
 """Returns the form in which equal names are equal."""
 
 
@@ -307,73 +307,75 @@ _MANY: Final = {
 _BACKED: Final = (Entity, Fact, Event, Relation, Axiom, Proposal)
 
 
-def named_in(thing: Any) -> Iterator[str]:
+def referenced_ids(item: Any) -> Iterator[str]:
     """Return the ids in an item that some of its readers may not be allowed to see."""
-    kind = type(thing)
+    kind = type(item)
     for name in _ONE.get(kind, ()):
-        if (one := getattr(thing, name)) is not None:
+        if (one := getattr(item, name)) is not None:
             yield one
     for name in _MANY.get(kind, ()):
-        yield from getattr(thing, name)
+        yield from getattr(item, name)
     if kind in _BACKED:
-        yield from (cited.ref for cited in thing.evidence)
-    if isinstance(thing, Proposal):
-        for ruling in (thing.decision, thing.review):
+        yield from (cited.ref for cited in item.evidence)
+    if isinstance(item, Proposal):
+        for ruling in (item.decision, item.review):
             if ruling is not None:
                 yield from (one.id for one in ruling.all_conflicts)
                 yield from ruling.made
 
 
-def without(thing: Any, hidden: Collection[str]) -> Any:
+def without_hidden(item: Any, hidden: Collection[str]) -> Any:
     """Return the item without its references to hidden ids."""
-    kind = type(thing)
+    kind = type(item)
     changes: dict[str, Any] = {
-        name: None for name in _ONE.get(kind, ()) if getattr(thing, name) in hidden
+        name: None for name in _ONE.get(kind, ()) if getattr(item, name) in hidden
     }
     for name in _MANY.get(kind, ()):
-        known = getattr(thing, name)
-        if not hidden_free(known, hidden):
+        known = getattr(item, name)
+        if not has_no_hidden(known, hidden):
             changes[name] = tuple(one for one in known if one not in hidden)
-    if kind in _BACKED and any(cited.ref in hidden for cited in thing.evidence):
-        changes["evidence"] = tuple(c for c in thing.evidence if c.ref not in hidden)
-    if isinstance(thing, Proposal):
+    if kind in _BACKED and any(cited.ref in hidden for cited in item.evidence):
+        changes["evidence"] = tuple(c for c in item.evidence if c.ref not in hidden)
+    if isinstance(item, Proposal):
         for name in ("decision", "review"):
-            if (ruling := getattr(thing, name)) is not None:
-                changes[name] = _ruled(ruling, hidden)
-    return revised(thing, **changes) if changes else thing
+            if (ruling := getattr(item, name)) is not None:
+                changes[name] = _reduce_ruling(ruling, hidden)
+    return with_changes(item, **changes) if changes else item
 
 
-def ruled_for(proposal: Proposal, viewer: Viewer) -> Proposal:
+def proposal_for_viewer(proposal: Proposal, viewer: Viewer) -> Proposal:
     """Return the proposal with only that part of its verdict that a viewer may know."""
     changes: dict[str, Any] = {}
     for name in ("decision", "review"):
         ruling = getattr(proposal, name)
         if ruling is None:
             continue
-        if not viewer.sees(ruling.audience):
-            changes[name] = _unsaid(ruling, (), ())
+        if not viewer.may_see(ruling.audience):
+            changes[name] = _plain_ruling(ruling, (), ())
         elif any(one.audience for one in ruling.graded):
-            graded = tuple(one for one in ruling.graded if viewer.sees(one.audience))
-            changes[name] = revised(ruling, graded=graded)
-    return revised(proposal, **changes) if changes else proposal
+            graded = tuple(one for one in ruling.graded if viewer.may_see(one.audience))
+            changes[name] = with_changes(ruling, graded=graded)
+    return with_changes(proposal, **changes) if changes else proposal
 
 
-def hidden_free(ids: Collection[str], hidden: Collection[str]) -> bool:
+def has_no_hidden(ids: Collection[str], hidden: Collection[str]) -> bool:
     """Return whether none of `ids` is hidden."""
     return not any(one in hidden for one in ids)
 
 
-def _ruled(ruling: Decision, hidden: Collection[str]) -> Decision:
+def _reduce_ruling(ruling: Decision, hidden: Collection[str]) -> Decision:
     """Reduce a ruling that rests on hidden items to the fact that a game master must decide."""
     rests_on = [one.id for one in ruling.all_conflicts]
-    if hidden_free((*rests_on, *ruling.made), hidden):
+    if has_no_hidden((*rests_on, *ruling.made), hidden):
         return ruling
     graded = (one for one in ruling.graded if one.id not in hidden)
-    return _unsaid(ruling, tuple(graded), (one for one in ruling.made if one not in hidden))
+    return _plain_ruling(ruling, tuple(graded), (one for one in ruling.made if one not in hidden))
 
 
-def _unsaid(ruling: Decision, graded: tuple[GradedConflict, ...], made: Iterable[str]) -> Decision:
-    return revised(
+def _plain_ruling(
+    ruling: Decision, graded: tuple[GradedConflict, ...], made: Iterable[str]
+) -> Decision:
+    return with_changes(
         ruling,
         rule=REVIEWED,
         rationale=_WAITS,

@@ -16,17 +16,24 @@ from canonry.values.ids import (
     SceneId,
     SpaceId,
 )
-from canonry.values.moments import SECOND, Instant, Moment, StoryPlace, moment_of, rank_in_stories
+from canonry.values.moments import (
+    SECOND,
+    Instant,
+    Moment,
+    StoryPosition,
+    moment_of,
+    rank_in_stories,
+)
 from canonry.values.provenance import Authority, CanonLevel, Evidence
 from canonry.values.statements import Statement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SaidAgain:
+class Repetition:
     """A repetition of an item: its time, its position in the stories and its authority."""
 
     at: Instant | None
-    place: StoryPlace
+    place: StoryPosition
     authority: Authority
     confidence: float
     evidence: tuple[Evidence, ...]
@@ -35,7 +42,7 @@ class SaidAgain:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Veil:
+class SecretPart:
     """A secret part of a relation, fact or event, for one audience; None means no difference.
 
     If `ended` is set, `until` and `superseded_by` belong to that end. The latest change came `at` a
@@ -52,7 +59,7 @@ class Veil:
     retcon_reason: str | None = None
     evidence: tuple[Evidence, ...] = ()
     causes: tuple[EventId, ...] = ()
-    again: tuple[SaidAgain, ...] = ()
+    again: tuple[Repetition, ...] = ()
     at: int = 0
     before: int = 0
 
@@ -79,7 +86,7 @@ class RelationDraft:
     evidence: tuple[Evidence, ...]
     level: CanonLevel
     scene_id: SceneId | None = None
-    place: StoryPlace | None = None
+    place: StoryPosition | None = None
     proposal_id: ProposalId | None = None
     audience: Audience = EVERYBODY
 
@@ -92,7 +99,7 @@ class Relation(RelationDraft):
     successor ends the relation.
     """
 
-    again: tuple[SaidAgain, ...] = ()
+    again: tuple[Repetition, ...] = ()
     replaced_by: RelationId | None = None
     superseded_by: str | None = None
     retcon_reason: str | None = None
@@ -100,7 +107,7 @@ class Relation(RelationDraft):
     told: int = 1
     told_at: Instant | None = None
     origins: Mapping[str, str] = field(default_factory=dict)
-    veils: tuple[Veil, ...] = ()
+    veils: tuple[SecretPart, ...] = ()
     created_at: Instant
     position: int
     changed_at: int
@@ -148,7 +155,7 @@ class FactDraft:
     evidence: tuple[Evidence, ...]
     level: CanonLevel
     scene_id: SceneId | None = None
-    place: StoryPlace | None = None
+    place: StoryPosition | None = None
     proposal_id: ProposalId | None = None
     replaces: FactId | None = None
     time_words: str | None = None
@@ -163,11 +170,11 @@ class Fact(FactDraft):
     `reader` is None, its words were never read.
     """
 
-    again: tuple[SaidAgain, ...] = ()
+    again: tuple[Repetition, ...] = ()
     replaced_by: FactId | None = None
     superseded_by: str | None = None
     retcon_reason: str | None = None
-    veils: tuple[Veil, ...] = ()
+    veils: tuple[SecretPart, ...] = ()
     statements: tuple[Statement, ...] = ()
     reader: int | None = None
     created_at: Instant
@@ -203,7 +210,7 @@ class EventDraft:
     id: EventId
     space: SpaceId
     scene_id: SceneId | None
-    place: StoryPlace | None = None
+    place: StoryPosition | None = None
     title: str
     description: str
     time_ref: Instant | None
@@ -226,7 +233,7 @@ class Event(EventDraft):
 
     replaced_by: EventId | None = None
     retcon_reason: str | None = None
-    veils: tuple[Veil, ...] = ()
+    veils: tuple[SecretPart, ...] = ()
     created_at: Instant
     position: int
     changed_at: int

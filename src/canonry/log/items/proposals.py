@@ -58,7 +58,7 @@ class GradedConflict:
     audience: Audience = EVERYBODY
 
 
-class Ask(StrEnum):
+class ReviewKind(StrEnum):
     """The kind of review that a proposal needs.
 
     `NEEDS_REVIEW`: it was judged and a person must decide. `PENDING`: it was not judged yet.
@@ -161,11 +161,13 @@ class Proposal(ProposalDraft):
         )
 
     @property
-    def asks(self) -> tuple[Ask, ...]:
+    def asks(self) -> tuple[ReviewKind, ...]:
         """The reviews that it needs."""
-        found: list[Ask] = []
+        found: list[ReviewKind] = []
         if self.status is ProposalStatus.PENDING:
-            found.append(Ask.PENDING if self.review is None else Ask.NEEDS_REVIEW)
+            found.append(ReviewKind.PENDING if self.review is None else ReviewKind.NEEDS_REVIEW)
         if self.status is not ProposalStatus.REJECTED:
-            found += dict.fromkeys(Ask.HIDDEN if e.audience else Ask.POSSIBLE for e in self.doubts)
+            found += dict.fromkeys(
+                ReviewKind.HIDDEN if e.audience else ReviewKind.POSSIBLE for e in self.doubts
+            )
         return tuple(found)

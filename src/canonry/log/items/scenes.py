@@ -15,7 +15,7 @@ from canonry.values.ids import (
     TurnId,
 )
 from canonry.values.json_values import UNSET, UnsetType
-from canonry.values.moments import AFTER_ALL, Instant, StoryPlace
+from canonry.values.moments import AFTER_ALL, Instant, StoryPosition
 
 
 class StoryType(StrEnum):
@@ -121,16 +121,18 @@ class Scene(SceneDraft):
     changed_at: int
 
 
-def place_in(scene: Scene | None, turn: int | None, told: int, *, dated: bool) -> StoryPlace:
+def position_in(
+    scene: Scene | None, turn: int | None, log_position: int, *, dated: bool
+) -> StoryPosition:
     """Return the story position of a proposal in `scene` at `turn`, or outside of all scenes."""
     if scene is None:
-        return StoryPlace(told=told, dated=dated)
-    return StoryPlace(
+        return StoryPosition(told=log_position, dated=dated)
+    return StoryPosition(
         story=scene.story_place,
         order=scene.order,
         scene=scene.position,
         turn=AFTER_ALL if turn is None else turn,
-        told=told,
+        told=log_position,
         dated=dated,
         reached=scene.reached,
     )
@@ -144,7 +146,7 @@ class Speaker(StrEnum):
     ENTITY = "entity"
 
     @property
-    def called(self) -> str:
+    def display_name(self) -> str:
         """The display name of a speaker without an entity."""
         return "game master" if self is Speaker.GM else self.value
 
@@ -176,7 +178,7 @@ class Turn(TurnDraft):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryDraft:
-    """A subjective memory of one character; `said_at` is the date on which it was told."""
+    """A subjective memory of one character; `said_at` is the date on which it was stated."""
 
     id: MemoryId
     space: SpaceId

@@ -177,8 +177,8 @@ def relation_id_of(user_id: str, rel_type: str, from_id: str, to_id: str) -> Rel
 
 def correction_id_of(entity_id: str, field: str, value: Any, before: str) -> ObservationId:
     """Return the id of a correction; `before` is the id of the correction that it follows."""
-    said = encode_json(value).decode()
-    return ObservationId(name_based("correction", entity_id, field, said, before))
+    encoded = encode_json(value).decode()
+    return ObservationId(name_based("correction", entity_id, field, encoded, before))
 
 
 def entity_id_of(user_id: str, entity_type: str, key: str) -> EntityId:
@@ -188,25 +188,25 @@ def entity_id_of(user_id: str, entity_type: str, key: str) -> EntityId:
     """
     digits = sha256(_APART.join((user_id, entity_type, key)).encode()).hexdigest()
     variant = "89ab"[int(digits[16], 16) % 4]
-    return _completed(f"{digits[:12]}8{digits[13:16]}{variant}{digits[17:24]}")
+    return _complete_id(f"{digits[:12]}8{digits[13:16]}{variant}{digits[17:24]}")
 
 
 def alias_of(entity_id: str) -> str | None:
     """Return the short alias `ent_<24 hexadecimal digits>` of an id from `entity_id_of`."""
     head = entity_id.replace("-", "")[:_ALIAS_DIGITS]
-    return ALIAS_PREFIX + head if _completed(head) == entity_id else None
+    return ALIAS_PREFIX + head if _complete_id(head) == entity_id else None
 
 
-def entity_id_behind(alias: str) -> EntityId | None:
+def entity_id_of_alias(alias: str) -> EntityId | None:
     """Return the id that an alias stands for; None: it is not an alias."""
     head = alias.removeprefix(ALIAS_PREFIX).lower()
     digits = frozenset("0123456789abcdef")
     if not alias.startswith(ALIAS_PREFIX) or len(head) != _ALIAS_DIGITS or set(head) - digits:
         return None
-    return _completed(head)
+    return _complete_id(head)
 
 
-def _completed(head: str) -> EntityId:
+def _complete_id(head: str) -> EntityId:
     digits = head + sha256(head.encode()).hexdigest()[:8]
     parts = (digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:])
     return EntityId("-".join(parts))

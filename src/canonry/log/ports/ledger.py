@@ -11,7 +11,7 @@ from typing import Final, Protocol
 from canonry.log.commits import Append, Commit, Dating, Draft, Outcome, Position
 from canonry.log.entries import CHANGE_KINDS, Erased
 from canonry.log.ports.world import Clock, Identities
-from canonry.log.sealing import Sealed, fault_in, seal, unseal
+from canonry.log.sealing import Sealed, fault_in, seal_commit, unseal
 from canonry.values.errors import BrokenInvariant, Conflict, NotFound
 from canonry.values.ids import CommitId, SpaceId
 from canonry.values.json_values import decode_json
@@ -24,7 +24,7 @@ class Blobs(Protocol):
     """Stores bytes under their hash; see `blobs:*` in `canonry.testing.conformance`."""
 
     @abstractmethod
-    async def put(self, data: bytes) -> str:
+    async def put_bytes(self, data: bytes) -> str:
         """Store `data` durably; return its lower-case hex SHA-256, which names equal bytes.
 
         Raises:
@@ -32,7 +32,7 @@ class Blobs(Protocol):
         """
 
     @abstractmethod
-    async def get(self, digest: str) -> bytes:
+    async def get_bytes(self, digest: str) -> bytes:
         """Return the bytes under `digest`.
 
         Raises:
@@ -41,15 +41,17 @@ class Blobs(Protocol):
         """
 
     @abstractmethod
-    async def delete(self, digest: str) -> None:
+    async def delete_bytes(self, digest: str) -> None:
         """Delete the bytes, if there are any."""
 
     @abstractmethod
-    async def digests(self, *, after: str = "", limit: int) -> Sequence[str]:
+    async def list_digests(self, *, after: str = "", limit: int) -> Sequence[str]:
         """Return up to `limit` digests after `after`, in order."""
 
 
-def require_fit(sealed: Sealed, *, after: Position, previous: str, is_known: bool = False) -> None:
+def require_next_commit(
+    sealed: Sealed, *, after: Position, previous: str, is_known: bool = False
+) -> None:
     """Refuse a commit of an import that does not follow the end of its log.
 
     The end is the position `after` with the hash `previous`. A commit that `is_known` has an id
@@ -79,7 +81,7 @@ def entries_about(
     )
 
 
-def genuine(data: bytes | None, digest: str) -> bytes:
+def check_blob(data: bytes | None, digest: str) -> bytes:
     """Return the bytes if they match `digest`; None means that none were found.
 
     Raises:
@@ -106,7 +108,7 @@ class LocalFiles(Protocol):
     """Reads files below the folders that an operator allowed, and no others."""
 
     @abstractmethod
-    async def read(self, path: str, *, most: int) -> LocalFile:
+    async def read_file(self, path: str, *, most: int) -> LocalFile:
         """Return the file at `path`, absolute or relative to the first allowed folder.
 
         Links are not followed, so that no path leads out of a folder. Files that are outside,
@@ -146,15 +148,15 @@ class Ledger(Protocol):
     """The event log; see `ledger:*` in `canonry.testing.conformance`."""
 
     @abstractmethod
-    async def head(self, space: SpaceId) -> Position:
+    async def head_position(self, space: SpaceId) -> Position:
         """Return the position of the newest commit of `space`, or `ORIGIN`."""
 
     @abstractmethod
-    async def heads(self, *, after: SpaceId | None = None, limit: int) -> Sequence[Head]:
+    async def list_heads(self, *, after: SpaceId | None = None, limit: int) -> Sequence[Head]:
         """Return the heads of up to `limit` spaces after `after`, ordered by id."""
 
     @abstractmethod
-    async def append(self, batch: Sequence[Append]) -> Sequence[Outcome]:
+    async def append_drafts(self, batch: Sequence[Append]) -> Sequence[Outcome]:
         """Append drafts of one space (at least one) in order; they are durable on return.
 
         A ledger with views in its own transaction folds each draft, and the views show it on
@@ -172,7 +174,7 @@ class Ledger(Protocol):
                 clock is wrong; nothing was written.
         """
 
-    def hand_to(self, take: Callable[[Sequence[Sealed]], None]) -> None:
+    def pass_commits_to(self, take: Callable[[Sequence[Sealed]], None]) -> None:
         """Pass the durable commits of this process to `take` from now on, in order.
 
         This is only an optimisation: commits that are not passed can still be read.
@@ -180,14 +182,16 @@ class Ledger(Protocol):
         del take
 
     @abstractmethod
-    async def find(self, commit_id: CommitId) -> Commit | None:
+    async def find_commit(self, commit_id: CommitId) -> Commit | None:
         """Return the commit of that id in any space; the id may be any text."""
 
     @abstractmethod
     async def position_at(self, space: SpaceId, instant: Instant) -> Position:
         """Return the last position of `space` recorded at or before `instant`."""
 
-    async def read(self, space: SpaceId, *, after: Position, limit: int) -> Sequence[Commit]:
+    async def read_commits(
+        self, space: SpaceId, *, after: Position, limit: int
+    ) -> Sequence[Commit]:
         """Return up to `limit` commits of `space` after `after`, oldest first."""
         return [unseal(each) for each in await self.read_sealed(space, after=after, limit=limit)]
 
@@ -196,7 +200,7 @@ class Ledger(Protocol):
         """Return the same commits as stored, for export and verification."""
 
     @abstractmethod
-    async def restore(
+    async def restore_commits(
         self, sealed: Sequence[Sealed], touched: Sequence[frozenset[str]] | None = None
     ) -> None:
         """Append exported commits unchanged, all or none, and fold them into own views.
@@ -224,7 +228,7 @@ class Ledger(Protocol):
         await asyncio.sleep(seconds)
 
     @abstractmethod
-    def exclusive(self) -> AbstractAsyncContextManager[None]:
+    def lock_appends(self) -> AbstractAsyncContextManager[None]:
         """Keep all other tasks and processes from appending until the block ends.
 
         Use it for a caller whose verdicts were stale repeatedly, with a short block.
@@ -240,7 +244,7 @@ class Sealer:
         self._identities = identities
         self._dating = Dating(clock.now(), clock.monotonic())
 
-    def sealed(
+    def seal_draft(
         self,
         draft: Draft,
         *,
@@ -254,11 +258,11 @@ class Sealer:
         Raises:
             Unavailable: `clock.*`, the system clock is wrong.
         """
-        return seal(
+        return seal_commit(
             draft,
             position=Position(after + 1),
-            recorded_at=self._dating.next(self._clock.now(), self._clock.monotonic(), newest),
+            recorded_at=self._dating.next_date(self._clock.now(), self._clock.monotonic(), newest),
             previous=previous,
-            salts=[self._identities.salt() for _ in draft.entries],
+            salts=[self._identities.new_salt() for _ in draft.entries],
             payloads=payloads,
         )

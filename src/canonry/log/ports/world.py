@@ -31,11 +31,11 @@ class Identities(Protocol):
     """Makes unique ids and unpredictable bytes."""
 
     @abstractmethod
-    def fresh(self) -> str:
+    def new_id(self) -> str:
         """Return a new UUID; later ones nearly always sort after earlier ones."""
 
     @abstractmethod
-    def salt(self) -> bytes:
+    def new_salt(self) -> bytes:
         """Return `canonry.log.sealing.SALT_BYTES` unpredictable bytes."""
 
 
@@ -45,7 +45,7 @@ class Identities(Protocol):
 
 
 @dataclass(slots=True)
-class ToldAnswers:
+class CallAnswers:
     """The answers that a call and its nested calls received."""
 
     answers: dict[Hashable, Any] = field(default_factory=dict)
@@ -62,14 +62,14 @@ class CallScope:
 
     ends: float
     writes: bool = False
-    told: ToldAnswers = field(default_factory=ToldAnswers)
+    shared: CallAnswers = field(default_factory=CallAnswers)
     is_open: bool = True
 
 
 _SCOPE: Final[ContextVar[CallScope | None]] = ContextVar("call_scope", default=None)
 
 
-def scope() -> CallScope | None:
+def current_scope() -> CallScope | None:
     """Return the scope of the current call; None outside of a call."""
     found = _SCOPE.get()
     return found if found is not None and found.is_open else None
@@ -77,23 +77,23 @@ def scope() -> CallScope | None:
 
 def time_left(seconds: float) -> float:
     """Return the seconds until the current call ends, at most `seconds`."""
-    call = scope()
+    call = current_scope()
     now = asyncio.get_running_loop().time()
     return seconds if call is None else min(seconds, call.ends - now)
 
 
-class entered:  # noqa: N801 - a context manager, four times faster than a generator's
+class enter_scope:  # noqa: N801 - a context manager, four times faster than a generator's
     """Enter a call, or a nested one, with a deadline in the event loop's time."""
 
     __slots__ = ("_scope", "_token")
 
     def __init__(self, ends: float, *, writes: bool = False) -> None:
         """Use the outer deadline if it is earlier, and share the outer answers."""
-        outer = scope()
+        outer = current_scope()
         if outer is None:
             self._scope = CallScope(ends, writes)
         else:
-            self._scope = CallScope(min(ends, outer.ends), writes, told=outer.told)
+            self._scope = CallScope(min(ends, outer.ends), writes, shared=outer.shared)
 
     def __enter__(self) -> CallScope:
         """Begin the call."""
@@ -106,10 +106,10 @@ class entered:  # noqa: N801 - a context manager, four times faster than a gener
         _SCOPE.reset(self._token)
 
 
-def answers() -> dict[Hashable, Any]:
+def call_answers() -> dict[Hashable, Any]:
     """Return the answers of the current call; outside of a call, an empty throw-away dict."""
-    found = scope()
-    return {} if found is None else found.told.answers
+    found = current_scope()
+    return {} if found is None else found.shared.answers
 
 
 # Group commits: while one group of a space is written, the next appends form a new group.
@@ -135,7 +135,7 @@ class Call:
     )
 
     @property
-    def weight(self) -> int:
+    def entry_count(self) -> int:
         """The number of entries."""
         return sum(len(item.draft.entries) for item in self.batch)
 
@@ -145,7 +145,7 @@ WriteGroup: TypeAlias = Callable[[Sequence[Call]], Awaitable[Sequence[Sequence[O
 
 
 @dataclass(eq=False, slots=True)
-class _Turn:
+class _SpaceQueue:
     """One space: waiting calls, the group being written, and the task that writes."""
 
     waiting: deque[Call] = field(default_factory=deque)
@@ -154,40 +154,40 @@ class _Turn:
     running: "asyncio.Task[None] | None" = None
 
 
-class Turns:
+class AppendQueues:
     """The waiting appends of this process, by space."""
 
     def __init__(self, write: WriteGroup) -> None:
         """Write groups with `write`."""
         self._write = write
-        self._spaces: dict[SpaceId, _Turn] = {}
+        self._spaces: dict[SpaceId, _SpaceQueue] = {}
 
-    async def append(self, call: Call) -> Sequence[Outcome]:
+    async def append_call(self, call: Call) -> Sequence[Outcome]:
         """Append the drafts of a call with the next group of its space.
 
         A cancelled call is left out of a group that has not started. A group is stopped if all its
         calls are cancelled.
         """
         space = call.batch[0].draft.space
-        turn = self._spaces.setdefault(space, _Turn())
-        turn.waiting.append(call)
-        if turn.running is None:
+        queue = self._spaces.setdefault(space, _SpaceQueue())
+        queue.waiting.append(call)
+        if queue.running is None:
             # An empty context: the deadline of the first caller does not bind the others.
-            turn.running = asyncio.create_task(self._run(space, turn), context=Context())
+            queue.running = asyncio.create_task(self._write_groups(space, queue), context=Context())
         try:
             return await call.answer
         except asyncio.CancelledError:
-            if turn.writing is not None and all(each.answer.done() for each in turn.group):
-                turn.writing.cancel()
+            if queue.writing is not None and all(each.answer.done() for each in queue.group):
+                queue.writing.cancel()
             raise
 
-    async def _run(self, space: SpaceId, turn: _Turn) -> None:
-        while group := _group_of(turn.waiting):
-            turn.group, turn.writing = group, asyncio.ensure_future(self._answered(group))
-            await asyncio.wait([turn.writing])
+    async def _write_groups(self, space: SpaceId, queue: _SpaceQueue) -> None:
+        while group := _group_of(queue.waiting):
+            queue.group, queue.writing = group, asyncio.ensure_future(self._answer_group(group))
+            await asyncio.wait([queue.writing])
         del self._spaces[space]
 
-    async def _answered(self, group: Sequence[Call]) -> None:
+    async def _answer_group(self, group: Sequence[Call]) -> None:
         """Write a group and answer each call. If that fails, write each call by itself."""
         try:
             outcomes = await self._write(group)
@@ -195,15 +195,15 @@ class Turns:
             if len(group) > 1 and not isinstance(error, Unavailable):
                 for call in group:
                     if not call.answer.done():
-                        await self._answered([call])
+                        await self._answer_group([call])
                 return
             for call in group:
                 if not call.answer.done():
                     call.answer.set_exception(error)
         else:
-            for call, told in zip(group, outcomes, strict=True):
+            for call, outcome in zip(group, outcomes, strict=True):
                 if not call.answer.done():
-                    call.answer.set_result(told)
+                    call.answer.set_result(outcome)
 
 
 def _group_of(waiting: deque[Call]) -> list[Call]:
@@ -212,15 +212,15 @@ def _group_of(waiting: deque[Call]) -> list[Call]:
     while waiting:
         call = waiting[0]
         if not call.answer.done():
-            if group and weight + call.weight > ENTRIES_MAX:
+            if group and weight + call.entry_count > ENTRIES_MAX:
                 break
-            weight += call.weight
+            weight += call.entry_count
             group.append(call)
         waiting.popleft()
     return group
 
 
-def closed() -> Unavailable:
+def closed_store() -> Unavailable:
     """Return the error for a call after the store was closed."""
     return Unavailable("ledger.closed", "The store is closed. Open it again.")
 
@@ -228,13 +228,13 @@ def closed() -> Unavailable:
 E = TypeVar("E", bound=Exception)
 
 
-def newer() -> BrokenInvariant:
+def newer_store() -> BrokenInvariant:
     """Return the error for a store that a newer version of Canonry has written."""
     message = "A newer version of Canonry has written to this store. Update Canonry."
     return BrokenInvariant("store.newer", message)
 
 
-def translating(
+def translate_errors(
     raised: tuple[type[E], ...], as_canonry: Callable[[E], CanonryError]
 ) -> Callable[[], AbstractContextManager[None]]:
     """Return a context manager that raises Canonry's errors in place of a driver's."""
@@ -260,19 +260,19 @@ class WorkUnderWay:
         self._idle.set()
 
     @contextmanager
-    def begun(self) -> Iterator[None]:
+    def begin_work(self) -> Iterator[None]:
         """Count the block as work; refuse it once the engine closes.
 
         Raises:
             Unavailable: `ledger.closed`.
         """
         if self.is_closed:
-            raise closed()
-        with self.counted():
+            raise closed_store()
+        with self.count_work():
             yield
 
     @contextmanager
-    def counted(self) -> Iterator[None]:
+    def count_work(self) -> Iterator[None]:
         """Count the block as work, even while the engine closes."""
         self._count += 1
         self._idle.clear()
@@ -283,7 +283,7 @@ class WorkUnderWay:
             if not self._count:
                 self._idle.set()
 
-    async def end(self, seconds: float | None) -> None:
+    async def end_work(self, seconds: float | None) -> None:
         """Refuse new work, and wait at most `seconds` for running work; None: without limit."""
         self.is_closed = True
         with suppress(TimeoutError):

@@ -38,10 +38,10 @@ class Joint:
     target: str
 
 
-_TOLD: Final = decode_json(files(__package__).joinpath("catalog_tables.json").read_bytes())
+_DATA: Final = decode_json(files(__package__).joinpath("catalog_tables.json").read_bytes())
 
 RELATIONS: Final[Mapping[str, Joint]] = {
-    name: Joint(**kinds) for name, kinds in _TOLD["relations"].items()
+    name: Joint(**kinds) for name, kinds in _DATA["relations"].items()
 }
 """The nineteen relation types; each joins items of one kind with items of one kind."""
 
@@ -114,7 +114,7 @@ class CatalogTable:
         """Index the columns by name."""
         object.__setattr__(self, "names", frozenset(column.name for column in self.columns))
 
-    def column(self, name: str) -> Column:
+    def find_column(self, name: str) -> Column:
         """Return the column of that name."""
         return next(column for column in self.columns if column.name == name)
 
@@ -125,15 +125,15 @@ _WORDS: Final[Mapping[str, tuple[str, ...]]] = {
     "statuses": STATUSES,
     "concept kinds": CONCEPT_KINDS,
     "relations": tuple(RELATIONS),
-    **{name: tuple(words) for name, words in _TOLD["words"].items()},
+    **{name: tuple(words) for name, words in _DATA["words"].items()},
 }
 """The words that several columns of the file take, by the name that stands there for them."""
 
 
-def _column(told: Mapping[str, Any]) -> Column:
-    words, default = told.get("words", ()), told.get("default")
+def _read_column(data: Mapping[str, Any]) -> Column:
+    words, default = data.get("words", ()), data.get("default")
     members = {
-        **told,
+        **data,
         "words": _WORDS[words] if isinstance(words, str) else words,
         "default": tuple(default) if isinstance(default, list) else default,
     }
@@ -141,8 +141,8 @@ def _column(told: Mapping[str, Any]) -> Column:
 
 
 TABLES: Final[Mapping[str, CatalogTable]] = {
-    told["array"]: CatalogTable(**{**told, "columns": tuple(map(_column, told["columns"]))})
-    for told in _TOLD["tables"]
+    told["array"]: CatalogTable(**{**told, "columns": tuple(map(_read_column, told["columns"]))})
+    for told in _DATA["tables"]
 }
 """The arrays of a catalog file, ordered so that rows refer only to earlier ones."""
 

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from canonry.language.texts.visible import unaccented
+from canonry.language.texts.visible import strip_accents
 from canonry.values.json_values import (
     NAMED,
     company_name,
-    folded,
+    fold_text,
     legal_forms,
     person_name,
     phone_extension,
@@ -32,10 +32,10 @@ _ADDRESS, _GENERATIONS = (
 _UMLAUTS: Final = (("ae", "a"), ("oe", "o"), ("ue", "u"))
 
 
-def contradict(
+def values_contradict(
     entity_type: str, field: str, one: tuple[str, Any], other: tuple[str, Any], *, in_key: bool
 ) -> bool:
-    """Tell whether two values of a field, each in normal form and as given, exclude each other.
+    """Return whether two values of a field, each in normal form and as given, exclude each other.
 
     If the field is `in_key`, a common key, only the parts count that the key leaves out.
     """
@@ -55,7 +55,7 @@ class _Person(NamedTuple):
 
 
 def _people_differ(one: Any, other: Any) -> bool:
-    """Tell whether the first given names, forms of address or generations of two people differ.
+    """Return whether the first given names, forms of address or generations of two people differ.
 
     An initial agrees with every word that it begins, and a given name with any given name of the
     other. A text that is no name contradicts nothing.
@@ -66,16 +66,16 @@ def _people_differ(one: Any, other: Any) -> bool:
     if any(map(_COUPLE.intersection, (ours, theirs))):
         return sorted(ours) != sorted(theirs)
     few, many = sorted((ours, theirs), key=len)
-    if all(any(map(partial(_agree, word), many)) for word in few):
+    if all(any(map(partial(_names_agree, word), many)) for word in few):
         return False
     given = [words[:-1] or words for words in (ours, theirs)]
     return not any(
-        any(map(partial(_agree, a[0]), b)) or _are_initials(a[0], b)
+        any(map(partial(_names_agree, a[0]), b)) or _are_initials(a[0], b)
         for a, b in (given, given[::-1])
     )
 
 
-def _agree(one: str, other: str) -> bool:
+def _names_agree(one: str, other: str) -> bool:
     return one == other or (min(len(one), len(other)) == 1 and one[0] == other[0])
 
 
@@ -85,7 +85,7 @@ def _are_initials(word: str, names: Sequence[str]) -> bool:
 
 
 def _titles_differ(one: Any, other: Any) -> bool:
-    """Tell whether two names have different forms of address or generations: Mr and Mrs Berg."""
+    """Return whether two names have different forms of address or generations: Mr and Mrs Berg."""
     ours, theirs = _person_of(one), _person_of(other)
     pairs = zip(ours[1:], theirs[1:], strict=True)
     return any(a and b and a != b for a, b in pairs)
@@ -99,12 +99,12 @@ def _person_of(name: Any) -> _Person:
 def _person_named(name: str) -> _Person:
     if any(char.isdigit() or char == "@" for char in name):
         return _Person([], "", "")
-    plain = folded(_DOTTED.sub(r"\1. ", name))
+    plain = fold_text(_DOTTED.sub(r"\1. ", name))
     title, _, rest = plain.partition(" ")
     address = _ADDRESS.get(title.strip("."), "") if rest else ""
     # A single `M.` is also the initial of a given name.
     plain = person_name(rest if address and len(title) > len("m.") else plain).translate(_LETTERS)
-    plain = unaccented(unicodedata.normalize("NFD", plain))
+    plain = strip_accents(unicodedata.normalize("NFD", plain))
     for written, letter in _UMLAUTS:
         plain = plain.replace(written, letter)
     words = plain.split()
@@ -116,13 +116,13 @@ def _person_named(name: str) -> _Person:
 
 
 def forms_differ(one: Any, other: Any) -> bool:
-    """Tell whether two names of one company state different legal forms."""
+    """Return whether two names of one company state different legal forms."""
     ours, theirs = (legal_forms(str(each)) for each in (one, other))
     return bool(ours and theirs) and ours != theirs
 
 
 def _firms_differ(one: Any, other: Any) -> bool:
-    """Tell whether two names at one address are those of two companies, or of a branch."""
+    """Return whether two names at one address are those of two companies, or of a branch."""
     ours, theirs = ({*company_name(str(each)).split()} for each in (one, other))
     if (ours ^ theirs) & _BRANCH_WORDS or not (ours <= theirs or theirs <= ours):
         return True
@@ -130,7 +130,7 @@ def _firms_differ(one: Any, other: Any) -> bool:
 
 
 def _extensions_differ(one: Any, other: Any) -> bool:
-    """Tell whether two telephone numbers have different extensions."""
+    """Return whether two telephone numbers have different extensions."""
     ours, theirs = (phone_extension(str(each)) for each in (one, other))
     return bool(ours and theirs) and ours != theirs
 
@@ -139,27 +139,27 @@ def _companies_differ(one: Any, other: Any) -> bool:
     return company_name(str(one)) != company_name(str(other)) or forms_differ(one, other)
 
 
-def _none_in_common(one: Any, other: Any) -> bool:
-    """Tell whether two lists of parties have no party in common."""
+def _no_common_party(one: Any, other: Any) -> bool:
+    """Return whether two lists of parties have no party in common."""
     ours, theirs = (each if isinstance(each, list | tuple) else [each] for each in (one, other))
     return all(_companies_differ(a, b) for a in ours for b in theirs)
 
 
 def _texts_differ(one: Any, other: Any) -> bool:
-    """Tell whether two texts are not two versions of one text.
+    """Return whether two texts are not two versions of one text.
 
     Versions contain one another, or the shorter one shares half of its lines with the other.
     """
     ours, theirs = words_only(str(one)), words_only(str(other))
     if ours in theirs or theirs in ours:
         return False
-    lines = [_lines_of(str(each)) for each in (one, other)]
-    return len(lines[0] & lines[1]) * 2 < max(1, min(map(len, lines)))
+    rows = [_text_rows(str(each)) for each in (one, other)]
+    return len(rows[0] & rows[1]) * 2 < max(1, min(map(len, rows)))
 
 
-def _lines_of(text: str) -> frozenset[str]:
-    lines = (folded(line) for line in text.split("\n"))
-    return frozenset(line for line in lines if line and line[0] != "#")
+def _text_rows(text: str) -> frozenset[str]:
+    rows = (fold_text(row) for row in text.split("\n"))
+    return frozenset(row for row in rows if row and row[0] != "#")
 
 
 _PEOPLE: Final = ("person", "contact")
@@ -170,7 +170,7 @@ _RULES: Final[_Rules] = {
     **{(kind, "name"): _firms_differ for kind in _FIRMS},
     **{("", f"{role}_name"): _companies_differ for role in ("vendor", "customer", "merchant")},
     ("", "content"): _texts_differ,
-    ("", "parties"): _none_in_common,
+    ("", "parties"): _no_common_party,
 }
 """(type, field) -> the rule of a field that is not compared by its normal form alone."""
 

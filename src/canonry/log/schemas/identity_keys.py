@@ -7,30 +7,30 @@ from hashlib import blake2b, sha256
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from canonry.language.texts.stems import name_parts
-from canonry.language.texts.visible import skeleton, unaccented, without_sightless
-from canonry.log.items.entities import LABEL_MAX, Entity, says
-from canonry.log.items.veils import homed
-from canonry.log.schemas.contradictions import contradict
+from canonry.language.texts.visible import skeleton_of, strip_accents, without_invisible
+from canonry.log.items.entities import LABEL_MAX, Entity, is_nameable
+from canonry.log.items.secret_parts import in_compartment
+from canonry.log.schemas.contradictions import values_contradict
 from canonry.log.schemas.narrative import NAME, EntityType
 from canonry.log.schemas.schemas import EntitySchema, FieldType
 from canonry.values.calendar_dates import read_date
 from canonry.values.ids import EntityId, SpaceId
 from canonry.values.json_values import (
-    amount,
     bare_number,
     company_name,
     document_number,
     email_address,
     encode_json,
-    folded,
+    fold_text,
     person_name,
     phone_number,
+    plain_amount,
     plain_text,
     reference_number,
     web_domain,
     words_only,
 )
-from canonry.values.merge import PROPERTY
+from canonry.values.merge_policies import PROPERTY
 from canonry.values.moments import Instant
 from canonry.values.observations import Observation
 from canonry.values.provenance import CanonLevel
@@ -92,13 +92,13 @@ class Identity:
         """The key of a second entity with the same key."""
         if not self.apart:
             return self.key
-        return f"{self.key}{BETWEEN}{_joined(each[:2] for each in self.apart)}"
+        return f"{self.key}{BETWEEN}{_join_parts(each[:2] for each in self.apart)}"
 
     def contradicts(self, other: "Identity", entity_type: str, agreed: Container[str] = ()) -> bool:
         """Return whether both have a distinguishing field that differs; `agreed` are other keys."""
         theirs = {each.name: each for each in other.apart}
         return any(
-            contradict(
+            values_contradict(
                 entity_type,
                 ours.name,
                 ours[1:],
@@ -112,7 +112,7 @@ class Identity:
 
 def identities_of(schema: EntitySchema, fields: Mapping[str, Any]) -> tuple[Identity, ...]:
     """Return the identities under all rules that fit, the strongest first."""
-    return KeyReader(schema).identities(fields)
+    return KeyReader(schema).read_identities(fields)
 
 
 _Part: TypeAlias = tuple[str, str]
@@ -127,10 +127,10 @@ _Parts: TypeAlias = dict[str, tuple[_Part, ...]]
 
 def label_of(asked: str) -> str:
     """Return the name of an input in keys: that of the first of several fields."""
-    return fields_asked(asked)[0]
+    return fields_of_rule(asked)[0]
 
 
-def fields_asked(asked: str) -> list[str]:
+def fields_of_rule(asked: str) -> list[str]:
     """Return the fields in a rule's `a|b` or `a&b`."""
     return asked.replace("&", "|").split("|")
 
@@ -150,32 +150,34 @@ class KeyReader:
         self._told_apart = {names: self._forms_of(names)[1] for names in apart}
         """Distinguishing input -> the fields with their normal forms."""
 
-    def identities(self, fields: Mapping[str, Any]) -> tuple[Identity, ...]:
+    def read_identities(self, fields: Mapping[str, Any]) -> tuple[Identity, ...]:
         """Return the identities under all rules that fit, the strongest first."""
-        parts = self._parts(fields)
+        parts = self._read_parts(fields)
         return tuple(
             [
                 Identity(
                     rule="+".join([name for name, _ in used]),
-                    key=_joined(used),
-                    apart=tuple([each for names in apart for each in self._detail(fields, names)]),
+                    key=_join_parts(used),
+                    apart=tuple(
+                        [each for names in apart for each in self._read_detail(fields, names)]
+                    ),
                 )
-                for used, apart in self._fitting(parts)
+                for used, apart in self._fitting_rules(parts)
             ]
         )
 
-    def _detail(self, fields: Mapping[str, Any], names: str) -> Iterator[Detail]:
+    def _read_detail(self, fields: Mapping[str, Any], names: str) -> Iterator[Detail]:
         """Yield the first value of a distinguishing input, if it has one."""
         for name, form in self._told_apart[names]:
             if (given := fields.get(name)) is not None and (value := form(given)):
                 yield Detail(label_of(names), value, given)
                 return
 
-    def keys(self, fields: Mapping[str, Any]) -> list[str]:
+    def read_keys(self, fields: Mapping[str, Any]) -> list[str]:
         """Return only the keys of the identities."""
-        return [_joined(used) for used, _ in self._fitting(self._parts(fields))]
+        return [_join_parts(used) for used, _ in self._fitting_rules(self._read_parts(fields))]
 
-    def _parts(self, fields: Mapping[str, Any]) -> _Parts:
+    def _read_parts(self, fields: Mapping[str, Any]) -> _Parts:
         """Return the values of the rules' inputs."""
         parts: _Parts = {}
         for names, (label, forms, every) in self._forms.items():
@@ -185,14 +187,14 @@ class KeyReader:
                     continue
                 if every:
                     several = given if isinstance(given, list | tuple) else (given,)
-                    said = [(label, value) for one in several if (value := form(one))]
-                    parts[names] = tuple(dict.fromkeys((*parts.get(names, ()), *said)))
+                    values = [(label, value) for one in several if (value := form(one))]
+                    parts[names] = tuple(dict.fromkeys((*parts.get(names, ()), *values)))
                 elif value := form(given):
                     parts[names] = ((label, value),)
                     break
         return parts
 
-    def _fitting(self, parts: _Parts) -> Iterator[tuple[list[_Part], _Asked]]:
+    def _fitting_rules(self, parts: _Parts) -> Iterator[tuple[list[_Part], _Asked]]:
         """Return the parts of the keys and the distinguishing fields of each rule that fits."""
         for needed, optional, apart in self._rules:
             used = [parts[names][0] for names in needed if parts.get(names)]
@@ -204,34 +206,34 @@ class KeyReader:
                         yield [part], apart
 
     def _forms_of(self, names: str) -> tuple[str, tuple[tuple[str, _Form], ...], bool]:
-        alternatives = fields_asked(names)
+        alternatives = fields_of_rule(names)
         first = alternatives[0]
-        forms = tuple((name, self._form(name, first)) for name in alternatives)
+        forms = tuple((name, self._normal_form(name, first)) for name in alternatives)
         return first, forms, "&" in names
 
-    def _form(self, name: str, like: str) -> _Form:
+    def _normal_form(self, name: str, like: str) -> _Form:
         """Return the normal form of a field that replaces `like`: a shop in either."""
-        spec, entity_type = self.schema.field(name), self.schema.entity_type
+        spec, entity_type = self.schema.find_field(name), self.schema.entity_type
         field_type = None if spec is None else spec.type
         if field_type is FieldType.NUMBER:
-            return amount
+            return plain_amount
         plain = _form_of(entity_type, like) is None and field_type is not FieldType.DATE
 
-        def normal(given: Any) -> str | None:
+        def normalise(given: Any) -> str | None:
             if plain and type(given) is str:  # the most frequent case
-                return folded(given) or None
+                return fold_text(given) or None
             return normal_value(entity_type, like, given, field_type)
 
-        return normal
+        return normalise
 
 
 def content_identity(fields: Mapping[str, Any]) -> Identity:
     """Return the identity of a record without a key."""
-    content = {name: _canonical(value) for name, value in fields.items() if value is not None}
+    content = {name: _canonical_value(value) for name, value in fields.items() if value is not None}
     return Identity(rule=CONTENT, key=f"{CONTENT}:{sha256(encode_json(content)).hexdigest()}")
 
 
-def bounded(key: str) -> str:
+def bound_key(key: str) -> str:
     """Return the key as entities store it; the parts of a very long one are hashed."""
     if len(key) <= KEY_MAX:
         return key
@@ -247,7 +249,7 @@ def rule_of(key: str) -> str:
     return "+".join(part.partition(":")[0] for part in key.split(BETWEEN))
 
 
-def _joined(parts: Iterable[tuple[str, str]]) -> str:
+def _join_parts(parts: Iterable[tuple[str, str]]) -> str:
     return BETWEEN.join([f"{name}:{value}" for name, value in parts])
 
 
@@ -258,7 +260,7 @@ def normal_value(
     if value is None or isinstance(value, bool):
         return None
     if field_type is FieldType.NUMBER:
-        return amount(value)
+        return plain_amount(value)
     if field_type is FieldType.DATE and isinstance(value, (str, int)):
         read = read_date(value)
         return None if read is None else str(read.instant)
@@ -275,15 +277,17 @@ def _form_of(entity_type: str, name: str) -> Callable[[str], str | None] | None:
     return _NAME_FORMS.get(entity_type) if name == "name" else _FIELD_FORMS.get(name)
 
 
-def _canonical(value: Any) -> Any:
+def _canonical_value(value: Any) -> Any:
     """Return the value without meaningless differences: order of keys, case, forms of letters."""
     match value:
         case str():
-            return folded(value)
+            return fold_text(value)
         case dict():
-            return {folded(str(k)): _canonical(v) for k, v in value.items() if v is not None}
+            return {
+                fold_text(str(k)): _canonical_value(v) for k, v in value.items() if v is not None
+            }
         case list() | tuple():
-            return [_canonical(each) for each in value]
+            return [_canonical_value(each) for each in value]
         case _:
             return value
 
@@ -297,7 +301,7 @@ _STANDING: Final = frozenset({CanonLevel.CANON, CanonLevel.AUTHORITATIVE})
 KEY_MARK: Final = "\x1e"
 """Starts an identity key. No searched text starts with it."""
 
-LOOK_MARK: Final = "\x1d"
+SKELETON_MARK: Final = "\x1d"
 """Starts the confusable skeleton of a name."""
 
 PART_MARK: Final = "\x1c"
@@ -328,7 +332,7 @@ class IdentifierRow(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bearer:
+class IdentifierOwner:
     """An owner of a text, with the data that decides whether a record can be about it."""
 
     id: EntityId
@@ -344,12 +348,12 @@ def rows_of(entity: Entity) -> Iterator[IdentifierRow]:
     """
     if entity.level not in _STANDING:
         return
-    root, space = entity.merged_into or entity.id, homed(entity).space
-    for key in sorted(set(map(found_under, entity.borne))):
+    root, space = entity.merged_into or entity.id, in_compartment(entity).space
+    for key in sorted(set(map(searchable_text, entity.borne))):
         yield IdentifierRow(space, key, entity.id, entity.entity_type, entity.created_at, root)
 
 
-def borne_by(
+def identifiers_from(
     entity_type: str, observation: Observation, keys: KeyReader | None, standing: Mapping[str, Any]
 ) -> frozenset[str]:
     """Return all identifiers that an observation gives its entity.
@@ -359,7 +363,7 @@ def borne_by(
     The identifiers are the normal forms of names, numbers and addresses, the keys by the schema
     that read the observation, and the skeletons of names.
     """
-    return texts_in(entity_type, fields_said(observation, keys), keys, standing)
+    return texts_in(entity_type, observed_fields(observation, keys), keys, standing)
 
 
 def texts_in(
@@ -372,53 +376,53 @@ def texts_in(
     known = {name: value for name, value in fields.items() if _is_known(entity_type, name)}
     found: set[str] = set()
     for name, value in known.items():
-        found |= _texts(entity_type, name, value)
+        found |= _value_texts(entity_type, name, value)
     if keys is not None:
-        label = _label(keys, fields, known)
+        label = _display_label(keys, fields, known)
         if label is not None:
-            found |= _texts(entity_type, NAME, label)
+            found |= _value_texts(entity_type, NAME, label)
         everything = {**standing, **fields} if standing else fields
-        borne = [key_mark(each) for each in keys.keys(everything)]
-        found.difference_update(map(found_under, borne))
-        found.update(borne)
+        marks = [key_mark(each) for each in keys.read_keys(everything)]
+        found.difference_update(map(searchable_text, marks))
+        found.update(marks)
     return frozenset(found)
 
 
-def keys_of(borne: Iterable[str]) -> dict[str, set[str]]:
+def keys_of(identifiers: Iterable[str]) -> dict[str, set[str]]:
     """Return the identity keys among an entity's identifiers, by rule."""
     found: dict[str, set[str]] = {}
-    for text in borne:
+    for text in identifiers:
         if text.startswith(KEY_MARK):
             found.setdefault(rule_of(text.removeprefix(KEY_MARK)), set()).add(text)
     return found
 
 
-def bears_any(borne: Iterable[str], rule: str) -> bool:
+def has_key_of(identifiers: Iterable[str], rule: str) -> bool:
     """Return whether an entity's identifiers have a key by the rule."""
     begins = KEY_MARK + rule.partition("+")[0]
-    return any(each.startswith(begins) and rule_of(each[1:]) == rule for each in borne)
+    return any(each.startswith(begins) and rule_of(each[1:]) == rule for each in identifiers)
 
 
-def look_mark(entity_type: str, name: str) -> str:
+def skeleton_mark(entity_type: str, name: str) -> str:
     """Return the skeleton of a name as an identifier: names that look the same share it."""
     form = _NAME_FORMS.get(entity_type, words_only)
-    look = unaccented(skeleton(form(without_sightless(name))))
-    return LOOK_MARK + look[:KEY_MAX]
+    bare_form = strip_accents(skeleton_of(form(without_invisible(name))))
+    return SKELETON_MARK + bare_form[:KEY_MAX]
 
 
-def looks_of(borne: Iterable[str]) -> set[str]:
+def skeletons_of(identifiers: Iterable[str]) -> set[str]:
     """Return the skeletons of all names among an entity's identifiers."""
-    return {text for text in borne if text.startswith(LOOK_MARK)}
+    return {text for text in identifiers if text.startswith(SKELETON_MARK)}
 
 
-def looks_in(entity_type: str, fields: Mapping[str, Any]) -> frozenset[str]:
-    """Return the skeletons of the names in a record, as `looks_of` does."""
+def skeletons_in(entity_type: str, fields: Mapping[str, Any]) -> frozenset[str]:
+    """Return the skeletons of the names in a record, as `skeletons_of` does."""
     given = [fields[name] for name in CALLED if name in fields]
     if not given:
         return _NOTHING
     names = [one for each in given for one in (each if isinstance(each, list) else (each,))]
-    looks = [look_mark(entity_type, each) for each in names if isinstance(each, str)]
-    return frozenset([look for look in looks if look != LOOK_MARK])
+    marks = [skeleton_mark(entity_type, each) for each in names if isinstance(each, str)]
+    return frozenset([mark for mark in marks if mark != SKELETON_MARK])
 
 
 def part_mark(form: str) -> str:
@@ -431,10 +435,10 @@ _NOTHING: Final = frozenset[str]()
 
 def key_mark(key: str) -> str:
     """Return an identity key as an identifier."""
-    return KEY_MARK + bounded(key)
+    return KEY_MARK + bound_key(key)
 
 
-def fields_said(observation: Observation, keys: KeyReader | None) -> dict[str, Any]:
+def observed_fields(observation: Observation, keys: KeyReader | None) -> dict[str, Any]:
     """Return the values by the schema's field names, including those without a field."""
     fields = {} if keys is None else {n: each.value for n, each in observation.fragments.items()}
     start = len(PROPERTY)
@@ -454,16 +458,18 @@ def _is_known(entity_type: str, field: str) -> bool:
     )
 
 
-def _label(keys: KeyReader, fields: Mapping[str, Any], known: Mapping[str, Any]) -> str | None:
+def _display_label(
+    keys: KeyReader, fields: Mapping[str, Any], known: Mapping[str, Any]
+) -> str | None:
     """Return the display name of the observation if it comes from fields that are not names."""
     for group in keys.schema.names:
-        words = [str(fields[name]) for name in group if says(fields.get(name))]
+        words = [str(fields[name]) for name in group if is_nameable(fields.get(name))]
         if words:
             return " ".join(words)[:LABEL_MAX] if known.keys().isdisjoint(group) else None
     return None
 
 
-def _texts(entity_type: str, field: str, value: Any) -> frozenset[str]:
+def _value_texts(entity_type: str, field: str, value: Any) -> frozenset[str]:
     if isinstance(value, str):
         return _texts_of(entity_type, field, value)
     found: set[str] = set()
@@ -484,26 +490,26 @@ def _texts_of(entity_type: str, field: str, one: str) -> frozenset[str]:
         return _NOTHING
     special = _special_form(entity_type, field, one)
     called = field in CALLED
-    looks = looks_in(entity_type, {field: one}) if called else _NOTHING
+    marks = skeletons_in(entity_type, {field: one}) if called else _NOTHING
     is_character = called and entity_type == EntityType.CHARACTER
     parts = frozenset(map(part_mark, name_parts(one))) if is_character else _NOTHING
-    return frozenset((text[:KEY_MAX], *([special[:KEY_MAX]] if special else ()), *looks, *parts))
+    return frozenset((text[:KEY_MAX], *([special[:KEY_MAX]] if special else ()), *marks, *parts))
 
 
-def found_under(borne: str) -> str:
+def searchable_text(identifier: str) -> str:
     """Return the searchable text of an identifier.
 
     A key of one field is found under its value as people write it. Other keys are not typed in.
     """
-    if borne.startswith(KEY_MARK) and BETWEEN not in borne:
-        return borne.partition(":")[2] or borne
-    return borne
+    if identifier.startswith(KEY_MARK) and BETWEEN not in identifier:
+        return identifier.partition(":")[2] or identifier
+    return identifier
 
 
-def meant_by(text: str) -> tuple[str, ...]:
+def possible_forms(text: str) -> tuple[str, ...]:
     """Return the normal forms that a question may mean, the most literal first, each once."""
     forms = (
-        folded(text),
+        fold_text(text),
         email_address(text),
         phone_number(text),
         web_domain(text),
@@ -515,7 +521,7 @@ def meant_by(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(form[:KEY_MAX] for form in forms if form))
 
 
-def other_form(entity_type: str, name: str) -> str | None:
+def plain_form(entity_type: str, name: str) -> str | None:
     """Return the name without titles or legal form, if its type has such a form."""
     return _special_form(entity_type, NAME, name)
 

@@ -6,11 +6,23 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from canonry.values.attributes.table import IN_USE, attribute, built_in, with_attributes
+from canonry.values.attributes.table import (
+    IN_USE,
+    builtin_attributes,
+    find_attribute,
+    with_attributes,
+)
 from canonry.values.data_files import read_toml
 from canonry.values.errors import InvalidInput
-from canonry.values.merge import FRAGMENT, LAST_WRITE, LATEST, PROPERTY, TAG_SET, MergePolicy
-from canonry.values.merge import NAMES as NAME_POLICY
+from canonry.values.merge_policies import (
+    FRAGMENT,
+    LAST_WRITE,
+    LATEST,
+    PROPERTY,
+    TAG_SET,
+    MergePolicy,
+)
+from canonry.values.merge_policies import NAMES as NAME_POLICY
 
 NAME: Final = "name"
 DESCRIPTION: Final = "description"
@@ -59,7 +71,7 @@ def _relation_types() -> Iterator[RelationType]:
             one_target=single and not inverse,
             one_origin=single and inverse,
             excludes=frozenset(
-                each for other in entry.excludes for each in table.attribute(other).relations
+                each for other in entry.excludes for each in table.find_attribute(other).relations
             ),
         )
 
@@ -69,8 +81,8 @@ RELATION_TYPES: Final[dict[str, RelationType]] = {}
 
 def use_attributes(extra: Mapping[str, Any]) -> None:
     """Put an operator's attributes and their relation types into force in this process."""
-    IN_USE["table"] = with_attributes(extra) if extra else built_in()
-    attribute.cache_clear()
+    IN_USE["table"] = with_attributes(extra) if extra else builtin_attributes()
+    find_attribute.cache_clear()
     RELATION_TYPES.clear()
     RELATION_TYPES.update({each.name: each for each in _relation_types()})
 

@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Final
 
 from canonry.values.ids import SchemaId, SpaceId
-from canonry.values.merge import CHOICES, LAST_WRITE, MergePolicy
+from canonry.values.merge_policies import CHOICES, LAST_WRITE, MergePolicy
 from canonry.values.moments import Instant
 
 # Entity schemas: the fields of a type, their merge policies, and the rules of identity.
@@ -89,19 +89,19 @@ class EntitySchema:
     derived: bool = False
     order: tuple[tuple[str, str], ...] = ()
 
-    def field(self, name: str) -> FieldSpec | None:
+    def find_field(self, name: str) -> FieldSpec | None:
         """Return the field of exactly this name."""
         return next((spec for spec in self.fields if spec.name == name), None)
 
-    def canonical(self, name: str) -> str | None:
+    def canonical_field(self, name: str) -> str | None:
         """Return the field with a name or alias."""
-        if self.field(name) is not None:
+        if self.find_field(name) is not None:
             return name
         return next((spec.name for spec in self.fields if name in spec.aliases), None)
 
-    def policy(self, name: str) -> MergePolicy:
+    def policy_of(self, name: str) -> MergePolicy:
         """Return the merge policy of a field."""
-        spec = self.field(name)
+        spec = self.find_field(name)
         return LAST_WRITE if spec is None else CHOICES[spec.policy]
 
 

@@ -7,16 +7,16 @@ from importlib.resources import files
 from typing import Any, Final
 
 from canonry.log.schemas.schemas import BUILT_IN, EntitySchema
-from canonry.values.json_values import decode_json, folded, read_value
+from canonry.values.json_values import decode_json, fold_text, read_value
 
 
 def _built_in() -> Mapping[str, EntitySchema]:
     """Read the types from `truth_types.json`, whose members are those of `EntitySchema`."""
     text = files(__package__).joinpath("truth_types.json").read_bytes()
-    told: Mapping[str, Mapping[str, Any]] = decode_json(text)
+    data: Mapping[str, Mapping[str, Any]] = decode_json(text)
     derived = {
         name: {"id": f"built-in:{name}", "space": BUILT_IN, "entity_type": name, **members}
-        for name, members in told.items()
+        for name, members in data.items()
     }
     return {name: read_value(members, EntitySchema) for name, members in derived.items()}
 
@@ -42,7 +42,7 @@ def type_named(name: str) -> str:
 
     An unknown name is a type itself, in the singular or plural as given.
     """
-    plain = _BETWEEN.sub("_", folded(name))
+    plain = _BETWEEN.sub("_", fold_text(name))
     singulars = (
         plain.removesuffix(ending) + instead
         for ending, instead in _PLURALS
@@ -53,6 +53,6 @@ def type_named(name: str) -> str:
 
 
 @lru_cache(maxsize=1024)
-def types_alike(entity_type: str) -> frozenset[str]:
+def similar_types(entity_type: str) -> frozenset[str]:
     """Return the types of the same kind of item: two entities of them may be one."""
     return _ALIKE if entity_type in _ALIKE else frozenset((entity_type,))

@@ -18,7 +18,7 @@ from canonry.log.schemas.schemas import (
 from canonry.log.schemas.truth_types import PLURALS
 from canonry.values.calendar_dates import read_date
 from canonry.values.ids import SchemaId, SpaceId, content_id
-from canonry.values.json_values import NUMERAL, folded, plain_numeral
+from canonry.values.json_values import NUMERAL, fold_text, plain_numeral
 from canonry.values.moments import Instant
 from canonry.values.observations import Dated, Fragment
 
@@ -67,12 +67,12 @@ class Unconvertible:
 Conversion: TypeAlias = Converted | Unconvertible
 
 
-def convert(value: Any, spec: FieldSpec) -> Conversion:
+def convert_value(value: Any, spec: FieldSpec) -> Conversion:
     """Convert `value`, which is not null, to the type of `spec`."""
     converted = _CONVERTERS[spec.type](value)
     if spec.choices and isinstance(converted, Converted):
-        folded_choices = {folded(choice): choice for choice in spec.choices}
-        chosen = folded_choices.get(folded(str(converted.value)))
+        folded_choices = {fold_text(choice): choice for choice in spec.choices}
+        chosen = folded_choices.get(fold_text(str(converted.value)))
         if chosen is None:
             return Unconvertible(reason="not_a_choice")
         return Converted(value=chosen)
@@ -82,18 +82,20 @@ def convert(value: Any, spec: FieldSpec) -> Conversion:
     return converted if fits else Unconvertible(reason="not_of_pattern")
 
 
-def out_of_order(
-    order: Iterable[tuple[str, str]], said: Mapping[str, Any]
+def find_out_of_order(
+    order: Iterable[tuple[str, str]], values: Mapping[str, Any]
 ) -> Iterator[tuple[str, str]]:
     """Return later fields that precede the earlier ones, each with the reason `before_<field>`."""
     for earlier, later in order:
-        dates = [read_date(said[name]) for name in (earlier, later) if said.get(name) is not None]
+        dates = [
+            read_date(values[name]) for name in (earlier, later) if values.get(name) is not None
+        ]
         read = [each.instant for each in dates if each is not None]
         if len(read) == len((earlier, later)) and read[1] < read[0]:
             yield later, f"before_{earlier}"
 
 
-def _string(value: Any) -> Conversion:
+def _read_string(value: Any) -> Conversion:
     match value:
         case str():
             return Converted(value=value)
@@ -105,26 +107,28 @@ def _string(value: Any) -> Conversion:
             return Unconvertible(reason="not_a_string")
 
 
-def _number(value: Any) -> Conversion:
+def _read_number(value: Any) -> Conversion:
     match value:
         case bool():
             return Unconvertible(reason="not_a_number")
         case int() | float():
             return Converted(value=value)
         case str():
-            sign, plain = _bare(value)
+            sign, plain = _strip_number(value)
             if not _WRITTEN.fullmatch(plain) and not _PLAIN.fullmatch(plain):
                 return Unconvertible(reason="not_a_number")
             numeral = plain if "e" in plain else plain_numeral(plain)
             if numeral is None:
                 return Unconvertible(reason="unclear_number")
             number = Decimal(numeral)
-            return _exactly(number.copy_negate() if sign < 0 else number)  # arithmetic would round
+            return _exact_number(
+                number.copy_negate() if sign < 0 else number
+            )  # arithmetic would round
         case _:
             return Unconvertible(reason="not_a_number")
 
 
-def _exactly(number: Decimal) -> Conversion:
+def _exact_number(number: Decimal) -> Conversion:
     if abs(number.adjusted()) > _DIGITS_MAX:
         return Unconvertible(reason="not_exact")
     if number == number.to_integral_value():
@@ -135,16 +139,16 @@ def _exactly(number: Decimal) -> Conversion:
     return Converted(value=near)
 
 
-def _bare(text: str) -> tuple[int, str]:
+def _strip_number(text: str) -> tuple[int, str]:
     """Return the sign of a number, and its text without sign and currency."""
-    plain = folded(text)
+    plain = fold_text(text)
     if len(plain) > _DIGITS_MAX:
         return 1, ""
     plain = plain.replace("\u2212", "-")
     signs = ""
     if plain.startswith("(") and plain.endswith(")"):
         signs, plain = "-", plain[1:-1].strip()
-    for _turn in range(2):  # the sign may stand before or after the currency
+    for _round in range(2):  # the sign may stand before or after the currency
         if plain[:1] in {"-", "+"}:
             signs, plain = signs + plain[0], plain[1:].strip()
         elif plain[-1:] == "-":
@@ -153,16 +157,16 @@ def _bare(text: str) -> tuple[int, str]:
     return (-1 if signs == "-" else 1), plain if len(signs) < 2 else ""  # noqa: PLR2004
 
 
-def _boolean(value: Any) -> Conversion:
+def _read_boolean(value: Any) -> Conversion:
     if isinstance(value, bool):
         return Converted(value=value)
-    text = folded(str(value)) if isinstance(value, str | int) else ""
+    text = fold_text(str(value)) if isinstance(value, str | int) else ""
     if text in _TRUE:
         return Converted(value=True)
     return Converted(value=False) if text in _FALSE else Unconvertible(reason="not_a_boolean")
 
 
-def _date(value: Any) -> Conversion:
+def _read_date(value: Any) -> Conversion:
     if isinstance(value, bool) or not isinstance(value, str | int):
         return Unconvertible(reason="not_a_date")
     read = read_date(value)
@@ -171,7 +175,7 @@ def _date(value: Any) -> Conversion:
     return Converted(value=read.text, instant=read.instant)
 
 
-def _array(value: Any) -> Conversion:
+def _read_array(value: Any) -> Conversion:
     match value:
         case list() | tuple():
             return Converted(value=list(value))
@@ -181,24 +185,24 @@ def _array(value: Any) -> Conversion:
             return Converted(value=[value])
 
 
-def _object(value: Any) -> Conversion:
+def _read_object(value: Any) -> Conversion:
     return (
         Converted(value=value) if isinstance(value, dict) else Unconvertible(reason="not_an_object")
     )
 
 
 _CONVERTERS: Final = {
-    FieldType.STRING: _string,
-    FieldType.NUMBER: _number,
-    FieldType.BOOLEAN: _boolean,
-    FieldType.DATE: _date,
-    FieldType.ARRAY: _array,
-    FieldType.OBJECT: _object,
+    FieldType.STRING: _read_string,
+    FieldType.NUMBER: _read_number,
+    FieldType.BOOLEAN: _read_boolean,
+    FieldType.DATE: _read_date,
+    FieldType.ARRAY: _read_array,
+    FieldType.OBJECT: _read_object,
 }
 
 
 UNKNOWN_FIELD: Final = "unknown_field"
-SAID_TWICE: Final = "said_twice"
+GIVEN_TWICE: Final = "said_twice"
 RESERVED: Final = frozenset({"entity_type", "schema_version"})
 """Members of a record that are not fields of its entity."""
 
@@ -235,12 +239,12 @@ class RecordReader:
         self.naming = naming_of(schema)
         self._required = tuple(spec.name for spec in schema.fields if spec.required)
 
-    def read(self, record: Mapping[str, Any]) -> TypedRecord:
+    def read_record(self, record: Mapping[str, Any]) -> TypedRecord:
         """Read the record by the schema; null counts as missing."""
         taken: dict[str, Converted] = {}
         several: dict[str, list[Any]] = {}
         fragments: dict[str, Fragment] = {}
-        for name in self._in_turn(record):
+        for name in self._own_names_first(record):
             value = record[name]
             if value is None or name in RESERVED:
                 continue
@@ -249,38 +253,38 @@ class RecordReader:
                 fragments[name] = Fragment(value=value, reason=UNKNOWN_FIELD)
                 continue
             plural = self._plurals.get(spec.name) if isinstance(value, list | tuple) else None
-            if plural is not None and (texts := _texts(value)):
+            if plural is not None and (texts := _only_texts(value)):
                 several.setdefault(plural, []).extend(texts)
                 value = texts[0]
-            converted = convert(value, spec)
+            converted = convert_value(value, spec)
             if isinstance(converted, Unconvertible):
                 fragments[name] = Fragment(value=value, reason=converted.reason)
             elif spec.name not in taken:
                 taken[spec.name] = converted
             elif taken[spec.name] != converted:
-                fragments[name] = Fragment(value=value, reason=SAID_TWICE)
+                fragments[name] = Fragment(value=value, reason=GIVEN_TWICE)
         for name, texts in several.items():
             given = taken[name].value if name in taken else []
             others = [each for each in given if each not in texts]
             taken[name] = Converted(value=[*dict.fromkeys(texts), *others])
-        said = {name: each.value for name, each in taken.items()} if self.schema.order else {}
-        for name, reason in out_of_order(self.schema.order, said):
+        values = {name: each.value for name, each in taken.items()} if self.schema.order else {}
+        for name, reason in find_out_of_order(self.schema.order, values):
             fragments[name] = Fragment(value=taken.pop(name).value, reason=reason)
         return TypedRecord(
             fields={name: taken[name].value for name in sorted(taken)},
-            dates=dict(self._dates(taken)),
+            dates=dict(self._event_dates(taken)),
             fragments=fragments,
             missing=tuple(name for name in self._required if name not in taken),
         )
 
-    def _in_turn(self, record: Mapping[str, Any]) -> Iterator[str]:
+    def _own_names_first(self, record: Mapping[str, Any]) -> Iterator[str]:
         """Return a field's own name before its aliases, in any order of the record."""
         own = self._own
         names = sorted(record)
         yield from (name for name in names if name in own)
         yield from (name for name in names if name not in own)
 
-    def _dates(self, taken: Mapping[str, Converted]) -> Iterator[tuple[str, Dated]]:
+    def _event_dates(self, taken: Mapping[str, Converted]) -> Iterator[tuple[str, Dated]]:
         for name, converted in taken.items():
             event = self._specs[name].event_type
             if event is not None and converted.instant is not None:
@@ -288,7 +292,7 @@ class RecordReader:
                 yield name, Dated(event_type=event, instant=converted.instant, policy=policy)
 
 
-def _texts(value: Iterable[Any]) -> list[str]:
+def _only_texts(value: Iterable[Any]) -> list[str]:
     """Return the texts of a list if it has nothing else."""
     given = list(value)
     return given if all(isinstance(each, str) and each.strip() for each in given) else []
@@ -308,22 +312,22 @@ _DATED: Final = re.compile(r"\d{4}-\d\d-\d\d.*")
 _WORD: Final = re.compile(r"[^\W_]+")
 
 
-def _words(text: str) -> frozenset[str]:
+def _word_set(text: str) -> frozenset[str]:
     return frozenset(_WORD.findall(text.lower()))
 
 
-_MADE: Final = _words("created creation")
-_BOOKKEEPING: Final = _words("import imported updated modified deleted synced changed")
-_NUMBERED: Final = _words("number no id code ref serial key")
+_MADE: Final = _word_set("created creation")
+_BOOKKEEPING: Final = _word_set("import imported updated modified deleted synced changed")
+_NUMBERED: Final = _word_set("number no id code ref serial key")
 """Last words in the names of fields that hold a number of an item."""
 
-_SCOPES: Final = _words(
+_SCOPES: Final = _word_set(
     "repo repository project workspace team board organization account owner parent channel vault"
 )
 """Words in the names of fields that name the whole to which an item belongs."""
 
-_PLACES: Final = _words("place location city country address venue street url link path")
-_PROGRESS: Final = _words(
+_LOCATION_WORDS: Final = _word_set("place location city country address venue street url link path")
+_PROGRESS: Final = _word_set(
     """
     completed completion closed finished done resolved cancelled canceled delivered delivery
     shipped received paid returned archived published reviewed approved last actual
@@ -364,8 +368,8 @@ def schema_of_types(
     space: SpaceId, entity_type: str, types: Mapping[str, FieldType]
 ) -> EntitySchema:
     """Return the schema of these fields, as `derive_schema` does."""
-    fields = tuple(_spec(name, types[name]) for name in sorted(types))
-    keys = _keys(entity_type)
+    fields = tuple(_field_spec(name, types[name]) for name in sorted(types))
+    keys = _key_names(entity_type)
     return EntitySchema(
         id=schema_id_of(space, entity_type, CUSTOM_VERSION),
         space=space,
@@ -373,42 +377,42 @@ def schema_of_types(
         version=CUSTOM_VERSION,
         label=" ".join(_WORD.findall(entity_type)).capitalize() or entity_type,
         fields=fields,
-        identity=identity_by(entity_type, fields),
-        names=tuple((name,) for name in (*_names(entity_type), *keys)),
+        identity=derive_identity(entity_type, fields),
+        names=tuple((name,) for name in (*_name_fields(entity_type), *keys)),
         derived=True,
     )
 
 
-def identity_by(entity_type: str, fields: Iterable[FieldSpec]) -> tuple[IdentityRule, ...]:
+def derive_identity(entity_type: str, fields: Iterable[FieldSpec]) -> tuple[IdentityRule, ...]:
     """Return the identity rules of a derived type with these fields."""
-    dates = {spec.name: _words(spec.name) for spec in fields if spec.type is FieldType.DATE}
+    dates = {spec.name: _word_set(spec.name) for spec in fields if spec.type is FieldType.DATE}
     made = tuple(name for name, words in dates.items() if words & _MADE)
     silent = _MADE | _BOOKKEEPING | (_PROGRESS if made else frozenset())
-    telling = tuple(name for name, words in dates.items() if not words & silent)
-    keys, names = _keys(entity_type), "|".join(_names(entity_type))
-    said = {
+    optional = tuple(name for name, words in dates.items() if not words & silent)
+    keys, names = _key_names(entity_type), "|".join(_name_fields(entity_type))
+    words_by_name = {
         spec.name: _WORD.findall(spec.name.lower())
         for spec in fields
         if spec.type in {FieldType.STRING, FieldType.NUMBER} and spec.name not in keys
     }
-    scopes = tuple(name for name, words in said.items() if _SCOPES & set(words))
-    numbers = (n for n, words in said.items() if words and words[-1] in _NUMBERED)
-    places = (name for name, words in said.items() if _PLACES & set(words))
-    apart = tuple(dict.fromkeys((*made, *scopes, *numbers, *places)))
+    scopes = tuple(name for name, words in words_by_name.items() if _SCOPES & set(words))
+    numbers = (n for n, words in words_by_name.items() if words and words[-1] in _NUMBERED)
+    locations = (name for name, words in words_by_name.items() if _LOCATION_WORDS & set(words))
+    apart = tuple(dict.fromkeys((*made, *scopes, *numbers, *locations)))
     return (
         *(
             IdentityRule(fields=(key,), told_apart_by=scopes if key.endswith(_COUNTED) else ())
             for key in keys
         ),
-        IdentityRule(fields=(names,), optional=telling, told_apart_by=apart),
+        IdentityRule(fields=(names,), optional=optional, told_apart_by=apart),
     )
 
 
-def _keys(entity_type: str) -> tuple[str, ...]:
+def _key_names(entity_type: str) -> tuple[str, ...]:
     return (f"{entity_type}_id", f"{entity_type}_number", *_KEYS)
 
 
-def _names(entity_type: str) -> tuple[str, ...]:
+def _name_fields(entity_type: str) -> tuple[str, ...]:
     return (*_NAMES.split("|"), f"{entity_type}_name", "item_name")
 
 
@@ -417,8 +421,8 @@ def event_type_of(field: str) -> str:
     return "".join(word[:1].upper() + word[1:] for word in _WORD.findall(field)) or field
 
 
-def _spec(name: str, field_type: FieldType) -> FieldSpec:
-    dated = field_type is FieldType.DATE and not _words(name) & (_BOOKKEEPING | _MADE)
+def _field_spec(name: str, field_type: FieldType) -> FieldSpec:
+    dated = field_type is FieldType.DATE and not _word_set(name) & (_BOOKKEEPING | _MADE)
     return FieldSpec(name=name, type=field_type, event_type=event_type_of(name) if dated else None)
 
 

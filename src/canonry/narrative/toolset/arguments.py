@@ -6,12 +6,12 @@ The gateway has validated types and enumerations before. Ids become lower case.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from canonry.canon.judging.known_things import SpokenTime
-from canonry.gateway.replies import itself
+from canonry.canon.judging.known_items import SpokenTime
+from canonry.gateway.replies import whole_item
 from canonry.gateway.tables import CallArguments, ReadValue
 from canonry.log.items.entities import EntityClass
 from canonry.log.items.facts import Constraint
-from canonry.log.items.proposals import NARRATED, Ask, ProposalStatus, ProposalType
+from canonry.log.items.proposals import NARRATED, ProposalStatus, ProposalType, ReviewKind
 from canonry.log.items.scenes import Speaker, StoryStatus
 from canonry.log.schemas.narrative import relation_type
 from canonry.recall.usecases.search import CanonKind
@@ -66,12 +66,12 @@ def checked_list(values: Sequence[Any], path: str) -> Sequence[Any]:
     return values
 
 
-def _text(limit: str) -> ReadValue:
+def _text_reader(limit: str) -> ReadValue:
     """Return the reader of a text that is neither empty nor longer than this limit."""
     return lambda value, path, asking: checked_text(value, getattr(asking.limits, limit), path=path)
 
 
-def _as(kind: Callable[[Any], Any]) -> ReadValue:
+def _converting_reader(kind: Callable[[Any], Any]) -> ReadValue:
     """Return the reader that converts a value by itself."""
     return lambda value, _path, _asking: kind(value)
 
@@ -94,11 +94,11 @@ def read_ids(
     return tuple(values)
 
 
-def _causes(value: Any, path: str, _: CallArguments) -> tuple[Reference, ...]:
+def _read_causes(value: Any, path: str, _: CallArguments) -> tuple[Reference, ...]:
     return tuple(Reference(str(each).lower()) for each in checked_list(value or (), path))
 
 
-def _texts(values: Sequence[str] | None, path: str, asking: CallArguments) -> tuple[str, ...]:
+def _read_texts(values: Sequence[str] | None, path: str, asking: CallArguments) -> tuple[str, ...]:
     """Return a list of texts, each once, in their order; none is empty or too long."""
     limit = asking.limits.tag
     texts = enumerate(checked_list(values or (), path))
@@ -107,20 +107,20 @@ def _texts(values: Sequence[str] | None, path: str, asking: CallArguments) -> tu
 
 def read_tags(value: Sequence[str] | None, path: str, asking: CallArguments) -> tuple[str, ...]:
     """Return a list of state tags in normal form."""
-    return normal_tags(_texts(value, path, asking))
+    return normal_tags(_read_texts(value, path, asking))
 
 
-def _lists_of_tags(*names: str, kind: Callable[[Any], Any] = tuple) -> ReadValue:
-    def read(
+def _tag_lists_reader(*names: str, kind: Callable[[Any], Any] = tuple) -> ReadValue:
+    def read_lists(
         value: Mapping[str, Any] | None, path: str, asking: CallArguments
     ) -> Mapping[str, Any]:
         given = value or {}
         return {name: kind(read_tags(given.get(name), f"{path}/{name}", asking)) for name in names}
 
-    return read
+    return read_lists
 
 
-def _range(value: Mapping[str, str] | None, path: str, _: CallArguments) -> Mapping[str, Any]:
+def _read_range(value: Mapping[str, str] | None, path: str, _: CallArguments) -> Mapping[str, Any]:
     given = value or {}
     return {
         name: parse_instant(given[name], path=f"{path}/{name}") if name in given else None
@@ -128,7 +128,7 @@ def _range(value: Mapping[str, str] | None, path: str, _: CallArguments) -> Mapp
     }
 
 
-def _filters(
+def _read_filters(
     value: Mapping[str, str] | None, _path: str, _asking: CallArguments
 ) -> Mapping[str, Any]:
     given = value or {}
@@ -136,7 +136,9 @@ def _filters(
     return {name: str(given[name]).lower() if name in given else None for name in names}
 
 
-def _evidence(value: Sequence[str] | None, path: str, _: CallArguments) -> tuple[Evidence, ...]:
+def _read_evidence(
+    value: Sequence[str] | None, path: str, _: CallArguments
+) -> tuple[Evidence, ...]:
     """Return the references of the form kind:uuid, at least one if they are given, each once.
 
     Raises:
@@ -152,7 +154,9 @@ def _evidence(value: Sequence[str] | None, path: str, _: CallArguments) -> tuple
     return tuple(dict.fromkeys(found))
 
 
-def _cited(value: Sequence[Mapping[str, str]], path: str, _: CallArguments) -> tuple[Evidence, ...]:
+def _read_cited(
+    value: Sequence[Mapping[str, str]], path: str, _: CallArguments
+) -> tuple[Evidence, ...]:
     cited = (
         Evidence(kind=EvidenceKind(each["type"]), ref=str(each["ref_id"]).lower())
         for each in checked_list(value, path)
@@ -160,52 +164,52 @@ def _cited(value: Sequence[Mapping[str, str]], path: str, _: CallArguments) -> t
     return tuple(dict.fromkeys(cited))
 
 
-def _constraint(value: Mapping[str, Any], path: str, asking: CallArguments) -> Constraint:
-    values = _texts(value["values"], f"{path}/values", asking)
+def _read_constraint(value: Mapping[str, Any], path: str, asking: CallArguments) -> Constraint:
+    values = _read_texts(value["values"], f"{path}/values", asking)
     if value["kind"] == "forbidden_relation":
         named = enumerate(values)
         values = tuple(relation_type(v, path=f"{path}/values/{i}").name for i, v in named)
     return Constraint(kind=value["kind"], values=values, entity_type=value.get("entity_type"))
 
 
-def _duration(value: int, path: str, _: CallArguments) -> int:
+def _read_duration(value: int, path: str, _: CallArguments) -> int:
     if not 0 <= value <= _DURATION_MAX:
         message = f"/duration is {value}. It must be between 0 and {_DURATION_MAX} seconds."
         raise InvalidInput("duration.out-of-range", message, path=path)
     return int(value)
 
 
-def _order(value: int, path: str, _: CallArguments) -> int:
+def _read_order(value: int, path: str, _: CallArguments) -> int:
     if not 0 <= value <= ORDER_MAX:
         message = f"/order must be between 0 and {ORDER_MAX}. Leave it out to put the scene last."
         raise InvalidInput("scene.order-out-of-range", message, path=path, maximum=ORDER_MAX)
     return int(value)
 
 
-def _turn_index(value: int, path: str, _: CallArguments) -> int:
+def _read_turn_index(value: int, path: str, _: CallArguments) -> int:
     if not -1 <= value <= INDEX_MAX:
         message = f"/after_index is {value}. Give a turn's index, or -1 to start with the first."
         raise InvalidInput("turn.index-out-of-range", message, path=path)
     return int(value)
 
 
-def _offset(value: int, path: str, _: CallArguments) -> int:
+def _read_offset(value: int, path: str, _: CallArguments) -> int:
     if not 0 <= value < 2**62:
         raise InvalidInput("offset.negative", "/offset must be 0 or more.", path=path)
     return int(value)
 
 
-def _limit(maximum: int) -> ReadValue:
-    def read(value: int, path: str, _: CallArguments) -> int:
+def _limit_reader(maximum: int) -> ReadValue:
+    def read_limit(value: int, path: str, _: CallArguments) -> int:
         if not 1 <= value <= maximum:
             message = f"{path} is {value}. It must be between 1 and {maximum}."
             raise InvalidInput("limit.out-of-range", message, path=path, maximum=maximum)
         return int(value)
 
-    return read
+    return read_limit
 
 
-def _pattern(value: str, path: str, asking: CallArguments) -> str:
+def _read_pattern(value: str, path: str, asking: CallArguments) -> str:
     pattern = checked_text(value, asking.limits.name, path=path)
     if pattern.count("*") + pattern.count("%") > _WILDCARDS_MAX:
         message = f"/name_pattern has more than {_WILDCARDS_MAX} wildcards. Use fewer."
@@ -213,7 +217,7 @@ def _pattern(value: str, path: str, asking: CallArguments) -> str:
     return pattern
 
 
-def _speaking_entity(value: str | None, path: str, asking: CallArguments) -> str | None:
+def _read_speaking_entity(value: str | None, path: str, asking: CallArguments) -> str | None:
     speaker = asking.arguments["speaker"]
     if speaker == Speaker.ENTITY and value is None:
         message = "/entity_id is missing. Give the id of the entity that speaks."
@@ -224,7 +228,7 @@ def _speaking_entity(value: str | None, path: str, asking: CallArguments) -> str
     return None if value is None else value.lower()
 
 
-def _decided_id(value: str | None, path: str, asking: CallArguments) -> str | None:
+def _read_decided_id(value: str | None, path: str, asking: CallArguments) -> str | None:
     accepted = asking.arguments["decision"] == ProposalStatus.ACCEPTED
     if accepted and value is None and not asking.arguments.get("rationale"):
         message = (
@@ -238,13 +242,17 @@ def _decided_id(value: str | None, path: str, asking: CallArguments) -> str | No
     return None if value is None else value.lower()
 
 
-def _time_words(value: Mapping[str, str] | None, _path: str, _asking: CallArguments) -> str | None:
+def _read_time_words(
+    value: Mapping[str, str] | None, _path: str, _asking: CallArguments
+) -> str | None:
     """Return the words of the time if it was given in words of a calendar."""
     return (value or {}).get("time_ref")
 
 
-def _spoken(value: Mapping[str, str] | None, path: str, asking: CallArguments) -> SpokenTime | None:
-    words, at = _time_words(value, path, asking), asking.arguments.get("time_ref")
+def _read_spoken(
+    value: Mapping[str, str] | None, path: str, asking: CallArguments
+) -> SpokenTime | None:
+    words, at = _read_time_words(value, path, asking), asking.arguments.get("time_ref")
     if words is None or at is None:
         return None
     return SpokenTime(words=words, at=parse_instant(at, path="/time_ref"))
@@ -259,55 +267,57 @@ _ENUMERATIONS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "story_status": StoryStatus,
 }
 READERS: Final[Mapping[str, ReadValue]] = {
-    **{name: _as(kind) for name, kind in _ENUMERATIONS.items()},
-    **{name: _text(name) for name in ("name", "description", "statement", "summary")},
-    "audience": _as(audience_in),
-    "cited": _cited,
-    "duration": _duration,
-    "hits_limit": _limit(SEARCH_MAX),
+    **{name: _converting_reader(kind) for name, kind in _ENUMERATIONS.items()},
+    **{name: _text_reader(name) for name in ("name", "description", "statement", "summary")},
+    "audience": _converting_reader(audience_in),
+    "cited": _read_cited,
+    "duration": _read_duration,
+    "hits_limit": _limit_reader(SEARCH_MAX),
     "instant": lambda value, path, _: parse_instant(value, path=path),
-    "integer": _as(int),
-    "memory_text": _text("memory"),
-    "known_at": _as(itself),
-    "limit": _limit(QUERY_MAX),
-    "turn_limit": _limit(QUERY_MAX),
-    "new_constraint": _constraint,
-    "offset": _offset,
-    "order": _order,
-    "pattern": _pattern,
+    "integer": _converting_reader(int),
+    "memory_text": _text_reader("memory"),
+    "known_at": _converting_reader(whole_item),
+    "limit": _limit_reader(QUERY_MAX),
+    "turn_limit": _limit_reader(QUERY_MAX),
+    "new_constraint": _read_constraint,
+    "offset": _read_offset,
+    "order": _read_order,
+    "pattern": _read_pattern,
     "reference_text": lambda value, path, _: parse_evidence(value, path=path),
-    "share": _as(float),
-    "turn_index": _turn_index,
-    "turn_text": _text("turn"),
-    "uuid": _as(lambda value: str(value).lower()),
+    "share": _converting_reader(float),
+    "turn_index": _read_turn_index,
+    "turn_text": _text_reader("turn"),
+    "uuid": _converting_reader(lambda value: str(value).lower()),
     "words_asked": lambda value, path, _: checked_text(value, None, path=path),
 }
 DEFAULTING: Final[Mapping[str, ReadValue]] = {
-    "asks": _as(lambda value: frozenset(map(Ask, value or Ask))),
-    "audience_or_all": _as(lambda value: EVERYBODY if value is None else audience_in(value)),
-    "canon_kinds": _as(lambda value: frozenset(map(CanonKind, value or CanonKind))),
-    "causes": _causes,
-    "decided_id": _decided_id,
-    "evidence": _evidence,
-    "properties": _as(lambda value: value or {}),
+    "asks": _converting_reader(lambda value: frozenset(map(ReviewKind, value or ReviewKind))),
+    "audience_or_all": _converting_reader(
+        lambda value: EVERYBODY if value is None else audience_in(value)
+    ),
+    "canon_kinds": _converting_reader(lambda value: frozenset(map(CanonKind, value or CanonKind))),
+    "causes": _read_causes,
+    "decided_id": _read_decided_id,
+    "evidence": _read_evidence,
+    "properties": _converting_reader(lambda value: value or {}),
     "names_sent": lambda _value, _path, asking: frozenset(asking.arguments),
-    "proposal_types": _as(
+    "proposal_types": _converting_reader(
         lambda value: frozenset(NARRATED if value is None else (ProposalType(value),))
     ),
-    "range": _range,
+    "range": _read_range,
     "rationale": lambda value, path, asking: (
         "" if value is None else checked_text(value, asking.limits.description, path=path)
     ),
     "references": lambda value, path, call: tuple(
         map(Reference, read_ids(value, path, call, minimum=1))
     ),
-    "search_filters": _filters,
-    "speaking_entity": _speaking_entity,
-    "spoken": _spoken,
-    "tag_changes": _lists_of_tags("add", "remove"),
-    "tag_filter": _lists_of_tags("all_of", "any_of", "none_of", kind=frozenset),
+    "search_filters": _read_filters,
+    "speaking_entity": _read_speaking_entity,
+    "spoken": _read_spoken,
+    "tag_changes": _tag_lists_reader("add", "remove"),
+    "tag_filter": _tag_lists_reader("all_of", "any_of", "none_of", kind=frozenset),
     "tags": read_tags,
-    "time_words": _time_words,
+    "time_words": _read_time_words,
     "uuids": read_ids,
 }
 """Readers that read missing arguments, too, for example as an empty list."""

@@ -6,24 +6,31 @@ from itertools import islice
 from typing import Any, Final
 
 from canonry.canon.commands.entities import unmerge_entities
-from canonry.canon.commands.retcon_things import retcon_item
+from canonry.canon.commands.retcon_items import retcon_item
 from canonry.canon.commands.universes import create_universe
-from canonry.canon.queries.explain import Explanation, Fall, Traced, Window, explain, read_timeline
+from canonry.canon.queries.explain import (
+    Explanation,
+    ItemEnd,
+    TracedEvidence,
+    Window,
+    explain_item,
+    read_timeline,
+)
 from canonry.canon.queries.listings import EntityInFull, get_entity
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Receipt
-from canonry.canon.session.lookup import require
-from canonry.gateway.replies import Field, Shape, array, obj, optional
+from canonry.canon.session.lookup import require_item
+from canonry.gateway.replies import Field, Shape, array, object_schema, optional_field
 from canonry.gateway.tool import Arguments, Cached, Noted, Reply
 from canonry.log.entries import (
-    THING_KINDS,
+    KIND_NAMES,
     EntitiesMerged,
     FactRetconned,
     FactSuperseded,
     RelationEnded,
 )
-from canonry.log.folding import facts_key, listing_key, relations_key, thing_key
+from canonry.log.folding import facts_key, item_key, listing_key, relations_key
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Axiom, Event, Fact, Relation
 from canonry.log.items.proposals import Proposal
@@ -37,11 +44,11 @@ from canonry.values.ids import SpaceDraft, SpaceKind
 from canonry.values.observations import Observation
 from canonry.values.provenance import CanonLevel
 
-_RELATED: Final = TABLE.shape("related")
+_RELATED: Final = TABLE.make_shape("related")
 """A relation with the entity at its other end."""
 
 
-def _related(found: EntityInFull) -> list[dict[str, Any]] | None:
+def _related_rows(found: EntityInFull) -> list[dict[str, Any]] | None:
     if found.relations is None:
         return None
     others = found.others or {}
@@ -52,9 +59,9 @@ def _related(found: EntityInFull) -> list[dict[str, Any]] | None:
     ]
 
 
-_ENTITY_IN_FULL: Final = TABLE.shape(
+_ENTITY_IN_FULL: Final = TABLE.make_shape(
     "entity_in_full",
-    relationships=optional(array(_RELATED)).made(_related),
+    relationships=optional_field(array(_RELATED)).from_function(_related_rows),
     relationship_total=lambda found: None if found.relations is None else found.relation_total,
     state_history_truncated=lambda found: (
         None if found.history is None else found.history_truncated
@@ -63,18 +70,18 @@ _ENTITY_IN_FULL: Final = TABLE.shape(
 """The entity, the source of each field, and the requested extras."""
 
 
-def _rests_on(arguments: Arguments, reply: Reply) -> frozenset[str]:
+def _cache_keys(arguments: Arguments, reply: Reply) -> frozenset[str]:
     asked = str(arguments["entity_id"]).lower()
-    return frozenset(_keys({asked, reply["entity_id"], *reply["merged_entity_ids"]}, reply))
+    return frozenset(_keys_read({asked, reply["entity_id"], *reply["merged_entity_ids"]}, reply))
 
 
-def _keys(family: set[str], reply: Reply) -> Iterator[str]:
-    yield from map(thing_key, family)
+def _keys_read(family: set[str], reply: Reply) -> Iterator[str]:
+    yield from map(item_key, family)
     if "relationships" in reply:
         yield from map(relations_key, family)
         for relation in reply["relationships"]:
             ends = (relation["entity_id"], relation["from_entity_id"], relation["to_entity_id"])
-            yield from map(thing_key, ends)
+            yield from map(item_key, ends)
     if "state_history" in reply:
         yield from map(facts_key, family)
 
@@ -106,7 +113,7 @@ async def _create_space(
     )
 
 
-_UNMERGED: Final = TABLE.shape("unmerged")
+_UNMERGED: Final = TABLE.make_shape("unmerged")
 
 
 async def _unmerge_entities(
@@ -116,7 +123,7 @@ async def _unmerge_entities(
     return _UNMERGED(kept, separated_entity_id=separated_id)
 
 
-_RETCONNED: Final = TABLE.shape("fact_retconned", canon_level=lambda _: CanonLevel.RETCONNED)
+_RETCONNED: Final = TABLE.make_shape("fact_retconned", canon_level=lambda _: CanonLevel.RETCONNED)
 
 
 async def _retcon_fact(canon: Canon, caller: Caller, *, fact_id: str, **how: Any) -> Reply:
@@ -131,11 +138,11 @@ async def _retcon_fact(canon: Canon, caller: Caller, *, fact_id: str, **how: Any
 
 _LINKS: Final = 20
 """The most scenes and sources that an explanation links to."""
-_TRACED: Final = TABLE.shape("traced")
-_FALL: Final = TABLE.shape("fall")
+_TRACED: Final = TABLE.make_shape("traced")
+_FALL: Final = TABLE.make_shape("fall")
 
 
-def _traced(traced: Traced) -> dict[str, Any]:
+def _traced(traced: TracedEvidence) -> dict[str, Any]:
     """Return the reference with its item's text, and the title of the item's scene or source."""
     values: dict[str, Any] = {"text": None}
     match traced.thing:
@@ -163,7 +170,7 @@ def _traced(traced: Traced) -> dict[str, Any]:
     return _TRACED(traced, **values)
 
 
-def _fall(fall: Fall) -> dict[str, Any]:
+def _fall(fall: ItemEnd) -> dict[str, Any]:
     match fall.entry:
         case FactSuperseded() as entry:
             return _FALL(fall, how="superseded", by=entry.superseded_by, until=entry.until)
@@ -178,8 +185,8 @@ def _fall(fall: Fall) -> dict[str, Any]:
 
 def _statement(found: Explanation) -> str:
     match found.thing:
-        case Fact() | Axiom() as thing:
-            return thing.statement
+        case Fact() | Axiom() as item:
+            return item.statement
         case Event() as event:
             return event.title
         case Entity() as entity:
@@ -192,17 +199,17 @@ def _statement(found: Explanation) -> str:
             return ", ".join(observation.fields)
 
 
-TABLE.kinds |= {"traced": _TRACED.by(_traced), "fall": _FALL.by(_fall)}
-_EXPLAINED: Final = TABLE.shape(
+TABLE.kinds |= {"traced": _TRACED.with_render(_traced), "fall": _FALL.with_render(_fall)}
+_EXPLAINED: Final = TABLE.make_shape(
     "explained",
-    kind=lambda found: THING_KINDS[type(found.thing)],
+    kind=lambda found: KIND_NAMES[type(found.thing)],
     says=_statement,
 )
-_LEVEL: Final = TABLE.shape("level_shown")
+_LEVEL: Final = TABLE.make_shape("level_shown")
 _STANDINGS: Final[Mapping[type, Shape]] = {
-    Entity: TABLE.shape("entity_standing"),
-    Fact: TABLE.shape("fact_standing"),
-    Relation: TABLE.shape("relation_standing"),
+    Entity: TABLE.make_shape("entity_standing"),
+    Fact: TABLE.make_shape("fact_standing"),
+    Relation: TABLE.make_shape("relation_standing"),
     Event: _LEVEL,
     Axiom: _LEVEL,
 }
@@ -210,7 +217,7 @@ _STANDINGS: Final[Mapping[type, Shape]] = {
 _STANDING: Final = {
     name: field for each in _STANDINGS.values() for name, field in each.fields.items()
 }
-_EXPLANATION: Final = obj(
+_EXPLANATION: Final = object_schema(
     _EXPLAINED.fields,
     {
         name: _STANDING[name]
@@ -220,22 +227,24 @@ _EXPLANATION: Final = obj(
 
 
 async def _explain(canon: Canon, caller: Caller, *, thing_id: str) -> Reply:
-    found = await explain(canon, caller, thing_id)
+    found = await explain_item(canon, caller, thing_id)
     standing = _STANDINGS.get(type(found.thing))
     reply = _EXPLAINED(found) | (standing(found.thing) if standing else {})
-    places = {each.place.id: each.place for each in found.evidence if each.place is not None}
+    places = {
+        each.container.id: each.container for each in found.evidence if each.container is not None
+    }
     links = (
-        (SOURCE_TEXT if isinstance(each, Source) else TRANSCRIPT).link(each.id, each.title)
+        (SOURCE_TEXT if isinstance(each, Source) else TRANSCRIPT).link_to(each.id, each.title)
         for each in places.values()
     )
     return Noted(reply=reply, parts=tuple(islice(links, _LINKS)))
 
 
 _ROWS: Final = {Event: RowShape("event"), Fact: RowShape("fact")}
-TABLE.kinds |= {f"{THING_KINDS[kind]}_row": Field(row.schema) for kind, row in _ROWS.items()}
-_ITEM: Final = TABLE.shape("timeline_item", kind=lambda each: THING_KINDS[type(each)])
+TABLE.kinds |= {f"{KIND_NAMES[kind]}_row": Field(row.schema) for kind, row in _ROWS.items()}
+_ITEM: Final = TABLE.make_shape("timeline_item", kind=lambda each: KIND_NAMES[type(each)])
 TABLE.kinds["timeline_items"] = Field(array(_ITEM).schema)
-_TIMELINE: Final = TABLE.shape("timeline")
+_TIMELINE: Final = TABLE.make_shape("timeline")
 
 
 async def _get_timeline(
@@ -245,7 +254,7 @@ async def _get_timeline(
     rows = [_ROWS[type(each.item)](each.item, detail=detail) for each in found.items]
     await name_in(canon, caller, rows)
     items = [
-        _ITEM(each.item, **{THING_KINDS[type(each.item)]: row})
+        _ITEM(each.item, **{KIND_NAMES[type(each.item)]: row})
         for each, row in zip(found.items, rows, strict=True)
     ]
     return _TIMELINE(found, items=items)
@@ -255,25 +264,25 @@ async def _get_entity_at(canon: Canon, caller: Caller, *, entity_id: str, **_: A
     if canon.now is None:
         message = "Give /at for a story time, or /as_known_at for a time of recording."
         raise InvalidInput("time.missing", message, path="/at")
-    return await require(canon, caller, Entity, entity_id)
+    return await require_item(canon, caller, Entity, entity_id)
 
 
 TOOLS: Final = (
     make_tool(
         "neo4j_create_universe",
         partial(_create_space, kind=SpaceKind.UNIVERSE),
-        Created(TABLE.shape("created_universe"), SpaceDraft),
+        Created(TABLE.make_shape("created_universe"), SpaceDraft),
     ),
     make_tool(
         "neo4j_create_multiverse",
         partial(_create_space, kind=SpaceKind.MULTIVERSE),
-        Created(TABLE.shape("created_multiverse"), SpaceDraft),
+        Created(TABLE.make_shape("created_multiverse"), SpaceDraft),
     ),
     make_tool(
         "neo4j_get_entity",
         _get_entity,
         Field(_ENTITY_IN_FULL.schema),
-        cached=Cached(seconds=lambda _, __: 300.0, depends_on=_rests_on),
+        cached=Cached(seconds=lambda _, __: 300.0, depends_on=_cache_keys),
     ),
     make_tool(
         "neo4j_query_entities",

@@ -10,13 +10,13 @@ from typing import Any, Final, NamedTuple
 from canonry.canon.canonization.canonize_scene import preview_proposals, preview_scene
 from canonry.canon.canonization.decide_proposals import ProposalVerdict, SceneOutcome, verdict_on
 from canonry.canon.canonization.proposals import list_proposals
-from canonry.canon.commands.retcon_things import (
+from canonry.canon.commands.retcon_items import (
     Retcon,
     Retconnable,
     list_dependents,
     list_resting_on_scene,
     retcon_scene,
-    retcon_thing,
+    retcon_with_dependents,
 )
 from canonry.canon.commands.sources import ingest_source
 from canonry.canon.session.caller import Caller
@@ -26,7 +26,7 @@ from canonry.gateway.replies import COUNT, Field, Shape, array, enum
 from canonry.gateway.tool import Arguments, Cached, Reply
 from canonry.language.texts.sentences import DocumentType
 from canonry.log.entries import (
-    THING_KINDS,
+    KIND_NAMES,
     SaidAt,
     SceneDated,
     SceneNoted,
@@ -34,29 +34,29 @@ from canonry.log.entries import (
     SceneStaged,
     SceneSummarised,
 )
-from canonry.log.folding import proposals_key, thing_key, turns_key
+from canonry.log.folding import item_key, proposals_key, turns_key
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Event, Fact, Relation
 from canonry.log.items.proposals import ProposalStatus
 from canonry.log.items.scenes import SceneStatus
-from canonry.narrative.toolset.contract import CONTENTS_TOLD, make_tool
+from canonry.narrative.toolset.contract import CONTENTS_HELP, make_tool
 from canonry.narrative.toolset.search import HITS
 from canonry.narrative.toolset.shapes import TABLE
 from canonry.narrative.usecases import scenes as usecases
 from canonry.narrative.usecases.context import ContextRequest, SceneContext, assemble_context
 from canonry.readmodels.ports.documents import ProposalQuery
-from canonry.recall.domain.context import NAMED_MAX, Told
+from canonry.recall.domain.context import NAMED_MAX, ContextEntity
 from canonry.values.errors import InvalidInput
 from canonry.values.ids import EntityId, SceneId
 from canonry.values.provenance import Evidence, EvidenceKind
 
 ACTIVE_SECONDS: Final = 30.0
-_SCENE_IN_FULL: Final = TABLE.shape("scene_in_full")
+_SCENE_IN_FULL: Final = TABLE.make_shape("scene_in_full")
 
 
-def _dependencies(_: Arguments, reply: Reply) -> frozenset[str]:
+def _cache_keys(_: Arguments, reply: Reply) -> frozenset[str]:
     scene_id = str(reply["scene_id"])
-    return frozenset((thing_key(scene_id), turns_key(scene_id), proposals_key(scene_id)))
+    return frozenset((item_key(scene_id), turns_key(scene_id), proposals_key(scene_id)))
 
 
 async def _get_scene(
@@ -99,8 +99,8 @@ async def _update_scene(
     return await usecases.update_scene(canon, caller, scene, changes)
 
 
-_LEFT_OUT: Final = TABLE.shape("left_out", dict)
-_ENTITY: Final = TABLE.shape("context_entity")
+_LEFT_OUT: Final = TABLE.make_shape("left_out", dict)
+_ENTITY: Final = TABLE.make_shape("context_entity")
 
 
 class _Joined(NamedTuple):
@@ -111,31 +111,31 @@ class _Joined(NamedTuple):
     end: Entity
 
 
-def _entities(context: SceneContext) -> list[dict[str, Any]]:
+def _entity_rows(context: SceneContext) -> list[dict[str, Any]]:
     roles = {entity.id: "participant" for entity in context.cast.participants}
     if context.cast.location is not None:
         roles.setdefault(context.cast.location.id, "location")
     return [
-        _ENTITY(told, role=roles.get(told.entity.id, "related"), trimmed=_left_out(told))
-        for told in context.canonical.entities
+        _ENTITY(shown, role=roles.get(shown.entity.id, "related"), trimmed=_left_out(shown))
+        for shown in context.canonical.entities
     ]
 
 
-def _left_out(told: Told) -> dict[str, Any] | None:
+def _left_out(shown: ContextEntity) -> dict[str, Any] | None:
     """Return the parts of an entity that were left out, and the tool that returns them."""
-    left = told.sheet.left
-    if not left and not told.sheet.shortened and not told.head.tags_left:
+    left = shown.summary.left
+    if not left and not shown.summary.is_shortened and not shown.head.tags_left:
         return None
     return _LEFT_OUT(
         read_with="neo4j_get_entity",
-        description=told.sheet.shortened,
+        description=shown.summary.is_shortened,
         properties=left[:NAMED_MAX],
         total_properties=len(left),
-        state_tags=told.head.tags_left,
+        state_tags=shown.head.tags_left,
     )
 
 
-def _joined(context: SceneContext) -> Iterator[_Joined]:
+def _joined_relations(context: SceneContext) -> Iterator[_Joined]:
     roots = context.canonical.roots
     for edge in context.canonical.relations:
         yield _Joined(edge, roots[edge.from_id], roots[edge.to_id])
@@ -155,16 +155,20 @@ _SECTIONS: Final = (
 )
 TABLE.kinds |= {
     "hits": HITS,
-    "omitted": Shape(**{name: COUNT.of(itemgetter(name)) for name in _SECTIONS}),
+    "omitted": Shape(**{name: COUNT.from_source(itemgetter(name)) for name in _SECTIONS}),
 }
-TABLE.shape("context_canon", entities=array(_ENTITY).made(_entities), relations=_joined)
-_NARRATIVE: Final = TABLE.shape("context_narrative", dict)
-TABLE.shape(
-    "context_recalled",
-    similar_scenes=lambda recalled: (recalled.scenes, recalled.things),
-    rule_excerpts=lambda recalled: (recalled.rules, recalled.things),
+TABLE.make_shape(
+    "context_canon",
+    entities=array(_ENTITY).from_function(_entity_rows),
+    relations=_joined_relations,
 )
-_CONTEXT: Final = TABLE.shape("context")
+_NARRATIVE: Final = TABLE.make_shape("context_narrative", dict)
+TABLE.make_shape(
+    "context_recalled",
+    similar_scenes=lambda recalled: (recalled.scenes, recalled.items),
+    rule_excerpts=lambda recalled: (recalled.rules, recalled.items),
+)
+_CONTEXT: Final = TABLE.make_shape("context")
 """The three sections and their sources; members exist even if they are empty."""
 
 
@@ -177,35 +181,35 @@ async def _assemble_context(canon: Canon, caller: Caller, *, request: ContextReq
     return _CONTEXT(context, narrative=section)
 
 
-TABLE.shape("finalized", status=lambda _: SceneStatus.COMPLETED)
+TABLE.make_shape("finalized", status=lambda _: SceneStatus.COMPLETED)
 
 
-def says(thing: Retconnable) -> str:
+def says(item: Retconnable) -> str:
     """Return the text of an item of canon."""
-    match thing:
+    match item:
         case Entity():
-            return thing.name
+            return item.name
         case Fact():
-            return thing.statement
+            return item.statement
         case Event():
-            return thing.title
+            return item.title
         case Relation():
-            return thing.rel_type
+            return item.rel_type
 
 
-TABLE.shape(
+TABLE.make_shape(
     "dependent",
-    kind=lambda each: THING_KINDS[type(each.thing)],
+    kind=lambda each: KIND_NAMES[type(each.thing)],
     says=lambda each: says(each.thing),
 )
 
 
-async def _retcon_thing(
+async def _retcon_item(
     canon: Canon, caller: Caller, *, thing_id: str, dry_run: bool, retcon: Retcon
 ) -> Any:
     if dry_run:
         return await list_dependents(canon, caller, thing_id)
-    return await retcon_thing(canon, caller, thing_id, retcon)
+    return await retcon_with_dependents(canon, caller, thing_id, retcon)
 
 
 async def _retcon_scene(
@@ -216,7 +220,7 @@ async def _retcon_scene(
     return await retcon_scene(canon, caller, scene_id, reason=reason)
 
 
-TABLE.shape(
+TABLE.make_shape(
     "snippet",
     evidence_ref=lambda snippet: Evidence(kind=EvidenceKind.SNIPPET, ref=snippet.id),
 )
@@ -268,15 +272,15 @@ def _decided(status: ProposalStatus) -> Any:
 
 
 def _outcomes(kind: type[SceneOutcome]) -> Any:
-    return lambda report: report.ids(kind)
+    return lambda report: report.ids_of_kind(kind)
 
 
 TABLE.kinds["verdict_status"] = enum("accepted", "rejected", "needs_review", "pending")
-TABLE.shape(
+TABLE.make_shape(
     "verdict",
     status=lambda verdict: "needs_review" if verdict.needs_review else verdict.status.value,
 )
-TABLE.shape(
+TABLE.make_shape(
     "judged",
     accepted_proposals=_decided(ProposalStatus.ACCEPTED),
     rejected_proposals=_decided(ProposalStatus.REJECTED),
@@ -303,7 +307,7 @@ async def _get_verdicts(
     return tuple(map(verdict_on, await preview_proposals(canon, caller, proposal_ids)))
 
 
-TABLE.shape("audience_changed", audience=lambda told: told.audience or ("everyone",))
+TABLE.make_shape("audience_changed", audience=lambda told: told.audience or ("everyone",))
 
 
 TOOLS: Final = (
@@ -313,17 +317,19 @@ TOOLS: Final = (
         Field(_SCENE_IN_FULL.schema),
         cached=Cached(
             seconds=lambda _, reply: ACTIVE_SECONDS if reply.get("status") == "active" else 0.0,
-            depends_on=_dependencies,
+            depends_on=_cache_keys,
         ),
     ),
-    make_tool("mongodb_update_scene", _update_scene, TABLE.shape("scene_updated")),
+    make_tool("mongodb_update_scene", _update_scene, TABLE.make_shape("scene_updated")),
     make_tool("composite_assemble_scene_context", _assemble_context, Field(_CONTEXT.schema)),
-    make_tool("mongodb_ingest_source", _ingest_source, TABLE.shape("ingested")),
-    make_tool("mongodb_create_proposed_change", ending=CONTENTS_TOLD),
+    make_tool("mongodb_ingest_source", _ingest_source, TABLE.make_shape("ingested")),
+    make_tool("mongodb_create_proposed_change", ending=CONTENTS_HELP),
     make_tool("mongodb_get_pending_proposals", _list_pending),
     make_tool(
-        "composite_get_verdicts", _get_verdicts, TABLE.shape("previewed", verdicts=tuple, total=len)
+        "composite_get_verdicts",
+        _get_verdicts,
+        TABLE.make_shape("previewed", verdicts=tuple, total=len),
     ),
-    make_tool("composite_retcon_scene", _retcon_scene, TABLE.shape("scene_retconned")),
-    make_tool("neo4j_retcon_thing", _retcon_thing, TABLE.shape("thing_retconned")),
+    make_tool("composite_retcon_scene", _retcon_scene, TABLE.make_shape("scene_retconned")),
+    make_tool("neo4j_retcon_thing", _retcon_item, TABLE.make_shape("thing_retconned")),
 )

@@ -14,11 +14,11 @@ from canonry.canon.queries.listings import (
 )
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.lookup import require, require_universe
-from canonry.gateway.catalogue import LOOKED_THROUGH, beginning, through
+from canonry.canon.session.lookup import require_item, require_universe
+from canonry.gateway.catalogue import LOOKED_THROUGH, page_of_matches, page_through
 from canonry.gateway.replies import Field, Shape, array
-from canonry.gateway.tool import Reply, Resource, Shelf, Shelved
-from canonry.log.entries import Thing
+from canonry.gateway.tool import CompletionPage, CompletionProvider, Reply, Resource
+from canonry.log.entries import StoredItem
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Axiom, Event, Fact, Relation
 from canonry.log.items.scenes import Scene, Speaker, Turn
@@ -35,7 +35,7 @@ from canonry.recall.usecases.find_passages import (
     WORDS_MISSING,
     FoundPassage,
     FoundPassages,
-    when_said,
+    passage_times,
 )
 from canonry.recall.usecases.search import CanonKind, SearchRequest, search_canon, search_passages
 from canonry.values.errors import NotFound
@@ -43,7 +43,7 @@ from canonry.values.ids import Space, is_uuid
 from canonry.values.moments import Instant, render_instant
 from canonry.values.provenance import CanonLevel, Evidence, EvidenceKind
 
-_SAID: Final = frozenset({Collection.SCENES, Collection.MEMORIES, Collection.SNIPPETS})
+_WITH_TIMES: Final = frozenset({Collection.SCENES, Collection.MEMORIES, Collection.SNIPPETS})
 _CITED: Final = {
     "turn": EvidenceKind.TURN,
     "scene_summary": EvidenceKind.SCENE,
@@ -52,7 +52,7 @@ _CITED: Final = {
 }
 
 
-def _cited(hit: FoundPassage) -> str | None:
+def _evidence_of(hit: FoundPassage) -> str | None:
     """Return the evidence that the passage supplies; memories and canon supply none.
 
     A law of the world is cited as a rule.
@@ -67,59 +67,62 @@ def _found_by(why: Why) -> str:
     return "keywords" if why.terms else "nearby"
 
 
-TABLE.shape("reason", by=_found_by, terms=lambda why: [term for term, _ in why.terms])
-_HIT: Final = TABLE.shape("hit", evidence_ref=_cited)
-_SHORT: Final = TABLE.shape("short_hit")
+TABLE.make_shape("reason", by=_found_by, terms=lambda why: [term for term, _ in why.terms])
+_HIT: Final = TABLE.make_shape("hit", evidence_ref=_evidence_of)
+_SHORT: Final = TABLE.make_shape("short_hit")
 
 _CANONICAL: Final[Mapping[type, Shape]] = {
-    Entity: TABLE.shape("found_entity"),
-    Fact: TABLE.shape("found_fact"),
-    Event: TABLE.shape("found_event"),
-    Axiom: TABLE.shape("found_axiom"),
-    Relation: TABLE.shape("found_relation"),
+    Entity: TABLE.make_shape("found_entity"),
+    Fact: TABLE.make_shape("found_fact"),
+    Event: TABLE.make_shape("found_event"),
+    Axiom: TABLE.make_shape("found_axiom"),
+    Relation: TABLE.make_shape("found_relation"),
 }
 """The members that show whether canon holds and how far it can be trusted."""
 
 
-def hit_of(hit: FoundPassage, things: Mapping[str, Thing], *, detail: bool) -> dict[str, Any]:
+def hit_of(hit: FoundPassage, items: Mapping[str, StoredItem], *, detail: bool) -> dict[str, Any]:
     """Return a found passage; `detail` adds the reasons."""
-    return (_HIT if detail else _SHORT)(hit, payload=_payload(hit.passage, things))
+    return (_HIT if detail else _SHORT)(hit, payload=_hit_payload(hit.passage, items))
 
 
-def _time(instant: Instant | None) -> str | None:
+def _rendered_time(instant: Instant | None) -> str | None:
     return None if instant is None else render_instant(instant)
 
 
-def _speaker(thing: Thing | None, things: Mapping[str, Thing]) -> str | None:
+def _speaker_name(item: StoredItem | None, items: Mapping[str, StoredItem]) -> str | None:
     """Return the speaker of a turn, by name for an entity."""
-    if not isinstance(thing, Turn):
+    if not isinstance(item, Turn):
         return None
-    entity = things.get(thing.entity_id or "")
-    return entity.name if isinstance(entity, Entity) else thing.speaker.called
+    entity = items.get(item.entity_id or "")
+    return entity.name if isinstance(entity, Entity) else item.speaker.display_name
 
 
-HITS: Final[Field] = array(_HIT).by(
+HITS: Final[Field] = array(_HIT).with_render(
     lambda found: [hit_of(hit, found[1], detail=True) for hit in found[0]]
 )
 """Found passages, from a pair: the passages and their items."""
 
 
-def _payload(passage: Passage, things: Mapping[str, Thing]) -> dict[str, Any]:
+def _hit_payload(passage: Passage, items: Mapping[str, StoredItem]) -> dict[str, Any]:
     payload: dict[str, Any] = {
         "type": passage.kind,
         "universe_id": passage.space,
         "timestamp": render_instant(passage.at),
     }
-    if passage.collection in _SAID and passage.id in things:
-        said = when_said(things[passage.id], things)
-        payload |= {"said_at": _time(said.said_at), "in_world": _time(said.in_world)}
-    scene = things.get(passage.scene_id or "")
-    source = things.get(passage.source_id or "")
+    if passage.collection in _WITH_TIMES and passage.id in items:
+        times = passage_times(items[passage.id], items)
+        payload |= {
+            "said_at": _rendered_time(times.said_at),
+            "in_world": _rendered_time(times.in_world),
+        }
+    scene = items.get(passage.scene_id or "")
+    source = items.get(passage.source_id or "")
     match passage.collection:
         case Collection.SCENES:
             payload |= {"scene_id": passage.scene_id, "entity_ids": list(passage.entities)}
             payload["turn_index"] = passage.place
-            payload["speaker"] = _speaker(things.get(passage.id), things)
+            payload["speaker"] = _speaker_name(items.get(passage.id), items)
             payload["story_id"] = scene.story_id if isinstance(scene, Scene) else None
             payload["scene_title"] = scene.title if isinstance(scene, Scene) else None
         case Collection.MEMORIES:
@@ -127,27 +130,27 @@ def _payload(passage: Passage, things: Mapping[str, Thing]) -> dict[str, Any]:
             payload |= {"entity_id": next(iter(passage.entities), None)}
             payload["importance"] = passage.importance
         case Collection.SNIPPETS:
-            snippet = things.get(passage.id)
+            snippet = items.get(passage.id)
             payload |= {"snippet_id": passage.id, "source_id": passage.source_id}
             payload["doc_id"] = source.doc_id if isinstance(source, Source) else None
             payload["source_title"] = source.title if isinstance(source, Source) else None
             payload["page"] = snippet.page if isinstance(snippet, Snippet) else None
             payload["section"] = snippet.section if isinstance(snippet, Snippet) else None
         case Collection.ENTITIES | Collection.FACTS | Collection.LORE:
-            thing = things.get(passage.id)
-            shape = _CANONICAL.get(type(thing))
-            payload |= shape(thing) if shape else {}
+            item = items.get(passage.id)
+            shape = _CANONICAL.get(type(item))
+            payload |= shape(item) if shape else {}
     return payload
 
 
 # Search tools. Their results are hints and never evidence.
 
 TABLE.kinds["hit_rows"] = Field(HITS.schema)
-_FOUND: Final = TABLE.shape("found")
+_FOUND: Final = TABLE.make_shape("found")
 
 
 async def _show_hits(canon: Canon, caller: Caller, found: FoundPassages, *, detail: bool) -> Reply:
-    rows = [hit_of(hit, found.things, detail=detail) for hit in found.hits]
+    rows = [hit_of(hit, found.items, detail=detail) for hit in found.hits]
     await name_in(canon, caller, [row["payload"] for row in rows])
     return _FOUND(found, results=rows)
 
@@ -174,11 +177,11 @@ async def _search_canon(
 
 
 BY_WORDS, BY_MEANING, BY_BOTH = "keywords", "meaning", "both"
-_SCORED: Final = TABLE.shape("scored_memory")
-_METADATA: Final = TABLE.shape("recall_metadata", dict)
-_RECALLED: Final = TABLE.shape(
+_SCORED: Final = TABLE.make_shape("scored_memory")
+_METADATA: Final = TABLE.make_shape("recall_metadata", dict)
+_RECALLED: Final = TABLE.make_shape(
     "recalled_memories",
-    memories=array(_SCORED).made(
+    memories=array(_SCORED).from_function(
         lambda found: [_SCORED(memory, score=score) for memory, score in found.memories]
     ),
 )
@@ -205,19 +208,19 @@ SNIPPETS_SHOWN: Final = 500
 CHARACTERS_SHOWN: Final = 200_000
 
 
-async def _entity(canon: Canon, caller: Caller, variables: Mapping[str, str]) -> str:
+async def _show_entity(canon: Canon, caller: Caller, variables: Mapping[str, str]) -> str:
     entity_id = _id_of(variables, "entity_id", "entity")
     found = await get_entity(canon, caller, entity_id, relations=False, history=False)
     return json.dumps(ENTITY(found.entity), ensure_ascii=False, indent=2)
 
 
-async def _transcript(canon: Canon, caller: Caller, variables: Mapping[str, str]) -> str:
+async def _show_transcript(canon: Canon, caller: Caller, variables: Mapping[str, str]) -> str:
     scene_id = _id_of(variables, "scene_id", "scene")
     page = await get_turns(canon, caller, scene_id, after=-1, limit=TURNS_SHOWN)
-    return "\n\n".join(_told(page)) + "\n"
+    return "\n\n".join(_transcript_parts(page)) + "\n"
 
 
-def _told(page: TurnPage) -> Iterator[str]:
+def _transcript_parts(page: TurnPage) -> Iterator[str]:
     """Yield the parts of a transcript up to the bound, and where to continue."""
     yield f"# {page.scene.title}"
     yield f"{page.scene.status.value}, {page.total} turns"
@@ -237,21 +240,21 @@ def _told(page: TurnPage) -> Iterator[str]:
 def _named_speaker(turn: Turn, names: Mapping[str, str]) -> str:
     if turn.speaker is Speaker.ENTITY:
         return names.get(turn.entity_id or "") or "Somebody"
-    return turn.speaker.called.capitalize()
+    return turn.speaker.display_name.capitalize()
 
 
-async def _source(canon: Canon, caller: Caller, variables: Mapping[str, str]) -> str:
+async def _show_source(canon: Canon, caller: Caller, variables: Mapping[str, str]) -> str:
     source_id = _id_of(variables, "source_id", "source")
     page = await query_snippets(canon, caller, source_id, limit=SNIPPETS_SHOWN, offset=0)
-    source = await require(canon, caller, Source, source_id)
-    parts = [f"# {source.title}", *_within(snippet.text for snippet in page.items)]
+    source = await require_item(canon, caller, Source, source_id)
+    parts = [f"# {source.title}", *_texts_within(snippet.text for snippet in page.items)]
     left = page.total - (len(parts) - 1)
     if left:
         parts.append(f"({left} more parts; mongodb_query_snippets returns them.)")
     return "\n\n".join(parts) + "\n"
 
 
-def _within(texts: Iterable[str]) -> Iterator[str]:
+def _texts_within(texts: Iterable[str]) -> Iterator[str]:
     """Yield as many of the texts as fit into a resource."""
     size = 0
     for text in texts:
@@ -261,14 +264,14 @@ def _within(texts: Iterable[str]) -> Iterator[str]:
         yield text
 
 
-async def _timeline(canon: Canon, caller: Caller, variables: Mapping[str, str]) -> str:
+async def _show_timeline(canon: Canon, caller: Caller, variables: Mapping[str, str]) -> str:
     universe_id = _id_of(variables, "universe_id", "universe")
     universe = await require_universe(canon, caller, universe_id)
     events, left = await _last_events(canon, caller, universe)
     parts = [f"# Timeline of {universe.name}"]
     if left:
         parts.append(f"({left} earlier events are left out; neo4j_query_events returns them.)")
-    parts.extend(_happening(event) for event in events)
+    parts.extend(_event_line(event) for event in events)
     return "\n\n".join(parts) + "\n"
 
 
@@ -283,7 +286,7 @@ async def _last_events(canon: Canon, caller: Caller, universe: Space) -> tuple[l
     return list(page.items), offset
 
 
-def _happening(event: Event) -> str:
+def _event_line(event: Event) -> str:
     at = event.time_ref
     when = event.time_words or ("undated" if at is None else render_instant(at))
     return f"- **{when}**: {event.title} ({event.id})\n  {event.description}".rstrip()
@@ -297,57 +300,65 @@ def _id_of(variables: Mapping[str, str], name: str, kind: str) -> str:
     return given.lower()
 
 
-TRANSCRIPT: Final = TABLE.resource("scene-transcript", _transcript)
-SOURCE_TEXT: Final = TABLE.resource("source", _source)
+TRANSCRIPT: Final = TABLE.make_resource("scene-transcript", _show_transcript)
+SOURCE_TEXT: Final = TABLE.make_resource("source", _show_source)
 RESOURCES: Final[tuple[Resource, ...]] = (
-    TABLE.resource("entity", _entity),
+    TABLE.make_resource("entity", _show_entity),
     TRANSCRIPT,
     SOURCE_TEXT,
-    TABLE.resource("universe-timeline", _timeline),
+    TABLE.make_resource("universe-timeline", _show_timeline),
 )
 
 
-async def _universes(canon: Canon, caller: Caller, word: str, offset: int, limit: int) -> Shelved:
-    async def page(limit: int, offset: int) -> Shelved:
+async def _complete_universes(
+    canon: Canon, caller: Caller, word: str, offset: int, limit: int
+) -> CompletionPage:
+    async def find_page(limit: int, offset: int) -> CompletionPage:
         found = await query_universes(canon, caller, parent=None, limit=limit, offset=offset)
         return [(each.id, each.name) for each in found.items], found.total
 
-    return await through(page, word, offset, limit)
+    return await page_through(find_page, word, offset, limit)
 
 
-async def _scenes(canon: Canon, caller: Caller, word: str, offset: int, limit: int) -> Shelved:
-    async def page(limit: int, offset: int) -> Shelved:
+async def _complete_scenes(
+    canon: Canon, caller: Caller, word: str, offset: int, limit: int
+) -> CompletionPage:
+    async def find_page(limit: int, offset: int) -> CompletionPage:
         query = SceneQuery(limit=limit, offset=offset)
         found = await query_scenes(canon, caller, query, universe_id=None)
         return [
             (each.id, (each.title or f"Scene {each.order}")) for each in found.items
         ], found.total
 
-    return await through(page, word, offset, limit)
+    return await page_through(find_page, word, offset, limit)
 
 
-async def _entities(canon: Canon, caller: Caller, word: str, offset: int, limit: int) -> Shelved:
+async def _complete_entities(
+    canon: Canon, caller: Caller, word: str, offset: int, limit: int
+) -> CompletionPage:
     pattern = f"{word}*" if word else None
     query = EntityQuery(name_pattern=pattern, limit=limit, offset=offset)
     page = await query_entities(canon, caller, query, universe_id=None)
     return [(each.id, f"{each.name} ({each.entity_type})") for each in page.items], page.total
 
 
-async def _sources(canon: Canon, caller: Caller, word: str, offset: int, limit: int) -> Shelved:
+async def _complete_sources(
+    canon: Canon, caller: Caller, word: str, offset: int, limit: int
+) -> CompletionPage:
     """Return the sources of the universes that the caller may see, universe by universe."""
     universes = await query_universes(canon, caller, parent=None, limit=LOOKED_THROUGH, offset=0)
     named: list[tuple[str, str]] = []
     for each in universes.items:
         page = await query_sources(canon, caller, each.id, limit=LOOKED_THROUGH, offset=0)
         named += [(source.id, source.title) for source in page.items]
-    return beginning(named, word, offset, limit)
+    return page_of_matches(named, word, offset, limit)
 
 
-SHELVES: Final[Mapping[str, Shelf]] = {
-    "universe_id": Shelf(find=_universes),
-    "scene_id": Shelf(find=_scenes),
-    "entity_id": Shelf(find=_entities),
-    "source_id": Shelf(find=_sources),
+COMPLETIONS: Final[Mapping[str, CompletionProvider]] = {
+    "universe_id": CompletionProvider(find=_complete_universes),
+    "scene_id": CompletionProvider(find=_complete_scenes),
+    "entity_id": CompletionProvider(find=_complete_entities),
+    "source_id": CompletionProvider(find=_complete_sources),
 }
 
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.commit_change import Receipt, the_made
+from canonry.canon.session.commit_change import Receipt, first_made
 from canonry.gateway.replies import (
     COUNT,
     INSTANT,
@@ -19,13 +19,13 @@ from canonry.gateway.replies import (
     Field,
     Shape,
     array,
-    given,
-    nullable,
-    obj,
+    given_field,
+    nullable_field,
+    object_schema,
 )
 from canonry.gateway.tables import FieldTable, named_code
 from canonry.gateway.tool import ANYONE, Arguments, CallTool, Reply, Schema, Tool
-from canonry.log.entries import ThingDraft
+from canonry.log.entries import ItemDraft
 from canonry.log.schemas.narrative import narrative_type
 from canonry.narrative.toolset.arguments import DEFAULTING, READERS
 from canonry.values.errors import BrokenInvariant
@@ -35,52 +35,52 @@ GIST: Final = 140
 """The most characters of a description in a row."""
 
 
-def gist(text: str | None) -> str | None:
+def gist_of(text: str | None) -> str | None:
     """Return the start of a long text."""
     return text if text is None or len(text) <= GIST else f"{text[: GIST - 1].rstrip()}…"
 
 
-def _rounded(number: float) -> float:
+def _round_number(number: float) -> float:
     return round(number, _DIGITS)
 
 
 TABLE: Final = FieldTable(
     __package__,
     {
-        "gist": TEXT.by(gist),
-        "known_at": Field({"anyOf": [INSTANT.schema, COUNT.but(maximum=2**53).schema]}),
-        "relation_type": TEXT.by(lambda kind: kind.name),
-        "rounded": NUMBER.by(_rounded),
-        "rounded_share": SHARE.by(_rounded),
+        "gist": TEXT.with_render(gist_of),
+        "known_at": Field({"anyOf": [INSTANT.schema, COUNT.with_keywords(maximum=2**53).schema]}),
+        "relation_type": TEXT.with_render(lambda kind: kind.name),
+        "rounded": NUMBER.with_render(_round_number),
+        "rounded_share": SHARE.with_render(_round_number),
         "texts_by_name": Field({"type": "object", "additionalProperties": TEXT.schema}, dict),
-        "type": TEXT.by(narrative_type),
+        "type": TEXT.with_render(narrative_type),
     },
     READERS,
     DEFAULTING,
 )
-TABLE.kinds["constraint"] = OBJECT.by(TABLE.shape("constraint_shown"))
+TABLE.kinds["constraint"] = OBJECT.with_render(TABLE.make_shape("constraint_shown"))
 
 
 # Shapes. The game master's notes are in no shape of a scene, only in its context.
 
-ENTITY: Final = TABLE.shape("entity")
-FACT: Final = TABLE.shape("fact")
-_NAMED_TURN: Final = TABLE.shape("named_turn")
+ENTITY: Final = TABLE.make_shape("entity")
+FACT: Final = TABLE.make_shape("fact")
+_NAMED_TURN: Final = TABLE.make_shape("named_turn")
 
 
-def _named(page: Any) -> list[dict[str, Any]]:
+def _named_turns(page: Any) -> list[dict[str, Any]]:
     names = page.names
     return [_NAMED_TURN(turn, entity_name=names.get(turn.entity_id or "")) for turn in page.turns]
 
 
-TABLE.kinds["named_turns"] = array(_NAMED_TURN).by(_named)
+TABLE.kinds["named_turns"] = array(_NAMED_TURN).with_render(_named_turns)
 """Turns, from an object with `turns` and the `names` of the speaking entities."""
 
 
 class Created(Field):
     """The item of a kind that a commit made; its time and warnings are the commit's."""
 
-    def __init__(self, shape: Shape, kind: type[ThingDraft]) -> None:
+    def __init__(self, shape: Shape, kind: type[ItemDraft]) -> None:
         """Take the shape of the item."""
         super().__init__(shape.schema)
         self._shape, self._kind = shape, kind
@@ -90,17 +90,17 @@ class Created(Field):
         made: dict[str, Any] = dict.fromkeys(self._shape.given, receipt.recorded_at)
         if "warnings" in made:
             made["warnings"] = receipt.warnings
-        return self._shape(the_made(receipt, self._kind), **made)
+        return self._shape(first_made(receipt, self._kind), **made)
 
 
-def canon_created(id_name: str, kind: type[ThingDraft]) -> Created:
+def canon_created(id_name: str, kind: type[ItemDraft]) -> Created:
     """Return the shape of a new item: id, level, recording date and warnings."""
-    fields = {id_name: UUID.of("id"), "canon_level": WORD.of("level")}
-    more = {"created_at": given(INSTANT), "warnings": given(array(TEXT))}
+    fields = {id_name: UUID.from_source("id"), "canon_level": WORD.from_source("level")}
+    more = {"created_at": given_field(INSTANT), "warnings": given_field(array(TEXT))}
     return Created(Shape(**fields, **more), kind)
 
 
-_NAME: Final = nullable(TEXT)
+_NAME: Final = nullable_field(TEXT)
 _NAMES: Final[Mapping[str, tuple[str, Field]]] = {
     "involved_entity_ids": ("involved_names", array(TEXT)),
     "from_entity_id": ("from_name", _NAME),
@@ -120,17 +120,19 @@ class RowShape:
         """
         whole, row = TABLE.known_shape(name), TABLE.rows[name]
         kept = row.get("keeps", [*whole.fields])
-        more = {name: TABLE.field(written) for name, written in row.get("more", {}).items()}
-        short = Shape(**{**whole.only(*kept), **more})
+        more = {name: TABLE.make_field(written) for name, written in row.get("more", {}).items()}
+        short = Shape(**{**whole.some_fields(*kept), **more})
         whole = Shape(**{**more, **whole.fields})
         self.shortens = short.fields != whole.fields
         self._shapes = (short, whole)
         names = dict(_NAMES[key] for key in kept if key in _NAMES)
-        self.schema: Schema = obj({**short.fields, **names}, {**short.fields, **whole.fields})
+        self.schema: Schema = object_schema(
+            {**short.fields, **names}, {**short.fields, **whole.fields}
+        )
 
-    def __call__(self, thing: Any, *, detail: bool) -> dict[str, Any]:
+    def __call__(self, item: Any, *, detail: bool) -> dict[str, Any]:
         """Return the item as JSON, without names."""
-        return self._shapes[detail](thing)
+        return self._shapes[detail](item)
 
 
 class Listing(Field):
@@ -138,7 +140,7 @@ class Listing(Field):
 
     def __init__(self, name: str, row: RowShape) -> None:
         """Make rows of the items of a page."""
-        super().__init__(obj({name: array(Field(row.schema)), "total": COUNT}))
+        super().__init__(object_schema({name: array(Field(row.schema)), "total": COUNT}))
         self._name, self._row = name, row
 
     async def __call__(
@@ -153,8 +155,8 @@ class Listing(Field):
 async def name_in(canon: Canon, caller: Caller, rows: Iterable[dict[str, Any]]) -> None:
     """Add the names of ids to rows, except of entities that the caller may not see."""
     rows = list(rows)
-    ids = {i for row in rows for key in _NAMES for i in _ids(row.get(key))}
-    found = await canon.seen_by(caller).roots(sorted(ids))
+    ids = {i for row in rows for key in _NAMES for i in _list_ids(row.get(key))}
+    found = await canon.caller_scope(caller).root_entities(sorted(ids))
     names = {i: entity.name for i, entity in found.items()}
     for row in rows:
         for key in _NAMES.keys() & row.keys():
@@ -163,7 +165,7 @@ async def name_in(canon: Canon, caller: Caller, rows: Iterable[dict[str, Any]]) 
             row[_NAMES[key][0]] = names.get(value) if listed is None else listed
 
 
-def _ids(value: Any) -> Iterable[str]:
+def _list_ids(value: Any) -> Iterable[str]:
     return value if isinstance(value, list) else () if value is None else (value,)
 
 
@@ -181,16 +183,16 @@ def shape_shown(written: str | Mapping[str, str]) -> Field:
 
 
 _CALLS_MAX: Final = 50
-_CALL: Final = TABLE.shape("call")
+_CALL: Final = TABLE.make_shape("call")
 
 
-async def _together(call: CallTool, arguments: Arguments) -> Reply:
+async def _run_calls(call: CallTool, arguments: Arguments) -> Reply:
     calls = arguments["calls"]
     replies = await asyncio.gather(*(call(each["name"], each["arguments"]) for each in calls))
     return {"results": list(replies)}
 
 
-async def _never(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+async def _refuse_run(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     del canon, caller, arguments  # the gateway composes this tool of other calls
     raise BrokenInvariant("tool.composed", "A composed tool has no operation of its own.")
 
@@ -202,11 +204,13 @@ BATCH: Final = Tool(
         "Run several independent calls in parallel. Results keep the order of the calls, "
         "and each is a reply or an error."
     ),
-    input_schema=obj({"calls": array(_CALL).but(minItems=1, maxItems=_CALLS_MAX)}),
-    output_schema=obj({"results": array(Field({"type": "object"}))}),
+    input_schema=object_schema(
+        {"calls": array(_CALL).with_keywords(minItems=1, maxItems=_CALLS_MAX)}
+    ),
+    output_schema=object_schema({"results": array(Field({"type": "object"}))}),
     roles=ANYONE,
-    run=_never,
-    compose=_together,
+    run=_refuse_run,
+    compose=_run_calls,
     read_only=False,
     extension=True,
 )

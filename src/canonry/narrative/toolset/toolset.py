@@ -2,14 +2,14 @@
 
 from typing import Final
 
-from canonry.gateway.catalogue import ContractFile, outlined
-from canonry.gateway.face import Face
+from canonry.gateway.catalogue import ContractFile, outline_tool
 from canonry.gateway.replies import DialectTable
 from canonry.gateway.tables import read_prompts
 from canonry.gateway.tool import ANYONE, PromptArgument, Tool, Toolset
+from canonry.gateway.toolset_introduction import Face
 from canonry.narrative.toolset import entities, scenes, search
 from canonry.narrative.toolset.contract import CONTENTS, KEEPER, agent_types, make_tool
-from canonry.narrative.toolset.search import SHELVES
+from canonry.narrative.toolset.search import COMPLETIONS
 from canonry.narrative.toolset.shapes import BATCH, TABLE
 
 _SCENE: Final = PromptArgument(
@@ -29,16 +29,16 @@ EXACT: Final[tuple[Tool, ...]] = (
 """The tools with the complete schemas of their replies, which the tests check."""
 
 
-DIALECT: Final = DialectTable.of(__package__).flat
+DIALECT: Final = DialectTable.read_table(__package__).flat_error
 """The six error codes of the contract, with their data."""
 
-FACE: Final = Face.of(__package__)
+FACE: Final = Face.read_face(__package__)
 NARRATIVE: Final = Toolset(
-    **FACE.told(),
+    **FACE.to_fields(),
     agent_types=agent_types(),
     masters=KEEPER,
     dialect=DIALECT,
-    tools=tuple(map(outlined, EXACT)),
+    tools=tuple(map(outline_tool, EXACT)),
     remedies={
         "entity.other-audience": "Use neo4j_set_audience to change an audience.",
         "proposal.of-a-scene": "Use composite_canonize_scene to judge a scene's proposals.",
@@ -46,6 +46,6 @@ NARRATIVE: Final = Toolset(
     },
     resources=(*search.RESOURCES, *CONTENTS),
     prompts=PROMPTS,
-    shelves=SHELVES,
-    words=ContractFile("canonry.narrative.toolset.contract", "words.json").published(),
+    completions=COMPLETIONS,
+    words=ContractFile("canonry.narrative.toolset.contract", "words.json").read_contract(),
 )

@@ -4,64 +4,65 @@ import asyncio
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
 from itertools import islice
 from typing import Any, Final, TypeAlias
 
-from canonry.canon.judging.state_tags import held_at
+from canonry.canon.judging.state_tags import tags_held_at
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.lookup import require
-from canonry.canon.session.narrowing import entities_then
+from canonry.canon.session.lookup import require_item
 from canonry.canon.session.paging import newest_match
+from canonry.canon.session.viewpoint import entities_then
 from canonry.canon.session.what_holds import (
     events_until,
     facts_at,
+    is_before,
     is_promised,
     moment_of,
-    precedes,
     relations_at,
 )
-from canonry.log.entries import Thing
+from canonry.log.entries import StoredItem
 from canonry.log.items.entities import Entity, family_of, normalised_name
 from canonry.log.items.facts import Event, Fact, Relation
 from canonry.log.items.proposals import Proposal, ProposalStatus, ProposalType
 from canonry.log.items.scenes import Memory, Scene, SceneStatus, Turn
-from canonry.narrative.usecases.scenes import names_of, rank_for
+from canonry.narrative.usecases.scenes import names_of, rank_memories_for
 from canonry.readmodels.passages import Collection
 from canonry.readmodels.ports.documents import ProposalQuery, SceneQuery
 from canonry.readmodels.ports.state import EventQuery, FactQuery, RelationQuery
 from canonry.readmodels.ports.text import TextQuery
 from canonry.readmodels.ports.view import PAGE_MAX
 from canonry.recall.domain.context import (
+    ContextEntity,
+    EntitySummary,
     Fitted,
     Presence,
     Section,
-    Sheet,
-    Told,
     Whereabouts,
-    bare,
-    brief,
+    brief_summary,
     cost_of,
-    cut,
-    fit,
+    cut_text,
+    empty_summary,
+    entity_cost,
+    fit_sections,
     head_cost,
     head_of,
     loose_ends,
     rank_facts,
     rank_relations,
-    sheet_cost,
-    sheet_of,
+    summary_cost,
+    summary_of,
     ties_of,
     tokens_of,
-    told_cost,
-    trimmed,
+    trim_summary,
     without_repeats,
 )
 from canonry.recall.usecases.find_passages import (
     FoundPassage,
     find_passages,
     retracted_in,
-    shortened,
+    shorten_query,
 )
 from canonry.recall.usecases.search import degraded_of
 from canonry.values.ids import EntityId
@@ -101,19 +102,19 @@ class Narrative:
 
 
 async def gather_narrative(
-    canon: Canon, scene: Scene, told: Awaitable[Sequence[Event]] | None
+    canon: Canon, scene: Scene, pending_events: Awaitable[Sequence[Event]] | None
 ) -> Narrative:
     """Return the last turns of the scene, summaries of earlier scenes, and open threads.
 
-    `told` are the events of the participants; without them nothing is gathered.
+    `pending_events` are the events of the participants; without them nothing is gathered.
 
     An open thread is a pending proposal of this scene, or a canon event of a participant without
     effects. Promised facts, which begin after the scene's time, are added when the canonical part
     is gathered.
     """
-    if told is None:
+    if pending_events is None:
         return Narrative(names={})
-    events = await told
+    events = await pending_events
     pending = ProposalQuery(
         spaces=frozenset((scene.space,)),
         scene_id=scene.id,
@@ -137,7 +138,7 @@ async def gather_narrative(
     )
 
 
-def promises(facts: Sequence[Fact]) -> Sequence[Thread]:
+def promised_threads(facts: Sequence[Fact]) -> Sequence[Thread]:
     """Return the threads of facts that have not begun to hold."""
     return [
         Thread(kind=ThreadKind.FACT, id=fact.id, text=fact.statement)
@@ -153,8 +154,8 @@ def thread_of_proposal(proposal: Proposal) -> Thread:
         gone = (f"no longer {tag}" for tag in changes["remove"])
         words = ", ".join((*changes["add"], *gone))
     else:
-        told = ("statement", "title", "name", "rel_type")
-        words = next((str(content[key]) for key in told if key in content), "")
+        keys = ("statement", "title", "name", "rel_type")
+        words = next((str(content[key]) for key in keys if key in content), "")
     return Thread(kind=ThreadKind.PROPOSAL, id=proposal.id, text=f"{proposal.type}: {words}")
 
 
@@ -172,7 +173,7 @@ async def _last_scenes(canon: Canon, scene: Scene) -> Sequence[Scene]:
     while end > 0 and len(found) < most:
         start = max(0, end - asked.limit)
         page = await canon.documents.scenes(replace(asked, limit=end - start, offset=start))
-        found = [each for each in page.items if precedes(each, scene)] + found
+        found = [each for each in page.items if is_before(each, scene)] + found
         end, asked = start, replace(asked, limit=PAGE_MAX)
     return found[-most:]
 
@@ -181,7 +182,7 @@ NEIGHBOURS_MAX: Final = 100
 """The most entities one relation away that a context considers."""
 EVENTS_MAX: Final = 10
 """The most recent events in a context."""
-PLACE: Final = "LOCATED_IN"
+LOCATED_IN: Final = "LOCATED_IN"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,10 +193,10 @@ class Cast:
     location: Entity | None
 
     @property
-    def present(self) -> tuple[Entity, ...]:
+    def entities_present(self) -> tuple[Entity, ...]:
         """Return the participants in the order of the scene, then the location."""
-        place = () if self.location is None else (self.location,)
-        return tuple(without_repeats((*self.participants, *place), lambda e: e.id))
+        location = () if self.location is None else (self.location,)
+        return tuple(without_repeats((*self.participants, *location), lambda e: e.id))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,8 +207,8 @@ class Canonical:
     """
 
     present: Sequence[Presence] = ()
-    around: Sequence[Told] = ()
-    sheets: Sequence[Sheet] = ()
+    around: Sequence[ContextEntity] = ()
+    sheets: Sequence[EntitySummary] = ()
     facts: Sequence[Fact] = ()
     relations: Sequence[Relation] = ()
     events: Sequence[Event] = ()
@@ -216,11 +217,14 @@ class Canonical:
     degraded: tuple[str, ...] = ()
 
     @property
-    def entities(self) -> Sequence[Told]:
+    def entities(self) -> Sequence[ContextEntity]:
         """Return present entities, then those around them, with sheets that fit."""
-        known = {sheet.entity.id: sheet for sheet in self.sheets}
+        known = {summary.entity.id: summary for summary in self.sheets}
         there = (
-            Told(head=head, sheet=known.get(head.entity.id) or bare(sheet_of(head.entity)))
+            ContextEntity(
+                head=head,
+                summary=known.get(head.entity.id) or empty_summary(summary_of(head.entity)),
+            )
             for head in self.present
         )
         return (*there, *self.around)
@@ -228,8 +232,8 @@ class Canonical:
 
 async def find_cast(canon: Canon, scene: Scene) -> Cast:
     """Return the cast of the scene, without entities that are not canon."""
-    place = () if scene.location_ref is None else (scene.location_ref,)
-    roots = await _roots(canon, scene, (*scene.participants, *place))
+    location_ids = () if scene.location_ref is None else (scene.location_ref,)
+    roots = await _canon_roots(canon, scene, (*scene.participants, *location_ids))
     staged = (roots.get(each) for each in scene.participants)
     participants = [each for each in staged if each is not None]
     return Cast(
@@ -243,53 +247,51 @@ async def gather_canonical(
     scene: Scene,
     cast: Cast | None,
     query: TextQuery | None,
-    told: Awaitable[Sequence[Event]],
+    pending_events: Awaitable[Sequence[Event]],
 ) -> Canonical:
     """Return the participants, the entities one relation away, and the facts about them.
 
     Without a `cast` nothing is gathered. A `query` adds similar facts of the universe. State,
-    relations, locations and facts are as of the scene's moment; of the events in `told`, the latest
-    until then are used. Of very many facts or relations the newest are ranked.
+    relations, locations and facts are as of the scene's moment; of the events in `pending_events`,
+    the latest until then are used. Of very many facts or relations the newest are ranked.
     """
     if cast is None:
         return Canonical(roots={})
-    events = await told
+    events = await pending_events
     moment = moment_of(scene)
-    seeds = _ids_of(cast.present)
+    seeds = _ids_of(cast.entities_present)
     known_edges, (recalled, degraded) = await asyncio.gather(
-        _relations(canon, scene, seeds), _resembling(canon, query)
+        _load_relations(canon, scene, seeds), _similar_facts(canon, query)
     )
     edges = [e for e in relations_at(moment, known_edges) if {e.from_id, e.to_id} & seeds]
-    places = [edge.to_id for edge in edges if edge.rel_type == PLACE and edge.from_id in seeds]
-    ties = (each for each in ties_of(edges, seeds) if each not in places)
-    nearest = [*islice(ties, NEIGHBOURS_MAX), *places]
-    around = [*(await _roots(canon, scene, tuple(dict.fromkeys(nearest)))).values()]
-    entities = without_repeats((*cast.present, *around), lambda e: e.id)
+    locations = [e.to_id for e in edges if e.rel_type == LOCATED_IN and e.from_id in seeds]
+    ties = (each for each in ties_of(edges, seeds) if each not in locations)
+    nearest = [*islice(ties, NEIGHBOURS_MAX), *locations]
+    around = [*(await _canon_roots(canon, scene, tuple(dict.fromkeys(nearest)))).values()]
+    entities = without_repeats((*cast.entities_present, *around), lambda e: e.id)
     entities = [*(await entities_then(canon, entities, moment)).values()]
-    present, others = entities[: len(cast.present)], entities[len(cast.present) :]
+    present, others = entities[: len(cast.entities_present)], entities[len(cast.entities_present) :]
     roots: dict[str, Entity] = {i: one for one in entities for i in family_of(one)}
-    facts, limits = await _facts(canon, scene, _ids_of(entities)), canon.policy.context
+    facts, limits = await _load_facts(canon, scene, _ids_of(entities)), canon.policy.context
     actors = _ids_of(cast.participants)
     happened = events_until(moment, events)
     known = {fact.id: fact for fact in (*facts, *recalled.values())}
-    then = facts_at(moment, (*known.values(), *await _successors(canon, scene, known)), happened)
+    successors = await _load_successors(canon, scene, known)
+    then = facts_at(moment, (*known.values(), *successors), happened)
     ranked = rank_facts((each for each in then if each.id in known), actors, recalled)
     coming = [each for each in known.values() if is_promised(each, moment.at)]
     near = [edge for edge in edges if {edge.from_id, edge.to_id} <= roots.keys()]
-    there = {
-        edge.from_id: Whereabouts(id=roots[edge.to_id].id, name=roots[edge.to_id].name)
-        for edge in near
-        if edge.rel_type == PLACE
-    }
+    located = ((e.from_id, roots[e.to_id]) for e in near if e.rel_type == LOCATED_IN)
+    there = {one: Whereabouts(id=place.id, name=place.name) for one, place in located}
 
-    def head(entity: Entity) -> Presence:
-        place = next((there[i] for i in sorted(family_of(entity)) if i in there), None)
-        return head_of(entity, tuple(sorted(held_at(entity, moment))), place)
+    def make_head(entity: Entity) -> Presence:
+        location = next((there[i] for i in sorted(family_of(entity)) if i in there), None)
+        return head_of(entity, tuple(sorted(tags_held_at(entity, moment))), location)
 
     return Canonical(
-        present=[head(each) for each in present],
-        sheets=[sheet_of(each) for each in present],
-        around=[Told(head=head(each), sheet=brief(each)) for each in others],
+        present=[make_head(each) for each in present],
+        sheets=[summary_of(each) for each in present],
+        around=[ContextEntity(head=make_head(e), summary=brief_summary(e)) for e in others],
         facts=without_repeats(ranked, lambda f: normalised_name(f.statement))[: limits.facts],
         relations=rank_relations(near, seeds, limit=limits.relations),
         events=happened[:EVENTS_MAX],
@@ -313,13 +315,15 @@ def _ids_of(entities: Iterable[Entity]) -> frozenset[EntityId]:
     return frozenset(i for entity in entities for i in family_of(entity))
 
 
-async def _roots(canon: Canon, scene: Scene, ids: Sequence[str]) -> Mapping[str, Entity]:
+async def _canon_roots(canon: Canon, scene: Scene, ids: Sequence[str]) -> Mapping[str, Entity]:
     """Map these ids to their canon entities, after merges."""
-    found = await canon.within(scene.space).roots(ids)
+    found = await canon.space_scope(scene.space).root_entities(ids)
     return {i: found[i] for i in ids if i in found and found[i].level is CanonLevel.CANON}
 
 
-async def _relations(canon: Canon, scene: Scene, seeds: frozenset[EntityId]) -> Sequence[Thing]:
+async def _load_relations(
+    canon: Canon, scene: Scene, seeds: frozenset[EntityId]
+) -> Sequence[StoredItem]:
     """Return the newest relations and what ended them; of very many, current ones as well."""
     if not seeds:
         return ()
@@ -331,17 +335,19 @@ async def _relations(canon: Canon, scene: Scene, seeds: frozenset[EntityId]) -> 
     if newest.total > PAGE_MAX:
         current = await canon.state.relations(replace(asked, current=True))
         found |= {edge.id: edge for edge in current.items}
-    return [*found.values(), *await _successors(canon, scene, found)]
+    return [*found.values(), *await _load_successors(canon, scene, found)]
 
 
-async def _successors(canon: Canon, scene: Scene, ended: Mapping[Any, Any]) -> Sequence[Thing]:
+async def _load_successors(
+    canon: Canon, scene: Scene, ended: Mapping[Any, Any]
+) -> Sequence[StoredItem]:
     """Return the canon items, of whatever form and entities, that ended these statements."""
     ids = {each.superseded_by for each in ended.values() if each.superseded_by} - ended.keys()
-    found = (await canon.within(scene.space).things(ids)).values()
+    found = (await canon.space_scope(scene.space).items_by_id(ids)).values()
     return [each for each in found if getattr(each, "level", None) is CanonLevel.CANON]
 
 
-async def _facts(canon: Canon, scene: Scene, entities: frozenset[EntityId]) -> Sequence[Fact]:
+async def _load_facts(canon: Canon, scene: Scene, entities: frozenset[EntityId]) -> Sequence[Fact]:
     if not entities:
         return ()
     spaces = frozenset((scene.space,))
@@ -349,7 +355,7 @@ async def _facts(canon: Canon, scene: Scene, entities: frozenset[EntityId]) -> S
     return await newest_match(canon.state.facts, query)
 
 
-async def _resembling(
+async def _similar_facts(
     canon: Canon, query: TextQuery | None
 ) -> tuple[Mapping[str, Fact], tuple[str, ...]]:
     """Return similar facts of the universe by id, and the searches that failed."""
@@ -357,11 +363,11 @@ async def _resembling(
         return {}, ()
     limit = canon.policy.context.recalled
     found = await find_passages(canon, replace(query, collection=Collection.FACTS, limit=limit))
-    things = (found.things.get(hit.passage.id) for hit in found.hits)
-    return {thing.id: thing for thing in things if isinstance(thing, Fact)}, found.degraded
+    items = (found.items.get(hit.passage.id) for hit in found.hits)
+    return {item.id: item for item in items if isinstance(item, Fact)}, found.degraded
 
 
-LOOKED_AT: Final = 2
+SEARCH_FACTOR: Final = 2
 """The multiple of the limit that is searched, because repeats are dropped."""
 TURNS_ASKED: Final = 3
 """The number of last turns in the default query."""
@@ -379,12 +385,12 @@ class Remembrance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recollections:
-    """Recalled items, best first; `things` has the items, scenes and sources of passages."""
+    """Recalled items, best first; `items` has the items, scenes and sources of passages."""
 
     scenes: Sequence[FoundPassage] = ()
     memories: Sequence[Remembrance] = ()
     rules: Sequence[FoundPassage] = ()
-    things: Mapping[str, Thing]
+    items: Mapping[str, StoredItem]
     degraded: tuple[str, ...] = ()
 
 
@@ -399,41 +405,43 @@ async def gather_recalled(
     names the failures. Without a `query` nothing is gathered.
     """
     if query is None:
-        return Recollections(things={})
+        return Recollections(items={})
     limit = canon.policy.context.recalled
     cited = await retracted_in(canon, query.spaces, query.text)
     scenes, excerpts, lore, (memories, no_memories) = await asyncio.gather(
         find_passages(canon, replace(query, without_scene=scene.id), cited),
         find_passages(canon, replace(query, collection=Collection.SNIPPETS), cited),
         find_passages(canon, replace(query, collection=Collection.LORE)),
-        _memories(canon, participants, query),
+        _recall_memories(canon, participants, query),
     )
-    told = sorted((*excerpts.hits, *lore.hits), key=lambda hit: (-hit.strength, hit.passage.id))
-    similar, rules = _once(scenes.hits)[:limit], _once(told)[:limit]
-    known = {**scenes.things, **excerpts.things, **lore.things}
+    rule_hits = sorted(
+        (*excerpts.hits, *lore.hits), key=lambda hit: (-hit.strength, hit.passage.id)
+    )
+    similar, rules = _distinct_hits(scenes.hits)[:limit], _distinct_hits(rule_hits)[:limit]
+    known = {**scenes.items, **excerpts.items, **lore.items}
     passages = (hit.passage for hit in (*similar, *rules))
     named = {i for each in passages for i in (each.id, each.scene_id, each.source_id) if i}
     return Recollections(
         scenes=similar,
         memories=memories,
         rules=rules,
-        things={**known, **await canon.within(scene.space).things(named - known.keys())},
+        items={**known, **await canon.space_scope(scene.space).items_by_id(named - known.keys())},
         degraded=degraded_of(scenes.degraded, excerpts.degraded, lore.degraded, no_memories),
     )
 
 
-def _once(hits: Sequence[FoundPassage]) -> Sequence[FoundPassage]:
+def _distinct_hits(hits: Sequence[FoundPassage]) -> Sequence[FoundPassage]:
     """Return the hits in order, without repeats of the same text."""
     return without_repeats(hits, lambda hit: normalised_name(hit.passage.text))
 
 
-async def _memories(
+async def _recall_memories(
     canon: Canon, participants: Sequence[Entity], query: TextQuery
 ) -> tuple[Sequence[Remembrance], tuple[str, ...]]:
     owners = {mind: owner for owner in participants for mind in family_of(owner)}
     if not owners:
         return (), ()
-    ranked = await rank_for(canon, frozenset(owners), query)
+    ranked = await rank_memories_for(canon, frozenset(owners), query)
     best = [
         Remembrance(
             memory=memory,
@@ -489,33 +497,33 @@ async def assemble_context(canon: Canon, caller: Caller, request: ContextRequest
     Raises:
         NotFound: `scene.unknown`.
     """
-    scene = await require(canon, caller, Scene, request.scene_id)
-    cast, query = await asyncio.gather(find_cast(canon, scene), _query(canon, scene, request))
+    scene = await require_item(canon, caller, Scene, request.scene_id)
+    cast, query = await asyncio.gather(find_cast(canon, scene), _make_query(canon, scene, request))
     # Shorten the query once for all searches; each would read a long text again.
-    asked = None if query is None else await shortened(canon, query)
-    present = cast.present if request.canonical or request.narrative else ()
-    told = asyncio.ensure_future(events_of(canon, scene, present))
+    asked = None if query is None else await shorten_query(canon, query)
+    present = cast.entities_present if request.canonical or request.narrative else ()
+    pending_events = asyncio.ensure_future(events_of(canon, scene, present))
     canonical, narrative, recalled = await asyncio.gather(
-        gather_canonical(canon, scene, cast if request.canonical else None, asked, told),
-        gather_narrative(canon, scene, told if request.narrative else None),
+        gather_canonical(canon, scene, cast if request.canonical else None, asked, pending_events),
+        gather_narrative(canon, scene, pending_events if request.narrative else None),
         gather_recalled(canon, scene, cast.participants, asked),
     )
     if request.narrative:
-        threads = (*narrative.threads, *promises(canonical.promised))
+        threads = (*narrative.threads, *promised_threads(canonical.promised))
         narrative = replace(narrative, threads=threads)
-    recalled = _without_told(recalled, narrative, scene)
+    recalled = _without_shown(recalled, narrative, scene)
     budget = request.tokens or canon.policy.context.tokens
-    first = fit(
+    first = fit_sections(
         (Section(name="present", weight=1, items=canonical.present, cost=head_cost),), budget
     )
-    said = (("gm_notes", scene.gm_notes), ("summary", scene.summary))
-    written = tuple((name, text) for name, text in said if text and request.narrative)
-    shared = (*_sections(canonical, narrative, recalled), _notes(written))
-    fitted = fit(shared, budget - first.used)
+    optional_notes = (("gm_notes", scene.gm_notes), ("summary", scene.summary))
+    written = tuple((name, text) for name, text in optional_notes if text and request.narrative)
+    shared = (*_ranked_sections(canonical, narrative, recalled), _notes_section(written))
+    fitted = fit_sections(shared, budget - first.used)
     kept = dict(fitted.kept[_NOTES])
     if request.narrative:
         scene = replace(scene, gm_notes=kept.get("gm_notes"), summary=kept.get("summary"))
-    return _kept(
+    return _fit_context(
         SceneContext(
             scene=scene,
             cast=cast,
@@ -526,7 +534,7 @@ async def assemble_context(canon: Canon, caller: Caller, request: ContextRequest
             at=canon.clock.now(),
             budget=budget,
             used=first.used + fitted.used,
-            omitted=_omitted(first, fitted),
+            omitted=_count_omitted(first, fitted),
             degraded=degraded_of(canonical.degraded, recalled.degraded),
         ),
         first,
@@ -534,7 +542,7 @@ async def assemble_context(canon: Canon, caller: Caller, request: ContextRequest
     )
 
 
-async def _query(canon: Canon, scene: Scene, request: ContextRequest) -> TextQuery | None:
+async def _make_query(canon: Canon, scene: Scene, request: ContextRequest) -> TextQuery | None:
     """Return the given query, or purpose, title and last turns; None: recall nothing."""
     if not request.recalled:
         return None
@@ -548,35 +556,35 @@ async def _query(canon: Canon, scene: Scene, request: ContextRequest) -> TextQue
         text=text,
         spaces=frozenset((scene.space,)),
         question=request.query is not None,
-        limit=canon.policy.context.recalled * LOOKED_AT,
+        limit=canon.policy.context.recalled * SEARCH_FACTOR,
     )
 
 
-def _without_told(recalled: Recollections, narrative: Narrative, scene: Scene) -> Recollections:
+def _without_shown(recalled: Recollections, narrative: Narrative, scene: Scene) -> Recollections:
     """Remove summaries that the narrative section has, and later scenes of the story."""
-    told = {each.id for each in narrative.scenes}
+    shown = {each.id for each in narrative.scenes}
 
     def is_later(hit: FoundPassage) -> bool:
-        of = recalled.things.get(hit.passage.scene_id or hit.passage.id)
-        return isinstance(of, Scene) and of.story_id == scene.story_id and not precedes(of, scene)
+        of = recalled.items.get(hit.passage.scene_id or hit.passage.id)
+        return isinstance(of, Scene) and of.story_id == scene.story_id and not is_before(of, scene)
 
-    fresh = [h for h in recalled.scenes if h.passage.id not in told and not is_later(h)]
+    fresh = [h for h in recalled.scenes if h.passage.id not in shown and not is_later(h)]
     return replace(recalled, scenes=fresh)
 
 
-def _notes(written: tuple[_Note, ...]) -> Section[_Note]:
+def _notes_section(written: tuple[_Note, ...]) -> Section[_Note]:
     """Return the notes and the summary of the scene; long ones are shortened."""
     return Section(
         name=_NOTES,
         weight=3,
         items=written,
         cost=lambda note: tokens_of(note[1]),
-        trim=lambda note, room: (note[0], cut(note[1], room)),
+        trim=lambda note, room: (note[0], cut_text(note[1], room)),
         sharing=True,
     )
 
 
-def _sections(
+def _ranked_sections(
     canonical: Canonical, narrative: Narrative, recalled: Recollections
 ) -> tuple[Section[Any], ...]:
     """Return all sections that share the remaining budget, by rank; the newest turns first."""
@@ -606,13 +614,21 @@ def _sections(
         return cost_of(thread.text, thread.kind, ids=1, fields=3)
 
     def shorter_turn(turn: Turn, room: int) -> Turn:
-        return replace(turn, text=cut(turn.text, room - turn_cost(replace(turn, text=""))))
+        return replace(turn, text=cut_text(turn.text, room - turn_cost(replace(turn, text=""))))
 
-    sheets, around = canonical.sheets, canonical.around
+    summaries, around = canonical.sheets, canonical.around
     memories, threads = recalled.memories, narrative.threads
+    similar: Any = partial(Section, weight=1, cost=_hit_cost, trim=_shorter_hit)
     return (
-        Section(name="sheets", weight=4, items=sheets, cost=sheet_cost, trim=trimmed, sharing=True),
-        Section(name="around", weight=2, items=around, cost=told_cost),
+        Section(
+            name="sheets",
+            weight=4,
+            items=summaries,
+            cost=summary_cost,
+            trim=trim_summary,
+            sharing=True,
+        ),
+        Section(name="around", weight=2, items=around, cost=entity_cost),
         Section(name="prior_turns", weight=4, items=turns, cost=turn_cost, trim=shorter_turn),
         Section(name="facts", weight=4, items=canonical.facts, cost=fact_cost),
         Section(name="relations", weight=3, items=canonical.relations, cost=relation_cost),
@@ -620,20 +636,12 @@ def _sections(
         Section(name="previous_scenes", weight=1, items=scenes, cost=scene_cost),
         Section(name="character_memories", weight=1, items=memories, cost=memory_cost),
         Section(name="open_threads", weight=1, items=threads, cost=thread_cost),
-        Section(
-            name="rule_excerpts", weight=1, items=recalled.rules, cost=_hit_cost, trim=_shorter_hit
-        ),
-        Section(
-            name="similar_scenes",
-            weight=1,
-            items=recalled.scenes,
-            cost=_hit_cost,
-            trim=_shorter_hit,
-        ),
+        similar(name="rule_excerpts", items=recalled.rules),
+        similar(name="similar_scenes", items=recalled.scenes),
     )
 
 
-def _omitted(first: Fitted, fitted: Fitted) -> dict[str, int]:
+def _count_omitted(first: Fitted, fitted: Fitted) -> dict[str, int]:
     """Return how many of each kind were left out; omitted sheets are reported per entity."""
     own = {"sheets", "around", _NOTES}
     left = {name: n for name, n in fitted.omitted.items() if name not in own}
@@ -648,19 +656,19 @@ def _hit_cost(hit: FoundPassage) -> int:
 def _shorter_hit(hit: FoundPassage, room: int) -> FoundPassage:
     passage = hit.passage
     others = _hit_cost(replace(hit, passage=replace(passage, text="")))
-    return replace(hit, passage=replace(passage, text=cut(passage.text, room - others)))
+    return replace(hit, passage=replace(passage, text=cut_text(passage.text, room - others)))
 
 
-def _kept(context: SceneContext, first: Fitted, fitted: Fitted) -> SceneContext:
+def _fit_context(context: SceneContext, first: Fitted, fitted: Fitted) -> SceneContext:
     kept = fitted.kept
     names = ("sheets", "around", "facts", "relations", "events")
-    told: dict[str, Any] = {name: kept[name] for name in names}
+    canonical_parts: dict[str, Any] = {name: kept[name] for name in names}
     return replace(
         context,
         canonical=replace(
             context.canonical,
             present=first.kept["present"],
-            **told,
+            **canonical_parts,
         ),
         narrative=replace(
             context.narrative,

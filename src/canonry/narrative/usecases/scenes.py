@@ -5,22 +5,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
-from canonry.canon.session.caller import Caller, step, unknown
+from canonry.canon.session.caller import Caller, derive_step, unknown_item
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import (
     Change,
     Receipt,
     commit_change,
+    first_made,
     require_active,
     require_instances,
     require_location,
     require_unfinished,
-    the_made,
 )
 from canonry.canon.session.lookup import (
     covered_spaces,
-    require,
     require_all,
+    require_item,
     require_same_space,
     require_universe,
 )
@@ -35,7 +35,7 @@ from canonry.log.entries import (
     SceneSummarised,
     StoryMoved,
 )
-from canonry.log.folding import scenes_key, thing_key
+from canonry.log.folding import item_key, scenes_key
 from canonry.log.items.entities import Entity, family_of
 from canonry.log.items.facts import Fact
 from canonry.log.items.proposals import Proposal
@@ -59,9 +59,9 @@ from canonry.readmodels.ports.text import TextQuery
 from canonry.readmodels.ports.view import PAGE_MAX, Page
 from canonry.recall.domain.context import rank_by_importance, rank_memories
 from canonry.recall.usecases.find_passages import MEANING_MISSING, FoundPassage, find_passages
-from canonry.values.audience import EVERYBODY, Audience, covers
+from canonry.values.audience import EVERYBODY, Audience, audience_covers
 from canonry.values.errors import Conflict, InvalidInput
-from canonry.values.fields import revised, spread
+from canonry.values.fields import field_values, with_changes
 from canonry.values.ids import EntityId, MemoryId, NewId, SceneId, SpaceId, StoryId, TurnId
 from canonry.values.moments import Instant
 
@@ -96,19 +96,21 @@ async def create_story(canon: Canon, caller: Caller, new: NewStory) -> Receipt:
     """
     await require_universe(canon, caller, new.space)
 
-    async def prepare(new_id: NewId) -> Change:
+    async def prepare_change(new_id: NewId) -> Change:
         reads: frozenset[str] = frozenset()
         if new.parent_id is not None:
             await _require_parent(canon, caller, new, new.parent_id)
-            reads = frozenset((thing_key(new.parent_id),))
-        story = StoryDraft(id=StoryId(new_id("story")), status=StoryStatus.PLANNED, **spread(new))
+            reads = frozenset((item_key(new.parent_id),))
+        story = StoryDraft(
+            id=StoryId(new_id("story")), status=StoryStatus.PLANNED, **field_values(new)
+        )
         return Change(entries=(Made(thing=story),), reads=reads)
 
-    return await commit_change(canon, caller, new.space, prepare)
+    return await commit_change(canon, caller, new.space, prepare_change)
 
 
 async def _require_parent(canon: Canon, caller: Caller, new: NewStory, parent_id: StoryId) -> None:
-    parent = await require(canon, caller, Story, parent_id)
+    parent = await require_item(canon, caller, Story, parent_id)
     require_same_space(new.space, [parent], path="/parent_story_id")
     if parent.story_type not in PARENTS[new.story_type]:
         message = (
@@ -141,12 +143,12 @@ async def update_story(canon: Canon, caller: Caller, story_id: str, status: Stor
         NotFound: `story.unknown`.
         Conflict: `story.scenes-open`, it has scenes that are not completed.
     """
-    space = (await require(canon, caller, Story, story_id)).space
+    space = (await require_item(canon, caller, Story, story_id)).space
 
-    async def prepare(new_id: NewId) -> Change:
+    async def prepare_change(new_id: NewId) -> Change:
         del new_id  # no item is created
-        story = await require(canon, caller, Story, story_id)
-        reads = frozenset((thing_key(story.id), scenes_key(story.id)))
+        story = await require_item(canon, caller, Story, story_id)
+        reads = frozenset((item_key(story.id), scenes_key(story.id)))
         wanted = status
         if status is StoryStatus.ACTIVE and not story.scene_count:
             wanted = StoryStatus.PLANNED
@@ -156,8 +158,8 @@ async def update_story(canon: Canon, caller: Caller, story_id: str, status: Stor
             await _require_scenes_done(canon, story)
         return Change(entries=(StoryMoved(story_id=story.id, status=wanted),), reads=reads)
 
-    await commit_change(canon, caller, space, prepare)
-    return await require(canon, caller, Story, story_id)
+    await commit_change(canon, caller, space, prepare_change)
+    return await require_item(canon, caller, Story, story_id)
 
 
 async def _require_scenes_done(canon: Canon, story: Story) -> None:
@@ -197,30 +199,30 @@ async def append_turn(canon: Canon, caller: Caller, request: TurnRequest) -> Rec
         Conflict: `scene.completed`, `scene.finalizing`, `space.foreign`,
             `entity.not-an-instance` or `entity.retconned`.
     """
-    space = (await require(canon, caller, Scene, request.scene_id)).space
+    space = (await require_item(canon, caller, Scene, request.scene_id)).space
     wanted = [request.scene_id]
     if request.entity_id is not None:
         wanted.append(request.entity_id)
 
-    async def prepare(new_id: NewId) -> Change:
-        found = await canon.seen_by(caller).things(wanted)
+    async def prepare_change(new_id: NewId) -> Change:
+        found = await canon.caller_scope(caller).items_by_id(wanted)
         scene = found.get(request.scene_id)
         if not isinstance(scene, Scene):
-            raise unknown("scene", request.scene_id)
+            raise unknown_item("scene", request.scene_id)
         require_active(scene)
-        reads = {thing_key(scene.id)}
+        reads = {item_key(scene.id)}
         speaker: EntityId | None = None
         entries: list[Entry] = []
         if request.entity_id is not None:
             entity = found.get(request.entity_id)
             if not isinstance(entity, Entity):
-                raise unknown("entity", request.entity_id)
+                raise unknown_item("entity", request.entity_id)
             if entity.merged_into is not None:
-                entity = await require(canon, caller, Entity, request.entity_id)
+                entity = await require_item(canon, caller, Entity, request.entity_id)
             require_instances(space, (entity,), path="/entity_id")
-            reads |= {thing_key(request.entity_id), thing_key(entity.id)}
+            reads |= {item_key(request.entity_id), item_key(entity.id)}
             speaker = entity.id
-            heard = covers(request.audience, scene.audience)  # whispers reveal nobody
+            heard = audience_covers(request.audience, scene.audience)  # whispers reveal nobody
             if heard and not family_of(entity) & {*scene.participants, scene.location_ref}:
                 entries.append(SceneStaged(scene_id=scene.id, joined=(entity.id,)))
         turn = TurnDraft(
@@ -235,7 +237,7 @@ async def append_turn(canon: Canon, caller: Caller, request: TurnRequest) -> Rec
         )
         return Change(entries=(*entries, Made(thing=turn)), reads=frozenset(reads))
 
-    return await commit_change(canon, caller, space, prepare)
+    return await commit_change(canon, caller, space, prepare_change)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -257,7 +259,7 @@ async def get_turns(
     Raises:
         NotFound: `scene.unknown`.
     """
-    scene = await require(canon, caller, Scene, scene_id)
+    scene = await require_item(canon, caller, Scene, scene_id)
     found = await canon.documents.turns(scene.id, after=after, limit=limit + 1)
     turns = found[:limit]
     names = await names_of(canon, turns)
@@ -275,7 +277,7 @@ async def get_turns(
 async def names_of(canon: Canon, turns: Sequence[Turn]) -> Mapping[str, str]:
     """Return the current names of the entities that speak in these turns."""
     speakers = {turn.entity_id for turn in turns if turn.entity_id is not None}
-    roots = await canon.within(*{turn.space for turn in turns}).roots(speakers)
+    roots = await canon.space_scope(*{turn.space for turn in turns}).root_entities(speakers)
     return {given: root.name for given, root in roots.items()}
 
 
@@ -308,13 +310,13 @@ async def create_scene(canon: Canon, caller: Caller, request: SceneRequest) -> R
     """
     universe = await require_universe(canon, caller, request.universe_id)
 
-    async def prepare(new_id: NewId) -> Change:
-        story = await require(canon, caller, Story, request.story_id)
+    async def prepare_change(new_id: NewId) -> Change:
+        story = await require_item(canon, caller, Story, request.story_id)
         require_same_space(universe.id, (story,), path="/story_id")
         if story.status in _CLOSED:
             message = f"The story is {story.status}. Open the scene in another story."
             raise Conflict("story.closed", message, path="/story_id", conflicts=[story.id])
-        location, participants = await _staged(canon, caller, universe.id, request)
+        location, participants = await _require_staged(canon, caller, universe.id, request)
         scene = SceneDraft(
             id=SceneId(new_id("scene")),
             space=universe.id,
@@ -331,22 +333,22 @@ async def create_scene(canon: Canon, caller: Caller, request: SceneRequest) -> R
         )
         staged = participants if location is None else (*participants, location)
         named = (*request.participant_ids, *([request.location_id] if request.location_id else ()))
-        reads = {thing_key(i) for i in (story.id, *named, *(each.id for each in staged))}
+        reads = {item_key(i) for i in (story.id, *named, *(each.id for each in staged))}
         if request.order is None:
             reads.add(scenes_key(story.id))
         return Change(entries=(Made(thing=scene),), reads=frozenset(reads))
 
-    return await commit_change(canon, caller, universe.id, prepare)
+    return await commit_change(canon, caller, universe.id, prepare_change)
 
 
-async def _staged(
+async def _require_staged(
     canon: Canon, caller: Caller, space: SpaceId, request: SceneRequest
 ) -> tuple[Entity | None, tuple[Entity, ...]]:
-    place = () if request.location_id is None else (request.location_id,)
-    found = await require_all(canon, caller, Entity, (*request.participant_ids, *place))
+    location_ids = () if request.location_id is None else (request.location_id,)
+    found = await require_all(canon, caller, Entity, (*request.participant_ids, *location_ids))
     participants = found[: len(request.participant_ids)]
     require_instances(space, participants, path="/participating_entities")
-    if not place:
+    if not location_ids:
         return None, participants
     require_location(space, found[-1])
     return found[-1], participants
@@ -368,13 +370,13 @@ async def get_scene(canon: Canon, caller: Caller, scene_id: str, *, turns: int) 
     Raises:
         NotFound: `scene.unknown`.
     """
-    scene = await require(canon, caller, Scene, scene_id)
+    scene = await require_item(canon, caller, Scene, scene_id)
     query = ProposalQuery(spaces=frozenset((scene.space,)), scene_id=scene.id, limit=PAGE_MAX)
-    told, proposals = await asyncio.gather(
+    last_turns, proposals = await asyncio.gather(
         _last_turns(canon, scene, turns), canon.documents.proposals(query)
     )
-    total = max(scene.turn_count, told[-1].index + 1 if told else 0)
-    return SceneReading(scene=scene, turns=told, total_turns=total, proposals=proposals)
+    total = max(scene.turn_count, last_turns[-1].index + 1 if last_turns else 0)
+    return SceneReading(scene=scene, turns=last_turns, total_turns=total, proposals=proposals)
 
 
 async def _last_turns(canon: Canon, scene: Scene, turns: int) -> Sequence[Turn]:
@@ -395,26 +397,26 @@ async def open_scene(canon: Canon, caller: Caller, asked: SceneRequest) -> Scene
         Conflict: see `create_scene`.
     """
     space = (await require_universe(canon, caller, asked.universe_id)).id
-    request = replace(asked, story_id=await _story(canon, caller, space))
-    return the_made(await create_scene(canon, opening(caller), request), SceneDraft)
+    request = replace(asked, story_id=await _choose_story(canon, caller, space))
+    return first_made(await create_scene(canon, opening_step(caller), request), SceneDraft)
 
 
-def opening(caller: Caller) -> Caller:
+def opening_step(caller: Caller) -> Caller:
     """Return the caller for the step of a call that opens a scene."""
-    return step(caller, "scene")
+    return derive_step(caller, "scene")
 
 
-async def story_of_late(canon: Canon, space: SpaceId) -> Story | None:
+async def latest_story(canon: Canon, space: SpaceId) -> Story | None:
     """Return the story for scenes without a named one; None: there is none yet."""
     stories = (await canon.state.stories(space, limit=PAGE_MAX, offset=0)).items
     return next((one for one in reversed(stories) if one.status not in _CLOSED), None)
 
 
-async def _story(canon: Canon, caller: Caller, space: SpaceId) -> StoryId:
-    if (story := await story_of_late(canon, space)) is not None:
+async def _choose_story(canon: Canon, caller: Caller, space: SpaceId) -> StoryId:
+    if (story := await latest_story(canon, space)) is not None:
         return story.id
     new = NewStory(space=space, title=STORY, story_type=StoryType.CAMPAIGN)
-    return the_made(await create_story(canon, step(caller, "story"), new), StoryDraft).id
+    return first_made(await create_story(canon, derive_step(caller, "story"), new), StoryDraft).id
 
 
 async def query_scenes(
@@ -427,8 +429,8 @@ async def query_scenes(
     """
     spaces = await covered_spaces(canon, caller, universe_id)
     if query.story_id is not None:
-        await require(canon, caller, Story, query.story_id)
-    return await canon.documents.scenes(revised(query, spaces=spaces))
+        await require_item(canon, caller, Story, query.story_id)
+    return await canon.documents.scenes(with_changes(query, spaces=spaces))
 
 
 SceneChange: TypeAlias = (
@@ -459,36 +461,36 @@ async def update_scene(
             "joining_entities or leaving_entities; null clears a value."
         )
         raise InvalidInput("scene.empty-change", message, path="")
-    space = (await require(canon, caller, Scene, scene_id)).space
+    space = (await require_item(canon, caller, Scene, scene_id)).space
 
-    async def prepare(_: NewId) -> Change:
-        scene = await require(canon, caller, Scene, scene_id)
+    async def prepare_change(_: NewId) -> Change:
+        scene = await require_item(canon, caller, Scene, scene_id)
         if not all(isinstance(change, SaidAt) for change in changes):
             require_unfinished(scene)
         entries: list[Entry] = []
-        reads = {thing_key(scene.id)}
+        reads = {item_key(scene.id)}
         for change in changes:
-            named = await require_all(canon, caller, Entity, _named(change))
-            reads |= {thing_key(each) for each in (*_named(change), *(e.id for e in named))}
-            entry = _entry(scene, change, named)
+            named = await require_all(canon, caller, Entity, _named_ids(change))
+            reads |= {item_key(each) for each in (*_named_ids(change), *(e.id for e in named))}
+            entry = _change_entry(scene, change, named)
             if entry is not None:
                 entries.append(entry)
         return Change(entries=tuple(entries), reads=frozenset(reads))
 
-    return await commit_change(canon, caller, space, prepare)
+    return await commit_change(canon, caller, space, prepare_change)
 
 
-def _named(change: SceneChange) -> tuple[str, ...]:
+def _named_ids(change: SceneChange) -> tuple[str, ...]:
     match change:
-        case ScenePlaced(location_ref=place) if place is not None:
-            return (place,)
+        case ScenePlaced(location_ref=location) if location is not None:
+            return (location,)
         case SceneStaged(joined=joined, left=left):
             return (*joined, *left)
         case _:
             return ()
 
 
-def _entry(scene: Scene, change: SceneChange, named: Sequence[Entity]) -> SceneChange | None:
+def _change_entry(scene: Scene, change: SceneChange, named: Sequence[Entity]) -> SceneChange | None:
     """Return the change with its entities; None: nothing would change."""
     match change:
         case SceneNoted(gm_notes=text):
@@ -505,7 +507,7 @@ def _entry(scene: Scene, change: SceneChange, named: Sequence[Entity]) -> SceneC
             change = replace(change, location_ref=named[0].id if named else None)
             same = scene.location_ref == change.location_ref
         case SceneStaged(joined=joined):
-            change = _moved(scene, named[: len(joined)], named[len(joined) :])
+            change = _stage_change(scene, named[: len(joined)], named[len(joined) :])
             same = not change.joined and not change.left
     if same:
         return None
@@ -514,7 +516,9 @@ def _entry(scene: Scene, change: SceneChange, named: Sequence[Entity]) -> SceneC
     return change
 
 
-def _moved(scene: Scene, joining: Sequence[Entity], leaving: Sequence[Entity]) -> SceneStaged:
+def _stage_change(
+    scene: Scene, joining: Sequence[Entity], leaving: Sequence[Entity]
+) -> SceneStaged:
     """Return the entities that really enter or leave."""
     require_instances(scene.space, joining, path="/joining_entities")
     present = frozenset(scene.participants)
@@ -545,26 +549,28 @@ async def keep_memory(canon: Canon, caller: Caller, asked: Recollection) -> Rece
         NotFound: `entity.unknown`, `fact.unknown` or `scene.unknown`.
         Conflict: `space.foreign`, `entity.not-an-instance` or `entity.retconned`.
     """
-    space = (await require(canon, caller, Entity, asked.entity_id)).space
+    space = (await require_item(canon, caller, Entity, asked.entity_id)).space
 
-    async def prepare(new_id: NewId) -> Change:
-        owner = await require(canon, caller, Entity, asked.entity_id)
+    async def prepare_change(new_id: NewId) -> Change:
+        owner = await require_item(canon, caller, Entity, asked.entity_id)
         require_instances(space, (owner,), path="/entity_id")
-        reads = {thing_key(asked.entity_id), thing_key(owner.id)}
+        reads = {item_key(asked.entity_id), item_key(owner.id)}
         if asked.linked_fact_id is not None:
-            fact = await require(canon, caller, Fact, asked.linked_fact_id)
+            fact = await require_item(canon, caller, Fact, asked.linked_fact_id)
             require_same_space(space, (fact,), path="/linked_fact_id")
-            reads.add(thing_key(fact.id))
+            reads.add(item_key(fact.id))
         if asked.scene_id is not None:
-            scene = await require(canon, caller, Scene, asked.scene_id)
+            scene = await require_item(canon, caller, Scene, asked.scene_id)
             require_same_space(space, (scene,), path="/scene_id")
-            reads.add(thing_key(scene.id))
+            reads.add(item_key(scene.id))
         memory = MemoryDraft(
-            id=MemoryId(new_id("memory")), space=space, **spread(asked) | {"entity_id": owner.id}
+            id=MemoryId(new_id("memory")),
+            space=space,
+            **field_values(asked) | {"entity_id": owner.id},
         )
         return Change(entries=(Made(thing=memory),), reads=frozenset(reads))
 
-    return await commit_change(canon, caller, space, prepare)
+    return await commit_change(canon, caller, space, prepare_change)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -604,7 +610,7 @@ async def recall_memories(
     Raises:
         NotFound: `entity.unknown`.
     """
-    owner = await require(canon, caller, Entity, entity_id)
+    owner = await require_item(canon, caller, Entity, entity_id)
     minds = family_of(owner)
     known, total = await _most_important(canon, minds, min_importance)
     if query is None:
@@ -613,7 +619,9 @@ async def recall_memories(
         return Recalled(memories=plain, total=total, considered=len(ordered))
     spaces = frozenset((owner.space,))
     asked = TextQuery(collection=Collection.MEMORIES, text=query, spaces=spaces)
-    ranked = await rank_for(canon, minds, asked, known=known, min_importance=min_importance)
+    ranked = await rank_memories_for(
+        canon, minds, asked, known=known, min_importance=min_importance
+    )
     return Recalled(
         memories=ranked.memories[:limit],
         total=total,
@@ -622,7 +630,7 @@ async def recall_memories(
     )
 
 
-async def rank_for(
+async def rank_memories_for(
     canon: Canon,
     minds: frozenset[EntityId],
     query: TextQuery,
@@ -643,17 +651,17 @@ async def rank_for(
     found = await find_passages(canon, asked)
     listed = {memory.id for memory in known}
     others = [
-        thing
-        for thing in found.things.values()
-        if isinstance(thing, Memory)
-        and thing.id not in listed
-        and thing.entity_id in minds
-        and thing.importance >= min_importance
+        item
+        for item in found.items.values()
+        if isinstance(item, Memory)
+        and item.id not in listed
+        and item.entity_id in minds
+        and item.importance >= min_importance
     ]
     considered = (*known, *others)
     ranked = rank_memories(
         considered,
-        {hit.passage.id: _meaning(hit, found.degraded) for hit in found.hits},
+        {hit.passage.id: _meaning_score(hit, found.degraded) for hit in found.hits},
         now=max((memory.created_at for memory in considered), default=canon.clock.now()),
         weights=canon.policy.recall,
     )
@@ -661,7 +669,7 @@ async def rank_for(
     return RankedMemories(memories=ranked, terms=terms, degraded=found.degraded)
 
 
-def _meaning(hit: FoundPassage, degraded: Sequence[str]) -> float:
+def _meaning_score(hit: FoundPassage, degraded: Sequence[str]) -> float:
     """Return how similar a memory is to the query, in [0, 1]; by words if meaning is missing.
 
     If meaning was searched, words count by the share of the query that they cover, because their

@@ -11,11 +11,11 @@ from typing import Final
 
 from canonry.canon.canonization.canonize_scene import canonize_scene
 from canonry.canon.commands.universes import universe_named
-from canonry.canon.judging.contents import normalise
-from canonry.canon.judging.known_things import Backing, make_entity
+from canonry.canon.judging.contents import normalise_content
+from canonry.canon.judging.known_items import Backing, make_entity
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.commit_change import Change, commit_change, the_made
+from canonry.canon.session.commit_change import Change, commit_change, first_made
 from canonry.canon.session.paging import every_item, every_match
 from canonry.language.texts.sentences import CLOSING, first_sentence, sentence_starts
 from canonry.language.texts.stems import terms_of
@@ -37,7 +37,7 @@ from canonry.log.items.scenes import (
 from canonry.log.items.sources import SnippetDraft, SourceDraft, SourceType
 from canonry.log.schemas.narrative import EntityType
 from canonry.readmodels.ports.documents import ProposalQuery
-from canonry.readmodels.ports.view import UpkeepProgress
+from canonry.readmodels.ports.view import MaintenanceProgress
 from canonry.values.errors import Unavailable
 from canonry.values.ids import (
     CommitId,
@@ -105,7 +105,7 @@ class Transcript:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stretch:
+class SceneSpan:
     """The lines of one scene, `start` to `end` both included, with the summaries that end there.
 
     `within` is the summary of a divided longer span, in all parts but its last.
@@ -118,7 +118,7 @@ class Stretch:
     within: int | None = None
 
 
-def stretches_of(transcript: Transcript) -> tuple[Stretch, ...]:
+def scene_spans(transcript: Transcript) -> tuple[SceneSpan, ...]:
     """Return the scenes of a transcript; every line belongs to exactly one."""
     last = len(transcript.lines) - 1
     ends = sorted({min(each.end, last) for each in transcript.summaries if each.text})
@@ -128,32 +128,32 @@ def stretches_of(transcript: Transcript) -> tuple[Stretch, ...]:
     start = 0
     for end in ends:
         if end - start + 1 >= SCENE_TURNS:
-            spans.extend(_divided(start, end))
+            spans.extend(_divide_span(start, end))
             start = end + 1
     if start <= last:
         short = last - start + 1 < SCENE_TURNS // 2 and spans
-        spans[-1:] = [(spans[-1][0], last)] if short else [*spans[-1:], *_divided(start, last)]
-    return tuple(_stretch(transcript, start, end) for start, end in spans)
+        spans[-1:] = [(spans[-1][0], last)] if short else [*spans[-1:], *_divide_span(start, last)]
+    return tuple(_make_span(transcript, start, end) for start, end in spans)
 
 
-def _divided(start: int, end: int) -> list[tuple[int, int]]:
+def _divide_span(start: int, end: int) -> list[tuple[int, int]]:
     length = end - start + 1
     parts = -(-length // SCENE_TURNS_MAX)
     borders = [start + length * part // parts for part in range(parts + 1)]
     return [(low, high - 1) for low, high in pairwise(borders)]
 
 
-def _stretch(transcript: Transcript, start: int, end: int) -> Stretch:
+def _make_span(transcript: Transcript, start: int, end: int) -> SceneSpan:
     last = len(transcript.lines) - 1
-    told = tuple(
+    summary_numbers = tuple(
         number
         for number, each in enumerate(transcript.summaries)
         if each.text and start <= min(each.end, last) <= end
     )
     within = None
     title = f"{transcript.title}, turns {start + 1} to {end + 1}"
-    if told:
-        title = headline(transcript.summaries[told[0]].text)
+    if summary_numbers:
+        title = headline_of(transcript.summaries[summary_numbers[0]].text)
     else:
         around = (
             number
@@ -162,19 +162,19 @@ def _stretch(transcript: Transcript, start: int, end: int) -> Stretch:
         )
         within = next(around, None)
     if within is not None:
-        title = f"Before: {headline(transcript.summaries[within].text)}"
-    return Stretch(title=title, start=start, end=end, summaries=told, within=within)
+        title = f"Before: {headline_of(transcript.summaries[within].text)}"
+    return SceneSpan(title=title, start=start, end=end, summaries=summary_numbers, within=within)
 
 
-def headline(text: str) -> str:
+def headline_of(text: str) -> str:
     """Return the first sentence of `text`, shortened at a word if it is long."""
-    sentence = first_sentence(plain(text).lstrip("\"'[(")).rstrip(CLOSING)
+    sentence = first_sentence(plain_text(text).lstrip("\"'[(")).rstrip(CLOSING)
     if len(sentence) <= _TITLE_LENGTH:
         return sentence
     return f"{sentence[:_TITLE_LENGTH].rsplit(' ', 1)[0].rstrip(',;:')} …"
 
 
-def plain(text: str) -> str:
+def plain_text(text: str) -> str:
     """Return the text in one line, without characters that cannot be stored."""
     return _SPACE.sub(" ", text.replace("\x00", "")).strip()
 
@@ -192,7 +192,7 @@ def pieces_of(text: str, limit: int) -> Iterator[str]:
         yield rest
 
 
-def supporting(transcript: Transcript, summary: Summary) -> tuple[int, ...]:
+def supporting_lines(transcript: Transcript, summary: Summary) -> tuple[int, ...]:
     """Return the lines of the summary's span that share the most words with it, in order.
 
     A span may have hundreds of lines; an explanation should cite those that support it.
@@ -207,7 +207,7 @@ def supporting(transcript: Transcript, summary: Summary) -> tuple[int, ...]:
     return tuple(sorted(best[:EVIDENCE_MAX])) or tuple(span[-1:])
 
 
-def clipped(texts: Sequence[str], limit: int) -> str:
+def clip_texts(texts: Sequence[str], limit: int) -> str:
     """Join the texts, and shorten them between sentences."""
     return next(pieces_of(" ".join(texts), limit), "")
 
@@ -231,9 +231,9 @@ class Speakers:
         """Return whether this speaker leads the game."""
         return normalised_name(speaker) in self.gm_names
 
-    def character(self, speaker: str) -> str | None:
+    def character_of(self, speaker: str) -> str | None:
         """Return the character that the speaker plays; None: many speakers at once."""
-        name = plain(speaker)
+        name = plain_text(speaker)
         if _TOGETHER.match(name) or not name:
             return None
         played = self.casting.get(normalised_name(name)) if self.casting else None
@@ -241,30 +241,34 @@ class Speakers:
             return played
         return name.title() if name.isupper() and len(name) > 2 else name  # noqa: PLR2004 - GM, DM
 
-    def speakers(self, transcripts: Iterable[Transcript]) -> Mapping[str, str]:
+    def speakers_of(self, transcripts: Iterable[Transcript]) -> Mapping[str, str]:
         """Map every character's name to its speaker, in order of appearance."""
         found: dict[str, str] = {}
         for transcript in transcripts:
             for line in transcript.lines:
                 for speaker in line.speakers:
-                    character = self.character(speaker)
+                    character = self.character_of(speaker)
                     if character is not None:
                         found.setdefault(character, speaker)
         return found
 
-    def entities(self, line: TranscriptLine) -> tuple[EntityId, ...]:
+    def speaking_entities(self, line: TranscriptLine) -> tuple[EntityId, ...]:
         """Return the entities that speak in the line, the game master's too."""
-        names = filter(None, map(self.character, line.speakers))
+        names = filter(None, map(self.character_of, line.speakers))
         return tuple(dict.fromkeys(self.ids[normalised_name(name)] for name in names))
 
-    def voice(self, line: TranscriptLine) -> tuple[Speaker, EntityId | None, str]:
+    def voice_of(self, line: TranscriptLine) -> tuple[Speaker, EntityId | None, str]:
         """Return the speaker and text of the line; several speakers are named in the text."""
         if len(line.speakers) == 1 and self.is_gm(line.speakers[0]):
-            return Speaker.GM, None, plain(line.text)
-        speaking = self.entities(line)
+            return Speaker.GM, None, plain_text(line.text)
+        speaking = self.speaking_entities(line)
         if len(line.speakers) == 1 and speaking:
-            return Speaker.ENTITY, speaking[0], plain(line.text)
-        return Speaker.USER, None, f"{', '.join(map(plain, line.speakers))}: {plain(line.text)}"
+            return Speaker.ENTITY, speaking[0], plain_text(line.text)
+        return (
+            Speaker.USER,
+            None,
+            f"{', '.join(map(plain_text, line.speakers))}: {plain_text(line.text)}",
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -293,14 +297,14 @@ class TranscriptEntries:
     @property
     def source(self) -> Evidence:
         """The reference to the transcript as a document."""
-        return Evidence(kind=EvidenceKind.SOURCE, ref=self._id("source"))
+        return Evidence(kind=EvidenceKind.SOURCE, ref=self._derive_id("source"))
 
     @property
     def story(self) -> StoryId:
         """The id of the episode."""
-        return StoryId(self._id("story"))
+        return StoryId(self._derive_id("story"))
 
-    def opening(self) -> tuple[Entry, ...]:
+    def opening_entries(self) -> tuple[Entry, ...]:
         """Return the entries for the document, its summaries as excerpts, and the episode."""
         title = self.transcript.title
         source = SourceDraft(
@@ -325,35 +329,41 @@ class TranscriptEntries:
             start_time_ref=None,
             status=StoryStatus.PLANNED,
         )
-        return (Made(thing=source), Made(thing=story), *self._snippets())
+        return (Made(thing=source), Made(thing=story), *self._make_snippets())
 
-    def scenes(self, cast: Speakers) -> Iterator[PlannedScene]:
+    def plan_scenes(self, cast: Speakers) -> Iterator[PlannedScene]:
         """Yield the scenes in order, each with its turns and then its proposals."""
-        for order, stretch in enumerate(stretches_of(self.transcript), 1):
-            yield self._scene(order, stretch, cast)
+        for order, span in enumerate(scene_spans(self.transcript), 1):
+            yield self._plan_scene(order, span, cast)
 
-    def _scene(self, order: int, stretch: Stretch, cast: Speakers) -> PlannedScene:
-        scene_id = SceneId(self._id(f"scene:{order}"))
-        lines = self.transcript.lines[stretch.start : stretch.end + 1]
-        speaking = dict.fromkeys(entity for line in lines for entity in cast.entities(line))
+    def _plan_scene(self, order: int, span: SceneSpan, cast: Speakers) -> PlannedScene:
+        scene_id = SceneId(self._derive_id(f"scene:{order}"))
+        lines = self.transcript.lines[span.start : span.end + 1]
+        speaking = dict.fromkeys(
+            entity for line in lines for entity in cast.speaking_entities(line)
+        )
         scene = SceneDraft(
             id=scene_id,
             space=self.space,
             story_id=self.story,
-            title=stretch.title,
-            purpose=f"Turns {stretch.start + 1} to {stretch.end + 1} of {self.transcript.title}",
+            title=span.title,
+            purpose=f"Turns {span.start + 1} to {span.end + 1} of {self.transcript.title}",
             order=order,
             location_ref=None,
             participants=tuple(speaking),
             status=SceneStatus.ACTIVE,
-            said_at=self._said_at(stretch),
+            said_at=self._said_at(span),
             source_id=SourceId(self.source.ref),
         )
-        turns = list(self._turns(scene_id, stretch, cast))
-        proposals = list(self._proposals(scene_id, stretch, cast, turns))
-        told = [plain(self.transcript.summaries[number].text) for number in stretch.summaries]
-        if stretch.within is not None:
-            told = [f"This leads up to: {plain(self.transcript.summaries[stretch.within].text)}"]
+        turns = list(self._make_turns(scene_id, span, cast))
+        proposals = list(self._make_proposals(scene_id, span, cast, turns))
+        summaries = [
+            plain_text(self.transcript.summaries[number].text) for number in span.summaries
+        ]
+        if span.within is not None:
+            summaries = [
+                f"This leads up to: {plain_text(self.transcript.summaries[span.within].text)}"
+            ]
         return PlannedScene(
             id=scene_id,
             entries=(
@@ -363,19 +373,21 @@ class TranscriptEntries:
             ),
             turns=len(turns),
             proposals=len(proposals),
-            summary=clipped(told, self.limits.summary) or None,
+            summary=clip_texts(summaries, self.limits.summary) or None,
             said_at=scene.said_at,
         )
 
-    def _said_at(self, stretch: Stretch) -> Instant | None:
+    def _said_at(self, span: SceneSpan) -> Instant | None:
         """Return the date of a scene: that of its first dated line, or of the session."""
-        lines = self.transcript.lines[stretch.start : stretch.end + 1]
+        lines = self.transcript.lines[span.start : span.end + 1]
         dated = (line.said_at for line in lines if line.said_at is not None)
         return next(dated, self.transcript.said_at)
 
-    def _turns(self, scene_id: SceneId, stretch: Stretch, cast: Speakers) -> Iterator[TurnDraft]:
-        for number in range(stretch.start, stretch.end + 1):
-            speaker, entity_id, text = cast.voice(self.transcript.lines[number])
+    def _make_turns(
+        self, scene_id: SceneId, span: SceneSpan, cast: Speakers
+    ) -> Iterator[TurnDraft]:
+        for number in range(span.start, span.end + 1):
+            speaker, entity_id, text = cast.voice_of(self.transcript.lines[number])
             for piece_number, piece in enumerate(pieces_of(text, self.limits.turn)):
                 yield TurnDraft(
                     id=self._turn_id(number, piece_number),
@@ -388,64 +400,66 @@ class TranscriptEntries:
                     said_at=self.transcript.lines[number].said_at,
                 )
 
-    def _proposals(
-        self, scene_id: SceneId, stretch: Stretch, cast: Speakers, turns: list[TurnDraft]
+    def _make_proposals(
+        self, scene_id: SceneId, span: SceneSpan, cast: Speakers, turns: list[TurnDraft]
     ) -> Iterator[ProposalDraft]:
-        places = {turn.id: index for index, turn in enumerate(turns)}
-        for number in stretch.summaries:
+        turn_indexes = {turn.id: index for index, turn in enumerate(turns)}
+        for number in span.summaries:
             summary = self.transcript.summaries[number]
-            lines = supporting(self.transcript, summary)
+            lines = supporting_lines(self.transcript, summary)
             speaking = Counter(
-                entity for line in lines for entity in cast.entities(self.transcript.lines[line])
+                entity
+                for line in lines
+                for entity in cast.speaking_entities(self.transcript.lines[line])
             )
             involved = [entity for entity, _ in speaking.most_common(INVOLVED_MAX)]
             content = {
-                "title": headline(summary.text)[: self.limits.name],
-                "description": clipped([plain(summary.text)], self.limits.description),
+                "title": headline_of(summary.text)[: self.limits.name],
+                "description": clip_texts([plain_text(summary.text)], self.limits.description),
                 "involved_entity_ids": involved or list(cast.ids.values())[:INVOLVED_MAX],
             }
             cited = [self._turn_id(line, 0) for line in lines]
             words = (Evidence(kind=EvidenceKind.TURN, ref=turn_id) for turn_id in cited)
             said_last = next((turn for turn in reversed(turns) if turn.id in cited), None)
             yield ProposalDraft(
-                id=ProposalId(self._id(f"proposal:{number}")),
+                id=ProposalId(self._derive_id(f"proposal:{number}")),
                 space=self.space,
                 scene_id=scene_id,
                 turn_id=said_last.id if said_last else None,
-                turn_index=places[said_last.id] if said_last else None,
+                turn_index=turn_indexes[said_last.id] if said_last else None,
                 type=ProposalType.EVENT,
-                content=normalise(ProposalType.EVENT, content, limits=self.limits),
+                content=normalise_content(ProposalType.EVENT, content, limits=self.limits),
                 original=content,
-                evidence=(self.source, self._snippet(number), *words),
+                evidence=(self.source, self._cite_snippet(number), *words),
                 confidence=CONFIDENCE,
                 authority=Authority.SOURCE,
                 proposed_by=self.proposed_by,
                 status=ProposalStatus.PENDING,
             )
 
-    def _snippets(self) -> Iterator[Entry]:
+    def _make_snippets(self) -> Iterator[Entry]:
         for number, summary in enumerate(self.transcript.summaries):
             if not summary.text:
                 continue
             yield Made(
                 thing=SnippetDraft(
-                    id=SnippetId(self._snippet(number).ref),
+                    id=SnippetId(self._cite_snippet(number).ref),
                     space=self.space,
                     source_id=SourceId(self.source.ref),
-                    text=clipped([plain(summary.text)], self.limits.snippet),
+                    text=clip_texts([plain_text(summary.text)], self.limits.snippet),
                     page=None,
                     section=f"turns {summary.start + 1} to {summary.end + 1}",
                     index=number,
                 )
             )
 
-    def _snippet(self, number: int) -> Evidence:
-        return Evidence(kind=EvidenceKind.SNIPPET, ref=self._id(f"snippet:{number}"))
+    def _cite_snippet(self, number: int) -> Evidence:
+        return Evidence(kind=EvidenceKind.SNIPPET, ref=self._derive_id(f"snippet:{number}"))
 
     def _turn_id(self, line: int, piece: int) -> TurnId:
-        return TurnId(self._id(f"turn:{line}:{piece}"))
+        return TurnId(self._derive_id(f"turn:{line}:{piece}"))
 
-    def _id(self, label: str) -> str:
+    def _derive_id(self, label: str) -> str:
         return derived_id(self.root, label)
 
 
@@ -501,7 +515,7 @@ class ImportReport:
 
 
 async def import_transcripts(
-    canon: Canon, caller: Caller, request: ImportRequest, told: UpkeepProgress
+    canon: Canon, caller: Caller, request: ImportRequest, report_progress: MaintenanceProgress
 ) -> ImportReport:
     """Import all missing entries, then canonize the scenes that are still open.
 
@@ -510,17 +524,19 @@ async def import_transcripts(
     """
     description = f"The world of {request.universe}, as it was told at the table."
     space = await universe_named(canon, caller, request.universe, description=description)
-    campaign = await _campaign(canon, caller, space, request.story)
+    campaign = await _require_campaign(canon, caller, space, request.story)
     cast = Speakers(gm_names=request.gm_names, casting=request.casting)
     plans = [
-        _plan(canon, caller, space, request, each, campaign=campaign)
+        _make_plan(canon, caller, space, request, each, campaign=campaign)
         for each in request.transcripts
     ]
     for plan in plans:
-        await _commit(canon, plan.caller, space, "opening", plan.entries.opening())
-    ids = await _characters(canon, caller, space, cast, plans)
+        await _write_entries(canon, plan.caller, space, "opening", plan.entries.opening_entries())
+    ids = await _require_characters(canon, caller, space, cast, plans)
     cast = replace(cast, ids=ids)
-    progress = _Progress(told=told, total=sum(len(each.lines) for each in request.transcripts))
+    progress = _Progress(
+        report=report_progress, total=sum(len(each.lines) for each in request.transcripts)
+    )
     reports = [await _import_one(canon, caller, plan, cast, progress) for plan in plans]
     return ImportReport(
         universe_id=space, story_id=campaign, entities=len(ids), transcripts=tuple(reports)
@@ -538,16 +554,16 @@ class _Plan:
 
 @dataclass(slots=True, kw_only=True)
 class _Progress:
-    told: UpkeepProgress
+    report: MaintenanceProgress
     total: int
     done: int = 0
 
-    def more(self, turns: int) -> None:
+    def count_turns(self, turns: int) -> None:
         self.done = min(self.total, self.done + turns)
-        self.told(self.done, self.total)
+        self.report(self.done, self.total)
 
 
-def _plan(
+def _make_plan(
     canon: Canon,
     caller: Caller,
     space: SpaceId,
@@ -574,7 +590,7 @@ def _plan(
     entries = TranscriptEntries(
         transcript=transcript,
         space=space,
-        root=known.commit_id(space, canon.identities.fresh),
+        root=known.commit_id(space, canon.identities.new_id),
         campaign=campaign,
         proposed_by=caller.actor.agent_id,
         limits=limits,
@@ -582,11 +598,11 @@ def _plan(
     return _Plan(transcript=transcript, entries=entries, caller=known)
 
 
-async def _campaign(canon: Canon, caller: Caller, space: SpaceId, title: str) -> StoryId:
+async def _require_campaign(canon: Canon, caller: Caller, space: SpaceId, title: str) -> StoryId:
     """Return the campaign of that title; create it if there is none."""
 
-    async def prepare(new_id: NewId) -> Change:
-        known = await _story(canon, space, title)
+    async def prepare_change(new_id: NewId) -> Change:
+        known = await _find_campaign(canon, space, title)
         if known is not None:
             return Change(entries=(), reads=frozenset())
         story = StoryDraft(
@@ -602,31 +618,31 @@ async def _campaign(canon: Canon, caller: Caller, space: SpaceId, title: str) ->
         )
         return Change(entries=(Made(thing=story),), reads=frozenset((stories_key(space),)))
 
-    receipt = await commit_change(canon, caller, space, prepare)
+    receipt = await commit_change(canon, caller, space, prepare_change)
     if receipt.entries:
-        return the_made(receipt, StoryDraft).id
-    found = await _story(canon, space, title)
+        return first_made(receipt, StoryDraft).id
+    found = await _find_campaign(canon, space, title)
     if found is None:
         message = "The campaign was removed during the import. Run the import again."
         raise Unavailable("import.campaign-gone", message)
     return found.id
 
 
-async def _story(canon: Canon, space: SpaceId, title: str) -> Story | None:
+async def _find_campaign(canon: Canon, space: SpaceId, title: str) -> Story | None:
     async for story in every_item(partial(canon.state.stories, space)):
         if story.parent_id is None and normalised_name(story.title) == normalised_name(title):
             return story
     return None
 
 
-async def _characters(
+async def _require_characters(
     canon: Canon, caller: Caller, space: SpaceId, cast: Speakers, plans: Sequence[_Plan]
 ) -> Mapping[str, EntityId]:
     """Map normalised names to the characters' entities; create missing ones."""
-    speakers = cast.speakers(plan.transcript for plan in plans)
-    heard = [(plan, frozenset(cast.speakers((plan.transcript,)))) for plan in plans]
+    speakers = cast.speakers_of(plan.transcript for plan in plans)
+    heard = [(plan, frozenset(cast.speakers_of((plan.transcript,)))) for plan in plans]
 
-    async def prepare(new_id: NewId) -> Change[Mapping[str, EntityId]]:
+    async def prepare_change(new_id: NewId) -> Change[Mapping[str, EntityId]]:
         ids: dict[str, EntityId] = {}
         entries: list[Entry] = []
         for number, (name, speaker) in enumerate(speakers.items()):
@@ -650,7 +666,7 @@ async def _characters(
                 entity_type=EntityType.CHARACTER,
                 name=name,
                 description=f"{role} in {', '.join(p.transcript.title for p in present)}.",
-                properties={"speaker": plain(speaker)},
+                properties={"speaker": plain_text(speaker)},
             )
             ids[normalised_name(name)] = entity_id
             entries.extend(made)
@@ -659,7 +675,7 @@ async def _characters(
 
     # Characters are found by name and need no key: existing ones are not created again.
     named = replace(caller, idempotency_key=None)
-    return (await commit_change(canon, named, space, prepare)).prepared()
+    return (await commit_change(canon, named, space, prepare_change)).require_found()
 
 
 async def _import_one(
@@ -670,27 +686,27 @@ async def _import_one(
     started = canon.clock.monotonic()
     scenes: list[PlannedScene] = []
     waiting: list[Entry] = []
-    for scene in entries.scenes(cast):
+    for scene in entries.plan_scenes(cast):
         scenes.append(scene)
         report.turns += scene.turns
         waiting.extend(scene.entries)
         while len(waiting) >= ENTRIES_PER_COMMIT:
             batch, waiting = waiting[:ENTRIES_PER_COMMIT], waiting[ENTRIES_PER_COMMIT:]
-            await _next(canon, plan, report, batch)
-            progress.more(len(batch))
+            await _write_next(canon, plan, report, batch)
+            progress.count_turns(len(batch))
     if waiting:
-        await _next(canon, plan, report, waiting)
-    progress.more(len(waiting))
-    await _date(canon, caller, space, scenes)
+        await _write_next(canon, plan, report, waiting)
+    progress.count_turns(len(waiting))
+    await _date_scenes(canon, caller, space, scenes)
     report.scenes = len(scenes)
     report.writing_seconds = canon.clock.monotonic() - started
     started = canon.clock.monotonic()
-    await _canonize(canon, caller, space, scenes, report)
+    await _canonize_scenes(canon, caller, space, scenes, report)
     report.judging_seconds = canon.clock.monotonic() - started
     return report
 
 
-async def _date(
+async def _date_scenes(
     canon: Canon, caller: Caller, space: SpaceId, scenes: Sequence[PlannedScene]
 ) -> None:
     """Set the dates of scenes that an earlier import made without them."""
@@ -699,42 +715,42 @@ async def _date(
         return
     entries = [
         SaidAt(thing_id=found.id, said_at=wanted[found.id])
-        for found in (await canon.within(space).things(wanted)).values()
+        for found in (await canon.space_scope(space).items_by_id(wanted)).values()
         if isinstance(found, Scene) and found.said_at != wanted[found.id]
     ]
     if not entries:
         return
 
-    async def prepare(_: NewId) -> Change:
+    async def prepare_change(_: NewId) -> Change:
         return Change(entries=tuple(entries), reads=frozenset())
 
-    await commit_change(canon, replace(caller, idempotency_key=None), space, prepare)
+    await commit_change(canon, replace(caller, idempotency_key=None), space, prepare_change)
 
 
-async def _next(
+async def _write_next(
     canon: Canon, plan: _Plan, report: TranscriptReport, batch: Sequence[Entry]
 ) -> None:
     number = report.commits + report.commits_known
-    if await _commit(canon, plan.caller, plan.entries.space, str(number), batch):
+    if await _write_entries(canon, plan.caller, plan.entries.space, str(number), batch):
         report.commits_known += 1
     else:
         report.commits += 1
 
 
-async def _commit(
+async def _write_entries(
     canon: Canon, caller: Caller, space: SpaceId, label: str, entries: Sequence[Entry]
 ) -> bool:
     """Write the entries in one commit, unless an earlier run did; return whether one did."""
 
-    async def prepare(new_id: NewId) -> Change:
+    async def prepare_change(new_id: NewId) -> Change:
         del new_id  # the ids derive from the transcript
         return Change(entries=tuple(entries), reads=frozenset())
 
     keyed = replace(caller, idempotency_key=f"{caller.idempotency_key}:{label}")
-    return (await commit_change(canon, keyed, space, prepare)).replayed
+    return (await commit_change(canon, keyed, space, prepare_change)).replayed
 
 
-async def _canonize(
+async def _canonize_scenes(
     canon: Canon,
     caller: Caller,
     space: SpaceId,
@@ -743,7 +759,7 @@ async def _canonize(
 ) -> None:
     """Canonize open scenes in order, and count the decisions on their proposals."""
     for scene in scenes:
-        found = await canon.within(space).thing(scene.id)
+        found = await canon.space_scope(space).find_item(scene.id)
         if isinstance(found, Scene) and found.status is not SceneStatus.COMPLETED:
             await canonize_scene(canon, caller, scene.id, summary=scene.summary)
         query = ProposalQuery(spaces=frozenset((space,)), scene_id=scene.id)

@@ -7,11 +7,11 @@ from typing import Final, Protocol, TypeAlias
 
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Event, Relation
-from canonry.log.items.proposals import NARRATED, Ask, Proposal, ProposalStatus, ProposalType
+from canonry.log.items.proposals import NARRATED, Proposal, ProposalStatus, ProposalType, ReviewKind
 from canonry.log.items.scenes import Memory, Scene, SceneStatus, Turn
 from canonry.log.items.sources import Snippet
 from canonry.log.ports.ledger import Ledger
-from canonry.readmodels.edges import Way
+from canonry.readmodels.edges import OpenExit
 from canonry.readmodels.ports.state import PageQuery, Spaces, State
 from canonry.readmodels.ports.text import Text
 from canonry.readmodels.ports.view import Page, View
@@ -42,7 +42,7 @@ class ProposalQuery(PageQuery):
     scene_id: SceneId | None = None
     types: frozenset[ProposalType] = frozenset(NARRATED)
     status: ProposalStatus | None = None
-    asks: frozenset[Ask] | None = None
+    asks: frozenset[ReviewKind] | None = None
 
     def matches(self, one: Proposal) -> bool:
         """Return whether the proposal is as asked, in whatever space."""
@@ -134,7 +134,9 @@ class Places(View, Protocol):
         """
 
     @abstractmethod
-    async def ways(self, space: SpaceId, places: Iterable[EntityId], at: Instant) -> Sequence[Way]:
+    async def open_exits(
+        self, space: SpaceId, places: Iterable[EntityId], at: Instant
+    ) -> Sequence[OpenExit]:
         """Return the open exits of these locations at `at`.
 
         They are sorted by location as given, then by direction in alphabetical order. This is much
@@ -170,7 +172,7 @@ class Places(View, Protocol):
 Triple: TypeAlias = tuple[str, str, str]
 """(source, type, target) of a relation; both ends are entity ids."""
 
-PLACE_BEFORE_ALL: Final = ("", "")
+BEFORE_ALL_ITEMS: Final = ("", "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -261,7 +263,7 @@ class Catalog(View, Protocol):
         """
 
     @abstractmethod
-    async def entry(self, project: SpaceId, entity_id: str) -> CatalogEntry:
+    async def find_entry(self, project: SpaceId, entity_id: str) -> CatalogEntry:
         """Return the entity with this id in the project.
 
         Raises:
@@ -269,7 +271,7 @@ class Catalog(View, Protocol):
         """
 
     @abstractmethod
-    async def graph(self, query: GraphQuery) -> CatalogGraph:
+    async def find_graph(self, query: GraphQuery) -> CatalogGraph:
         """Return the neighbourhood of an entity.
 
         Raises:
@@ -277,7 +279,7 @@ class Catalog(View, Protocol):
         """
 
     @abstractmethod
-    async def bearers(
+    async def word_owners(
         self, project: SpaceId, words: Iterable[tuple[str, str]]
     ) -> Mapping[tuple[str, str], str]:
         """Map each used (kind, slug or address) to the id of its item.
@@ -290,14 +292,14 @@ class Catalog(View, Protocol):
         """Map each slug to its project; of several, the first id counts."""
 
     @abstractmethod
-    async def joined(self, triples: Iterable[Triple]) -> Mapping[Triple, str]:
+    async def current_relations(self, triples: Iterable[Triple]) -> Mapping[Triple, str]:
         """Map each triple to the id of its current relation, if any."""
 
     @abstractmethod
-    async def items(
+    async def list_items(
         self, project: SpaceId, kind: str, *, after: tuple[str, str], limit: int
     ) -> Sequence[Entity]:
-        """Return items of a kind by (slug or address, id); see `PLACE_BEFORE_ALL`."""
+        """Return items of a kind by (slug or address, id); see `BEFORE_ALL_ITEMS`."""
 
     @abstractmethod
     async def relations_from(

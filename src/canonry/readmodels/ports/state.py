@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Final, Protocol, TypeVar
 
 from canonry.log.commits import Position
-from canonry.log.entries import Thing
+from canonry.log.entries import StoredItem
 from canonry.log.items.entities import Entity, EntityClass
 from canonry.log.items.facts import Axiom, Event, Fact, FactType, Relation
 from canonry.log.items.scenes import Story
 from canonry.log.items.sources import InterpretationRun, Source
-from canonry.log.schemas.identity_keys import Bearer
+from canonry.log.schemas.identity_keys import IdentifierOwner
 from canonry.log.schemas.schemas import RegisteredSchema
 from canonry.readmodels.ports.view import Page, View
 from canonry.readmodels.timeline import TimelineEvent
@@ -192,7 +192,7 @@ class State(View, Protocol):
     """
 
     @abstractmethod
-    async def things(self, ids: Iterable[str]) -> Mapping[str, Thing]:
+    async def items_by_id(self, ids: Iterable[str]) -> Mapping[str, StoredItem]:
         """Return the existing items of any kind by id, including those of the documents view."""
 
     @abstractmethod
@@ -200,16 +200,16 @@ class State(View, Protocol):
         """Return the first item ids that begin with `text`, a part of a UUID, in order."""
 
     @abstractmethod
-    async def things_as_known_at(
+    async def items_as_known_at(
         self, ids: Iterable[str], position: Position
-    ) -> Mapping[str, Thing]:
+    ) -> Mapping[str, StoredItem]:
         """Return the items as the view had them after `position` of their space.
 
         It covers entities, relations, facts, events, axioms, sources, stories and spaces.
         """
 
     @abstractmethod
-    async def listed(self, kind: type[T], query: ListQuery) -> Page[T]:
+    async def list_items(self, kind: type[T], query: ListQuery) -> Page[T]:
         """Return the items of one kind. The methods that return such lists call this one."""
 
     async def spaces(
@@ -217,7 +217,7 @@ class State(View, Protocol):
     ) -> Page[Space]:
         """Return spaces by (created_at, id)."""
         query = ListQuery(limit=limit, offset=offset, owner=parent, named=kind)
-        return await self.listed(Space, query)
+        return await self.list_items(Space, query)
 
     @abstractmethod
     async def compartments(self) -> frozenset[SpaceId]:
@@ -250,7 +250,9 @@ class State(View, Protocol):
         """Map each key to the canon entities that have it, oldest first; unused keys are absent."""
 
     @abstractmethod
-    async def bearers(self, query: IdentifierQuery) -> Mapping[str, Page[Bearer]]:
+    async def identifier_owners(
+        self, query: IdentifierQuery
+    ) -> Mapping[str, Page[IdentifierOwner]]:
         """Return the result of `entities_identified` with ids and identifiers only."""
 
     @abstractmethod
@@ -278,7 +280,7 @@ class State(View, Protocol):
     ) -> Page[Observation]:
         """Return the observations that were read from a source, by (position, id)."""
         query = ListQuery(limit=limit, offset=offset, owner=source_id)
-        return await self.listed(Observation, query)
+        return await self.list_items(Observation, query)
 
     @abstractmethod
     async def timeline(self, query: TimelineQuery) -> Page[TimelineEvent]:
@@ -313,35 +315,35 @@ class State(View, Protocol):
     async def axioms(self, space: SpaceId, *, limit: int, offset: int) -> Page[Axiom]:
         """Return the axioms of `space` by (created_at, id)."""
         query = ListQuery(limit=limit, offset=offset, spaces=frozenset((space,)))
-        return await self.listed(Axiom, query)
+        return await self.list_items(Axiom, query)
 
     async def sources(self, space: SpaceId, *, limit: int, offset: int) -> Page[Source]:
         """Return the sources of `space` by (created_at, id)."""
         query = ListQuery(limit=limit, offset=offset, spaces=frozenset((space,)))
-        return await self.listed(Source, query)
+        return await self.list_items(Source, query)
 
     async def stories(self, space: SpaceId, *, limit: int, offset: int) -> Page[Story]:
         """Return the stories of `space` by (created_at, id)."""
         query = ListQuery(limit=limit, offset=offset, spaces=frozenset((space,)))
-        return await self.listed(Story, query)
+        return await self.list_items(Story, query)
 
     async def schemas(
         self, spaces: Spaces, entity_type: str | None, *, limit: int, offset: int
     ) -> Page[RegisteredSchema]:
         """Return the registered versions of schemas by (created_at, id)."""
         query = ListQuery(limit=limit, offset=offset, spaces=spaces, named=entity_type)
-        return await self.listed(RegisteredSchema, query)
+        return await self.list_items(RegisteredSchema, query)
 
     async def runs(
         self, source_id: SourceId, *, limit: int, offset: int
     ) -> Page[InterpretationRun]:
         """Return the interpretation runs over a source by (created_at, id)."""
         query = ListQuery(limit=limit, offset=offset, owner=source_id)
-        return await self.listed(InterpretationRun, query)
+        return await self.list_items(InterpretationRun, query)
 
     async def runs_newest(
         self, spaces: Spaces, *, limit: int, offset: int
     ) -> Page[InterpretationRun]:
         """Return the interpretation runs by (created_at descending, id)."""
         query = ListQuery(limit=limit, offset=offset, spaces=spaces, newest_first=True)
-        return await self.listed(InterpretationRun, query)
+        return await self.list_items(InterpretationRun, query)

@@ -52,7 +52,7 @@ class Embedder(Protocol):
         """Return the model, without loading it or sending a request."""
 
     @property
-    def unlike(self) -> float:
+    def unrelated_similarity(self) -> float:
         """Return the similarity of unrelated texts, which is high for some models."""
         return 0.0
 
@@ -75,7 +75,7 @@ class Reranker(Protocol):
     """Scores how well texts answer a question; it may be unavailable at any time."""
 
     @abstractmethod
-    async def scores(self, question: str, texts: Sequence[str]) -> Sequence[float]:
+    async def score_texts(self, question: str, texts: Sequence[str]) -> Sequence[float]:
         """Return a score for each text in order; a higher score is a better answer.
 
         Only the order of the scores has a meaning.
@@ -213,13 +213,13 @@ class Vectors(Protocol):
         """Return the cursor of each model in order of their first batches; this is cheap."""
 
     @abstractmethod
-    async def digests(
+    async def vector_digests(
         self, model: EmbeddingModel, ids: Sequence[str]
     ) -> Mapping[str, Sequence[bytes]]:
         """Return the digests of each passage's vectors, part by part; unknown ids are absent."""
 
     @abstractmethod
-    async def about(
+    async def passages_about(
         self, model: EmbeddingModel, entity: str, *, after: str = "", limit: int
     ) -> Sequence[str]:
         """Return the ids of passages about an entity, in order, after `after`."""
@@ -238,7 +238,7 @@ class Vectors(Protocol):
         """
 
     @abstractmethod
-    async def tend(self, model: EmbeddingModel) -> bool:
+    async def compact_updates(self, model: EmbeddingModel) -> bool:
         """Compact recent updates for fast search if due; call it often while indexing.
 
         Return whether work was done; one of several processes does it, and the others do not wait.
@@ -271,7 +271,7 @@ class TextQuery:
     limit: int = 10
 
     def allows(self, passage: Passage | VectorEntry) -> bool:
-        """Tell whether the filters select a passage or its vector, whatever its words."""
+        """Return whether the filters select a passage or its vector, whatever its words."""
         return (
             passage.collection is self.collection
             and (self.spaces is None or passage.space in self.spaces)
@@ -297,7 +297,7 @@ class Hit(NamedTuple):
     entities: tuple[str, ...]
 
     @classmethod
-    def of(cls, passage: Passage, shares: Mapping[str, float]) -> Self:
+    def make_hit(cls, passage: Passage, shares: Mapping[str, float]) -> Self:
         """Make the hit of a passage with these shares of the query's terms."""
         raw = sum(shares.values())
         score = raw / (raw + 1)
@@ -313,10 +313,10 @@ class TextFound:
     asked: Asked
 
     @classmethod
-    def of(cls, hits: Sequence[Hit], scores: Measure, limit: int) -> Self:
+    def best_hits(cls, hits: Sequence[Hit], scores: Measure, limit: int) -> Self:
         """Return the best of these hits by these scores."""
         best = sorted(hits, key=lambda hit: (-hit.score, hit.id))
-        return cls(hits=best[:limit], asked=scores.asked(best[0].shares if best else {}))
+        return cls(hits=best[:limit], asked=scores.analyse_query(best[0].shares if best else {}))
 
 
 def no_keyword_search(cause: str) -> Unavailable:
@@ -347,7 +347,7 @@ class Text(View, Protocol):
         """
 
     @abstractmethod
-    async def placed(self, ids: Iterable[str], query: TextQuery) -> Sequence[Hit]:
+    async def hits_of_items(self, ids: Iterable[str], query: TextQuery) -> Sequence[Hit]:
         """Return the places of these items' passages that `query` allows, in no order.
 
         The words of the query do not count: each score is 0, without shares.

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 from canonry.log.commits import Position
-from canonry.log.entries import Thing
+from canonry.log.entries import StoredItem
 from canonry.values.errors import Conflict
 from canonry.values.ids import SpaceId
 
@@ -28,7 +28,7 @@ class Page(Generic[T_co]):
 # A view shows the result of all commits up to a cursor.
 #
 # A ledger writes its own views with each commit. A projection is stored in another engine, process
-# or machine and may lag behind; the projector of `canonry.stores.following` updates it.
+# or machine and may lag behind; the projector of `canonry.stores.projections` updates it.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +42,7 @@ class Folded:
 
     space: SpaceId
     position: Position
-    things: tuple[Thing, ...]
+    items: tuple[StoredItem, ...]
 
 
 class View(Protocol):
@@ -71,23 +71,25 @@ class Projection(View, Protocol):
         """
 
 
-def following(folded: Iterable[Folded], cursor: Position) -> tuple[Mapping[str, Thing], Position]:
+def advance_items(
+    folded: Iterable[Folded], cursor: Position
+) -> tuple[Mapping[str, StoredItem], Position]:
     """Return the items after the commits past the cursor, and the new cursor.
 
     Raises:
         Conflict: `view.gap`, a commit does not follow.
     """
-    things: dict[str, Thing] = {}
+    items: dict[str, StoredItem] = {}
     for each in folded:
         if each.position > cursor + 1:
             raise Conflict("view.gap", "Commits are missing. Apply those after the cursor first.")
         if each.position > cursor:
-            things |= {thing.id: thing for thing in each.things}
+            items |= {item.id: item for item in each.items}
             cursor = each.position
-    return things, cursor
+    return items, cursor
 
 
-UpkeepProgress = Callable[[int, int | None], None]
+MaintenanceProgress = Callable[[int, int | None], None]
 """Receives (done, total or None, message) from time to time."""
 
 TouchedThere = Callable[[SpaceId, Position, int], Awaitable[Mapping[Position, frozenset[int]]]]
@@ -107,20 +109,20 @@ class Verification:
     """The checks of `verify` and the first differences found; none: the store is intact."""
 
     commits: int
-    things: int
+    items: int
     heads: Mapping[SpaceId, tuple[int, str]]
     findings: tuple[Finding, ...]
 
 
-class Upkeep(Protocol):
+class Maintenance(Protocol):
     """Maintenance of a store; `upkeep:*` in `canonry.testing.conformance` specifies it."""
 
     @abstractmethod
-    async def verify(self, told: UpkeepProgress) -> Verification:
+    async def verify(self, progress: MaintenanceProgress) -> Verification:
         """Check each hash chain, and each view against a fresh fold of the records."""
 
     @abstractmethod
-    async def glance(self) -> Sequence[Finding]:
+    async def check_quickly(self) -> Sequence[Finding]:
         """Return faults of the views from a quick check, without reading payloads or folding.
 
         It compares the stored row counts with the actual ones, which shows a lost view after each
@@ -128,11 +130,13 @@ class Upkeep(Protocol):
         """
 
     @abstractmethod
-    async def rebuild(self, told: UpkeepProgress) -> int:
+    async def rebuild(self, progress: MaintenanceProgress) -> int:
         """Fold all views from the records again; return the number of commits."""
 
     @abstractmethod
-    async def backup(self, target: Path, told: UpkeepProgress) -> Mapping[SpaceId, tuple[int, str]]:
+    async def backup(
+        self, target: Path, progress: MaintenanceProgress
+    ) -> Mapping[SpaceId, tuple[int, str]]:
         """Copy the store into the new folder `target` during service; return the copied heads.
 
         Raises:

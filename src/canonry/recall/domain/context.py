@@ -14,7 +14,7 @@ from canonry.values.moments import Instant
 from canonry.values.policy import RecallWeights
 from canonry.values.provenance import AUTHORITY_RANK
 
-# Context: what a model is told about a scene, ranked, without repeats, within a budget.
+# Context: what a model is stated about a scene, ranked, without repeats, within a budget.
 #
 # Everything here is pure. Tokens are estimated as in `canonry.language.texts.sentences`.
 
@@ -69,7 +69,7 @@ class Fitted:
     used: int
 
 
-def fit(sections: Iterable[Section[Any]], budget: int) -> Fitted:
+def fit_sections(sections: Iterable[Section[Any]], budget: int) -> Fitted:
     """Fill each section's share of the budget; unused room goes to other sections.
 
     Each section keeps a prefix: it ends at the first item that does not fit. The total never
@@ -79,7 +79,7 @@ def fit(sections: Iterable[Section[Any]], budget: int) -> Fitted:
     costs = [[section.cost(item) for item in section.items] for section in ordered]
     rooms = shares_of(budget, [sum(each) for each in costs], [s.weight for s in ordered])
     fills = [
-        _filled(section, known, room)
+        _fill_section(section, known, room)
         for section, known, room in zip(ordered, costs, rooms, strict=True)
     ]
     left = budget - sum(used for _, used in fills)
@@ -104,18 +104,18 @@ def shares_of(budget: int, wanted: Sequence[int], weights: Sequence[int]) -> lis
     The remainder of a division stays unused.
     """
     shares = [0] * len(wanted)
-    left, waiting = max(0, budget), set(range(len(wanted)))
-    while waiting:
-        total = sum(weights[n] for n in waiting)
-        content = {n for n in waiting if wanted[n] * total <= left * weights[n]}
-        for n in content or waiting:
+    left, unfilled = max(0, budget), set(range(len(wanted)))
+    while unfilled:
+        total = sum(weights[n] for n in unfilled)
+        content = {n for n in unfilled if wanted[n] * total <= left * weights[n]}
+        for n in content or unfilled:
             shares[n] = wanted[n] if content else left * weights[n] // total
         left -= sum(shares[n] for n in content)
-        waiting -= content or waiting
+        unfilled -= content or unfilled
     return shares
 
 
-def _filled(section: Section[T], costs: Sequence[int], room: int) -> tuple[list[T], int]:
+def _fill_section(section: Section[T], costs: Sequence[int], room: int) -> tuple[list[T], int]:
     """Return the first items that fit the room, long ones shortened, and their tokens."""
     longest = max(shares_of(room, costs, [1] * len(costs)), default=0)
     if not section.sharing:
@@ -123,18 +123,18 @@ def _filled(section: Section[T], costs: Sequence[int], room: int) -> tuple[list[
     kept: list[T] = []
     used = 0
     for item, cost in zip(section.items, costs, strict=True):
-        told, takes = item, cost
+        shown, takes = item, cost
         if cost > longest and section.trim is not None:
-            told = section.trim(item, min(longest, room - used))
-            takes = section.cost(told)
+            shown = section.trim(item, min(longest, room - used))
+            takes = section.cost(shown)
         if used + takes > room:
             break
-        kept.append(told)
+        kept.append(shown)
         used += takes
     return kept, used
 
 
-def cut(text: str, room: int) -> str:
+def cut_text(text: str, room: int) -> str:
     """Return the start of the text with about so many tokens, marked if it was cut."""
     starts = token_starts(text)
     if len(starts) <= room:
@@ -159,11 +159,11 @@ def rank_facts(
     """
     present = frozenset(participants)
 
-    def order(fact: Fact) -> tuple[int, int, int, str]:
+    def fact_order(fact: Fact) -> tuple[int, int, int, str]:
         overlap = len(present.intersection(fact.involved)) + (fact.id in recalled)
         return (-overlap, -fact.position, -AUTHORITY_RANK[fact.authority], fact.id)
 
-    return sorted(facts, key=order)
+    return sorted(facts, key=fact_order)
 
 
 def rank_relations(
@@ -172,11 +172,11 @@ def rank_relations(
     """Return relations with both ends `inside` first, then others, each by (created_at, id)."""
     held = frozenset(inside)
 
-    def order(relation: Relation) -> tuple[bool, int, str]:
+    def relation_order(relation: Relation) -> tuple[bool, int, str]:
         within = relation.from_id in held and relation.to_id in held
         return (not within, relation.created_at, relation.id)
 
-    return sorted(relations, key=order)[:limit]
+    return sorted(relations, key=relation_order)[:limit]
 
 
 def ties_of(relations: Iterable[Relation], seeds: Collection[EntityId]) -> dict[EntityId, int]:
@@ -220,11 +220,11 @@ class Presence:
     entity: Entity
     tags: tuple[str, ...]
     tags_left: int = 0
-    place: Whereabouts | None = None
+    location: Whereabouts | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sheet:
+class EntitySummary:
     """The further data of an entity; `left` are the properties that did not fit."""
 
     entity: Entity
@@ -233,17 +233,17 @@ class Sheet:
     left: tuple[str, ...] = ()
 
     @property
-    def shortened(self) -> bool:
+    def is_shortened(self) -> bool:
         """Return whether the description was cut."""
         return self.description != self.entity.description
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class ContextEntity:
     """An entity in a context; without a sheet there was no room for one."""
 
     head: Presence
-    sheet: Sheet
+    summary: EntitySummary
 
     @property
     def entity(self) -> Entity:
@@ -251,79 +251,88 @@ class Told:
         return self.head.entity
 
 
-def head_of(entity: Entity, tags: tuple[str, ...], place: Whereabouts | None) -> Presence:
+def head_of(entity: Entity, tags: tuple[str, ...], location: Whereabouts | None) -> Presence:
     """Return the head of an entity; of very many tags it has the first ones."""
-    used, told = 0, 0
+    used, shown = 0, 0
     for tag in tags:
         used += tokens_of(tag) + 1
         if used > TAGS_TOKENS:
             break
-        told += 1
-    return Presence(entity=entity, tags=tags[:told], tags_left=len(tags) - told, place=place)
+        shown += 1
+    return Presence(
+        entity=entity, tags=tags[:shown], tags_left=len(tags) - shown, location=location
+    )
 
 
-def sheet_of(entity: Entity) -> Sheet:
+def summary_of(entity: Entity) -> EntitySummary:
     """Return the complete sheet."""
-    return Sheet(entity=entity, description=entity.description, properties=entity.properties)
+    return EntitySummary(
+        entity=entity, description=entity.description, properties=entity.properties
+    )
 
 
 def head_cost(head: Presence) -> int:
     """Estimate the tokens of a head."""
-    place = () if head.place is None else (head.place.name,)
-    return cost_of(head.entity.name, *head.tags, *place, ids=1 + len(place), fields=9)
+    location_name = () if head.location is None else (head.location.name,)
+    return cost_of(
+        head.entity.name, *head.tags, *location_name, ids=1 + len(location_name), fields=9
+    )
 
 
-def sheet_cost(sheet: Sheet) -> int:
+def summary_cost(summary: EntitySummary) -> int:
     """Estimate the tokens of a sheet; an empty one has none."""
-    own = sum(_cost(key, value) for key, value in sheet.properties.items())
-    if sheet.left or sheet.shortened:
-        own += cost_of(*sheet.left[:NAMED_MAX], ids=0, fields=4)
-    return own + tokens_of(sheet.description)
+    own = sum(_property_cost(key, value) for key, value in summary.properties.items())
+    if summary.left or summary.is_shortened:
+        own += cost_of(*summary.left[:NAMED_MAX], ids=0, fields=4)
+    return own + tokens_of(summary.description)
 
 
-def told_cost(told: Told) -> int:
+def entity_cost(shown: ContextEntity) -> int:
     """Estimate the tokens of an entity with its sheet."""
-    return head_cost(told.head) + sheet_cost(told.sheet)
+    return head_cost(shown.head) + summary_cost(shown.summary)
 
 
-def trimmed(sheet: Sheet, room: int) -> Sheet:
+def trim_summary(summary: EntitySummary, room: int) -> EntitySummary:
     """Fit the sheet into so much room: the description, then properties that are short enough."""
-    names = tuple(sheet.properties)
+    names = tuple(summary.properties)
     named = cost_of(*names[:NAMED_MAX], ids=0, fields=4)
     left = max(0, room - named)
     if not left:
-        return bare(sheet)
-    short = cut(
-        sheet.description,
-        max(left // 2, left - sum((_cost(key, value) for key, value in sheet.properties.items()))),
+        return empty_summary(summary)
+    short = cut_text(
+        summary.description,
+        max(
+            left // 2,
+            left - sum((_property_cost(key, value) for key, value in summary.properties.items())),
+        ),
     )
     left -= tokens_of(short)
     kept: dict[str, Any] = {}
-    for key, value in sheet.properties.items():
-        cost = _cost(key, value)
+    for key, value in summary.properties.items():
+        cost = _property_cost(key, value)
         if cost <= left:
             kept[key] = value
             left -= cost
     missing = tuple(key for key in names if key not in kept)
-    return replace(sheet, description=short, properties=kept, left=missing)
+    return replace(summary, description=short, properties=kept, left=missing)
 
 
-def bare(sheet: Sheet) -> Sheet:
+def empty_summary(summary: EntitySummary) -> EntitySummary:
     """Return an empty sheet."""
-    return replace(sheet, description="", properties={}, left=tuple(sheet.properties))
+    return replace(summary, description="", properties={}, left=tuple(summary.properties))
 
 
-def brief(entity: Entity) -> Sheet:
+def brief_summary(entity: Entity) -> EntitySummary:
     """Return the sheet of an entity that is not in the scene."""
-    whole = sheet_of(entity)
-    return whole if sheet_cost(whole) <= BRIEF_TOKENS else trimmed(whole, BRIEF_TOKENS)
+    whole = summary_of(entity)
+    return whole if summary_cost(whole) <= BRIEF_TOKENS else trim_summary(whole, BRIEF_TOKENS)
 
 
-def _cost(key: str, value: Any) -> int:
+def _property_cost(key: str, value: Any) -> int:
     return tokens_of(key, str(value)) + FIELD_TOKENS
 
 
-def recency(created_at: Instant, now: Instant, half_life: int) -> float:
+def recency_score(created_at: Instant, now: Instant, half_life: int) -> float:
     """Return 1 for a memory of now, halved every `half_life` microseconds; at most 1."""
     age = max(0, now - created_at)
     return float(2.0 ** -(age / half_life))
@@ -334,7 +343,7 @@ def recall_score(memory: Memory, *, meaning: float, now: Instant, weights: Recal
     return (
         weights.meaning * meaning
         + weights.importance * memory.importance
-        + weights.recency * recency(memory.created_at, now, weights.half_life)
+        + weights.recency * recency_score(memory.created_at, now, weights.half_life)
     )
 
 
@@ -351,11 +360,11 @@ def rank_memories(
     """
     known: dict[MemoryId, Memory] = {memory.id: memory for memory in memories}
 
-    def score(memory: Memory) -> float:
+    def memory_score(memory: Memory) -> float:
         strength = meaning.get(memory.id, 0.0)
         return recall_score(memory, meaning=strength, now=now, weights=weights)
 
-    scored = [(memory, score(memory)) for memory in known.values()]
+    scored = [(memory, memory_score(memory)) for memory in known.values()]
     return sorted(scored, key=lambda pair: (-pair[1], pair[0].id))
 
 

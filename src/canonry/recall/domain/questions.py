@@ -14,19 +14,19 @@ from canonry.language.texts.sentences import sentence_starts
 from canonry.language.texts.stems import (
     DENYING,
     STOP_WORDS,
-    asked_stems,
     languages_of,
+    query_stems,
     stem_of,
     stems_of,
     terms_of,
 )
-from canonry.readmodels.ranking import Asked, Figures, Measure, breadth, scale_of
-from canonry.values.calendars.declaring import read_roughly
+from canonry.readmodels.ranking import Asked, Figures, Measure, query_breadth, scale_of
+from canonry.values.calendars.declaring import read_rough_time
 from canonry.values.calendars.reckoning import GREGORIAN, Calendar, Grain, RoughTime, span_of
 from canonry.values.data_files import read_toml
 from canonry.values.errors import InvalidInput
-from canonry.values.json_values import folded
-from canonry.values.languages import languages, months, plain_letters
+from canonry.values.json_values import fold_text
+from canonry.values.languages import known_languages, month_numbers, plain_letters
 from canonry.values.moments import DAY, SECOND, Instant
 from canonry.values.policy import RankingWeights
 
@@ -54,14 +54,14 @@ def without_names(text: str, names: frozenset[str]) -> str:
     if names.isdisjoint(terms_of(text)):
         return text
 
-    def kept(match: re.Match[str]) -> str:
+    def keep_word(match: re.Match[str]) -> str:
         return "" if names.intersection(terms_of(match[0])) else match[0]
 
-    bare = _SPACES.sub(" ", _WORD.sub(kept, text)).strip()
-    return bare if len(asked_stems(bare)) >= _LEAST else text
+    bare = _SPACES.sub(" ", _WORD.sub(keep_word, text)).strip()
+    return bare if len(query_stems(bare)) >= _LEAST else text
 
 
-def denied_in(text: str) -> frozenset[str]:
+def denied_stems(text: str) -> frozenset[str]:
     """Return the stems that a question denies: those of the words after a denial.
 
     If none follow, return those before it: German denials often end a sentence.
@@ -70,31 +70,33 @@ def denied_in(text: str) -> frozenset[str]:
     language = languages_of(terms)[0]
     stops = STOP_WORDS[language] | DENYING[language] | _LASTING | {_CONTRACTED}
     denied: set[str] = set()
-    for place in _denials(terms, language):
-        after = terms[place + 1 : place + 1 + _DENIED]
-        before = terms[max(0, place - _DENIED) : place]
-        told = [[term for term in near if term not in stops] for near in (after, before)]
-        denied.update(stem_of(language, term) for term in told[0] or told[1])
+    for position in _denial_positions(terms, language):
+        after = terms[position + 1 : position + 1 + _DENIED]
+        before = terms[max(0, position - _DENIED) : position]
+        kept_terms = [[term for term in near if term not in stops] for near in (after, before)]
+        denied.update(stem_of(language, term) for term in kept_terms[0] or kept_terms[1])
     return frozenset(denied)
 
 
-def denies(text: str, stems: frozenset[str]) -> bool:
+def has_denial(text: str, stems: frozenset[str]) -> bool:
     """Return whether a sentence of the text has a denial and one of these stems."""
     starts = [0, *sentence_starts(text)]
     for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
         terms = terms_of(text[start:end])
-        denial = next(_denials(terms, languages_of(terms)[0]), None)
+        denial = next(_denial_positions(terms, languages_of(terms)[0]), None)
         if denial is not None and not stems.isdisjoint(stems_of(text[start:end])):
             return True
     return False
 
 
-def _denials(terms: Sequence[str], language: str) -> Iterator[int]:
+def _denial_positions(terms: Sequence[str], language: str) -> Iterator[int]:
     """Yield the positions of denying words; for "can't", the position of its "t"."""
     words = DENYING[language]
-    for place, term in enumerate(terms):
-        if term in words or (term == _CONTRACTED and place and terms[place - 1].endswith("n")):
-            yield place
+    for position, term in enumerate(terms):
+        if term in words or (
+            term == _CONTRACTED and position and terms[position - 1].endswith("n")
+        ):
+            yield position
 
 
 # Long questions are cut to their weightiest sentences, anywhere in the text.
@@ -108,19 +110,19 @@ _KEPT: Final = 4 * WORDS_MAX
 _SENTENCES: Final = 1_024
 
 
-def stems_asked(text: str) -> Mapping[str, str]:
+def significant_stems(text: str) -> Mapping[str, str]:
     """Return the significant words of a text, each with its stem, the most frequent first."""
     counts: Counter[str] = Counter()
-    for piece in _slices(text):
+    for piece in _text_slices(text):
         counts.update(terms_of(piece))
         if len(counts) > _KEPT:
             counts = Counter(dict(counts.most_common(WORDS_MAX)))
     language = languages_of(counts)[0]
-    told = (term for term, _ in counts.most_common(_KEPT) if term not in STOP_WORDS[language])
-    return {term: stem_of(language, term) for term in islice(told, WORDS_MAX)}
+    frequent = (term for term, _ in counts.most_common(_KEPT) if term not in STOP_WORDS[language])
+    return {term: stem_of(language, term) for term in islice(frequent, WORDS_MAX)}
 
 
-def weightiest(text: str, worth: Mapping[str, float], limit: int) -> str:
+def weightiest_sentences(text: str, worth: Mapping[str, float], limit: int) -> str:
     """Return the weightiest sentences of a long text, in their order.
 
     They fit into `limit` characters, weighed by the worth of their words. The first and the last
@@ -131,22 +133,24 @@ def weightiest(text: str, worth: Mapping[str, float], limit: int) -> str:
     if len(text) <= limit:
         return text
     size = limit // 4
-    said: dict[str, int] = {}
-    for at, sentence in _sentences(text, size):
-        said.setdefault(sentence, at)
-    heavy = nlargest(_SENTENCES, said, key=lambda each: (_weight(each, worth), -said[each]))
-    *_, last = (sentence for _, sentence in _sentences(text[-_SLICE:], size))
-    said[last] = len(text)
+    starts: dict[str, int] = {}
+    for at, sentence in _text_sentences(text, size):
+        starts.setdefault(sentence, at)
+    heavy = nlargest(
+        _SENTENCES, starts, key=lambda each: (_sentence_weight(each, worth), -starts[each])
+    )
+    *_, last = (sentence for _, sentence in _text_sentences(text[-_SLICE:], size))
+    starts[last] = len(text)
     chosen: set[str] = set()
     left = limit
-    for sentence in (next(iter(said)), last, *heavy):
+    for sentence in (next(iter(starts)), last, *heavy):
         if sentence not in chosen and len(sentence) < left:
             chosen.add(sentence)
             left -= len(sentence) + 1
-    return " ".join(sorted(chosen, key=said.__getitem__))
+    return " ".join(sorted(chosen, key=starts.__getitem__))
 
 
-def _slices(text: str) -> Iterator[str]:
+def _text_slices(text: str) -> Iterator[str]:
     start = 0
     while start < len(text):
         end = start + _SLICE
@@ -156,7 +160,7 @@ def _slices(text: str) -> Iterator[str]:
         start = end
 
 
-def _sentences(text: str, limit: int) -> Iterator[tuple[int, str]]:
+def _text_sentences(text: str, limit: int) -> Iterator[tuple[int, str]]:
     """Yield each sentence with its start, at most so many characters of it."""
     at = 0
     while at < len(text):
@@ -170,7 +174,7 @@ def _sentences(text: str, limit: int) -> Iterator[tuple[int, str]]:
         at += starts[-1]
 
 
-def _weight(sentence: str, worth: Mapping[str, float]) -> float:
+def _sentence_weight(sentence: str, worth: Mapping[str, float]) -> float:
     """Return the worth of a sentence's words per character."""
     found = sum(worth.get(term, 0.0) for term in frozenset(terms_of(sentence)))
     return found / (len(sentence) or 1)
@@ -185,7 +189,7 @@ def _weight(sentence: str, worth: Mapping[str, float]) -> float:
 
 FIRST: Final = 5
 """The number of passages that are ranked again, for every limit."""
-TELLING: Final = 3
+SUPPLYING: Final = 3
 """The number of first passages that supply the words."""
 _WORDS: Final = 5
 _SHARE: Final = 0.2
@@ -196,44 +200,52 @@ _VERBATIM: Final = 0.95
 _STOPS: Final = frozenset[str]().union(*STOP_WORDS.values())
 
 
-def may_reorder(asked: Asked, weights: RankingWeights, *, said: float) -> bool:
+def may_reorder(asked: Asked, weights: RankingWeights, *, overlap: float) -> bool:
     """Return whether a second round can change the order; looking up its words is costly.
 
-    `said` is the share of the question that the best passage has, 1 if word for word.
+    `overlap` is the share of the question that the best passage has, 1 if word for word.
     """
-    return said < _VERBATIM and bool(asked.terms) and breadth(len(asked.terms), weights) < 1
+    return (
+        overlap < _VERBATIM and bool(asked.terms) and query_breadth(len(asked.terms), weights) < 1
+    )
 
 
-def said_beside(asked: Asked, stems: Collection[str], names: Collection[str]) -> frozenset[str]:
+def additional_stems(
+    asked: Asked, stems: Collection[str], names: Collection[str]
+) -> frozenset[str]:
     """Return the significant stems that are neither in the question nor a name."""
     others = frozenset(stem for stem in stems if len(stem) >= _LEAST)
     return others.difference(asked.terms, names, _STOPS)
 
 
-def ordered_again(
+def reordered_first(
     asked: Asked,
     first: Sequence[tuple[float, Sequence[str]]],
     figures: Figures,
     weights: RankingWeights,
     *,
-    said: float,
+    overlap: float,
 ) -> Sequence[int]:
     """Return the numbers of the first passages in their new order.
 
     Each passage has its strength and stems. `figures` has the words that may count, those of
-    `said_beside`.
+    `additional_stems`.
     """
-    if not may_reorder(asked, weights, said=said):
+    if not may_reorder(asked, weights, overlap=overlap):
         return range(len(first))
     found_in = figures.found_in
-    said_by = Counter(s for _, stems in first[:TELLING] for s in found_in.keys() & frozenset(stems))
-    each = {stem: figures.worth(found_in[stem]) for stem in said_by}
-    told = sorted(said_by, key=lambda stem: (-said_by[stem] * each[stem], stem))[:_WORDS]
-    meant = {stem: ((stem, _SHARE * each[stem]),) for stem in told}
+    supplied_by = Counter(
+        s for _, stems in first[:SUPPLYING] for s in found_in.keys() & frozenset(stems)
+    )
+    each = {stem: figures.word_worth(found_in[stem]) for stem in supplied_by}
+    supplied = sorted(supplied_by, key=lambda stem: (-supplied_by[stem] * each[stem], stem))[
+        :_WORDS
+    ]
+    meant = {stem: ((stem, _SHARE * each[stem]),) for stem in supplied}
     measure = Measure(meant=meant, phrases=(), most={}, length=figures.length)
-    scale = scale_of(asked, weights) * (1 - breadth(len(asked.terms), weights))
+    scale = scale_of(asked, weights) * (1 - query_breadth(len(asked.terms), weights))
     gains = [
-        strength + min(_MOST * strength, scale * sum(measure.shares(stems).values()))
+        strength + min(_MOST * strength, scale * sum(measure.term_shares(stems).values()))
         for strength, stems in first
     ]
     return sorted(range(len(first)), key=lambda number: -gains[number])
@@ -252,11 +264,11 @@ class TimeSpan(NamedTuple):
     end: Instant | None
 
 
-class BesideEvent(NamedTuple):
+class EventAnchor(NamedTuple):
     """Before, after or during another event; `days` limits the distance."""
 
-    way: str
-    what: str
+    side: str
+    event_text: str
     days: int | None
 
 
@@ -264,13 +276,13 @@ class BesideEvent(NamedTuple):
 class TimesAsked:
     """The times that a question names; sessions count from 1, and -1 is the last one."""
 
-    stretches: tuple[TimeSpan, ...] = ()
+    intervals: tuple[TimeSpan, ...] = ()
     sessions: tuple[tuple[str, int], ...] = ()
-    anchors: tuple[BesideEvent, ...] = ()
+    anchors: tuple[EventAnchor, ...] = ()
 
     def __bool__(self) -> bool:
         """Return whether it names any time."""
-        return bool(self.stretches or self.sessions or self.anchors)
+        return bool(self.intervals or self.sessions or self.anchors)
 
 
 _TIME_MAX: Final = 6
@@ -293,34 +305,34 @@ _HALF: Final = 0.5
 @lru_cache(maxsize=256)
 def read_times(text: str, calendar: Calendar, present: Instant | None) -> TimesAsked:
     """Read the times in the question; `present` is the time that the conversation has reached."""
-    said = folded(text)
-    plain = plain_letters(said) if calendar is GREGORIAN else said
-    found = tuple(_stretches(plain, calendar, present))
+    folded_text = fold_text(text)
+    plain = plain_letters(folded_text) if calendar is GREGORIAN else folded_text
+    found = tuple(_time_spans(plain, calendar, present))
     sessions = tuple(
         (match[1] or match[4], int(match[2]) if match[2] else _ORDINALS[match[3]])
-        for match in _SESSION.finditer(said)
+        for match in _SESSION.finditer(folded_text)
     )
     anchors = tuple(
-        BesideEvent(match["way"], match["what"].strip(), _days(match))
-        for match in (() if found or sessions else _ANCHOR.finditer(said))
+        EventAnchor(match["way"], match["what"].strip(), _days_in(match))
+        for match in (() if found or sessions else _ANCHOR.finditer(folded_text))
     )
-    return TimesAsked(stretches=found, sessions=sessions, anchors=anchors)
+    return TimesAsked(intervals=found, sessions=sessions, anchors=anchors)
 
 
 def asks_for_past(text: str) -> bool:
-    """Tell whether a text asks for what was, as "who owned the mill" does."""
-    plain = plain_letters(folded(text))
+    """Return whether a text asks for what was, as "who owned the mill" does."""
+    plain = plain_letters(fold_text(text))
     verbs = (verb_of(term, "en") for term in terms_of(plain))
     past = any(verb is not None and verb[1] == "past" for verb in verbs)
     return bool(_PAST.search(plain)) or (past and not _PRESENT.search(plain))
 
 
-def nearness(when: Instant, stretch: TimeSpan) -> float:
+def time_nearness(when: Instant, interval: TimeSpan) -> float:
     """Return 1 for a time within the interval, less for one after or before it.
 
     People talk about events after them, and less often before them.
     """
-    start, end = stretch
+    start, end = interval
     length = 0 if start is None or end is None else end - start
     fades = max(_WEEK * DAY, length // 2)
     if start is not None and when < start:
@@ -330,20 +342,20 @@ def nearness(when: Instant, stretch: TimeSpan) -> float:
     return 1.0
 
 
-def _days(match: re.Match[str]) -> int | None:
+def _days_in(match: re.Match[str]) -> int | None:
     unit = match["unit"]
     return None if unit is None else _UNITS[unit] * _COUNTS.get(match["count"], 1)
 
 
-def _stretches(said: str, calendar: Calendar, present: Instant | None) -> Iterator[TimeSpan]:
+def _time_spans(text: str, calendar: Calendar, present: Instant | None) -> Iterator[TimeSpan]:
     """Yield each time that the words name, with the words before it taken into account."""
-    words = [word.strip(',.;:!?()"') for word in said.split()[:_READ_MAX]]
+    words = [word.strip(',.;:!?()"') for word in text.split()[:_READ_MAX]]
     words = [match[0] if (match := _NUMERIC.match(word)) else word for word in words]
     begun: TimeSpan | None = None
-    place = 0
-    while place < len(words):
-        found, size = _longest(words, place, calendar, present)
-        before, place = " ".join(words[max(0, place - _TIME_MAX) : place]), place + size
+    position = 0
+    while position < len(words):
+        found, size = _longest_time(words, position, calendar, present)
+        before, position = " ".join(words[max(0, position - _TIME_MAX) : position]), position + size
         if found is None:
             continue
         if begun is not None and before.endswith((" and", " to", " until")):
@@ -352,17 +364,17 @@ def _stretches(said: str, calendar: Calendar, present: Instant | None) -> Iterat
         elif before.endswith(("between", "from")):
             begun = found
         else:
-            yield _around(found, before)
+            yield _span_on_side(found, before)
     if begun is not None:
         yield begun
 
 
-def _longest(
-    words: Sequence[str], place: int, calendar: Calendar, present: Instant | None
+def _longest_time(
+    words: Sequence[str], position: int, calendar: Calendar, present: Instant | None
 ) -> tuple[TimeSpan | None, int]:
     """Return the time of the most words at a place, and their number; without one, 1."""
-    needs, links, past = _vocabulary(calendar)
-    near = words[place : place + _TIME_MAX]
+    needs, links, past = _time_vocabulary(calendar)
+    near = words[position : position + _TIME_MAX]
     for size in range(len(near), 0, -1):
         some, end = near[:size], near[size - 1]
         named = [needs[each] for each in some if each in needs]
@@ -373,10 +385,10 @@ def _longest(
         if named and (dated or (need == _LINKED and any(map(str.isdigit, text)))):
             need = 0
         counted = any(f" {each} " in f" {text} " for each in past)
-        linked = not links.isdisjoint((some[0], *words[place - 1 : place]))
+        linked = not links.isdisjoint((some[0], *words[position - 1 : position]))
         sure = _COUNTED if counted or _NUMERIC.fullmatch(end) else linked
         fits = need <= sure and _SIDES.isdisjoint(some)
-        if fits and (found := _read(text, calendar, present)) is not None:
+        if fits and (found := _read_span(text, calendar, present)) is not None:
             return found, size
     return None, 1
 
@@ -385,16 +397,16 @@ _Vocabulary: TypeAlias = tuple[Mapping[str, int], frozenset[str], frozenset[str]
 
 
 @lru_cache(maxsize=64)
-def _vocabulary(calendar: Calendar) -> _Vocabulary:
+def _time_vocabulary(calendar: Calendar) -> _Vocabulary:
     """Return the words that may name a time with what they need, and the words for both needs."""
     if calendar is not GREGORIAN:
         forms = [(each.name, *each.short) for each in calendar.months]
         forms += [(each.name, *each.also) for each in calendar.eras]
         forms += [(each.name,) for each in calendar.counters]
-        words = (word for names in forms for name in names for word in folded(name).split())
+        words = (word for names in forms for name in names for word in fold_text(name).split())
         return dict.fromkeys(words, 0), _LINKS, frozenset()
-    tables = [each.times for each in languages().values() if each.times]
-    needs = dict.fromkeys(months(), _LINKED) | {"weekend": _COUNTED}
+    tables = [each.times for each in known_languages().values() if each.times]
+    needs = dict.fromkeys(month_numbers(), _LINKED) | {"weekend": _COUNTED}
     for name, need in _NEEDS.items():
         start = 3 if name in {"units", "plurals"} else 0  # not seconds, minutes and hours
         needs |= {w: need for each in tables for words in each.get(name, ())[start:] for w in words}
@@ -403,12 +415,12 @@ def _vocabulary(calendar: Calendar) -> _Vocabulary:
     return needs, _LINKS | links, frozenset({"this", *past})
 
 
-def _around(read: TimeSpan, before: str) -> TimeSpan:
+def _span_on_side(read: TimeSpan, before: str) -> TimeSpan:
     """Return the time on the side of a date that the words before it name."""
     match = _AROUND.search(before)
     if match is None:
         return read
-    days = _days(match)
+    days = _days_in(match)
     if match["way"] in {"after", "since"}:
         after = read.start if match["way"] == "since" else read.end
         until = None if days is None or after is None else Instant(after + days * DAY)
@@ -417,7 +429,7 @@ def _around(read: TimeSpan, before: str) -> TimeSpan:
     return TimeSpan(None if days is None or end is None else Instant(end - days * DAY), end)
 
 
-def _read(text: str, calendar: Calendar, present: Instant | None) -> TimeSpan | None:
+def _read_span(text: str, calendar: Calendar, present: Instant | None) -> TimeSpan | None:
     """Return the day, week, month or year that a text names."""
     if present is None and calendar is GREGORIAN:
         present = Instant(0)
@@ -426,7 +438,7 @@ def _read(text: str, calendar: Calendar, present: Instant | None) -> TimeSpan | 
         return TimeSpan(Instant(monday - 2 * DAY), Instant(monday))
     try:
         start = None if present is None else RoughTime(start=present, toward=-1)
-        read = read_roughly(text, calendar, start)
+        read = read_rough_time(text, calendar, start)
     except InvalidInput:
         return None
     if calendar.counters:

@@ -7,7 +7,7 @@ from canonry.recall.embedders.embedding import HashingEmbedder as HashingEmbedde
 from canonry.recall.embedders.embedding import HubEmbedder as HubEmbedder
 from canonry.recall.embedders.embedding import Library as Library
 from canonry.recall.embedders.embedding import Prefixes as Prefixes
-from canonry.recall.embedders.embedding import multilingual as multilingual
+from canonry.recall.embedders.embedding import multilingual_embedder as multilingual_embedder
 from canonry.recall.embedders.onnx import MINILM as MINILM
 from canonry.recall.embedders.onnx import OnnxEmbedder as OnnxEmbedder
 from canonry.recall.embedders.openai_compatible import Endpoint as Endpoint

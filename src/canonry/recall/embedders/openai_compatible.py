@@ -9,10 +9,10 @@ from typing import Any
 
 from typing_extensions import override
 
-from canonry.models.endpoint import Posting, PostingEndpoint, bearer
+from canonry.models.endpoint import Posting, PostingEndpoint, auth_headers
 from canonry.models.outside_services import OutsideService
 from canonry.readmodels.ports.text import Embedder, EmbeddingModel, Purpose, Reranker, Vector
-from canonry.recall.embedders.embedding import Prefixes, unavailable, unit_vector
+from canonry.recall.embedders.embedding import Prefixes, embedder_error, unit_vector
 from canonry.values.errors import Unavailable
 from canonry.values.json_values import decode_json
 
@@ -41,10 +41,10 @@ class OpenAICompatibleEmbedder(Embedder):
         self._endpoint = endpoint
         self._model = EmbeddingModel(
             name=endpoint.model,
-            version=endpoint.prefixes.versioned(endpoint.version),
+            version=endpoint.prefixes.version_with(endpoint.version),
             dimensions=endpoint.dimensions,
         )
-        self._posting = Posting(endpoint, bearer(endpoint.key), self._fault)
+        self._posting = Posting(endpoint, auth_headers(endpoint.key), self._endpoint_error)
         self._service = service or OutsideService("embedder")
 
     @property
@@ -54,13 +54,13 @@ class OpenAICompatibleEmbedder(Embedder):
 
     @override
     async def embed(self, texts: Sequence[str], purpose: Purpose) -> Sequence[Vector]:
-        prefix = self._endpoint.prefixes.before(purpose)
+        prefix = self._endpoint.prefixes.prefix_for(purpose)
         asked = [prefix + text for text in texts]
         found: list[Vector] = []
         for start in range(0, len(asked), self._endpoint.batch):
-            ask = partial(self._asked, asked[start : start + self._endpoint.batch])
-            probe = partial(self._asked, ["hello"], probe=True)
-            found.extend(await self._service.ask(ask, probe))
+            ask = partial(self._ask_endpoint, asked[start : start + self._endpoint.batch])
+            probe = partial(self._ask_endpoint, ["hello"], probe=True)
+            found.extend(await self._service.run_work(ask, probe))
         return found
 
     @override
@@ -68,28 +68,30 @@ class OpenAICompatibleEmbedder(Embedder):
         await self._service.close()
         await self._posting.close()
 
-    async def _asked(self, texts: Sequence[str], *, probe: bool = False) -> Sequence[Vector]:
+    async def _ask_endpoint(self, texts: Sequence[str], *, probe: bool = False) -> Sequence[Vector]:
         body: dict[str, Any] = {"model": self._model.name, "input": list(texts)}
-        seconds = self._posting.seconds(probe=probe)
-        answer = await self._posting.ask("/embeddings", body, probe=probe, seconds=seconds)
-        return self._vectors(answer, len(texts))
+        seconds = self._posting.request_seconds(probe=probe)
+        answer = await self._posting.send_request("/embeddings", body, probe=probe, seconds=seconds)
+        return self._read_vectors(answer, len(texts))
 
-    def _vectors(self, content: bytes, expected: int) -> Sequence[Vector]:
+    def _read_vectors(self, content: bytes, expected: int) -> Sequence[Vector]:
         try:
             entries = sorted(decode_json(content)["data"], key=lambda entry: int(entry["index"]))
             numbered = [int(entry["index"]) for entry in entries]
             rows = [[float(number) for number in entry["embedding"]] for entry in entries]
             if numbered != list(range(expected)):
-                raise self._fault("left out some texts")
+                raise self._endpoint_error("left out some texts")
             if any(len(row) != self._model.dimensions for row in rows):
-                raise self._fault("returns vectors of another size. Set recall.dimensions to it")
+                raise self._endpoint_error(
+                    "returns vectors of another size. Set recall.dimensions to it"
+                )
             return [unit_vector(row) for row in rows]
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
-            raise self._fault("answers in an unknown format") from error
+            raise self._endpoint_error("answers in an unknown format") from error
 
-    def _fault(self, what: str, **details: Any) -> Unavailable:
+    def _endpoint_error(self, what: str, **details: Any) -> Unavailable:
         message = f"The endpoint for embeddings {what}."
-        return unavailable(message, model=self._model.name, **details)
+        return embedder_error(message, model=self._model.name, **details)
 
 
 # A reranker behind any endpoint of the common protocol.
@@ -122,14 +124,14 @@ class EndpointReranker(Reranker):
     def __init__(self, endpoint: RerankingEndpoint, service: OutsideService | None = None) -> None:
         """Connect with the first request; `service` records the state of the endpoint."""
         self._endpoint = endpoint
-        self._posting = Posting(endpoint, bearer(endpoint.key), _fault)
+        self._posting = Posting(endpoint, auth_headers(endpoint.key), _reranker_error)
         self._service = service or OutsideService("reranker", failures=1)
 
     @override
-    async def scores(self, question: str, texts: Sequence[str]) -> Sequence[float]:
-        return await self._service.ask(
-            lambda: self._asked(question, texts),
-            lambda: self._asked("hello", ["hello"], probe=True),
+    async def score_texts(self, question: str, texts: Sequence[str]) -> Sequence[float]:
+        return await self._service.run_work(
+            lambda: self._ask_scores(question, texts),
+            lambda: self._ask_scores("hello", ["hello"], probe=True),
         )
 
     @override
@@ -137,15 +139,18 @@ class EndpointReranker(Reranker):
         await self._service.close()
         await self._posting.close()
 
-    async def _asked(
+    async def _ask_scores(
         self, question: str, texts: Sequence[str], *, probe: bool = False
     ) -> Sequence[float]:
-        body, seconds = self._body(question, list(texts)), self._posting.seconds(probe=probe)
+        body, seconds = (
+            self._request_body(question, list(texts)),
+            self._posting.request_seconds(probe=probe),
+        )
         expected = len(texts)
-        answer = await self._posting.ask("/rerank", body, probe=probe, seconds=seconds)
+        answer = await self._posting.send_request("/rerank", body, probe=probe, seconds=seconds)
         try:
-            told = decode_json(answer)
-            rows = told["results"] if isinstance(told, dict) else told
+            decoded = decode_json(answer)
+            rows = decoded["results"] if isinstance(decoded, dict) else decoded
             found = {
                 int(row["index"]): float(
                     row["relevance_score"] if "relevance_score" in row else row["score"]
@@ -153,14 +158,14 @@ class EndpointReranker(Reranker):
                 for row in rows
             }
             if len(rows) != expected or sorted(found) != list(range(expected)):
-                raise _fault("left out some texts")
+                raise _reranker_error("left out some texts")
             if not all(map(math.isfinite, found.values())):
-                raise _fault("returns a score that is not a number")
+                raise _reranker_error("returns a score that is not a number")
             return [found[number] for number in range(expected)]
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
-            raise _fault("answers in an unknown format") from error
+            raise _reranker_error("answers in an unknown format") from error
 
-    def _body(self, question: str, texts: Sequence[str]) -> Mapping[str, Any]:
+    def _request_body(self, question: str, texts: Sequence[str]) -> Mapping[str, Any]:
         match self._endpoint.dialect:
             case RerankingDialect.TEI:
                 return {"query": question, "texts": texts, "truncate": True}
@@ -173,5 +178,5 @@ class EndpointReranker(Reranker):
                 )
 
 
-def _fault(what: str, **details: Any) -> Unavailable:
+def _reranker_error(what: str, **details: Any) -> Unavailable:
     return Unavailable("reranker.unavailable", f"The endpoint for reranking {what}.", **details)

@@ -21,9 +21,9 @@ from canonry.readmodels.ports.text import (
 from canonry.recall.usecases.passage_parts import (
     PassageChanges,
     changed_parts,
-    embedded,
-    left_alone,
+    embed_parts,
     passage_changes,
+    turns_after_erased,
 )
 from canonry.recall.usecases.recall import Recall
 from canonry.values.errors import Unavailable
@@ -33,10 +33,10 @@ from canonry.values.ids import SpaceId
 #
 # Every step is stored with its cursor, so that the next process continues after a crash.
 
-THINGS: Final = 128
+ITEMS_PER_STEP: Final = 128
 """The number of items in a step, which an interruption can lose."""
 
-LOOKS_EVERY: Final = 1.0
+POLL_SECONDS: Final = 1.0
 """Seconds between two checks for an older index, while a model is slow."""
 
 _AT_ONCE: Final = 128
@@ -53,12 +53,12 @@ class Indexed:
 
     commits: int
     vectors: int
-    waiting: int
+    pending: int
     idle: bool = False
 
 
 @dataclass(slots=True, kw_only=True)
-class _IndexPlace:
+class _IndexPosition:
     """The position of a model's index, and the stored cursor.
 
     Passages embedded since the position in `fresh` have the names of that time.
@@ -77,30 +77,34 @@ class PassageIndexer:
     """
 
     def __init__(
-        self, recall: Recall, *, things: int = THINGS, looks_every: float = LOOKS_EVERY
+        self,
+        recall: Recall,
+        *,
+        items_per_step: int = ITEMS_PER_STEP,
+        poll_seconds: float = POLL_SECONDS,
     ) -> None:
         """Start at the stored cursor, with the first step."""
         self._recall = recall
-        self._things = things
-        self._looks_every = looks_every
-        self._places: dict[EmbeddingModel, _IndexPlace] = {}
+        self._items_per_step = items_per_step
+        self._poll_seconds = poll_seconds
+        self._positions: dict[EmbeddingModel, _IndexPosition] = {}
 
-    async def step(self) -> Indexed:
+    async def index_step(self) -> Indexed:
         """Index the next passages after the stored cursor, also after a crash.
 
         Raises:
             Unavailable: of the embedder or the index; nothing is lost, and you can retry the
                 step.
         """
-        opened = await self._recall.opened()
-        if await self._recall.older() is None:
-            return await self._follow(opened.vectors, opened.embedder)
-        step = asyncio.create_task(self._follow(opened.vectors, opened.embedder))
+        opened = await self._recall.open_engines()
+        if await self._recall.former_embedder() is None:
+            return await self._index_next(opened.vectors, opened.embedder)
+        step = asyncio.create_task(self._index_next(opened.vectors, opened.embedder))
         try:
             while not step.done():
                 done = await self.step_older()
                 more = done is not None and not done.idle
-                await asyncio.wait((step,), timeout=0 if more else self._looks_every)
+                await asyncio.wait((step,), timeout=0 if more else self._poll_seconds)
             return await step
         finally:
             step.cancel()
@@ -112,107 +116,122 @@ class PassageIndexer:
         Raises:
             Unavailable: of the index, or of the engines if they cannot be opened.
         """
-        opened, older = await self._recall.opened(), await self._recall.older()
+        opened, older = await self._recall.open_engines(), await self._recall.former_embedder()
         if older is None:
             return None
         try:
-            return await self._follow(opened.vectors, older)
+            return await self._index_next(opened.vectors, older)
         except Unavailable:  # search by words covers the rest until the switch
-            return Indexed(commits=0, vectors=0, waiting=0, idle=True)
+            return Indexed(commits=0, vectors=0, pending=0, idle=True)
 
-    async def tend(self) -> bool:
+    async def publish_vectors(self) -> bool:
         """Publish the indexed vectors for fast search, if it is time."""
-        opened = await self._recall.opened()
-        return await opened.vectors.tend(opened.embedder.model)
+        opened = await self._recall.open_engines()
+        return await opened.vectors.compact_updates(opened.embedder.model)
 
-    async def _follow(self, vectors: Vectors, embedder: Embedder) -> Indexed:
+    async def _index_next(self, vectors: Vectors, embedder: Embedder) -> Indexed:
         recall, model = self._recall, embedder.model
-        place = self._places.pop(model, None) or await self._place(vectors, model)
-        cursor = place.cursor
-        followed = await follow_log(recall.ledger, cursor, ids=self._things)
+        index_position = self._positions.pop(model, None) or await self._find_position(
+            vectors, model
+        )
+        cursor = index_position.cursor
+        followed = await follow_log(recall.ledger, cursor, ids=self._items_per_step)
         if followed.commits == 0 and cursor.again:
-            return await self._read_again(vectors, embedder, place, followed)
+            return await self._embed_renamed(vectors, embedder, index_position, followed)
         if followed.commits == 0 and (followed.cursor == cursor or not followed.cursor.positions):
-            self._places[model] = place
-            return Indexed(commits=0, vectors=0, waiting=followed.waiting, idle=True)
+            self._positions[model] = index_position
+            return Indexed(commits=0, vectors=0, pending=followed.waiting, idle=True)
         changes = await passage_changes(
             recall.state, recall.documents, followed.ids, followed.erasing
         )
-        renamed = (e for e in followed.renamed if e.position > place.fresh.get(e.space, ORIGIN))
+        renamed = (
+            e for e in followed.renamed if e.position > index_position.fresh.get(e.space, ORIGIN)
+        )
         again = {**followed.cursor.again, **dict.fromkeys((e.entity for e in renamed), "")}
         reached = replace(followed.cursor, again=again)
-        made = await self._keep(vectors, embedder, place, changes, reached)
+        made = await self._store_step(vectors, embedder, index_position, changes, reached)
         if changes.removed:
             await vectors.remove(changes.removed)
-        if any(reached.at(space) > place.fresh.get(space, ORIGIN) for space in followed.erasing):
+        if any(
+            reached.position_in(space) > index_position.fresh.get(space, ORIGIN)
+            for space in followed.erasing
+        ):
             await vectors.purge()
         if (
             reached.complete
             and not cursor.complete
-            and embedder is (await recall.opened()).embedder
+            and embedder is (await recall.open_engines()).embedder
         ):
             for older in await vectors.cursors():  # the index that served until now
                 if older != model:
                     await vectors.drop(older)
-        recall.indexed(model, reached)
-        return Indexed(commits=followed.commits, vectors=made, waiting=followed.waiting)
+        recall.record_indexed(model, reached)
+        return Indexed(commits=followed.commits, vectors=made, pending=followed.waiting)
 
-    async def _place(self, vectors: Vectors, model: EmbeddingModel) -> _IndexPlace:
+    async def _find_position(self, vectors: Vectors, model: EmbeddingModel) -> _IndexPosition:
         kept = (await vectors.cursors()).get(model, "")
-        cursor = LogCursor.read(kept)
+        cursor = LogCursor.parse_cursor(kept)
         fresh = {} if cursor.positions else await heads_of(self._recall.ledger)
-        return _IndexPlace(kept=kept, cursor=cursor, fresh=fresh)
+        return _IndexPosition(kept=kept, cursor=cursor, fresh=fresh)
 
-    async def _keep(
+    async def _store_step(
         self,
         vectors: Vectors,
         embedder: Embedder,
-        place: _IndexPlace,
+        index_position: _IndexPosition,
         changes: PassageChanges,
         reached: LogCursor,
     ) -> int:
         """Embed and store a step, except known parts; return the number of vectors."""
-        known = await vectors.digests(embedder.model, changes.ids)
+        known = await vectors.vector_digests(embedder.model, changes.ids)
         parts = changed_parts(changes.parts, known)
         entries: list[VectorEntry] = []
         for low in range(0, len(parts), _AT_ONCE):
-            entries += await embedded(parts[low : low + _AT_ONCE], embedder)
-        written = reached.written()
+            entries += await embed_parts(parts[low : low + _AT_ONCE], embedder)
+        written = reached.format_cursor()
         await vectors.apply(
             VectorBatch(
                 model=embedder.model,
                 entries=entries,
                 removed=changes.removed,
                 cursor=written,
-                follows=place.kept,
+                follows=index_position.kept,
             )
         )
-        self._places[embedder.model] = _IndexPlace(kept=written, cursor=reached, fresh=place.fresh)
+        self._positions[embedder.model] = _IndexPosition(
+            kept=written, cursor=reached, fresh=index_position.fresh
+        )
         return len(entries)
 
-    async def _read_again(
-        self, vectors: Vectors, embedder: Embedder, place: _IndexPlace, followed: Followed
+    async def _embed_renamed(
+        self,
+        vectors: Vectors,
+        embedder: Embedder,
+        index_position: _IndexPosition,
+        followed: Followed,
     ) -> Indexed:
         """Embed the next passages of a renamed entity."""
-        recall, again = self._recall, dict(place.cursor.again)
+        recall, again = self._recall, dict(index_position.cursor.again)
         entity, after = next(iter(again.items()))
-        ids = await vectors.about(embedder.model, entity, after=after, limit=self._things)
-        if len(ids) < self._things:
+        ids = await vectors.passages_about(
+            embedder.model, entity, after=after, limit=self._items_per_step
+        )
+        if len(ids) < self._items_per_step:
             del again[entity]
         else:
             again[entity] = ids[-1]
         # The passages that were embedded with a name, and the turns next to them.
         found: dict[str, None] = {}
-        for thing in (await recall.state.things(ids)).values() if ids else ():
-            if isinstance(thing, Turn | Memory):
-                found[thing.id] = None
-            if isinstance(thing, Turn):
-                page = await recall.documents.turns(thing.scene_id, after=thing.index, limit=1)
+        for item in (await recall.state.items_by_id(ids)).values() if ids else ():
+            if isinstance(item, Turn | Memory):
+                found[item.id] = None
+            if isinstance(item, Turn):
+                page = await recall.documents.turns(item.scene_id, after=item.index, limit=1)
                 found.update((turn.id, None) for turn in page)
         changes = await passage_changes(recall.state, recall.documents, list(found))
-        reached = replace(place.cursor, again=again)
-        made = await self._keep(vectors, embedder, place, changes, reached)
-        return Indexed(commits=0, vectors=made, waiting=followed.waiting)
+        reached = replace(index_position.cursor, again=again)
+        made = await self._store_step(vectors, embedder, index_position, changes, reached)
+        return Indexed(commits=0, vectors=made, pending=followed.waiting)
 
 
 async def drop_index(recall: Recall) -> None:
@@ -221,9 +240,9 @@ async def drop_index(recall: Recall) -> None:
     Raises:
         Unavailable: `vectors.unavailable`.
     """
-    opened = await recall.opened()
+    opened = await recall.open_engines()
     await opened.vectors.drop()
-    recall.indexed_anew()
+    recall.drop_caches()
 
 
 async def forget_passages(
@@ -244,10 +263,10 @@ async def forget_passages(
         Unavailable: `vectors.unavailable`, `vectors.moved` or `vectors.unfinished`; a retry
             removes the rest.
     """
-    after = [turn.id async for turn in left_alone(documents, space)]
+    after = [turn.id async for turn in turns_after_erased(documents, space)]
     try:
         for model in await vectors.cursors():
-            await _forget(vectors, model, ids, after, seen=(space, erased_at))
+            await _remove_between_steps(vectors, model, ids, after, seen=(space, erased_at))
         await vectors.purge()
     except Unavailable as error:
         if error.code != "vectors.corrupt":
@@ -255,7 +274,7 @@ async def forget_passages(
         await vectors.drop()
 
 
-async def _forget(
+async def _remove_between_steps(
     vectors: Vectors,
     model: EmbeddingModel,
     ids: Sequence[str],
@@ -267,7 +286,7 @@ async def _forget(
     space, erased_at = seen
     for tries_left in reversed(range(_TRIES)):
         cursor = (await vectors.cursors()).get(model, "")
-        knows = LogCursor.read(cursor).at(space) >= erased_at
+        knows = LogCursor.parse_cursor(cursor).position_in(space) >= erased_at
         removed = ids if knows else [*ids, *after]
         try:
             await vectors.apply(
@@ -290,7 +309,9 @@ STEPS: Final = 16
 """The number of steps between the cursor and the furthest passage of a helper."""
 
 
-async def index_ahead(recall: Recall, *, seat: int = 0, things: int = THINGS) -> int:
+async def index_ahead(
+    recall: Recall, *, seat: int = 0, items_per_step: int = ITEMS_PER_STEP
+) -> int:
     """Embed one step ahead; return the number of vectors, 0 if nothing is left.
 
     Helpers with different seats start at different places.
@@ -298,21 +319,27 @@ async def index_ahead(recall: Recall, *, seat: int = 0, things: int = THINGS) ->
     Raises:
         Unavailable: of the embedder or of the index; nothing is lost.
     """
-    opened = await recall.opened()
+    opened = await recall.open_engines()
     vectors, embedder = opened.vectors, opened.embedder
     kept = (await vectors.cursors()).get(embedder.model)
     if kept is None:  # indexing has not started
         return 0
-    followed = await follow_log(recall.ledger, LogCursor.read(kept), ids=things * STEPS)
-    ahead = followed.ids[things:]  # the indexer works on the next step
-    chunks = [ahead[low : low + things] for low in range(0, len(ahead), things)]
+    followed = await follow_log(
+        recall.ledger, LogCursor.parse_cursor(kept), ids=items_per_step * STEPS
+    )
+    ahead = followed.ids[items_per_step:]  # the indexer works on the next step
+    chunks = [ahead[low : low + items_per_step] for low in range(0, len(ahead), items_per_step)]
     for n in range(len(chunks)):
-        if made := await _embed(recall, vectors, embedder, chunks[(seat - n - 1) % len(chunks)]):
+        if made := await _embed_unknown(
+            recall, vectors, embedder, chunks[(seat - n - 1) % len(chunks)]
+        ):
             return made
     return 0
 
 
-async def _embed(recall: Recall, vectors: Vectors, embedder: Embedder, ids: Sequence[str]) -> int:
+async def _embed_unknown(
+    recall: Recall, vectors: Vectors, embedder: Embedder, ids: Sequence[str]
+) -> int:
     """Embed unknown passages, unless they change or are erased meanwhile.
 
     Items are read after the cursor and stored only while it stays there. Later changes are
@@ -324,7 +351,7 @@ async def _embed(recall: Recall, vectors: Vectors, embedder: Embedder, ids: Sequ
         if kept is None:
             return 0
         changes = await passage_changes(recall.state, recall.documents, ids)
-        known = await vectors.digests(embedder.model, changes.ids)
+        known = await vectors.vector_digests(embedder.model, changes.ids)
         parts = changed_parts(changes.parts, known)
         if not parts:
             return 0

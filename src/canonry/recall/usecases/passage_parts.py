@@ -7,14 +7,14 @@ from typing import Final
 
 from canonry.canon.session.paging import every_match, every_turn
 from canonry.language.texts.sentences import chunks_of
-from canonry.log.entries import Thing
+from canonry.log.entries import StoredItem
 from canonry.log.items.entities import Entity
 from canonry.log.items.scenes import Memory, Speaker, Turn
 from canonry.readmodels.passages import Passage, is_silenced, passages_of
 from canonry.readmodels.ports.documents import Documents, SceneQuery
 from canonry.readmodels.ports.state import State
 from canonry.readmodels.ports.text import Embedder, Purpose, Vector, VectorEntry
-from canonry.values.audience import covers
+from canonry.values.audience import audience_covers
 from canonry.values.ids import SpaceId
 from canonry.values.json_values import encode_json
 
@@ -66,7 +66,7 @@ class PassageChanges:
         return ids_of_parts(self.parts)
 
 
-async def embedded(parts: Sequence[PassagePart], embedder: Embedder) -> Sequence[VectorEntry]:
+async def embed_parts(parts: Sequence[PassagePart], embedder: Embedder) -> Sequence[VectorEntry]:
     """Embed a few parts together and return their entries.
 
     Raises:
@@ -92,7 +92,9 @@ def changed_parts(
     for part in parts:
         if part.passage.id in known:
             now[part.passage.id] = (*now.get(part.passage.id, ()), part.digest)
-    same = {thing for thing, digests in now.items() if digests == tuple(known[thing])}
+    same = {
+        passage_id for passage_id, digests in now.items() if digests == tuple(known[passage_id])
+    }
     return [part for part in parts if part.passage.id not in same]
 
 
@@ -106,68 +108,68 @@ async def passage_changes(
 
     In a space in `erasing`, turns whose preceding turn was erased are embedded again without it.
     """
-    things = dict(await state.things(ids))
+    items = dict(await state.items_by_id(ids))
     for space in sorted(erasing):
-        async for turn in left_alone(documents, space):
-            things[turn.id] = turn
-    turns = [thing for thing in things.values() if isinstance(thing, Turn)]
+        async for turn in turns_after_erased(documents, space):
+            items[turn.id] = turn
+    turns = [item for item in items.values() if isinstance(item, Turn)]
     # Map the ids of `turns` to the turn before each, if all its readers may read that one.
     known = {(turn.scene_id, turn.index): turn for turn in turns}
     found: dict[str, Turn] = {}
     for turn in turns:
-        place = turn.scene_id, turn.index - 1
-        if turn.index > 0 and place not in known:
+        turn_key = turn.scene_id, turn.index - 1
+        if turn.index > 0 and turn_key not in known:
             for earlier in await documents.turns(turn.scene_id, after=turn.index - 2, limit=1):
                 known[earlier.scene_id, earlier.index] = earlier
-        if place in known and covers(known[place].audience, turn.audience):
-            found[turn.id] = known[place]
+        if turn_key in known and audience_covers(known[turn_key].audience, turn.audience):
+            found[turn.id] = known[turn_key]
     before = found
-    names = await _names(state, things.values(), before.values())
+    names = await _current_names(state, items.values(), before.values())
     parts = [
-        PassagePart(passage=passage, part=number, text=f"{_lead(thing, before, names)}{text}")
-        for thing in things.values()
-        for passage in passages_of(thing)
+        PassagePart(passage=passage, part=number, text=f"{_lead_text(item, before, names)}{text}")
+        for item in items.values()
+        for passage in passages_of(item)
         for number, text in enumerate(chunks_of(passage.text))
     ]
-    removed = [thing.id for thing in things.values() if is_silenced(thing)]
+    removed = [item.id for item in items.values() if is_silenced(item)]
     return PassageChanges(parts=parts, removed=removed)
 
 
-async def _names(
-    state: State, things: Iterable[Thing], forerunners: Iterable[Turn]
+async def _current_names(
+    state: State, items: Iterable[StoredItem], forerunners: Iterable[Turn]
 ) -> Mapping[str, str]:
     """Return the current names of speakers and owners; merged ones have the survivor's."""
     minds = {
-        thing.entity_id
-        for thing in (*things, *forerunners)
-        if isinstance(thing, Turn | Memory) and thing.entity_id is not None
+        item.entity_id
+        for item in (*items, *forerunners)
+        if isinstance(item, Turn | Memory) and item.entity_id is not None
     }
-    found = dict(await state.things(minds)) if minds else {}
-    entities = [thing for thing in found.values() if isinstance(thing, Entity)]
+    found = dict(await state.items_by_id(minds)) if minds else {}
+    entities = [item for item in found.values() if isinstance(item, Entity)]
     roots = {each.merged_into for each in entities if each.merged_into}
-    found |= await state.things(roots - found.keys()) if roots else {}
+    found |= await state.items_by_id(roots - found.keys()) if roots else {}
     named = ((each.id, found.get(each.merged_into or each.id, each)) for each in entities)
     return {given: root.name for given, root in named if isinstance(root, Entity)}
 
 
-def _lead(thing: Thing, before: Mapping[str, Turn], names: Mapping[str, str]) -> str:
-    match thing:
+def _lead_text(item: StoredItem, before: Mapping[str, Turn], names: Mapping[str, str]) -> str:
+    match item:
         case Turn():
-            earlier = before.get(thing.id)
-            answered = f"{_speaker(earlier, names)}: {earlier.text}\n" if earlier else ""
-            return f"{answered}{_speaker(thing, names)}: "
+            earlier = before.get(item.id)
+            answered = f"{_speaker_name(earlier, names)}: {earlier.text}\n" if earlier else ""
+            return f"{answered}{_speaker_name(item, names)}: "
         case Memory():
-            owner = names.get(thing.entity_id)
+            owner = names.get(item.entity_id)
             return f"{owner}: " if owner else ""
         case _:
             return ""
 
 
-def _speaker(turn: Turn, names: Mapping[str, str]) -> str:
+def _speaker_name(turn: Turn, names: Mapping[str, str]) -> str:
     return names.get(turn.entity_id or "") or _ROLES[turn.speaker]
 
 
-async def left_alone(documents: Documents, space: SpaceId) -> AsyncIterator[Turn]:
+async def turns_after_erased(documents: Documents, space: SpaceId) -> AsyncIterator[Turn]:
     """Yield the turns of a space whose preceding turn was erased."""
     async for scene in every_match(documents.scenes, SceneQuery(spaces=frozenset((space,)))):
         before = -1

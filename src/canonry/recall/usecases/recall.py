@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 from canonry.log.commits import Position
 from canonry.log.ports.ledger import Ledger
 from canonry.log.ports.world import Clock
-from canonry.readmodels.follow_log import LogCursor, heads_of, ids_in
+from canonry.readmodels.follow_log import LogCursor, changed_ids, heads_of
 from canonry.readmodels.ports.documents import Documents
 from canonry.readmodels.ports.state import Spaces, State
 from canonry.readmodels.ports.text import (
@@ -28,7 +28,7 @@ from canonry.readmodels.ports.text import (
 from canonry.recall.usecases.passage_parts import (
     PassagePart,
     changed_parts,
-    embedded,
+    embed_parts,
     ids_of_parts,
     passage_changes,
 )
@@ -50,7 +50,7 @@ _ASKED_ONE_BY_ONE: Final = 32
 
 
 @dataclass(slots=True, kw_only=True)
-class _Stretch:
+class _CachedPart:
     """The cached part of a space's log: the commits after `start`, up to `end`."""
 
     start: Position
@@ -68,20 +68,20 @@ class FreshPassages:
         self._ledger = ledger
         self._state = state
         self._documents = documents
-        self._stretches: dict[SpaceId, _Stretch] = {}
+        self._cached_parts: dict[SpaceId, _CachedPart] = {}
         self.missing = 0
 
     def forget_until(self, cursor: LogCursor) -> None:
         """Drop the spaces that the index now covers."""
-        for space, stretch in tuple(self._stretches.items()):
-            if stretch.end <= cursor.at(space):
-                del self._stretches[space]
+        for space, part in tuple(self._cached_parts.items()):
+            if part.end <= cursor.position_in(space):
+                del self._cached_parts[space]
 
-    def replaced(self) -> frozenset[str]:
+    def replaced_ids(self) -> frozenset[str]:
         """The ids with a newer text than in the index."""
-        return frozenset(i for each in self._stretches.values() for i in each.entries)
+        return frozenset(i for each in self._cached_parts.values() for i in each.entries)
 
-    async def read_on(
+    async def embed_new(
         self,
         cursor: LogCursor,
         spaces: Spaces,
@@ -98,26 +98,28 @@ class FreshPassages:
         Raises:
             Unavailable: `embedder.unavailable`.
         """
-        heads = await self._heads(spaces)
-        late = {space: head for space, head in heads.items() if head > cursor.at(space)}
-        self.missing = sum(head - self._known(space, cursor) for space, head in late.items())
-        for space, head in late.items():
+        heads = await self._read_heads(spaces)
+        lagging = {space: head for space, head in heads.items() if head > cursor.position_in(space)}
+        self.missing = sum(
+            head - self._known_position(space, cursor) for space, head in lagging.items()
+        )
+        for space, head in lagging.items():
             await self._read_space(
-                space, cursor.at(space), head, embedder, known=known, in_time=in_time
+                space, cursor.position_in(space), head, embedder, known=known, in_time=in_time
             )
         gaps = (
-            max(0, self._stretches[space].start - cursor.at(space))
-            for space in late
-            if space in self._stretches
+            max(0, self._cached_parts[space].start - cursor.position_in(space))
+            for space in lagging
+            if space in self._cached_parts
         )
         self.missing = sum(gaps)
 
-    def nearest(self, vector: Vector, query: TextQuery) -> Sequence[tuple[str, float]]:
+    def nearest_passages(self, vector: Vector, query: TextQuery) -> Sequence[tuple[str, float]]:
         """Return every cached passage within `query`, with its similarity."""
         wanted = array("f", vector)
         found: list[tuple[str, float]] = []
-        for stretch in self._stretches.values():
-            for entries in stretch.entries.values():
+        for part in self._cached_parts.values():
+            for entries in part.entries.values():
                 likeness = [
                     math.fsum(map(float.__mul__, wanted, array("f", entry.vector)))
                     for entry in entries
@@ -127,15 +129,17 @@ class FreshPassages:
                     found.append((entries[0].id, min(1.0, max(likeness))))
         return found
 
-    async def _heads(self, spaces: Spaces) -> dict[SpaceId, Position]:
+    async def _read_heads(self, spaces: Spaces) -> dict[SpaceId, Position]:
         if spaces is not None and len(spaces) <= _ASKED_ONE_BY_ONE:
-            return {space: await self._ledger.head(space) for space in sorted(spaces)}
+            return {space: await self._ledger.head_position(space) for space in sorted(spaces)}
         heads = await heads_of(self._ledger)
         return {s: head for s, head in heads.items() if spaces is None or s in spaces}
 
-    def _known(self, space: SpaceId, cursor: LogCursor) -> Position:
-        stretch = self._stretches.get(space)
-        return cursor.at(space) if stretch is None else max(stretch.end, cursor.at(space))
+    def _known_position(self, space: SpaceId, cursor: LogCursor) -> Position:
+        part = self._cached_parts.get(space)
+        return (
+            cursor.position_in(space) if part is None else max(part.end, cursor.position_in(space))
+        )
 
     async def _read_space(
         self,
@@ -147,38 +151,38 @@ class FreshPassages:
         known: KnownDigests,
         in_time: InTime,
     ) -> None:
-        stretch = self._stretches.get(space)
-        end = indexed if stretch is None else stretch.end
+        part = self._cached_parts.get(space)
+        end = indexed if part is None else part.end
         if end >= head:
             return
         start = Position(max(end, head - FRESH))
-        commits = await self._ledger.read(space, after=start, limit=FRESH)
-        ids = dict.fromkeys(i for commit in commits for i in ids_in(commit))
+        commits = await self._ledger.read_commits(space, after=start, limit=FRESH)
+        ids = dict.fromkeys(i for commit in commits for i in changed_ids(commit))
         changes = await passage_changes(self._state, self._documents, ids)
-        remembered = {} if stretch is None else stretch.entries
+        remembered = {} if part is None else part.entries
         digests = {i: tuple(entry.digest for entry in each) for i, each in remembered.items()}
         otherwise = changed_parts(changes.parts, digests)
         asked = frozenset(ids_of_parts(otherwise))
         parts = changed_parts(otherwise, await known(ids_of_parts(otherwise))) if asked else ()
-        made = await _embedded_in_time(parts[-FRESH:], embedder, in_time)
+        made = await _embed_in_time(parts[-FRESH:], embedder, in_time)
         left = len(parts) - len(made)
         entries: dict[str, Sequence[VectorEntry]] = dict.fromkeys(changes.removed, ())
         entries |= {i: remembered[i] for i in frozenset(changes.ids) - asked}  # as cached
         for entry in made:
             entries[entry.id] = (*entries.get(entry.id, ()), entry)
         read_to = commits[-1].position if commits else head
-        whole = stretch is not None and start == end
-        if stretch is None or not whole or left > 0 or len(stretch.entries) > FRESH:
+        whole = part is not None and start == end
+        if part is None or not whole or left > 0 or len(part.entries) > FRESH:
             begin = read_to if left > 0 else start
             kept = entries
         else:
             again = asked.difference(ids_of_parts(parts))  # again as indexed
             stayed = {i: each for i, each in remembered.items() if i not in again}
-            begin, kept = stretch.start, {**stayed, **entries}
-        self._stretches[space] = _Stretch(start=begin, end=read_to, entries=kept)
+            begin, kept = part.start, {**stayed, **entries}
+        self._cached_parts[space] = _CachedPart(start=begin, end=read_to, entries=kept)
 
 
-async def _embedded_in_time(
+async def _embed_in_time(
     parts: Sequence[PassagePart], embedder: Embedder, in_time: InTime
 ) -> Sequence[VectorEntry]:
     """Embed the last of `parts` for which there is time."""
@@ -186,7 +190,7 @@ async def _embedded_in_time(
     high = len(parts)
     while high > 0 and in_time():
         block = parts[max(0, high - _AT_ONCE) : high]
-        found += await embedded(block, embedder)
+        found += await embed_parts(block, embedder)
         high -= len(block)
     return found
 
@@ -265,17 +269,17 @@ class Recall:
         self._opening = asyncio.Lock()
         self._opened: RecallEngines | None = None
         self._others: dict[EmbeddingModel, Embedder | None] = {}
-        self._looking = asyncio.Lock()
+        self._searching = asyncio.Lock()
         self._serving: _Serving | None = None
         self._rests_until = 0.0
         self._questions: dict[tuple[EmbeddingModel, str], asyncio.Future[Vector]] = {}
 
     @property
-    def behind(self) -> int:
+    def commits_behind(self) -> int:
         """The commits that neither the index nor the last search covered."""
         return self._serving.fresh.missing if self._serving is not None else 0
 
-    async def opened(self) -> RecallEngines:
+    async def open_engines(self) -> RecallEngines:
         """Return the engines, and open them first.
 
         Raises:
@@ -284,7 +288,7 @@ class Recall:
         async with self._opening:
             if self._opened is None:
                 try:
-                    self._opened = await asyncio.to_thread(self._open)
+                    self._opened = await asyncio.to_thread(self._make_engines)
                 except ImportError as error:
                     message = f"Search by meaning needs the package {error.name}. Install it."
                     raise Unavailable(
@@ -292,7 +296,7 @@ class Recall:
                     ) from error
             return self._opened
 
-    async def search(self, text: str, query: TextQuery) -> Sequence[tuple[str, float]]:
+    async def find_nearest(self, text: str, query: TextQuery) -> Sequence[tuple[str, float]]:
         """Return the ids of passages near `text` within `query`, nearest first, with similarity.
 
         It is 1 for equal texts and 0 for texts as different as the model can express.
@@ -307,19 +311,19 @@ class Recall:
         self.asked.set()
         if query.limit < 1:
             return ()
-        opened = await self.opened()
+        opened = await self.open_engines()
         self._require_rested()
         try:
             async with asyncio.timeout(self.patience):
-                async with self._looking:
-                    serving = await self._served(opened)
+                async with self._searching:
+                    serving = await self._serving_model(opened)
                     await self._catch_up(serving, opened.vectors, query)
                 vector = await self._vector_of(serving.embedder, text)
         except TimeoutError as error:
             raise self._too_slow() from error
         # Read the cache before the index, because passages leave it once the index has them.
-        nearest = dict(serving.fresh.nearest(vector, query))
-        replaced = serving.fresh.replaced()
+        nearest = dict(serving.fresh.nearest_passages(vector, query))
+        replaced = serving.fresh.replaced_ids()
         found = await opened.vectors.search(
             VectorQuery(
                 model=serving.embedder.model,
@@ -336,20 +340,20 @@ class Recall:
             if similarity >= nearest.get(identity, -1.0) and identity not in replaced:
                 nearest[identity] = similarity
         ranked = sorted(nearest.items(), key=lambda item: (-item[1], item[0]))
-        low = serving.embedder.unlike
+        low = serving.embedder.unrelated_similarity
         return tuple((i, (near - low) / (1 - low)) for i, near in ranked[: query.limit])
 
-    async def older(self) -> Embedder | None:
+    async def former_embedder(self) -> Embedder | None:
         """Return the former embedder while its index still serves, if any.
 
         Raises:
-            Unavailable: as for `search`.
+            Unavailable: as for `find_nearest`.
         """
-        opened = await self.opened()
-        embedder, _ = await self._choose(opened, await opened.vectors.cursors())
+        opened = await self.open_engines()
+        embedder, _ = await self._choose_model(opened, await opened.vectors.cursors())
         return None if embedder is opened.embedder else embedder
 
-    def indexed(self, model: EmbeddingModel, cursor: LogCursor) -> None:
+    def record_indexed(self, model: EmbeddingModel, cursor: LogCursor) -> None:
         """Record that the index of `model` reaches `cursor`; indexers in this process call it."""
         serving = self._serving
         if serving is not None and serving.embedder.model == model:
@@ -358,7 +362,7 @@ class Recall:
         elif cursor.complete:
             self._serving = None  # the next search checks which model serves
 
-    def indexed_anew(self) -> None:
+    def drop_caches(self) -> None:
         """Drop all caches after the index was deleted."""
         self._serving = None
 
@@ -372,18 +376,18 @@ class Recall:
                 await embedder.close()
         await opened.vectors.close()
 
-    def _open(self) -> RecallEngines:
+    def _make_engines(self) -> RecallEngines:
         embedder = self._engines.embedder(None)
         if embedder is None:
             raise Unavailable("embedder.unavailable", "No embedder is set. Set recall.embedder.")
         return RecallEngines(embedder=embedder, vectors=self._engines.vectors())
 
-    async def _served(self, opened: RecallEngines) -> _Serving:
+    async def _serving_model(self, opened: RecallEngines) -> _Serving:
         now = self._clock.monotonic()
         serving = self._serving
         if serving is not None and now - serving.since < _STATUS_SECONDS:
             return serving
-        embedder, cursor = await self._choose(opened, await opened.vectors.cursors())
+        embedder, cursor = await self._choose_model(opened, await opened.vectors.cursors())
         if serving is not None and serving.embedder.model == embedder.model:
             fresh = serving.fresh
         else:
@@ -392,12 +396,12 @@ class Recall:
         self._serving = _Serving(embedder=embedder, cursor=cursor, since=now, fresh=fresh)
         return self._serving
 
-    async def _choose(
+    async def _choose_model(
         self, opened: RecallEngines, kept: Mapping[EmbeddingModel, str]
     ) -> tuple[Embedder, LogCursor]:
         """Return the model of the settings if it has indexed everything, else the former one."""
         wanted = opened.embedder.model
-        cursors = {model: LogCursor.read(cursor) for model, cursor in kept.items()}
+        cursors = {model: LogCursor.parse_cursor(cursor) for model, cursor in kept.items()}
         mine = cursors.get(wanted, LogCursor())
         if not mine.complete:
             for model, cursor in cursors.items():
@@ -410,19 +414,19 @@ class Recall:
         return opened.embedder, mine
 
     async def _catch_up(self, serving: _Serving, vectors: Vectors, query: TextQuery) -> None:
-        """Embed passages that the index lacks; running out of time is no error (see `behind`)."""
+        """Embed passages that the index lacks, until the time is over (see `commits_behind`)."""
         self._require_rested()
         start = self._clock.monotonic()
         try:
-            await serving.fresh.read_on(
+            await serving.fresh.embed_new(
                 serving.cursor,
                 query.spaces,
                 serving.embedder,
-                known=partial(vectors.digests, serving.embedder.model),
+                known=partial(vectors.vector_digests, serving.embedder.model),
                 in_time=lambda: self._clock.monotonic() - start < PATIENCE,
             )
         except Unavailable:
-            self._rest()
+            self._start_rest()
             raise
 
     async def _vector_of(self, embedder: Embedder, text: str) -> Vector:
@@ -430,14 +434,14 @@ class Recall:
         key = embedder.model, text
         asked = self._questions.get(key)
         if asked is None or (asked.done() and (asked.cancelled() or asked.exception())):
-            asked = asyncio.ensure_future(self._embedded(embedder, text))
-            asked.add_done_callback(_heard)
+            asked = asyncio.ensure_future(self._embed_question(embedder, text))
+            asked.add_done_callback(_take_exception)
             self._questions[key] = asked
             while len(self._questions) > _QUESTIONS:
                 del self._questions[next(iter(self._questions))]
         return await asyncio.shield(asked)
 
-    async def _embedded(self, embedder: Embedder, text: str) -> Vector:
+    async def _embed_question(self, embedder: Embedder, text: str) -> Vector:
         self._require_rested()
         try:
             async with asyncio.timeout(self.patience):
@@ -445,15 +449,15 @@ class Recall:
         except TimeoutError as error:
             raise self._too_slow() from error
         except Unavailable:
-            self._rest()
+            self._start_rest()
             raise
 
     def _too_slow(self) -> Unavailable:
-        self._rest()
+        self._start_rest()
         message = "The embedding model did not answer in time. Search matches words only."
         return Unavailable("embedder.unavailable", message)
 
-    def _rest(self) -> None:
+    def _start_rest(self) -> None:
         self._rests_until = self._clock.monotonic() + _REST * self.patience
 
     def _require_rested(self) -> None:
@@ -463,7 +467,7 @@ class Recall:
             raise Unavailable("embedder.unavailable", message)
 
 
-def _heard(asked: asyncio.Future[Vector]) -> None:
+def _take_exception(asked: asyncio.Future[Vector]) -> None:
     """Retrieve the exception of a failed question that no search waits for any more."""
     if not asked.cancelled():
         asked.exception()

@@ -9,9 +9,9 @@ from typing import Final, NamedTuple
 
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.lookup import covered_spaces, require
+from canonry.canon.session.lookup import covered_spaces, require_item
 from canonry.language.texts.stems import stems_of
-from canonry.log.entries import Thing
+from canonry.log.entries import StoredItem
 from canonry.log.items.entities import Entity, family_of
 from canonry.log.items.facts import Fact, Relation
 from canonry.log.items.sources import Source
@@ -22,27 +22,27 @@ from canonry.readmodels.ranking import (
     PassageCandidate,
     Ranked,
     measure_of,
+    parse_query,
     rank_passages,
-    sought_in,
 )
 from canonry.recall.domain.context import without_repeats
 from canonry.recall.domain.questions import read_times
 from canonry.recall.usecases.find_passages import (
-    LOOK_MISSING,
     MEANING_BEHIND,
     MEANING_MISSING,
+    RERANKING_MISSING,
     WORDS_MISSING,
     FoundPassage,
     FoundPassages,
     find_passages,
-    shortened,
+    shorten_query,
 )
 from canonry.values.calendars.reckoning import GREGORIAN
 from canonry.values.errors import InvalidInput, NotAllowed
 from canonry.values.ids import EntityId
 from canonry.values.policy import RankingWeights
 
-LOOKED_AT: Final = 100
+RELATIONS_MAX: Final = 100
 """The most relations of found entities that are searched, the newest."""
 
 
@@ -65,12 +65,14 @@ async def find_relations(
     if not ends:
         return (), {}
     query = RelationQuery(
-        spaces=spaces, entities=ends, current=True, newest_first=True, limit=LOOKED_AT
+        spaces=spaces, entities=ends, current=True, newest_first=True, limit=RELATIONS_MAX
     )
     page = await canon.state.relations(query)
     standing = [each for each in page.items if each.level in STANDING]
     found = await rank_relations(canon, spaces, text, standing)
-    return [_passage(each) for each in found], {each.relation.id: each.relation for each in found}
+    return [_relation_passage(each) for each in found], {
+        each.relation.id: each.relation for each in found
+    }
 
 
 async def rank_relations(
@@ -79,8 +81,8 @@ async def rank_relations(
     """Return the relations that share words with `text`, best first, ranked like passages."""
     known: dict[str, Relation] = {each.id: each for each in relations}
     ends = {i for each in known.values() for i in (each.from_id, each.to_id)}
-    names = await canon.covering(spaces).roots(ends) if ends else {}
-    texts = {i: _names(each, names) for i, each in known.items()}
+    names = await canon.query_scope(spaces).root_entities(ends) if ends else {}
+    texts = {i: _relation_names(each, names) for i, each in known.items()}
     return [
         RankedRelation(
             relation=known[each.id],
@@ -97,32 +99,34 @@ def ranked_by_words(
 ) -> Sequence[tuple[Ranked, float]]:
     """Return those of `texts` that share words with `text`, each with its measure."""
     stems = {i: stems_of(each) for i, each in texts.items()}
-    measure = measure_of(sought_in(text), list(stems.values()))
-    shares = {i: found for i, each in stems.items() if (found := measure.shares(each))}
+    measure = measure_of(parse_query(text), list(stems.values()))
+    shares = {i: found for i, each in stems.items() if (found := measure.term_shares(each))}
     sums = {i: sum(each.values()) for i, each in shares.items()}
     best = shares[max(sums, key=sums.__getitem__)] if sums else {}
     candidates = [PassageCandidate(i, None, 0, each, None) for i, each in shares.items()]
-    return [(e, sums[e.id]) for e in rank_passages(measure.asked(best), candidates, weights)]
+    return [
+        (e, sums[e.id]) for e in rank_passages(measure.analyse_query(best), candidates, weights)
+    ]
 
 
 def relation_text(relation: Relation, names: Mapping[str, Entity]) -> str:
     """Return the text of a relation, with the names of its ends."""
     ends = [names[i].name if i in names else i for i in (relation.from_id, relation.to_id)]
-    return f"{ends[0]} {_verb(relation)} {ends[1]}"
+    return f"{ends[0]} {_relation_verb(relation)} {ends[1]}"
 
 
-def _names(relation: Relation, names: Mapping[str, Entity]) -> str:
+def _relation_names(relation: Relation, names: Mapping[str, Entity]) -> str:
     """Return the text of a relation with all names of its ends."""
     ends = (names[i] for i in (relation.from_id, relation.to_id) if i in names)
     called = " ".join(name for end in ends for name in names_of(end))
-    return f"{_verb(relation)} {called}"
+    return f"{_relation_verb(relation)} {called}"
 
 
-def _verb(relation: Relation) -> str:
+def _relation_verb(relation: Relation) -> str:
     return relation.rel_type.replace("_", " ").lower()
 
 
-def _passage(found: RankedRelation) -> FoundPassage:
+def _relation_passage(found: RankedRelation) -> FoundPassage:
     relation, ranked = found.relation, found.ranked
     passage = Passage(
         id=relation.id,
@@ -178,10 +182,12 @@ async def search_passages(canon: Canon, caller: Caller, request: SearchRequest) 
     spaces = await covered_spaces(canon, caller, request.universe_id)
     entities: frozenset[str] = frozenset()
     if request.entity_id is not None:
-        entities = frozenset(family_of(await require(canon, caller, Entity, request.entity_id)))
+        entities = frozenset(
+            family_of(await require_item(canon, caller, Entity, request.entity_id))
+        )
     source_id = request.source_id
     if source_id is not None:
-        source_id = (await require(canon, caller, Source, source_id)).id
+        source_id = (await require_item(canon, caller, Source, source_id)).id
     query = TextQuery(
         collection=request.collection,
         text=request.text,
@@ -195,9 +201,9 @@ async def search_passages(canon: Canon, caller: Caller, request: SearchRequest) 
     passages = [hit.passage for hit in hits]
     around = {i for p in passages for i in (p.scene_id, p.source_id) if i is not None}
     around |= {entity for p in passages if p.kind == "turn" for entity in p.entities}
-    seen = canon.covering(query.spaces)
-    things = {**found.things, **await seen.things(around - found.things.keys())}
-    return FoundPassages(hits=hits, things=things, degraded=found.degraded, behind=found.behind)
+    seen = canon.query_scope(query.spaces)
+    items = {**found.items, **await seen.items_by_id(around - found.items.keys())}
+    return FoundPassages(hits=hits, items=items, degraded=found.degraded, behind=found.behind)
 
 
 def _require_readable(canon: Canon, caller: Caller, collection: Collection) -> None:
@@ -240,7 +246,7 @@ COLLECTIONS: Final[Mapping[CanonKind, Collection]] = {
     CanonKind.LORE: Collection.LORE,
 }
 
-_DEGRADED: Final = (MEANING_MISSING, MEANING_BEHIND, WORDS_MISSING, LOOK_MISSING)
+_DEGRADED: Final = (MEANING_MISSING, MEANING_BEHIND, WORDS_MISSING, RERANKING_MISSING)
 _FACTS: Final = 100
 _ENDS: Final = 5
 """The number of found entities whose relations are searched."""
@@ -266,69 +272,71 @@ async def search_canon(
         NotFound: `universe.unknown`.
     """
     spaces = await covered_spaces(canon, caller, universe_id)
-    text = (await shortened(canon, _query(CanonKind.ENTITY, text, spaces))).text
-    looked = kinds | {CanonKind.ENTITY} if CanonKind.RELATION in kinds else kinds
-    kept = sorted(looked & COLLECTIONS.keys())
-    parts = (_best(canon, _query(kind, text, spaces), limit) for kind in kept)
+    text = (await shorten_query(canon, _canon_query(CanonKind.ENTITY, text, spaces))).text
+    searched = kinds | {CanonKind.ENTITY} if CanonKind.RELATION in kinds else kinds
+    kept = sorted(searched & COLLECTIONS.keys())
+    parts = (_best_hits(canon, _canon_query(kind, text, spaces), limit) for kind in kept)
     found = dict(zip(kept, await asyncio.gather(*parts), strict=True))
-    things = {i: thing for each in found.values() for i, thing in each.things.items()}
+    items = {i: item for each in found.values() for i, item in each.items.items()}
     hits = [hit for kind, each in found.items() if kind in kinds for hit in each.hits]
     if CanonKind.RELATION in kinds:
         first = found[CanonKind.ENTITY].hits[:_ENDS]
         relations, of = await find_relations(
             canon, spaces, text, frozenset(EntityId(hit.passage.id) for hit in first)
         )
-        hits, things = [*hits, *relations], {**things, **of}
+        hits, items = [*hits, *relations], {**items, **of}
     hits.sort(key=lambda hit: (-hit.strength, hit.passage.id))
     if not read_times(text, GREGORIAN, None):
-        hits = _current_first(hits, things)
+        hits = _current_first(hits, items)
     return FoundPassages(
         hits=hits[:limit],
-        things=things,
+        items=items,
         degraded=degraded_of(*(each.degraded for each in found.values())),
         behind=max((each.behind for each in found.values()), default=0),
     )
 
 
-def _query(kind: CanonKind, text: str, spaces: Spaces) -> TextQuery:
+def _canon_query(kind: CanonKind, text: str, spaces: Spaces) -> TextQuery:
     return TextQuery(collection=COLLECTIONS[kind], text=text, spaces=spaces)
 
 
-def _current_first(hits: Sequence[FoundPassage], things: Mapping[str, Thing]) -> list[FoundPassage]:
+def _current_first(
+    hits: Sequence[FoundPassage], items: Mapping[str, StoredItem]
+) -> list[FoundPassage]:
     """Move current items before ended ones; scores are capped so that they stay in order."""
 
-    def held(hit: FoundPassage) -> bool:
-        thing = things.get(hit.passage.id)
+    def is_superseded(hit: FoundPassage) -> bool:
+        thing = items.get(hit.passage.id)
         return isinstance(thing, Fact) and thing.superseded
 
-    current = [hit for hit in hits if not held(hit)]
+    current = [hit for hit in hits if not is_superseded(hit)]
     least = min((hit.score for hit in current), default=1.0)
-    return [*current, *(replace(h, score=min(h.score, least)) for h in hits if held(h))]
+    return [*current, *(replace(h, score=min(h.score, least)) for h in hits if is_superseded(h))]
 
 
-async def _best(canon: Canon, query: TextQuery, limit: int) -> FoundPassages:
+async def _best_hits(canon: Canon, query: TextQuery, limit: int) -> FoundPassages:
     """Return the best `limit` of one collection, after merged entities fall together."""
     hits: Sequence[FoundPassage] = ()
     least = _FACTS if query.collection is Collection.FACTS else 0
     limit = max(limit, least)  # superseded items come last among so many
     for wide in (limit * times for times in _WIDER):
         found = await find_passages(canon, replace(query, limit=wide))
-        merged = (t for t in found.things.values() if isinstance(t, Entity))
-        roots = {e.merged_into for e in merged if e.merged_into} - found.things.keys()
-        things = {**found.things, **await canon.covering(query.spaces).things(roots)}
-        shown = (each for hit in found.hits for each in _standing(hit, things))
+        merged = (t for t in found.items.values() if isinstance(t, Entity))
+        roots = {e.merged_into for e in merged if e.merged_into} - found.items.keys()
+        items = {**found.items, **await canon.query_scope(query.spaces).items_by_id(roots)}
+        shown = (each for hit in found.hits for each in _surviving_hits(hit, items))
         hits = without_repeats(shown, attrgetter("passage.id"))[:limit]
         if len(hits) == limit or len(found.hits) < wide:
             break
-    return FoundPassages(hits=hits, things=things, degraded=found.degraded, behind=found.behind)
+    return FoundPassages(hits=hits, items=items, degraded=found.degraded, behind=found.behind)
 
 
-def _standing(hit: FoundPassage, things: Mapping[str, Thing]) -> Iterator[FoundPassage]:
+def _surviving_hits(hit: FoundPassage, items: Mapping[str, StoredItem]) -> Iterator[FoundPassage]:
     """Yield the hit, with its entity replaced by the survivor, if that is canon."""
-    thing = things.get(hit.passage.id)
-    if not isinstance(thing, Entity) or thing.merged_into is None:
+    item = items.get(hit.passage.id)
+    if not isinstance(item, Entity) or item.merged_into is None:
         yield hit
-    elif (root := things.get(thing.merged_into)) is not None:
+    elif (root := items.get(item.merged_into)) is not None:
         for passage in passages_of(root):
             yield replace(hit, passage=passage)
 

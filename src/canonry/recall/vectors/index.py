@@ -32,10 +32,10 @@ from canonry.recall.vectors import rows
 from canonry.recall.vectors.rows import (
     Floats,
     Numbers,
-    corrupt,
-    owning,
-    owning_in_the_end,
-    unfinished,
+    await_owning,
+    corrupt_error,
+    try_owning,
+    unfinished_error,
 )
 from canonry.values.errors import Unavailable
 from canonry.values.json_values import decode_json
@@ -61,7 +61,7 @@ class Nearest:
     complete: bool
 
     @classmethod
-    def of(cls, numbers: Numbers, similarities: Floats, limit: int) -> Self:
+    def take_highest(cls, numbers: Numbers, similarities: Floats, limit: int) -> Self:
         """Return the `limit` highest similarities, in no order."""
         if len(numbers) <= limit:
             return cls(numbers=numbers, similarities=similarities, complete=True)
@@ -80,7 +80,7 @@ class Block:
     def __len__(self) -> int:
         return len(self.numbers)
 
-    def nearest(
+    def find_nearest(
         self, query: Floats, places: Sequence[int], among: Numbers | None, limit: int
     ) -> Nearest:
         """Return the `limit` nearest vectors at these places, restricted to `among` if given."""
@@ -98,10 +98,10 @@ class Block:
                 vectors = self.vectors[some]
             # A product of all rows at once would use every core of the machine.
             likeness[start : start + len(some)] = np.vecdot(vectors, query)
-        return Nearest.of(self.numbers[found], likeness, limit)
+        return Nearest.take_highest(self.numbers[found], likeness, limit)
 
 
-def chosen(
+def chosen_places(
     places: Mapping[CollectionInSpace, int], collection: str, spaces: frozenset[str] | None
 ) -> Sequence[int]:
     """Return the place numbers of a collection, in all spaces or in some."""
@@ -124,12 +124,12 @@ class Tail:
         self.places: dict[CollectionInSpace, int] = {}
         self.blocks: tuple[Block, ...] = ()
 
-    def read_on(self, db: apsw.Connection) -> None:
+    def read_new(self, db: apsw.Connection) -> None:
         """Read the vectors written since the last call; one thread at a time."""
-        stream = rows.after(db, self._m, self._read)
+        stream = rows.rows_after(db, self._m, self._read)
         while found := list(islice(stream, READ_AT_ONCE)):
             block = block_of(found, self.places, self._dimensions)
-            self.blocks = _joined((*self.blocks, block))
+            self.blocks = _join_blocks((*self.blocks, block))
             self._read = found[-1][2]
 
 
@@ -142,11 +142,11 @@ def block_of(
     return Block(
         numbers=np.array(numbers, dtype=np.int64),
         places=np.array(at, dtype=np.int32),
-        vectors=rows.floats(vectors, dimensions),
+        vectors=rows.to_floats(vectors, dimensions),
     )
 
 
-def _joined(blocks: Sequence[Block]) -> tuple[Block, ...]:
+def _join_blocks(blocks: Sequence[Block]) -> tuple[Block, ...]:
     """Return the same rows in fewer blocks, if there are many."""
     if len(blocks) < _BLOCKS:
         return tuple(blocks)
@@ -181,9 +181,9 @@ class Published:
         with path.open("rb") as file:
             self._size = file.seek(0, 2)
             if self._size < _TRAILER:
-                raise corrupt()
+                raise corrupt_error()
             self._mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        header = _header(memoryview(self._mapped), self._size)
+        header = _read_header(memoryview(self._mapped), self._size)
         self.model: Mapping[str, Any] = header["model"]
         self.origin: str = header["origin"]
         self.newest: int = header["newest"]
@@ -194,9 +194,9 @@ class Published:
         numbers_at = 4 * count * width
         places_at = numbers_at + 8 * count
         self.block = Block(
-            vectors=self._array("<f4", 0, count * width).reshape(count, width),
-            numbers=self._array("<i8", numbers_at, count),
-            places=self._array("<i4", places_at, count),
+            vectors=self._read_array("<f4", 0, count * width).reshape(count, width),
+            numbers=self._read_array("<i8", numbers_at, count),
+            places=self._read_array("<i4", places_at, count),
         )
 
     @property
@@ -204,12 +204,12 @@ class Published:
         """Return whether the file kept its length; reading a map past its end kills the process."""
         return self._mapped.size() >= self._size
 
-    def gone(self, kept: Numbers) -> Numbers:
+    def missing_positions(self, kept: Numbers) -> Numbers:
         """Return the positions of the vectors whose numbers are not in `kept`."""
         found: Numbers = np.flatnonzero(~np.isin(self.block.numbers, kept))
         return found
 
-    def overwrite(self, path: Path, positions: Numbers) -> None:
+    def zero_vectors(self, path: Path, positions: Numbers) -> None:
         """Overwrite vectors with zeros in the file and in all maps of it, so that none is found."""
         width = 4 * self.block.vectors.shape[1]
         with path.open("r+b") as file:
@@ -219,7 +219,7 @@ class Published:
             file.flush()
             os.fsync(file.fileno())
 
-    def _array(self, kind: str, offset: int, length: int) -> Any:
+    def _read_array(self, kind: str, offset: int, length: int) -> Any:
         return np.frombuffer(self._mapped, dtype=kind, count=length, offset=offset)
 
 
@@ -233,16 +233,16 @@ def published_of(path: Path, origin: str, model: EmbeddingModel) -> Published | 
     return published if fits else None
 
 
-def publish(db: apsw.Connection, m: int, model: EmbeddingModel, target: Path) -> None:
+def publish_vectors(db: apsw.Connection, m: int, model: EmbeddingModel, target: Path) -> None:
     """Write the current vectors of a model to `target`, which appears complete or not at all."""
-    newest, places = rows.newest(db), dict[CollectionInSpace, int]()
+    newest, places = rows.newest_number(db), dict[CollectionInSpace, int]()
     numbers, ats = [np.empty(0, dtype="<i8")], [np.empty(0, dtype="<i4")]
     temporary = target.with_suffix(".new")
     temporary.touch(0o600)
     checksum = 0
     try:
         with temporary.open("wb") as file:
-            for block in _blocks(db, m, model.dimensions, newest, places):
+            for block in _read_blocks(db, m, model.dimensions, newest, places):
                 numbers.append(block.numbers)
                 ats.append(block.places)
                 data = block.vectors.astype("<f4", copy=False).tobytes()
@@ -251,14 +251,14 @@ def publish(db: apsw.Connection, m: int, model: EmbeddingModel, target: Path) ->
             small = np.concatenate(numbers).tobytes() + np.concatenate(ats).tobytes()
             header = {
                 "model": asdict(model),
-                "origin": rows.identity(db),
+                "origin": rows.file_identity(db),
                 "newest": newest,
                 "count": sum(map(len, numbers)),
                 "places": list(places),
             }
             text = json.dumps(header).encode()
             file.write(small + text + len(text).to_bytes(8, "little"))
-            file.write(_checks(zlib.crc32(text), zlib.crc32(small, checksum)) + _MAGIC)
+            file.write(_checksum_bytes(zlib.crc32(text), zlib.crc32(small, checksum)) + _MAGIC)
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(target)
@@ -267,7 +267,7 @@ def publish(db: apsw.Connection, m: int, model: EmbeddingModel, target: Path) ->
     _sync_folder(target.parent)
 
 
-def _blocks(
+def _read_blocks(
     db: apsw.Connection, m: int, dimensions: int, newest: int, places: dict[CollectionInSpace, int]
 ) -> Iterator[Block]:
     stream = rows.by_space(db, m, newest)
@@ -275,20 +275,20 @@ def _blocks(
         yield block_of(found, places, dimensions)
 
 
-def _header(raw: memoryview, size: int) -> Mapping[str, Any]:
+def _read_header(raw: memoryview, size: int) -> Mapping[str, Any]:
     trailer = bytes(raw[size - _TRAILER :])
     length = int.from_bytes(trailer[:8], "little")
     if trailer[16:] != _MAGIC or length > size - _TRAILER:
-        raise corrupt()
+        raise corrupt_error()
     start = size - _TRAILER - length
     text = bytes(raw[start : size - _TRAILER])
-    if trailer[8:16] != _checks(zlib.crc32(text), zlib.crc32(raw[:start])):
-        raise corrupt()
+    if trailer[8:16] != _checksum_bytes(zlib.crc32(text), zlib.crc32(raw[:start])):
+        raise corrupt_error()
     header: Mapping[str, Any] = json.loads(text)
     return header
 
 
-def _checks(*sums: int) -> bytes:
+def _checksum_bytes(*sums: int) -> bytes:
     return b"".join(one.to_bytes(4, "little") for one in sums)
 
 
@@ -320,7 +320,7 @@ _Found: TypeAlias = tuple[int, str, int]
 """The number of a row, its id and its part."""
 
 
-class Search:
+class VectorSearch:
     """One query on one state of the rows."""
 
     def __init__(
@@ -337,21 +337,21 @@ class Search:
         self._published = published
         self._tail = tail
         self._vector = np.frombuffer(query.vector, dtype="<f4").astype(np.float32)
-        self._among = self._chosen(m)
+        self._among = self._chosen_numbers(m)
 
-    def hits(self) -> Sequence[VectorHit]:
+    def find_hits(self) -> Sequence[VectorHit]:
         """Return the nearest passages; take more candidates until enough of them still exist."""
         limit = self._query.limit
         wanted = limit + max(_SPARE, limit // _SPARE_SHARE)
         while True:
-            likeness, complete = self._candidates(wanted)
-            found = list(self._looked_up(list(likeness)))
+            likeness, complete = self._find_candidates(wanted)
+            found = list(self._look_up_rows(list(likeness)))
             if complete or len(found) >= limit:
                 ordered = sorted([(-likeness[n], i, part) for n, i, part in found])
                 return [VectorHit(i, part, -nearness) for nearness, i, part in ordered[:limit]]
             wanted *= _FURTHER
 
-    def _looked_up(self, numbers: list[int]) -> Iterator[_Found]:
+    def _look_up_rows(self, numbers: list[int]) -> Iterator[_Found]:
         """Yield the rows that still exist, in no order.
 
         They are read in blocks of two sizes, so that two prepared statements suffice. The last
@@ -369,7 +369,7 @@ class Search:
             row: Any = self._db.execute(_LOOK_UP[size], asked).fetchone()
             yield from decode_json(row[0].encode())
 
-    def _chosen(self, m: int) -> Numbers | None:
+    def _chosen_numbers(self, m: int) -> Numbers | None:
         query = self._query
         numbers: set[int] | None = None
         if query.entities:
@@ -379,7 +379,7 @@ class Search:
             numbers = sourced if numbers is None else numbers & sourced
         return None if numbers is None else np.array(sorted(numbers), dtype=np.int64)
 
-    def _candidates(self, wanted: int) -> tuple[dict[int, float], bool]:
+    def _find_candidates(self, wanted: int) -> tuple[dict[int, float], bool]:
         """Return rows by number with their similarity, and whether there are no others."""
         collection, spaces = str(self._query.collection), self._query.spaces
         named = None if spaces is None else frozenset(map(str, spaces))
@@ -389,9 +389,9 @@ class Search:
         if published is not None:
             blocks.append((published.block, published.places))
         parts = [
-            block.nearest(self._vector, at, self._among, wanted)
+            block.find_nearest(self._vector, at, self._among, wanted)
             for block, places in blocks
-            if (at := chosen(places, collection, named))
+            if (at := chosen_places(places, collection, named))
         ]
         if not parts:
             return {}, True
@@ -422,15 +422,15 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def _beside(work: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]:
+def _in_thread(work: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]:
     """Run the work in a thread, and translate the engine's errors into those of the port."""
-    translating = rows.translated()(work)
+    translating = rows.translated_errors()(work)
 
     @wraps(work)
-    async def run(*args: P.args, **kwargs: P.kwargs) -> R:
+    async def run_work(*args: P.args, **kwargs: P.kwargs) -> R:
         return await asyncio.to_thread(translating, *args, **kwargs)
 
-    return run
+    return run_work
 
 
 @dataclass(slots=True)
@@ -442,7 +442,7 @@ class _Opened:
     tail: Tail
     lock: Lock = field(default_factory=Lock)
 
-    def stands(self, newest: Path | None) -> bool:
+    def is_current(self, newest: Path | None) -> bool:
         """Return whether this is still the newest version, and complete."""
         return self.path == newest and (self.published is None or self.published.is_whole)
 
@@ -459,190 +459,194 @@ class FolderVectors(Vectors):
         self._opened: dict[int, _Opened] = {}
 
     @override
-    @_beside
+    @_in_thread
     def apply(self, batch: VectorBatch) -> None:
         require_sizes(batch)
-        with self._rows.writing() as db:
-            rows.write(db, batch)
+        with self._rows.write_transaction() as db:
+            rows.write_batch(db, batch)
 
     @override
-    @_beside
+    @_in_thread
     def remove(self, ids: Sequence[str]) -> None:
-        with self._rows.writing() as db:
-            for m, _, _ in rows.models(db):
-                rows.remove(db, m, ids)
+        with self._rows.write_transaction() as db:
+            for m, _, _ in rows.list_models(db):
+                rows.remove_passages(db, m, ids)
 
     @override
-    @_beside
+    @_in_thread
     def search(self, query: VectorQuery) -> Sequence[VectorHit]:
         if query.limit < 1 or len(query.vector) != 4 * query.model.dimensions:
             return []
-        with self._rows.reading() as db:
+        with self._rows.read_transaction() as db:
             m = rows.model_number(db, query.model)
             if m is None:
                 return []
-            opened = self._current(db, m, query.model)
-            return Search(db, m, query, opened.published, opened.tail).hits()
+            opened = self._current_version(db, m, query.model)
+            return VectorSearch(db, m, query, opened.published, opened.tail).find_hits()
 
     @override
-    @_beside
+    @_in_thread
     def status(self) -> Sequence[VectorStatus]:
-        with self._rows.reading() as db:
+        with self._rows.read_transaction() as db:
             return [
                 VectorStatus(
                     model=model,
-                    count=rows.count(db, m),
+                    count=rows.count_vectors(db, m),
                     cursor=cursor,
-                    waiting=rows.count(db, m, after=self._mapped(db, m, model)),
+                    waiting=rows.count_vectors(db, m, after=self._newest_published(db, m, model)),
                 )
-                for m, model, cursor in rows.models(db)
+                for m, model, cursor in rows.list_models(db)
             ]
 
-    @_beside
-    def check(self) -> None:
+    @_in_thread
+    def check_rows(self) -> None:
         """Read the whole file of the rows.
 
         Raises:
             Unavailable: `vectors.corrupt`, it is damaged.
         """
-        with self._rows.reading() as db:
-            rows.check(db)
+        with self._rows.read_transaction() as db:
+            rows.check_rows(db)
 
     @override
-    @_beside
+    @_in_thread
     def cursors(self) -> Mapping[EmbeddingModel, str]:
-        with self._rows.reading() as db:
-            return {model: cursor for _, model, cursor in rows.models(db)}
+        with self._rows.read_transaction() as db:
+            return {model: cursor for _, model, cursor in rows.list_models(db)}
 
     @override
-    @_beside
-    def digests(self, model: EmbeddingModel, ids: Sequence[str]) -> Mapping[str, Sequence[bytes]]:
-        with self._rows.reading() as db:
+    @_in_thread
+    def vector_digests(
+        self, model: EmbeddingModel, ids: Sequence[str]
+    ) -> Mapping[str, Sequence[bytes]]:
+        with self._rows.read_transaction() as db:
             m = rows.model_number(db, model)
-            return {} if m is None else rows.digests(db, m, ids)
+            return {} if m is None else rows.read_digests(db, m, ids)
 
     @override
-    @_beside
-    def about(
+    @_in_thread
+    def passages_about(
         self, model: EmbeddingModel, entity: str, *, after: str = "", limit: int
     ) -> Sequence[str]:
-        with self._rows.reading() as db:
+        with self._rows.read_transaction() as db:
             m = rows.model_number(db, model)
-            return [] if m is None else rows.about(db, m, entity, after=after, limit=limit)
+            return [] if m is None else rows.ids_about(db, m, entity, after=after, limit=limit)
 
     @override
-    @_beside
-    def tend(self, model: EmbeddingModel) -> bool:
-        with owning(self._folder / LOCK) as owned:
+    @_in_thread
+    def compact_updates(self, model: EmbeddingModel) -> bool:
+        with try_owning(self._folder / LOCK) as owned:
             if not owned:
                 return False
-            with self._rows.reading() as db:
+            with self._rows.read_transaction() as db:
                 m = rows.model_number(db, model)
-                if m is None or not self._due(db, m, model):
+                if m is None or not self._is_due(db, m, model):
                     return False
-                self._publish(db, m, model)
+                self._publish_version(db, m, model)
             self._remove_versions(m)
             return True
 
     @override
-    @_beside
+    @_in_thread
     def purge(self) -> None:
         if not (self._folder / FILE).is_file():
             return
-        with owning_in_the_end(self._folder / LOCK):
-            with self._rows.reading() as db:
-                known = rows.models(db)
+        with await_owning(self._folder / LOCK):
+            with self._rows.read_transaction() as db:
+                known = rows.list_models(db)
                 for m, model, _ in known:
-                    self._renew(db, m, model)
+                    self._renew_published(db, m, model)
             # A process may have been killed while it published or dropped a model.
             numbers = {str(m) for m, _, _ in known}
             for path in self._folder.glob("recall-*-*.*"):
                 if path.suffix != ".index" or path.stem.split("-")[1] not in numbers:
-                    _remove(path)
-            if not self._rows.scrub():
-                raise unfinished()
+                    _remove_file(path)
+            if not self._rows.scrub_file():
+                raise unfinished_error()
 
     @override
-    @_beside
+    @_in_thread
     def drop(self, model: EmbeddingModel | None = None) -> None:
         if model is None:
-            self._forget()
+            self._close_versions()
             for path in self._folder.glob("recall*"):
                 if path.name != LOCK:
                     path.unlink(missing_ok=True)
             return
-        with self._rows.writing() as db:
+        with self._rows.write_transaction() as db:
             m = rows.model_number(db, model)
             if m is not None:
-                rows.forget(db, m)
+                rows.drop_model(db, m)
         if m is not None:
             self._remove_versions(m, kept=0)
-        self._forget()
+        self._close_versions()
 
     @override
     async def close(self) -> None:
-        self._forget()
+        self._close_versions()
 
-    def _mapped(self, db: apsw.Connection, m: int, model: EmbeddingModel) -> int:
-        published = self._open(db, m, model).published
+    def _newest_published(self, db: apsw.Connection, m: int, model: EmbeddingModel) -> int:
+        published = self._open_version(db, m, model).published
         return published.newest if published is not None else 0
 
-    def _publish(self, db: apsw.Connection, m: int, model: EmbeddingModel) -> None:
-        last = max(self._versions(m), default=(0, None))[0]
+    def _publish_version(self, db: apsw.Connection, m: int, model: EmbeddingModel) -> None:
+        last = max(self._list_versions(m), default=(0, None))[0]
         target = self._folder / f"recall-{m}-{last + 1:08}.index"
-        publish(db, m, model, target)
+        publish_vectors(db, m, model, target)
 
     def _remove_versions(self, m: int, *, kept: int = 1) -> None:
         """Remove the published files of a model, except the newest ones."""
-        for _, path in sorted(self._versions(m), reverse=True)[kept:]:
-            _remove(path)
+        for _, path in sorted(self._list_versions(m), reverse=True)[kept:]:
+            _remove_file(path)
 
-    def _renew(self, db: apsw.Connection, m: int, model: EmbeddingModel) -> None:
+    def _renew_published(self, db: apsw.Connection, m: int, model: EmbeddingModel) -> None:
         """If removed rows are published, publish without them and erase them in the old file."""
-        opened = self._open(db, m, model)
+        opened = self._open_version(db, m, model)
         if opened.published is None or opened.path is None:
             self._remove_versions(m, kept=0)
             return
-        gone = opened.published.gone(rows.numbers(db, m))
+        gone = opened.published.missing_positions(rows.row_numbers(db, m))
         if len(gone):
-            self._publish(db, m, model)
-            opened.published.overwrite(opened.path, gone)
+            self._publish_version(db, m, model)
+            opened.published.zero_vectors(opened.path, gone)
         self._remove_versions(m)
 
-    def _due(self, db: apsw.Connection, m: int, model: EmbeddingModel) -> bool:
-        opened = self._open(db, m, model)
+    def _is_due(self, db: apsw.Connection, m: int, model: EmbeddingModel) -> bool:
+        opened = self._open_version(db, m, model)
         published = opened.published
         if published is None and opened.path is not None:
             return True  # damaged, or of a former kind
         size, newest = (0, 0) if published is None else (len(published.block), published.newest)
-        waiting = rows.count(db, m, after=newest)
-        removed = size + waiting - rows.count(db, m)
+        waiting = rows.count_vectors(db, m, after=newest)
+        removed = size + waiting - rows.count_vectors(db, m)
         return max(waiting, removed) > max(self._waiting, size // _SHARE)
 
-    def _current(self, db: apsw.Connection, m: int, model: EmbeddingModel) -> _Opened:
-        opened = self._open(db, m, model)
+    def _current_version(self, db: apsw.Connection, m: int, model: EmbeddingModel) -> _Opened:
+        opened = self._open_version(db, m, model)
         with opened.lock:
             if not opened.tail.blocks:
-                waiting = rows.count(db, m, after=opened.tail.after)
+                waiting = rows.count_vectors(db, m, after=opened.tail.after)
                 if waiting > _IN_MEMORY:
                     message = "The vector index is being built. Search matches words only."
                     raise Unavailable("vectors.unavailable", message)
-            opened.tail.read_on(db)
+            opened.tail.read_new(db)
         return opened
 
-    def _open(self, db: apsw.Connection, m: int, model: EmbeddingModel) -> _Opened:
+    def _open_version(self, db: apsw.Connection, m: int, model: EmbeddingModel) -> _Opened:
         """Return the newest complete version; skip a damaged one."""
         with self._lock:
-            _, path = max(self._versions(m), default=(0, None))
+            _, path = max(self._list_versions(m), default=(0, None))
             opened = self._opened.get(m)
-            if opened is None or not opened.stands(path):
-                published = None if path is None else published_of(path, rows.identity(db), model)
+            if opened is None or not opened.is_current(path):
+                published = (
+                    None if path is None else published_of(path, rows.file_identity(db), model)
+                )
                 after = 0 if published is None else published.newest
                 opened = _Opened(path, published, Tail(m, after, model.dimensions))
                 self._opened[m] = opened
             return opened
 
-    def _versions(self, m: int) -> list[tuple[int, Path]]:
+    def _list_versions(self, m: int) -> list[tuple[int, Path]]:
         begin, end = f"recall-{m}-", ".index"
         # Every search does this: comparing names costs a fifth of matching a pattern.
         try:
@@ -656,13 +660,13 @@ class FolderVectors(Vectors):
             if name.startswith(begin) and name.endswith(end)
         ]
 
-    def _forget(self) -> None:
+    def _close_versions(self) -> None:
         with self._lock:
             self._opened.clear()
         self._rows.close()
 
 
-def _remove(path: Path) -> None:
+def _remove_file(path: Path) -> None:
     try:
         path.unlink()
     except OSError:

@@ -27,23 +27,23 @@ _PAUSE: Final = 0.05
 if sys.platform == "win32":
     import msvcrt
 
-    def _take(file: IO[bytes]) -> None:
+    def _lock_file(file: IO[bytes]) -> None:
         msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
 else:
     import fcntl
 
-    def _take(file: IO[bytes]) -> None:
+    def _lock_file(file: IO[bytes]) -> None:
         fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 @contextmanager
-def owning(path: Path) -> Iterator[bool]:
+def try_owning(path: Path) -> Iterator[bool]:
     """Yield whether the lock at `path` was free; it ends with the block or the process."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     path.touch(0o600)
     with path.open("ab") as file:
         try:
-            _take(file)
+            _lock_file(file)
         except OSError:
             yield False
         else:
@@ -51,7 +51,7 @@ def owning(path: Path) -> Iterator[bool]:
 
 
 @contextmanager
-def owning_in_the_end(path: Path) -> Iterator[None]:
+def await_owning(path: Path) -> Iterator[None]:
     """Hold the lock at `path`; wait up to a minute, which is longer than publishing takes.
 
     Raises:
@@ -59,14 +59,14 @@ def owning_in_the_end(path: Path) -> Iterator[None]:
     """
     for _ in range(_TRIES):
         with ExitStack() as stack:
-            if stack.enter_context(owning(path)):
+            if stack.enter_context(try_owning(path)):
                 yield
                 return
         time.sleep(_PAUSE)
-    raise unfinished()
+    raise unfinished_error()
 
 
-def unfinished() -> Unavailable:
+def unfinished_error() -> Unavailable:
     """Return the error for bytes that stay because another process uses the file."""
     message = "Removed, but another process holds a file of the vector index. Repeat the command."
     return Unavailable("vectors.unfinished", message)
@@ -81,7 +81,7 @@ Floats: TypeAlias = "NDArray[np.float32]"
 Numbers: TypeAlias = "NDArray[np.int64]"
 
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-_MEND: Final = "The vector index is damaged or of another version. Run `canonry rebuild`."
+_REBUILD_HINT: Final = "The vector index is damaged or of another version. Run `canonry rebuild`."
 APPLICATION: Final = 0x43414E56
 VERSION: Final = 2
 _BUSY_MS: Final = 10_000
@@ -112,17 +112,17 @@ class VectorRows:
         self._idle: list[_Connected] = []
         self._lock = Lock()
 
-    def reading(self) -> AbstractContextManager[apsw.Connection]:
+    def read_transaction(self) -> AbstractContextManager[apsw.Connection]:
         """Return a connection that sees one state of the file throughout."""
-        return self._transaction("BEGIN")
+        return self._run_transaction("BEGIN")
 
-    def writing(self) -> AbstractContextManager[apsw.Connection]:
+    def write_transaction(self) -> AbstractContextManager[apsw.Connection]:
         """Return a connection whose changes are committed unless an error is raised."""
-        return self._transaction("BEGIN IMMEDIATE")
+        return self._run_transaction("BEGIN IMMEDIATE")
 
-    def scrub(self) -> bool:
+    def scrub_file(self) -> bool:
         """Erase removed data in free pages and the log; False if a reader keeps the log."""
-        connected = self._idle_connection() or self._connect()
+        connected = self._idle_connection() or self._open_connection()
         try:
             connected.db.execute("VACUUM")
             row: Any = connected.db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
@@ -137,9 +137,9 @@ class VectorRows:
                 self._idle.pop().db.close()
 
     @contextmanager
-    def _transaction(self, begin: str) -> Iterator[apsw.Connection]:
-        self._mend_shared_memory()
-        connected = self._idle_connection() or self._connect()
+    def _run_transaction(self, begin: str) -> Iterator[apsw.Connection]:
+        self._restore_shared_memory()
+        connected = self._idle_connection() or self._open_connection()
         db = connected.db
         try:
             db.execute(begin)
@@ -151,7 +151,7 @@ class VectorRows:
         with self._lock:
             self._idle.append(connected)
 
-    def _mend_shared_memory(self) -> None:
+    def _restore_shared_memory(self) -> None:
         """Restore the length of SQLite's shared memory (`-shm`) if another process has cut it.
 
         Reading a map past the end of its file kills the process; SQLite fills the restored part
@@ -178,14 +178,14 @@ class VectorRows:
                 connected.db.close()
         return None
 
-    def _connect(self) -> _Connected:
+    def _open_connection(self) -> _Connected:
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with suppress(FileExistsError):  # SQLite gives the files next to it the same mode
             self._path.touch(0o600, exist_ok=False)
         db = apsw.Connection(str(self._path))
         try:
             db.set_busy_timeout(_BUSY_MS)
-            _prepare(db)
+            _prepare_file(db)
             # The index can be rebuilt at any time, so that it need not survive a power failure.
             db.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")
             db.execute("PRAGMA secure_delete = ON")  # freed pages are overwritten
@@ -196,12 +196,12 @@ class VectorRows:
 
 
 @contextmanager
-def translated() -> Iterator[None]:
+def translated_errors() -> Iterator[None]:
     """Raise Canonry's errors instead of the driver's and the system's."""
     try:
         yield
     except (apsw.NotADBError, apsw.CorruptError, apsw.SQLError, apsw.MismatchError) as error:
-        raise corrupt() from error
+        raise corrupt_error() from error
     except apsw.BusyError as error:
         message = "Another process holds the vector index. Try again."
         raise Unavailable("vectors.unavailable", message) from error
@@ -214,9 +214,9 @@ def translated() -> Iterator[None]:
         raise Unavailable("vectors.unavailable", message) from error
 
 
-def corrupt() -> Unavailable:
+def corrupt_error() -> Unavailable:
     """Return the error for damage that needs a rebuild."""
-    return Unavailable("vectors.corrupt", _MEND)
+    return Unavailable("vectors.corrupt", _REBUILD_HINT)
 
 
 def _file_at(path: Path) -> tuple[int, int] | None:
@@ -227,16 +227,18 @@ def _file_at(path: Path) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-def _prepare(db: apsw.Connection) -> None:
-    if _number(db, "PRAGMA user_version") != VERSION:
+def _prepare_file(db: apsw.Connection) -> None:
+    if _select_number(db, "PRAGMA user_version") != VERSION:
         db.execute("BEGIN IMMEDIATE")
         try:
-            if _number(db, "SELECT count(*) FROM sqlite_schema") == 0:
+            if _select_number(db, "SELECT count(*) FROM sqlite_schema") == 0:
                 db.execute(SCHEMA)
                 db.pragma("application_id", APPLICATION)
                 db.pragma("user_version", VERSION)
-            version = _number(db, "PRAGMA user_version")
-            while version in _UPGRADES and _number(db, "PRAGMA application_id") == APPLICATION:
+            version = _select_number(db, "PRAGMA user_version")
+            while (
+                version in _UPGRADES and _select_number(db, "PRAGMA application_id") == APPLICATION
+            ):
                 db.execute(_UPGRADES[version])
                 version += 1
                 db.pragma("user_version", version)
@@ -245,17 +247,17 @@ def _prepare(db: apsw.Connection) -> None:
                 db.execute("ROLLBACK")
             raise
         db.execute("COMMIT")
-    marks = _number(db, "PRAGMA user_version"), _number(db, "PRAGMA application_id")
+    marks = _select_number(db, "PRAGMA user_version"), _select_number(db, "PRAGMA application_id")
     if marks != (VERSION, APPLICATION):
-        raise corrupt()
+        raise corrupt_error()
 
 
-def _number(db: apsw.Connection, sql: str, *bound: Any) -> int:
+def _select_number(db: apsw.Connection, sql: str, *bound: Any) -> int:
     row: Any = db.execute(sql, bound).fetchone()
     return int(row[0] or 0)
 
 
-def check(db: apsw.Connection) -> None:
+def check_rows(db: apsw.Connection) -> None:
     """Read everything.
 
     Raises:
@@ -264,11 +266,11 @@ def check(db: apsw.Connection) -> None:
     wrong = (
         "SELECT count(*) FROM vectors JOIN models USING (m) WHERE length(vector) <> 2 * dimensions"
     )
-    if list[Any](db.execute("PRAGMA quick_check(1)")) != [("ok",)] or _number(db, wrong):
-        raise corrupt()
+    if list[Any](db.execute("PRAGMA quick_check(1)")) != [("ok",)] or _select_number(db, wrong):
+        raise corrupt_error()
 
 
-def identity(db: apsw.Connection) -> str:
+def file_identity(db: apsw.Connection) -> str:
     """Return the identity of this file; files made from it repeat it."""
     row: Any = db.execute("SELECT id FROM identity").fetchone()
     return str(row[0])
@@ -277,11 +279,11 @@ def identity(db: apsw.Connection) -> str:
 def model_number(db: apsw.Connection, model: EmbeddingModel) -> int | None:
     """Return the number of a model in this file."""
     sql = "SELECT m FROM models WHERE name = ? AND version = ? AND dimensions = ? AND digest = ?"
-    row: Any = db.execute(sql, _bound(model)).fetchone()
+    row: Any = db.execute(sql, _model_values(model)).fetchone()
     return None if row is None else int(row[0])
 
 
-def models(db: apsw.Connection) -> Sequence[tuple[int, EmbeddingModel, str]]:
+def list_models(db: apsw.Connection) -> Sequence[tuple[int, EmbeddingModel, str]]:
     """Return every model with its number and cursor."""
     sql = "SELECT m, name, version, dimensions, digest, cursor FROM models ORDER BY m"
     return [
@@ -290,30 +292,30 @@ def models(db: apsw.Connection) -> Sequence[tuple[int, EmbeddingModel, str]]:
     ]
 
 
-def write(db: apsw.Connection, batch: VectorBatch) -> None:
+def write_batch(db: apsw.Connection, batch: VectorBatch) -> None:
     """Write a batch.
 
     Raises:
         Unavailable: `vectors.moved`, the batch follows another cursor.
     """
-    cursors = {model: cursor for _, model, cursor in models(db)}
+    cursors = {model: cursor for _, model, cursor in list_models(db)}
     if batch.follows is not None and batch.follows != cursors.get(batch.model, ""):
         message = "Another process dropped or changed the vector index. Try again."
         raise Unavailable("vectors.moved", message)
     db.execute(
         "INSERT INTO models (name, version, dimensions, digest, cursor) VALUES (?, ?, ?, ?, ?)"
         " ON CONFLICT DO UPDATE SET cursor = excluded.cursor",
-        (*_bound(batch.model), batch.cursor),
+        (*_model_values(batch.model), batch.cursor),
     )
     m = model_number(db, batch.model)
-    remove(db, m, {*batch.removed, *(entry.id for entry in batch.entries)})
+    remove_passages(db, m, {*batch.removed, *(entry.id for entry in batch.entries)})
     for entry in batch.entries:
         db.execute(
             "INSERT INTO vectors (m, id, part, collection, space, scene, source, vector, digest)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 *(m, entry.id, entry.part, str(entry.collection), entry.space),
-                *(entry.scene_id, entry.source_id, halves(entry.vector), entry.digest),
+                *(entry.scene_id, entry.source_id, to_halves(entry.vector), entry.digest),
             ),
         )
         n = db.last_insert_rowid()
@@ -321,13 +323,13 @@ def write(db: apsw.Connection, batch: VectorBatch) -> None:
         db.executemany("INSERT INTO about (m, entity, n) VALUES (?, ?, ?)", about)
 
 
-def numbers(db: apsw.Connection, m: int) -> Numbers:
+def row_numbers(db: apsw.Connection, m: int) -> Numbers:
     """Return the numbers of all rows of a model."""
     found = [row[0] for row in list[Any](db.execute("SELECT n FROM vectors WHERE m = ?", (m,)))]
     return np.array(found, dtype=np.int64)
 
 
-def about(db: apsw.Connection, m: int, entity: str, *, after: str, limit: int) -> Sequence[str]:
+def ids_about(db: apsw.Connection, m: int, entity: str, *, after: str, limit: int) -> Sequence[str]:
     """Return the ids of passages about an entity after an id, in order."""
     sql = (
         "SELECT DISTINCT v.id FROM about AS a JOIN vectors AS v ON v.n = a.n"
@@ -336,14 +338,14 @@ def about(db: apsw.Connection, m: int, entity: str, *, after: str, limit: int) -
     return [row[0] for row in list[Any](db.execute(sql, (m, entity, after, limit)))]
 
 
-def digests(db: apsw.Connection, m: int, ids: Iterable[str]) -> dict[str, Sequence[bytes]]:
+def read_digests(db: apsw.Connection, m: int, ids: Iterable[str]) -> dict[str, Sequence[bytes]]:
     """Return the digest of each part of passages, in order."""
     sql = "SELECT digest FROM vectors WHERE m = ? AND id = ? ORDER BY part"
     found = {i: tuple(row[0] for row in list[Any](db.execute(sql, (m, i)))) for i in ids}
     return {i: parts for i, parts in found.items() if parts}
 
 
-def remove(db: apsw.Connection, m: int | None, ids: Iterable[str]) -> None:
+def remove_passages(db: apsw.Connection, m: int | None, ids: Iterable[str]) -> None:
     """Remove every part of passages from the rows of a model."""
     numbers = "SELECT n FROM vectors WHERE m = ? AND id = ?"
     for i in ids:
@@ -351,26 +353,26 @@ def remove(db: apsw.Connection, m: int | None, ids: Iterable[str]) -> None:
         db.execute("DELETE FROM vectors WHERE m = ? AND id = ?", (m, i))
 
 
-def forget(db: apsw.Connection, m: int) -> None:
+def drop_model(db: apsw.Connection, m: int) -> None:
     """Drop a model."""
     for table in ("about", "vectors", "models"):
         db.execute(f"DELETE FROM {table} WHERE m = ?", (m,))  # noqa: S608 - names are constants
 
 
-def count(db: apsw.Connection, m: int, *, after: int = 0) -> int:
+def count_vectors(db: apsw.Connection, m: int, *, after: int = 0) -> int:
     """Return the number of vectors of a model, or of those with a higher number."""
     if after:
         # The plus forces the index on numbers, because few rows are newer.
-        return _number(db, "SELECT count(*) FROM vectors WHERE n > ? AND +m = ?", after, m)
-    return _number(db, "SELECT count(*) FROM vectors WHERE m = ?", m)
+        return _select_number(db, "SELECT count(*) FROM vectors WHERE n > ? AND +m = ?", after, m)
+    return _select_number(db, "SELECT count(*) FROM vectors WHERE m = ?", m)
 
 
-def newest(db: apsw.Connection) -> int:
+def newest_number(db: apsw.Connection) -> int:
     """Return the highest number used so far."""
-    return _number(db, "SELECT max(n) FROM vectors")
+    return _select_number(db, "SELECT max(n) FROM vectors")
 
 
-def after(db: apsw.Connection, m: int, n: int) -> Iterator[VectorRow]:
+def rows_after(db: apsw.Connection, m: int, n: int) -> Iterator[VectorRow]:
     """Yield the rows of a model with a higher number, in order."""
     return iter(db.execute(f"{_ROW} WHERE n > ? AND +m = ? ORDER BY n", (n, m)))
 
@@ -393,22 +395,22 @@ def by_space(db: apsw.Connection, m: int, newest: int) -> Iterator[VectorRow]:
     return iter(db.execute(sql, (m, newest)))
 
 
-def halves(vector: bytes) -> bytes:
+def to_halves(vector: bytes) -> bytes:
     """Convert a vector of the port to half precision."""
     return np.frombuffer(vector, dtype="<f4").astype("<f2").tobytes()
 
 
-def floats(stored: Sequence[bytes], dimensions: int) -> Floats:
+def to_floats(stored: Sequence[bytes], dimensions: int) -> Floats:
     """Convert stored vectors to floats.
 
     Raises:
         Unavailable: `vectors.corrupt`, one has another size.
     """
     if any(len(one) != 2 * dimensions for one in stored):
-        raise corrupt()
+        raise corrupt_error()
     joined = np.frombuffer(b"".join(stored), dtype="<f2").astype(np.float32)
     return joined.reshape(len(stored), dimensions)
 
 
-def _bound(model: EmbeddingModel) -> tuple[str, str, int, str]:
+def _model_values(model: EmbeddingModel) -> tuple[str, str, int, str]:
     return model.name, model.version, model.dimensions, model.digest or ""

@@ -6,32 +6,32 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from canonry.log.items.entities import Entity, alone
+from canonry.log.items.entities import Entity, without_members
 from canonry.log.items.sources import entity_id_of
 from canonry.log.schemas.identity_keys import (
     BETWEEN,
     CONTENT,
     KEY_MARK,
-    LOOK_MARK,
-    Bearer,
+    SKELETON_MARK,
+    IdentifierOwner,
     Identity,
     KeyReader,
-    bears_any,
     content_identity,
-    found_under,
+    has_key_of,
     identities_of,
     key_mark,
     keys_of,
     label_of,
-    looks_in,
     rule_of,
+    searchable_text,
+    skeletons_in,
     texts_in,
 )
 from canonry.log.schemas.narrative import NAME
 from canonry.log.schemas.schemas import EntitySchema
-from canonry.log.schemas.truth_types import types_alike
+from canonry.log.schemas.truth_types import similar_types
 from canonry.log.schemas.typed_records import RecordReader, TypedRecord
-from canonry.records.domain.shown import shown_by
+from canonry.records.domain.snapshots import shown_by
 from canonry.values.ids import EntityId
 from canonry.values.moments import Instant
 from canonry.values.observations import Accumulator, Fragment
@@ -59,8 +59,9 @@ class Warned:
 class Assertion:
     """A record as its schema reads it; `identities` are its keys, the strongest first.
 
-    `keys` are the same keys in the form that entities store; `looks` are look-alike forms of its
-    names. `sure` is false for a party that a record only names. `seen_at` is the record's own time.
+    `keys` are the same keys in the form that entities store; `skeletons` are look-alike forms of
+    its names. `sure` is false for a party that a record only names. `seen_at` is the record's own
+    time.
     """
 
     user_id: str
@@ -70,7 +71,7 @@ class Assertion:
     identities: tuple[Identity, ...]
     ids: tuple[EntityId, ...]
     keys: tuple[str, ...]
-    looks: frozenset[str]
+    skeletons: frozenset[str]
     label: str
     path: str
     sure: bool = True
@@ -113,13 +114,13 @@ def assertion_of(
     seen_at: Instant | None = None,
 ) -> Assertion:
     """Read a record; `unread` are values that an interpreter found unclear."""
-    schema, typed = reader.schema, reader.read(record)
+    schema, typed = reader.schema, reader.read_record(record)
     if unread:
         fragments = {**unread, **typed.fragments}
         typed = replace(typed, fragments=fragments)
     everything = typed.everything
-    found = reader.keys.identities(everything) or (content_identity(everything),)
-    warnings = [*_warnings(typed, path)] if sure else []
+    found = reader.keys.read_identities(everything) or (content_identity(everything),)
+    warnings = [*_read_warnings(typed, path)] if sure else []
     if found[0].rule == CONTENT:
         message = "The record has no identifier. Only a record with the same content matches it."
         warnings.append(Warned(code="identity.by-content", message=message, path=path))
@@ -130,8 +131,8 @@ def assertion_of(
         identities=found,
         ids=tuple([entity_id_of(user_id, schema.entity_type, each.key) for each in found]),
         keys=tuple([key_mark(each.key) for each in found]),
-        looks=looks_in(schema.entity_type, typed.fields),
-        label=reader.naming.label(everything.get),
+        skeletons=skeletons_in(schema.entity_type, typed.fields),
+        label=reader.naming.make_label(everything.get),
         path=path,
         sure=sure,
         refers_to=refers_to,
@@ -140,7 +141,7 @@ def assertion_of(
     )
 
 
-def _warnings(typed: TypedRecord, path: str) -> list[Warned]:
+def _read_warnings(typed: TypedRecord, path: str) -> list[Warned]:
     missing = [
         Warned(code="field.missing", message="A required field is missing.", path=f"{path}/{name}")
         for name in typed.missing
@@ -171,7 +172,7 @@ class KeyStatus(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BorneKey:
+class EntityKey:
     """A text that finds an entity, with its owner, its status, and its identity rule if any."""
 
     key: str
@@ -185,39 +186,45 @@ class Family:
     """An entity with its merged members, and their current names: together, and each alone."""
 
     members: Sequence[Entity]
-    together: frozenset[str]
-    apart: frozenset[str]
+    combined_names: frozenset[str]
+    separate_names: frozenset[str]
 
-    def status(self, text: str) -> KeyStatus:
+    def status_of(self, text: str) -> KeyStatus:
         """Return the status of a key of the family."""
-        if text in self.together:
+        if text in self.combined_names:
             return KeyStatus.CURRENT
-        return KeyStatus.SHADOWED if text in self.apart else KeyStatus.FORMER
+        return KeyStatus.SHADOWED if text in self.separate_names else KeyStatus.FORMER
 
-    def keys(self) -> list[BorneKey]:
+    def list_keys(self) -> list[EntityKey]:
         """List each key once, current ones first, without keys of several fields."""
-        found: dict[str, BorneKey] = {}
+        found: dict[str, EntityKey] = {}
         for entity in self.members:
             for text in sorted(entity.borne):  # keys of identity rules sort first
-                said = found_under(text)
-                if text.startswith(LOOK_MARK) or BETWEEN in text:
+                key_text = searchable_text(text)
+                if text.startswith(SKELETON_MARK) or BETWEEN in text:
                     continue
                 rule = rule_of(text[1:]) if text.startswith(KEY_MARK) else None
-                key = BorneKey(key=said, rule=rule, status=self.status(said), entity_id=entity.id)
-                if said not in found or (rule is not None and found[said].rule is None):
-                    found[said] = key
+                key = EntityKey(
+                    key=key_text, rule=rule, status=self.status_of(key_text), entity_id=entity.id
+                )
+                if key_text not in found or (rule is not None and found[key_text].rule is None):
+                    found[key_text] = key
         order = list(KeyStatus)
         return sorted(found.values(), key=lambda k: (order.index(k.status), k.rule or "~", k.key))
 
 
-def family(root: Entity, members: Iterable[Entity], schemas: Mapping[str, EntitySchema]) -> Family:
+def make_family(
+    root: Entity, members: Iterable[Entity], schemas: Mapping[str, EntitySchema]
+) -> Family:
     """Return the family of an entity, shown by the schemas of its types."""
     everybody = (root, *members)
-    called = frozenset(map(found_under, texts_in(root.entity_type, {NAME: root.name}, None)))
+    called = frozenset(map(searchable_text, texts_in(root.entity_type, {NAME: root.name}, None)))
     return Family(
         members=everybody,
-        together=_found_today(root, schemas) | called,
-        apart=frozenset[str]().union(*(_found_today(alone(e), schemas) for e in everybody)),
+        combined_names=_found_today(root, schemas) | called,
+        separate_names=frozenset[str]().union(
+            *(_found_today(without_members(e), schemas) for e in everybody)
+        ),
     )
 
 
@@ -232,7 +239,7 @@ def names_today(
 
 
 def _found_today(entity: Entity, schemas: Mapping[str, EntitySchema]) -> frozenset[str]:
-    return frozenset(map(found_under, names_today(entity, schemas.get(entity.entity_type))))
+    return frozenset(map(searchable_text, names_today(entity, schemas.get(entity.entity_type))))
 
 
 # Resolving: find the entity that a record describes, and possible duplicates.
@@ -246,8 +253,8 @@ def _found_today(entity: Entity, schemas: Mapping[str, EntitySchema]) -> frozens
 class Target:
     """An entity that records can describe: a known one, or one made from this source.
 
-    `borne` are all its keys, also former ones. `fields` are the values from this source, `beside`
-    the sources' last values of corrected fields.
+    `identifiers` are all its keys, also former ones. `fields` are the values from this source,
+    `source_values` the sources' last values of corrected fields.
     """
 
     id: EntityId
@@ -256,27 +263,27 @@ class Target:
     entity: Entity | None
     own: Accumulator
     fields: dict[str, Any] = field(default_factory=dict)
-    borne: set[str] = field(default_factory=set)
-    beside: dict[str, Any] = field(default_factory=dict)
+    identifiers: set[str] = field(default_factory=set)
+    source_values: dict[str, Any] = field(default_factory=dict)
 
     def is_apart_from(self, assertion: Assertion, index: int) -> bool:
-        """Tell whether the record describes another entity, despite the common key at `index`.
+        """Return whether the record describes another entity, despite the common key at `index`.
 
         It does if the target has different keys of a stronger rule, or different details that the
         rule itself compares.
         """
-        if _bears_others(self.borne, assertion, index):
+        if _has_other_keys(self.identifiers, assertion, index):
             return True
         ours = assertion.identities[index]
         if not ours.apart:
             return False
-        before = {} if self.entity is None else alone(self.entity).properties
-        said = {**before, **self.fields}
+        before = {} if self.entity is None else without_members(self.entity).properties
+        values = {**before, **self.fields}
         # A document with the value that a user corrected is about the same entity.
-        views = ({**said, **self.beside}, said) if self.beside else (said,)
+        views = ({**values, **self.source_values}, values) if self.source_values else (values,)
         pairs = zip(assertion.identities, assertion.keys, strict=True)
         # A name that the target ever had contradicts none of its other names.
-        agreed = {each.rule for each, key in pairs if key in self.borne} - {ours.rule}
+        agreed = {each.rule for each, key in pairs if key in self.identifiers} - {ours.rule}
         kind = self.entity_type
         return all(
             any(
@@ -296,7 +303,7 @@ class Doubt(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Resolved:
+class Resolution:
     """The entity of an assertion and the identity that decided; a new entity has no target.
 
     `doubts` are the other candidates with the reasons.
@@ -308,76 +315,78 @@ class Resolved:
     doubts: Mapping[EntityId, Doubt] = field(default_factory=dict)
 
     @property
-    def unclear(self) -> bool:
+    def is_unclear(self) -> bool:
         """Whether several entities fit equally well."""
         return any(each.reason == SEVERAL_FIT for each in self.doubts.values())
 
 
 @dataclass(slots=True)
-class Known:
+class Candidates:
     """The candidates for records, by id, by key and by look-alike name.
 
     `others` share a key or a look-alike name, but no record can describe them (see
-    `clearly_others`).
+    `find_clear_others`).
     """
 
     targets: dict[str, Target] = field(default_factory=dict)
     families: dict[EntityId, list[Target]] = field(default_factory=dict)
     by_text: dict[tuple[frozenset[str], str], dict[EntityId, Target]] = field(default_factory=dict)
-    others: dict[str, list[Bearer]] = field(default_factory=dict)
+    others: dict[str, list[IdentifierOwner]] = field(default_factory=dict)
 
-    def add(self, target: Target) -> None:
+    def add_target(self, target: Target) -> None:
         """Add a candidate."""
         self.targets[target.id] = target
         self.families.setdefault(target.root_id, []).append(target)
-        self._lead(target, [text for text in target.borne if text[0] in _MARKS])
+        self._index_texts(target, [text for text in target.identifiers if text[0] in _MARKS])
 
-    def learn(self, target: Target, assertion: Assertion) -> None:
+    def learn_keys(self, target: Target, assertion: Assertion) -> None:
         """Add the keys and look-alike names of an assertion to the target."""
         target.fields |= assertion.fields
-        target.borne.update(assertion.keys, assertion.looks)
-        self._lead(target, (*assertion.keys, *assertion.looks))
+        target.identifiers.update(assertion.keys, assertion.skeletons)
+        self._index_texts(target, (*assertion.keys, *assertion.skeletons))
 
-    def bearers(self, entity_type: str, text: str) -> Collection[Target]:
+    def owners_of(self, entity_type: str, text: str) -> Collection[Target]:
         """Return the candidates of similar types that ever had a key or look-alike name."""
-        return self.by_text.get((types_alike(entity_type), text), _NONE).values()
+        return self.by_text.get((similar_types(entity_type), text), _NONE).values()
 
-    def others_bearing(self, entity_type: str, text: str) -> Sequence[Bearer]:
+    def other_owners(self, entity_type: str, text: str) -> Sequence[IdentifierOwner]:
         """Return those of `others` of similar types that ever had a key or look-alike name."""
-        kinds = types_alike(entity_type)
+        kinds = similar_types(entity_type)
         return [each for each in self.others.get(text, ()) if each.entity_type in kinds]
 
-    def _lead(self, target: Target, texts: Iterable[str]) -> None:
-        kinds = types_alike(target.entity_type)
+    def _index_texts(self, target: Target, texts: Iterable[str]) -> None:
+        kinds = similar_types(target.entity_type)
         for text in texts:
             self.by_text.setdefault((kinds, text), {})[target.id] = target
 
 
-_MARKS: Final = frozenset((KEY_MARK, LOOK_MARK))
+_MARKS: Final = frozenset((KEY_MARK, SKELETON_MARK))
 _NONE: Final[Mapping[EntityId, Target]] = {}
 
 
-def disowned(own: Accumulator, borne: Collection[str], assertion: Assertion, index: int) -> bool:
-    """Tell whether the key that gave an entity its id was removed from it."""
+def is_disowned(
+    own: Accumulator, identifiers: Collection[str], assertion: Assertion, index: int
+) -> bool:
+    """Return whether the key that gave an entity its id was removed from it."""
     by_content = assertion.identities[index].rule == CONTENT  # entities do not store content keys
-    return bool(own) and not by_content and assertion.keys[index] not in borne
+    return bool(own) and not by_content and assertion.keys[index] not in identifiers
 
 
-def _bears_others(borne: Collection[str], assertion: Assertion, index: int) -> bool:
-    """Tell whether the keys of a stronger rule than that of the key at `index` differ.
+def _has_other_keys(identifiers: Collection[str], assertion: Assertion, index: int) -> bool:
+    """Return whether the keys of a stronger rule than that of the key at `index` differ.
 
     One common key of a rule is enough for that rule to agree.
     """
     rule, same, others = assertion.identities[index].rule, set[str](), set[str]()
     for stronger, key in zip(assertion.identities[:index], assertion.keys, strict=False):
         if stronger.rule != rule:
-            (same if key in borne else others).add(stronger.rule)
-    return any(bears_any(borne, each) for each in others - same)
+            (same if key in identifiers else others).add(stronger.rule)
+    return any(has_key_of(identifiers, each) for each in others - same)
 
 
-def clearly_others(
-    bearers: Iterable[Bearer], assertions: Iterable[Assertion]
-) -> Mapping[str, Bearer]:
+def find_clear_others(
+    owners: Iterable[IdentifierOwner], assertions: Iterable[Assertion]
+) -> Mapping[str, IdentifierOwner]:
     """Return owners of weaker keys that none of the records can describe."""
     leading: dict[str, list[tuple[Assertion, int]]] = {}
     for assertion in assertions:
@@ -385,28 +394,30 @@ def clearly_others(
             leading.setdefault(key, []).append((assertion, index))
     return {
         each.id: each
-        for each in bearers
+        for each in owners
         if not each.members
-        and all(_bears_others(each.borne, *a) for text in each.borne for a in leading.get(text, ()))
+        and all(
+            _has_other_keys(each.borne, *a) for text in each.borne for a in leading.get(text, ())
+        )
     }
 
 
-def known_among(
+def collect_candidates(
     entities: Iterable[Entity],
-    others: Iterable[Bearer],
+    others: Iterable[IdentifierOwner],
     assertions: Iterable[Assertion],
-    beside: Mapping[tuple[str, str], tuple[Any, Instant]],
-) -> Known:
-    """Collect stored entities as candidates; `beside` are values of sources that were corrected."""
-    known = Known()
-    asked = {text for each in assertions for text in (*each.keys, *each.looks)}
+    source_values: Mapping[tuple[str, str], tuple[Any, Instant]],
+) -> Candidates:
+    """Collect stored entities as candidates; `source_values` come from corrected sources."""
+    known = Candidates()
+    asked = {text for each in assertions for text in (*each.keys, *each.skeletons)}
     for other in others:
         for text in asked.intersection(other.borne):
             known.others.setdefault(text, []).append(other)
     for given in entities:
-        known.add(target_of(given))
-    for (entity_id, name), (value, _) in beside.items():
-        known.targets[entity_id].beside[name] = value
+        known.add_target(target_of(given))
+    for (entity_id, name), (value, _) in source_values.items():
+        known.targets[entity_id].source_values[name] = value
     return known
 
 
@@ -418,11 +429,11 @@ def target_of(entity: Entity) -> Target:
         entity_type=entity.entity_type,
         entity=entity,
         own=entity.own,
-        borne=set(entity.borne),
+        identifiers=set(entity.borne),
     )
 
 
-def resolve(known: Known, assertion: Assertion) -> Resolved:
+def resolve_assertion(known: Candidates, assertion: Assertion) -> Resolution:
     """Find the entity that the assertion describes."""
     doubts: dict[EntityId, Doubt] = {}
     wanted = assertion.schema.entity_type
@@ -433,10 +444,10 @@ def resolve(known: Known, assertion: Assertion) -> Resolved:
         fitting: dict[str, tuple[Target, int]] = {}
         for index in indexes:
             key = assertion.keys[index]
-            for other in known.others_bearing(wanted, key):
+            for other in known.other_owners(wanted, key):
                 if other.entity_type == wanted:
                     doubts[other.id] = Doubt(OTHER_DETAILS, key)
-            for each in _possible(known, assertion, index):
+            for each in _possible_targets(known, assertion, index):
                 if each.is_apart_from(assertion, index):
                     doubts.setdefault(each.root_id, Doubt(OTHER_DETAILS, key))
                 else:
@@ -445,21 +456,21 @@ def resolve(known: Known, assertion: Assertion) -> Resolved:
             continue
         roots = {each.root_id for each, _ in fitting.values()}
         if len(roots) == 1:
-            target = _addressed(known, wanted, [each for each, _ in fitting.values()])
+            target = _choose_member(known, wanted, [each for each, _ in fitting.values()])
             first = indexes[0]
             others = {i: why for i, why in doubts.items() if first and i != target.root_id}
             _, index = fitting.get(target.id, (target, first))
-            return Resolved(target=target, entity_id=target.id, index=index, doubts=others)
+            return Resolution(target=target, entity_id=target.id, index=index, doubts=others)
         doubts |= {e.root_id: Doubt(SEVERAL_FIT, assertion.keys[i]) for e, i in fitting.values()}
-    return _unresolved(known, assertion, doubts)
+    return _resolve_unclear(known, assertion, doubts)
 
 
-def _possible(known: Known, assertion: Assertion, index: int) -> Sequence[Target]:
+def _possible_targets(known: Candidates, assertion: Assertion, index: int) -> Sequence[Target]:
     """Return owners of the key that have the record's type, or a member of that type."""
     wanted = assertion.schema.entity_type
-    found = {each.id: each for each in known.bearers(wanted, assertion.keys[index])}
+    found = {each.id: each for each in known.owners_of(wanted, assertion.keys[index])}
     held = known.targets.get(assertion.ids[index])
-    if held is not None and not disowned(held.own, held.borne, assertion, index):
+    if held is not None and not is_disowned(held.own, held.identifiers, assertion, index):
         found[held.id] = held  # the key gave its id, even if its observations are erased
     return [
         each
@@ -469,7 +480,7 @@ def _possible(known: Known, assertion: Assertion, index: int) -> Sequence[Target
     ]
 
 
-def _addressed(known: Known, entity_type: str, fitting: Sequence[Target]) -> Target:
+def _choose_member(known: Candidates, entity_type: str, fitting: Sequence[Target]) -> Target:
     """Choose the member of a family for a record: the owner of its key, else the survivor."""
     if len(fitting) == 1 and fitting[0].entity_type == entity_type:
         return fitting[0]
@@ -478,49 +489,55 @@ def _addressed(known: Known, entity_type: str, fitting: Sequence[Target]) -> Tar
     return min(family, key=lambda each: (each.id != root_id, each.id))
 
 
-def _unresolved(known: Known, assertion: Assertion, doubts: dict[EntityId, Doubt]) -> Resolved:
+def _resolve_unclear(
+    known: Candidates, assertion: Assertion, doubts: dict[EntityId, Doubt]
+) -> Resolution:
     """Return a new entity, or the one that an equally ambiguous record made before."""
     taken = known.targets.get(assertion.ids[0])
     if taken is None:
-        return Resolved(target=None, entity_id=assertion.ids[0], doubts=doubts)
+        return Resolution(target=None, entity_id=assertion.ids[0], doubts=doubts)
     if taken.is_apart_from(assertion, 0):
         entity_id = assertion.apart_id or assertion.unclear_id
         again = known.targets.get(entity_id)
         if again is not None and again.is_apart_from(assertion, 0):
             entity_id = assertion.unclear_id
-    elif disowned(taken.own, taken.borne, assertion, 0) or _is_known_better(assertion, taken):
+    elif is_disowned(taken.own, taken.identifiers, assertion, 0) or _is_known_better(
+        assertion, taken
+    ):
         entity_id = assertion.unclear_id
     else:
         entity_id = taken.id
     target = known.targets.get(entity_id)
     if target is None:
-        return Resolved(target=None, entity_id=entity_id, doubts=doubts)
+        return Resolution(target=None, entity_id=entity_id, doubts=doubts)
     others = {i: why for i, why in doubts.items() if i != target.root_id}
-    return Resolved(target=target, entity_id=target.id, doubts=others)
+    return Resolution(target=target, entity_id=target.id, doubts=others)
 
 
 def _is_known_better(assertion: Assertion, target: Target) -> bool:
-    """Tell whether the target has a key of a stronger rule than the record's strongest."""
+    """Return whether the target has a key of a stronger rule than the record's strongest."""
     rules = ["+".join(map(label_of, each.fields)) for each in assertion.schema.identity]
 
-    def strength(rule: str) -> int:
+    def rule_strength(rule: str) -> int:
         fits = (i for i, each in enumerate(rules) if f"{rule}+".startswith(f"{each}+"))
         return next(fits, len(rules))
 
-    ours = strength(assertion.identities[0].rule)
-    return any(strength(rule) < ours for rule in keys_of(target.borne))
+    ours = rule_strength(assertion.identities[0].rule)
+    return any(rule_strength(rule) < ours for rule in keys_of(target.identifiers))
 
 
-def tied(known: Known, assertion: Assertion, root_id: EntityId) -> Mapping[EntityId, Doubt]:
+def other_key_owners(
+    known: Candidates, assertion: Assertion, root_id: EntityId
+) -> Mapping[EntityId, Doubt]:
     """Return other owners of keys that the record adds to its entity."""
     entity_type, family = assertion.schema.entity_type, known.families.get(root_id, [])
     rules = [reason_of(each.rule) for each in assertion.identities]
-    rules += [LOOK_ALIKE] * len(assertion.looks)
+    rules += [LOOK_ALIKE] * len(assertion.skeletons)
     found: dict[EntityId, Doubt] = {}
-    for text, reason in zip((*assertion.keys, *assertion.looks), rules, strict=True):
-        others = [e.root_id for e in known.bearers(entity_type, text) if e.root_id != root_id]
-        others += [each.id for each in known.others_bearing(entity_type, text)]
-        if others and not any(text in each.borne for each in family):
+    for text, reason in zip((*assertion.keys, *assertion.skeletons), rules, strict=True):
+        others = [e.root_id for e in known.owners_of(entity_type, text) if e.root_id != root_id]
+        others += [each.id for each in known.other_owners(entity_type, text)]
+        if others and not any(text in each.identifiers for each in family):
             for other in others:
                 found.setdefault(other, Doubt(reason, text))
     return found

@@ -16,13 +16,13 @@ from canonry.values.errors import InvalidInput
 #
 # They are not canon yet. `unread` keeps unclear values, so that nothing is guessed or lost.
 
-_TOGETHER: Final = 1_000
-_HELD_MAX: Final = 10_000
+_BATCH_SIZE: Final = 1_000
+_UNPACKED_MAX: Final = 10_000
 """More entities than this are packed, which limits the memory of long files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unread:
+class UnreadValue:
     """A value that is kept as written, and the reason why it was not read."""
 
     value: Any
@@ -30,7 +30,7 @@ class Unread:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class FoundEntity:
     """An entity that was found in a document.
 
     `row` is its position in a table or list. Two rows are two entities unless their keys are
@@ -41,7 +41,7 @@ class Found:
 
     entity_type: str
     fields: Mapping[str, Any]
-    unread: Mapping[str, Unread] = field(default_factory=dict[str, Unread])
+    unread: Mapping[str, UnreadValue] = field(default_factory=dict[str, UnreadValue])
     row: int | None = None
     occurrence: int = 1
     refers_to: tuple[int, ...] = ()
@@ -53,25 +53,25 @@ class Found:
 class Interpretation:
     """The result of an interpreter for one file."""
 
-    entities: Sequence[Found]
+    entities: Sequence[FoundEntity]
     warnings: tuple[str, ...] = ()
 
 
-def held(found: Iterable[Found]) -> Sequence[Found]:
+def pack_entities(found: Iterable[FoundEntity]) -> Sequence[FoundEntity]:
     """Return the entities as a sequence, which is packed if there are very many."""
     rest = iter(found)
-    few = tuple(islice(rest, _HELD_MAX + 1))
-    return few if len(few) <= _HELD_MAX else _Packed(chain(few, rest))
+    few = tuple(islice(rest, _UNPACKED_MAX + 1))
+    return few if len(few) <= _UNPACKED_MAX else _PackedEntities(chain(few, rest))
 
 
-class _Packed(Sequence[Found]):
+class _PackedEntities(Sequence[FoundEntity]):
     """Compressed entities; iteration unpacks a thousand at a time."""
 
-    def __init__(self, found: Iterable[Found]) -> None:
+    def __init__(self, found: Iterable[FoundEntity]) -> None:
         rest = iter(found)
         self._total = 0
         self._packed: list[bytes] = []
-        while some := tuple(islice(rest, _TOGETHER)):
+        while some := tuple(islice(rest, _BATCH_SIZE)):
             self._total += len(some)
             self._packed.append(compress(dumps(some), 1))
 
@@ -80,28 +80,28 @@ class _Packed(Sequence[Found]):
         return self._total
 
     @override
-    def __iter__(self) -> Iterator[Found]:
-        return chain.from_iterable(map(self._some, range(len(self._packed))))
+    def __iter__(self) -> Iterator[FoundEntity]:
+        return chain.from_iterable(map(self._unpack_batch, range(len(self._packed))))
 
     @overload
-    def __getitem__(self, place: int) -> Found: ...
+    def __getitem__(self, place: int) -> FoundEntity: ...
 
     @overload
-    def __getitem__(self, place: slice) -> Sequence[Found]: ...
+    def __getitem__(self, place: slice) -> Sequence[FoundEntity]: ...
 
     @override
-    def __getitem__(self, place: int | slice) -> Found | Sequence[Found]:
+    def __getitem__(self, place: int | slice) -> FoundEntity | Sequence[FoundEntity]:
         if isinstance(place, int):
             number = range(self._total)[place]
-            return self._some(number // _TOGETHER)[number % _TOGETHER]
+            return self._unpack_batch(number // _BATCH_SIZE)[number % _BATCH_SIZE]
         begin, end, step = place.indices(self._total)
-        before = begin // _TOGETHER
-        some = map(self._some, range(before, -(-end // _TOGETHER)))
-        shift = before * _TOGETHER
+        before = begin // _BATCH_SIZE
+        some = map(self._unpack_batch, range(before, -(-end // _BATCH_SIZE)))
+        shift = before * _BATCH_SIZE
         return tuple(islice(chain.from_iterable(some), begin - shift, end - shift, step))
 
-    def _some(self, number: int) -> Sequence[Found]:
-        found: Sequence[Found] = loads(decompress(self._packed[number]))  # noqa: S301 - our own
+    def _unpack_batch(self, number: int) -> Sequence[FoundEntity]:
+        found: Sequence[FoundEntity] = loads(decompress(self._packed[number]))  # noqa: S301 - our own
         return found
 
 
@@ -118,7 +118,9 @@ CHARACTERS_MAX: Final = 1_000_000
 NAME_MAX: Final = 200
 
 
-def require_bounds(records: Sequence[Found], at: str = "/entities", *, filed: bool = False) -> int:
+def require_bounds(
+    records: Sequence[FoundEntity], at: str = "/entities", *, filed: bool = False
+) -> int:
     """Refuse too many or unusable records; return their characters.
 
     A file (`filed`) may have more records if none refers to another one.
@@ -135,7 +137,7 @@ def require_bounds(records: Sequence[Found], at: str = "/entities", *, filed: bo
     return sum(require_record(record, f"{at}/{index}") for index, record in enumerate(records))
 
 
-def require_record(record: Found, path: str) -> int:
+def require_record(record: FoundEntity, path: str) -> int:
     """Refuse an unusable record; return its number of characters.
 
     Raises:
@@ -152,7 +154,7 @@ def require_record(record: Found, path: str) -> int:
     if any(not name or len(name) > NAME_MAX for name in record.fields):
         message = f"The name of a field must have 1 to {NAME_MAX} characters."
         raise InvalidInput("record.field-name", message, path=path)
-    size = sum(map(_characters, record.fields.values()))
+    size = sum(map(_count_characters, record.fields.values()))
     if size > CHARACTERS_MAX:
         message = (
             f"The record has {size} characters; the limit is {CHARACTERS_MAX}. Send it as a file."
@@ -164,14 +166,14 @@ def require_record(record: Found, path: str) -> int:
     return size
 
 
-def _characters(value: Any) -> int:
+def _count_characters(value: Any) -> int:
     """Count the characters in a value, including nested ones."""
     match value:
         case str():
             return len(value)
         case dict():
-            return sum(_characters(x) for pair in value.items() for x in pair)
+            return sum(_count_characters(x) for pair in value.items() for x in pair)
         case list() | tuple():
-            return sum(map(_characters, value))
+            return sum(map(_count_characters, value))
         case _:
             return 0

@@ -11,8 +11,8 @@ from canonry.language.texts.sentences import Box
 from canonry.records.notation.numbers import WORDS, numbers_in, without_currency
 from canonry.values.calendar_dates import DayOrder, dates_in
 from canonry.values.data_files import read_toml
-from canonry.values.json_values import company_name, folded, words_only
-from canonry.values.languages import columns_named, languages, notion_of, plain_letters
+from canonry.values.json_values import company_name, fold_text, words_only
+from canonry.values.languages import columns_named, known_languages, meaning_of, plain_letters
 
 # Labels: words before a value that name it, in several languages.
 #
@@ -44,7 +44,7 @@ _BLOCK_MAX: Final = 40
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelledLine:
-    """One line of a document, with `label`, `value` and `notion` if they are recognized.
+    """One line of a document, with `label`, `value` and `meaning` if they are recognized.
 
     `block` holds the lines below a label without a value. `currency` is named by the label.
     """
@@ -52,26 +52,26 @@ class LabelledLine:
     text: str
     label: str = ""
     value: str = ""
-    notion: str = ""
+    meaning: str = ""
     language: str = ""
     block: tuple[str, ...] = ()
     listed: bool = False
     currency: str = ""
 
 
-def plain(label: str) -> str:
+def plain_label(label: str) -> str:
     """Return a label without accents, marks and case, as the vocabulary lists it."""
     bare = plain_letters(label.replace("\xba", "").replace("\xb0", ""))
     return _NOT_PLAIN.sub(" ", bare.replace("#", " # ")).strip()
 
 
-def lines_of(text: str) -> Sequence[LabelledLine]:
+def read_lines(text: str) -> Sequence[LabelledLine]:
     """Return the lines that are not empty, read as labels and values if possible."""
     raw = [line[:_LINE_MAX] for line in text.split("\n") if line.strip()]
-    return [_line(line, partial(_block, raw, place)) for place, line in enumerate(raw)]
+    return [_read_line(line, partial(_lines_below, raw, index)) for index, line in enumerate(raw)]
 
 
-def _line(raw: str, following: Callable[[], Iterator[str]]) -> LabelledLine:
+def _read_line(raw: str, following: Callable[[], Iterator[str]]) -> LabelledLine:
     listed = bool(_LISTED.match(raw))
     text = _EMPHASIS.sub(r"\2", _MARKUP.sub("", raw)).strip().strip("|").strip()
     cells = [cell.strip() for cell in text.split("|") if cell.strip()]
@@ -81,59 +81,59 @@ def _line(raw: str, following: Callable[[], Iterator[str]]) -> LabelledLine:
     # A colon at the end of a label's cell is redundant.
     found = _PAIR.fullmatch(" | ".join((cells[0].rstrip(": "), cells[1])) if cells[1:] else text)
     if found is not None and len(found[1].split()) <= _LABEL_WORDS + 2:
-        label, value = _ORDINAL.sub("", found[1].strip()), _unquoted(found[2].strip())
-        notion, language, currency = meaning(label)
+        label, value = _ORDINAL.sub("", found[1].strip()), _strip_quotes(found[2].strip())
+        found_meaning, language, currency = label_meaning(label)
         block = () if value else tuple(following())
         return line(
             label=label,
             value=value,
-            notion=notion,
+            meaning=found_meaning,
             language=language,
             block=block,
             currency=currency,
         )
-    return _unmarked(text, line, following)
+    return _read_unmarked(text, line, following)
 
 
 def _are_titles(text: str) -> bool:
-    """Tell whether a line has more than two labels with gaps between them, and no value."""
-    pieces = [plain(piece) for piece in _GAP.split(text)]
-    known = (notion_of(each)[0] or columns_named(each) or each in _TITLES for each in pieces)
+    """Return whether a line has more than two labels with gaps between them, and no value."""
+    pieces = [plain_label(piece) for piece in _GAP.split(text)]
+    known = (meaning_of(each)[0] or columns_named(each) or each in _TITLES for each in pieces)
     return len(pieces) > 2 and all(known)  # noqa: PLR2004 - a label and its value are two
 
 
-def meaning(label: str) -> tuple[str, str, str]:
+def label_meaning(label: str) -> tuple[str, str, str]:
     """Return the notion of a label, its language, and the currency at its end."""
-    written = plain(_RATE.sub("", label))
-    notion, language = notion_of(written)
-    if notion:
-        return notion, language, ""
+    written = plain_label(_RATE.sub("", label))
+    found_meaning, language = meaning_of(written)
+    if found_meaning:
+        return found_meaning, language, ""
     bare, currency = without_currency(written)
-    notion, language = notion_of(bare) if currency else ("", "")
-    if notion:
-        return notion, language, currency
+    found_meaning, language = meaning_of(bare) if currency else ("", "")
+    if found_meaning:
+        return found_meaning, language, currency
     outside = _BRACKET.sub(" ", label)
-    return meaning(outside) if outside != label and plain(outside) else ("", "", "")
+    return label_meaning(outside) if outside != label and plain_label(outside) else ("", "", "")
 
 
-def _unquoted(value: str) -> str:
+def _strip_quotes(value: str) -> str:
     quoted = len(value) > 1 and value[0] == value[-1] == '"' and value.count('"') == 2  # noqa: PLR2004
     return value[1:-1] if quoted else value
 
 
-def _unmarked(
+def _read_unmarked(
     text: str, line: Callable[..., LabelledLine], following: Callable[[], Iterator[str]]
 ) -> LabelledLine:
     """Read a line that is a known label alone, or a known label before a value."""
     words = text.split()
-    notion, language = notion_of(plain(text))
-    if notion in _HEADS and len(words) <= _LABEL_WORDS:
-        return line(label=text, notion=notion, language=language, block=tuple(following()))
+    found_meaning, language = meaning_of(plain_label(text))
+    if found_meaning in _HEADS and len(words) <= _LABEL_WORDS:
+        return line(label=text, meaning=found_meaning, language=language, block=tuple(following()))
     for count in range(min(_LABEL_WORDS, len(words) - 1), 0, -1):
         label, value = " ".join(words[:count]), " ".join(words[count:])
-        notion, language = notion_of(plain(label))
-        if notion in _VALUED and _begins_as_value(value):
-            return line(label=label, value=value, notion=notion, language=language)
+        found_meaning, language = meaning_of(plain_label(label))
+        if found_meaning in _VALUED and _begins_as_value(value):
+            return line(label=label, value=value, meaning=found_meaning, language=language)
     return line()
 
 
@@ -155,15 +155,15 @@ def _begins_as_value(text: str) -> bool:
     )
 
 
-def _block(lines: Sequence[str], place: int) -> Iterator[str]:
+def _lines_below(lines: Sequence[str], index: int) -> Iterator[str]:
     """Yield the lines below the label at an index, up to the next label."""
-    for raw in lines[place + 1 : place + 1 + _BLOCK_MAX]:
+    for raw in lines[index + 1 : index + 1 + _BLOCK_MAX]:
         text = _EMPHASIS.sub(r"\2", raw).strip()
         listed = _LISTED.match(text)
         pair = None if listed else _PAIR.fullmatch(text)
         if raw.lstrip().startswith("#") or (pair is not None and pair[1]):
             return
-        if not listed and notion_of(plain(text))[0]:
+        if not listed and meaning_of(plain_label(text))[0]:
             return
         yield text
 
@@ -172,14 +172,14 @@ def _block(lines: Sequence[str], place: int) -> Iterator[str]:
 #
 # Places are not stored. They can be found for any file, whenever and however it was read.
 
-PLACES_MAX: Final = 3
+LOCATIONS_MAX: Final = 3
 _QUOTE_MAX: Final = 200
 _LINES_MAX: Final = 5_000
 _PLAIN: Final = (str, int, float)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WrittenPlace:
+class ValueLocation:
     """A line or row with its text, and its page or sheet if there are any."""
 
     quote: str
@@ -190,81 +190,89 @@ class WrittenPlace:
     box: Box | None = None
 
 
-def places_of(reading: Reading, fields: Mapping[str, Any], value: Any) -> tuple[WrittenPlace, ...]:
+def find_locations(
+    reading: Reading, fields: Mapping[str, Any], value: Any
+) -> tuple[ValueLocation, ...]:
     """Return the first places of a value of an entity with these fields."""
     if not isinstance(value, _PLAIN) or isinstance(value, bool):
         return ()
-    cells = [place for table in reading.tables for place in _in_table(table, fields, value)]
-    return tuple(cells[:PLACES_MAX] or list(_in_text(reading, value))[:PLACES_MAX])
+    cells = [
+        location
+        for table in reading.tables
+        for location in _locations_in_table(table, fields, value)
+    ]
+    return tuple(cells[:LOCATIONS_MAX] or list(_locations_in_text(reading, value))[:LOCATIONS_MAX])
 
 
-def _in_table(table: Table, fields: Mapping[str, Any], value: Any) -> Iterator[WrittenPlace]:
+def _locations_in_table(
+    table: Table, fields: Mapping[str, Any], value: Any
+) -> Iterator[ValueLocation]:
     """Yield cells with the value in the rows that match most fields of the entity."""
-    said = [each for each in fields.values() if isinstance(each, _PLAIN)]
+    texts = [each for each in fields.values() if isinstance(each, _PLAIN)]
     scores = [
-        sum(1 for each in said if any(_says(cell, each) for cell in row))
+        sum(1 for each in texts if any(_contains_value(cell, each) for cell in row))
         for row in table.rows[:_LINES_MAX]
     ]
     most = max(scores, default=0)
     for number, score in enumerate(scores):
-        if score < most or most < min(2, len(said)):
+        if score < most or most < min(2, len(texts)):
             continue
-        for place, cell in enumerate(table.rows[number]):
-            if _says(cell, value):
+        for index, cell in enumerate(table.rows[number]):
+            if _contains_value(cell, value):
                 line = table.lines[number] if table.lines else number + 1
-                yield WrittenPlace(
+                yield ValueLocation(
                     quote=str(cell)[:_QUOTE_MAX],
                     line=line,
-                    column=_title(table.rows, number, place),
+                    column=_column_title(table.rows, number, index),
                     sheet=table.name,
                 )
                 break
 
 
-def _title(rows: Sequence[Sequence[Cell]], number: int, place: int) -> str | None:
+def _column_title(rows: Sequence[Sequence[Cell]], number: int, index: int) -> str | None:
     """Return the title of a column: its first text above, in a row of the same width."""
     for row in rows[:number]:
-        if len(row) > place and isinstance(row[place], str) and len(row) == len(rows[number]):
-            return str(row[place])
+        if len(row) > index and isinstance(row[index], str) and len(row) == len(rows[number]):
+            return str(row[index])
     return None
 
 
-def _in_text(reading: Reading, value: Any) -> Iterator[WrittenPlace]:
+def _locations_in_text(reading: Reading, value: Any) -> Iterator[ValueLocation]:
     for part in reading.parts:
         before = 0
         for number, line in enumerate(part.text.split("\n")[:_LINES_MAX], 1):
             words = line.split()
-            if words and _says(line, value):
-                yield WrittenPlace(
+            if words and _contains_value(line, value):
+                yield ValueLocation(
                     quote=line.strip()[:_QUOTE_MAX],
                     line=number,
                     page=part.page,
-                    box=_box(words, part.boxes[before : before + len(words)], value),
+                    box=_box_around(words, part.boxes[before : before + len(words)], value),
                 )
             before += len(words)
 
 
-def _box(words: Sequence[str], boxes: Sequence[Box], value: Any) -> Box | None:
+def _box_around(words: Sequence[str], boxes: Sequence[Box], value: Any) -> Box | None:
     """Return the box around the fewest words of a line that contain the value."""
     if not boxes:
         return None
     begin, end = 0, len(boxes)
-    while end - begin > 1 and _says(" ".join(words[begin : end - 1]), value):
+    while end - begin > 1 and _contains_value(" ".join(words[begin : end - 1]), value):
         end -= 1
-    while end - begin > 1 and _says(" ".join(words[begin + 1 : end]), value):
+    while end - begin > 1 and _contains_value(" ".join(words[begin + 1 : end]), value):
         begin += 1
-    return reduce(Box.around, boxes[begin:end])
+    return reduce(Box.enclosing_box, boxes[begin:end])
 
 
-def _says(cell: Cell, value: Any) -> bool:
-    """Tell whether a text contains a value in any notation."""
+def _contains_value(cell: Cell, value: Any) -> bool:
+    """Return whether a text contains a value in any notation."""
     if cell is None or isinstance(cell, bool):
         return False
     if not isinstance(cell, str):
         return isinstance(value, int | float) and abs(cell) == abs(value)
     if isinstance(value, str):
-        wanted = folded(value)
-        if wanted and wanted in folded(cell):
+        wanted = fold_text(value)
+        if wanted and wanted in fold_text(cell):
             return True
         seen = (each.value for order in DayOrder for each in dates_in(cell[:_QUOTE_MAX], order))
         return value[:10] in {each[:10] for each in seen if each is not None}
@@ -307,13 +315,13 @@ _WORDS_OF_A_PERSON: Final = range(2, 5)
 
 
 def is_company(name: str) -> bool:
-    """Tell whether a name contains a word or legal form of companies."""
+    """Return whether a name contains a word or legal form of companies."""
     return bool(_COMPANY.search(name))
 
 
 def _is_business(name: str) -> bool:
-    """Tell whether a name has words that name a business or a body and no person."""
-    first, *others = words = plain(name).split() or [""]
+    """Return whether a name has words that name a business or a body and no person."""
+    first, *others = words = plain_label(name).split() or [""]
     return (
         not _BUSINESSES.isdisjoint(words)
         or any(word.endswith(_ENDS_OF_BUSINESSES) for word in words)
@@ -360,7 +368,7 @@ def named_in(text: str, language: str = "") -> tuple[str, ...]:
 
 
 def is_name(text: str) -> bool:
-    """Tell whether a text is a name: its words begin with capitals."""
+    """Return whether a text is a name: its words begin with capitals."""
     words = text.split()
     if not 1 < len(text) <= _NAME_MAX or len(words) > _WORDS_MAX or not text[0].isalnum():
         return False
@@ -387,7 +395,7 @@ def _tidy(name: str) -> str:
 
 def _divided(text: str, language: str) -> Iterator[str]:
     """Yield the parts between semicolons and the joining words of the language."""
-    own = languages()[language].joined if language else _JOINED
+    own = known_languages()[language].joined if language else _JOINED
     words: list[str] = []
     given = text.replace(";", " ; ").split()
     for place, word in enumerate(given):
@@ -404,7 +412,7 @@ def _divided(text: str, language: str) -> Iterator[str]:
 @lru_cache(maxsize=1)
 def _articles() -> frozenset[str]:
     """Return words that begin a phrase and no name."""
-    known = languages().values()
+    known = known_languages().values()
     common = frozenset(word for each in known for word in each.common if len(word) > 1)
     return common | {"a", "an", "eine", "ein", "une", "una", "een"}
 
@@ -438,10 +446,10 @@ def companions_of(entity_type: str, fields: Mapping[str, Any]) -> Iterator[tuple
 
 
 def names_a_payment(name: str) -> bool:
-    """Tell whether a text is only a kind of payment, such as `Rent Payment 05/24`.
+    """Return whether a text is only a kind of payment, such as `Rent Payment 05/24`.
 
     One other word makes it a name.
     """
-    words = [word for word in plain(name).split() if not word.isdigit()]
+    words = [word for word in plain_label(name).split() if not word.isdigit()]
     kinds = [word for word in words if word in _PAYMENTS]
     return bool(kinds) and all(word in _PAYMENTS or word in _CONNECTING for word in words)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from canonry.records.notation.labels import plain
+from canonry.records.notation.labels import plain_label
 from canonry.values.calendar_dates import DayOrder
 from canonry.values.data_files import read_toml
 
@@ -36,54 +36,54 @@ def movement_of(notation: str, mark: str) -> Movement:
 
 def kind_of(cell: Any) -> str:
     """Return `payment`, `repaid`, `refund`, `fee` or `reversal` if a cell names it; else empty."""
-    return _meaning("kinds", cell)
+    return _read_word("kinds", cell)
 
 
 def state_of(cell: Any) -> str:
     """Return `booked`, `paid`, `pending`, `denied` or `reverted` if a cell says it; else empty."""
-    return _meaning("states", cell)
+    return _read_word("states", cell)
 
 
 def is_unbooked(cell: Any) -> bool:
-    """Tell whether a cell says that a payment is pending, denied or reverted."""
+    """Return whether a cell says that a payment is pending, denied or reverted."""
     return state_of(cell) in _UNBOOKED
 
 
 def side_of(cell: Any) -> int:
     """Return -1 for debit, 1 for credit, 0 if a cell names neither."""
-    return _SIGNS[_meaning("directions", cell)]
+    return _SIGNS[_read_word("directions", cell)]
 
 
 def is_reversal(purpose: str | None) -> bool:
-    """Tell whether a purpose says that an earlier payment was returned."""
-    return _REVERSAL.search(plain(purpose or "")) is not None
+    """Return whether a purpose says that an earlier payment was returned."""
+    return _REVERSAL.search(plain_label(purpose or "")) is not None
 
 
 def is_pending(purpose: str | None) -> bool:
-    """Tell whether a purpose begins with a word for a line that is not booked yet."""
-    return _PENDING.match(plain(purpose or "")) is not None
+    """Return whether a purpose begins with a word for a line that is not booked yet."""
+    return _PENDING.match(plain_label(purpose or "")) is not None
 
 
 def order_of_country(text: str) -> DayOrder | None:
     """Return the order of day and month in the only country whose banks use words of the text."""
-    day, month = _DAY_FIRST.search(plain(text)), _MONTH_FIRST.search(plain(text))
+    day, month = _DAY_FIRST.search(plain_label(text)), _MONTH_FIRST.search(plain_label(text))
     if bool(day) is bool(month):
         return None
     return DayOrder.DAY if day else DayOrder.MONTH
 
 
-def _meaning(table: str, cell: Any) -> str:
-    return _words(table).get(plain(cell), "") if isinstance(cell, str) else ""
+def _read_word(table: str, cell: Any) -> str:
+    return _word_meanings(table).get(plain_label(cell), "") if isinstance(cell, str) else ""
 
 
 @lru_cache(maxsize=5)
-def _words(table: str) -> Mapping[str, str]:
+def _word_meanings(table: str) -> Mapping[str, str]:
     every = _TABLES[table].items()
     return {" ".join(e.split()): meant for meant, words in every for e in words.split("|")}
 
 
 def _any_of(table: str, name: str) -> str:
-    return "|".join(each for each, meant in _words(table).items() if meant == name)
+    return "|".join(each for each, meant in _word_meanings(table).items() if meant == name)
 
 
 _REVERSAL: Final = re.compile(rf"\b(?:{_any_of('kinds', 'reversal')})(?!\w)")

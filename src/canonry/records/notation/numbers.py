@@ -8,9 +8,9 @@ from decimal import Decimal
 from typing import Any, Final
 
 from canonry.log.schemas.schemas import EntitySchema, FieldSpec, FieldType
-from canonry.log.schemas.typed_records import Converted, convert
-from canonry.records.domain.shown import RawFragment, Shown
-from canonry.values.calendar_dates import DayOrder, day_in
+from canonry.log.schemas.typed_records import Converted, convert_value
+from canonry.records.domain.snapshots import RawFragment, ShownFields
+from canonry.values.calendar_dates import DayOrder, read_day
 from canonry.values.data_files import read_toml
 from canonry.values.json_values import NUMERAL, plain_numeral
 
@@ -94,7 +94,7 @@ class SeenNumber:
     reason: str = ""
 
     @property
-    def plain(self) -> int | float | None:
+    def json_number(self) -> int | float | None:
         """The value as a JSON number, an integer if it was written without decimals."""
         if self.value is None:
             return None
@@ -117,7 +117,7 @@ def number_in(
     found = _AMOUNT.fullmatch(plain)
     if found is None or _is_opened(found) is not bool(found["close"]):
         return None
-    return _seen(found, "", mark, group)
+    return _read_match(found, "", mark, group)
 
 
 def amounts_in(
@@ -126,7 +126,7 @@ def amounts_in(
     """Yield the numbers of a text as `number_in` finds them."""
     plain = latin_digits(text)
     for found in _AMOUNT.finditer(plain):
-        seen = _seen(found, plain[found.end() :], mark, group)
+        seen = _read_match(found, plain[found.end() :], mark, group)
         lone = _is_opened(found) is not bool(found["close"])
         whole = f"({plain[found.end() :]}" if _is_opened(found) else f"{plain[: found.start()]})"
         if (lone and not {"(", ")"} <= {*whole}) or _BEFORE.search(
@@ -140,7 +140,7 @@ def _is_opened(found: re.Match[str]) -> bool:
     return bool(found["open"]) or found["inner"] == "("
 
 
-def _seen(found: re.Match[str], rest: str, mark: str | None, group: str | None) -> SeenNumber:
+def _read_match(found: re.Match[str], rest: str, mark: str | None, group: str | None) -> SeenNumber:
     """Read the number of a match; `rest` is the text behind it."""
     clean = _NUMERAL.fullmatch(found["digits"]) is not None
     digits = plain_numeral(found["digits"], mark, group) if clean else None
@@ -162,7 +162,7 @@ def _seen(found: re.Match[str], rest: str, mark: str | None, group: str | None) 
 
 
 def _is_changed(number: str, rest: str) -> bool:
-    """Tell whether the text behind a number makes it a part of another value."""
+    """Return whether the text behind a number makes it a part of another value."""
     text, end = number + rest, len(number)
     if _OTHER_SIZE.match(text, end) or _ONE_MORE.match(text, end):
         return True
@@ -191,7 +191,7 @@ def unit_in(text: str) -> str | None:
 
 
 def is_no_sum(text: str) -> bool:
-    """Tell whether a text is a quantity and not an amount of money.
+    """Return whether a text is a quantity and not an amount of money.
 
     A price per hour is an amount. A capital behind an amount is its tax class: `1,99 A`.
     """
@@ -265,7 +265,7 @@ NOTATIONS: Final = (*MARKS.values(), *(f"{order}_first" for order in DayOrder))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unclear:
+class UnclearValue:
     """A value with several readings, by notation. It is not shown as its field."""
 
     spec: FieldSpec
@@ -273,16 +273,16 @@ class Unclear:
     readings: Mapping[str, Any]
 
 
-def unclear_in(shown: Shown, schema: EntitySchema) -> Iterator[Unclear]:
+def unclear_values(shown: ShownFields, schema: EntitySchema) -> Iterator[UnclearValue]:
     """Yield the unclear values of an entity, except for fields that have a value."""
     for name, fragment in shown.fragments.items():
-        canonical = schema.canonical(name)
-        spec = None if canonical is None else schema.field(canonical)
+        canonical = schema.canonical_field(name)
+        spec = None if canonical is None else schema.find_field(canonical)
         if spec is None or spec.name in shown.fields:
             continue
         readings = readings_of(fragment.value, spec)
         if len(set(readings.values())) > 1:
-            yield Unclear(spec=spec, fragment=fragment, readings=readings)
+            yield UnclearValue(spec=spec, fragment=fragment, readings=readings)
 
 
 def readings_of(value: Any, spec: FieldSpec) -> Mapping[str, Any]:
@@ -293,11 +293,11 @@ def readings_of(value: Any, spec: FieldSpec) -> Mapping[str, Any]:
     match spec.type:
         case FieldType.NUMBER:
             numbers = {name: number_in(value, mark, whole=True) for mark, name in MARKS.items()}
-            found = {name: seen.plain for name, seen in numbers.items() if seen is not None}
+            found = {name: seen.json_number for name, seen in numbers.items() if seen is not None}
         case FieldType.DATE:
-            days = {f"{order}_first": day_in(value, order) for order in DayOrder}
+            days = {f"{order}_first": read_day(value, order) for order in DayOrder}
             found = {name: seen.value for name, seen in days.items() if seen is not None}
         case _:
             pass
-    converted = {n: convert(each, spec) for n, each in found.items() if each is not None}
+    converted = {n: convert_value(each, spec) for n, each in found.items() if each is not None}
     return {n: each.value for n, each in converted.items() if isinstance(each, Converted)}

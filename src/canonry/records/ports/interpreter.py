@@ -16,7 +16,7 @@ class Interpreter(Protocol):
     """The name of the interpreter in a configuration."""
 
     @abstractmethod
-    def configuration(self, asked: Mapping[str, Any]) -> Mapping[str, Any]:
+    def complete_configuration(self, asked: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return `asked` completed and normalised: everything that decides the outcome.
 
         It has at least `provider`, `model_id`, `temperature`, `prompt_hash` and `code_version`.
@@ -28,7 +28,7 @@ class Interpreter(Protocol):
         """
 
     @abstractmethod
-    async def interpret(
+    async def interpret_reading(
         self, reading: Reading, configuration: Mapping[str, Any], schemas: Sequence[EntitySchema]
     ) -> Interpretation:
         """Find the entities of a file, in the order of the file.
@@ -49,7 +49,7 @@ class FileHost(Protocol):
     """Serves links of `canonry.records.usecases.files` under an address that clients reach."""
 
     @abstractmethod
-    async def address(self) -> str:
+    async def link_address(self) -> str:
         """Return the address before the path of a link, such as `http://127.0.0.1:8000`.
 
         Start the host if it is not running.

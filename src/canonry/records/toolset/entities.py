@@ -8,15 +8,15 @@ from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.lookup import account_of, entity_id_in, require_readable
 from canonry.canon.session.traversal import traverse_related
-from canonry.gateway.replies import BOOLEAN, WORD, Shape, array, given
+from canonry.gateway.replies import BOOLEAN, WORD, Shape, array, given_field
 from canonry.gateway.tool import Arguments, Noted, Reply, Run
 from canonry.log.items.entities import Entity, family_of
 from canonry.log.items.sources import Source, alias_of
 from canonry.log.schemas.schemas import TruthRelation
 from canonry.readmodels.ports.state import EntityQuery, TimelineQuery
 from canonry.readmodels.timeline import entries_current
-from canonry.records.domain.assertions import BorneKey
-from canonry.records.domain.shown import shown_by
+from canonry.records.domain.assertions import EntityKey
+from canonry.records.domain.snapshots import shown_by
 from canonry.records.toolset.contract import entries, reply_of, shape_in, shape_of
 from canonry.records.toolset.shapes import (
     ENTITY,
@@ -42,7 +42,7 @@ from canonry.records.usecases.corrections import (
     locate_value,
 )
 from canonry.records.usecases.identity import (
-    Merged,
+    MergeResult,
     duplicates_within,
     edit_aliases,
     evidence_for,
@@ -72,24 +72,24 @@ _SNAPSHOT: Final = reply_of(
     provenance=lambda read: {name: ids[0] for name, ids in read.shown.sources.items()},
     entity_alias=lambda read: alias_of(read.entity.id),
     provenance_all=lambda read: {name: list(ids) for name, ids in read.shown.sources.items()},
-    raw_fragments=by_name(Shape(**FRAGMENT.fields, observation_id=WORD.of("observation"))).of(
-        lambda read: read.shown.fragments or None
-    ),
+    raw_fragments=by_name(
+        Shape(**FRAGMENT.fields, observation_id=WORD.from_source("observation"))
+    ).from_source(lambda read: read.shown.fragments or None),
 )
 _LINKS: Final = 10
 """The most source links of an explanation."""
 PLACE: Final = shape_of("place")
-_CITED: Final = Shape(**SOURCE.only("id", "created_at"))
+_CITED: Final = Shape(**SOURCE.some_fields("id", "created_at"))
 _EXPLAINED_FIELDS: Final = entries()["explain_snapshot"]["output"]["properties"]["fields"]["items"]
 _WORD: Final = shape_in("explained_word", _EXPLAINED_FIELDS["properties"]["observations"]["items"])
 _EXPLAINED: Final = shape_in(
     "explained_field",
     _EXPLAINED_FIELDS,
     observations=array(
-        _WORD.by(lambda word: _WORD(word.observation, value=word.value, wins=word.wins))
-    ).of("words"),
+        _WORD.with_render(lambda word: _WORD(word.observation, value=word.value, wins=word.wins))
+    ).from_source("words"),
 )
-_EXPLANATION: Final = Shape(**_SNAPSHOT.only("entity_id", "entity_type", "schema_version"))
+_EXPLANATION: Final = Shape(**_SNAPSHOT.some_fields("entity_id", "entity_type", "schema_version"))
 
 
 async def fields_of(
@@ -114,31 +114,31 @@ async def get_snapshot(
     return _SNAPSHOT(read, keys=keys)
 
 
-async def keys_of(canon: Canon, caller: Caller, entity: Entity) -> Sequence[BorneKey]:
+async def keys_of(canon: Canon, caller: Caller, entity: Entity) -> Sequence[EntityKey]:
     """Return all keys of an entity with their status."""
-    return (await families_of(canon, account_of(caller), (entity,)))[entity.id].keys()
+    return (await families_of(canon, account_of(caller), (entity,)))[entity.id].list_keys()
 
 
-async def _list(canon: Canon, caller: Caller, *, entity_id: str, **page: int) -> Reply:
+async def _list_observations(canon: Canon, caller: Caller, *, entity_id: str, **page: int) -> Reply:
     (entity,) = await require_readable(canon, caller, Entity, (entity_id,))
     found = await canon.state.observations_newest(sorted(family_of(entity)), **page)
     observations = [present_observation(each, entity) for each in found.items]
     return {"observations": observations, "total": found.total, **page}
 
 
-def _origin(origin: Origin) -> Json:
+def _show_origin(origin: Origin) -> Json:
     return SOURCE(origin.source) if origin.source else _CITED(origin)
 
 
-async def _trace(canon: Canon, caller: Caller, *, entity_id: str, field: str) -> Reply:
+async def _trace_field(canon: Canon, caller: Caller, *, entity_id: str, field: str) -> Reply:
     traced = await trace_field(canon, caller, entity_id, field)
     first = traced.observations[0]
-    sources = {origin.id: _origin(origin) for origin in traced.origins}
+    sources = {origin.id: _show_origin(origin) for origin in traced.origins}
     return {
         "field": traced.field,
         "value": traced.value,
         "source_observation": WITNESS(first),
-        "source_material": _origin(traced.origins[0]),
+        "source_material": _show_origin(traced.origins[0]),
         "observed_at": render_instant(first.seen_at),
         "contributing_observations": [WITNESS(each) for each in traced.observations],
         "contributing_sources": list(sources.values()),
@@ -146,15 +146,17 @@ async def _trace(canon: Canon, caller: Caller, *, entity_id: str, field: str) ->
     }
 
 
-def _correction_told(done: Corrected) -> str:
+def _correction_sentence(done: Corrected) -> str:
     said = "existed already and" if done.existing else "is recorded and"
     return f"The correction of {done.field} {said} outranks all sources."
 
 
-_CORRECTED: Final = reply_of("correct", message=_correction_told)
+_CORRECTED: Final = reply_of("correct", message=_correction_sentence)
 
 
-async def _explain(canon: Canon, caller: Caller, *, entity_id: str, field: str | None) -> Reply:
+async def _explain_fields(
+    canon: Canon, caller: Caller, *, entity_id: str, field: str | None
+) -> Reply:
     explained = await explain_snapshot(canon, caller, entity_id, field)
     reply = {
         **_EXPLANATION(explained.read),
@@ -162,17 +164,17 @@ async def _explain(canon: Canon, caller: Caller, *, entity_id: str, field: str |
         "truncated": explained.truncated,
     }
     if field is not None:
-        places = await locate_field(canon, caller, explained.read.entity.id, field)
-        reply["places"] = [PLACE(each) for each in places]
+        locations = await locate_field(canon, caller, explained.read.entity.id, field)
+        reply["places"] = [PLACE(each) for each in locations]
     # Links to the first sources of the current values.
     standing = (word for each in explained.fields for word in each.words if word.wins)
     ids = dict.fromkeys(i for word in standing if (i := word.observation.source_id) is not None)
-    sources = await canon.seen_by(caller).things(islice(ids, _LINKS))
+    sources = await canon.caller_scope(caller).items_by_id(islice(ids, _LINKS))
     known = (each for each in sources.values() if isinstance(each, Source))
     return Noted(
         reply=reply,
         parts=tuple(
-            SOURCE_LINK.link(each.id, each.title or each.file_name or "") for each in known
+            SOURCE_LINK.link_to(each.id, each.title or each.file_name or "") for each in known
         ),
     )
 
@@ -183,7 +185,7 @@ _EDITED: Final = reply_of("edit_aliases")
 _DUPLICATES: Final = reply_of("list_possible_duplicates")
 
 
-async def _retrieve(
+async def _retrieve_entities(
     canon: Canon, caller: Caller, *, user_id: str | None, query: EntityQuery, snapshots: bool | None
 ) -> Reply:
     page = await list_entities(canon, caller, user_id, query)
@@ -195,7 +197,7 @@ async def _retrieve(
     }
 
 
-async def _find(
+async def _find_entities(
     canon: Canon,
     caller: Caller,
     *,
@@ -215,33 +217,35 @@ async def _find(
     }
 
 
-async def _merge(canon: Canon, caller: Caller, *, reason: str | None, **asked: Any) -> Merged:
+async def _merge_entities(
+    canon: Canon, caller: Caller, *, reason: str | None, **asked: Any
+) -> MergeResult:
     return await merge_records(canon, caller, reason=reason or "", **asked)
 
 
-async def _unmerge(
+async def _unmerge_entity(
     canon: Canon, caller: Caller, *, parts: Collection[str] | None, **asked: Any
-) -> Merged:
+) -> MergeResult:
     if parts is not None:
         return await split_records(canon, caller, parts=parts, **asked)
     return await unmerge_records(canon, caller, **asked)
 
 
-async def _edit(canon: Canon, caller: Caller, *, field: str, **asked: Any) -> Reply:
+async def _edit_aliases(canon: Canon, caller: Caller, *, field: str, **asked: Any) -> Reply:
     entity = await edit_aliases(canon, caller, name=field, **asked)
     fields = (await fields_of(canon, caller, (entity,)))[entity.id]
     keys = await keys_of(canon, caller, entity)
     return _EDITED(entity, field=field, values=fields.get(field, ()), keys=keys)
 
 
-async def _duplicates(canon: Canon, caller: Caller, **asked: Any) -> Reply:
+async def _list_duplicates(canon: Canon, caller: Caller, **asked: Any) -> Reply:
     account = account_of(caller)
     found = await duplicates_within(canon, caller, account, **asked)
     pairs = await evidence_for(canon, account, found.pairs)
     return _DUPLICATES(found, pairs=pairs)
 
 
-async def _timeline(canon: Canon, caller: Caller, *, query: TimelineQuery) -> Reply:
+async def _list_events(canon: Canon, caller: Caller, *, query: TimelineQuery) -> Reply:
     if query.start is not None and query.end is not None and query.start > query.end:
         message = "`after_date` is later than `before_date`. Exchange them; both are inclusive."
         raise InvalidInput("time.order", message, path="/after_date")
@@ -257,7 +261,7 @@ async def _timeline(canon: Canon, caller: Caller, *, query: TimelineQuery) -> Re
 
 
 _TYPE_MAX: Final = 100
-_CREATED: Final = Shape(**RELATION.fields, existing=given(BOOLEAN))
+_CREATED: Final = Shape(**RELATION.fields, existing=given_field(BOOLEAN))
 _EDGE_SNAPSHOT: Final = reply_of(
     "get_relationship_snapshot",
     provenance=lambda edge: {name: edge.origins.get(name, edge.id) for name in edge.properties},
@@ -265,7 +269,7 @@ _EDGE_SNAPSHOT: Final = reply_of(
 )
 
 
-async def _create(
+async def _create_relationship(
     canon: Canon, caller: Caller, *, source_entity_id: str, target_entity_id: str, **asked: Any
 ) -> Reply:
     ends = (source_entity_id, target_entity_id)
@@ -279,7 +283,7 @@ async def _list_relationships(canon: Canon, caller: Caller, **asked: Any) -> Rep
     return {"relationships": [RELATION(each) for each in edges], "total": total, **page}
 
 
-async def _related(
+async def _list_related(
     canon: Canon,
     caller: Caller,
     *,
@@ -304,9 +308,9 @@ async def _related(
     }
 
 
-async def _around(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+async def _show_neighbourhood(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     if arguments["node_type"] == "source":
-        return await _of_source(canon, caller, arguments)
+        return await _source_neighbourhood(canon, caller, arguments)
     wanted = entity_id_in(arguments["node_id"], "/node_id")
     entity, around = await neighbourhood_of_entity(canon, caller, wanted)
     fields = await fields_of(canon, caller, (entity, *around.entities))
@@ -320,10 +324,10 @@ async def _around(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         reply["observations"] = [present_observation(o, entity) for o in around.observations]
     if arguments["include_sources"]:
         reply["related_sources"] = [SOURCE(each) for each in around.sources]
-    return reply | await _shared(canon, caller, around, arguments, fields)
+    return reply | await _shared_members(canon, caller, around, arguments, fields)
 
 
-async def _of_source(canon: Canon, caller: Caller, arguments: Arguments) -> Json:
+async def _source_neighbourhood(canon: Canon, caller: Caller, arguments: Arguments) -> Json:
     wanted = source_id_in(arguments["node_id"], "/node_id")
     source, around = await neighbourhood_of_source(canon, caller, wanted)
     fields = await fields_of(canon, caller, around.entities)
@@ -334,10 +338,10 @@ async def _of_source(canon: Canon, caller: Caller, arguments: Arguments) -> Json
         owner = {each: e for e in around.entities for each in (e.id, *e.members)}
         seen = (o for o in around.observations if o.entity_id in owner)
         reply["observations"] = [present_observation(o, owner[o.entity_id]) for o in seen]
-    return reply | await _shared(canon, caller, around, arguments, fields)
+    return reply | await _shared_members(canon, caller, around, arguments, fields)
 
 
-async def _shared(
+async def _shared_members(
     canon: Canon,
     caller: Caller,
     around: Neighbourhood,
@@ -358,19 +362,19 @@ async def _shared(
 
 RUNS: Final[dict[str, Run]] = runs_of(
     get_entity_snapshot=get_snapshot,
-    list_observations=_list,
-    get_field_provenance=_trace,
+    list_observations=_list_observations,
+    get_field_provenance=_trace_field,
     correct=(correct_field, _CORRECTED),
-    explain_snapshot=_explain,
-    retrieve_entities=_retrieve,
-    get_entity_by_identifier=_find,
-    merge_entities=(_merge, _MERGED),
-    unmerge_entities=(_unmerge, _UNMERGED),
-    edit_aliases=_edit,
-    list_possible_duplicates=_duplicates,
-    list_timeline_events=_timeline,
-    get_related_entities=_related,
-    create_relationship=_create,
+    explain_snapshot=_explain_fields,
+    retrieve_entities=_retrieve_entities,
+    get_entity_by_identifier=_find_entities,
+    merge_entities=(_merge_entities, _MERGED),
+    unmerge_entities=(_unmerge_entity, _UNMERGED),
+    edit_aliases=_edit_aliases,
+    list_possible_duplicates=_list_duplicates,
+    list_timeline_events=_list_events,
+    get_related_entities=_list_related,
+    create_relationship=_create_relationship,
     list_relationships=_list_relationships,
     get_relationship_snapshot=(read_relationship, _EDGE_SNAPSHOT),
-) | {"get_graph_neighborhood": _around}
+) | {"get_graph_neighborhood": _show_neighbourhood}

@@ -8,13 +8,13 @@ from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.lookup import (
     account_of,
-    require,
     require_account,
+    require_item,
     require_readable,
     within_account,
 )
-from canonry.gateway.limits import Limits, checked_text, measure
-from canonry.gateway.replies import OBJECT, Shape, array, given
+from canonry.gateway.limits import Limits, checked_text, measure_arguments
+from canonry.gateway.replies import OBJECT, Shape, array, given_field
 from canonry.gateway.tool import Arguments, Reply, Run
 from canonry.log.items.entities import Entity
 from canonry.log.items.sources import Source, alias_of
@@ -31,7 +31,7 @@ from canonry.records.usecases.ingest_file import (
     ingest_properties,
     reinterpret_source,
 )
-from canonry.records.usecases.record_source import Recorded, ingest_records
+from canonry.records.usecases.record_source import RecordOutcome, ingest_records
 from canonry.values.errors import InvalidInput
 
 _PATH_MAX: Final = 4_096
@@ -42,33 +42,35 @@ shape_of("recorded", entity_alias=lambda each: alias_of(each.entity_id))
 shape_of("member")
 _INGEST: Final = reply_of("ingest")
 _INGESTED: Final = Shape(
-    **_INGEST.only("source_id", "content_hash", "file_size", "deduplicated", "interpretation")
+    **_INGEST.some_fields(
+        "source_id", "content_hash", "file_size", "deduplicated", "interpretation"
+    )
 )
-_FILE: Final = Shape(**_INGEST.only("members"))
+_FILE: Final = Shape(**_INGEST.some_fields("members"))
 """The files within a file: each is a source of its own, or has the reason as `problem`."""
 _RECORDED: Final = Shape(
-    **_INGEST.only("entities", "entities_total", "warnings", "possible_duplicates"),
-    **_INGEST.only("observations_added"),
+    **_INGEST.some_fields("entities", "entities_total", "warnings", "possible_duplicates"),
+    **_INGEST.some_fields("observations_added"),
 )
 """The outcome of records: the first hundred entities, warnings and possible duplicates."""
 _UPLOADED: Final = reply_of(
     "upload_file",
     file_url=lambda done: done.source.files[0] if done.source.files else "",
-    entity_snapshots=given(array(OBJECT)),
+    entity_snapshots=given_field(array(OBJECT)),
     warnings=lambda done: () if done.recorded is None else done.recorded.warnings,
 )
 _LINK: Final = reply_of("get_file_url")
 
 
-async def _ingest(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+async def _ingest_any(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     as_file = arguments.get("file_content") is not None
     if as_file == (arguments.get("entities") is not None):
         message = "Give either `file_content` with `mime_type`, or `entities`."
         raise InvalidInput("ingest.form", message, path="/entities")
-    return await (_file if as_file else _records)(canon, caller, arguments)
+    return await (_ingest_file if as_file else _ingest_records)(canon, caller, arguments)
 
 
-async def _records(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+async def _ingest_records(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     origin: Mapping[str, Any] = arguments.get("provenance") or {}
     recorded = await ingest_records(
         canon,
@@ -82,15 +84,15 @@ async def _records(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         provenance=origin,
     )
     head = _INGESTED(recorded, deduplicated=recorded.again)
-    return {**head, **await _recorded(canon, caller, recorded)}
+    return {**head, **await _show_recorded(canon, caller, recorded)}
 
 
-async def _recorded(canon: Canon, caller: Caller, recorded: Recorded) -> shapes.Json:
+async def _show_recorded(canon: Canon, caller: Caller, recorded: RecordOutcome) -> shapes.Json:
     doubtful = await evidence_for(canon, account_of(caller), recorded.duplicates)
     return _RECORDED(recorded, possible_duplicates=doubtful)
 
 
-async def _file(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+async def _ingest_file(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     account = require_account(caller, arguments.get("user_id"))
     if arguments.get("mime_type") is None:
         message = "Name the media type of the file in `mime_type`, such as application/pdf."
@@ -113,16 +115,16 @@ async def _file(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     head |= _FILE(done)
     if done.recorded is None:
         return {**head, "observations_added": done.restated}
-    return {**head, **await _recorded(canon, caller, done.recorded)}
+    return {**head, **await _show_recorded(canon, caller, done.recorded)}
 
 
-async def _upload(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+async def _upload_file(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     account = account_of(caller)
     other = None
     if (named := arguments.get("source_material_id")) is not None:
         wanted = shapes.source_id_in(named, "/source_material_id")
-        other = (await require(canon, within_account(caller), Source, wanted)).id
-    properties = _properties(arguments)
+        other = (await require_item(canon, within_account(caller), Source, wanted)).id
+    properties = _read_properties(arguments)
     path = checked_text(arguments["file_path"], _PATH_MAX, path="/file_path")
     file = await read_local(canon, path)
     bucket = checked_text(arguments["bucket"], shapes.NAME_MAX, path="/bucket")
@@ -132,10 +134,12 @@ async def _upload(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         done = await ingest_properties(canon, caller, account, file, properties, bucket=bucket)
     if other is not None and done.stored is not None:
         await attach_file(canon, caller, account, other, done.stored)
-    return _UPLOADED(done, entity_snapshots=await _snapshots(canon, caller, done))
+    return _UPLOADED(done, entity_snapshots=await _show_snapshots(canon, caller, done))
 
 
-async def _snapshots(canon: Canon, caller: Caller, done: FileIngested) -> list[shapes.Json] | None:
+async def _show_snapshots(
+    canon: Canon, caller: Caller, done: FileIngested
+) -> list[shapes.Json] | None:
     if done.run is None:
         return None
     ids = await entities_of(canon, account_of(caller), done)
@@ -148,7 +152,7 @@ async def _snapshots(canon: Canon, caller: Caller, done: FileIngested) -> list[s
     ]
 
 
-def _properties(arguments: Arguments) -> Mapping[str, Any] | None:
+def _read_properties(arguments: Arguments) -> Mapping[str, Any] | None:
     text = arguments.get("properties")
     if text is None:
         return None
@@ -161,11 +165,13 @@ def _properties(arguments: Arguments) -> Mapping[str, Any] | None:
             "`properties` must be the text of a JSON object; its `entity_type` must be a text."
         )
         raise InvalidInput("upload.properties", message, path="/properties")
-    measure({"properties": value}, _INNER)  # the text that it came in could not be checked
+    measure_arguments(
+        {"properties": value}, _INNER
+    )  # the text that it came in could not be checked
     return value
 
 
-async def _reinterpret(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+async def _reinterpret_source(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     account = account_of(caller)
     config = arguments["interpretation_config"]
     source_id = shapes.source_id_in(arguments["source_id"], "/source_id")
@@ -179,15 +185,15 @@ async def _reinterpret(canon: Canon, caller: Caller, arguments: Arguments) -> Re
     }
 
 
-async def _url(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+async def _sign_url(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     path = checked_text(arguments["file_path"], _PATH_MAX, path="/file_path")
     seconds = int(arguments["expires_in"])
     return _LINK(await sign_url(canon, account_of(caller).user_id, path, seconds))
 
 
 RUNS: Final[dict[str, Run]] = {
-    "ingest": _ingest,
-    "upload_file": _upload,
-    "get_file_url": _url,
-    "reinterpret": _reinterpret,
+    "ingest": _ingest_any,
+    "upload_file": _upload_file,
+    "get_file_url": _sign_url,
+    "reinterpret": _reinterpret_source,
 }

@@ -8,15 +8,15 @@ from typing import Any, Final
 
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.lookup import account_of, entity_id_in, require, within_account
+from canonry.canon.session.lookup import account_of, entity_id_in, require_item, within_account
 from canonry.gateway.limits import checked_text
 from canonry.gateway.replies import OBJECT, WORD, Field, Shape
 from canonry.gateway.tables import (
     CallArguments,
     FieldTable,
     ReadValue,
-    composed,
-    filled,
+    compose_arguments,
+    fill_parameters,
     read_arguments,
 )
 from canonry.gateway.tool import Arguments, File, Reply, Run, Variables
@@ -25,9 +25,9 @@ from canonry.log.items.sources import Source, alias_of
 from canonry.log.schemas.narrative import PROPERTY_PREFIX
 from canonry.log.schemas.schemas import EntitySchema, FieldSpec, FieldType
 from canonry.readmodels.timeline import TimelineEvent
-from canonry.records.domain.asking import Condition, Period
 from canonry.records.domain.assertions import KeyStatus
-from canonry.records.domain.shown import shown_by
+from canonry.records.domain.queries import Condition, Period
+from canonry.records.domain.snapshots import shown_by
 from canonry.records.toolset.contract import shape_of
 from canonry.records.usecases.files import own_file
 from canonry.records.usecases.schemas import schema_of, schemas_for
@@ -42,7 +42,7 @@ UNRULED: Final = "none"
 """The schema version of entities without a schema."""
 
 
-def _fields(observation: Observation) -> Json:
+def _plain_fields(observation: Observation) -> Json:
     """Return the observed fields without prefixes."""
     ruled = observation.schema_version is not None
     return {
@@ -54,7 +54,7 @@ def _fields(observation: Observation) -> Json:
 
 def by_name(shape: Shape) -> Field:
     """Declare an object with values of this shape."""
-    return OBJECT.by(lambda found: {name: shape(each) for name, each in found.items()})
+    return OBJECT.with_render(lambda found: {name: shape(each) for name, each in found.items()})
 
 
 FRAGMENT: Final = Shape(value=Field({}, nullable=True), reason=WORD)
@@ -63,8 +63,8 @@ KEY: Final = shape_of("key")
 OBSERVATION: Final = shape_of(
     "observation",
     schema_version=lambda observation: observation.schema_version or UNRULED,
-    fields=_fields,
-    raw_fragments=by_name(FRAGMENT).of(lambda observation: observation.fragments or None),
+    fields=_plain_fields,
+    raw_fragments=by_name(FRAGMENT).from_source(lambda observation: observation.fragments or None),
 )
 WITNESS: Final = shape_of("field_observation")
 """An observation without its fields."""
@@ -139,14 +139,14 @@ async def rows_of(
     for each in entities:
         schema = schema_of(schemas, account, each)
         fields = shown_by(each, schema).fields
-        shown = fields if snapshots else _fitting(fields, schema)
+        shown = fields if snapshots else _fitting_fields(fields, schema)
         left = len(fields) - len(shown) or None
         status = statuses.get(each.id)
         rows.append(ENTITY(each, snapshot=shown, more_fields=left, key_status=status))
     return rows
 
 
-def telling(schema: EntitySchema | None) -> Sequence[FieldSpec]:
+def identifying_fields(schema: EntitySchema | None) -> Sequence[FieldSpec]:
     """Return the fields of a schema that name or identify its entities, in its order."""
     if schema is None:
         return ()
@@ -155,9 +155,11 @@ def telling(schema: EntitySchema | None) -> Sequence[FieldSpec]:
     return [each for each in schema.fields if each.required or each.name in named | keys]
 
 
-def _fitting(fields: Mapping[str, Any], schema: EntitySchema | None) -> Mapping[str, Any]:
+def _fitting_fields(fields: Mapping[str, Any], schema: EntitySchema | None) -> Mapping[str, Any]:
     """Choose the fields that fit a row, identifying ones first."""
-    order: Iterable[str] = dict.fromkeys((*(each.name for each in telling(schema)), *fields))
+    order: Iterable[str] = dict.fromkeys(
+        (*(each.name for each in identifying_fields(schema)), *fields)
+    )
     room, chosen = ROW_BYTES, set()
     for name in order:
         if name in fields:
@@ -267,13 +269,13 @@ DEFAULTING: Final[Mapping[str, ReadValue]] = {
 """Readers that read missing arguments, too."""
 
 
-async def _source(canon: Canon, caller: Caller, variables: Variables) -> str:
-    source = await require(canon, within_account(caller), Source, variables["source_id"])
-    file = {"file": FILE.address(source.id)} if source.files else {}
+async def _source_json(canon: Canon, caller: Caller, variables: Variables) -> str:
+    source = await require_item(canon, within_account(caller), Source, variables["source_id"])
+    file = {"file": FILE.uri_for(source.id)} if source.files else {}
     return as_json({**SOURCE(source), **file})
 
 
-async def _file(canon: Canon, caller: Caller, variables: Variables) -> File:
+async def _file_content(canon: Canon, caller: Caller, variables: Variables) -> File:
     found = await own_file(canon, caller, variables["file_id"])
     return File(data=found.data, mime_type=found.mime_type)
 
@@ -284,8 +286,8 @@ def as_json(value: Any) -> str:
 
 
 TABLE: Final = FieldTable(__package__, readers=READERS, defaulting=DEFAULTING)
-SOURCE_LINK: Final = TABLE.resource("source", _source)
-FILE: Final = TABLE.resource("file", _file)
+SOURCE_LINK: Final = TABLE.make_resource("source", _source_json)
+FILE: Final = TABLE.make_resource("file", _file_content)
 
 
 def reading_run(
@@ -296,13 +298,13 @@ def reading_run(
     `operation(canon, caller, ...)` takes them by the names of their parameters; a parameter that is
     a dataclass is made of those that are its fields. `shown` makes the reply of its result.
     """
-    readings = TABLE.readings(TABLE.tools[name]["takes"])
-    compose = composed(operation, readings, ("canon", "caller"))
+    readings = TABLE.list_readings(TABLE.tools[name]["takes"])
+    compose = compose_arguments(operation, readings, ("canon", "caller"))
 
     @wraps(operation)  # `canonry tools` shows where this is
     async def run(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         values = read_arguments(readings, CallArguments(arguments))
-        found = await operation(canon, caller, **compose(filled(readings, values)))
+        found = await operation(canon, caller, **compose(fill_parameters(readings, values)))
         own = () if shown is None else shown.given
         return shown(found, **{n: values[n] for n in own if n in values}) if shown else found
 
@@ -311,5 +313,7 @@ def reading_run(
 
 def runs_of(**operations: Any) -> dict[str, Run]:
     """Return the runs of tools by name, each of an operation, or of a pair with its shape."""
-    told = {name: each if isinstance(each, tuple) else (each,) for name, each in operations.items()}
-    return {name: reading_run(name, *each) for name, each in told.items()}
+    reported = {
+        name: each if isinstance(each, tuple) else (each,) for name, each in operations.items()
+    }
+    return {name: reading_run(name, *each) for name, each in reported.items()}

@@ -6,53 +6,53 @@ from functools import partial
 from typing import Any, Final
 
 from canonry.canon.ports.files import FileHint, Reading
-from canonry.canon.session.caller import Caller, no_progress
+from canonry.canon.session.caller import Caller, ignore_progress
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.commit_change import Change, Receipt, commit_change, found_by
+from canonry.canon.session.commit_change import Change, Receipt, by_product_of, commit_change
 from canonry.canon.session.lookup import (
     Account,
     account_of,
-    require,
     require_account,
+    require_item,
     within_account,
 )
 from canonry.canon.session.paging import Pace, every_item
 from canonry.language.texts.sentences import Box
 from canonry.log.entries import Entry, Made
-from canonry.log.folding import schemas_key, thing_key
-from canonry.log.items.entities import Entity, alone
+from canonry.log.folding import item_key, schemas_key
+from canonry.log.items.entities import Entity, without_members
 from canonry.log.items.sources import Source, SourceDraft, SourceType, correction_id_of
 from canonry.log.schemas.narrative import FRAGMENT_PREFIX, PROPERTY_PREFIX
 from canonry.log.schemas.schemas import EntitySchema, FieldSpec
-from canonry.log.schemas.truth_types import type_named, types_alike
+from canonry.log.schemas.truth_types import similar_types, type_named
 from canonry.log.schemas.typed_records import (
     RESERVED,
     UNKNOWN_FIELD,
     Converted,
     RecordReader,
     Unconvertible,
-    convert,
-    out_of_order,
+    convert_value,
+    find_out_of_order,
 )
 from canonry.records.domain.assertions import assertion_of
-from canonry.records.domain.interpretations import Found, require_record
-from canonry.records.domain.shown import shown_by
-from canonry.records.notation.labels import COMPANIONS, NAMED_BY, WrittenPlace, places_of
-from canonry.records.notation.numbers import NOTATIONS, Unclear, unclear_in
-from canonry.records.notation.settling import INVOICE, PAYERS
+from canonry.records.domain.interpretations import FoundEntity, require_record
+from canonry.records.domain.snapshots import shown_by
+from canonry.records.notation.labels import COMPANIONS, NAMED_BY, ValueLocation, find_locations
+from canonry.records.notation.numbers import NOTATIONS, UnclearValue, unclear_values
+from canonry.records.notation.settlements import INVOICE, PAYERS
 from canonry.records.usecases.files import filing_of
 from canonry.records.usecases.record_entities import record_named
-from canonry.records.usecases.record_source import source_of_words
+from canonry.records.usecases.record_source import source_of_content
 from canonry.records.usecases.records import (
     RecordReading,
     SourceStatement,
-    companions_named,
+    assert_named_parties,
     first_entities,
 )
 from canonry.records.usecases.schemas import schema_of, schemas_for, schemas_in_force
-from canonry.records.usecases.snapshots import TracedField, addressed, trace_field
+from canonry.records.usecases.snapshots import TracedField, find_addressed, trace_field
 from canonry.values.errors import CanonryError, InvalidInput, NotFound
-from canonry.values.fields import revised
+from canonry.values.fields import with_changes
 from canonry.values.ids import EntityId, NewId, ObservationId, SourceId
 from canonry.values.json_values import canonical_json
 from canonry.values.observations import (
@@ -102,7 +102,7 @@ class Corrected:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Right:
+class _RightValue:
     """A correction read by the schema in force; without a `spec` it is kept as a fragment.
 
     A value that does not fit a field of a derived schema is kept as the fragment `raw`.
@@ -114,7 +114,7 @@ class _Right:
     raw: Fragment | None = None
     dates: Mapping[str, Dated] = field(default_factory=dict)
 
-    def said_over(self, entity: Entity, schema: EntitySchema) -> Mapping[str, Fragment]:
+    def fragments_over(self, entity: Entity, schema: EntitySchema) -> Mapping[str, Fragment]:
         """Return the fragments of the correction: the value, or nulls over unread fragments."""
         if self.spec is None:
             return {self.name: Fragment(value=self.value, reason=UNKNOWN_FIELD)}
@@ -126,7 +126,7 @@ class _Right:
         over = {
             name: Fragment(value=None, reason=_CORRECTED)
             for name in unread
-            if schema.canonical(name) == self.name
+            if schema.canonical_field(name) == self.name
         }
         return over if self.raw is None else {**over, self.name: self.raw}
 
@@ -145,15 +145,18 @@ async def correct_field(
     """
     account, inner = require_account(caller, user_id), within_account(caller)
 
-    async def prepare(new_id: NewId) -> Change[Corrected]:
-        root = await require(canon, inner, Entity, correction.entity_id)
-        entity = await addressed(canon, root, correction.entity_id)
-        schema = await _schema(canon, account, entity, correction)
-        right = _right(schema, correction)
+    async def prepare_change(new_id: NewId) -> Change[Corrected]:
+        root = await require_item(canon, inner, Entity, correction.entity_id)
+        entity = await find_addressed(canon, root, correction.entity_id)
+        schema = await _require_schema(canon, account, entity, correction)
+        right = _read_right(schema, correction)
         _require_order(root, schema, right)
         corrected = partial(Corrected, entity_id=root.id, field=right.name, value=right.value)
-        before, own = _standing(root, right), _standing(alone(entity), right)
-        reads = frozenset(map(thing_key, (correction.entity_id, root.id)))
+        before, own = (
+            _current_correction(root, right),
+            _current_correction(without_members(entity), right),
+        )
+        reads = frozenset(map(item_key, (correction.entity_id, root.id)))
         reads |= {schemas_key(account.space, entity.entity_type)}
         stood = [
             held and (held.value["value"] if right.spec is None else held.value)
@@ -164,28 +167,30 @@ async def correct_field(
             stands = corrected(observation_id=own.observation, existing=True)
             return Change(entries=(), reads=reads, found=stands)
         follows = "" if before is None else before.observation
-        source = source_of_word(account, entity, right.name, right.value, follows)
+        source = source_of_statement(account, entity, right.name, right.value, follows)
         source = replace(source, properties=correction.grounds or {})
-        word = own_word(entity, schema.version, right.name, right.value, source, follows=follows)
+        word = make_user_observation(
+            entity, schema.version, right.name, right.value, source, follows=follows
+        )
         seen = replace(
             word,
             fields=word.fields if right.spec is not None else {},
             dates=right.dates,
-            fragments=right.said_over(root, schema),
+            fragments=right.fragments_over(root, schema),
         )
         entries: tuple[Entry, ...] = (Made(thing=source), Made(thing=seen))
         kind = entity.entity_type
         if right.spec and (kind in (INVOICE, *PAYERS) or right.name in COMPANIONS.get(kind, ())):
-            reading = await _naming(canon, account, schema, right, source)
+            reading = await _read_naming(canon, account, schema, right, source)
             named = await record_named(canon, reading, entity, seen, new_id)
             entries, reads = (*entries, *named.entries), reads | named.reads
         stands = corrected(observation_id=seen.id, existing=False)
         return Change(entries=entries, reads=reads, found=stands)
 
-    receipt = await commit_change(canon, inner, account.space, prepare)
+    receipt = await commit_change(canon, inner, account.space, prepare_change)
     if receipt.found is not None:
         return receipt.found
-    root = await require(canon, inner, Entity, correction.entity_id)
+    root = await require_item(canon, inner, Entity, correction.entity_id)
     return _corrected_before(receipt, root.id, correction)
 
 
@@ -193,7 +198,9 @@ def _corrected_before(
     receipt: Receipt[Corrected], entity_id: EntityId, correction: Correction
 ) -> Corrected:
     """Return the correction that an earlier call with this idempotency key made."""
-    made = [each for each in receipt.made(ObservationDraft) if isinstance(each, ObservationDraft)]
+    made = [
+        each for each in receipt.drafts_made(ObservationDraft) if isinstance(each, ObservationDraft)
+    ]
     word = next(each for each in made if each.correction)
     name, value = next(iter(word.fields.items()), (correction.field, correction.value))
     return Corrected(
@@ -205,8 +212,8 @@ def _corrected_before(
     )
 
 
-async def _naming(
-    canon: Canon, account: Account, schema: EntitySchema, right: _Right, source: SourceDraft
+async def _read_naming(
+    canon: Canon, account: Account, schema: EntitySchema, right: _RightValue, source: SourceDraft
 ) -> RecordReading:
     """Return the correction as a record whose field names a person or a company."""
     statement = SourceStatement(
@@ -215,20 +222,20 @@ async def _naming(
     schemas = {**await schemas_in_force(canon, account, NAMED_BY), schema.entity_type: schema}
     readers = {name: RecordReader(each) for name, each in schemas.items()}
     record = {right.name: right.value}
-    said = assertion_of(account.user_id, readers[schema.entity_type], record, "/value")
-    pace = Pace(progress=no_progress, total=0)
+    assertion = assertion_of(account.user_id, readers[schema.entity_type], record, "/value")
+    pace = Pace(progress=ignore_progress, total=0)
     return RecordReading(
         statement=statement,
-        assertions=(said,),
-        companions=await companions_named(account, readers, (said,), pace),
+        assertions=(assertion,),
+        named_parties=await assert_named_parties(account, readers, (assertion,), pace),
     )
 
 
-async def _schema(
+async def _require_schema(
     canon: Canon, account: Account, entity: Entity, correction: Correction
 ) -> EntitySchema:
     asked = type_named(correction.entity_type)
-    if asked not in types_alike(entity.entity_type):
+    if asked not in similar_types(entity.entity_type):
         message = f"The entity is of type {entity.entity_type}. Give that in `entity_type`."
         raise InvalidInput("correction.type", message, path="/entity_type")
     schemas = await schemas_in_force(canon, account, (entity.entity_type,))
@@ -238,22 +245,22 @@ async def _schema(
     return schemas[entity.entity_type]
 
 
-def _right(schema: EntitySchema, correction: Correction) -> _Right:
-    name = schema.canonical(correction.field)
-    spec = None if name is None else schema.field(name)
+def _read_right(schema: EntitySchema, correction: Correction) -> _RightValue:
+    name = schema.canonical_field(correction.field)
+    spec = None if name is None else schema.find_field(name)
     if spec is None:
-        return _unknown(correction)
+        return _read_unknown(correction)
     if correction.value is None:
-        return _Right(name=spec.name, spec=spec, value=None)
-    converted = convert(correction.value, spec)
+        return _RightValue(name=spec.name, spec=spec, value=None)
+    converted = convert_value(correction.value, spec)
     if isinstance(converted, Unconvertible) and correction.any_field and schema.derived:
         raw = Fragment(value=correction.value, reason=converted.reason)
-        return _Right(name=spec.name, spec=spec, value=None, raw=raw)
+        return _RightValue(name=spec.name, spec=spec, value=None, raw=raw)
     if isinstance(converted, Unconvertible):
         message = f"{spec.name} must be a {spec.type}; the value is not ({converted.reason})."
         raise InvalidInput("correction.value", message, path="/value")
     dates = dated_by(spec, converted)
-    return _Right(name=spec.name, spec=spec, value=converted.value, dates=dates)
+    return _RightValue(name=spec.name, spec=spec, value=converted.value, dates=dates)
 
 
 def dated_by(spec: FieldSpec, converted: Converted) -> Mapping[str, Dated]:
@@ -264,34 +271,36 @@ def dated_by(spec: FieldSpec, converted: Converted) -> Mapping[str, Dated]:
     return {spec.name: dated}
 
 
-def _unknown(correction: Correction) -> _Right:
+def _read_unknown(correction: Correction) -> _RightValue:
     """Read a correction of a field that the schema does not have."""
     name, value = correction.field, correction.value
     if not correction.any_field or name in RESERVED:
         message = f"The type {correction.entity_type} has no such field. See its schema for fields."
         raise InvalidInput("correction.field", message, path="/field")
     if value is not None:
-        require_record(Found(entity_type=correction.entity_type, fields={name: value}), "/value")
-    return _Right(name=name, spec=None, value=value)
+        require_record(
+            FoundEntity(entity_type=correction.entity_type, fields={name: value}), "/value"
+        )
+    return _RightValue(name=name, spec=None, value=value)
 
 
-def _require_order(entity: Entity, schema: EntitySchema, right: _Right) -> None:
-    said = {**entity.properties, right.name: right.value} if schema.order else {}
-    for name, reason in out_of_order(schema.order, said):
+def _require_order(entity: Entity, schema: EntitySchema, right: _RightValue) -> None:
+    values = {**entity.properties, right.name: right.value} if schema.order else {}
+    for name, reason in find_out_of_order(schema.order, values):
         if right.name in {name, reason.removeprefix("before_")}:
             message = f"{name} would be {reason.replace('_', ' ', 1)}. Correct that field first."
             raise InvalidInput("correction.value", message, path="/value")
 
 
-def _standing(entity: Entity, right: _Right) -> Held | None:
+def _current_correction(entity: Entity, right: _RightValue) -> Held | None:
     """Return the current correction of the field, if there is one."""
     prefix = FRAGMENT_PREFIX if right.spec is None else PROPERTY_PREFIX
     elements = entity.snapshot.get(prefix + right.name)
     held = None if elements is None else elements[LAST]
-    return held if held is not None and held.corrected else None
+    return held if held is not None and held.is_correction else None
 
 
-def source_of_word(
+def source_of_statement(
     account: Account, entity: Entity, field: str, value: Any, follows: str
 ) -> SourceDraft:
     """Return the source of a user's statement; `follows` is the observation that it replaces."""
@@ -299,10 +308,10 @@ def source_of_word(
         "correction": {"entity_id": entity.id, "field": field, "value": value},
         "follows": follows,
     }
-    return source_of_words(account, SourceType.CORRECTION, canonical_json(payload))
+    return source_of_content(account, SourceType.CORRECTION, canonical_json(payload))
 
 
-def own_word(
+def make_user_observation(
     entity: Entity,
     schema_version: str,
     field: str,
@@ -336,17 +345,17 @@ EXAMPLES_MAX: Final = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Open:
+class UnclearObservation:
     """An unclear value of an entity, and its observation."""
 
     entity: Entity
-    unclear: Unclear
+    unclear: UnclearValue
     observation: Observation
     schema_version: str
 
 
 @dataclass(slots=True, kw_only=True)
-class OpenField:
+class UnclearField:
     """The unclear values of one field in one source, with the first of them as examples."""
 
     source_id: SourceId | None
@@ -354,27 +363,27 @@ class OpenField:
     name: str
     reason: str
     count: int = 0
-    examples: list[Open] = field(default_factory=list)
+    examples: list[UnclearObservation] = field(default_factory=list)
 
 
 async def list_unclear(
     canon: Canon, caller: Caller, entity_type: str | None = None
-) -> tuple[Sequence[OpenField], bool]:
+) -> tuple[Sequence[UnclearField], bool]:
     """Return unclear values by source and field, and whether not all entities were searched."""
     account = account_of(caller)
     named = None if entity_type is None else type_named(entity_type)
     entities, more = await first_entities(canon, account, (named,), LOOKED_AT_MAX)
-    return _grouped(await open_in(canon, account, entities)), more
+    return _group_unclear(await find_unclear(canon, account, entities)), more
 
 
-def _grouped(found: Sequence[Open]) -> Sequence[OpenField]:
-    groups: dict[tuple[str, str, str], OpenField] = {}
+def _group_unclear(found: Sequence[UnclearObservation]) -> Sequence[UnclearField]:
+    groups: dict[tuple[str, str, str], UnclearField] = {}
     for each in found:
         source, kind = each.observation.source_id, each.entity.entity_type
         name = each.unclear.spec.name
         group = groups.setdefault(
             (str(source), kind, name),
-            OpenField(
+            UnclearField(
                 source_id=source, entity_type=kind, name=name, reason=each.unclear.fragment.reason
             ),
         )
@@ -384,21 +393,25 @@ def _grouped(found: Sequence[Open]) -> Sequence[OpenField]:
     return [groups[key] for key in sorted(groups)]
 
 
-async def open_in(canon: Canon, account: Account, entities: Sequence[Entity]) -> list[Open]:
+async def find_unclear(
+    canon: Canon, account: Account, entities: Sequence[Entity]
+) -> list[UnclearObservation]:
     """Return the unclear values of entities, each with its observation."""
     schemas = await schemas_for(canon, account, entities)
-    waiting: list[tuple[Entity, Unclear, str]] = []
+    waiting: list[tuple[Entity, UnclearValue, str]] = []
     for entity in entities:
         schema = schema_of(schemas, account, entity)
         if schema is not None:
             shown = shown_by(entity, schema)
             if shown.fragments:
-                unclear = unclear_in(shown, schema)
+                unclear = unclear_values(shown, schema)
                 waiting += [(entity, each, schema.version) for each in unclear]
     ids = {each.fragment.observation for _, each, _ in waiting}
-    seen = await canon.within(account.space).things(ids) if ids else {}
+    seen = await canon.space_scope(account.space).items_by_id(ids) if ids else {}
     return [
-        Open(entity=entity, unclear=each, observation=observation, schema_version=version)
+        UnclearObservation(
+            entity=entity, unclear=each, observation=observation, schema_version=version
+        )
         for entity, each, version in waiting
         if isinstance(observation := seen.get(each.fragment.observation), Observation)
     ]
@@ -406,7 +419,7 @@ async def open_in(canon: Canon, account: Account, entities: Sequence[Entity]) ->
 
 async def locate_value(
     canon: Canon, caller: Caller, traced: TracedField
-) -> tuple[WrittenPlace, ...]:
+) -> tuple[ValueLocation, ...]:
     """Return the places of a field's value in the file of its first origin.
 
     The result is empty if the file is gone or can no longer be read.
@@ -416,14 +429,14 @@ async def locate_value(
     if reading is None:
         return ()
     fields = {name.removeprefix(PROPERTY_PREFIX): v for name, v in seen.fields.items()}
-    return places_of(reading, fields, traced.value)
+    return find_locations(reading, fields, traced.value)
 
 
 async def reading_of(canon: Canon, caller: Caller, source: Source) -> Reading | None:
     """Read the file of a source; None if it is gone or unreadable."""
     try:
         data, hint = await _bytes_of(canon, caller, source)
-        return await canon.reader.examine(data, hint)
+        return await canon.reader.examine_file(data, hint)
     except CanonryError:
         return None
 
@@ -439,7 +452,7 @@ async def picture_of(
         Unavailable: those of `DocumentReader.picture`.
     """
     data, hint = await _bytes_of(canon, caller, source)
-    return await canon.reader.picture(data, hint, page, boxes)
+    return await canon.reader.render_page(data, hint, page, boxes)
 
 
 async def _bytes_of(canon: Canon, caller: Caller, source: Source) -> tuple[bytes, FileHint]:
@@ -447,13 +460,13 @@ async def _bytes_of(canon: Canon, caller: Caller, source: Source) -> tuple[bytes
         message = "This source has no file, because it was recorded as text or records."
         raise NotFound("file.unknown", message, kind="file")
     blobs = filing_of(canon).blobs_of(account_of(caller).user_id)
-    data = await blobs.get(source.content_hash)
+    data = await blobs.get_bytes(source.content_hash)
     return data, FileHint(mime_type=source.mime_type or "", name=source.file_name or "")
 
 
 async def locate_field(
     canon: Canon, caller: Caller, entity_id: str, field: str
-) -> tuple[WrittenPlace, ...]:
+) -> tuple[ValueLocation, ...]:
     """Return the places of a field's current value in its file; none if it has no source."""
     try:
         traced = await trace_field(canon, caller, entity_id, field)
@@ -488,46 +501,48 @@ async def settle_values(
     if notation not in NOTATIONS:
         message = f"`read_as` must be one of {', '.join(NOTATIONS)}."
         raise InvalidInput("review.notation", message, path="/read_as")
-    given = await require(canon, inner, Source, source_id)
+    given = await require_item(canon, inner, Source, source_id)
 
-    async def prepare(_: NewId) -> Change[Settled]:
+    async def prepare_change(_: NewId) -> Change[Settled]:
         # The survivors of the entities that a source describes.
         said = every_item(partial(canon.state.observations_from, given.id))
         ids = {e.entity_id async for e in said if e.space == account.space and e.fragments}
-        roots = await canon.within(account.space).roots(ids)
+        roots = await canon.space_scope(account.space).root_entities(ids)
         about = list({each.id: each for each in roots.values()}.values())
         waiting = [
             each
-            for each in await open_in(canon, account, about)
+            for each in await find_unclear(canon, account, about)
             if each.unclear.spec.name == name and each.observation.source_id == given.id
         ]
         fitting = [each for each in waiting if notation in each.unclear.readings]
-        reads = frozenset(map(thing_key, (given.id, *(each.id for each in about))))
+        reads = frozenset(map(item_key, (given.id, *(each.id for each in about))))
         done = Settled(settled=len(fitting), left=len(waiting) - len(fitting))
-        entries = tuple(_entries(account, given, fitting, name, notation)) if fitting else ()
+        entries = (
+            tuple(_decision_entries(account, given, fitting, name, notation)) if fitting else ()
+        )
         return Change(entries=entries, reads=reads, found=done)
 
-    receipt = await commit_change(canon, inner, account.space, prepare)
-    found = await found_by(receipt, prepare)
-    settled = len(receipt.made(ObservationDraft))
+    receipt = await commit_change(canon, inner, account.space, prepare_change)
+    found = await by_product_of(receipt, prepare_change)
+    settled = len(receipt.drafts_made(ObservationDraft))
     return found if receipt.found is not None else replace(found, settled=settled)
 
 
-def _entries(
-    account: Account, given: Source, fitting: Sequence[Open], name: str, notation: str
+def _decision_entries(
+    account: Account, given: Source, fitting: Sequence[UnclearObservation], name: str, notation: str
 ) -> Iterator[Entry]:
     """Yield the source of the decision and a correction for each value."""
-    told = {each.observation.id: each.unclear.readings[notation] for each in fitting}
-    said = {"source_id": given.id, "field": name, "read_as": notation, "values": told}
-    content = canonical_json({"settled": said})
-    source = source_of_words(account, SourceType.CORRECTION, content)
+    values = {each.observation.id: each.unclear.readings[notation] for each in fitting}
+    decision = {"source_id": given.id, "field": name, "read_as": notation, "values": values}
+    content = canonical_json({"settled": decision})
+    source = source_of_content(account, SourceType.CORRECTION, content)
     yield Made(thing=source)
     cited = Evidence(kind=EvidenceKind.SOURCE, ref=given.id)
     for each in fitting:
-        spec, value = each.unclear.spec, told[each.observation.id]
-        about = revised(each.entity, id=each.observation.entity_id)
+        spec, value = each.unclear.spec, values[each.observation.id]
+        about = with_changes(each.entity, id=each.observation.entity_id)
         ours = (about, each.schema_version, spec.name, value, source)
-        word = own_word(*ours, follows=each.observation.id)
-        converted = convert(value, spec)
+        word = make_user_observation(*ours, follows=each.observation.id)
+        converted = convert_value(value, spec)
         dates = dated_by(spec, converted) if isinstance(converted, Converted) else {}
         yield Made(thing=replace(word, evidence=(*word.evidence, cited), dates=dates))

@@ -14,7 +14,7 @@ from typing import Any, Final
 from canonry.canon.ports.files import FILE_BYTES_MAX, FileHint, FileType
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.lookup import require, within_account
+from canonry.canon.session.lookup import require_item, within_account
 from canonry.canon.session.paging import every_item
 from canonry.log.commits import ORIGIN, Position
 from canonry.log.entries import Tombstone
@@ -23,8 +23,8 @@ from canonry.log.ports.ledger import Blobs, LocalFiles
 from canonry.log.schemas.schemas import EntitySchema
 from canonry.models.outside_services import ClientModel
 from canonry.readmodels.follow_log import heads_of
-from canonry.readmodels.ports.view import Finding, UpkeepProgress
-from canonry.records.domain.asking import RecordRow
+from canonry.readmodels.ports.view import Finding, MaintenanceProgress
+from canonry.records.domain.queries import RecordRow
 from canonry.records.ports.interpreter import FileHost, Interpreter
 from canonry.values.errors import BrokenInvariant, InvalidInput, NotFound, NotSupported
 from canonry.values.ids import SpaceId, is_uuid
@@ -59,7 +59,7 @@ class StorageKey:
 
 
 def is_bucket(name: str) -> bool:
-    """Tell whether a bucket may have this name."""
+    """Return whether a bucket may have this name."""
     return _BUCKET.fullmatch(name) is not None
 
 
@@ -80,7 +80,7 @@ def link_to(key: StorageKey, secret: bytes, expires: Instant) -> str:
 
 
 def holds(key: StorageKey, secret: bytes, expires: str, signature: str, now: Instant) -> bool:
-    """Tell whether a link was signed with `secret` and has not expired.
+    """Return whether a link was signed with `secret` and has not expired.
 
     The signature is compared in constant time.
     """
@@ -111,7 +111,7 @@ class UserFiles:
     async def pages(self, user_id: str) -> AsyncIterator[Sequence[str]]:
         """Yield pages of the digests of one user's files, in order."""
         last = ""
-        while page := await self.blobs_of(user_id).digests(after=last, limit=_PAGE):
+        while page := await self.blobs_of(user_id).list_digests(after=last, limit=_PAGE):
             yield page
             last = page[-1]
 
@@ -242,13 +242,13 @@ def given_file(content: str, mime_type: str, name: str | None) -> GivenFile:
         InvalidInput: `file.base64`, `file.mime-type` or `file.too-large`.
     """
     hint = hint_of(mime_type, name)
-    data = decoded(content)
+    data = decode_content(content)
     if not data:
         raise InvalidInput("file.empty", "The file is empty.", path="/file_content")
     return GivenFile(data=data, hint=hint)
 
 
-def decoded(content: str) -> bytes:
+def decode_content(content: str) -> bytes:
     """Decode strict base64; line ends between its characters are allowed.
 
     Raises:
@@ -259,10 +259,10 @@ def decoded(content: str) -> bytes:
         if len(content) > _BASE64_MAX:
             raise too_large(len(content) * 3 // 4)
     try:
-        data = _strictly(content)
+        data = _decode_strictly(content)
     except ValueError:
         try:
-            data = _strictly(content.translate(_LINE_ENDS))
+            data = _decode_strictly(content.translate(_LINE_ENDS))
         except ValueError:
             message = "`file_content` is not base64. Use the standard alphabet with padding."
             raise InvalidInput("file.base64", message, path="/file_content") from None
@@ -302,7 +302,7 @@ def filing_of(canon: Canon) -> Filing:
     Raises:
         NotSupported: `file.no-filing`.
     """
-    filing = canon.service(RecordServices).filing
+    filing = canon.find_service(RecordServices).filing
     if filing is None:
         raise NotSupported("file.no-filing", "This store keeps no files. Open one that does.")
     return filing
@@ -325,9 +325,9 @@ async def store_file(
     if not is_bucket(bucket or BUCKET):
         message = "`bucket` must have 1 to 40 lower-case letters, digits, hyphens or underscores."
         raise InvalidInput("file.bucket", message, path="/bucket")
-    digest = await filing.blobs_of(user_id).put(given.data)
+    digest = await filing.blobs_of(user_id).put_bytes(given.data)
     key = StorageKey(bucket=bucket or BUCKET, user_id=user_id, digest=digest)
-    return StoredFile(key=key, size=len(given.data), kind=kind, charset=given.hint.charset)
+    return StoredFile(key=key, size=len(given.data), kind=kind, charset=given.hint.charset_name)
 
 
 async def read_local(canon: Canon, path: str, mime_type: str = "") -> GivenFile:
@@ -337,14 +337,14 @@ async def read_local(canon: Canon, path: str, mime_type: str = "") -> GivenFile:
         NotFound: `file.unknown`.
         InvalidInput: `file.too-large` or `file.path`.
     """
-    found = await filing_of(canon).local.read(path, most=FILE_BYTES_MAX)
+    found = await filing_of(canon).local.read_file(path, most=FILE_BYTES_MAX)
     return GivenFile(data=found.data, hint=hint_of(mime_type, found.name))
 
 
 _LINE_ENDS: Final = {ord(char): None for char in "\r\n"}
 
 
-def _strictly(content: str) -> bytes:
+def _decode_strictly(content: str) -> bytes:
     if content.endswith("==="):  # strict mode accepts this
         raise ValueError
     return binascii.a2b_base64(content, strict_mode=True)
@@ -382,11 +382,11 @@ async def sign_url(
         raise InvalidInput("file.expiry", message, path="/expires_in")
     filing = filing_of(canon)
     key = storage_key(file_path)
-    if key is None or key.user_id != user_id or await _source(canon, key) is None:
+    if key is None or key.user_id != user_id or await _source_of_file(canon, key) is None:
         raise unknown_file()
     expires = Instant((canon.clock.now() // SECOND + expires_in) * SECOND)
     link = link_to(key, filing.secret, expires)
-    address = "" if filing.host is None else await filing.host.address()
+    address = "" if filing.host is None else await filing.host.link_address()
     return SignedUrl(url=f"{address.rstrip('/')}{link}", expires_at=expires)
 
 
@@ -400,10 +400,10 @@ async def open_link(canon: Canon, path: str, expires: str, signature: str) -> Li
     key = storage_key(path)
     if key is None or not holds(key, filing.secret, expires, signature, canon.clock.now()):
         return None
-    source = await _source(canon, key)
+    source = await _source_of_file(canon, key)
     if source is None:
         raise unknown_file()
-    return await _linked(canon, key, source)
+    return await _linked_file(canon, key, source)
 
 
 async def own_file(canon: Canon, caller: Caller, source_id: str) -> LinkedFile:
@@ -412,16 +412,16 @@ async def own_file(canon: Canon, caller: Caller, source_id: str) -> LinkedFile:
     Raises:
         NotFound: `source.unknown`, or `file.unknown` if it has no file or that was erased.
     """
-    source = await require(canon, within_account(caller), Source, source_id)
+    source = await require_item(canon, within_account(caller), Source, source_id)
     key = storage_key(source.files[0]) if source.files else None
     if key is None:
         raise unknown_file()
-    return await _linked(canon, key, source)
+    return await _linked_file(canon, key, source)
 
 
-async def _linked(canon: Canon, key: StorageKey, source: Source) -> LinkedFile:
+async def _linked_file(canon: Canon, key: StorageKey, source: Source) -> LinkedFile:
     try:
-        data = await filing_of(canon).blobs_of(key.user_id).get(key.digest)
+        data = await filing_of(canon).blobs_of(key.user_id).get_bytes(key.digest)
     except NotFound:
         raise unknown_file() from None
     mime_type = source.mime_type or "application/octet-stream"
@@ -434,10 +434,10 @@ def unknown_file() -> NotFound:
     return NotFound("file.unknown", message)
 
 
-async def _source(canon: Canon, key: StorageKey) -> Source | None:
+async def _source_of_file(canon: Canon, key: StorageKey) -> Source | None:
     """Return the source of the file, if it was stored and not erased."""
     source_id = source_id_of(key.user_id, key.digest)
-    found = await canon.within(account_space(key.user_id)).thing(source_id)
+    found = await canon.space_scope(account_space(key.user_id)).find_item(source_id)
     return found if isinstance(found, Source) and found.files else None
 
 
@@ -459,10 +459,10 @@ class FileCheck:
 
 
 async def check_files(
-    canon: Canon, told: UpkeepProgress | None = None, *, whole: bool
+    canon: Canon, progress: MaintenanceProgress | None = None, *, whole: bool
 ) -> FileCheck:
     """Check that each file of a source exists; with `whole` also compare its hash."""
-    filing = canon.service(RecordServices).filing
+    filing = canon.find_service(RecordServices).filing
     if filing is None:
         return FileCheck(files=0, findings=(), orphans=0)
     # List sources before files: a file that arrives meanwhile is stored before its source.
@@ -472,29 +472,29 @@ async def check_files(
     for done, (where, key) in enumerate(named.items(), 1):
         what = _MISSING if where not in kept else None
         if what is None and whole:
-            what = await _altered(filing, key)
+            what = await _find_alteration(filing, key)
         if what is not None:
             source_id = source_id_of(key.user_id, key.digest)
-            known = (await canon.state.things((source_id,))).get(source_id)
+            known = (await canon.state.items_by_id((source_id,))).get(source_id)
             if isinstance(known, Source):  # it may have been erased meanwhile
                 findings.append(Finding(where=f"file {key}", what=what))
         if len(findings) == _FINDINGS_MAX:
             break
-        if told is not None:
-            told(done, len(named))
+        if progress is not None:
+            progress(done, len(named))
     return FileCheck(files=len(named), findings=tuple(findings), orphans=len(kept - named.keys()))
 
 
 async def collect_files(canon: Canon) -> int:
     """Delete files without a source that are older than a day; return their number."""
-    filing, collected = canon.service(RecordServices).filing, 0
+    filing, collected = canon.find_service(RecordServices).filing, 0
     if filing is None:
         return 0
     named = await named_files(canon)
     async for user_id, digest in filing.kept():
         stored = None if (user_id, digest) in named else await filing.stored_at(user_id, digest)
         if stored is not None and canon.clock.now() - int(stored * SECOND) > DAY:
-            await filing.blobs_of(user_id).delete(digest)
+            await filing.blobs_of(user_id).delete_bytes(digest)
             collected += 1
     return collected
 
@@ -509,9 +509,9 @@ async def named_files(canon: Canon) -> Mapping[tuple[str, str], StorageKey]:
     return dict(sorted(found.items(), key=lambda item: item[0]))
 
 
-async def _altered(filing: Filing, key: StorageKey) -> str | None:
+async def _find_alteration(filing: Filing, key: StorageKey) -> str | None:
     try:
-        await filing.blobs_of(key.user_id).get(key.digest)
+        await filing.blobs_of(key.user_id).get_bytes(key.digest)
     except BrokenInvariant:
         return "its bytes were altered: restore them from a backup's folder of files"
     except NotFound:
@@ -525,16 +525,16 @@ async def forget_files(canon: Canon, space: SpaceId) -> None:
     The id of a source follows from its file's hash. Therefore a second call can finish an
     erasure that was interrupted.
     """
-    filing = canon.service(RecordServices).filing
+    filing = canon.find_service(RecordServices).filing
     if filing is None:
         return
     for owner in [user for user in await filing.users() if account_space(user) == space]:
         async for page in filing.pages(owner):
             sources = {source_id_of(owner, digest): digest for digest in page}
-            known = await canon.state.things(tuple(sources))
+            known = await canon.state.items_by_id(tuple(sources))
             for source_id, digest in sources.items():
                 if isinstance(known.get(source_id), Tombstone):
-                    await filing.blobs_of(owner).delete(digest)
+                    await filing.blobs_of(owner).delete_bytes(digest)
 
 
 # Export and import files beside a log.
@@ -543,7 +543,7 @@ async def forget_files(canon: Canon, space: SpaceId) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CarriedFiles:
+class CopiedFiles:
     """The numbers of files that were copied, known, missing, or without a source."""
 
     files: int
@@ -553,8 +553,8 @@ class CarriedFiles:
 
 
 async def export_files(
-    canon: Canon, beside: UserFiles, told: UpkeepProgress, *, user_id: str | None = None
-) -> CarriedFiles:
+    canon: Canon, exported: UserFiles, progress: MaintenanceProgress, *, user_id: str | None = None
+) -> CopiedFiles:
     """Copy every file that a source names, or those of one user.
 
     Raises:
@@ -563,18 +563,18 @@ async def export_files(
     """
     named = await named_files(canon)
     wanted = {key: named[key] for key in named if user_id in {None, key[0]}}
-    return await _carry(filing_of(canon), beside, wanted, told)
+    return await _copy_files(filing_of(canon), exported, wanted, progress)
 
 
-async def require_whole(beside: UserFiles) -> None:
+async def require_undamaged(exported: UserFiles) -> None:
     """Verify every file against its hash before anything is written.
 
     Raises:
         InvalidInput: `import.damaged`, with the digest of the first damaged file.
     """
-    async for user_id, digest in beside.kept():
+    async for user_id, digest in exported.kept():
         try:
-            await beside.blobs_of(user_id).get(digest)
+            await exported.blobs_of(user_id).get_bytes(digest)
         except BrokenInvariant as error:
             message = (
                 f"The bytes of the file {digest} were altered. Nothing was imported. Use another "
@@ -583,7 +583,9 @@ async def require_whole(beside: UserFiles) -> None:
             raise InvalidInput("import.damaged", message, path="--files", digest=digest) from error
 
 
-async def import_files(canon: Canon, beside: UserFiles, told: UpkeepProgress) -> CarriedFiles:
+async def import_files(
+    canon: Canon, exported: UserFiles, progress: MaintenanceProgress
+) -> CopiedFiles:
     """Copy every file that a source of the store names and that the store lacks.
 
     Raises:
@@ -591,33 +593,36 @@ async def import_files(canon: Canon, beside: UserFiles, told: UpkeepProgress) ->
         Unavailable: those of the blob store.
     """
     named = await named_files(canon)
-    carried = await _carry(beside, filing_of(canon), named, told)
-    unnamed = [each async for each in beside.kept() if each not in named]
+    carried = await _copy_files(exported, filing_of(canon), named, progress)
+    unnamed = [each async for each in exported.kept() if each not in named]
     return replace(carried, unnamed=len(unnamed))
 
 
-async def _carry(
-    source: UserFiles, target: UserFiles, named: Mapping[tuple[str, str], Any], told: UpkeepProgress
-) -> CarriedFiles:
+async def _copy_files(
+    source: UserFiles,
+    target: UserFiles,
+    named: Mapping[tuple[str, str], Any],
+    progress: MaintenanceProgress,
+) -> CopiedFiles:
     counts = Counter[str]()
     for done, (user_id, digest) in enumerate(named, 1):
         blobs = target.blobs_of(user_id)
-        if await _has(blobs, digest):
+        if await _has_bytes(blobs, digest):
             counts["known"] += 1
         else:
             try:
-                await blobs.put(await source.blobs_of(user_id).get(digest))
+                await blobs.put_bytes(await source.blobs_of(user_id).get_bytes(digest))
                 counts["files"] += 1
             except NotFound:  # erased meanwhile, or lost; `canonry verify` reports lost files
                 counts["missing"] += 1
-        told(done, len(named))
-    return CarriedFiles(files=counts["files"], known=counts["known"], missing=counts["missing"])
+        progress(done, len(named))
+    return CopiedFiles(files=counts["files"], known=counts["known"], missing=counts["missing"])
 
 
-async def _has(blobs: Blobs, digest: str) -> bool:
-    """Tell whether the bytes exist and match their hash."""
+async def _has_bytes(blobs: Blobs, digest: str) -> bool:
+    """Return whether the bytes exist and match their hash."""
     try:
-        await blobs.get(digest)
+        await blobs.get_bytes(digest)
     except NotFound:
         return False
     return True

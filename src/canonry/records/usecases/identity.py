@@ -5,54 +5,54 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, combinations, islice
 from typing import Any, Final, TypeAlias
 
-from canonry.canon.judging.known_things import Backing, make_relation
+from canonry.canon.judging.known_items import Backing, make_relation
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import (
     Change,
     audience_for,
     commit_change,
+    first_made,
     require_standing,
-    the_made,
 )
 from canonry.canon.session.lookup import (
     Account,
     account_of,
     readable_spaces,
-    require,
     require_account,
     require_all,
+    require_item,
     require_itself,
     require_readable,
     require_same_space,
     within_account,
 )
-from canonry.canon.session.paging import OF_RECORD, aside, every_match
-from canonry.canon.session.traversal import separated
+from canonry.canon.session.paging import OF_RECORD, every_match, run_aside
+from canonry.canon.session.traversal import separate_entities
 from canonry.log.entries import EntitiesMerged, EntitiesUnmerged, Entry, KeysDisowned, Made
-from canonry.log.folding import relations_key, schemas_key, thing_key
-from canonry.log.items.entities import Entity, alone, family_of
+from canonry.log.folding import item_key, relations_key, schemas_key
+from canonry.log.items.entities import Entity, family_of, without_members
 from canonry.log.items.facts import Relation, RelationDraft
 from canonry.log.schemas.identity_keys import (
     KEY_MARK,
     KeyReader,
-    fields_asked,
-    fields_said,
-    found_under,
+    fields_of_rule,
     identities_of,
     key_mark,
     keys_of,
     label_of,
-    look_mark,
-    looks_of,
-    meant_by,
     normal_value,
+    observed_fields,
+    possible_forms,
     rule_of,
+    searchable_text,
+    skeleton_mark,
+    skeletons_of,
     texts_in,
 )
 from canonry.log.schemas.narrative import PROPERTY_PREFIX
 from canonry.log.schemas.schemas import ACYCLIC, EntitySchema
-from canonry.log.schemas.truth_types import PLURALS, type_named, types_alike
+from canonry.log.schemas.truth_types import PLURALS, similar_types, type_named
 from canonry.readmodels.ports.state import IdentifierQuery, RelationQuery
 from canonry.readmodels.ports.view import PAGE_MAX
 from canonry.records.domain.assertions import (
@@ -60,20 +60,20 @@ from canonry.records.domain.assertions import (
     Family,
     KeyStatus,
     Warned,
-    family,
+    make_family,
     names_today,
     reason_of,
 )
 from canonry.records.domain.interpretations import NAME_MAX
-from canonry.records.usecases.corrections import own_word, source_of_word
+from canonry.records.usecases.corrections import make_user_observation, source_of_statement
 from canonry.records.usecases.record_entities import Duplicate, SideEvidence
 from canonry.records.usecases.records import first_entities
 from canonry.records.usecases.relationships import leads_to
 from canonry.records.usecases.schemas import schemas_for
-from canonry.records.usecases.snapshots import addressed
+from canonry.records.usecases.snapshots import find_addressed
 from canonry.values.errors import Conflict, InvalidInput
 from canonry.values.ids import EntityId, NewId, RelationId, SpaceId
-from canonry.values.json_values import folded
+from canonry.values.json_values import fold_text
 from canonry.values.moments import Instant
 from canonry.values.observations import LAST, Held, Observation
 from canonry.values.provenance import Authority
@@ -112,26 +112,26 @@ async def edit_aliases(
     account, inner = require_account(caller, user_id), within_account(caller)
     _require_sound(add=add, remove=remove)
 
-    async def prepare(_: NewId) -> Change:
-        root = await require(canon, inner, Entity, entity_id)
-        entity = await addressed(canon, root, entity_id)
-        things = await canon.within(account.space).things(entity.members)
-        members = [each for each in things.values() if isinstance(each, Entity)]
+    async def prepare_change(_: NewId) -> Change:
+        root = await require_item(canon, inner, Entity, entity_id)
+        entity = await find_addressed(canon, root, entity_id)
+        items = await canon.space_scope(account.space).items_by_id(entity.members)
+        members = [each for each in items.values() if isinstance(each, Entity)]
         schemas = await schemas_for(canon, account, (entity, *members))
-        work = _Editing(
+        work = _AliasEdit(
             account=account, name=name, add=add, remove=remove, entity=entity, schemas=schemas
         )
-        entries = (*work.words(), *work.disowned(members))
+        entries = (*work.list_entries(), *work.key_removals(members))
         ids = (root.id, entity.id, *entity.members)
         types = (schemas_key(account.space, each) for each in schemas)
-        return Change(entries=entries, reads=frozenset((*map(thing_key, ids), *types)))
+        return Change(entries=entries, reads=frozenset((*map(item_key, ids), *types)))
 
-    await commit_change(canon, inner, account.space, prepare)
-    return await require(canon, inner, Entity, entity_id)
+    await commit_change(canon, inner, account.space, prepare_change)
+    return await require_item(canon, inner, Entity, entity_id)
 
 
 @dataclass(slots=True, kw_only=True)
-class _Editing:
+class _AliasEdit:
     """An edit of an entity; `kept` is its new list, `gone` the removed texts."""
 
     account: Account
@@ -147,64 +147,68 @@ class _Editing:
     def __post_init__(self) -> None:
         """Read the current list and apply the removals."""
         schema, name = self.schemas.get(self.entity.entity_type), self.name
-        if schema is None or (self.add and schema.field(name) is None):
+        if schema is None or (self.add and schema.find_field(name) is None):
             message = (
                 f"Entities of type {self.entity.entity_type} have no {name}. Register a schema "
                 f"with the field {name}."
             )
             raise InvalidInput("alias.field", message, path="/field")
-        elements = alone(self.entity).snapshot.get(PROPERTY_PREFIX + name, {})
+        elements = without_members(self.entity).snapshot.get(PROPERTY_PREFIX + name, {})
         self.held = elements.get(LAST)
-        shown = [] if self.held is None else schema.policy(name).show(elements)
-        unwanted = {asked for each in self.remove for asked in self._forms(each)}
-        self.gone = {each for each in shown if unwanted & self._forms(each)}
+        shown = [] if self.held is None else schema.policy_of(name).show(elements)
+        unwanted = {asked for each in self.remove for asked in self._text_forms(each)}
+        self.gone = {each for each in shown if unwanted & self._text_forms(each)}
         self.kept = [each for each in shown if each not in self.gone]
 
-    def _forms(self, text: str) -> set[str]:
+    def _text_forms(self, text: str) -> set[str]:
         """Return the normalized forms of a text; texts with a common form are the same."""
         one, kind = _ONE_OF[self.name], self.entity.entity_type
         address = None if one == "name" else normal_value(kind, one, text)
-        return {folded(text), address or folded(text)}
+        return {fold_text(text), address or fold_text(text)}
 
-    def words(self) -> Iterator[Entry]:
+    def list_entries(self) -> Iterator[Entry]:
         """Yield the observation of the new list and its source; nothing if it is unchanged."""
-        known = {form for each in self.kept for form in self._forms(each)}
-        new = [each.strip() for each in self.add if not known & self._forms(each)]
+        known = {form for each in self.kept for form in self._text_forms(each)}
+        new = [each.strip() for each in self.add if not known & self._text_forms(each)]
         if not new and not self.gone:
             return
         held, name = self.held, self.name
-        own_list = bool(self.gone) or (held is not None and held.corrected)
+        own_list = bool(self.gone) or (held is not None and held.is_correction)
         value = [*self.kept, *new] if own_list else new
         self.kept += new
         follows = "" if held is None else held.observation
-        source = source_of_word(self.account, self.entity, name, value, follows)
+        source = source_of_statement(self.account, self.entity, name, value, follows)
         schema = self.schemas[self.entity.entity_type]
         yield Made(thing=source)
         ours = (self.entity, schema.version, name, value, source)
-        yield Made(thing=own_word(*ours, follows=follows, correction=own_list))
+        yield Made(thing=make_user_observation(*ours, follows=follows, correction=own_list))
 
-    def disowned(self, members: Sequence[Entity]) -> Iterator[Entry]:
+    def key_removals(self, members: Sequence[Entity]) -> Iterator[Entry]:
         """Yield the removals of keys from the entity and its members.
 
         Raises:
             InvalidInput: `alias.current` or `alias.unknown`.
         """
-        wanted = {form for each in self.remove for form in meant_by(each)}
+        wanted = {form for each in self.remove for form in possible_forms(each)}
         current: set[str] = set()
         found = bool(self.gone)
         for one in (self.entity, *members) if wanted else ():
             instead = {self.name: self.kept} if one is self.entity else {}
             schema = self.schemas.get(one.entity_type)
-            today = names_today(alone(one), schema, instead)
-            said = set(map(found_under, today))
-            current |= said & wanted
-            looks = {look_mark(one.entity_type, each) for each in self.remove}
+            today = names_today(without_members(one), schema, instead)
+            current_keys = set(map(searchable_text, today))
+            current |= current_keys & wanted
+            skeletons = {skeleton_mark(one.entity_type, each) for each in self.remove}
             gone = [
                 text
                 for text in one.borne
                 if text not in today
                 and (
-                    text in looks or (found_under(text) in wanted and found_under(text) not in said)
+                    text in skeletons
+                    or (
+                        searchable_text(text) in wanted
+                        and searchable_text(text) not in current_keys
+                    )
                 )
             ]
             if gone:
@@ -225,7 +229,7 @@ def _require_sound(**lists: Sequence[str]) -> None:
             raise InvalidInput("alias.too-many", message, path=f"/{name}", limit=EDITED_MAX)
         for index, text in enumerate(texts):
             path = f"/{name}/{index}"
-            if not folded(text):
+            if not fold_text(text):
                 raise InvalidInput("alias.empty", f"{path} is empty. Write a text.", path=path)
             if len(text) > NAME_MAX:
                 message = f"{path} has {len(text)} characters; the limit is {NAME_MAX}."
@@ -238,11 +242,11 @@ async def families_of(
     """Return each entity's family: the entities merged into it, and their current names."""
     ids = {member for each in entities for member in each.members}
     spaces = {each.space for each in entities}
-    found = await canon.within(*spaces).things(ids) if ids else {}
+    found = await canon.space_scope(*spaces).items_by_id(ids) if ids else {}
     members = {i: e for i, e in found.items() if isinstance(e, Entity)}
     schemas = await schemas_for(canon, account, (*entities, *members.values()))
     return {
-        each.id: family(
+        each.id: make_family(
             each,
             [members[member] for member in each.members if member in members],
             schemas if each.space == account.space else {},
@@ -269,11 +273,11 @@ async def find_by_identifier(
     """
     spaces = await readable_spaces(canon, caller)
     wanted = None if entity_type is None else type_named(entity_type)
-    keys = meant_by(identifier)
+    keys = possible_forms(identifier)
     found: dict[EntityId, Entity] = {}
     named: dict[EntityId, str] = {}
     more = False
-    beginning = folded(identifier)
+    beginning = fold_text(identifier)
     begun = (beginning,) if len(beginning) >= _BEGINNING_MIN else ()
     for texts, begins in ((keys, False), (begun, True)):
         if not texts or len(found) >= FOUND_MAX:
@@ -290,7 +294,7 @@ async def find_by_identifier(
     more = more or len(found) > FOUND_MAX
     entities = tuple(found.values())[:FOUND_MAX]
     families = await families_of(canon, account_of(caller), [e for e in entities if e.id in named])
-    return entities, {i: families[i].status(named[i]) for i in families}, more
+    return entities, {i: families[i].status_of(named[i]) for i in families}, more
 
 
 # Keep apart: a relation states that two similar entities are different.
@@ -310,9 +314,9 @@ async def keep_apart(
         NotFound: `entity.unknown`.
         Conflict: `space.foreign`, `entity.retconned` or `entity.already-merged`.
     """
-    space = (await require(canon, caller, Entity, one_id)).space
+    space = (await require_item(canon, caller, Entity, one_id)).space
 
-    async def prepare(new_id: NewId) -> Change[Relation | None]:
+    async def prepare_change(new_id: NewId) -> Change[Relation | None]:
         one, other = await require_all(canon, caller, Entity, (one_id, other_id))
         require_same_space(one.space, [other], path="/of")
         require_standing(one, other)
@@ -322,8 +326,8 @@ async def keep_apart(
             )
             raise Conflict("entity.already-merged", message, conflicts=[one.id])
         ids = frozenset((one_id, other_id, one.id, other.id))
-        reads = frozenset(key(each) for key in (thing_key, relations_key) for each in ids)
-        for each in await _said(canon, space, family_of(one)):
+        reads = frozenset(key(each) for key in (item_key, relations_key) for each in ids)
+        for each in await _different_relations(canon, space, family_of(one)):
             if {each.from_id, each.to_id} & family_of(other):
                 return Change(entries=(), reads=reads, found=each)
         audience = await audience_for(canon, (one.id, other.id), None)
@@ -339,11 +343,13 @@ async def keep_apart(
         )
         return Change(entries=(made,), reads=reads, audience=audience, found=None)
 
-    receipt = await commit_change(canon, caller, space, prepare)
-    return receipt.found.id if receipt.found else the_made(receipt, RelationDraft).id
+    receipt = await commit_change(canon, caller, space, prepare_change)
+    return receipt.found.id if receipt.found else first_made(receipt, RelationDraft).id
 
 
-async def _said(canon: Canon, space: SpaceId, about: frozenset[EntityId]) -> Sequence[Relation]:
+async def _different_relations(
+    canon: Canon, space: SpaceId, about: frozenset[EntityId]
+) -> Sequence[Relation]:
     query = RelationQuery(
         spaces=frozenset((space,)), entities=about, rel_type=DIFFERENT_FROM, current=True
     )
@@ -359,7 +365,7 @@ async def evidence_for(
 ) -> Sequence[Duplicate]:
     """Return the pairs in their order, each with its evidence."""
     ids = {i for each in pairs for i in (each.entity_id, each.candidate_id)}
-    found = await canon.within(account.space).things(ids)
+    found = await canon.space_scope(account.space).items_by_id(ids)
     sides = {}
     entities = {i: e for i, e in found.items() if isinstance(e, Entity)}
     schemas = await schemas_for(canon, account, entities.values())
@@ -370,35 +376,37 @@ async def evidence_for(
         )
         sides[entity_id] = (entity, readers.get(entity.entity_type), page.items)
     return [
-        replace(pair, evidence=tuple(_evidence(*sides[i], pair.sign) for i in ids if i in sides))
+        replace(
+            pair, evidence=tuple(_side_evidence(*sides[i], pair.sign) for i in ids if i in sides)
+        )
         for pair in pairs
         for ids in [(pair.entity_id, pair.candidate_id)]
     ]
 
 
-def _evidence(
+def _side_evidence(
     entity: Entity, keys: KeyReader | None, seen: Sequence[Observation], sign: str
 ) -> SideEvidence:
     """Return the evidence from the newest observation that has the shared sign."""
     for each in seen:
-        said = fields_said(each, keys)
-        if sign in texts_in(entity.entity_type, said, keys):
+        values = observed_fields(each, keys)
+        if sign in texts_in(entity.entity_type, values, keys):
             return SideEvidence(
                 entity_id=entity.id,
-                fields=_telling(entity.entity_type, keys, said, sign),
+                fields=_evidence_fields(entity.entity_type, keys, values, sign),
                 observation_id=each.id,
                 source_id=each.source_id,
             )
     return SideEvidence(entity_id=entity.id, fields={})
 
 
-def _telling(
-    kind: str, keys: KeyReader | None, said: Mapping[str, Any], sign: str
+def _evidence_fields(
+    kind: str, keys: KeyReader | None, values: Mapping[str, Any], sign: str
 ) -> Mapping[str, Any]:
     """Return the fields that give the sign: single fields, or those of an identity rule."""
     labels = rule_of(sign.removeprefix(KEY_MARK)).split("+")
     if keys is None or not sign.startswith(KEY_MARK) or len(labels) == 1:
-        alone = {n: v for n, v in said.items() if sign in texts_in(kind, {n: v}, keys)}
+        alone = {n: v for n, v in values.items() if sign in texts_in(kind, {n: v}, keys)}
         if alone or keys is None:
             return alone
     asked = (
@@ -407,12 +415,12 @@ def _telling(
         for a in (*rule.fields, *rule.optional)
         if label_of(a) in labels
     )
-    names = {name for each in asked for name in fields_asked(each)}
-    return {name: value for name, value in said.items() if name in names}
+    names = {name for each in asked for name in fields_of_rule(each)}
+    return {name: value for name, value in values.items() if name in names}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Merged:
+class MergeResult:
     """The entities of a merge, unmerge or split, the number of observations, and the time."""
 
     from_id: EntityId
@@ -424,7 +432,7 @@ class Merged:
 
 async def merge_records(
     canon: Canon, caller: Caller, user_id: str | None, *, from_id: str, to_id: str, reason: str
-) -> Merged:
+) -> MergeResult:
     """Merge `from_id`, and the entities merged into it, into the survivor of `to_id`.
 
     Raises:
@@ -434,22 +442,22 @@ async def merge_records(
     """
     account, inner = require_account(caller, user_id), within_account(caller)
 
-    async def prepare(_: NewId) -> Change[tuple[int, tuple[Warned, ...]]]:
-        to = await require(canon, inner, Entity, to_id)
+    async def prepare_change(_: NewId) -> Change[tuple[int, tuple[Warned, ...]]]:
+        to = await require_item(canon, inner, Entity, to_id)
         from_ = await require_itself(canon, inner, from_id)
         _require_mergeable(from_, to)
         entry = EntitiesMerged(kept=to.id, merged=from_.id, members=from_.members, reason=reason)
         ids = (to_id, to.id, from_.id, *to.members, *from_.members)
-        reads = frozenset(map(thing_key, ids))
-        warnings = await _cycles(canon, from_, to)
+        reads = frozenset(map(item_key, ids))
+        warnings = await _cycle_warnings(canon, from_, to)
         return Change(entries=(entry,), reads=reads, found=(from_.observed.count, warnings))
 
-    receipt = await commit_change(canon, inner, account.space, prepare)
+    receipt = await commit_change(canon, inner, account.space, prepare_change)
     entry = next(e for e in receipt.entries if isinstance(e, EntitiesMerged))
     count, warnings = receipt.found or (None, ())
     if count is None:  # an earlier call with this idempotency key did it
         count = (await require_itself(canon, inner, entry.merged)).sightings.count
-    return Merged(
+    return MergeResult(
         from_id=entry.merged,
         to_id=entry.kept,
         observations=count,
@@ -458,7 +466,7 @@ async def merge_records(
     )
 
 
-async def _cycles(canon: Canon, from_: Entity, to: Entity) -> tuple[Warned, ...]:
+async def _cycle_warnings(canon: Canon, from_: Entity, to: Entity) -> tuple[Warned, ...]:
     """Warn of relations that become cycles by the merge. They do not prevent it."""
     query = RelationQuery(
         spaces=frozenset((to.space,)),
@@ -484,7 +492,7 @@ async def _cycles(canon: Canon, from_: Entity, to: Entity) -> tuple[Warned, ...]
 
 async def unmerge_records(
     canon: Canon, caller: Caller, user_id: str | None, entity_id: str, *, reason: str
-) -> Merged:
+) -> MergeResult:
     """Undo a merge: separate the entity with those that had been merged into it before.
 
     Raises:
@@ -494,18 +502,18 @@ async def unmerge_records(
     """
     account, inner = require_account(caller, user_id), within_account(caller)
 
-    async def prepare(_: NewId) -> Change:
+    async def prepare_change(_: NewId) -> Change:
         gone = await require_itself(canon, inner, entity_id)
         if gone.merged_into is None:
             message = "This entity was not merged into another one. Name the one that was."
             raise Conflict("entity.not-merged", message, conflicts=[gone.id])
-        kept = await require(canon, inner, Entity, gone.merged_into)
-        return separated(gone, kept, reason)
+        kept = await require_item(canon, inner, Entity, gone.merged_into)
+        return separate_entities(gone, kept, reason)
 
-    receipt = await commit_change(canon, inner, account.space, prepare)
+    receipt = await commit_change(canon, inner, account.space, prepare_change)
     entry = next(e for e in receipt.entries if isinstance(e, EntitiesUnmerged))
     gone = await require_itself(canon, inner, entry.separated)
-    return Merged(
+    return MergeResult(
         from_id=gone.id, to_id=entry.kept, observations=gone.observed.count, at=receipt.recorded_at
     )
 
@@ -517,7 +525,7 @@ def _require_mergeable(from_: Entity, to: Entity) -> None:
     if from_.id == to.id:
         message = "An entity cannot be merged into itself. Name two different entities."
         raise InvalidInput("merge.itself", message, path="/to_entity_id")
-    if from_.entity_type not in types_alike(to.entity_type):
+    if from_.entity_type not in similar_types(to.entity_type):
         message = (
             f"A {from_.entity_type} cannot be merged into a {to.entity_type}. Both must have one "
             "type, or be a person and a contact."
@@ -525,10 +533,10 @@ def _require_mergeable(from_: Entity, to: Entity) -> None:
         raise InvalidInput("merge.types", message, path="/to_entity_id")
 
 
-_LOOK: Final = ""
+_SIMILAR_NAME: Final = ""
 """Stands for look-alike names in place of an identity rule."""
 
-_Alike: TypeAlias = tuple[Entity, Entity, str, str]
+_SimilarPair: TypeAlias = tuple[Entity, Entity, str, str]
 """Two entities, the lesser id first, with the rule and the sign that both have."""
 
 COMPARED_MAX: Final = 5_000
@@ -559,11 +567,11 @@ async def duplicates_within(
     entity_type: str | None = None,
     limit: int = 100,
     offset: int = 0,
-    looked_at: int = COMPARED_MAX,
+    compared: int = COMPARED_MAX,
 ) -> Duplicates:
     """Find a page of the possible duplicates within an account or a space that the caller may read.
 
-    A query for one entity compares it with all others that share a key; else `looked_at` entities
+    A query for one entity compares it with all others that share a key; else `compared` entities
     are compared.
 
     Raises:
@@ -574,28 +582,30 @@ async def duplicates_within(
     if entity_id is not None:
         (about,) = await require_readable(canon, caller, Entity, (entity_id,))
         wanted = about.entity_type
-    types: Iterable[str | None] = (None,) if wanted is None else sorted(types_alike(wanted))
-    entities, more = await first_entities(canon, account, types, looked_at)
+    types: Iterable[str | None] = (None,) if wanted is None else sorted(similar_types(wanted))
+    entities, more = await first_entities(canon, account, types, compared)
     if about is not None:
-        near = await _near(canon, account, about)
+        near = await _entities_near(canon, account, about)
         entities = list({each.id: each for each in (*entities, about, *near)}.values())
     signs = await _signs_of(canon, account, entities)
     weight = len(entities) * OF_RECORD
     # The pairs of these entities that are kept apart, each with the lesser id first.
     root = {member: each.id for each in entities for member in family_of(each)}
-    said = await _said(canon, account.space, frozenset())
-    ends = ((root.get(each.from_id, ""), root.get(each.to_id, "")) for each in said)
+    relations = await _different_relations(canon, account.space, frozenset())
+    ends = ((root.get(each.from_id, ""), root.get(each.to_id, "")) for each in relations)
     two = frozenset((min(pair), max(pair)) for pair in ends)
 
-    pairs, cut = await aside(
+    pairs, cut = await run_aside(
         weight,
-        lambda: _first_pairs(chain(_pairs(signs, wanted, about), _partly(signs, about)), two),
+        lambda: _first_pairs(
+            chain(_same_sign_pairs(signs, wanted, about), _partial_pairs(signs, about)), two
+        ),
     )
     return Duplicates(pairs=pairs[offset : offset + limit], total=len(pairs), truncated=more or cut)
 
 
 def _first_pairs(
-    pairs: Iterator[_Alike], two: Collection[tuple[str, str]]
+    pairs: Iterator[_SimilarPair], two: Collection[tuple[str, str]]
 ) -> tuple[list[Duplicate], bool]:
     """Return the pairs in order, without those kept apart, and whether there are more."""
     found: dict[tuple[str, str], Duplicate] = {}
@@ -610,18 +620,18 @@ def _first_pairs(
                 entity_id=one.id,
                 candidate_id=other.id,
                 entity_type=one.entity_type,
-                reason=LOOK_ALIKE if rule == _LOOK else reason_of(rule),
+                reason=LOOK_ALIKE if rule == _SIMILAR_NAME else reason_of(rule),
                 sign=sign,
             )
     return [found[key] for key in sorted(found)], cut
 
 
-async def _near(canon: Canon, account: Account, about: Entity) -> Sequence[Entity]:
+async def _entities_near(canon: Canon, account: Account, about: Entity) -> Sequence[Entity]:
     """Find entities of the account that share a key or a look-alike name with this one."""
     ((_, signs),) = await _signs_of(canon, account, (about,))
-    texts = {found_under(sign) for _, sign in signs}
+    texts = {searchable_text(sign) for _, sign in signs}
     found: dict[str, Entity] = {}
-    for entity_type in types_alike(about.entity_type) if texts else ():
+    for entity_type in similar_types(about.entity_type) if texts else ():
         query = IdentifierQuery(
             spaces=frozenset((account.space,)),
             keys=tuple(sorted(texts)),
@@ -638,7 +648,9 @@ async def _signs_of(
 ) -> Sequence[tuple[Entity, Collection[tuple[str, str]]]]:
     """Return each entity with all keys and look-alike names that its family ever had."""
     schemas = await schemas_for(canon, account, entities)
-    members = await canon.within(account.space).things(m for e in entities for m in e.members)
+    members = await canon.space_scope(account.space).items_by_id(
+        m for e in entities for m in e.members
+    )
     found: list[tuple[Entity, Collection[tuple[str, str]]]] = []
     for entity in entities:
         schema = schemas.get(entity.entity_type)
@@ -648,26 +660,26 @@ async def _signs_of(
             if isinstance(one, Entity):
                 keys = keys_of(one.borne)
                 signs |= {(rule, key) for rule in keys for key in keys[rule]}
-                signs |= {(_LOOK, look) for look in looks_of(one.borne)}
+                signs |= {(_SIMILAR_NAME, skeleton) for skeleton in skeletons_of(one.borne)}
         found.append((entity, sorted(signs)))
     return found
 
 
-def _pairs(
+def _same_sign_pairs(
     known: Iterable[tuple[Entity, Collection[tuple[str, str]]]],
     entity_type: str | None,
     about: Entity | None,
-) -> Iterator[_Alike]:
+) -> Iterator[_SimilarPair]:
     """Yield all pairs, or those of one entity, once for each shared sign.
 
     Pairs with a common key come before pairs with look-alike names.
     """
     by_sign: dict[tuple[frozenset[str], str, str], list[Entity]] = {}
     for entity, signs in known:
-        kinds = types_alike(entity.entity_type)
+        kinds = similar_types(entity.entity_type)
         for rule, sign in signs:
             by_sign.setdefault((kinds, rule, sign), []).append(entity)
-    in_order = sorted(by_sign.items(), key=lambda each: each[0][1] == _LOOK)
+    in_order = sorted(by_sign.items(), key=lambda each: each[0][1] == _SIMILAR_NAME)
     for (_, rule, sign), sharing in in_order:
         ordered = sorted(sharing, key=lambda each: each.id)
         several: Iterable[tuple[Entity, Entity]] = combinations(ordered, 2)
@@ -689,18 +701,18 @@ _SUBSCRIBER: Final = -8
 """The last digits of a telephone number, which it has with and without the country's code."""
 
 
-def _partly(
+def _partial_pairs(
     known: Iterable[tuple[Entity, Collection[tuple[str, str]]]], about: Entity | None
-) -> Iterator[_Alike]:
+) -> Iterator[_SimilarPair]:
     """Yield people with a name that begins another's, or with a number without its country."""
     whole: dict[tuple[str, str], dict[EntityId, Entity]] = {}
     longer: dict[tuple[str, str], dict[EntityId, Entity]] = {}
     for entity, signs in known:
-        for rule, sign in signs if len(types_alike(entity.entity_type)) > 1 else ():
+        for rule, sign in signs if len(similar_types(entity.entity_type)) > 1 else ():
             if rule == _PHONE:
                 found = whole if "+" not in sign else longer
                 found.setdefault((rule, sign[_SUBSCRIBER:]), {})[entity.id] = entity
-            elif rule == _LOOK:
+            elif rule == _SIMILAR_NAME:
                 word, blank, _ = sign.partition(" ")
                 found = longer if blank else whole
                 found.setdefault((rule, word), {})[entity.id] = entity

@@ -7,22 +7,23 @@ configuration. If it arrives again, its values count as the latest.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import sha256
 from typing import Any, Final
 
 from canonry.canon.ports.files import FileHint, Member
-from canonry.canon.session.caller import Caller, step
+from canonry.canon.session.caller import Caller, derive_step
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import (
     Change,
-    answered,
     commit_change,
-    made_before,
-    the_made,
+    drafts_made_before,
+    find_earlier_commit,
+    first_made,
 )
-from canonry.canon.session.lookup import Account, opened, require, within_account
+from canonry.canon.session.lookup import Account, opening_entries, require_item, within_account
 from canonry.log.entries import FileAttached, Made
-from canonry.log.folding import thing_key
+from canonry.log.folding import item_key
 from canonry.log.items.sources import (
     InterpretationRun,
     RunDraft,
@@ -36,11 +37,11 @@ from canonry.log.items.sources import (
 from canonry.log.schemas.truth_types import TRUTH_TYPES
 from canonry.models.outside_services import ASKED
 from canonry.readmodels.ports.view import PAGE_MAX
-from canonry.records.domain.interpretations import Found, require_record
+from canonry.records.domain.interpretations import FoundEntity, require_record
 from canonry.records.usecases.files import GivenFile, StoredFile, filing_of, hint_of, store_file
 from canonry.records.usecases.record_source import (
     PlannedRun,
-    Recorded,
+    RecordOutcome,
     excerpts_of,
     interpret_file,
     plan_run,
@@ -86,7 +87,7 @@ class FileIngested:
     stored: StoredFile | None
     deduplicated: bool
     run: RunDraft | None = None
-    recorded: Recorded | None = None
+    recorded: RecordOutcome | None = None
     restated: int = 0
     members: Sequence[MemberIngested] = ()
 
@@ -110,13 +111,13 @@ async def ingest_file(
     """
     plan = plan_run(canon, config) if interpret else None
     stored = await store_file(canon, account.user_id, given, bucket=bucket)
-    source = _source(account, given, stored)
+    source = _make_source(account, given, stored)
     if plan is None:
         kept, existed = await keep_source(canon, caller, account, source)
         return FileIngested(source=kept, stored=stored, deduplicated=existed)
-    done = await _interpreted(canon, caller, account, source, (plan, given))
+    done = await _interpret_source(canon, caller, account, source, (plan, given))
     restated = 0
-    mine = await answered(canon, within_account(caller), account.space)
+    mine = await find_earlier_commit(canon, within_account(caller), account.space)
     if done.run is not None and done.recorded is None and mine is None:
         restated = await restate_run(canon, caller, account, done.run)
     return replace(done, stored=stored, restated=restated)
@@ -140,10 +141,10 @@ async def ingest_properties(
     kind = str(properties.get("entity_type") or "document")
     if kind == "document":
         fields.setdefault("title", given.hint.name or sha256(given.data).hexdigest())
-    record = Found(entity_type=kind, fields=fields)
+    record = FoundEntity(entity_type=kind, fields=fields)
     require_record(record, "/properties")
     stored = await store_file(canon, account.user_id, given, bucket=bucket)
-    source = _source(account, given, stored)
+    source = _make_source(account, given, stored)
     config = {"provider": _GIVEN, "content": canonical_json(properties).decode()}
     statement = SourceStatement(
         account=account,
@@ -174,15 +175,15 @@ async def reinterpret_source(
         Unavailable: those of `ingest_file`.
     """
     inner = within_account(caller)
-    source = await require(canon, inner, Source, source_id)
+    source = await require_item(canon, inner, Source, source_id)
     if source.source_type is not SourceType.DOCUMENT or source.content_hash is None:
         message = "The source has no file to interpret, because it was given as records."
         raise InvalidInput("interpretation.no-file", message, path="/source_id")
     plan = plan_run(canon, config)
-    data = await filing_of(canon).blobs_of(account.user_id).get(source.content_hash)
+    data = await filing_of(canon).blobs_of(account.user_id).get_bytes(source.content_hash)
     hint = FileHint(mime_type=source.mime_type or "", name=source.file_name or "")
     given = GivenFile(data=data, hint=hint)
-    return await _interpreted(canon, caller, account, source, (plan, given))
+    return await _interpret_source(canon, caller, account, source, (plan, given))
 
 
 async def attach_file(
@@ -195,15 +196,15 @@ async def attach_file(
     """
     inner = within_account(caller)
 
-    async def prepare(_: NewId) -> Change:
-        source = await require(canon, inner, Source, source_id)
-        reads = frozenset((thing_key(source.id),))
+    async def prepare_change(_: NewId) -> Change:
+        source = await require_item(canon, inner, Source, source_id)
+        reads = frozenset((item_key(source.id),))
         key = str(stored.key)
         if key in source.files:
             return Change(entries=(), reads=reads)
         return Change(entries=(FileAttached(source_id=source.id, file=key),), reads=reads)
 
-    await commit_change(canon, step(inner, "file"), account.space, prepare)
+    await commit_change(canon, derive_step(inner, "file"), account.space, prepare_change)
 
 
 async def entities_of(canon: Canon, account: Account, done: FileIngested) -> Sequence[EntityId]:
@@ -216,27 +217,29 @@ async def entities_of(canon: Canon, account: Account, done: FileIngested) -> Seq
 
 
 async def keep_source(
-    canon: Canon, caller: Caller, account: Account, source: SourceDraft, *things: RunDraft
+    canon: Canon, caller: Caller, account: Account, source: SourceDraft, *runs: RunDraft
 ) -> tuple[SourceDraft, bool]:
     """Store a source without records; return it, and whether it existed before."""
 
-    async def prepare(_: NewId) -> Change[tuple[SourceDraft, bool]]:
-        known = await canon.within(account.space).things((account.space, source.id))
+    async def prepare_change(_: NewId) -> Change[tuple[SourceDraft, bool]]:
+        known = await canon.space_scope(account.space).items_by_id((account.space, source.id))
         before = known.get(source.id)
         existed = isinstance(before, Source)
         kept = before if isinstance(before, Source) else source
         made: list[SourceDraft | RunDraft] = [] if existed else [source]
-        made += things
-        entries = [*opened(account, known), *(Made(thing=each) for each in made)] if made else []
-        reads = frozenset(map(thing_key, (account.space, source.id)))
+        made += runs
+        entries = (
+            [*opening_entries(account, known), *(Made(thing=each) for each in made)] if made else []
+        )
+        reads = frozenset(map(item_key, (account.space, source.id)))
         return Change(entries=tuple(entries), reads=reads, found=(kept, existed))
 
-    inner = step(within_account(caller), "source")
-    receipt = await commit_change(canon, inner, account.space, prepare)
-    return receipt.found or (the_made(receipt, SourceDraft), False)
+    inner = derive_step(within_account(caller), "source")
+    receipt = await commit_change(canon, inner, account.space, prepare_change)
+    return receipt.found or (first_made(receipt, SourceDraft), False)
 
 
-async def _interpreted(
+async def _interpret_source(
     canon: Canon,
     caller: Caller,
     account: Account,
@@ -248,13 +251,13 @@ async def _interpreted(
     plan, given = reading
     config = dict(plan.configuration)
     run_id = run_id_of(source.id, config)
-    known = await canon.within(account.space).things((run_id, source.id))
+    known = await canon.space_scope(account.space).items_by_id((run_id, source.id))
     run, before = known.get(run_id), known.get(source.id)
     kept = before if isinstance(before, Source) else source
     if isinstance(run, InterpretationRun):
         # A retry reads the file again to repeat its reply. It does not ask a model again, because
         # that costs money and may give another result.
-        made = await made_before(canon, within_account(caller), account.space, RunDraft)
+        made = await drafts_made_before(canon, within_account(caller), account.space, RunDraft)
         if not made or plan.interpreter.provider != _RULES:
             return FileIngested(source=kept, stored=None, deduplicated=True, run=run)
     began = canon.clock.now()
@@ -265,11 +268,10 @@ async def _interpreted(
     except CanonryError as error:
         if error.code == ASKED and not depth:
             raise  # the client answers and repeats the call, which then stores the file
-        raise await _failed(canon, caller, account, source, error, config=config) from error
+        raise await _store_failure(canon, caller, account, source, error, config=config) from error
+    ingest = partial(_ingest_member, depth=depth + 1)
     members = [
-        await _member(
-            canon, step(caller, f"member {n}"), account, source, (plan, each), depth=depth + 1
-        )
+        await ingest(canon, derive_step(caller, f"member {n}"), account, source, (plan, each))
         for n, each in enumerate(read.members)
     ]
     excerpts = await excerpts_of(read)
@@ -282,7 +284,7 @@ async def _interpreted(
         priority=PRIORITY_INTERPRETED,
         specificity=SPECIFICITY_INTERPRETED,
         notes=found.warnings,
-        brought=_brought(found.entities, members),
+        brought=_pair_members(found.entities, members),
         excerpts=excerpts,
         started_at=began,
     )
@@ -297,7 +299,7 @@ async def _interpreted(
     )
 
 
-async def _failed(
+async def _store_failure(
     canon: Canon,
     caller: Caller,
     account: Account,
@@ -310,7 +312,7 @@ async def _failed(
 
     The failed run has an id of its own, so that another attempt can succeed.
     """
-    attempt = step(caller, "failed").commit_id(account.space, canon.identities.fresh)
+    attempt = derive_step(caller, "failed").commit_id(account.space, canon.identities.new_id)
     failed = RunDraft(
         id=RunId(attempt),
         space=source.space,
@@ -328,7 +330,7 @@ async def _failed(
     return type(error)(error.code, error.message, **{**error.details, "source_id": source.id})
 
 
-async def _member(
+async def _ingest_member(
     canon: Canon,
     caller: Caller,
     account: Account,
@@ -339,37 +341,37 @@ async def _member(
 ) -> MemberIngested:
     """Store a file within a file as its own source; an error becomes its `problem`."""
     plan, member = reading
-    told = MemberIngested(name=member.hint.name, record=member.record)
+    outcome = MemberIngested(name=member.hint.name, record=member.record)
     if depth > _DEPTH_MAX:
-        return replace(told, problem="document.too-deep")
+        return replace(outcome, problem="document.too-deep")
     given = GivenFile(data=member.data, hint=hint_of("", member.hint.name))
     given = replace(given, hint=replace(given.hint, mime_type=member.hint.mime_type))
     try:
         stored = await store_file(canon, account.user_id, given)
-        source = _source(account, given, stored)
+        source = _make_source(account, given, stored)
         source = replace(source, properties={"part_of": whole.id, "name": member.hint.name})
-        told = replace(told, source_id=source.id)
-        done = await _interpreted(canon, caller, account, source, (plan, given), depth=depth)
+        outcome = replace(outcome, source_id=source.id)
+        done = await _interpret_source(canon, caller, account, source, (plan, given), depth=depth)
     except (InvalidInput, Unavailable) as error:
-        return replace(told, problem=str(error.details.get("cause", error.code)))
-    return replace(told, entities=await entities_of(canon, account, done))
+        return replace(outcome, problem=str(error.details.get("cause", error.code)))
+    return replace(outcome, entities=await entities_of(canon, account, done))
 
 
-def _brought(
-    found: Sequence[Found], members: Sequence[MemberIngested]
+def _pair_members(
+    found: Sequence[FoundEntity], members: Sequence[MemberIngested]
 ) -> Sequence[tuple[int, EntityId]]:
     """Pair the first entity of each inner file with the record that the file came with."""
     if not members:
         return ()
-    place_of = {each.row: place for place, each in reversed(list(enumerate(found))) if each.row}
+    index_of = {each.row: index for index, each in reversed(list(enumerate(found))) if each.row}
     return [
-        (place_of.get(each.record + 1, 0), each.entities[0])
+        (index_of.get(each.record + 1, 0), each.entities[0])
         for each in members
         if each.record is not None and each.entities and found
     ]
 
 
-def _source(account: Account, given: GivenFile, stored: StoredFile) -> SourceDraft:
+def _make_source(account: Account, given: GivenFile, stored: StoredFile) -> SourceDraft:
     return SourceDraft(
         id=source_id_of(account.user_id, stored.key.digest),
         space=account.space,

@@ -9,14 +9,20 @@ from itertools import islice
 from typing import Any, Final
 
 from canonry.canon.ports.files import FileHint, Reading
-from canonry.canon.session.caller import Caller, step
+from canonry.canon.session.caller import Caller, derive_step
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.commit_change import Change, Receipt, answered, commit_change, found_by
-from canonry.canon.session.lookup import Account, opened, require_account, within_account
-from canonry.canon.session.paging import OF_RECORD, Pace, aside, every_item
-from canonry.language.texts.sentences import Cut, Excerpt, cut
+from canonry.canon.session.commit_change import (
+    Change,
+    Receipt,
+    by_product_of,
+    commit_change,
+    find_earlier_commit,
+)
+from canonry.canon.session.lookup import Account, opening_entries, require_account, within_account
+from canonry.canon.session.paging import OF_RECORD, Pace, every_item, run_aside
+from canonry.language.texts.sentences import Cut, Excerpt, cut_excerpts
 from canonry.log.entries import Entry, Made
-from canonry.log.folding import thing_key
+from canonry.log.folding import item_key
 from canonry.log.items.entities import Entity, EntityDraft
 from canonry.log.items.facts import Relation, RelationDraft
 from canonry.log.items.sources import (
@@ -38,29 +44,29 @@ from canonry.readmodels.ports.view import PAGE_MAX
 from canonry.records.domain.assertions import Warned
 from canonry.records.domain.interpretations import (
     RECORDS_MAX,
-    Found,
+    FoundEntity,
     Interpretation,
     require_bounds,
 )
 from canonry.records.ports.interpreter import Interpreter
 from canonry.records.usecases.files import filing_of
 from canonry.records.usecases.record_entities import (
-    TOLD_MAX,
+    DUPLICATES_MAX,
     Duplicate,
-    RecordedAs,
+    RecordedEntity,
     Recording,
     record_entities,
 )
 from canonry.records.usecases.records import (
     RecordReading,
     SourceStatement,
-    news_among,
+    changed_among,
     read_records,
 )
-from canonry.records.usecases.relationships import edge, edges_following, retellings
+from canonry.records.usecases.relationships import changed_entities, edges_following, make_edge
 from canonry.records.usecases.schemas import schemas_for
 from canonry.values.errors import BrokenInvariant, CanonryError, InvalidInput, Unavailable
-from canonry.values.fields import narrowed
+from canonry.values.fields import narrow_to
 from canonry.values.ids import EntityId, NewId, ObservationId, RunId, SnippetId, content_id
 from canonry.values.json_values import canonical_json, encode_json
 from canonry.values.moments import DAY, SECOND, Instant
@@ -112,7 +118,9 @@ def plan_run(canon: Canon, asked: Mapping[str, Any] | None = None) -> PlannedRun
         raise InvalidInput(
             "interpretation.provider", message, path="/interpretation_config/provider"
         )
-    return PlannedRun(interpreter=interpreter, configuration=interpreter.configuration(wanted))
+    return PlannedRun(
+        interpreter=interpreter, configuration=interpreter.complete_configuration(wanted)
+    )
 
 
 async def interpret_file(
@@ -126,10 +134,10 @@ async def interpret_file(
             `interpretation.asked`, the client's model has to answer first.
     """
     try:
-        reading = await canon.reader.examine(data, hint)
-        found = await run.interpreter.interpret(reading, run.configuration, schemas)
+        reading = await canon.reader.examine_file(data, hint)
+        found = await run.interpreter.interpret_reading(reading, run.configuration, schemas)
         weight = len(found.entities) * OF_RECORD
-        await aside(weight, lambda: require_bounds(found.entities, at="", filed=True))
+        await run_aside(weight, lambda: require_bounds(found.entities, at="", filed=True))
     except BrokenInvariant:
         raise
     except CanonryError as error:
@@ -146,7 +154,9 @@ async def excerpts_of(read: Reading) -> Sequence[Excerpt]:
     """Cut the text of a file into excerpts for search; one more than is kept."""
     parts = () if read.kind.is_data else read.parts
     weight = sum(len(part.text) for part in parts)
-    return await aside(weight, lambda: tuple(islice(cut(parts, _CUT), EXCERPTS_MAX + 1)))
+    return await run_aside(
+        weight, lambda: tuple(islice(cut_excerpts(parts, _CUT), EXCERPTS_MAX + 1))
+    )
 
 
 async def require_quota(canon: Canon, account: Account) -> None:
@@ -191,41 +201,41 @@ async def restate_run(canon: Canon, caller: Caller, account: Account, run: RunDr
     Return the number of added observations. Each batch of a source has a commit of its own.
     """
     runs = [run]
-    while (before := await _batch(canon, account, run, len(runs))) is not None:
+    while (before := await _find_batch(canon, account, run, len(runs))) is not None:
         runs.append(before)
     page = await canon.state.observations_from(run.source_id, limit=1, offset=0)
     whole = page.total >= sum(each.observations_created for each in runs)
     after = added = 0
     for each in (*runs[1:], run):
-        added += await _restated(canon, caller, account, each, after if whole else 0)
+        added += await _restate_one(canon, caller, account, each, after if whole else 0)
         after += each.observations_created
     return added
 
 
-async def _batch(
+async def _find_batch(
     canon: Canon, account: Account, last: RunDraft, number: int
 ) -> InterpretationRun | None:
     run_id = run_id_of(last.source_id, {**last.config, BATCH: number})
-    found = (await canon.within(account.space).things((run_id,))).get(run_id)
+    found = (await canon.space_scope(account.space).items_by_id((run_id,))).get(run_id)
     return found if isinstance(found, InterpretationRun) else None
 
 
-async def _restated(
+async def _restate_one(
     canon: Canon, caller: Caller, account: Account, run: RunDraft, after: int
 ) -> int:
     """Restate one run, whose observations begin after `after` others of its source."""
 
-    async def prepare(new_id: NewId) -> Change[int]:
-        stated = [each async for each in _stated(canon, account, run, after)]
-        own = canon.within(account.space)
-        found = await own.things(dict.fromkeys(each.entity_id for each in stated))
+    async def prepare_change(new_id: NewId) -> Change[int]:
+        stated = [each async for each in _run_observations(canon, account, run, after)]
+        own = canon.space_scope(account.space)
+        found = await own.items_by_id(dict.fromkeys(each.entity_id for each in stated))
         entities = {i: e for i, e in found.items() if isinstance(e, Entity)}
-        roots = {**entities, **await own.roots(entities)}
+        roots = {**entities, **await own.root_entities(entities)}
         fields: dict[str, dict[str, Any]] = {}
         for each in stated:
             if each.entity_id in entities:
                 fields.setdefault(each.entity_id, {}).update(each.fields)
-        news = await news_among(canon, entities, roots, fields, None)
+        news = await changed_among(canon, entities, roots, fields, None)
         again = [each for each in stated if each.entity_id in news]
         if not again:
             return _NONE
@@ -233,24 +243,26 @@ async def _restated(
         # Of several observations at one instant the one with the greatest id wins.
         ids = sorted(new_id(f"observation:{number}") for number in range(1, len(again) + 1))
         made = [
-            narrowed(ObservationDraft, each, id=ObservationId(fresh), observed_at=None)
+            narrow_to(ObservationDraft, each, id=ObservationId(fresh), observed_at=None)
             for each, fresh in zip(again, ids, strict=True)
         ]
         schemas = await schemas_for(canon, account, entities.values())
-        retold = retellings(made, lambda i: (schemas[entities[i].entity_type], entities[i].own))
+        retold = changed_entities(
+            made, lambda i: (schemas[entities[i].entity_type], entities[i].own)
+        )
         followed, rested = await edges_following(canon, account, retold)
         return Change(
             entries=(*(Made(thing=each) for each in made), *followed),
-            reads=rested | frozenset(map(thing_key, reads)),
+            reads=rested | frozenset(map(item_key, reads)),
             found=len(made),
         )
 
-    inner = step(within_account(caller), f"restate {run.id}")
-    receipt = await commit_change(canon, inner, account.space, prepare)
-    return len(receipt.made(ObservationDraft)) if receipt.found is None else receipt.found
+    inner = derive_step(within_account(caller), f"restate {run.id}")
+    receipt = await commit_change(canon, inner, account.space, prepare_change)
+    return len(receipt.drafts_made(ObservationDraft)) if receipt.found is None else receipt.found
 
 
-async def _stated(
+async def _run_observations(
     canon: Canon, account: Account, run: RunDraft, after: int
 ) -> AsyncIterator[Observation]:
     """Yield the run's observations in order, each statement once.
@@ -285,7 +297,7 @@ NOTED: Final = "interpretation.noted"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recorded:
+class RecordOutcome:
     """The outcome of a statement; `again` if the source existed before.
 
     `total` counts the records kept; `records` holds the first of them.
@@ -293,7 +305,7 @@ class Recorded:
 
     source: SourceDraft
     run: RunDraft
-    records: Sequence[RecordedAs]
+    records: Sequence[RecordedEntity]
     total: int
     duplicates: Sequence[Duplicate]
     observations: int
@@ -301,7 +313,7 @@ class Recorded:
     again: bool
 
 
-async def record_source(canon: Canon, caller: Caller, statement: SourceStatement) -> Recorded:
+async def record_source(canon: Canon, caller: Caller, statement: SourceStatement) -> RecordOutcome:
     """Record all records of the source in one commit.
 
     Raises:
@@ -310,14 +322,14 @@ async def record_source(canon: Canon, caller: Caller, statement: SourceStatement
     """
     account, source = statement.account, statement.source
     weight = len(statement.records) * OF_RECORD
-    weight += await aside(weight, lambda: require_bounds(statement.records))
+    weight += await run_aside(weight, lambda: require_bounds(statement.records))
     run_id = RunId(run_id_of(source.id, statement.config))
     pace = Pace(progress=caller.progress, total=_PHASES * len(statement.records), weight=weight)
 
-    async def prepare(new_id: NewId) -> Change[Recorded]:
+    async def prepare_change(new_id: NewId) -> Change[RecordOutcome]:
         pace.done = 0
-        own = canon.within(account.space)
-        known = await own.things((account.space, source.id, run_id))
+        own = canon.space_scope(account.space)
+        known = await own.items_by_id((account.space, source.id, run_id))
         before, made = known.get(source.id), known.get(run_id)
         reading = await read_records(
             canon, statement, run_id, pace, again=isinstance(made, InterpretationRun)
@@ -325,46 +337,46 @@ async def record_source(canon: Canon, caller: Caller, statement: SourceStatement
         weighed = await _weight_before(canon, source) if reading.again else None
         reading = replace(reading, heavier=weighed is not None and weighed < statement.priority)
         recording = await record_entities(canon, reading, new_id, pace)
-        warnings = (*_warnings(statement, reading, weighed), *recording.warnings)
+        warnings = (*_all_warnings(statement, reading, weighed), *recording.warnings)
         run: RunDraft | None = made if isinstance(made, InterpretationRun) else None
-        entries: list[Entry] = [*opened(account, known)]
+        entries: list[Entry] = [*opening_entries(account, known)]
         if not isinstance(before, Source):
             entries.append(Made(thing=source))
         if run is None or (statement.repeatable and recording.entries):
             entries += (Made(thing=schema) for schema in reading.registered)
             entries += recording.entries
-        edges = {each.id: each for each in _edges(statement, recording)}
+        edges = {each.id: each for each in _member_edges(statement, recording)}
         if run is None:
-            told: list[RelationDraft | SnippetDraft] = [*edges.values(), *_excerpts(statement)]
+            told: list[RelationDraft | SnippetDraft] = [*edges.values(), *_make_excerpts(statement)]
             beside = {str(each.id): each for each in told}
-            there = await own.things(beside)
+            there = await own.items_by_id(beside)
             # Existing relations and snippets stay; withdrawn or erased ones are made again.
-            stands = {i for i, thing in there.items() if isinstance(thing, Relation | Snippet)}
+            stands = {i for i, item in there.items() if isinstance(item, Relation | Snippet)}
             entries += (Made(thing=e) for i, e in beside.items() if i not in stands)
-            run = _run(canon, statement, run_id, recording, warnings)
+            run = _make_run(canon, statement, run_id, recording, warnings)
             entries.append(Made(thing=run))
         known_source = before if isinstance(before, Source) else None
-        recorded = _recorded(statement, known_source, run, recording, warnings)
+        recorded = _make_outcome(statement, known_source, run, recording, warnings)
         ids = (account.space, source.id, run_id, *edges)
-        reads = frozenset().union(recording.reads, reading.reads, map(thing_key, ids))
+        reads = frozenset().union(recording.reads, reading.reads, map(item_key, ids))
         return Change(entries=tuple(entries), reads=reads, found=recorded)
 
-    receipt = await commit_change(canon, caller, account.space, prepare)
-    found = await found_by(receipt, prepare)
+    receipt = await commit_change(canon, caller, account.space, prepare_change)
+    found = await by_product_of(receipt, prepare_change)
     pace.done = pace.total
-    await pace.tell("records kept")
-    return found if receipt.found is not None else _as_first_told(found, receipt)
+    await pace.report_progress("records kept")
+    return found if receipt.found is not None else _as_first_reported(found, receipt)
 
 
-def _recorded(
+def _make_outcome(
     statement: SourceStatement,
     known: Source | None,
     run: RunDraft,
     recording: Recording,
     warnings: Sequence[Warned],
-) -> Recorded:
+) -> RecordOutcome:
     """Return the outcome of the statement; `known` is its source if that existed before."""
-    return Recorded(
+    return RecordOutcome(
         source=known or statement.source,
         run=run,
         records=[
@@ -372,28 +384,28 @@ def _recorded(
             for each, found in zip(recording.records, statement.records, strict=True)
         ],
         total=len(recording.records),
-        duplicates=tuple(recording.duplicates.values())[:TOLD_MAX],
+        duplicates=tuple(recording.duplicates.values())[:DUPLICATES_MAX],
         observations=len(recording.kept),
         warnings=tuple(warnings),
         again=known is not None,
     )
 
 
-def _as_first_told(found: Recorded, receipt: Receipt[Recorded]) -> Recorded:
+def _as_first_reported(found: RecordOutcome, receipt: Receipt[RecordOutcome]) -> RecordOutcome:
     """Return the outcome of a retry as the reply of the earlier call."""
-    made = {each.id for each in receipt.made(SourceDraft, EntityDraft)}
+    made = {each.id for each in receipt.drafts_made(SourceDraft, EntityDraft)}
     seen: dict[EntityId, list[ObservationId]] = {}
-    for each in receipt.made(ObservationDraft):
+    for each in receipt.drafts_made(ObservationDraft):
         if isinstance(each, ObservationDraft):
             seen.setdefault(each.entity_id, []).append(each.id)
     times = Counter(each.entity_id for each in found.records)
     # An entity that was named before its own record has one more observation, which comes first.
-    told = {i: iter(ids[-times[i] :]) for i, ids in seen.items()}
-    records: list[RecordedAs] = []
+    ids_left = {i: iter(ids[-times[i] :]) for i, ids in seen.items()}
+    records: list[RecordedEntity] = []
     for one in found.records:
-        said = next(told.get(one.entity_id, iter(())), None)
-        new = one.entity_id in made and said == seen[one.entity_id][0]
-        records.append(replace(one, created=new, observation_id=said))
+        observation = next(ids_left.get(one.entity_id, iter(())), None)
+        new = one.entity_id in made and observation == seen[one.entity_id][0]
+        records.append(replace(one, created=new, observation_id=observation))
     observations = sum(map(len, seen.values()))
     again = found.source.id not in made
     return replace(found, records=records, observations=observations, again=again)
@@ -407,7 +419,7 @@ async def _weight_before(canon: Canon, source: SourceDraft) -> int | None:
     return page.items[0].priority if page.items else None
 
 
-def _excerpts(statement: SourceStatement) -> Sequence[SnippetDraft]:
+def _make_excerpts(statement: SourceStatement) -> Sequence[SnippetDraft]:
     source = statement.source
     return [
         SnippetDraft(
@@ -423,7 +435,7 @@ def _excerpts(statement: SourceStatement) -> Sequence[SnippetDraft]:
     ]
 
 
-def _warnings(
+def _all_warnings(
     statement: SourceStatement, reading: RecordReading, weighed: int | None
 ) -> tuple[Warned, ...]:
     found: list[Warned] = []
@@ -437,18 +449,18 @@ def _warnings(
     return (*found, *(w for a in reading.assertions for w in a.warnings))
 
 
-def _edges(statement: SourceStatement, recording: Recording) -> Iterator[RelationDraft]:
+def _member_edges(statement: SourceStatement, recording: Recording) -> Iterator[RelationDraft]:
     """Yield relations from each record to the entities of its inner files."""
     evidence = (Evidence(kind=EvidenceKind.SOURCE, ref=statement.source.id),)
-    for place, entity_id in statement.brought:
-        from_id = recording.records[place].entity_id
+    for index, entity_id in statement.brought:
+        from_id = recording.records[index].entity_id
         if from_id != entity_id:
             refers_to = TruthRelation.REFERS_TO
             ends = (from_id, entity_id)
-            yield edge(statement.account, refers_to, *ends, metadata={}, evidence=evidence)
+            yield make_edge(statement.account, refers_to, *ends, metadata={}, evidence=evidence)
 
 
-def _run(
+def _make_run(
     canon: Canon,
     statement: SourceStatement,
     run_id: RunId,
@@ -470,7 +482,7 @@ def _run(
     )
 
 
-def source_of_words(
+def source_of_content(
     account: Account,
     source_type: SourceType,
     content: bytes,
@@ -512,7 +524,7 @@ async def ingest_records(
     priority: int = PRIORITY_STRUCTURED,
     observed_at: Instant | None = None,
     provenance: Mapping[str, Any] | None = None,
-) -> Recorded:
+) -> RecordOutcome:
     """Record all given records, or none, with the time and provenance of their extraction.
 
     Raises:
@@ -531,10 +543,10 @@ async def ingest_records(
         message = "`extracted_at` is in the future. Give the time at which the records were read."
         raise InvalidInput("time.future", message, path="/provenance/extracted_at")
     weight = len(entities) * OF_RECORD
-    content, records = await aside(
-        weight, lambda: (canonical_json(entities), list(map(_found, entities)))
+    content, records = await run_aside(
+        weight, lambda: (canonical_json(entities), list(map(_read_given, entities)))
     )
-    source = source_of_words(account, SourceType.RECORDS, content, provenance)
+    source = source_of_content(account, SourceType.RECORDS, content, provenance)
     statement = SourceStatement(
         account=account,
         source=source,
@@ -548,14 +560,14 @@ async def ingest_records(
     return await record_source(canon, within_account(caller), statement)
 
 
-def _found(record: Mapping[str, Any]) -> Found:
+def _read_given(record: Mapping[str, Any]) -> FoundEntity:
     fields = {name: value for name, value in record.items() if name != ENTITY_TYPE}
     kind = str(record[ENTITY_TYPE])
     inner = fields.get("fields")
     if kind == _CODE and isinstance(inner, Mapping):  # its fields have an entity_type too
         own = {f"codebase_{n}" if n == ENTITY_TYPE else n: v for n, v in inner.items()}
         fields = {**own, **{n: v for n, v in fields.items() if n != "fields"}}
-    return Found(entity_type=kind, fields=fields)
+    return FoundEntity(entity_type=kind, fields=fields)
 
 
 # Record in batches: the records of a large source become canon in several commits.
@@ -564,13 +576,13 @@ def _found(record: Mapping[str, Any]) -> Found:
 # interrupted file therefore continues where it stopped when it is sent again.
 
 TOGETHER: Final = 2_500
-_TOLD_MAX: Final = 100
+_REPORTED_MAX: Final = 100
 """The most duplicates and warnings that are reported for all batches."""
 
 
 async def record_batches(
-    canon: Canon, caller: Caller, statement: SourceStatement, records: Sequence[Found]
-) -> Recorded:
+    canon: Canon, caller: Caller, statement: SourceStatement, records: Sequence[FoundEntity]
+) -> RecordOutcome:
     """Record all records of the source, in batches if there are more than `RECORDS_MAX`.
 
     Raises:
@@ -580,45 +592,47 @@ async def record_batches(
     total = len(records)
     if total <= RECORDS_MAX:
         return await record_source(canon, caller, replace(statement, records=records))
-    whole: Recorded | None = None
+    whole: RecordOutcome | None = None
     last = (total - 1) // TOGETHER
     for number in range(last):
         # A batch before the last. Notes and excerpts come with the last one.
         batch = replace(
             statement,
-            records=_some(records, number),
+            records=_batch_of(records, number),
             alike=records if number == 0 else (),
             config={**statement.config, BATCH: number + 1},
             notes=(),
             brought=(),
             excerpts=(),
         )
-        told = step(_from(caller, number * TOGETHER, TOGETHER, total), f"batch {number}")
+        batch_caller = derive_step(
+            _scaled_caller(caller, number * TOGETHER, TOGETHER, total), f"batch {number}"
+        )
         run_id = RunId(run_id_of(batch.source.id, batch.config))
-        run = await canon.within(batch.account.space).thing(run_id)
+        run = await canon.space_scope(batch.account.space).find_item(run_id)
         recorded = isinstance(run, InterpretationRun)
-        if not recorded or await answered(canon, told, statement.account.space):
-            whole = _with(whole, await record_source(canon, told, batch))
-    batch = replace(statement, records=_some(records, last))
-    told = _from(caller, last * TOGETHER, len(batch.records), total)
-    return replace(_with(whole, await record_source(canon, told, batch)), total=total)
+        if not recorded or await find_earlier_commit(canon, batch_caller, statement.account.space):
+            whole = _add_batch(whole, await record_source(canon, batch_caller, batch))
+    batch = replace(statement, records=_batch_of(records, last))
+    batch_caller = _scaled_caller(caller, last * TOGETHER, len(batch.records), total)
+    return replace(_add_batch(whole, await record_source(canon, batch_caller, batch)), total=total)
 
 
-def _some(records: Sequence[Found], number: int) -> Sequence[Found]:
+def _batch_of(records: Sequence[FoundEntity], number: int) -> Sequence[FoundEntity]:
     return records[number * TOGETHER : (number + 1) * TOGETHER]
 
 
-def _from(caller: Caller, begin: int, size: int, whole: int) -> Caller:
+def _scaled_caller(caller: Caller, begin: int, size: int, whole: int) -> Caller:
     """Return the caller with progress of a batch scaled to the whole."""
 
-    async def tell(done: float, total: float | None, message: str) -> None:
+    async def report_progress(done: float, total: float | None, message: str) -> None:
         share = done / total if total else 0.0
         await caller.progress(begin + share * size, whole, message)
 
-    return replace(caller, progress=tell)
+    return replace(caller, progress=report_progress)
 
 
-def _with(whole: Recorded | None, batch: Recorded) -> Recorded:
+def _add_batch(whole: RecordOutcome | None, batch: RecordOutcome) -> RecordOutcome:
     """Add the outcome of a batch to that of the earlier ones; `records` are of the first."""
     if whole is None:
         return batch
@@ -626,6 +640,6 @@ def _with(whole: Recorded | None, batch: Recorded) -> Recorded:
         whole,
         run=batch.run,
         observations=whole.observations + batch.observations,
-        duplicates=[*whole.duplicates, *batch.duplicates][:_TOLD_MAX],
-        warnings=(*whole.warnings, *batch.warnings)[:_TOLD_MAX],
+        duplicates=[*whole.duplicates, *batch.duplicates][:_REPORTED_MAX],
+        warnings=(*whole.warnings, *batch.warnings)[:_REPORTED_MAX],
     )

@@ -12,36 +12,41 @@ from canonry.canon.session.canon import Canon
 from canonry.canon.session.lookup import (
     Account,
     account_of,
-    read_by,
+    readable_scope,
     readable_spaces,
     require_account,
     require_readable,
 )
-from canonry.canon.session.paging import Pace, aside, every_item, every_match, in_turns
+from canonry.canon.session.paging import Pace, every_item, every_match, run_aside, yield_regularly
 from canonry.language.texts.sentences import Excerpt
-from canonry.log.folding import bearer_key, schemas_key, thing_key
-from canonry.log.items.entities import Entity, alone, family_of
+from canonry.log.folding import identifier_key, item_key, schemas_key
+from canonry.log.items.entities import Entity, family_of, without_members
 from canonry.log.items.sources import Source, SourceDraft
-from canonry.log.schemas.identity_keys import CONTENT, Bearer, KeyReader, found_under
+from canonry.log.schemas.identity_keys import CONTENT, IdentifierOwner, KeyReader, searchable_text
 from canonry.log.schemas.narrative import PROPERTY_PREFIX
 from canonry.log.schemas.schemas import EntitySchema, FieldType
-from canonry.log.schemas.truth_types import type_named, types_alike
+from canonry.log.schemas.truth_types import similar_types, type_named
 from canonry.log.schemas.typed_records import (
     RecordReader,
+    derive_identity,
     derive_schema,
-    identity_by,
     learn_types,
     schema_of_types,
 )
 from canonry.readmodels.ports.state import EntityQuery, IdentifierQuery, TimelineQuery
 from canonry.readmodels.ports.view import Page
 from canonry.readmodels.timeline import TimelineEvent
-from canonry.records.domain.assertions import Assertion, assertion_of, clearly_others, disowned
-from canonry.records.domain.interpretations import FIELDS_MAX, Found
+from canonry.records.domain.assertions import (
+    Assertion,
+    assertion_of,
+    find_clear_others,
+    is_disowned,
+)
+from canonry.records.domain.interpretations import FIELDS_MAX, FoundEntity
 from canonry.records.notation.labels import NAMED_BY, companions_of
-from canonry.records.notation.settling import INVOICE, PAYERS, with_named_invoices
+from canonry.records.notation.settlements import INVOICE, PAYERS, with_named_invoices
 from canonry.records.usecases.schemas import next_version, schemas_in_force
-from canonry.values.fields import revised
+from canonry.values.fields import with_changes
 from canonry.values.ids import EntityId, RunId, SourceId, SpaceId
 from canonry.values.json_values import encode_json
 from canonry.values.moments import Instant, parse_instant
@@ -62,7 +67,7 @@ async def list_entities(
     own = frozenset((account.space,))
     spaces = await readable_spaces(canon, caller) if user_id is None else own
     named = None if query.entity_type is None else type_named(query.entity_type)
-    return await canon.state.entities(revised(query, spaces=spaces, entity_type=named))
+    return await canon.state.entities(with_changes(query, spaces=spaces, entity_type=named))
 
 
 async def list_timeline(canon: Canon, caller: Caller, query: TimelineQuery) -> Page[TimelineEvent]:
@@ -74,7 +79,7 @@ async def list_timeline(canon: Canon, caller: Caller, query: TimelineQuery) -> P
     if query.source_id is not None:
         await require_readable(canon, caller, Source, (query.source_id,))
     own = frozenset((account_of(caller).space,))
-    return await canon.state.timeline(revised(query, spaces=own))
+    return await canon.state.timeline(with_changes(query, spaces=own))
 
 
 async def first_entities(
@@ -96,7 +101,7 @@ async def survivors_of(
 ) -> Mapping[str, Entity]:
     """Return the survivors of the entities in events, by each observed id."""
     about = {e.entity_id for each in events for e in each.entries}
-    return await read_by(canon, caller).roots(about)
+    return await readable_scope(canon, caller).root_entities(about)
 
 
 # Read the records of a statement by the schemas in force.
@@ -120,7 +125,7 @@ class SourceStatement:
     account: Account
     source: SourceDraft
     config: Mapping[str, Any]
-    records: Sequence[Found]
+    records: Sequence[FoundEntity]
     priority: int = PRIORITY_STRUCTURED
     specificity: float = SPECIFICITY_STATED
     observed_at: Instant | None = None
@@ -128,7 +133,7 @@ class SourceStatement:
     notes: tuple[str, ...] = ()
     brought: Sequence[tuple[int, EntityId]] = ()
     excerpts: Sequence[Excerpt] = ()
-    alike: Iterable[Found] = ()
+    alike: Iterable[FoundEntity] = ()
     started_at: Instant
 
 
@@ -143,7 +148,7 @@ class RecordReading:
     statement: SourceStatement
     run_id: RunId | None = None
     assertions: tuple[Assertion, ...]
-    companions: Mapping[int, tuple[tuple[str, Assertion], ...]]
+    named_parties: Mapping[int, tuple[tuple[str, Assertion], ...]]
     registered: tuple[EntitySchema, ...] = ()
     reads: frozenset[str] = frozenset()
     again: bool = False
@@ -157,10 +162,12 @@ async def read_records(
     account = statement.account
     types = dict.fromkeys(type_named(each.entity_type) for each in statement.records)
     schemas = dict(await schemas_in_force(canon, account, (*types, *NAMED_BY)))
-    records = await aside(pace.weight, lambda: _numbered(account, schemas, statement.records))
+    records = await run_aside(
+        pace.weight, lambda: _number_equal(account, schemas, statement.records)
+    )
     registered = []
-    fitting = await aside(
-        pace.weight, lambda: _fitting_all(account, schemas, statement.alike or records)
+    fitting = await run_aside(
+        pace.weight, lambda: _fit_schemas(account, schemas, statement.alike or records)
     )
     for entity_type, schema in fitting.items():
         if schema is not schemas.get(entity_type):
@@ -177,10 +184,10 @@ async def read_records(
                 unread={
                     n: Fragment(value=u.value, reason=u.reason) for n, u in record.unread.items()
                 },
-                refers_to=tuple(place for place in record.refers_to if place < len(records)),
+                refers_to=tuple(number for number in record.refers_to if number < len(records)),
                 seen_at=_own_time(record, statement),
             )
-            async for index, record in pace.over(enumerate(records), "records read")
+            async for index, record in pace.count_items(enumerate(records), "records read")
         ]
     )
     return RecordReading(
@@ -188,13 +195,13 @@ async def read_records(
         run_id=run_id,
         again=again,
         assertions=assertions,
-        companions=await companions_named(account, readers, assertions, pace),
+        named_parties=await assert_named_parties(account, readers, assertions, pace),
         registered=tuple(registered),
         reads=frozenset(schemas_key(account.space, name) for name in fitting),
     )
 
 
-def _own_time(record: Found, statement: SourceStatement) -> Instant | None:
+def _own_time(record: FoundEntity, statement: SourceStatement) -> Instant | None:
     """Return the time that the document gives for a record, unless it has not come yet."""
     if record.seen_at is None:
         return statement.observed_at
@@ -202,25 +209,25 @@ def _own_time(record: Found, statement: SourceStatement) -> Instant | None:
     return seen if seen <= statement.started_at else statement.observed_at
 
 
-def _numbered(
-    account: Account, schemas: Mapping[str, EntitySchema], records: Sequence[Found]
-) -> Sequence[Found]:
+def _number_equal(
+    account: Account, schemas: Mapping[str, EntitySchema], records: Sequence[FoundEntity]
+) -> Sequence[FoundEntity]:
     """Number equal records that have no key of their own."""
     readers: dict[str, KeyReader] = {}
-    numbered: list[Found] = []
+    numbered: list[FoundEntity] = []
     for record in records:
         kind, fields = type_named(record.entity_type), record.fields
         if record.occurrence != 1 and OCCURRENCE not in fields:
             if kind not in readers:
                 schema = schemas.get(kind) or derive_schema(account.space, kind, [fields])
                 readers[kind] = KeyReader(schema)
-            if not readers[kind].identities(fields):
+            if not readers[kind].read_identities(fields):
                 fields = {**fields, OCCURRENCE: record.occurrence}
         numbered.append(record if fields is record.fields else replace(record, fields=fields))
     return numbered
 
 
-async def companions_named(
+async def assert_named_parties(
     account: Account,
     readers: Mapping[str, RecordReader],
     assertions: Sequence[Assertion],
@@ -229,7 +236,7 @@ async def companions_named(
     """Return assertions of the parties that each record names; equal names share one."""
     read: dict[tuple[str, str, str], Assertion] = {}
     found: dict[int, tuple[tuple[str, Assertion], ...]] = {}
-    async for index, assertion in in_turns(enumerate(assertions), pace.every):
+    async for index, assertion in yield_regularly(enumerate(assertions), pace.steps_between):
         named = []
         for field, kind, name in companions_of(assertion.schema.entity_type, assertion.fields):
             if kind == INVOICE and assertion.schema.entity_type in PAYERS:
@@ -248,8 +255,8 @@ async def companions_named(
     return found
 
 
-def _fitting_all(
-    account: Account, schemas: Mapping[str, EntitySchema], records: Iterable[Found]
+def _fit_schemas(
+    account: Account, schemas: Mapping[str, EntitySchema], records: Iterable[FoundEntity]
 ) -> Mapping[str, EntitySchema]:
     """Return the schema for each type of these records."""
     by_type: dict[str, dict[str, FieldType]] = {}
@@ -259,11 +266,12 @@ def _fitting_all(
         if known is None or known.derived:
             learn_types(types, record.fields)
     return {
-        name: _fitting(account, name, schemas.get(name), types) for name, types in by_type.items()
+        name: _fit_schema(account, name, schemas.get(name), types)
+        for name, types in by_type.items()
     }
 
 
-def _fitting(
+def _fit_schema(
     account: Account, entity_type: str, schema: EntitySchema | None, types: Mapping[str, FieldType]
 ) -> EntitySchema:
     """Return a declared schema unchanged; derive or extend any other."""
@@ -277,7 +285,9 @@ def _fitting(
     if not new or len(schema.fields) + len(new) > FIELDS_MAX:
         return schema
     fields = (*schema.fields, *new)
-    return next_version(schema, account, fields=fields, identity=identity_by(entity_type, fields))
+    return next_version(
+        schema, account, fields=fields, identity=derive_identity(entity_type, fields)
+    )
 
 
 # Earlier statements: compare new values with the last value of the sources.
@@ -286,18 +296,18 @@ def _fitting(
 # be looked up in the observations.
 
 K = TypeVar("K", bound=str)
-LastWord: TypeAlias = dict[tuple[str, str], tuple[Any, Instant]]
+LastValues: TypeAlias = dict[tuple[str, str], tuple[Any, Instant]]
 """(entity, field) -> the last value of the sources, and the time of its observation."""
 
 
-async def _beside_corrections(canon: Canon, entities: Iterable[Entity]) -> LastWord:
+async def _corrected_source_values(canon: Canon, entities: Iterable[Entity]) -> LastValues:
     """Return the sources' last value of each corrected field of these entities."""
-    found: LastWord = {}
+    found: LastValues = {}
     for entity in {each.id: each for each in entities}.values():
         corrected = {
             name
             for name, elements in entity.snapshot.items()
-            if name.startswith(PROPERTY_PREFIX) and elements[LAST].corrected
+            if name.startswith(PROPERTY_PREFIX) and elements[LAST].is_correction
         }
         family = sorted(family_of(entity)) if corrected else ()
         async for seen in every_item(partial(canon.state.observations_newest, family)):
@@ -310,7 +320,7 @@ async def _beside_corrections(canon: Canon, entities: Iterable[Entity]) -> LastW
     return found
 
 
-async def news_among(
+async def changed_among(
     canon: Canon,
     entities: Mapping[K, Entity],
     roots: Mapping[K, Entity],
@@ -322,25 +332,25 @@ async def news_among(
     They are compared for the entity alone, which matters if its merge is undone, and for its
     survivor in `roots`. `at` is the time of the observation; None means now.
     """
-    own = await _beside_corrections(canon, map(alone, entities.values()))
-    together = await _beside_corrections(canon, (e for e in roots.values() if e.members))
+    own = await _corrected_source_values(canon, map(without_members, entities.values()))
+    combined = await _corrected_source_values(canon, (e for e in roots.values() if e.members))
     return frozenset(
         i
         for i, entity in entities.items()
-        if _is_news(alone(entity), fields[i], own, at)
-        or (roots[i].members and _is_news(roots[i], fields[i], together, at))
+        if _is_changed(without_members(entity), fields[i], own, at)
+        or (roots[i].members and _is_changed(roots[i], fields[i], combined, at))
     )
 
 
-def _is_news(
-    entity: Entity, fields: Mapping[str, Any], last_words: LastWord, at: Instant | None
+def _is_changed(
+    entity: Entity, fields: Mapping[str, Any], last_values: LastValues, at: Instant | None
 ) -> bool:
     for name, value in fields.items():
         if not name.startswith(PROPERTY_PREFIX):
             continue
         elements = entity.snapshot.get(name)
-        last = last_words.get((entity.id, name.removeprefix(PROPERTY_PREFIX)))
-        if last is None and elements is not None and not elements[LAST].corrected:
+        last = last_values.get((entity.id, name.removeprefix(PROPERTY_PREFIX)))
+        if last is None and elements is not None and not elements[LAST].is_correction:
             last = elements[LAST].value, Instant(elements[LAST].rank[3])
         if last is None or (last[0] != value and (at is None or at > last[1])):
             return True
@@ -362,7 +372,7 @@ async def earlier_addressees(
         names = [name for name in each.fields if name.startswith(PROPERTY_PREFIX)]
         fields = {name[start:]: each.fields[name] for name in names}
         observed += [(each.entity_id, fields)] if each.space == space else []
-    known = await canon.within(space).things({entity_id for entity_id, _ in observed})
+    known = await canon.space_scope(space).items_by_id({entity_id for entity_id, _ in observed})
     found: dict[bytes, EntityId] = {}
     for entity_id, fields in observed:
         entity = known.get(entity_id)
@@ -381,80 +391,87 @@ _FOUND_MAX: Final = 20
 
 
 @dataclass(slots=True, kw_only=True)
-class Similar:
+class SimilarEntities:
     """Candidates for records: `entities` one by one, and their survivors in `roots`.
 
     `others` share a key or a look-alike name, but cannot be described by the records. `contested`
-    are texts of several entities; `reads` are the keys that the result depends on. `beside` holds
-    the sources' last values of corrected fields.
+    are texts of several entities; `reads` are the keys that the result depends on. `source_values`
+    holds the sources' last values of corrected fields.
     """
 
     entities: Mapping[str, Entity]
     roots: Mapping[str, Entity]
-    others: Sequence[Bearer]
+    others: Sequence[IdentifierOwner]
     contested: frozenset[str]
     reads: frozenset[str]
     schema_of: dict[str, EntitySchema]
-    beside: LastWord
+    source_values: LastValues
 
 
-async def find_similar(canon: Canon, account: Account, assertions: Sequence[Assertion]) -> Similar:
+async def find_similar(
+    canon: Canon, account: Account, assertions: Sequence[Assertion]
+) -> SimilarEntities:
     """Look up all entities for the keys of the assertions in a few reads."""
     first = Counter(each.ids[0] for each in assertions)
     ids: set[str] = {each for assertion in assertions for each in assertion.ids}
-    own = canon.within(account.space)
-    found = dict(await own.things(ids))
-    texts, borne = await _bearers(canon, account, assertions)
-    bearers = {each.id: each for page in borne.values() for each in page.items}
-    unread = [each for each in bearers.values() if each.id not in found]
-    others = clearly_others(unread, assertions)
-    found |= await own.things({each.id for each in unread} - others.keys())
-    contested = frozenset(text for (_, text), page in borne.items() if page.total > 1)
+    own = canon.space_scope(account.space)
+    found = dict(await own.items_by_id(ids))
+    texts, owners_by_text = await _find_owners(canon, account, assertions)
+    owners = {each.id: each for page in owners_by_text.values() for each in page.items}
+    unread = [each for each in owners.values() if each.id not in found]
+    others = find_clear_others(unread, assertions)
+    found |= await own.items_by_id({each.id for each in unread} - others.keys())
+    contested = frozenset(text for (_, text), page in owners_by_text.items() if page.total > 1)
     taken = [a for a in assertions if a.ids[0] in found or first[a.ids[0]] > 1]
     more: set[str] = {i for a in taken if (i := a.apart_id) is not None}
     more |= {
         a.unclear_id
         for a in taken
-        if found_under(a.keys[0]) in contested
+        if searchable_text(a.keys[0]) in contested
         or a.identities[0].apart
         or (
-            isinstance(born := found.get(a.ids[0]), Entity) and disowned(born.own, born.borne, a, 0)
+            isinstance(born := found.get(a.ids[0]), Entity)
+            and is_disowned(born.own, born.borne, a, 0)
         )
     }
-    found |= await own.things(more)
+    found |= await own.items_by_id(more)
     entities = {
         i: e for i, e in found.items() if isinstance(e, Entity) and e.space == account.space
     }
     missing = {e.merged_into for e in entities.values() if e.merged_into} - entities.keys()
     for _ in range(2):  # first the survivors, then the other entities merged into them
         if missing:
-            read = await own.things(missing)
+            read = await own.items_by_id(missing)
             entities |= {i: e for i, e in read.items() if isinstance(e, Entity)}
         missing = {m for e in entities.values() for m in e.members} - entities.keys()
-    asked = {bearer_key(entity_type, each) for entity_type in texts for each in texts[entity_type]}
-    return Similar(
+    asked = {
+        identifier_key(entity_type, each) for entity_type in texts for each in texts[entity_type]
+    }
+    return SimilarEntities(
         entities=entities,
         roots={i: each for i, each in entities.items() if each.merged_into is None},
         others=[each for each in others.values() if each.id not in entities],
         contested=contested,
-        reads=frozenset(map(thing_key, {*ids, *more, *entities, *others})) | asked,
+        reads=frozenset(map(item_key, {*ids, *more, *entities, *others})) | asked,
         schema_of={a.schema.entity_type: a.schema for a in assertions},
-        beside=await _beside_corrections(canon, map(alone, entities.values())),
+        source_values=await _corrected_source_values(
+            canon, map(without_members, entities.values())
+        ),
     )
 
 
-async def _bearers(
+async def _find_owners(
     canon: Canon, account: Account, assertions: Sequence[Assertion]
-) -> tuple[Mapping[str, set[str]], Mapping[tuple[str, str], Page[Bearer]]]:
+) -> tuple[Mapping[str, set[str]], Mapping[tuple[str, str], Page[IdentifierOwner]]]:
     """Return the searched texts by type, and the owners of each text by type and text."""
     wanted: dict[str, set[str]] = {}
     for assertion in assertions:
-        texts = {*assertion.looks}
+        texts = {*assertion.skeletons}
         if assertion.identities[0].rule != CONTENT:
-            texts.update(map(found_under, assertion.keys))
-        for entity_type in types_alike(assertion.schema.entity_type) if texts else ():
+            texts.update(map(searchable_text, assertion.keys))
+        for entity_type in similar_types(assertion.schema.entity_type) if texts else ():
             wanted.setdefault(entity_type, set()).update(texts)
-    found: dict[tuple[str, str], Page[Bearer]] = {}
+    found: dict[tuple[str, str], Page[IdentifierOwner]] = {}
     for entity_type, texts in wanted.items():
         query = IdentifierQuery(
             spaces=frozenset((account.space,)),
@@ -462,6 +479,6 @@ async def _bearers(
             entity_type=entity_type,
             limit=_FOUND_MAX,
         )
-        pages = await canon.state.bearers(query)
+        pages = await canon.state.identifier_owners(query)
         found |= {(entity_type, text): page for text, page in pages.items()}
     return wanted, found

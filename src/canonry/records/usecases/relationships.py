@@ -10,9 +10,9 @@ from canonry.canon.session.commit_change import Change, commit_change
 from canonry.canon.session.lookup import (
     Account,
     account_of,
-    read_by,
-    require,
+    readable_scope,
     require_all,
+    require_item,
     require_readable,
     within_account,
 )
@@ -26,9 +26,9 @@ from canonry.log.entries import (
     RelationEnded,
     RelationResumed,
 )
-from canonry.log.folding import relations_key, thing_key
+from canonry.log.folding import item_key, relations_key
 from canonry.log.items.entities import Entity, family_of
-from canonry.log.items.facts import Relation, RelationDraft, SaidAgain
+from canonry.log.items.facts import Relation, RelationDraft, Repetition
 from canonry.log.items.sources import Source, relation_id_of
 from canonry.log.schemas.identity_keys import KeyReader, key_mark
 from canonry.log.schemas.narrative import PROPERTY_PREFIX
@@ -41,15 +41,15 @@ from canonry.readmodels.timeline import (
     TimelineEvent,
     entries_current,
     event_of,
-    laid_together,
+    join_edges,
 )
-from canonry.records.domain.shown import foreseen
+from canonry.records.domain.snapshots import predict_fields
 from canonry.records.notation.labels import COMPANIONS, NAMED_BY, companions_of
 from canonry.values.errors import Conflict, InvalidInput, NotFound, Unavailable
-from canonry.values.fields import revised
+from canonry.values.fields import with_changes
 from canonry.values.ids import EntityId, NewId, RelationId, SourceId, content_id
 from canonry.values.json_values import encode_json, reference_number
-from canonry.values.moments import StoryPlace
+from canonry.values.moments import StoryPosition
 from canonry.values.observations import Accumulator, Observation, ObservationDraft
 from canonry.values.provenance import Authority, CanonLevel, Evidence
 
@@ -66,7 +66,7 @@ _REASON: Final = "the field that made it names somebody else"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RetoldEntity:
+class ChangedEntity:
     """The fields of an entity before and after new observations."""
 
     id: EntityId
@@ -75,84 +75,86 @@ class RetoldEntity:
     after: Accumulator
 
     @property
-    def named(self) -> frozenset[str]:
+    def named_keys(self) -> frozenset[str]:
         """The keys of all parties that the fields name now."""
-        return self._named(self.after)
+        return self._keys_in(self.after)
 
     @property
-    def renames(self) -> bool:
+    def has_renamed(self) -> bool:
         """Whether the fields name other parties than before."""
-        return self._named(self.before) != self.named
+        return self._keys_in(self.before) != self.named_keys
 
-    def _named(self, own: Accumulator) -> frozenset[str]:
+    def _keys_in(self, own: Accumulator) -> frozenset[str]:
         kind, fields = self.schema.entity_type, {}
         for name in COMPANIONS.get(kind, ()):
             if elements := own.get(PROPERTY_PREFIX + name):
-                fields[name] = self.schema.policy(name).show(elements)
-        return frozenset(key for key, _ in named_in(kind, fields))
+                fields[name] = self.schema.policy_of(name).show(elements)
+        return frozenset(key for key, _ in named_party_keys(kind, fields))
 
 
-def named_in(entity_type: str, fields: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def named_party_keys(entity_type: str, fields: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield (key, name) of all parties that the fields of a record name."""
     for _, whom, name in companions_of(entity_type, fields):
         if whom == "invoice":  # banks name invoices by payment references too
             form = reference_number(name)
             yield from ((text, name) for text in (form, key_mark(f"{NAMED_BY[whom]}:{form}")))
-        for key in _KEYS[whom].keys({NAMED_BY[whom]: name}):
+        for key in _KEYS[whom].read_keys({NAMED_BY[whom]: name}):
             yield key_mark(key), name
 
 
-def retellings(
+def changed_entities(
     drafts: Iterable[ObservationDraft],
     about: Callable[[EntityId], tuple[EntitySchema, Accumulator]],
-) -> Iterator[RetoldEntity]:
+) -> Iterator[ChangedEntity]:
     """Yield the entities of drafts with earlier or several observations; `about` looks them up."""
-    said: dict[EntityId, list[ObservationDraft]] = {}
+    by_entity: dict[EntityId, list[ObservationDraft]] = {}
     for each in drafts:
-        said.setdefault(each.entity_id, []).append(each)
-    for entity_id, told in said.items():
+        by_entity.setdefault(each.entity_id, []).append(each)
+    for entity_id, new_drafts in by_entity.items():
         schema, own = about(entity_id)
-        if schema.entity_type in COMPANIONS and (own or len(told) > 1):
-            yield RetoldEntity(id=entity_id, schema=schema, before=own, after=foreseen(own, told))
+        if schema.entity_type in COMPANIONS and (own or len(new_drafts) > 1):
+            yield ChangedEntity(
+                id=entity_id, schema=schema, before=own, after=predict_fields(own, new_drafts)
+            )
 
 
-def stands(edge: RelationDraft, target: Collection[str], named: Collection[str]) -> bool:
-    """Tell whether an edge stays: it is not derived, or its target has one of the named keys."""
+def is_edge_kept(edge: RelationDraft, target: Collection[str], named: Collection[str]) -> bool:
+    """Return whether an edge stays: it is not derived, or its target has one of the named keys."""
     return FIELD not in edge.properties or not set(named).isdisjoint(target)
 
 
 async def edges_following(
-    canon: Canon, account: Account, retold: Iterable[RetoldEntity]
+    canon: Canon, account: Account, changed: Iterable[ChangedEntity]
 ) -> tuple[list[Entry], frozenset[str]]:
     """Return entries that end or resume derived edges, and the keys that they depend on."""
-    named = {each.id: each.named for each in retold if each.renames}
+    named = {each.id: each.named_keys for each in changed if each.has_renamed}
     edges: list[Relation] = []
     if named:
         spaces = frozenset((account.space,))
         query = RelationQuery(spaces=spaces, entities=frozenset(named), direction="out")
         every = every_match(canon.state.relations, query)
-        edges = [e async for e in every if derived(e) and e.level is CanonLevel.CANON]
-    found = await canon.within(account.space).things({each.to_id for each in edges})
+        edges = [e async for e in every if is_derived(e) and e.level is CanonLevel.CANON]
+    found = await canon.space_scope(account.space).items_by_id({each.to_id for each in edges})
     entries: list[Entry] = []
     for edge in edges:
         target = found.get(edge.to_id)
-        borne = target.borne if isinstance(target, Entity) else ()
-        stand = stands(edge, borne, named[edge.from_id])
+        identifiers = target.borne if isinstance(target, Entity) else ()
+        stand = is_edge_kept(edge, identifiers, named[edge.from_id])
         if edge.ended is stand:
-            entries.append(resumed_or_ended(edge))
-    things = {thing_key(i) for edge in edges for i in (edge.id, edge.to_id)}
-    return entries, frozenset((*map(relations_key, named), *things))
+            entries.append(resume_or_end(edge))
+    keys = {item_key(i) for edge in edges for i in (edge.id, edge.to_id)}
+    return entries, frozenset((*map(relations_key, named), *keys))
 
 
-def resumed_or_ended(edge: Relation) -> Entry:
+def resume_or_end(edge: Relation) -> Entry:
     """Return the entry that ends a current derived edge, or resumes an ended one."""
     if edge.ended:
         return RelationResumed(relation_id=edge.id)
     return RelationEnded(relation_id=edge.id, until=None, superseded_by=None, reason=_REASON)
 
 
-def derived(edge: Relation) -> bool:
-    """Tell whether an edge is derived from fields alone."""
+def is_derived(edge: Relation) -> bool:
+    """Return whether an edge is derived from fields alone."""
     words = (edge.authority, *(each.authority for each in edge.again))
     return FIELD in edge.properties and all(word is Authority.SOURCE for word in words)
 
@@ -184,17 +186,17 @@ async def relate_entities(
     from_id, to_id = map(EntityId, ends)
     # The edge connects the named entities, which keep it if their merge is undone.
     player = Authority.PLAYER
-    asked = edge(account, rel_type, from_id, to_id, metadata=metadata, authority=player)
+    asked = make_edge(account, rel_type, from_id, to_id, metadata=metadata, authority=player)
 
-    async def prepare(_: NewId) -> Change[bool]:
+    async def prepare_change(_: NewId) -> Change[bool]:
         from_, to = await require_all(canon, inner, Entity, ends)
         if from_.id == to.id:
             message = "Source and target are one entity. Name two different entities."
             raise InvalidInput("relationship.to-itself", message, path="/target_entity_id")
-        reads = {thing_key(each) for each in (*ends, from_.id, to.id, asked.id)}
-        found = await canon.within(account.space).thing(asked.id)
+        reads = {item_key(each) for each in (*ends, from_.id, to.id, asked.id)}
+        found = await canon.space_scope(account.space).find_item(asked.id)
         if isinstance(found, Relation):
-            entries = (*_asked_for(found), *_added(found, metadata))
+            entries = (*_detach_from_fields(found), *_new_details(found, metadata))
             return Change(entries=entries, reads=frozenset(reads), found=found.current)
         if rel_type in ACYCLIC:
             leads, seen = await leads_to(canon, rel_type, to, from_)
@@ -204,10 +206,10 @@ async def relate_entities(
             reads |= set(map(relations_key, seen))
         return Change(entries=(Made(thing=asked),), reads=frozenset(reads), found=False)
 
-    receipt = await commit_change(canon, inner, account.space, prepare)
-    relation = await require(canon, inner, Relation, asked.id)
+    receipt = await commit_change(canon, inner, account.space, prepare_change)
+    relation = await require_item(canon, inner, Relation, asked.id)
     from_, to = await require_all(canon, inner, Entity, ends)
-    return revised(relation, from_id=from_.id, to_id=to.id), bool(receipt.found)
+    return with_changes(relation, from_id=from_.id, to_id=to.id), bool(receipt.found)
 
 
 def _require_type(rel_type: str) -> None:
@@ -216,7 +218,7 @@ def _require_type(rel_type: str) -> None:
         raise InvalidInput("relationship.type-unknown", message, path="/relationship_type")
 
 
-def edge(
+def make_edge(
     account: Account,
     rel_type: str,
     from_id: EntityId,
@@ -242,14 +244,14 @@ def edge(
     )
 
 
-def _asked_for(found: Relation) -> Iterator[Entry]:
+def _detach_from_fields(found: Relation) -> Iterator[Entry]:
     """Yield entries that make an edge independent of fields at a user's request."""
     if found.ended:
         yield RelationResumed(relation_id=found.id)
-    if derived(found):
-        again = SaidAgain(
+    if is_derived(found):
+        again = Repetition(
             at=None,
-            place=StoryPlace(told=0),
+            place=StoryPosition(told=0),
             authority=Authority.PLAYER,
             confidence=1.0,
             evidence=(),
@@ -257,7 +259,7 @@ def _asked_for(found: Relation) -> Iterator[Entry]:
         yield EvidenceLinked(thing_id=found.id, evidence=found.evidence[0], again=again)
 
 
-def _added(found: Relation, metadata: Mapping[str, Any]) -> tuple[Entry, ...]:
+def _new_details(found: Relation, metadata: Mapping[str, Any]) -> tuple[Entry, ...]:
     new = {key: value for key, value in metadata.items() if found.properties.get(key) != value}
     if not new:
         return ()
@@ -268,7 +270,7 @@ def _added(found: Relation, metadata: Mapping[str, Any]) -> tuple[Entry, ...]:
 async def leads_to(
     canon: Canon, rel_type: str, start: Entity, goal: Entity
 ) -> tuple[bool, frozenset[str]]:
-    """Tell whether edges of a type lead from one entity to another; also return those visited.
+    """Return whether edges of a type lead from one entity to another; also return those visited.
 
     Raises:
         Unavailable: `relationship.too-far`.
@@ -291,14 +293,17 @@ async def leads_to(
         if len(seen) > _WALKED_MAX:
             message = f"The search for a cycle stopped after {_WALKED_MAX} entities."
             raise Unavailable("relationship.too-far", message, limit=_WALKED_MAX)
-        frontier = {e.id: e for e in (await canon.within(start.space).roots(ends - seen)).values()}
+        frontier = {
+            e.id: e
+            for e in (await canon.space_scope(start.space).root_entities(ends - seen)).values()
+        }
     return False, frozenset(seen)
 
 
 WHOLE_MAX: Final = 5_000
 """The most relations of one entity that are combined after merges."""
 
-LOOKED_THROUGH_MAX: Final = 50_000
+SEARCHED_MAX: Final = 50_000
 """The most relations of merged entities that are read."""
 
 
@@ -330,18 +335,18 @@ async def list_relationships(
         limit=limit,
         offset=offset,
     )
-    first = await canon.state.relations(revised(wanted, limit=PAGE_MAX, offset=0))
+    first = await canon.state.relations(with_changes(wanted, limit=PAGE_MAX, offset=0))
     if len(family) == 1 and first.total > WHOLE_MAX:  # too many to combine
         page = await canon.state.relations(wanted)
-        return await _laid_together(canon, caller, page.items), page.total
+        return await _join_survivors(canon, caller, page.items), page.total
     edges = list(first.items) if first.total <= PAGE_MAX else []
     if first.total > PAGE_MAX:
         async for each in every_match(canon.state.relations, wanted):
             edges.append(each)
-            if len(edges) > LOOKED_THROUGH_MAX:
+            if len(edges) > SEARCHED_MAX:
                 message = "The entity has too many relationships. Ask for one `relationship_type`."
-                raise Unavailable("relationship.too-far", message, limit=LOOKED_THROUGH_MAX)
-    shown = await _laid_together(canon, caller, edges)
+                raise Unavailable("relationship.too-far", message, limit=SEARCHED_MAX)
+    shown = await _join_survivors(canon, caller, edges)
     return shown[offset : offset + limit], len(shown)
 
 
@@ -362,23 +367,23 @@ async def read_relationship(
         for one in (from_.id, *from_.members)
         for other in (to.id, *to.members)
     ]
-    found = await canon.within(account.space).things(ids)
+    found = await canon.space_scope(account.space).items_by_id(ids)
     standing = [r for i in ids if isinstance(r := found.get(i), Relation) and r.current]
     if not standing:
         message = f"No {rel_type} relationship leads from the source to the target."
         raise NotFound("relationship.unknown", message, kind="relationship")
     family: dict[str, EntityId] = {each: e.id for e in (from_, to) for each in e.members}
-    return next(iter(laid_together(standing, family)))
+    return next(iter(join_edges(standing, family)))
 
 
-async def _laid_together(
+async def _join_survivors(
     canon: Canon, caller: Caller, edges: Sequence[Relation]
 ) -> Sequence[Relation]:
     """Return the relations with survivors at their ends, each once."""
     ends = {end for edge in edges for end in (edge.from_id, edge.to_id)}
-    found = await read_by(canon, caller).things(ends)
+    found = await readable_scope(canon, caller).items_by_id(ends)
     moved = {i: e.merged_into for i, e in found.items() if isinstance(e, Entity) and e.merged_into}
-    return tuple(laid_together(edges, moved))
+    return tuple(join_edges(edges, moved))
 
 
 AROUND_MAX: Final = 100
@@ -411,7 +416,7 @@ async def neighbourhood_of_entity(
         sorted(family_of(entity)), limit=AROUND_MAX, offset=0
     )
     wanted = dict.fromkeys(each.source_id for each in page.items if each.source_id is not None)
-    found = await read_by(canon, caller).things(wanted)
+    found = await readable_scope(canon, caller).items_by_id(wanted)
     cut = related.truncated or page.total > AROUND_MAX or len(related.relations) > AROUND_MAX
     by_event: dict[str, list[TimelineEntry]] = {}
     for entry in entries_current(entity):
@@ -439,7 +444,7 @@ async def neighbourhood_of_source(
     (source,) = await require_readable(canon, caller, Source, (source_id,))
     page = await canon.state.observations_from(source.id, limit=AROUND_MAX, offset=0)
     ids = tuple(dict.fromkeys(each.entity_id for each in page.items))
-    seen = await read_by(canon, caller).things(ids)
+    seen = await readable_scope(canon, caller).items_by_id(ids)
     roots = {t.merged_into or t.id for t in seen.values() if isinstance(t, Entity)}
     entities = await require_readable(canon, caller, Entity, sorted(roots))
     relations: dict[str, Relation] = {}

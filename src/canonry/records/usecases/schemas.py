@@ -7,14 +7,14 @@ from typing import Any, Final
 
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.commit_change import Change, commit_change, the_made
-from canonry.canon.session.lookup import Account, account_of, opened, require_account
+from canonry.canon.session.commit_change import Change, commit_change, first_made
+from canonry.canon.session.lookup import Account, account_of, opening_entries, require_account
 from canonry.canon.session.lookup import within_account as within
 from canonry.canon.session.paging import every_item
 from canonry.log.entries import Made
-from canonry.log.folding import schemas_key, thing_key
+from canonry.log.folding import item_key, schemas_key
 from canonry.log.items.entities import Entity
-from canonry.log.schemas.identity_keys import fields_asked, label_of
+from canonry.log.schemas.identity_keys import fields_of_rule, label_of
 from canonry.log.schemas.schemas import (
     CUSTOM_VERSION,
     EntitySchema,
@@ -28,7 +28,7 @@ from canonry.log.schemas.typed_records import schema_id_of
 from canonry.readmodels.ports.view import PAGE_MAX
 from canonry.records.domain.interpretations import FIELDS_MAX, NAME_MAX
 from canonry.values.errors import InvalidInput
-from canonry.values.fields import narrowed
+from canonry.values.fields import narrow_to
 from canonry.values.ids import NewId
 from canonry.values.moments import Instant
 
@@ -84,7 +84,7 @@ def next_version(schema: EntitySchema, account: Account, **changes: Any) -> Enti
     """Make the next version of a schema with these changes."""
     major, _, minor = schema.version.partition(".")
     version = f"{major}.{int(minor or 0) + 1}"
-    return narrowed(
+    return narrow_to(
         EntitySchema,
         schema,
         id=schema_id_of(account.space, schema.entity_type, version),
@@ -121,21 +121,21 @@ async def register_schema(
     _require_sound(entity_type, new)
     built_in = TRUTH_TYPES.get(entity_type)
     if built_in is not None:
-        new = _extending(built_in, new)
+        new = _extend_schema(built_in, new)
 
-    async def prepare(_: NewId) -> Change[tuple[EntitySchema, bool]]:
+    async def prepare_change(_: NewId) -> Change[tuple[EntitySchema, bool]]:
         versions = await versions_of(canon, account, entity_type)
-        known = await canon.within(account.space).things((account.space,))
-        reads = frozenset((thing_key(account.space), schemas_key(account.space, entity_type)))
+        known = await canon.space_scope(account.space).items_by_id((account.space,))
+        reads = frozenset((item_key(account.space), schemas_key(account.space, entity_type)))
         current = versions[0] if versions else None
-        schema = _made(account, entity_type, new, current)
-        if current is not None and _shape(current) == _shape(schema):
+        schema = _make_schema(account, entity_type, new, current)
+        if current is not None and _version_key(current) == _version_key(schema):
             return Change(entries=(), reads=reads, found=(current, False))
-        entries = (*opened(account, known), Made(thing=schema))
+        entries = (*opening_entries(account, known), Made(thing=schema))
         return Change(entries=entries, reads=reads, found=(schema, True))
 
-    receipt = await commit_change(canon, within(caller), account.space, prepare)
-    return receipt.found or (the_made(receipt, EntitySchema), True)
+    receipt = await commit_change(canon, within(caller), account.space, prepare_change)
+    return receipt.found or (first_made(receipt, EntitySchema), True)
 
 
 async def list_schemas(
@@ -175,7 +175,7 @@ def _require_sound(entity_type: str, new: NewSchema) -> None:
             raise InvalidInput("schema.identity", message, path=f"/identity/{index}")
 
 
-def _extending(built_in: EntitySchema, new: NewSchema) -> NewSchema:
+def _extend_schema(built_in: EntitySchema, new: NewSchema) -> NewSchema:
     """Extend a built-in schema by new fields, and refuse any other change.
 
     Stored records need the built-in fields and identity rules to be read and matched.
@@ -203,7 +203,7 @@ def _extending(built_in: EntitySchema, new: NewSchema) -> NewSchema:
     return replace(new, fields=(*fields, *given.values()), identity=())
 
 
-def _made(
+def _make_schema(
     account: Account, entity_type: str, new: NewSchema, current: EntitySchema | None
 ) -> EntitySchema:
     fields = tuple(new.fields)
@@ -216,7 +216,7 @@ def _made(
         kept = tuple(
             rule
             for rule in current.identity
-            if names.issuperset(name for asked in rule.fields for name in fields_asked(asked))
+            if names.issuperset(name for asked in rule.fields for name in fields_of_rule(asked))
         )
         return next_version(
             current,
@@ -239,7 +239,7 @@ def _made(
     )
 
 
-def _shape(schema: EntitySchema) -> object:
+def _version_key(schema: EntitySchema) -> object:
     """Return the parts of a schema that make it a different version."""
     fields = sorted(schema.fields, key=lambda spec: spec.name)
     return (fields, schema.identity, schema.label, schema.derived)

@@ -9,18 +9,24 @@ from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.lookup import account_of, require_readable
 from canonry.canon.session.paging import first_items
-from canonry.log.entries import Thing
+from canonry.log.entries import StoredItem
 from canonry.log.items.entities import NEVER_SEEN, Entity
 from canonry.log.items.sources import Source
-from canonry.log.observing import seen_also
+from canonry.log.observations import with_observations
 from canonry.log.schemas.narrative import PROPERTY_PREFIX, policy_of
 from canonry.log.schemas.schemas import EntitySchema
 from canonry.readmodels.ports.view import PAGE_MAX
-from canonry.records.domain.shown import Shown, shown_by
+from canonry.records.domain.snapshots import ShownFields, shown_by
 from canonry.records.usecases.schemas import schema_of, schemas_for
 from canonry.values.errors import NotFound, Unavailable
-from canonry.values.fields import revised
-from canonry.values.merge import HIGHEST_PRIORITY, LAST_WRITE, MERGE_ARRAY, MOST_SPECIFIC, join_all
+from canonry.values.fields import with_changes
+from canonry.values.merge_policies import (
+    HIGHEST_PRIORITY,
+    LAST_WRITE,
+    MERGE_ARRAY,
+    MOST_SPECIFIC,
+    join_all,
+)
 from canonry.values.moments import Instant
 from canonry.values.observations import Accumulator, Observation
 
@@ -38,7 +44,7 @@ class SnapshotRead:
 
     entity: Entity
     schema: EntitySchema | None
-    shown: Shown
+    shown: ShownFields
     first_seen: Instant | None
     computed_at: Instant
 
@@ -60,7 +66,7 @@ async def read_snapshot(
     (root,) = await require_readable(canon, caller, Entity, (entity_id,))
     then = root
     if at is not None or known_at is not None:
-        then = await _back_then(canon, entity_id, root, at=at, known_at=known_at)
+        then = await _read_past(canon, entity_id, root, at=at, known_at=known_at)
     account, asked = account_of(caller), at if at is not None else known_at
     schema = schema_of(await schemas_for(canon, account, (then,), at=asked), account, then)
     return SnapshotRead(
@@ -72,29 +78,29 @@ async def read_snapshot(
     )
 
 
-async def _back_then(
+async def _read_past(
     canon: Canon, entity_id: str, root: Entity, *, at: Instant | None, known_at: Instant | None
 ) -> Entity:
     until = min(each for each in (at, known_at) if each is not None)
     position = await canon.ledger.position_at(root.space, until)
-    sight = canon.within(root.space)
-    past = dict(await sight.things_as_known_at((entity_id, root.id), position))
+    scope = canon.space_scope(root.space)
+    past = dict(await scope.items_as_known_at((entity_id, root.id), position))
     given = past.get(entity_id)
     moved = given.merged_into if isinstance(given, Entity) else None
     if moved is None:
-        owner, before = await addressed(canon, root, entity_id), given
+        owner, before = await find_addressed(canon, root, entity_id), given
     else:
-        past |= await sight.things_as_known_at((moved,), position)
+        past |= await scope.items_as_known_at((moved,), position)
         owner, before = root, past.get(moved)
     members = before.members if isinstance(before, Entity) else ()
     if at is None:
-        return before if isinstance(before, Entity) else _blank(owner)
+        return before if isinstance(before, Entity) else _without_observations(owner)
     if known_at is None:
         found = await canon.state.entities_seen_until((owner.id, *members), at)
-        own = found.get(owner.id, _blank(owner))
+        own = found.get(owner.id, _without_observations(owner))
         others = [found[each] for each in members if each in found]
-        return revised(
-            _blank(owner),
+        return with_changes(
+            _without_observations(owner),
             own=own.own,
             sightings=own.sightings,
             members=members,
@@ -108,19 +114,19 @@ async def _back_then(
         message = "The entity has too many observations. Give only one of `at` and `as_known_at`."
         raise Unavailable("entity.too-long", message, id=owner.id)
     counted = [each for each in seen if each.position <= limit and each.seen_at <= at]
-    return seen_also(_blank(owner), counted)
+    return with_observations(_without_observations(owner), counted)
 
 
-async def addressed(canon: Canon, root: Entity, entity_id: str) -> Entity:
+async def find_addressed(canon: Canon, root: Entity, entity_id: str) -> Entity:
     """Return the entity with this id, even if it was merged, because it keeps what it was told."""
-    found = await canon.within(root.space).thing(entity_id)
+    found = await canon.space_scope(root.space).find_item(entity_id)
     return found if isinstance(found, Entity) else root
 
 
-def _blank(entity: Entity) -> Entity:
+def _without_observations(entity: Entity) -> Entity:
     """Return the entity without observations."""
     nothing: Accumulator = {}
-    return revised(
+    return with_changes(
         entity,
         own=nothing,
         absorbed=nothing,
@@ -164,42 +170,42 @@ async def trace_field(canon: Canon, caller: Caller, entity_id: str, field: str) 
     read = await read_snapshot(canon, caller, entity_id)
     name = field_named(read, field)
     credited = read.shown.sources.get(name, ())
-    found = await canon.within(read.entity.space).things(credited)
+    found = await canon.space_scope(read.entity.space).items_by_id(credited)
     seen = tuple(each for i in credited if isinstance(each := found.get(i), Observation))
     if name not in read.shown.fields or not seen:
-        raise no_field(read.shown.fields)
+        raise missing_field(read.shown.fields)
     refs = {e.ref for each in seen for e in each.evidence[:1]}
-    cited = await canon.within(*{each.space for each in seen}).things(refs)
+    cited = await canon.space_scope(*{each.space for each in seen}).items_by_id(refs)
     return TracedField(
         entity=read.entity,
         field=name,
         value=read.shown.fields[name],
         observations=seen,
-        origins=tuple(_origin(each, cited) for each in seen),
+        origins=tuple(_origin_of(each, cited) for each in seen),
     )
 
 
 def field_named(read: SnapshotRead, field: str) -> str:
     """Resolve a name or alias to the name of the field."""
-    known = None if read.schema is None else read.schema.canonical(field)
+    known = None if read.schema is None else read.schema.canonical_field(field)
     return known or field
 
 
-def no_field(known: Iterable[str]) -> NotFound:
+def missing_field(known: Iterable[str]) -> NotFound:
     """Return the error for a field that the snapshot lacks, with the fields that it has."""
     names = ", ".join(sorted(known)[:_NAMED]) or "none"
     message = f"The snapshot has no such field. Its fields: {names}."
     return NotFound("field.unknown", message, kind="field", path="/field")
 
 
-def _origin(observation: Observation, found: Mapping[str, Thing]) -> Origin:
+def _origin_of(observation: Observation, found: Mapping[str, StoredItem]) -> Origin:
     cited = observation.source_id or next((e.ref for e in observation.evidence), None)
-    thing = None if cited is None else found.get(cited)
-    at = getattr(thing, "created_at", None) or getattr(thing, "timestamp", None)
+    item = None if cited is None else found.get(cited)
+    at = getattr(item, "created_at", None) or getattr(item, "timestamp", None)
     return Origin(
         id=observation.id if cited is None else cited,
         created_at=at if at is not None else observation.recorded_at,
-        source=thing if isinstance(thing, Source) else None,
+        source=item if isinstance(item, Source) else None,
     )
 
 
@@ -216,7 +222,7 @@ _REASONS: Final = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Word:
+class ObservedValue:
     """The value of one observation for a field, and whether it is the current one."""
 
     observation: Observation
@@ -232,7 +238,7 @@ class FieldExplained:
     value: Any
     policy: str
     reason: str
-    words: tuple[Word, ...]
+    words: tuple[ObservedValue, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -259,24 +265,24 @@ async def explain_snapshot(
     if field in values:
         names = [field]
     if field is not None and names[0] not in values:
-        raise no_field(values)
+        raise missing_field(values)
     ids = (read.entity.id, *read.entity.members)
     page = await canon.state.observations_newest(ids, limit=PAGE_MAX, offset=0)
     return SnapshotExplained(
         read=read,
-        fields=tuple(_explained(read, name, values[name], page.items) for name in names),
+        fields=tuple(_explain_field(read, name, values[name], page.items) for name in names),
         truncated=page.total > len(page.items),
     )
 
 
-def _explained(read: SnapshotRead, name: str, shown: Any, seen: Any) -> FieldExplained:
-    winners = frozenset(read.shown.sources.get(name, ()))
+def _explain_field(read: SnapshotRead, name: str, shown: Any, seen: Any) -> FieldExplained:
+    current_ids = frozenset(read.shown.sources.get(name, ()))
     if name not in read.shown.fields:
-        winners = frozenset({read.shown.fragments[name].observation})
+        current_ids = frozenset({read.shown.fragments[name].observation})
     key = name if read.schema is None and name in read.entity.snapshot else PROPERTY_PREFIX + name
-    policy = policy_of(key) if read.schema is None else read.schema.policy(name)
+    policy = policy_of(key) if read.schema is None else read.schema.policy_of(name)
     aliases = {name}
-    if read.schema is not None and (spec := read.schema.field(name)) is not None:
+    if read.schema is not None and (spec := read.schema.find_field(name)) is not None:
         aliases |= set(spec.aliases)
     words = []
     for each in seen:
@@ -287,7 +293,7 @@ def _explained(read: SnapshotRead, name: str, shown: Any, seen: Any) -> FieldExp
             if not kept:
                 continue
             value = kept[0]
-        words.append(Word(observation=each, value=value, wins=each.id in winners))
+        words.append(ObservedValue(observation=each, value=value, wins=each.id in current_ids))
     corrected = any(word.wins and word.observation.correction for word in words)
     return FieldExplained(
         field=name,

@@ -6,51 +6,51 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
+from canonry.canon.maintenance.erase import ErasurePlan, erase_items, list_withdrawals
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.commit_change import Change, Receipt, commit_change, the_made
+from canonry.canon.session.commit_change import Change, Receipt, commit_change, first_made
 from canonry.canon.session.lookup import (
     Account,
-    require,
     require_account,
-    require_told,
+    require_account_opened,
+    require_item,
     within_account,
 )
 from canonry.canon.session.paging import every_item, every_match
-from canonry.canon.upkeep.erase import ErasurePlan, erase, withdrawals
 from canonry.log.entries import (
     EntitiesUnmerged,
-    EntityRetold,
+    EntityRebuilt,
     Entry,
     Made,
     RelationEnded,
     RelationResumed,
-    Thing,
+    StoredItem,
     Tombstone,
     Withdrawn,
 )
-from canonry.log.folding import relations_key, thing_key
+from canonry.log.folding import item_key, relations_key
 from canonry.log.items.entities import Entity, EntityDraft
 from canonry.log.items.facts import Relation, RelationDraft
 from canonry.log.items.sources import InterpretationRun, Snippet, Source, relation_id_of
 from canonry.log.schemas.narrative import PROPERTY_PREFIX, policy_of
 from canonry.readmodels.ports.state import EntityQuery, RelationQuery
-from canonry.readmodels.ports.view import Upkeep
+from canonry.readmodels.ports.view import Maintenance
 from canonry.records.usecases import relationships
-from canonry.records.usecases.identity import DIFFERENT_FROM, Merged
+from canonry.records.usecases.identity import DIFFERENT_FROM, MergeResult
 from canonry.records.usecases.record_entities import NAMED_ONLY
 from canonry.records.usecases.relationships import (
     FIELD,
-    RetoldEntity,
-    derived,
+    ChangedEntity,
     edges_following,
-    named_in,
-    stands,
+    is_derived,
+    is_edge_kept,
+    named_party_keys,
 )
 from canonry.records.usecases.schemas import schemas_for
-from canonry.records.usecases.snapshots import addressed
+from canonry.records.usecases.snapshots import find_addressed
 from canonry.values.errors import InvalidInput
-from canonry.values.fields import narrowed
+from canonry.values.fields import narrow_to
 from canonry.values.ids import (
     EntityId,
     NewId,
@@ -60,19 +60,19 @@ from canonry.values.ids import (
     SpaceId,
     SpaceKind,
 )
-from canonry.values.merge import accumulate, join_all
+from canonry.values.merge_policies import accumulator_of, join_all
 from canonry.values.moments import DAY, Instant
 from canonry.values.observations import Observation, ObservationDraft
 from canonry.values.policy import Retention
 from canonry.values.provenance import Authority, EvidenceKind
 
-_TOGETHER: Final = 200
+_BATCH_SIZE: Final = 200
 """The number of entities in one query."""
 _PART_OF: Final = "part_of"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToldBySource:
+class SourceContents:
     """A source and its inner sources, with their observations, entities and edges.
 
     `standing` has the observations of each entity from other sources, oldest first. `edges` are
@@ -82,51 +82,51 @@ class ToldBySource:
     sources: tuple[SourceId, ...]
     runs: Sequence[InterpretationRun]
     snippets: Sequence[Snippet]
-    said: Sequence[Observation]
+    observations: Sequence[Observation]
     entities: Mapping[EntityId, Entity]
     standing: Mapping[EntityId, Sequence[Observation]]
     edges: Sequence[Relation]
 
 
-def rests_on(edge: Relation, sources: Iterable[str]) -> bool:
-    """Tell whether only these sources state the edge."""
+def is_only_from(edge: Relation, sources: Iterable[str]) -> bool:
+    """Return whether only these sources state the edge."""
     words = [*edge.evidence, *(cited for each in edge.again for cited in each.evidence)]
     cited = {each.ref for each in words if each.kind is EvidenceKind.SOURCE}
     asked = any(not each.evidence for each in edge.again)
     return bool(cited) and not asked and cited <= set(sources)
 
 
-async def told_by(canon: Canon, account: Account, *given: Source) -> ToldBySource:
+async def contents_of(canon: Canon, account: Account, *given: Source) -> SourceContents:
     """Return the contents of sources and of inner sources that came with no other source."""
     sources = [each.id for each in given]
-    said = [each for i in sources async for each in _said_by(canon, account, i)]
-    inner = [each for source in given async for each in _within(canon, account, source)]
+    observations = [each for i in sources async for each in _observations_by(canon, account, i)]
+    inner = [each for source in given async for each in _inner_files(canon, account, source)]
     for member in (each for each in inner if each.id not in sources):
-        theirs = [each async for each in _said_by(canon, account, member.id)]
+        theirs = [each async for each in _observations_by(canon, account, member.id)]
         if not await _brought_by_others(canon, account, theirs, (*sources, member.id)):
             sources.append(member.id)
-            said += theirs
-    about = tuple(dict.fromkeys(each.entity_id for each in said))
-    found = await canon.within(account.space).things(about)
+            observations += theirs
+    about = tuple(dict.fromkeys(each.entity_id for each in observations))
+    found = await canon.space_scope(account.space).items_by_id(about)
     entities = {each.id: each for each in found.values() if isinstance(each, Entity)}
     runs = [run for each in sources async for run in every_item(partial(canon.state.runs, each))]
     texts = [s for i in sources async for s in every_item(partial(canon.documents.snippets, i))]
-    return ToldBySource(
+    return SourceContents(
         snippets=texts,
         sources=tuple(sources),
         runs=[each for each in runs if each.space == account.space],
-        said=said,
+        observations=observations,
         entities=entities,
-        standing=await _said_beside(canon, entities, said),
+        standing=await _other_observations(canon, entities, observations),
         edges=[each async for each in edges_around(canon, account, entities)],
     )
 
 
-async def _said_beside(
-    canon: Canon, ids: Iterable[EntityId], said: Iterable[Observation]
+async def _other_observations(
+    canon: Canon, ids: Iterable[EntityId], observations: Iterable[Observation]
 ) -> Mapping[EntityId, Sequence[Observation]]:
     """Return the other observations of each of these entities, oldest first."""
-    gone, found = {each.id for each in said}, dict[EntityId, list[Observation]]()
+    gone, found = {each.id for each in observations}, dict[EntityId, list[Observation]]()
     for some in in_batches(ids):
         async for seen in every_item(partial(canon.state.observations_newest, some)):
             if seen.id not in gone:
@@ -150,11 +150,11 @@ async def edges_around(
 def in_batches(ids: Iterable[EntityId]) -> Iterator[tuple[EntityId, ...]]:
     """Split the ids into batches for queries."""
     every = tuple(ids)
-    for start in range(0, len(every), _TOGETHER):
-        yield every[start : start + _TOGETHER]
+    for start in range(0, len(every), _BATCH_SIZE):
+        yield every[start : start + _BATCH_SIZE]
 
 
-async def _said_by(
+async def _observations_by(
     canon: Canon, account: Account, source_id: SourceId
 ) -> AsyncIterator[Observation]:
     async for each in every_item(partial(canon.state.observations_from, source_id)):
@@ -162,7 +162,7 @@ async def _said_by(
             yield each
 
 
-async def _within(canon: Canon, account: Account, whole: Source) -> AsyncIterator[Source]:
+async def _inner_files(canon: Canon, account: Account, whole: Source) -> AsyncIterator[Source]:
     """Yield the files within a file at any depth. Records have none."""
     inside = {whole.id} if whole.files else set[SourceId]()
     if not inside:
@@ -176,10 +176,10 @@ async def _within(canon: Canon, account: Account, whole: Source) -> AsyncIterato
 
 
 async def _brought_by_others(
-    canon: Canon, account: Account, said: Sequence[Observation], sources: Sequence[SourceId]
+    canon: Canon, account: Account, observations: Sequence[Observation], sources: Sequence[SourceId]
 ) -> bool:
-    """Tell whether a record of another source also came with this file."""
-    about = dict.fromkeys(each.entity_id for each in said)
+    """Return whether a record of another source also came with this file."""
+    about = dict.fromkeys(each.entity_id for each in observations)
     async for edge in edges_around(canon, account, about):
         cited = {each.ref for each in edge.evidence if each.kind is EvidenceKind.SOURCE}
         others = cited.difference(sources)
@@ -229,27 +229,29 @@ async def withdraw_source(
         NotFound: `source.unknown`, also when it was withdrawn before.
     """
 
-    async def prepare(new_id: NewId) -> Change[Withdrawal]:
-        source = await require(canon, caller, Source, source_id)
-        work = await _begun(canon, account, source)
-        entries, reads = await _entries(canon, work, new_id, reason)
-        return Change(entries=entries, reads=reads, found=work.done())
+    async def prepare_change(new_id: NewId) -> Change[Withdrawal]:
+        source = await require_item(canon, caller, Source, source_id)
+        work = await _begin_withdrawal(canon, account, source)
+        entries, reads = await _withdrawal_entries(canon, work, new_id, reason)
+        return Change(entries=entries, reads=reads, found=work.make_result())
 
     if dry_run:
-        return (await prepare(lambda label: label)).found
-    receipt = await commit_change(canon, caller, account.space, prepare)
-    return receipt.found or await _told_before(canon, account, receipt)
+        return (await prepare_change(lambda label: label)).found
+    receipt = await commit_change(canon, caller, account.space, prepare_change)
+    return receipt.found or await _earlier_result(canon, account, receipt)
 
 
-async def _told_before(canon: Canon, account: Account, receipt: Receipt[Withdrawal]) -> Withdrawal:
+async def _earlier_result(
+    canon: Canon, account: Account, receipt: Receipt[Withdrawal]
+) -> Withdrawal:
     """Return the result of an earlier call with this idempotency key, without restored items."""
     gone = next(each for each in receipt.entries if isinstance(each, Withdrawn)).targets
-    left = await canon.within(account.space).things(gone)
+    left = await canon.space_scope(account.space).items_by_id(gone)
     kinds: dict[str, list[str]] = {}
     for each in (left.get(i) for i in gone):
         if isinstance(each, Tombstone):
             kinds.setdefault(each.was, []).append(each.id)
-    changed = [each.entity_id for each in receipt.entries if isinstance(each, EntityRetold)]
+    changed = [each.entity_id for each in receipt.entries if isinstance(each, EntityRebuilt)]
     return Withdrawal(
         sources=[SourceId(each) for each in kinds.get("source", ())],
         observations=len(kinds.get("observation", ())),
@@ -260,7 +262,7 @@ async def _told_before(canon: Canon, account: Account, receipt: Receipt[Withdraw
 
 
 @dataclass(slots=True, kw_only=True)
-class _Withdrawing:
+class _WithdrawalState:
     """The state of a withdrawal.
 
     `named` holds entities that this source named first, with an observation of another source
@@ -269,138 +271,146 @@ class _Withdrawing:
     """
 
     account: Account
-    told: ToldBySource
+    contents: SourceContents
     named: Mapping[EntityId, tuple[Observation, str]]
     gone: frozenset[EntityId]
-    targets: Mapping[str, Thing]
+    targets: Mapping[str, StoredItem]
     going: dict[RelationId, Relation] = field(default_factory=dict)
     retaken: list[RelationDraft] = field(default_factory=list)
     schemas: tuple[str, ...] = ()
 
-    def borne(self, entity_id: EntityId) -> Sequence[str]:
+    def identifiers_of(self, entity_id: EntityId) -> Sequence[str]:
         """Return the keys of the target of an edge."""
         target = self.targets.get(entity_id)
         return target.borne if isinstance(target, Entity) else ()
 
-    def done(self) -> Withdrawal:
+    def make_result(self) -> Withdrawal:
         """Return the result for the caller."""
         again = {each.id for each in self.retaken}
         return Withdrawal(
-            sources=self.told.sources,
-            observations=len(self.told.said),
+            sources=self.contents.sources,
+            observations=len(self.contents.observations),
             gone=sorted(self.gone),
-            changed=sorted(self.told.entities.keys() - self.gone),
+            changed=sorted(self.contents.entities.keys() - self.gone),
             relations=len(self.going.keys() - again),
         )
 
 
-async def withdrawn_with(
+async def entries_withdrawing(
     canon: Canon, account: Account, reason: str, ids: Sequence[str], new_id: NewId
 ) -> Sequence[Entry]:
     """Return the entries that withdraw several sources of an account at once."""
-    found = (await canon.within(account.space).things(ids)).values()
-    work = await _begun(canon, account, *(each for each in found if isinstance(each, Source)))
-    return (await _entries(canon, work, new_id, reason))[0]
+    found = (await canon.space_scope(account.space).items_by_id(ids)).values()
+    work = await _begin_withdrawal(
+        canon, account, *(each for each in found if isinstance(each, Source))
+    )
+    return (await _withdrawal_entries(canon, work, new_id, reason))[0]
 
 
-async def _begun(canon: Canon, account: Account, *sources: Source) -> _Withdrawing:
-    told = await told_by(canon, account, *sources)
-    silent = {i: e for i, e in told.entities.items() if i not in told.standing}
-    named = await _named_by_others(canon, account, told, silent)
+async def _begin_withdrawal(canon: Canon, account: Account, *sources: Source) -> _WithdrawalState:
+    contents = await contents_of(canon, account, *sources)
+    silent = {i: e for i, e in contents.entities.items() if i not in contents.standing}
+    named = await _named_by_others(canon, account, contents, silent)
     nothing = silent.keys() - named.keys()
     gone = frozenset(i for i in nothing if nothing.issuperset(silent[i].members))
-    targets = await canon.within(account.space).things({each.to_id for each in told.edges})
-    work = _Withdrawing(account=account, told=told, named=named, gone=gone, targets=targets)
-    for edge in told.edges:
-        by = rests_on(edge, told.sources)
-        if by and derived(edge) and not gone & {edge.from_id, edge.to_id}:
-            _retake(work, edge)
+    targets = await canon.space_scope(account.space).items_by_id(
+        {each.to_id for each in contents.edges}
+    )
+    work = _WithdrawalState(
+        account=account, contents=contents, named=named, gone=gone, targets=targets
+    )
+    for edge in contents.edges:
+        by = is_only_from(edge, contents.sources)
+        if by and is_derived(edge) and not gone & {edge.from_id, edge.to_id}:
+            _replace_edge(work, edge)
         elif by or gone & {edge.from_id, edge.to_id}:
             work.going[edge.id] = edge
-    kinds = Counter(told.entities[each].entity_type for each in gone)
+    kinds = Counter(contents.entities[each].entity_type for each in gone)
     work.schemas = tuple([s async for s in _schemas_only_for(canon, account, kinds)])
     return work
 
 
-def _retake(work: _Withdrawing, edge: Relation) -> None:
+def _replace_edge(work: _WithdrawalState, edge: Relation) -> None:
     """Remove an edge, and make it again with the evidence of another source if there is one."""
     work.going[edge.id] = edge
-    teller = work.told.entities.get(edge.from_id)
-    if teller is None:
+    referrer = work.contents.entities.get(edge.from_id)
+    if referrer is None:
         return
-    for seen in work.told.standing.get(edge.from_id, ()):
-        if _name_in(seen, teller.entity_type, work.borne(edge.to_id)) is not None:
-            made = narrowed(RelationDraft, edge, evidence=seen.evidence, ended=False)
+    for seen in work.contents.standing.get(edge.from_id, ()):
+        if _name_in(seen, referrer.entity_type, work.identifiers_of(edge.to_id)) is not None:
+            made = narrow_to(RelationDraft, edge, evidence=seen.evidence, ended=False)
             work.retaken.append(made)
             return
 
 
-def _name_in(seen: Observation, entity_type: str, borne: Sequence[str]) -> str | None:
+def _name_in(seen: Observation, entity_type: str, identifiers: Sequence[str]) -> str | None:
     """Return the name by which an observation names the owner of these keys."""
     start = len(PROPERTY_PREFIX)
-    said = {n[start:]: v for n, v in seen.fields.items() if n.startswith(PROPERTY_PREFIX)}
-    return next((name for key, name in named_in(entity_type, said) if key in borne), None)
+    fields = {n[start:]: v for n, v in seen.fields.items() if n.startswith(PROPERTY_PREFIX)}
+    return next(
+        (name for key, name in named_party_keys(entity_type, fields) if key in identifiers), None
+    )
 
 
 async def _named_by_others(
-    canon: Canon, account: Account, told: ToldBySource, silent: Mapping[EntityId, Entity]
+    canon: Canon, account: Account, contents: SourceContents, silent: Mapping[EntityId, Entity]
 ) -> Mapping[EntityId, tuple[Observation, str]]:
     """Find entities that other sources only name; return the naming observation and the name.
 
     A record that names a known entity adds no observation to it. Only its edge shows the naming.
     """
     asked: dict[EntityId, list[EntityId]] = {}
-    for edge in told.edges:
-        tellers = asked.setdefault(edge.to_id, [])
-        speaks = edge.from_id in told.standing or not rests_on(edge, told.sources)
-        if edge.to_id in silent and derived(edge) and speaks and len(tellers) < _ASKED_MAX:
-            tellers.append(edge.from_id)
+    for edge in contents.edges:
+        referrers = asked.setdefault(edge.to_id, [])
+        speaks = edge.from_id in contents.standing or not is_only_from(edge, contents.sources)
+        if edge.to_id in silent and is_derived(edge) and speaks and len(referrers) < _ASKED_MAX:
+            referrers.append(edge.from_id)
     wanted = sorted({i for ids in asked.values() for i in ids})
-    known = await canon.within(account.space).things(wanted)
-    words = await _said_beside(canon, wanted, told.said)
+    known = await canon.space_scope(account.space).items_by_id(wanted)
+    words = await _other_observations(canon, wanted, contents.observations)
     named: dict[EntityId, tuple[Observation, str]] = {}
-    for entity_id, tellers in asked.items():
-        for seen in (each for teller in tellers for each in words.get(teller, ())):
-            teller = known.get(seen.entity_id)
-            kind = teller.entity_type if isinstance(teller, Entity) else ""
+    for entity_id, referrers in asked.items():
+        for seen in (each for referrer in referrers for each in words.get(referrer, ())):
+            referrer = known.get(seen.entity_id)
+            kind = referrer.entity_type if isinstance(referrer, Entity) else ""
             name = _name_in(seen, kind, silent[entity_id].borne)
             if name is not None:
                 named.setdefault(entity_id, (seen, name))
     return named
 
 
-async def _entries(
-    canon: Canon, work: _Withdrawing, new_id: NewId, reason: str
+async def _withdrawal_entries(
+    canon: Canon, work: _WithdrawalState, new_id: NewId, reason: str
 ) -> tuple[tuple[Entry, ...], frozenset[str]]:
-    told = work.told
-    own = {each.id: each for each in told.entities.values() if each.members}
-    roots = {e.merged_into for e in told.entities.values() if e.merged_into} - own.keys()
-    found = await canon.within(work.account.space).things(roots)
+    contents = work.contents
+    own = {each.id: each for each in contents.entities.values() if each.members}
+    roots = {e.merged_into for e in contents.entities.values() if e.merged_into} - own.keys()
+    found = await canon.space_scope(work.account.space).items_by_id(roots)
     family = own | {each.id: each for each in found.values() if isinstance(each, Entity)}
-    entries: list[Entry] = [*_parted(work, family, reason)]
+    entries: list[Entry] = [*_part_members(work, family, reason)]
     targets = (
-        *told.sources,
-        *(each.id for each in told.runs),
-        *(each.id for each in told.snippets),
-        *(each.id for each in told.said),
+        *contents.sources,
+        *(each.id for each in contents.runs),
+        *(each.id for each in contents.snippets),
+        *(each.id for each in contents.observations),
         *sorted(work.gone),
         *work.going,
         *work.schemas,
     )
     entries.append(Withdrawn(targets=targets, reason=reason))
-    kept = {i: e for i, e in told.entities.items() if i not in work.gone}
+    kept = {i: e for i, e in contents.entities.items() if i not in work.gone}
     for entity_id, entity in kept.items():
         root = family.get(entity.merged_into or entity_id)
         around: tuple[EntityId, ...] = () if root is None else (root.id, *root.members)
-        standing = tuple(each.id for each in told.standing.get(entity_id, ()))
+        standing = tuple(each.id for each in contents.standing.get(entity_id, ()))
         others = tuple(each for each in around if each not in work.gone)
-        entries.append(EntityRetold(entity_id=entity_id, standing=standing, family=others))
-    entries += _renamed(work, new_id)
-    retold = [each async for each in _retold(canon, work, kept)]
-    followed, reads = await edges_following(canon, work.account, retold)
-    now = {each.id: each.named for each in retold}
+        entries.append(EntityRebuilt(entity_id=entity_id, standing=standing, family=others))
+    entries += _rename_entries(work, new_id)
+    changed = [each async for each in _changed_entities(canon, work, kept)]
+    followed, reads = await edges_following(canon, work.account, changed)
+    now = {each.id: each.named_keys for each in changed}
     for edge in work.retaken:
-        over = not stands(edge, work.borne(edge.to_id), now.get(edge.from_id, ()))
+        over = not is_edge_kept(edge, work.identifiers_of(edge.to_id), now.get(edge.from_id, ()))
         entries.append(Made(thing=replace(edge, ended=over)))
     entries += (
         each
@@ -408,16 +418,18 @@ async def _entries(
         if not isinstance(each, RelationEnded | RelationResumed)
         or each.relation_id not in work.going
     )
-    ids = (*targets, *told.entities, *(i for e in family.values() for i in (e.id, *e.members)))
-    edges = frozenset(map(relations_key, told.entities))
-    return tuple(entries), reads | edges | frozenset(map(thing_key, ids))
+    ids = (*targets, *contents.entities, *(i for e in family.values() for i in (e.id, *e.members)))
+    edges = frozenset(map(relations_key, contents.entities))
+    return tuple(entries), reads | edges | frozenset(map(item_key, ids))
 
 
-def _parted(work: _Withdrawing, family: Mapping[EntityId, Entity], reason: str) -> Iterator[Entry]:
+def _part_members(
+    work: _WithdrawalState, family: Mapping[EntityId, Entity], reason: str
+) -> Iterator[Entry]:
     """Yield unmerges of entities that are gone."""
     remaining = {root.id: root.members for root in family.values()}
     for entity_id in sorted(work.gone):
-        kept = work.told.entities[entity_id].merged_into
+        kept = work.contents.entities[entity_id].merged_into
         if kept is not None:
             remaining[kept] = tuple(each for each in remaining[kept] if each != entity_id)
             yield EntitiesUnmerged(
@@ -425,11 +437,11 @@ def _parted(work: _Withdrawing, family: Mapping[EntityId, Entity], reason: str) 
             )
 
 
-def _renamed(work: _Withdrawing, new_id: NewId) -> Iterator[Made]:
+def _rename_entries(work: _WithdrawalState, new_id: NewId) -> Iterator[Made]:
     """Yield observations with the name that other sources gave to an entity."""
-    before = {each.entity_id: each for each in work.told.said}
+    before = {each.entity_id: each for each in work.contents.observations}
     for number, (entity_id, (seen, name)) in enumerate(sorted(work.named.items())):
-        word = narrowed(
+        word = narrow_to(
             ObservationDraft,
             before[entity_id],
             id=ObservationId(new_id(f"named:{number}")),
@@ -446,16 +458,16 @@ def _renamed(work: _Withdrawing, new_id: NewId) -> Iterator[Made]:
         yield Made(thing=word)
 
 
-async def _retold(
-    canon: Canon, work: _Withdrawing, kept: Mapping[EntityId, Entity]
-) -> AsyncIterator[RetoldEntity]:
+async def _changed_entities(
+    canon: Canon, work: _WithdrawalState, kept: Mapping[EntityId, Entity]
+) -> AsyncIterator[ChangedEntity]:
     schemas = await schemas_for(canon, work.account, kept.values())
     for entity_id, entity in kept.items():
-        words = work.told.standing.get(entity_id, ())
-        after = join_all((accumulate(each, policy_of) for each in words), policy_of)
+        words = work.contents.standing.get(entity_id, ())
+        after = join_all((accumulator_of(each, policy_of) for each in words), policy_of)
         schema = schemas.get(entity.entity_type)
         if schema is not None:
-            yield RetoldEntity(id=entity_id, schema=schema, before=entity.own, after=after)
+            yield ChangedEntity(id=entity_id, schema=schema, before=entity.own, after=after)
 
 
 async def _schemas_only_for(
@@ -487,7 +499,7 @@ async def split_records(
     parts: Collection[str],
     *,
     reason: str,
-) -> Merged:
+) -> MergeResult:
     """Give `parts` of an entity's observations, by their ids or sources, to a new entity.
 
     Return the new entity as `from_id`, and the one that it was split from as `to_id`.
@@ -498,62 +510,66 @@ async def split_records(
     """
     account, inner = require_account(caller, user_id), within_account(caller)
 
-    async def prepare(new_id: NewId) -> Change:
-        root = await require(canon, inner, Entity, entity_id)
-        entity = await addressed(canon, root, entity_id)
-        kept, moved = await _divided(canon, entity, parts)
-        work = _Splitting(
+    async def prepare_change(new_id: NewId) -> Change:
+        root = await require_item(canon, inner, Entity, entity_id)
+        entity = await find_addressed(canon, root, entity_id)
+        kept, moved = await _divide_observations(canon, entity, parts)
+        work = _SplitState(
             account=account, entity=entity, made=EntityId(new_id("split")), kept=kept, moved=moved
         )
         why = {"reason": reason} if reason else {}
         ends, player = (entity.id, work.made), Authority.PLAYER
-        apart = relationships.edge(account, DIFFERENT_FROM, *ends, metadata=why, authority=player)
-        edges = [each async for each in work.edges(canon)]
+        apart = relationships.make_edge(
+            account, DIFFERENT_FROM, *ends, metadata=why, authority=player
+        )
+        edges = [each async for each in work.split_edges(canon)]
         going = [old for old, new in edges if new is None]
         targets = (*(each.id for each in moved), *going)
         standing = tuple(each.id for each in work.kept)
         family = (root.id, *root.members) if root.members else ()
-        followed, reads = await edges_following(canon, account, [await work.told(canon, work.kept)])
+        followed, reads = await edges_following(
+            canon, account, [await work.describe_entity(canon, work.kept)]
+        )
         entries = (
-            *work.said(new_id),
+            *work.new_entries(new_id),
             Withdrawn(targets=targets, reason=reason),
-            EntityRetold(entity_id=entity.id, standing=standing, family=family),
+            EntityRebuilt(entity_id=entity.id, standing=standing, family=family),
             *(Made(thing=new) for _, new in edges if new is not None),
             *(each for each in followed if getattr(each, "relation_id", "") not in going),
             Made(thing=apart),
         )
         ids = {entity_id, root.id, entity.id, work.made, *targets}
-        reads |= {relations_key(entity.id), *map(thing_key, ids)}
+        reads |= {relations_key(entity.id), *map(item_key, ids)}
         return Change(entries=entries, reads=reads, found=None)
 
-    receipt = await commit_change(canon, inner, account.space, prepare)
-    gone = next(each for each in receipt.entries if isinstance(each, EntityRetold))
-    return Merged(
-        from_id=EntityId(the_made(receipt, EntityDraft).id),
+    receipt = await commit_change(canon, inner, account.space, prepare_change)
+    gone = next(each for each in receipt.entries if isinstance(each, EntityRebuilt))
+    return MergeResult(
+        from_id=EntityId(first_made(receipt, EntityDraft).id),
         to_id=gone.entity_id,
-        observations=len(receipt.made(ObservationDraft)),
+        observations=len(receipt.drafts_made(ObservationDraft)),
         at=receipt.recorded_at,
     )
 
 
-async def _divided(
+async def _divide_observations(
     canon: Canon, entity: Entity, parts: Collection[str]
 ) -> tuple[Sequence[Observation], Sequence[Observation]]:
     """Return the observations that stay and those that go, oldest first."""
     newest = every_item(partial(canon.state.observations_newest, (entity.id,)))
-    said = [each async for each in newest][::-1]
-    moved = [each for each in said if {each.id, each.source_id} & set(parts)]
+    observations = [each async for each in newest][::-1]
+    moved = [each for each in observations if {each.id, each.source_id} & set(parts)]
     if not moved:
         message = "The entity has no such observation or source. List its observations first."
         raise InvalidInput("split.nothing", message, path="/of")
-    if len(moved) == len(said):
+    if len(moved) == len(observations):
         message = "These are all observations of the entity. Name only those about the other one."
         raise InvalidInput("split.everything", message, path="/of")
-    return [each for each in said if each not in moved], moved
+    return [each for each in observations if each not in moved], moved
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Splitting:
+class _SplitState:
     """An entity with the observations that it keeps, and those that the new entity gets."""
 
     account: Account
@@ -562,40 +578,46 @@ class _Splitting:
     kept: Sequence[Observation]
     moved: Sequence[Observation]
 
-    def said(self, new_id: NewId) -> Iterator[Made]:
+    def new_entries(self, new_id: NewId) -> Iterator[Made]:
         """Yield the new entity with its observations."""
         evidence = self.moved[0].evidence
-        yield Made(thing=narrowed(EntityDraft, self.entity, id=self.made, evidence=evidence))
+        yield Made(thing=narrow_to(EntityDraft, self.entity, id=self.made, evidence=evidence))
         # Ascending: of two observations at one instant the greater id wins.
         ids = sorted(new_id(f"observation:{number}") for number, _ in enumerate(self.moved))
         for own, each in zip(ids, self.moved, strict=True):
-            told = {"id": ObservationId(own), "entity_id": self.made, "observed_at": each.seen_at}
-            yield Made(thing=narrowed(ObservationDraft, each, **told))
+            changes = {
+                "id": ObservationId(own),
+                "entity_id": self.made,
+                "observed_at": each.seen_at,
+            }
+            yield Made(thing=narrow_to(ObservationDraft, each, **changes))
 
-    async def edges(self, canon: Canon) -> AsyncIterator[tuple[RelationId, RelationDraft | None]]:
+    async def split_edges(
+        self, canon: Canon
+    ) -> AsyncIterator[tuple[RelationId, RelationDraft | None]]:
         """Yield relations of the new entity; those that only its sources state go with it."""
         others = {each.source_id for each in self.kept}
         sources = {each.source_id or "" for each in self.moved} - others
-        named = (await self.told(canon, self.moved)).named
-        own = canon.within(self.account.space)
+        named = (await self.describe_entity(canon, self.moved)).named_keys
+        own = canon.space_scope(self.account.space)
         async for each in edges_around(canon, self.account, (self.entity.id,)):
-            goes, leads = rests_on(each, sources), each.from_id == self.entity.id
-            target = await own.thing(each.to_id)
-            borne = target.borne if isinstance(target, Entity) else ()
+            goes, leads = is_only_from(each, sources), each.from_id == self.entity.id
+            target = await own.find_item(each.to_id)
+            identifiers = target.borne if isinstance(target, Entity) else ()
             if goes:
                 yield each.id, None
-            if goes or (leads and derived(each) and stands(each, borne, named)):
+            if goes or (leads and is_derived(each) and is_edge_kept(each, identifiers, named)):
                 ends = {"from_id": each.from_id, "to_id": each.to_id}
                 ends["from_id" if leads else "to_id"] = self.made
                 wanted = relation_id_of(self.account.user_id, each.rel_type, **ends)
-                over = each.ended if not leads else not stands(each, borne, named)
-                yield each.id, narrowed(RelationDraft, each, id=wanted, ended=over, **ends)
+                over = each.ended if not leads else not is_edge_kept(each, identifiers, named)
+                yield each.id, narrow_to(RelationDraft, each, id=wanted, ended=over, **ends)
 
-    async def told(self, canon: Canon, words: Sequence[Observation]) -> RetoldEntity:
+    async def describe_entity(self, canon: Canon, words: Sequence[Observation]) -> ChangedEntity:
         """Return the entity as these observations describe it."""
-        after = join_all((accumulate(each, policy_of) for each in words), policy_of)
+        after = join_all((accumulator_of(each, policy_of) for each in words), policy_of)
         schema = (await schemas_for(canon, self.account, (self.entity,)))[self.entity.entity_type]
-        return RetoldEntity(id=self.entity.id, schema=schema, before=self.entity.own, after=after)
+        return ChangedEntity(id=self.entity.id, schema=schema, before=self.entity.own, after=after)
 
 
 # Retain: withdraw old sources, and erase items that were withdrawn long ago.
@@ -604,7 +626,7 @@ class _Splitting:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Due:
+class DueItems:
     """The due items of an account: sources to withdraw, and withdrawn items to erase."""
 
     space: SpaceId
@@ -612,22 +634,24 @@ class Due:
     withdrawn: Sequence[str]
 
 
-async def list_due(canon: Canon, rules: Retention, *, only: SpaceId | None = None) -> Sequence[Due]:
+async def list_due(
+    canon: Canon, rules: Retention, *, only: SpaceId | None = None
+) -> Sequence[DueItems]:
     """List the due items of all accounts, or of one; change nothing.
 
     Raises:
         NotFound: `account.unknown`, nothing was ever recorded in the account.
     """
     if only is not None:
-        await require_told(canon, only)
-    found: list[Due] = []
+        await require_account_opened(canon, only)
+    found: list[DueItems] = []
     accounts = partial(canon.state.spaces, kind=SpaceKind.ACCOUNT, parent=None)
     async for account in every_item(accounts):
         if only not in {None, account.id}:
             continue
-        brought = _before(canon, rules.brought_days)
+        brought = _days_ago(canon, rules.brought_days)
         sources = every_item(partial(canon.state.sources, account.id))
-        due = Due(
+        due = DueItems(
             space=account.id,
             sources=[e.id async for e in sources if brought is not None and e.created_at < brought],
             withdrawn=[each async for each in _withdrawn_long_ago(canon, account.id, rules)],
@@ -636,35 +660,37 @@ async def list_due(canon: Canon, rules: Retention, *, only: SpaceId | None = Non
     return found
 
 
-async def retain(canon: Canon, upkeep: Upkeep, caller: Caller, due: Due, rules: Retention) -> int:
+async def apply_retention(
+    canon: Canon, maintenance: Maintenance, caller: Caller, due: DueItems, rules: Retention
+) -> int:
     """Withdraw and erase the due items of an account; return the number of erased log entries.
 
     Raises:
-        CanonryError: those of `withdraw_source` and `erase`; a second call finishes the work.
+        CanonryError: those of `withdraw_source` and `erase_items`; a second call finishes the work.
     """
     inner = replace(caller, spaces=frozenset((due.space,)))
     reason = f"brought more than {rules.brought_days} days ago"
     # The user of an account is not stored, and is not needed here.
     account = Account(user_id="", space=due.space)
     for source_id in due.sources:
-        if isinstance(await canon.within(due.space).thing(source_id), Source):
+        if isinstance(await canon.space_scope(due.space).find_item(source_id), Source):
             await withdraw_source(canon, inner, account, source_id, reason=reason)
     if not due.withdrawn:
         return 0
     plan = ErasurePlan(space=due.space, targets=tuple(due.withdrawn), counts={})
     reason = f"withdrawn more than {rules.withdrawn_days} days ago"
-    return (await erase(canon, upkeep, caller, plan, reason=reason)).entries
+    return (await erase_items(canon, maintenance, caller, plan, reason=reason)).entries
 
 
 async def _withdrawn_long_ago(canon: Canon, space: SpaceId, rules: Retention) -> AsyncIterator[str]:
     """Yield items that were withdrawn long ago and not recorded again since."""
-    before = _before(canon, rules.withdrawn_days)
+    before = _days_ago(canon, rules.withdrawn_days)
     if before is None:
         return
-    async for commit, gone in withdrawals(canon, space):
+    async for commit, gone in list_withdrawals(canon, space):
         for each in gone if commit.recorded_at < before else ():
             yield each.id
 
 
-def _before(canon: Canon, days: int | None) -> Instant | None:
+def _days_ago(canon: Canon, days: int | None) -> Instant | None:
     return None if days is None else Instant(canon.clock.now() - days * DAY)

@@ -2,5 +2,5 @@
 
 from canonry.stores.folder.blobs import FolderBlobs as FolderBlobs
 from canonry.stores.folder.blobs import FolderLocalFiles as FolderLocalFiles
-from canonry.stores.folder.blobs import kept_key as kept_key
+from canonry.stores.folder.blobs import read_key as read_key
 from canonry.stores.folder.blobs import sync_folder as sync_folder

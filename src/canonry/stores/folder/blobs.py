@@ -15,7 +15,7 @@ from typing import Final
 
 from typing_extensions import override
 
-from canonry.log.ports.ledger import Blobs, LocalFile, LocalFiles, genuine
+from canonry.log.ports.ledger import Blobs, LocalFile, LocalFiles, check_blob
 from canonry.values.errors import InvalidInput, NotFound, Unavailable
 
 # Blobs in a folder: each is a file that is named by its hash and written once.
@@ -36,32 +36,32 @@ class FolderBlobs(Blobs):
         self._syncs = syncs
 
     @override
-    async def put(self, data: bytes) -> str:
-        return await asyncio.to_thread(self._put, data)
+    async def put_bytes(self, data: bytes) -> str:
+        return await asyncio.to_thread(self._put_file, data)
 
     @override
-    async def get(self, digest: str) -> bytes:
-        return await asyncio.to_thread(self._get, digest)
+    async def get_bytes(self, digest: str) -> bytes:
+        return await asyncio.to_thread(self._get_file, digest)
 
     @override
-    async def delete(self, digest: str) -> None:
-        path = self._path(digest)
+    async def delete_bytes(self, digest: str) -> None:
+        path = self._path_of(digest)
         if path is not None:
             await asyncio.to_thread(path.unlink, missing_ok=True)
 
     @override
-    async def digests(self, *, after: str = "", limit: int) -> Sequence[str]:
-        return await asyncio.to_thread(list, islice(self._names(after), limit))
+    async def list_digests(self, *, after: str = "", limit: int) -> Sequence[str]:
+        return await asyncio.to_thread(list, islice(self._list_names(after), limit))
 
     async def stored_at(self, digest: str) -> float | None:
         """Return when the blob was stored, in seconds since 1970, or None."""
-        path = self._path(digest)
+        path = self._path_of(digest)
         try:
             return None if path is None else (await asyncio.to_thread(path.stat)).st_mtime
         except FileNotFoundError:
             return None
 
-    def _put(self, data: bytes) -> str:
+    def _put_file(self, data: bytes) -> str:
         digest = sha256(data).hexdigest()
         path = self._folder / digest[:_FAN_OUT] / digest
         try:
@@ -76,20 +76,20 @@ class FolderBlobs(Blobs):
                 sync_folder(path.parent)
                 sync_folder(self._folder)
         except OSError as error:
-            raise _fault(error) from error
+            raise _blob_error(error) from error
         return digest
 
-    def _get(self, digest: str) -> bytes:
-        path = self._path(digest)
+    def _get_file(self, digest: str) -> bytes:
+        path = self._path_of(digest)
         try:
             data = None if path is None else path.read_bytes()
         except FileNotFoundError:
             data = None
         except OSError as error:
-            raise _fault(error) from error
-        return genuine(data, digest)
+            raise _blob_error(error) from error
+        return check_blob(data, digest)
 
-    def _names(self, after: str) -> Iterator[str]:
+    def _list_names(self, after: str) -> Iterator[str]:
         if not self._folder.is_dir():
             return
         for folder in sorted(self._folder.iterdir()):
@@ -97,7 +97,7 @@ class FolderBlobs(Blobs):
                 names = (p.name for p in folder.iterdir() if _DIGEST.fullmatch(p.name))
                 yield from sorted(name for name in names if name > after)
 
-    def _path(self, digest: str) -> Path | None:
+    def _path_of(self, digest: str) -> Path | None:
         """Return the path of the blob, or None if `digest` is not a digest."""
         if _DIGEST.fullmatch(digest) is None:
             return None
@@ -126,7 +126,7 @@ def _make_private(folder: Path) -> None:
         folder.mkdir(mode=0o700, exist_ok=True)
 
 
-def _fault(error: OSError) -> Unavailable:
+def _blob_error(error: OSError) -> Unavailable:
     if error.errno in {errno.ENOSPC, errno.EDQUOT}:
         return Unavailable("blobs.full", "The disk is full. Nothing was stored. Free space on it.")
     return Unavailable("blobs.io", "Canonry cannot use the blob folder. Check its disk.")
@@ -143,7 +143,7 @@ def sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def kept_key(path: Path, make: Callable[[], bytes]) -> bytes:
+def read_key(path: Path, make: Callable[[], bytes]) -> bytes:
     """Return the key in the file, or create it with `make`. Of two creators, one wins.
 
     Raises:
@@ -152,7 +152,7 @@ def kept_key(path: Path, make: Callable[[], bytes]) -> bytes:
     """
     try:
         if not path.exists():
-            _make(path, make())
+            _create_key(path, make())
         key = path.read_bytes()
     except OSError as error:
         message = "The key for signing links cannot be stored. Check the data folder and its disk."
@@ -163,7 +163,7 @@ def kept_key(path: Path, make: Callable[[], bytes]) -> bytes:
     return key
 
 
-def _make(path: Path, key: bytes) -> None:
+def _create_key(path: Path, key: bytes) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with new_file(path.parent, key) as new:
         try:
@@ -195,21 +195,21 @@ class FolderLocalFiles(LocalFiles):
         self._roots = tuple(roots)
 
     @override
-    async def read(self, path: str, *, most: int) -> LocalFile:
+    async def read_file(self, path: str, *, most: int) -> LocalFile:
         if not path or len(path) > _PATH_MAX or "\0" in path:
             message = "file_path is not the path of a file. Name a file below an allowed folder."
             raise InvalidInput("file.path", message, path="/file_path")
-        return await asyncio.to_thread(self._read, path, most)
+        return await asyncio.to_thread(self._read_local, path, most)
 
-    def _read(self, path: str, most: int) -> LocalFile:
+    def _read_local(self, path: str, most: int) -> LocalFile:
         for root in self._roots:
-            parts = _below(root, PurePath(path))
+            parts = _parts_below(root, PurePath(path))
             if parts:
-                return LocalFile(name=parts[-1], data=_content(root, parts, most))
-        raise _unknown()
+                return LocalFile(name=parts[-1], data=_read_content(root, parts, most))
+        raise _unknown_error()
 
 
-def _below(root: Path, path: PurePath) -> tuple[str, ...] | None:
+def _parts_below(root: Path, path: PurePath) -> tuple[str, ...] | None:
     """Return the parts of the path below the root, or None if it is elsewhere."""
     if ".." in path.parts:
         return None
@@ -221,18 +221,18 @@ def _below(root: Path, path: PurePath) -> tuple[str, ...] | None:
     return None
 
 
-def _content(root: Path, parts: Sequence[str], most: int) -> bytes:
+def _read_content(root: Path, parts: Sequence[str], most: int) -> bytes:
     try:
-        with open(_opened(root, parts), "rb") as file:
+        with open(_open_file(root, parts), "rb") as file:
             about = os.fstat(file.fileno())
             if not stat.S_ISREG(about.st_mode):
-                raise _unknown()
+                raise _unknown_error()
             data = b"" if about.st_size > most else file.read(most + 1)
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError, PermissionError) as error:
-        raise _unknown() from error
+        raise _unknown_error() from error
     except OSError as error:
         if error.errno in _NOT_THERE:
-            raise _unknown() from error
+            raise _unknown_error() from error
         message = "The file cannot be read. Check its disk."
         raise Unavailable("file.unreadable", message) from error
     if about.st_size > most or len(data) > most:
@@ -243,13 +243,13 @@ def _content(root: Path, parts: Sequence[str], most: int) -> bytes:
     return data
 
 
-def _opened(root: Path, parts: Sequence[str]) -> int:
+def _open_file(root: Path, parts: Sequence[str]) -> int:
     """Open the file without following links; each folder is opened from its parent."""
     if os.open not in os.supports_dir_fd:
         # Open the file on systems without folder handles, if its path contains no links.
         path = root.resolve().joinpath(*parts)
         if path.resolve(strict=True) != path:
-            raise _unknown()
+            raise _unknown_error()
         return os.open(path, _FILE)
     folder = os.open(root.resolve(), os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
     try:
@@ -262,7 +262,7 @@ def _opened(root: Path, parts: Sequence[str]) -> int:
         os.close(folder)
 
 
-def _unknown() -> NotFound:
+def _unknown_error() -> NotFound:
     message = (
         "No such file exists below the folders in the setting truth.upload_roots. A relative path "
         "starts in the first of these folders."

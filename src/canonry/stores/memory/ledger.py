@@ -10,19 +10,27 @@ from typing import Any, TypeVar
 
 from typing_extensions import override
 
-from canonry.log.canon import fold, needs
+from canonry.log.canon import fold_commit, ids_needed
 from canonry.log.commits import ORIGIN, Append, Commit, Outcome, Position
-from canonry.log.entries import Thing, Tombstone
+from canonry.log.entries import StoredItem, Tombstone
 from canonry.log.folding import key_hash
 from canonry.log.group_appends import EMPTY, KnownCommit, judge_group
-from canonry.log.items.veils import homed, is_veiled, variants
-from canonry.log.observing import BESIDE_ROUNDS, beside
-from canonry.log.ports.ledger import Blobs, Head, Ledger, Sealer, Touched, genuine, require_fit
+from canonry.log.items.secret_parts import has_variants, in_compartment, list_variants
+from canonry.log.observations import EXTRA_ROUNDS, ids_needed_next
+from canonry.log.ports.ledger import (
+    Blobs,
+    Head,
+    Ledger,
+    Sealer,
+    Touched,
+    check_blob,
+    require_next_commit,
+)
 from canonry.log.ports.world import Call
 from canonry.log.sealing import GENESIS, Sealed, commit_of, unseal
 from canonry.readmodels.ports.state import Spaces
 from canonry.readmodels.ports.view import View
-from canonry.values.fields import revised
+from canonry.values.fields import with_changes
 from canonry.values.ids import CommitId, SpaceId
 from canonry.values.moments import Instant
 
@@ -35,36 +43,38 @@ class MemoryStore:
 
     log: dict[SpaceId, list[Sealed]] = field(default_factory=lambda: defaultdict(list))
     touched: list[tuple[SpaceId, frozenset[int]]] = field(default_factory=list)
-    things: dict[str, Thing] = field(default_factory=dict)
-    versions: dict[str, list[Thing]] = field(default_factory=lambda: defaultdict(list))
-    veiled: dict[str, frozenset[SpaceId]] = field(default_factory=dict)
+    items: dict[str, StoredItem] = field(default_factory=dict)
+    versions: dict[str, list[StoredItem]] = field(default_factory=lambda: defaultdict(list))
+    variant_spaces: dict[str, frozenset[SpaceId]] = field(default_factory=dict)
     """Spaces of items with different variants for different audiences, by item id."""
 
-    def take(self, sealed: Sealed, touched: frozenset[str] | None, commit: Commit) -> None:
+    def append_commit(self, sealed: Sealed, touched: frozenset[str] | None, commit: Commit) -> None:
         """Append a commit. Without `touched`, fold it into the views, which returns its keys."""
         if touched is None:
-            loaded = self._those(needs(commit.entries))
-            for _round in range(BESIDE_ROUNDS):
-                loaded |= self._those(beside(commit.entries, loaded))
-            changes = fold(commit, loaded)
+            loaded = self._pick_items(ids_needed(commit.entries))
+            for _round in range(EXTRA_ROUNDS):
+                loaded |= self._pick_items(ids_needed_next(commit.entries, loaded))
+            changes = fold_commit(commit, loaded)
             touched = changes.touched
-            self._show(changes.things.values())
+            self._store_items(changes.items.values())
         self.log[commit.space].append(sealed)
         self.touched.append((commit.space, frozenset(map(key_hash, touched))))
 
-    def _show(self, things: Iterable[Thing]) -> None:
-        for thing in things:
-            self.things[thing.id] = thing
-            self.veiled.pop(thing.id, None)
-            if is_veiled(thing):
-                some: Any = thing
-                self.veiled[thing.id] = frozenset(v.space for v in (homed(some), *variants(some)))
-            if isinstance(thing, Tombstone):
-                self.versions[thing.id] = []
-            self.versions[thing.id].append(thing)
+    def _store_items(self, items: Iterable[StoredItem]) -> None:
+        for item in items:
+            self.items[item.id] = item
+            self.variant_spaces.pop(item.id, None)
+            if has_variants(item):
+                some: Any = item
+                self.variant_spaces[item.id] = frozenset(
+                    v.space for v in (in_compartment(some), *list_variants(some))
+                )
+            if isinstance(item, Tombstone):
+                self.versions[item.id] = []
+            self.versions[item.id].append(item)
 
-    def _those(self, ids: Iterable[str]) -> dict[str, Thing]:
-        return {i: self.things[i] for i in ids if i in self.things}
+    def _pick_items(self, ids: Iterable[str]) -> dict[str, StoredItem]:
+        return {i: self.items[i] for i in ids if i in self.items}
 
     def known(self, space: SpaceId, *, after: int) -> Sequence[KnownCommit]:
         """Return the commits of `space` past a position, with the keys that they touch."""
@@ -72,27 +82,27 @@ class MemoryStore:
         pairs = zip(self.log[space][after:], keys[after:], strict=True)
         return [KnownCommit(s.position, s.recorded_at, s.hash, touched) for s, touched in pairs]
 
-    def at_home(self, kind: type[T], space: SpaceId) -> Iterator[T]:
+    def items_homed_in(self, kind: type[T], space: SpaceId) -> Iterator[T]:
         """Yield the current items of a kind in a space, in their variants for that space."""
-        for thing in self.things.values():
-            if isinstance(thing, kind) and thing.space == space:
-                some: Any = homed(thing)
+        for item in self.items.values():
+            if isinstance(item, kind) and item.space == space:
+                some: Any = in_compartment(item)
                 if some.space == space:
                     yield some
 
-    def of(self, kind: type[T], spaces: Spaces) -> Iterator[T]:
+    def visible_items(self, kind: type[T], spaces: Spaces) -> Iterator[T]:
         """Yield the current items of a kind in these spaces, in the variants that they may see."""
-        for thing in self.things.values():
-            if not isinstance(thing, kind):
+        for item in self.items.values():
+            if not isinstance(item, kind):
                 continue
-            if spaces is None or not is_veiled(thing):
-                if spaces is None or thing.space in spaces:
-                    yield thing
+            if spaces is None or not has_variants(item):
+                if spaces is None or item.space in spaces:
+                    yield item
                 continue
-            some: Any = thing
-            for variant in variants(some):
+            some: Any = item
+            for variant in list_variants(some):
                 if variant.space in spaces:
-                    yield revised(variant, space=some.space)
+                    yield with_changes(variant, space=some.space)
                     break
 
 
@@ -115,15 +125,15 @@ class MemoryLedger(Ledger):
         """Share `store` with the views."""
         self._store = store
         self._sealer = sealer
-        self._turn = asyncio.Lock()
+        self._lock = asyncio.Lock()
         self._owner: asyncio.Task[object] | None = None
 
     @override
-    async def head(self, space: SpaceId) -> Position:
+    async def head_position(self, space: SpaceId) -> Position:
         return Position(len(self._store.log.get(space, ())))
 
     @override
-    async def heads(self, *, after: SpaceId | None = None, limit: int) -> Sequence[Head]:
+    async def list_heads(self, *, after: SpaceId | None = None, limit: int) -> Sequence[Head]:
         spaces = sorted(s for s, log in self._store.log.items() if log and s > (after or ""))
         tips = [self._store.log[space][-1] for space in spaces[:limit]]
         return [
@@ -132,15 +142,15 @@ class MemoryLedger(Ledger):
         ]
 
     @override
-    async def append(self, batch: Sequence[Append]) -> Sequence[Outcome]:
+    async def append_drafts(self, batch: Sequence[Append]) -> Sequence[Outcome]:
         if not batch:
             return []
         if self._owner is asyncio.current_task():
-            return self._append(batch)
-        async with self._turn:
-            return self._append(batch)
+            return self._append_unlocked(batch)
+        async with self._lock:
+            return self._append_unlocked(batch)
 
-    def _append(self, batch: Sequence[Append]) -> Sequence[Outcome]:
+    def _append_unlocked(self, batch: Sequence[Append]) -> Sequence[Outcome]:
         store, drafts = self._store, {item.draft.id: item for item in reversed(batch)}
         space = batch[0].draft.space
         log = store.log[space]
@@ -156,15 +166,15 @@ class MemoryLedger(Ledger):
         for sealed, touched in group.made:
             item, previous = drafts[sealed.id], log[-1].hash if log else GENESIS
             commit = commit_of(item.draft, sealed, previous)
-            store.take(sealed, None if item.foreseen is None else touched, commit)
+            store.append_commit(sealed, None if item.predicted is None else touched, commit)
         return group.outcomes[0]
 
-    def _sealed(self, commit_id: CommitId) -> Sealed | None:
+    def _find_sealed(self, commit_id: CommitId) -> Sealed | None:
         return next((s for log in self._store.log.values() for s in log if s.id == commit_id), None)
 
     @override
-    async def find(self, commit_id: CommitId) -> Commit | None:
-        sealed = self._sealed(commit_id)
+    async def find_commit(self, commit_id: CommitId) -> Commit | None:
+        sealed = self._find_sealed(commit_id)
         return None if sealed is None else unseal(sealed)
 
     @override
@@ -177,14 +187,14 @@ class MemoryLedger(Ledger):
         return self._store.log.get(space, [])[after : after + limit]
 
     @override
-    async def restore(
+    async def restore_commits(
         self, sealed: Sequence[Sealed], touched: Sequence[frozenset[str]] | None = None
     ) -> None:
         for n, item in enumerate(sealed):
             log = self._store.log[item.space]
             previous = log[-1].hash if log else GENESIS
-            require_fit(item, after=Position(len(log)), previous=previous)
-            self._store.take(item, None if touched is None else touched[n], unseal(item))
+            require_next_commit(item, after=Position(len(log)), previous=previous)
+            self._store.append_commit(item, None if touched is None else touched[n], unseal(item))
 
     @override
     async def touched_since(self, cursor: int, *, limit: int) -> Touched:
@@ -196,8 +206,8 @@ class MemoryLedger(Ledger):
 
     @override
     @asynccontextmanager
-    async def exclusive(self) -> AsyncIterator[None]:
-        async with self._turn:
+    async def lock_appends(self) -> AsyncIterator[None]:
+        async with self._lock:
             self._owner = asyncio.current_task()
             try:
                 yield
@@ -213,19 +223,19 @@ class MemoryBlobs(Blobs):
         self._held: dict[str, bytes] = {}
 
     @override
-    async def put(self, data: bytes) -> str:
+    async def put_bytes(self, data: bytes) -> str:
         digest = sha256(data).hexdigest()
         self._held[digest] = data
         return digest
 
     @override
-    async def get(self, digest: str) -> bytes:
-        return genuine(self._held.get(digest), digest)
+    async def get_bytes(self, digest: str) -> bytes:
+        return check_blob(self._held.get(digest), digest)
 
     @override
-    async def delete(self, digest: str) -> None:
+    async def delete_bytes(self, digest: str) -> None:
         self._held.pop(digest, None)
 
     @override
-    async def digests(self, *, after: str = "", limit: int) -> Sequence[str]:
+    async def list_digests(self, *, after: str = "", limit: int) -> Sequence[str]:
         return sorted(d for d in self._held if d > after)[:limit]

@@ -12,29 +12,29 @@ from typing_extensions import override
 from canonry.language.texts.sentences import plain_statement
 from canonry.language.texts.stems import stems_of
 from canonry.log.commits import Position
-from canonry.log.entries import Thing
+from canonry.log.entries import StoredItem
 from canonry.log.folding import statements_keys
 from canonry.log.items.entities import NEVER_SEEN, Entity, normalised_name
 from canonry.log.items.facts import Event, Fact, Relation
 from canonry.log.items.proposals import Proposal
 from canonry.log.items.scenes import Memory, Scene, SceneStatus, Turn
+from canonry.log.items.secret_parts import may_all_know
 from canonry.log.items.sources import Snippet
-from canonry.log.items.veils import tells_of
-from canonry.log.observing import seen_also
-from canonry.log.schemas.identity_keys import Bearer, IdentifierRow, rows_of
+from canonry.log.observations import with_observations
+from canonry.log.schemas.identity_keys import IdentifierOwner, IdentifierRow, rows_of
 from canonry.log.schemas.world_types import EXIT
 from canonry.readmodels.catalog import (
     CatalogEdge,
     CatalogItem,
     edge_of,
-    fold,
     is_project,
     item_of,
-    no_entity,
+    missing_entity,
+    normalise_text,
     projects_in_order,
     require_project,
 )
-from canonry.readmodels.edges import ALWAYS, Way, holds_at, kind_of, way_of
+from canonry.readmodels.edges import ALWAYS, OpenExit, holds_at, kind_of, open_exit_of
 from canonry.readmodels.passages import Passage, passages_of
 from canonry.readmodels.ports.documents import (
     Catalog,
@@ -66,27 +66,27 @@ from canonry.readmodels.ports.state import (
 )
 from canonry.readmodels.ports.text import Hit, Text, TextFound, TextQuery
 from canonry.readmodels.ports.view import PAGE_MAX, Page
-from canonry.readmodels.ranking import Figures, figures_of, measure_of, sought_in
+from canonry.readmodels.ranking import Figures, figures_of, measure_of, parse_query
 from canonry.readmodels.timeline import (
     TimelineEntry,
     TimelineEvent,
     entries_current,
-    entries_said,
     event_of,
+    observation_entries,
 )
 from canonry.stores.memory.ledger import MemoryView
-from canonry.values.audience import is_part
+from canonry.values.audience import is_compartment
 from canonry.values.ids import EntityId, SceneId, SourceId, Space, SpaceId
 from canonry.values.moments import Instant
 from canonry.values.observations import Observation
 from canonry.values.provenance import CanonLevel
 
 Q = TypeVar("Q")
-T = TypeVar("T", bound=Thing)
+T = TypeVar("T", bound=StoredItem)
 NAMESAKES_MAX = 50
 
 
-def page(
+def page_of(
     items: Iterable[T], limit: int, offset: int, key: Callable[[T], object] | None = None
 ) -> Page[T]:
     """Return a page in the order of `key`, by default (created_at, id)."""
@@ -97,68 +97,68 @@ def page(
 class MemoryState(MemoryView, State):
     """Scans the items that the ledger folded."""
 
-    def _page(
+    def _stored_page(
         self, items: Iterable[T], limit: int, offset: int, key: Callable[[T], object] | None = None
     ) -> Page[T]:
         """Return a page of the stored items for variants that were found."""
-        found = page(items, limit, offset, key)
-        stored: Any = [self._store.things[each.id] for each in found.items]
+        found = page_of(items, limit, offset, key)
+        stored: Any = [self._store.items[each.id] for each in found.items]
         return Page(items=stored, total=found.total)
 
     @override
-    async def things(self, ids: Iterable[str]) -> Mapping[str, Thing]:
-        return {i: self._store.things[i] for i in ids if i in self._store.things}
+    async def items_by_id(self, ids: Iterable[str]) -> Mapping[str, StoredItem]:
+        return {i: self._store.items[i] for i in ids if i in self._store.items}
 
     @override
     async def ids_beginning(self, text: str, *, limit: int) -> Sequence[str]:
-        return sorted(i for i in self._store.things if i.startswith(text))[:limit]
+        return sorted(i for i in self._store.items if i.startswith(text))[:limit]
 
     @override
-    async def things_as_known_at(
+    async def items_as_known_at(
         self, ids: Iterable[str], position: Position
-    ) -> Mapping[str, Thing]:
-        found: dict[str, Thing] = {}
-        for thing_id in ids:
-            past = [t for t in self._store.versions.get(thing_id, ()) if t.changed_at <= position]
+    ) -> Mapping[str, StoredItem]:
+        found: dict[str, StoredItem] = {}
+        for item_id in ids:
+            past = [t for t in self._store.versions.get(item_id, ()) if t.changed_at <= position]
             if past:
-                found[thing_id] = past[-1]
+                found[item_id] = past[-1]
         return found
 
     @override
-    async def listed(self, kind: type[Q], query: ListQuery) -> Page[Q]:
+    async def list_items(self, kind: type[Q], query: ListQuery) -> Page[Q]:
         owning = "parent" if kind is Space else "source_id"
         naming = "kind" if kind is Space else "entity_type"
-        turn = -1 if query.newest_first else 1
+        direction = -1 if query.newest_first else 1
 
-        def place(thing: Any) -> tuple[int, str]:
+        def sort_key(thing: Any) -> tuple[int, str]:
             at = thing.position if kind is Observation else thing.created_at
-            return turn * at, thing.id
+            return direction * at, thing.id
 
         found: Any = (
-            thing
-            for thing in self._store.of(kind, query.spaces)
-            if query.owner in {None, getattr(thing, owning, None)}
-            and query.named in {None, getattr(thing, naming, None)}
+            item
+            for item in self._store.visible_items(kind, query.spaces)
+            if query.owner in {None, getattr(item, owning, None)}
+            and query.named in {None, getattr(item, naming, None)}
         )
-        return self._page(found, query.limit, query.offset, key=place)
+        return self._stored_page(found, query.limit, query.offset, key=sort_key)
 
     @override
     async def compartments(self) -> frozenset[SpaceId]:
-        spaces = frozenset[SpaceId]().union(*self._store.veiled.values())
-        return frozenset(filter(is_part, spaces))
+        spaces = frozenset[SpaceId]().union(*self._store.variant_spaces.values())
+        return frozenset(filter(is_compartment, spaces))
 
     @override
     async def entities(self, query: EntityQuery) -> Page[Entity]:
-        found = filter(query.matches, self._store.of(Entity, query.spaces))
-        return self._page(found, query.limit, query.offset)
+        found = filter(query.matches, self._store.visible_items(Entity, query.spaces))
+        return self._stored_page(found, query.limit, query.offset)
 
     @override
     async def entities_named(self, space: SpaceId, entity_type: str, name: str) -> Sequence[Entity]:
         wanted = normalised_name(name)
-        return self._page(
+        return self._stored_page(
             (
                 e
-                for e in self._store.of(Entity, frozenset((space,)))
+                for e in self._store.visible_items(Entity, frozenset((space,)))
                 if e.entity_type == entity_type
                 and e.level is CanonLevel.CANON
                 and e.merged_into is None
@@ -173,15 +173,15 @@ class MemoryState(MemoryView, State):
     async def observations(
         self, entity_id: EntityId, *, after: Position, limit: int
     ) -> Sequence[Observation]:
-        mine = (o for o in self._store.of(Observation, None) if o.entity_id == entity_id)
+        mine = (o for o in self._store.visible_items(Observation, None) if o.entity_id == entity_id)
         later = (o for o in mine if o.position > after)
-        return self._page(later, limit, 0, key=lambda o: (o.position, o.id)).items
+        return self._stored_page(later, limit, 0, key=lambda o: (o.position, o.id)).items
 
     @override
     async def entities_identified(self, query: IdentifierQuery) -> Mapping[str, Page[Entity]]:
         found: dict[str, Page[Entity]] = {}
         rows: dict[str, list[IdentifierRow]] = defaultdict(list)
-        for entity in self._store.of(Entity, query.spaces):
+        for entity in self._store.visible_items(Entity, query.spaces):
             if query.entity_type in {None, entity.entity_type}:
                 for row in rows_of(entity):
                     rows[row.key].append(row)
@@ -196,16 +196,20 @@ class MemoryState(MemoryView, State):
             roots = sorted(exact, key=lambda i: (exact[i], i))
             roots += sorted(longer.keys() - exact.keys(), key=lambda i: (longer[i], i))
             if roots:
-                shown: list[Any] = [self._store.things[i] for i in roots[: query.limit]]
+                shown: list[Any] = [self._store.items[i] for i in roots[: query.limit]]
                 found[key] = Page(items=shown, total=len(roots))
         return found
 
     @override
-    async def bearers(self, query: IdentifierQuery) -> Mapping[str, Page[Bearer]]:
+    async def identifier_owners(
+        self, query: IdentifierQuery
+    ) -> Mapping[str, Page[IdentifierOwner]]:
         return {
             key: Page(
                 items=[
-                    Bearer(id=e.id, entity_type=e.entity_type, members=e.members, borne=e.borne)
+                    IdentifierOwner(
+                        id=e.id, entity_type=e.entity_type, members=e.members, borne=e.borne
+                    )
                     for e in found.items
                 ],
                 total=found.total,
@@ -217,7 +221,7 @@ class MemoryState(MemoryView, State):
     async def entity_types(self, spaces: Spaces) -> Mapping[str, int]:
         standing = (
             e.entity_type
-            for e in self._store.of(Entity, spaces)
+            for e in self._store.visible_items(Entity, spaces)
             if e.merged_into is None and e.level is CanonLevel.CANON
         )
         return dict(sorted(Counter(standing).items()))
@@ -228,35 +232,37 @@ class MemoryState(MemoryView, State):
     ) -> Mapping[str, Entity]:
         found: dict[str, Entity] = {}
         for entity_id in entity_ids:
-            entity = self._store.things.get(entity_id)
+            entity = self._store.items.get(entity_id)
             if isinstance(entity, Entity):
-                told = self._observations_of((entity_id,))
-                seen = (o for o in told if o.seen_at <= instant and tells_of(o, entity))
+                observations = self._observations_of((entity_id,))
+                seen = (o for o in observations if o.seen_at <= instant and may_all_know(o, entity))
                 blank = replace(entity, own={}, sightings=NEVER_SEEN, veils=())
-                found[entity_id] = seen_also(blank, seen)
+                found[entity_id] = with_observations(blank, seen)
         return found
 
     def _observations_of(self, entity_ids: Iterable[str]) -> Iterator[Observation]:
         wanted = frozenset(entity_ids)
-        return (o for o in self._store.of(Observation, None) if o.entity_id in wanted)
+        return (o for o in self._store.visible_items(Observation, None) if o.entity_id in wanted)
 
     @override
     async def observations_newest(
         self, entity_ids: Iterable[EntityId], *, limit: int, offset: int
     ) -> Page[Observation]:
         mine = self._observations_of(entity_ids)
-        return self._page(mine, limit, offset, key=lambda o: (-o.seen_at, -o.position, o.id))
+        return self._stored_page(mine, limit, offset, key=lambda o: (-o.seen_at, -o.position, o.id))
 
     @override
     async def timeline(self, query: TimelineQuery) -> Page[TimelineEvent]:
         start = -math.inf if query.start is None else query.start
         end = math.inf if query.end is None else query.end
         if query.superseded:
-            said = map(entries_said, self._store.of(Observation, query.spaces))
+            entry_lists = map(
+                observation_entries, self._store.visible_items(Observation, query.spaces)
+            )
         else:
-            said = map(entries_current, self._store.of(Entity, query.spaces))
+            entry_lists = map(entries_current, self._store.visible_items(Entity, query.spaces))
         events: dict[tuple[str, str], list[TimelineEntry]] = defaultdict(list)
-        for entry in (each for one in said for each in one):
+        for entry in (each for one in entry_lists for each in one):
             if (
                 query.event_type in {None, entry.event_type}
                 and query.source_id in {None, entry.source_id}
@@ -273,19 +279,19 @@ class MemoryState(MemoryView, State):
 
     @override
     async def facts(self, query: FactQuery) -> Page[Fact]:
-        found = filter(query.matches, self._store.of(Fact, query.spaces))
-        return self._page(found, query.limit, query.offset)
+        found = filter(query.matches, self._store.visible_items(Fact, query.spaces))
+        return self._stored_page(found, query.limit, query.offset)
 
     @override
     async def facts_stating(self, space: SpaceId, statements: AbstractSet[str]) -> Sequence[Fact]:
         wanted = frozenset(map(plain_statement, statements))
-        facts = self._store.of(Fact, frozenset((space,)))
+        facts = self._store.visible_items(Fact, frozenset((space,)))
         same = [f for f in facts if plain_statement(f.statement) in wanted]
-        return self._page(same, STATING_MAX * len(wanted), 0).items
+        return self._stored_page(same, STATING_MAX * len(wanted), 0).items
 
     @override
     async def facts_framed(self, space: SpaceId, keys: Mapping[str, int]) -> Sequence[Fact]:
-        known = self._store.of(Fact, frozenset((space,)))
+        known = self._store.visible_items(Fact, frozenset((space,)))
         facts = sorted((f for f in known if f.level is CanonLevel.CANON), key=lambda f: f.id)
         facts.sort(key=lambda fact: -fact.created_at)
         found = {
@@ -293,19 +299,21 @@ class MemoryState(MemoryView, State):
             for key, limit in keys.items()
             for fact in [f for f in facts if key in statements_keys(f)][:limit]
         }
-        return self._page(found.values(), len(found), 0).items
+        return self._stored_page(found.values(), len(found), 0).items
 
     @override
     async def events(self, query: EventQuery) -> Page[Event]:
-        found = filter(query.matches, self._store.of(Event, query.spaces))
-        return self._page(found, query.limit, query.offset, key=_when)
+        found = filter(query.matches, self._store.visible_items(Event, query.spaces))
+        return self._stored_page(found, query.limit, query.offset, key=_event_key)
 
     @override
     async def relations(self, query: RelationQuery) -> Page[Relation]:
-        found = filter(query.matches, self._store.of(Relation, query.spaces))
+        found = filter(query.matches, self._store.visible_items(Relation, query.spaces))
         if not query.newest_first:
-            return self._page(found, query.limit, query.offset)
-        return self._page(found, query.limit, query.offset, key=lambda r: (-r.created_at, r.id))
+            return self._stored_page(found, query.limit, query.offset)
+        return self._stored_page(
+            found, query.limit, query.offset, key=lambda r: (-r.created_at, r.id)
+        )
 
 
 class MemoryDocuments(MemoryView, Documents):
@@ -313,40 +321,42 @@ class MemoryDocuments(MemoryView, Documents):
 
     @override
     async def scenes(self, query: SceneQuery) -> Page[Scene]:
-        found = filter(query.matches, self._store.of(Scene, query.spaces))
-        return page(found, query.limit, query.offset, key=lambda s: (s.order, s.created_at, s.id))
+        found = filter(query.matches, self._store.visible_items(Scene, query.spaces))
+        return page_of(
+            found, query.limit, query.offset, key=lambda s: (s.order, s.created_at, s.id)
+        )
 
     @override
     async def turns(
         self, scene_id: SceneId, *, last: int | None = None, after: int = -1, limit: int = 500
     ) -> Sequence[Turn]:
-        mine = (t for t in self._store.of(Turn, None) if t.scene_id == scene_id)
+        mine = (t for t in self._store.visible_items(Turn, None) if t.scene_id == scene_id)
         turns = sorted((t for t in mine if t.index > after), key=lambda t: t.index)
         return turns[:limit] if last is None else turns[max(0, len(turns) - last) :]
 
     @override
     async def proposals(self, query: ProposalQuery) -> Page[Proposal]:
-        found = filter(query.matches, self._store.of(Proposal, query.spaces))
-        return page(found, query.limit, query.offset)
+        found = filter(query.matches, self._store.visible_items(Proposal, query.spaces))
+        return page_of(found, query.limit, query.offset)
 
     @override
     async def memories(self, query: MemoryQuery) -> Page[Memory]:
-        found = filter(query.matches, self._store.of(Memory, None))
-        return page(
+        found = filter(query.matches, self._store.visible_items(Memory, None))
+        return page_of(
             found, query.limit, query.offset, key=lambda m: (-m.importance, -m.created_at, m.id)
         )
 
     @override
     async def snippets(self, source_id: SourceId, *, limit: int, offset: int) -> Page[Snippet]:
-        mine = (s for s in self._store.of(Snippet, None) if s.source_id == source_id)
-        return page(mine, limit, offset, key=lambda s: (s.index, s.id))
+        mine = (s for s in self._store.visible_items(Snippet, None) if s.source_id == source_id)
+        return page_of(mine, limit, offset, key=lambda s: (s.index, s.id))
 
     @override
     async def open_scenes(self, space: SpaceId | None, *, limit: int) -> Sequence[Scene]:
         spaces = None if space is None else frozenset((space,))
         finalizing = SceneStatus.FINALIZING
-        found = (s for s in self._store.of(Scene, spaces) if s.status is finalizing)
-        return page(found, limit, 0).items
+        found = (s for s in self._store.visible_items(Scene, spaces) if s.status is finalizing)
+        return page_of(found, limit, 0).items
 
 
 class MemoryText(MemoryView, Text):
@@ -354,37 +364,39 @@ class MemoryText(MemoryView, Text):
 
     @override
     async def search(self, query: TextQuery) -> TextFound:
-        everything = self._searched(query)
-        measure = measure_of(sought_in(query.text), [stems for _, stems in everything])
+        everything = self._searched_passages(query)
+        measure = measure_of(parse_query(query.text), [stems for _, stems in everything])
         hits = [
-            Hit.of(passage, shares)
+            Hit.make_hit(passage, shares)
             for passage, stems in everything
-            if query.allows(passage) and (shares := measure.shares(stems))
+            if query.allows(passage) and (shares := measure.term_shares(stems))
         ]
-        return TextFound.of(hits, measure, query.limit)
+        return TextFound.best_hits(hits, measure, query.limit)
 
     @override
     async def figures(self, stems: Iterable[str], query: TextQuery) -> Figures:
-        return figures_of([held for _, held in self._searched(query)], among=frozenset(stems))
+        return figures_of(
+            [held for _, held in self._searched_passages(query)], among=frozenset(stems)
+        )
 
-    def _searched(self, query: TextQuery) -> Sequence[tuple[Passage, Sequence[str]]]:
+    def _searched_passages(self, query: TextQuery) -> Sequence[tuple[Passage, Sequence[str]]]:
         """Return the passages of the collection and spaces, each with its stems."""
         return [
             (passage, stems_of(passage.text))
-            for thing in self._store.things.values()
-            for passage in passages_of(thing)
+            for item in self._store.items.values()
+            for passage in passages_of(item)
             if passage.collection is query.collection
             and (query.spaces is None or passage.space in query.spaces)
         ]
 
     @override
-    async def placed(self, ids: Iterable[str], query: TextQuery) -> Sequence[Hit]:
-        things = (self._store.things.get(identity) for identity in frozenset(ids))
+    async def hits_of_items(self, ids: Iterable[str], query: TextQuery) -> Sequence[Hit]:
+        items = (self._store.items.get(identity) for identity in frozenset(ids))
         return [
-            Hit.of(passage, {})
-            for thing in things
-            if thing is not None
-            for passage in passages_of(thing)
+            Hit.make_hit(passage, {})
+            for item in items
+            if item is not None
+            for passage in passages_of(item)
             if query.allows(passage)
         ]
 
@@ -396,32 +408,40 @@ class MemoryPlaces(MemoryView, Places):
     async def edges(self, query: EdgeQuery) -> Sequence[Relation]:
         holding = [
             r
-            for r in self._store.at_home(Relation, query.space)
+            for r in self._store.items_homed_in(Relation, query.space)
             if r.rel_type == query.rel_type and holds_at(r, query.at)
         ]
         found: list[Relation] = []
         for entity in query.entities:
             mine = [r for r in holding if (r.from_id if query.outward else r.to_id) == entity]
             if query.kinds is None:
-                ordered = sorted(mine, key=_order, reverse=query.newest_first)
+                ordered = sorted(mine, key=_start_key, reverse=query.newest_first)
                 found += sorted(ordered, key=kind_of)[: query.limit]
                 continue
             for kind in query.kinds:
                 alike = (r for r in mine if kind_of(r) == kind)
-                found += sorted(alike, key=_order, reverse=query.newest_first)[: query.limit]
+                found += sorted(alike, key=_start_key, reverse=query.newest_first)[: query.limit]
         return found
 
     @override
-    async def ways(self, space: SpaceId, places: Iterable[EntityId], at: Instant) -> Sequence[Way]:
+    async def open_exits(
+        self, space: SpaceId, places: Iterable[EntityId], at: Instant
+    ) -> Sequence[OpenExit]:
         exits = EdgeQuery(space=space, entities=tuple(places), rel_type=EXIT, at=at, kinds=None)
-        return [way for edge in await self.edges(exits) if (way := way_of(edge)) is not None]
+        return [
+            found_exit
+            for edge in await self.edges(exits)
+            if (found_exit := open_exit_of(edge)) is not None
+        ]
 
     @override
     async def events_until(
         self, space: SpaceId, entity: EntityId, at: Instant, *, limit: int
     ) -> Sequence[Event]:
-        past = (e for e in self._events(space) if entity in e.involved and _when(e)[0] <= at)
-        return sorted(past, key=_when, reverse=True)[:limit]
+        past = (
+            e for e in self._canon_events(space) if entity in e.involved and _event_key(e)[0] <= at
+        )
+        return sorted(past, key=_event_key, reverse=True)[:limit]
 
     @override
     async def entities_after(
@@ -429,37 +449,37 @@ class MemoryPlaces(MemoryView, Places):
     ) -> Sequence[Entity]:
         following = (
             e
-            for e in self._store.of(Entity, frozenset((space,)))
+            for e in self._store.visible_items(Entity, frozenset((space,)))
             if e.entity_type == entity_type
             and e.level is CanonLevel.CANON
             and e.merged_into is None
-            and (last is None or _born(e) > _born(last))
+            and (last is None or _creation_key(e) > _creation_key(last))
         )
-        return sorted(following, key=_born)[:limit]
+        return sorted(following, key=_creation_key)[:limit]
 
     @override
     async def events_after(
         self, space: SpaceId, last: Event | None, *, limit: int
     ) -> Sequence[Event]:
-        events = self._events(space)
-        return sorted((e for e in events if last is None or _when(e) > _when(last)), key=_when)[
-            :limit
-        ]
+        events = self._canon_events(space)
+        return sorted(
+            (e for e in events if last is None or _event_key(e) > _event_key(last)), key=_event_key
+        )[:limit]
 
-    def _events(self, space: SpaceId) -> Iterator[Event]:
-        events = self._store.of(Event, frozenset((space,)))
+    def _canon_events(self, space: SpaceId) -> Iterator[Event]:
+        events = self._store.visible_items(Event, frozenset((space,)))
         return (e for e in events if e.level is CanonLevel.CANON)
 
 
-def _when(event: Event) -> tuple[int, int, str]:
+def _event_key(event: Event) -> tuple[int, int, str]:
     return (*event.rank, event.id)
 
 
-def _born(entity: Entity) -> tuple[int, str]:
+def _creation_key(entity: Entity) -> tuple[int, str]:
     return (entity.created_at, entity.id)
 
 
-def _order(relation: Relation) -> tuple[int, str]:
+def _start_key(relation: Relation) -> tuple[int, str]:
     return (ALWAYS if relation.since is None else relation.since, relation.id)
 
 
@@ -468,45 +488,53 @@ class MemoryCatalog(MemoryView, Catalog):
 
     @override
     async def projects(self, spaces: Spaces, *, limit: int) -> Sequence[Space]:
-        return projects_in_order(filter(is_project, self._store.of(Space, spaces)))[:limit]
+        return projects_in_order(filter(is_project, self._store.visible_items(Space, spaces)))[
+            :limit
+        ]
 
     @override
     async def search(self, query: CatalogQuery) -> Page[Entity]:
-        text = fold(query.text)
+        text = normalise_text(query.text)
         found = [
             item
-            for item in self._content(query.project).values()
+            for item in self._content_items(query.project).values()
             if (not query.kinds or item.kind in query.kinds)
-            and any(text in fold(part) for part in (item.title, item.slug, item.summary or ""))
+            and any(
+                text in normalise_text(part) for part in (item.title, item.slug, item.summary or "")
+            )
         ]
         found.sort(key=lambda item: item.id)
         found.sort(key=lambda item: item.updated, reverse=True)
-        page = [self._entity(item.thing) for item in found[: query.limit]]
+        page = [self._entity_of(item.entity_id) for item in found[: query.limit]]
         return Page(items=page, total=len(found))
 
     @override
-    async def entry(self, project: SpaceId, entity_id: str) -> CatalogEntry:
-        item = self._require(project, entity_id)
-        edges = [edge_of(each) for each in self._store.of(Relation, frozenset((project,)))]
+    async def find_entry(self, project: SpaceId, entity_id: str) -> CatalogEntry:
+        item = self._require_item(project, entity_id)
+        edges = [
+            edge_of(each) for each in self._store.visible_items(Relation, frozenset((project,)))
+        ]
         return CatalogEntry(
-            entity=self._entity(item.thing),
-            outgoing=sum(edge is not None and edge.source == item.thing for edge in edges),
-            incoming=sum(edge is not None and edge.target == item.thing for edge in edges),
+            entity=self._entity_of(item.entity_id),
+            outgoing=sum(edge is not None and edge.source == item.entity_id for edge in edges),
+            incoming=sum(edge is not None and edge.target == item.entity_id for edge in edges),
         )
 
     @override
-    async def graph(self, query: GraphQuery) -> CatalogGraph:
-        root = self._require(query.project, query.entity_id)
-        items = self._content(query.project)
+    async def find_graph(self, query: GraphQuery) -> CatalogGraph:
+        root = self._require_item(query.project, query.entity_id)
+        items = self._content_items(query.project)
         edges = [
             edge
-            for edge in map(edge_of, self._store.of(Relation, frozenset((query.project,))))
+            for edge in map(
+                edge_of, self._store.visible_items(Relation, frozenset((query.project,)))
+            )
             if edge is not None
             and edge.source in items
             and edge.target in items
             and (not query.rel_types or edge.rel_type in query.rel_types)
         ]
-        depths, more_nodes = _walk(root.thing, items, edges, query)
+        depths, more_nodes = _walk_graph(root.entity_id, items, edges, query)
         kept = [
             edge
             for edge in edges
@@ -516,10 +544,12 @@ class MemoryCatalog(MemoryView, Catalog):
         ]
         kept.sort(key=lambda e: (items[e.source].id, items[e.target].id, e.rel_type))
         return CatalogGraph(
-            nodes=[GraphNode(entity=self._entity(i), depth=depth) for i, depth in depths.items()],
+            nodes=[
+                GraphNode(entity=self._entity_of(i), depth=depth) for i, depth in depths.items()
+            ],
             edges=[
                 GraphEdge(
-                    relation=self._store.things[edge.relation],  # type: ignore[arg-type]
+                    relation=self._store.items[edge.relation],  # type: ignore[arg-type]
                     source=items[edge.source].id,
                     target=items[edge.target].id,
                 )
@@ -530,33 +560,37 @@ class MemoryCatalog(MemoryView, Catalog):
         )
 
     @override
-    async def bearers(
+    async def word_owners(
         self, project: SpaceId, words: Iterable[tuple[str, str]]
     ) -> Mapping[tuple[str, str], str]:
         wanted = frozenset(words)
-        items = sorted(self._items(project), key=lambda item: item.id, reverse=True)
+        items = sorted(self._catalog_items(project), key=lambda item: item.id, reverse=True)
         return {(i.kind, i.word): i.id for i in items if (i.kind, i.word) in wanted}
 
     @override
     async def projects_called(self, slugs: Iterable[str]) -> Mapping[str, SpaceId]:
         wanted = frozenset(slugs)
-        spaces = sorted(filter(is_project, self._store.of(Space, None)), key=lambda s: s.id)
+        spaces = sorted(
+            filter(is_project, self._store.visible_items(Space, None)), key=lambda s: s.id
+        )
         found = [(str(s.properties.get("slug", "")), s.id) for s in reversed(spaces)]
         return {slug: space for slug, space in found if slug in wanted}
 
     @override
-    async def joined(self, triples: Iterable[Triple]) -> Mapping[Triple, str]:
-        edges = (edge for edge in map(edge_of, self._store.of(Relation, None)) if edge)
+    async def current_relations(self, triples: Iterable[Triple]) -> Mapping[Triple, str]:
+        edges = (edge for edge in map(edge_of, self._store.visible_items(Relation, None)) if edge)
         found = {(e.source, e.rel_type, e.target): e.relation for e in edges}
         return {triple: found[triple] for triple in triples if triple in found}
 
     @override
-    async def items(
+    async def list_items(
         self, project: SpaceId, kind: str, *, after: tuple[str, str], limit: int
     ) -> Sequence[Entity]:
-        found = [i for i in self._items(project) if i.kind == kind and (i.word, i.id) > after]
+        found = [
+            i for i in self._catalog_items(project) if i.kind == kind and (i.word, i.id) > after
+        ]
         found.sort(key=lambda item: (item.word, item.id))
-        return [self._entity(item.thing) for item in found[:limit]]
+        return [self._entity_of(item.entity_id) for item in found[:limit]]
 
     @override
     async def relations_from(
@@ -564,7 +598,7 @@ class MemoryCatalog(MemoryView, Catalog):
     ) -> Sequence[Relation]:
         found = [
             relation
-            for relation in self._store.of(Relation, None)
+            for relation in self._store.visible_items(Relation, None)
             if edge_of(relation) is not None
             and relation.from_id == source
             and (relation.to_id, relation.rel_type) > after
@@ -572,33 +606,33 @@ class MemoryCatalog(MemoryView, Catalog):
         found.sort(key=lambda relation: (relation.to_id, relation.rel_type))
         return found[:limit]
 
-    def _items(self, project: SpaceId) -> list[CatalogItem]:
-        entities = self._store.of(Entity, frozenset((project,)))
+    def _catalog_items(self, project: SpaceId) -> list[CatalogItem]:
+        entities = self._store.visible_items(Entity, frozenset((project,)))
         return [item for item in map(item_of, entities) if item is not None]
 
-    def _content(self, project: SpaceId) -> dict[str, CatalogItem]:
-        require_project(self._store.things.get(project))
-        return {item.thing: item for item in self._items(project) if item.content}
+    def _content_items(self, project: SpaceId) -> dict[str, CatalogItem]:
+        require_project(self._store.items.get(project))
+        return {item.entity_id: item for item in self._catalog_items(project) if item.is_content}
 
-    def _require(self, project: SpaceId, entity_id: str) -> CatalogItem:
-        for item in self._content(project).values():
+    def _require_item(self, project: SpaceId, entity_id: str) -> CatalogItem:
+        for item in self._content_items(project).values():
             if item.id == entity_id:
                 return item
-        raise no_entity()
+        raise missing_entity()
 
-    def _entity(self, thing_id: str) -> Entity:
-        return self._store.things[thing_id]  # type: ignore[return-value]
+    def _entity_of(self, item_id: str) -> Entity:
+        return self._store.items[item_id]  # type: ignore[return-value]
 
 
-def _walk(
+def _walk_graph(
     root: str, items: Mapping[str, CatalogItem], edges: Sequence[CatalogEdge], query: GraphQuery
 ) -> tuple[dict[str, int], bool]:
     """Return the kept nodes in order with their depth, and whether some had no room."""
     depths, level, more = {root: 0}, {root}, False
     for depth in range(1, query.depth + 1):
-        beside = {edge.target for edge in edges if edge.source in level}
-        beside |= {edge.source for edge in edges if edge.target in level}
-        fresh = sorted(beside - depths.keys(), key=lambda i: (items[i].place, items[i].id))
+        neighbours = {edge.target for edge in edges if edge.source in level}
+        neighbours |= {edge.source for edge in edges if edge.target in level}
+        fresh = sorted(neighbours - depths.keys(), key=lambda i: (items[i].title_key, items[i].id))
         room = query.nodes_max - len(depths)
         more = more or len(fresh) > room
         level = set(fresh[:room])

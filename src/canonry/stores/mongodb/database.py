@@ -23,10 +23,10 @@ from canonry.log.ports.ledger import Touched
 from canonry.log.ports.world import (
     Identities,
     WorkUnderWay,
-    answers,
-    closed,
+    call_answers,
+    closed_store,
     time_left,
-    translating,
+    translate_errors,
 )
 from canonry.log.sealing import ENCODING_VERSION
 from canonry.values.errors import BrokenInvariant, CanonryError, InvalidInput, Unavailable
@@ -49,16 +49,16 @@ _UNSURE: Final = (
 def is_unsure(error: errors.PyMongoError) -> bool:
     """Return whether a write may or may not have been stored."""
     if isinstance(error, errors.BulkWriteError):
-        told = error.details or {}
-        return not told.get("writeErrors") and bool(told.get("writeConcernErrors"))
+        details = error.details or {}
+        return not details.get("writeErrors") and bool(details.get("writeConcernErrors"))
     return isinstance(error, _UNSURE)
 
 
 def is_taken(error: errors.PyMongoError) -> bool:
     """Return whether a document with this id or another unique key already exists."""
     if isinstance(error, errors.BulkWriteError):
-        told = (error.details or {}).get("writeErrors", ())
-        return bool(told) and all(each.get("code") == DUPLICATE for each in told)
+        write_errors = (error.details or {}).get("writeErrors", ())
+        return bool(write_errors) and all(each.get("code") == DUPLICATE for each in write_errors)
     return isinstance(error, errors.DuplicateKeyError)
 
 
@@ -73,15 +73,15 @@ def as_canonry(error: Exception) -> CanonryError:  # noqa: C901, PLR0911, PLR091
             message = "The commit exceeds the 16 MB of a MongoDB document. Write less in one call."
             return InvalidInput("ledger.too-large", message)
         case errors.InvalidOperation():
-            return closed()
+            return closed_store()
         case errors.WaitQueueTimeoutError():
             return Unavailable("store.busy", "All connections are in use. Try again.")
         case errors.ServerSelectionTimeoutError():
-            return unreachable()
+            return unreachable_error()
         case errors.PyMongoError(timeout=True):
             return Unavailable("store.deadline", "The server took too long. Try again.")
         case errors.ConnectionFailure():
-            return unreachable()
+            return unreachable_error()
         case errors.OperationFailure(code=code) if code in _FULL:
             return Unavailable("ledger.full", "The disk is full. Nothing was written. Free space.")
         case errors.OperationFailure(code=code) if code in _REFUSED:
@@ -99,10 +99,10 @@ def as_canonry(error: Exception) -> CanonryError:  # noqa: C901, PLR0911, PLR091
 
 
 RAISED: Final = (errors.PyMongoError, InvalidDocument, InvalidStringData, UnicodeEncodeError)
-translated: Final = translating(RAISED, as_canonry)
+translated_errors: Final = translate_errors(RAISED, as_canonry)
 
 
-def unreachable() -> Unavailable:
+def unreachable_error() -> Unavailable:
     """Return the error for a deployment without a reachable primary."""
     message = "MongoDB does not answer. Check mongodb.url and that it runs, then try again."
     return Unavailable("store.unreachable", message)
@@ -152,7 +152,7 @@ class MongoDatabase:
         self._ahead = 0.0
         self._asked: float | None = None
         more: dict[str, Any] = {} if password is None else {"password": password}
-        with translated():
+        with translated_errors():
             self._client: AsyncMongoClient[BsonDocument] = AsyncMongoClient(
                 url,
                 maxPoolSize=connections,
@@ -171,64 +171,66 @@ class MongoDatabase:
             BrokenInvariant: `store.newer`, a newer version of Canonry writes to this database.
             Unavailable: `store.unreachable`.
         """
-        async with self.working():
+        async with self.timed_work():
             with pymongo.timeout(_CHOICE_SECONDS):
-                await self.now()
-            stated = await self.collection("meta").find_one({"_id": "records"})
+                await self.server_time()
+            stated = await self.committed_collection("meta").find_one({"_id": "records"})
             if stated is None:
-                await self._prepare()
+                await self._create_indexes()
             elif max(stated["schema"] - SCHEMA_VERSION, stated["encoding"] - ENCODING_VERSION) > 0:
                 message = "A newer version of Canonry has written to this database. Update Canonry."
                 raise BrokenInvariant("store.newer", message)
             elif stated["encoding"] < ENCODING_VERSION:
-                await self._prepare()
+                await self._create_indexes()
 
-    async def _prepare(self) -> None:
+    async def _create_indexes(self) -> None:
         for name, indexes in _INDEXES.items():
             for fields, unique, sparse in indexes:
-                await self.collection(name).create_index(
+                await self.committed_collection(name).create_index(
                     [*map(tuple, fields)], unique=unique, sparse=sparse
                 )
         stated = {"schema": SCHEMA_VERSION, "encoding": ENCODING_VERSION}
-        await self.collection("meta").update_one({"_id": "records"}, {"$max": stated}, upsert=True)
+        await self.committed_collection("meta").update_one(
+            {"_id": "records"}, {"$max": stated}, upsert=True
+        )
 
     async def close(self) -> None:
         """Finish pending calls, then disconnect. Closing twice is allowed."""
-        await self._work.end(self._deadline)
+        await self._work.end_work(self._deadline)
         with suppress(errors.PyMongoError):
             await self._client.close()
 
-    def collection(self, name: str) -> BsonCollection:
+    def committed_collection(self, name: str) -> BsonCollection:
         """Return a collection for reads of majority-committed data."""
         return self._database.get_collection(name)
 
-    def latest(self, name: str) -> BsonCollection:
+    def primary_collection(self, name: str) -> BsonCollection:
         """Return a collection for reads from the primary. This data may still be rolled back."""
         return self._database.get_collection(name, read_concern=_LOCAL)
 
-    async def count(self, name: str, asked: BsonDocument, most: int) -> int:
+    async def count_documents(self, name: str, asked: BsonDocument, most: int) -> int:
         """Count documents of a collection from the primary, up to `most`.
 
         This counts index entries, where an aggregation may read the documents. A sharded collection
         could count some twice, but a collection with unique indexes besides `_id` cannot be
         sharded.
         """
-        told = await self._database.command("count", name, query=asked, limit=most)
-        return int(told["n"])
+        reply = await self._database.command("count", name, query=asked, limit=most)
+        return int(reply["n"])
 
-    async def drop(self) -> None:
+    async def drop_database(self) -> None:
         """Drop the whole database."""
-        async with self.working():
+        async with self.timed_work():
             await self._client.drop_database(self.name)
 
-    async def facts(self) -> Mapping[str, Any]:
+    async def server_facts(self) -> Mapping[str, Any]:
         """Return the version of the server."""
-        async with self.working():
+        async with self.timed_work():
             about = await self._client.server_info()
             return {"version": about.get("version", "of an unknown version")}
 
     @asynccontextmanager
-    async def working(self, seconds: float | None = None) -> AsyncIterator[None]:
+    async def timed_work(self, seconds: float | None = None) -> AsyncIterator[None]:
         """Run a block that `close` waits for, and stop it when the call ends.
 
         Outside of a call it ends after `seconds`; the default is the deadline of short commands.
@@ -237,20 +239,20 @@ class MongoDatabase:
             Unavailable: `ledger.closed`, `store.deadline` or `store.unreachable`.
         """
         if self._work.is_closed:
-            raise closed()
+            raise closed_store()
         left = time_left(self._deadline if seconds is None else seconds)
         if left <= 0:
             raise Unavailable("store.deadline", "The call has no time left. Ask for less.")
-        with self._work.counted(), translated(), pymongo.timeout(left):
+        with self._work.count_work(), translated_errors(), pymongo.timeout(left):
             yield
 
-    async def now(self) -> int:
+    async def server_time(self) -> int:
         """Return the server's clock in milliseconds. It is the same for all processes."""
         steady = asyncio.get_running_loop().time()
         if self._asked is None or steady - self._asked > _CLOCK_HOLDS:
-            told = await self._client.admin.command("hello")
+            reply = await self._client.admin.command("hello")
             steady = asyncio.get_running_loop().time()
-            self._ahead, self._asked = told["localTime"].timestamp() - steady, steady
+            self._ahead, self._asked = reply["localTime"].timestamp() - steady, steady
         return int((self._ahead + steady) * 1000)
 
 
@@ -268,7 +270,7 @@ _SETTLES: Final = 60_000
 _ALONGSIDE: Final = 4096
 _CURSORS: Final = 64
 _WRITES: Final = 500
-_TOLD: Final = ("space", "position", "touched", "written")
+_REPORTED_FIELDS: Final = ("space", "position", "touched", "written")
 
 
 class SharedAnswers:
@@ -279,16 +281,16 @@ class SharedAnswers:
         self._asking: dict[Hashable, asyncio.Task[Any]] = {}
         self._next: dict[Hashable, asyncio.Task[Any]] = {}
 
-    async def ask(self, key: Hashable, question: Callable[[], Awaitable[T]]) -> T:
+    async def share_answer(self, key: Hashable, question: Callable[[], Awaitable[T]]) -> T:
         """Return the answer to the next question of this key, which no single call can cancel."""
         asked = self._next.get(key)
         if asked is None:
-            asked = asyncio.create_task(self._ask(key, question), context=Context())
+            asked = asyncio.create_task(self._ask_next(key, question), context=Context())
             asked.add_done_callback(lambda task: task.cancelled() or task.exception())
             self._next[key] = asked
         return cast("T", await asyncio.shield(asked))
 
-    async def _ask(self, key: Hashable, question: Callable[[], Awaitable[T]]) -> T:
+    async def _ask_next(self, key: Hashable, question: Callable[[], Awaitable[T]]) -> T:
         if (before := self._asking.get(key)) is not None:
             await asyncio.wait([before])
         self._asking[key] = self._next.pop(key)
@@ -306,7 +308,7 @@ class _Written:
     made: Sequence[BsonDocument]
 
 
-class Looks:
+class TouchedPolls:
     """Polls for touched keys, and remembers the writes of this process.
 
     Steps order events in this process. A write that began after an answer arrived is not in that
@@ -320,36 +322,40 @@ class Looks:
         self._answered: OrderedDict[int, int] = OrderedDict()
         self._wrote: deque[_Written] = deque(maxlen=_WRITES)
 
-    def step(self) -> int:
+    def next_step(self) -> int:
         """Return the next step."""
         self._step += 1
         return self._step
 
-    def wrote(self, began: int, made: Sequence[BsonDocument]) -> None:
+    def record_writes(self, began: int, made: Sequence[BsonDocument]) -> None:
         """Record acknowledged commits, the first of which was sent after step `began`."""
-        kept = [{name: each[name] for name in _TOLD} for each in made]
+        kept = [{name: each[name] for name in _REPORTED_FIELDS} for each in made]
         self._wrote.append(_Written(began, kept))
 
-    async def since(self, cursor: int, limit: int) -> Touched:
+    async def touched_since(self, cursor: int, limit: int) -> Touched:
         """Return the touched keys as `Ledger.touched_since` specifies.
 
         The cursor holds the time since which commits are counted, and their number.
         """
-        async with self._database.working():
-            now = await self._database.now() - _SETTLES
+        async with self._database.timed_work():
+            now = await self._database.server_time() - _SETTLES
             since, seen = divmod(cursor, _ALONGSIDE)
             if cursor and seen < _ALONGSIDE - 1:
-                own = self._own(cursor, limit) if now <= since + _SETTLES else ()
+                own = self._own_commits(cursor, limit) if now <= since + _SETTLES else ()
                 new = sum(each["written"] >= since for each in own)
-                count = await self._database.count("commits", _from(since), seen + limit + 1)
+                count = await self._database.count_documents(
+                    "commits", _written_since(since), seen + limit + 1
+                )
                 if count == seen + new < _ALONGSIDE:
-                    return self._told(since, count, own)
+                    return self._touched_in(since, count, own)
                 if count <= seen + limit:
-                    return await self._asked(since, max(now, since))
-            count = await self._database.count("commits", _from(now), _ALONGSIDE - 1)
-        return Touched(cursor=self._cursor(now, count), keys=None)
+                    return await self._ask_server(since, max(now, since))
+            count = await self._database.count_documents(
+                "commits", _written_since(now), _ALONGSIDE - 1
+            )
+        return Touched(cursor=self._issue_cursor(now, count), keys=None)
 
-    def _own(self, cursor: int, limit: int) -> Sequence[BsonDocument]:
+    def _own_commits(self, cursor: int, limit: int) -> Sequence[BsonDocument]:
         """Return this process's commits since the cursor was issued, or none above `limit`.
 
         Commits that were under way then are left out. If the cursor counts one, it was reported; if
@@ -361,32 +367,34 @@ class Looks:
         own = [each for one in self._wrote if one.began > answered for each in one.made]
         return own if len(own) <= limit else ()
 
-    async def _asked(self, since: int, now: int) -> Touched:
-        told = dict.fromkeys(_TOLD, 1)
-        commits = self._database.latest("commits")
-        found = await commits.find(_from(since), told, batch_size=_ALONGSIDE).to_list()
+    async def _ask_server(self, since: int, now: int) -> Touched:
+        wanted_fields = dict.fromkeys(_REPORTED_FIELDS, 1)
+        commits = self._database.primary_collection("commits")
+        found = await commits.find(
+            _written_since(since), wanted_fields, batch_size=_ALONGSIDE
+        ).to_list()
         count = min(sum(each["written"] >= now for each in found), _ALONGSIDE - 1)
-        return self._told(now, count, found)
+        return self._touched_in(now, count, found)
 
-    def _told(self, since: int, count: int, found: Sequence[BsonDocument]) -> Touched:
+    def _touched_in(self, since: int, count: int, found: Sequence[BsonDocument]) -> Touched:
         keys = frozenset(int(key) for each in found for key in each["touched"])
         reached: dict[SpaceId, Position] = {}
         for each in found:
             space, position = SpaceId(each["space"]), Position(int(each["position"]))
             reached[space] = max(position, reached.get(space, ORIGIN))
-        return Touched(cursor=self._cursor(since, count), keys=keys, reached=reached)
+        return Touched(cursor=self._issue_cursor(since, count), keys=keys, reached=reached)
 
-    def _cursor(self, since: int, count: int) -> int:
+    def _issue_cursor(self, since: int, count: int) -> int:
         """Return the cursor for an answer that has just arrived."""
         cursor = since * _ALONGSIDE + count
-        self._answered[cursor] = self.step()
+        self._answered[cursor] = self.next_step()
         self._answered.move_to_end(cursor)
         if len(self._answered) > _CURSORS:
             self._answered.popitem(last=False)
         return cursor
 
 
-def _from(written: int) -> dict[str, Any]:
+def _written_since(written: int) -> dict[str, Any]:
     return {"written": {"$gte": written}}
 
 
@@ -422,8 +430,8 @@ class WriterGate:
         self._asked = SharedAnswers()
 
     @asynccontextmanager
-    async def passing(self) -> AsyncIterator[None]:
-        """Run an append after `is_open` inside the block. `exclusive` waits for its end."""
+    async def pass_gate(self) -> AsyncIterator[None]:
+        """Run an append after `is_open` inside the block. `lock_appends` waits for its end."""
         if self.is_mine:
             yield
             return
@@ -446,62 +454,62 @@ class WriterGate:
 
         The answer within the current call is reused while no block of this process waits to begin.
         """
-        told: float | None = None if self._blocks.locked() else answers().get(_OPEN)
-        if mine or (told is not None and _time() - told < _BELIEVED):
+        asked_at: float | None = None if self._blocks.locked() else call_answers().get(_OPEN)
+        if mine or (asked_at is not None and _loop_time() - asked_at < _BELIEVED):
             return True
-        return await self.look()
+        return await self.ask_server()
 
-    async def look(self) -> bool:
+    async def ask_server(self) -> bool:
         """Ask the server whether appends may run, and store the answer in the current call.
 
         Concurrent callers share one question, and a cancelled caller does not interrupt it.
         """
-        asked = _time()
-        is_open = await self._asked.ask(None, self._is_open)
+        asked = _loop_time()
+        is_open = await self._asked.share_answer(None, self._is_open)
         if is_open:
-            answers()[_OPEN] = asked
+            call_answers()[_OPEN] = asked
         return is_open
 
     async def _is_open(self) -> bool:
-        async with self._database.working():
-            return await self._held() is None
+        async with self._database.timed_work():
+            return await self._find_holder() is None
 
-    async def wait(self) -> None:
+    async def await_open(self) -> None:
         """Wait until appends may run again.
 
         Raises:
             Unavailable: `ledger.busy`, the block did not end in time.
         """
-        await self._until_free(_time() + _PATIENCE)
+        await self._until_free(_loop_time() + _PATIENCE)
 
     async def _until_free(self, ends: float) -> None:
         pause = _PAUSE
-        while not await self.look():
-            if _time() > ends:
+        while not await self.ask_server():
+            if _loop_time() > ends:
                 raise Unavailable("ledger.busy", "Another process has locked the log. Try again.")
             await asyncio.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
 
-    async def _held(self) -> BsonDocument | None:
+    async def _find_holder(self) -> BsonDocument | None:
         """Return the process with the exclusive block, unless its block has expired."""
-        turns = self._database.latest("writers")
-        found = await turns.find_one({"_id": _NAME})
-        if found is None or found["until"] >= await self._database.now():
+        locks = self._database.primary_collection("writers")
+        found = await locks.find_one({"_id": _NAME})
+        if found is None or found["until"] >= await self._database.server_time():
             return found
-        await turns.delete_one({"_id": _NAME, "token": found["token"]})
+        await locks.delete_one({"_id": _NAME, "token": found["token"]})
         return None
 
     @asynccontextmanager
-    async def exclusive(self) -> AsyncIterator[None]:
+    async def lock_appends(self) -> AsyncIterator[None]:
         """Block all appends of other tasks and processes until the block ends."""
         async with self._blocks:
-            token = self._identities.salt().hex()
+            token = self._identities.new_salt().hex()
             try:
-                await self._take(token)
+                await self._take_lock(token)
                 self._owner = asyncio.current_task()
                 async with self._passed:
                     await self._passed.wait_for(lambda: not self._passing)
-                renewing = asyncio.create_task(self._renew(token), name="gate")
+                renewing = asyncio.create_task(self._renew_lock(token), name="gate")
                 try:
                     yield
                 finally:
@@ -509,31 +517,31 @@ class WriterGate:
             finally:
                 self._owner = None
                 with suppress(CanonryError):
-                    async with self._database.working():
-                        turns = self._database.latest("writers")
-                        await turns.delete_one({"_id": _NAME, "token": token})
+                    async with self._database.timed_work():
+                        locks = self._database.primary_collection("writers")
+                        await locks.delete_one({"_id": _NAME, "token": token})
 
-    async def _take(self, token: str) -> None:
-        ends = _time() + _PATIENCE
+    async def _take_lock(self, token: str) -> None:
+        ends = _loop_time() + _PATIENCE
         while True:
-            async with self._database.working():
+            async with self._database.timed_work():
                 await self._until_free(ends)
-                until = await self._database.now() + int(_HOLDS * 1000)
+                until = await self._database.server_time() + int(_HOLDS * 1000)
                 held = {"_id": _NAME, "token": token, "until": until}
                 with suppress(errors.DuplicateKeyError):
-                    await self._database.latest("writers").insert_one(held)
+                    await self._database.primary_collection("writers").insert_one(held)
                     return
 
-    async def _renew(self, token: str) -> None:
+    async def _renew_lock(self, token: str) -> None:
         while True:
             await asyncio.sleep(_HOLDS / 3)
             with suppress(CanonryError):
-                async with self._database.working():
-                    until = await self._database.now() + int(_HOLDS * 1000)
-                    await self._database.latest("writers").update_one(
+                async with self._database.timed_work():
+                    until = await self._database.server_time() + int(_HOLDS * 1000)
+                    await self._database.primary_collection("writers").update_one(
                         {"_id": _NAME, "token": token}, {"$set": {"until": until}}
                     )
 
 
-def _time() -> float:
+def _loop_time() -> float:
     return asyncio.get_running_loop().time()

@@ -19,15 +19,15 @@ from canonry.log.group_appends import (
     LogEnd,
     judge_group,
 )
-from canonry.log.ports.ledger import Head, Ledger, Sealer, Touched, require_fit
-from canonry.log.ports.world import Call, Clock, Identities, Turns, scope
-from canonry.log.sealing import ErasablePart, Sealed, altered, require_unaltered, unseal
+from canonry.log.ports.ledger import Head, Ledger, Sealer, Touched, require_next_commit
+from canonry.log.ports.world import AppendQueues, Call, Clock, Identities, current_scope
+from canonry.log.sealing import ErasablePart, Sealed, altered_commit, require_unaltered, unseal
 from canonry.stores.mongodb.database import (
     BsonDocument,
-    Looks,
     MongoDatabase,
     SharedAnswers,
     StoredCommit,
+    TouchedPolls,
     WriterGate,
     as_canonry,
     is_taken,
@@ -41,15 +41,15 @@ _DIGITS: Final = 19
 TIP: Final = {"position": 1, "recorded_at": 1, "hash": 1}
 
 
-def place_of(space: SpaceId, position: int) -> str:
+def commit_key(space: SpaceId, position: int) -> str:
     """Return the `_id` of a commit. The ids of a space sort by position."""
     return f"{space}:{position:0{_DIGITS}}"
 
 
-def past(space: SpaceId, position: int) -> BsonDocument:
+def commits_after(space: SpaceId, position: int) -> BsonDocument:
     """Return the filter for the commits of a space past a position."""
     last = f"{space}:{'9' * _DIGITS}"
-    return {"_id": {"$gt": place_of(space, position), "$lte": last}, "space": space}
+    return {"_id": {"$gt": commit_key(space, position), "$lte": last}, "space": space}
 
 
 def known_commit(tip: StoredCommit | None) -> KnownCommit:
@@ -68,14 +68,16 @@ def document_of(sealed: Sealed, touched: Iterable[str], written: int) -> BsonDoc
     """Return the stored document of a commit. Only the first of a space has `opens`."""
     first = {"opens": sealed.space} if sealed.position == 1 else {}
     return {
-        "_id": place_of(sealed.space, sealed.position),
+        "_id": commit_key(sealed.space, sealed.position),
         "space": sealed.space,
         "position": sealed.position,
         "commit": sealed.id,
         "recorded_at": sealed.recorded_at,
         "hash": sealed.hash,
-        "body": _readable(sealed.body),
-        "payloads": [None if part is None else _readable(part.payload) for part in sealed.parts],
+        "body": _text_or_bytes(sealed.body),
+        "payloads": [
+            None if part is None else _text_or_bytes(part.payload) for part in sealed.parts
+        ],
         "salts": [None if part is None else part.salt for part in sealed.parts],
         "touched": sorted(map(key_hash, touched)),
         "written": written,
@@ -91,7 +93,7 @@ def sealed_in(stored: Mapping[str, Any]) -> Sealed:
     """
     try:
         parts = tuple(
-            None if salt is None else ErasablePart(salt=bytes(salt), payload=_bytes(payload))
+            None if salt is None else ErasablePart(salt=bytes(salt), payload=_stored_bytes(payload))
             for salt, payload in zip(stored["salts"], stored["payloads"], strict=True)
         )
         return Sealed(
@@ -99,22 +101,22 @@ def sealed_in(stored: Mapping[str, Any]) -> Sealed:
             position=Position(int(stored["position"])),
             id=CommitId(stored["commit"]),
             recorded_at=Instant(int(stored["recorded_at"])),
-            body=_bytes(stored["body"]),
+            body=_stored_bytes(stored["body"]),
             hash=stored["hash"],
             parts=parts,
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise altered() from error
+        raise altered_commit() from error
 
 
-def _readable(data: bytes) -> str | bytes:
+def _text_or_bytes(data: bytes) -> str | bytes:
     try:
         return data.decode()
     except UnicodeDecodeError:
         return data
 
 
-def _bytes(stored: object) -> bytes:
+def _stored_bytes(stored: object) -> bytes:
     match stored:
         case str():
             return stored.encode()
@@ -153,21 +155,21 @@ class GroupInserter:
         self,
         database: MongoDatabase,
         gate: WriterGate,
-        looks: Looks,
+        polls: TouchedPolls,
         clock: Clock,
         identities: Identities,
     ) -> None:
-        """Report written commits to `looks`."""
+        """Report written commits to `polls`."""
         self._database = database
         self._gate = gate
-        self._looks = looks
+        self._polls = polls
         self._identities = identities
         self.sealer = Sealer(clock, identities)
         self.takers: list[Callable[[Sequence[Sealed]], None]] = []
-        self._commits = database.collection("commits")
-        self._latest = database.latest("commits")
+        self._commits = database.committed_collection("commits")
+        self._latest = database.primary_collection("commits")
 
-    async def write(
+    async def write_calls(
         self, calls: Sequence[Call], *, mine: bool = False
     ) -> Sequence[Sequence[Outcome]]:
         """Write calls that have passed the gate. With `mine`, the caller holds the exclusive block.
@@ -176,27 +178,27 @@ class GroupInserter:
             GateClosed: nothing more was written; the attempted commits are in the calls'
                 `tried`.
         """
-        async with self._database.working():
+        async with self._database.timed_work():
             writing = _InsertedGroup(calls)
-            known = self._database.ends.under(writing.items)
-            if known and await self._written(
-                writing, known[-1], None, known[1:], await self._database.now()
+            known = self._database.ends.commits_since(writing.items)
+            if known and await self._write_attempt(
+                writing, known[-1], None, known[1:], await self._database.server_time()
             ):
                 return writing.outcomes
             for attempt in range(ATTEMPTS_MAX):
                 is_open, found = await asyncio.gather(
-                    self._gate.is_open(mine=mine), self._looked(writing)
+                    self._gate.is_open(mine=mine), self._read_log_state(writing)
                 )
                 if not is_open:
                     raise GateClosed("ledger.busy", "Another process locks the log. Try again.")
-                if await self._written(writing, *found):
+                if await self._write_attempt(writing, *found):
                     return writing.outcomes
                 # A random pause within a growing limit, so that competing writers separate.
                 longest: float = min(0.001 * 2**attempt, _LONGEST_PAUSE)
-                await asyncio.sleep(longest * self._identities.salt()[0] / 255)
+                await asyncio.sleep(longest * self._identities.new_salt()[0] / 255)
         raise Unavailable("ledger.busy", "Other calls keep writing first. Try again.")
 
-    async def _looked(self, writing: "_InsertedGroup") -> "_Looked":
+    async def _read_log_state(self, writing: "_InsertedGroup") -> "_LogState":
         """Read everything that an attempt depends on, in one round trip.
 
         A draft counts as stored once a majority has it; until then, its id is refused again. The
@@ -205,21 +207,21 @@ class GroupInserter:
         """
         space, before = writing.space, Position(max(writing.since - 1, ORIGIN))
         drafts = self._commits.find({"commit": {"$in": writing.ids}}, {"commit": 1, **TIP})
-        touched = self._latest.find(past(space, before), {"touched": 1, **TIP})
+        touched = self._latest.find(commits_after(space, before), {"touched": 1, **TIP})
         there, newest, now = await asyncio.gather(
             drafts.to_list(),
             touched.sort(NEWEST).limit(TOUCHED_MAX + 2).to_list(),
-            self._database.now(),
+            self._database.server_time(),
         )
         known = {each["commit"]: known_commit(each) for each in there}
         seen = list(map(known_commit, newest))
         if newest or writing.since == ORIGIN:
             return (seen[0] if seen else EMPTY), known, seen, now
         # The log is shorter than the drafts expect, as after a restore of the database.
-        tip = await self._latest.find_one(past(space, ORIGIN), TIP, sort=NEWEST)
+        tip = await self._latest.find_one(commits_after(space, ORIGIN), TIP, sort=NEWEST)
         return known_commit(tip), known, (), now
 
-    async def _written(
+    async def _write_attempt(
         self,
         writing: "_InsertedGroup",
         tip: KnownCommit,
@@ -239,7 +241,7 @@ class GroupInserter:
         if known is None and judged.has_stale:
             return False
         made = [document_of(*each, now) for each in judged.made]
-        began = self._looks.step()
+        began = self._polls.next_step()
         try:
             for start in range(0, len(made), BATCH):
                 await self._latest.insert_many(made[start : start + BATCH], ordered=True)
@@ -252,14 +254,14 @@ class GroupInserter:
                 raise
             return False
         if made:
-            self._looks.wrote(began, made)
-            self._database.ends.follow(writing.space, tip, judged.written)
+            self._polls.record_writes(began, made)
+            self._database.ends.note_commits(writing.space, tip, judged.written)
             for take in self.takers:
                 take([sealed for sealed, _ in judged.made])
         return True
 
 
-_Looked: TypeAlias = tuple[KnownCommit, Mapping[str, KnownCommit], Sequence[KnownCommit], int]
+_LogState: TypeAlias = tuple[KnownCommit, Mapping[str, KnownCommit], Sequence[KnownCommit], int]
 """The newest commit, the stored commits of the drafts, the commits since, and the time."""
 
 
@@ -295,28 +297,28 @@ class MongoLedger(Ledger):
         """Share `database` with the documents."""
         self._database = database
         self._gate = WriterGate(database, identities)
-        self._looks, self._shared = Looks(database), SharedAnswers()
-        self._appender = GroupInserter(database, self._gate, self._looks, clock, identities)
-        self._turns = Turns(self._appender.write)
-        self._commits = database.collection("commits")
-        self._latest = database.latest("commits")
+        self._polls, self._shared = TouchedPolls(database), SharedAnswers()
+        self._appender = GroupInserter(database, self._gate, self._polls, clock, identities)
+        self._queues = AppendQueues(self._appender.write_calls)
+        self._commits = database.committed_collection("commits")
+        self._latest = database.primary_collection("commits")
 
     @override
-    async def head(self, space: SpaceId) -> Position:
-        async with self._database.working():
-            found = await self._commits.find_one(past(space, ORIGIN), TIP, sort=NEWEST)
-        self._database.ends.stands(space, known_commit(found))
+    async def head_position(self, space: SpaceId) -> Position:
+        async with self._database.timed_work():
+            found = await self._commits.find_one(commits_after(space, ORIGIN), TIP, sort=NEWEST)
+        self._database.ends.note_end(space, known_commit(found))
         return ORIGIN if found is None else Position(int(found["position"]))
 
     @override
-    async def heads(self, *, after: SpaceId | None = None, limit: int) -> Sequence[Head]:
-        async with self._database.working():
+    async def list_heads(self, *, after: SpaceId | None = None, limit: int) -> Sequence[Head]:
+        async with self._database.timed_work():
             opened = self._commits.find({"opens": {"$gt": after or ""}}, {"opens": 1})
             spaces = [each["opens"] async for each in opened.sort("opens", 1).limit(limit)]
             wanted = {"space": 1, **TIP}
             tips = await asyncio.gather(
                 *(
-                    self._commits.find_one(past(space, ORIGIN), wanted, sort=NEWEST)
+                    self._commits.find_one(commits_after(space, ORIGIN), wanted, sort=NEWEST)
                     for space in spaces
                 )
             )
@@ -332,37 +334,37 @@ class MongoLedger(Ledger):
         ]
 
     @override
-    async def append(self, batch: Sequence[Append]) -> Sequence[Outcome]:
+    async def append_drafts(self, batch: Sequence[Append]) -> Sequence[Outcome]:
         if not batch:
             return []
         tried = set[str]()
-        async with self._database.working():
+        async with self._database.timed_work():
             for _attempt in range(ATTEMPTS_MAX):
-                async with self._gate.passing():
+                async with self._gate.pass_gate():
                     call, mine = Call(batch, tried), self._gate.is_mine
                     with suppress(GateClosed):
                         if await self._gate.is_open(mine=mine):
                             if not mine:
-                                return await self._turns.append(call)
-                            (outcomes,) = await self._appender.write([call], mine=True)
+                                return await self._queues.append_call(call)
+                            (outcomes,) = await self._appender.write_calls([call], mine=True)
                             return outcomes
-                await self._gate.wait()
+                await self._gate.await_open()
         raise Unavailable("ledger.busy", "Other calls keep writing first. Try again.")
 
     @override
-    def hand_to(self, take: Callable[[Sequence[Sealed]], None]) -> None:
+    def pass_commits_to(self, take: Callable[[Sequence[Sealed]], None]) -> None:
         self._appender.takers.append(take)
 
     @override
-    async def find(self, commit_id: CommitId) -> Commit | None:
-        async with self._database.working():
+    async def find_commit(self, commit_id: CommitId) -> Commit | None:
+        async with self._database.timed_work():
             found = await self._commits.find_one({"commit": commit_id})
         return None if found is None else unseal(require_unaltered(sealed_in(found)))
 
     @override
     async def position_at(self, space: SpaceId, instant: Instant) -> Position:
         asked = {"space": space, "recorded_at": {"$lte": instant}}
-        async with self._database.working():
+        async with self._database.timed_work():
             found = await self._commits.find_one(
                 asked, {"position": 1}, sort=[("space", -1), ("recorded_at", -1)]
             )
@@ -370,42 +372,46 @@ class MongoLedger(Ledger):
 
     @override
     async def read_sealed(self, space: SpaceId, *, after: Position, limit: int) -> Sequence[Sealed]:
-        async with self._database.working():
+        async with self._database.timed_work():
             # Read a short page by its ids: a server may scan a whole collection for a range.
-            asked = past(space, after)
+            asked = commits_after(space, after)
             if limit <= BATCH:
-                asked = {"_id": {"$in": [place_of(space, after + n) for n in range(1, limit + 1)]}}
+                asked = {
+                    "_id": {"$in": [commit_key(space, after + n) for n in range(1, limit + 1)]}
+                }
             found = self._commits.find(asked, batch_size=BATCH + 1).sort("_id", 1).limit(limit)
             return [require_unaltered(sealed_in(each)) async for each in found]
 
     @override
-    async def restore(
+    async def restore_commits(
         self, sealed: Sequence[Sealed], touched: Sequence[frozenset[str]] | None = None
     ) -> None:
         """Check all commits before the first is written. Only concurrent writes can split them."""
-        async with self._database.working(), self._gate.passing():
+        async with self._database.timed_work(), self._gate.pass_gate():
             if not await self._gate.is_open(mine=self._gate.is_mine):
-                await self._gate.wait()
-            now, ids = await self._database.now(), [item.id for item in sealed]
+                await self._gate.await_open()
+            now, ids = await self._database.server_time(), [item.id for item in sealed]
             known = self._latest.find({"commit": {"$in": ids}}, {"commit": 1})
             there = {each["commit"] async for each in known}
             tips: dict[SpaceId, LogEnd] = {}
             made: list[BsonDocument] = []
             for n, item in enumerate(sealed):
                 if item.space not in tips:
-                    tip = await self._latest.find_one(past(item.space, ORIGIN), TIP, sort=NEWEST)
+                    tip = await self._latest.find_one(
+                        commits_after(item.space, ORIGIN), TIP, sort=NEWEST
+                    )
                     tips[item.space] = LogEnd(known_commit(tip))
                 end = tips[item.space]
                 is_known = item.id in there
-                require_fit(item, after=end.position, previous=end.hash, is_known=is_known)
+                require_next_commit(item, after=end.position, previous=end.hash, is_known=is_known)
                 there.add(item.id)
-                end.follow(item)
+                end.follow_commit(item)
                 made.append(
                     document_of(item, TOUCHES_ANYTHING if touched is None else touched[n], now)
                 )
-            await self._restored(made)
+            await self._insert_restored(made)
 
-    async def _restored(self, made: Sequence[BsonDocument]) -> None:
+    async def _insert_restored(self, made: Sequence[BsonDocument]) -> None:
         try:
             for start in range(0, len(made), BATCH):
                 await self._latest.insert_many(made[start : start + BATCH], ordered=True)
@@ -417,13 +423,15 @@ class MongoLedger(Ledger):
 
     @override
     async def touched_since(self, cursor: int, *, limit: int) -> Touched:
-        call = scope()
-        asked = self._shared.ask((cursor, limit), partial(self._looks.since, cursor, limit))
+        call = current_scope()
+        asked = self._shared.share_answer(
+            (cursor, limit), partial(self._polls.touched_since, cursor, limit)
+        )
         if call is None or not call.writes:
             return await asked
-        touched, _ = await asyncio.gather(asked, self._gate.look())
+        touched, _ = await asyncio.gather(asked, self._gate.ask_server())
         return touched
 
     @override
-    def exclusive(self) -> AbstractAsyncContextManager[None]:
-        return self._gate.exclusive()
+    def lock_appends(self) -> AbstractAsyncContextManager[None]:
+        return self._gate.lock_appends()

@@ -12,13 +12,13 @@ from pymongo.errors import DuplicateKeyError, PyMongoError
 from typing_extensions import override
 
 from canonry.log.commits import ORIGIN, Position
-from canonry.log.entries import THING_KINDS, Thing, Tombstone
+from canonry.log.entries import KIND_NAMES, StoredItem, Tombstone
 from canonry.log.items.proposals import Proposal
 from canonry.log.items.scenes import Memory, Scene, Turn
 from canonry.log.items.sources import Snippet
 from canonry.log.ports.ledger import entries_about
 from canonry.log.ports.world import Clock, Identities
-from canonry.log.sealing import encode_thing
+from canonry.log.sealing import encode_item
 from canonry.readmodels.listing import rows_of
 from canonry.readmodels.ports.view import Finding, Folded, Projection
 from canonry.stores.mongodb.database import (
@@ -43,14 +43,14 @@ from canonry.values.json_values import decode_json, encode_json
 T = TypeVar("T")
 
 COLLECTIONS: Final[Mapping[str, str]] = {
-    THING_KINDS[Scene]: "scenes",
-    THING_KINDS[Turn]: "turns",
-    THING_KINDS[Proposal]: "proposed_changes",
-    THING_KINDS[Memory]: "character_memories",
-    THING_KINDS[Snippet]: "snippets",
+    KIND_NAMES[Scene]: "scenes",
+    KIND_NAMES[Turn]: "turns",
+    KIND_NAMES[Proposal]: "proposed_changes",
+    KIND_NAMES[Memory]: "character_memories",
+    KIND_NAMES[Snippet]: "snippets",
 }
 _FIELDS: Final = {
-    THING_KINDS[each]: ("kind", "seen_in", "thing", "asks", *(f.name for f in fields(each)))
+    KIND_NAMES[each]: ("kind", "seen_in", "thing", "asks", *(f.name for f in fields(each)))
     for each in (Scene, Turn, Proposal, Memory, Snippet)
 }
 CURSORS: Final = "view_cursors"
@@ -75,8 +75,8 @@ class MongoDocuments(Projection):
 
     @override
     async def cursor(self, space: SpaceId) -> Position:
-        async with self._database.working():
-            found = await self._database.collection(CURSORS).find_one({"_id": space})
+        async with self._database.timed_work():
+            found = await self._database.committed_collection(CURSORS).find_one({"_id": space})
         return ORIGIN if found is None else Position(int(found["position"]))
 
     @override
@@ -85,36 +85,36 @@ class MongoDocuments(Projection):
             return
         space = folded[0].space
         start = cursor = await self.cursor(space)
-        things: dict[str, Thing] = {}
+        items: dict[str, StoredItem] = {}
         for each in folded:
             if each.position > cursor + 1:
                 break
             if each.position > cursor:
-                things |= {thing.id: thing for thing in each.things}
+                items |= {item.id: item for item in each.items}
                 cursor = each.position
-        async with self._database.working():
-            await self._show(things.values())
+        async with self._database.timed_work():
+            await self._write_items(items.values())
             if cursor > start:
                 behind = {"_id": space, "position": {"$lt": cursor}}
                 with suppress(DuplicateKeyError):  # another projector was first
-                    await self._database.collection(CURSORS).update_one(
+                    await self._database.committed_collection(CURSORS).update_one(
                         behind, {"$set": {"position": cursor}}, upsert=True
                     )
         if cursor < folded[-1].position:
             raise Conflict("view.gap", "Commits are missing. Apply those after the cursor first.")
 
-    async def _show(self, things: Iterable[Thing]) -> None:
+    async def _write_items(self, items: Iterable[StoredItem]) -> None:
         writes: defaultdict[str, list[UpdateOne]] = defaultdict(list)
-        for thing in things:
-            kind = thing.was if isinstance(thing, Tombstone) else THING_KINDS[type(thing)]
+        for item in items:
+            kind = item.was if isinstance(item, Tombstone) else KIND_NAMES[type(item)]
             if kind in COLLECTIONS:
-                writes[COLLECTIONS[kind]].append(_write(thing, kind))
-        await asyncio.gather(*(self._put(name, each) for name, each in writes.items()))
+                writes[COLLECTIONS[kind]].append(_update_for(item, kind))
+        await asyncio.gather(*(self._put_documents(name, each) for name, each in writes.items()))
 
-    async def _put(self, name: str, writes: Sequence[UpdateOne]) -> None:
+    async def _put_documents(self, name: str, writes: Sequence[UpdateOne]) -> None:
         for start in range(0, len(writes), _BATCH):
             try:
-                await self._database.collection(name).bulk_write(
+                await self._database.committed_collection(name).bulk_write(
                     writes[start : start + _BATCH], ordered=False
                 )
             except PyMongoError as error:
@@ -122,38 +122,38 @@ class MongoDocuments(Projection):
                     raise
 
 
-def document_of(thing: Thing, kind: str) -> BsonDocument:
+def document_of(item: StoredItem, kind: str) -> BsonDocument:
     """Return the document of an item, without its `_id`."""
-    encoded = encode_thing(thing)
-    told: BsonDocument = decode_json(encoded)
-    told.pop("id")
-    seen_in = sorted({str(row[2]) for row in rows_of(thing)} - {""})
+    encoded = encode_item(item)
+    item_fields: BsonDocument = decode_json(encoded)
+    item_fields.pop("id")
+    seen_in = sorted({str(row[2]) for row in rows_of(item)} - {""})
     more: BsonDocument = {"kind": kind, "seen_in": seen_in, "thing": encoded.decode()}
-    if isinstance(thing, Proposal):
-        more["asks"] = [str(each) for each in thing.asks]
-    return {name: _storable(each) for name, each in (told | more).items()}
+    if isinstance(item, Proposal):
+        more["asks"] = [str(each) for each in item.asks]
+    return {name: _storable_value(each) for name, each in (item_fields | more).items()}
 
 
-def _write(thing: Thing, kind: str) -> UpdateOne:
+def _update_for(item: StoredItem, kind: str) -> UpdateOne:
     """Return the update that writes an item unless a newer state is stored."""
-    if isinstance(thing, Tombstone):
-        stands = {"space": thing.space, "erased_at": thing.changed_at, "changed_at": _NEVER_AGAIN}
+    if isinstance(item, Tombstone):
+        stands = {"space": item.space, "erased_at": item.changed_at, "changed_at": _NEVER_AGAIN}
         gone = {name: "" for name in _FIELDS[kind] if name not in {"id", *stands}}
-        return UpdateOne({"_id": thing.id}, {"$set": stands, "$unset": gone}, upsert=True)
-    older = {"_id": thing.id, "changed_at": {"$lte": thing.changed_at}}
-    return UpdateOne(older, {"$set": document_of(thing, kind)}, upsert=True)
+        return UpdateOne({"_id": item.id}, {"$set": stands, "$unset": gone}, upsert=True)
+    older = {"_id": item.id, "changed_at": {"$lte": item.changed_at}}
+    return UpdateOne(older, {"$set": document_of(item, kind)}, upsert=True)
 
 
-def _storable(value: Any, depth: int = 0) -> Any:
+def _storable_value(value: Any, depth: int = 0) -> Any:
     """Return a JSON value for people. Values that a document cannot contain become text."""
     match value:
         case dict() | list() if depth >= _DEPTH_MAX:
             return encode_json(value).decode()
         case dict():
             named = {str(name).translate(_IN_NAMES): each for name, each in value.items()}
-            return {name: _storable(each, depth + 1) for name, each in named.items()}
+            return {name: _storable_value(each, depth + 1) for name, each in named.items()}
         case list():
-            return [_storable(each, depth + 1) for each in value]
+            return [_storable_value(each, depth + 1) for each in value]
         case int() if not -_INTEGER_MAX <= value < _INTEGER_MAX:
             return str(value)
         case _:
@@ -169,9 +169,9 @@ class MongoStore:
     documents: MongoDocuments
 
     @property
-    def mending(self) -> "MongoMending":
+    def maintenance(self) -> "MongoMaintenance":
         """Return the object that checks and erases records and documents."""
-        return MongoMending(self.database)
+        return MongoMaintenance(self.database)
 
     async def close(self) -> None:
         """Disconnect from the server."""
@@ -214,34 +214,36 @@ _PAGE: Final = 200
 _ERASING: Final = 3600.0
 
 
-class MongoMending:
+class MongoMaintenance:
     """Maintains records and documents. Some methods need an exclusive ledger."""
 
     def __init__(self, database: MongoDatabase) -> None:
         """Share `database` with the ledger."""
         self._database = database
 
-    async def differing(self, things: Mapping[str, Thing]) -> Sequence[str]:
+    async def find_differing(self, items: Mapping[str, StoredItem]) -> Sequence[str]:
         """Return the ids of items whose documents differ from these items."""
         found: list[str] = []
         for kind, name in COLLECTIONS.items():
-            mine = {i: thing for i, thing in things.items() if _kind_of(thing) == kind}
+            mine = {i: item for i, item in items.items() if _kind_of(item) == kind}
             if not mine:
                 continue
-            async with self._database.working():
-                stored = self._database.collection(name).find({"_id": {"$in": sorted(mine)}})
+            async with self._database.timed_work():
+                stored = self._database.committed_collection(name).find(
+                    {"_id": {"$in": sorted(mine)}}
+                )
                 there = {each.pop("_id"): each async for each in stored}
-            found += [i for i, thing in mine.items() if there.get(i) != document_of(thing, kind)]
+            found += [i for i, item in mine.items() if there.get(i) != document_of(item, kind)]
         return found
 
-    async def ids(self) -> AsyncIterator[Mapping[str, Sequence[str]]]:
+    async def list_ids(self) -> AsyncIterator[Mapping[str, Sequence[str]]]:
         """Yield pages of the ids of all documents, by collection."""
         for kind, name in COLLECTIONS.items():
             last = ""
             while True:
                 asked = {"_id": {"$gt": last}, "kind": kind}
-                async with self._database.working():
-                    found = self._database.collection(name).find(asked, {"_id": 1})
+                async with self._database.timed_work():
+                    found = self._database.committed_collection(name).find(asked, {"_id": 1})
                     page = [each["_id"] async for each in found.sort("_id", 1).limit(_PAGE)]
                 if page:
                     yield {name: page}
@@ -249,30 +251,34 @@ class MongoMending:
                     break
                 last = page[-1]
 
-    async def put(self, things: Mapping[str, Thing]) -> None:
+    async def overwrite_documents(self, items: Mapping[str, StoredItem]) -> None:
         """Overwrite the documents of these items. The caller holds the exclusive ledger."""
         for kind, name in COLLECTIONS.items():
-            for identity, thing in things.items():
-                if _kind_of(thing) == kind:
-                    async with self._database.working():
-                        await self._database.collection(name).update_one(
-                            {"_id": identity}, {"$set": document_of(thing, kind)}, upsert=True
+            for identity, item in items.items():
+                if _kind_of(item) == kind:
+                    async with self._database.timed_work():
+                        await self._database.committed_collection(name).update_one(
+                            {"_id": identity}, {"$set": document_of(item, kind)}, upsert=True
                         )
 
-    async def remove(self, name: str, ids: Sequence[str]) -> None:
+    async def delete_documents(self, name: str, ids: Sequence[str]) -> None:
         """Delete documents of a collection. The caller holds the exclusive ledger."""
-        async with self._database.working():
-            await self._database.collection(name).delete_many({"_id": {"$in": list(ids)}})
+        async with self._database.timed_work():
+            await self._database.committed_collection(name).delete_many({"_id": {"$in": list(ids)}})
 
-    async def check(self, touched: object) -> Sequence[Finding]:
+    async def check_rows(self, touched: object) -> Sequence[Finding]:
         """Return no findings, because the log has no derived rows besides documents."""
         del touched
         return ()
 
-    async def erase(self, space: SpaceId, targets: Sequence[str]) -> int:
+    async def erase_entries(self, space: SpaceId, targets: Sequence[str]) -> int:
         """Drop payload and salt of every entry about `targets`; return the number of entries."""
-        commits, wanted, dropped = self._database.collection("commits"), frozenset(targets), 0
-        async with self._database.working(_ERASING):
+        commits, wanted, dropped = (
+            self._database.committed_collection("commits"),
+            frozenset(targets),
+            0,
+        )
+        async with self._database.timed_work(_ERASING):
             async for stored in commits.find({"space": space}):
                 body: Any = stored["body"]
                 body = body.encode() if isinstance(body, str) else body
@@ -286,13 +292,13 @@ class MongoMending:
                     dropped += len(about)
         return dropped
 
-    async def facts(self) -> Mapping[str, str | int]:
+    async def store_facts(self) -> Mapping[str, str | int]:
         """Return the version of the server and the number of commits."""
-        about = await self._database.facts()
-        async with self._database.working():
-            commits = await self._database.collection("commits").count_documents({})
+        about = await self._database.server_facts()
+        async with self._database.timed_work():
+            commits = await self._database.committed_collection("commits").count_documents({})
         return {"engine": f"MongoDB {about['version']}", "recorded commits": commits}
 
 
-def _kind_of(thing: Thing) -> str:
-    return THING_KINDS.get(type(thing), "")
+def _kind_of(item: StoredItem) -> str:
+    return KIND_NAMES.get(type(item), "")

@@ -20,27 +20,27 @@ from neo4j import AsyncDriver, AsyncGraphDatabase, Query, exceptions
 from typing_extensions import override
 
 from canonry.log.commits import ORIGIN, Position
-from canonry.log.entries import THING_KINDS, Thing
+from canonry.log.entries import KIND_NAMES, StoredItem
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Axiom, Event, Fact, Relation
 from canonry.log.items.proposals import Proposal
 from canonry.log.items.scenes import Memory, Scene, Story, Turn
 from canonry.log.items.sources import InterpretationRun, Snippet, Source
-from canonry.log.ports.world import WorkUnderWay, closed, scope
+from canonry.log.ports.world import WorkUnderWay, closed_store, current_scope
 from canonry.log.schemas.catalog_tables import ITEM_KINDS, RELATIONS
 from canonry.log.schemas.narrative import RELATION_TYPES, EntityType
 from canonry.log.schemas.schemas import RegisteredSchema, TruthRelation
 from canonry.log.schemas.world_types import WORLD_RELATIONS, WorldType
-from canonry.log.sealing import decode_thing, encode_thing
-from canonry.readmodels.listing import difference
-from canonry.readmodels.ports.view import Folded, Projection, following
+from canonry.log.sealing import decode_item, encode_item
+from canonry.readmodels.listing import row_difference
+from canonry.readmodels.ports.view import Folded, Projection, advance_items
 from canonry.values.data_files import read_toml
 from canonry.values.errors import BrokenInvariant, CanonryError, InvalidInput, Unavailable
 from canonry.values.ids import Space, SpaceId
 from canonry.values.moments import Instant, render_instant
 from canonry.values.observations import Observation
 
-_LATE: Final = (
+_TIMED_OUT: Final = (
     "TransactionTimedOut",
     "TransactionTimedOutClientConfiguration",
     "LockClientStopped",
@@ -55,7 +55,7 @@ DRIVER_FAULTS: Final = (exceptions.Neo4jError, exceptions.DriverError, UnicodeEn
 """Exceptions that the driver raises."""
 
 
-def is_passing(error: Exception) -> bool:
+def is_transient(error: Exception) -> bool:
     """Return whether the same request may succeed if it is sent again."""
     match error:
         case exceptions.ConstraintError():
@@ -63,7 +63,7 @@ def is_passing(error: Exception) -> bool:
         case TimeoutError():
             return False
         case exceptions.Neo4jError():
-            return error.is_retryable() and _title(error) not in (*_LATE, *_FULL)
+            return error.is_retryable() and _error_title(error) not in (*_TIMED_OUT, *_FULL)
         case exceptions.ServiceUnavailable() | exceptions.SessionExpired():
             return True
         case _:
@@ -72,17 +72,17 @@ def is_passing(error: Exception) -> bool:
 
 def as_canonry(error: Exception) -> CanonryError:  # noqa: C901, PLR0911 - one case a kind
     """Return Canonry's error for an error of the driver."""
-    title = _title(error)
+    title = _error_title(error)
     match error:
         case TimeoutError():
-            return late()
+            return deadline_error()
         case exceptions.AuthError():
             message = "Neo4j refuses the login. Check neo4j.url and CANONRY_NEO4J_PASSWORD."
             return Unavailable("store.refused", message)
         case UnicodeEncodeError():
             return InvalidInput("text.unreadable", "A text contains a lone surrogate. Remove it.")
-        case exceptions.Neo4jError() if title in _LATE:
-            return late()
+        case exceptions.Neo4jError() if title in _TIMED_OUT:
+            return deadline_error()
         case exceptions.Neo4jError() if title in _FULL:
             message = "The Neo4j server has no memory or disk left. Give it more, then try again."
             return Unavailable("view.full", message)
@@ -105,18 +105,18 @@ def as_canonry(error: Exception) -> CanonryError:  # noqa: C901, PLR0911 - one c
             return Unavailable("store.unreachable", _UNREACHABLE)
 
 
-def late() -> Unavailable:
+def deadline_error() -> Unavailable:
     """Return the error for a query that exceeds its time."""
     return Unavailable("store.deadline", "The query took too long. Ask for less.")
 
 
-def newer() -> BrokenInvariant:
+def newer_error() -> BrokenInvariant:
     """Return the error for a graph that a newer version of Canonry has written."""
     message = "A newer version of Canonry has written to this graph. Update Canonry."
     return BrokenInvariant("store.newer", message)
 
 
-def _title(error: Exception) -> str:
+def _error_title(error: Exception) -> str:
     """Return the last part of the server's code, such as `DeadlockDetected`."""
     code = getattr(error, "code", None)
     return code.rpartition(".")[2] if isinstance(code, str) else ""
@@ -144,7 +144,7 @@ _CONSTRAINT: Final = (
 _INDEX: Final = "CREATE INDEX {name} IF NOT EXISTS FOR (n:{label}) ON ({fields})"
 _KNOWN: Final = "SHOW INDEXES YIELD name WHERE name STARTS WITH 'canonry_' RETURN name"
 _FORMAT: Final = "MERGE (s:_Store {store: $store}) ON CREATE SET s.format = $format RETURN s.format"
-_BESIDE: Final = """
+_DELETE_FORMER: Final = """
 MATCH (n:_Date|_Row|_Run|_Text|_Version) WHERE n.store = $store
 WITH n LIMIT 10000 DELETE n RETURN count(n)
 """
@@ -153,14 +153,14 @@ LABELS: Final = tuple(dict.fromkeys(label for label, *_ in _UNIQUE))
 """Every node has one of these labels."""
 
 
-async def prepared(ask: AskGraph) -> None:
+async def prepare_graph(ask: AskGraph) -> None:
     """Create missing constraints and indexes, and drop those of former versions.
 
     Raises:
         BrokenInvariant: `store.newer`.
     """
-    told = [(_CONSTRAINT, each) for each in _UNIQUE] + [(_INDEX, each) for each in _FOUND_BY]
-    wanted = dict(map(_statement, *zip(*told, strict=True)))
+    definitions = [(_CONSTRAINT, each) for each in _UNIQUE] + [(_INDEX, each) for each in _FOUND_BY]
+    wanted = dict(map(_create_statement, *zip(*definitions, strict=True)))
     known = {row[0] for row in await ask(_KNOWN, None)}
     missing = [statement for name, statement in wanted.items() if name not in known]
     for statement in missing:
@@ -169,16 +169,16 @@ async def prepared(ask: AskGraph) -> None:
         await ask("CALL db.awaitIndexes(60)", None)
     ((found,),) = await ask(_FORMAT, {"format": FORMAT})
     if found > FORMAT:
-        raise newer()
+        raise newer_error()
     if found < FORMAT:
-        while await ask(_BESIDE, None) != [[0]]:
+        while await ask(_DELETE_FORMER, None) != [[0]]:
             pass
         await ask(_RAISED, {"format": FORMAT})
 
 
-def _statement(form: str, told: Sequence[str]) -> tuple[str, str]:
+def _create_statement(form: str, definition: Sequence[str]) -> tuple[str, str]:
     """Return the name of a constraint or an index, and the statement that creates it."""
-    label, *names = told
+    label, *names = definition
     name = "_".join(("canonry", label.strip("_").lower(), *names))
     fields = ", ".join(f"n.{each}" for each in names)
     return name, form.format(name=name, label=label, fields=fields)
@@ -230,14 +230,14 @@ class Neo4jDatabase:
             BrokenInvariant: `store.address`, the URL is not the address of a graph.
         """
         self.name: Final = name
-        told = urlsplit(url)
-        if told.hostname is None or not told.scheme.startswith(("bolt", "neo4j")):
+        parts = urlsplit(url)
+        if parts.hostname is None or not parts.scheme.startswith(("bolt", "neo4j")):
             message = "neo4j.url is not the address of a graph. Write it as bolt://USER@HOST:7687."
             raise BrokenInvariant("store.address", message)
-        host = f"[{told.hostname}]" if ":" in told.hostname else told.hostname
-        self._address: Final = f"{told.scheme}://{host}:{told.port or 7687}"
-        self._auth: Final = (unquote(told.username or "neo4j"), unquote(told.password or ""))
-        self._database: Final = told.path.strip("/") or _DATABASE
+        host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+        self._address: Final = f"{parts.scheme}://{host}:{parts.port or 7687}"
+        self._auth: Final = (unquote(parts.username or "neo4j"), unquote(parts.password or ""))
+        self._database: Final = parts.path.strip("/") or _DATABASE
         self._connections = connections
         self._deadline = deadline
         self._driver: AsyncDriver | None = None
@@ -264,7 +264,7 @@ class Neo4jDatabase:
         try:
             async with self._driver.session(database=self._database) as probe:
                 await probe.run("RETURN 1")  # raises the cause at once, where others retry
-            await prepared(self.rows)
+            await prepare_graph(self.fetch_rows)
         except BaseException as error:
             await self.close()
             if isinstance(error, DRIVER_FAULTS):
@@ -276,11 +276,11 @@ class Neo4jDatabase:
         driver, self._driver = self._driver, None
         if driver is None:
             return
-        await self._work.end(self._deadline)
+        await self._work.end_work(self._deadline)
         with suppress(*DRIVER_FAULTS):
             await driver.close()
 
-    async def rows(
+    async def fetch_rows(
         self,
         statement: str,
         values: Mapping[str, Any] | None = None,
@@ -293,15 +293,15 @@ class Neo4jDatabase:
             Unavailable: see `as_canonry`.
         """
         loop = asyncio.get_running_loop()
-        call, pause, patience = scope(), _PAUSE, loop.time() + _PATIENCE
+        call, pause, patience = current_scope(), _PAUSE, loop.time() + _PATIENCE
         ends = loop.time() + (self._deadline if seconds is None else seconds)
         if call is not None and seconds is None:
             ends = call.ends
-        told = {"store": self.name, **(values or {})}
+        parameters = {"store": self.name, **(values or {})}
         driver = self._driver
         if driver is None:
-            raise closed()
-        with self._work.begun():
+            raise closed_store()
+        with self._work.begin_work():
             for left in reversed(range(ATTEMPTS_MAX)):
                 time = max(ends - loop.time(), 0.001)
                 try:
@@ -309,15 +309,15 @@ class Neo4jDatabase:
                         asyncio.timeout(time + _GRACE),
                         driver.session(database=self._database) as session,
                     ):
-                        result = await session.run(Query(statement, timeout=time), told)
+                        result = await session.run(Query(statement, timeout=time), parameters)
                         return await result.values()
                 except DRIVER_FAULTS as error:
                     over = loop.time() + pause > min(ends, patience)
-                    if not left or over or self._driver is None or not is_passing(error):
+                    if not left or over or self._driver is None or not is_transient(error):
                         raise as_canonry(error) from error
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE)
-        raise closed()
+        raise closed_store()
 
 
 # Shapes: an item in the graph, as labels, properties and edges.
@@ -325,7 +325,7 @@ class Neo4jDatabase:
 # Canonry reads no answers from them. Words that agents choose freely become properties. Labels and
 # types of edges would stay in the graph for ever.
 
-THING: Final = "Thing"
+ITEM_LABEL: Final = "Thing"
 OTHER_RELATION: Final = "RELATES_TO"
 _NAME_MAX: Final = 200
 _LABELS: Final = {"run": "InterpretationRun"}
@@ -358,16 +358,16 @@ class ShownEdge(NamedTuple):
     shows: tuple[tuple[str, Any], ...] = ()
 
 
-def labels_of(thing: Thing) -> tuple[str, ...]:
+def labels_of(item: StoredItem) -> tuple[str, ...]:
     """Return the labels of an item besides the label of all items."""
-    kind = THING_KINDS[type(thing)]
+    kind = KIND_NAMES[type(item)]
     label = _LABELS.get(kind, kind.capitalize())
-    match thing:
+    match item:
         case Space():
-            return (label, thing.kind.capitalize())
+            return (label, item.kind.capitalize())
         case Entity():
-            known = _TYPES.get(thing.entity_type)
-            return (label, str(thing.entity_class), *(() if known is None else (known,)))
+            known = _TYPES.get(item.entity_type)
+            return (label, str(item.entity_class), *(() if known is None else (known,)))
         case _:
             return (label,)
 
@@ -397,47 +397,47 @@ _REPLACED: Final = (("REPLACES", "replaced_by"), ("SUPERSEDES", "superseded_by")
 """Edges to an item of any kind that has such a field."""
 
 
-def _edges(thing: Thing) -> Iterator[ShownEdge]:
-    for edge, name in _LEADING.get(type(thing), ()):
-        for target in _ids_in(thing, name):
-            yield ShownEdge(thing.id, edge, target, thing.id)
-    if isinstance(thing, Relation):
-        known = thing.rel_type in _EDGES
+def _edges_of(item: StoredItem) -> Iterator[ShownEdge]:
+    for edge, name in _LEADING.get(type(item), ()):
+        for target in _ids_in(item, name):
+            yield ShownEdge(item.id, edge, target, item.id)
+    if isinstance(item, Relation):
+        known = item.rel_type in _EDGES
         shows: dict[str, Any] = {
-            "rel_type": thing.rel_type,
-            "level": str(thing.level),
-            "current": thing.current,
-            "since": None if thing.since is None else _rendered(thing.since),
-            "until": None if thing.until is None else _rendered(thing.until),
+            "rel_type": item.rel_type,
+            "level": str(item.level),
+            "current": item.current,
+            "since": None if item.since is None else _instant_text(item.since),
+            "until": None if item.until is None else _instant_text(item.until),
         }
         yield ShownEdge(
-            thing.from_id,
-            thing.rel_type if known else OTHER_RELATION,
-            thing.to_id,
-            thing.id,
+            item.from_id,
+            item.rel_type if known else OTHER_RELATION,
+            item.to_id,
+            item.id,
             tuple((name, value) for name, value in shows.items() if value is not None),
         )
-    for evidence in getattr(thing, "evidence", ()):
-        yield ShownEdge(thing.id, "SUPPORTED_BY", str(evidence.ref), thing.id)
-    for edge, name in (*_ARRIVING.get(type(thing), ()), *_REPLACED):
-        for source in _ids_in(thing, name):
-            yield ShownEdge(source, edge, thing.id, thing.id)
+    for evidence in getattr(item, "evidence", ()):
+        yield ShownEdge(item.id, "SUPPORTED_BY", str(evidence.ref), item.id)
+    for edge, name in (*_ARRIVING.get(type(item), ()), *_REPLACED):
+        for source in _ids_in(item, name):
+            yield ShownEdge(source, edge, item.id, item.id)
 
 
-def _ids_in(thing: Thing, name: str) -> Sequence[str]:
+def _ids_in(item: StoredItem, name: str) -> Sequence[str]:
     """Return the ids in a field with one id, with several, or with none."""
-    found = getattr(thing, name, None) or ()
+    found = getattr(item, name, None) or ()
     return [str(each) for each in ((found,) if isinstance(found, str) else found)]
 
 
-def _put(bears: dict[str, Any], name: str, value: Any) -> None:
+def _put_property(properties: dict[str, Any], name: str, value: Any) -> None:
     if isinstance(value, str):
-        bears[name] = str(value)
+        properties[name] = str(value)
     elif isinstance(value, bool | int | float):
-        bears[name] = value
+        properties[name] = value
 
 
-def _rendered(instant: int) -> str:
+def _instant_text(instant: int) -> str:
     return render_instant(Instant(instant))
 
 
@@ -453,12 +453,12 @@ _CAPTIONS: Final[Mapping[type, str]] = {
 """The field of an item that is the caption of its node."""
 
 
-def _name(thing: Thing) -> str:
+def _caption_of(item: StoredItem) -> str:
     """Return the caption of a node."""
-    if isinstance(thing, Observation):
-        return ", ".join(thing.fields)
-    name = _CAPTIONS.get(type(thing))
-    return THING_KINDS[type(thing)] if name is None else str(getattr(thing, name))
+    if isinstance(item, Observation):
+        return ", ".join(item.fields)
+    name = _CAPTIONS.get(type(item))
+    return KIND_NAMES[type(item)] if name is None else str(getattr(item, name))
 
 
 # The graph: items become nodes and edges together with the cursor, or not at all.
@@ -467,7 +467,7 @@ def _name(thing: Thing) -> str:
 # nodes to replace. The second locks the cursor again by writing it, and writes everything unless
 # another projector was first. Canonry reads the graph only to verify it.
 
-THINGS_MAX: Final = 2_000
+ITEMS_MAX: Final = 2_000
 """Items after which the applied commits are written. A commit is never split."""
 
 _PAGE: Final = 500
@@ -488,133 +488,139 @@ class Neo4jGraph(Projection):
 
     @override
     async def cursor(self, space: SpaceId) -> Position:
-        rows = await self._database.rows(_CYPHER["cursor"], {"space": space})
+        rows = await self._database.fetch_rows(_CYPHER["cursor"], {"space": space})
         return Position(rows[0][0]) if rows else ORIGIN
 
     @override
     async def apply(self, folded: Sequence[Folded]) -> None:
-        for portion in _portions(folded) if folded else ():
-            await self._show(portion)
+        for portion in _split_portions(folded) if folded else ():
+            await self._write_portion(portion)
 
-    async def _show(self, folded: Sequence[Folded]) -> None:
-        place = {"space": folded[0].space}
-        ids = list({thing.id for each in folded for thing in each.things})
+    async def _write_portion(self, folded: Sequence[Folded]) -> None:
+        space_key = {"space": folded[0].space}
+        ids = list({item.id for each in folded for item in each.items})
         for _ in range(ATTEMPTS_MAX):
-            ((cursor, found),) = await self._database.rows(_CYPHER["turn"], {**place, "ids": ids})
-            after, position = following(folded, Position(cursor))
+            ((cursor, found),) = await self._database.fetch_rows(
+                _CYPHER["turn"], {**space_key, "ids": ids}
+            )
+            after, position = advance_items(folded, Position(cursor))
             if position == cursor:
                 return
-            things = (decode_thing(kind, body.encode()) for kind, body in found)
-            before = {thing.id: thing for thing in things if thing.id in after}
-            told = _written(self._database.name, before, after)
-            told |= {**place, "start": cursor, "position": position}
-            if await self._database.rows(_CYPHER["apply"], told, seconds=WRITING):
+            stored_items = (decode_item(kind, body.encode()) for kind, body in found)
+            before = {item.id: item for item in stored_items if item.id in after}
+            changes = _changes_between(self._database.name, before, after)
+            changes |= {**space_key, "start": cursor, "position": position}
+            if await self._database.fetch_rows(_CYPHER["apply"], changes, seconds=WRITING):
                 return
         raise Unavailable("view.busy", "Other calls keep writing first. Try again.")
 
-    async def differing(
-        self, things: Mapping[str, Thing], ids: Collection[str] | None = None
+    async def find_differing(
+        self, items: Mapping[str, StoredItem], ids: Collection[str] | None = None
     ) -> Sequence[str]:
-        """Return those of `ids` whose nodes or edges differ from `things`; None: all of `things`.
+        """Return those of `ids` whose nodes or edges differ from `items`; None: all of `items`.
 
         An id without an item should have neither.
         """
-        asked = list(things if ids is None else ids)
+        asked = list(items if ids is None else ids)
         wanted: dict[str, dict[str, Any]] = defaultdict(dict)
-        told = _written(self._database.name, {}, things)
-        for node in told["things"]:
-            labels = sorted((THING, *node["labels"]))
+        changes = _changes_between(self._database.name, {}, items)
+        for node in changes["things"]:
+            labels = sorted((ITEM_LABEL, *node["labels"]))
             wanted[node["bears"]["id"]]["node"] = (node["bears"], labels)
-        for each in told["edges"]:
-            wanted[each["by"]].setdefault("edges", []).append(_comparable(each))
+        for each in changes["edges"]:
+            wanted[each["by"]].setdefault("edges", []).append(_comparable_edge(each))
         found: dict[str, dict[str, Any]] = defaultdict(dict)
-        for identity, bears, labels in await self._database.rows(_CYPHER["nodes"], {"ids": asked}):
+        for identity, bears, labels in await self._database.fetch_rows(
+            _CYPHER["nodes"], {"ids": asked}
+        ):
             found[identity]["node"] = (bears, sorted(labels))
-        sources = {*asked, *(edge["source"] for edge in told["edges"])}
+        sources = {*asked, *(edge["source"] for edge in changes["edges"])}
         values = {"ids": asked, "sources": list(sources)}
-        for by, source, kind, target, bears in await self._database.rows(
+        for by, source, kind, target, bears in await self._database.fetch_rows(
             _CYPHER["find_edges"], values
         ):
             edge = {"source": source, "type": kind, "target": target, "bears": bears}
-            found[by].setdefault("edges", []).append(_comparable(edge))
+            found[by].setdefault("edges", []).append(_comparable_edge(edge))
         for shown in (*wanted.values(), *found.values()):
             shown.get("edges", []).sort()
         return [each for each in asked if wanted[each] != found[each]]
 
-    async def ids(self) -> AsyncIterator[Sequence[str]]:
+    async def list_ids(self) -> AsyncIterator[Sequence[str]]:
         """Yield pages of the ids of all items in the graph."""
         last = ""
         while True:
-            rows = await self._database.rows(_CYPHER["ids"], {"last": last, "limit": _PAGE})
+            rows = await self._database.fetch_rows(_CYPHER["ids"], {"last": last, "limit": _PAGE})
             if rows:
                 yield [row[0] for row in rows]
                 last = rows[-1][0]
             if len(rows) < _PAGE:
                 break
 
-    async def empty(self) -> None:
+    async def delete_nodes(self) -> None:
         """Delete all nodes of this store. Other stores stay.
 
         The cursors are deleted first: a concurrent projector starts again, and no commit counts as
         shown.
         """
         for label in sorted(LABELS, key=lambda each: each != "_Cursor"):
-            await self._database.rows(_CYPHER["empty"].format(label=label), seconds=WRITING)
+            await self._database.fetch_rows(_CYPHER["empty"].format(label=label), seconds=WRITING)
 
-    async def facts(self) -> Mapping[str, str | int]:
+    async def graph_facts(self) -> Mapping[str, str | int]:
         """Return the engine of the graph and its number of items."""
-        ((engine, things),) = await self._database.rows(_CYPHER["facts"])
-        return {"graph": engine, "graph things": things}
+        ((engine, item_count),) = await self._database.fetch_rows(_CYPHER["facts"])
+        return {"graph": engine, "graph things": item_count}
 
 
-def _portions(folded: Sequence[Folded]) -> list[list[Folded]]:
+def _split_portions(folded: Sequence[Folded]) -> list[list[Folded]]:
     """Group commits that are written together."""
     found: list[list[Folded]] = [[]]
-    room = THINGS_MAX
+    room = ITEMS_MAX
     for each in folded:
-        if found[-1] and len(each.things) > room:
+        if found[-1] and len(each.items) > room:
             found.append([])
-            room = THINGS_MAX
+            room = ITEMS_MAX
         found[-1].append(each)
-        room -= len(each.things)
+        room -= len(each.items)
     return found
 
 
-def _written(store: str, before: Mapping[str, Thing], after: Mapping[str, Thing]) -> dict[str, Any]:
+def _changes_between(
+    store: str, before: Mapping[str, StoredItem], after: Mapping[str, StoredItem]
+) -> dict[str, Any]:
     """Return the changes to write for items that were `before` and are `after`."""
     sides = list(before.values()), list(after.values())
-    gone, come = difference(lambda thing: dict.fromkeys(_edges(thing)), *sides)
+    gone, come = row_difference(lambda thing: dict.fromkeys(_edges_of(thing)), *sides)
     return {
-        "things": [_node(store, before.get(thing.id), thing) for thing in after.values()],
+        "things": [_node_of(store, before.get(item.id), item) for item in after.values()],
         "edges_gone": [edge._asdict() for edge in gone],
         "edges": [e._asdict() | {"bears": {"by": e.by, **dict(e.shows)}} for e in come],
     }
 
 
-def _node(store: str, was: Thing | None, thing: Thing) -> dict[str, Any]:
-    labels = list(labels_of(thing))
+def _node_of(store: str, was: StoredItem | None, item: StoredItem) -> dict[str, Any]:
+    labels = list(labels_of(item))
     lost = [] if was is None else [each for each in labels_of(was) if each not in labels]
     # The properties of an item's node.
-    bears = {
+    properties = {
         "store": store,
-        "id": thing.id,
-        "space": thing.space,
-        "kind": THING_KINDS[type(thing)],
-        "position": thing.position,
-        "changed_at": thing.changed_at,
-        "body": encode_thing(thing).decode(),
-        "name": _name(thing)[:_NAME_MAX],
+        "id": item.id,
+        "space": item.space,
+        "kind": KIND_NAMES[type(item)],
+        "position": item.position,
+        "changed_at": item.changed_at,
+        "body": encode_item(item).decode(),
+        "name": _caption_of(item)[:_NAME_MAX],
     }
     for name in _SHOWN:
-        _put(bears, name, getattr(thing, name, None))
+        _put_property(properties, name, getattr(item, name, None))
     for name in _INSTANTS:
-        instant = getattr(thing, name, None)
-        _put(bears, name, None if instant is None else _rendered(instant))
-    if isinstance(thing, Entity):
-        bears["state_tags"] = list(thing.state_tags)
-    return {"bears": bears, "labels": labels, "lost": lost}
+        instant = getattr(item, name, None)
+        _put_property(properties, name, None if instant is None else _instant_text(instant))
+    if isinstance(item, Entity):
+        properties["state_tags"] = list(item.state_tags)
+    return {"bears": properties, "labels": labels, "lost": lost}
 
 
-def _comparable(edge: Mapping[str, Any]) -> str:
-    told = {key: edge[key] for key in ("source", "type", "target", "bears")}
-    return json.dumps(told, sort_keys=True)
+def _comparable_edge(edge: Mapping[str, Any]) -> str:
+    compared = {key: edge[key] for key in ("source", "type", "target", "bears")}
+    return json.dumps(compared, sort_keys=True)

@@ -13,7 +13,7 @@ from obstore.exceptions import BaseError, NotFoundError
 from obstore.store import S3Store
 from typing_extensions import override
 
-from canonry.log.ports.ledger import Blobs, genuine
+from canonry.log.ports.ledger import Blobs, check_blob
 from canonry.values.errors import InvalidInput, Unavailable
 
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
@@ -48,17 +48,17 @@ class ObjectStore:
             retry_config={"max_retries": _RETRIES, "retry_timeout": _PATIENCE},
         )
 
-    async def owners(self) -> Sequence[str]:
+    async def list_owners(self) -> Sequence[str]:
         """Return the owners of any bytes, in order.
 
         Raises:
             Unavailable: `blobs.unreachable`.
         """
-        with translated():
+        with translated_errors():
             found = await obstore.list_with_delimiter_async(self.store)
         return sorted(prefix.rstrip("/") for prefix in found["common_prefixes"])
 
-    def of(self, owner: str) -> "ObjectBlobs":
+    def blobs_of(self, owner: str) -> "ObjectBlobs":
         """Return the blobs of one owner."""
         return ObjectBlobs(self, owner)
 
@@ -72,36 +72,36 @@ class ObjectBlobs(Blobs):
         self._owner = owner
 
     @override
-    async def put(self, data: bytes) -> str:
+    async def put_bytes(self, data: bytes) -> str:
         digest = sha256(data).hexdigest()
-        with translated():
-            await obstore.put_async(self._store, self._path(digest), data)
+        with translated_errors():
+            await obstore.put_async(self._store, self._path_of(digest), data)
         return digest
 
     @override
-    async def get(self, digest: str) -> bytes:
+    async def get_bytes(self, digest: str) -> bytes:
         data: bytes | None = None
         if _DIGEST.fullmatch(digest):
-            with suppress(*_MISSING), translated():
-                found = await obstore.get_async(self._store, self._path(digest))
+            with suppress(*_MISSING), translated_errors():
+                found = await obstore.get_async(self._store, self._path_of(digest))
                 data = bytes(await found.bytes_async())
-        return genuine(data, digest)
+        return check_blob(data, digest)
 
     @override
-    async def delete(self, digest: str) -> None:
+    async def delete_bytes(self, digest: str) -> None:
         if _DIGEST.fullmatch(digest):
-            with suppress(*_MISSING), translated():  # not all stores report it
-                await obstore.delete_async(self._store, self._path(digest))
+            with suppress(*_MISSING), translated_errors():  # not all stores report it
+                await obstore.delete_async(self._store, self._path_of(digest))
 
     @override
-    async def digests(self, *, after: str = "", limit: int) -> Sequence[str]:
+    async def list_digests(self, *, after: str = "", limit: int) -> Sequence[str]:
         found: list[str] = []
         # Other objects in the folder are not blobs.
-        with translated():
+        with translated_errors():
             pages = obstore.list(
                 self._store,
                 prefix=self._owner,
-                offset=self._path(after) if after else None,
+                offset=self._path_of(after) if after else None,
                 chunk_size=min(limit, _CHUNK),
             )
             async for page in pages:
@@ -114,18 +114,18 @@ class ObjectBlobs(Blobs):
     async def stored_at(self, digest: str) -> float | None:
         """Return when the bytes were last stored, in seconds since 1970, or None."""
         try:
-            with translated():
-                found = await obstore.head_async(self._store, self._path(digest))
+            with translated_errors():
+                found = await obstore.head_async(self._store, self._path_of(digest))
         except _MISSING:
             return None
         return found["last_modified"].timestamp()
 
-    def _path(self, digest: str) -> str:
+    def _path_of(self, digest: str) -> str:
         return f"{self._owner}/{digest}"
 
 
 @contextmanager
-def translated() -> Iterator[None]:
+def translated_errors() -> Iterator[None]:
     """Raise Canonry's errors in place of the library's, except for missing objects."""
     try:
         yield

@@ -13,13 +13,13 @@ from opensearchpy import AsyncHttpConnection, AsyncOpenSearch, JSONSerializer
 from opensearchpy.exceptions import OpenSearchException, TransportError
 from typing_extensions import override
 
-from canonry.language.texts.stems import LONGEST, lengths_near, slips_forgiven, stems_of
+from canonry.language.texts.stems import LONGEST, allowed_slips, near_lengths, stems_of
 from canonry.log.commits import Position
-from canonry.log.entries import Thing
+from canonry.log.entries import StoredItem
 from canonry.log.ports.world import time_left
 from canonry.readmodels.passages import Passage, is_silenced, passages_of
 from canonry.readmodels.ports.text import Hit, Text, TextFound, TextQuery, no_keyword_search
-from canonry.readmodels.ports.view import Folded, Projection, following
+from canonry.readmodels.ports.view import Folded, Projection, advance_items
 from canonry.readmodels.ranking import (
     MEANT_MAX,
     START_LENGTH,
@@ -27,12 +27,12 @@ from canonry.readmodels.ranking import (
     Figures,
     Measure,
     Sought,
-    alike,
-    doubted,
-    measure,
+    doubted_stems,
+    make_measure,
     most_frequent,
-    picked,
-    sought_in,
+    parse_query,
+    pick_rare,
+    words_alike,
 )
 from canonry.values.data_files import read_toml
 from canonry.values.ids import SpaceId
@@ -72,7 +72,7 @@ class SearchIndex:
         self._deadline = deadline
         self.name: Final = f"{name}-passages"
 
-    async def search(self, asked: Sequence[Mapping[str, Any]]) -> list[Any]:
+    async def run_queries(self, asked: Sequence[Mapping[str, Any]]) -> list[Any]:
         """Return the answers to several queries, in one request.
 
         Raises:
@@ -83,17 +83,19 @@ class SearchIndex:
         lines = [line for each in asked for line in (_WHOLE, each)]
         answers: list[Any] = []
         for _ in range(2):
-            told = await self._post("_msearch", lines, {"filter_path": _ANSWERED})
-            answers = told["responses"]
+            reply = await self._post_lines("_msearch", lines, {"filter_path": _ANSWERED})
+            answers = reply["responses"]
             if all(each["status"] != _MISSING for each in answers):
                 break
-            await self._make()
+            await self._create_index()
         for each in answers:
             if "error" in each:
                 raise no_keyword_search(each["error"]["type"])
         return answers
 
-    async def write(self, lines: Sequence[Mapping[str, Any]], *, shows: bool = False) -> None:
+    async def write_documents(
+        self, lines: Sequence[Mapping[str, Any]], *, shows: bool = False
+    ) -> None:
         """Write documents in one request. With `shows`, all earlier writes become visible too.
 
         Newer versions of documents stay.
@@ -104,16 +106,16 @@ class SearchIndex:
         asked = {"require_alias": "true", "refresh": "true" if shows else "false"}
         failed: list[Any] = []
         for _ in range(2):
-            told = await self._post("_bulk", lines, {**asked, "filter_path": _DONE})
-            items = [item for each in told.get("items", ()) for item in each.values()]
+            reply = await self._post_lines("_bulk", lines, {**asked, "filter_path": _DONE})
+            items = [item for each in reply.get("items", ()) for item in each.values()]
             failed = [item for item in items if "error" in item and item["status"] != _NEWER]
             if all(item["status"] != _MISSING for item in failed):
                 break
-            await self._make()
+            await self._create_index()
         for item in failed:
             raise no_keyword_search(item["error"]["type"])
 
-    async def shown(self, identity: str, routing: str) -> int:
+    async def visible_cursor(self, identity: str, routing: str) -> int:
         """Return the visible number of a cursor, not the last written one; 0 without a cursor.
 
         Raises:
@@ -121,10 +123,10 @@ class SearchIndex:
         """
         path = f"/{self.name}/_doc/{quote(identity, safe='')}"
         asked = {"routing": routing, "realtime": "false", "stored_fields": "shown"}
-        told = await self._ask("GET", path, ignore=(_MISSING,), params=asked)
-        return int(told.get("fields", _NOTHING)["shown"][0])
+        reply = await self._send_request("GET", path, ignore=(_MISSING,), params=asked)
+        return int(reply.get("fields", _NOTHING)["shown"][0])
 
-    async def merge(self) -> None:
+    async def merge_segments(self) -> None:
         """Rewrite the segments with deleted documents that are not kept for recovery any more.
 
         Raises:
@@ -135,48 +137,50 @@ class SearchIndex:
             ("forcemerge", _EXPUNGE),
             ("refresh", {}),
         ):
-            await self._ask("POST", f"/{self.name}/_{what}", ignore=(_MISSING,), params=asked)
+            await self._send_request(
+                "POST", f"/{self.name}/_{what}", ignore=(_MISSING,), params=asked
+            )
 
-    async def gone(self) -> int:
+    async def count_deleted(self) -> int:
         """Return the number of deleted documents in the files of the index.
 
         Raises:
             Unavailable: `text.unavailable`.
         """
-        told = await self._ask("GET", f"/{self.name}/_stats/docs", ignore=(_MISSING,))
-        return int(told["_all"]["total"]["docs"]["deleted"]) if "_all" in told else 0
+        reply = await self._send_request("GET", f"/{self.name}/_stats/docs", ignore=(_MISSING,))
+        return int(reply["_all"]["total"]["docs"]["deleted"]) if "_all" in reply else 0
 
-    async def drop(self) -> None:
+    async def drop_index(self) -> None:
         """Delete the index.
 
         Raises:
             Unavailable: `text.unavailable`.
         """
-        await self._ask("DELETE", f"/{self.name}-1", ignore=(_MISSING,))
+        await self._send_request("DELETE", f"/{self.name}-1", ignore=(_MISSING,))
 
     async def close(self) -> None:
         """Close the client."""
         await self._client.close()
 
-    async def _make(self) -> None:
+    async def _create_index(self) -> None:
         """Create the index, unless another process has."""
         body = {
             "aliases": {self.name: {}},
             "settings": {"index": SETTINGS},
             "mappings": {"dynamic": "strict", "_source": {"enabled": False}, "properties": FIELDS},
         }
-        told = await self._ask("PUT", f"/{self.name}-1", body, ignore=(_REFUSED,))
-        cause = told.get("error", {}).get("type", _MADE)
+        reply = await self._send_request("PUT", f"/{self.name}-1", body, ignore=(_REFUSED,))
+        cause = reply.get("error", {}).get("type", _MADE)
         if cause != _MADE:
             raise no_keyword_search(cause)
 
-    async def _post(
+    async def _post_lines(
         self, path: str, lines: Sequence[Mapping[str, Any]], params: Mapping[str, str]
     ) -> Any:
-        body = "".join(f"{_written(line)}\n" for line in lines)
-        return await self._ask("POST", f"/{self.name}/{path}", body, params=params)
+        body = "".join(f"{_json_text(line)}\n" for line in lines)
+        return await self._send_request("POST", f"/{self.name}/{path}", body, params=params)
 
-    async def _ask(
+    async def _send_request(
         self,
         method: str,
         path: str,
@@ -193,7 +197,7 @@ class SearchIndex:
                     method, path, params=params, body=body, timeout=left, ignore=ignore
                 )
         except (OpenSearchException, TimeoutError, RuntimeError) as error:
-            raise no_keyword_search(_said(error)) from error
+            raise no_keyword_search(_error_text(error)) from error
 
 
 class QuickSerializer(JSONSerializer):
@@ -205,16 +209,16 @@ class QuickSerializer(JSONSerializer):
 
     @override
     def dumps(self, data: Any) -> Any:
-        return data if isinstance(data, str) else _written(data)
+        return data if isinstance(data, str) else _json_text(data)
 
 
-def _said(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     if isinstance(error, TransportError) and isinstance(error.status_code, int):
         return str(error.error)
     return type(error).__name__
 
 
-def _written(value: Any) -> str:
+def _json_text(value: Any) -> str:
     return orjson.dumps(value).decode()
 
 
@@ -233,29 +237,29 @@ _BYTES_MAX: Final = 4_000_000
 BulkLine = dict[str, Any]
 
 
-def kept(stem: str) -> str:
+def indexed_form(stem: str) -> str:
     """Return the indexed form of a stem."""
     if len(stem) <= _STEM_MAX:
         return stem
     return stem[:_STEM_MAX] + blake2b(stem.encode(), digest_size=_HASH_BYTES).hexdigest()
 
 
-def bulks_of(space: SpaceId, things: Iterable[Thing]) -> Iterator[Sequence[BulkLine]]:
+def bulks_of(space: SpaceId, items: Iterable[StoredItem]) -> Iterator[Sequence[BulkLine]]:
     """Yield the writes for these items, in requests of bounded size."""
     lines: list[BulkLine] = []
     size = 0
-    for thing in things:
-        passage = next(passages_of(thing), None)
+    for item in items:
+        passage = next(passages_of(item), None)
         about = {
-            "_id": thing.id,
+            "_id": item.id,
             "routing": space,
-            "version": thing.changed_at,
+            "version": item.changed_at,
             "version_type": "external_gte",
         }
         if passage is not None:
             lines += ({"index": about}, document_of(passage))
             size += len(passage.text)
-        elif is_silenced(thing):
+        elif is_silenced(item):
             lines.append({"delete": about})
         if len(lines) >= _LINES_MAX or size >= _BYTES_MAX:
             yield lines
@@ -274,7 +278,7 @@ def document_of(passage: Passage) -> BulkLine:
         "scene": passage.scene_id,
         "source": passage.source_id,
         "entities": passage.entities,
-        "terms": sorted({kept(stem) for stem in stems}),
+        "terms": sorted({indexed_form(stem) for stem in stems}),
         "words": len(stems),
         "where": b64encode(orjson.dumps(where)).decode(),
         "stems": b64encode(" ".join(stems).encode()).decode(),
@@ -283,9 +287,9 @@ def document_of(passage: Passage) -> BulkLine:
 
 def hit_of(found: Mapping[str, Any], shares: Mapping[str, float]) -> Hit:
     """Return the hit of a document, with the contributions of the query's words to its score."""
-    identity, scene, place, entities = orjson.loads(_bytes_in(found, "where"))
+    identity, scene, position, entities = orjson.loads(_bytes_in(found, "where"))
     raw = sum(shares.values())
-    return Hit(identity, raw / (raw + 1), shares, scene, place, tuple(entities))
+    return Hit(identity, raw / (raw + 1), shares, scene, position, tuple(entities))
 
 
 def is_written(found: Mapping[str, Any], document: BulkLine) -> bool:
@@ -314,35 +318,35 @@ Question = dict[str, Any]
 _FILTERS: Final = ("space", "collection", "scene", "source", "entities")
 
 
-def sizes(query: TextQuery) -> Question:
+def sizes_query(query: TextQuery) -> Question:
     """Ask for the number of passages and their total length."""
     words = {"words": {"sum": {"field": "words"}}}
-    return {**_counting(_among(query)), "track_total_hits": True, "aggs": words}
+    return {**_counting_query(_space_filters(query)), "track_total_hits": True, "aggs": words}
 
 
-def counts(query: TextQuery, stems: Sequence[str]) -> Iterable[Question]:
+def counts_queries(query: TextQuery, stems: Sequence[str]) -> Iterable[Question]:
     """Ask for the number of passages with each stem, several stems per query."""
     for n in range(0, len(stems), _TOGETHER):
-        some = [kept(stem) for stem in stems[n : n + _TOGETHER]]
+        some = [indexed_form(stem) for stem in stems[n : n + _TOGETHER]]
         each = {str(n + m): {"term": {"terms": stem}} for m, stem in enumerate(some)}
-        found = _counting([*_among(query), {"terms": {"terms": some}}])
+        found = _counting_query([*_space_filters(query), {"terms": {"terms": some}}])
         yield {**found, "aggs": {"n": {"filters": {"filters": each}}}}
 
 
-def beginning(query: TextQuery, begun: str) -> Question:
+def prefix_query(query: TextQuery, begun: str) -> Question:
     """Ask for the most frequent words with this beginning."""
-    found = _counting([*_among(query), {"prefix": {"terms": {"value": begun}}}])
-    return {**found, "aggs": _words(f"{begun}.*", MEANT_MAX)}
+    found = _counting_query([*_space_filters(query), {"prefix": {"terms": {"value": begun}}}])
+    return {**found, "aggs": _words_aggregation(f"{begun}.*", MEANT_MAX)}
 
 
-def misspelled(query: TextQuery, stem: str) -> Question:
+def misspelling_query(query: TextQuery, stem: str) -> Question:
     """Ask for words that a stem may be a misspelling of. Canonry then filters them.
 
     The server matches swapped letters only if no letter was inserted between them or removed. A
     pattern finds the other cases.
     """
-    slips = slips_forgiven(len(stem))
-    short, long = lengths_near(len(stem))
+    slips = allowed_slips(len(stem))
+    short, long = near_lengths(len(stem))
     forms = [f"{stem[0]}.{{{short - 1},{long - 1}}}"]
     if len(stem) >= START_LENGTH:
         start = stem[1:4]
@@ -351,28 +355,30 @@ def misspelled(query: TextQuery, stem: str) -> Question:
         {"fuzzy": {"terms": {"value": stem, "fuzziness": slips, "rewrite": "constant_score"}}}
     ]
     if slips > 1:
-        near.append({"regexp": {"terms": {"value": "|".join(_swapped_apart(stem))}}})
-    found = _counting([*_among(query), {"bool": {"should": near}}])
-    return {**found, "aggs": _words("|".join(forms), ALIKE_MAX)}
+        near.append({"regexp": {"terms": {"value": "|".join(_swapped_forms(stem))}}})
+    found = _counting_query([*_space_filters(query), {"bool": {"should": near}}])
+    return {**found, "aggs": _words_aggregation("|".join(forms), ALIKE_MAX)}
 
 
-def holding(query: TextQuery, stems: Iterable[str], phrases: Iterable[Sequence[str]]) -> Question:
+def passages_query(
+    query: TextQuery, stems: Iterable[str], phrases: Iterable[Sequence[str]]
+) -> Question:
     """Ask for the passages with any of the stems, or with all words of a phrase."""
-    either: list[Question] = [{"terms": {"terms": sorted(map(kept, stems))}}]
+    either: list[Question] = [{"terms": {"terms": sorted(map(indexed_form, stems))}}]
     for phrase in phrases:
-        every = [{"term": {"terms": kept(stem)}} for stem in phrase]
+        every = [{"term": {"terms": indexed_form(stem)}} for stem in phrase]
         either.append({"bool": {"filter": every}})
-    found = _found(query, {"bool": {"should": either}}, CANDIDATES_MAX)
+    found = _filtered_query(query, {"bool": {"should": either}}, CANDIDATES_MAX)
     return {**found, "docvalue_fields": ["where", "stems"]}
 
 
-def placing(query: TextQuery, ids: Sequence[str]) -> Question:
+def places_query(query: TextQuery, ids: Sequence[str]) -> Question:
     """Ask for the passages of these items that the filters allow."""
-    found = _found(query, {"ids": {"values": ids}}, len(ids))
+    found = _filtered_query(query, {"ids": {"values": ids}}, len(ids))
     return {**found, "docvalue_fields": ["where"]}
 
 
-def exactly(identity: str, document: Mapping[str, Any] | None) -> Question:
+def exact_query(identity: str, document: Mapping[str, Any] | None) -> Question:
     """Ask for the passage of an item if every filter matches `document`; None: any passage."""
     chosen: list[Question] = [{"ids": {"values": [identity]}}]
     if document is not None:
@@ -388,8 +394,8 @@ def exactly(identity: str, document: Mapping[str, Any] | None) -> Question:
     }
 
 
-def _found(query: TextQuery, what: Question, limit: int) -> Question:
-    chosen = [*_among(query), what]
+def _filtered_query(query: TextQuery, what: Question, limit: int) -> Question:
+    chosen = [*_space_filters(query), what]
     if query.entities:
         chosen.append({"terms": {"entities": sorted(query.entities)}})
     if query.source_id is not None:
@@ -406,7 +412,7 @@ def _found(query: TextQuery, what: Question, limit: int) -> Question:
     }
 
 
-def _among(query: TextQuery) -> list[Question]:
+def _space_filters(query: TextQuery) -> list[Question]:
     """Return the filters for the requested collection and spaces."""
     chosen: list[Question] = [{"term": {"collection": str(query.collection)}}]
     if query.spaces is not None:
@@ -414,16 +420,16 @@ def _among(query: TextQuery) -> list[Question]:
     return chosen
 
 
-def _counting(chosen: Sequence[Question]) -> Question:
+def _counting_query(chosen: Sequence[Question]) -> Question:
     return {"query": {"bool": {"filter": chosen}}, "size": 0, "track_total_hits": False}
 
 
-def _words(form: str, most: int) -> Question:
+def _words_aggregation(form: str, most: int) -> Question:
     """Ask for the words that match a pattern, the most frequent first, with passage counts."""
     return {"n": {"terms": {"field": "terms", "include": form, "size": most}}}
 
 
-def _swapped_apart(stem: str) -> Iterable[str]:
+def _swapped_forms(stem: str) -> Iterable[str]:
     """Yield the forms of a stem with two swapped letters and one slip between them."""
     for n in range(len(stem) - 1):
         yield f"{stem[:n]}{stem[n + 1]}.{stem[n]}{stem[n + 2 :]}"
@@ -440,7 +446,7 @@ def _swapped_apart(stem: str) -> Iterable[str]:
 DEADLINE: Final = 30.0
 """Seconds that a query may take if the call has no earlier deadline."""
 
-_PLACED_MAX: Final = 1_000
+_IDS_MAX: Final = 1_000
 """Ids in one query."""
 
 
@@ -479,7 +485,7 @@ class OpenSearchText(Text, Projection):
 
     @override
     async def cursor(self, space: SpaceId) -> Position:
-        return Position(await self._index.shown(_cursor_of(space), routing=space))
+        return Position(await self._index.visible_cursor(_cursor_of(space), routing=space))
 
     @override
     async def apply(self, folded: Sequence[Folded]) -> None:
@@ -487,65 +493,71 @@ class OpenSearchText(Text, Projection):
             return
         space = folded[0].space
         start = await self.cursor(space)
-        things, cursor = following(folded, start)
+        items, cursor = advance_items(folded, start)
         if cursor == start:
             return
-        for lines in bulks_of(space, things.values()):
-            await self._index.write(lines)
+        for lines in bulks_of(space, items.values()):
+            await self._index.write_documents(lines)
         about = {"_id": _cursor_of(space), "routing": space}
         moved = {"index": {**about, "version": cursor, "version_type": "external"}}
-        await self._index.write([moved, {"shown": cursor}], shows=True)
+        await self._index.write_documents([moved, {"shown": cursor}], shows=True)
 
     @override
     async def search(self, query: TextQuery) -> TextFound:
-        sought = sought_in(query.text)
+        sought = parse_query(query.text)
         if not (sought.stems or sought.begun) or query.limit < 1:
             return TextFound(hits=(), asked=Asked(terms={}, strongest=0.0))
         named = dict.fromkeys((*sought.stems, *(s for phrase in sought.phrases for s in phrase)))
-        figures, begun = await self._figures(query, tuple(named), sought.begun)
-        unknown = [s for s in doubted(sought, figures.found_in) if len(s) <= LONGEST]
-        near = await self._index.search([misspelled(query, stem) for stem in unknown])
+        figures, begun = await self._read_figures(query, tuple(named), sought.begun)
+        unknown = [s for s in doubted_stems(sought, figures.found_in) if len(s) <= LONGEST]
+        near = await self._index.run_queries([misspelling_query(query, stem) for stem in unknown])
         corrected = {
-            stem: most_frequent(alike(stem, words))
-            or most_frequent(alike(stem, words, at_start=True))
-            for stem, words in zip(unknown, map(_text_words, near), strict=True)
+            stem: most_frequent(words_alike(stem, words))
+            or most_frequent(words_alike(stem, words, at_start=True))
+            for stem, words in zip(unknown, map(_counted_words, near), strict=True)
         }
-        figures = figures.knowing((*corrected.values(), *begun.values()))
-        scores = measure(sought, figures, corrected=corrected, begun=begun)
-        return TextFound.of(await self._hits(query, sought, scores, figures), scores, query.limit)
+        figures = figures.with_words((*corrected.values(), *begun.values()))
+        scores = make_measure(sought, figures, corrected=corrected, begun=begun)
+        return TextFound.best_hits(
+            await self._find_hits(query, sought, scores, figures), scores, query.limit
+        )
 
     @override
     async def figures(self, stems: Iterable[str], query: TextQuery) -> Figures:
-        figures, _ = await self._figures(query, tuple(frozenset(stems)), ())
+        figures, _ = await self._read_figures(query, tuple(frozenset(stems)), ())
         return figures
 
-    async def _figures(
+    async def _read_figures(
         self, query: TextQuery, stems: Sequence[str], begun: Sequence[str]
     ) -> tuple[Figures, dict[str, dict[str, int]]]:
         """Return the figures of the requested spaces, and the words with each beginning."""
         short = [each for each in begun if len(each) <= LONGEST]
-        total, *more = await self._index.search(
-            [sizes(query), *(beginning(query, each) for each in short), *counts(query, stems)]
+        total, *more = await self._index.run_queries(
+            [
+                sizes_query(query),
+                *(prefix_query(query, each) for each in short),
+                *counts_queries(query, stems),
+            ]
         )
         found = iter(more)
         begun_with = {
-            each: dict(_text_words(told)) for each, told in zip(short, found, strict=False)
+            each: dict(_counted_words(reply)) for each, reply in zip(short, found, strict=False)
         }
         counted = {
-            stems[int(n)]: told["doc_count"]
+            stems[int(n)]: reply["doc_count"]
             for each in found
-            for n, told in each["aggregations"]["n"]["buckets"].items()
-            if told["doc_count"]
+            for n, reply in each["aggregations"]["n"]["buckets"].items()
+            if reply["doc_count"]
         }
         passages = total["hits"]["total"]["value"]
         words = total["aggregations"]["words"]["value"]
         length = words / (passages or 1) or 1
         return Figures(passages=passages, length=length, found_in=counted), begun_with
 
-    async def _hits(
+    async def _find_hits(
         self, query: TextQuery, sought: Sought, scores: Measure, figures: Figures
     ) -> list[Hit]:
-        rare = picked(figures, scores)
+        rare = pick_rare(figures, scores)
         if not rare:
             return []
         phrases = [
@@ -553,31 +565,31 @@ class OpenSearchText(Text, Projection):
             for phrase in sought.phrases
             if not rare.issuperset(phrase) and min(figures.found_in.get(s, 0) for s in phrase)
         ]
-        (told,) = await self._index.search([holding(query, rare, phrases)])
+        (reply,) = await self._index.run_queries([passages_query(query, rare, phrases)])
         # The stems of a document, in order.
         return [
             hit_of(each, shares)
-            for each in told.get("hits", {}).get("hits", ())
-            if (shares := scores.shares(_bytes_in(each, "stems").decode().split(" ")))
+            for each in reply.get("hits", {}).get("hits", ())
+            if (shares := scores.term_shares(_bytes_in(each, "stems").decode().split(" ")))
         ]
 
     @override
-    async def placed(self, ids: Iterable[str], query: TextQuery) -> Sequence[Hit]:
+    async def hits_of_items(self, ids: Iterable[str], query: TextQuery) -> Sequence[Hit]:
         wanted = sorted(set(ids))
-        parts = [wanted[n : n + _PLACED_MAX] for n in range(0, len(wanted), _PLACED_MAX)]
-        answers = await self._index.search([placing(query, part) for part in parts])
-        found = (each for told in answers for each in told.get("hits", {}).get("hits", ()))
+        parts = [wanted[n : n + _IDS_MAX] for n in range(0, len(wanted), _IDS_MAX)]
+        answers = await self._index.run_queries([places_query(query, part) for part in parts])
+        found = (each for reply in answers for each in reply.get("hits", {}).get("hits", ()))
         return [hit_of(each, {}) for each in found]
 
-    async def differing(self, passages: Mapping[str, Passage | None]) -> Sequence[str]:
+    async def find_differing(self, passages: Mapping[str, Passage | None]) -> Sequence[str]:
         """Return the ids of passages that differ in the index; None: the item has no passage.
 
         Raises:
             Unavailable: `text.unavailable`.
         """
         made = {i: None if each is None else document_of(each) for i, each in passages.items()}
-        answers = await self._index.search([exactly(i, d) for i, d in made.items()])
-        found = (told.get("hits", {}).get("hits", ()) for told in answers)
+        answers = await self._index.run_queries([exact_query(i, d) for i, d in made.items()])
+        found = (reply.get("hits", {}).get("hits", ()) for reply in answers)
         return [
             identity
             for (identity, document), hits in zip(made.items(), found, strict=True)
@@ -585,17 +597,17 @@ class OpenSearchText(Text, Projection):
             or (document is not None and not is_written(hits[0], document))
         ]
 
-    async def passages(self) -> int:
+    async def count_passages(self) -> int:
         """Return the number of indexed passages.
 
         Raises:
             Unavailable: `text.unavailable`.
         """
-        every = {**_counting([{"exists": {"field": "words"}}]), "track_total_hits": True}
-        (told,) = await self._index.search([every])
-        return int(told["hits"]["total"]["value"])
+        every = {**_counting_query([{"exists": {"field": "words"}}]), "track_total_hits": True}
+        (reply,) = await self._index.run_queries([every])
+        return int(reply["hits"]["total"]["value"])
 
-    async def purge(self) -> bool:
+    async def purge_deleted(self) -> bool:
         """Remove deleted passages from all files of the index. Erasing calls this.
 
         Return whether none is left. Otherwise call again in a minute, because the server keeps them
@@ -605,16 +617,16 @@ class OpenSearchText(Text, Projection):
             Unavailable: `text.unavailable`. A server that was only slow continues, so call
                 again.
         """
-        await self._index.merge()
-        return await self._index.gone() == 0
+        await self._index.merge_segments()
+        return await self._index.count_deleted() == 0
 
-    async def drop(self) -> None:
+    async def drop_index(self) -> None:
         """Delete the index. A projector fills it again from the log.
 
         Raises:
             Unavailable: `text.unavailable`.
         """
-        await self._index.drop()
+        await self._index.drop_index()
 
     async def close(self) -> None:
         """Close the client. Closing twice is allowed."""
@@ -625,6 +637,6 @@ def _cursor_of(space: SpaceId) -> str:
     return f"cursor/{space}"
 
 
-def _text_words(told: Mapping[str, Any]) -> list[tuple[str, int]]:
+def _counted_words(reply: Mapping[str, Any]) -> list[tuple[str, int]]:
     """Return the counted words, the most frequent first."""
-    return [(each["key"], each["doc_count"]) for each in told["aggregations"]["n"]["buckets"]]
+    return [(each["key"], each["doc_count"]) for each in reply["aggregations"]["n"]["buckets"]]

@@ -14,7 +14,13 @@ from psycopg import AsyncConnection, AsyncCursor, errors, sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
 
-from canonry.log.ports.world import WorkUnderWay, closed, newer, scope, translating
+from canonry.log.ports.world import (
+    WorkUnderWay,
+    closed_store,
+    current_scope,
+    newer_store,
+    translate_errors,
+)
 from canonry.values.errors import BrokenInvariant, CanonryError, InvalidInput, Unavailable
 
 CONTENDED: Final = (
@@ -36,7 +42,7 @@ def as_canonry(error: Exception) -> CanonryError:  # noqa: C901, PLR0911 - one c
     """Return Canonry's error for an error of the driver."""
     match error:
         case PoolClosed():
-            return closed()
+            return closed_store()
         case PoolTimeout() | TooManyRequests() | errors.TooManyConnections():
             return Unavailable("store.busy", "All connections are in use. Try again.")
         case errors.QueryCanceled():
@@ -47,9 +53,9 @@ def as_canonry(error: Exception) -> CanonryError:  # noqa: C901, PLR0911 - one c
             message = "The role in postgres.url may not write to the database. Check its rights."
             return Unavailable("store.read-only", message)
         case errors.UndefinedTable() | errors.InvalidSchemaName() | errors.UndefinedColumn():
-            return newer()
+            return newer_store()
         case psycopg.Error() if error.sqlstate == _FENCED:
-            return moved()
+            return moved_error()
         case UnicodeEncodeError():
             return InvalidInput("text.unreadable", "A text contains a lone surrogate. Remove it.")
         case psycopg.DataError() if "NUL" in str(error):
@@ -63,10 +69,10 @@ def as_canonry(error: Exception) -> CanonryError:  # noqa: C901, PLR0911 - one c
             return BrokenInvariant("store.failed", message, kind=type(error).__name__)
 
 
-translated: Final = translating((psycopg.Error, UnicodeEncodeError), as_canonry)
+translated_errors: Final = translate_errors((psycopg.Error, UnicodeEncodeError), as_canonry)
 
 
-def moved() -> Unavailable:
+def moved_error() -> Unavailable:
     """Return the error for a write to a space on another server."""
     message = (
         "The space is on another server, or is being moved there. Try again, and name all servers "
@@ -94,7 +100,7 @@ ATTEMPTS_MAX: Final = 24
 """Attempts of a transaction that loses to others, or whose connection is lost."""
 
 _PATIENCE: Final = 10.0
-_TURN: Final = 1.0
+_CONNECTION_WAIT: Final = 1.0
 """Seconds that one attempt waits for a connection."""
 
 _GRACE: Final = 1.0
@@ -105,7 +111,7 @@ _PAUSE: Final = 0.002
 _LONGEST_PAUSE: Final = 0.25
 _READING: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
-_UNTOLD: Final[WeakKeyDictionary[PgConnection, str]] = WeakKeyDictionary()
+_PENDING_SETTINGS: Final[WeakKeyDictionary[PgConnection, str]] = WeakKeyDictionary()
 """Settings that a connection sends together with its next statement."""
 
 
@@ -126,15 +132,15 @@ class Database:
         self.ending: Final[list[Callable[[], Awaitable[None]]]] = []
         """Functions to await when the database is closed."""
         self._work = WorkUnderWay()
-        self.begun = self._work.begun
+        self.begin_work = self._work.begin_work
         self._pool: AsyncConnectionPool[PgConnection] = AsyncConnectionPool(
             self.url,
             kwargs={"autocommit": True},
             min_size=1,
             max_size=connections,
-            timeout=_TURN,
-            reconnect_timeout=_TURN,  # with growing waits, a pool would find a server too late
-            configure=self.configure,
+            timeout=_CONNECTION_WAIT,
+            reconnect_timeout=_CONNECTION_WAIT,  # growing waits would find a server too late
+            configure=self.configure_connection,
             open=False,
         )
 
@@ -146,7 +152,7 @@ class Database:
         """
         # Errors in the driver's log are also raised, or end in a new attempt.
         logging.getLogger("psycopg").setLevel(logging.ERROR)
-        with translated():
+        with translated_errors():
             probe = await AsyncConnection.connect(self.url)  # it raises the cause; the pool waits
             await probe.close()
             await self._pool.open()
@@ -155,11 +161,11 @@ class Database:
         """Finish pending calls, then disconnect. Closing twice is allowed."""
         while self.ending:
             await self.ending.pop()()
-        await self._work.end(self._deadline)
+        await self._work.end_work(self._deadline)
         with suppress(psycopg.Error):
             await self._pool.close(timeout=_PATIENCE)
 
-    async def configure(self, db: PgConnection) -> None:
+    async def configure_connection(self, db: PgConnection) -> None:
         """Set the schema and the time limit of a new connection."""
         path = sql.SQL("{}, public").format(sql.Identifier(self.name))
         await db.execute(
@@ -170,18 +176,18 @@ class Database:
         self._seconds[db] = ceil(self._deadline)
 
     @asynccontextmanager
-    async def connection(self) -> AsyncIterator[PgConnection]:
+    async def borrow_connection(self) -> AsyncIterator[PgConnection]:
         """Provide a connection for the block only.
 
         Raises:
             Unavailable: see `as_canonry`.
         """
-        with self.begun(), translated():
-            async with self._pooled() as db:
+        with self.begin_work(), translated_errors():
+            async with self._pooled_connection() as db:
                 yield db
 
     @asynccontextmanager
-    async def _pooled(self) -> AsyncIterator[PgConnection]:
+    async def _pooled_connection(self) -> AsyncIterator[PgConnection]:
         """Provide a pooled connection, and close it if the server lost a prepared statement.
 
         The driver assumes that the server prepared what it sent, even if an earlier cancelled or
@@ -195,7 +201,7 @@ class Database:
                 await db.close()
                 raise
 
-    async def _told(self, error: psycopg.Error) -> CanonryError:
+    async def _error_for(self, error: psycopg.Error) -> CanonryError:
         """Return the error for a failure; a pool timeout alone does not mean an absent server."""
         if isinstance(error, PoolTimeout) and not self._work.is_closed:
             try:
@@ -205,32 +211,32 @@ class Database:
             await probe.close()
         return as_canonry(error)
 
-    async def rows(self, statement: str, values: Values = ()) -> list[PgRow]:
+    async def fetch_rows(self, statement: str, values: Values = ()) -> list[PgRow]:
         """Return the rows of one statement, in one round trip."""
 
-        async def ask(db: PgConnection) -> list[PgRow]:
-            return await fetched(db, statement, values)
+        async def ask_rows(db: PgConnection) -> list[PgRow]:
+            return await fetch_rows(db, statement, values)
 
-        return await self.attempt(ask)
+        return await self.attempt_work(ask_rows)
 
-    async def attempt(self, work: Callable[[PgConnection], Awaitable[T]]) -> T:
+    async def attempt_work(self, work: Callable[[PgConnection], Awaitable[T]]) -> T:
         """Run `work`, and run it again if it lost to others or the connection was lost.
 
         Raises:
             Unavailable: `ledger.busy` or `store.unreachable`, after a bounded number of attempts.
         """
-        with self.begun():
+        with self.begin_work():
             return await self.attempt_begun(work)
 
     async def attempt_begun(self, work: Callable[[PgConnection], Awaitable[T]]) -> T:
-        """Attempt `work` within a block that has `begun`, even while the database closes."""
+        """Attempt `work` within a block that has `begin_work`, even while the database closes."""
         pause, ends = _PAUSE, time.monotonic() + _PATIENCE
         for left in reversed(range(ATTEMPTS_MAX)):
             db: PgConnection | None = None
             try:
-                with _left_alone():
-                    async with self._pooled() as db:
-                        self._follow(db)
+                with _bound_wait():
+                    async with self._pooled_connection() as db:
+                        self._limit_time(db)
                         return await work(db)
             except CONTENDED as error:
                 if not left:
@@ -242,7 +248,7 @@ class Database:
             ) as error:
                 lost = db is None or db.closed or db.broken
                 if not left or not lost or self._work.is_closed or time.monotonic() > ends:
-                    raise await self._told(error) from error
+                    raise await self._error_for(error) from error
                 if db is not None:
                     continue  # another pooled connection may work
             except (psycopg.Error, UnicodeEncodeError) as error:
@@ -251,56 +257,59 @@ class Database:
             pause = min(2 * pause, _LONGEST_PAUSE)
         raise Unavailable("ledger.busy", "Other calls keep writing first. Try again.")
 
-    def _follow(self, db: PgConnection) -> None:
+    def _limit_time(self, db: PgConnection) -> None:
         """Set a time limit on the server, in case the client dies before the call ends.
 
         Rounded limits rarely change, so a connection seldom has to send one.
         """
-        call = scope()
+        call = current_scope()
         left = self._deadline if call is None else call.ends - asyncio.get_running_loop().time()
         seconds = next((each for each in _ROUNDED if each >= left), ceil(left))
         if self._seconds.get(db) != seconds:
-            _UNTOLD[db] = f"SET statement_timeout = '{seconds}s'"
+            _PENDING_SETTINGS[db] = f"SET statement_timeout = '{seconds}s'"
             self._seconds[db] = seconds
 
-    async def reading(self, work: Callable[[PgConnection], Awaitable[T]]) -> T:
+    async def read_transaction(self, work: Callable[[PgConnection], Awaitable[T]]) -> T:
         """Run several statements on one state of the store."""
-        return await self.attempt(lambda db: _within(db, _READING, work))
+        return await self.attempt_work(lambda db: _run_between(db, _READING, work))
 
-    async def at_once(self, *asked: tuple[str, Values]) -> list[list[PgRow]]:
+    async def fetch_snapshot(self, *asked: tuple[str, Values]) -> list[list[PgRow]]:
         """Return the rows of several statements on one state of the store, in one round trip."""
 
-        async def send(db: PgConnection) -> list[PgCursor]:
-            return [await _sent(db, *each) for each in asked]
+        async def send_statements(db: PgConnection) -> list[PgCursor]:
+            return [await _send_statement(db, *each) for each in asked]
 
-        async def ask(db: PgConnection) -> list[list[PgRow]]:
-            return [await cursor.fetchall() for cursor in await _within(db, _READING, send)]
+        async def ask_rows(db: PgConnection) -> list[list[PgRow]]:
+            return [
+                await cursor.fetchall()
+                for cursor in await _run_between(db, _READING, send_statements)
+            ]
 
-        return await self.attempt(ask)
+        return await self.attempt_work(ask_rows)
 
-    async def writing(self, work: Callable[[PgConnection], Awaitable[T]]) -> T:
+    async def write_transaction(self, work: Callable[[PgConnection], Awaitable[T]]) -> T:
         """Run `work` in a transaction that is durable on return."""
-        return await self.attempt(lambda db: written(db, work))
+        return await self.attempt_work(lambda db: run_transaction(db, work))
 
 
 @contextmanager
-def _left_alone() -> Iterator[None]:
+def _bound_wait() -> Iterator[None]:
     """Bound the wait for a silent server, also after the call has ended.
 
     A cancelled task waits until the server has stopped the statement, for which the driver allows
     ten seconds. A second cancellation makes the driver drop the connection.
     """
-    call, task = scope(), asyncio.current_task()
+    call, task = current_scope(), asyncio.current_task()
     if call is None or task is None:
         yield
         return
     dropped = False
 
-    def drop() -> None:
+    def drop_task() -> None:
         nonlocal dropped
         dropped = bool(task.cancelling()) and task.cancel()
 
-    timer = asyncio.get_running_loop().call_at(call.ends + _GRACE, drop)
+    timer = asyncio.get_running_loop().call_at(call.ends + _GRACE, drop_task)
     try:
         yield
     finally:
@@ -309,26 +318,28 @@ def _left_alone() -> Iterator[None]:
             task.uncancel()
 
 
-async def written(db: PgConnection, work: Callable[[PgConnection], Awaitable[T]]) -> T:
+async def run_transaction(db: PgConnection, work: Callable[[PgConnection], Awaitable[T]]) -> T:
     """Run `work` in a transaction of this connection."""
-    return await _within(db, "BEGIN", work)
+    return await _run_between(db, "BEGIN", work)
 
 
-async def _within(db: PgConnection, begin: str, work: Callable[[PgConnection], Awaitable[T]]) -> T:
-    untold = _UNTOLD.pop(db, None)
+async def _run_between(
+    db: PgConnection, begin: str, work: Callable[[PgConnection], Awaitable[T]]
+) -> T:
+    settings = _PENDING_SETTINGS.pop(db, None)
     try:
         async with db.pipeline():
-            for statement in (begin,) if untold is None else (untold, begin):
-                await run(db, statement)
+            for statement in (begin,) if settings is None else (settings, begin):
+                await run_statement(db, statement)
             result = await work(db)
-            await run(db, "COMMIT")
+            await run_statement(db, "COMMIT")
     except asyncio.CancelledError:
         # The server may have seen any of the statements.
         await db.close()
         raise
     except BaseException:
-        if untold is not None:
-            _UNTOLD[db] = untold  # the rollback reverts it too
+        if settings is not None:
+            _PENDING_SETTINGS[db] = settings  # the rollback reverts it too
         if not (db.closed or db.broken):
             with suppress(psycopg.Error):
                 await db.rollback()
@@ -336,42 +347,42 @@ async def _within(db: PgConnection, begin: str, work: Callable[[PgConnection], A
     return result
 
 
-async def fetched(db: PgConnection, statement: str, values: Values = ()) -> list[PgRow]:
+async def fetch_rows(db: PgConnection, statement: str, values: Values = ()) -> list[PgRow]:
     """Return the rows of a statement."""
-    async with _told(db):
-        cursor = await _sent(db, statement, values)
+    async with _send_settings(db):
+        cursor = await _send_statement(db, statement, values)
     return await cursor.fetchall()
 
 
-async def run(db: PgConnection, statement: str, values: Values = ()) -> None:
+async def run_statement(db: PgConnection, statement: str, values: Values = ()) -> None:
     """Send a statement and ignore its rows; in a pipeline, without waiting for it."""
-    async with _told(db):
+    async with _send_settings(db):
         await db.execute(statement, values)
 
 
-async def together(db: PgConnection, *asked: tuple[str, Values]) -> list[list[PgRow]]:
+async def fetch_results(db: PgConnection, *asked: tuple[str, Values]) -> list[list[PgRow]]:
     """Return the rows of several statements; in a pipeline, in one round trip."""
-    cursors = [await _sent(db, *each) for each in asked]
+    cursors = [await _send_statement(db, *each) for each in asked]
     return [await cursor.fetchall() for cursor in cursors]
 
 
-async def _sent(db: PgConnection, statement: str, values: Values) -> PgCursor:
+async def _send_statement(db: PgConnection, statement: str, values: Values) -> PgCursor:
     return await db.cursor(binary=True).execute(statement, values)
 
 
 @asynccontextmanager
-async def _told(db: PgConnection) -> AsyncIterator[None]:
+async def _send_settings(db: PgConnection) -> AsyncIterator[None]:
     """Send pending settings of a connection in the same round trip as the block.
 
     A failure reverts the settings too, so they stay pending.
     """
-    if (untold := _UNTOLD.pop(db, None)) is None:
+    if (settings := _PENDING_SETTINGS.pop(db, None)) is None:
         yield
         return
     try:
         async with db.pipeline():
-            await db.execute(untold)
+            await db.execute(settings)
             yield
     except BaseException:
-        _UNTOLD[db] = untold
+        _PENDING_SETTINGS[db] = settings
         raise

@@ -21,14 +21,14 @@ from canonry.log.group_appends import (
     LogEnd,
     judge_group,
 )
-from canonry.log.ports.ledger import Head, Ledger, Sealer, Touched, require_fit
-from canonry.log.ports.world import Call, Clock, Identities, Turns, newer
+from canonry.log.ports.ledger import Head, Ledger, Sealer, Touched, require_next_commit
+from canonry.log.ports.world import AppendQueues, Call, Clock, Identities, newer_store
 from canonry.log.sealing import (
     ENCODING_VERSION,
     GENESIS,
     ErasablePart,
     Sealed,
-    altered,
+    altered_commit,
     require_unaltered,
     unseal,
 )
@@ -36,10 +36,10 @@ from canonry.stores.postgres.database import (
     Database,
     PgConnection,
     PgRow,
-    run,
-    together,
-    translated,
-    written,
+    fetch_results,
+    run_statement,
+    run_transaction,
+    translated_errors,
 )
 from canonry.values.errors import CanonryError
 from canonry.values.ids import CommitId, SpaceId
@@ -94,7 +94,7 @@ def sealed_in(row: PgRow) -> Sealed:
     """
     space, position, commit_id, recorded_at, digest, body, salts, payloads = row
     if len(salts) != len(payloads):
-        raise altered()
+        raise altered_commit()
     parts = tuple(
         None if salt is None else ErasablePart(salt=salt, payload=payload or b"")
         for salt, payload in zip(salts, payloads, strict=True)
@@ -110,13 +110,13 @@ def sealed_in(row: PgRow) -> Sealed:
     )
 
 
-async def record(
+async def record_rows(
     db: PgConnection, space: SpaceId, end: LogEnd, rows: Sequence[Sequence[object]]
 ) -> None:
     """Write rows of `INSERT`, and make the last one the head of the log."""
     async with db.cursor() as cursor:
         await cursor.executemany(INSERT, rows)
-    await run(db, MOVE, (end.position, end.newest or 0, bytes.fromhex(end.hash), space))
+    await run_statement(db, MOVE, (end.position, end.newest or 0, bytes.fromhex(end.hash), space))
 
 
 # Appending within one transaction: drafts are judged, sealed and recorded under the lock.
@@ -167,29 +167,29 @@ class Appender:
         self._right: dict[SpaceId, float] = {}
         self.ends: Final = KnownEnds()
 
-    async def append(self, db: PgConnection, group: Sequence[Call]) -> WrittenGroup:
+    async def append_group(self, db: PgConnection, group: Sequence[Call]) -> WrittenGroup:
         """Append calls to one space in one transaction, durable on return."""
         items = [item for call in group for item in call.batch]
         space, done = items[0].draft.space, None
-        known = self.ends.under(items)
+        known = self.ends.commits_since(items)
         before = self._right.get(space, 1.0)
         if known and before > _PAYS:
-            done = await self._foreknown(db, group, known)
+            done = await self._append_optimistic(db, group, known)
         if done is None:
-            done = await written(db, lambda db: self._judged(db, group))
+            done = await run_transaction(db, lambda db: self._append_judged(db, group))
         if known:
             is_right = known[-1].hash == done.before.hash
             self._right[space] = before + _LATELY * (is_right - before)
-        self.ends.follow(space, done.before, done.group.written)
+        self.ends.note_commits(space, done.before, done.group.written)
         return done
 
-    async def _judged(self, db: PgConnection, group: Sequence[Call]) -> WrittenGroup:
+    async def _append_judged(self, db: PgConnection, group: Sequence[Call]) -> WrittenGroup:
         """Append in a transaction, and judge each draft by the server's state."""
         items = [item for call in group for item in call.batch]
         space, ids = items[0].draft.space, list({item.draft.id for item in items})
         since = min(item.rests_on for item in items)
-        await run(db, ENTER, (self._name,))
-        head, guard, known, touched = await together(
+        await run_statement(db, ENTER, (self._name,))
+        head, guard, known, touched = await fetch_results(
             db,
             (LOCK, (space, FIRST)),
             (_GUARD, ()),
@@ -200,10 +200,10 @@ class Appender:
         before = end_in(head[0])
         there = {identity: end_in(row) for identity, *row in known}
         judged = judge_group(group, before, there, list(map(end_in, touched)), self._sealer)
-        await _record(db, space, judged)
+        await _record_group(db, space, judged)
         return WrittenGroup(before, judged)
 
-    async def _foreknown(
+    async def _append_optimistic(
         self, db: PgConnection, group: Sequence[Call], known: Sequence[KnownCommit]
     ) -> WrittenGroup | None:
         """Append by the known state; return None if the state was old and nothing was written."""
@@ -216,26 +216,26 @@ class Appender:
         if not judged.made or judged.has_stale:
             return None
 
-        async def send(db: PgConnection) -> None:
+        async def send_group(db: PgConnection) -> None:
             so = (space, before.position, bytes.fromhex(before.hash), ENCODING_VERSION)
-            await run(db, ENTER, (self._name,))
-            await run(db, LOCK, (space, FIRST))
-            await run(db, _STILL_SO, (*so, [item.draft.id for item in items]))
-            await _record(db, space, judged)
+            await run_statement(db, ENTER, (self._name,))
+            await run_statement(db, LOCK, (space, FIRST))
+            await run_statement(db, _STILL_SO, (*so, [item.draft.id for item in items]))
+            await _record_group(db, space, judged)
 
         try:
-            await written(db, send)
+            await run_transaction(db, send_group)
         except _NOT_SO:
             return None
         return WrittenGroup(before, judged)
 
-    async def restore(
+    async def restore_commits(
         self, db: PgConnection, sealed: Sequence[Sealed], touched: Sequence[frozenset[str]] | None
     ) -> None:
         """Append exported commits as `Ledger.restore` specifies."""
-        await run(db, ENTER, (self._name,))
+        await run_statement(db, ENTER, (self._name,))
         spaces = sorted({item.space for item in sealed})  # in a fixed order, to avoid deadlocks
-        *heads, guard, known = await together(
+        *heads, guard, known = await fetch_results(
             db,
             *((LOCK, (space, FIRST)) for space in spaces),
             (_GUARD, ()),
@@ -248,24 +248,24 @@ class Appender:
         for n, item in enumerate(sealed):
             end = ends[item.space]
             is_known = item.id in there
-            require_fit(item, after=end.position, previous=end.hash, is_known=is_known)
+            require_next_commit(item, after=end.position, previous=end.hash, is_known=is_known)
             there.add(item.id)
-            end.follow(item)
+            end.follow_commit(item)
             keys = TOUCHES_ANYTHING if touched is None else touched[n]
             made[item.space].append(row_of(item, keys))
         for space in spaces:
-            await record(db, space, ends[space], made[space])
+            await record_rows(db, space, ends[space], made[space])
 
 
 def _require_reader(guard: Sequence[PgRow]) -> None:
     if not guard or guard[0][0] > ENCODING_VERSION:
-        raise newer()
+        raise newer_store()
 
 
-async def _record(db: PgConnection, space: SpaceId, judged: JudgedGroup) -> None:
+async def _record_group(db: PgConnection, space: SpaceId, judged: JudgedGroup) -> None:
     if judged.made:
         rows = [row_of(*each) for each in judged.made]
-        await record(db, space, LogEnd(judged.written[-1]), rows)
+        await record_rows(db, space, LogEnd(judged.written[-1]), rows)
 
 
 # News: processes notify each other of writes, over LISTEN and NOTIFY.
@@ -279,10 +279,10 @@ _GATHERS: Final = 0.02
 """Seconds of writing that one notification covers."""
 
 _PAUSE: Final = 1.0
-_TELL: Final = "SELECT pg_notify(%s, '')"
+_NOTIFY: Final = "SELECT pg_notify(%s, '')"
 
 
-class News:
+class WriteNotifier:
     """Notifications from and to other processes. Connects with the first wait."""
 
     def __init__(self, database: Database) -> None:
@@ -290,57 +290,57 @@ class News:
         self._database = database
         self._written = asyncio.Event()
         self._listening: asyncio.Task[None] | None = None
-        self._telling: asyncio.Task[None] | None = None
-        self._untold = self._ended = False
-        database.ending.append(self._end)
+        self._notifying: asyncio.Task[None] | None = None
+        self._is_pending = self._ended = False
+        database.ending.append(self._end_tasks)
 
-    def tell(self) -> None:
+    def notify_write(self) -> None:
         """Notify this process at once, and other processes soon, of a write."""
-        self._stir()
-        self._untold = True
-        if self._telling is None or self._telling.done():
-            self._telling = asyncio.create_task(self._tell(), name="news")
+        self._wake_waiters()
+        self._is_pending = True
+        if self._notifying is None or self._notifying.done():
+            self._notifying = asyncio.create_task(self._send_notifications(), name="news")
 
-    async def wait(self, seconds: float) -> None:
+    async def await_write(self, seconds: float) -> None:
         """Wait for a write by any process, or until `seconds` are over."""
         if self._listening is None and not self._ended:
-            self._listening = asyncio.create_task(self._listen(), name="news")
+            self._listening = asyncio.create_task(self._keep_listening(), name="news")
         written = self._written
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await written.wait()
 
-    async def _tell(self) -> None:
-        while self._untold:
+    async def _send_notifications(self) -> None:
+        while self._is_pending:
             await asyncio.sleep(_GATHERS)
-            self._untold = False
+            self._is_pending = False
             with suppress(CanonryError):
-                await self._database.rows(_TELL, (self._database.name,))
+                await self._database.fetch_rows(_NOTIFY, (self._database.name,))
 
-    async def _listen(self) -> None:
+    async def _keep_listening(self) -> None:
         while True:
             with suppress(psycopg.Error, OSError):
-                await self._hear()
+                await self._receive_notifications()
             await asyncio.sleep(_PAUSE)
 
-    async def _hear(self) -> None:
+    async def _receive_notifications(self) -> None:
         db = await AsyncConnection.connect(self._database.url, autocommit=True)
         async with db:
             await db.execute(sql.SQL("LISTEN {}").format(sql.Identifier(self._database.name)))
-            self._stir()  # earlier writes are not notified again
+            self._wake_waiters()  # earlier writes are not notified again
             async for _ in db.notifies():
-                self._stir()
+                self._wake_waiters()
 
-    def _stir(self) -> None:
+    def _wake_waiters(self) -> None:
         """Wake all waiting calls."""
         self._written.set()
         self._written = asyncio.Event()
 
-    async def _end(self) -> None:
+    async def _end_tasks(self) -> None:
         self._ended = True
-        if self._telling is not None:
-            await asyncio.wait([self._telling], timeout=_PAUSE)
-        tasks = [task for task in (self._listening, self._telling) if task is not None]
+        if self._notifying is not None:
+            await asyncio.wait([self._notifying], timeout=_PAUSE)
+        tasks = [task for task in (self._listening, self._notifying) if task is not None]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -384,62 +384,64 @@ class PostgresLedger(Ledger):
         self._database = database
         self._appender = Appender(database.name, clock, identities)
         self._takers: list[Callable[[Sequence[Sealed]], None]] = []
-        self._turns = Turns(self._write)
-        self._news = News(database)
+        self._queues = AppendQueues(self._write_group)
+        self._news = WriteNotifier(database)
         self._owner: asyncio.Task[object] | None = None
         self._own: PgConnection | None = None
 
     @override
-    async def head(self, space: SpaceId) -> Position:
-        rows = await self._database.rows(_HEAD, (space,))
+    async def head_position(self, space: SpaceId) -> Position:
+        rows = await self._database.fetch_rows(_HEAD, (space,))
         return Position(rows[0][0]) if rows else ORIGIN
 
     @override
-    async def heads(self, *, after: SpaceId | None = None, limit: int) -> Sequence[Head]:
-        rows = await self._database.rows(_HEADS, (after or "", limit))
+    async def list_heads(self, *, after: SpaceId | None = None, limit: int) -> Sequence[Head]:
+        rows = await self._database.fetch_rows(_HEADS, (after or "", limit))
         for space, position, digest, at in rows:
-            self._appender.ends.stands(SpaceId(space), end_in((position, at, digest)))
+            self._appender.ends.note_end(SpaceId(space), end_in((position, at, digest)))
         return [
             Head(space=SpaceId(space), position=position, hash=digest.hex(), recorded_at=at)
             for space, position, digest, at in rows
         ]
 
     @override
-    async def append(self, batch: Sequence[Append]) -> Sequence[Outcome]:
+    async def append_drafts(self, batch: Sequence[Append]) -> Sequence[Outcome]:
         if not batch:
             return []
-        with self._database.begun():
+        with self._database.begin_work():
             if self._own is None or self._owner is not asyncio.current_task():
-                return await self._turns.append(Call(batch))
+                return await self._queues.append_call(Call(batch))
             own, call = self._own, Call(batch)
-            with translated():
-                done = await self._appender.append(own, [call])
-            (outcomes,) = self._told(done)
+            with translated_errors():
+                done = await self._appender.append_group(own, [call])
+            (outcomes,) = self._announce_writes(done)
             return outcomes
 
-    async def _write(self, group: Sequence[Call]) -> Sequence[Sequence[Outcome]]:
+    async def _write_group(self, group: Sequence[Call]) -> Sequence[Sequence[Outcome]]:
         appender = self._appender
-        return self._told(await self._database.attempt_begun(lambda db: appender.append(db, group)))
+        return self._announce_writes(
+            await self._database.attempt_begun(lambda db: appender.append_group(db, group))
+        )
 
-    def _told(self, done: WrittenGroup) -> Sequence[Sequence[Outcome]]:
+    def _announce_writes(self, done: WrittenGroup) -> Sequence[Sequence[Outcome]]:
         """Notify others of the writes and pass them to the listeners."""
-        self._news.tell()
+        self._news.notify_write()
         for take in self._takers:
             take([sealed for sealed, _ in done.group.made])
         return done.outcomes
 
     @override
-    def hand_to(self, take: Callable[[Sequence[Sealed]], None]) -> None:
+    def pass_commits_to(self, take: Callable[[Sequence[Sealed]], None]) -> None:
         self._takers.append(take)
 
     @override
-    async def find(self, commit_id: CommitId) -> Commit | None:
-        rows = await self._database.rows(_FIND, (commit_id,))
+    async def find_commit(self, commit_id: CommitId) -> Commit | None:
+        rows = await self._database.fetch_rows(_FIND, (commit_id,))
         return unseal(require_unaltered(sealed_in(rows[0]))) if rows else None
 
-    async def known(self, ids: Sequence[CommitId]) -> Mapping[CommitId, Appended]:
+    async def known_commits(self, ids: Sequence[CommitId]) -> Mapping[CommitId, Appended]:
         """Return those of `ids` that are in any log, with the outcome of a repeated append."""
-        rows = await self._database.rows(KNOWN, (list(ids),))
+        rows = await self._database.fetch_rows(KNOWN, (list(ids),))
         return {
             CommitId(identity): Appended(position=position, recorded_at=at, replayed=True)
             for identity, position, at, _ in rows
@@ -447,27 +449,29 @@ class PostgresLedger(Ledger):
 
     @override
     async def position_at(self, space: SpaceId, instant: Instant) -> Position:
-        ((position,),) = await self._database.rows(_AT, (space, instant))
+        ((position,),) = await self._database.fetch_rows(_AT, (space, instant))
         return Position(position or ORIGIN)
 
     @override
     async def read_sealed(self, space: SpaceId, *, after: Position, limit: int) -> Sequence[Sealed]:
-        rows = await self._database.rows(_READ, (space, after, limit))
+        rows = await self._database.fetch_rows(_READ, (space, after, limit))
         return [require_unaltered(sealed_in(row)) for row in rows]
 
     @override
-    async def restore(
+    async def restore_commits(
         self, sealed: Sequence[Sealed], touched: Sequence[frozenset[str]] | None = None
     ) -> None:
-        await self._database.writing(lambda db: self._appender.restore(db, sealed, touched))
-        self._news.tell()
+        await self._database.write_transaction(
+            lambda db: self._appender.restore_commits(db, sealed, touched)
+        )
+        self._news.notify_write()
 
     @override
     async def touched_since(self, cursor: int, *, limit: int) -> Touched:
         oldest, seen = divmod(cursor, _ALONGSIDE)
         if seen == _ALONGSIDE - 1:
             seen = 0  # there may have been more
-        now, rows = await self._since(oldest, seen + limit)
+        now, rows = await self._touched_rows(oldest, seen + limit)
         if cursor == 0 or len(rows) > seen + limit:
             return Touched(cursor=now, keys=None)
         if len(rows) == seen:
@@ -478,27 +482,27 @@ class PostgresLedger(Ledger):
         keys = frozenset(key for row in rows for key in row[0])
         return Touched(cursor=now, keys=keys, reached=reached)
 
-    async def _since(self, oldest: int, most: int) -> tuple[int, Sequence[PgRow]]:
+    async def _touched_rows(self, oldest: int, most: int) -> tuple[int, Sequence[PgRow]]:
         asked = [(_NOW, ()), (_SINCE, (str(oldest), most + 1))]
-        (now,), *rows = await self._database.at_once(*asked[: 1 if oldest == 0 else 2])
+        (now,), *rows = await self._database.fetch_snapshot(*asked[: 1 if oldest == 0 else 2])
         return now[0] * _ALONGSIDE + now[1], [row for each in rows for row in each]
 
     @override
     async def await_news(self, seconds: float) -> None:
-        await self._news.wait(seconds)
+        await self._news.await_write(seconds)
 
     @override
     @asynccontextmanager
-    async def exclusive(self) -> AsyncIterator[None]:
-        async with self._database.connection() as db:
+    async def lock_appends(self) -> AsyncIterator[None]:
+        async with self._database.borrow_connection() as db:
             try:
-                await run(db, _ALONE, (self._database.name,))
+                await run_statement(db, _ALONE, (self._database.name,))
                 self._owner, self._own = asyncio.current_task(), db
                 yield
             finally:
                 self._owner = self._own = None
                 try:
-                    await run(db, _NO_LONGER, (self._database.name,))
+                    await run_statement(db, _NO_LONGER, (self._database.name,))
                 except BaseException as error:
                     await db.close()  # a closed connection holds no locks
                     if not isinstance(error, psycopg.Error):

@@ -13,17 +13,17 @@ from typing_extensions import override
 
 from canonry.log.commits import ORIGIN, Position
 from canonry.log.folding import ANY, key_hash
-from canonry.log.ports.ledger import Blobs, entries_about, genuine
-from canonry.log.ports.world import Clock, Identities, newer
+from canonry.log.ports.ledger import Blobs, check_blob, entries_about
+from canonry.log.ports.world import Clock, Identities, newer_store
 from canonry.log.sealing import ENCODING_VERSION, MIN_READER
 from canonry.readmodels.ports.view import Finding, TouchedThere
 from canonry.stores.postgres.database import (
     CONNECTIONS,
     Database,
     PgConnection,
-    fetched,
-    run,
-    translated,
+    fetch_rows,
+    run_statement,
+    translated_errors,
 )
 from canonry.stores.postgres.ledger import PostgresLedger
 from canonry.values.errors import BrokenInvariant
@@ -52,13 +52,13 @@ _STATE: Final = (
 )
 
 
-async def looking_in(db: PgConnection, *schemas: str) -> None:
+async def set_schemas(db: PgConnection, *schemas: str) -> None:
     """Set the schemas for tables of this transaction."""
     path = sql.SQL(", ").join(map(sql.Identifier, schemas))
     await db.execute(sql.SQL("SET LOCAL search_path = {}").format(path))
 
 
-async def prepare(database: Database) -> None:
+async def migrate_store(database: Database) -> None:
     """Bring the store to this version. Of several concurrent processes, one does.
 
     Raises:
@@ -70,36 +70,36 @@ async def prepare(database: Database) -> None:
             message = f"PostgreSQL {db.info.server_version // 10_000} is too old. Use 15 or newer."
             raise BrokenInvariant("store.failed", message)
         if not await _is_current(db, database):
-            await _prepared(db, database)
+            await _run_migrations(db, database)
 
 
 async def _is_current(db: PgConnection, database: Database) -> bool:
     try:
         async with db.transaction():
-            await looking_in(db, database.name)
-            stated = await _stated(db)
+            await set_schemas(db, database.name)
+            stated = await _read_versions(db)
     except errors.UndefinedTable:
         return False
     if stated["schema"] > SCHEMA_VERSION or stated["min_reader"] > ENCODING_VERSION:
-        raise newer()
+        raise newer_store()
     return stated["schema"] == SCHEMA_VERSION and stated["min_reader"] >= MIN_READER
 
 
-async def _stated(db: PgConnection) -> dict[str, int]:
-    rows: Any = await fetched(db, "SELECT name, value FROM meta")
+async def _read_versions(db: PgConnection) -> dict[str, int]:
+    rows: Any = await fetch_rows(db, "SELECT name, value FROM meta")
     return {"schema": 0, "min_reader": 0, **dict(rows)}
 
 
-async def _prepared(db: PgConnection, database: Database) -> None:
+async def _run_migrations(db: PgConnection, database: Database) -> None:
     async with db.transaction():
         await db.execute(_ALONE, (database.name,))
         if await _is_current(db, database):
             return
         name = sql.Identifier(database.name)
         await db.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(name))
-        await looking_in(db, database.name)
-        there = await fetched(db, "SELECT to_regclass('meta')::text")
-        stated = await _stated(db) if there[0][0] is not None else {"schema": 0}
+        await set_schemas(db, database.name)
+        there = await fetch_rows(db, "SELECT to_regclass('meta')::text")
+        stated = await _read_versions(db) if there[0][0] is not None else {"schema": 0}
         for migration in _MIGRATIONS[stated["schema"] :]:
             await db.execute(migration.read_text(encoding="utf-8"))
         await db.execute(_STATE, ("schema", SCHEMA_VERSION))
@@ -109,7 +109,7 @@ async def _prepared(db: PgConnection, database: Database) -> None:
 @asynccontextmanager
 async def own_connection(database: Database) -> AsyncIterator[PgConnection]:
     """Provide a connection for work of any length."""
-    with translated():
+    with translated_errors():
         async with await AsyncConnection.connect(database.url, autocommit=True) as db:
             yield db
 
@@ -147,21 +147,21 @@ _FACTS: Final = (
 )
 
 
-class PostgresMending:
+class PostgresMaintenance:
     """Checks and erases the records of one database."""
 
     def __init__(self, database: Database) -> None:
         """Share `database` with the ledger."""
         self._database = database
 
-    async def check(self, touched: TouchedThere) -> Sequence[Finding]:
+    async def check_rows(self, touched: TouchedThere) -> Sequence[Finding]:
         """Check the rows besides the commits: the heads of logs, and the keys of commits."""
         what = "the stored head is not the last commit of the log"
-        ends = await self._database.rows(_ENDS)
+        ends = await self._database.fetch_rows(_ENDS)
         found = [Finding(where=f"head of {space}", what=what) for (space,) in ends]
         what, redacted = "its stored keys are not the keys that it touches", set[str]()
         last: tuple[str, int] = ("", 0)
-        while rows := await self._database.rows(_TOUCHED, (*last, _PAGE)):
+        while rows := await self._database.fetch_rows(_TOUCHED, (*last, _PAGE)):
             for space, page in groupby(rows, lambda row: row[0]):
                 own = list(page)
                 there = await touched(space, Position(own[0][1] - 1), len(own))
@@ -178,32 +178,32 @@ class PostgresMending:
             last = rows[-1][:2]
         return found
 
-    async def erase(self, space: SpaceId, targets: Sequence[str]) -> int:
+    async def erase_entries(self, space: SpaceId, targets: Sequence[str]) -> int:
         """Drop payload and salt of every entry about `targets`; return the number of entries."""
         wanted, dropped, after = frozenset(targets), 0, ORIGIN
         async with own_connection(self._database) as db:
-            await self._database.configure(db)
-            await run(db, "SET statement_timeout = 0")
+            await self._database.configure_connection(db)
+            await run_statement(db, "SET statement_timeout = 0")
             async with db.transaction():
-                while rows := await fetched(db, _OF_SPACE, (space, after, _PAGE)):
+                while rows := await fetch_rows(db, _OF_SPACE, (space, after, _PAGE)):
                     for position, body, salts in rows:
                         for entry in sorted(entries_about(body, salts, wanted)):
-                            place = {"entry": entry + 1, "space": space, "position": position}
-                            await run(db, _DROP, place)
+                            target = {"entry": entry + 1, "space": space, "position": position}
+                            await run_statement(db, _DROP, target)
                             dropped += 1
                     after = rows[-1][0]
-        await self.rewrite()
+        await self.rewrite_table()
         return dropped
 
-    async def rewrite(self) -> None:
+    async def rewrite_table(self) -> None:
         """Rewrite the table, so that its files contain no deleted data."""
         table = sql.Identifier(self._database.name, "commits")
         async with own_connection(self._database) as db:
             await db.execute(sql.SQL("VACUUM (FULL) {}").format(table))
 
-    async def facts(self) -> Mapping[str, str | int]:
+    async def store_facts(self) -> Mapping[str, str | int]:
         """Return the version of the server, its sizes and its durability."""
-        ((server, size, spaces, commits, commit, fsync),) = await self._database.rows(_FACTS)
+        ((server, size, spaces, commits, commit, fsync),) = await self._database.fetch_rows(_FACTS)
         return {
             "engine": f"PostgreSQL {server}",
             "schema": SCHEMA_VERSION,
@@ -223,9 +223,9 @@ class PostgresStore:
     ledger: PostgresLedger
 
     @property
-    def mending(self) -> PostgresMending:
+    def maintenance(self) -> PostgresMaintenance:
         """Return the object that checks and erases the records."""
-        return PostgresMending(self.database)
+        return PostgresMaintenance(self.database)
 
     async def close(self) -> None:
         """Disconnect from the server."""
@@ -242,7 +242,7 @@ async def open_database(
         Unavailable: `store.unreachable`.
     """
     database = Database(url, name, connections=connections)
-    await prepare(database)
+    await migrate_store(database)
     await database.open()
     return PostgresStore(database=database, ledger=PostgresLedger(database, clock, identities))
 
@@ -272,31 +272,31 @@ class PostgresBlobs(Blobs):
         self._owner = owner
 
     @override
-    async def put(self, data: bytes) -> str:
+    async def put_bytes(self, data: bytes) -> str:
         digest = sha256(data).hexdigest()
-        await self._database.rows(_PUT, (self._owner, digest, data))
+        await self._database.fetch_rows(_PUT, (self._owner, digest, data))
         return digest
 
     @override
-    async def get(self, digest: str) -> bytes:
-        rows = await self._database.rows(_GET, (self._owner, digest))
-        return genuine(rows[0][0] if rows else None, digest)
+    async def get_bytes(self, digest: str) -> bytes:
+        rows = await self._database.fetch_rows(_GET, (self._owner, digest))
+        return check_blob(rows[0][0] if rows else None, digest)
 
     @override
-    async def delete(self, digest: str) -> None:
-        await self._database.rows(_DELETE, (self._owner, digest))
+    async def delete_bytes(self, digest: str) -> None:
+        await self._database.fetch_rows(_DELETE, (self._owner, digest))
 
     @override
-    async def digests(self, *, after: str = "", limit: int) -> Sequence[str]:
-        rows = await self._database.rows(_DIGESTS, (self._owner, after, limit))
+    async def list_digests(self, *, after: str = "", limit: int) -> Sequence[str]:
+        rows = await self._database.fetch_rows(_DIGESTS, (self._owner, after, limit))
         return [digest for (digest,) in rows]
 
     async def stored_at(self, digest: str) -> float | None:
         """Return when the bytes were last stored, in seconds since 1970, or None."""
-        rows = await self._database.rows(_STORED, (self._owner, digest))
+        rows = await self._database.fetch_rows(_STORED, (self._owner, digest))
         return rows[0][0] if rows else None
 
 
 async def owners_of_blobs(database: Database) -> Sequence[str]:
     """Return the owners of any blobs, in order."""
-    return [owner for (owner,) in await database.rows(_OWNERS)]
+    return [owner for (owner,) in await database.fetch_rows(_OWNERS)]

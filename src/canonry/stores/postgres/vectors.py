@@ -25,7 +25,13 @@ from canonry.readmodels.ports.text import (
     numbers_of,
     require_sizes,
 )
-from canonry.stores.postgres.database import Database, PgConnection, PgRow, fetched, run
+from canonry.stores.postgres.database import (
+    Database,
+    PgConnection,
+    PgRow,
+    fetch_rows,
+    run_statement,
+)
 from canonry.values.errors import CanonryError, Unavailable
 
 INDEXED_FROM: Final = 10_000
@@ -84,26 +90,28 @@ class PostgresVectors(Vectors):
     @override
     async def apply(self, batch: VectorBatch) -> None:
         require_sizes(batch)
-        model = _key(batch.model)
+        model = _key_of(batch.model)
 
-        async def write(db: PgConnection) -> None:
-            await run(db, _LOCK, (f"{self._database.name}/{model}",))
-            rows = await fetched(db, _CURSOR, (model,))
+        async def write_batch(db: PgConnection) -> None:
+            await run_statement(db, _LOCK, (f"{self._database.name}/{model}",))
+            rows = await fetch_rows(db, _CURSOR, (model,))
             kept = rows[0][0] if rows else ""
             if batch.follows is not None and batch.follows != kept:
                 raise Unavailable("vectors.moved", "Another process changed the index. Try again.")
             about = batch.model
             said = (model, about.name, about.version, about.dimensions, about.digest)
-            await run(db, _MOVE, (*said, batch.cursor))
+            await run_statement(db, _MOVE, (*said, batch.cursor))
             gone = [*batch.removed, *(entry.id for entry in batch.entries)]
             if gone:
-                await run(db, _GONE, (model, gone))
+                await run_statement(db, _GONE, (model, gone))
             if batch.entries:
                 async with db.cursor() as cursor:
-                    await cursor.executemany(_PUT, [_row(model, each) for each in batch.entries])
+                    await cursor.executemany(
+                        _PUT, [_vector_row(model, each) for each in batch.entries]
+                    )
 
-        await self._prepared()
-        await _silent(self._database.writing(write))
+        await self._prepare_tables()
+        await _await_database(self._database.write_transaction(write_batch))
 
     @override
     async def search(self, query: VectorQuery) -> Sequence[VectorHit]:
@@ -111,29 +119,29 @@ class PostgresVectors(Vectors):
         if len(query.vector) != NUMBER_BYTES * size or query.limit < 1:
             return []
         values = {
-            "model": _key(query.model),
+            "model": _key_of(query.model),
             "collection": str(query.collection),
             "spaces": None if query.spaces is None else list(query.spaces),
             "entities": list(query.entities) or None,
             "source": query.source_id,
             "without": query.without_scene,
-            "vector": _text(query.vector),
+            "vector": _vector_text(query.vector),
             "limit": max(query.limit, _EXACT),
         }
         statement = _SEARCH.format(filters=_FILTERS, size=size)
 
-        async def read(db: PgConnection) -> list[PgRow]:
+        async def read_rows(db: PgConnection) -> list[PgRow]:
             # Filters may discard the first results of the index, so the search continues.
-            await run(db, "SET LOCAL hnsw.iterative_scan = strict_order")
-            return await fetched(db, statement, values)
+            await run_statement(db, "SET LOCAL hnsw.iterative_scan = strict_order")
+            return await fetch_rows(db, statement, values)
 
-        await self._prepared()
-        rows = await _silent(self._database.reading(read))
+        await self._prepare_tables()
+        rows = await _await_database(self._database.read_transaction(read_rows))
         wanted = numbers_of(query.vector)
         hits = [
-            VectorHit(identity, part, sum(a * b for a, b in zip(wanted, told, strict=True)))
+            VectorHit(identity, part, sum(a * b for a, b in zip(wanted, stored, strict=True)))
             for identity, part, text in rows
-            if (told := [float(each) for each in text[1:-1].split(",")])
+            if (stored := [float(each) for each in text[1:-1].split(",")])
         ]
         hits.sort(key=lambda hit: (-hit.similarity, hit.id, hit.part))
         return hits[: query.limit]
@@ -141,107 +149,107 @@ class PostgresVectors(Vectors):
     @override
     async def status(self) -> Sequence[VectorStatus]:
         return [
-            VectorStatus(model=_model(*model), count=count, cursor=cursor, waiting=0)
-            for *model, cursor, count in await self._rows(_STATUS)
+            VectorStatus(model=_model_of(*model), count=count, cursor=cursor, waiting=0)
+            for *model, cursor, count in await self._fetch_rows(_STATUS)
         ]
 
     @override
     async def cursors(self) -> Mapping[EmbeddingModel, str]:
-        return {_model(*model): cursor for *model, cursor in await self._rows(_CURSORS)}
+        return {_model_of(*model): cursor for *model, cursor in await self._fetch_rows(_CURSORS)}
 
     @override
-    async def digests(
+    async def vector_digests(
         self, model: EmbeddingModel, ids: Sequence[str]
     ) -> Mapping[str, Sequence[bytes]]:
-        rows = await self._rows(
+        rows = await self._fetch_rows(
             "SELECT id, array_agg(digest ORDER BY part) FROM vectors"
             " WHERE model = %s AND id = ANY(%s) GROUP BY id",
-            (_key(model), list(ids)),
+            (_key_of(model), list(ids)),
         )
         return {identity: tuple(found) for identity, found in rows}
 
     @override
-    async def about(
+    async def passages_about(
         self, model: EmbeddingModel, entity: str, *, after: str = "", limit: int
     ) -> Sequence[str]:
-        rows = await self._rows(
+        rows = await self._fetch_rows(
             "SELECT DISTINCT id FROM vectors WHERE model = %s AND entities @> ARRAY[%s] AND id > %s"
             " ORDER BY id LIMIT %s",
-            (_key(model), entity, after, limit),
+            (_key_of(model), entity, after, limit),
         )
         return [identity for (identity,) in rows]
 
     @override
     async def remove(self, ids: Sequence[str]) -> None:
-        await self._rows("DELETE FROM vectors WHERE id = ANY(%s) RETURNING 1", (list(ids),))
+        await self._fetch_rows("DELETE FROM vectors WHERE id = ANY(%s) RETURNING 1", (list(ids),))
 
     @override
     async def purge(self) -> None:
-        await self._prepared()
-        async with self._database.connection() as db:
-            await run(db, "VACUUM (FULL) vectors")
+        await self._prepare_tables()
+        async with self._database.borrow_connection() as db:
+            await run_statement(db, "VACUUM (FULL) vectors")
 
     @override
-    async def tend(self, model: EmbeddingModel) -> bool:
+    async def compact_updates(self, model: EmbeddingModel) -> bool:
         if model.dimensions > DIMENSIONS_MAX:
             return False
-        key, name = _key(model), _index_of(model)
-        rows = await self._rows(
+        key, name = _key_of(model), _index_of(model)
+        rows = await self._fetch_rows(
             "SELECT count(*) FROM (SELECT 1 FROM vectors WHERE model = %s LIMIT %s) v",
             (key, self._indexed_from),
         )
-        if rows[0][0] < self._indexed_from or (await self._rows(_INDEXED, (name,)))[0][0]:
+        if rows[0][0] < self._indexed_from or (await self._fetch_rows(_INDEXED, (name,)))[0][0]:
             return False
         statement = sql.SQL(_INDEX).format(
             name=sql.Identifier(name), size=sql.Literal(model.dimensions), model=sql.Literal(key)
         )
-        async with self._database.connection() as db:
-            await run(db, "SET statement_timeout = 0")
+        async with self._database.borrow_connection() as db:
+            await run_statement(db, "SET statement_timeout = 0")
             try:
                 await db.execute(statement)
             finally:
-                await self._database.configure(db)
+                await self._database.configure_connection(db)
         return True
 
     @override
     async def drop(self, model: EmbeddingModel | None = None) -> None:
-        async def write(db: PgConnection) -> None:
-            which, values = ("true", ()) if model is None else ("model = %s", (_key(model),))
-            await run(db, f"DELETE FROM vectors WHERE {which}", values)
-            await run(db, f"DELETE FROM vector_models WHERE {which}", values)
+        async def delete_rows(db: PgConnection) -> None:
+            which, values = ("true", ()) if model is None else ("model = %s", (_key_of(model),))
+            await run_statement(db, f"DELETE FROM vectors WHERE {which}", values)
+            await run_statement(db, f"DELETE FROM vector_models WHERE {which}", values)
             if model is not None:
                 named = sql.Identifier(_index_of(model))
                 await db.execute(sql.SQL("DROP INDEX IF EXISTS {}").format(named))
 
-        await self._prepared()
-        await _silent(self._database.writing(write))
+        await self._prepare_tables()
+        await _await_database(self._database.write_transaction(delete_rows))
 
     @override
     async def close(self) -> None:
         """Do nothing: the store closes the shared database."""
 
-    async def _rows(self, statement: str, values: Any = ()) -> list[PgRow]:
-        await self._prepared()
-        rows: list[PgRow] = await _silent(self._database.rows(statement, values))
+    async def _fetch_rows(self, statement: str, values: Any = ()) -> list[PgRow]:
+        await self._prepare_tables()
+        rows: list[PgRow] = await _await_database(self._database.fetch_rows(statement, values))
         return rows
 
-    async def _prepared(self) -> None:
+    async def _prepare_tables(self) -> None:
         """Create the tables. If the database forbids the extension, search uses words only."""
         if self._ready:
             return
 
-        async def make(db: PgConnection) -> None:
+        async def make_tables(db: PgConnection) -> None:
             async with db.transaction():
                 await db.execute(_LOCK, (f"{self._database.name}/vectors",))
                 path = sql.SQL("SET LOCAL search_path = {}, public")
                 await db.execute(path.format(sql.Identifier(self._database.name)))
                 await db.execute(_SCHEMA)
 
-        await _silent(self._database.attempt(make))
+        await _await_database(self._database.attempt_work(make_tables))
         self._ready = True
 
 
-async def _silent(work: Any) -> Any:
+async def _await_database(work: Any) -> Any:
     """Await the database, and report a failure as unavailable vectors."""
     try:
         return await work
@@ -252,25 +260,25 @@ async def _silent(work: Any) -> Any:
         raise Unavailable("vectors.unavailable", message, cause=error.code) from error
 
 
-def _key(model: EmbeddingModel) -> str:
+def _key_of(model: EmbeddingModel) -> str:
     weights = "" if model.digest is None else f"\n{model.digest}"
     return f"{model.name}\n{model.version}\n{model.dimensions}{weights}"
 
 
-def _model(name: str, version: str, dimensions: int, weights: str | None) -> EmbeddingModel:
+def _model_of(name: str, version: str, dimensions: int, weights: str | None) -> EmbeddingModel:
     return EmbeddingModel(name=name, version=version, dimensions=dimensions, digest=weights)
 
 
 def _index_of(model: EmbeddingModel) -> str:
-    digest = blake2b(_key(model).encode(), digest_size=8).hexdigest()
+    digest = blake2b(_key_of(model).encode(), digest_size=8).hexdigest()
     return f"vectors_of_{digest}"
 
 
-def _text(vector: Vector) -> str:
+def _vector_text(vector: Vector) -> str:
     return "[" + ",".join(map(repr, numbers_of(vector))) + "]"
 
 
-def _row(model: str, entry: VectorEntry) -> tuple[Any, ...]:
+def _vector_row(model: str, entry: VectorEntry) -> tuple[Any, ...]:
     return (
         entry.space,
         model,
@@ -281,5 +289,5 @@ def _row(model: str, entry: VectorEntry) -> tuple[Any, ...]:
         entry.scene_id,
         entry.source_id,
         entry.digest,
-        _text(entry.vector),
+        _vector_text(entry.vector),
     )

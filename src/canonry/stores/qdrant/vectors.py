@@ -91,12 +91,12 @@ def is_any(key: str, values: Iterable[str]) -> models.FieldCondition:
     return models.FieldCondition(key=key, match=models.MatchAny(any=list(values)))
 
 
-def equals(key: str, value: str | int) -> models.FieldCondition:
+def is_equal(key: str, value: str | int) -> models.FieldCondition:
     """Return the condition that a field contains this value."""
     return models.FieldCondition(key=key, match=models.MatchValue(value=value))
 
 
-def before(turn: int) -> models.FieldCondition:
+def is_before(turn: int) -> models.FieldCondition:
     """Return the condition that a point was written in an earlier turn."""
     return models.FieldCondition(key="turn", range=models.Range(lt=turn))
 
@@ -109,7 +109,7 @@ class MissingPoints(Exception):  # noqa: N818 - no error of anybody who indexes 
 
 
 @contextmanager
-def translated() -> Iterator[None]:
+def translated_errors() -> Iterator[None]:
     """Raise Canonry's errors in place of the client's.
 
     Raises:
@@ -121,7 +121,7 @@ def translated() -> Iterator[None]:
     except (ApiException, QdrantException, TimeoutError) as error:
         if isinstance(error, UnexpectedResponse) and error.status_code == _MISSING:
             raise MissingPoints from error
-        raise _unavailable(error) from error
+        raise _unavailable_error(error) from error
     except ValueError as error:  # the local mode's form of a 404
         if "not found" not in str(error):
             raise
@@ -129,15 +129,15 @@ def translated() -> Iterator[None]:
     except RuntimeError as error:
         if "closed" not in str(error):
             raise
-        raise _unavailable(error) from error
+        raise _unavailable_error(error) from error
 
 
-def moved() -> Unavailable:
+def moved_error() -> Unavailable:
     """Return the error for a batch that does not follow the stored cursor."""
     return Unavailable("vectors.moved", "Another process changed the index. Try again.")
 
 
-def _unavailable(error: Exception) -> Unavailable:
+def _unavailable_error(error: Exception) -> Unavailable:
     message = "The vector index did not answer. Search by words instead."
     return Unavailable("vectors.unavailable", message, cause=type(error).__name__)
 
@@ -157,7 +157,7 @@ _Schema: Final = models.PayloadSchemaType
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeptModel:
+class StoredModel:
     """One model. Its points are in the collection `points`; `token` names the owner of `turn`."""
 
     model: EmbeddingModel
@@ -168,7 +168,7 @@ class KeptModel:
     born: int = 0
 
 
-class KeptModels:
+class StoredModels:
     """The models of one store, in a collection without vectors."""
 
     def __init__(
@@ -180,107 +180,107 @@ class KeptModels:
         self._name = f"{name}-models"
         self._points = f"{name}-of-"
         self._deadline = deadline
-        self._known: dict[EmbeddingModel, KeptModel] = {}
+        self._known: dict[EmbeddingModel, StoredModel] = {}
 
-    async def asked(self, work: Awaitable[T]) -> T:
+    async def await_reply(self, work: Awaitable[T]) -> T:
         """Return the server's answer, or fail when the call ends.
 
         Raises:
             MissingPoints: the requested points do not exist.
             Unavailable: `vectors.unavailable`.
         """
-        with translated():
+        with translated_errors():
             async with asyncio.timeout(time_left(self._deadline)):
                 return await work
 
-    async def all(self) -> list[KeptModel]:
+    async def list_models(self) -> list[StoredModel]:
         """Return every model, in order of their first batches."""
         try:
-            found, _ = await self.asked(self.client.scroll(self._name, limit=MODELS_MAX))
+            found, _ = await self.await_reply(self.client.scroll(self._name, limit=MODELS_MAX))
         except MissingPoints:
             return []
-        kept = [_told(point.payload or {}) for point in found]
+        kept = [_model_in(point.payload or {}) for point in found]
         self._known = {each.model: each for each in kept}
         return sorted(kept, key=lambda each: (each.born, each.points))
 
-    async def of(self, model: EmbeddingModel) -> KeptModel | None:
+    async def read_model(self, model: EmbeddingModel) -> StoredModel | None:
         """Return the present state of a model."""
         key = [key_of(model)]
         try:
-            found = await self.asked(self.client.retrieve(self._name, key))
+            found = await self.await_reply(self.client.retrieve(self._name, key))
         except MissingPoints:
             found = []
         self._known.pop(model, None)
         for point in found:
-            self._known[model] = _told(point.payload or {})
+            self._known[model] = _model_in(point.payload or {})
         return self._known.get(model)
 
     async def points_of(self, model: EmbeddingModel) -> str | None:
         """Return the collection of a model's points, cached in this process."""
-        known = self._known.get(model) or await self.of(model)
+        known = self._known.get(model) or await self.read_model(model)
         return None if known is None else known.points
 
-    def forget(self, model: EmbeddingModel) -> None:
+    def forget_model(self, model: EmbeddingModel) -> None:
         """Drop the cached collection of a model."""
         self._known.pop(model, None)
 
-    async def take_turn(self, batch: VectorBatch) -> KeptModel:
+    async def take_turn(self, batch: VectorBatch) -> StoredModel:
         """Take the turn of a batch before anything is written.
 
         Raises:
             Unavailable: `vectors.moved`.
         """
-        kept, token = await self.of(batch.model), self._identities.fresh()
+        kept, token = await self.read_model(batch.model), self._identities.new_id()
         if batch.follows not in {None, "" if kept is None else kept.cursor}:
-            raise moved()
+            raise moved_error()
         if kept is None:
-            await self._begin(batch.model, token)
+            await self._begin_model(batch.model, token)
         else:
             turn = {"turn": kept.turn + 1, "token": token}
-            same = (equals("turn", kept.turn), equals("cursor", kept.cursor))
-            await self._set(batch.model, turn, *same)
-        taken = await self.of(batch.model)
+            same = (is_equal("turn", kept.turn), is_equal("cursor", kept.cursor))
+            await self._set_payload(batch.model, turn, *same)
+        taken = await self.read_model(batch.model)
         if taken is None or taken.token != token:
-            raise moved()
+            raise moved_error()
         return taken
 
-    async def finish(self, taken: KeptModel, cursor: str) -> None:
+    async def move_cursor(self, taken: StoredModel, cursor: str) -> None:
         """Move the cursor if the turn still belongs to the batch.
 
         Raises:
             Unavailable: `vectors.moved`; the new owner of the turn writes the same data or
                 later.
         """
-        same = (equals("turn", taken.turn), equals("token", taken.token))
-        await self._set(taken.model, {"cursor": cursor}, *same)
-        now = await self.of(taken.model)
+        same = (is_equal("turn", taken.turn), is_equal("token", taken.token))
+        await self._set_payload(taken.model, {"cursor": cursor}, *same)
+        now = await self.read_model(taken.model)
         if now is None or now.token != taken.token:
-            raise moved()
+            raise moved_error()
 
-    async def drop(self, kept: KeptModel) -> None:
+    async def drop_model(self, kept: StoredModel) -> None:
         """Delete a model and its points."""
         chosen = models.PointIdsList(points=[key_of(kept.model)])
-        await self.asked(self.client.delete(self._name, chosen, ordering=_STRONG))
-        await self.asked(self.client.delete_collection(kept.points))
-        self.forget(kept.model)
+        await self.await_reply(self.client.delete(self._name, chosen, ordering=_STRONG))
+        await self.await_reply(self.client.delete_collection(kept.points))
+        self.forget_model(kept.model)
 
-    async def _begin(self, model: EmbeddingModel, token: str) -> None:
+    async def _begin_model(self, model: EmbeddingModel, token: str) -> None:
         """Create the collection of a new model, unless another process has."""
-        if not await self.asked(self.client.collection_exists(self._name)):
-            await self._make(self._name, {})
+        if not await self.await_reply(self.client.collection_exists(self._name)):
+            await self._make_collection(self._name, {})
             for key in ("cursor", "token"):
-                await self._index(self._name, key, _Schema.KEYWORD)
-            await self._index(self._name, "turn", _Schema.INTEGER)
-        points = f"{self._points}{self._identities.fresh()}"
+                await self._index_field(self._name, key, _Schema.KEYWORD)
+            await self._index_field(self._name, "turn", _Schema.INTEGER)
+        points = f"{self._points}{self._identities.new_id()}"
         size = models.VectorParams(size=model.dimensions, distance=models.Distance.DOT)
-        await self._make(points, size)
+        await self._make_collection(points, size)
         for key in KEYWORDS:
-            await self._index(points, key, _Schema.KEYWORD)
+            await self._index_field(points, key, _Schema.KEYWORD)
         for key in ("turn", "rank"):
-            await self._index(points, key, _Schema.INTEGER)
+            await self._index_field(points, key, _Schema.INTEGER)
         tenant = models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, is_tenant=True)
-        await self._index(points, "space", tenant)
-        born = 1 + max((each.born for each in await self.all()), default=0)
+        await self._index_field(points, "space", tenant)
+        born = 1 + max((each.born for each in await self.list_models()), default=0)
         payload = {
             "name": model.name,
             "version": model.version,
@@ -293,39 +293,39 @@ class KeptModels:
             "born": born,
         }
         point = models.PointStruct(id=key_of(model), vector={}, payload=payload)
-        none = models.Filter(must=[before(1)])  # existing points stay
-        await self.asked(
+        none = models.Filter(must=[is_before(1)])  # existing points stay
+        await self.await_reply(
             self.client.upsert(self._name, [point], update_filter=none, ordering=_STRONG)
         )
-        told = await self.of(model)
-        if told is None or told.points != points:
-            await self.asked(self.client.delete_collection(points))
+        stored = await self.read_model(model)
+        if stored is None or stored.points != points:
+            await self.await_reply(self.client.delete_collection(points))
 
-    async def _make(self, name: str, vectors: Any) -> None:
+    async def _make_collection(self, name: str, vectors: Any) -> None:
         try:
-            await self.asked(self.client.create_collection(name, vectors))
+            await self.await_reply(self.client.create_collection(name, vectors))
         except Unavailable:
-            if not await self.asked(self.client.collection_exists(name)):
+            if not await self.await_reply(self.client.collection_exists(name)):
                 raise
 
-    async def _index(self, name: str, key: str, kind: Any) -> None:
-        await self.asked(self.client.create_payload_index(name, key, kind))
+    async def _index_field(self, name: str, key: str, kind: Any) -> None:
+        await self.await_reply(self.client.create_payload_index(name, key, kind))
 
-    async def _set(
+    async def _set_payload(
         self, model: EmbeddingModel, payload: Mapping[str, Any], *same: models.FieldCondition
     ) -> None:
         only = models.HasIdCondition(has_id=[key_of(model)])
         chosen = models.Filter(must=[only, *same])
-        await self.asked(
+        await self.await_reply(
             self.client.set_payload(self._name, dict(payload), chosen, ordering=_STRONG)
         )
 
 
-def _told(payload: Mapping[str, Any]) -> KeptModel:
+def _model_in(payload: Mapping[str, Any]) -> StoredModel:
     about = {name: payload[name] for name in ("name", "version", "dimensions")}
     model = EmbeddingModel(**about, digest=payload["weights"])
     own = ("points", "cursor", "turn", "token", "born")
-    return KeptModel(model=model, **{name: payload[name] for name in own})
+    return StoredModel(model=model, **{name: payload[name] for name in own})
 
 
 # Vectors in Qdrant: each model has a collection, and payloads are filtered.
@@ -378,27 +378,27 @@ class QdrantVectors(Vectors):
     ) -> None:
         """Own `client`: `close` closes it. Collections begin with `name`."""
         self._client = client
-        self._kept = KeptModels(client, identities, name, deadline)
+        self._models = StoredModels(client, identities, name, deadline)
 
     @override
     async def apply(self, batch: VectorBatch) -> None:
         require_sizes(batch)
-        taken = await self._kept.take_turn(batch)
+        taken = await self._models.take_turn(batch)
         try:
-            await self._put(taken, batch)
+            await self._put_points(taken, batch)
             # Delete points of these ids from earlier turns; those of this turn are complete.
-            for some in parted([*batch.removed, *(entry.id for entry in batch.entries)]):
-                chosen = models.Filter(must=[is_any("id", some), before(taken.turn)])
-                await self._kept.asked(self._client.delete(taken.points, chosen, wait=True))
+            for some in split_requests([*batch.removed, *(entry.id for entry in batch.entries)]):
+                chosen = models.Filter(must=[is_any("id", some), is_before(taken.turn)])
+                await self._models.await_reply(self._client.delete(taken.points, chosen, wait=True))
         except MissingPoints:
-            raise moved() from None
-        await self._kept.finish(taken, batch.cursor)
+            raise moved_error() from None
+        await self._models.move_cursor(taken, batch.cursor)
 
-    async def _put(self, taken: KeptModel, batch: VectorBatch) -> None:
-        older = models.Filter(must=[before(taken.turn)])
-        for some in parted(batch.entries):
+    async def _put_points(self, taken: StoredModel, batch: VectorBatch) -> None:
+        older = models.Filter(must=[is_before(taken.turn)])
+        for some in split_requests(batch.entries):
             points = [point_of(entry, taken.turn) for entry in some]
-            await self._kept.asked(
+            await self._models.await_reply(
                 self._client.upsert(taken.points, points, update_filter=older, wait=True)
             )
 
@@ -409,31 +409,31 @@ class QdrantVectors(Vectors):
         if query.spaces is not None and not query.spaces:
             return []
         hits = [
-            VectorHit(told["id"], told["part"], round(point.score, _DIGITS))
-            for point in await self._nearest(query)
-            if (told := point.payload)
+            VectorHit(payload["id"], payload["part"], round(point.score, _DIGITS))
+            for point in await self._nearest_points(query)
+            if (payload := point.payload)
         ]
         hits.sort(key=lambda hit: (-hit.similarity, hit.id, hit.part))
         return hits[: query.limit]
 
-    async def _nearest(self, query: VectorQuery) -> Sequence[models.ScoredPoint]:
+    async def _nearest_points(self, query: VectorQuery) -> Sequence[models.ScoredPoint]:
         for _ in range(2):  # another process may have dropped the collection
-            points = await self._kept.points_of(query.model)
+            points = await self._models.points_of(query.model)
             if points is None:
                 break
             try:
                 # The filters of a search.
-                must: list[Any] = [equals("collection", str(query.collection))]
+                must: list[Any] = [is_equal("collection", str(query.collection))]
                 if query.spaces is not None:
                     must.append(is_any("space", query.spaces))
                 if query.entities:
                     must.append(is_any("entities", query.entities))
                 if query.source_id is not None:
-                    must.append(equals("source", query.source_id))
+                    must.append(is_equal("source", query.source_id))
                 without: list[Any] = []
                 if query.without_scene is not None:
-                    without.append(equals("scene", query.without_scene))
-                found = await self._kept.asked(
+                    without.append(is_equal("scene", query.without_scene))
+                found = await self._models.await_reply(
                     self._client.query_points(
                         points,
                         query=list(numbers_of(query.vector)),
@@ -443,7 +443,7 @@ class QdrantVectors(Vectors):
                     )
                 )
             except MissingPoints:
-                self._kept.forget(query.model)
+                self._models.forget_model(query.model)
             else:
                 return found.points
         return ()
@@ -453,59 +453,59 @@ class QdrantVectors(Vectors):
         return [
             VectorStatus(
                 model=each.model,
-                count=await self._count(each.points),
+                count=await self._count_points(each.points),
                 cursor=each.cursor,
-                waiting=await self._waiting(each.points),
+                waiting=await self._count_unindexed(each.points),
             )
-            for each in await self._kept.all()
+            for each in await self._models.list_models()
         ]
 
-    async def _count(self, points: str) -> int:
+    async def _count_points(self, points: str) -> int:
         try:
-            return (await self._kept.asked(self._client.count(points, exact=True))).count
+            return (await self._models.await_reply(self._client.count(points, exact=True))).count
         except MissingPoints:
             return 0
 
-    async def _waiting(self, points: str) -> int:
+    async def _count_unindexed(self, points: str) -> int:
         """Return the number of points that wait while Qdrant builds an index."""
         try:
-            told = await self._kept.asked(self._client.get_collection(points))
+            info = await self._models.await_reply(self._client.get_collection(points))
         except MissingPoints:
             return 0
-        if told.status is models.CollectionStatus.GREEN:
+        if info.status is models.CollectionStatus.GREEN:
             return 0
-        return max(0, (told.points_count or 0) - (told.indexed_vectors_count or 0))
+        return max(0, (info.points_count or 0) - (info.indexed_vectors_count or 0))
 
     @override
     async def cursors(self) -> Mapping[EmbeddingModel, str]:
         # A turn that was taken but not finished has no cursor yet.
-        return {each.model: each.cursor for each in await self._kept.all() if each.cursor}
+        return {each.model: each.cursor for each in await self._models.list_models() if each.cursor}
 
     @override
-    async def digests(
+    async def vector_digests(
         self, model: EmbeddingModel, ids: Sequence[str]
     ) -> Mapping[str, Sequence[bytes]]:
         found: dict[str, dict[int, bytes]] = defaultdict(dict)
-        for some in parted(ids):
+        for some in split_requests(ids):
             chosen = models.Filter(must=[is_any("id", some)])
-            async for told in self._told(model, chosen, ["id", "part", "digest"]):
-                found[told["id"]][told["part"]] = bytes.fromhex(told["digest"])
+            async for payload in self._scroll_payloads(model, chosen, ["id", "part", "digest"]):
+                found[payload["id"]][payload["part"]] = bytes.fromhex(payload["digest"])
         return {i: tuple(parts[n] for n in sorted(parts)) for i, parts in found.items()}
 
-    async def _told(
+    async def _scroll_payloads(
         self, model: EmbeddingModel, chosen: models.Filter, fields: Sequence[str]
     ) -> AsyncIterator[dict[str, Any]]:
         """Yield the payloads of a model's points that match a filter."""
-        points, offset = await self._kept.points_of(model), None
+        points, offset = await self._models.points_of(model), None
         while points is not None:
             try:
-                found, offset = await self._kept.asked(
+                found, offset = await self._models.await_reply(
                     self._client.scroll(
                         points, chosen, limit=_AT_ONCE, offset=offset, with_payload=list(fields)
                     )
                 )
             except MissingPoints:
-                self._kept.forget(model)
+                self._models.forget_model(model)
                 return
             for point in found:
                 yield point.payload or {}
@@ -513,25 +513,25 @@ class QdrantVectors(Vectors):
                 return
 
     @override
-    async def about(
+    async def passages_about(
         self, model: EmbeddingModel, entity: str, *, after: str = "", limit: int
     ) -> Sequence[str]:
-        points = await self._kept.points_of(model)
+        points = await self._models.points_of(model)
         if points is None or limit < 1:
             return []
-        chosen = models.Filter(must=[equals("entities", entity)])
+        chosen = models.Filter(must=[is_equal("entities", entity)])
         found: set[str] = set()
         begins, size = rank_of(after), max(_AT_ONCE, 2 * limit)
         while True:
             order = models.OrderBy(key="rank", start_from=begins)
             try:
-                page, _ = await self._kept.asked(
+                page, _ = await self._models.await_reply(
                     self._client.scroll(
                         points, chosen, limit=size, order_by=order, with_payload=["id"]
                     )
                 )
             except MissingPoints:
-                self._kept.forget(model)
+                self._models.forget_model(model)
                 return []
             ids = [(point.payload or {})["id"] for point in page]
             found.update(each for each in ids if each > after)
@@ -545,11 +545,13 @@ class QdrantVectors(Vectors):
 
     @override
     async def remove(self, ids: Sequence[str]) -> None:
-        for each in await self._kept.all():
-            for some in parted(ids):
+        for each in await self._models.list_models():
+            for some in split_requests(ids):
                 chosen = models.Filter(must=[is_any("id", some)])
                 try:
-                    await self._kept.asked(self._client.delete(each.points, chosen, wait=True))
+                    await self._models.await_reply(
+                        self._client.delete(each.points, chosen, wait=True)
+                    )
                 except MissingPoints:
                     break
 
@@ -558,20 +560,20 @@ class QdrantVectors(Vectors):
         """Do nothing: Qdrant rewrites its segments itself, and no request can start it."""
 
     @override
-    async def tend(self, model: EmbeddingModel) -> bool:
+    async def compact_updates(self, model: EmbeddingModel) -> bool:
         return False
 
     @override
     async def drop(self, model: EmbeddingModel | None = None) -> None:
-        for each in await self._kept.all():
+        for each in await self._models.list_models():
             if model in {None, each.model}:
-                await self._kept.drop(each)
+                await self._models.drop_model(each)
 
     @override
     async def close(self) -> None:
         await self._client.close()
 
 
-def parted(many: Sequence[Any]) -> list[Sequence[Any]]:
+def split_requests(many: Sequence[Any]) -> list[Sequence[Any]]:
     """Split into parts that fit into one request."""
     return [many[n : n + _AT_ONCE] for n in range(0, len(many), _AT_ONCE)]

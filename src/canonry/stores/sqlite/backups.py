@@ -15,23 +15,23 @@ import apsw
 from canonry.log.commits import ORIGIN, Position
 from canonry.log.ports.ledger import entries_about
 from canonry.log.sealing import require_unaltered, unseal
-from canonry.readmodels.ports.view import UpkeepProgress
-from canonry.stores.sqlite import records, views
+from canonry.readmodels.ports.view import MaintenanceProgress
+from canonry.stores.sqlite import commits, views
 from canonry.stores.sqlite import store as schema
 from canonry.stores.sqlite.connections import (
     CACHE_KB,
     OpenMode,
-    address,
-    connect,
     make_private,
+    open_connection,
+    store_uri,
     transaction,
-    translated,
+    translated_errors,
     try_lock,
 )
 from canonry.stores.sqlite.ledger import heads_of
-from canonry.stores.sqlite.rows import Packed, number, thing_in, unpack
+from canonry.stores.sqlite.rows import Packed, item_in_row, select_number, unpack_id
 from canonry.stores.sqlite.store import make_views
-from canonry.stores.sqlite.views import PAGE, Fetch, complete, fold_into
+from canonry.stores.sqlite.views import PAGE, Fetch, complete_commit, fold_into
 from canonry.values.errors import Conflict, Unavailable
 from canonry.values.ids import SpaceId
 
@@ -40,7 +40,7 @@ _PAGES_A_STEP: Final = 500
 _HEADS_A_PAGE: Final = 500
 
 
-def claim(target: Path) -> None:
+def claim_folder(target: Path) -> None:
     """Create the folder of a backup, or accept an empty one.
 
     Raises:
@@ -53,23 +53,23 @@ def claim(target: Path) -> None:
 
 
 def copy_database(
-    store: Path, target: Path, told: UpkeepProgress, way: OpenMode = OpenMode.SERVED
+    store: Path, target: Path, progress: MaintenanceProgress, mode: OpenMode = OpenMode.SERVED
 ) -> tuple[Mapping[SpaceId, tuple[int, str]], Sequence[str]]:
     """Copy the database file. Call this in a thread.
 
     Return the heads of the copy, and the digests of the blobs that it needs.
     """
-    with translated():
-        source = connect(store, patience_ms=10_000, way=way)
+    with translated_errors():
+        source = open_connection(store, patience_ms=10_000, mode=mode)
         make_private(target)
         copy = apsw.Connection(str(target))
         try:
             source.execute("BEGIN")
-            heads = _heads(source)
+            heads = _read_heads(source)
             with copy.backup("main", source, "main") as steps:
                 while not steps.done:
                     steps.step(_PAGES_A_STEP)
-                    told(steps.page_count - steps.remaining, steps.page_count)
+                    progress(steps.page_count - steps.remaining, steps.page_count)
             sql = "SELECT DISTINCT blob FROM parts WHERE blob IS NOT NULL ORDER BY blob"
             digests = [row[0] for row in source.execute(sql)]
         finally:
@@ -80,15 +80,15 @@ def copy_database(
 
 def write_manifest(folder: Path, heads: Mapping[SpaceId, tuple[int, str]]) -> None:
     """Write the list of heads. A backup with this file is complete."""
-    said = {"format": 1, "heads": {space: list(head) for space, head in sorted(heads.items())}}
+    manifest = {"format": 1, "heads": {space: list(head) for space, head in sorted(heads.items())}}
     make_private(folder / MANIFEST)
     with (folder / MANIFEST).open("w", encoding="utf-8") as file:
-        json.dump(said, file, indent=2)
+        json.dump(manifest, file, indent=2)
         file.flush()
         os.fsync(file.fileno())
 
 
-def _heads(db: apsw.Connection) -> dict[SpaceId, tuple[int, str]]:
+def _read_heads(db: apsw.Connection) -> dict[SpaceId, tuple[int, str]]:
     heads: dict[SpaceId, tuple[int, str]] = {}
     last: SpaceId | None = None
     while page := heads_of(db, last, _HEADS_A_PAGE):
@@ -109,10 +109,10 @@ _CLAIMS_MAX: Final = 10
 
 
 @contextmanager
-def scratch_beside(store: Path) -> Iterator[apsw.Connection]:
+def scratch_for(store: Path) -> Iterator[apsw.Connection]:
     """Open a connection to empty views in a scratch file, with the store attached as `live`."""
     with (
-        _claimed(store.parent / FOLDER) as folder,
+        _claimed_folder(store.parent / FOLDER) as folder,
         scratch_in(str(folder / "views.db"), store) as db,
     ):
         yield db
@@ -120,11 +120,11 @@ def scratch_beside(store: Path) -> Iterator[apsw.Connection]:
 
 @contextmanager
 def scratch_in(
-    file: str, store: Path, *, way: OpenMode = OpenMode.SERVED
+    file: str, store: Path, *, mode: OpenMode = OpenMode.SERVED
 ) -> Iterator[apsw.Connection]:
     """Open the same connection for a given file name or `IN_MEMORY`."""
     flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
-    with translated():
+    with translated_errors():
         db = apsw.Connection(file, flags=flags)
         try:
             db.execute("PRAGMA journal_mode = OFF")
@@ -132,7 +132,7 @@ def scratch_in(
             db.execute(f"PRAGMA cache_size = -{CACHE_KB}")
             db.set_busy_timeout(10_000)
             schema.make_views(db)
-            db.execute("ATTACH ? AS live", (address(store, way),))
+            db.execute("ATTACH ? AS live", (store_uri(store, mode),))
             yield db
         finally:
             db.close()
@@ -152,9 +152,9 @@ def forget_others(store: Path) -> None:
 
 
 @contextmanager
-def _claimed(parent: Path) -> Iterator[Path]:
+def _claimed_folder(parent: Path) -> Iterator[Path]:
     """Create a folder that is locked until the block ends."""
-    folder, lock = _claim(parent)
+    folder, lock = _try_claim(parent)
     try:
         yield folder
     finally:
@@ -164,7 +164,7 @@ def _claimed(parent: Path) -> Iterator[Path]:
             parent.rmdir()
 
 
-def _claim(parent: Path) -> tuple[Path, int]:
+def _try_claim(parent: Path) -> tuple[Path, int]:
     for _ in range(_CLAIMS_MAX):
         with suppress(OSError):  # another process removed it as abandoned before it was locked
             parent.mkdir(mode=0o700, exist_ok=True)
@@ -212,58 +212,60 @@ class StoreErasure:
     dropped: dict[int, frozenset[int]] = field(default_factory=dict)
     digests: set[str] = field(default_factory=set)
 
-    def fold(self) -> None:
+    def fold_new(self) -> None:
         """Fold the new commits of the space, without the payloads to be dropped."""
-        with translated(), transaction(self.db):
+        with translated_errors(), transaction(self.db):
             # Start again if another purge may have erased data that was folded here.
-            now = purges(self.db)
+            now = count_purges(self.db)
             if self.purges not in {-1, now}:
                 make_views(self.db)
                 self.folded = ORIGIN
                 self.dropped.clear()
                 self.digests.clear()
             self.purges = now
-            self._fold()
+            self._fold_pages()
 
-    def finish(self, writer: apsw.Connection) -> None:
+    def drop_payloads(self, writer: apsw.Connection) -> None:
         """Drop the payloads and correct the views in one transaction; the caller holds the lock."""
-        self.fold()
-        with translated():
+        self.fold_new()
+        with translated_errors():
             self.db.execute("DETACH live")
             writer.execute("ATTACH ? AS fresh", (self.db.filename,))
             try:
                 with transaction(writer, "BEGIN IMMEDIATE"):
                     dropped = [(seq, entry) for seq, some in self.dropped.items() for entry in some]
                     writer.executemany(_DROP, dropped)
-                    count = (purges(writer) + 1,)
+                    count = (count_purges(writer) + 1,)
                     writer.execute("INSERT OR REPLACE INTO main.meta VALUES ('purges', ?)", count)
-                    _mend(writer)
+                    _correct_views(writer)
             finally:
                 writer.execute("DETACH fresh")
 
-    def _fold(self) -> None:
-        while page := records.by_space(self.db, self.space, after=self.folded, limit=PAGE):
+    def _fold_pages(self) -> None:
+        while page := commits.by_space(self.db, self.space, after=self.folded, limit=PAGE):
             for stored in page:
                 about = entries_about(stored.sealed.body, stored.sealed.parts, self.targets)
                 if about:
                     self.dropped[stored.seq] = about
                     self.digests.update(d for e, d in stored.blobs.items() if e in about)
-                fold_into(self.db, unseal(require_unaltered(complete(stored, self.fetch, about))))
+                fold_into(
+                    self.db, unseal(require_unaltered(complete_commit(stored, self.fetch, about)))
+                )
                 self.folded = stored.sealed.position
 
 
-def purges(db: apsw.Connection) -> int:
+def count_purges(db: apsw.Connection) -> int:
     """Return the number of purges that dropped records."""
-    return number(db, "SELECT coalesce(max(value), 0) FROM meta WHERE name = 'purges'")
+    return select_number(db, "SELECT coalesce(max(value), 0) FROM meta WHERE name = 'purges'")
 
 
-def _mend(writer: apsw.Connection) -> None:
+def _correct_views(writer: apsw.Connection) -> None:
     """Copy the items and versions of `fresh` that differ into the views."""
     changed = [row[0] for row in list[Any](writer.execute(_CHANGED))]
     for start in range(0, len(changed), _CHUNK):
         chunk = changed[start : start + _CHUNK]
-        before = views.load(writer, map(unpack, chunk))
-        views.store(writer, ([thing] for thing in _fresh(writer, chunk)), before)
+        before = views.load_items(writer, map(unpack_id, chunk))
+        views.store_items(writer, ([item] for item in _fresh_items(writer, chunk)), before)
     # Storing adds the old state as a version, but it was never a version of the item.
     for (packed,) in list[Any](writer.execute(_REVISED)):
         writer.execute("DELETE FROM main.versions WHERE id = ?", (packed,))
@@ -274,10 +276,10 @@ def _mend(writer: apsw.Connection) -> None:
         )
 
 
-def _fresh(writer: apsw.Connection, ids: Sequence[Packed]) -> list[Any]:
+def _fresh_items(writer: apsw.Connection, ids: Sequence[Packed]) -> list[Any]:
     found = []
     for packed in ids:
         sql = "SELECT kind, body FROM fresh.things WHERE id = ?"
         kind, body = list[Any](writer.execute(sql, (packed,)))[0]
-        found.append(thing_in(kind, body))
+        found.append(item_in_row(kind, body))
     return found

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 import apsw
 from typing_extensions import override
 
-from canonry.log.entries import Thing
+from canonry.log.entries import StoredItem
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Relation
 from canonry.log.schemas.catalog_tables import CONTENT_KINDS, LINKS, RELATIONS
@@ -18,14 +18,14 @@ from canonry.readmodels.catalog import (
     CatalogEdge,
     CatalogItem,
     edge_of,
-    fold,
     is_project,
     item_id,
     item_of,
-    no_entity,
-    place_of,
+    missing_entity,
+    normalise_text,
     projects_in_order,
     require_project,
+    title_key_of,
 )
 from canonry.readmodels.listing import List
 from canonry.readmodels.ports.documents import (
@@ -44,13 +44,13 @@ from canonry.stores.sqlite.connections import Query
 from canonry.stores.sqlite.rows import (
     Packed,
     filled,
-    in_order,
-    number,
-    pack,
-    thing_in,
-    thing_of,
-    things_found,
-    unpack,
+    find_item,
+    item_in_row,
+    pack_id,
+    packed_sort_key,
+    select_items,
+    select_number,
+    unpack_id,
 )
 from canonry.stores.sqlite.state import SqliteView
 from canonry.values.ids import Space, SpaceId
@@ -94,50 +94,50 @@ _PAGE: Final = (
 )
 
 
-def put(db: apsw.Connection, n: int, item: CatalogItem) -> None:
+def index_text(db: apsw.Connection, n: int, item: CatalogItem) -> None:
     """Index the text of the entity with the row number `n`."""
-    texts = _folded(item)
-    db.execute(_TEXT, (pack(item.project), item.updated, pack(item.id), item.kind, n, *texts))
+    texts = _folded_texts(item)
+    db.execute(_TEXT, (pack_id(item.project), item.updated, pack_id(item.id), item.kind, n, *texts))
     db.execute(_GRAMS, (n, *texts))
 
 
-def take(db: apsw.Connection, n: int, item: CatalogItem) -> None:
+def unindex_text(db: apsw.Connection, n: int, item: CatalogItem) -> None:
     """Remove the text of the entity with the row number `n` from the index."""
-    db.execute(_NO_GRAMS, (n, *_folded(item)))
+    db.execute(_NO_GRAMS, (n, *_folded_texts(item)))
     db.execute(_NO_TEXT, (n,))
 
 
 def search_texts(db: apsw.Connection, query: CatalogQuery) -> tuple[Sequence[int], int]:
     """Return the row numbers of the items on the page, and the number of all matches."""
-    text = fold(query.text)
+    text = normalise_text(query.text)
     if "\0" in text:  # no text contains NUL, which would end the statement's value
         return (), 0
     kinds = sorted(query.kinds or CONTENT_KINDS)
     among = (*kinds, *("",) * (len(CONTENT_KINDS) - len(kinds)))
-    values = {"space": pack(query.project), "text": text, "limit": query.limit}
+    values = {"space": pack_id(query.project), "text": text, "limit": query.limit}
     values |= {f"kind{i}": kind for i, kind in enumerate(among)}
-    phrase = _phrase(text)
-    if phrase is not None and number(db, _HELD, (phrase, FEW + 1)) <= FEW:
-        found = _numbers(db, _FOUND, {**values, "phrase": phrase})
+    phrase = _trigram_phrase(text)
+    if phrase is not None and select_number(db, _HELD, (phrase, FEW + 1)) <= FEW:
+        found = _select_numbers(db, _FOUND, {**values, "phrase": phrase})
         return found[: query.limit], len(found)
-    page = _numbers(db, _PAGE, values)
+    page = _select_numbers(db, _PAGE, values)
     if len(page) < query.limit:  # then every text was read
         return page, len(page)
-    return page, number(db, _COUNT, values)
+    return page, select_number(db, _COUNT, values)
 
 
-def _phrase(text: str) -> str | None:
+def _trigram_phrase(text: str) -> str | None:
     """Return the query for the trigram index, or None if the index cannot answer."""
     if len(text) < _GRAM or not _CONFUSED.isdisjoint(text):
         return None
     return '"' + text.replace('"', '""') + '"'
 
 
-def _folded(item: CatalogItem) -> tuple[str, str, str]:
-    return fold(item.title), fold(item.slug), fold(item.summary or "")
+def _folded_texts(item: CatalogItem) -> tuple[str, str, str]:
+    return normalise_text(item.title), normalise_text(item.slug), normalise_text(item.summary or "")
 
 
-def _numbers(db: apsw.Connection, sql: str, values: dict[str, Any]) -> Sequence[int]:
+def _select_numbers(db: apsw.Connection, sql: str, values: dict[str, Any]) -> Sequence[int]:
     rows: list[Any] = db.execute(sql, values).fetchall()
     return [row[0] for row in rows]
 
@@ -147,7 +147,7 @@ def _numbers(db: apsw.Connection, sql: str, values: dict[str, Any]) -> Sequence[
 # The rows derive from the items alone. Items are written before relations, because the rows of a
 # relation contain the titles of its ends.
 
-Changed: TypeAlias = tuple[int, Thing | None, Thing]
+Changed: TypeAlias = tuple[int, StoredItem | None, StoredItem]
 """(row number, item before, item after)."""
 
 _PROJECT: Final = "INSERT INTO catalog_projects VALUES (?, ?, ?)"
@@ -161,7 +161,7 @@ _FIND_NODES: Final = (
     "SELECT thing, id, place FROM catalog_nodes"  # noqa: S608 - marks for values
     f" WHERE thing IN ({', '.join('?' * _TOGETHER)})"
 )
-_BESIDE: Final = "SELECT rel_type, outward, other FROM catalog_neighbours WHERE thing = ?"
+_NEIGHBOURS_OF: Final = "SELECT rel_type, outward, other FROM catalog_neighbours WHERE thing = ?"
 
 _NEIGHBOUR: Final = "INSERT OR REPLACE INTO catalog_neighbours VALUES (?, ?, ?, ?, ?, ?)"
 _NO_NEIGHBOUR: Final = (
@@ -180,115 +180,119 @@ _RELATIONS: Final = (
 )
 
 
-def show(db: apsw.Connection, changed: Sequence[Changed]) -> None:
+def update_catalog(db: apsw.Connection, changed: Sequence[Changed]) -> None:
     """Update the tables of the catalog to these items."""
     gone: list[CatalogEdge] = []
     come: list[CatalogEdge] = []
-    for n, was, thing in changed:
-        kind = type(thing if was is None else was)
+    for n, was, item in changed:
+        kind = type(item if was is None else was)
         if kind is Relation:
-            before, now = edge_of(was), edge_of(thing)
+            before, now = edge_of(was), edge_of(item)
             if before != now:
                 gone += [before] if before else []
                 come += [now] if now else []
         elif kind is Entity:
-            old, new = item_of(was), item_of(thing)
-            _item(db, n, old, new)
+            old, new = item_of(was), item_of(item)
+            _update_item(db, n, old, new)
             if was is not None and old is None and new is not None:
                 come += _edges_at(db, new)
-        elif kind is Space and (is_project(was) or is_project(thing)):
+        elif kind is Space and (is_project(was) or is_project(item)):
             if isinstance(was, Space):
-                db.execute(_NO_PROJECT, (place_of(was.name), pack(was.id)))
-            if isinstance(thing, Space):
-                slug = str(thing.properties.get("slug", ""))
-                db.execute(_PROJECT, (place_of(thing.name), pack(thing.id), slug))
+                db.execute(_NO_PROJECT, (title_key_of(was.name), pack_id(was.id)))
+            if isinstance(item, Space):
+                slug = str(item.properties.get("slug", ""))
+                db.execute(_PROJECT, (title_key_of(item.name), pack_id(item.id), slug))
     for edge in gone:
-        _remove(db, edge)
-    _join(db, come)
+        _remove_edge(db, edge)
+    _insert_edges(db, come)
 
 
-def _item(db: apsw.Connection, n: int, was: CatalogItem | None, now: CatalogItem | None) -> None:
+def _update_item(
+    db: apsw.Connection, n: int, was: CatalogItem | None, now: CatalogItem | None
+) -> None:
     if was == now:
         return
     if was is not None:
-        db.execute(_NO_ITEM, (pack(was.project), was.kind, was.word, pack(was.id)))
-        if was.content:
-            take(db, n, was)
+        db.execute(_NO_ITEM, (pack_id(was.project), was.kind, was.word, pack_id(was.id)))
+        if was.is_content:
+            unindex_text(db, n, was)
     if now is not None:
-        space, contract_id = pack(now.project), pack(now.id)
-        db.execute(_ITEM, (space, now.kind, now.word, contract_id, pack(now.thing)))
-        if now.content:
-            put(db, n, now)
-    _node(db, was, now)
+        space, contract_id = pack_id(now.project), pack_id(now.id)
+        db.execute(_ITEM, (space, now.kind, now.word, contract_id, pack_id(now.entity_id)))
+        if now.is_content:
+            index_text(db, n, now)
+    _update_node(db, was, now)
 
 
-def _node(db: apsw.Connection, was: CatalogItem | None, now: CatalogItem | None) -> None:
-    before = (was.place, was.id) if was is not None and was.content else None
-    after = (now.place, now.id) if now is not None and now.content else None
+def _update_node(db: apsw.Connection, was: CatalogItem | None, now: CatalogItem | None) -> None:
+    before = (was.title_key, was.id) if was is not None and was.is_content else None
+    after = (now.title_key, now.id) if now is not None and now.is_content else None
     either = now or was
     if before == after or either is None:
         return
-    thing = pack(either.thing)
+    packed = pack_id(either.entity_id)
     if before is not None:
         # Move an entity to its new title in the lists of its neighbours; None removes it.
-        place, contract_id = before
-        beside: list[Any] = db.execute(_BESIDE, (thing,)).fetchall()
-        for rel_type, outward, other in beside:
+        sort_key, contract_id = before
+        neighbours: list[Any] = db.execute(_NEIGHBOURS_OF, (packed,)).fetchall()
+        for rel_type, outward, other in neighbours:
             inward = 1 - outward
-            db.execute(_NO_NEIGHBOUR, (other, rel_type, place, pack(contract_id), inward))
+            db.execute(_NO_NEIGHBOUR, (other, rel_type, sort_key, pack_id(contract_id), inward))
             if after is not None:
-                row = (other, rel_type, after[0], pack(after[1]), inward, thing)
+                row = (other, rel_type, after[0], pack_id(after[1]), inward, packed)
                 db.execute(_NEIGHBOUR, row)
         if after is None:
-            db.execute(_NO_NEIGHBOURS, (thing,))
-        db.execute(_NO_NODE, (thing,))
+            db.execute(_NO_NEIGHBOURS, (packed,))
+        db.execute(_NO_NODE, (packed,))
     if now is not None and after is not None:
-        db.execute(_NODE, (thing, pack(now.id), now.place))
+        db.execute(_NODE, (packed, pack_id(now.id), now.title_key))
 
 
-def _remove(db: apsw.Connection, edge: CatalogEdge) -> None:
-    source, target = pack(edge.source), pack(edge.target)
-    db.execute(_NO_EDGE, (source, target, edge.rel_type, pack(edge.relation)))
-    nodes = _nodes(db, (source, target))
+def _remove_edge(db: apsw.Connection, edge: CatalogEdge) -> None:
+    source, target = pack_id(edge.source), pack_id(edge.target)
+    db.execute(_NO_EDGE, (source, target, edge.rel_type, pack_id(edge.relation)))
+    nodes = _find_nodes(db, (source, target))
     one, two = nodes.get(source), nodes.get(target)
     if one is not None and two is not None:
         db.execute(_NO_NEIGHBOUR, (source, edge.rel_type, two[1], two[0], 1))
         db.execute(_NO_NEIGHBOUR, (target, edge.rel_type, one[1], one[0], 0))
 
 
-def _join(db: apsw.Connection, come: Sequence[CatalogEdge]) -> None:
+def _insert_edges(db: apsw.Connection, come: Sequence[CatalogEdge]) -> None:
     """Insert edges in the order of the table, so that edges of one item are written together."""
     if not come:
         return
-    nodes = _nodes(db, {pack(end) for edge in come for end in (edge.source, edge.target)})
+    nodes = _find_nodes(db, {pack_id(end) for edge in come for end in (edge.source, edge.target)})
     edges: list[tuple[Any, ...]] = []
     neighbours: list[tuple[Any, ...]] = []
     for edge in come:
-        source, target, kind = pack(edge.source), pack(edge.target), edge.rel_type
-        edges.append((source, target, kind, pack(edge.relation)))
+        source, target, kind = pack_id(edge.source), pack_id(edge.target), edge.rel_type
+        edges.append((source, target, kind, pack_id(edge.relation)))
         one, two = nodes.get(source), nodes.get(target)
         if one is not None and two is not None:
             neighbours.append((source, kind, two[1], two[0], 1, target))
             neighbours.append((target, kind, one[1], one[0], 0, source))
-    edges.sort(key=lambda row: in_order(row[0]))
-    neighbours.sort(key=lambda row: in_order(row[0]))
+    edges.sort(key=lambda row: packed_sort_key(row[0]))
+    neighbours.sort(key=lambda row: packed_sort_key(row[0]))
     db.executemany(_EDGE, edges)
     db.executemany(_NEIGHBOUR, neighbours)
 
 
 def _edges_at(db: apsw.Connection, item: CatalogItem) -> list[CatalogEdge]:
     """Return the edges of an item that exists again, such as after an undone merge."""
-    rows: list[Any] = db.execute(_RELATIONS, (int(List.RELATIONS_OF), pack(item.thing))).fetchall()
-    relations = (thing_in(*row) for row in rows)
+    rows: list[Any] = db.execute(
+        _RELATIONS, (int(List.RELATIONS_OF), pack_id(item.entity_id))
+    ).fetchall()
+    relations = (item_in_row(*row) for row in rows)
     return [edge for edge in map(edge_of, relations) if edge is not None]
 
 
-def _nodes(db: apsw.Connection, things: Collection[Packed]) -> Mapping[Packed, tuple[Any, Any]]:
+def _find_nodes(db: apsw.Connection, ids: Collection[Packed]) -> Mapping[Packed, tuple[Any, Any]]:
     """Return (id, place) of each id that is an existing entity."""
     found: dict[Packed, tuple[Any, Any]] = {}
-    for some in filled(list(things), _TOGETHER):
+    for some in filled(list(ids), _TOGETHER):
         rows: Any = db.execute(_FIND_NODES, some)
-        found |= {thing: (contract_id, place) for thing, contract_id, place in rows}
+        found |= {node_id: (contract_id, sort_key) for node_id, contract_id, sort_key in rows}
     return found
 
 
@@ -313,7 +317,7 @@ _EDGES: Final = (
 )
 _OUTWARD: Final = "SELECT target, rel_type, relation FROM catalog_edges WHERE source = ? LIMIT ?"
 _FEW: Final = 128
-_PLACE_AND_ID: Final = itemgetter(0, 1)
+_SORT_KEY_AND_ID: Final = itemgetter(0, 1)
 
 Node: TypeAlias = Packed
 """The packed id of an entity."""
@@ -321,33 +325,34 @@ Node: TypeAlias = Packed
 
 @dataclass(slots=True)
 class _KeptNodes:
-    """Kept nodes in order, with their depth. Edges of the nodes in `looked_at` count."""
+    """Kept nodes in order, with their depth. Edges of the nodes in `expanded` count."""
 
     types: Sequence[str]
     depths: dict[Node, int]
     ids: dict[Node, Packed]
-    looked_at: set[Node]
+    expanded: set[Node]
     more: bool = False
 
 
-def _graph(db: apsw.Connection, query: GraphQuery) -> CatalogGraph:
-    require_project(thing_of(db, pack(query.project)))
-    root = pack(item_id(query.project, CONTENT_KINDS[0], query.entity_id))
+def _read_graph(db: apsw.Connection, query: GraphQuery) -> CatalogGraph:
+    require_project(find_item(db, pack_id(query.project)))
+    root = pack_id(item_id(query.project, CONTENT_KINDS[0], query.entity_id))
     found = db.execute(_FIND_NODE, (root,)).fetchone()
     if found is None:
-        raise no_entity()
+        raise missing_entity()
     types = [name for name in LINKS if not query.rel_types or name in query.rel_types]
     kept = _KeptNodes(types, {root: 0}, {root: found[1]}, set())
     level = [root]
     for depth in range(1, query.depth + 1):
-        level = _step(db, level, kept, depth, query.nodes_max)
-    edges, more_edges = _edges(db, kept, query)
+        level = _expand_level(db, level, kept, depth, query.nodes_max)
+    edges, more_edges = _list_edges(db, kept, query)
     return CatalogGraph(
         nodes=[
-            GraphNode(entity=thing_of(db, node), depth=depth) for node, depth in kept.depths.items()
+            GraphNode(entity=find_item(db, node), depth=depth)
+            for node, depth in kept.depths.items()
         ],
         edges=[
-            GraphEdge(relation=thing_of(db, relation), source=source, target=target)
+            GraphEdge(relation=find_item(db, relation), source=source, target=target)
             for relation, source, target in edges
         ],
         more_nodes=kept.more,
@@ -355,16 +360,16 @@ def _graph(db: apsw.Connection, query: GraphQuery) -> CatalogGraph:
     )
 
 
-def _step(
+def _expand_level(
     db: apsw.Connection, level: Sequence[Node], kept: _KeptNodes, depth: int, most: int
 ) -> list[Node]:
     """Keep the nodes one step further, as far as there is room, and return them."""
-    kept.looked_at.update(level)
+    kept.expanded.update(level)
     if kept.more:
         return []
     come: list[Node] = []
-    runs = (_neighbours(db, node, rel_type) for node in level for rel_type in kept.types)
-    for _, contract_id, other, _ in heapq.merge(*runs, key=_PLACE_AND_ID):
+    runs = (_list_neighbours(db, node, rel_type) for node in level for rel_type in kept.types)
+    for _, contract_id, other, _ in heapq.merge(*runs, key=_SORT_KEY_AND_ID):
         if other in kept.depths:
             continue
         if len(kept.depths) == most:
@@ -376,46 +381,48 @@ def _step(
     return come
 
 
-def _neighbours(db: apsw.Connection, node: Node, rel_type: str) -> Iterator[tuple[Any, ...]]:
+def _list_neighbours(db: apsw.Connection, node: Node, rel_type: str) -> Iterator[tuple[Any, ...]]:
     """Yield `(place, id, thing, outward)` of the neighbours by one type of relation, in order."""
     page: list[Any] = db.execute(_FIRST, (node, rel_type, _NEIGHBOURS_PAGE)).fetchall()
     while page:
         yield from page
         if len(page) < _NEIGHBOURS_PAGE:
             return
-        place, contract_id, _, outward = page[-1]
-        values = (node, rel_type, place, contract_id, outward, _NEIGHBOURS_PAGE)
+        sort_key, contract_id, _, outward = page[-1]
+        values = (node, rel_type, sort_key, contract_id, outward, _NEIGHBOURS_PAGE)
         page = db.execute(_NEXT, values).fetchall()
 
 
-def _edges(
+def _list_edges(
     db: apsw.Connection, kept: _KeptNodes, query: GraphQuery
 ) -> tuple[Sequence[tuple[Packed, str, str]], bool]:
     """Return the first edges between kept nodes that have an end in `looked_at`."""
-    told = {node: unpack(contract_id) for node, contract_id in kept.ids.items()}
-    ordered = sorted(told, key=lambda node: told[node])
-    seen = [node for node in ordered if node in kept.looked_at]
+    contract_ids = {node: unpack_id(contract_id) for node, contract_id in kept.ids.items()}
+    ordered = sorted(contract_ids, key=lambda node: contract_ids[node])
+    seen = [node for node in ordered if node in kept.expanded]
     found: list[tuple[Packed, str, str]] = []
     for source in ordered:
-        targets = ordered if source in kept.looked_at else seen
-        rows = _between(db, source, targets)
+        targets = ordered if source in kept.expanded else seen
+        rows = _edges_between(db, source, targets)
         rows = [row for row in rows if row[1] in kept.types]
-        rows.sort(key=lambda row: (told[row[0]], row[1]))
-        found += [(relation, told[source], told[target]) for target, _, relation in rows]
+        rows.sort(key=lambda row: (contract_ids[row[0]], row[1]))
+        found += [
+            (relation, contract_ids[source], contract_ids[target]) for target, _, relation in rows
+        ]
         if len(found) > query.edges_max:
             return found[: query.edges_max], True
     return found, False
 
 
-def _between(db: apsw.Connection, source: Node, targets: Sequence[Node]) -> list[Any]:
+def _edges_between(db: apsw.Connection, source: Node, targets: Sequence[Node]) -> list[Any]:
     """Return (target, type, relation) of the edges to any of `targets`.
 
     If the source has few edges, all are read; otherwise each target is looked up.
     """
-    beside: list[Any] = db.execute(_OUTWARD, (source, _FEW + 1)).fetchall()
-    if len(beside) <= _FEW:
+    outward_rows: list[Any] = db.execute(_OUTWARD, (source, _FEW + 1)).fetchall()
+    if len(outward_rows) <= _FEW:
         wanted = frozenset(targets)
-        return [row for row in beside if row[0] in wanted]
+        return [row for row in outward_rows if row[0] in wanted]
     room = 1 << (len(targets) - 1).bit_length()  # so that few statements are prepared
     nobody = ("",) * (room - len(targets))
     return db.execute(_edges_sql(room), (*targets, *nobody, source)).fetchall()
@@ -435,7 +442,7 @@ SECONDS: Final = 30.0
 _NUMBERED: Final = "SELECT kind, body FROM things WHERE n = ?"
 _PROJECTS: Final = "SELECT id FROM catalog_projects ORDER BY place, id LIMIT ?"
 _COUNTS: Final = "SELECT facet, n FROM counts WHERE list = ? AND owner = ? AND space = ?"
-_BEARER: Final = (
+_HOLDER: Final = (
     "SELECT id FROM catalog_items WHERE space = ? AND kind = ? AND word = ? ORDER BY id LIMIT 1"
 )
 _CALLED: Final = "SELECT id FROM catalog_projects WHERE slug = ? ORDER BY id LIMIT 1"
@@ -457,92 +464,92 @@ class SqliteCatalog(SqliteView, Catalog):
 
     @override
     async def projects(self, spaces: Spaces, *, limit: int) -> Sequence[Space]:
-        return await self._ask(lambda db: _projects(db, spaces, limit))
+        return await self._read_limited(lambda db: _list_projects(db, spaces, limit))
 
     @override
     async def search(self, query: CatalogQuery) -> Page[Entity]:
-        return await self._ask(lambda db: _search(db, query))
+        return await self._read_limited(lambda db: _search_catalog(db, query))
 
     @override
-    async def entry(self, project: SpaceId, entity_id: str) -> CatalogEntry:
-        return await self._ask(lambda db: _entry(db, project, entity_id))
+    async def find_entry(self, project: SpaceId, entity_id: str) -> CatalogEntry:
+        return await self._read_limited(lambda db: _read_entry(db, project, entity_id))
 
     @override
-    async def graph(self, query: GraphQuery) -> CatalogGraph:
-        return await self._ask(lambda db: _graph(db, query))
+    async def find_graph(self, query: GraphQuery) -> CatalogGraph:
+        return await self._read_limited(lambda db: _read_graph(db, query))
 
     @override
-    async def bearers(
+    async def word_owners(
         self, project: SpaceId, words: Iterable[tuple[str, str]]
     ) -> Mapping[tuple[str, str], str]:
-        space = pack(project)
-        return await self._each(_BEARER, {each: (space, *each) for each in words})
+        space = pack_id(project)
+        return await self._select_each(_HOLDER, {each: (space, *each) for each in words})
 
     @override
     async def projects_called(self, slugs: Iterable[str]) -> Mapping[str, SpaceId]:
-        found = await self._each(_CALLED, {slug: (slug,) for slug in slugs})
+        found = await self._select_each(_CALLED, {slug: (slug,) for slug in slugs})
         return {slug: SpaceId(space) for slug, space in found.items()}
 
     @override
-    async def joined(self, triples: Iterable[Triple]) -> Mapping[Triple, str]:
-        asked = {each: (pack(each[0]), pack(each[2]), each[1]) for each in triples}
-        return await self._each(_JOINED, asked)
+    async def current_relations(self, triples: Iterable[Triple]) -> Mapping[Triple, str]:
+        asked = {each: (pack_id(each[0]), pack_id(each[2]), each[1]) for each in triples}
+        return await self._select_each(_JOINED, asked)
 
     @override
-    async def items(
+    async def list_items(
         self, project: SpaceId, kind: str, *, after: tuple[str, str], limit: int
     ) -> Sequence[Entity]:
         word, contract_id = after
-        values = (pack(project), kind, word, pack(contract_id), limit)
-        return await self._things(_ITEMS, values)
+        values = (pack_id(project), kind, word, pack_id(contract_id), limit)
+        return await self._select_items(_ITEMS, values)
 
     @override
     async def relations_from(
         self, source: str, *, after: tuple[str, str], limit: int
     ) -> Sequence[Relation]:
-        values = (pack(source), pack(after[0]), after[1], limit)
-        return await self._things(_FROM, values)
+        values = (pack_id(source), pack_id(after[0]), after[1], limit)
+        return await self._select_items(_FROM, values)
 
-    async def _each(self, sql: str, asked: Mapping[K, tuple[Any, ...]]) -> Mapping[K, str]:
+    async def _select_each(self, sql: str, asked: Mapping[K, tuple[Any, ...]]) -> Mapping[K, str]:
         """Return the id that a statement selects for the values under each key, if any."""
-        return await self._read(
+        return await self._read_consistent(
             lambda db: {
-                key: unpack(row[0])
+                key: unpack_id(row[0])
                 for key, values in asked.items()
-                if (row := _row(db, sql, values)) is not None
+                if (row := _fetch_row(db, sql, values)) is not None
             }
         )
 
-    async def _ask(self, query: Query[T]) -> T:
-        return await self._read(query, seconds=SECONDS)
+    async def _read_limited(self, query: Query[T]) -> T:
+        return await self._read_consistent(query, seconds=SECONDS)
 
 
-def _row(db: apsw.Connection, sql: str, values: tuple[Any, ...]) -> Any:
+def _fetch_row(db: apsw.Connection, sql: str, values: tuple[Any, ...]) -> Any:
     return db.execute(sql, values).fetchone()
 
 
-def _projects(db: apsw.Connection, spaces: Spaces, limit: int) -> Sequence[Space]:
+def _list_projects(db: apsw.Connection, spaces: Spaces, limit: int) -> Sequence[Space]:
     if spaces is None:
-        return things_found(db, _PROJECTS, (limit,))
-    known = (thing_of(db, pack(space)) for space in spaces)
+        return select_items(db, _PROJECTS, (limit,))
+    known = (find_item(db, pack_id(space)) for space in spaces)
     return projects_in_order(space for space in known if is_project(space))[:limit]
 
 
-def _search(db: apsw.Connection, query: CatalogQuery) -> Page[Entity]:
-    require_project(thing_of(db, pack(query.project)))
+def _search_catalog(db: apsw.Connection, query: CatalogQuery) -> Page[Entity]:
+    require_project(find_item(db, pack_id(query.project)))
     numbers, total = search_texts(db, query)
-    rows = (_row(db, _NUMBERED, (n,)) for n in numbers)
-    return Page(items=[thing_in(*row) for row in rows], total=total)
+    rows = (_fetch_row(db, _NUMBERED, (n,)) for n in numbers)
+    return Page(items=[item_in_row(*row) for row in rows], total=total)
 
 
-def _entry(db: apsw.Connection, project: SpaceId, entity_id: str) -> CatalogEntry:
-    require_project(thing_of(db, pack(project)))
-    packed = pack(item_id(project, CONTENT_KINDS[0], entity_id))
-    entity = thing_of(db, packed)
+def _read_entry(db: apsw.Connection, project: SpaceId, entity_id: str) -> CatalogEntry:
+    require_project(find_item(db, pack_id(project)))
+    packed = pack_id(item_id(project, CONTENT_KINDS[0], entity_id))
+    entity = find_item(db, packed)
     if item_of(entity) is None:
-        raise no_entity()
+        raise missing_entity()
     sides = {"out": 0, "in": 0}
-    for facet, n in db.execute(_COUNTS, (int(List.RELATIONS_OF), packed, pack(project))):
+    for facet, n in db.execute(_COUNTS, (int(List.RELATIONS_OF), packed, pack_id(project))):
         side, state, rel_type = facet.split("/", 2)
         if state == "current" and rel_type in RELATIONS:
             for each in ("out", "in") if side == "both" else (side,):

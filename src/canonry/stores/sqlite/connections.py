@@ -16,7 +16,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 import apsw
 
-from canonry.log.ports.world import closed, translating
+from canonry.log.ports.world import closed_store, translate_errors
 from canonry.values.errors import BrokenInvariant, CanonryError, Unavailable
 
 # The anchor checks that the open files are still the files at the store's path.
@@ -34,7 +34,7 @@ class Anchor:
     """Identities and sizes of the files of one store, recorded when they were opened."""
 
     def __init__(self, path: Path) -> None:
-        """Record nothing yet. Call `hold` when the files are open."""
+        """Record nothing yet. Call `record_files` when the files are open."""
         self._path: Final = str(path.absolute())
         self._log: Final = f"{self._path}-wal"
         self._index: Final = f"{self._path}-shm"
@@ -42,29 +42,29 @@ class Anchor:
         self._index_bytes = 0
         self._bytes = 0
         self._frozen: tuple[int, ...] | None = None
-        self._mending = Lock()
+        self._restoring = Lock()
         self.mapped = False
-        self.mended = 0
+        self.index_repairs = 0
 
-    def hold(self) -> None:
+    def record_files(self) -> None:
         """Record which files are open. No other process may recreate them meanwhile."""
-        self._known = _ids_of(map(_look_at, (self._path, self._log, self._index)))
-        self.look()
+        self._known = _ids_of(map(_stat_or_none, (self._path, self._log, self._index)))
+        self.check_files()
         self.is_shorter()
 
-    def freeze(self) -> None:
-        """Record the state of a store that is read as immutable, so that `look` notices a write."""
-        self._frozen = self._lies()
+    def record_frozen(self) -> None:
+        """Record the state of an immutable store, so that `check_files` notices a write."""
+        self._frozen = self._file_state()
 
-    def look(self) -> None:
+    def check_files(self) -> None:
         """Check the files before a read.
 
         Raises:
             Unavailable: `store.changed`, another process wrote to a store opened as immutable.
         """
         if self._frozen is None:
-            self._see_index()
-        elif self._lies() != self._frozen:
+            self._check_index()
+        elif self._file_state() != self._frozen:
             raise Unavailable(
                 "store.changed",
                 "The store was opened read-only, and another process writes to it. Open it again.",
@@ -78,7 +78,7 @@ class Anchor:
         """
         if not self.mapped or self._frozen is not None:
             return False
-        found = _look_at(self._path)
+        found = _stat_or_none(self._path)
         if found is None:
             return False
         self._bytes, before = found.st_size, self._bytes
@@ -90,9 +90,9 @@ class Anchor:
         Raises:
             Unavailable: `store.moved`.
         """
-        found = self._see_index(), _look_at(self._path), _look_at(self._log)
+        found = self._check_index(), _stat_or_none(self._path), _stat_or_none(self._log)
         if self._known and _ids_of((*found[1:], found[0])) != self._known:
-            raise _moved()
+            raise _moved_error()
 
     def require_file(self) -> None:
         """Check after a write, with one `stat`, that the database is still at its path.
@@ -100,10 +100,10 @@ class Anchor:
         Raises:
             Unavailable: `store.moved`.
         """
-        if self._known and _ids_of([_look_at(self._path)]) != self._known[:1]:
-            raise _moved()
+        if self._known and _ids_of([_stat_or_none(self._path)]) != self._known[:1]:
+            raise _moved_error()
 
-    def _lies(self) -> tuple[int, ...]:
+    def _file_state(self) -> tuple[int, ...]:
         try:
             log = _stat(self._log).st_size
         except OSError:
@@ -111,27 +111,27 @@ class Anchor:
         found = _stat(self._path)
         return found.st_ino, found.st_size, found.st_mtime_ns, log
 
-    def _see_index(self) -> os.stat_result | None:
+    def _check_index(self) -> os.stat_result | None:
         """Return the `stat` of the shared index, and restore its length if it was cut."""
         # Read the length first: another thread may see the index grow meanwhile.
         known = self._index_bytes
-        found = _look_at(self._index)
+        found = _stat_or_none(self._index)
         if found is None:  # missing, or gone with its folder: a write reports it
             return None
         if found.st_size < known:
-            self._mend_index(known)
+            self._restore_index(known)
         else:
             self._index_bytes = found.st_size
         return found
 
-    def _mend_index(self, known: int) -> None:
+    def _restore_index(self, known: int) -> None:
         """Restore the length of the shared index with zeros. SQLite then rebuilds it.
 
         Access to memory that is mapped past the end of a file kills the process. Reads of that time
-        may have missed commits, so `mended` counts up and they are repeated.
+        may have missed commits, so `index_repairs` counts up and they are repeated.
         """
-        with self._mending:
-            now = _look_at(self._index)
+        with self._restoring:
+            now = _stat_or_none(self._index)
             if now is None or now.st_size >= known:  # gone, or restored by another thread
                 return
             # Truncate by name: closing a handle would release all locks of this process on the
@@ -141,10 +141,10 @@ class Anchor:
                 os.truncate(self._index, known)
             except OSError:  # gone meanwhile
                 return
-            self.mended += 1
+            self.index_repairs += 1
 
 
-def _look_at(path: str) -> os.stat_result | None:
+def _stat_or_none(path: str) -> os.stat_result | None:
     try:
         return _stat(path)
     except OSError:
@@ -155,7 +155,7 @@ def _ids_of(found: Iterable[os.stat_result | None]) -> list[_Id | None]:
     return [None if each is None else (each.st_dev, each.st_ino) for each in found]
 
 
-def _moved() -> Unavailable:
+def _moved_error() -> Unavailable:
     message = (
         "The folder of the store was deleted, moved or replaced. Nothing more is written. Stop "
         "this server. Put the folder back, or start the server with the folder's new path."
@@ -202,7 +202,7 @@ def as_canonry(error: Exception) -> CanonryError:  # noqa: C901, PLR0911 - one c
         case apsw.CorruptError() | UnicodeDecodeError():
             return BrokenInvariant("store.corrupt", _CORRUPT)
         case apsw.ConnectionClosedError() | apsw.CursorClosedError():
-            return closed()
+            return closed_store()
         case apsw.NoMemError() | apsw.TooBigError():
             return Unavailable(
                 "store.too-big", "The data exceeds a row or memory. Write less at once."
@@ -212,7 +212,7 @@ def as_canonry(error: Exception) -> CanonryError:  # noqa: C901, PLR0911 - one c
             return BrokenInvariant("store.failed", message, kind=type(error).__name__)
 
 
-translated: Final = translating(RAISED, as_canonry)
+translated_errors: Final = translate_errors(RAISED, as_canonry)
 
 
 def not_canonry() -> CanonryError:
@@ -250,12 +250,12 @@ class OpenMode(StrEnum):
     FROZEN = "?mode=ro&immutable=1"
 
 
-def address(path: Path, way: OpenMode) -> str:
+def store_uri(path: Path, mode: OpenMode) -> str:
     """Return the SQLite URI of the store at `path`."""
-    return f"{path.absolute().as_uri()}{way}"
+    return f"{path.absolute().as_uri()}{mode}"
 
 
-def connect(
+def open_connection(
     path: Path,
     *,
     writes: bool = False,
@@ -263,7 +263,7 @@ def connect(
     patience_ms: int = 0,
     vfs: str | None = None,
     mapped: bool = False,
-    way: OpenMode = OpenMode.SERVED,
+    mode: OpenMode = OpenMode.SERVED,
 ) -> apsw.Connection:
     """Open a connection to the store at `path`. Only a writing connection creates the file.
 
@@ -272,13 +272,13 @@ def connect(
     does not even empty the write-ahead log when it closes.
     """
     flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if writes else 0)
-    if way is not OpenMode.SERVED:
+    if mode is not OpenMode.SERVED:
         flags = apsw.SQLITE_OPEN_READONLY
-    name = address(path, way)
+    name = store_uri(path, mode)
     flags |= apsw.SQLITE_OPEN_URI
     if writes:
         make_private(path)
-    with translated():
+    with translated_errors():
         db = apsw.Connection(name, flags=flags, vfs=vfs, statementcachesize=_STATEMENTS)
         db.set_busy_timeout(_BUSY_MS)
         db.execute(f"PRAGMA cache_size = -{_WRITERS_CACHE_KB if writes else CACHE_KB}")
@@ -356,7 +356,7 @@ class Readers:
         deadline: float,
         anchor: Anchor,
         vfs: str | None = None,
-        way: OpenMode = OpenMode.SERVED,
+        mode: OpenMode = OpenMode.SERVED,
         mapped_from: int = CACHE_KB * 1024,
     ) -> None:
         """Open the connection of the event loop. Threads open theirs when needed.
@@ -366,97 +366,97 @@ class Readers:
         """
         self._path = path
         self._anchor = anchor
-        self._way = way
+        self._mode = mode
         self._vfs = vfs
         self._deadline = deadline
         self._watch = _Watch()
-        self._looked = 0.0
+        self._checked_at = 0.0
         self._mapped = path.stat().st_size > mapped_from
         anchor.mapped = self._mapped
-        self._inline = self._open(self._watch, inline=True)
+        self._inline = self._open_connection(self._watch, inline=True)
         self._idle: SimpleQueue[tuple[apsw.Connection, _Watch]] = SimpleQueue()
         self._opened: list[apsw.Connection] = [self._inline]
         self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="canonry-read")
         self._closed = False
 
-    async def short(
-        self, query: Query[T], *, together: bool = False, seconds: float | None = None
+    async def run_short(
+        self, query: Query[T], *, consistent: bool = False, seconds: float | None = None
     ) -> T:
-        """Run a query that an index bounds. With `together`, all its statements see one state.
+        """Run a query that an index bounds. With `consistent`, all its statements see one state.
 
         A query that turns out to be long may take `seconds`; the default is this reader's deadline.
         """
         if self._closed:
-            raise closed()
+            raise closed_store()
         now = time.monotonic()
         self._watch.until = now + INLINE_SECONDS
-        if now - self._looked > _MOMENT:
-            self._looked = now
-            self._anchor.look()
+        if now - self._checked_at > _MOMENT:
+            self._checked_at = now
+            self._anchor.check_files()
             if self._anchor.is_shorter():
                 # Access past the end of a mapped file kills the process: map only what is left.
                 self._inline.execute("PRAGMA mmap_size = 0")
                 self._inline.execute(f"PRAGMA mmap_size = {MAPPED_BYTES}")
-        mended = self._anchor.mended
+        repairs = self._anchor.index_repairs
         try:
-            found = _ask(self._inline, self._watch, query, together=together)
-            if self._anchor.mended == mended:
+            found = _run_query(self._inline, self._watch, query, consistent=consistent)
+            if self._anchor.index_repairs == repairs:
                 return found
             raise apsw.BusyError  # noqa: TRY301 - as where another process mends the index
         except (apsw.InterruptError, apsw.BusyError):
-            return await self.long(query, together=together, seconds=seconds)
+            return await self.run_long(query, consistent=consistent, seconds=seconds)
         except RAISED as error:
             raise as_canonry(error) from error
 
-    async def long(
-        self, query: Query[T], *, together: bool = False, seconds: float | None = None
+    async def run_long(
+        self, query: Query[T], *, consistent: bool = False, seconds: float | None = None
     ) -> T:
         """Run a query in a thread, for at most `seconds` or until the deadline."""
         if self._closed:
-            raise closed()
+            raise closed_store()
         allowed = self._deadline if seconds is None else seconds
         asker = _Asker()
 
-        def run() -> T:
-            with translated():
-                self._anchor.look()
-                mended = self._anchor.mended
-                db, watch = self._borrow()
+        def run_query() -> T:
+            with translated_errors():
+                self._anchor.check_files()
+                repairs = self._anchor.index_repairs
+                db, watch = self._borrow_connection()
                 watch.asker, watch.until = asker, time.monotonic() + allowed
                 try:
-                    found = _ask(db, watch, query, together=together)
+                    found = _run_query(db, watch, query, consistent=consistent)
                 finally:
                     self._idle.put((db, watch))
-                if self._anchor.mended != mended:
+                if self._anchor.index_repairs != repairs:
                     raise apsw.BusyError  # a retry reads the current state
                 return found
 
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._pool, run)
+            return await asyncio.get_running_loop().run_in_executor(self._pool, run_query)
         except asyncio.CancelledError:
             asker.gone = True
             raise
 
-    async def whole(self, query: Query[T], *, together: bool = True) -> T:
+    async def run_whole(self, query: Query[T], *, consistent: bool = True) -> T:
         """Run a query over all data in a thread, without a time limit.
 
-        Without `together`, each statement sees its own state, and the write-ahead log can be
+        Without `consistent`, each statement sees its own state, and the write-ahead log can be
         emptied between statements.
         """
-        return await self.long(query, together=together, seconds=math.inf)
+        return await self.run_long(query, consistent=consistent, seconds=math.inf)
 
-    def _borrow(self) -> tuple[apsw.Connection, _Watch]:
+    def _borrow_connection(self) -> tuple[apsw.Connection, _Watch]:
         if self._idle.empty():
             watch = _Watch()
-            db = self._open(watch)
+            db = self._open_connection(watch)
             db.set_busy_timeout(_PATIENCE_MS)
             self._opened.append(db)
             return db, watch
         return self._idle.get()
 
-    def _open(self, watch: _Watch, *, inline: bool = False) -> apsw.Connection:
+    def _open_connection(self, watch: _Watch, *, inline: bool = False) -> apsw.Connection:
         mapped = inline and self._mapped
-        db = connect(self._path, vfs=self._vfs, mapped=mapped, way=self._way)
+        db = open_connection(self._path, vfs=self._vfs, mapped=mapped, mode=self._mode)
         db.set_progress_handler(watch, _STEPS if inline else _STEPS_APART)
         return db
 
@@ -470,8 +470,8 @@ class Readers:
             db.close()
 
 
-def _ask(db: apsw.Connection, watch: _Watch, query: Query[T], *, together: bool) -> T:
-    if not together:
+def _run_query(db: apsw.Connection, watch: _Watch, query: Query[T], *, consistent: bool) -> T:
+    if not consistent:
         return query(db)
     until, watch.until = watch.until, math.inf  # nor BEGIN, which may be stopped when it is done
     db.execute("BEGIN")
@@ -499,7 +499,7 @@ PAGES_TOO_MANY: Final = 50_000
 PAGES_KEPT: Final = 16_000
 """A longer log is emptied as soon as no reader needs it: 64 MB, the size of one burst."""
 
-_LOOKS_EVERY: Final = 1.0
+_RETRY_SECONDS: Final = 1.0
 _ATTEMPTS: Final = 20
 _PAUSE: Final = 0.05
 
@@ -521,9 +521,9 @@ class Checkpoints:
         """Set unless the log is long and a reader still needs it."""
         self.short.set()
         self._using = Lock()
-        writer.set_wal_hook(self._committed)
+        writer.set_wal_hook(self._after_commit)
 
-    def _committed(self, _db: apsw.Connection, _name: str, pages: int) -> int:
+    def _after_commit(self, _db: apsw.Connection, _name: str, pages: int) -> int:
         if pages < self._pages:  # the log restarted
             self._moved, self._rest_is_due = 0, False
         self._pages = pages
@@ -534,13 +534,13 @@ class Checkpoints:
             return apsw.SQLITE_OK
         if self._rest_is_due:
             self._rest_is_due, self._moved = False, pages
-            self._checkpoint(apsw.SQLITE_CHECKPOINT_PASSIVE)
+            self._run_checkpoint(apsw.SQLITE_CHECKPOINT_PASSIVE)
         elif pages - self._moved > PAGES_BEFORE:
             self._busy, self._moved = True, pages
-            self._thread.submit(self._move, pages)
+            self._thread.submit(self._copy_log, pages)
         return apsw.SQLITE_OK
 
-    def _move(self, pages: int) -> None:
+    def _copy_log(self, pages: int) -> None:
         """Copy the log into the database while the writer continues.
 
         Pages written meanwhile are few and are copied right after the next commit, when no write
@@ -548,30 +548,30 @@ class Checkpoints:
         """
         much = pages > PAGES_TOO_MANY
         passive, restart = apsw.SQLITE_CHECKPOINT_PASSIVE, apsw.SQLITE_CHECKPOINT_RESTART
-        self._checkpoint(restart if much else passive)
+        self._run_checkpoint(restart if much else passive)
         self._rest_is_due, self._busy = True, False
 
-    def _shorten(self) -> None:
+    def _shorten_log(self) -> None:
         """Truncate a long log as soon as no reader needs it.
 
         Writers do not wait for this. Reads of this process have a deadline. Another process may
         read without limit, so this retries at intervals.
         """
-        if self._ended or self._attempt():
+        if self._ended or self._try_truncate():
             self.short.set()
             return
-        later = Timer(_LOOKS_EVERY, self._try_again)
+        later = Timer(_RETRY_SECONDS, self._try_again)
         later.daemon = True
         later.start()
 
     def _try_again(self) -> None:
         with suppress(RuntimeError):  # closed meanwhile
-            self._thread.submit(self._shorten)
+            self._thread.submit(self._shorten_log)
 
-    def _attempt(self) -> bool:
+    def _try_truncate(self) -> bool:
         """Return whether the log is empty now, or cannot be emptied at all."""
         with self._using:
-            self._anchor.look()
+            self._anchor.check_files()
             self._own.set_busy_timeout(0)
             try:
                 # The long step comes first, because only the second step blocks writers.
@@ -585,24 +585,24 @@ class Checkpoints:
                 self._own.set_busy_timeout(PATIENCE_MS)
         return True
 
-    def _checkpoint(self, mode: int) -> None:
+    def _run_checkpoint(self, mode: int) -> None:
         # A failed checkpoint loses nothing: a later commit starts another, and the next write
         # reports a full or broken disk.
         if not self._using.acquire(blocking=False):
             return
         try:
-            self._anchor.look()
+            self._anchor.check_files()
             with suppress(apsw.Error):
                 self._own.wal_checkpoint(mode=mode)
         finally:
             self._using.release()
 
-    def empty(self) -> bool:
+    def empty_log(self) -> bool:
         """Copy everything and empty the write-ahead log; return False if readers kept it."""
-        return self._thread.submit(self._empty).result()
+        return self._thread.submit(self._empty_now).result()
 
-    def _empty(self) -> bool:
-        self._anchor.look()
+    def _empty_now(self) -> bool:
+        self._anchor.check_files()
         for _ in range(_ATTEMPTS):
             try:
                 self._own.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
@@ -642,7 +642,7 @@ if sys.platform == "win32":
             return False
         return True
 
-    def unlock(file: int) -> None:
+    def unlock_file(file: int) -> None:
         """Release the lock of a file."""
         os.lseek(file, 0, os.SEEK_SET)
         msvcrt.locking(file, msvcrt.LK_UNLCK, 1)
@@ -658,7 +658,7 @@ else:
             return False
         return True
 
-    def unlock(file: int) -> None:
+    def unlock_file(file: int) -> None:
         """Release the lock of a file."""
         fcntl.flock(file, fcntl.LOCK_UN)
 
@@ -673,30 +673,30 @@ class Turnstile:
 
     def try_enter(self) -> bool:
         """Enter if no process is inside or waits; return whether it entered."""
-        waiting, turn = self._files
+        waiting, inside = self._files
         if not try_lock(waiting):
             return False
-        entered = try_lock(turn)
-        unlock(waiting)
+        entered = try_lock(inside)
+        unlock_file(waiting)
         return entered
 
-    def enter(self, seconds: float) -> None:
+    def await_entry(self, seconds: float) -> None:
         """Wait for the lock.
 
         Raises:
             Unavailable: `ledger.busy`, the lock was not free within `seconds`.
         """
-        waiting, turn = self._files
+        waiting, inside = self._files
         deadline = time.monotonic() + seconds
-        _wait(waiting, deadline)
+        _await_lock(waiting, deadline)
         try:
-            _wait(turn, deadline)
+            _await_lock(inside, deadline)
         finally:
-            unlock(waiting)
+            unlock_file(waiting)
 
-    def leave(self) -> None:
+    def release_lock(self) -> None:
         """Release the lock for the next process."""
-        unlock(self._files[1])
+        unlock_file(self._files[1])
 
     def close(self) -> None:
         """Close the lock files, which also releases the lock."""
@@ -705,7 +705,7 @@ class Turnstile:
         self._files = []
 
 
-def _wait(file: int, deadline: float) -> None:
+def _await_lock(file: int, deadline: float) -> None:
     pause = _FIRST_PAUSE
     while not try_lock(file):
         if time.monotonic() > deadline:

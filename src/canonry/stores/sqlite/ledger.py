@@ -16,14 +16,14 @@ from typing_extensions import override
 
 from canonry.log.commits import Append, Appended, Commit, Outcome, Position, Stale
 from canonry.log.entries import Entry
-from canonry.log.ports.ledger import Blobs, Head, Ledger, Sealer, Touched, require_fit
-from canonry.log.ports.world import closed
+from canonry.log.ports.ledger import Blobs, Head, Ledger, Sealer, Touched, require_next_commit
+from canonry.log.ports.world import closed_store
 from canonry.log.sealing import Sealed, commit_of, encode_entry, require_unaltered, unseal
-from canonry.stores.sqlite import records
+from canonry.stores.sqlite import commits
+from canonry.stores.sqlite.commits import Stored, Tip, is_long
 from canonry.stores.sqlite.connections import Anchor, Readers, Turnstile, as_canonry
-from canonry.stores.sqlite.records import Stored, Tip, is_long
-from canonry.stores.sqlite.rows import number, pack, unpack, unpack_keys
-from canonry.stores.sqlite.views import Folder
+from canonry.stores.sqlite.rows import pack_id, select_number, unpack_id, unpack_keys
+from canonry.stores.sqlite.views import CommitFold
 from canonry.values.errors import NotSupported, Unavailable
 from canonry.values.ids import CommitId, SpaceId
 from canonry.values.moments import Instant
@@ -42,23 +42,23 @@ class Pen:
     db: apsw.Connection
     sealer: Sealer
 
-    def append(
+    def append_drafts(
         self, batch: Sequence[Append], payloads: Sequence[Payloads], blobs: Sequence[BlobDigests]
     ) -> Sequence[Outcome]:
         """Append drafts as `Ledger.append` specifies, each with its `payloads` and `blobs`."""
         spaces = {item.draft.space for item in batch}
-        tips = {space: records.tip_of(self.db, space) for space in spaces}
+        tips = {space: commits.tip_of(self.db, space) for space in spaces}
         start = {space: tip.position for space, tip in tips.items()}
         fresh = [
             item.judged_at >= start[item.draft.space]
-            or not records.is_stale(self.db, item.draft.space, item.judged_at, item.reads)
+            or not commits.is_stale(self.db, item.draft.space, item.judged_at, item.reads)
             for item in batch
         ]
         outcomes: list[Outcome] = []
-        folder = Folder(self.db, chain.from_iterable(item.draft.entries for item in batch))
+        commit_fold = CommitFold(self.db, chain.from_iterable(item.draft.entries for item in batch))
         stopped = False
-        for item, is_fresh, said, kept in zip(batch, fresh, payloads, blobs, strict=True):
-            known = records.known(self.db, item.draft.id)
+        for item, is_fresh, encoded, kept in zip(batch, fresh, payloads, blobs, strict=True):
+            known = commits.find_known(self.db, item.draft.id)
             if known is not None:
                 outcomes.append(Appended(position=known[0], recorded_at=known[1], replayed=True))
                 continue
@@ -66,31 +66,38 @@ class Pen:
             if stopped:
                 outcomes.append(Stale(head=start[item.draft.space]))
             else:
-                tip = self._write(item, said, kept, tips[item.draft.space], folder)
+                tip = self._write_draft(item, encoded, kept, tips[item.draft.space], commit_fold)
                 tips[item.draft.space] = tip
                 outcomes.append(Appended(position=tip.position, recorded_at=tip.recorded_at))
-        folder.show()
+        commit_fold.write_views()
         return outcomes
 
-    def restore(self, sealed: Sequence[Sealed], blobs: Sequence[BlobDigests]) -> None:
+    def restore_commits(self, sealed: Sequence[Sealed], blobs: Sequence[BlobDigests]) -> None:
         """Append sealed commits as `Ledger.restore` specifies."""
-        folder = Folder(self.db, ())
+        commit_fold = CommitFold(self.db, ())
         for item, kept in zip(sealed, blobs, strict=True):
-            tip = records.tip_of(self.db, item.space)
-            is_known = records.known(self.db, item.id) is not None
-            require_fit(item, after=tip.position, previous=tip.hash, is_known=is_known)
-            records.insert(self.db, item, folder.fold(unseal(item)), kept)
-        folder.show()
+            tip = commits.tip_of(self.db, item.space)
+            is_known = commits.find_known(self.db, item.id) is not None
+            require_next_commit(item, after=tip.position, previous=tip.hash, is_known=is_known)
+            commits.insert_commit(self.db, item, commit_fold.fold_commit(unseal(item)), kept)
+        commit_fold.write_views()
 
-    def _write(
-        self, item: Append, payloads: Payloads, blobs: BlobDigests, tip: Tip, folder: Folder
+    def _write_draft(
+        self,
+        item: Append,
+        payloads: Payloads,
+        blobs: BlobDigests,
+        tip: Tip,
+        commit_fold: CommitFold,
     ) -> Tip:
         draft = item.draft
         newest = tip.recorded_at if tip.position else None
-        sealed = self.sealer.sealed(
+        sealed = self.sealer.seal_draft(
             draft, after=tip.position, newest=newest, previous=tip.hash, payloads=payloads
         )
-        records.insert(self.db, sealed, folder.fold(commit_of(draft, sealed, tip.hash)), blobs)
+        commits.insert_commit(
+            self.db, sealed, commit_fold.fold_commit(commit_of(draft, sealed, tip.hash)), blobs
+        )
         return Tip(position=sealed.position, recorded_at=sealed.recorded_at, hash=sealed.hash)
 
 
@@ -145,7 +152,7 @@ class Pump:
         self._is_due = is_due
         self._chore = chore
         self._queue: deque[_Job] = deque()
-        self._turn = asyncio.Lock()
+        self._lock = asyncio.Lock()
         self._owner: asyncio.Task[Any] | None = None
         self._running: asyncio.Task[None] | None = None
         self._direct: asyncio.Task[None] | None = None
@@ -154,7 +161,7 @@ class Pump:
         self._written = 0
         self._closed = False
 
-    async def submit(self, work: Callable[[], T], weight: int) -> T:
+    async def submit_work(self, work: Callable[[], T], weight: int) -> T:
         """Run `work` in a transaction and return its result after the commit.
 
         A call that is cancelled before the commit begins has written nothing.
@@ -164,46 +171,46 @@ class Pump:
             Unavailable: `ledger.busy`, `ledger.closed` or `ledger.full`; nothing was written.
         """
         if self._closed or os.getpid() != self._process:
-            raise closed()
+            raise closed_store()
         answer = asyncio.get_running_loop().create_future()
         job = _Job(work, weight, answer)
         if self._owner is not None and self._owner is asyncio.current_task():
-            self._direct = asyncio.create_task(self._transact([job], entered=True))
+            self._direct = asyncio.create_task(self._write_transaction([job], entered=True))
             await asyncio.shield(self._direct)
         elif (
             self._syncs
             or weight > WEIGHT_INLINE
-            or self._turn.locked()
+            or self._lock.locked()
             or self._queue
             or not (self._running is None or self._running.done())
         ):
             self._queue.append(job)
-            self._start()
+            self._start_running()
         else:
             # Write alone, within the call that asks for it.
             # If no commit waits for the disk, grouping gains nothing, and a call that never
             # yields to the event loop is answered in half the time.
-            async with self._turn:
+            async with self._lock:
                 self._written += job.weight
-                await self._transact([job], entered=False)
+                await self._write_transaction([job], entered=False)
             if self._written >= _WEIGHT_BETWEEN:
-                self._start()
+                self._start_running()
         result: T = await answer
         return result
 
-    def _start(self) -> None:
+    def _start_running(self) -> None:
         if self._running is None or self._running.done():
-            self._running = asyncio.create_task(self._run())
+            self._running = asyncio.create_task(self._run_groups())
 
     @asynccontextmanager
-    async def exclusive(self) -> AsyncIterator[None]:
+    async def lock_writes(self) -> AsyncIterator[None]:
         """Block all other writes, in every process, until the block ends."""
         if self._closed:
-            raise closed()
-        async with self._turn:
+            raise closed_store()
+        async with self._lock:
             if self._closed:
-                raise closed()
-            await self._enter()
+                raise closed_store()
+            await self._pass_turnstile()
             self._owner = asyncio.current_task()
             try:
                 self._anchor.require_in_place()
@@ -213,10 +220,10 @@ class Pump:
                 if self._direct is not None:
                     await asyncio.wait([self._direct])
                     self._direct = None
-                self._turnstile.leave()
+                self._turnstile.release_lock()
 
     async def in_thread(self, work: Callable[[], T]) -> T:
-        """Run `work` in the thread of this writer; only for the holder of `exclusive`.
+        """Run `work` in the thread of this writer; only for the holder of `lock_writes`.
 
         A cancelled caller continues only when the thread no longer uses the connection.
         """
@@ -227,15 +234,15 @@ class Pump:
             await asyncio.wait([running])
             raise
 
-    async def _enter(self) -> None:
+    async def _pass_turnstile(self) -> None:
         """Pass the turnstile, without a thread if no other process is there."""
         if self._turnstile.try_enter():
             return
         try:
-            await self.in_thread(lambda: self._turnstile.enter(PATIENCE_SECONDS))
+            await self.in_thread(lambda: self._turnstile.await_entry(PATIENCE_SECONDS))
         except asyncio.CancelledError:
             with suppress(OSError):  # it may not have been entered
-                self._turnstile.leave()
+                self._turnstile.release_lock()
             raise
 
     async def close(self) -> bool:
@@ -245,13 +252,13 @@ class Pump:
         self._closed = True
         if self._running is not None:
             await asyncio.wait([self._running])
-        async with self._turn:
+        async with self._lock:
             self._thread.shutdown(wait=False)
         return True
 
-    async def _run(self) -> None:
+    async def _run_groups(self) -> None:
         while self._queue or self._written >= _WEIGHT_BETWEEN:
-            async with self._turn:
+            async with self._lock:
                 if self._queue:
                     group = [self._queue.popleft()]
                     weight = group[0].weight
@@ -259,12 +266,12 @@ class Pump:
                         weight += self._queue[0].weight
                         group.append(self._queue.popleft())
                     self._written += weight
-                    await self._transact(group, entered=False)
-                await self._tidy()
+                    await self._write_transaction(group, entered=False)
+                await self._run_chore()
             # Callers that were just answered run now. Their next writes join the next group.
             await asyncio.sleep(0)
 
-    async def _tidy(self) -> None:
+    async def _run_chore(self) -> None:
         """Run the chore if it is due. A failed chore stays due."""
         if self._written < _WEIGHT_BETWEEN:
             return
@@ -275,15 +282,17 @@ class Pump:
             return
         if due:
             answer = asyncio.get_running_loop().create_future()
-            await self._transact([_Job(self._chore, WEIGHT_INLINE + 1, answer)], entered=False)
+            await self._write_transaction(
+                [_Job(self._chore, WEIGHT_INLINE + 1, answer)], entered=False
+            )
             answer.exception()
 
-    async def _transact(self, group: Sequence[_Job], *, entered: bool) -> None:
+    async def _write_transaction(self, group: Sequence[_Job], *, entered: bool) -> None:
         """Write `group` and answer each call; an error of the transaction is the answer to all."""
         mine = False
         try:
             if not entered:
-                await self._enter()
+                await self._pass_turnstile()
                 mine = True
             self._anchor.require_in_place()
             try:
@@ -292,26 +301,26 @@ class Pump:
                 await self.in_thread(self._begin_patiently)
             self._guard()
             if sum(job.weight for job in group) > WEIGHT_INLINE:
-                answers = await self.in_thread(lambda: self._written_out(group))
+                answers = await self.in_thread(lambda: self._commit_jobs(group))
             elif self._syncs:
-                answers = self._write(group)
+                answers = self._run_jobs(group)
                 await self.in_thread(lambda: self._db.execute("COMMIT"))
             else:
-                answers = self._written_out(group)
+                answers = self._commit_jobs(group)
             self._anchor.require_file()  # a file outside its folder would be lost
         except Exception as error:  # noqa: BLE001 - whatever it is, those who wait must hear of it
             self._give_up()
-            _refuse(group, _told(error))
+            _refuse_group(group, _error_for(error))
         except asyncio.CancelledError:  # the event loop ends
             self._give_up()
-            _refuse(group, closed())
+            _refuse_group(group, closed_store())
             raise
         else:
             for job, answer in zip(group, answers, strict=True):
-                _answer(job, answer)
+                _answer_job(job, answer)
         finally:
             if mine:
-                self._turnstile.leave()
+                self._turnstile.release_lock()
 
     def _begin_patiently(self) -> None:
         self._db.set_busy_timeout(int(PATIENCE_SECONDS * 1000))
@@ -320,24 +329,24 @@ class Pump:
         finally:
             self._db.set_busy_timeout(0)
 
-    def _write(self, group: Sequence[_Job]) -> Sequence[Any]:
+    def _run_jobs(self, group: Sequence[_Job]) -> Sequence[Any]:
         if len(group) == 1:
-            return [_done(group[0])]
+            return [_run_job(group[0])]
         answers: list[Any] = []
         for job in group:
             self._db.execute("SAVEPOINT job")
             try:
-                answers.append(_done(job))
+                answers.append(_run_job(job))
             except Exception as error:
                 if not self._db.in_transaction:  # a full disk ends the whole transaction
                     raise
                 self._db.execute("ROLLBACK TO job")
-                answers.append(_told(error))
+                answers.append(_error_for(error))
             self._db.execute("RELEASE job")
         return answers
 
-    def _written_out(self, group: Sequence[_Job]) -> Sequence[Any]:
-        answers = self._write(group)
+    def _commit_jobs(self, group: Sequence[_Job]) -> Sequence[Any]:
+        answers = self._run_jobs(group)
         self._db.execute("COMMIT")
         return answers
 
@@ -348,16 +357,16 @@ class Pump:
                 self._db.execute("ROLLBACK")
 
 
-def _done(job: _Job) -> Any:
+def _run_job(job: _Job) -> Any:
     """Return the result of the work; raise, to roll it back, if no caller waits any more."""
     if not job.answer.done():
-        said = job.work()
+        result = job.work()
         if not job.answer.done():
-            return said
+            return result
     raise Unavailable("ledger.abandoned", "The caller has gone. Nothing was written.")
 
 
-def _told(error: Exception) -> Exception:
+def _error_for(error: Exception) -> Exception:
     match error:
         case apsw.BusyError():
             return Unavailable("ledger.busy", "Another process has locked the store. Try again.")
@@ -367,7 +376,7 @@ def _told(error: Exception) -> Exception:
             return error
 
 
-def _answer(job: _Job, answer: Any) -> None:
+def _answer_job(job: _Job, answer: Any) -> None:
     if job.answer.done():  # the caller has gone
         return
     if isinstance(answer, Exception):
@@ -376,9 +385,9 @@ def _answer(job: _Job, answer: Any) -> None:
         job.answer.set_result(answer)
 
 
-def _refuse(group: Sequence[_Job], error: Exception) -> None:
+def _refuse_group(group: Sequence[_Job], error: Exception) -> None:
     for job in group:
-        _answer(job, error)
+        _answer_job(job, error)
 
 
 _TOGETHER: Final = 250
@@ -406,78 +415,79 @@ class SqliteLedger(Ledger):
         self._seen: tuple[apsw.Connection, int, int] | None = None
 
     @override
-    async def head(self, space: SpaceId) -> Position:
-        return await self._readers.short(lambda db: records.tip_of(db, space).position)
+    async def head_position(self, space: SpaceId) -> Position:
+        return await self._readers.run_short(lambda db: commits.tip_of(db, space).position)
 
     @override
-    async def heads(self, *, after: SpaceId | None = None, limit: int) -> Sequence[Head]:
-        return await self._readers.short(lambda db: heads_of(db, after, limit), together=True)
+    async def list_heads(self, *, after: SpaceId | None = None, limit: int) -> Sequence[Head]:
+        return await self._readers.run_short(lambda db: heads_of(db, after, limit), consistent=True)
 
     @override
-    async def append(self, batch: Sequence[Append]) -> Sequence[Outcome]:
-        payloads = [await _encoded(item.draft.entries) for item in batch]
+    async def append_drafts(self, batch: Sequence[Append]) -> Sequence[Outcome]:
+        payloads = [await _encode_entries(item.draft.entries) for item in batch]
         weight = sum(len(mine) + sum(map(len, mine)) // _PER_WEIGHT for mine in payloads)
         return await self._written(
-            payloads, weight, lambda pen, kept: pen.append(batch, payloads, kept)
+            payloads, weight, lambda pen, kept: pen.append_drafts(batch, payloads, kept)
         )
 
     @override
-    async def find(self, commit_id: CommitId) -> Commit | None:
-        stored = await self._readers.short(lambda db: records.by_id(db, commit_id))
-        return None if stored is None else unseal(await self._complete(stored))
+    async def find_commit(self, commit_id: CommitId) -> Commit | None:
+        stored = await self._readers.run_short(lambda db: commits.by_id(db, commit_id))
+        return None if stored is None else unseal(await self._complete_commit(stored))
 
     @override
     async def position_at(self, space: SpaceId, instant: Instant) -> Position:
-        return await self._readers.short(
-            lambda db: records.position_at(db, space, instant), together=True
+        return await self._readers.run_short(
+            lambda db: commits.position_at(db, space, instant), consistent=True
         )
 
     @override
     async def read_sealed(self, space: SpaceId, *, after: Position, limit: int) -> Sequence[Sealed]:
-        page = await self._readers.short(
-            lambda db: records.by_space(db, space, after=after, limit=limit), together=True
+        page = await self._readers.run_short(
+            lambda db: commits.by_space(db, space, after=after, limit=limit), consistent=True
         )
-        return [await self._complete(stored) for stored in page]
+        return [await self._complete_commit(stored) for stored in page]
 
     @override
-    async def restore(
+    async def restore_commits(
         self, sealed: Sequence[Sealed], touched: Sequence[frozenset[str]] | None = None
     ) -> None:
         payloads = [
             [b"" if part is None else part.payload for part in item.parts] for item in sealed
         ]
         weight = sum(map(len, payloads))
-        await self._written(payloads, weight, lambda pen, kept: pen.restore(sealed, kept))
+        await self._written(payloads, weight, lambda pen, kept: pen.restore_commits(sealed, kept))
 
     @override
     async def touched_since(self, cursor: int, *, limit: int) -> Touched:
-        return await self._readers.short(lambda db: self._touched(db, cursor, limit))
+        return await self._readers.run_short(lambda db: self._read_touched(db, cursor, limit))
 
     async def touched_by(
         self, space: SpaceId, after: Position, limit: int
     ) -> Mapping[Position, frozenset[int]]:
         """Return the touched `key_hash`es of up to `limit` commits of `space` past `after`."""
-        rows = await self._readers.short(
-            lambda db: list(db.execute(_TOUCHED_BY, (pack(space), after, limit))), together=True
+        rows = await self._readers.run_short(
+            lambda db: list(db.execute(_TOUCHED_BY, (pack_id(space), after, limit))),
+            consistent=True,
         )
         return {Position(position): frozenset(unpack_keys(keys)) for position, keys in rows}
 
     @override
-    def exclusive(self) -> AbstractAsyncContextManager[None]:
-        pump, _ = self._writer()
-        return pump.exclusive()
+    def lock_appends(self) -> AbstractAsyncContextManager[None]:
+        pump, _ = self._require_writer()
+        return pump.lock_writes()
 
-    def _writer(self) -> tuple[Pump, Pen]:
+    def _require_writer(self) -> tuple[Pump, Pen]:
         if self._writing is None:
             message = "This store is open for reading only. Serve it with a toolset that writes."
             raise NotSupported("store.reading-only", message)
         return self._writing
 
-    def _touched(self, db: apsw.Connection, cursor: int, limit: int) -> Touched:
-        version = number(db, "PRAGMA data_version")
+    def _read_touched(self, db: apsw.Connection, cursor: int, limit: int) -> Touched:
+        version = select_number(db, "PRAGMA data_version")
         if self._seen == (db, version, cursor):
             return Touched(cursor=cursor, keys=frozenset())
-        now = number(db, _NEWEST) + 1
+        now = select_number(db, _NEWEST) + 1
         self._seen = (db, version, now)
         if cursor == 0 or now - cursor > limit:
             return Touched(cursor=now, keys=None)
@@ -496,23 +506,25 @@ class SqliteLedger(Ledger):
 
         Blobs are stored again once a commit names them: a purge may have deleted the bytes.
         """
-        pump, pen = self._writer()
+        pump, pen = self._require_writer()
         kept = [
-            {n: await self._blobs.put(each) for n, each in enumerate(mine) if is_long(each)}
+            {n: await self._blobs.put_bytes(each) for n, each in enumerate(mine) if is_long(each)}
             for mine in payloads
         ]
-        result = await pump.submit(lambda: write(pen, kept), weight)
+        result = await pump.submit_work(lambda: write(pen, kept), weight)
         for mine, digests in zip(payloads, kept, strict=True):
             for entry in digests:
-                await self._blobs.put(mine[entry])
+                await self._blobs.put_bytes(mine[entry])
         return result
 
-    async def _complete(self, stored: Stored) -> Sealed:
-        blobs = {entry: await self._blobs.get(digest) for entry, digest in stored.blobs.items()}
-        return require_unaltered(stored.filled(blobs))
+    async def _complete_commit(self, stored: Stored) -> Sealed:
+        blobs = {
+            entry: await self._blobs.get_bytes(digest) for entry, digest in stored.blobs.items()
+        }
+        return require_unaltered(stored.with_payloads(blobs))
 
 
-async def _encoded(entries: Sequence[Entry]) -> Sequence[bytes]:
+async def _encode_entries(entries: Sequence[Entry]) -> Sequence[bytes]:
     """Encode entries for storage, and let other tasks run in between."""
     encoded = [encode_entry(entry) for entry in entries[:_TOGETHER]]
     for start in range(_TOGETHER, len(entries), _TOGETHER):
@@ -524,9 +536,9 @@ async def _encoded(entries: Sequence[Entry]) -> Sequence[bytes]:
 def heads_of(db: apsw.Connection, after: SpaceId | None, limit: int) -> Sequence[Head]:
     """Return the heads of up to `limit` spaces past `after`."""
     heads: list[Head] = []
-    for packed in records.spaces_after(db, None if after is None else pack(after), limit):
-        space = SpaceId(unpack(packed))
-        tip = records.tip_of(db, space)
+    for packed in commits.spaces_after(db, None if after is None else pack_id(after), limit):
+        space = SpaceId(unpack_id(packed))
+        tip = commits.tip_of(db, space)
         heads.append(
             Head(space=space, position=tip.position, hash=tip.hash, recorded_at=tip.recorded_at)
         )

@@ -12,11 +12,11 @@ from zlib import DEFLATED, Z_DEFAULT_STRATEGY, compressobj, crc32, decompressobj
 
 import apsw
 
-from canonry.log.entries import THING_KINDS, Thing
+from canonry.log.entries import KIND_NAMES, StoredItem
 from canonry.log.items.entities import EntityClass, normalised_name
-from canonry.log.sealing import decode_thing, encode_thing
+from canonry.log.sealing import decode_item, encode_item
 from canonry.readmodels import listing
-from canonry.readmodels.listing import MERGED, NOBODY, TAG, List, Owner, storable
+from canonry.readmodels.listing import MERGED, NOBODY, TAG, List, Owner, clamp_instant
 from canonry.readmodels.ports.documents import ProposalQuery, SceneQuery
 from canonry.readmodels.ports.state import EntityQuery, EventQuery, FactQuery, RelationQuery, Spaces
 from canonry.readmodels.ports.view import Page
@@ -34,7 +34,7 @@ _WILD: Final = re.compile(r"[*%]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FacetWish:
+class FacetCondition:
     """A condition on a facet's parts between slashes, counted from the left or, below 0, the end.
 
     `whole` lists complete facets, because a type that an agent chose may contain a slash. `asks`
@@ -45,14 +45,14 @@ class FacetWish:
     whole: frozenset[str] | None = None
     asks: frozenset[str] | None = None
 
-    def fits(self, facet: str) -> bool:
+    def fits_facet(self, facet: str) -> bool:
         """Return whether a facet meets the condition."""
         if self.whole is not None and facet not in self.whole:
             return False
-        told = facet.split("/")
-        return all(told[place] in among for place, among in self.parts.items()) and (
-            self.asks is None or not self.asks.isdisjoint(told[-1].split("+"))
-        )
+        facet_parts = facet.split("/")
+        return all(
+            facet_parts[part_index] in among for part_index, among in self.parts.items()
+        ) and (self.asks is None or not self.asks.isdisjoint(facet_parts[-1].split("+")))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +81,7 @@ class Selection:
     listed: List
     owners: tuple[Owner, ...] = (NOBODY,)
     spaces: Spaces = None
-    facet: FacetWish | None = None
+    facet: FacetCondition | None = None
     begun_by: int | None = None
     open_after: int | None = None
     rank_most: float | None = None
@@ -94,17 +94,17 @@ def facts_of(query: FactQuery) -> Selection:
     """Select the facts that a query asks for."""
     return Selection(
         listed=List.FACTS_OF if query.entities else List.FACTS,
-        owners=_owners(query.entities),
+        owners=_owners_or_nobody(query.entities),
         spaces=query.spaces,
-        facet=_wish((query.level, query.authority, query.fact_type)),
-        begun_by=storable(query.end),
-        open_after=storable(query.start),
+        facet=_facet_condition((query.level, query.authority, query.fact_type)),
+        begun_by=clamp_instant(query.end),
+        open_after=clamp_instant(query.start),
     )
 
 
 def events_of(query: EventQuery) -> Selection:
     """Select the events that a query asks for."""
-    listed, owners = List.EVENTS, _owners(query.entities)
+    listed, owners = List.EVENTS, _owners_or_nobody(query.entities)
     standing: tuple[AlsoListed, ...] = ()
     if query.scene_id is not None:
         listed = List.EVENTS_IN
@@ -117,7 +117,7 @@ def events_of(query: EventQuery) -> Selection:
         listed=listed,
         owners=owners,
         spaces=query.spaces,
-        facet=_wish((query.level,)),
+        facet=_facet_condition((query.level,)),
         standing=standing,
     )
 
@@ -127,16 +127,16 @@ def relations_of(query: RelationQuery) -> Selection:
     sides = _SIDES.get(query.direction, ("out", "in", "both")) if query.entities else ("edge",)
     states = ("current",) if query.current else ("current", "past")
     if query.rel_type is None:
-        wish = FacetWish(parts={0: frozenset(sides), 1: frozenset(states)})
+        condition = FacetCondition(parts={0: frozenset(sides), 1: frozenset(states)})
     else:
-        wish = FacetWish(
+        condition = FacetCondition(
             whole=frozenset(f"{s}/{state}/{query.rel_type}" for s in sides for state in states)
         )
     return Selection(
         listed=List.RELATIONS_OF if query.entities else List.RELATIONS,
-        owners=_owners(query.entities),
+        owners=_owners_or_nobody(query.entities),
         spaces=query.spaces,
-        facet=wish,
+        facet=condition,
         newest_first=query.newest_first,
     )
 
@@ -149,21 +149,23 @@ def entities_of(query: EntityQuery, leading: str | None) -> Selection:
     standing: list[AlsoListed] = []
     if every:
         owners = (f"{TAG}{leading}",)
-        standing += [_tagged((TAG + tag,)) for tag in sorted(every - {leading})]
-        standing += [_tagged(some)] if some else []
+        standing += [_tag_condition((TAG + tag,)) for tag in sorted(every - {leading})]
+        standing += [_tag_condition(some)] if some else []
     elif some:
         owners = some
     elif query.include_merged and not query.none_of:
         owners = _WHOLE
     if query.none_of:
-        standing.append(_tagged(tuple(TAG + tag for tag in sorted(query.none_of)), never=True))
+        standing.append(
+            _tag_condition(tuple(TAG + tag for tag in sorted(query.none_of)), never=True)
+        )
     if query.name_pattern is not None:
         standing.append(AlsoListed(listed=List.ENTITIES, owners=_WHOLE, named=query.name_pattern))
     return Selection(
         listed=List.ENTITIES,
         owners=owners,
         spaces=query.spaces,
-        facet=_entity_wish(query),
+        facet=_entity_condition(query),
         standing=tuple(standing),
         disjoint=owners == _WHOLE,
     )
@@ -175,7 +177,7 @@ def scenes_of(query: SceneQuery) -> Selection:
         listed=List.SCENES if query.story_id is None else List.SCENES_OF,
         owners=(NOBODY if query.story_id is None else query.story_id,),
         spaces=query.spaces,
-        facet=_wish((query.status,)),
+        facet=_facet_condition((query.status,)),
     )
 
 
@@ -184,41 +186,41 @@ def proposals_of(query: ProposalQuery) -> Selection:
     parts = {0: frozenset(map(str, query.types))}
     if query.status is not None:
         parts[1] = frozenset((str(query.status),))
-    wish = FacetWish(
+    condition = FacetCondition(
         parts=parts, asks=None if query.asks is None else frozenset(map(str, query.asks))
     )
     return Selection(
         listed=List.PROPOSALS if query.scene_id is None else List.PROPOSALS_OF,
         owners=(NOBODY if query.scene_id is None else query.scene_id,),
         spaces=query.spaces,
-        facet=wish,
+        facet=condition,
     )
 
 
-def _tagged(owners: tuple[Owner, ...], *, never: bool = False) -> AlsoListed:
+def _tag_condition(owners: tuple[Owner, ...], *, never: bool = False) -> AlsoListed:
     return AlsoListed(listed=List.ENTITIES, owners=owners, never=never)
 
 
-def _wish(parts: Sequence[str | None]) -> FacetWish | None:
+def _facet_condition(parts: Sequence[str | None]) -> FacetCondition | None:
     """Return a condition for the named parts of a facet, or None if no part is named."""
     wanted = {n: frozenset((str(part),)) for n, part in enumerate(parts) if part is not None}
-    return FacetWish(parts=wanted) if wanted else None
+    return FacetCondition(parts=wanted) if wanted else None
 
 
-def _entity_wish(query: EntityQuery) -> FacetWish | None:
+def _entity_condition(query: EntityQuery) -> FacetCondition | None:
     """Match the last two parts of the facet. A type may be any text, so it needs whole facets."""
     if query.entity_type is None:
-        told = {-2: query.entity_class, -1: query.level}
-        parts = {n: frozenset((str(part),)) for n, part in told.items() if part is not None}
-        return FacetWish(parts=parts) if parts else None
+        asked_parts = {-2: query.entity_class, -1: query.level}
+        parts = {n: frozenset((str(part),)) for n, part in asked_parts.items() if part is not None}
+        return FacetCondition(parts=parts) if parts else None
     classes = EntityClass if query.entity_class is None else (query.entity_class,)
     levels = CanonLevel if query.level is None else (query.level,)
-    return FacetWish(
+    return FacetCondition(
         whole=frozenset(f"{query.entity_type}/{c}/{level}" for c in classes for level in levels)
     )
 
 
-def _owners(ids: Iterable[str]) -> tuple[Owner, ...]:
+def _owners_or_nobody(ids: Iterable[str]) -> tuple[Owner, ...]:
     return tuple(sorted(ids)) or (NOBODY,)
 
 
@@ -242,7 +244,7 @@ _UUID_BYTES: Final = 16
 
 
 @lru_cache(maxsize=16_384)
-def pack(identity: str) -> Packed:
+def pack_id(identity: str) -> Packed:
     """Return the stored form of an id."""
     if len(identity) != _UUID_LENGTH:
         return identity
@@ -250,11 +252,11 @@ def pack(identity: str) -> Packed:
         raw = bytes.fromhex(identity.replace("-", ""))
     except ValueError:
         return identity
-    return raw if len(raw) == _UUID_BYTES and unpack(raw) == identity else identity
+    return raw if len(raw) == _UUID_BYTES and unpack_id(raw) == identity else identity
 
 
 @lru_cache(maxsize=16_384)
-def unpack(packed: Packed) -> str:
+def unpack_id(packed: Packed) -> str:
     """Return the id of a stored form."""
     if isinstance(packed, str):
         return packed
@@ -262,7 +264,7 @@ def unpack(packed: Packed) -> str:
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
-def in_order(packed: Packed) -> tuple[bool, Packed]:
+def packed_sort_key(packed: Packed) -> tuple[bool, Packed]:
     """Return a key that sorts stored ids like the store, text before bytes."""
     return isinstance(packed, bytes), packed
 
@@ -310,19 +312,21 @@ _LEVEL: Final = 3
 _PACKER: Final = compressobj(_LEVEL, DEFLATED, _WINDOW, _MEMORY, Z_DEFAULT_STRATEGY, _COMMON)
 """Never used itself: each packing copies it, with the dictionary already loaded."""
 
-_SEEDS: Final = {kind: crc32(kind.encode()) for kind in THING_KINDS.values()}
+_SEEDS: Final = {kind: crc32(kind.encode()) for kind in KIND_NAMES.values()}
 
 
-def body_of(kind: str, thing: Thing) -> bytes:
+def body_of(kind: str, item: StoredItem) -> bytes:
     """Return the stored body of an item of this kind."""
-    payload = encode_thing(thing)
+    payload = encode_item(item)
     if kind in _DENSE:
         packer = _PACKER.copy()
         payload = _PACKED + packer.compress(payload) + packer.flush()
     return payload + crc32(payload, _SEEDS[kind]).to_bytes(_WIDTH, "little")
 
 
-def thing_in(kind: str, body: Any, part: type | None = None, *, under: Packed | None = None) -> Any:
+def item_in_row(
+    kind: str, body: Any, part: type | None = None, *, under: Packed | None = None
+) -> Any:
     """Return the item in a row, or only the `part` of it.
 
     An item that was looked up `under` an id must have it, because an index with flipped bits can
@@ -331,13 +335,13 @@ def thing_in(kind: str, body: Any, part: type | None = None, *, under: Packed | 
     Raises:
         BrokenInvariant: `store.altered`, the row differs from the row that was written.
     """
-    thing = decode_thing(kind, said_in(kind, body), part=part)
-    if under is not None and thing.id != unpack(under):
-        raise altered()
-    return thing
+    item = decode_item(kind, payload_in(kind, body), part=part)
+    if under is not None and item.id != unpack_id(under):
+        raise altered_error()
+    return item
 
 
-def said_in(kind: str, body: Any) -> bytes:
+def payload_in(kind: str, body: Any) -> bytes:
     """Return the unpacked payload of a row. Packing may differ between machines.
 
     Raises:
@@ -346,14 +350,14 @@ def said_in(kind: str, body: Any) -> bytes:
     # Even the type of a column may be wrong: a bit may flip in the header of a row.
     seed = _SEEDS.get(kind) if isinstance(body, bytes) else None
     if seed is None or crc32(body, seed) != _RIGHT:
-        raise altered()
+        raise altered_error()
     payload: bytes = body[:-_WIDTH]
     if payload[:1] != _PACKED:
         return payload
     return decompressobj(_WINDOW, _COMMON).decompress(payload[1:])
 
 
-def altered() -> BrokenInvariant:
+def altered_error() -> BrokenInvariant:
     """Return the error for rows that contradict each other or their checksums."""
     message = (
         "A stored row was altered. The disk may be failing. Run `canonry verify`. If the records "
@@ -369,12 +373,12 @@ PackedRow: TypeAlias = tuple[
 ]
 
 
-def rows_of(thing: Thing) -> list[PackedRow]:
-    """Return the stored rows of `thing` in every list."""
+def rows_of(item: StoredItem) -> list[PackedRow]:
+    """Return the stored rows of `item` in every list."""
     found: list[PackedRow] = []
-    for listed, owner, space, facet, rank, later, identity, *rest in listing.rows_of(thing):
-        mine = pack(owner) if isinstance(owner, str) else owner
-        found.append((listed, mine, pack(space), facet, rank, later, pack(identity), *rest))  # type: ignore[arg-type] # three are left
+    for listed, owner, space, facet, rank, later, identity, *rest in listing.rows_of(item):
+        mine = pack_id(owner) if isinstance(owner, str) else owner
+        found.append((listed, mine, pack_id(space), facet, rank, later, pack_id(identity), *rest))  # type: ignore[arg-type] # three are left
     return found
 
 
@@ -394,26 +398,26 @@ _VERSION: Final = (
 )
 
 
-def thing_of(db: apsw.Connection, packed: Packed) -> Any:
+def find_item(db: apsw.Connection, packed: Packed) -> Any:
     """Return the item with a stored id, or None."""
     row: Any = db.execute(_ONE, (packed,)).fetchone()
-    return None if row is None else thing_in(*row[1:], under=packed)
+    return None if row is None else item_in_row(*row[1:], under=packed)
 
 
 def version_of(db: apsw.Connection, packed: Packed, position: int) -> Any:
     """Return an item as it was at a position before its last change; None before its first."""
     row: Any = db.execute(_VERSION, (packed, position)).fetchone()
-    return None if row is None else thing_in(*row, under=packed)
+    return None if row is None else item_in_row(*row, under=packed)
 
 
 def ids_beginning(db: apsw.Connection, text: str, limit: int) -> list[str]:
     """Return the first ids that begin with a part of a UUID, in order."""
     digits = text.replace("-", "")
     ends = [bytes.fromhex(digits.ljust(_UUID_DIGITS, end)) for end in "0f"]
-    return [unpack(row[0]) for row in db.execute(_BEGINNING, (*ends, limit))]
+    return [unpack_id(row[0]) for row in db.execute(_BEGINNING, (*ends, limit))]
 
 
-def things_of(db: apsw.Connection, ids: Sequence[Packed]) -> list[Any]:
+def find_items(db: apsw.Connection, ids: Sequence[Packed]) -> list[Any]:
     """Return the items with the ids from an index, in that order.
 
     Raises:
@@ -421,16 +425,18 @@ def things_of(db: apsw.Connection, ids: Sequence[Packed]) -> list[Any]:
     """
     found = look_up(db, ids)
     if len(found) < len(ids) and len(found) < len(frozenset(ids)):
-        raise altered()
-    return [thing_in(*found[packed][1:], under=packed) for packed in ids]
+        raise altered_error()
+    return [item_in_row(*found[packed][1:], under=packed) for packed in ids]
 
 
-def things_found(db: apsw.Connection, sql: str, values: Sequence[Any]) -> list[Any]:
+def select_items(db: apsw.Connection, sql: str, values: Sequence[Any]) -> list[Any]:
     """Return the items whose ids a statement selects in its first column, in that order."""
-    return things_of(db, [row[0] for row in db.execute(sql, values)])
+    return find_items(db, [row[0] for row in db.execute(sql, values)])
 
 
-def number(db: apsw.Connection, sql: str, values: Sequence[Any] | dict[str, Any] = ()) -> int:
+def select_number(
+    db: apsw.Connection, sql: str, values: Sequence[Any] | dict[str, Any] = ()
+) -> int:
     """Return the number that a statement selects, or 0 if it selects none."""
     row: Any = db.execute(sql, values).fetchone()
     return int(row[0] or 0)
@@ -490,7 +496,7 @@ _STANDS: Final = (
 class _Sql:
     """A selection in SQL. `where` is over the row `l` with its `values`; it starts with AND."""
 
-    told: Selection
+    selection: Selection
     owners: Sequence[PackedOwner]
     where: str
     values: tuple[Any, ...]
@@ -515,17 +521,17 @@ def page_of(db: apsw.Connection, selection: Selection, limit: int, offset: int) 
     runs = [
         _PageRun(owner, space, facet, n)
         for owner in sql.owners
-        for space, facet, n in counted(db, sql.told.listed, owner, sql.told.spaces)
-        if sql.told.facet is None or sql.told.facet.fits(facet)
+        for space, facet, n in list_counts(db, sql.selection.listed, owner, sql.selection.spaces)
+        if sql.selection.facet is None or sql.selection.facet.fits_facet(facet)
     ]
-    total = _total(db, sql, runs)
-    ids = _ids(db, sql, runs, limit, offset) if offset < total else ()
+    total = _count_total(db, sql, runs)
+    ids = _select_ids(db, sql, runs, limit, offset) if offset < total else ()
     if len(ids) != max(0, min(limit, total - offset)):
-        raise altered()
-    return Page(items=things_of(db, ids), total=total)
+        raise altered_error()
+    return Page(items=find_items(db, ids), total=total)
 
 
-def counted(
+def list_counts(
     db: apsw.Connection, listed: List, owner: PackedOwner, spaces: Spaces
 ) -> Sequence[tuple[Packed, str, int]]:
     """Return (space, facet, rows) of an owner's list."""
@@ -535,11 +541,11 @@ def counted(
     sql = "SELECT space, facet, n FROM counts WHERE list = ? AND owner = ? AND space = ?"
     found: list[Any] = []
     for space in spaces:
-        found += db.execute(sql, (int(listed), owner, pack(space)))
+        found += db.execute(sql, (int(listed), owner, pack_id(space)))
     return found
 
 
-def ids_under(
+def ids_of_owners(
     db: apsw.Connection,
     listed: List,
     owners: Sequence[tuple[PackedOwner, int]],
@@ -557,7 +563,9 @@ def ids_under(
         some = owners[start : start + _AT_ONCE]
         filled = [*some, *[(owners[0][0], 0)] * (_AT_ONCE - len(some))]
         values = [
-            each for owner, limit in filled for each in (int(listed), owner, pack(space), "", limit)
+            each
+            for owner, limit in filled
+            for each in (int(listed), owner, pack_id(space), "", limit)
         ]
         found |= dict.fromkeys([row[0] for row in db.execute(whole, values)])
     return list(found)
@@ -575,7 +583,7 @@ def _sql_of(selection: Selection) -> _Sql:
             where += bound
             values.append(value)
     for each in selection.standing:
-        owners = _packed(each.owners)
+        owners = _pack_owners(each.owners)
         stands = _STANDS.format(owners=", ".join("?" * len(owners)))
         values += [int(each.listed), *owners]
         if each.named is not None:
@@ -584,45 +592,45 @@ def _sql_of(selection: Selection) -> _Sql:
             parts = (_SPECIAL.sub(r"[\1]", part) for part in parts_of_pattern(each.named))
             values.append("*".join(("", *parts, "")))
         where += f" AND {'NOT ' if each.never else ''}EXISTS ({stands})"
-    owners = _packed(selection.owners)
-    return _Sql(told=selection, owners=owners, where=where, values=tuple(values))
+    owners = _pack_owners(selection.owners)
+    return _Sql(selection=selection, owners=owners, where=where, values=tuple(values))
 
 
-def _packed(owners: Sequence[Owner]) -> Sequence[PackedOwner]:
-    return [pack(owner) if isinstance(owner, str) else owner for owner in owners]
+def _pack_owners(owners: Sequence[Owner]) -> Sequence[PackedOwner]:
+    return [pack_id(owner) if isinstance(owner, str) else owner for owner in owners]
 
 
-def _total(db: apsw.Connection, said: _Sql, runs: Sequence[_PageRun]) -> int:
-    if len(said.owners) > 1 and not said.told.disjoint:
-        sql = f"SELECT l.id FROM listing l WHERE {_RUN} {said.where}"  # noqa: S608 - our SQL
+def _count_total(db: apsw.Connection, selected: _Sql, runs: Sequence[_PageRun]) -> int:
+    if len(selected.owners) > 1 and not selected.selection.disjoint:
+        sql = f"SELECT l.id FROM listing l WHERE {_RUN} {selected.where}"  # noqa: S608 - our SQL
         seen: set[Packed] = set()
         for run in runs:
-            seen.update([row[0] for row in db.execute(sql, _values(said, run))])
+            seen.update([row[0] for row in db.execute(sql, _run_values(selected, run))])
         return len(seen)
-    if not said.where:
+    if not selected.where:
         return sum(run.n for run in runs)
-    sql = f"SELECT count(*) FROM listing l WHERE {_RUN} {said.where}"  # noqa: S608 - our SQL
-    return sum(number(db, sql, _values(said, run)) for run in runs)
+    sql = f"SELECT count(*) FROM listing l WHERE {_RUN} {selected.where}"  # noqa: S608 - our SQL
+    return sum(select_number(db, sql, _run_values(selected, run)) for run in runs)
 
 
-def _ids(
-    db: apsw.Connection, said: _Sql, runs: Sequence[_PageRun], limit: int, offset: int
+def _select_ids(
+    db: apsw.Connection, selected: _Sql, runs: Sequence[_PageRun], limit: int, offset: int
 ) -> Sequence[Packed]:
-    order = _NEWEST if said.told.newest_first else _ORDER
-    turn = -1 if said.told.newest_first else 1
-    bare = f"SELECT l.rank, l.later, l.id FROM listing l WHERE {_RUN} {said.where}"  # noqa: S608
+    order = _NEWEST if selected.selection.newest_first else _ORDER
+    direction = -1 if selected.selection.newest_first else 1
+    bare = f"SELECT l.rank, l.later, l.id FROM listing l WHERE {_RUN} {selected.where}"  # noqa: S608
     head = f"{bare} {order}"
     if len(runs) == 1:
-        values = (*_values(said, runs[0]), limit, offset)
+        values = (*_run_values(selected, runs[0]), limit, offset)
         return [row[2] for row in db.execute(f"{head} LIMIT ? OFFSET ?", values)]
     if limit + offset > _SHALLOW and len(runs) <= _RUNS_MAX:
-        whole = compounded(bare, order, len(runs))
-        values = tuple(value for run in runs for value in _values(said, run))
+        whole = merge_statement(bare, order, len(runs))
+        values = tuple(value for run in runs for value in _run_values(selected, run))
         return [row[2] for row in db.execute(whole, (*values, limit, offset))]
     rows: set[tuple[Any, ...]] = set()
     for run in runs:
-        rows.update(db.execute(f"{head} LIMIT ?", (*_values(said, run), limit + offset)))
-    ordered = sorted(rows, key=lambda row: (turn * row[0], row[1], unpack(row[2])))
+        rows.update(db.execute(f"{head} LIMIT ?", (*_run_values(selected, run), limit + offset)))
+    ordered = sorted(rows, key=lambda row: (direction * row[0], row[1], unpack_id(row[2])))
     return [row[2] for row in ordered[offset : offset + limit]]
 
 
@@ -632,10 +640,10 @@ _MANY_FIRST, _MANY_NEWEST = (
 )
 
 
-def compounded(bare: str, order: str, runs: int) -> str:
+def merge_statement(bare: str, order: str, runs: int) -> str:
     """Return the statement that merges this many sorted runs row by row."""
     return f"{' UNION '.join([bare] * runs)} {order.replace('l.', '')} LIMIT ? OFFSET ?"
 
 
-def _values(said: _Sql, run: _PageRun) -> tuple[Any, ...]:
-    return (int(said.told.listed), run.owner, run.space, run.facet, *said.values)
+def _run_values(selected: _Sql, run: _PageRun) -> tuple[Any, ...]:
+    return (int(selected.selection.listed), run.owner, run.space, run.facet, *selected.values)

@@ -11,17 +11,17 @@ from typing_extensions import override
 
 from canonry.language.texts.sentences import plain_statement
 from canonry.log.commits import Position
-from canonry.log.entries import Thing
+from canonry.log.entries import StoredItem
 from canonry.log.folding import key_hash, name_key, statement_key
 from canonry.log.items.entities import Entity, EntityClass, normalised_name
 from canonry.log.items.facts import Axiom, Event, Fact, Relation
 from canonry.log.items.proposals import Proposal
 from canonry.log.items.scenes import Memory, Scene, Story, Turn
 from canonry.log.items.sources import InterpretationRun, Snippet, Source
-from canonry.log.schemas.identity_keys import Bearer
+from canonry.log.schemas.identity_keys import IdentifierOwner
 from canonry.log.schemas.schemas import RegisteredSchema
 from canonry.log.schemas.world_types import EXIT
-from canonry.readmodels.edges import ALWAYS, Direction, Way
+from canonry.readmodels.edges import ALWAYS, Direction, OpenExit
 from canonry.readmodels.listing import NOBODY, TAG, List
 from canonry.readmodels.ports.documents import (
     Documents,
@@ -45,39 +45,39 @@ from canonry.readmodels.ports.state import (
 )
 from canonry.readmodels.ports.view import PAGE_MAX, Page, View
 from canonry.readmodels.timeline import TimelineEvent
-from canonry.stores.sqlite import records
+from canonry.stores.sqlite import commits
 from canonry.stores.sqlite.connections import Readers
-from canonry.stores.sqlite.rows import (
-    FIRST_IDS,
-    FacetWish,
-    Packed,
-    Selection,
-    counted,
-    entities_of,
-    events_of,
-    facts_of,
-    ids_beginning,
-    ids_under,
-    look_up,
-    pack,
-    page_of,
-    proposals_of,
-    relations_of,
-    scenes_of,
-    thing_in,
-    things_found,
-    things_of,
-    unpack,
-    version_of,
-)
-from canonry.stores.sqlite.sightings import (
-    Long,
-    newest,
+from canonry.stores.sqlite.identifiers import (
+    TooLong,
+    newest_observations,
     seen_until,
     select_identified,
     select_timeline,
 )
-from canonry.values.audience import is_part
+from canonry.stores.sqlite.rows import (
+    FIRST_IDS,
+    FacetCondition,
+    Packed,
+    Selection,
+    entities_of,
+    events_of,
+    facts_of,
+    find_items,
+    ids_beginning,
+    ids_of_owners,
+    item_in_row,
+    list_counts,
+    look_up,
+    pack_id,
+    page_of,
+    proposals_of,
+    relations_of,
+    scenes_of,
+    select_items,
+    unpack_id,
+    version_of,
+)
+from canonry.values.audience import is_compartment
 from canonry.values.ids import EntityId, SceneId, SourceId, Space, SpaceId
 from canonry.values.moments import Instant
 from canonry.values.observations import Observation
@@ -92,18 +92,18 @@ class SqliteView(View):
     def __init__(self, readers: Readers) -> None:
         """Read through `readers`."""
         self._readers = readers
-        self._read = partial(readers.short, together=True)
+        self._read_consistent = partial(readers.run_short, consistent=True)
 
     @override
     async def cursor(self, space: SpaceId) -> Position:
-        return await self._readers.short(lambda db: records.tip_of(db, space).position)
+        return await self._readers.run_short(lambda db: commits.tip_of(db, space).position)
 
-    async def _page(self, selection: Selection, limit: int, offset: int) -> Page[Any]:
-        return await self._read(lambda db: page_of(db, selection, limit, offset))
+    async def _read_page(self, selection: Selection, limit: int, offset: int) -> Page[Any]:
+        return await self._read_consistent(lambda db: page_of(db, selection, limit, offset))
 
-    async def _things(self, sql: str, values: Sequence[Any]) -> Sequence[Any]:
+    async def _select_items(self, sql: str, values: Sequence[Any]) -> Sequence[Any]:
         """Return the items whose ids a statement selects."""
-        return await self._read(lambda db: things_found(db, sql, values))
+        return await self._read_consistent(lambda db: select_items(db, sql, values))
 
 
 NAMESAKES_MAX: Final = 50
@@ -128,43 +128,47 @@ class SqliteState(SqliteView, State):
     """State queries over the tables that the ledger updates in its own transactions."""
 
     @override
-    async def things(self, ids: Iterable[str]) -> Mapping[str, Thing]:
+    async def items_by_id(self, ids: Iterable[str]) -> Mapping[str, StoredItem]:
         wanted = list(ids)
-        read = self._readers.short if len(wanted) <= _READ_INLINE else self._readers.long
-        return await read(lambda db: _things(db, wanted))
+        read = self._readers.run_short if len(wanted) <= _READ_INLINE else self._readers.run_long
+        return await read(lambda db: _items_by_id(db, wanted))
 
     @override
     async def ids_beginning(self, text: str, *, limit: int) -> Sequence[str]:
-        return await self._readers.short(lambda db: ids_beginning(db, text, limit))
+        return await self._readers.run_short(lambda db: ids_beginning(db, text, limit))
 
     @override
-    async def things_as_known_at(
+    async def items_as_known_at(
         self, ids: Iterable[str], position: Position
-    ) -> Mapping[str, Thing]:
+    ) -> Mapping[str, StoredItem]:
         wanted = list(ids)
-        return await self._read(lambda db: _past(db, wanted, position))
+        return await self._read_consistent(lambda db: _items_at(db, wanted, position))
 
     @override
     async def compartments(self) -> frozenset[SpaceId]:
-        runs = await self._readers.short(lambda db: counted(db, List.COMPARTMENTS, NOBODY, None))
-        return frozenset(SpaceId(name) for space, _, _ in runs if is_part(name := unpack(space)))
+        runs = await self._readers.run_short(
+            lambda db: list_counts(db, List.COMPARTMENTS, NOBODY, None)
+        )
+        return frozenset(
+            SpaceId(name) for space, _, _ in runs if is_compartment(name := unpack_id(space))
+        )
 
     @override
     async def entities(self, query: EntityQuery) -> Page[Entity]:
-        def select(db: apsw.Connection) -> Page[Entity]:
+        def select_page(db: apsw.Connection) -> Page[Entity]:
             def count(tag: str) -> int:
-                return sum(n for *_, n in counted(db, List.ENTITIES, TAG + tag, query.spaces))
+                return sum(n for *_, n in list_counts(db, List.ENTITIES, TAG + tag, query.spaces))
 
             rarest = min(sorted(query.all_of), key=count, default=None)
             return page_of(db, entities_of(query, rarest), query.limit, query.offset)
 
-        return await self._read(select)
+        return await self._read_consistent(select_page)
 
     @override
     async def entities_named(self, space: SpaceId, entity_type: str, name: str) -> Sequence[Entity]:
         wanted, owner = normalised_name(name), key_hash(name_key(entity_type, name))
-        values = (int(List.ENTITIES_NAMED), owner, pack(space), "", NAMESAKES_MAX)
-        found = await self._things(FIRST_IDS, values)
+        values = (int(List.ENTITIES_NAMED), owner, pack_id(space), "", NAMESAKES_MAX)
+        found = await self._select_items(FIRST_IDS, values)
         return [e for e in found if e.entity_type == entity_type and wanted in e.known_as]
 
     @override
@@ -175,20 +179,24 @@ class SqliteState(SqliteView, State):
             "SELECT id FROM listing WHERE list = ? AND owner = ? AND space = ''"
             " AND facet = '' AND rank > ? ORDER BY rank, later, id LIMIT ?"
         )
-        values = (int(List.OBSERVATIONS), pack(entity_id), after, limit)
-        return await self._things(sql, values)
+        values = (int(List.OBSERVATIONS), pack_id(entity_id), after, limit)
+        return await self._select_items(sql, values)
 
     @override
     async def entities_identified(self, query: IdentifierQuery) -> Mapping[str, Page[Entity]]:
-        return await self._read(lambda db: select_identified(db, query))
+        return await self._read_consistent(lambda db: select_identified(db, query))
 
     @override
-    async def bearers(self, query: IdentifierQuery) -> Mapping[str, Page[Bearer]]:
-        return await self._read(lambda db: select_identified(db, query, Bearer))
+    async def identifier_owners(
+        self, query: IdentifierQuery
+    ) -> Mapping[str, Page[IdentifierOwner]]:
+        return await self._read_consistent(lambda db: select_identified(db, query, IdentifierOwner))
 
     @override
     async def entity_types(self, spaces: Spaces) -> Mapping[str, int]:
-        runs = await self._readers.short(lambda db: counted(db, List.ENTITIES, NOBODY, spaces))
+        runs = await self._readers.run_short(
+            lambda db: list_counts(db, List.ENTITIES, NOBODY, spaces)
+        )
         found: Counter[str] = Counter()
         for _, facet, n in runs:
             entity_type, _, level = facet.rsplit("/", 2)
@@ -202,86 +210,94 @@ class SqliteState(SqliteView, State):
     ) -> Mapping[str, Entity]:
         wanted = list(entity_ids)
 
-        def find(db: apsw.Connection, most: int) -> Mapping[str, Entity]:
+        def find_seen(db: apsw.Connection, most: int) -> Mapping[str, Entity]:
             seen = ((one, seen_until(db, one, instant, most=most)) for one in wanted)
             return {one: entity for one, entity in seen if entity is not None}
 
         try:
-            return await self._read(lambda db: find(db, _FOLDED_INLINE))
-        except Long:
-            return await self._readers.long(lambda db: find(db, PAGE_MAX**2), together=True)
+            return await self._read_consistent(lambda db: find_seen(db, _FOLDED_INLINE))
+        except TooLong:
+            return await self._readers.run_long(
+                lambda db: find_seen(db, PAGE_MAX**2), consistent=True
+            )
 
     @override
     async def observations_newest(
         self, entity_ids: Iterable[EntityId], *, limit: int, offset: int
     ) -> Page[Observation]:
         wanted = list(entity_ids)
-        return await self._read(lambda db: newest(db, wanted, limit, offset))
+        return await self._read_consistent(
+            lambda db: newest_observations(db, wanted, limit, offset)
+        )
 
     @override
     async def timeline(self, query: TimelineQuery) -> Page[TimelineEvent]:
-        return await self._read(lambda db: select_timeline(db, query))
+        return await self._read_consistent(lambda db: select_timeline(db, query))
 
     @override
-    async def listed(self, kind: type[T], query: ListQuery) -> Page[T]:
+    async def list_items(self, kind: type[T], query: ListQuery) -> Page[T]:
         whole, of_owner = _LISTS[kind]
         selection = Selection(
             listed=whole if query.owner is None else of_owner,
             owners=(NOBODY if query.owner is None else query.owner,),
             spaces=query.spaces,
-            facet=None if query.named is None else FacetWish(whole=frozenset((str(query.named),))),
+            facet=None
+            if query.named is None
+            else FacetCondition(whole=frozenset((str(query.named),))),
             newest_first=query.newest_first,
         )
-        return await self._page(selection, query.limit, query.offset)
+        return await self._read_page(selection, query.limit, query.offset)
 
     @override
     async def facts(self, query: FactQuery) -> Page[Fact]:
-        return await self._page(facts_of(query), query.limit, query.offset)
+        return await self._read_page(facts_of(query), query.limit, query.offset)
 
     @override
     async def facts_stating(self, space: SpaceId, statements: AbstractSet[str]) -> Sequence[Fact]:
         wanted = frozenset(map(plain_statement, statements))
         keys = dict.fromkeys(map(statement_key, wanted), STATING_MAX)
-        found = await self._under(List.FACTS_STATING, space, keys)
+        found = await self._facts_by_key(List.FACTS_STATING, space, keys)
         return [fact for fact in found if plain_statement(fact.statement) in wanted]
 
     @override
     async def facts_framed(self, space: SpaceId, keys: Mapping[str, int]) -> Sequence[Fact]:
-        return await self._under(List.FACTS_FRAMED, space, keys, newest=True)
+        return await self._facts_by_key(List.FACTS_FRAMED, space, keys, newest=True)
 
     @override
     async def events(self, query: EventQuery) -> Page[Event]:
-        return await self._page(events_of(query), query.limit, query.offset)
+        return await self._read_page(events_of(query), query.limit, query.offset)
 
     @override
     async def relations(self, query: RelationQuery) -> Page[Relation]:
-        return await self._page(relations_of(query), query.limit, query.offset)
+        return await self._read_page(relations_of(query), query.limit, query.offset)
 
-    async def _under(
+    async def _facts_by_key(
         self, listed: List, space: SpaceId, keys: Mapping[str, int], *, newest: bool = False
     ) -> Sequence[Fact]:
         """Return the facts under each key, up to its number, the first or the newest."""
         owners = [(key_hash(key), limit) for key, limit in keys.items()]
 
-        facts: Sequence[Fact] = await self._read(
-            lambda db: things_of(db, ids_under(db, listed, owners, space, newest=newest))
+        facts: Sequence[Fact] = await self._read_consistent(
+            lambda db: find_items(db, ids_of_owners(db, listed, owners, space, newest=newest))
         )
         return sorted(facts, key=lambda fact: (fact.created_at, fact.id))
 
 
-def _things(db: apsw.Connection, ids: Sequence[str]) -> Mapping[str, Thing]:
-    asked = {pack(thing_id): thing_id for thing_id in ids}
+def _items_by_id(db: apsw.Connection, ids: Sequence[str]) -> Mapping[str, StoredItem]:
+    asked = {pack_id(item_id): item_id for item_id in ids}
     found = look_up(db, asked)
-    return {asked[packed]: thing_in(*row[1:], under=packed) for packed, row in found.items()}
+    return {asked[packed]: item_in_row(*row[1:], under=packed) for packed, row in found.items()}
 
 
-def _past(db: apsw.Connection, ids: Sequence[str], position: Position) -> Mapping[str, Thing]:
-    found: dict[str, Thing] = {}
-    for thing_id, thing in _things(db, ids).items():
-        if thing.changed_at <= position:
-            found[thing_id] = thing
-        elif (past := version_of(db, pack(thing_id), position)) is not None:
-            found[thing_id] = past
+def _items_at(
+    db: apsw.Connection, ids: Sequence[str], position: Position
+) -> Mapping[str, StoredItem]:
+    found: dict[str, StoredItem] = {}
+    for item_id, item in _items_by_id(db, ids).items():
+        if item.changed_at <= position:
+            found[item_id] = item
+        elif (past := version_of(db, pack_id(item_id), position)) is not None:
+            found[item_id] = past
     return found
 
 
@@ -290,28 +306,28 @@ class SqliteDocuments(SqliteView, Documents):
 
     @override
     async def scenes(self, query: SceneQuery) -> Page[Scene]:
-        return await self._page(scenes_of(query), query.limit, query.offset)
+        return await self._read_page(scenes_of(query), query.limit, query.offset)
 
     @override
     async def proposals(self, query: ProposalQuery) -> Page[Proposal]:
-        return await self._page(proposals_of(query), query.limit, query.offset)
+        return await self._read_page(proposals_of(query), query.limit, query.offset)
 
     @override
     async def memories(self, query: MemoryQuery) -> Page[Memory]:
         least = -query.min_importance if query.min_importance > 0 else None
         selection = Selection(listed=List.MEMORIES, owners=(query.entity_id,), rank_most=least)
-        return await self._page(selection, query.limit, query.offset)
+        return await self._read_page(selection, query.limit, query.offset)
 
     @override
     async def snippets(self, source_id: SourceId, *, limit: int, offset: int) -> Page[Snippet]:
         selection = Selection(listed=List.SNIPPETS, owners=(source_id,))
-        return await self._page(selection, limit, offset)
+        return await self._read_page(selection, limit, offset)
 
     @override
     async def open_scenes(self, space: SpaceId | None, *, limit: int) -> Sequence[Scene]:
         spaces = None if space is None else frozenset((space,))
         open_ones = Selection(listed=List.SCENES_OPEN, spaces=spaces)
-        return (await self._page(open_ones, limit, 0)).items
+        return (await self._read_page(open_ones, limit, 0)).items
 
     @override
     async def turns(
@@ -323,8 +339,8 @@ class SqliteDocuments(SqliteView, Documents):
             " AND space = '' AND facet = '' AND rank > ?"
             f" ORDER BY rank {'DESC' if newest else 'ASC'} LIMIT ?"
         )
-        values = (int(List.TURNS), pack(scene_id), after, last if last is not None else limit)
-        turns = await self._things(sql, values)
+        values = (int(List.TURNS), pack_id(scene_id), after, last if last is not None else limit)
+        turns = await self._select_items(sql, values)
         return turns[::-1] if newest else turns
 
 
@@ -344,7 +360,7 @@ _EDGES_BY_ORDER: Final = {
     newest: tuple(sql.format(down=" DESC" if newest else "") for sql in (_EDGES, _ALL_EDGES))
     for newest in (False, True)
 }
-_WAYS: Final = (
+_EXITS: Final = (
     "SELECT facet, name FROM listing WHERE list = ? AND owner = ? AND space = ?"
     " AND facet >= ? AND facet < ? AND rank > ? AND later <= ? AND name IS NOT NULL"
     " ORDER BY facet, later, id"
@@ -364,19 +380,21 @@ class SqlitePlaces(SqliteView, Places):
 
     @override
     async def edges(self, query: EdgeQuery) -> Sequence[Relation]:
-        return await self._read(lambda db: _edges(db, query))
+        return await self._read_consistent(lambda db: _select_edges(db, query))
 
     @override
-    async def ways(self, space: SpaceId, places: Iterable[EntityId], at: Instant) -> Sequence[Way]:
+    async def open_exits(
+        self, space: SpaceId, places: Iterable[EntityId], at: Instant
+    ) -> Sequence[OpenExit]:
         wanted = tuple(places)
-        return await self._read(lambda db: _ways(db, space, wanted, at))
+        return await self._read_consistent(lambda db: _select_exits(db, space, wanted, at))
 
     @override
     async def events_until(
         self, space: SpaceId, entity: EntityId, at: Instant, *, limit: int
     ) -> Sequence[Event]:
-        place = (int(List.EVENTS_OF), pack(entity), pack(space), str(CanonLevel.CANON))
-        return await self._things(_EVENTS, (*place, at, limit))
+        list_key = (int(List.EVENTS_OF), pack_id(entity), pack_id(space), str(CanonLevel.CANON))
+        return await self._select_items(_EVENTS, (*list_key, at, limit))
 
     @override
     async def entities_after(
@@ -384,8 +402,8 @@ class SqlitePlaces(SqliteView, Places):
     ) -> Sequence[Entity]:
         facets = [f"{entity_type}/{each}/{CanonLevel.CANON}" for each in EntityClass]
         start = None if last is None else (last.created_at, 0, last.id)
-        return await self._read(
-            lambda db: _following(db, List.ENTITIES, space, facets, start, limit)
+        return await self._read_consistent(
+            lambda db: _next_items(db, List.ENTITIES, space, facets, start, limit)
         )
 
     @override
@@ -394,10 +412,12 @@ class SqlitePlaces(SqliteView, Places):
     ) -> Sequence[Event]:
         start = None if last is None else (*last.rank, last.id)
         facets = [str(CanonLevel.CANON)]
-        return await self._read(lambda db: _following(db, List.EVENTS, space, facets, start, limit))
+        return await self._read_consistent(
+            lambda db: _next_items(db, List.EVENTS, space, facets, start, limit)
+        )
 
 
-def _following(  # noqa: PLR0917 - where to begin in which list
+def _next_items(  # noqa: PLR0917 - where to begin in which list
     db: apsw.Connection,
     listed: List,
     space: SpaceId,
@@ -406,41 +426,49 @@ def _following(  # noqa: PLR0917 - where to begin in which list
     limit: int,
 ) -> Sequence[Any]:
     """Return the next rows of a list that has no owner."""
-    rank, later, identity = (ALWAYS, 0, "") if start is None else (*start[:2], pack(start[2]))
+    rank, later, identity = (ALWAYS, 0, "") if start is None else (*start[:2], pack_id(start[2]))
     rows: list[Any] = []
     for facet in facets:
-        place = (int(listed), NOBODY, pack(space), facet)
-        rows += db.execute(_FOLLOWING, (*place, rank, later, identity, limit))
-    rows.sort(key=lambda row: (*row[:2], unpack(row[2])))
-    return things_of(db, [row[2] for row in rows[:limit]])
+        list_key = (int(listed), NOBODY, pack_id(space), facet)
+        rows += db.execute(_FOLLOWING, (*list_key, rank, later, identity, limit))
+    rows.sort(key=lambda row: (*row[:2], unpack_id(row[2])))
+    return find_items(db, [row[2] for row in rows[:limit]])
 
 
-def _edges(db: apsw.Connection, query: EdgeQuery) -> Sequence[Relation]:
+def _select_edges(db: apsw.Connection, query: EdgeQuery) -> Sequence[Relation]:
     head = f"{'out' if query.outward else 'in'}/{query.rel_type}"
-    space, ids = pack(query.space), list[Packed]()
+    space, ids = pack_id(query.space), list[Packed]()
     of_a_kind, of_all = _EDGES_BY_ORDER[query.newest_first]
     rows: Any
     for entity in query.entities:
-        place = (int(List.EDGES_OF), pack(entity), space)
+        list_key = (int(List.EDGES_OF), pack_id(entity), space)
         rest = (query.at, query.at, query.limit)
         if query.kinds is None:  # "0" is the character after "/"
-            rows = db.execute(of_all, (*place, f"{head}/", f"{head}0", *rest))
+            rows = db.execute(of_all, (*list_key, f"{head}/", f"{head}0", *rest))
             ids += [row[0] for row in rows]
             continue
         for kind in query.kinds:
-            rows = db.execute(of_a_kind, (*place, f"{head}/{kind}", *rest))
+            rows = db.execute(of_a_kind, (*list_key, f"{head}/{kind}", *rest))
             ids += [row[0] for row in rows]
-    return things_of(db, ids)
+    return find_items(db, ids)
 
 
-def _ways(
-    db: apsw.Connection, space: SpaceId, places: Sequence[EntityId], at: Instant
-) -> Sequence[Way]:
-    head, owner_space, found = f"out/{EXIT}", pack(space), list[Way]()
-    for place in places:
-        spot = (int(List.EDGES_OF), pack(place), owner_space, f"{head}/", f"{head}0", at, at)
-        rows: Any = db.execute(_WAYS, spot)
+def _select_exits(
+    db: apsw.Connection, space: SpaceId, locations: Sequence[EntityId], at: Instant
+) -> Sequence[OpenExit]:
+    head, owner_space, found = f"out/{EXIT}", pack_id(space), list[OpenExit]()
+    for location in locations:
+        list_key = (
+            int(List.EDGES_OF),
+            pack_id(location),
+            owner_space,
+            f"{head}/",
+            f"{head}0",
+            at,
+            at,
+        )
+        rows: Any = db.execute(_EXITS, list_key)
         for facet, end in rows:
             direction = Direction(facet.rpartition("/")[2])
-            found.append(Way(start=place, direction=direction, end=EntityId(end)))
+            found.append(OpenExit(start=location, direction=direction, end=EntityId(end)))
     return found

@@ -11,9 +11,10 @@ import apsw
 
 from canonry.log.folding import key_hash
 from canonry.log.ports.ledger import Blobs, Sealer
-from canonry.log.ports.world import Clock, Identities, newer
+from canonry.log.ports.world import Clock, Identities, newer_store
 from canonry.log.sealing import ENCODING_VERSION, MIN_READER
 from canonry.stores.sqlite.catalog import SqliteCatalog
+from canonry.stores.sqlite.commits import Stored
 from canonry.stores.sqlite.connections import (
     CACHE_KB,
     PATIENCE_MS,
@@ -23,16 +24,15 @@ from canonry.stores.sqlite.connections import (
     OpenMode,
     Readers,
     Turnstile,
-    connect,
     not_canonry,
+    open_connection,
     transaction,
-    translated,
+    translated_errors,
 )
 from canonry.stores.sqlite.ledger import PATIENCE_SECONDS, Pen, Pump, SqliteLedger
-from canonry.stores.sqlite.records import Stored
-from canonry.stores.sqlite.rows import number, pack_keys
+from canonry.stores.sqlite.rows import pack_keys, select_number
 from canonry.stores.sqlite.state import SqliteDocuments, SqlitePlaces, SqliteState
-from canonry.stores.sqlite.text import SqliteText, index_waiting
+from canonry.stores.sqlite.text import SqliteText, index_queued
 from canonry.stores.sqlite.views import BATCH, fetch_on_loop, fold_all
 from canonry.values.errors import BrokenInvariant, NotFound, Unavailable
 
@@ -57,26 +57,26 @@ _VIEWS: Final = (
 """Tables of views of any version, dependent ones first."""
 
 
-def prepare(db: apsw.Connection, fetch: Callable[[str], bytes]) -> None:
+def prepare_store(db: apsw.Connection, fetch: Callable[[str], bytes]) -> None:
     """Bring the store to this version. The caller holds the write lock.
 
     Raises:
         BrokenInvariant: `store.not-canonry`, `store.newer` or `store.corrupt`.
     """
-    with translated(), transaction(db, "BEGIN IMMEDIATE"):
-        version = _version(db)
+    with translated_errors(), transaction(db, "BEGIN IMMEDIATE"):
+        version = _read_version(db)
         if version == 0:
             db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         for migration in _MIGRATIONS[version:]:
             db.execute(migration.read_text(encoding="utf-8"))
         db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-        if _stated(db, "min_reader") < MIN_READER:
-            _state(db, "min_reader", MIN_READER)
-        if _stated(db, "views") != VIEWS_VERSION:
+        if _read_meta(db, "min_reader") < MIN_READER:
+            _write_meta(db, "min_reader", MIN_READER)
+        if _read_meta(db, "views") != VIEWS_VERSION:
             make_views(db)
             fold_all(db, fetch, touched=_rewriting_keys(db))
-            index_waiting(db)
-            _state(db, "views", VIEWS_VERSION)
+            index_queued(db)
+            _write_meta(db, "views", VIEWS_VERSION)
 
 
 def _rewriting_keys(db: apsw.Connection) -> Callable[[Stored, frozenset[str]], None]:
@@ -86,7 +86,7 @@ def _rewriting_keys(db: apsw.Connection) -> Callable[[Stored, frozenset[str]], N
     """
     redacted = set[str]()
 
-    def rewrite(stored: Stored, keys: frozenset[str]) -> None:
+    def rewrite_keys(stored: Stored, keys: frozenset[str]) -> None:
         space = stored.sealed.space
         if None in stored.sealed.parts:
             redacted.add(space)
@@ -94,7 +94,7 @@ def _rewriting_keys(db: apsw.Connection) -> Callable[[Stored, frozenset[str]], N
             packed = pack_keys(map(key_hash, keys))
             db.execute(_TOUCHED, (packed, stored.seq, packed))
 
-    return rewrite
+    return rewrite_keys
 
 
 def is_current(db: apsw.Connection) -> bool:
@@ -103,8 +103,8 @@ def is_current(db: apsw.Connection) -> bool:
     Raises:
         BrokenInvariant: `store.not-canonry` or `store.newer`.
     """
-    with translated():
-        return _version(db) == SCHEMA_VERSION and _stated(db, "views") == VIEWS_VERSION
+    with translated_errors():
+        return _read_version(db) == SCHEMA_VERSION and _read_meta(db, "views") == VIEWS_VERSION
 
 
 def require_reader(db: apsw.Connection) -> None:
@@ -113,8 +113,8 @@ def require_reader(db: apsw.Connection) -> None:
     Raises:
         BrokenInvariant: `store.newer`.
     """
-    if _stated(db, "min_reader") > ENCODING_VERSION:
-        raise newer()
+    if _read_meta(db, "min_reader") > ENCODING_VERSION:
+        raise newer_store()
 
 
 def statements_of(version: int, *, views: bool = True) -> Sequence[str]:
@@ -130,31 +130,31 @@ def make_views(db: apsw.Connection) -> None:
     db.execute((_FOLDER / "views.sql").read_text(encoding="utf-8"))
 
 
-def _version(db: apsw.Connection) -> int:
+def _read_version(db: apsw.Connection) -> int:
     application, version = int(db.pragma("application_id")), int(db.pragma("user_version"))
     if application not in {0, APPLICATION_ID}:
         raise not_canonry()
     if application == 0 and db.execute("SELECT 1 FROM sqlite_schema").fetchone() is not None:
         raise not_canonry()
     if version > SCHEMA_VERSION:
-        raise newer()
+        raise newer_store()
     if version:
         require_reader(db)
     return version
 
 
-def _stated(db: apsw.Connection, name: str) -> int:
-    return number(db, "SELECT max(value) FROM meta WHERE name = ?", (name,))
+def _read_meta(db: apsw.Connection, name: str) -> int:
+    return select_number(db, "SELECT max(value) FROM meta WHERE name = ?", (name,))
 
 
-def _state(db: apsw.Connection, name: str, value: int) -> None:
+def _write_meta(db: apsw.Connection, name: str, value: int) -> None:
     db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
 
 
 FILE: Final = "canon.db"
-_RECORDS_BESIDE: Final = (f"{FILE}-wal", "blobs", "files")
+_OTHER_RECORDS: Final = (f"{FILE}-wal", "blobs", "files")
 DEADLINE: Final = 10.0
-_WAITING: Final = "SELECT count(*) FROM (SELECT 1 FROM unindexed LIMIT ?)"
+_QUEUED_COUNT: Final = "SELECT count(*) FROM (SELECT 1 FROM unindexed LIMIT ?)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,7 +206,7 @@ class SqliteStore(SqlitePorts):
             return
         await self.readers.close()
         self.writer.close()
-        await asyncio.to_thread(self.checkpoints.empty)
+        await asyncio.to_thread(self.checkpoints.empty_log)
         await self.checkpoints.close()
         self.checkpointer.close()
         self.turnstile.close()
@@ -231,22 +231,24 @@ async def open_store(
         BrokenInvariant: `store.not-canonry`, `store.newer`, `store.emptied` or `store.corrupt`.
         Unavailable: `store.unreachable`, `store.read-only`, `store.busy`, `store.io`.
     """
-    turnstile = await asyncio.to_thread(_claimed, folder)
+    turnstile = await asyncio.to_thread(_claim_folder, folder)
     path = folder / FILE
-    fetch = fetch_on_loop(blobs)
+    fetch_blob = fetch_on_loop(blobs)
     try:
-        writer = await asyncio.to_thread(lambda: _prepared(path, turnstile, durability, vfs, fetch))
+        writer = await asyncio.to_thread(
+            lambda: _open_prepared(path, turnstile, durability, vfs, fetch_blob)
+        )
     except BaseException:
         turnstile.close()
         raise
     anchor = Anchor(path)
     readers = Readers(path, deadline=deadline, anchor=anchor, vfs=vfs, mapped_from=mapped_from)
-    checkpointer = connect(
+    checkpointer = open_connection(
         path, writes=True, durability=durability, patience_ms=PATIENCE_MS, vfs=vfs
     )
     checkpoints = Checkpoints(writer, checkpointer, anchor)
-    anchor.hold()
-    pump = _pump(writer, turnstile, anchor, durability)
+    anchor.record_files()
+    pump = _make_pump(writer, turnstile, anchor, durability)
     writing = (pump, Pen(db=writer, sealer=Sealer(clock, identities)))
     return SqliteStore(
         **ports_over(readers, blobs, writing),
@@ -260,7 +262,7 @@ async def open_store(
     )
 
 
-def _claimed(folder: Path) -> Turnstile:
+def _claim_folder(folder: Path) -> Turnstile:
     """Return the turnstile of the folder, and create the folder if it is missing."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -270,7 +272,7 @@ def _claimed(folder: Path) -> Turnstile:
         raise Unavailable("store.unreachable", message) from error
 
 
-def _pump(
+def _make_pump(
     writer: apsw.Connection, turnstile: Turnstile, anchor: Anchor, durability: Durability
 ) -> Pump:
     return Pump(
@@ -279,12 +281,12 @@ def _pump(
         syncs=durability is Durability.FULL,
         anchor=anchor,
         guard=lambda: require_reader(writer),
-        is_due=lambda: number(writer, _WAITING, (BATCH,)) >= BATCH,
-        chore=lambda: index_waiting(writer),
+        is_due=lambda: select_number(writer, _QUEUED_COUNT, (BATCH,)) >= BATCH,
+        chore=lambda: index_queued(writer),
     )
 
 
-def _prepared(
+def _open_prepared(
     path: Path,
     turnstile: Turnstile,
     durability: Durability,
@@ -292,21 +294,21 @@ def _prepared(
     fetch: Callable[[str], bytes],
 ) -> apsw.Connection:
     """Return a writing connection to the store, upgraded to this version."""
-    turnstile.enter(PATIENCE_SECONDS)
+    turnstile.await_entry(PATIENCE_SECONDS)
     try:
         _require_not_emptied(path)
-        db = connect(path, writes=True, durability=durability, vfs=vfs)
+        db = open_connection(path, writes=True, durability=durability, vfs=vfs)
         try:
-            with translated():
+            with translated_errors():
                 made = path.stat().st_size > 0 and int(db.pragma("user_version")) > 0
             if not made or not is_current(db):
-                prepare(db, fetch)
+                prepare_store(db, fetch)
         except BaseException:
             db.close()
             raise
         return db
     finally:
-        turnstile.leave()
+        turnstile.release_lock()
 
 
 def _require_not_emptied(path: Path) -> None:
@@ -314,9 +316,9 @@ def _require_not_emptied(path: Path) -> None:
 
     SQLite would even delete a write-ahead log beside an empty file.
     """
-    beside = [path.parent / each for each in _RECORDS_BESIDE]
+    other_records = [path.parent / each for each in _OTHER_RECORDS]
     if size_of(path) > 0 or not any(
-        any(each.iterdir()) if each.is_dir() else size_of(each) > 0 for each in beside
+        any(each.iterdir()) if each.is_dir() else size_of(each) > 0 for each in other_records
     ):
         return
     message = (
@@ -345,7 +347,7 @@ class SealedStore(SqlitePorts):
     """Ports that read one folder while it is open."""
 
     path: Path
-    way: OpenMode
+    mode: OpenMode
 
     async def close(self) -> None:
         """Wait for running queries and release the folder."""
@@ -365,16 +367,16 @@ async def open_sealed(folder: Path, *, blobs: Blobs) -> SealedStore:
     if not path.is_file():
         message = f"The folder {folder} contains no store. Name the folder of a store with --data."
         raise NotFound("store.absent", message, path=str(folder))
-    way = await asyncio.to_thread(_way_to, path)
+    mode = await asyncio.to_thread(_mode_for, path)
     anchor = Anchor(path)
-    if way is OpenMode.FROZEN:
-        anchor.freeze()
-    readers = Readers(path, deadline=DEADLINE, anchor=anchor, way=way)
-    anchor.hold()
-    return SealedStore(**ports_over(readers, blobs, None), path=path, way=way)
+    if mode is OpenMode.FROZEN:
+        anchor.record_frozen()
+    readers = Readers(path, deadline=DEADLINE, anchor=anchor, mode=mode)
+    anchor.record_files()
+    return SealedStore(**ports_over(readers, blobs, None), path=path, mode=mode)
 
 
-def _way_to(path: Path) -> OpenMode:
+def _mode_for(path: Path) -> OpenMode:
     """Return the first mode in which the store opens. A full or read-only disk allows fewer."""
     try:
         _require_current(path, OpenMode.SEALED)
@@ -383,22 +385,22 @@ def _way_to(path: Path) -> OpenMode:
             raise
     else:
         return OpenMode.SEALED
-    way = OpenMode.APART if size_of(Path(f"{path}-wal")) else OpenMode.FROZEN
+    mode = OpenMode.APART if size_of(Path(f"{path}-wal")) else OpenMode.FROZEN
     try:
-        _require_current(path, way)
+        _require_current(path, mode)
     except Unavailable as error:
-        if way is OpenMode.FROZEN or error.code not in UNWRITABLE:
+        if mode is OpenMode.FROZEN or error.code not in UNWRITABLE:
             raise
         message = (
             "A server died and left commits in the write-ahead log, which needs a writable disk. "
             "Make the disk writable, or copy the folder to a writable disk and open it there."
         )
         raise Unavailable("store.unclosed", message) from error
-    return way
+    return mode
 
 
-def _require_current(path: Path, way: OpenMode) -> None:
-    db = connect(path, way=way)
+def _require_current(path: Path, mode: OpenMode) -> None:
+    db = open_connection(path, mode=mode)
     try:
         if not is_current(db):
             message = "An older version of Canonry wrote this store. Open it once for writing."

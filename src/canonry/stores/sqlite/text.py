@@ -11,8 +11,8 @@ from typing import Any, Final, TypeAlias
 import apsw
 from typing_extensions import override
 
-from canonry.language.texts.stems import lengths_near, stems_of
-from canonry.log.ports.world import translating
+from canonry.language.texts.stems import near_lengths, stems_of
+from canonry.log.ports.world import translate_errors
 from canonry.readmodels.listing import List
 from canonry.readmodels.passages import Collection as PassagesCollection
 from canonry.readmodels.passages import Passage
@@ -24,24 +24,31 @@ from canonry.readmodels.ranking import (
     Figures,
     Measure,
     Sought,
-    alike,
     beginnings_alike,
-    doubted,
-    measure,
+    doubted_stems,
+    make_measure,
     most_frequent,
-    picked,
-    sought_in,
+    parse_query,
+    pick_rare,
+    words_alike,
 )
-from canonry.stores.sqlite.rows import CountKey, counted, filled, pack, thing_in, unpack
+from canonry.stores.sqlite.rows import (
+    CountKey,
+    filled,
+    item_in_row,
+    list_counts,
+    pack_id,
+    unpack_id,
+)
 from canonry.stores.sqlite.state import SqliteView
 from canonry.stores.sqlite.views import (
     ENTITY,
     SCENE,
     SOURCE,
     StemKey,
-    count,
+    add_counts,
     count_stems,
-    index,
+    index_passages,
     mark_of,
     passage_of,
     sign_in,
@@ -75,25 +82,27 @@ def counts_of(db: apsw.Connection, marks: Sequence[str], stems: Collection[str])
     """Return the number of passages with each stem in these marks; absent stems have no entry."""
     found: Counter[str] = Counter()
     for mark, some in product(marks, filled(tuple(stems), _AT_ONCE)):
-        for stem, n in _pairs(db, _COUNTS, (mark, *some)):
+        for stem, n in _select_counts(db, _COUNTS, (mark, *some)):
             found[stem] += n
     return found
 
 
-def resembling(
+def resembling_stems(
     db: apsw.Connection, marks: Sequence[str], stem: str, *, at_start: bool = False
 ) -> Counter[str]:
-    """Return the stems, with counts, that `stem` may be a misspelling of, as `alike` decides.
+    """Return the stems, with counts, that `stem` may be a misspelling of, as `words_alike` decides.
 
     Trying another first letter takes a hundred lookups per mark, and is done for few marks only.
     """
-    around = lengths_near(len(stem))
+    around = near_lengths(len(stem))
     found: Counter[str] = Counter()
     for mark in marks if not at_start or len(marks) <= MARKS_MAX else ():
         starts = beginnings_alike(stem, _first_letters(db, mark)) if at_start else (stem[0],)
         for start in sorted(starts):
             run = (mark, start, start + _LAST, *around, RUN_MAX)
-            found.update(dict(alike(stem, _pairs(db, _ALIKE, run), at_start=at_start)))
+            found.update(
+                dict(words_alike(stem, _select_counts(db, _ALIKE, run), at_start=at_start))
+            )
     return found
 
 
@@ -108,7 +117,9 @@ def _first_letters(db: apsw.Connection, mark: str) -> Iterator[str]:
         after = row[0][0] + _LAST
 
 
-def _pairs(db: apsw.Connection, sql: str, values: tuple[Any, ...]) -> Iterator[tuple[str, int]]:
+def _select_counts(
+    db: apsw.Connection, sql: str, values: tuple[Any, ...]
+) -> Iterator[tuple[str, int]]:
     yield from db.execute(sql, values)
 
 
@@ -117,35 +128,35 @@ def _pairs(db: apsw.Connection, sql: str, values: tuple[Any, ...]) -> Iterator[t
 # A write of few passages only queues them. Later, one transaction indexes many. A search reads the
 # queued passages too, so it misses none.
 
-_WaitingRow: TypeAlias = tuple[int, str, bytes]
+_QueuedRow: TypeAlias = tuple[int, str, bytes]
 
 _PAGE: Final = 500
 _KNOWN: Final = 512
 _KNOWN_SETS: Final = 16
 # CROSS JOIN reads the few queued rows first, instead of all items.
-_WAITING: Final = (
+_QUEUED: Final = (
     "SELECT u.n, t.kind, t.body FROM unindexed u CROSS JOIN things t ON t.n = u.n"
     " WHERE u.n > ? ORDER BY u.n LIMIT ?"
 )
 _NO_MORE: Final = "DELETE FROM unindexed WHERE n = ?"
 
 
-def index_waiting(db: apsw.Connection) -> int:
+def index_queued(db: apsw.Connection) -> int:
     """Index every queued passage and return their number."""
     counted: Counter[CountKey] = Counter()
     stems: Counter[StemKey] = Counter()
     done = 0
-    for page in _pages(db):
-        index(db, page, counted, stems)
+    for page in _passage_pages(db):
+        index_passages(db, page, counted, stems)
         db.executemany(_NO_MORE, [(n,) for n, _ in page])
         done += len(page)
-    count(db, counted)
+    add_counts(db, counted)
     count_stems(db, stems)
     return done
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Late:
+class QueuedPassages:
     """Queued passages of some spaces, with their stems and statistics."""
 
     passages: Sequence[tuple[Passage, Sequence[str]]]
@@ -153,47 +164,51 @@ class Late:
     words: int
 
 
-def waiting(db: apsw.Connection, collection: PassagesCollection, spaces: Spaces) -> Late:
+def queued_passages(
+    db: apsw.Connection, collection: PassagesCollection, spaces: Spaces
+) -> QueuedPassages:
     """Return the queued passages of a collection in these spaces."""
-    rows = tuple(row for page in _rows(db) for row in page)
-    return _late(rows, collection, spaces)
+    rows = tuple(row for page in _queued_rows(db) for row in page)
+    return _decode_queued(rows, collection, spaces)
 
 
 @lru_cache(maxsize=_KNOWN_SETS)
-def _late(rows: tuple[_WaitingRow, ...], collection: PassagesCollection, spaces: Spaces) -> Late:
+def _decode_queued(
+    rows: tuple[_QueuedRow, ...], collection: PassagesCollection, spaces: Spaces
+) -> QueuedPassages:
     """Decode queued rows. Cached, because each search asks several times until the next write."""
-    told = (_told(kind, body) for _, kind, body in rows)
+    decoded = (_decode_passage(kind, body) for _, kind, body in rows)
     passages = [
         each
-        for each in told
+        for each in decoded
         if each is not None
         and each[0].collection is collection
         and (spaces is None or each[0].space in spaces)
     ]
     vocabulary = Counter(stem for _, stems in passages for stem in set(stems))
     words = sum(len(stems) for _, stems in passages)
-    return Late(passages=passages, vocabulary=vocabulary, words=words)
+    return QueuedPassages(passages=passages, vocabulary=vocabulary, words=words)
 
 
-def _pages(db: apsw.Connection) -> Iterator[Sequence[tuple[int, Passage]]]:
-    for rows in _rows(db):
-        found = ((n, passage_of(thing_in(kind, body))) for n, kind, body in rows)
+def _passage_pages(db: apsw.Connection) -> Iterator[Sequence[tuple[int, Passage]]]:
+    for rows in _queued_rows(db):
+        found = ((n, passage_of(item_in_row(kind, body))) for n, kind, body in rows)
         yield [(n, passage) for n, passage in found if passage is not None]
 
 
-def _rows(db: apsw.Connection) -> Iterator[Sequence[_WaitingRow]]:
+def _queued_rows(db: apsw.Connection) -> Iterator[Sequence[_QueuedRow]]:
     after, length = 0, _PAGE
     while length == _PAGE:
-        rows = list[Any](db.execute(_WAITING, (after, _PAGE)))
+        rows = list[Any](db.execute(_QUEUED, (after, _PAGE)))
         yield rows
         length = len(rows)
         after = rows[-1][0] if rows else after
 
 
 @lru_cache(maxsize=_KNOWN)
-def _told(kind: str, body: bytes) -> tuple[Passage, Sequence[str]] | None:
+def _decode_passage(kind: str, body: bytes) -> tuple[Passage, Sequence[str]] | None:
     """Return the passage of a queued item, with its stems."""
-    passage = passage_of(thing_in(kind, body))
+    passage = passage_of(item_in_row(kind, body))
     return None if passage is None else (passage, stems_of(passage.text))
 
 
@@ -204,7 +219,7 @@ def _told(kind: str, body: bytes) -> tuple[Passage, Sequence[str]] | None:
 _TEXT_AT_ONCE: Final = 64
 _NO_SHARES: Final[Mapping[str, float]] = MappingProxyType({})
 # One row for many ids: each row that is fetched may switch to another thread.
-_PLACES: Final = (
+_POSITIONS: Final = (
     "SELECT json_group_array("  # noqa: S608 - marks for values
     "json_array(s.id, s.scene, s.place, s.entities, s.mark, s.source))"
     " FROM things t CROSS JOIN passage_stems s ON s.n = t.n"
@@ -212,14 +227,14 @@ _PLACES: Final = (
 )
 
 
-def placed(db: apsw.Connection, ids: Iterable[str], query: TextQuery) -> Sequence[Hit]:
+def find_places(db: apsw.Connection, ids: Iterable[str], query: TextQuery) -> Sequence[Hit]:
     """Return those of `ids` that the filters of `query` allow, whatever their words, unsorted."""
     marks, wanted = _marks_asked(db, query), frozenset(ids)
     rows = _text_rows(db, tuple(wanted))
     source, without = query.source_id, query.without_scene
     hits = [
-        Hit(identity, 0.0, _NO_SHARES, scene, place, tuple(about.split()) if about else ())
-        for identity, scene, place, about, mark, origin in rows
+        Hit(identity, 0.0, _NO_SHARES, scene, position, tuple(about.split()) if about else ())
+        for identity, scene, position, about, mark, origin in rows
         if mark in marks
         and (source is None or source == origin)
         and (without is None or without != scene)
@@ -227,23 +242,25 @@ def placed(db: apsw.Connection, ids: Iterable[str], query: TextQuery) -> Sequenc
     ]
     if len(rows) < len(wanted):
         missing = wanted.difference([row[0] for row in rows])
-        late = (passage for passage, _ in waiting(db, query.collection, query.spaces).passages)
-        hits += [Hit.of(p, _NO_SHARES) for p in late if p.id in missing and query.allows(p)]
+        queued = (
+            passage for passage, _ in queued_passages(db, query.collection, query.spaces).passages
+        )
+        hits += [Hit.make_hit(p, _NO_SHARES) for p in queued if p.id in missing and query.allows(p)]
     return hits
 
 
 def _marks_asked(db: apsw.Connection, query: TextQuery) -> frozenset[str]:
     if query.spaces is not None:
         return frozenset(mark_of(space, query.collection) for space in query.spaces)
-    rows = counted(db, List.PASSAGES, str(query.collection), None)
-    return frozenset(mark_of(unpack(space), query.collection) for space, _, _ in rows)
+    rows = list_counts(db, List.PASSAGES, str(query.collection), None)
+    return frozenset(mark_of(unpack_id(space), query.collection) for space, _, _ in rows)
 
 
 def _text_rows(db: apsw.Connection, ids: Sequence[str]) -> Sequence[Any]:
     """Return the rows of these ids, in blocks of one size, so that one statement is prepared."""
     found: list[Any] = []
-    for some in filled(list(map(pack, ids)), _TEXT_AT_ONCE):
-        row: Any = db.execute(_PLACES, some).fetchone()
+    for some in filled(list(map(pack_id, ids)), _TEXT_AT_ONCE):
+        row: Any = db.execute(_POSITIONS, some).fetchone()
         found += decode_json(row[0].encode())
     return found
 
@@ -269,28 +286,32 @@ class SqliteText(SqliteView, Text):
 
     @override
     async def search(self, query: TextQuery) -> TextFound:
-        sought = sought_in(query.text)
+        sought = parse_query(query.text)
         if not (sought.stems or sought.begun) or query.limit < 1:
             return TextFound(hits=(), asked=Asked(terms={}, strongest=0.0))
-        with _heard():
-            return await self._readers.long(lambda db: _search(db, query, sought), together=True)
+        with _text_errors():
+            return await self._readers.run_long(
+                lambda db: _search_passages(db, query, sought), consistent=True
+            )
 
     @override
     async def figures(self, stems: Iterable[str], query: TextQuery) -> Figures:
         wanted = frozenset(stems)
-        with _heard():
-            return await self._read(lambda db: _figures(_Corpus(db, query), wanted))
+        with _text_errors():
+            return await self._read_consistent(
+                lambda db: _corpus_figures(_Corpus(db, query), wanted)
+            )
 
     @override
-    async def placed(self, ids: Iterable[str], query: TextQuery) -> Sequence[Hit]:
+    async def hits_of_items(self, ids: Iterable[str], query: TextQuery) -> Sequence[Hit]:
         wanted = tuple(ids)
         if not wanted:
             return ()
-        with _heard():
-            return await self._read(lambda db: placed(db, wanted, query))
+        with _text_errors():
+            return await self._read_consistent(lambda db: find_places(db, wanted, query))
 
 
-_heard: Final = translating((CanonryError,), lambda error: no_keyword_search(error.code))
+_text_errors: Final = translate_errors((CanonryError,), lambda error: no_keyword_search(error.code))
 
 
 class _Corpus:
@@ -300,103 +321,109 @@ class _Corpus:
         self.db = db
         self.sizes: Counter[str] = Counter()
         words = 0
-        for packed, facet, n in counted(db, List.PASSAGES, str(query.collection), query.spaces):
+        for packed, facet, n in list_counts(db, List.PASSAGES, str(query.collection), query.spaces):
             if facet == "passages":
-                self.sizes[unpack(packed)] = n
+                self.sizes[unpack_id(packed)] = n
             else:
                 words += n
-        self.late = waiting(db, query.collection, query.spaces)
-        self.vocabulary = self.late.vocabulary
+        self.queued = queued_passages(db, query.collection, query.spaces)
+        self.vocabulary = self.queued.vocabulary
         self.marks = [mark_of(space, query.collection) for space in self.sizes]
-        self.passages = self.sizes.total() + len(self.late.passages)
-        self.length = (words + self.late.words) / (self.passages or 1) or 1
+        self.passages = self.sizes.total() + len(self.queued.passages)
+        self.length = (words + self.queued.words) / (self.passages or 1) or 1
 
-    def counts(self, stems: Iterable[str]) -> Counter[str]:
+    def stem_counts(self, stems: Iterable[str]) -> Counter[str]:
         """Return the number of passages in which each of `stems` occurs."""
         wanted = frozenset(stems)
-        late = {stem: n for stem in wanted if (n := self.vocabulary.get(stem))}
-        return counts_of(self.db, self.marks, wanted) + Counter(late)
+        queued = {stem: n for stem in wanted if (n := self.vocabulary.get(stem))}
+        return counts_of(self.db, self.marks, wanted) + Counter(queued)
 
-    def resembling(self, stem: str) -> Mapping[str, int]:
+    def resembling_words(self, stem: str) -> Mapping[str, int]:
         """Return the words that a stem may be a misspelling of."""
-        found = self._alike(stem) or self._alike(stem, at_start=True)
+        found = self._alike_stems(stem) or self._alike_stems(stem, at_start=True)
         return most_frequent(found.items())
 
-    def _alike(self, stem: str, *, at_start: bool = False) -> Counter[str]:
-        late = dict(alike(stem, self.vocabulary.items(), at_start=at_start))
-        return resembling(self.db, self.marks, stem, at_start=at_start) + Counter(late)
+    def _alike_stems(self, stem: str, *, at_start: bool = False) -> Counter[str]:
+        queued = dict(words_alike(stem, self.vocabulary.items(), at_start=at_start))
+        return resembling_stems(self.db, self.marks, stem, at_start=at_start) + Counter(queued)
 
-    def beginning(self, letters: str) -> Mapping[str, int]:
+    def words_beginning(self, letters: str) -> Mapping[str, int]:
         """Return the words that begin with these letters."""
-        late = {stem: n for stem, n in self.vocabulary.items() if stem.startswith(letters)}
+        queued = {stem: n for stem, n in self.vocabulary.items() if stem.startswith(letters)}
         # The stems that begin with these letters, with their counts.
         found: Counter[str] = Counter()
         for mark in self.marks:
             run = (mark, letters, letters + _LAST, RUN_MAX)
-            found.update(dict(_pairs(self.db, _BEGUN, run)))
-        return most_frequent((found + Counter(late)).items())
+            found.update(dict(_select_counts(self.db, _BEGUN, run)))
+        return most_frequent((found + Counter(queued)).items())
 
 
-def _search(db: apsw.Connection, query: TextQuery, sought: Sought) -> TextFound:
+def _search_passages(db: apsw.Connection, query: TextQuery, sought: Sought) -> TextFound:
     corpus = _Corpus(db, query)
-    figures = _figures(corpus, (*sought.stems, *(stem for p in sought.phrases for stem in p)))
-    unknown = doubted(sought, figures.found_in)
-    corrected = {stem: corpus.resembling(stem) for stem in unknown}
-    begun = {letters: corpus.beginning(letters) for letters in sought.begun}
-    figures = figures.knowing((*corrected.values(), *begun.values()))
-    scores = measure(sought, figures, corrected=corrected, begun=begun)
+    figures = _corpus_figures(
+        corpus, (*sought.stems, *(stem for p in sought.phrases for stem in p))
+    )
+    unknown = doubted_stems(sought, figures.found_in)
+    corrected = {stem: corpus.resembling_words(stem) for stem in unknown}
+    begun = {letters: corpus.words_beginning(letters) for letters in sought.begun}
+    figures = figures.with_words((*corrected.values(), *begun.values()))
+    scores = make_measure(sought, figures, corrected=corrected, begun=begun)
     hits = [
-        Hit.of(passage, shares)
-        for passage, stems in corpus.late.passages
-        if query.allows(passage) and (shares := scores.shares(stems))
+        Hit.make_hit(passage, shares)
+        for passage, stems in corpus.queued.passages
+        if query.allows(passage) and (shares := scores.term_shares(stems))
     ]
-    rare = picked(figures, scores)
+    rare = pick_rare(figures, scores)
     for space in corpus.sizes if rare else ():
-        match = _match(query, space, (*((stem,) for stem in rare), *_readable(sought, figures)))
-        hits += _indexed(db, match, query.limit, scores)
-    return TextFound.of(hits, scores, query.limit)
+        match = _match_expression(
+            query, space, (*((stem,) for stem in rare), *_possible_phrases(sought, figures))
+        )
+        hits += _indexed_hits(db, match, query.limit, scores)
+    return TextFound.best_hits(hits, scores, query.limit)
 
 
-def _figures(corpus: _Corpus, stems: Iterable[str]) -> Figures:
-    return Figures(passages=corpus.passages, length=corpus.length, found_in=corpus.counts(stems))
+def _corpus_figures(corpus: _Corpus, stems: Iterable[str]) -> Figures:
+    return Figures(
+        passages=corpus.passages, length=corpus.length, found_in=corpus.stem_counts(stems)
+    )
 
 
-def _indexed(db: apsw.Connection, match: str, limit: int, scores: Measure) -> Iterator[Hit]:
+def _indexed_hits(db: apsw.Connection, match: str, limit: int, scores: Measure) -> Iterator[Hit]:
     row: Any = db.execute(_FIND, (match, limit)).fetchone()
     found: Sequence[tuple[str, str | None, int | None, str, str]] = decode_json(row[0].encode())
-    told = scores.shares
-    for identity, scene, place, entities, stems in found:
-        if shares := told(stems.split(" ")):
+    shares_of = scores.term_shares
+    for identity, scene, position, entities, stems in found:
+        if shares := shares_of(stems.split(" ")):
             raw = sum(shares.values())
             about = tuple(entities.split()) if entities else ()
-            yield Hit(identity, raw / (raw + 1), shares, scene, place, about)
+            yield Hit(identity, raw / (raw + 1), shares, scene, position, about)
 
 
-def _readable(sought: Sought, figures: Figures) -> Iterator[Sequence[str]]:
+def _possible_phrases(sought: Sought, figures: Figures) -> Iterator[Sequence[str]]:
     """Yield the phrases that a passage may contain and whose rarest word is rare enough."""
     for phrase in sought.phrases:
         if 0 < min(figures.found_in.get(stem, 0) for stem in phrase) <= POSTINGS_MAX:
             yield phrase
 
 
-def _match(query: TextQuery, space: str, phrases: Iterable[Sequence[str]]) -> str:
+def _match_expression(query: TextQuery, space: str, phrases: Iterable[Sequence[str]]) -> str:
     mark = mark_of(space, query.collection)
     words = (" ".join(word_in(mark, stem) for stem in phrase) for phrase in phrases)
-    match = f"({' OR '.join(map(_quoted, words))})"
+    match = f"({' OR '.join(map(_quote_token, words))})"
     # The marks for the filters of a query.
     parts = []
     if query.entities:
-        named = " OR ".join(_quoted(sign_in(mark, ENTITY, e)) for e in sorted(query.entities))
+        named = " OR ".join(_quote_token(sign_in(mark, ENTITY, e)) for e in sorted(query.entities))
         parts.append(f"({named})")
     if query.source_id is not None:
-        parts.append(_quoted(sign_in(mark, SOURCE, query.source_id)))
+        parts.append(_quote_token(sign_in(mark, SOURCE, query.source_id)))
     narrow = " AND ".join(parts)
     if narrow:
         match = f"({match} AND {narrow})"
     if query.without_scene is not None:
-        match = f"{match} NOT {_quoted(sign_in(mark, SCENE, query.without_scene))}"
+        match = f"{match} NOT {_quote_token(sign_in(mark, SCENE, query.without_scene))}"
     return match
 
 
-def _quoted(token: str) -> str:
+def _quote_token(token: str) -> str:
     return f'"{token}"'

@@ -11,23 +11,23 @@ from typing import Any, Final, TypeAlias
 import apsw
 
 from canonry.language.texts.stems import stems_of
-from canonry.log.canon import fold, needs
+from canonry.log.canon import fold_commit, ids_needed
 from canonry.log.commits import Commit
-from canonry.log.entries import THING_KINDS, Entry, Thing, Tombstone
+from canonry.log.entries import KIND_NAMES, Entry, StoredItem, Tombstone
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Axiom, Event, Fact, Relation
 from canonry.log.items.scenes import Story
 from canonry.log.items.sources import Source
-from canonry.log.observing import BESIDE_ROUNDS, beside
+from canonry.log.observations import EXTRA_ROUNDS, ids_needed_next
 from canonry.log.ports.ledger import Blobs
 from canonry.log.sealing import Sealed, require_unaltered, unseal
-from canonry.readmodels.listing import UNCOUNTED, List, difference
+from canonry.readmodels.listing import UNCOUNTED, List, row_difference
 from canonry.readmodels.passages import Collection, Passage, is_searched, passages_of
-from canonry.stores.sqlite import catalog, records
+from canonry.stores.sqlite import catalog, commits
 from canonry.stores.sqlite.catalog import Changed
-from canonry.stores.sqlite.records import Stored
-from canonry.stores.sqlite.rows import CountKey, body_of, look_up, pack, rows_of, thing_in
-from canonry.stores.sqlite.sightings import redate, reidentify
+from canonry.stores.sqlite.commits import Stored
+from canonry.stores.sqlite.identifiers import update_identifiers, update_timeline
+from canonry.stores.sqlite.rows import CountKey, body_of, item_in_row, look_up, pack_id, rows_of
 from canonry.values.ids import Space
 from canonry.values.observations import Observation
 
@@ -74,12 +74,12 @@ def sign_in(mark: str, sign: str, identity: str) -> str:
     return f"{mark}@{sign}{digest}"
 
 
-def passage_of(thing: Thing | None) -> Passage | None:
+def passage_of(item: StoredItem | None) -> Passage | None:
     """Return the passage of an item, or None if the item is not searched."""
-    return None if thing is None else next(passages_of(thing), None)
+    return None if item is None else next(passages_of(item), None)
 
 
-def index(
+def index_passages(
     db: apsw.Connection,
     passages: Iterable[tuple[int, Passage]],
     counted: Counter[CountKey],
@@ -91,25 +91,27 @@ def index(
     for n, passage in passages:
         stems = stems_of(passage.text)
         mark = mark_of(passage.space, passage.collection)
-        indexed.append((n, _words(mark, stems), _all_marks(mark, passage)))
+        indexed.append((n, _marked_words(mark, stems), _all_marks(mark, passage)))
         # Most passages are about their own entity only.
         about = None if passage.entities == (passage.id,) else " ".join(passage.entities)
-        told = " ".join(stems)
-        scene, place, source = passage.scene_id, passage.place, passage.source_id
-        kept.append((n, passage.id, mark, scene, place, source, about, told))
-        _measure(passage, counted, 1, len(stems))
+        stem_text = " ".join(stems)
+        scene, position, source = passage.scene_id, passage.place, passage.source_id
+        kept.append((n, passage.id, mark, scene, position, source, about, stem_text))
+        _count_passage(passage, counted, 1, len(stems))
         stem_counts.update([(mark, stem) for stem in set(stems)])
     db.executemany(_INDEX, indexed)
     db.executemany(_KEEP, kept)
 
 
-def unindex(db: apsw.Connection, n: int, passage: Passage, counted: Counter[CountKey]) -> None:
+def unindex_passage(
+    db: apsw.Connection, n: int, passage: Passage, counted: Counter[CountKey]
+) -> None:
     """Remove the passage of the item with row number `n` from the index."""
     stems = stems_of(passage.text)
     mark = mark_of(passage.space, passage.collection)
-    db.execute(_UNINDEX, (n, _words(mark, stems), _all_marks(mark, passage)))
+    db.execute(_UNINDEX, (n, _marked_words(mark, stems), _all_marks(mark, passage)))
     db.execute(_DROP, (n,))
-    _measure(passage, counted, -1, -len(stems))
+    _count_passage(passage, counted, -1, -len(stems))
     count_stems(db, {(mark, stem): -1 for stem in set(stems)})
 
 
@@ -120,15 +122,15 @@ def count_stems(db: apsw.Connection, changes: Mapping[StemKey, int]) -> None:
     db.executemany(_UNCOUNT, [key for key, change in ordered if change < 0])
 
 
-def _words(mark: str, stems: Sequence[str]) -> str:
+def _marked_words(mark: str, stems: Sequence[str]) -> str:
     behind = word_in(mark, "")
     return " ".join([behind + stem for stem in stems])
 
 
-def _measure(passage: Passage, counted: Counter[CountKey], passages: int, words: int) -> None:
-    place = (int(List.PASSAGES), str(passage.collection), pack(passage.space))
-    counted[*place, "passages"] += passages
-    counted[*place, "words"] += words
+def _count_passage(passage: Passage, counted: Counter[CountKey], passages: int, words: int) -> None:
+    count_key = (int(List.PASSAGES), str(passage.collection), pack_id(passage.space))
+    counted[*count_key, "passages"] += passages
+    counted[*count_key, "words"] += words
 
 
 def _all_marks(mark: str, passage: Passage) -> str:
@@ -172,36 +174,36 @@ class Loaded:
     n: int
     kind: str
     body: bytes
-    thing: Any
+    item: Any
 
 
-def load(db: apsw.Connection, ids: Iterable[str]) -> dict[str, Loaded]:
+def load_items(db: apsw.Connection, ids: Iterable[str]) -> dict[str, Loaded]:
     """Return those of `ids` that the view contains."""
-    asked = {pack(thing_id): thing_id for thing_id in ids}
+    asked = {pack_id(item_id): item_id for item_id in ids}
     return {
-        asked[packed]: Loaded(n, kind, body, thing_in(kind, body, under=packed))
+        asked[packed]: Loaded(n, kind, body, item_in_row(kind, body, under=packed))
         for packed, (n, kind, body) in look_up(db, asked).items()
     }
 
 
-def store(
-    db: apsw.Connection, things: Iterable[Sequence[Thing]], before: Mapping[str, Loaded]
+def store_items(
+    db: apsw.Connection, histories: Iterable[Sequence[StoredItem]], before: Mapping[str, Loaded]
 ) -> None:
     """Update the views to these items. Each sequence has an item's states, the last one current."""
     counted: Counter[CountKey] = Counter()
-    changed = _write(db, things, before)
-    _reindex(db, changed, counted)
-    shown: dict[_Show, list[Changed]] = {_relist: list(changed)}
+    changed = _write_items(db, histories, before)
+    _queue_passages(db, changed, counted)
+    shown: dict[_ViewUpdate, list[Changed]] = {_update_lists: list(changed)}
     for change in changed:
-        _, was, thing = change
-        for show in _SHOWN_IN.get(type(thing if was is None else was), ()):
-            shown.setdefault(show, []).append(change)
-    for show, some in shown.items():
-        show(db, some, counted)
-    count(db, counted)
+        _, was, item = change
+        for update in _FURTHER_UPDATES.get(type(item if was is None else was), ()):
+            shown.setdefault(update, []).append(change)
+    for update, some in shown.items():
+        update(db, some, counted)
+    add_counts(db, counted)
 
 
-def count(db: apsw.Connection, changes: Mapping[CountKey, int]) -> None:
+def add_counts(db: apsw.Connection, changes: Mapping[CountKey, int]) -> None:
     """Add `changes` to the counts. A count of zero has no row."""
     if not changes:
         return
@@ -211,53 +213,55 @@ def count(db: apsw.Connection, changes: Mapping[CountKey, int]) -> None:
         db.executemany(_DROP_EMPTY_COUNT, less)
 
 
-def _write(
-    db: apsw.Connection, things: Iterable[Sequence[Thing]], before: Mapping[str, Loaded]
+def _write_items(
+    db: apsw.Connection, histories: Iterable[Sequence[StoredItem]], before: Mapping[str, Loaded]
 ) -> Sequence[Changed]:
     """Write the items; return each with its row number and its previous state."""
     last: Any = db.execute(_LAST).fetchone()[0]  # type: ignore[index] # there is always a row
     written: list[Changed] = []
     rows: list[tuple[Any, ...]] = []
-    for stages in things:
-        thing = stages[-1]
-        old = before.get(thing.id)
-        kind = THING_KINDS[type(thing)]
-        body = body_of(kind, thing)
-        if isinstance(thing, VERSIONED) and (old is not None or len(stages) > 1):
-            db.executemany(_KEEP_VERSION, _versions(old, stages))
+    for stages in histories:
+        item = stages[-1]
+        old = before.get(item.id)
+        kind = KIND_NAMES[type(item)]
+        body = body_of(kind, item)
+        if isinstance(item, VERSIONED) and (old is not None or len(stages) > 1):
+            db.executemany(_KEEP_VERSION, _former_versions(old, stages))
         if old is None:
             last += 1
-            rows.append((last, pack(thing.id), kind, body))
-            written.append((last, None, thing))
+            rows.append((last, pack_id(item.id), kind, body))
+            written.append((last, None, item))
             continue
         db.execute(_UPDATE, (kind, body, old.n))
-        if isinstance(thing, Tombstone):
-            db.execute(_FORGET, (pack(thing.id),))
-        written.append((old.n, old.thing, thing))
+        if isinstance(item, Tombstone):
+            db.execute(_FORGET, (pack_id(item.id),))
+        written.append((old.n, old.item, item))
     db.executemany(_INSERT, rows)
     return written
 
 
-def _versions(old: Loaded | None, stages: Sequence[Thing]) -> list[tuple[Any, ...]]:
+def _former_versions(old: Loaded | None, stages: Sequence[StoredItem]) -> list[tuple[Any, ...]]:
     """Return the former states of an item, each with the position since which it held."""
-    past = [] if old is None else [(old.thing, old.kind, old.body)]
-    for thing in stages[:-1]:
-        kind = THING_KINDS[type(thing)]
-        past.append((thing, kind, body_of(kind, thing)))
+    past = [] if old is None else [(old.item, old.kind, old.body)]
+    for item in stages[:-1]:
+        kind = KIND_NAMES[type(item)]
+        past.append((item, kind, body_of(kind, item)))
     return [
-        (pack(thing.id), thing.changed_at, kind, body)
-        for (thing, kind, body), after in zip(past, stages[len(stages) - len(past) :], strict=True)
-        if thing.changed_at < after.changed_at
+        (pack_id(item.id), item.changed_at, kind, body)
+        for (item, kind, body), after in zip(past, stages[len(stages) - len(past) :], strict=True)
+        if item.changed_at < after.changed_at
     ]
 
 
-def _sides(changed: Sequence[Changed]) -> tuple[Sequence[Thing], Sequence[Thing]]:
+def _change_sides(changed: Sequence[Changed]) -> tuple[Sequence[StoredItem], Sequence[StoredItem]]:
     """Return the items before and after the change."""
-    return [was for _, was, _ in changed if was is not None], [thing for _, _, thing in changed]
+    return [was for _, was, _ in changed if was is not None], [item for _, _, item in changed]
 
 
-def _relist(db: apsw.Connection, changed: Sequence[Changed], counted: Counter[CountKey]) -> None:
-    dropped, put = difference(rows_of, *_sides(changed))
+def _update_lists(
+    db: apsw.Connection, changed: Sequence[Changed], counted: Counter[CountKey]
+) -> None:
+    dropped, put = row_difference(rows_of, *_change_sides(changed))
     if dropped:
         db.executemany(_UNLIST, [row[:_KEY] for row in dropped])
     if put:
@@ -266,52 +270,58 @@ def _relist(db: apsw.Connection, changed: Sequence[Changed], counted: Counter[Co
     counted.update([row[:4] for row in put if row[0] not in UNCOUNTED])
 
 
-def _reindex(db: apsw.Connection, changed: Sequence[Changed], counted: Counter[CountKey]) -> None:
+def _queue_passages(
+    db: apsw.Connection, changed: Sequence[Changed], counted: Counter[CountKey]
+) -> None:
     """Queue passages that are new or changed for indexing. Large numbers are indexed at once."""
     many = len(changed) >= BATCH
-    late: list[int] = []
+    queued: list[int] = []
     texts: list[tuple[int, Passage]] = []
-    for n, was, thing in changed:
+    for n, was, item in changed:
         if was is None and not many:
-            if is_searched(thing):
-                late.append(n)
+            if is_searched(item):
+                queued.append(n)
             continue
-        gone, come = passage_of(was), passage_of(thing)
+        gone, come = passage_of(was), passage_of(item)
         if gone == come:
             continue
         if gone is not None:
             db.execute(_WAIT_NO_MORE, (n,))
             if db.changes() == 0:
-                unindex(db, n, gone, counted)
+                unindex_passage(db, n, gone, counted)
         if come is not None:
-            late.append(n)
+            queued.append(n)
             texts.append((n, come))
-    if many and len(late) >= BATCH:
+    if many and len(queued) >= BATCH:
         stems: Counter[StemKey] = Counter()
-        index(db, texts, counted, stems)
+        index_passages(db, texts, counted, stems)
         count_stems(db, stems)
     else:
-        db.executemany(_WAIT, [(n,) for n in late])
+        db.executemany(_WAIT, [(n,) for n in queued])
 
 
-def _identified(db: apsw.Connection, changed: Sequence[Changed], _: Counter[CountKey]) -> None:
-    reidentify(db, *_sides(changed))
+def _update_identifiers(
+    db: apsw.Connection, changed: Sequence[Changed], _: Counter[CountKey]
+) -> None:
+    update_identifiers(db, *_change_sides(changed))
 
 
-def _dated(db: apsw.Connection, changed: Sequence[Changed], counted: Counter[CountKey]) -> None:
-    redate(db, *_sides(changed), counted)
+def _update_dates(
+    db: apsw.Connection, changed: Sequence[Changed], counted: Counter[CountKey]
+) -> None:
+    update_timeline(db, *_change_sides(changed), counted)
 
 
-def _catalogued(db: apsw.Connection, changed: Sequence[Changed], _: Counter[CountKey]) -> None:
-    catalog.show(db, changed)
+def _update_catalog(db: apsw.Connection, changed: Sequence[Changed], _: Counter[CountKey]) -> None:
+    catalog.update_catalog(db, changed)
 
 
-_Show: TypeAlias = Callable[[apsw.Connection, Sequence[Changed], Counter[CountKey]], None]
-_SHOWN_IN: Final[Mapping[type[Thing], tuple[_Show, ...]]] = {
-    Entity: (_identified, _dated, _catalogued),
-    Observation: (_dated,),
-    Relation: (_catalogued,),
-    Space: (_catalogued,),
+_ViewUpdate: TypeAlias = Callable[[apsw.Connection, Sequence[Changed], Counter[CountKey]], None]
+_FURTHER_UPDATES: Final[Mapping[type[StoredItem], tuple[_ViewUpdate, ...]]] = {
+    Entity: (_update_identifiers, _update_dates, _update_catalog),
+    Observation: (_update_dates,),
+    Relation: (_update_catalog,),
+    Space: (_update_catalog,),
 }
 """Functions that update further tables for a type of item, besides lists and texts."""
 
@@ -325,52 +335,52 @@ Fetch = Callable[[str], bytes]
 def fetch_on_loop(blobs: Blobs) -> Fetch:
     """Return a function that reads a blob from a thread while the event loop continues."""
     loop = asyncio.get_running_loop()
-    return lambda digest: asyncio.run_coroutine_threadsafe(blobs.get(digest), loop).result()
+    return lambda digest: asyncio.run_coroutine_threadsafe(blobs.get_bytes(digest), loop).result()
 
 
-class Folder:
+class CommitFold:
     """Folds commits in order. Reads the affected items once and writes them once at the end."""
 
     def __init__(self, db: apsw.Connection, entries: Iterable[Entry]) -> None:
         """Load from the views of `db` the items that folding `entries` reads."""
         self._db = db
         self._before: dict[str, Loaded] = {}
-        self._now: dict[str, Thing] = {}
+        self._now: dict[str, StoredItem] = {}
         self._asked: set[str] = set()
-        self._stages: dict[str, list[Thing]] = {}
-        self._known(needs(entries))
+        self._stages: dict[str, list[StoredItem]] = {}
+        self._known_items(ids_needed(entries))
 
-    def fold(self, commit: Commit) -> frozenset[str]:
+    def fold_commit(self, commit: Commit) -> frozenset[str]:
         """Fold the next commit and return the keys that it touched."""
-        wanted = needs(commit.entries)
-        things = self._known(wanted)
-        for _round in range(BESIDE_ROUNDS):
-            things |= self._known(beside(commit.entries, things).difference(wanted))
-        changes = fold(commit, things)
-        self._now.update(changes.things)
-        for thing in changes.things.values():
-            self._stages.setdefault(thing.id, []).append(thing)
+        wanted = ids_needed(commit.entries)
+        items = self._known_items(wanted)
+        for _round in range(EXTRA_ROUNDS):
+            items |= self._known_items(ids_needed_next(commit.entries, items).difference(wanted))
+        changes = fold_commit(commit, items)
+        self._now.update(changes.items)
+        for item in changes.items.values():
+            self._stages.setdefault(item.id, []).append(item)
         return changes.touched
 
-    def show(self) -> None:
+    def write_views(self) -> None:
         """Write the folded items to the views."""
-        store(self._db, self._stages.values(), self._before)
+        store_items(self._db, self._stages.values(), self._before)
 
-    def _known(self, ids: frozenset[str]) -> dict[str, Thing]:
+    def _known_items(self, ids: frozenset[str]) -> dict[str, StoredItem]:
         """Return those of `ids` that exist, and load those that nobody has asked for."""
         fresh = ids - self._asked
         self._asked |= fresh
-        found = load(self._db, fresh - self._now.keys())
+        found = load_items(self._db, fresh - self._now.keys())
         self._before |= found
-        self._now |= {i: item.thing for i, item in found.items()}
+        self._now |= {i: item.item for i, item in found.items()}
         return {i: self._now[i] for i in ids if i in self._now}
 
 
 def fold_into(db: apsw.Connection, commit: Commit) -> frozenset[str]:
     """Fold `commit` into the views of `db` and return the keys that it touched."""
-    folder = Folder(db, commit.entries)
-    touched = folder.fold(commit)
-    folder.show()
+    commit_fold = CommitFold(db, commit.entries)
+    touched = commit_fold.fold_commit(commit)
+    commit_fold.write_views()
     return touched
 
 
@@ -381,7 +391,7 @@ def stored_commits(
 
     Commits are read in pages. Between two pages no statement runs.
     """
-    while page := records.by_seq(db, after=after, limit=PAGE):
+    while page := commits.by_seq(db, after=after, limit=PAGE):
         for stored in page:
             if until is not None and stored.seq > until:
                 return
@@ -389,10 +399,10 @@ def stored_commits(
         after = page[-1].seq
 
 
-def complete(stored: Stored, fetch: Fetch, left_out: frozenset[int] = frozenset()) -> Sealed:
+def complete_commit(stored: Stored, fetch: Fetch, left_out: frozenset[int] = frozenset()) -> Sealed:
     """Return the sealed commit with its blob payloads, but without those in `left_out`."""
     blobs = {entry: digest for entry, digest in stored.blobs.items() if entry not in left_out}
-    sealed = stored.filled({entry: fetch(digest) for entry, digest in blobs.items()})
+    sealed = stored.with_payloads({entry: fetch(digest) for entry, digest in blobs.items()})
     if not left_out:
         return sealed
     parts = (None if i in left_out else part for i, part in enumerate(sealed.parts))
@@ -412,7 +422,7 @@ def fold_all(
     `touched` receives the keys that each commit touches.
     """
     for stored in stored_commits(db, after=after):
-        touched(stored, fold_into(db, unseal(require_unaltered(complete(stored, fetch)))))
+        touched(stored, fold_into(db, unseal(require_unaltered(complete_commit(stored, fetch)))))
         after = stored.seq
         seen(after)
     return after

@@ -14,14 +14,16 @@ from canonry.testing.conformance.kit import KnownGap as KnownGap
 from canonry.testing.conformance.kit import proved_by as proved_by
 from canonry.testing.conformance.kit import requirement as requirement
 from canonry.testing.conformance.ledger import LedgerContract as LedgerContract
+from canonry.testing.conformance.maintenance import BlobsContract as BlobsContract
+from canonry.testing.conformance.maintenance import DurabilityContract as DurabilityContract
+from canonry.testing.conformance.maintenance import DurableBlobsContract as DurableBlobsContract
+from canonry.testing.conformance.maintenance import MaintenanceContract as MaintenanceContract
+from canonry.testing.conformance.maintenance import (
+    SharedMaintenanceContract as SharedMaintenanceContract,
+)
+from canonry.testing.conformance.maintenance import SizesContract as SizesContract
+from canonry.testing.conformance.maintenance import WritersContract as WritersContract
 from canonry.testing.conformance.state import StateContract as StateContract
 from canonry.testing.conformance.text import TextContract as TextContract
-from canonry.testing.conformance.upkeep import BlobsContract as BlobsContract
-from canonry.testing.conformance.upkeep import DurabilityContract as DurabilityContract
-from canonry.testing.conformance.upkeep import DurableBlobsContract as DurableBlobsContract
-from canonry.testing.conformance.upkeep import SharedUpkeepContract as SharedUpkeepContract
-from canonry.testing.conformance.upkeep import SizesContract as SizesContract
-from canonry.testing.conformance.upkeep import UpkeepContract as UpkeepContract
-from canonry.testing.conformance.upkeep import WritersContract as WritersContract
 from canonry.testing.conformance.view import VectorsContract as VectorsContract
 from canonry.testing.conformance.view import ViewContract as ViewContract

@@ -21,11 +21,18 @@ from canonry.readmodels.ports.state import IdentifierQuery, State
 from canonry.readmodels.ports.text import Text, TextFound
 from canonry.readmodels.ports.view import Page
 from canonry.readmodels.timeline import TimelineEvent
-from canonry.testing import things
-from canonry.testing.conformance.kit import Backend, Contract, paged, requirement
-from canonry.testing.things import MIDDLE_EARTH, a_link_id, an_entry, an_item_id, ident, made
-from canonry.testing.worlds import Scribe, an_append, thing_named
-from canonry.values.audience import ALL_SEEING, ANYBODY, Viewer, character, is_open
+from canonry.testing import example_items
+from canonry.testing.clocks import Scribe, an_append, item_named
+from canonry.testing.conformance.kit import Backend, Contract, read_pages, requirement
+from canonry.testing.example_items import (
+    MIDDLE_EARTH,
+    a_link_id,
+    an_entry,
+    an_item_id,
+    creation_entries,
+    uuid_of,
+)
+from canonry.values.audience import ANYBODY, FULL_VIEWER, Viewer, character_reader, may_view
 from canonry.values.data_files import read_toml
 from canonry.values.errors import CanonryError
 from canonry.values.ids import Space, SpaceId
@@ -34,8 +41,8 @@ from canonry.values.moments import DAY
 
 CASES: Final = read_toml(__package__, "cases.toml")
 """The steps of each declared promise."""
-SAM: Final = Viewer(readers=frozenset((character(ident("Sam")),)))
-_VIEWERS: Final = {"anybody": ANYBODY, "Sam": SAM, "all-seeing": ALL_SEEING}
+SAM: Final = Viewer(readers=frozenset((character_reader(uuid_of("Sam")),)))
+_VIEWERS: Final = {"anybody": ANYBODY, "Sam": SAM, "all-seeing": FULL_VIEWER}
 
 
 def _instant(day: str) -> int:
@@ -43,13 +50,13 @@ def _instant(day: str) -> int:
 
 
 _IDS: Final[Mapping[str, Callable[[str], Any]]] = {
-    "$": ident,
+    "$": uuid_of,
     "%": an_item_id,
     "&": a_link_id,
     "@": _instant,
 }
 _INSIDE: Final = re.compile(r"\$\{([^{}]+)\}")
-_owner: Final = attrgetter("id", "entity_type", "members", "borne")
+_owner_key: Final = attrgetter("id", "entity_type", "members", "borne")
 _PORTS: Final = {
     "state": State,
     "documents": Documents,
@@ -82,25 +89,25 @@ def _declared(promise: str, name: str) -> Callable[[Contract, Backend], Awaitabl
     async def test(_: Contract, backend: Backend) -> None:
         scribes: dict[str, Scribe] = {}
         for step in _repeated(case["steps"]):
-            backend.clock.move(step.pop("wait", 0))
+            backend.clock.move_by(step.pop("wait", 0))
             where = step.pop("there", case.get("space", "space"))
-            space = ident(where)
+            space = uuid_of(where)
             scribe = scribes.setdefault(where, Scribe(backend.canon, where, space))
             match step:
                 case {"item": name, "has": wanted}:
-                    assert _part(await thing_named(backend.canon.state, name), wanted) == {
-                        field: _plain(value) for field, value in wanted.items()
+                    assert _wanted_part(await item_named(backend.canon.state, name), wanted) == {
+                        field: _plain_value(value) for field, value in wanted.items()
                     }, step
                 case {"append": drafts}:
                     batch = [_append(each, scribe, space) for each in drafts]
                     with _refused(step.get("fails")):
-                        outcomes = map(_told, await scribe.append(batch))
+                        outcomes = map(_outcome_words, await scribe.append_batch(batch))
                         for told, wanted in zip(outcomes, step["gives"], strict=True):
                             assert told[: len(wanted)] == wanted, step
                 case {"gives": _} | {"fails": _} | {"total": _} | {"count": _}:
-                    await _require(backend, {**case.get("given", {}), **step})
+                    await _require_answer(backend, {**case.get("given", {}), **step})
                 case _:
-                    await scribe.write(*_entries(step, space))
+                    await scribe.write_entries(*_entries_of(step, space))
 
     test.__name__, test.__doc__ = name, case["promise"]
     return requirement(promise)(test)
@@ -132,16 +139,16 @@ def _append(draft: Mapping[str, Any], scribe: Scribe, space: Any) -> Append:
     step = dict(draft)
     judged_at, again = step.pop("judged_at", 0), step.pop("again", None)
     reads = [
-        each if isinstance(each, str) else getattr(folding, each[0])(*map(_plain, each[1:]))
+        each if isinstance(each, str) else getattr(folding, each[0])(*map(_plain_value, each[1:]))
         for each in step.pop("reads", ())
     ]
-    entries = tuple(_entries(step, space))
+    entries = tuple(_entries_of(step, space))
     if again is not None:
         return an_append(again, entries, space=space, judged_at=judged_at, reads=reads)
-    return scribe.next(entries, judged_at=judged_at, reads=reads)
+    return scribe.next_append(entries, judged_at=judged_at, reads=reads)
 
 
-def _told(outcome: Outcome) -> list[Any]:
+def _outcome_words(outcome: Outcome) -> list[Any]:
     if isinstance(outcome, Appended):
         fate = "replayed" if outcome.replayed else "appended"
         return [fate, outcome.position, outcome.recorded_at]
@@ -158,53 +165,53 @@ def _refused(code: str | None) -> AbstractContextManager[Any]:
 async def seen_by(backend: Backend, viewer: Viewer) -> frozenset[SpaceId]:
     """Return Middle-earth and its compartments that a viewer may read."""
     known = await backend.canon.state.compartments()
-    return frozenset((MIDDLE_EARTH, *(each for each in known if is_open(each, viewer))))
+    return frozenset((MIDDLE_EARTH, *(each for each in known if may_view(each, viewer))))
 
 
-def _entries(step: Mapping[str, Any], space: str) -> Iterator[Entry]:
+def _entries_of(step: Mapping[str, Any], space: str) -> Iterator[Entry]:
     """Yield the entries of a step. Its first member names the kind of entry, or its maker."""
     (what, named), *more = step.items()
     if what == "commit":
         for each in _repeated(named):
-            yield from _entries(each, space)
+            yield from _entries_of(each, space)
         return
     names = [named] if isinstance(named, str) else named
     changes = dict(more)
     if hasattr(log, what):
         kind = getattr(log, what)
-        yield an_entry(kind, *names, **_read(changes, get_type_hints(kind)))
+        yield an_entry(kind, *names, **_read_values(changes, get_type_hints(kind)))
         return
-    make = getattr(things, what)
+    make = getattr(example_items, what)
     returned: Any = get_type_hints(make)["return"]
     if returned in CHANGE_KINDS:
         yield make(*names)
         return
     kind = returned if is_dataclass(returned) else Entity
-    given = _read(changes, {**get_type_hints(kind), **get_type_hints(make)})
+    given = _read_values(changes, {**get_type_hints(kind), **get_type_hints(make)})
     is_placed = kind is not Space and "changes" in inspect.signature(make).parameters
     item = make(*names, **({"space": space} if is_placed else {}), **given)
-    yield from item if isinstance(item, tuple) else made(item)
+    yield from item if isinstance(item, tuple) else creation_entries(item)
 
 
-async def _require(backend: Backend, asked: Mapping[str, Any]) -> None:
+async def _require_answer(backend: Backend, asked: Mapping[str, Any]) -> None:
     """Ask the query of a step, and compare its answer with the wanted one."""
     wanted = {name: asked[name] for name in _SAID_OF_ANSWERS & asked.keys()}
     step = {name: value for name, value in asked.items() if name not in {*wanted, "ask"}}
     port, _, method = asked["ask"].partition(".")
     hints, ask = get_type_hints(getattr(_PORTS[port], method)), attrgetter(asked["ask"])
     query = hints.pop("query", None)
-    given = _read({name: step.pop(name) for name in hints.keys() & step.keys()}, hints)
+    given = _read_values({name: step.pop(name) for name in hints.keys() & step.keys()}, hints)
     if (viewer := wanted.get("viewer")) is not None:
         step["spaces"] = list(await seen_by(backend, _VIEWERS[viewer]))
     if query is not None:
-        given["query"] = query(**_read(step, get_type_hints(query)))
+        given["query"] = query(**_read_values(step, get_type_hints(query)))
     read = ask(backend.canon)
     if "fails" in wanted:
         with _refused(wanted["fails"]):
             await read(**given)
         return
     if (limit := wanted.get("pages")) is not None:
-        found = await paged(read, given["query"], total=wanted["total"], limit=limit)
+        found = await read_pages(read, given["query"], total=wanted["total"], limit=limit)
         assert found == sorted(found, key=attrgetter("created_at", "id")), asked
         return
     answer = await read(**given)
@@ -230,7 +237,7 @@ def _require_shown(answer: Any, wanted: Mapping[str, Any], asked: Mapping[str, A
         items = _items(answer)
         is_many = isinstance(items, Sequence)
         shown = [_shown(each, show) for each in items] if is_many else _shown(answer, show)
-        gives = _plain(wanted["gives"])
+        gives = _plain_value(wanted["gives"])
     if wanted.get("any_order"):
         shown, gives = sorted(shown), sorted(gives)
     assert shown == gives, asked
@@ -246,28 +253,28 @@ def _items(answer: Any) -> Any:
             return answer
 
 
-def _shown(thing: Any, show: str | list[str]) -> Any:
+def _shown(item: Any, show: str | list[str]) -> Any:
     """Return the attribute with this path, or those with these paths, as JSON values."""
     if isinstance(show, list):
-        return [_shown(thing, each) for each in show]
-    value = _at(thing, show)
+        return [_shown(item, each) for each in show]
+    value = _at(item, show)
     return decode_json(encode_json(dict(value) if isinstance(value, Mapping) else value))
 
 
-def _at(thing: Any, path: str) -> Any:
+def _at(item: Any, path: str) -> Any:
     for part in path.split("."):
-        thing = thing[_plain(part)] if isinstance(thing, Mapping) else getattr(thing, part)
-    return thing
+        item = item[_plain_value(part)] if isinstance(item, Mapping) else getattr(item, part)
+    return item
 
 
 async def _require_alike(
     state: State, query: IdentifierQuery, found: Mapping[str, Page[Entity]]
 ) -> None:
     """Require that `bearers` returns the same owners of the keys."""
-    bearers = await state.bearers(query)
-    owners = {key: ([_owner(e) for e in page.items], page.total) for key, page in found.items()}
+    identified = await state.identifier_owners(query)
+    owners = {key: ([_owner_key(e) for e in page.items], page.total) for key, page in found.items()}
     assert owners == {
-        key: ([_owner(b) for b in page.items], page.total) for key, page in bearers.items()
+        key: ([_owner_key(b) for b in page.items], page.total) for key, page in identified.items()
     }
 
 
@@ -278,31 +285,34 @@ def _ids_in(answer: Any) -> Any:
             return {key: _ids_in(each) for key, each in pages.items()}
         case Sequence() as items:
             return [e.instant // DAY if isinstance(e, TimelineEvent) else e.id for e in items]
-        case thing:
-            return getattr(thing, "id", thing)
+        case item:
+            return getattr(item, "id", item)
 
 
 def _ids_of(gives: Any) -> Any:
     """Return the ids for names; numbers stay."""
     match gives:
         case Mapping():
-            return {_plain(key): _ids_of(each) for key, each in gives.items()}
+            return {_plain_value(key): _ids_of(each) for key, each in gives.items()}
         case "$":
             return None
         case list():
             return [_ids_of(each) for each in gives]
         case str():
-            return ident(gives)
+            return uuid_of(gives)
         case _:
             return gives
 
 
-def _read(told: Mapping[str, Any], hints: Mapping[str, Any]) -> dict[str, Any]:
+def _read_values(values: Mapping[str, Any], hints: Mapping[str, Any]) -> dict[str, Any]:
     """Convert the values of a table to the types of these fields or parameters."""
-    return {name: read_value(_plain(value), hints.get(name, Any)) for name, value in told.items()}
+    return {
+        name: read_value(_plain_value(value), hints.get(name, Any))
+        for name, value in values.items()
+    }
 
 
-def _plain(value: Any) -> Any:
+def _plain_value(value: Any) -> Any:
     """Return a value with ids for `$name`, None for `$`, and instants for days such as `@3`.
 
     `%name` is the id of an item of a catalog, and `&name` that of a link. `${name}` within a text
@@ -310,24 +320,26 @@ def _plain(value: Any) -> Any:
     """
     match value:
         case str() if "${" in value:
-            return _INSIDE.sub(lambda found: ident(found[1]), value)
+            return _INSIDE.sub(lambda found: uuid_of(found[1]), value)
         case "$":
             return None
         case str() if len(value) > 1 and value[0] in _IDS:
             return _IDS[value[0]](value[1:])
         case Mapping():
-            return {_plain(name): _plain(each) for name, each in value.items()}
+            return {_plain_value(name): _plain_value(each) for name, each in value.items()}
         case list():
-            return [_plain(each) for each in value]
+            return [_plain_value(each) for each in value]
         case _:
             return value
 
 
-def _part(thing: Any, wanted: Mapping[str, Any]) -> Any:
+def _wanted_part(item: Any, wanted: Mapping[str, Any]) -> Any:
     """Return the attributes of an item that are wanted, as JSON values."""
     found = {}
     for name, value in wanted.items():
-        said = getattr(thing, name)
-        is_nested = isinstance(value, Mapping) and is_dataclass(said)
-        found[name] = _part(said, value) if is_nested else decode_json(encode_json(said))
+        attribute = getattr(item, name)
+        is_nested = isinstance(value, Mapping) and is_dataclass(attribute)
+        found[name] = (
+            _wanted_part(attribute, value) if is_nested else decode_json(encode_json(attribute))
+        )
     return found

@@ -12,8 +12,9 @@ from canonry.log.items.proposals import ProposalStatus, ProposalType
 from canonry.log.items.scenes import SceneStatus, Speaker, StoryStatus, StoryType
 from canonry.log.items.sources import RunStatus, SourceType
 from canonry.log.schemas.narrative import EntityType
+from canonry.testing.clocks import a_draft, an_append
 from canonry.testing.conformance.kit import PROPERTIES, TEXTS, Backend
-from canonry.testing.things import (
+from canonry.testing.example_items import (
     ELSEWHERE,
     MIDDLE_EARTH,
     PROJECT,
@@ -41,11 +42,10 @@ from canonry.testing.things import (
     an_event,
     an_item,
     an_observation,
-    evidence,
-    ident,
-    made,
+    creation_entries,
+    some_evidence,
+    uuid_of,
 )
-from canonry.testing.worlds import a_draft, an_append
 from canonry.values.ids import SpaceId, SpaceKind
 from canonry.values.moments import DAY, Instant
 from canonry.values.observations import Fragment
@@ -56,8 +56,8 @@ SECRET: Final = "xyzzy-the-words-that-must-vanish"  # noqa: S105 - nobody logs i
 """The text of the memory called `secret`. It occurs nowhere else."""
 
 
-def _opening() -> Iterator[tuple[Entry, ...]]:
-    yield made(
+def _opening_entries() -> Iterator[tuple[Entry, ...]]:
+    yield creation_entries(
         a_space(properties=PROPERTIES, description=TEXTS[4]),
         a_space("multiverse", kind=SpaceKind.MULTIVERSE),
     )
@@ -66,26 +66,28 @@ def _opening() -> Iterator[tuple[Entry, ...]]:
         *a_named("Sam", tags=("alive",)),
         *a_named("frodo", entity_type=EntityType.OBJECT),
         *a_named("Hobbit", entity_class=EntityClass.ARCHETYPE),
-        *a_named("Shire", entity_type=EntityType.LOCATION, derives_from=ident("Hobbit")),
+        *a_named("Shire", entity_type=EntityType.LOCATION, derives_from=uuid_of("Hobbit")),
     )
     yield (
         *a_named("Strider", tags=("alive", "hidden")),
         *a_named("Aragorn", tags=("king",)),
         *a_named("Elessar", level=CanonLevel.PROPOSED, authority=Authority.PLAYER),
-        *a_named("Bill", confidence=0.25, evidence=evidence("snippet 0", EvidenceKind.SNIPPET)),
+        *a_named(
+            "Bill", confidence=0.25, evidence=some_evidence("snippet 0", EvidenceKind.SNIPPET)
+        ),
     )
-    said = {"properties.age": 50, "properties.deep": PROPERTIES, "description": TEXTS[3]}
-    yield made(
-        an_observation("Frodo", "age", fields=said, observed_at=Instant(-DAY)),
+    values = {"properties.age": 50, "properties.deep": PROPERTIES, "description": TEXTS[3]}
+    yield creation_entries(
+        an_observation("Frodo", "age", fields=values, observed_at=Instant(-DAY)),
         an_observation("Frodo", "fix", fields={"properties.age": 51}, correction=True),
         an_observation("Frodo", "tags", fields={"state_tags": {"alive": False, "gone": True}}),
     )
-    yield from _records()
+    yield from _record_entries()
     snippets = (
         a_snippet(f"snippet {n}", index=n, page=n, section="I", text=t) for n, t in enumerate(TEXTS)
     )
     constraint = Constraint(kind="exclusive_tags", values=("alive", "dead"), entity_type=None)
-    yield made(
+    yield creation_entries(
         a_source(edition="2nd", origin="shelf"),
         *snippets,
         an_axiom("magic fades"),
@@ -93,85 +95,87 @@ def _opening() -> Iterator[tuple[Entry, ...]]:
     )
 
 
-def _records() -> Iterator[tuple[Entry, ...]]:
+def _record_entries() -> Iterator[tuple[Entry, ...]]:
     """Yield records read by a schema. A later one has another date and additional fields."""
-    told = evidence("ledger", EvidenceKind.SOURCE)
-    first = a_record("bill 1", "said 1", due=1, priority=0, run_id=ident("run"))
+    record_evidence = some_evidence("ledger", EvidenceKind.SOURCE)
+    first = a_record("bill 1", "said 1", due=1, priority=0, run_id=uuid_of("run"))
     second = a_record("bill 2", "said 2", due=1)
-    yield made(
+    yield creation_entries(
         a_schema("bill"),
         a_source("ledger", source_type=SourceType.RECORDS, content="[]"),
-        an_entity("bill 1", entity_type="bill", evidence=told),
-        an_entity("bill 2", entity_type="bill", evidence=told),
+        an_entity("bill 1", entity_type="bill", evidence=record_evidence),
+        an_entity("bill 2", entity_type="bill", evidence=record_evidence),
         first,
         second,
         a_run("run", "ledger", entities_created=2, warnings=("one",)),
     )
     colour = {"colour": Fragment(value=PROPERTIES, reason="unknown_field")}
     tags = {"properties.tags": ["red", "blue"], "properties.email": "Bill@x.org"}
-    yield made(
+    yield creation_entries(
         a_schema("bill", "1.1"),
         a_record("bill 1", "said 3", due=3, fragments=colour),
-        an_observation("bill 2", "said 4", fields=tags, schema_version="1.1", evidence=told),
+        an_observation(
+            "bill 2", "said 4", fields=tags, schema_version="1.1", evidence=record_evidence
+        ),
         a_run("failed", "ledger", status=RunStatus.FAILED, error="interpretation.failed"),
     )
 
 
-def _play() -> Iterator[tuple[Entry, ...]]:
-    yield made(
+def _play_entries() -> Iterator[tuple[Entry, ...]]:
+    yield creation_entries(
         a_story(theme="loss", premise=TEXTS[2], start_time_ref=Instant(0)),
-        a_story("arc", story_type=StoryType.ARC, parent_id=ident("story")),
-        a_scene(participants=(ident("Frodo"), ident("Sam")), location_ref=ident("Shire")),
+        a_story("arc", story_type=StoryType.ARC, parent_id=uuid_of("story")),
+        a_scene(participants=(uuid_of("Frodo"), uuid_of("Sam")), location_ref=uuid_of("Shire")),
         a_scene("later", order=2, purpose="rest", time_ref=Instant(5 * DAY)),
     )
-    yield made(
+    yield creation_entries(
         a_turn("turn", text="The ring must go to the fire"),
-        a_turn("turn 1", speaker=Speaker.ENTITY, entity_id=ident("Sam"), text=TEXTS[8]),
-        a_turn("turn 2", speaker=Speaker.USER, resolution_ref=ident("roll"), text="I follow"),
+        a_turn("turn 1", speaker=Speaker.ENTITY, entity_id=uuid_of("Sam"), text=TEXTS[8]),
+        a_turn("turn 2", speaker=Speaker.USER, resolution_ref=uuid_of("roll"), text="I follow"),
         a_turn("turn 3", "later", text=TEXTS[9]),
     )
-    yield made(
-        a_proposal("they left", content={"statement": "they left", "involved": [ident("Sam")]}),
+    yield creation_entries(
+        a_proposal("they left", content={"statement": "they left", "involved": [uuid_of("Sam")]}),
         a_proposal("it burned", type=ProposalType.EVENT, original=PROPERTIES, turn_index=2),
         a_proposal("ingested", None, authority=Authority.SOURCE, proposed_by="ingest-001"),
     )
-    yield made(
+    yield creation_entries(
         a_memory("of home", "Frodo", text="green hills", importance=0.9, emotional_valence=-1.0),
-        a_memory("of fear", "Frodo", linked_fact_id=ident("at home"), certainty=0.1),
-        a_memory("secret", "Sam", text=SECRET, scene_id=ident("scene")),
+        a_memory("of fear", "Frodo", linked_fact_id=uuid_of("at home"), certainty=0.1),
+        a_memory("secret", "Sam", text=SECRET, scene_id=uuid_of("scene")),
     )
 
 
-def _canon() -> Iterator[tuple[Entry, ...]]:
-    yield made(
+def _canon_entries() -> Iterator[tuple[Entry, ...]]:
+    yield creation_entries(
         a_fact("at home", "Frodo", time_ref=Instant(0), duration=10 * 86_400),
         a_fact("on the road", "Frodo", "Sam", time_ref=Instant(3 * DAY)),
         a_fact("is small", "Frodo", "Frodo", properties=PROPERTIES, authority=Authority.PLAYER),
-        a_fact("a lie", level=CanonLevel.PROPOSED, replaces=ident("is small")),
+        a_fact("a lie", level=CanonLevel.PROPOSED, replaces=uuid_of("is small")),
     )
-    yield made(
-        an_event("birth", "Frodo", time_ref=Instant(-DAY), causes=(ident("flight"),)),
-        an_event("flight", "Frodo", "Sam", scene_id=ident("scene"), severity=10),
+    yield creation_entries(
+        an_event("birth", "Frodo", time_ref=Instant(-DAY), causes=(uuid_of("flight"),)),
+        an_event("flight", "Frodo", "Sam", scene_id=uuid_of("scene"), severity=10),
         an_event("dream", time_ref=None, description=TEXTS[3]),
     )
-    yield made(
+    yield creation_entries(
         a_relation("friends", "Frodo", "Sam", since=Instant(0), properties=PROPERTIES),
         a_relation("home", "Frodo", "Shire", rel_type="LOCATED_IN"),
         a_relation("rivals", "Sam", "Strider", authority=Authority.SYSTEM),
         a_relation("self", "Sam", "Sam"),
     )
-    turn = Evidence(kind=EvidenceKind.TURN, ref=ident("turn"))
+    turn = Evidence(kind=EvidenceKind.TURN, ref=uuid_of("turn"))
     yield tuple(
-        log.EvidenceLinked(thing_id=ident(name), evidence=turn)
+        log.EvidenceLinked(thing_id=uuid_of(name), evidence=turn)
         for name in ("at home", "birth", "Frodo", "magic fades", "friends")
     )
     yield (
-        log.CausesLinked(cause=ident("flight"), effect=ident("dream")),
+        log.CausesLinked(cause=uuid_of("flight"), effect=uuid_of("dream")),
         log.FactSuperseded(
-            fact_id=ident("at home"), until=Instant(3 * DAY), superseded_by=ident("on the road")
+            fact_id=uuid_of("at home"), until=Instant(3 * DAY), superseded_by=uuid_of("on the road")
         ),
         log.RelationEnded(
-            relation_id=ident("home"),
+            relation_id=uuid_of("home"),
             until=Instant(3 * DAY),
             superseded_by=None,
             reason="they left",
@@ -179,17 +183,17 @@ def _canon() -> Iterator[tuple[Entry, ...]]:
     )
 
 
-def _changes() -> Iterator[tuple[Entry, ...]]:
+def _change_entries() -> Iterator[tuple[Entry, ...]]:
     yield (
         log.SpaceRevised(
             space_id=MIDDLE_EARTH, name="Arda", description=TEXTS[4], properties=PROPERTIES
         ),
-        log.EntityRetconned(entity_id=ident("Bill"), replaced_by=ident("Sam"), reason=TEXTS[2]),
-        log.FactRetconned(fact_id=ident("a lie"), replaced_by=None, reason="a lie"),
-        log.EventRetconned(event_id=ident("dream"), replaced_by=None, reason="woke up"),
-        log.RelationRetconned(relation_id=ident("rivals"), replaced_by=None, reason="no"),
+        log.EntityRetconned(entity_id=uuid_of("Bill"), replaced_by=uuid_of("Sam"), reason=TEXTS[2]),
+        log.FactRetconned(fact_id=uuid_of("a lie"), replaced_by=None, reason="a lie"),
+        log.EventRetconned(event_id=uuid_of("dream"), replaced_by=None, reason="woke up"),
+        log.RelationRetconned(relation_id=uuid_of("rivals"), replaced_by=None, reason="no"),
     )
-    strider, aragorn, elessar = ident("Strider"), ident("Aragorn"), ident("Elessar")
+    strider, aragorn, elessar = uuid_of("Strider"), uuid_of("Aragorn"), uuid_of("Elessar")
     yield (log.EntitiesMerged(kept=aragorn, merged=strider, members=(), reason="the same man"),)
     yield (log.EntitiesMerged(kept=elessar, merged=aragorn, members=(strider,), reason="crowned"),)
     yield (
@@ -197,38 +201,42 @@ def _changes() -> Iterator[tuple[Entry, ...]]:
             kept=elessar, separated=strider, remaining=(aragorn,), reason="somebody else"
         ),
     )
-    scene, later = ident("scene"), ident("later")
+    scene, later = uuid_of("scene"), uuid_of("later")
     refused = a_decision(
-        status=ProposalStatus.REJECTED, rule="tags", score=None, conflicts=(ident("is small"),)
+        status=ProposalStatus.REJECTED, rule="tags", score=None, conflicts=(uuid_of("is small"),)
     )
     yield (
-        log.StoryMoved(story_id=ident("arc"), status=StoryStatus.ABANDONED),
+        log.StoryMoved(story_id=uuid_of("arc"), status=StoryStatus.ABANDONED),
         log.SceneMoved(scene_id=scene, status=SceneStatus.FINALIZING),
         log.SceneMoved(scene_id=later, status=SceneStatus.FINALIZING),
         log.SceneNoted(scene_id=later, gm_notes=TEXTS[10]),
         log.SceneDated(scene_id=later, time_ref=Instant(6 * DAY)),
         log.SaidAt(thing_id=later, said_at=Instant(7 * DAY)),
-        log.SceneStaged(scene_id=later, joined=(ident("Frodo"),)),
-        log.SceneStaged(scene_id=later, left=(ident("Frodo"),)),
-        log.ScenePlaced(scene_id=later, location_ref=ident("Shire")),
+        log.SceneStaged(scene_id=later, joined=(uuid_of("Frodo"),)),
+        log.SceneStaged(scene_id=later, left=(uuid_of("Frodo"),)),
+        log.ScenePlaced(scene_id=later, location_ref=uuid_of("Shire")),
         log.SceneSummarised(scene_id=later, summary=TEXTS[10]),
         log.SceneExtended(scene_id=later, outcomes=(later,)),
         log.ProposalDecided(
-            proposal_id=ident("they left"),
-            decision=a_decision(canonical_id=ident("on the road"), made=(ident("on the road"),)),
+            proposal_id=uuid_of("they left"),
+            decision=a_decision(
+                canonical_id=uuid_of("on the road"), made=(uuid_of("on the road"),)
+            ),
         ),
-        log.ProposalDecided(proposal_id=ident("it burned"), decision=refused),
+        log.ProposalDecided(proposal_id=uuid_of("it burned"), decision=refused),
     )
-    outcomes = (ident("on the road"),)
+    outcomes = (uuid_of("on the road"),)
     yield (log.SceneCompleted(scene_id=scene, outcomes=outcomes, summary="The ring leaves home"),)
-    yield made(a_memory("gossip", "Shire"), a_turn("slip", "later", text="a slip of the tongue"))
-    yield (log.Erased(targets=(ident("gossip"), ident("slip")), reason="a right"),)
+    yield creation_entries(
+        a_memory("gossip", "Shire"), a_turn("slip", "later", text="a slip of the tongue")
+    )
+    yield (log.Erased(targets=(uuid_of("gossip"), uuid_of("slip")), reason="a right"),)
 
 
-def _elsewhere() -> Iterator[tuple[Entry, ...]]:
-    yield made(a_space("elsewhere", parent=ident("multiverse")))
+def _entries_elsewhere() -> Iterator[tuple[Entry, ...]]:
+    yield creation_entries(a_space("elsewhere", parent=uuid_of("multiverse")))
     yield a_named("Frodo of elsewhere", tags=("alive",), space=ELSEWHERE)
-    yield made(
+    yield creation_entries(
         a_fact("other fact", "Frodo of elsewhere", space=ELSEWHERE),
         a_memory("other memory", "Frodo of elsewhere", space=ELSEWHERE, text="green hills"),
         a_story("other story", space=ELSEWHERE),
@@ -239,15 +247,15 @@ def _elsewhere() -> Iterator[tuple[Entry, ...]]:
     )
 
 
-def _listed() -> Iterator[tuple[Entry, ...]]:
-    yield made(a_project())
+def _catalog_entries() -> Iterator[tuple[Entry, ...]]:
+    yield creation_entries(a_project())
     yield (
         *an_item("a guide", "guide", title=TEXTS[3], summary=TEXTS[4]),
         *an_item("a concept", "concept", title="Strasse"),
         *an_item("another concept", "concept", title=TEXTS[8], summary=None),
         *an_item("where it stands", "sourceItem", url="https://example.org/1"),
     )
-    yield made(
+    yield creation_entries(
         a_link("uses", "GUIDE_USES_CONCEPT", "a guide", "a concept"),
         a_link("knows", "CONCEPT_RELATES_TO_CONCEPT", "a concept", "another concept"),
         a_link("reads", "GUIDE_REFERENCES_SOURCE", "a guide", "where it stands"),
@@ -255,28 +263,32 @@ def _listed() -> Iterator[tuple[Entry, ...]]:
     )
     knows = a_link_id("knows")
     yield (
-        made(a_revised_item("a concept", "concept", title="Stra\u00dfe"))[0],
+        creation_entries(a_revised_item("a concept", "concept", title="Stra\u00dfe"))[0],
         log.RelationEnded(relation_id=knows, until=None, superseded_by=None, reason="no more"),
         log.SpaceRevised(space_id=PROJECT, name="Listed", description="", properties=PROPERTIES),
     )
 
 
-def chronicle() -> Mapping[SpaceId, Sequence[Draft]]:
+def chronicle_drafts() -> Mapping[SpaceId, Sequence[Draft]]:
     """Return the drafts of each space, in order."""
-    here = (*_opening(), *_play(), *_canon(), *_changes())
-    told = {MIDDLE_EARTH: here, ELSEWHERE: _elsewhere(), PROJECT: _listed()}
+    here = (*_opening_entries(), *_play_entries(), *_canon_entries(), *_change_entries())
+    commits_by_space = {
+        MIDDLE_EARTH: here,
+        ELSEWHERE: _entries_elsewhere(),
+        PROJECT: _catalog_entries(),
+    }
     return {
         space: [a_draft(f"{_NAMES[space]} {n}", e, space=space) for n, e in enumerate(commits)]
-        for space, commits in told.items()
+        for space, commits in commits_by_space.items()
     }
 
 
 async def write_chronicle(backend: Backend) -> Mapping[SpaceId, Sequence[Draft]]:
     """Write the chronicle, one commit a second, and return its drafts."""
-    written = chronicle()
+    written = chronicle_drafts()
     for space, drafts in written.items():
         for n, draft in enumerate(drafts):
-            backend.clock.move(1_000_000)
+            backend.clock.move_by(1_000_000)
             name = f"{_NAMES[space]} {n}"
-            await backend.canon.ledger.append([an_append(name, draft.entries, space=space)])
+            await backend.canon.ledger.append_drafts([an_append(name, draft.entries, space=space)])
     return written

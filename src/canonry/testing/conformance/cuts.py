@@ -19,10 +19,10 @@ from canonry.gateway.replies import Result
 from canonry.log.commits import ORIGIN, Append, Appended, Outcome
 from canonry.log.ports.ledger import Ledger, LocalFile, LocalFiles
 from canonry.records.usecases.files import RecordServices
+from canonry.testing.clocks import a_caller
 from canonry.testing.conformance.kit import Backend, Contract, requirement
-from canonry.testing.worlds import a_caller
 from canonry.values.errors import Unavailable
-from canonry.values.fields import revised
+from canonry.values.fields import with_changes
 from canonry.values.ids import SpaceId
 from canonry.values.json_values import decode_json, read_value
 from canonry.values.moments import SECOND
@@ -94,11 +94,11 @@ class CutLedger:
     """A ledger that ends the call after its append number `cut_at`."""
 
     def __init__(self, inner: Ledger) -> None:
-        """Interrupt no call before `begin`."""
+        """Interrupt no call before `begin_call`."""
         self._inner = inner
-        self.begin(0, DiedError)
+        self.begin_call(0, DiedError)
 
-    def begin(self, cut_at: int, end: Callable[[], BaseException]) -> None:
+    def begin_call(self, cut_at: int, end: Callable[[], BaseException]) -> None:
         """Count the appends of the next call. With 0 it is not interrupted."""
         self.cut_at, self.end = cut_at, end
         self.appends = 0
@@ -107,11 +107,11 @@ class CutLedger:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
 
-    async def append(self, batch: Sequence[Append]) -> Sequence[Outcome]:
+    async def append_drafts(self, batch: Sequence[Append]) -> Sequence[Outcome]:
         """Append, and end the call at its append `cut_at`. A dead process appends nothing."""
         if self.dead:
             raise DiedError
-        outcomes = await self._inner.append(batch)
+        outcomes = await self._inner.append_drafts(batch)
         self.appends += any(isinstance(o, Appended) and not o.replayed for o in outcomes)
         if self.cut_at and self.appends == self.cut_at and not self.cut:
             self.cut, self.dead = True, self.end is DiedError
@@ -123,7 +123,7 @@ class _OneNote(LocalFiles):
     """A folder with one file."""
 
     @override
-    async def read(self, path: str, *, most: int) -> LocalFile:
+    async def read_file(self, path: str, *, most: int) -> LocalFile:
         return LocalFile(name=path, data=NOTE.encode())
 
 
@@ -147,33 +147,33 @@ class _Session:
     appends: list[int] = field(default_factory=list)
     served: tuple[CutLedger, Gateway] | None = None
 
-    async def play(self) -> None:
+    async def play_calls(self) -> None:
         """Create a world, then make every call."""
-        from canonry.world.domain.atlas import Atlas, Mover, Place  # noqa: PLC0415 - can be left out
+        from canonry.world.domain.atlas import Atlas, Location, Mover  # noqa: PLC0415 - can be left out
         from canonry.world.usecases.exchange import import_world  # noqa: PLC0415 - as above
 
-        place = Place(key="inn", name="Inn", description="A low room.")
+        location = Location(key="inn", name="Inn", description="A low room.")
         ann = Mover(key="ann", name="Ann", location="inn")
-        atlas = Atlas(name="The Isle", starter="inn", locations=(place,), players=(ann,))
+        atlas = Atlas(name="The Isle", starter="inn", locations=(location,), players=(ann,))
         builder = a_caller("Operator", "world import")
         done = await import_world(
-            self.backend.canon, builder, atlas, origin="kit", told=lambda *_: None
+            self.backend.canon, builder, atlas, origin="kit", progress=lambda *_: None
         )
         self.kept["world"] = done.world_id
         for number, call in enumerate(every_call()):
-            result = await self._call(call, number)
+            result = await self._make_call(call, number)
             self.names.clear()
-            self.replies.append((call.tool, self._plain(result.text)))
+            self.replies.append((call.tool, self._plain_text(result.text)))
             assert self.like is None or self.replies[-1] == self.like.replies[number], number
             assert result.error is None, (call.tool, result.text)
-            self.kept |= {name: _at(result.body, path) for name, path in call.keeps.items()}
+            self.kept |= {name: _value_at(result.body, path) for name, path in call.keeps.items()}
 
-    async def _call(self, call: CutCall, number: int) -> Result:
-        arguments = _filled(call.arguments, self.kept)
-        ledger, gateway = self.served or self._serving()
-        ledger.begin(self.cut_at[number] if self.cut_at else 0, self.end)
+    async def _make_call(self, call: CutCall, number: int) -> Result:
+        arguments = _fill_names(call.arguments, self.kept)
+        ledger, gateway = self.served or self._serve_toolsets()
+        ledger.begin_call(self.cut_at[number] if self.cut_at else 0, self.end)
         meta = {KEY_META: f"call {number}"} if self.keyed else None
-        who = self._caller(gateway, call.tool)
+        who = self._caller_of(gateway, call.tool)
         result: Result | None = None
         try:
             result = await gateway.call(call.tool, arguments, who, meta)
@@ -181,11 +181,11 @@ class _Session:
             assert ledger.cut
         self.appends.append(ledger.appends)
         if ledger.cut:
-            self.backend.clock.move(SECOND)
+            self.backend.clock.move_by(SECOND)
             if ledger.dead and self.backend.reopen is not None:
                 self.backend = await self.backend.reopen()
             if ledger.dead:
-                ledger, gateway = self._serving()
+                ledger, gateway = self._serve_toolsets()
             for _ in range(_ASKED_MAX):
                 result = await gateway.call(call.tool, arguments, who, meta)
                 if '"retryable":true' not in result.text:
@@ -193,49 +193,51 @@ class _Session:
         assert result is not None
         return result
 
-    def _serving(self) -> tuple[CutLedger, Gateway]:
+    def _serve_toolsets(self) -> tuple[CutLedger, Gateway]:
         ledger = CutLedger(self.backend.canon.ledger)
-        gateway = self.serve(revised(self.backend.canon, ledger=cast("Ledger", ledger)))
-        filing = gateway.canon.service(RecordServices).filing
+        gateway = self.serve(with_changes(self.backend.canon, ledger=cast("Ledger", ledger)))
+        filing = gateway.canon.find_service(RecordServices).filing
         if filing is not None:
             filing.local = _OneNote()
         self.served = ledger, gateway
         return self.served
 
-    def _caller(self, gateway: Gateway, tool: str) -> Principal:
+    def _caller_of(self, gateway: Gateway, tool: str) -> Principal:
         offer = gateway.catalogue.find_tool(tool)
         assert offer is not None, f"no toolset serves {tool}"
-        roles = offer.thing.roles - {"*"} or offer.toolset.agent_types
+        roles = offer.item.roles - {"*"} or offer.toolset.agent_types
         role = "Solo" if "Solo" in roles else min(roles)
         world = SpaceId(self.kept["world"]) if offer.toolset.name == "world" else None
         return Principal(agent_id=role.lower(), agent_type=role, world=world, authorities=None)
 
-    def _plain(self, text: str) -> str:
+    def _plain_text(self, text: str) -> str:
         named = _UUID.sub(lambda m: self.names.setdefault(m[0], f"#{len(self.names)}"), text)
         return _PASSING.sub("@", named)
 
-    async def logs(self) -> list[list[str]]:
+    async def list_commits(self) -> list[list[str]]:
         """Return every commit of each space, in a comparable form."""
-        ledger, told = self.backend.canon.ledger, list[list[str]]()
-        for head in await ledger.heads(limit=100):
+        ledger, commit_texts = self.backend.canon.ledger, list[list[str]]()
+        for head in await ledger.list_heads(limit=100):
             self.names.clear()
-            commits = await ledger.read(head.space, after=ORIGIN, limit=1_000)
-            told.append([self._plain(f"{each.tool} {each.entries}") for each in commits])
-        return sorted(told)
+            commits = await ledger.read_commits(head.space, after=ORIGIN, limit=1_000)
+            commit_texts.append(
+                [self._plain_text(f"{each.tool} {each.entries}") for each in commits]
+            )
+        return sorted(commit_texts)
 
 
-def _at(body: Any, path: str) -> str:
+def _value_at(body: Any, path: str) -> str:
     for step in path.split("."):
         body = body[int(step)] if step.isdigit() else body[step]
     return str(body)
 
 
-def _filled(value: Any, kept: Mapping[str, str]) -> Any:
+def _fill_names(value: Any, kept: Mapping[str, str]) -> Any:
     if isinstance(value, str):
         return _KEPT.sub(lambda found: kept[found[1]], value)
     if isinstance(value, Mapping):
-        return {name: _filled(each, kept) for name, each in value.items()}
-    return [_filled(each, kept) for each in value] if isinstance(value, list) else value
+        return {name: _fill_names(each, kept) for name, each in value.items()}
+    return [_fill_names(each, kept) for each in value] if isinstance(value, list) else value
 
 
 class CutsContract(Contract):
@@ -260,10 +262,10 @@ class CutsContract(Contract):
         self, backend: Backend, serve: ServeToolsets
     ) -> None:
         """An idempotency key changes neither the reply nor the commits of a call."""
-        with_keys = await _played(backend, serve)
-        without = await _played(await backend.another(), serve, keyed=False, like=with_keys)
+        with_keys = await _play_session(backend, serve)
+        without = await _play_session(await backend.another(), serve, keyed=False, like=with_keys)
 
-        assert await without.logs() == await with_keys.logs()
+        assert await without.list_commits() == await with_keys.list_commits()
 
     @requirement("calls:cut:anywhere")
     async def test_f1_a_call_cut_off_anywhere_is_finished_by_sending_it_again(
@@ -274,19 +276,19 @@ class CutsContract(Contract):
         If the call was killed, cancelled or out of time, its retry with the same key gives the same
         reply and the same log as an uninterrupted call. This holds for every writing tool.
         """
-        whole = await _played(backend, serve)
-        logs = await whole.logs()
+        whole = await _play_session(backend, serve)
+        logs = await whole.list_commits()
         assert max(whole.appends) > _STEPS, "no call of several appends is cut off"
         for end in self.ends:
             for turn in range(self.rounds or max(whole.appends)):
                 # Each round cuts a call off after another of its appends.
                 cut_at = [turn < n and 1 + (i + turn) % n for i, n in enumerate(whole.appends)]
                 store = await backend.another()
-                cut = await _played(store, serve, cut_at=cut_at, end=ENDS[end], like=whole)
-                assert await cut.logs() == logs, (end, turn)
+                cut = await _play_session(store, serve, cut_at=cut_at, end=ENDS[end], like=whole)
+                assert await cut.list_commits() == logs, (end, turn)
 
 
-async def _played(backend: Backend, serve: ServeToolsets, **given: Any) -> _Session:
+async def _play_session(backend: Backend, serve: ServeToolsets, **given: Any) -> _Session:
     session = _Session(backend=backend, serve=serve, **given)
-    await session.play()
+    await session.play_calls()
     return session

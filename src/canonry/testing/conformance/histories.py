@@ -13,11 +13,11 @@ from typing import Final, TypeAlias
 from canonry.canon.session.canon import Canon
 from canonry.log.commits import Appended
 from canonry.log.entries import EvidenceLinked
-from canonry.log.folding import thing_key
+from canonry.log.folding import item_key
 from canonry.log.items.facts import Fact
-from canonry.testing.conformance.kit import Backend, Contract, present, requirement
-from canonry.testing.things import MIDDLE_EARTH, a_fact, ident
-from canonry.testing.worlds import Scribe, an_append
+from canonry.testing.clocks import Scribe, an_append
+from canonry.testing.conformance.kit import Backend, Contract, require_part, requirement
+from canonry.testing.example_items import MIDDLE_EARTH, a_fact, uuid_of
 from canonry.values.provenance import Evidence, EvidenceKind
 
 # Histories of concurrent clients, and the faults that no serial order explains.
@@ -51,14 +51,14 @@ class Transaction:
     fate: Fate = Fate.DONE
 
 
-def anomalies(history: Sequence[Transaction], last: Lists) -> list[str]:
+def find_anomalies(history: Sequence[Transaction], last: Lists) -> list[str]:
     """Return the faults of a history. `last` is the read after all clients ended."""
     writers = {each: t for t in history for elements in t.wrote.values() for each in elements}
-    found = [*_lost(history, last), *_unfit(history, last, writers)]
-    return found or _circle(history, last, writers)
+    found = [*_lost_writes(history, last), *_unfit_reads(history, last, writers)]
+    return found or _find_cycle(history, last, writers)
 
 
-def _lost(history: Sequence[Transaction], last: Lists) -> Iterator[str]:
+def _lost_writes(history: Sequence[Transaction], last: Lists) -> Iterator[str]:
     for key, elements in last.items():
         if len(set(elements)) < len(elements):
             yield f"{key} has elements twice: {list(elements)}"
@@ -72,7 +72,7 @@ def _lost(history: Sequence[Transaction], last: Lists) -> Iterator[str]:
             yield f"the final state contains only a part of {t.name}"
 
 
-def _unfit(
+def _unfit_reads(
     history: Sequence[Transaction], last: Lists, writers: Mapping[str, Transaction]
 ) -> Iterator[str]:
     """Yield reads that do not show a state of a list between two transactions."""
@@ -85,7 +85,7 @@ def _unfit(
                 yield f"{t.name} read only a part of a transaction on {key}: {seen}"
 
 
-def _circle(
+def _find_cycle(
     history: Sequence[Transaction], last: Lists, writers: Mapping[str, Transaction]
 ) -> list[str]:
     present = {each for elements in last.values() for each in elements}
@@ -151,29 +151,31 @@ class SharedHistoriesContract(Contract):
     @requirement("ledger:histories:instances")
     async def test_clients_of_two_instances_see_one_order(self, backend: Backend) -> None:
         """Clients of two instances on one store see one order, too."""
-        other = await present(backend.second)()
+        other = await require_part(backend.second)()
 
         assert await found_in((backend.canon, other.canon)) == []
 
 
 async def found_in(canons: Sequence[Canon], seed: int = 16) -> list[str]:
     """Run clients of these instances of one store concurrently, and return the faults."""
-    await Scribe(canons[0], "lists").make(*map(a_fact, KEYS))
-    start = await _lists(canons[0], KEYS)
+    await Scribe(canons[0], "lists").make_items(*map(a_fact, KEYS))
+    start = await _read_lists(canons[0], KEYS)
     clients = [_Client(canons[n % len(canons)], f"{seed}/{n}") for n in range(CLIENTS)]
-    await asyncio.gather(*(client.run() for client in clients))
-    await canons[0].ledger.head(MIDDLE_EARTH)  # as each client does before it reads
-    last = await _lists(canons[0], KEYS)
+    await asyncio.gather(*(client.run_transactions() for client in clients))
+    await canons[0].ledger.head_position(MIDDLE_EARTH)  # as each client does before it reads
+    last = await _read_lists(canons[0], KEYS)
     first = Transaction(name="start", began=0.0, ended=0.0, wrote=start)
-    return anomalies([first, *(t for client in clients for t in client.history)], last)
+    return find_anomalies([first, *(t for client in clients for t in client.history)], last)
 
 
-async def _lists(canon: Canon, keys: Sequence[str]) -> Mapping[str, Sequence[str]]:
-    found = await canon.state.things(map(ident, keys))
-    return {key: [str(each.ref) for each in _evidence(found[ident(key)], key)] for key in keys}
+async def _read_lists(canon: Canon, keys: Sequence[str]) -> Mapping[str, Sequence[str]]:
+    found = await canon.state.items_by_id(map(uuid_of, keys))
+    return {
+        key: [str(each.ref) for each in _unique_evidence(found[uuid_of(key)], key)] for key in keys
+    }
 
 
-def _evidence(fact: object, key: str) -> Sequence[Evidence]:
+def _unique_evidence(fact: object, key: str) -> Sequence[Evidence]:
     """Return the evidence of a fact. All facts begin with the same evidence, made unique here."""
     assert isinstance(fact, Fact)
     first, *more = fact.evidence
@@ -186,41 +188,41 @@ class _Client:
     def __init__(self, canon: Canon, name: str) -> None:
         self._canon = canon
         self._name = name
-        self._lots = random.Random(name)
+        self._random = random.Random(name)
         self.history: list[Transaction] = []
 
-    async def run(self) -> None:
+    async def run_transactions(self) -> None:
         for n in range(EACH):
             began = asyncio.get_running_loop().time()
-            work = asyncio.ensure_future(self._transaction(f"{self._name}/{n}", began))
-            if self._lots.randrange(_GIVES_UP) == 0:
-                for _ in range(self._lots.randrange(40)):
+            work = asyncio.ensure_future(self._run_transaction(f"{self._name}/{n}", began))
+            if self._random.randrange(_GIVES_UP) == 0:
+                for _ in range(self._random.randrange(40)):
                     await asyncio.sleep(0)
                 work.cancel()
             with suppress(asyncio.CancelledError):
                 await work
 
-    async def _transaction(self, name: str, began: float) -> None:
-        keys = self._lots.sample(KEYS, 2 if self._lots.randrange(_ALSO) == 0 else 1)
-        looks, writes = self._lots.choice(_KINDS)
+    async def _run_transaction(self, name: str, began: float) -> None:
+        keys = self._random.sample(KEYS, 2 if self._random.randrange(_ALSO) == 0 else 1)
+        reads_first, writes = self._random.choice(_KINDS)
         read: Mapping[str, Sequence[str]] = {}
         wrote = {
-            key: [f"{name}/{key}/{n}" for n in range(self._lots.randint(1, 2))] for key in keys
+            key: [f"{name}/{key}/{n}" for n in range(self._random.randint(1, 2))] for key in keys
         }
         fate = Fate.UNKNOWN
         try:
-            judged_at = await self._canon.ledger.head(MIDDLE_EARTH)
-            read = await _lists(self._canon, keys) if looks else {}
+            judged_at = await self._canon.ledger.head_position(MIDDLE_EARTH)
+            read = await _read_lists(self._canon, keys) if reads_first else {}
             if writes:
                 cited = EvidenceKind.SOURCE
                 entries = [
-                    EvidenceLinked(thing_id=ident(key), evidence=Evidence(kind=cited, ref=each))
+                    EvidenceLinked(thing_id=uuid_of(key), evidence=Evidence(kind=cited, ref=each))
                     for key, elements in wrote.items()
                     for each in elements
                 ]
-                reads = [thing_key(ident(key)) for key in read]
+                reads = [item_key(uuid_of(key)) for key in read]
                 append = an_append(name, entries, judged_at=judged_at, reads=reads)
-                (outcome,) = await self._canon.ledger.append([append])
+                (outcome,) = await self._canon.ledger.append_drafts([append])
                 fate = Fate.DONE if isinstance(outcome, Appended) else Fate.REFUSED
             else:
                 wrote, fate = {}, Fate.DONE

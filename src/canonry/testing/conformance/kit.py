@@ -12,9 +12,9 @@ from typing import Any, ClassVar, Final, TypeAlias, TypeVar
 import pytest
 
 from canonry.canon.session.canon import Canon
-from canonry.log.canon import needs
+from canonry.log.canon import ids_needed
 from canonry.log.commits import ORIGIN, Position
-from canonry.log.entries import Thing
+from canonry.log.entries import StoredItem
 from canonry.log.folding import statements_keys
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Axiom, Event, Fact, FactType, Relation
@@ -36,8 +36,8 @@ from canonry.readmodels.ports.state import (
     TimelineQuery,
 )
 from canonry.readmodels.ports.text import TextQuery
-from canonry.readmodels.ports.view import Page, Upkeep
-from canonry.testing.worlds import HandClock
+from canonry.readmodels.ports.view import Maintenance, Page
+from canonry.testing.clocks import HandClock
 from canonry.values.data_files import read_toml
 from canonry.values.ids import Space, SpaceId
 from canonry.values.moments import DAY, Instant
@@ -53,7 +53,7 @@ YEAR_ONE: Final = Instant(-62_135_596_800_000_000)
 YEAR_9999: Final = Instant(253_402_300_799_999_999)
 
 
-def deep(levels: int = 30) -> Mapping[str, Any]:
+def nested_values(levels: int = 30) -> Mapping[str, Any]:
     """Return nested objects and lists."""
     value: dict[str, Any] = {"bottom": list(TEXTS[:-1])}
     for level in range(levels):
@@ -65,7 +65,7 @@ PROPERTIES: Final[Mapping[str, Any]] = {
     **{text[:200]: text for text in TEXTS},
     "numbers": list(NUMBERS),
     "empty": [{}, [], ""],
-    "deep": deep(),
+    "deep": nested_values(),
 }
 
 
@@ -105,7 +105,7 @@ def requirement(requirement_id: str) -> Callable[[_Test], _Test]:
     `promises.toml` has the reason of each promise.
     """
 
-    def apply(test: _Test) -> _Test:
+    def register_test(test: _Test) -> _Test:
         told = " ".join((test.__doc__ or "").split())
         promise = Requirement(promise=told, because=REASONS[requirement_id])
         if REQUIREMENTS.setdefault(requirement_id, promise) != promise:
@@ -113,7 +113,7 @@ def requirement(requirement_id: str) -> Callable[[_Test], _Test]:
         setattr(test, _PROVES, requirement_id)
         return test
 
-    return apply
+    return register_test
 
 
 def proved_by(test: Callable[..., Any]) -> tuple[str, ...]:
@@ -150,7 +150,7 @@ class Backend:
     blobs: Blobs
     clock: HandClock
     another: OpenBackend
-    upkeep: Upkeep | None = None
+    maintenance: Maintenance | None = None
     close: Callable[[], Awaitable[None]] | None = None
     reopen: OpenBackend | None = None
     second: OpenBackend | None = None
@@ -159,20 +159,20 @@ class Backend:
     damages: Damages | None = None
 
 
-def present(part: T | None) -> T:
+def require_part(part: T | None) -> T:
     """Return a part of a backend, and require that it exists."""
     assert part is not None, "The backend lacks a part that this contract needs. Leave it out."
     return part
 
 
-async def whole(read: Callable[[Q], Awaitable[Page[T]]], query: Q) -> Sequence[T]:
+async def read_whole(read: Callable[[Q], Awaitable[Page[T]]], query: Q) -> Sequence[T]:
     """Return the items of a page, and require that its total counts only these."""
     page = await read(query)
     assert page.total == len(page.items)
     return page.items
 
 
-async def paged(
+async def read_pages(
     read: Callable[[Any], Awaitable[Page[T]]], query: Any, *, total: int, limit: int
 ) -> list[T]:
     """Return the items of all pages, and require that each page has the exact total."""
@@ -216,11 +216,11 @@ class Contract:
 
     async def test_contract_is_not_weakened(self) -> None:
         """A backend states a gap in `known_gaps`. It does not override or drop a test."""
-        tellers = Counter(name for part in type(self).__mro__ for name in vars(part))
-        told_twice = sorted(
-            n for n, count in tellers.items() if n.startswith("test_") and count > 1
+        definitions = Counter(name for part in type(self).__mro__ for name in vars(part))
+        overridden = sorted(
+            n for n, count in definitions.items() if n.startswith("test_") and count > 1
         )
-        assert not told_twice, f"overridden contract tests: {told_twice}"
+        assert not overridden, f"overridden contract tests: {overridden}"
 
 
 HISTORY = Space | Entity | Relation | Fact | Event | Axiom | Source | Story
@@ -230,123 +230,127 @@ Answers: TypeAlias = Mapping[str, Any]
 LOG_MAX = 1_000
 
 
-async def answers(canon: Canon) -> Answers:
+async def view_answers(canon: Canon) -> Answers:
     """Return the answers of the views about every space of the ledger, by query."""
-    spaces = [head.space for head in await canon.ledger.heads(limit=100)]
-    things: dict[str, Thing] = {}
-    told: dict[str, Any] = {}
+    spaces = [head.space for head in await canon.ledger.list_heads(limit=100)]
+    items: dict[str, StoredItem] = {}
+    replies: dict[str, Any] = {}
     for space in spaces:
-        log = await canon.ledger.read(space, after=ORIGIN, limit=LOG_MAX)
-        ids = needs(entry for commit in log for entry in commit.entries)
-        found = await canon.state.things(ids)
-        things.update(found)
-        told[f"{space} things"] = found
-        told |= await _history(canon, space, found, len(log))
-    for thing in things.values():
-        told[f"about {thing.id}"] = await _about(canon, thing)
-    told |= await _state(canon, spaces, things)
-    told |= await answers_of_documents(canon, spaces, things)
-    return told
+        log = await canon.ledger.read_commits(space, after=ORIGIN, limit=LOG_MAX)
+        ids = ids_needed(entry for commit in log for entry in commit.entries)
+        found = await canon.state.items_by_id(ids)
+        items.update(found)
+        replies[f"{space} things"] = found
+        replies |= await _history_answers(canon, space, found, len(log))
+    for item in items.values():
+        replies[f"about {item.id}"] = await _item_answers(canon, item)
+    replies |= await _state_answers(canon, spaces, items)
+    replies |= await answers_of_documents(canon, spaces, items)
+    return replies
 
 
-async def _history(
-    canon: Canon, space: SpaceId, things: Mapping[str, Thing], head: int
+async def _history_answers(
+    canon: Canon, space: SpaceId, items: Mapping[str, StoredItem], head: int
 ) -> dict[str, Any]:
-    ids = [i for i, thing in things.items() if isinstance(thing, HISTORY)]
-    told: dict[str, Any] = {}
+    ids = [i for i, item in items.items() if isinstance(item, HISTORY)]
+    replies: dict[str, Any] = {}
     for position in range(head + 1):
         at = Position(position)
-        told[f"{space} at {at}"] = await canon.state.things_as_known_at(ids, at)
-    return told
+        replies[f"{space} at {at}"] = await canon.state.items_as_known_at(ids, at)
+    return replies
 
 
-def _chosen(spaces: Sequence[SpaceId]) -> Sequence[Spaces]:
+def _space_choices(spaces: Sequence[SpaceId]) -> Sequence[Spaces]:
     """Return the choices of spaces: all, or each alone."""
     return (None, *(frozenset((space,)) for space in spaces))
 
 
-def _of(things: Mapping[str, Thing], kind: type) -> list[str]:
-    return sorted(i for i, thing in things.items() if isinstance(thing, kind))
+def _ids_of_kind(items: Mapping[str, StoredItem], kind: type) -> list[str]:
+    return sorted(i for i, item in items.items() if isinstance(item, kind))
 
 
-async def _state(
-    canon: Canon, spaces: Sequence[SpaceId], things: Mapping[str, Thing]
+async def _state_answers(
+    canon: Canon, spaces: Sequence[SpaceId], items: Mapping[str, StoredItem]
 ) -> dict[str, Any]:
-    state, told = canon.state, dict[str, Any]()
-    entities = _of(things, Entity)
-    told["spaces"] = await state.spaces(kind=None, parent=None, limit=500, offset=0)
+    state, replies = canon.state, dict[str, Any]()
+    entities = _ids_of_kind(items, Entity)
+    replies["spaces"] = await state.spaces(kind=None, parent=None, limit=500, offset=0)
     for space in spaces:
         listed = {"limit": 500, "offset": 0}
-        told[f"axioms {space}"] = await state.axioms(space, **listed)
-        told[f"sources {space}"] = await state.sources(space, **listed)
-        told[f"stories {space}"] = await state.stories(space, **listed)
-    chosen = _chosen(spaces)
+        replies[f"axioms {space}"] = await state.axioms(space, **listed)
+        replies[f"sources {space}"] = await state.sources(space, **listed)
+        replies[f"stories {space}"] = await state.stories(space, **listed)
+    chosen = _space_choices(spaces)
     for query in _entity_queries(chosen):
-        told[repr(query)] = await state.entities(query)
+        replies[repr(query)] = await state.entities(query)
     for dates in _timeline_queries(chosen):
-        told[repr(dates)] = await state.timeline(dates)
+        replies[repr(dates)] = await state.timeline(dates)
     for some in chosen:
-        told[f"types {some}"] = await state.entity_types(some)
-        told[f"schemas {some}"] = await state.schemas(some, None, limit=500, offset=0)
-        told[f"runs {some}"] = await state.runs_newest(some, limit=3, offset=0)
-    told["schemas of bills"] = await state.schemas(None, "bill", limit=1, offset=1)
+        replies[f"types {some}"] = await state.entity_types(some)
+        replies[f"schemas {some}"] = await state.schemas(some, None, limit=500, offset=0)
+        replies[f"runs {some}"] = await state.runs_newest(some, limit=3, offset=0)
+    replies["schemas of bills"] = await state.schemas(None, "bill", limit=1, offset=1)
     for fact_query in _fact_queries(chosen, entities):
-        told[repr(fact_query)] = await state.facts(fact_query)
+        replies[repr(fact_query)] = await state.facts(fact_query)
     some_of = (frozenset(), *(frozenset((one,)) for one in entities))
-    for event_query in _every(EventQuery, entities=some_of, level=(None, CanonLevel.CANON)):
-        told[repr(event_query)] = await state.events(event_query)
+    for event_query in _query_combinations(
+        EventQuery, entities=some_of, level=(None, CanonLevel.CANON)
+    ):
+        replies[repr(event_query)] = await state.events(event_query)
     sides, both = ("in", "out", "any"), (False, True)
-    for edges in _every(RelationQuery, entities=some_of, direction=sides, current=both):
-        told[repr(edges)] = await state.relations(edges)
+    for edges in _query_combinations(
+        RelationQuery, entities=some_of, direction=sides, current=both
+    ):
+        replies[repr(edges)] = await state.relations(edges)
         newest = replace(edges, newest_first=True, limit=5)
-        told[repr(newest)] = await state.relations(newest)
-    return told
+        replies[repr(newest)] = await state.relations(newest)
+    return replies
 
 
-async def _about(canon: Canon, thing: Thing) -> dict[str, Any]:
+async def _item_answers(canon: Canon, item: StoredItem) -> dict[str, Any]:
     """Return the answers about one item."""
-    state, told = canon.state, dict[str, Any]()
-    match thing:
+    state, replies = canon.state, dict[str, Any]()
+    match item:
         case Entity():
-            told["observed"] = await state.observations(thing.id, after=ORIGIN, limit=500)
-            told["named"] = await state.entities_named(
-                thing.space, thing.entity_type, thing.name.upper()
+            replies["observed"] = await state.observations(item.id, after=ORIGIN, limit=500)
+            replies["named"] = await state.entities_named(
+                item.space, item.entity_type, item.name.upper()
             )
-            told |= await _seen(state, thing)
+            replies |= await _observation_answers(state, item)
         case Source():
             listed = {"limit": 500, "offset": 0}
-            told["runs"] = await state.runs(thing.id, **listed)
-            told["from it"] = await state.observations_from(thing.id, **listed)
-            told["dated"] = await state.timeline(TimelineQuery(source_id=thing.id, limit=500))
+            replies["runs"] = await state.runs(item.id, **listed)
+            replies["from it"] = await state.observations_from(item.id, **listed)
+            replies["dated"] = await state.timeline(TimelineQuery(source_id=item.id, limit=500))
         case Fact():
-            told["stating"] = await state.facts_stating(thing.space, {f" {thing.statement} "})
-            told["framed"] = await state.facts_framed(
-                thing.space, dict.fromkeys(statements_keys(thing), 50)
+            replies["stating"] = await state.facts_stating(item.space, {f" {item.statement} "})
+            replies["framed"] = await state.facts_framed(
+                item.space, dict.fromkeys(statements_keys(item), 50)
             )
         case Observation():
-            at = Instant(thing.recorded_at - 1)
-            told["before"] = await canon.ledger.position_at(thing.space, at)
+            at = Instant(item.recorded_at - 1)
+            replies["before"] = await canon.ledger.position_at(item.space, at)
         case _:
             pass
-    return told
+    return replies
 
 
-async def _seen(state: State, entity: Entity) -> dict[str, Any]:
+async def _observation_answers(state: State, entity: Entity) -> dict[str, Any]:
     """Return the answers about the observations of an entity and of its members."""
-    told: dict[str, Any] = {}
+    replies: dict[str, Any] = {}
     ids = (entity.id, *entity.members)
     page = await state.observations_newest(ids, limit=500, offset=0)
-    told["newest"] = page
-    told["newer"] = await state.observations_newest(ids, limit=2, offset=1)
+    replies["newest"] = page
+    replies["newer"] = await state.observations_newest(ids, limit=2, offset=1)
     for instant in {o.seen_at for o in page.items} | {Instant(entity.created_at - 1)}:
-        told[f"until {instant}"] = await state.entities_seen_until(ids, instant)
+        replies[f"until {instant}"] = await state.entities_seen_until(ids, instant)
     keys = tuple(row.key for row in rows_of(entity))[:5]
     for begins, kind in product((False, True), (None, f"{entity.entity_type}")):
         asked = IdentifierQuery(
             spaces=frozenset((entity.space,)), keys=keys, begins=begins, entity_type=kind
         )
-        told[repr(asked)] = await state.entities_identified(asked)
-    return told
+        replies[repr(asked)] = await state.entities_identified(asked)
+    return replies
 
 
 _ALIVE: Final = frozenset(("alive",))
@@ -359,7 +363,7 @@ _TAGS: Final[tuple[dict[str, Any], ...]] = (
 )
 
 
-def _every(kind: type[Q], **options: Iterable[Any]) -> Iterable[Q]:
+def _query_combinations(kind: type[Q], **options: Iterable[Any]) -> Iterable[Q]:
     """Yield the queries of a kind with every combination of the options, in long pages."""
     for values in product(*options.values()):
         given: dict[str, Any] = {"limit": 500, **dict(zip(options, values, strict=True))}
@@ -368,56 +372,64 @@ def _every(kind: type[Q], **options: Iterable[Any]) -> Iterable[Q]:
 
 def _timeline_queries(chosen: Sequence[Spaces]) -> Iterable[TimelineQuery]:
     bounds, both = (None, Instant(-DAY), Instant(0), Instant(DAY)), (False, True)
-    yield from _every(TimelineQuery, spaces=chosen, superseded=both, start=bounds, end=bounds)
-    yield from _every(TimelineQuery, event_type=("Due",), superseded=both, limit=(2,), offset=(1,))
+    yield from _query_combinations(
+        TimelineQuery, spaces=chosen, superseded=both, start=bounds, end=bounds
+    )
+    yield from _query_combinations(
+        TimelineQuery, event_type=("Due",), superseded=both, limit=(2,), offset=(1,)
+    )
 
 
 def _entity_queries(chosen: Sequence[Spaces]) -> Iterable[EntityQuery]:
     for tags in _TAGS:
         tagged = {name: (tag,) for name, tag in tags.items()}
-        yield from _every(EntityQuery, spaces=chosen, level=(None, *CanonLevel), **tagged)
-    yield from _every(EntityQuery, spaces=chosen, entity_type=EntityType)
+        yield from _query_combinations(
+            EntityQuery, spaces=chosen, level=(None, *CanonLevel), **tagged
+        )
+    yield from _query_combinations(EntityQuery, spaces=chosen, entity_type=EntityType)
     kinds, merged = (None, EntityType.CHARACTER), (True,)
-    yield from _every(EntityQuery, spaces=chosen, entity_type=kinds, include_merged=merged)
-    yield from _every(EntityQuery, include_merged=merged, name_pattern=("o",))
-    yield from _every(EntityQuery, include_merged=merged, none_of=(_ALIVE,))
+    yield from _query_combinations(
+        EntityQuery, spaces=chosen, entity_type=kinds, include_merged=merged
+    )
+    yield from _query_combinations(EntityQuery, include_merged=merged, name_pattern=("o",))
+    yield from _query_combinations(EntityQuery, include_merged=merged, none_of=(_ALIVE,))
     patterns = ("o", "F*o", "%", "zz")
-    yield from _every(EntityQuery, name_pattern=patterns, limit=(3,), offset=(1,))
+    yield from _query_combinations(EntityQuery, name_pattern=patterns, limit=(3,), offset=(1,))
 
 
 def _fact_queries(chosen: Sequence[Spaces], ids: Sequence[str]) -> Iterable[FactQuery]:
     bounds, every = (None, Instant(0), Instant(3 * DAY)), (frozenset(ids),)
-    yield from _every(FactQuery, spaces=chosen, start=bounds, end=bounds)
+    yield from _query_combinations(FactQuery, spaces=chosen, start=bounds, end=bounds)
     levels, authorities = (None, *CanonLevel), (None, *Authority)
-    yield from _every(FactQuery, spaces=chosen, level=levels, authority=authorities)
-    yield from _every(FactQuery, entities=[frozenset((one,)) for one in ids])
-    yield from _every(FactQuery, entities=every, limit=(2,), offset=(1,))
-    yield from _every(FactQuery, entities=(frozenset(), *every), fact_type=FactType)
+    yield from _query_combinations(FactQuery, spaces=chosen, level=levels, authority=authorities)
+    yield from _query_combinations(FactQuery, entities=[frozenset((one,)) for one in ids])
+    yield from _query_combinations(FactQuery, entities=every, limit=(2,), offset=(1,))
+    yield from _query_combinations(FactQuery, entities=(frozenset(), *every), fact_type=FactType)
 
 
 async def answers_of_documents(
-    canon: Canon, spaces: Sequence[SpaceId], things: Mapping[str, Thing]
+    canon: Canon, spaces: Sequence[SpaceId], items: Mapping[str, StoredItem]
 ) -> dict[str, Any]:
     """Return the answers of the documents and the text view about these spaces and items."""
-    documents, told, chosen = canon.documents, dict[str, Any](), _chosen(spaces)
-    for scenes in _every(SceneQuery, spaces=chosen, status=(None, *SceneStatus)):
-        told[repr(scenes)] = await documents.scenes(scenes)
-    told["open"] = await documents.open_scenes(None, limit=500)
-    for scene in (None, *_of(things, Scene)):
+    documents, replies, chosen = canon.documents, dict[str, Any](), _space_choices(spaces)
+    for scenes in _query_combinations(SceneQuery, spaces=chosen, status=(None, *SceneStatus)):
+        replies[repr(scenes)] = await documents.scenes(scenes)
+    replies["open"] = await documents.open_scenes(None, limit=500)
+    for scene in (None, *_ids_of_kind(items, Scene)):
         which: Any = scene
         proposals = ProposalQuery(scene_id=which, limit=500)
-        told[repr(proposals)] = await documents.proposals(proposals)
+        replies[repr(proposals)] = await documents.proposals(proposals)
         if which is not None:
-            told[f"turns {which}"] = await documents.turns(which)
+            replies[f"turns {which}"] = await documents.turns(which)
     mine: Any
-    for mine in _of(things, Entity):
-        told[f"memories {mine}"] = await documents.memories(MemoryQuery(entity_id=mine))
-    for mine in _of(things, Source):
-        told[f"snippets {mine}"] = await documents.snippets(mine, limit=500, offset=0)
+    for mine in _ids_of_kind(items, Entity):
+        replies[f"memories {mine}"] = await documents.memories(MemoryQuery(entity_id=mine))
+    for mine in _ids_of_kind(items, Source):
+        replies[f"snippets {mine}"] = await documents.snippets(mine, limit=500, offset=0)
     # Backends may rank differently, so only the set of hits is compared.
     words = ("ring fire home", "green hills", "the", "quoted", "\u6c49\u5b57", "slip gossip")
     for some, where, text in product(chosen, Collection, words):
         asked = TextQuery(collection=where, text=text, spaces=some, limit=100)
         found = await canon.text.search(asked)
-        told[repr(asked)] = sorted((h.id, sorted(h.shares)) for h in found.hits)
-    return told
+        replies[repr(asked)] = sorted((h.id, sorted(h.shares)) for h in found.hits)
+    return replies

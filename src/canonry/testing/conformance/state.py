@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from canonry.log.canon import fold
+from canonry.log.canon import fold_commit
 from canonry.log.commits import ORIGIN, Position
-from canonry.log.entries import EntitiesMerged, Erased, Made, Thing, Tombstone
+from canonry.log.entries import EntitiesMerged, Erased, Made, StoredItem, Tombstone
 from canonry.log.items.entities import Entity
 from canonry.log.schemas.schemas import FieldSpec, IdentityRule, RegisteredSchema
 from canonry.log.schemas.typed_records import schema_id_of
@@ -12,10 +12,11 @@ from canonry.readmodels.passages import Collection
 from canonry.readmodels.ports.documents import MemoryQuery, SceneQuery
 from canonry.readmodels.ports.state import EntityQuery, FactQuery, TimelineQuery
 from canonry.readmodels.ports.text import TextQuery
+from canonry.testing.clocks import Scribe, item_named
 from canonry.testing.conformance.cases import SAM, DeclaredContract, seen_by
 from canonry.testing.conformance.chronicle import write_chronicle
 from canonry.testing.conformance.kit import HISTORY, TEXTS, Backend, requirement
-from canonry.testing.things import (
+from canonry.testing.example_items import (
     MIDDLE_EARTH,
     a_fact,
     a_memory,
@@ -26,26 +27,25 @@ from canonry.testing.things import (
     a_turn,
     an_entity,
     an_entry,
-    ident,
-    made,
+    creation_entries,
     merged,
     unmerged,
+    uuid_of,
 )
-from canonry.testing.worlds import Scribe, thing_named
-from canonry.values.audience import ALL_SEEING, ANYBODY, GAME_MASTERS, Viewer, character
+from canonry.values.audience import ANYBODY, FULL_VIEWER, GAME_MASTERS, Viewer, character_reader
 from canonry.values.ids import SpaceId
 
 
-async def _ids(backend: Backend, space: SpaceId) -> set[str]:
+async def _ids_in_log(backend: Backend, space: SpaceId) -> set[str]:
     """Return every id in the log of `space`."""
-    log = await backend.canon.ledger.read(space, after=ORIGIN, limit=100)
-    things: dict[str, Thing] = {}
+    log = await backend.canon.ledger.read_commits(space, after=ORIGIN, limit=100)
+    items: dict[str, StoredItem] = {}
     for commit in log:
-        things.update(fold(commit, things).things)
-    return set(things)
+        items.update(fold_commit(commit, items).items)
+    return set(items)
 
 
-FOR_SAM = (character(ident("Sam")),)
+FOR_SAM = (character_reader(uuid_of("Sam")),)
 
 
 def a_lamp_schema(version: str) -> RegisteredSchema:
@@ -60,77 +60,81 @@ def a_lamp_schema(version: str) -> RegisteredSchema:
     )
 
 
-def said(lamp: str, name: str, **fields: Any) -> Made:
+def lamp_record(lamp: str, name: str, **fields: Any) -> Made:
     """Return the entry of a record about a lamp."""
-    told = {f"properties.{field}": value for field, value in fields.items()}
-    return made(a_record(lamp, name, fields=told, dates={}, schema_version="1.0"))[0]
+    record_fields = {f"properties.{field}": value for field, value in fields.items()}
+    return creation_entries(
+        a_record(lamp, name, fields=record_fields, dates={}, schema_version="1.0")
+    )[0]
 
 
 async def entity_named(backend: Backend, name: str) -> Entity:
     """Return an entity as it is now."""
-    thing = await thing_named(backend.canon.state, name)
-    assert isinstance(thing, Entity)
-    return thing
+    item = await item_named(backend.canon.state, name)
+    assert isinstance(item, Entity)
+    return item
 
 
 class StateContract(DeclaredContract):
     """All promises of a state view. Provide a fixture `backend` with an empty store."""
 
     @requirement("state:things:round-trip")
-    async def test_things_of_every_kind_are_found(self, backend: Backend) -> None:
+    async def test_items_of_every_kind_are_found(self, backend: Backend) -> None:
         """Items of every kind are found by id, equal to the folded items."""
         await write_chronicle(backend)
         names = ("space", "friends", "magic fades", "snippet 4", "arc", "turn 3", "ingested")
 
-        found = await backend.canon.state.things(ident(name) for name in names)
+        found = await backend.canon.state.items_by_id(uuid_of(name) for name in names)
 
-        assert set(found) == {ident(name) for name in names}
-        assert all(thing.position > 0 and thing.changed_at > 0 for thing in found.values())
-        snippet: Any = found[ident("snippet 4")]
+        assert set(found) == {uuid_of(name) for name in names}
+        assert all(item.position > 0 and item.changed_at > 0 for item in found.values())
+        snippet: Any = found[uuid_of("snippet 4")]
         assert (snippet.text, snippet.index, snippet.section) == (TEXTS[4], 4, "I")
-        space: Any = found[ident("space")]
+        space: Any = found[uuid_of("space")]
         assert (space.id, space.description) == (MIDDLE_EARTH, TEXTS[4])
 
     @requirement("state:things:beginning")
     async def test_ids_are_found_by_their_beginning(self, backend: Backend) -> None:
         """Ids that begin with a part of a UUID are returned in order, up to the limit."""
         facts = [a_fact(f"fact {n}") for n in range(5)]
-        await Scribe(backend.canon).make(*facts)
+        await Scribe(backend.canon).make_items(*facts)
         ids = sorted(each.id for each in facts)
         find = backend.canon.state.ids_beginning
 
         for length in (1, 8, 9, 14, 36):
             begun = ids[0][:length]
-            told = [each for each in await find(begun, limit=50) if each in ids]
-            assert told == [each for each in ids if each.startswith(begun)]
+            found_ids = [each for each in await find(begun, limit=50) if each in ids]
+            assert found_ids == [each for each in ids if each.startswith(begun)]
         assert await find(ids[1], limit=50) == [ids[1]]
         assert len(await find("", limit=2)) == 2
 
     @requirement("state:things:absent")
     async def test_unknown_ids_are_left_out(self, backend: Backend) -> None:
         """Unknown ids are left out, whatever their text; a request may have many ids."""
-        await Scribe(backend.canon).make(a_fact("one"))
-        strange = [*TEXTS, "not-a-uuid", ident("one").upper(), ident("one")[:-1]]
-        many = [ident(f"nobody {n}") for n in range(2_500)]
+        await Scribe(backend.canon).make_items(a_fact("one"))
+        strange = [*TEXTS, "not-a-uuid", uuid_of("one").upper(), uuid_of("one")[:-1]]
+        many = [uuid_of(f"nobody {n}") for n in range(2_500)]
 
-        found = await backend.canon.state.things([*strange, *many, ident("one"), ident("one")])
+        found = await backend.canon.state.items_by_id(
+            [*strange, *many, uuid_of("one"), uuid_of("one")]
+        )
 
-        assert set(found) == {ident("one")}
-        assert await backend.canon.state.things([]) == {}
+        assert set(found) == {uuid_of("one")}
+        assert await backend.canon.state.items_by_id([]) == {}
 
     @requirement("state:reads:own-writes")
     async def test_every_view_shows_what_was_acknowledged(self, backend: Backend) -> None:
         """A read that begins after an append is acknowledged sees it, in every view."""
         canon, scribe = backend.canon, Scribe(backend.canon)
-        await scribe.make(a_story(), a_scene())
+        await scribe.make_items(a_story(), a_scene())
         for n in range(1, 6):
-            await scribe.make(
+            await scribe.make_items(
                 an_entity(f"entity {n}"),
                 a_fact(f"fact {n}"),
                 a_turn(f"turn {n}"),
                 a_memory(f"memory {n}"),
             )
-            frodo = MemoryQuery(entity_id=ident("frodo"))
+            frodo = MemoryQuery(entity_id=uuid_of("frodo"))
 
             assert (await canon.state.entities(EntityQuery())).total == n
             assert (await canon.state.facts(FactQuery())).total == n
@@ -145,29 +149,29 @@ class StateContract(DeclaredContract):
         written = await write_chronicle(backend)
 
         for space in written:
-            things: dict[str, Thing] = {}
-            log = await backend.canon.ledger.read(space, after=ORIGIN, limit=100)
-            everything = set(await _ids(backend, space))
+            items: dict[str, StoredItem] = {}
+            log = await backend.canon.ledger.read_commits(space, after=ORIGIN, limit=100)
+            everything = set(await _ids_in_log(backend, space))
             for commit in log:
-                things.update(fold(commit, things).things)
-                past = await backend.canon.state.things_as_known_at(everything, commit.position)
-                expected = {i: t for i, t in things.items() if isinstance(t, HISTORY)}
+                items.update(fold_commit(commit, items).items)
+                past = await backend.canon.state.items_as_known_at(everything, commit.position)
+                expected = {i: t for i, t in items.items() if isinstance(t, HISTORY)}
                 assert {i: t for i, t in past.items() if isinstance(t, HISTORY)} == expected
-            assert await backend.canon.state.things_as_known_at(everything, ORIGIN) == {}
+            assert await backend.canon.state.items_as_known_at(everything, ORIGIN) == {}
 
     @requirement("state:history:erased")
-    async def test_no_past_tells_what_was_erased(self, backend: Backend) -> None:
+    async def test_no_past_shows_what_was_erased(self, backend: Backend) -> None:
         """No past version shows an erased item: the answer is its tombstone, or nothing."""
         scribe, state = Scribe(backend.canon), backend.canon.state
-        await scribe.make(a_fact("a right to be forgotten"))
-        await scribe.make(a_fact("another"))
-        target = ident("a right to be forgotten")
-        await scribe.write(Erased(targets=(target,), reason="a right"))
+        await scribe.make_items(a_fact("a right to be forgotten"))
+        await scribe.make_items(a_fact("another"))
+        target = uuid_of("a right to be forgotten")
+        await scribe.write_entries(Erased(targets=(target,), reason="a right"))
 
         for position in range(4):
-            past = await state.things_as_known_at([target], Position(position))
-            assert all(isinstance(thing, Tombstone) for thing in past.values())
-        now = await state.things([target])
+            past = await state.items_as_known_at([target], Position(position))
+            assert all(isinstance(item, Tombstone) for item in past.values())
+        now = await state.items_by_id([target])
         assert isinstance(now[target], Tombstone)
 
     @requirement("state:secrets:words")
@@ -176,36 +180,44 @@ class StateContract(DeclaredContract):
     ) -> None:
         """Scores derive from the requested compartments only."""
         scribe = Scribe(backend.canon)
-        await scribe.write(*made(a_fact("a golden party"), a_fact("a ring of iron")))
+        await scribe.write_entries(
+            *creation_entries(a_fact("a golden party"), a_fact("a ring of iron"))
+        )
 
-        async def score(viewer: Viewer) -> list[tuple[str, float]]:
+        async def scores_for(viewer: Viewer) -> list[tuple[str, float]]:
             spaces = await seen_by(backend, viewer)
             query = TextQuery(collection=Collection.FACTS, text="golden ring", spaces=spaces)
             found = await backend.canon.text.search(query)
             return [(hit.id, hit.score) for hit in found.hits]
 
-        before = await score(ANYBODY)
+        before = await scores_for(ANYBODY)
         for number in range(5):
             secret = a_fact(f"golden secret {number}", audience=GAME_MASTERS)
-            await scribe.write(*made(secret))
+            await scribe.write_entries(*creation_entries(secret))
 
-        assert await score(ANYBODY) == before
-        assert len(await score(ALL_SEEING)) == len(before) + 5
+        assert await scores_for(ANYBODY) == before
+        assert len(await scores_for(FULL_VIEWER)) == len(before) + 5
 
     @requirement("state:secrets:scenes")
-    async def test_scenes_and_turns_for_few_are_told_to_them_alone(self, backend: Backend) -> None:
+    async def test_scenes_and_turns_for_few_are_shown_to_them_alone(self, backend: Backend) -> None:
         """Views restrict a whisper in an open scene, and a scene for few, to their audience."""
         scribe = Scribe(backend.canon)
-        await scribe.write(*made(a_story(), a_scene("hall"), a_scene("cellar", audience=FOR_SAM)))
-        await scribe.write(*made(a_turn("loud", scene="hall")))
-        await scribe.write(*made(a_turn("golden whisper", scene="hall", audience=FOR_SAM)))
-        await scribe.write(*made(a_turn("golden echo", scene="cellar", audience=FOR_SAM)))
+        await scribe.write_entries(
+            *creation_entries(a_story(), a_scene("hall"), a_scene("cellar", audience=FOR_SAM))
+        )
+        await scribe.write_entries(*creation_entries(a_turn("loud", scene="hall")))
+        await scribe.write_entries(
+            *creation_entries(a_turn("golden whisper", scene="hall", audience=FOR_SAM))
+        )
+        await scribe.write_entries(
+            *creation_entries(a_turn("golden echo", scene="cellar", audience=FOR_SAM))
+        )
 
-        async def known(viewer: Viewer) -> tuple[list[str], list[str], int]:
+        async def known_to(viewer: Viewer) -> tuple[list[str], list[str], int]:
             canon = backend.canon.for_viewer(viewer)
             scenes = await canon.documents.scenes(SceneQuery(spaces=frozenset((MIDDLE_EARTH,))))
-            turns = await canon.documents.turns(ident("hall"))
-            last = await canon.documents.turns(ident("hall"), last=1)
+            turns = await canon.documents.turns(uuid_of("hall"))
+            last = await canon.documents.turns(uuid_of("hall"), last=1)
             assert list(last) == list(turns[-1:])
             asked = TextQuery(
                 collection=Collection.SCENES, text="golden", spaces=frozenset((MIDDLE_EARTH,))
@@ -215,26 +227,28 @@ class StateContract(DeclaredContract):
             titles = sorted(each.title for each in scenes.items)
             return titles, [each.text for each in turns], len(found.hits)
 
-        assert await known(ANYBODY) == (["hall"], ["loud"], 0)
-        assert await known(SAM) == (["cellar", "hall"], ["loud", "golden whisper"], 2)
-        assert await known(ALL_SEEING) == (["cellar", "hall"], ["loud", "golden whisper"], 2)
+        assert await known_to(ANYBODY) == (["hall"], ["loud"], 0)
+        assert await known_to(SAM) == (["cellar", "hall"], ["loud", "golden whisper"], 2)
+        assert await known_to(FULL_VIEWER) == (["cellar", "hall"], ["loud", "golden whisper"], 2)
         stories = await backend.canon.state.stories(MIDDLE_EARTH, limit=9, offset=0)
         assert [each.scene_count for each in stories.items] == [1]
 
     @requirement("state:merged:addressed")
-    async def test_what_is_said_of_a_merged_entity_stays_with_it(self, backend: Backend) -> None:
+    async def test_records_of_a_merged_entity_stay_with_it(self, backend: Backend) -> None:
         """Observations of a merged entity show in its root, and leave it with an unmerge."""
         scribe = Scribe(backend.canon)
-        await scribe.write(*made(a_lamp_schema("1.0")))
+        await scribe.write_entries(*creation_entries(a_lamp_schema("1.0")))
         for name in ("a", "b", "c"):
-            lamp = made(an_entity(name, entity_type="lamp"))[0]
-            await scribe.write(lamp, said(name, f"{name} born", serial=name, label=f"lamp {name}"))
+            lamp = creation_entries(an_entity(name, entity_type="lamp"))[0]
+            await scribe.write_entries(
+                lamp, lamp_record(name, f"{name} born", serial=name, label=f"lamp {name}")
+            )
         alone = {name: await entity_named(backend, name) for name in ("a", "b", "c")}
         a, b, c = (alone[name].id for name in ("a", "b", "c"))
-        await scribe.write(merged("a", "c"))
-        await scribe.write(an_entry(EntitiesMerged, "b", merged=a, members=(c,)))
-        await scribe.write(said("a", "later", room="Attic"))
-        await scribe.write(said("c", "last", shelf="9"))
+        await scribe.write_entries(merged("a", "c"))
+        await scribe.write_entries(an_entry(EntitiesMerged, "b", merged=a, members=(c,)))
+        await scribe.write_entries(lamp_record("a", "later", room="Attic"))
+        await scribe.write_entries(lamp_record("c", "last", shelf="9"))
 
         root = await entity_named(backend, "b")
         assert (root.name, root.observed.count) == ("lamp b", 5)
@@ -243,7 +257,7 @@ class StateContract(DeclaredContract):
         gone = await entity_named(backend, "a")
         assert (gone.merged_into, gone.brought, gone.sightings.count) == (b, (c,), 2)
 
-        await scribe.write(unmerged("b", "a"), merged("a", "c"))
+        await scribe.write_entries(unmerged("b", "a"), merged("a", "c"))
         root, was = await entity_named(backend, "b"), alone["b"]
         assert (root.own, root.snapshot, root.observed) == (was.own, was.snapshot, was.observed)
         again = await entity_named(backend, "a")
@@ -256,14 +270,14 @@ class StateContract(DeclaredContract):
         scribe, state = Scribe(backend.canon), backend.canon.state
         for name in ("a", "b", "c"):
             due = 1 if name == "c" else 0
-            await scribe.make(an_entity(name), a_record(name, f"{name} said", due=due))
+            await scribe.make_items(an_entity(name), a_record(name, f"{name} said", due=due))
 
         page = await state.timeline(TimelineQuery())
         assert page.total == 2
         assert [sorted(e.entity_id for e in event.entries) for event in page.items] == [
-            [ident("c")],
-            sorted(map(ident, "ab")),
+            [uuid_of("c")],
+            sorted(map(uuid_of, "ab")),
         ]
         assert len({event.id for event in page.items}) == 2
         assert {e.field for event in page.items for e in event.entries} == {"due"}
-        assert {event.source_id for event in page.items} == {ident("ledger")}
+        assert {event.source_id for event in page.items} == {uuid_of("ledger")}

@@ -32,19 +32,18 @@ class Attribute:
     """A property of a subject, and the values that it takes.
 
     `cardinality` is the number of values at one time; None is any number. The values of a `fixed`
-    attribute never change, those of an `always` one hold before they are told, too. Two values of a
-    `soft` one are a possible conflict at most. `relations` are relation types from subject to
-    value, `inverse_relations` from value to subject.
-    Values of an attribute with `containment` may lie in each other. At most one word of each group
-    in `exclusive` holds at a time. `excludes` names attributes that cannot have the same value.
-    A value ends the values of the attributes in `displaces`, as what is carried lies nowhere else.
-    `rests_on` names the attributes of groups with which a value ends, as the offices of somebody
-    who leaves do; `kinds` are those of the subjects that somebody has only as one of a group.
-    `living` names the ends, `subject` or `value`, that must live and exist when the value begins.
-    `words` has other words for a value. `implies` maps a value, or `*`, to what it says of another
-    attribute. `regions` are the phrases of places in which others lie. Attributes of one `bond`
-    never tie the same two. A point of time is not earlier than those of attributes in `after`, and
-    not later than those in `before`.
+    attribute never change, those of an `always` one hold before they are stated, too. Two values of
+    a `soft` one are a possible conflict at most. `relations` are relation types from subject to
+    value, `inverse_relations` from value to subject. Values of an attribute with `containment` may
+    lie in each other. At most one word of each group in `exclusive` holds at a time. `excludes`
+    names attributes that cannot have the same value. A value ends the values of the attributes in
+    `displaces`, as what is carried lies nowhere else. `rests_on` names the attributes of groups
+    with which a value ends, as the offices of somebody who leaves do; `kinds` are those of the
+    subjects that somebody has only as one of a group. `living` names the ends, `subject` or
+    `value`, that must live and exist when the value begins. `words` has other words for a value.
+    `implies` maps a value, or `*`, to what it says of another attribute. `regions` are the phrases
+    of places in which others lie. Attributes of one `bond` never tie the same two. A point of time
+    is not earlier than those of attributes in `after`, and not later than those in `before`.
     """
 
     name: str
@@ -71,7 +70,7 @@ class Attribute:
     after: frozenset[str] = frozenset()
     before: frozenset[str] = frozenset()
 
-    def rivals_of(self, value: str) -> frozenset[str]:
+    def conflicting_words(self, value: str) -> frozenset[str]:
         """Return the words that cannot hold together with the word `value`."""
         groups = [group for group in self.exclusive if value in group]
         return frozenset(word for group in groups for word in group) - {value}
@@ -86,7 +85,7 @@ class AttributeTable:
     by_relation: Mapping[str, tuple[Attribute, bool]]
     by_word: Mapping[str, tuple[Attribute, str]]
 
-    def attribute(self, name: str) -> Attribute:
+    def find_attribute(self, name: str) -> Attribute:
         """Return the attribute of that name; an unknown one takes any number of any values."""
         known = self.attributes.get(name) or self.families.get(name)
         if known is not None:
@@ -101,7 +100,7 @@ class AttributeTable:
         An unlisted type is an attribute of its own with any number of values.
         """
         known = self.by_relation.get(relation_type)
-        return known or (self.attribute(f"relation:{relation_type}"), False)
+        return known or (self.find_attribute(f"relation:{relation_type}"), False)
 
     def attribute_of_word(self, word: str) -> tuple[Attribute, str] | None:
         """Return the attribute and the value that a word or a state tag means; None if unknown."""
@@ -109,7 +108,7 @@ class AttributeTable:
 
 
 @lru_cache(maxsize=1)
-def built_in() -> AttributeTable:
+def builtin_attributes() -> AttributeTable:
     """Return the attributes that come with the program."""
     return with_attributes({})
 
@@ -124,42 +123,44 @@ def with_attributes(extra: Mapping[str, Any]) -> AttributeTable:
     families, opposites = extra.get("families", {}), extra.get("opposites", {"soft": ""})
     fits = isinstance(families, Mapping) and isinstance(opposites, Mapping)
     if not fits or [(each, type(text)) for each, text in opposites.items()] != [("soft", str)]:
-        raise _malformed("families or opposites", ["families or opposites.soft"])
+        raise _malformed_attribute("families or opposites", ["families or opposites.soft"])
     soft = f"{data['opposites']['soft']}\n{opposites.get('soft', '')}"
     families = {**data["families"], **families}
-    return _table({**data, **extra, "families": families, "opposites": {"soft": soft}})
+    return _read_table({**data, **extra, "families": families, "opposites": {"soft": soft}})
 
 
 IN_USE: Final[dict[str, AttributeTable]] = {}
 """The attributes in force in this process under `table`; if it is empty, the built-in ones."""
 
 
-def in_use() -> AttributeTable:
+def current_attributes() -> AttributeTable:
     """Return the attributes in force."""
-    return IN_USE.get("table") or built_in()
+    return IN_USE.get("table") or builtin_attributes()
 
 
 @lru_cache(maxsize=4096)
-def attribute(name: str) -> Attribute:
+def find_attribute(name: str) -> Attribute:
     """Return the attribute of that name, or one that takes any number of values."""
-    return in_use().attribute(name)
+    return current_attributes().find_attribute(name)
 
 
 def attribute_of_relation(relation_type: str) -> tuple[Attribute, bool]:
     """Return a relation type's attribute, and whether the type runs from value to subject."""
-    return in_use().attribute_of_relation(relation_type)
+    return current_attributes().attribute_of_relation(relation_type)
 
 
 def attribute_of_word(word: str) -> tuple[Attribute, str] | None:
     """Return the attribute and the value that a word or a state tag means."""
-    return in_use().attribute_of_word(word)
+    return current_attributes().attribute_of_word(word)
 
 
-def _table(data: Mapping[str, Any]) -> AttributeTable:
-    families = {name: _attribute(name, form) for name, form in data.get("families", {}).items()}
+def _read_table(data: Mapping[str, Any]) -> AttributeTable:
+    families = {
+        name: _read_attribute(name, form) for name, form in data.get("families", {}).items()
+    }
     forms = {k: v for k, v in data.items() if k not in {"families", "opposites"}}
-    attributes = {one.name: one for one in _opposites(data["opposites"]["soft"])}
-    attributes |= {name: _attribute(name, form) for name, form in forms.items()}
+    attributes = {one.name: one for one in _read_opposites(data["opposites"]["soft"])}
+    attributes |= {name: _read_attribute(name, form) for name, form in forms.items()}
     for name, entry in attributes.items():  # the places of one attribute can be those of another
         lender = attributes.get("".join(entry.regions).removeprefix("~"), entry)
         attributes[name] = replace(entry, regions=lender.regions or entry.regions)
@@ -211,7 +212,7 @@ _READERS: Final[Mapping[Any, Callable[[Any], Any]]] = {
 
 
 def _is_written(value: Any, form: Any) -> bool:
-    """Tell whether a member of an entry is written as its type is."""
+    """Return whether a member of an entry is written as its type is."""
     if isinstance(value, list):
         inner = tuple[str, ...] if form == _GROUPS else str
         listed = str(form).startswith(("tuple", "frozenset"))
@@ -223,7 +224,7 @@ def _is_written(value: Any, form: Any) -> bool:
     return type(value) is plain and known and (plain is not int or value > 0)
 
 
-def _malformed(name: str, wrong: Iterable[object]) -> InvalidInput:
+def _malformed_attribute(name: str, wrong: Iterable[object]) -> InvalidInput:
     return InvalidInput(
         "attribute.malformed",
         f"Attribute {name!r} needs a kind ({', '.join(ValueKind)}), and its members are among"
@@ -232,54 +233,58 @@ def _malformed(name: str, wrong: Iterable[object]) -> InvalidInput:
     )
 
 
-def _attribute(name: str, form: Any) -> Attribute:
-    told = form if isinstance(form, Mapping) else {}
+def _read_attribute(name: str, form: Any) -> Attribute:
+    members = form if isinstance(form, Mapping) else {}
     types: dict[str, Any] = {each: one.type for each, one in _FIELDS.items()}
-    wrong = [each for each, value in told.items() if not _is_written(value, types.get(each))]
-    if wrong or "kind" not in told:
-        raise _malformed(name, wrong)
-    read = {_FIELDS[one].name: _READERS.get(types[one], copy)(told[one]) for one in told}
+    wrong = [each for each, value in members.items() if not _is_written(value, types.get(each))]
+    if wrong or "kind" not in members:
+        raise _malformed_attribute(name, wrong)
+    read = {_FIELDS[one].name: _READERS.get(types[one], copy)(members[one]) for one in members}
     return Attribute(name=name, **read)
 
 
-def sides_of(text: str) -> list[list[list[str]]]:
+def split_sides(text: str) -> list[list[list[str]]]:
     """Read adjectives of one meaning, `|`, and those of the opposite, on each line."""
-    lines = filter(str.strip, text.splitlines())
-    return [[side.split() for side in line.split("|")] for line in lines]
+    text_lines = filter(str.strip, text.splitlines())
+    return [[side.split() for side in text_line.split("|")] for text_line in text_lines]
 
 
-def _opposites(text: str) -> Iterator[Attribute]:
-    for sides in sides_of(text):
+def _read_opposites(text: str) -> Iterator[Attribute]:
+    for sides in split_sides(text):
         if not all(sides) or len(sides) == 1:
-            raise _malformed("opposites", sides)
+            raise _malformed_attribute("opposites", sides)
         words = {side[0]: " ".join(side) for side in sides}
         form = {"kind": "word", "at_most": 1, "soft": True, "exclusive": [[*words]], "words": words}
-        yield _attribute(f"quality:{sides[0][0]}", form)
+        yield _read_attribute(f"quality:{sides[0][0]}", form)
 
 
-def implied_by(said: Statement, after: tuple[str, ...] = ()) -> Iterator[Statement]:
+def implied_by(statement: Statement, after: tuple[str, ...] = ()) -> Iterator[Statement]:
     """Yield what follows from a statement by `implies`, through each attribute `after` once.
 
     A spouse of somebody is married, and a mother is a parent, who is older than the child.
     """
-    entry = attribute(said.attribute)
-    value = said.value if isinstance(said.value, str) else ""
+    entry = find_attribute(statement.attribute)
+    value = statement.value if isinstance(statement.value, str) else ""
     implied = entry.implies.get(value) or entry.implies.get("*")
     unknown = implied and ("@@" in implied or (implied.endswith("<") and not value))
-    if not implied or not said.holds or said.quantifier or unknown:
+    if not implied or not statement.holds or statement.quantifier or unknown:
         return
     over = implied.endswith(":-")
-    if over and (said.phase is Phase.WAS or said.phase is Phase.ENDS):
+    if over and (statement.phase is Phase.WAS or statement.phase is Phase.ENDS):
         return
-    if said.phase is Phase.ENDS and entry.cardinality != 1:
+    if statement.phase is Phase.ENDS and entry.cardinality != 1:
         return
     name, _, what = implied.rpartition(":")
-    ends = (value, said.subject) if what == "<" else (said.subject, what.replace("@", value))
-    followed = replace(said, subject=ends[0], attribute=name, value=ends[1], implied=True)
+    ends = (
+        (value, statement.subject) if what == "<" else (statement.subject, what.replace("@", value))
+    )
+    followed = replace(statement, subject=ends[0], attribute=name, value=ends[1], implied=True)
     if over:
         followed = replace(followed, value=None, phase=Phase.ENDS)
     yield followed
-    yield from () if over or name in after else implied_by(followed, (*after, said.attribute, name))
+    yield from (
+        () if over or name in after else implied_by(followed, (*after, statement.attribute, name))
+    )
     if entry.symmetric and what != "@":
         yield replace(followed, subject=value)
 

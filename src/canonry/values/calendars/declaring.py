@@ -20,16 +20,16 @@ from canonry.values.calendars.reckoning import (
     Leap,
     Month,
     RoughTime,
-    read_counted,
-    read_dated,
+    read_calendar_date,
+    read_counters,
+    rough_in_words,
     span_of,
-    spoken,
-    spoken_roughly,
+    time_in_words,
     without_points,
 )
 from canonry.values.errors import InvalidInput
-from canonry.values.fields import Fields, typed
-from canonry.values.json_values import folded
+from canonry.values.fields import Fields, check_type
+from canonry.values.json_values import fold_text
 from canonry.values.moments import DAY, YEAR_MAX, YEAR_MIN, Instant, parse_instant
 
 NAME_MAX: Final = 60
@@ -47,20 +47,22 @@ def read_calendar(declared: Mapping[str, Any], *, path: str = "/calendar") -> Ca
             `calendar.name-malformed`, `calendar.name-repeats`, `calendar.leap-malformed`,
             `content.*`, `text.*`, `list.*` or `time.*`, with the path.
     """
-    fields = _fields(declared, path, "name", "months", "week", "eras", "leap", "counters", "begins")
-    months = tuple(_month(each) for each in _objects(fields, "months"))
-    counters = tuple(_counter(each) for each in _objects(fields, "counters"))
+    fields = _read_fields(
+        declared, path, "name", "months", "week", "eras", "leap", "counters", "begins"
+    )
+    months = tuple(_read_month(each) for each in _list_objects(fields, "months"))
+    counters = tuple(_read_counter(each) for each in _list_objects(fields, "counters"))
     if bool(months) == bool(counters):
         code = "calendar.mixed" if months else "calendar.empty"
         message = f"{path} must have either months or counters. Declare one of the two."
         raise InvalidInput(code, message, path=path)
-    week = _names(fields, "week")
-    eras = tuple(_era(each) for each in _objects(fields, "eras"))
+    week = _read_names(fields, "week")
+    eras = tuple(_read_era(each) for each in _list_objects(fields, "eras"))
     begins = fields.optional_text("begins", limit=NAME_MAX) or _BEGINS
-    leap = _leap(fields, months)
+    leap = _read_leap(fields, months)
     days = tuple(each.days for each in months)
     if months:
-        _require_days(days, fields.at("months"))
+        _require_days(days, fields.path_of("months"))
     elif week or eras or leap:
         message = f"{path} has only counters. Remove its week, eras and leap, or declare months."
         raise InvalidInput("calendar.mixed", message, path=path)
@@ -75,7 +77,7 @@ def read_calendar(declared: Mapping[str, Any], *, path: str = "/calendar") -> Ca
     )
     return Calendar(
         name=fields.optional_text("name", limit=NAME_MAX) or "",
-        begins=parse_instant(begins, path=fields.at("begins")),
+        begins=parse_instant(begins, path=fields.path_of("begins")),
         years=DeclaredYears(days=days, leap=leap) if months else GregorianYears(),
         months=months,
         week=week,
@@ -84,8 +86,8 @@ def read_calendar(declared: Mapping[str, Any], *, path: str = "/calendar") -> Ca
     )
 
 
-def _fields(value: Any, path: str, *known: str) -> Fields:
-    values = typed(value, Mapping, path, "an object")
+def _read_fields(value: Any, path: str, *known: str) -> Fields:
+    values = check_type(value, Mapping, path, "an object")
     unknown = sorted(str(name) for name in values if name not in known)
     if unknown:
         near = get_close_matches(unknown[0], known, n=1)  # the only part of it in the error
@@ -95,55 +97,57 @@ def _fields(value: Any, path: str, *known: str) -> Fields:
     return Fields(values=values, path=path)
 
 
-def _objects(fields: Fields, name: str) -> Iterable[tuple[Any, str]]:
-    return [(each, f"{fields.at(name)}/{at}") for at, each in enumerate(fields.listed(name))]
+def _list_objects(fields: Fields, name: str) -> Iterable[tuple[Any, str]]:
+    return [
+        (each, f"{fields.path_of(name)}/{at}") for at, each in enumerate(fields.read_list(name))
+    ]
 
 
-def _month(found: tuple[Any, str]) -> Month:
-    fields = _fields(*found, "name", "days", "intercalary", "short")
+def _read_month(found: tuple[Any, str]) -> Month:
+    fields = _read_fields(*found, "name", "days", "intercalary", "short")
     intercalary = fields.values.get("intercalary", False)
-    days = fields.whole("days", low=0, high=DAYS_MAX)
+    days = fields.read_integer("days", low=0, high=DAYS_MAX)
     return Month(
-        name=_name(fields.text("name", limit=NAME_MAX), fields.at("name")),
+        name=_read_name(fields.read_text("name", limit=NAME_MAX), fields.path_of("name")),
         days=1 if days is None else days,
-        intercalary=typed(intercalary, bool, fields.at("intercalary"), "true or false"),
-        short=_names(fields, "short"),
+        intercalary=check_type(intercalary, bool, fields.path_of("intercalary"), "true or false"),
+        short=_read_names(fields, "short"),
     )
 
 
-def _era(found: tuple[Any, str]) -> Era:
-    fields = _fields(*found, "name", "first_year", "backwards", "also")
-    backwards = typed(
-        fields.values.get("backwards", False), bool, fields.at("backwards"), "true or false"
+def _read_era(found: tuple[Any, str]) -> Era:
+    fields = _read_fields(*found, "name", "first_year", "backwards", "also")
+    backwards = check_type(
+        fields.values.get("backwards", False), bool, fields.path_of("backwards"), "true or false"
     )
-    first = fields.whole("first_year", low=-YEAR_MAX, high=YEAR_MAX)
+    first = fields.read_integer("first_year", low=-YEAR_MAX, high=YEAR_MAX)
     return Era(
-        name=_name(fields.text("name", limit=NAME_MAX), fields.at("name")),
+        name=_read_name(fields.read_text("name", limit=NAME_MAX), fields.path_of("name")),
         first=(0 if backwards else 1) if first is None else first,
         backwards=backwards,
-        also=_names(fields, "also"),
+        also=_read_names(fields, "also"),
     )
 
 
-def _counter(found: tuple[Any, str]) -> Counter:
-    fields = _fields(*found, "name", "seconds")
-    seconds = fields.whole("seconds", low=1, high=SECONDS_MAX)
+def _read_counter(found: tuple[Any, str]) -> Counter:
+    fields = _read_fields(*found, "name", "seconds")
+    seconds = fields.read_integer("seconds", low=1, high=SECONDS_MAX)
     return Counter(
-        name=_name(fields.text("name", limit=NAME_MAX), fields.at("name")),
+        name=_read_name(fields.read_text("name", limit=NAME_MAX), fields.path_of("name")),
         seconds=1 if seconds is None else seconds,
     )
 
 
-def _leap(fields: Fields, months: tuple[Month, ...]) -> Leap | None:
+def _read_leap(fields: Fields, months: tuple[Month, ...]) -> Leap | None:
     if fields.values.get("leap") is None:
         return None
-    path = fields.at("leap")
-    inner = _fields(fields.values["leap"], path, "every", "except", "but", "month", "days")
-    every = inner.whole("every", low=1, high=YEAR_MAX)
-    save = inner.whole("except", low=1, high=YEAR_MAX)
-    again = inner.whole("but", low=1, high=YEAR_MAX)
-    name = inner.text("month", limit=NAME_MAX)
-    at = next((i for i, each in enumerate(months) if folded(each.name) == folded(name)), None)
+    path = fields.path_of("leap")
+    inner = _read_fields(fields.values["leap"], path, "every", "except", "but", "month", "days")
+    every = inner.read_integer("every", low=1, high=YEAR_MAX)
+    save = inner.read_integer("except", low=1, high=YEAR_MAX)
+    again = inner.read_integer("but", low=1, high=YEAR_MAX)
+    name = inner.read_text("month", limit=NAME_MAX)
+    at = next((i for i, each in enumerate(months) if fold_text(each.name) == fold_text(name)), None)
     nested = every is not None and (save or every) % every == 0
     if not nested or at is None or (again and (not save or again % save)):
         message = (
@@ -151,22 +155,22 @@ def _leap(fields: Fields, months: tuple[Month, ...]) -> Leap | None:
             "multiple of the one before, like every 4, except 100, but 400."
         )
         raise InvalidInput("calendar.leap-malformed", message, path=path)
-    days = inner.whole("days", low=1, high=DAYS_MAX)
+    days = inner.read_integer("days", low=1, high=DAYS_MAX)
     return Leap(every=every or 1, month=at, days=days or 1, save=save, again=again)
 
 
-def _names(fields: Fields, name: str) -> tuple[str, ...]:
-    path = fields.at(name)
+def _read_names(fields: Fields, name: str) -> tuple[str, ...]:
+    path = fields.path_of(name)
     return tuple(
-        _name(typed(each, str, f"{path}/{at}", "a name"), f"{path}/{at}")
-        for at, each in enumerate(fields.listed(name))
+        _read_name(check_type(each, str, f"{path}/{at}", "a name"), f"{path}/{at}")
+        for at, each in enumerate(fields.read_list(name))
     )
 
 
-def _name(text: str, path: str) -> str:
+def _read_name(text: str, path: str) -> str:
     """Return a name that can be part of a date: no digits, commas or colons."""
     name = " ".join(text.split())
-    form = without_points(folded(name))
+    form = without_points(fold_text(name))
     lettered = any(each.isalpha() for each in form)
     if not lettered or len(name) > NAME_MAX or any(c.isdigit() or c in ",:" for c in name + form):
         message = (
@@ -184,7 +188,7 @@ def _require_days(days: tuple[int, ...], path: str) -> None:
 
 
 def _require_distinct(names: list[str], path: str) -> None:
-    forms = [without_points(folded(name)) for name in names]
+    forms = [without_points(fold_text(name)) for name in names]
     twice = sorted({name for name, form in zip(names, forms, strict=True) if forms.count(form) > 1})
     if twice:
         message = f"{path} uses the name {twice[0]!r} twice. Give each month, day and era another."
@@ -201,7 +205,7 @@ _ISO_DAY: Final = re.compile(r"([+-]\d{6}-\d\d|\d{4}-\d\d)(-\d\d)?", re.ASCII)
 _RFC: Final = re.compile(r"(?:[+-]\d{6}|\d{4})-\d\d-\d\dt[\d:.z+-]+", re.ASCII)
 
 
-def read_roughly(
+def read_rough_time(
     text: str, calendar: Calendar = GREGORIAN, start: RoughTime | None = None, *, path: str = ""
 ) -> RoughTime:
     """Read a time in words with its precision.
@@ -214,15 +218,15 @@ def read_roughly(
             `time.relative-to-nothing`, with the `path`.
     """
     if len(text) > TIME_MAX:
-        raise unreadable(calendar, path)
-    said = folded(text)
-    if _RFC.fullmatch(said):
+        raise unreadable_time(calendar, path)
+    folded_text = fold_text(text)
+    if _RFC.fullmatch(folded_text):
         return RoughTime(start=parse_instant(text.strip(), path=path))
-    if iso := _ISO_DAY.fullmatch(said):
+    if iso := _ISO_DAY.fullmatch(folded_text):
         day = parse_instant(f"{iso[1]}{iso[2] or '-01'}T00:00:00Z", path=path)
         return RoughTime(start=day, grain=Grain.DAY if iso[2] else Grain.MONTH)
     base = start or RoughTime(start=calendar.begins)
-    failed = unreadable(calendar, path)
+    failed = unreadable_time(calendar, path)
     try:
         found = _read_date(text, calendar, start, path)
     except InvalidInput as error:
@@ -234,7 +238,7 @@ def read_roughly(
     if found is None:
         raise failed
     if found.counted and start is None:
-        example = spoken(_EXAMPLE if calendar.months else calendar.begins, calendar)
+        example = time_in_words(_EXAMPLE if calendar.months else calendar.begins, calendar)
         message = (
             f"{path or 'The text'} {text.strip()!r} counts from another time, and no scene here has"
             f" one. Write the date instead, like {example}. Or give the scene a time first."
@@ -249,35 +253,35 @@ def read_roughly(
     return found
 
 
-def time_said(at: Instant, words: str | None, calendar: Calendar) -> RoughTime:
+def time_as_given(at: Instant, words: str | None, calendar: Calendar) -> RoughTime:
     """Return a time with the precision of the words in which it was given."""
     if words is None:
         is_date = bool(calendar.months) and (at - calendar.begins) % DAY == 0
         return RoughTime(start=at, grain=Grain.DAY if is_date else Grain.EXACT)
     try:
-        said = read_roughly(words, calendar, RoughTime(start=at))
+        rough = read_rough_time(words, calendar, RoughTime(start=at))
     except InvalidInput:
-        said = RoughTime(start=at, counted=True)
-    begin, end = span_of(said, calendar) if calendar.months else (said.start, said.start)
-    if not (said.counted or said.start == at or begin <= at < end):  # the calendar has changed
+        rough = RoughTime(start=at, counted=True)
+    begin, end = span_of(rough, calendar) if calendar.months else (rough.start, rough.start)
+    if not (rough.counted or rough.start == at or begin <= at < end):  # the calendar has changed
         return RoughTime(start=at, counted=True)
-    return replace(said, start=at)
+    return replace(rough, start=at)
 
 
-def spoken_as_said(
+def wording_of_time(
     at: Instant, words: str, calendar: Calendar, start: RoughTime | None = None
 ) -> str:
     """Return a time as it was said; in words of the calendar if it counted from `start`.
 
     The text is empty for an exact time, a date in numbers, and words of an earlier calendar.
     """
-    said = time_said(at, words, calendar)
-    if said.counted:
-        said = said if start is None else replace(said, grain=max(said.grain, start.grain))
-        return spoken_roughly(said, calendar) if said.grain or said.about else ""
-    is_said = said.grain is not Grain.EXACT or calendar is not GREGORIAN
+    rough = time_as_given(at, words, calendar)
+    if rough.counted:
+        rough = rough if start is None else replace(rough, grain=max(rough.grain, start.grain))
+        return rough_in_words(rough, calendar) if rough.grain or rough.about else ""
+    has_wording = rough.grain is not Grain.EXACT or calendar is not GREGORIAN
     iso = _ISO_DAY.fullmatch(words)
-    return " ".join(words.split()) if is_said and not (iso and iso[2]) else ""
+    return " ".join(words.split()) if has_wording and not (iso and iso[2]) else ""
 
 
 def _read_date(
@@ -287,8 +291,8 @@ def _read_date(
         grain = Grain.EXACT if "T" in known.text else Grain.DAY
         return RoughTime(start=known.instant, grain=grain)
     if calendar.counters:
-        return read_counted(folded(text), calendar)
-    return read_dated(folded(text), calendar, start, path)
+        return read_counters(fold_text(text), calendar)
+    return read_calendar_date(fold_text(text), calendar, start, path)
 
 
 def _date_or_none(calendar: Calendar, start: RoughTime | None, text: str) -> RoughTime | None:
@@ -298,9 +302,9 @@ def _date_or_none(calendar: Calendar, start: RoughTime | None, text: str) -> Rou
         return None
 
 
-def unreadable(calendar: Calendar, path: str) -> InvalidInput:
+def unreadable_time(calendar: Calendar, path: str) -> InvalidInput:
     """Return the error for a text that is not a time, with examples."""
-    example = spoken(_EXAMPLE if calendar.months else calendar.begins, calendar)
+    example = time_in_words(_EXAMPLE if calendar.months else calendar.begins, calendar)
     message = (
         f"{path or 'The text'} is not a time. Write it like {example}, relative like 'two hours "
         "later' or 'three days before', or as RFC 3339 with an offset, like 2025-01-15T12:00:00Z."

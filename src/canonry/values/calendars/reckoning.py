@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any, Final, Protocol
 
 from canonry.values.errors import InvalidInput
-from canonry.values.json_values import folded
+from canonry.values.json_values import fold_text
 from canonry.values.moments import CYCLE, DAY, SECOND, Instant
 
 _CYCLE_DAYS: Final = 146_097
@@ -57,9 +57,9 @@ class Leap:
 
     def days_before(self, year: int) -> int:
         """Return the number of leap days before a year, counted from year 1; negative before it."""
-        return self.days * (self._before(year) - self._before(1))
+        return self.days * (self._leaps_before(year) - self._leaps_before(1))
 
-    def _before(self, year: int) -> int:
+    def _leaps_before(self, year: int) -> int:
         last = year - 1
         count = last // self.every
         if self.save is not None:
@@ -80,7 +80,7 @@ class Years(Protocol):
         """Return the year of a day."""
         ...
 
-    def lengths(self, year: int) -> tuple[int, ...]:
+    def month_lengths(self, year: int) -> tuple[int, ...]:
         """Return the number of days in each month of a year."""
         ...
 
@@ -102,7 +102,7 @@ class GregorianYears:
         cycles, within = divmod(day + _EPOCH - 1, _CYCLE_DAYS)
         return date.fromordinal(within + 1).year + cycles * CYCLE
 
-    def lengths(self, year: int) -> tuple[int, ...]:
+    def month_lengths(self, year: int) -> tuple[int, ...]:
         """Return the number of days in each month of a year."""
         near = year - (year - 1) // CYCLE * CYCLE
         return tuple(calendar.monthrange(near, month + 1)[1] for month in range(_MONTHS_IN_YEAR))
@@ -134,7 +134,7 @@ class DeclaredYears:
                 high = middle
         return low
 
-    def lengths(self, year: int) -> tuple[int, ...]:
+    def month_lengths(self, year: int) -> tuple[int, ...]:
         """Return the number of days in each month of a year."""
         leap = self.leap
         if leap is None or leap.days_before(year + 1) == leap.days_before(year):
@@ -167,48 +167,48 @@ class Calendar:
     counters: tuple[Counter, ...] = ()
 
     @property
-    def proper(self) -> list[int]:
+    def proper_months(self) -> list[int]:
         """The places of the months that are not intercalary days."""
         return [at for at, each in enumerate(self.months) if not each.intercalary]
 
-    def instant(self, year: int, month: int = 0, day: int = 1) -> Instant:
+    def instant_of(self, year: int, month: int = 0, day: int = 1) -> Instant:
         """Return the start of an existing day; months count from 0, days from 1."""
-        days = self.years.first_day(year) + sum(self.years.lengths(year)[:month]) + day - 1
+        days = self.years.first_day(year) + sum(self.years.month_lengths(year)[:month]) + day - 1
         return Instant(self.begins + days * DAY)
 
-    def date(self, instant: Instant) -> tuple[int, int, int]:
+    def date_of(self, instant: Instant) -> tuple[int, int, int]:
         """Return the year, month and day of an instant."""
         day = (instant - self.begins) // DAY
         year = self.years.year_of(day)
         left = day - self.years.first_day(year)
-        for month, length in enumerate(self.years.lengths(year)):
+        for month, length in enumerate(self.years.month_lengths(year)):
             if left < length:
                 return year, month, left + 1
             left -= length
         raise AssertionError(year, left)
 
-    def weekday(self, instant: Instant) -> str | None:
+    def weekday_of(self, instant: Instant) -> str | None:
         """Return the weekday of an instant; None: the calendar has no weeks."""
         if not self.week:
             return None
         return self.week[(instant - self.begins) // DAY % len(self.week)]
 
-    def later(self, instant: Instant, *, months: int) -> Instant:
+    def months_later(self, instant: Instant, *, months: int) -> Instant:
         """Move by months, to the same day or the month's last. Intercalary days do not count."""
-        year, month, day = self.date(instant)
+        year, month, day = self.date_of(instant)
         of_day = (instant - self.begins) % DAY
-        proper = self.proper
+        proper = self.proper_months
         at = sum(1 for each in proper if each <= month) - 1 + months
         year, month = year + at // len(proper), proper[at % len(proper)]
-        last = self.years.lengths(year)[month]
-        return Instant(self.instant(year, month, max(1, min(day, last))) + of_day)
+        last = self.years.month_lengths(year)[month]
+        return Instant(self.instant_of(year, month, max(1, min(day, last))) + of_day)
 
     def years_later(self, instant: Instant, *, years: int) -> Instant:
         """Move by years, to the same day or the last one of its month."""
-        year, month, day = self.date(instant)
+        year, month, day = self.date_of(instant)
         of_day = (instant - self.begins) % DAY
-        last = self.years.lengths(year + years)[month]
-        return Instant(self.instant(year + years, month, max(1, min(day, last))) + of_day)
+        last = self.years.month_lengths(year + years)[month]
+        return Instant(self.instant_of(year + years, month, max(1, min(day, last))) + of_day)
 
 
 GREGORIAN: Final = Calendar(
@@ -225,12 +225,12 @@ GREGORIAN: Final = Calendar(
 """The proleptic Gregorian calendar, the default of every universe."""
 
 
-def counted(calendar_: Calendar, instant: Instant) -> Iterator[tuple[Counter, int]]:
+def count_units(calendar_: Calendar, instant: Instant) -> Iterator[tuple[Counter, int]]:
     """Yield each counter's value at an instant, the longest counter first."""
     left = (instant - calendar_.begins) // SECOND
-    for place, counter in enumerate(calendar_.counters):
+    for index, counter in enumerate(calendar_.counters):
         whole, left = divmod(left, counter.seconds)
-        if place == 0 or whole:
+        if index == 0 or whole:
             yield counter, whole + 1
 
 
@@ -286,15 +286,15 @@ def span_of(rough: RoughTime, calendar: Calendar) -> tuple[Instant, Instant]:
         return Instant(day + PARTS[name][0] * HOUR), Instant(day + PARTS[name][1] * HOUR)
     if grain <= Grain.WEEK:
         return day, Instant(day + (DAY if grain is Grain.DAY else 7 * DAY))
-    year, month, _ = calendar.date(at)
+    year, month, _ = calendar.date_of(at)
     if (years := _YEARS_OF.get(grain)) is not None:
         year -= 0 if rough.counted else (year - (grain is Grain.CENTURY)) % years
-        return calendar.instant(year), calendar.instant(year + years)
-    begin = calendar.instant(year, month)
+        return calendar.instant_of(year), calendar.instant_of(year + years)
+    begin = calendar.instant_of(year, month)
     if grain is Grain.MONTH:
-        return begin, Instant(begin + calendar.years.lengths(year)[month] * DAY)
-    begin = calendar.later(begin, months=-((calendar.proper.index(month) + 1) % 3))
-    return begin, calendar.later(begin, months=3)
+        return begin, Instant(begin + calendar.years.month_lengths(year)[month] * DAY)
+    begin = calendar.months_later(begin, months=-((calendar.proper_months.index(month) + 1) % 3))
+    return begin, calendar.months_later(begin, months=3)
 
 
 def part_of_day(at: Instant, calendar: Calendar) -> tuple[str, Instant]:
@@ -306,24 +306,24 @@ def part_of_day(at: Instant, calendar: Calendar) -> tuple[str, Instant]:
     return name, Instant(date - hour // 24 * DAY)
 
 
-def spoken_roughly(rough: RoughTime, calendar: Calendar) -> str:
+def rough_in_words(rough: RoughTime, calendar: Calendar) -> str:
     """Return the time in the calendar's words, no more precisely than it is known."""
     grain, about = rough.grain, "about " if rough.about or rough.grain > Grain.YEAR else ""
     begin = span_of(rough, calendar)[0] if calendar.months and grain <= Grain.YEAR else rough.start
-    year, month, _ = calendar.date(begin) if calendar.months else (0, 0, 0)
-    said = spoken(begin if Grain.DAY <= grain <= Grain.WEEK else rough.start, calendar)
+    year, month, _ = calendar.date_of(begin) if calendar.months else (0, 0, 0)
+    words = time_in_words(begin if Grain.DAY <= grain <= Grain.WEEK else rough.start, calendar)
     if grain is Grain.PART and not calendar.counters:
         name, date = part_of_day(rough.start, calendar)
-        said = f"{name} of {spoken(date, calendar)}"
+        words = f"{name} of {time_in_words(date, calendar)}"
     elif grain is Grain.WEEK:
-        said = f"week of {said}"
+        words = f"week of {words}"
     elif grain > Grain.WEEK:
-        said = _year_in_words(year, calendar)
+        words = _year_in_words(year, calendar)
         if grain < Grain.YEAR:
-            season = f"{SEASONS[(calendar.proper.index(month) + 1) // 3 % 4]} of"
-            said = f"{season if grain is Grain.SEASON else calendar.months[month].name} {said}"
+            season = f"{SEASONS[(calendar.proper_months.index(month) + 1) // 3 % 4]} of"
+            words = f"{season if grain is Grain.SEASON else calendar.months[month].name} {words}"
     is_plain = calendar is GREGORIAN and year >= 10**DAY_DIGITS
-    return f"{about}{said.removesuffix(' AD') if is_plain else said}"
+    return f"{about}{words.removesuffix(' AD') if is_plain else words}"
 
 
 _NUMBER: Final = re.compile(r"[+-]?\d{1,9}", re.ASCII)
@@ -340,13 +340,13 @@ _NAMED: Final = 40
 Forms = Mapping[tuple[str, ...], int]
 
 
-def spoken(instant: Instant, calendar: Calendar) -> str:
+def time_in_words(instant: Instant, calendar: Calendar) -> str:
     """Return the instant in the calendar's words, to the second; `read_roughly` reads them back."""
     if calendar.counters:
-        return ", ".join(f"{each.name} {count}" for each, count in counted(calendar, instant))
-    year, month, day = calendar.date(instant)
+        return ", ".join(f"{each.name} {count}" for each, count in count_units(calendar, instant))
+    year, month, day = calendar.date_of(instant)
     named = calendar.months[month]
-    alone = named.intercalary and calendar.years.lengths(year)[month] == 1
+    alone = named.intercalary and calendar.years.month_lengths(year)[month] == 1
     text = f"{named.name if alone else f'{day} {named.name}'} {_year_in_words(year, calendar)}"
     minutes, seconds = divmod((instant - calendar.begins) % DAY // SECOND, 60)
     if not (minutes or seconds):
@@ -364,11 +364,11 @@ def _year_in_words(year: int, calendar: Calendar) -> str:
     return str(year)
 
 
-def read_counted(said: str, calendar: Calendar) -> RoughTime | None:
+def read_counters(text: str, calendar: Calendar) -> RoughTime | None:
     """Read "day 2, round 3": each counter starts at 1 within the one before it."""
     instant: int = calendar.begins
-    known = {folded(each.name): each for each in calendar.counters}
-    for part in said.split(","):
+    known = {fold_text(each.name): each for each in calendar.counters}
+    for part in text.split(","):
         name, _, number = part.strip().rpartition(" ")
         counter = known.get(name)
         if counter is None or not _NUMBER.fullmatch(number):
@@ -377,23 +377,23 @@ def read_counted(said: str, calendar: Calendar) -> RoughTime | None:
     return RoughTime(start=Instant(instant))
 
 
-def read_dated(
-    said: str, calendar: Calendar, start: RoughTime | None, path: str
+def read_calendar_date(
+    text: str, calendar: Calendar, start: RoughTime | None, path: str
 ) -> RoughTime | None:
     """Read a folded date; None if it is none. A date without a year or month lies near `start`.
 
     Raises:
         InvalidInput: as `read_roughly`.
     """
-    words = without_points(said).split()
-    clock = _clock(words, path)
-    weekday = _taken(words, forms_of(*((each, ()) for each in calendar.week)))
-    year = _year(words, calendar, path)
+    words = without_points(text).split()
+    clock = _take_clock(words, path)
+    weekday = _take_name(words, forms_of(*((each, ()) for each in calendar.week)))
+    year = _take_year(words, calendar, path)
     if not words:
         if year is None or weekday is not None:
             return None
         grain = Grain.YEAR if clock is None else Grain.EXACT
-        return RoughTime(start=Instant(calendar.instant(year) + (clock or 0)), grain=grain)
+        return RoughTime(start=Instant(calendar.instant_of(year) + (clock or 0)), grain=grain)
     placed = _month_and_day(words, calendar, path, sure=year is not None)
     if placed is None:
         return None
@@ -401,36 +401,40 @@ def read_dated(
         if start is None:
             message = "The date has no year, and no earlier time supplies one. Add the year."
             raise InvalidInput("time.relative-to-nothing", message, path=path)
-        year, month = _near(calendar, start, placed)
+        year, month = _nearest_month(calendar, start, placed)
         placed = month, placed[1]
-    found = _on(calendar, year, placed, path)
-    if weekday is not None and calendar.week[weekday] != (real := calendar.weekday(found)):
-        message = f"{spoken(found, calendar)} is a {real}. Correct the weekday or the date."
+    found = _instant_on(calendar, year, placed, path)
+    if weekday is not None and calendar.week[weekday] != (real := calendar.weekday_of(found)):
+        message = f"{time_in_words(found, calendar)} is a {real}. Correct the weekday or the date."
         raise InvalidInput("time.weekday-wrong", message, path=path)
     month, day = placed
-    grain = Grain.DAY if day or calendar.years.lengths(year)[month] == 1 else Grain.MONTH
+    grain = Grain.DAY if day or calendar.years.month_lengths(year)[month] == 1 else Grain.MONTH
     grain = grain if clock is None else Grain.EXACT
     return RoughTime(start=Instant(found + (clock or 0)), grain=grain, counted=counted)
 
 
-def _near(calendar: Calendar, start: RoughTime, placed: tuple[int, int]) -> tuple[int, int]:
+def _nearest_month(
+    calendar: Calendar, start: RoughTime, placed: tuple[int, int]
+) -> tuple[int, int]:
     """Return the year and the month of a date that lies near `start`; month -1 is any month."""
-    year, month, day = calendar.date(start.start)
+    year, month, day = calendar.date_of(start.start)
     if placed[0] >= 0:
         is_later = placed > (month, day) if placed[1] else placed[0] > month
         is_earlier = placed < (month, day) if placed[1] else placed[0] < month
         step = -1 if start.toward < 0 and is_later else int(start.toward > 0 and is_earlier)
         return year + step, placed[0]
     step = -1 if start.toward < 0 and placed[1] > day else int(start.toward > 0 > placed[1] - day)
-    return calendar.date(calendar.later(calendar.instant(year, month), months=step))[:2]
+    return calendar.date_of(calendar.months_later(calendar.instant_of(year, month), months=step))[
+        :2
+    ]
 
 
 @lru_cache(maxsize=256)
 def forms_of(*names: tuple[str, tuple[str, ...]]) -> Forms:
     """Map the words of names and abbreviations to the index of the name."""
     return {
-        tuple(without_points(folded(form)).split()): place
-        for place, (name, also) in enumerate(names)
+        tuple(without_points(fold_text(form)).split()): index
+        for index, (name, also) in enumerate(names)
         for form in (*also, name)
     }
 
@@ -440,7 +444,7 @@ def without_points(text: str) -> str:
     return _BETWEEN.sub(" ", text).replace(".", "")
 
 
-def _clock(words: list[str], path: str) -> int | None:
+def _take_clock(words: list[str], path: str) -> int | None:
     """Take a time of day from the end of the words; None: they have none."""
     if not words or ":" not in words[-1]:
         return None
@@ -454,19 +458,19 @@ def _clock(words: list[str], path: str) -> int | None:
     return (hours * 3_600 + minutes * 60 + seconds) * SECOND
 
 
-def _taken(words: list[str], forms: Forms) -> int | None:
+def _take_name(words: list[str], forms: Forms) -> int | None:
     """Take a name from the start of the words and return its index."""
-    for form, place in sorted(forms.items(), key=lambda each: -len(each[0])):
+    for form, index in sorted(forms.items(), key=lambda each: -len(each[0])):
         if tuple(words[: len(form)]) == form and len(words) > len(form):
             del words[: len(form)]
-            return place
+            return index
     return None
 
 
-def _year(words: list[str], calendar: Calendar, path: str) -> int | None:
+def _take_year(words: list[str], calendar: Calendar, path: str) -> int | None:
     """Take a year from the end of the words; None: they have none."""
     eras = forms_of(*((each.name, each.also) for each in calendar.eras))
-    for form, place in sorted(eras.items(), key=lambda each: -len(each[0])):
+    for form, index in sorted(eras.items(), key=lambda each: -len(each[0])):
         size = len(form)
         if tuple(words[-size:]) == form and _is_number(words, -size - 1):
             number = int(words[-size - 1])
@@ -475,7 +479,7 @@ def _year(words: list[str], calendar: Calendar, path: str) -> int | None:
         else:
             continue
         del words[-size - 1 :]
-        return _of_era(number, calendar.eras[place], calendar, path)
+        return _year_of_era(number, calendar.eras[index], calendar, path)
     if not _is_number(words, -1):
         return None
     is_short = len(words[-1]) <= DAY_DIGITS and not any(map(_DAY.fullmatch, words[:-1]))
@@ -490,11 +494,11 @@ def _year(words: list[str], calendar: Calendar, path: str) -> int | None:
     return first + number - 1
 
 
-def _is_number(words: list[str], place: int) -> bool:
-    return len(words) >= -place and _NUMBER.fullmatch(words[place]) is not None
+def _is_number(words: list[str], index: int) -> bool:
+    return len(words) >= -index and _NUMBER.fullmatch(words[index]) is not None
 
 
-def _of_era(number: int, era: Era, calendar: Calendar, path: str) -> int:
+def _year_of_era(number: int, era: Era, calendar: Calendar, path: str) -> int:
     if era.backwards:
         if number < 1:
             message = f"{era.name} has no year {number}. Its years count backwards from 1."
@@ -520,35 +524,35 @@ def _month_and_day(
         if match and (len(words) > 1 or match[1] != plain[0]):
             return -1, int(match[1])
     for some in (words, plain):
-        if (place := forms.get(tuple(some))) is not None:
-            return place, 0
+        if (index := forms.get(tuple(some))) is not None:
+            return index, 0
         for number, rest in ((some[:1], some[1:]), (some[-1:], some[:-1])):
             match = _DAY.fullmatch(number[0]) if rest else None
             if match is None:
                 continue
-            if (place := forms.get(tuple(rest))) is not None:
-                return place, int(match[1])
+            if (index := forms.get(tuple(rest))) is not None:
+                return index, int(match[1])
             unknown = rest
     if unknown or sure:
         raise unknown_month(" ".join(unknown or words), calendar, path)
     return None
 
 
-def _on(calendar: Calendar, year: int, placed: tuple[int, int], path: str) -> Instant:
+def _instant_on(calendar: Calendar, year: int, placed: tuple[int, int], path: str) -> Instant:
     month, day = placed[0], placed[1] or 1
-    length = calendar.years.lengths(year)[month]
+    length = calendar.years.month_lengths(year)[month]
     if not 1 <= day <= length:
         named = f"{calendar.months[month].name} {_year_in_words(year, calendar)}"
         message = f"{named} has {length} days." if length else f"There is no {named}."
         raise InvalidInput("time.no-such-day", message, path=path)
-    return calendar.instant(year, month, day)
+    return calendar.instant_of(year, month, day)
 
 
-def unknown_month(said: str, calendar: Calendar, path: str) -> InvalidInput:
+def unknown_month(words: str, calendar: Calendar, path: str) -> InvalidInput:
     """Return the error for a word that is no month or era, with the existing ones."""
     names = [each.name for each in calendar.months]
-    by_form = {folded(each): each for each in (*names, *(era.name for era in calendar.eras))}
-    tried = (said, *said.split()[-1:])
+    by_form = {fold_text(each): each for each in (*names, *(era.name for era in calendar.eras))}
+    tried = (words, *words.split()[-1:])
     near = [hit for word in tried for hit in get_close_matches(word, by_form, n=1)]
     hint = f"Did you mean {by_form[near[0]]}? " if near else ""
     eras = f" Eras are {', '.join(each.name for each in calendar.eras)}." if calendar.eras else ""

@@ -58,21 +58,21 @@ class Language:
 
 
 @lru_cache(maxsize=1)
-def languages() -> Mapping[str, Language]:
+def known_languages() -> Mapping[str, Language]:
     """Return all languages by code."""
-    return {code: _language(code) for code in CODES}
+    return {code: _read_language(code) for code in CODES}
 
 
 @lru_cache(maxsize=65_536)
-def notion_of(label: str, language: str = "") -> tuple[str, str]:
+def meaning_of(label: str, language: str = "") -> tuple[str, str]:
     """Return the notion of a label and its language; two empty texts if it is unknown.
 
     `label` is in plain letters. `language` is the document's language and has precedence.
     """
-    known = languages()
+    known = known_languages()
     for code in (language, *CODES) if language else CODES:
-        if (notion := known[code].labels.get(label)) is not None:
-            return notion, code
+        if (meaning := known[code].labels.get(label)) is not None:
+            return meaning, code
     return "", ""
 
 
@@ -80,10 +80,10 @@ def notion_of(label: str, language: str = "") -> tuple[str, str]:
 def columns_named(title: str) -> Mapping[str, tuple[int, str]]:
     """Return the possible meanings of a column title: each with its rank and language."""
     found: dict[str, tuple[int, str]] = {}
-    for code, language in languages().items():
-        for notion, rank in language.columns.get(title, {}).items():
-            if notion not in found or rank < found[notion][0]:
-                found[notion] = rank, code
+    for code, language in known_languages().items():
+        for meaning, rank in language.columns.get(title, {}).items():
+            if meaning not in found or rank < found[meaning][0]:
+                found[meaning] = rank, code
     return found
 
 
@@ -93,11 +93,14 @@ def plain_letters(text: str) -> str:
     return "".join(char for char in spread if not unicodedata.combining(char))
 
 
-def written_in(text: str) -> str:
+def detect_language(text: str) -> str:
     """Return the language with the most common words in a text; empty: a tie or none."""
     words = _WORD.findall(plain_letters(text[:_LOOKED_AT]))
     counts = sorted(
-        ((sum(word in each.common for word in words), code) for code, each in languages().items()),
+        (
+            (sum(word in each.common for word in words), code)
+            for code, each in known_languages().items()
+        ),
         reverse=True,
     )
     (most, code), (second, _) = counts[:2]
@@ -105,53 +108,55 @@ def written_in(text: str) -> str:
 
 
 @lru_cache(maxsize=1)
-def months() -> Mapping[str, int]:
+def month_numbers() -> Mapping[str, int]:
     """Return the number of each month by all its names in all languages."""
     return {
         name: number
-        for language in languages().values()
+        for language in known_languages().values()
         for number, names in enumerate(language.months, 1)
         for name in names
     }
 
 
-def _language(code: str) -> Language:
+def _read_language(code: str) -> Language:
     data = read_toml(__name__, f"{code}.toml")
     sentences = data["sentences"]
     return Language(
         code=code,
         common=frozenset(data["common"].split()),
         letters=frozenset(data["letters"]),
-        labels={word: notion for each in _TABLES for word, notion in _turned(data.get(each, {}))},
-        headings=dict(_turned(data["headings"])),
-        contacts=dict(_turned(data["contacts"])),
-        between=tuple(_words(sentences["between"])),
-        joined=tuple(_words(sentences["joined"])),
-        by=tuple(_words(sentences["by"])),
-        salutation=tuple(_words(sentences["salutation"])),
-        months=tuple(tuple(each.split()) for each in _words(data["months"])),
+        labels={
+            word: meaning for each in _TABLES for word, meaning in _invert_table(data.get(each, {}))
+        },
+        headings=dict(_invert_table(data["headings"])),
+        contacts=dict(_invert_table(data["contacts"])),
+        between=tuple(_split_words(sentences["between"])),
+        joined=tuple(_split_words(sentences["joined"])),
+        by=tuple(_split_words(sentences["by"])),
+        salutation=tuple(_split_words(sentences["salutation"])),
+        months=tuple(tuple(each.split()) for each in _split_words(data["months"])),
         weekdays=tuple(data["weekdays"].split()),
         day_first=data.get("dates") == "day",
         thousands=data.get("thousands"),
-        columns=_columns(data.get("statement", {})),
+        columns=_read_columns(data.get("statement", {})),
         times={
-            table: [[word.strip() for word in each.split(",")] for each in _words(words)]
+            table: [[word.strip() for word in each.split(",")] for each in _split_words(words)]
             for table, words in data.get("times", {}).items()
         },
     )
 
 
-def _turned(table: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    return ((word, meant) for meant, words in table.items() for word in _words(words))
+def _invert_table(table: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    return ((word, meant) for meant, words in table.items() for word in _split_words(words))
 
 
-def _columns(table: Mapping[str, str]) -> Mapping[str, Mapping[str, int]]:
+def _read_columns(table: Mapping[str, str]) -> Mapping[str, Mapping[str, int]]:
     found: dict[str, dict[str, int]] = {}
-    for notion, words in table.items():
-        for rank, word in enumerate(_words(words)):
-            found.setdefault(word, {})[notion] = rank
+    for meaning, words in table.items():
+        for rank, word in enumerate(_split_words(words)):
+            found.setdefault(word, {})[meaning] = rank
     return found
 
 
-def _words(words: str) -> list[str]:
+def _split_words(words: str) -> list[str]:
     return [" ".join(word.split()) for word in words.split("|") if word.strip()]

@@ -49,7 +49,7 @@ class Exit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class Location:
     """A location with its exits and the realms that it lies in, or only is a member of.
 
     `forbidden` says of a direction why no proposal may open a way there.
@@ -196,21 +196,24 @@ class Happening:
     actor_kind: ActorKind = ActorKind.SYSTEM
 
 
-AtlasPart: TypeAlias = Place | Realm | Layer | Mover | Item | Happening
+AtlasPart: TypeAlias = Location | Realm | Layer | Mover | Item | Happening
 """A part of a world that a builder writes in one step; lore has versions instead."""
 
 STATUS: Final = ("alive", "present", "conditions", "resources")
 """The fields of a mover that say how they are; what is as usual is not written down."""
 
-KEPT: Final[Mapping[type, tuple[str, ...]]] = {
-    Place: ("terrain", "tags", "forbidden"),
+STORED_FIELDS: Final[Mapping[type, tuple[str, ...]]] = {
+    Location: ("terrain", "tags", "forbidden"),
     Realm: ("realm_type", "scope", "narrative_tags"),
     Mover: ("tags", "attributes", "clock", *STATUS),
     Item: ("item_type", "quantity"),
 }
 """The fields of a part that its entity has as properties; relations hold how it joins others."""
 
-RUNNING: Final[Mapping[type, tuple[str, ...]]] = {Mover: ("clock", *STATUS), Item: ("quantity",)}
+RUNNING_FIELDS: Final[Mapping[type, tuple[str, ...]]] = {
+    Mover: ("clock", *STATUS),
+    Item: ("quantity",),
+}
 """Those that go on in the world: a file that is brought in again does not set them back."""
 
 
@@ -228,7 +231,7 @@ class Atlas:
     tick: int | None = None
     depth: int = 2
     event_limit: int = 20
-    locations: tuple[Place, ...] = ()
+    locations: tuple[Location, ...] = ()
     realms: tuple[Realm, ...] = ()
     routes: tuple[Route, ...] = ()
     layers: tuple[Layer, ...] = ()
@@ -239,29 +242,36 @@ class Atlas:
     events: tuple[Happening, ...] = ()
 
 
-def completed(atlas: Atlas) -> Atlas:
-    """The atlas with every way back of which nobody spoke, and every border told from both sides.
+def complete_atlas(atlas: Atlas) -> Atlas:
+    """The atlas with every way back of which nobody spoke, and every border stated from both sides.
 
     A direction that the target of an exit uses otherwise stays as it is; `problems` tells of it.
     """
     return replace(
         atlas,
-        locations=tuple(_with_ways_back(atlas.locations)),
+        locations=tuple(_with_return_exits(atlas.locations)),
         realms=tuple(_with_shared_borders(atlas.realms)),
     )
 
 
-def _with_ways_back(places: Sequence[Place]) -> Iterator[Place]:
-    ways: dict[str, dict[Direction, Exit]] = {
-        place.key: {way.direction: way for way in place.exits} for place in places
+def _with_return_exits(locations: Sequence[Location]) -> Iterator[Location]:
+    exits: dict[str, dict[Direction, Exit]] = {
+        location.key: {atlas_exit.direction: atlas_exit for atlas_exit in location.exits}
+        for location in locations
     }
-    for place in places:
-        for way in place.exits:
-            back = OPPOSITE[way.direction]
-            if not way.one_way and way.to in ways and back not in ways[way.to]:
-                ways[way.to][back] = replace(way, direction=back, to=place.key, description=None)
-    for place in places:
-        yield replace(place, exits=tuple(ways[place.key].values()))
+    for location in locations:
+        for atlas_exit in location.exits:
+            back = OPPOSITE[atlas_exit.direction]
+            if (
+                not atlas_exit.one_way
+                and atlas_exit.to in exits
+                and back not in exits[atlas_exit.to]
+            ):
+                exits[atlas_exit.to][back] = replace(
+                    atlas_exit, direction=back, to=location.key, description=None
+                )
+    for location in locations:
+        yield replace(location, exits=tuple(exits[location.key].values()))
 
 
 def _with_shared_borders(realms: Sequence[Realm]) -> Iterator[Realm]:
@@ -279,11 +289,11 @@ _BREADTHS: Final = {str(scope): breadth for scope, breadth in NARROWEST_FIRST.it
 def narrowest_first(realms: Iterable[Entity]) -> Sequence[Entity]:
     """Realms that are equally near in the order of their scopes, then of their ids."""
 
-    def order(realm: Entity) -> tuple[int, str]:
+    def sort_key(realm: Entity) -> tuple[int, str]:
         scope = str(realm.properties.get("scope", ""))
         return _BREADTHS.get(scope, len(_BREADTHS)), realm.id
 
-    return sorted(realms, key=order)
+    return sorted(realms, key=sort_key)
 
 
 def group_of(realm: Entity) -> str:
@@ -324,13 +334,13 @@ def routes_of(legs: Iterable[Leg]) -> Iterator[Route]:
             for leg in named[name]
             if Leg(route=leg.route, start=leg.end, end=leg.start) in named[name]
         }
-        for stops in _trails(both, both_ways=True):
+        for stops in _walk_legs(both, both_ways=True):
             yield Route(name=name, stops=tuple(stops))
-        for stops in _trails(named[name] - both, both_ways=False):
+        for stops in _walk_legs(named[name] - both, both_ways=False):
             yield Route(name=name, stops=tuple(stops), one_way=True)
 
 
-def _trails(legs: Iterable[Leg], *, both_ways: bool) -> Iterator[Sequence[str]]:
+def _walk_legs(legs: Iterable[Leg], *, both_ways: bool) -> Iterator[Sequence[str]]:
     """Walks that use each leg once, starting where most legs would be left over."""
     onward: dict[str, list[str]] = defaultdict(list)
     arriving: dict[str, int] = defaultdict(int)
@@ -383,31 +393,31 @@ class MergedAtlas:
     conflicts: tuple[Difference, ...]
 
 
-def differences(before: Atlas, after: Atlas) -> list[Difference]:
+def find_differences(before: Atlas, after: Atlas) -> list[Difference]:
     """The differences between two worlds, in the order of the paths."""
-    found = _different(_tree(before), _tree(after), "")
+    found = _walk_differences(_atlas_tree(before), _atlas_tree(after), "")
     return sorted(found, key=lambda each: each.path)
 
 
-def merged(base: Atlas, ours: Atlas, theirs: Atlas) -> MergedAtlas:
+def merge_atlases(base: Atlas, ours: Atlas, theirs: Atlas) -> MergedAtlas:
     """The world with the changes of both since the one that they grew from.
 
     A part that one side removed and the other changed is a conflict, too.
     """
     conflicts: list[Difference] = []
-    tree = _joined(_tree(base), _tree(ours), _tree(theirs), "", conflicts)
+    tree = _merge_values(_atlas_tree(base), _atlas_tree(ours), _atlas_tree(theirs), "", conflicts)
     conflicts.sort(key=lambda each: each.path)
-    return MergedAtlas(atlas=read_value(_plain(tree), Atlas), conflicts=tuple(conflicts))
+    return MergedAtlas(atlas=read_value(_plain_lists(tree), Atlas), conflicts=tuple(conflicts))
 
 
-def _tree(atlas: Atlas) -> dict[str, Any]:
-    tree: dict[str, Any] = _indexed(decode_json(encode_json(atlas)))
+def _atlas_tree(atlas: Atlas) -> dict[str, Any]:
+    tree: dict[str, Any] = _index_lists(decode_json(encode_json(atlas)))
     return tree
 
 
-def _indexed(value: Any) -> Any:
+def _index_lists(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {name: _indexed(each) for name, each in value.items()}
+        return {name: _index_lists(each) for name, each in value.items()}
     if not isinstance(value, list):
         return value
     if all(isinstance(each, str) for each in value):
@@ -415,7 +425,7 @@ def _indexed(value: Any) -> Any:
     names = [_name_of(each) for each in value]
     if None in names or len(set(names)) < len(names):
         return value  # a road's stops, a lore's versions: their order is what they say
-    return _Keyed({str(name): _indexed(each) for name, each in zip(names, value, strict=True)})
+    return _Keyed({str(name): _index_lists(each) for name, each in zip(names, value, strict=True)})
 
 
 def _name_of(value: Any) -> str | None:
@@ -424,32 +434,32 @@ def _name_of(value: Any) -> str | None:
     return next((str(value[each]) for each in _NAMED_BY if each in value), None)
 
 
-def _plain(tree: Any) -> Any:
+def _plain_lists(tree: Any) -> Any:
     if isinstance(tree, _Keyed):
-        return [_plain(each) for each in tree.values()]
+        return [_plain_lists(each) for each in tree.values()]
     if isinstance(tree, dict):
-        return {name: _plain(each) for name, each in tree.items()}
+        return {name: _plain_lists(each) for name, each in tree.items()}
     return tree
 
 
-def _names(*trees: Mapping[str, Any]) -> Sequence[str]:
+def _all_names(*trees: Mapping[str, Any]) -> Sequence[str]:
     return list(dict.fromkeys(name for tree in trees for name in tree))
 
 
-def _different(before: Any, after: Any, path: str) -> Iterator[Difference]:
+def _walk_differences(before: Any, after: Any, path: str) -> Iterator[Difference]:
     if isinstance(before, dict) and isinstance(after, dict):
-        for name in _names(before, after):
+        for name in _all_names(before, after):
             one, other = before.get(name, _ABSENT), after.get(name, _ABSENT)
-            yield from _different(one, other, f"{path}/{name}")
+            yield from _walk_differences(one, other, f"{path}/{name}")
     elif before != after:
-        yield Difference(path=path, before=_told(before), after=_told(after))
+        yield Difference(path=path, before=_json_value(before), after=_json_value(after))
 
 
-def _told(value: Any) -> Any:
-    return None if value is _ABSENT else _plain(value)
+def _json_value(value: Any) -> Any:
+    return None if value is _ABSENT else _plain_lists(value)
 
 
-def _joined(base: Any, ours: Any, theirs: Any, path: str, conflicts: list[Difference]) -> Any:
+def _merge_values(base: Any, ours: Any, theirs: Any, path: str, conflicts: list[Difference]) -> Any:
     if theirs in (ours, base):
         return ours
     if base == ours:
@@ -457,13 +467,15 @@ def _joined(base: Any, ours: Any, theirs: Any, path: str, conflicts: list[Differ
     if isinstance(ours, dict) and isinstance(theirs, dict):
         before = base if isinstance(base, dict) else {}
         made = type(ours)()
-        for name in _names(ours, theirs):
+        for name in _all_names(ours, theirs):
             one, other = ours.get(name, _ABSENT), theirs.get(name, _ABSENT)
-            value = _joined(before.get(name, _ABSENT), one, other, f"{path}/{name}", conflicts)
+            value = _merge_values(
+                before.get(name, _ABSENT), one, other, f"{path}/{name}", conflicts
+            )
             if value is not _ABSENT:
                 made[name] = value
         return made
-    conflicts.append(Difference(path=path, before=_told(ours), after=_told(theirs)))
+    conflicts.append(Difference(path=path, before=_json_value(ours), after=_json_value(theirs)))
     return ours
 
 
@@ -472,42 +484,46 @@ _KEYS: Final = frozenset(("realms", "within", "participants", *Tie))
 """The fields of parts that are keys of others."""
 
 
-def omitted(atlas: Atlas, gone: frozenset[str]) -> Atlas:
+def omit_parts(atlas: Atlas, omitted_keys: frozenset[str]) -> Atlas:
     """The atlas without the locations, realms, movers and items of these keys.
 
     Movers and items there move to the starter location; events stay, and a route
     leads only between those of its stops that stay and follow on each other.
     """
-    if not gone:
+    if not omitted_keys:
         return atlas
 
-    def left(part: Any) -> Any:
+    def omit_keys(part: Any) -> Any:
         changed: dict[str, Any] = {}
         for name in (each.name for each in fields(part)):
             value = getattr(part, name)
             if name in _KEYS:
-                changed[name] = tuple(key for key in value if key not in gone)
+                changed[name] = tuple(key for key in value if key not in omitted_keys)
             elif name == "exits":
-                changed[name] = tuple(w for w in value if gone.isdisjoint({w.to, w.requires}))
-            elif name in {"location", "holder"} and value in gone:
+                changed[name] = tuple(
+                    w for w in value if omitted_keys.isdisjoint({w.to, w.requires})
+                )
+            elif name in {"location", "holder"} and value in omitted_keys:
                 changed[name] = None if isinstance(part, Happening) else atlas.starter
         return replace(part, **changed)
 
     kept: dict[str, Any] = {
-        group: tuple(left(part) for part in getattr(atlas, group) if part.key not in gone)
+        group: tuple(
+            omit_keys(part) for part in getattr(atlas, group) if part.key not in omitted_keys
+        )
         for group in _GROUPS
     }
     return replace(
         atlas,
         **kept,
-        routes=tuple(part for route in atlas.routes for part in _parts(route, gone)),
-        layers=tuple(layer for layer in atlas.layers if layer.scope not in gone),
-        events=tuple(map(left, atlas.events)),
+        routes=tuple(part for route in atlas.routes for part in _route_parts(route, omitted_keys)),
+        layers=tuple(layer for layer in atlas.layers if layer.scope not in omitted_keys),
+        events=tuple(map(omit_keys, atlas.events)),
     )
 
 
-def _parts(route: Route, gone: frozenset[str]) -> Iterator[Route]:
-    for away, stops in groupby(route.stops, key=gone.__contains__):
+def _route_parts(route: Route, omitted_keys: frozenset[str]) -> Iterator[Route]:
+    for away, stops in groupby(route.stops, key=omitted_keys.__contains__):
         part = tuple(stops)
         if not away and len(part) > 1:
             yield replace(route, stops=part)
@@ -518,13 +534,13 @@ WORLD_KEY = "#world"
 
 
 def is_key(text: str) -> bool:
-    """Tell whether a text can be a key: one line, no control characters, no leading #."""
+    """Return whether a text can be a key: one line, no control characters, no leading #."""
     if not text or text != text.strip() or text[0] == "#":
         return False
     return text.splitlines() == [text] and all(category(sign) != "Cc" for sign in text)
 
 
-def checked_key(text: str, *, path: str) -> str:
+def check_key(text: str, *, path: str) -> str:
     """Return `text` if it is a valid key.
 
     Raises:
@@ -541,7 +557,7 @@ def world_id_of(name: str) -> SpaceId:
     return SpaceId(content_id(f"world/{name}"))
 
 
-def thing_id_of(space: SpaceId, key: str) -> EntityId:
+def item_id_of(space: SpaceId, key: str) -> EntityId:
     """Return the id of the item with this key; a key that is an id is returned unchanged."""
     return EntityId(key.lower() if is_uuid(key) else content_id(f"{space}/thing/{key}"))
 

@@ -8,7 +8,7 @@ from hashlib import sha256
 from itertools import count
 from typing import Any, Final
 
-from canonry.language.texts.stems import asked_stems, stems_of
+from canonry.language.texts.stems import query_stems, stems_of
 from canonry.values.errors import InvalidInput
 
 # Dice. A roll depends on the seed, the expression and the number of the die alone.
@@ -25,7 +25,7 @@ _BYTES: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class DieRoll:
     """One die: how many sides it has, and what it shows."""
 
     sides: int
@@ -36,58 +36,58 @@ class Drawn:
 class Roll:
     """All dice that were rolled, in order, also those that were not kept, and the total."""
 
-    rolls: tuple[Drawn, ...]
+    rolls: tuple[DieRoll, ...]
     total: int
     seed: str
 
 
-def roll(expression: str, seed: str) -> Roll:
+def roll_dice(expression: str, seed: str) -> Roll:
     """Evaluate a dice expression: sums of numbers and dice, optionally keeping the best.
 
     Raises:
         InvalidInput: `dice.malformed`, `dice.too-many`.
     """
-    told = "".join(expression.split()).casefold()
-    plain = told if told.startswith(("+", "-")) else f"+{told}"
+    bare = "".join(expression.split()).casefold()
+    plain = bare if bare.startswith(("+", "-")) else f"+{bare}"
     if len(expression) > EXPRESSION_MAX:
-        raise _malformed()
-    drawn: list[Drawn] = []
-    numbers = numbers_of(f"{seed}/{plain}")
+        raise _malformed_dice()
+    drawn: list[DieRoll] = []
+    numbers = random_numbers(f"{seed}/{plain}")
     total, at = 0, 0
     while at < len(plain):
         term = _TERM.match(plain, at)
         if term is None:
-            raise _malformed()
-        total += (1 if term["sign"] == "+" else -1) * _value(term, numbers, drawn)
+            raise _malformed_dice()
+        total += (1 if term["sign"] == "+" else -1) * _roll_term(term, numbers, drawn)
         at = term.end()
     return Roll(rolls=tuple(drawn), total=total, seed=seed)
 
 
-def _value(term: re.Match[str], numbers: Iterator[int], drawn: list[Drawn]) -> int:
+def _roll_term(term: re.Match[str], numbers: Iterator[int], drawn: list[DieRoll]) -> int:
     if term["plain"] is not None:
         return int(term["plain"])
     sides = _PERCENT if term["sides"] == "%" else int(term["sides"])
     dice = int(term["dice"] or 1)
     kept = dice if term["kept"] is None else int(term["kept"])
     if not 0 < sides <= SIDES_MAX or not 0 < kept <= dice:
-        raise _malformed()
+        raise _malformed_dice()
     if len(drawn) + dice > DRAWN_MAX:
         message = f"The expression rolls more than {DRAWN_MAX} dice. Roll fewer at once."
         raise InvalidInput("dice.too-many", message, path="/expression")
-    fallen = [Drawn(sides, next(numbers) % sides + 1) for _ in range(dice)]
-    drawn += fallen
-    values = sorted((die.value for die in fallen), reverse=term["end"] != "l")
+    new_dice = [DieRoll(sides, next(numbers) % sides + 1) for _ in range(dice)]
+    drawn += new_dice
+    values = sorted((die.value for die in new_dice), reverse=term["end"] != "l")
     return sum(values[:kept]) * int(term["times"] or 1)
 
 
-def numbers_of(seed: str) -> Iterator[int]:
+def random_numbers(seed: str) -> Iterator[int]:
     """Yield 64-bit numbers from the seed, equal on every machine."""
-    told = seed.encode("utf-8", "surrogatepass")
-    for place in count():
-        yield int.from_bytes(sha256(b"%d/" % place + told).digest()[:_BYTES], "big")
+    seed_bytes = seed.encode("utf-8", "surrogatepass")
+    for number in count():
+        yield int.from_bytes(sha256(b"%d/" % number + seed_bytes).digest()[:_BYTES], "big")
 
 
-def _malformed() -> InvalidInput:
+def _malformed_dice() -> InvalidInput:
     message = "This is no dice expression. Write it like 2d6+3, 4d6kh3, 2d20kl1 or d%."
     return InvalidInput("dice.malformed", message, path="/expression")
 
@@ -115,7 +115,7 @@ class RuleEntry:
 
 def excerpt_of(entry: RuleEntry, query: str, length: int) -> str:
     """The text of an entry from the line on that has most of the words asked for."""
-    asked = frozenset(asked_stems(query))
+    asked = frozenset(query_stems(query))
     lines = entry.text.splitlines() or [""]
     best = max(range(len(lines)), key=lambda at: (len(asked & {*stems_of(lines[at])}), -at))
     return "\n".join(lines[best:])[:length]
@@ -142,7 +142,7 @@ _BOUND: Final = frozenset({"bound", "shackled", "hands-bound"})
 _NO_MAGIC: Final = frozenset({"antimagic", "anti-magic", "no-magic", "magic-dead"})
 
 
-def objections(spell: RuleEntry, caster: Caster) -> tuple[str, ...]:
+def casting_objections(spell: RuleEntry, caster: Caster) -> tuple[str, ...]:
     """Why a spell cannot be cast here and now; none where it can."""
     needs = frozenset(spell.details.get("components", ()))
     here = caster.conditions | caster.marks
@@ -159,7 +159,11 @@ def objections(spell: RuleEntry, caster: Caster) -> tuple[str, ...]:
         found.append("the caster does not know this spell")
     level = spell.details.get("level", 0)
     if level and caster.slots is not None:
-        left = [int(told) for told, n in caster.slots.items() if n > 0 and told.isdecimal()]
+        left = [
+            int(slot_level)
+            for slot_level, n in caster.slots.items()
+            if n > 0 and slot_level.isdecimal()
+        ]
         if max(left, default=-1) < int(level):
             found.append(f"no slot of level {level} or higher is left")
     material = str(spell.details.get("material") or "")

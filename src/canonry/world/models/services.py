@@ -8,8 +8,8 @@ from itertools import pairwise
 from typing import Any, Final
 from zlib import crc32
 
-from canonry.canon.session.ai_words import CallOutcome, EventName, ModelPurpose
 from canonry.canon.session.canon import Canon
+from canonry.canon.session.telemetry_names import CallOutcome, EventName, ModelPurpose
 from canonry.log.commits import Position
 from canonry.models.outside_services import SpeakingModel
 from canonry.values.ids import SpaceId
@@ -17,13 +17,13 @@ from canonry.values.json_values import encode_json
 from canonry.values.moments import SECOND, Instant
 from canonry.values.policy import ModelTiers
 from canonry.world.domain.admission.safety import (
-    ProposedPlace,
-    SaidBefore,
-    SaidLately,
+    ActionScope,
+    RecentTexts,
     Spent,
-    digest,
+    TextFingerprint,
+    digest_value,
 )
-from canonry.world.domain.admission.schema import Proposed, Rejection
+from canonry.world.domain.admission.schema import ReadProposal, Rejection
 from canonry.world.domain.moderation.moderating import Moderation, moderate_by_words
 from canonry.world.domain.prompts.templates import find_template
 from canonry.world.ports.moderator import Moderator, Rulebook
@@ -48,25 +48,25 @@ def cost_of(prompt_tokens: int, completion_tokens: int, model: str, tiers: Model
 
 def generation_key(purpose: ModelPurpose, model: str, template_hash: str, context_hash: str) -> str:
     """Return a key for a question about a context."""
-    return digest([str(purpose), model, template_hash, context_hash])
+    return digest_value([str(purpose), model, template_hash, context_hash])
 
 
 @dataclass(slots=True, eq=False)
-class Generated:
+class AnswerCache:
     """Cache of model answers, by question and context."""
 
     _kept: dict[str, str] = field(default_factory=dict)
 
-    def find(self, key: str) -> str | None:
+    def find_answer(self, key: str) -> str | None:
         """Return the cached answer to this question."""
-        said = self._kept.pop(key, None)
-        if said is not None:
-            self._kept[key] = said
-        return said
+        answer = self._kept.pop(key, None)
+        if answer is not None:
+            self._kept[key] = answer
+        return answer
 
-    def keep(self, key: str, said: str) -> None:
+    def keep_answer(self, key: str, answer: str) -> None:
         """Remember an answer; the one that was wanted longest ago makes room."""
-        self._kept[key] = said
+        self._kept[key] = answer
         if len(self._kept) > KEPT_MAX:
             del self._kept[next(iter(self._kept))]
 
@@ -122,25 +122,25 @@ class UsageSums:
     latencies: Counter[int] = field(default_factory=Counter[int])
     distinct: set[int] = field(default_factory=set[int])
 
-    def add(self, told: Invocation) -> None:
+    def add_call(self, call: Invocation) -> None:
         """Count an asking."""
         self.numbers.update(
-            prompt_tokens=told.prompt_tokens,
-            completion_tokens=told.completion_tokens,
-            tool_calls=told.tool_calls,
-            flagged=told.flagged,
-            cache_hits=told.cache_hit,
-            micros=told.micros,
+            prompt_tokens=call.prompt_tokens,
+            completion_tokens=call.completion_tokens,
+            tool_calls=call.tool_calls,
+            flagged=call.flagged,
+            cache_hits=call.cache_hit,
+            micros=call.micros,
         )
-        if told.outcome is not None:
-            self.outcomes[told.outcome] += 1
-        if told.latency_ms is not None:
-            self.latencies[sum(told.latency_ms > bound for bound in BOUNDS_MS)] += 1
-        pairs = [crc32(f"{a} {b}".encode()) for a, b in pairwise(told.text.casefold().split())]
+        if call.outcome is not None:
+            self.outcomes[call.outcome] += 1
+        if call.latency_ms is not None:
+            self.latencies[sum(call.latency_ms > bound for bound in BOUNDS_MS)] += 1
+        pairs = [crc32(f"{a} {b}".encode()) for a, b in pairwise(call.text.casefold().split())]
         self.numbers["pairs"] += len(pairs)
         self.distinct.update(pairs[: max(0, DISTINCT_MAX - len(self.distinct))])
 
-    def join(self, other: "UsageSums") -> None:
+    def add_sums(self, other: "UsageSums") -> None:
         """Add what another hour adds up to."""
         for name in (each.name for each in fields(UsageSums)):
             getattr(self, name).update(getattr(other, name))
@@ -148,25 +148,25 @@ class UsageSums:
 
 Key = tuple[str, str, str]
 """Purpose, event and model; the purpose is empty where no model was asked."""
-Placed = tuple[Key, SpaceId | None]
+UsageKey = tuple[Key, SpaceId | None]
 """The same in one space; None: in no space in particular, such as calls of tools."""
 
 
 @dataclass(slots=True, eq=False)
 class Telemetry:
-    """Sums by the hour of all that is told; the names of events are a closed list."""
+    """Sums by the hour of all that is stated; the names of events are a closed list."""
 
-    _hours: dict[int, dict[Placed, UsageSums]] = field(default_factory=dict)
+    _hours: dict[int, dict[UsageKey, UsageSums]] = field(default_factory=dict)
     _models: dict[str, None] = field(default_factory=dict)
     _spaces: set[SpaceId] = field(default_factory=set)
     began: Instant | None = None
     recounted: bool = False
 
-    def tell(
+    def record_event(
         self,
         event: EventName,
         at: Instant,
-        told: Invocation | None = None,
+        invocation: Invocation | None = None,
         rule: str = "",
         budget: int = 0,
         *,
@@ -180,43 +180,49 @@ class Telemetry:
         hour = self._hours.setdefault(at // HOUR, {})
         while len(self._hours) > HOURS_MAX:
             del self._hours[min(self._hours)]
-        purpose, model = ("", "") if told is None else (str(told.purpose), self._model(told.model))
+        purpose, model = (
+            ("", "")
+            if invocation is None
+            else (str(invocation.purpose), self._bounded_model(invocation.model))
+        )
         key = (purpose, str(event), model)
         if space is not None and len(self._spaces) < SPACES_MAX:
             self._spaces.add(space)
         sums = hour.setdefault((key, (space if space in self._spaces else None)), UsageSums())
         sums.numbers["count"] += 1
-        if told is not None:
-            sums.add(told)
+        if invocation is not None:
+            sums.add_call(invocation)
         if rule:
             sums.rules[rule] += 1
-        if told is not None and budget:
+        if invocation is not None and budget:
             spent = sum(
                 sums.numbers["micros"] for (key, _), sums in hour.items() if key[2] == model
             )
-            if spent > budget >= spent - told.micros:
-                over = Invocation(purpose=told.purpose, model=told.model)
-                self.tell(EventName.BUDGET_REACHED, at, over)
+            if spent > budget >= spent - invocation.micros:
+                over = Invocation(purpose=invocation.purpose, model=invocation.model)
+                self.record_event(EventName.BUDGET_REACHED, at, over)
 
-    def _model(self, name: str) -> str:
+    def _bounded_model(self, name: str) -> str:
         """Return the name of a model; beyond a limit, new names share one."""
         if name not in self._models and len(self._models) >= MODELS_MAX:
             return OTHER
         self._models[name] = None
         return name
 
-    def sums(self, since: Instant, spaces: Collection[SpaceId] | None) -> Mapping[Key, UsageSums]:
+    def sums_since(
+        self, since: Instant, spaces: Collection[SpaceId] | None
+    ) -> Mapping[Key, UsageSums]:
         """Return the totals from the hour of that instant on; only of `spaces`, if given."""
         found: dict[Key, UsageSums] = {}
-        hours = (told for hour, told in self._hours.items() if hour >= since // HOUR)
-        for (key, space), sums in (each for told in hours for each in told.items()):
+        hours = (by_key for hour, by_key in self._hours.items() if hour >= since // HOUR)
+        for (key, space), sums in (each for by_key in hours for each in by_key.items()):
             if spaces is None or space in spaces:
-                found.setdefault(key, UsageSums()).join(sums)
+                found.setdefault(key, UsageSums()).add_sums(sums)
         return found
 
 
 def invocation_of(
-    proposed: Proposed | None, rejection: Rejection | None, tiers: ModelTiers
+    proposed: ReadProposal | None, rejection: Rejection | None, tiers: ModelTiers
 ) -> Invocation | None:
     """Return the model call that a proposal reports; None if no model made it."""
     generation = None if proposed is None else proposed.envelope.generation
@@ -252,15 +258,17 @@ def usage_report(
     different ones.
     """
     return [
-        _row(*key, sums)
-        for key, sums in sorted(telemetry.sums(since, spaces).items(), key=lambda each: each[0])
+        _usage_row(*key, sums)
+        for key, sums in sorted(
+            telemetry.sums_since(since, spaces).items(), key=lambda each: each[0]
+        )
         if purpose in {None, key[0]}
     ]
 
 
-def _row(purpose: str, event: str, model: str, sums: UsageSums) -> dict[str, Any]:
+def _usage_row(purpose: str, event: str, model: str, sums: UsageSums) -> dict[str, Any]:
     numbers = sums.numbers
-    told = {
+    row = {
         "purpose": purpose or None,
         "eventType": event,
         "model": model or None,
@@ -268,10 +276,10 @@ def _row(purpose: str, event: str, model: str, sums: UsageSums) -> dict[str, Any
         "rejections": dict(sorted(sums.rules.items())),
     }
     if not purpose:
-        return told
+        return row
     decided = sum(sums.outcomes.values())
     return {
-        **told,
+        **row,
         "promptTokens": numbers["prompt_tokens"],
         "completionTokens": numbers["completion_tokens"],
         "costMicros": numbers["micros"],
@@ -281,15 +289,15 @@ def _row(purpose: str, event: str, model: str, sums: UsageSums) -> dict[str, Any
         "flaggedRatio": numbers["flagged"] / numbers["count"],
         "outcomes": dict(sorted(sums.outcomes.items())),
         "rejectionRate": sums.outcomes["rejected"] / decided if decided else None,
-        "latencyMs": {name: _latency(sums, share) for name, share in _SHARES.items()},
+        "latencyMs": {name: _latency_bound(sums, share) for name, share in _SHARES.items()},
         "diversity": len(sums.distinct) / numbers["pairs"] if numbers["pairs"] else None,
     }
 
 
-def _latency(sums: UsageSums, share: float) -> int | None:
+def _latency_bound(sums: UsageSums, share: float) -> int | None:
     left = share * sum(sums.latencies.values())
-    for place, bound in enumerate(BOUNDS_MS):
-        left -= sums.latencies[place]
+    for index, bound in enumerate(BOUNDS_MS):
+        left -= sums.latencies[index]
         if left <= 0 < sum(sums.latencies.values()):
             return bound
     return None
@@ -314,24 +322,24 @@ class Admitted:
     tokens: int
     content: str
     actions: tuple[str, ...]
-    said: tuple[tuple[ProposedPlace, SaidBefore], ...]
+    texts: tuple[tuple[ActionScope, TextFingerprint], ...]
 
 
 @dataclass(slots=True, eq=False)
-class Lately:
+class RecentAdmissions:
     """Recent admissions of one world, earliest first."""
 
     position: Position | None = None
-    said: SaidLately = field(default_factory=SaidLately)
+    texts: RecentTexts = field(default_factory=RecentTexts)
     by_content: dict[str, str] = field(default_factory=dict)
     by_action: dict[str, str] = field(default_factory=dict)
     pending: dict[str, Instant] = field(default_factory=dict)
     known: OrderedDict[str, Admitted] = field(default_factory=OrderedDict)
     instants: list[Instant] = field(default_factory=list)
     by_player: dict[str, Spent] = field(default_factory=dict)
-    turn: Lock = field(default_factory=Lock)
+    lock: Lock = field(default_factory=Lock)
 
-    def add(self, one: Admitted) -> None:
+    def add_admission(self, one: Admitted) -> None:
         """Remember an admission."""
         if one.proposal in self.known:
             return
@@ -343,14 +351,14 @@ class Lately:
         self.by_content[one.content] = one.proposal
         for action in one.actions:
             self.by_action[action] = one.proposal
-        for place, said in one.said:
-            self.said.add(one.proposal, place, said)
+        for scope, fingerprint in one.texts:
+            self.texts.add_text(one.proposal, scope, fingerprint)
 
     def forget_before(self, instant: Instant) -> None:
         """Drop admissions that are too old to matter."""
         gone = 0
         while self.known and (one := next(iter(self.known.values()))).at < instant:
-            self.unsay(one.proposal)
+            self.forget_texts(one.proposal)
             del self.known[one.proposal]
             mine = self.by_player[one.player]
             del mine.instants[0], mine.tokens[0]
@@ -359,13 +367,13 @@ class Lately:
             gone += 1
         del self.instants[:gone]
 
-    def unsay(self, proposal: str) -> None:
+    def forget_texts(self, proposal: str) -> None:
         """Forget the texts of a proposal that was not applied, to allow them again."""
         one = self.known.get(proposal)
         if one is None:
             return
-        for place, said in one.said:
-            self.said.drop(proposal, place, said)
+        for scope, fingerprint in one.texts:
+            self.texts.drop_text(proposal, scope, fingerprint)
         if self.by_content.get(one.content) == proposal:
             del self.by_content[one.content]
         for action in one.actions:
@@ -381,27 +389,27 @@ class Lately:
 class Admissions:
     """Recent admissions of all worlds, and the contexts given out."""
 
-    _worlds: dict[SpaceId, Lately] = field(default_factory=dict)
+    _worlds: dict[SpaceId, RecentAdmissions] = field(default_factory=dict)
     _contexts: dict[tuple[SpaceId, str], bytes] = field(default_factory=dict)
 
-    def of(self, world: SpaceId) -> Lately:
+    def recent_of(self, world: SpaceId) -> RecentAdmissions:
         """Return the recent admissions of a world; empty at first."""
-        lately = self._worlds.pop(world, None) or Lately()
-        self._worlds[world] = lately
+        recent = self._worlds.pop(world, None) or RecentAdmissions()
+        self._worlds[world] = recent
         if len(self._worlds) > WORLDS_MAX:
             del self._worlds[next(iter(self._worlds))]
-        return lately
+        return recent
 
-    def gave_out(self, world: SpaceId, context: Mapping[str, Any]) -> str:
-        """Remember a context that somebody was told; the hash by which a prompt names it."""
-        name = f"sha256:{digest(context)}"
+    def record_context(self, world: SpaceId, context: Mapping[str, Any]) -> str:
+        """Remember a context that somebody was stated; the hash by which a prompt names it."""
+        name = f"sha256:{digest_value(context)}"
         self._contexts.pop((world, name), None)
         self._contexts[world, name] = encode_json(context)
         if len(self._contexts) > CONTEXTS_MAX:
             del self._contexts[next(iter(self._contexts))]
         return name
 
-    def context(self, world: SpaceId, name: str) -> bytes | None:
+    def find_context(self, world: SpaceId, name: str) -> bytes | None:
         """The context of that hash as JSON, if it was given out and not too long ago."""
         return self._contexts.get((world, name))
 
@@ -420,7 +428,7 @@ class WorldServices:
     moderator: Moderator | None = None
     admissions: Admissions = field(default_factory=Admissions)
     telemetry: Telemetry = field(default_factory=Telemetry)
-    generated: Generated = field(default_factory=Generated)
+    generated: AnswerCache = field(default_factory=AnswerCache)
 
     async def close(self) -> None:
         """Close the connections of models."""
@@ -432,17 +440,20 @@ class WorldServices:
 def count_event(
     canon: Canon,
     event: EventName,
-    told: Invocation | None = None,
+    invocation: Invocation | None = None,
     rule: str = "",
     *,
     space: SpaceId | None = None,
 ) -> None:
     """Count an event of telemetry now, and what the asking of a model told of it."""
-    telemetry, budget = canon.service(WorldServices).telemetry, canon.policy.models.hourly_budget
-    telemetry.tell(event, canon.clock.now(), told, rule, budget, space=space)
+    telemetry, budget = (
+        canon.find_service(WorldServices).telemetry,
+        canon.policy.models.hourly_budget,
+    )
+    telemetry.record_event(event, canon.clock.now(), invocation, rule, budget, space=space)
 
 
 async def moderate_content(canon: Canon, text: str) -> Moderation:
     """Judge a text by the moderator, or by rules if there is none."""
-    moderator = canon.service(WorldServices).moderator
-    return moderate_by_words(text) if moderator is None else await moderator.moderate(text)
+    moderator = canon.find_service(WorldServices).moderator
+    return moderate_by_words(text) if moderator is None else await moderator.moderate_text(text)

@@ -47,7 +47,7 @@ class LearnedRows:
 
 
 @cache
-def learned() -> LearnedRows:
+def load_rows() -> LearnedRows:
     """The rows as the file has them."""
     text = files("canonry.world.moderators").joinpath("learned.json").read_bytes()
     return LearnedRows(**decode_json(text))
@@ -61,7 +61,7 @@ class LikenessModerator(Moderator):
         self._embedder = embedder
 
     @override
-    async def moderate(self, text: str) -> Moderation:
+    async def moderate_text(self, text: str) -> Moderation:
         ruled = moderate_by_words(text)
         if not ruled.allowed or not text.strip():
             return ruled
@@ -70,8 +70,8 @@ class LikenessModerator(Moderator):
             vectors = await self._embedder.embed(pieces, Purpose.QUERY)
         except Unavailable:
             return ruled
-        known = learned()
-        return ruled.joined(known.version, {known.category_of(each) for each in vectors})
+        known = load_rows()
+        return ruled.with_categories(known.version, {known.category_of(each) for each in vectors})
 
     @override
     async def close(self) -> None:
@@ -83,7 +83,7 @@ def pieces_of(text: str) -> Iterator[str]:
     if len(text) <= _LENGTH:
         yield text
     sentences = list(dict.fromkeys(each.strip() for each in _ENDS.split(text) if each.strip()))
-    together = -(-len(sentences) // _PIECES_MAX)
-    for at in range(0, len(sentences), max(together, 1)):
-        said = ". ".join(sentences[at : at + together])
-        yield from (said[start : start + _LENGTH] for start in range(0, len(said), _LENGTH))
+    group_size = -(-len(sentences) // _PIECES_MAX)
+    for at in range(0, len(sentences), max(group_size, 1)):
+        chunk = ". ".join(sentences[at : at + group_size])
+        yield from (chunk[start : start + _LENGTH] for start in range(0, len(chunk), _LENGTH))

@@ -14,7 +14,7 @@ class Moderator(Protocol):
     """Asked before a text of players, narrators or models may stand."""
 
     @abstractmethod
-    async def moderate(self, text: str) -> Moderation:
+    async def moderate_text(self, text: str) -> Moderation:
         """The categories, none where the text may stand, and the version of the policy."""
 
     @abstractmethod
@@ -31,9 +31,9 @@ class Rulebook(Protocol):
         """Attribution and licence that must be shown with each entry."""
 
     @abstractmethod
-    def lookup(self, kind: RuleKind, name: str) -> RuleEntry | None:
+    def find_entry(self, kind: RuleKind, name: str) -> RuleEntry | None:
         """The entry of this name, whatever its case and signs; None where there is none."""
 
     @abstractmethod
-    def search(self, query: str, kind: RuleKind | None, limit: int) -> Sequence[RuleEntry]:
+    def search_entries(self, query: str, kind: RuleKind | None, limit: int) -> Sequence[RuleEntry]:
         """The entries that share words with the query, best first, ties by name."""

@@ -8,11 +8,21 @@ from typing import Any, Final
 
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.gateway.replies import COUNT, INSTANT, INTEGER, TEXT, Field, Shape, array, enum, obj
-from canonry.gateway.tables import FieldTable, composed, named_code, present_arguments
+from canonry.gateway.replies import (
+    COUNT,
+    INSTANT,
+    INTEGER,
+    TEXT,
+    Field,
+    Shape,
+    array,
+    enum,
+    object_schema,
+)
+from canonry.gateway.tables import FieldTable, compose_arguments, named_code, present_arguments
 from canonry.gateway.tool import Arguments, Noted, Reply, Run, Schema, Tool
 from canonry.log.schemas.world_types import WorldType
-from canonry.readmodels.edges import Tick, checked_tick, tick_of
+from canonry.readmodels.edges import Tick, check_tick, tick_of
 from canonry.values.errors import InvalidInput
 from canonry.values.moments import parse_instant
 from canonry.values.policy import DESCRIPTION_MAX, NAME_MAX
@@ -21,8 +31,8 @@ from canonry.world.domain.arcs.arcs import BEATS_MAX, BEATS_MIN
 from canonry.world.domain.mechanics import EXPRESSION_MAX
 from canonry.world.domain.moderation.moderating import CATEGORIES
 from canonry.world.domain.narration.violations import NARRATION_MAX
-from canonry.world.domain.utterances.hearing import UTTERANCE_MAX
 from canonry.world.domain.utterances.lexicon import VERBS
+from canonry.world.domain.utterances.reading import UTTERANCE_MAX
 from canonry.world.models.services import WorldServices
 from canonry.world.toolset.contract import (
     BUILDER,
@@ -33,20 +43,20 @@ from canonry.world.toolset.contract import (
     with_shapes,
     with_texts,
 )
-from canonry.world.usecases.proposals.playing import EVENT_NAMES
+from canonry.world.usecases.proposals.invariants import EVENT_NAMES
 from canonry.world.usecases.worlds import WorldAt, bound_world, world_at
 
 DEPTH_MAX: Final = 5
 LIMIT_MAX: Final = 100
 FOUND_MAX: Final = 20
-KEY: Final = TEXT.but(minLength=1, maxLength=NAME_MAX)
-NAME: Final = KEY.but(pattern=r"\S")
+KEY: Final = TEXT.with_keywords(minLength=1, maxLength=NAME_MAX)
+NAME: Final = KEY.with_keywords(pattern=r"\S")
 ANYTHING: Final = Field({"type": "object"})
 
 
-def _listed(name: str, value: str, schema: Schema) -> Field:
+def _values_by_name(name: str, value: str, schema: Schema) -> Field:
     """Values by name; errors do not repeat these names."""
-    each = obj({name: NAME, value: Field(schema)})
+    each = object_schema({name: NAME, value: Field(schema)})
     return Field(
         {"type": "array", "items": each, "maxItems": LIMIT_MAX},
         lambda told: {one[name]: one[value] for one in told},
@@ -56,33 +66,35 @@ def _listed(name: str, value: str, schema: Schema) -> Field:
 TABLE: Final = FieldTable(
     __package__,
     {
-        "amounts_by_name": _listed("resource", "amount", {"type": "integer", "minimum": 0}),
-        "any_mapping": ANYTHING.by(dict),
+        "amounts_by_name": _values_by_name("resource", "amount", {"type": "integer", "minimum": 0}),
+        "any_mapping": ANYTHING.with_render(dict),
         "any_object": ANYTHING,
-        "beats": INTEGER.but(minimum=BEATS_MIN, maximum=BEATS_MAX),
-        "checked_tick": INTEGER.by(partial(checked_tick, path="/tick")),
-        "conditions_by_name": _listed(
+        "beats": INTEGER.with_keywords(minimum=BEATS_MIN, maximum=BEATS_MAX),
+        "checked_tick": INTEGER.with_render(partial(check_tick, path="/tick")),
+        "conditions_by_name": _values_by_name(
             "condition", "untilTick", {"type": ["integer", "null"], "minimum": 0}
         ),
-        "dice": TEXT.but(maxLength=EXPRESSION_MAX),
-        "few_keys": array(KEY).but(maxItems=BEATS_MIN).by(tuple),
+        "dice": TEXT.with_keywords(maxLength=EXPRESSION_MAX),
+        "few_keys": array(KEY).with_keywords(maxItems=BEATS_MIN).with_render(tuple),
         "gate": enum(*ORDER),
-        "hero_level": COUNT.but(minimum=1, maximum=20),
-        "id_of": TEXT.by(lambda item: item.id),
+        "hero_level": COUNT.with_keywords(minimum=1, maximum=20),
+        "id_of": TEXT.with_render(lambda item: item.id),
         "key": KEY,
-        "keys": array(KEY).but(maxItems=LIMIT_MAX).by(tuple),
+        "keys": array(KEY).with_keywords(maxItems=LIMIT_MAX).with_render(tuple),
         "moderated_category": enum(*CATEGORIES),
         "name": NAME,
-        "narration": TEXT.but(minLength=1, maxLength=NARRATION_MAX),
-        "outcome": enum("accepted", "rejected").by(lambda outcome: outcome == "accepted"),
+        "narration": TEXT.with_keywords(minLength=1, maxLength=NARRATION_MAX),
+        "outcome": enum("accepted", "rejected").with_render(lambda outcome: outcome == "accepted"),
         "part_kind": enum(WorldType.REALM, WorldType.LOCATION),
-        "positive": COUNT.but(minimum=1),
-        "prose": TEXT.but(maxLength=DESCRIPTION_MAX),
+        "positive": COUNT.with_keywords(minimum=1),
+        "prose": TEXT.with_keywords(maxLength=DESCRIPTION_MAX),
         "quantity": Field({"type": ["integer", "string"]}),
-        "since": INSTANT.by(partial(parse_instant, path="/since")),
-        "sorted_texts": array(TEXT).by(sorted),
-        "stops": array(KEY).but(minItems=2, maxItems=LIMIT_MAX).by(tuple),
-        "themes": array(TEXT.but(maxLength=NAME_MAX)).but(maxItems=5).by(tuple),
+        "since": INSTANT.with_render(partial(parse_instant, path="/since")),
+        "sorted_texts": array(TEXT).with_render(sorted),
+        "stops": array(KEY).with_keywords(minItems=2, maxItems=LIMIT_MAX).with_render(tuple),
+        "themes": array(TEXT.with_keywords(maxLength=NAME_MAX))
+        .with_keywords(maxItems=5)
+        .with_render(tuple),
         "tick": Field(
             {
                 "type": ["number", "string"],
@@ -90,15 +102,15 @@ TABLE: Final = FieldTable(
             },
             lambda value: asked_tick({"tick": value}),
         ),
-        "tick_of": INTEGER.by(tick_of),
-        "utterance": TEXT.but(maxLength=4 * UTTERANCE_MAX),
+        "tick_of": INTEGER.with_render(tick_of),
+        "utterance": TEXT.with_keywords(maxLength=4 * UTTERANCE_MAX),
         "verb": enum(*VERBS),
-        "whole": INTEGER.by(int),
+        "whole": INTEGER.with_render(int),
         "world_event": enum(*EVENT_NAMES),
     },
 )
-ID: Final = TABLE.shape("id", id=str)
-DONE: Final = Shape(done=Field({"const": True}).of(lambda _: True))
+ID: Final = TABLE.make_shape("id", id=str)
+DONE: Final = Shape(done=Field({"const": True}).from_source(lambda _: True))
 TABLE.kinds["done"] = DONE
 
 
@@ -109,7 +121,7 @@ def reading_tool(name: str, run: Run, gives: Schema) -> Tool:
     something says so to clients.
     """
     entry = TABLE.tools[name]
-    takes = TABLE.takes(entry["takes"])
+    takes = TABLE.make_schema(entry["takes"])
     named = entry.get("roles", "builders")
     roles = GROUPS_OF_ROLES[named] if isinstance(named, str) else frozenset(named)
     read_only = roles != BUILDER and not entry.get("changes", False)
@@ -143,14 +155,14 @@ def world_tool(
     one. A field, by default the shape that the entry names, shows the result; None is null.
     """
     entry = TABLE.tools[name]
-    readings = TABLE.readings(entry["takes"])
+    readings = TABLE.list_readings(entry["takes"])
     operation = operation or named_code(entry["does"])
-    gives = shown or TABLE.field(entry["shows"])
+    gives = shown or TABLE.make_field(entry["shows"])
     names = signature(operation).parameters.keys() & _SUPPLIED
-    compose = composed(operation, readings, _SUPPLIED)
+    compose = compose_arguments(operation, readings, _SUPPLIED)
     show = gives.render or dict
 
-    async def run(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    async def run_tool(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         values = present_arguments(readings, arguments)
         tick = values.pop("tick", None) if "then" in names else None
         asked = compose(values)
@@ -160,14 +172,14 @@ def world_tool(
         then = None if world is None else world_at(canon, world, tick)
         overseer = caller.actor.agent_type in OVERSEERS
         only_by = None if overseer else caller.actor.agent_id
-        told_of = {"canon": canon, "caller": caller, "world": world, "then": then}
-        given = {n: each for n, each in {**told_of, "only_by": only_by}.items() if n in names}
+        standard = {"canon": canon, "caller": caller, "world": world, "then": then}
+        given = {n: each for n, each in {**standard, "only_by": only_by}.items() if n in names}
         found = await operation(**given, **asked)
         if found is None:
             return None
-        return told(then, show(found)) if then and entry.get("hashed", False) else show(found)
+        return with_hash(then, show(found)) if then and entry.get("hashed", False) else show(found)
 
-    return reading_tool(name, run, gives.schema)
+    return reading_tool(name, run_tool, gives.schema)
 
 
 _BOUND: Final = frozenset(("draft", "then", "world"))
@@ -177,10 +189,12 @@ _SUPPLIED: Final = _BOUND | {"canon", "caller", "only_by"}
 CONTEXT_META: Final = "dev.canonry/context-hash"
 
 
-def told(then: WorldAt, context: dict[str, Any]) -> Noted:
+def with_hash(then: WorldAt, context: dict[str, Any]) -> Noted:
     """The context, with its hash beside it."""
-    admissions = then.canon.service(WorldServices).admissions
-    return Noted(reply=context, meta={CONTEXT_META: admissions.gave_out(then.world.space, context)})
+    admissions = then.canon.find_service(WorldServices).admissions
+    return Noted(
+        reply=context, meta={CONTEXT_META: admissions.record_context(then.world.space, context)}
+    )
 
 
 # Arguments. The schema has been applied before, so that types hold here.
@@ -197,7 +211,7 @@ def number_of(arguments: Arguments, name: str) -> float | int | None:
     """
     value = arguments.get(name)
     if isinstance(value, str):
-        value = _read(value)
+        value = _read_number(value)
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
@@ -206,7 +220,7 @@ def number_of(arguments: Arguments, name: str) -> float | int | None:
     return value
 
 
-def _read(text: str) -> float | int | None:
+def _read_number(text: str) -> float | int | None:
     """Return the number in a text: nan if it has none, None if the text is empty."""
     shown = text.strip()
     if not shown:
@@ -229,10 +243,10 @@ def _read(text: str) -> float | int | None:
 def asked_tick(arguments: Arguments) -> Tick | None:
     """The tick that is asked about; what lies between two is the earlier."""
     value = number_of(arguments, "tick")
-    return None if value is None else checked_tick(math.floor(value), path="/tick")
+    return None if value is None else check_tick(math.floor(value), path="/tick")
 
 
-def clamped(value: float, least: int, most: int) -> int:
+def clamp_value(value: float, least: int, most: int) -> int:
     """`value` without what is after the point, and within its bounds."""
     return min(max(math.floor(value), least), most)
 

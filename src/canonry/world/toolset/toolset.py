@@ -10,16 +10,16 @@ from typing import Any, Final
 
 from typing_extensions import override
 
-from canonry.canon.session.ai_words import EventName
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
+from canonry.canon.session.telemetry_names import EventName
 from canonry.gateway.audit import AuditLine, CallCounter
-from canonry.gateway.catalogue import ContractFile, eased
-from canonry.gateway.face import Face
+from canonry.gateway.catalogue import ContractFile, ease_tool
 from canonry.gateway.limits import PublishedRate
-from canonry.gateway.replies import TEXT, DialectTable, Field, array, obj
+from canonry.gateway.replies import TEXT, DialectTable, Field, array, object_schema
 from canonry.gateway.tables import present_arguments
 from canonry.gateway.tool import Arguments, Reply, Tool, Toolset
+from canonry.gateway.toolset_introduction import Face
 from canonry.log.items.entities import Entity
 from canonry.log.items.proposals import Proposal
 from canonry.log.schemas.narrative import NAMES
@@ -29,8 +29,17 @@ from canonry.values.errors import InvalidInput
 from canonry.values.moments import render_instant
 from canonry.world.domain.admission.safety import values_in
 from canonry.world.domain.admission.schema import ID_PATTERN, POLICY_VERSION, envelope_schema
-from canonry.world.domain.atlas import AtlasPart, Exit, Happening, Item, Layer, Mover, Place, Realm
-from canonry.world.domain.mechanics import RuleEntry, RuleKind, excerpt_of, roll
+from canonry.world.domain.atlas import (
+    AtlasPart,
+    Exit,
+    Happening,
+    Item,
+    Layer,
+    Location,
+    Mover,
+    Realm,
+)
+from canonry.world.domain.mechanics import RuleEntry, RuleKind, excerpt_of, roll_dice
 from canonry.world.domain.narration.violations import POLICY_VERSION as NARRATION_POLICY
 from canonry.world.models.services import WorldServices
 from canonry.world.toolset import views
@@ -40,7 +49,7 @@ from canonry.world.toolset.shapes import (
     ID,
     KEY,
     TABLE,
-    clamped,
+    clamp_value,
     name_of,
     number_of,
     reading_tool,
@@ -58,7 +67,7 @@ from canonry.world.usecases.lore import (
     search_lore,
 )
 from canonry.world.usecases.proposals.admission import list_proposals
-from canonry.world.usecases.proposals.settling import decided
+from canonry.world.usecases.proposals.outcomes import outcome_of
 from canonry.world.usecases.speech import (
     WantedArc,
     check_narration,
@@ -67,7 +76,9 @@ from canonry.world.usecases.speech import (
 )
 from canonry.world.usecases.worlds import BoundWorld, WorldAt, bound_world
 
-TABLE.kinds["new_exits"] = array(TABLE.objects("new_exit", Exit)).but(maxItems=len(Direction))
+TABLE.kinds["new_exits"] = array(TABLE.make_object_kind("new_exit", Exit)).with_keywords(
+    maxItems=len(Direction)
+)
 
 
 def _part_tool(name: str, kind: Callable[..., AtlasPart], **more: bool) -> Tool:
@@ -94,7 +105,7 @@ BUILDING_TOOLS: Final[tuple[Tool, ...]] = (
         world_tool,
         ("get-realm-context", "create-tie", "remove-tie", "create-route", "remove-route"),
     ),
-    _part_tool("create-location", Place),
+    _part_tool("create-location", Location),
     *map(world_tool, ("create-exit", "remove-exit")),
     _part_tool("create-realm", Realm),
     _part_tool("create-layer", Layer),
@@ -111,18 +122,18 @@ BUILDING_TOOLS: Final[tuple[Tool, ...]] = (
 
 PAGE: Final = 20
 
-_DECIDED: Final = TABLE.shape(
+_DECIDED: Final = TABLE.make_shape(
     "decided",
     outcome=lambda each: "accepted" if each.accepted else "rejected",
     policyVersion=lambda _: POLICY_VERSION,
 )
-_RECORDED: Final = TABLE.shape("recorded")
+_RECORDED: Final = TABLE.make_shape("recorded")
 
 
 def _recorded(proposal: Proposal) -> Reply:
     decision = proposal.decision
     return _RECORDED(
-        decided(proposal),
+        outcome_of(proposal),
         actionEnvelope=proposal.content.get("envelope"),
         proposedBy=proposal.proposed_by,
         decidedAt=proposal.created_at if decision is None else decision.decided_at,
@@ -130,7 +141,7 @@ def _recorded(proposal: Proposal) -> Reply:
 
 
 TABLE.kinds["recorded"] = Field(_RECORDED.schema, _recorded)
-_PAGE: Final = TABLE.shape("page")
+_PAGE: Final = TABLE.make_shape("page")
 
 
 def _plain_schema(schema: Any) -> Any:
@@ -147,16 +158,16 @@ def _plain_schema(schema: Any) -> Any:
     if schema.get("pattern") == ID_PATTERN:
         return {"type": "string", "format": "uuid"}
     named = isinstance(schema.get("type"), str) or "enum" in schema
-    told = {"title", "description", "default"} if named else set()
-    return {name: _plain_schema(each) for name, each in schema.items() if name not in told}
+    reported = {"title", "description", "default"} if named else set()
+    return {name: _plain_schema(each) for name, each in schema.items() if name not in reported}
 
 
 _ENVELOPE, _DEFINITIONS = envelope_schema()
 _PROPOSED: Final = {
-    **obj({"playerId": KEY, "actionEnvelope": Field(_plain_schema(_ENVELOPE))}),
+    **object_schema({"playerId": KEY, "actionEnvelope": Field(_plain_schema(_ENVELOPE))}),
     "$defs": {name: _plain_schema(part) for name, part in _DEFINITIONS.items()},
 }
-_ACCEPTED: Final = obj({"playerId": KEY}, {"actionEnvelope": Field({})})
+_ACCEPTED: Final = object_schema({"playerId": KEY}, {"actionEnvelope": Field({})})
 
 
 async def _list(
@@ -192,7 +203,7 @@ _SNIPPET_MAX: Final = 200
 _K: Final = 5
 _HIDDEN: Final = frozenset({"embeddings", "hidden"})
 _MARKUP: Final = re.compile(r"<[^<>]*>|[*_`#|]+")
-_ANY_FACT: Final = obj({}, {"factId": Field({})})
+_ANY_FACT: Final = object_schema({}, {"factId": Field({})})
 """A fact without an id, or with one that is no text, is one that there is not: null."""
 _SPACE: Final = re.compile(r"\s+")
 
@@ -201,90 +212,92 @@ async def _get_fact(canon: Canon, caller: Caller, arguments: Arguments) -> Reply
     world = await bound_world(canon, caller)
     name = name_of(arguments, "factId")
     found = None if name is None else await get_canonical_fact(canon, world, name)
-    return None if found is None else _fact(found)
+    return None if found is None else _show_fact(found)
 
 
 async def _search_lore(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     asked = number_of(arguments, "k")
     world = await bound_world(canon, caller)
-    limit = clamped(_K if asked is None else asked, 1, FOUND_MAX)
+    limit = clamp_value(_K if asked is None else asked, 1, FOUND_MAX)
     found = await search_lore(canon, world, arguments["query"][: canon.policy.limits.query], limit)
-    return [_hit(*each) for each in found]
+    return [_show_hit(*each) for each in found]
 
 
-async def _record(
+async def _record_lore(
     canon: Canon, caller: Caller, world: BoundWorld, key: str, **new: Any
 ) -> tuple[str, int]:
     return key, await record_lore(canon, caller, world, key, **new)
 
 
-def _fact(found: CanonicalFact) -> dict[str, Any]:
+def _show_fact(found: CanonicalFact) -> dict[str, Any]:
     cuts: list[dict[str, Any]] = []
     fields = {name: value for name, value in found.fields.items() if name not in _HIDDEN}
-    archived = found.said.fields.get("properties.archived")
+    archived = found.observation.fields.get("properties.archived")
     shown = {
-        "id": found.said.id,
+        "id": found.observation.id,
         "type": found.entity.properties["lore_type"],
         "factId": found.entity.properties["key"],
         "version": found.version,
         "createdUtc": render_instant(found.first.recorded_at),
-        "updatedUtc": render_instant(found.said.recorded_at) if found.version > 1 else None,
-        "archivedUtc": render_instant(found.said.recorded_at) if archived else None,
-        "fields": _cut(fields, "fields", cuts),
+        "updatedUtc": render_instant(found.observation.recorded_at) if found.version > 1 else None,
+        "archivedUtc": render_instant(found.observation.recorded_at) if archived else None,
+        "fields": _cut_texts(fields, "fields", cuts),
         "embeddingsOmitted": True if len(fields) < len(found.fields) else None,
         "fieldTruncations": cuts or None,
     }
     return {name: value for name, value in shown.items() if value is not None}
 
 
-def _cut(value: Any, path: str, cuts: list[dict[str, Any]]) -> Any:
+def _cut_texts(value: Any, path: str, cuts: list[dict[str, Any]]) -> Any:
     """Return the value with long texts cut and listed in `cuts`."""
     match value:
         case str() if len(value) > _TEXT_MAX:
             cuts.append({"path": path, "originalLength": len(value)})
             return value[:_TEXT_MAX]
         case Mapping():
-            return {name: _cut(part, f"{path}.{name}", cuts) for name, part in value.items()}
+            return {name: _cut_texts(part, f"{path}.{name}", cuts) for name, part in value.items()}
         case list() | tuple():
-            return [_cut(part, f"{path}[{i}]", cuts) for i, part in enumerate(value)]
+            return [_cut_texts(part, f"{path}[{i}]", cuts) for i, part in enumerate(value)]
         case _:
             return value
 
 
-def _hit(entity: Entity, found: FoundPassage) -> dict[str, Any]:
+def _show_hit(entity: Entity, found: FoundPassage) -> dict[str, Any]:
     own = entity.properties
     return {
         "factId": own["key"],
         "type": own["lore_type"],
         "score": round(found.score, 6),
-        "snippet": _snippet(own.get("fields", {}), found.terms),
+        "snippet": _best_snippet(own.get("fields", {}), found.terms),
         "version": int(own["version"]),
         "why": {"words": list(found.terms), "meaning": found.why.meaning > 0},
     }
 
 
-def _snippet(fields: Mapping[str, Any], terms: tuple[str, ...]) -> str:
+def _best_snippet(fields: Mapping[str, Any], terms: tuple[str, ...]) -> str:
     """Return the text that matches best, from its first match on."""
     shown = {name: value for name, value in fields.items() if name not in _HIDDEN}
     prose = {name: value for name, value in shown.items() if name not in NAMES}  # a name says least
-    texts = [text for value in prose.values() for text in _in(value)] or _in(shown)
-    plain = [_plain(text) for text in texts]
+    texts = [text for value in prose.values() for text in _visible_texts(value)] or _visible_texts(
+        shown
+    )
+    plain = [_plain_text(text) for text in texts]
     best = max(
         plain, key=lambda text: (sum(t in text.casefold() for t in terms), len(text)), default=""
     )
     if len(best) <= _SNIPPET_MAX:
         return best
-    places = [at for term in terms if (at := best.casefold().find(term)) >= 0]
-    start = min(max(0, min(places, default=0) - 40), len(best) - _SNIPPET_MAX)
+    offsets = [at for term in terms if (at := best.casefold().find(term)) >= 0]
+    start = min(max(0, min(offsets, default=0) - 40), len(best) - _SNIPPET_MAX)
     return best[start : start + _SNIPPET_MAX].strip()
 
 
-def _in(value: Any) -> list[str]:
+def _visible_texts(value: Any) -> list[str]:
     found = values_in(value, "")
     return [str(each) for path, each in found if _HIDDEN.isdisjoint(path.split("/"))]
 
 
-def _plain(text: str) -> str:
+def _plain_text(text: str) -> str:
     """The text without markup and control characters, on one line."""
     bare = "".join(
         " " if unicodedata.category(character).startswith("C") else character
@@ -296,17 +309,17 @@ def _plain(text: str) -> str:
 LORE_TOOLS: Final[tuple[Tool, ...]] = (
     contract_tool("get-canonical-fact", _get_fact, accepts=_ANY_FACT),
     contract_tool("search-lore", _search_lore),
-    world_tool("get-fact-version", get_canonical_fact, Field({"$ref": "#/$defs/fact"}, _fact)),
-    world_tool("record-lore", _record, TABLE.shape("recorded_lore")),
+    world_tool("get-fact-version", get_canonical_fact, Field({"$ref": "#/$defs/fact"}, _show_fact)),
+    world_tool("record-lore", _record_lore, TABLE.make_shape("recorded_lore")),
 )
 
 
-TABLE.kinds["arc_constraints"] = TABLE.objects("arc_wishes", partial(WantedArc, seed=""))
-_WISHES: Final = TABLE.readings(TABLE.tools["generate-arc"]["takes"])
-_PLANNED: Final = TABLE.shape("planned")
+TABLE.kinds["arc_constraints"] = TABLE.make_object_kind("arc_wishes", partial(WantedArc, seed=""))
+_WISHES: Final = TABLE.list_readings(TABLE.tools["generate-arc"]["takes"])
+_PLANNED: Final = TABLE.make_shape("planned")
 
 
-async def _generate(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+async def _generate_arc(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     world = await bound_world(canon, caller)
     wishes = present_arguments(_WISHES, arguments)
     wanted = wishes.get("constraints") or WantedArc(seed="")
@@ -314,48 +327,52 @@ async def _generate(canon: Canon, caller: Caller, arguments: Arguments) -> Reply
     return _PLANNED(arc, proposal=proposal)
 
 
-ARCS_TOOLS: Final[tuple[Tool, ...]] = (reading_tool("generate-arc", _generate, _PLANNED.schema),)
+ARCS_TOOLS: Final[tuple[Tool, ...]] = (
+    reading_tool("generate-arc", _generate_arc, _PLANNED.schema),
+)
 
 
-_SPAN: Final = TABLE.shape("span")
+_SPAN: Final = TABLE.make_shape("span")
 TABLE.kinds["span_shown"] = Field(_SPAN.schema)
-_VIOLATION: Final = TABLE.shape("violation")
+_VIOLATION: Final = TABLE.make_shape("violation")
 TABLE.kinds["violations"] = Field(array(_VIOLATION).schema)
-_CHECKED: Final = TABLE.shape(
+_CHECKED: Final = TABLE.make_shape(
     "checked",
     verdict=lambda found: "violates" if found else "ok",
     policyVersion=lambda _: NARRATION_POLICY,
 )
 
 
-async def _check(
+async def _check_text(
     then: WorldAt, text: str, player_id: str | None = None, location: str | None = None
 ) -> Reply:
     found = await check_narration(then, text, player_id, location)
-    told = [_VIOLATION(each, span=_SPAN(each, text=text[each.start : each.end])) for each in found]
-    return _CHECKED(found, violations=told)
+    shown = [_VIOLATION(each, span=_SPAN(each, text=text[each.start : each.end])) for each in found]
+    return _CHECKED(found, violations=shown)
 
 
-_REF: Final = TABLE.shape("ref")
+_REF: Final = TABLE.make_shape("ref")
 TABLE.kinds["ref_told"] = Field({"$ref": "#/$defs/ref"}, _REF)
-_READ: Final = TABLE.shape("read_frames")
-TABLE.shape("moderated", verdict=lambda found: "ok" if found.allowed else "flagged")
+_READ: Final = TABLE.make_shape("read_frames")
+TABLE.make_shape("moderated", verdict=lambda found: "ok" if found.allowed else "flagged")
 
 
 _PREVIEW: Final = 240
-_ENTRY: Final = TABLE.shape("rule_entry")
-_FOUND: Final = TABLE.shape("found_rule")
-_ROLLED: Final = TABLE.shape("rolled")
+_ENTRY: Final = TABLE.make_shape("rule_entry")
+_FOUND: Final = TABLE.make_shape("found_rule")
+_ROLLED: Final = TABLE.make_shape("rolled")
 TABLE.kinds["shown_rule"] = Field(_ENTRY.schema)
-_CASTABLE: Final = TABLE.shape("castable", verdict=lambda found: "no" if found.reasons else "yes")
+_CASTABLE: Final = TABLE.make_shape(
+    "castable", verdict=lambda found: "no" if found.reasons else "yes"
+)
 
 
-async def _lookup(canon: Canon, _caller: Caller, arguments: Arguments) -> Reply:
+async def _lookup_rule(canon: Canon, _caller: Caller, arguments: Arguments) -> Reply:
     found = await lookup_rule(canon, RuleKind(arguments["kind"]), arguments["name"])
-    return None if found is None else _shown(canon, found)
+    return None if found is None else _show_rule(canon, found)
 
 
-def _shown(canon: Canon, entry: RuleEntry) -> Reply:
+def _show_rule(canon: Canon, entry: RuleEntry) -> Reply:
     return _ENTRY(entry, attribution=rulebook_of(canon).attribution)
 
 
@@ -363,20 +380,20 @@ async def _search_rules(canon: Canon, _caller: Caller, arguments: Arguments) -> 
     kind = RuleKind(arguments["kind"]) if "kind" in arguments else None
     limit = min(int(arguments.get("limit", _K)), FOUND_MAX)
     query = arguments["query"]
-    found = await asyncio.to_thread(rulebook_of(canon).search, query, kind, limit)
+    found = await asyncio.to_thread(rulebook_of(canon).search_entries, query, kind, limit)
     return {
         "results": [_FOUND(each, snippet=excerpt_of(each, query, _PREVIEW)) for each in found],
         "attribution": rulebook_of(canon).attribution,
     }
 
 
-async def _roll(_canon: Canon, _caller: Caller, arguments: Arguments) -> Reply:
-    return _ROLLED(roll(arguments["expression"], arguments["seed"]))
+async def _roll_dice(_canon: Canon, _caller: Caller, arguments: Arguments) -> Reply:
+    return _ROLLED(roll_dice(arguments["expression"], arguments["seed"]))
 
 
 async def _can_cast(then: WorldAt, player: str, spell: str) -> Reply:
     found = await can_cast_here(then, player, spell)
-    rules = None if found.rules is None else _shown(then.canon, found.rules)
+    rules = None if found.rules is None else _show_rule(then.canon, found.rules)
     return _CASTABLE(found, rules=rules)
 
 
@@ -387,12 +404,14 @@ TOOLS: Final[tuple[Tool, ...]] = (
         Field({**_READ.schema, "$defs": {"ref": _REF.schema}}, _READ),
     ),
     *map(world_tool, ("classify-intent", "moderate-content")),
-    world_tool("check-narration", _check, Field(_CHECKED.schema)),
-    reading_tool("lookup-rule", _lookup, _ENTRY.schema),
+    world_tool("check-narration", _check_text, Field(_CHECKED.schema)),
+    reading_tool("lookup-rule", _lookup_rule, _ENTRY.schema),
     reading_tool(
-        "search-rules", _search_rules, obj({"results": array(_FOUND), "attribution": TEXT})
+        "search-rules",
+        _search_rules,
+        object_schema({"results": array(_FOUND), "attribution": TEXT}),
     ),
-    reading_tool("roll-dice", _roll, _ROLLED.schema),
+    reading_tool("roll-dice", _roll_dice, _ROLLED.schema),
     world_tool("can-cast-here", _can_cast, Field(_CASTABLE.schema)),
 )
 
@@ -401,19 +420,21 @@ class TelemetryCounter(CallCounter):
     """Counts that a call was made, whether it was allowed, and how it failed."""
 
     @override
-    def count(self, canon: Canon, line: AuditLine) -> None:
+    def count_call(self, canon: Canon, line: AuditLine) -> None:
         if line.kind != "call":
             return
-        now, telemetry = canon.clock.now(), canon.service(WorldServices).telemetry
-        telemetry.tell(EventName.TOOL_INVOKED, now)
-        telemetry.tell(EventName.TOOL_DENIED if line.denied else EventName.TOOL_ALLOWED, now)
+        now, telemetry = canon.clock.now(), canon.find_service(WorldServices).telemetry
+        telemetry.record_event(EventName.TOOL_INVOKED, now)
+        telemetry.record_event(
+            EventName.TOOL_DENIED if line.denied else EventName.TOOL_ALLOWED, now
+        )
         if line.code == "limits.rate":
-            telemetry.tell(EventName.TOOL_THROTTLED, now)
+            telemetry.record_event(EventName.TOOL_THROTTLED, now)
         elif line.code != "ok" and not line.denied:
-            telemetry.tell(EventName.TOOL_FAILED, now)
+            telemetry.record_event(EventName.TOOL_FAILED, now)
 
 
-_DIALECT: Final = DialectTable.of(__package__)
+_DIALECT: Final = DialectTable.read_table(__package__)
 
 EXACT: Final[tuple[Tool, ...]] = (
     *views.TOOLS,
@@ -427,15 +448,15 @@ EXACT: Final[tuple[Tool, ...]] = (
 )
 """The tools with the whole schemas of their replies, which the tests hold every reply against."""
 
-FACE: Final = Face.of(__package__)
+FACE: Final = Face.read_face(__package__)
 WORLD: Final = Toolset(
-    **FACE.told(),
+    **FACE.to_fields(),
     agent_types=frozenset(published()["agentTypes"]),
-    dialect=_DIALECT.envelope,
+    dialect=_DIALECT.error_envelope,
     rates=tuple(PublishedRate(**each) for each in published()["rates"]),
-    tools=tuple(map(eased, EXACT)),
+    tools=tuple(map(ease_tool, EXACT)),
     resources=views.RESOURCES,
-    shelves=views.SHELVES,
-    words=ContractFile("canonry.world.toolset.contract", "words.json").published(),
+    completions=views.COMPLETIONS,
+    words=ContractFile("canonry.world.toolset.contract", "words.json").read_contract(),
     web_routes="canonry.world.web.api:WorldRoutes",
 )

@@ -7,11 +7,19 @@ from itertools import starmap
 from typing import Any, Final
 
 from canonry.canon.queries.listings import query_entities
-from canonry.canon.session.caller import Caller, unknown
+from canonry.canon.session.caller import Caller, unknown_item
 from canonry.canon.session.canon import Canon
-from canonry.gateway.catalogue import beginning
-from canonry.gateway.replies import Field, Shape, array, obj
-from canonry.gateway.tool import Arguments, Noted, Reply, Shelf, Shelved, Tool, Variables
+from canonry.gateway.catalogue import page_of_matches
+from canonry.gateway.replies import Field, Shape, array, object_schema
+from canonry.gateway.tool import (
+    Arguments,
+    CompletionPage,
+    CompletionProvider,
+    Noted,
+    Reply,
+    Tool,
+    Variables,
+)
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Event, Relation
 from canonry.log.schemas.world_types import REALM_GROUPS, LayerType, Tie, WorldType
@@ -27,17 +35,17 @@ from canonry.world.toolset.shapes import (
     LIMIT_MAX,
     TABLE,
     asked_tick,
-    clamped,
+    clamp_value,
     name_of,
     number_of,
-    told,
+    with_hash,
     world_tool,
 )
-from canonry.world.usecases.building import Tied
+from canonry.world.usecases.building import RealmTie
 from canonry.world.usecases.contexts import (
     TYPES,
     LocationContext,
-    Upon,
+    PlacedLayer,
     exits_of,
     get_atmosphere,
     get_location_context,
@@ -49,8 +57,8 @@ from canonry.world.usecases.worlds import (
     WorldAt,
     bound_world,
     require_world,
+    visible_worlds,
     world_at,
-    worlds_seen,
 )
 
 PREVIEW: Final = 240
@@ -62,75 +70,81 @@ _DEFAULTS: Final = {
 }
 
 
-def _direction(tied: Tied) -> str:
+def _tie_direction(tied: RealmTie) -> str:
     if tied.tie is Tie.BORDERS:
         return "both"
     return "out" if tied.outward else "in"
 
 
-LOCATION: Final = TABLE.shape("location")
-EXIT: Final = TABLE.shape(
+LOCATION: Final = TABLE.make_shape("location")
+EXIT: Final = TABLE.make_shape(
     "exit",
     travelDurationMs=lambda e: travel_ms(
         Direction(e.properties["kind"]), e.properties.get("travel_ms")
     ),
 )
-TIE: Final = TABLE.shape("tie", direction=_direction)
+TIE: Final = TABLE.make_shape("tie", direction=_tie_direction)
 """How a realm stands to another: a tie leads out to it or comes in from it."""
-REALM: Final = TABLE.shape("realm")
-ROUTE: Final = TABLE.shape("route")
-EVENT: Final = TABLE.shape(
+REALM: Final = TABLE.make_shape("realm")
+ROUTE: Final = TABLE.make_shape("route")
+EVENT: Final = TABLE.make_shape(
     "event",
     status=lambda _: "processed",
     tick=lambda e: tick_of(e.created_at if e.time_ref is None else e.time_ref),
     description=lambda event: event.description[:PREVIEW] or None,
 )
-ITEM: Final = TABLE.shape("item")
-STATUS: Final = TABLE.shape("status", conditions=lambda status: sorted(status.conditions.items()))
-PLAYER: Final = TABLE.shape("player")
+ITEM: Final = TABLE.make_shape("item")
+STATUS: Final = TABLE.make_shape(
+    "status", conditions=lambda status: sorted(status.conditions.items())
+)
+PLAYER: Final = TABLE.make_shape("player")
 """Fields of a player that others may read; no others are shown."""
-_ORIGIN: Final = TABLE.shape("origin")
+_ORIGIN: Final = TABLE.make_shape("origin")
 
 
-def exits_told(
-    edges: Sequence[Relation], places: Mapping[str, Entity], shape: Shape = EXIT
+def show_exits(
+    edges: Sequence[Relation], locations: Mapping[str, Entity], shape: Shape = EXIT
 ) -> list[dict[str, Any]]:
     """Exits with the names of the places that they lead to."""
-    named = {i: place.name for i, place in places.items()}
+    named = {i: location.name for i, location in locations.items()}
     return [shape(edge, name=named.get(edge.to_id)) for edge in edges]
 
 
-def events_told(events: Sequence[Event], places: Mapping[str, Entity]) -> list[dict[str, Any]]:
+def show_events(events: Sequence[Event], locations: Mapping[str, Entity]) -> list[dict[str, Any]]:
     """Events with the places that they are about."""
-    found = [[places[i] for i in each.involved if i in places] for each in events]
+    found = [[locations[i] for i in each.involved if i in locations] for each in events]
     return [EVENT(each, places=at or None) for each, at in zip(events, found, strict=True)]
 
 
-def present_summary(layer_type: LayerType, upon: Upon | None) -> dict[str, Any]:
+def present_summary(layer_type: LayerType, placed_layer: PlacedLayer | None) -> dict[str, Any]:
     """A layer in a location's context: a preview of its text."""
-    told = {} if upon is None else {**_ORIGIN(upon), **_preview(upon.value)}
-    return {"present": upon is not None, "layerType": layer_type.value, **told}
+    layer_fields = (
+        {}
+        if placed_layer is None
+        else {**_ORIGIN(placed_layer), **_preview_text(placed_layer.value)}
+    )
+    return {"present": placed_layer is not None, "layerType": layer_type.value, **layer_fields}
 
 
-def present_atmosphere(layer_type: LayerType, upon: Upon | None) -> dict[str, Any]:
+def present_atmosphere(layer_type: LayerType, placed_layer: PlacedLayer | None) -> dict[str, Any]:
     """A layer in an atmosphere: whole where it is short, and the default where there is none."""
-    value = _DEFAULTS[layer_type] if upon is None else upon.value
+    value = _DEFAULTS[layer_type] if placed_layer is None else placed_layer.value
     return {
-        "present": upon is not None,
+        "present": placed_layer is not None,
         "layerType": layer_type.value,
-        "defaulted": upon is None,
-        **_preview(value),
+        "defaulted": placed_layer is None,
+        **_preview_text(value),
         "valueTruncated": len(value) > VALUE_MAX,
         **({"value": value} if len(value) <= VALUE_MAX else {}),
-        **({} if upon is None else _ORIGIN(upon)),
+        **({} if placed_layer is None else _ORIGIN(placed_layer)),
     }
 
 
-def _preview(value: str) -> dict[str, Any]:
+def _preview_text(value: str) -> dict[str, Any]:
     return {"valuePreview": value[:PREVIEW], "valueLength": len(value)}
 
 
-async def _health(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+async def _show_health(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     del canon, caller, arguments  # whoever gets an answer knows that there is one
     return {"ok": True, "service": "world-context"}
 
@@ -140,51 +154,51 @@ async def location_context(canon: Canon, caller: Caller, arguments: Arguments) -
     tick = asked_tick(arguments)
     then = world_at(canon, await bound_world(canon, caller), tick)
     found = await get_location_context(then, name_of(arguments, "locationId"))
-    return None if found is None else told(then, CONTEXT(found))
+    return None if found is None else with_hash(then, CONTEXT(found))
 
 
-def _grouped(found: LocationContext) -> Mapping[str, Sequence[Reply]]:
+def _group_realms(found: LocationContext) -> Mapping[str, Sequence[Reply]]:
     groups: dict[str, list[Reply]] = {group: [] for group in REALM_GROUPS}
     for realm in found.realms:
         groups[group_of(realm)].append(REALM(realm, ties=found.ties.get(realm.id) or None))
     return groups
 
 
-CONTEXT: Final = TABLE.shape(
+CONTEXT: Final = TABLE.make_shape(
     "location_context",
-    exits=array(EXIT).made(lambda found: exits_told(found.exits, found.places)),
-    realms=_grouped,
+    exits=array(EXIT).from_function(lambda found: show_exits(found.exits, found.places)),
+    realms=_group_realms,
     memberships=lambda found: found.ties.get(found.location.id, ()),
     narrativeTags=lambda found: sorted(
         {tag for each in found.realms for tag in each.properties.get("narrative_tags", ())}
     ),
     ambient=lambda found: present_summary(LayerType.AMBIENT, found.layers.get(LayerType.AMBIENT)),
     layers=lambda found: starmap(present_summary, found.layers.items()),
-    recentEvents=array(EVENT).made(lambda found: events_told(found.events, found.places)),
+    recentEvents=array(EVENT).from_function(lambda found: show_events(found.events, found.places)),
 )
 
 
 async def _get_atmosphere(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     tick = asked_tick(arguments)
     then = world_at(canon, await bound_world(canon, caller), tick)
-    place = then.id_of(name_of(arguments, "locationId"))
-    layers = await get_atmosphere(then, place)
+    location_id = then.id_of(name_of(arguments, "locationId"))
+    layers = await get_atmosphere(then, location_id)
     timeless = tick is None and then.world.tick is None  # nobody has set the world's clock
     reply = {
         "tick": then.tick,
-        "locationId": place,
+        "locationId": location_id,
         "timeOfDay": "noon" if timeless else time_of_day(then.tick),
         **{kind.value: present_atmosphere(kind, (layers or {}).get(kind)) for kind in TYPES},
     }
     if layers is None:
         reply["warnings"] = ["no such location exists; these are the defaults"]
-    return told(then, reply)
+    return with_hash(then, reply)
 
 
 async def _get_spatial_context(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     asked = number_of(arguments, "depth")
     now = world_at(canon, await bound_world(canon, caller))
-    depth = clamped(now.world.depth if asked is None else asked, 1, DEPTH_MAX)
+    depth = clamp_value(now.world.depth if asked is None else asked, 1, DEPTH_MAX)
     found = await get_spatial_context(now, name_of(arguments, "locationId"), depth)
     if found is None:
         return None
@@ -201,42 +215,44 @@ async def _get_spatial_context(canon: Canon, caller: Caller, arguments: Argument
         warnings=warnings or None,
         requestedDepth=asked if asked != depth else None,
     )
-    return told(now, nearby)
+    return with_hash(now, nearby)
 
 
-TABLE.shape("neighbour", depth=lambda each: len(each.path))
-NEARBY: Final = TABLE.shape("nearby")
+TABLE.make_shape("neighbour", depth=lambda each: len(each.path))
+NEARBY: Final = TABLE.make_shape("nearby")
 
 
-def _lock(edge: Relation) -> str | None:
+def _lock_state(edge: Relation) -> str | None:
     own = edge.properties
     return None if own.get("blocked") is None and own.get("requires") is None else "locked"
 
 
 async def _get_location(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     now = world_at(canon, await bound_world(canon, caller))
-    location = await now.find(now.id_of(name_of(arguments, "locationId")), WorldType.LOCATION)
+    location = await now.find_item(now.id_of(name_of(arguments, "locationId")), WorldType.LOCATION)
     if location is None:
         return None
     exits = await exits_of(now, location)
-    return _PLACE(location, exits=exits_told(exits, await now.places_in(exits), _WAY))
+    return _LOCATION_SHAPE(
+        location, exits=show_exits(exits, await now.locations_in(exits), _EXIT_SHAPE)
+    )
 
 
-_WAY: Final = TABLE.shape("way", lockState=_lock)
-TABLE.kinds["ways"] = Field(array(_WAY).schema)
-_PLACE: Final = TABLE.shape("place")
+_EXIT_SHAPE: Final = TABLE.make_shape("way", lockState=_lock_state)
+TABLE.kinds["ways"] = Field(array(_EXIT_SHAPE).schema)
+_LOCATION_SHAPE: Final = TABLE.make_shape("place")
 
 
 async def _list_exits(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     now = world_at(canon, await bound_world(canon, caller))
-    location = await now.find(now.id_of(name_of(arguments, "locationId")), WorldType.LOCATION)
+    location = await now.find_item(now.id_of(name_of(arguments, "locationId")), WorldType.LOCATION)
     exits = () if location is None else await exits_of(now, location)
-    return {"exits": exits_told(exits, await now.places_in(exits))}
+    return {"exits": show_exits(exits, await now.locations_in(exits))}
 
 
 _SCOPES: Final = {"location": WorldType.LOCATION, "player": WorldType.PLAYER}
 _ANYTHING: Final = {"type": "object", "additionalProperties": True}
-_ANY_PLAYER: Final = obj({}, {"playerId": Field({}), "tick": Field({})})
+_ANY_PLAYER: Final = object_schema({}, {"playerId": Field({}), "tick": Field({})})
 """A player without an id, or with one that is no text, is one that there is not: null."""
 
 
@@ -249,7 +265,7 @@ async def _get_player_context(canon: Canon, caller: Caller, arguments: Arguments
         then = world_at(canon, world, asked_tick(arguments))
     except InvalidInput:
         now = world_at(canon, world)
-        if await now.find(now.id_of(name), WorldType.PLAYER) is None:
+        if await now.find_item(now.id_of(name), WorldType.PLAYER) is None:
             return None  # a missing player comes before an invalid tick
         raise
     found = await get_mover_context(then, name, (WorldType.PLAYER,))
@@ -265,14 +281,14 @@ async def _get_player_context(canon: Canon, caller: Caller, arguments: Arguments
         player=PLAYER(
             found.mover, currentLocationId=found.location, status=None if usual else status
         ),
-        recentEvents=events_told(found.events, await then.places_in(found.events)),
+        recentEvents=show_events(found.events, await then.locations_in(found.events)),
         warnings=warnings,
     )
-    return told(then, shown)
+    return with_hash(then, shown)
 
 
 TABLE.kinds["shown_events"] = Field(array(EVENT).schema)
-_CONTEXT: Final = TABLE.shape("player_context")
+_CONTEXT: Final = TABLE.make_shape("player_context")
 
 
 async def _get_recent_events(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -286,14 +302,14 @@ async def _get_recent_events(canon: Canon, caller: Caller, arguments: Arguments)
     now = world_at(canon, await bound_world(canon, caller))
     if scope is None or name is None or (limit is not None and math.isnan(limit)):
         return []
-    most = clamped(now.world.event_limit if limit is None else limit, 1, LIMIT_MAX)
-    thing = await now.find(now.id_of(name), scope)
-    events = () if thing is None else await now.events(thing.id, most)
-    return events_told(events, await now.places_in(events))
+    most = clamp_value(now.world.event_limit if limit is None else limit, 1, LIMIT_MAX)
+    item = await now.find_item(now.id_of(name), scope)
+    events = () if item is None else await now.events_of(item.id, most)
+    return show_events(events, await now.locations_in(events))
 
 
 TOOLS: Final[tuple[Tool, ...]] = (
-    contract_tool("health", _health),
+    contract_tool("health", _show_health),
     contract_tool("get-location-context", location_context),
     contract_tool("get-atmosphere", _get_atmosphere),
     contract_tool("get-spatial-context", _get_spatial_context),
@@ -306,12 +322,12 @@ TOOLS: Final[tuple[Tool, ...]] = (
 
 # View tools. A narrator sees hidden items; a player does not.
 
-TABLE.shape("changes", layersChanged=lambda found: found.layers.items())
+TABLE.make_shape("changes", layersChanged=lambda found: found.layers.items())
 
 
-async def _view(then: WorldAt, name: str) -> LocationContext | None:
+async def _player_view(then: WorldAt, name: str) -> LocationContext | None:
     """Return a player's location without hidden exits and absent movers."""
-    player = await then.find(then.id_of(name), WorldType.PLAYER)
+    player = await then.find_item(then.id_of(name), WorldType.PLAYER)
     location = None if player is None else await then.location_of(player)
     found = None if location is None else await get_location_context(then, location.id)
     if found is None:
@@ -323,7 +339,7 @@ async def _view(then: WorldAt, name: str) -> LocationContext | None:
     )
 
 
-async def _surroundings(
+async def _show_surroundings(
     then: WorldAt, name: str | None = None, depth: int | None = None
 ) -> Reply | None:
     far = then.world.depth if depth is None else depth
@@ -336,33 +352,37 @@ async def _surroundings(
 
 VIEWS_TOOLS: Final[tuple[Tool, ...]] = (
     world_tool("get-character-context"),
-    world_tool("get-player-view", _view, CONTEXT),
-    world_tool("get-surroundings", _surroundings, Field(NEARBY.schema)),
+    world_tool("get-player-view", _player_view, CONTEXT),
+    world_tool("get-surroundings", _show_surroundings, Field(NEARBY.schema)),
     *map(world_tool, ("find-route", "get-changes", "search-events")),
 )
 
 
-_WORLD: Final = TABLE.shape("world")
+_WORLD: Final = TABLE.make_shape("world")
 
 
-async def _world(canon: Canon, caller: Caller, variables: Variables) -> str:
+async def _world_json(canon: Canon, caller: Caller, variables: Variables) -> str:
     return encode_json(_WORLD(await require_world(canon, caller, variables["world_id"]))).decode()
 
 
-async def _location(canon: Canon, caller: Caller, variables: Variables) -> str:
+async def _location_json(canon: Canon, caller: Caller, variables: Variables) -> str:
     found = await location_context(canon, caller, {"locationId": variables["location_id"]})
     if found is None:
-        raise unknown("location", variables["location_id"])
+        raise unknown_item("location", variables["location_id"])
     return encode_json(found.reply).decode()
 
 
-async def _worlds(canon: Canon, caller: Caller, word: str, offset: int, limit: int) -> Shelved:
-    worlds = await worlds_seen(canon, caller)
+async def _complete_worlds(
+    canon: Canon, caller: Caller, word: str, offset: int, limit: int
+) -> CompletionPage:
+    worlds = await visible_worlds(canon, caller)
     bound = [each for each in worlds if caller.world in {None, each.id}]
-    return beginning([(each.id, each.name) for each in bound], word, offset, limit)
+    return page_of_matches([(each.id, each.name) for each in bound], word, offset, limit)
 
 
-async def _locations(canon: Canon, caller: Caller, word: str, offset: int, limit: int) -> Shelved:
+async def _complete_locations(
+    canon: Canon, caller: Caller, word: str, offset: int, limit: int
+) -> CompletionPage:
     world = await bound_world(canon, caller)
     query = EntityQuery(
         entity_type=WorldType.LOCATION,
@@ -374,11 +394,11 @@ async def _locations(canon: Canon, caller: Caller, word: str, offset: int, limit
     return [(each.id, each.name) for each in page.items], page.total
 
 
-SHELVES: Final[Mapping[str, Shelf]] = {
-    "world_id": Shelf(find=_worlds),
-    "location_id": Shelf(find=_locations),
+COMPLETIONS: Final[Mapping[str, CompletionProvider]] = {
+    "world_id": CompletionProvider(find=_complete_worlds),
+    "location_id": CompletionProvider(find=_complete_locations),
 }
 RESOURCES: Final = (
-    TABLE.resource("world", _world, READERS),
-    TABLE.resource("location", _location, READERS),
+    TABLE.make_resource("world", _world_json, READERS),
+    TABLE.make_resource("location", _location_json, READERS),
 )

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
-from canonry.canon.judging.known_things import make_event
+from canonry.canon.judging.known_items import make_event
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.commit_change import the_made
+from canonry.canon.session.commit_change import first_made
 from canonry.log.entries import Entry, Tombstone
-from canonry.log.folding import edge_key, thing_key
+from canonry.log.folding import edge_key, item_key
 from canonry.log.items.entities import Entity, EntityDraft
 from canonry.log.items.facts import Event, EventDraft, RelationDraft
 from canonry.log.schemas.narrative import PROPERTY_PREFIX
@@ -35,7 +35,7 @@ from canonry.readmodels.edges import (
     OPPOSITE,
     Direction,
     Tick,
-    checked_tick,
+    check_tick,
     instant_of,
     kind_of,
     tie_of,
@@ -44,25 +44,25 @@ from canonry.values.errors import Conflict, InvalidInput, NotFound
 from canonry.values.ids import EntityId, EventId, NewId, SpaceId
 from canonry.values.json_values import decode_json, encode_json
 from canonry.world.domain.atlas import (
-    KEPT,
-    RUNNING,
+    RUNNING_FIELDS,
     STATUS,
+    STORED_FIELDS,
     AtlasPart,
     Exit,
     Happening,
     Item,
     Layer,
     Leg,
+    Location,
     Mover,
-    Place,
     Realm,
     Route,
-    checked_key,
+    check_key,
     event_id_of,
     is_rhythm,
+    item_id_of,
     layer_id_of,
     legs_of,
-    thing_id_of,
 )
 from canonry.world.domain.checks import TIES_MAX
 from canonry.world.usecases.worlds import (
@@ -70,7 +70,7 @@ from canonry.world.usecases.worlds import (
     WorldAt,
     WorldDraft,
     change_world,
-    changing,
+    draft_command,
     find_world,
 )
 
@@ -78,7 +78,7 @@ from canonry.world.usecases.worlds import (
 # always agree on it.
 
 
-async def tie_up(draft: WorldDraft, start: EntityId, wanted: Mapping[Tie, Iterable[str]]) -> bool:
+async def set_ties(draft: WorldDraft, start: EntityId, wanted: Mapping[Tie, Iterable[str]]) -> bool:
     """Tie a location or realm by each of these ties to these realms, and to no others.
 
     Raises:
@@ -86,17 +86,17 @@ async def tie_up(draft: WorldDraft, start: EntityId, wanted: Mapping[Tie, Iterab
         Conflict: `tie.to-itself` or `tie.opposed`.
         InvalidInput: `tie.too-many`.
     """
-    asked = [(tie, thing_id_of(draft.space, key)) for tie, keys in wanted.items() for key in keys]
+    asked = [(tie, item_id_of(draft.space, key)) for tie, keys in wanted.items() for key in keys]
     standing = {
         (tie, realm): edge
         for tie in wanted
-        for realm, edge in (await _standing(draft, start, tie)).items()
+        for realm, edge in (await _current_ties(draft, start, tie)).items()
     }
-    join = partial(_tie, draft, start)
-    return await draft.settle(asked, standing, join, reason="it stands so no longer")
+    join = partial(_add_tie, draft, start)
+    return await draft.update_edges(asked, standing, join, reason="it stands so no longer")
 
 
-@changing
+@draft_command
 async def create_tie(draft: WorldDraft, start: str, kind: Tie, realm: str) -> None:
     """Tie the location or realm `start` to one more realm; both are named by key or id.
 
@@ -105,15 +105,15 @@ async def create_tie(draft: WorldDraft, start: str, kind: Tie, realm: str) -> No
         Conflict: `tie.stands`, `tie.to-itself` or `tie.opposed`.
         InvalidInput: `tie.too-many`.
     """
-    one, other = await _ends(draft, start, kind, realm)
-    standing = await _standing(draft, one, kind)
+    one, other = await _tie_ends(draft, start, kind, realm)
+    standing = await _current_ties(draft, one, kind)
     if other in standing:
         message = f"The tie {kind} already holds."
         raise Conflict("tie.stands", message, conflicts=[standing[other].id])
-    await _tie(draft, one, (kind, other))
+    await _add_tie(draft, one, (kind, other))
 
 
-@changing
+@draft_command
 async def remove_tie(draft: WorldDraft, start: str, kind: Tie, realm: str) -> None:
     """End the tie of the location or realm `start` to a realm.
 
@@ -121,51 +121,53 @@ async def remove_tie(draft: WorldDraft, start: str, kind: Tie, realm: str) -> No
         NotFound: `realm.unknown`, or `location.unknown` where a location may be tied.
         Conflict: `tie.unknown`.
     """
-    one, other = await _ends(draft, start, kind, realm)
-    edge = (await _standing(draft, one, kind)).get(other)
+    one, other = await _tie_ends(draft, start, kind, realm)
+    edge = (await _current_ties(draft, one, kind)).get(other)
     if edge is None:
         message = "There is no such tie. Read the ties of the realm first."
         raise Conflict("tie.unknown", message, path="/toRealmId", conflicts=[one])
-    draft.end(edge, reason="the tie was removed")
+    draft.end_edge(edge, reason="the tie was removed")
 
 
-async def _ends(draft: WorldDraft, start: str, kind: Tie, realm: str) -> tuple[EntityId, EntityId]:
-    places = (WorldType.LOCATION,) if kind is Tie.MEMBER_OF else ()
-    one = await draft.named(start, WorldType.REALM, *places)
-    return one, await draft.named(realm, WorldType.REALM)
+async def _tie_ends(
+    draft: WorldDraft, start: str, kind: Tie, realm: str
+) -> tuple[EntityId, EntityId]:
+    location_type = (WorldType.LOCATION,) if kind is Tie.MEMBER_OF else ()
+    one = await draft.require_id(start, WorldType.REALM, *location_type)
+    return one, await draft.require_id(realm, WorldType.REALM)
 
 
-async def _standing(
+async def _current_ties(
     draft: WorldDraft, start: EntityId, kind: Tie
 ) -> Mapping[EntityId, RelationDraft]:
     """Return the realms of a current tie, each with its edge."""
-    outward = await draft.edges(relation_of(kind), start, kinds=(kind,))
+    outward = await draft.edges_of(relation_of(kind), start, kinds=(kind,))
     found = {edge.to_id: edge for edge in outward}
     if kind is Tie.BORDERS:
-        for edge in await draft.edges(TIED_TO, start, outward=False, kinds=(kind,)):
-            draft.reads |= {thing_key(edge.id), edge_key(edge.from_id, TIED_TO)}
+        for edge in await draft.edges_of(TIED_TO, start, outward=False, kinds=(kind,)):
+            draft.reads |= {item_key(edge.id), edge_key(edge.from_id, TIED_TO)}
             found[edge.from_id] = edge
     return found
 
 
-async def _tie(draft: WorldDraft, start: EntityId, tie: tuple[Tie, EntityId]) -> None:
+async def _add_tie(draft: WorldDraft, start: EntityId, tie: tuple[Tie, EntityId]) -> None:
     kind, realm = tie
-    await draft.require(realm, WorldType.REALM)
+    await draft.require_type(realm, WorldType.REALM)
     if realm == start:
         message = "A realm cannot be tied to itself. Name another realm."
         raise Conflict("tie.to-itself", message, conflicts=[start])
     first, second = sorted((start, realm)) if kind is Tie.BORDERS else (start, realm)
     for end in (first, second) if kind is Tie.BORDERS else (first,):
-        if len(await _standing(draft, end, kind)) >= TIES_MAX:
+        if len(await _current_ties(draft, end, kind)) >= TIES_MAX:
             message = f"The limit of {TIES_MAX} ties by {kind} is reached. Remove one first."
             raise InvalidInput("tie.too-many", message, path="/tie")
-    if kind in OPPOSED and second in await _standing(draft, first, OPPOSED[kind]):
+    if kind in OPPOSED and second in await _current_ties(draft, first, OPPOSED[kind]):
         message = f"The realms are tied by {OPPOSED[kind]}. Remove this tie first."
         raise Conflict("tie.opposed", message, conflicts=[first, second])
-    draft.join(relation_of(kind), first, second, kind=kind)
+    draft.add_edge(relation_of(kind), first, second, kind=kind)
 
 
-async def join_legs(
+async def set_legs(
     draft: WorldDraft, start: EntityId, legs: Sequence[Leg], names: Iterable[str]
 ) -> bool:
     """Of the routes of these names let these legs, and no others, lead on from a location.
@@ -175,13 +177,15 @@ async def join_legs(
         Conflict: `route.to-itself`.
         InvalidInput: `route.too-many`.
     """
-    wanted = [(leg.route, thing_id_of(draft.space, leg.end)) for leg in legs]
-    standing = await _legs(draft, start, names)
+    wanted = [(leg.route, item_id_of(draft.space, leg.end)) for leg in legs]
+    standing = await _current_legs(draft, start, names)
     join = partial(_join_leg, draft, start)
-    return await draft.settle(wanted, standing, join, reason="the route leads there no longer")
+    return await draft.update_edges(
+        wanted, standing, join, reason="the route leads there no longer"
+    )
 
 
-@changing
+@draft_command
 async def create_route(draft: WorldDraft, route: Route) -> None:
     """Let a route lead from stop to stop; where it does already, it stays.
 
@@ -192,9 +196,9 @@ async def create_route(draft: WorldDraft, route: Route) -> None:
     """
     added = 0
     for leg in legs_of((route,)):
-        start, end = (thing_id_of(draft.space, key) for key in (leg.start, leg.end))
-        await draft.require(start, WorldType.LOCATION)
-        if (leg.route, end) not in await _legs(draft, start):
+        start, end = (item_id_of(draft.space, key) for key in (leg.start, leg.end))
+        await draft.require_type(start, WorldType.LOCATION)
+        if (leg.route, end) not in await _current_legs(draft, start):
             await _join_leg(draft, start, (leg.route, end))
             added += 1
     if not added:
@@ -202,7 +206,7 @@ async def create_route(draft: WorldDraft, route: Route) -> None:
         raise Conflict("route.stands", message, path="/stopIds")
 
 
-@changing
+@draft_command
 async def end_route(draft: WorldDraft, route: Route) -> None:
     """End a route from stop to stop.
 
@@ -211,42 +215,42 @@ async def end_route(draft: WorldDraft, route: Route) -> None:
         Conflict: `route.unknown`, it does not lead from a stop to the next.
     """
     for leg in legs_of((route,)):
-        start, end = (thing_id_of(draft.space, key) for key in (leg.start, leg.end))
-        await draft.require(start, WorldType.LOCATION)
-        edge = (await _legs(draft, start)).get((leg.route, end))
+        start, end = (item_id_of(draft.space, key) for key in (leg.start, leg.end))
+        await draft.require_type(start, WorldType.LOCATION)
+        edge = (await _current_legs(draft, start)).get((leg.route, end))
         if edge is None:
             message = f"This route does not lead from {leg.start} to {leg.end}."
             raise Conflict("route.unknown", message, path="/stopIds", conflicts=[start])
-        draft.end(edge, reason="the route was removed")
+        draft.end_edge(edge, reason="the route was removed")
 
 
-async def _legs(
+async def _current_legs(
     draft: WorldDraft, start: EntityId, names: Iterable[str] | None = None
 ) -> Mapping[tuple[str, EntityId], RelationDraft]:
-    edges = await draft.edges(ON_ROUTE, start, kinds=names)
+    edges = await draft.edges_of(ON_ROUTE, start, kinds=names)
     return {(kind_of(edge), edge.to_id): edge for edge in edges}
 
 
 async def _join_leg(draft: WorldDraft, start: EntityId, leg: tuple[str, EntityId]) -> None:
     route, end = leg
-    await draft.require(end, WorldType.LOCATION)
+    await draft.require_type(end, WorldType.LOCATION)
     if start == end:
         message = "Two stops in a row are the same. Name different locations."
         raise Conflict("route.to-itself", message, path="/stopIds", conflicts=[start])
-    if len(await _legs(draft, start)) >= TIES_MAX:
+    if len(await _current_legs(draft, start)) >= TIES_MAX:
         message = f"A stop starts at most {TIES_MAX} legs of routes. Remove one first."
         raise InvalidInput("route.too-many", message, path="/stopIds")
-    draft.join(ON_ROUTE, start, end, kind=route)
+    draft.add_edge(ON_ROUTE, start, end, kind=route)
 
 
-TOLD_MAX: Final = 200
-"""So many ties are told of a realm in each direction; memberships are counted by themselves."""
+TIES_SHOWN_MAX: Final = 200
+"""So many ties are stated of a realm in each direction; memberships are counted by themselves."""
 
 _ORDER: Final = {each: place for place, each in enumerate(Tie)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tied:
+class RealmTie:
     """How a realm or location stands to the realm `other`.
 
     `outward`: the tie leads there, as a vassal's to its liege; a border has no direction.
@@ -258,7 +262,7 @@ class Tied:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RouteOn:
+class NextStop:
     """A route, and the location that is its next stop."""
 
     route: str
@@ -267,43 +271,43 @@ class RouteOn:
 
 async def ties_of(
     then: WorldAt, realms: Sequence[Entity], *more: EntityId
-) -> Mapping[EntityId, Sequence[Tied]]:
+) -> Mapping[EntityId, Sequence[RealmTie]]:
     """The ties of realms, and of what else is a member of some, by the id of whose they are.
 
     By tie, direction (from them first) and name.
     """
     ids = [realm.id for realm in realms]
     outward = [
-        *await then.edges(TIED_TO, *ids, kinds=None, limit=TOLD_MAX),
-        *await then.edges(BELONGS_TO, *ids, *more, kinds=(Tie.MEMBER_OF,), limit=TOLD_MAX),
+        *await then.edges_of(TIED_TO, *ids, kinds=None, limit=TIES_SHOWN_MAX),
+        *await then.edges_of(BELONGS_TO, *ids, *more, kinds=(Tie.MEMBER_OF,), limit=TIES_SHOWN_MAX),
     ]
-    inward = await then.edges(TIED_TO, *ids, outward=False, kinds=None, limit=TOLD_MAX)
+    inward = await then.edges_of(TIED_TO, *ids, outward=False, kinds=None, limit=TIES_SHOWN_MAX)
     known: dict[str, Entity] = {realm.id: realm for realm in realms}
     others = dict.fromkeys((*(edge.to_id for edge in outward), *(edge.from_id for edge in inward)))
-    known |= await then.all((each for each in others if each not in known), WorldType.REALM)
-    found: dict[EntityId, list[Tied]] = defaultdict(list)
+    known |= await then.find_items((each for each in others if each not in known), WorldType.REALM)
+    found: dict[EntityId, list[RealmTie]] = defaultdict(list)
     for edges, leads_out in ((outward, True), (inward, False)):
         for edge in edges:
             mine, other = (edge.from_id, edge.to_id)[:: 1 if leads_out else -1]
             tie = tie_of(edge)
             if tie is not None and other in known:
-                found[mine].append(Tied(tie=tie, other=known[other], outward=leads_out))
+                found[mine].append(RealmTie(tie=tie, other=known[other], outward=leads_out))
     for ties in found.values():
-        ties.sort(key=_place_of)
+        ties.sort(key=_tie_rank)
     return found
 
 
-def _place_of(tied: Tied) -> tuple[int, bool, str, str]:
+def _tie_rank(tied: RealmTie) -> tuple[int, bool, str, str]:
     inward = not tied.outward and tied.tie is not Tie.BORDERS
     return (_ORDER[tied.tie], inward, tied.other.name, tied.other.id)
 
 
-async def routes_on(then: WorldAt, location: EntityId) -> Sequence[RouteOn]:
+async def routes_on(then: WorldAt, location: EntityId) -> Sequence[NextStop]:
     """The routes that lead on from a location, by name, each with its next stop."""
-    edges = await then.edges(ON_ROUTE, location, kinds=None)
-    known = await then.all(dict.fromkeys(edge.to_id for edge in edges), WorldType.LOCATION)
+    edges = await then.edges_of(ON_ROUTE, location, kinds=None)
+    known = await then.find_items(dict.fromkeys(edge.to_id for edge in edges), WorldType.LOCATION)
     return [
-        RouteOn(route=kind_of(edge), stop=known[edge.to_id])
+        NextStop(route=kind_of(edge), stop=known[edge.to_id])
         for edge in edges
         if edge.to_id in known
     ]
@@ -330,32 +334,34 @@ async def leave_behind(
         return (), frozenset()
     draft = WorldDraft(canon=canon, space=space, at=world.instant, new_id=new_id)
     gone = frozenset(targets)
-    for left in (await canon.state.things(targets)).values():
+    for left in (await canon.state.items_by_id(targets)).values():
         if isinstance(left, Entity) and left.entity_type in HOLDERS:
-            await _leave(draft, world, left, gone)
+            await _move_contents(draft, world, left, gone)
     return draft.entries, frozenset(draft.reads)
 
 
-async def _leave(draft: WorldDraft, world: BoundWorld, left: Entity, gone: frozenset[str]) -> None:
+async def _move_contents(
+    draft: WorldDraft, world: BoundWorld, left: Entity, gone_ids: frozenset[str]
+) -> None:
     """Relocate the items and movers of an erased holder to its location, else to the starter."""
     positions = await draft.latest_edges(LOCATED_IN, left.id, kinds=_KINDS)
-    places = (*(edge.to_id for edge in positions), thing_id_of(world.space, world.starter))
-    place = next((each for each in places if each not in gone), None)
-    if place is None:
+    places = (*(edge.to_id for edge in positions), item_id_of(world.space, world.starter))
+    location = next((each for each in places if each not in gone_ids), None)
+    if location is None:
         return
     for rel_type in (HELD_BY, LOCATED_IN):
-        ends = await draft.edges(rel_type, left.id, outward=False, kinds=_KINDS, limit=LEFT_MAX)
-        for edge in [each for each in ends if each.from_id not in gone]:
-            await draft.require(edge.from_id, *MOVERS, WorldType.ITEM)
-            heir = draft.join(rel_type, edge.from_id, place, kind=kind_of(edge))
-            draft.end(edge, heir=heir, reason="left behind")
+        ends = await draft.edges_of(rel_type, left.id, outward=False, kinds=_KINDS, limit=LEFT_MAX)
+        for edge in [each for each in ends if each.from_id not in gone_ids]:
+            await draft.require_type(edge.from_id, *MOVERS, WorldType.ITEM)
+            successor = draft.add_edge(rel_type, edge.from_id, location, kind=kind_of(edge))
+            draft.end_edge(edge, successor=successor, reason="left behind")
 
 
 _ANCESTORS_MAX: Final = 1_000
 _USUAL: Final = (*STATUS, "forbidden")
 """Fields of which only what is not as usual is written down."""
 _TYPES: Final[Mapping[type, WorldType]] = {
-    Place: WorldType.LOCATION,
+    Location: WorldType.LOCATION,
     Realm: WorldType.REALM,
     Mover: WorldType.CHARACTER,
     Item: WorldType.ITEM,
@@ -370,7 +376,7 @@ def id_of(draft: WorldDraft, part: AtlasPart) -> EntityId:
         case Happening():
             return EntityId(event_id_of(draft.space, part.key))
         case _:
-            return thing_id_of(draft.space, part.key)
+            return item_id_of(draft.space, part.key)
 
 
 async def declare_part(draft: WorldDraft, part: AtlasPart, *, player: bool = False) -> bool:
@@ -396,51 +402,51 @@ async def declare_part(draft: WorldDraft, part: AtlasPart, *, player: bool = Fal
     part_id, kind = id_of(draft, part), WorldType.PLAYER if player else _TYPES[type(part)]
     if await draft.is_erased(part_id):
         return False
-    old = await draft.find(part_id)
-    changed = await draft.declare(
+    old = await draft.find_item(part_id)
+    changed = await draft.declare_item(
         part_id,
         kind,
         name=part.name,
         description=part.description,
-        properties=_properties(part, old),
+        properties=_part_properties(part, old),
     )
     if old is None and isinstance(part, Mover):
-        place = await draft.named(part.location, WorldType.LOCATION)
-        draft.join(LOCATED_IN, part_id, place, kind=kind)
+        location = await draft.require_id(part.location, WorldType.LOCATION)
+        draft.add_edge(LOCATED_IN, part_id, location, kind=kind)
     if old is None and isinstance(part, Item):
-        holder = await draft.named(part.holder, *HOLDERS)
-        draft.join(HELD_BY, part_id, holder)
+        holder = await draft.require_id(part.holder, *HOLDERS)
+        draft.add_edge(HELD_BY, part_id, holder)
     return changed
 
 
-def _properties(part: Place | Realm | Mover | Item, old: Entity | None) -> dict[str, Any]:
+def _part_properties(part: Location | Realm | Mover | Item, old: Entity | None) -> dict[str, Any]:
     plain = decode_json(encode_json(part))
     known: Mapping[str, Any] = {} if old is None else old.properties
     found: dict[str, Any] = {
         name: plain[name]
-        for name in ("key", *KEPT[type(part)])
+        for name in ("key", *STORED_FIELDS[type(part)])
         if name in known or name not in _USUAL or plain[name] not in (True, {})
     }
     if old is not None:
-        found |= dict.fromkeys(RUNNING.get(type(part), ()))
+        found |= dict.fromkeys(RUNNING_FIELDS.get(type(part), ()))
     if plain.get("terrain", "") is None and known.get("terrain"):
         found["terrain"] = ""  # it had one, and has none now
     return found
 
 
-async def join_realms(draft: WorldDraft, start: EntityId, keys: Iterable[str]) -> bool:
+async def set_realms(draft: WorldDraft, start: EntityId, keys: Iterable[str]) -> bool:
     """Put a location or a realm into these realms, and into no others.
 
     Raises:
         NotFound: `realm.unknown`.
         Conflict: `realm.cycle`, a realm would lie in itself.
     """
-    wanted = dict.fromkeys(thing_id_of(draft.space, key) for key in keys)
-    held = {edge.to_id: edge for edge in await draft.edges(WITHIN, start)}
+    wanted = dict.fromkeys(item_id_of(draft.space, key) for key in keys)
+    held = {edge.to_id: edge for edge in await draft.edges_of(WITHIN, start)}
     for realm in wanted:
-        await draft.require(realm, WorldType.REALM)
+        await draft.require_type(realm, WorldType.REALM)
 
-    async def join(realm: EntityId) -> None:
+    async def join_realm(realm: EntityId) -> None:
         seen: set[EntityId] = set()
         ring = {realm}
         while ring and len(seen) < _ANCESTORS_MAX:
@@ -448,14 +454,14 @@ async def join_realms(draft: WorldDraft, start: EntityId, keys: Iterable[str]) -
                 message = "A realm cannot lie in itself or in a realm that it contains."
                 raise Conflict("realm.cycle", message, conflicts=[start])
             seen |= ring
-            around = {edge.to_id for each in ring for edge in await draft.edges(WITHIN, each)}
+            around = {edge.to_id for each in ring for edge in await draft.edges_of(WITHIN, each)}
             ring = around - seen
-        draft.join(WITHIN, start, realm)
+        draft.add_edge(WITHIN, start, realm)
 
-    return await draft.settle(wanted, held, join, reason="it lies there no longer")
+    return await draft.update_edges(wanted, held, join_realm, reason="it lies there no longer")
 
 
-async def join_way(draft: WorldDraft, start: EntityId, way: Exit, *, creating: bool) -> bool:
+async def set_exit(draft: WorldDraft, start: EntityId, way: Exit, *, creating: bool) -> bool:
     """Make an exit as it is said to be; whether that changes anything.
 
     One that leads elsewhere in this direction gives way, with the way back that belongs to it;
@@ -465,11 +471,11 @@ async def join_way(draft: WorldDraft, start: EntityId, way: Exit, *, creating: b
         NotFound: `location.unknown` or `item.unknown`.
         Conflict: `exit.to-itself` or `exit.direction-taken`.
     """
-    target = await draft.named(way.to, WorldType.LOCATION)
+    target = await draft.require_id(way.to, WorldType.LOCATION)
     if target == start:
         raise Conflict("exit.to-itself", "An exit must lead to another location.", path="/to")
     properties = await _exit_properties(draft, way)
-    standing = await draft.edges(EXIT, start, kinds=(way.direction,))
+    standing = await draft.edges_of(EXIT, start, kinds=(way.direction,))
     for old in standing:
         if (
             old.to_id == target
@@ -482,73 +488,75 @@ async def join_way(draft: WorldDraft, start: EntityId, way: Exit, *, creating: b
                 f"An exit already leads {way.direction}. Remove it or choose another direction."
             )
             raise Conflict("exit.direction-taken", message, path="/direction", conflicts=[old.id])
-    made = draft.join(EXIT, start, target, kind=way.direction, properties=properties)
+    made = draft.add_edge(EXIT, start, target, kind=way.direction, properties=properties)
     for old in standing:
-        draft.end(old, heir=made, reason="another exit takes its place")
+        draft.end_edge(old, successor=made, reason="another exit takes its place")
         if old.to_id != target:
-            await end_way_back(draft, old)
+            await end_return_exit(draft, old)
     return True
 
 
-async def _exit_properties(draft: WorldDraft, way: Exit) -> dict[str, Any]:
+async def _exit_properties(draft: WorldDraft, new_exit: Exit) -> dict[str, Any]:
     requires = None
-    if way.requires is not None:
-        requires = await draft.named(way.requires, WorldType.ITEM)
-    if way.travel_ms is not None and way.travel_ms < 0:
-        message = f"The duration is {way.travel_ms}. Give 0 or more milliseconds."
+    if new_exit.requires is not None:
+        requires = await draft.require_id(new_exit.requires, WorldType.ITEM)
+    if new_exit.travel_ms is not None and new_exit.travel_ms < 0:
+        message = f"The duration is {new_exit.travel_ms}. Give 0 or more milliseconds."
         raise InvalidInput("exit.negative-duration", message, path="/travelDurationMs")
-    rhythm = {"every": way.every, "lasting": way.lasting}
-    if {*rhythm.values(), way.opens} != {None} and not is_rhythm(way.every, way.lasting):
+    rhythm = {"every": new_exit.every, "lasting": new_exit.lasting}
+    if {*rhythm.values(), new_exit.opens} != {None} and not is_rhythm(
+        new_exit.every, new_exit.lasting
+    ):
         message = "Give both everyTicks and a smaller lastingTicks for an exit that recurs."
         raise InvalidInput("exit.rhythm", message, path="/everyTicks")
-    if way.opens is not None:
-        checked_tick(way.opens, path="/opensAtTick")
+    if new_exit.opens is not None:
+        check_tick(new_exit.opens, path="/opensAtTick")
     given = {
         **rhythm,
-        "opens": (way.opens or 0) if way.every else None,
-        "description": way.description,
-        "travel_ms": way.travel_ms,
-        "one_way": way.one_way or None,
-        "hidden": way.hidden or None,
-        "blocked": way.blocked or None,
+        "opens": (new_exit.opens or 0) if new_exit.every else None,
+        "description": new_exit.description,
+        "travel_ms": new_exit.travel_ms,
+        "one_way": new_exit.one_way or None,
+        "hidden": new_exit.hidden or None,
+        "blocked": new_exit.blocked or None,
         "requires": requires,
     }
     return {name: value for name, value in given.items() if value is not None}
 
 
-async def end_way_back(draft: WorldDraft, edge: RelationDraft) -> None:
+async def end_return_exit(draft: WorldDraft, edge: RelationDraft) -> None:
     """End the exit that belongs to one that ends, unless either leads one way only."""
     if edge.properties.get("one_way"):
         return
     opposite = OPPOSITE[Direction(kind_of(edge))]
-    for back in await draft.edges(EXIT, edge.to_id, kinds=(opposite,)):
+    for back in await draft.edges_of(EXIT, edge.to_id, kinds=(opposite,)):
         if back.to_id == edge.from_id and not back.properties.get("one_way"):
-            draft.end(back, reason="the exit that it belonged to has ended")
+            draft.end_edge(back, reason="the exit that it belonged to has ended")
 
 
-async def join_both_ways(draft: WorldDraft, start: EntityId, key: str, way: Exit) -> None:
+async def create_exit_pair(draft: WorldDraft, start: EntityId, key: str, new_exit: Exit) -> None:
     """Create an exit, and the way back unless it leads one way only.
 
     Raises:
         Conflict: `exit.direction-taken` or `exit.way-back-taken`, with the exit in the way.
     """
-    await join_way(draft, start, way, creating=True)
-    if way.one_way:
+    await set_exit(draft, start, new_exit, creating=True)
+    if new_exit.one_way:
         return
-    target = thing_id_of(draft.space, way.to)
-    for back in await draft.edges(EXIT, target, kinds=(OPPOSITE[way.direction],)):
+    target = item_id_of(draft.space, new_exit.to)
+    for back in await draft.edges_of(EXIT, target, kinds=(OPPOSITE[new_exit.direction],)):
         if back.to_id == start and not back.properties.get("one_way"):
             return
         message = "Another exit occupies the way back. Remove it, or set oneWay to true."
         raise Conflict("exit.way-back-taken", message, path="/oneWay", conflicts=[back.id])
-    turned = replace(way, direction=OPPOSITE[way.direction], to=key, description=None)
-    await join_way(draft, target, turned, creating=True)
+    turned = replace(new_exit, direction=OPPOSITE[new_exit.direction], to=key, description=None)
+    await set_exit(draft, target, turned, creating=True)
 
 
 async def _declare_layer(draft: WorldDraft, layer: Layer) -> bool:
     """Write a layer of a location or realm; an existing one may change only its text."""
-    since = checked_tick(layer.from_tick, path="/fromTick")
-    until = None if layer.to_tick is None else checked_tick(layer.to_tick, path="/toTick")
+    since = check_tick(layer.from_tick, path="/fromTick")
+    until = None if layer.to_tick is None else check_tick(layer.to_tick, path="/toTick")
     if until is not None and until < since:
         message = f"toTick {until} is before fromTick {since}. Give a later toTick."
         raise InvalidInput("layer.ends-before-start", message, path="/toTick")
@@ -559,27 +567,27 @@ async def _declare_layer(draft: WorldDraft, layer: Layer) -> bool:
     layer_id = layer_id_of(draft.space, layer.key)
     if await draft.is_erased(layer_id):
         return False
-    scope = await draft.named(layer.scope, WorldType.LOCATION, WorldType.REALM)
-    place = {"scope": scope, "layer_type": str(layer.layer_type), "from": since, "to": until}
-    place |= rhythm
-    old = await draft.find(layer_id)
-    if old is not None and any(old.properties.get(k) != v for k, v in place.items()):
+    scope = await draft.require_id(layer.scope, WorldType.LOCATION, WorldType.REALM)
+    fixed = {"scope": scope, "layer_type": str(layer.layer_type), "from": since, "to": until}
+    fixed |= rhythm
+    old = await draft.find_item(layer_id)
+    if old is not None and any(old.properties.get(k) != v for k, v in fixed.items()):
         message = "A layer's location, type and time cannot change. Add another layer."
         raise Conflict("layer.fixed", message, conflicts=[layer_id])
     moment = draft.at
     if old is None:  # a new layer is there from its first tick on, also where that has gone by
         draft.at = min(moment, instant_of(since))
-    changed = await draft.declare(
+    changed = await draft.declare_item(
         layer_id,
         WorldType.LAYER,
         name=layer.key,
         description="",
-        properties={"key": layer.key, "value": layer.value, **place},
+        properties={"key": layer.key, "value": layer.value, **fixed},
     )
     draft.at = moment
     if old is None:
         end = None if until is None else instant_of(Tick(until + 1))
-        draft.join(
+        draft.add_edge(
             LAYER_OF,
             layer_id,
             scope,
@@ -593,7 +601,7 @@ async def _declare_layer(draft: WorldDraft, layer: Layer) -> bool:
 
 async def _declare_happening(draft: WorldDraft, event: Happening) -> bool:
     event_id = event_id_of(draft.space, event.key)
-    known = (await draft.canon.state.things((event_id,))).get(event_id)
+    known = (await draft.canon.state.items_by_id((event_id,))).get(event_id)
     if isinstance(known, Event | Tombstone) and known.space == draft.space:
         return False
     if known is not None:
@@ -601,9 +609,9 @@ async def _declare_happening(draft: WorldDraft, event: Happening) -> bool:
         raise Conflict("world.id-taken", message, conflicts=[event_id])
     involved: list[EntityId] = []
     if event.location is not None:
-        involved.append(await draft.named(event.location, WorldType.LOCATION))
+        involved.append(await draft.require_id(event.location, WorldType.LOCATION))
     holders = (*HOLDERS, WorldType.ITEM)
-    involved += [await draft.named(name, *holders) for name in event.participants]
+    involved += [await draft.require_id(name, *holders) for name in event.participants]
     draft.entries.append(
         make_event(
             lambda _: EventId(event_id),
@@ -611,7 +619,7 @@ async def _declare_happening(draft: WorldDraft, event: Happening) -> bool:
             title=event.event_type,
             description=event.description,
             involved=tuple(dict.fromkeys(involved)),
-            time_ref=instant_of(checked_tick(event.tick, path="/tick")),
+            time_ref=instant_of(check_tick(event.tick, path="/tick")),
             properties={"actor_kind": str(event.actor_kind), "key": event.key},
         )
     )
@@ -629,29 +637,29 @@ async def create_part(
         Conflict: `world.key-taken`, what its exits and realms stand against, or `tick.future`.
     """
     if part.key:
-        checked_key(part.key, path="/key")
+        check_key(part.key, path="/key")
     if isinstance(part, Happening) and part.tick > world.now:
         message = f"The world's clock is at {world.now}. Advance it or give an earlier tick."
         raise Conflict("tick.future", message, path="/tick", now=world.now)
 
-    async def write(draft: WorldDraft) -> None:
+    async def write_part(draft: WorldDraft) -> None:
         named = part if part.key else replace(part, key=draft.new_id("part"))
         part_id = id_of(draft, named)
         await draft.require_new(part_id)
         await declare_part(draft, named, player=player)
-        if isinstance(named, Place | Realm):
-            around = named.realms if isinstance(named, Place) else named.within
-            await join_realms(draft, part_id, around)
-            await tie_up(draft, part_id, named.ties)
-        if isinstance(named, Place):
+        if isinstance(named, Location | Realm):
+            around = named.realms if isinstance(named, Location) else named.within
+            await set_realms(draft, part_id, around)
+            await set_ties(draft, part_id, named.ties)
+        if isinstance(named, Location):
             for way in named.exits:
-                await join_both_ways(draft, part_id, named.key, way)
+                await create_exit_pair(draft, part_id, named.key, way)
 
-    receipt = await change_world(canon, caller, world, write)
-    return the_made(receipt, EventDraft if isinstance(part, Happening) else EntityDraft).id
+    receipt = await change_world(canon, caller, world, write_part)
+    return first_made(receipt, EventDraft if isinstance(part, Happening) else EntityDraft).id
 
 
-@changing
+@draft_command
 async def create_exit(draft: WorldDraft, key: str, way: Exit) -> None:
     """Make an exit of the location `key`, with the way back unless it leads one way only.
 
@@ -659,11 +667,11 @@ async def create_exit(draft: WorldDraft, key: str, way: Exit) -> None:
         NotFound: `location.unknown` or `item.unknown`.
         Conflict: `exit.direction-taken`, `exit.way-back-taken` or `exit.to-itself`.
     """
-    start = await draft.named(key, WorldType.LOCATION)
-    await join_both_ways(draft, start, key, way)
+    start = await draft.require_id(key, WorldType.LOCATION)
+    await create_exit_pair(draft, start, key, way)
 
 
-@changing
+@draft_command
 async def remove_exit(draft: WorldDraft, key: str, direction: Direction) -> None:
     """End an exit, and the way back that belongs to it.
 
@@ -671,22 +679,22 @@ async def remove_exit(draft: WorldDraft, key: str, direction: Direction) -> None
         NotFound: `location.unknown`.
         Conflict: `exit.unknown`.
     """
-    start = await draft.named(key, WorldType.LOCATION)
-    edges = await draft.edges(EXIT, start, kinds=(direction,))
+    start = await draft.require_id(key, WorldType.LOCATION)
+    edges = await draft.edges_of(EXIT, start, kinds=(direction,))
     if not edges:
         message = f"No exit leads {direction} from there."
         raise Conflict("exit.unknown", message, path="/direction", conflicts=[start])
     for edge in edges:
-        draft.end(edge, reason="the exit was removed")
-        await end_way_back(draft, edge)
+        draft.end_edge(edge, reason="the exit was removed")
+        await end_return_exit(draft, edge)
 
 
-@changing
+@draft_command
 async def set_status(draft: WorldDraft, /, key: str, **status: Any) -> None:
     """Say how a mover is from now on; the past keeps how they were.
 
     Raises:
         NotFound: `player.unknown`.
     """
-    mover = await draft.named(key, *MOVERS)
-    draft.observe(mover, {PROPERTY_PREFIX + name: value for name, value in status.items()})
+    mover = await draft.require_id(key, *MOVERS)
+    draft.observe_item(mover, {PROPERTY_PREFIX + name: value for name, value in status.items()})

@@ -21,22 +21,22 @@ from canonry.log.schemas.world_types import (
     WorldType,
 )
 from canonry.readmodels.edges import (
-    PLACE_IN_ORDER,
+    DIRECTION_RANK,
     Direction,
     Tick,
     blocked_at,
     instant_of,
+    is_on_at,
     kind_of,
-    shows_at,
 )
 from canonry.readmodels.ports.state import EventQuery
 from canonry.readmodels.ports.view import PAGE_MAX
 from canonry.values.errors import InvalidInput
 from canonry.values.ids import EntityId
 from canonry.values.provenance import CanonLevel
-from canonry.world.domain.atlas import thing_id_of
+from canonry.world.domain.atlas import item_id_of
 from canonry.world.domain.checks import Person, person_of
-from canonry.world.usecases.building import RouteOn, Tied, routes_on, ties_of
+from canonry.world.usecases.building import NextStop, RealmTie, routes_on, ties_of
 from canonry.world.usecases.worlds import NEARBY_MAX, BoundWorld, WorldAt, world_at
 
 _FEW: Final = 12
@@ -44,7 +44,7 @@ _FEW: Final = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Upon:
+class PlacedLayer:
     """A layer, and the edge by which it lies upon a location or realm."""
 
     layer: Entity
@@ -56,41 +56,45 @@ class Upon:
         return str(self.layer.properties.get("value", ""))
 
 
-async def layers_upon(
+async def visible_layers(
     then: WorldAt,
     location: EntityId,
     realms: Sequence[Entity],
     types: Iterable[LayerType] = tuple(LayerType),
-) -> Mapping[LayerType, Upon]:
+) -> Mapping[LayerType, PlacedLayer]:
     """Return the visible layers of a location: its own first, then its nearest realms'.
 
     Of several of one type upon the same place the one that was written last shows.
     """
-    places = (location, *(realm.id for realm in realms))
+    scopes = (location, *(realm.id for realm in realms))
     wanted = tuple(types)
-    edges = await then.edges(LAYER_OF, *places, outward=False, kinds=None, limit=_FEW)
+    edges = await then.edges_of(LAYER_OF, *scopes, outward=False, kinds=None, limit=_FEW)
     if max(Counter(edge.to_id for edge in edges).values(), default=0) < _FEW:
         edges = [edge for edge in edges if kind_of(edge) in wanted]
     else:  # where there are many, the newest ones of each type
-        edges = await then.edges(LAYER_OF, *places, outward=False, kinds=wanted, newest_first=True)
-    known = await then.all((edge.from_id for edge in edges), WorldType.LAYER)
-    nearest = {place: rank for rank, place in enumerate(places)}
-    shown: dict[LayerType, Upon] = {}
+        edges = await then.edges_of(
+            LAYER_OF, *scopes, outward=False, kinds=wanted, newest_first=True
+        )
+    known = await then.find_items((edge.from_id for edge in edges), WorldType.LAYER)
+    nearest = {scope: rank for rank, scope in enumerate(scopes)}
+    shown: dict[LayerType, PlacedLayer] = {}
     for edge in sorted(edges, key=lambda e: (nearest[e.to_id], -e.position, e.id)):
         layer_type = LayerType(kind_of(edge))
-        if edge.from_id in known and shows_at(edge, then.tick):
-            shown.setdefault(layer_type, Upon(layer=known[edge.from_id], edge=edge))
+        if edge.from_id in known and is_on_at(edge, then.tick):
+            shown.setdefault(layer_type, PlacedLayer(layer=known[edge.from_id], edge=edge))
     return {each: shown[each] for each in wanted if each in shown}
 
 
 TYPES: Final = (LayerType.WEATHER, LayerType.LIGHTING, LayerType.AMBIENT)
 
 
-async def get_atmosphere(then: WorldAt, place: EntityId) -> Mapping[LayerType, Upon] | None:
+async def get_atmosphere(
+    then: WorldAt, location: EntityId
+) -> Mapping[LayerType, PlacedLayer] | None:
     """The weather, light and mood upon a location; None: there is no such location."""
-    if await then.find(place, WorldType.LOCATION) is None:
+    if await then.find_item(location, WorldType.LOCATION) is None:
         return None
-    return await layers_upon(then, place, await then.realms_of(place), TYPES)
+    return await visible_layers(then, location, await then.realms_of(location), TYPES)
 
 
 _DIRECTIONS: Final = frozenset(Direction)
@@ -108,10 +112,10 @@ class LocationContext:
     tick: Tick
     location: Entity
     exits: Sequence[Relation]
-    routes: Sequence[RouteOn]
+    routes: Sequence[NextStop]
     realms: Sequence[Entity]
-    ties: Mapping[EntityId, Sequence[Tied]]
-    layers: Mapping[LayerType, Upon]
+    ties: Mapping[EntityId, Sequence[RealmTie]]
+    layers: Mapping[LayerType, PlacedLayer]
     players: Sequence[Relation]
     characters: Sequence[Entity]
     events: Sequence[Event]
@@ -120,14 +124,14 @@ class LocationContext:
 
 async def get_location_context(then: WorldAt, name: str | None) -> LocationContext | None:
     """The context of the location with this id or key, or of the starter; None: there is none."""
-    location = await then.find(then.id_of(name), WorldType.LOCATION)
+    location = await then.find_item(then.id_of(name), WorldType.LOCATION)
     if location is None:
         return None
     realms = await then.realms_of(location.id)
     exits = await exits_of(then, location)
-    events = await then.events(location.id, NEARBY_MAX)
-    here = [edge.from_id for edge in await _present(then, location, WorldType.CHARACTER)]
-    known = await then.all(here, WorldType.CHARACTER)
+    events = await then.events_of(location.id, NEARBY_MAX)
+    here = [edge.from_id for edge in await _present_edges(then, location, WorldType.CHARACTER)]
+    known = await then.find_items(here, WorldType.CHARACTER)
     return LocationContext(
         tick=then.tick,
         location=location,
@@ -135,11 +139,11 @@ async def get_location_context(then: WorldAt, name: str | None) -> LocationConte
         routes=await routes_on(then, location.id),
         realms=realms,
         ties=await ties_of(then, realms, location.id),
-        layers=await layers_upon(then, location.id, realms),
-        players=await _present(then, location, WorldType.PLAYER),
+        layers=await visible_layers(then, location.id, realms),
+        players=await _present_edges(then, location, WorldType.PLAYER),
         characters=[known[each] for each in here if each in known],
         events=events,
-        places=await then.places_in((*exits, *events)),
+        places=await then.locations_in((*exits, *events)),
     )
 
 
@@ -148,24 +152,26 @@ async def exits_of(then: WorldAt, location: Entity) -> Sequence[Relation]:
 
     A relation of that name that leads in no direction, as other toolsets can make it, is none.
     """
-    edges = await then.edges(EXIT, location.id, kinds=None)
-    ways = [
+    edges = await then.edges_of(EXIT, location.id, kinds=None)
+    exits = [
         replace(edge, properties={**edge.properties, "blocked": blocked_at(edge, then.tick)})
         for edge in edges
         if kind_of(edge) in _DIRECTIONS
     ]
-    return sorted(ways, key=lambda edge: PLACE_IN_ORDER[Direction(kind_of(edge))])
+    return sorted(exits, key=lambda edge: DIRECTION_RANK[Direction(kind_of(edge))])
 
 
-async def _present(then: WorldAt, location: Entity, kind: WorldType) -> Sequence[Relation]:
-    return await then.edges(LOCATED_IN, location.id, outward=False, kinds=(kind,), limit=NEARBY_MAX)
+async def _present_edges(then: WorldAt, location: Entity, kind: WorldType) -> Sequence[Relation]:
+    return await then.edges_of(
+        LOCATED_IN, location.id, outward=False, kinds=(kind,), limit=NEARBY_MAX
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MoverContext:
     """A player or a character at a tick, and what they took part in lately.
 
-    `location` None: nobody knows where they were then. `more`: they had more than is told.
+    `location` None: nobody knows where they were then. `more`: they had more than is stated.
     """
 
     tick: Tick
@@ -181,7 +187,7 @@ async def get_mover_context(
     then: WorldAt, name: str, types: Sequence[WorldType] = MOVERS
 ) -> MoverContext | None:
     """The context of who has this id or key and is of one of these types; None: nobody."""
-    mover = await then.find(then.id_of(name), *types)
+    mover = await then.find_item(then.id_of(name), *types)
     if mover is None:
         return None
     location = await then.location_of(mover)
@@ -194,7 +200,7 @@ async def get_mover_context(
         inventory=held,
         more=more,
         status=replace(person, conditions=person.conditions_at(then.tick)),
-        events=await then.events(mover.id, NEARBY_MAX),
+        events=await then.events_of(mover.id, NEARBY_MAX),
     )
 
 
@@ -206,13 +212,13 @@ class RealmContext:
     """A realm at a tick; `around` has the nearest first.
 
     `inside` lies directly in it, and `members` are its own, both by name; `complete` False: there
-    are more of either than are told.
+    are more of either than are stated.
     """
 
     tick: Tick
     realm: Entity
     around: Sequence[Entity]
-    ties: Sequence[Tied]
+    ties: Sequence[RealmTie]
     inside: Sequence[Entity]
     members: Sequence[Entity]
     complete: bool
@@ -220,11 +226,11 @@ class RealmContext:
 
 async def get_realm_context(then: WorldAt, name: str) -> RealmContext | None:
     """The context of the realm with this id or key; None: there is no such realm."""
-    realm = await then.find(then.id_of(name), WorldType.REALM)
+    realm = await then.find_item(then.id_of(name), WorldType.REALM)
     if realm is None:
         return None
-    inside, all_inside = await _inward(then, WITHIN, realm.id, "")
-    members, all_members = await _inward(then, BELONGS_TO, realm.id, Tie.MEMBER_OF)
+    inside, all_inside = await _contained_items(then, WITHIN, realm.id, "")
+    members, all_members = await _contained_items(then, BELONGS_TO, realm.id, Tie.MEMBER_OF)
     ties = await ties_of(then, (realm,))
     return RealmContext(
         tick=then.tick,
@@ -237,14 +243,14 @@ async def get_realm_context(then: WorldAt, name: str) -> RealmContext | None:
     )
 
 
-async def _inward(
+async def _contained_items(
     then: WorldAt, rel_type: str, realm: EntityId, kind: str
 ) -> tuple[Sequence[Entity], bool]:
-    edges = await then.edges(rel_type, realm, outward=False, kinds=(kind,), limit=INSIDE_MAX + 1)
+    edges = await then.edges_of(rel_type, realm, outward=False, kinds=(kind,), limit=INSIDE_MAX + 1)
     ids = [edge.from_id for edge in edges[:INSIDE_MAX]]
-    known = await then.all(ids, WorldType.REALM, WorldType.LOCATION)
-    things = sorted(known.values(), key=lambda each: (each.name, each.id))
-    return things, len(edges) <= INSIDE_MAX
+    known = await then.find_items(ids, WorldType.REALM, WorldType.LOCATION)
+    items = sorted(known.values(), key=lambda each: (each.name, each.id))
+    return items, len(edges) <= INSIDE_MAX
 
 
 EVENTS_MAX: Final = 200
@@ -289,18 +295,19 @@ async def get_changes(
     after = await get_location_context(then, location)
     if before is None or after is None:
         return None
-    events = await then.events(after.location.id, EVENTS_MAX)
+    events = await then.events_of(after.location.id, EVENTS_MAX)
     since = instant_of(start)
     new = [each for each in events if (each.time_ref or each.created_at) > since]
-    was, now = _exits(before), _exits(after)
+    was, now = _exits_by_state(before), _exits_by_state(after)
     here, there = (
         [*(edge.from_id for edge in each.players), *(one.id for one in each.characters)]
         for each in (before, after)
     )
-    texts, told = (
-        {kind: upon.value for kind, upon in each.layers.items()} for each in (before, after)
+    texts, texts_after = (
+        {kind: placed_layer.value for kind, placed_layer in each.layers.items()}
+        for each in (before, after)
     )
-    changed = (kind for kind in LayerType if texts.get(kind) != told.get(kind))
+    changed = (kind for kind in LayerType if texts.get(kind) != texts_after.get(kind))
     return ChangesBetween(
         from_tick=start,
         to_tick=end,
@@ -308,13 +315,13 @@ async def get_changes(
         exits_closed=[edge for key, edge in was.items() if key not in now],
         arrived=[each for each in there if each not in here],
         left=[each for each in here if each not in there],
-        layers={kind: (texts.get(kind), told.get(kind)) for kind in changed},
+        layers={kind: (texts.get(kind), texts_after.get(kind)) for kind in changed},
         events=new,
         complete=len(new) < EVENTS_MAX,
     )
 
 
-def _exits(context: LocationContext) -> Mapping[tuple[str, str, bool], Relation]:
+def _exits_by_state(context: LocationContext) -> Mapping[tuple[str, str, bool], Relation]:
     """Exits by the values that decide whether and where they lead."""
     return {
         (kind_of(edge), edge.to_id, bool(edge.properties.get("blocked"))): edge
@@ -322,7 +329,7 @@ def _exits(context: LocationContext) -> Mapping[tuple[str, str, bool], Relation]
     }
 
 
-LOOKED_AT: Final = 5_000
+SEARCHED_MAX: Final = 5_000
 FOUND_MAX: Final = 20
 
 
@@ -344,7 +351,7 @@ async def search_events(
     terms = terms_of(words[: canon.policy.limits.query])
     entities = frozenset[EntityId]()
     if involved is not None:
-        entities = frozenset((thing_id_of(world.space, involved),))
+        entities = frozenset((item_id_of(world.space, involved),))
     found: list[Event] = []
     query = EventQuery(
         spaces=frozenset((world.space,)),
@@ -353,20 +360,20 @@ async def search_events(
         limit=1,
     )
     left = (await canon.state.events(query)).total
-    looked = 0
-    while left > 0 and looked < LOOKED_AT:
+    searched = 0
+    while left > 0 and searched < SEARCHED_MAX:
         size = min(PAGE_MAX, left)
         left -= size
         page = await canon.state.events(replace(query, offset=left, limit=size))
-        looked += len(page.items)
+        searched += len(page.items)
         for event in reversed(page.items):
             when = event.created_at if event.time_ref is None else event.time_ref
-            said = terms_of(f"{event.title} {event.description}") if terms else ()
+            event_terms = terms_of(f"{event.title} {event.description}") if terms else ()
             if (
                 event_type in {None, event.title}
                 and (start is None or when >= instant_of(start))
                 and (end is None or when <= instant_of(end))
-                and set(said).issuperset(terms)
+                and set(event_terms).issuperset(terms)
             ):
                 found.append(event)
                 if len(found) == limit:

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Final
 
-from canonry.canon.session.ai_words import CallOutcome, EventName, ModelPurpose
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
+from canonry.canon.session.telemetry_names import CallOutcome, EventName, ModelPurpose
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Event
 from canonry.log.items.proposals import Proposal, ProposalStatus
@@ -20,20 +20,25 @@ from canonry.values.ids import content_id, is_uuid
 from canonry.values.json_values import encode_json
 from canonry.values.moments import Instant, render_instant
 from canonry.values.policy import ModelTiers
-from canonry.world.domain.admission.safety import digest
-from canonry.world.domain.admission.schema import Envelope, Proposed, missing, read_strictly
-from canonry.world.domain.atlas import thing_id_of
+from canonry.world.domain.admission.safety import digest_value
+from canonry.world.domain.admission.schema import (
+    Envelope,
+    ReadProposal,
+    read_strictly,
+    reject_missing,
+)
+from canonry.world.domain.atlas import item_id_of
 from canonry.world.domain.checks import person_of
-from canonry.world.domain.narration.violations import violations_of
+from canonry.world.domain.narration.violations import find_violations
 from canonry.world.domain.prompts.templates import (
     CHANGES_MAX,
     INPUT_MAX,
     TEMPLATE,
-    Answered,
-    answer_in,
+    CharacterAnswer,
     fallback_for,
-    opening,
-    result_of,
+    opening_messages,
+    read_answer,
+    tool_result,
 )
 from canonry.world.models.services import (
     HOUR,
@@ -47,9 +52,9 @@ from canonry.world.models.services import (
     model_for,
     moderate_content,
 )
-from canonry.world.usecases.contexts import LOOKED_AT, search_events
-from canonry.world.usecases.proposals.settling import decided, newest_proposals, proposal_in
-from canonry.world.usecases.speech import contradictions, scene_of
+from canonry.world.usecases.contexts import SEARCHED_MAX, search_events
+from canonry.world.usecases.proposals.outcomes import newest_proposals, outcome_of, proposal_in
+from canonry.world.usecases.speech import find_contradictions, scene_of
 from canonry.world.usecases.worlds import (
     BoundWorld,
     WorldAt,
@@ -76,7 +81,7 @@ Propose = Callable[[Mapping[str, Any]], Awaitable[Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SaidToCharacter:
+class PlayerUtterance:
     """A player's words to a character."""
 
     player: str
@@ -94,7 +99,7 @@ class Voices:
 
     speaker: SpeakingModel | None = None
     tools: Sequence[Mapping[str, Any]] = ()
-    look: LookUp | None = None
+    look_up: LookUp | None = None
     propose: Propose
     seconds: float = DEADLINE
 
@@ -123,13 +128,13 @@ class DialogueTurn:
     reason: str | None
 
     @property
-    def fallback(self) -> bool:
+    def is_fallback(self) -> bool:
         """Whether these are words that claim nothing."""
         return self.reason is not None
 
 
 @dataclass(slots=True, kw_only=True)
-class _TurnTaken:
+class _TurnState:
     """A turn of a dialogue: its speakers, its place, and its events so far.
 
     So many tool `calls` it may make. `again`: it is kept already, and was sent once more.
@@ -138,10 +143,10 @@ class _TurnTaken:
     then: WorldAt
     caller: Caller
     voices: Voices
-    said: SaidToCharacter
+    utterance: PlayerUtterance
     player: Entity
     npc: Entity
-    place: Entity
+    location: Entity
     calls: int
     started: float
     messages: list[Mapping[str, Any]] = field(default_factory=list)
@@ -157,7 +162,7 @@ class _FellBackError(Exception):
 
 
 async def take_turn(
-    canon: Canon, caller: Caller, world: BoundWorld, said: SaidToCharacter, voices: Voices
+    canon: Canon, caller: Caller, world: BoundWorld, utterance: PlayerUtterance, voices: Voices
 ) -> DialogueTurn:
     """The answer, kept with what was said; what would follow from it is proposed.
 
@@ -165,127 +170,127 @@ async def take_turn(
         InvalidInput: `dialogue.empty`, `dialogue.too-long`, `dialogue.apart`.
         NotFound: `player.unknown` or `character.unknown`.
     """
-    turn = await _begun(world_at(canon, world), caller, said, voices)
+    turn = await _begin_turn(world_at(canon, world), caller, utterance, voices)
     reason: str | None = None
-    answered: Answered | None = None
+    answered: CharacterAnswer | None = None
     try:
         async with asyncio.timeout(voices.seconds * _SHARE):
-            answered = await _answered(turn)
+            answered = await _answer_turn(turn)
     except TimeoutError:
         reason = "deadline"
     except _FellBackError as error:
         reason = str(error)
     except CanonryError as error:
         reason = error.code
-    key = f"{said.correlation_id}/{said.text}"
-    words = answered or Answered(say=fallback_for(turn.npc.name, key))
+    key = f"{utterance.correlation_id}/{utterance.text}"
+    words = answered or CharacterAnswer(say=fallback_for(turn.npc.name, key))
     changes = await _propose_implied(turn, words.changes)
     if not turn.again:
-        await _keep(turn, words.reply, fallback=reason)
+        await _store_exchange(turn, words.reply_text, fallback=reason)
     return DialogueTurn(
-        reply=words.reply, tool_calls=tuple(turn.called), changes=changes, reason=reason
+        reply=words.reply_text, tool_calls=tuple(turn.called), changes=changes, reason=reason
     )
 
 
-async def enrich(
-    canon: Canon, caller: Caller, world: BoundWorld, said: SaidToCharacter, voices: Voices
+async def retry_answer(
+    canon: Canon, caller: Caller, world: BoundWorld, utterance: PlayerUtterance, voices: Voices
 ) -> bool:
     """Ask the model again after a fallback, and store the character's words.
 
     Returns whether that succeeded. No changes are proposed.
     """
     try:
-        turn = await _begun(world_at(canon, world), caller, said, voices)
+        turn = await _begin_turn(world_at(canon, world), caller, utterance, voices)
         async with asyncio.timeout(voices.seconds):
-            answered = await _answered(turn)
+            answered = await _answer_turn(turn)
     except (TimeoutError, _FellBackError, CanonryError):
         return False
-    await _keep(turn, answered.reply, later=True)
+    await _store_exchange(turn, answered.reply_text, later=True)
     return True
 
 
-async def _begun(
-    then: WorldAt, caller: Caller, said: SaidToCharacter, voices: Voices
-) -> _TurnTaken:
-    if not said.text.strip():
+async def _begin_turn(
+    then: WorldAt, caller: Caller, utterance: PlayerUtterance, voices: Voices
+) -> _TurnState:
+    if not utterance.text.strip():
         raise InvalidInput("dialogue.empty", "say something", path="/inputText")
-    if len(said.text) > INPUT_MAX:
+    if len(utterance.text) > INPUT_MAX:
         message = f"A player's text has at most {INPUT_MAX} characters. Shorten it."
         raise InvalidInput("dialogue.too-long", message, path="/inputText")
-    player = await then.require(said.player, WorldType.PLAYER)
-    npc = await then.require(said.npc, WorldType.CHARACTER)
-    place, there = await then.location_of(player), await then.location_of(npc)
+    player = await then.require_item(utterance.player, WorldType.PLAYER)
+    npc = await then.require_item(utterance.npc, WorldType.CHARACTER)
+    location, there = await then.location_of(player), await then.location_of(npc)
     known = person_of(npc, None if there is None else there.id)
-    if place is None or missing(known, place.id, "") is not None:
+    if location is None or reject_missing(known, location.id, "") is not None:
         message = "The character cannot answer: it is elsewhere, absent or dead."
         raise InvalidInput("dialogue.apart", message, path="/npcId")
-    return _TurnTaken(
+    return _TurnState(
         then=then,
         caller=caller,
         voices=voices,
-        said=said,
+        utterance=utterance,
         player=player,
         npc=npc,
-        place=place,
+        location=location,
         calls=then.canon.policy.models.tool_calls,
         started=then.canon.clock.monotonic(),
     )
 
 
-async def _answered(turn: _TurnTaken) -> Answered:
-    then, said = turn.then, turn.said.text
-    services = then.canon.service(WorldServices)
-    if not (await moderate_content(then.canon, said)).allowed:
+async def _answer_turn(turn: _TurnState) -> CharacterAnswer:
+    then, text_said = turn.then, turn.utterance.text
+    services = then.canon.find_service(WorldServices)
+    if not (await moderate_content(then.canon, text_said)).allowed:
         raise _FellBackError("moderation.input")
     if turn.voices.speaker is None:
         raise _FellBackError("model.none")
     past, kept = await _past_exchanges(turn)
     turn.again = kept is not None
-    turn.messages += opening(await _context_of(turn), past, said)
+    turn.messages += opening_messages(await _context_of(turn), past, text_said)
     model = model_for(ModelPurpose.NPC_DIALOGUE, then.canon.policy.models)
-    context = digest(turn.messages[1:])
-    key = generation_key(ModelPurpose.NPC_DIALOGUE, model, TEMPLATE.hash, context)
-    text = services.generated.find(key)
+    context = digest_value(turn.messages[1:])
+    key = generation_key(ModelPurpose.NPC_DIALOGUE, model, TEMPLATE.content_hash, context)
+    text = services.generated.find_answer(key)
     if text is None and kept is not None:
-        return Answered(say=kept)
+        return CharacterAnswer(say=kept)
     if text is None:
-        text = await _spoken(turn, turn.voices.speaker, model)
-    answered = answer_in(text)
+        text = await _ask_speaker(turn, turn.voices.speaker, model)
+    answered = read_answer(text)
     if answered is None:
         raise _FellBackError("model.unreadable")
-    if not (await moderate_content(then.canon, answered.reply)).allowed:
+    if not (await moderate_content(then.canon, answered.reply_text)).allowed:
         raise _FellBackError("moderation.reply")
-    told = answered.narration
-    if told:
-        scene = await scene_of(then, turn.place, turn.player, told)
-        if violations_of(told, scene) or contradictions(told, scene):
+    narration = answered.narration
+    if narration:
+        scene = await scene_of(then, turn.location, turn.player, narration)
+        if find_violations(narration, scene) or find_contradictions(narration, scene):
             raise _FellBackError("narration")
-    services.generated.keep(key, text)
+    services.generated.keep_answer(key, text)
     return answered
 
 
-async def _context_of(turn: _TurnTaken) -> Mapping[str, Any]:
+async def _context_of(turn: _TurnState) -> Mapping[str, Any]:
     """Return the context of an answer: the character, location, people present and lore."""
-    player, npc, place = turn.player, turn.npc, turn.place
-    scene = await scene_of(turn.then, place, player, turn.said.text)
-    names = {each.place.id: each.place.name for each in scene.places}
+    player, npc, location = turn.player, turn.npc, turn.location
+    scene = await scene_of(turn.then, location, player, turn.utterance.text)
+    names = {each.location.id: each.location.name for each in scene.named_locations}
     return {
         "you": {"name": npc.name, "description": npc.description, "id": npc.id},
         "player": {"name": player.name, "id": player.id},
-        "place": {"name": place.name, "description": place.description, "id": place.id},
+        "place": {"name": location.name, "description": location.description, "id": location.id},
         "timeOfDay": scene.time_of_day or time_of_day(turn.then.tick),
-        "present": [each.name for each in scene.present if each.id != npc.id],
-        "exits": [f"{way.direction}: {names[way.to]}" for way in scene.ways],
+        "present": [each.name for each in scene.present_people if each.id != npc.id],
+        "exits": [f"{known_exit.direction}: {names[known_exit.to]}" for known_exit in scene.exits],
         "layers": [layer.text for layer in scene.layers],
-        "lore": [told.text for told in scene.lore],
+        "lore": [statement.text for statement in scene.lore],
     }
 
 
-async def _spoken(turn: _TurnTaken, speaker: SpeakingModel, model: str) -> str:
+async def _ask_speaker(turn: _TurnState, speaker: SpeakingModel, model: str) -> str:
     """Return the model's final answer; the number of tool calls is limited."""
     for _round in range(turn.calls + 1):
         left = turn.calls - len(turn.called)
-        spoken = await speaker.speak(turn.messages, turn.voices.tools if left else (), model)
+        spoken = await speaker.next_answer(turn.messages, turn.voices.tools if left else (), model)
         turn.model = spoken.model
         turn.prompt_tokens += spoken.prompt_tokens
         turn.completion_tokens += spoken.completion_tokens
@@ -304,24 +309,24 @@ async def _spoken(turn: _TurnTaken, speaker: SpeakingModel, model: str) -> str:
         asking = {"role": "assistant", "content": spoken.text or None, "tool_calls": calls}
         turn.messages.append(asking)
         for call in spoken.asked:
-            result = await _looked_up(turn, call)
+            result = await _call_tool(turn, call)
             turn.messages.append({"role": "tool", "tool_call_id": call.id, "content": result})
     raise _FellBackError("tools.budget")
 
 
-async def _looked_up(turn: _TurnTaken, call: ToolAsked) -> str:
-    names, look = {each["function"]["name"] for each in turn.voices.tools}, turn.voices.look
+async def _call_tool(turn: _TurnState, call: ToolAsked) -> str:
+    names, look_up = {each["function"]["name"] for each in turn.voices.tools}, turn.voices.look_up
     if len(turn.called) >= turn.calls:
         message = f"You have made {turn.calls} tool calls, the limit. Answer from their results."
-        return result_of({"error": message})
+        return tool_result({"error": message})
     turn.called.append(call.name if call.name in names else "(unknown)")
-    if call.name not in names or look is None:
-        return result_of({"error": "There is no such tool."})
-    reply = await look(call.name, call.arguments)
+    if call.name not in names or look_up is None:
+        return tool_result({"error": "There is no such tool."})
+    reply = await look_up(call.name, call.arguments)
     error = reply.get("error") if isinstance(reply, Mapping) else None
     if isinstance(error, Mapping) and error.get("code") in _TRANSIENT:
         raise _FellBackError("tools.failed")
-    return result_of(reply)
+    return tool_result(reply)
 
 
 # Each exchange is stored as an event of the pair; telemetry is counted again from these.
@@ -329,7 +334,7 @@ async def _looked_up(turn: _TurnTaken, call: ToolAsked) -> str:
 TITLE: Final = "NPC.Dialogue"
 EXCHANGES_MAX: Final = 6
 """So many exchanges of a pair enter the next turn; the log keeps all."""
-_LOOKED_AT: Final = 100
+_SEARCHED_MAX: Final = 100
 _TEXT_MAX: Final = 2_000
 _REFUSED: Final = frozenset({"narration", "moderation.reply"})
 """Why something that a model said is not told."""
@@ -340,39 +345,39 @@ def is_exchange(event: Event) -> bool:
     return event.title == TITLE and "said" in event.properties
 
 
-async def _past_exchanges(turn: _TurnTaken) -> tuple[Sequence[Mapping[str, str]], str | None]:
+async def _past_exchanges(turn: _TurnState) -> tuple[Sequence[Mapping[str, str]], str | None]:
     """The last exchanges of exactly this pair before a turn, the oldest first; fallbacks say none.
 
     And what was answered to the turn itself, by its correlation id and words, if it is sent again.
     """
-    pair, this = {turn.player.id, turn.npc.id}, (turn.said.correlation_id, turn.said.text)
+    pair, this = {turn.player.id, turn.npc.id}, (turn.utterance.correlation_id, turn.utterance.text)
     of_pair = [
         event.properties
-        for event in await turn.then.events(turn.npc.id, _LOOKED_AT)
+        for event in await turn.then.events_of(turn.npc.id, _SEARCHED_MAX)
         if is_exchange(event) and pair <= set(event.involved) and not event.properties["fallback"]
     ]
     same = [own for own in of_pair if (own["correlation_id"], own["said"]) == this]
-    told = [own for own in of_pair if own not in same]
+    earlier = [own for own in of_pair if own not in same]
     past = [
         {"player": str(own["said"]), "you": str(own["reply"])}
-        for own in reversed(told[:EXCHANGES_MAX])
+        for own in reversed(earlier[:EXCHANGES_MAX])
     ]
     return past, str(same[0]["reply"]) if same else None
 
 
-async def _keep(
-    turn: _TurnTaken, reply: str, *, fallback: str | None = None, later: bool = False
+async def _store_exchange(
+    turn: _TurnState, reply: str, *, fallback: str | None = None, later: bool = False
 ) -> None:
     """Keep an exchange with what it spoke of, in the pair's own record and nowhere else.
 
     `later`: it was done after the player had been answered. It is counted by its record.
     """
     canon, world = turn.then.canon, turn.then.world
-    said, correlation_id = turn.said.text, turn.said.correlation_id
-    topics = _topics(said, "" if fallback else reply)
+    player_text, correlation_id = turn.utterance.text, turn.utterance.correlation_id
+    topics = _find_topics(player_text, "" if fallback else reply)
     own = {
         "actor_kind": "npc",
-        "said": said[:_TEXT_MAX],
+        "said": player_text[:_TEXT_MAX],
         "reply": reply[:_TEXT_MAX],
         "correlation_id": correlation_id,
         "fallback": fallback,
@@ -385,15 +390,15 @@ async def _keep(
         "memory": {"topics": topics, "exchanges": 1},
     }
 
-    async def write(draft: WorldDraft) -> None:
-        draft.happen(f"said/{correlation_id}/{later}", TITLE, (turn.npc.id, turn.player.id), own)
+    async def write_exchange(draft: WorldDraft) -> None:
+        draft.add_event(f"said/{correlation_id}/{later}", TITLE, (turn.npc.id, turn.player.id), own)
 
-    await change_world(canon, turn.caller, world, write)
-    event, told = spoken_as(own, canon.policy.models)
-    count_event(canon, event, told, space=world.space)
+    await change_world(canon, turn.caller, world, write_exchange)
+    event, invocation = usage_of(own, canon.policy.models)
+    count_event(canon, event, invocation, space=world.space)
 
 
-def _topics(*texts: str) -> list[str]:
+def _find_topics(*texts: str) -> list[str]:
     found: dict[str, None] = {}
     for text in texts:
         words = text.split()
@@ -406,7 +411,7 @@ def _topics(*texts: str) -> list[str]:
     return list(found)[:20]
 
 
-def spoken_as(own: Mapping[str, Any], tiers: ModelTiers) -> tuple[EventName, Invocation]:
+def usage_of(own: Mapping[str, Any], tiers: ModelTiers) -> tuple[EventName, Invocation]:
     """Return the telemetry of an exchange, from its record alone."""
     reason = own.get("fallback")
     asked, answered = own.get("tokens") or (0, 0)
@@ -414,7 +419,7 @@ def spoken_as(own: Mapping[str, Any], tiers: ModelTiers) -> tuple[EventName, Inv
     outcome = CallOutcome.ACCEPTED if reason is None else None
     if reason in _REFUSED:
         outcome = CallOutcome.REJECTED
-    told = Invocation(
+    invocation = Invocation(
         purpose=ModelPurpose.NPC_DIALOGUE,
         model=model,
         prompt_tokens=asked,
@@ -426,32 +431,32 @@ def spoken_as(own: Mapping[str, Any], tiers: ModelTiers) -> tuple[EventName, Inv
         micros=cost_of(asked, answered, model, tiers),
         text="" if reason else str(own["reply"]),
     )
-    return EventName.DIALOGUE_TURN if reason is None else EventName.DIALOGUE_FALLBACK, told
+    return EventName.DIALOGUE_TURN if reason is None else EventName.DIALOGUE_FALLBACK, invocation
 
 
-async def unanswered(
+async def find_unanswered(
     canon: Canon, world: BoundWorld, reasons: Container[str], since: Instant
-) -> Sequence[SaidToCharacter]:
+) -> Sequence[PlayerUtterance]:
     """Return fallbacks with these reasons since then that were not repeated, oldest first.
 
     The log is the queue, which survives restarts.
     """
-    found, _ = await search_events(canon, world, event_type=TITLE, limit=_LOOKED_AT)
-    told = [
+    found, _ = await search_events(canon, world, event_type=TITLE, limit=_SEARCHED_MAX)
+    exchanges = [
         event
         for event in found
         if is_exchange(event) and "npc" in event.properties and event.created_at >= since
     ]
-    done = {_key_of(event) for event in told if not event.properties["fallback"]}
+    done = {_key_of(event) for event in exchanges if not event.properties["fallback"]}
     open_turns = {
         _key_of(event): each
-        for event in reversed(told)
+        for event in reversed(exchanges)
         if event.properties["fallback"] in reasons and _key_of(event) not in done
         for each in event.involved
         if each != event.properties["npc"]
     }
     return [
-        SaidToCharacter(player=player, npc=npc, text=text, correlation_id=correlation)
+        PlayerUtterance(player=player, npc=npc, text=text, correlation_id=correlation)
         for (npc, correlation, text), player in open_turns.items()
     ]
 
@@ -465,29 +470,33 @@ def _key_of(event: Event) -> tuple[str, str, str]:
 # never proposes again, whatever a model says the second time.
 
 
-async def _propose_implied(turn: _TurnTaken, changes: Sequence[Any]) -> tuple[ImpliedChange, ...]:
+async def _propose_implied(turn: _TurnState, changes: Sequence[Any]) -> tuple[ImpliedChange, ...]:
     """Propose each change by itself, in order; a later one is judged after an earlier one.
 
     Where the turn has proposed before, what became of that, and nothing is proposed.
     """
     if not changes:
         return ()
-    canon, space, said = turn.then.canon, turn.then.world.space, turn.said.correlation_id
-    correlation = said if is_uuid(said) else content_id("dialogue", said)
-    named = ("dialogue", space, turn.caller.actor.agent_id, said)
+    canon, space, turn_id = turn.then.canon, turn.then.world.space, turn.utterance.correlation_id
+    correlation = turn_id if is_uuid(turn_id) else content_id("dialogue", turn_id)
+    named = ("dialogue", space, turn.caller.actor.agent_id, turn_id)
     ids = [content_id(*named, str(number)) for number in range(CHANGES_MAX)]
     before = [await proposal_in(canon, space, each) for each in ids]
     if any(before):
-        return tuple(_known(number, one) for number, one in enumerate(before) if one is not None)
+        return tuple(
+            _recorded_change(number, one) for number, one in enumerate(before) if one is not None
+        )
     messages = turn.messages[1:]
-    context = canon.service(WorldServices).admissions.gave_out(space, {"messages": messages})
+    context = canon.find_service(WorldServices).admissions.record_context(
+        space, {"messages": messages}
+    )
     found = []
     for number, change in enumerate(changes):
-        told = "A change must be an object with actionType and params."
+        problem = "A change must be an object with actionType and params."
         if number >= CHANGES_MAX:
-            told = f"A turn has at most {CHANGES_MAX} changes. The rest is ignored."
+            problem = f"A turn has at most {CHANGES_MAX} changes. The rest is ignored."
         if number >= CHANGES_MAX or not isinstance(change, Mapping):
-            found.append(ImpliedChange(number=number, refused=told))
+            found.append(ImpliedChange(number=number, refused=problem))
         else:
             envelope = {
                 "proposalId": ids[number],
@@ -499,7 +508,7 @@ async def _propose_implied(turn: _TurnTaken, changes: Sequence[Any]) -> tuple[Im
                 "generation": {
                     "templateName": TEMPLATE.id,
                     "templateVersion": TEMPLATE.version,
-                    "templateHash": TEMPLATE.hash,
+                    "templateHash": TEMPLATE.content_hash,
                     "contextHash": context,
                     "parameters": {},
                     "model": turn.model,
@@ -507,7 +516,7 @@ async def _propose_implied(turn: _TurnTaken, changes: Sequence[Any]) -> tuple[Im
                     "promptTokens": 0 if number else turn.prompt_tokens,
                     "completionTokens": 0 if number else turn.completion_tokens,
                 },
-                "proposedActions": [_action(turn, change)],
+                "proposedActions": [_action_of(turn, change)],
             }
             reply = await turn.voices.propose(
                 {"playerId": turn.player.id, "actionEnvelope": envelope}
@@ -516,20 +525,20 @@ async def _propose_implied(turn: _TurnTaken, changes: Sequence[Any]) -> tuple[Im
     return tuple(found)
 
 
-def _action(turn: _TurnTaken, change: Mapping[str, Any]) -> Mapping[str, Any]:
+def _action_of(turn: _TurnState, change: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the action of a change at the location of the exchange or of the player."""
     kind, params = change.get("actionType"), change.get("params")
     named = {"Mover.Move": "moverId", "Resource.Spend": "ownerId"}.get(str(kind), "")
     who = params.get(named) if isinstance(params, Mapping) else None
-    own = isinstance(who, str) and thing_id_of(turn.then.world.space, who) == turn.player.id
-    scope = f"player:{turn.player.id}" if own else f"loc:{turn.place.id}"
+    own = isinstance(who, str) and item_id_of(turn.then.world.space, who) == turn.player.id
+    scope = f"player:{turn.player.id}" if own else f"loc:{turn.location.id}"
     return {"actionType": kind, "scopeKey": scope, "params": params}
 
 
-def _known(number: int, proposal: Proposal) -> ImpliedChange:
-    refused = decided(proposal).rejection
-    told = refused and {"gate": refused.gate, "rule": refused.rule, "reason": refused.reason}
-    return _answered_change(number, {"proposalId": proposal.id, "rejection": told})
+def _recorded_change(number: int, proposal: Proposal) -> ImpliedChange:
+    refused = outcome_of(proposal).rejection
+    rejection = refused and {"gate": refused.gate, "rule": refused.rule, "reason": refused.reason}
+    return _answered_change(number, {"proposalId": proposal.id, "rejection": rejection})
 
 
 def _answered_change(number: int, reply: Mapping[str, Any]) -> ImpliedChange:
@@ -551,7 +560,7 @@ def _answered_change(number: int, reply: Mapping[str, Any]) -> ImpliedChange:
 
 async def recount_usage(canon: Canon) -> None:
     """Add to telemetry what was recorded before its process told it anything; done once."""
-    telemetry = canon.service(WorldServices).telemetry
+    telemetry = canon.find_service(WorldServices).telemetry
     if telemetry.recounted:
         return
     telemetry.recounted = True
@@ -561,30 +570,30 @@ async def recount_usage(canon: Canon) -> None:
     for space in await query_worlds(canon):
         world = await find_world(canon, space.id)
         if world is not None:
-            await _recount(canon, world, since, until)
+            await _recount_world(canon, world, since, until)
 
 
-async def _recount(canon: Canon, world: BoundWorld, since: Instant, until: Instant) -> None:
-    tiers, telemetry = canon.policy.models, canon.service(WorldServices).telemetry
-    events, _ = await search_events(canon, world, event_type=TITLE, limit=LOOKED_AT)
+async def _recount_world(canon: Canon, world: BoundWorld, since: Instant, until: Instant) -> None:
+    tiers, telemetry = canon.policy.models, canon.find_service(WorldServices).telemetry
+    events, _ = await search_events(canon, world, event_type=TITLE, limit=SEARCHED_MAX)
     for event in events:
         if is_exchange(event) and since <= event.created_at < until:
-            name, told = spoken_as(event.properties, tiers)
-            telemetry.tell(name, event.created_at, told, space=world.space)
+            name, invocation = usage_of(event.properties, tiers)
+            telemetry.record_event(name, event.created_at, invocation, space=world.space)
     async for proposal in newest_proposals(canon, world.space, since=since, most=_MOST):
         if not since <= proposal.created_at < until:
             continue
-        rejection = decided(proposal).rejection
+        rejection = outcome_of(proposal).rejection
         envelope, _ = read_strictly(proposal.content.get("envelope"), Envelope)
-        read = None if envelope is None else Proposed(player="", envelope=envelope, actions=())
+        read = None if envelope is None else ReadProposal(player="", envelope=envelope, actions=())
         refused = rejection is not None
         name = EventName.PROPOSAL_REJECTED if refused else EventName.PROPOSAL_ACCEPTED
         rule = "" if rejection is None else f"{rejection.gate}:{rejection.rule}"
-        told_of = invocation_of(read, rejection, tiers)
-        telemetry.tell(name, proposal.created_at, told_of, rule, space=world.space)
+        reported = invocation_of(read, rejection, tiers)
+        telemetry.record_event(name, proposal.created_at, reported, rule, space=world.space)
         if proposal.status is ProposalStatus.ACCEPTED:
             applied = EventName.PROPOSAL_APPLIED
-            telemetry.tell(applied, proposal.created_at, space=world.space)
+            telemetry.record_event(applied, proposal.created_at, space=world.space)
 
 
 _MOST: Final = 50_000

@@ -7,12 +7,12 @@ from typing import Any, Final
 
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.commit_change import the_made
+from canonry.canon.session.commit_change import first_made
 from canonry.log.commits import ORIGIN, Position
 from canonry.log.items.entities import Entity
 from canonry.log.schemas.narrative import PROPERTY_PREFIX
 from canonry.log.schemas.world_types import LoreType, WorldType
-from canonry.readmodels.edges import Tick, checked_tick, instant_of
+from canonry.readmodels.edges import Tick, check_tick, instant_of
 from canonry.readmodels.passages import Collection
 from canonry.readmodels.ports.text import TextQuery
 from canonry.readmodels.ports.view import PAGE_MAX
@@ -20,9 +20,9 @@ from canonry.recall.usecases.find_passages import FoundPassage, find_passages
 from canonry.values.errors import Conflict, InvalidInput, NotSupported
 from canonry.values.observations import Observation, ObservationDraft
 from canonry.values.provenance import CanonLevel
-from canonry.world.domain.atlas import Lore, LoreVersion, checked_key, lore_id_of
+from canonry.world.domain.atlas import Lore, LoreVersion, check_key, lore_id_of
 from canonry.world.domain.checks import VERSIONS_MAX, person_of
-from canonry.world.domain.mechanics import Caster, RuleEntry, RuleKind, objections
+from canonry.world.domain.mechanics import Caster, RuleEntry, RuleKind, casting_objections
 from canonry.world.models.services import WorldServices
 from canonry.world.ports.moderator import Rulebook
 from canonry.world.usecases.worlds import BoundWorld, WorldAt, WorldDraft, change_world
@@ -46,20 +46,22 @@ async def record_lore(
         Conflict: `lore.version-conflict`, another version than the expected one is the latest, or
             `lore.type-fixed`.
     """
-    checked_key(key, path="/factId")
+    check_key(key, path="/factId")
     version = LoreVersion(fields=fields)
     lore = Lore(key=key, lore_type=lore_type, versions=(version,), archived=archived)
 
-    async def write(draft: WorldDraft) -> None:
-        old = await draft.find(lore_id_of(world.space, key))
+    async def write_version(draft: WorldDraft) -> None:
+        old = await draft.find_item(lore_id_of(world.space, key))
         latest = 0 if old is None else int(old.properties.get("version", 0))
         if expected not in {None, latest}:
             message = f"The latest version is {latest}. Read it and send it as expectedVersion."
             raise Conflict("lore.version-conflict", message, path="/expectedVersion", latest=latest)
         await _write_version(draft, lore, latest + 1, version)
 
-    said = the_made(await change_world(canon, caller, world, write), ObservationDraft)
-    return int(said.fields[f"{PROPERTY_PREFIX}version"])
+    observation = first_made(
+        await change_world(canon, caller, world, write_version), ObservationDraft
+    )
+    return int(observation.fields[f"{PROPERTY_PREFIX}version"])
 
 
 async def declare_version(draft: WorldDraft, lore: Lore, number: int) -> bool:
@@ -73,7 +75,7 @@ async def declare_version(draft: WorldDraft, lore: Lore, number: int) -> bool:
     if await draft.is_erased(lore_id_of(draft.space, lore.key)):
         return False
     version = lore.versions[number - 1]
-    old = await draft.find(lore_id_of(draft.space, lore.key))
+    old = await draft.find_item(lore_id_of(draft.space, lore.key))
     known = () if old is None else await versions_of(draft.canon, old)
     if number <= len(known):
         if known[number - 1].fields.get(f"{PROPERTY_PREFIX}fields") != dict(version.fields):
@@ -97,19 +99,19 @@ async def _write_version(draft: WorldDraft, lore: Lore, number: int, version: Lo
     values: dict[str, Any] = {"version": number, "fields": fields, "archived": lore.archived}
     moment = draft.at
     if version.tick is not None:
-        draft.at = instant_of(checked_tick(version.tick, path="/tick"))
+        draft.at = instant_of(check_tick(version.tick, path="/tick"))
     if number == 1:
         first = {"key": lore.key, "lore_type": str(lore.lore_type), **values}
-        await draft.declare(
+        await draft.declare_item(
             lore_id, WorldType.LORE_FACT, name=name, description="", properties=first
         )
     else:
-        old = await draft.find(lore_id)
+        old = await draft.find_item(lore_id)
         if old is not None and old.properties.get("lore_type") != lore.lore_type:
             message = "The type of a lore fact cannot change. Create another fact."
             raise Conflict("lore.type-fixed", message, path="/type", conflicts=[lore_id])
         seen = {f"{PROPERTY_PREFIX}{field}": value for field, value in values.items()}
-        draft.observe(lore_id, {"name": name, **seen}, label=f"/{number}")
+        draft.observe_item(lore_id, {"name": name, **seen}, label=f"/{number}")
     draft.at = moment
 
 
@@ -128,11 +130,11 @@ async def search_lore(
         )
         passages = await find_passages(canon, asked)
         facts = [
-            (thing, hit)
+            (item, hit)
             for hit in passages.hits
-            if isinstance(thing := passages.things.get(hit.passage.id), Entity)
-            and thing.entity_type == WorldType.LORE_FACT
-            and not thing.properties.get("archived")
+            if isinstance(item := passages.items.get(hit.passage.id), Entity)
+            and item.entity_type == WorldType.LORE_FACT
+            and not item.properties.get("archived")
         ]
         if len(passages.hits) < most or len(facts) >= limit:
             break
@@ -149,20 +151,20 @@ class CanonicalFact:
 
     entity: Entity
     version: int
-    said: Observation
+    observation: Observation
     first: Observation
 
     @property
     def fields(self) -> Any:
         """Fields of this version."""
-        return self.said.fields.get("properties.fields", {})
+        return self.observation.fields.get("properties.fields", {})
 
 
 async def get_canonical_fact(
     canon: Canon, world: BoundWorld, key: str, version: int | None = None
 ) -> CanonicalFact | None:
     """The fact with this key in a version, or in the newest that is not archived; None: no such."""
-    entity = await canon.within(world.space).thing(lore_id_of(world.space, key))
+    entity = await canon.space_scope(world.space).find_item(lore_id_of(world.space, key))
     if not isinstance(entity, Entity) or entity.level is not CanonLevel.CANON:
         return None
     if entity.entity_type != WorldType.LORE_FACT:
@@ -172,8 +174,8 @@ async def get_canonical_fact(
     number = max(standing, default=0) if version is None else version
     if not 1 <= number <= len(versions):
         return None
-    said = versions[number - 1]
-    return CanonicalFact(entity=entity, version=number, said=said, first=versions[0])
+    observation = versions[number - 1]
+    return CanonicalFact(entity=entity, version=number, observation=observation, first=versions[0])
 
 
 async def versions_of(canon: Canon, entity: Entity) -> Sequence[Observation]:
@@ -189,7 +191,7 @@ def rulebook_of(canon: Canon) -> Rulebook:
     Raises:
         NotSupported: `rules.missing`.
     """
-    rulebook = canon.service(WorldServices).rulebook
+    rulebook = canon.find_service(WorldServices).rulebook
     if rulebook is None:
         raise NotSupported("rules.missing", "This server has no rulebook.")
     return rulebook
@@ -197,7 +199,7 @@ def rulebook_of(canon: Canon) -> Rulebook:
 
 async def lookup_rule(canon: Canon, kind: RuleKind, name: str) -> RuleEntry | None:
     """The entry of this name; None where there is none. It is read off the loop."""
-    return await asyncio.to_thread(rulebook_of(canon).lookup, kind, name)
+    return await asyncio.to_thread(rulebook_of(canon).find_entry, kind, name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,39 +220,43 @@ async def can_cast_here(then: WorldAt, player: str, spell: str) -> Castable:
         NotFound: `player.unknown`.
         NotSupported: `rules.missing`.
     """
-    found = await then.require(player, WorldType.PLAYER)
+    found = await then.require_item(player, WorldType.PLAYER)
     rules = await lookup_rule(then.canon, RuleKind.SPELL, spell)
-    place = await then.location_of(found)
-    realms = [] if place is None else await then.realms_of(place.id)
+    location = await then.location_of(found)
+    realms = [] if location is None else await then.realms_of(location.id)
     held, _more = await then.inventory_of(found.id)
-    around = [] if place is None else [place, *realms]
+    around = [] if location is None else [location, *realms]
     marks = frozenset(
         str(tag).casefold()
-        for thing in around
+        for source in around
         for name in ("tags", "narrative_tags")
-        for tag in thing.properties.get(name) or ()
+        for tag in source.properties.get(name) or ()
     )
     own = found.properties
     attributes: Mapping[str, Any] = own.get("attributes") or {}
-    conditions = (*_texts(own.get("conditions")), *_texts(attributes.get("conditions")))
+    conditions = (*_split_texts(own.get("conditions")), *_split_texts(attributes.get("conditions")))
     spells, slots = attributes.get("spells"), attributes.get("spellSlots")
     caster = Caster(
         alive=person_of(found).alive,
         conditions=frozenset(each.casefold() for each in conditions),
         marks=marks,
         held=tuple([item.name for item in held]),
-        spells=frozenset(map(str.casefold, _texts(spells))) if isinstance(spells, list) else None,
+        spells=frozenset(map(str.casefold, _split_texts(spells)))
+        if isinstance(spells, list)
+        else None,
         slots={str(level): n for level, n in slots.items() if isinstance(n, int)}
         if isinstance(slots, Mapping)
         else None,
     )
-    reasons = [] if place else ["the caster's location is not known"]
-    reasons += ["the rulebook has no such spell"] if rules is None else objections(rules, caster)
-    return Castable(tick=then.tick, rules=rules, place=place, caster=caster, reasons=reasons)
+    reasons = [] if location else ["the caster's location is not known"]
+    reasons += (
+        ["the rulebook has no such spell"] if rules is None else casting_objections(rules, caster)
+    )
+    return Castable(tick=then.tick, rules=rules, place=location, caster=caster, reasons=reasons)
 
 
-def _texts(value: Any) -> tuple[str, ...]:
-    told = value.split(",") if isinstance(value, str) else value
-    if not isinstance(told, list | tuple):
+def _split_texts(value: Any) -> tuple[str, ...]:
+    parts = value.split(",") if isinstance(value, str) else value
+    if not isinstance(parts, list | tuple):
         return ()
-    return tuple(each.strip() for each in told if isinstance(each, str))
+    return tuple(each.strip() for each in parts if isinstance(each, str))

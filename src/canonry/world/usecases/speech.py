@@ -7,9 +7,9 @@ from hashlib import sha256
 from itertools import product
 from typing import Any, Final
 
-from canonry.canon.judging.clashes import conflict
-from canonry.canon.session.ai_words import CallOutcome, EventName, ModelPurpose
+from canonry.canon.judging.conflicts import find_clash
 from canonry.canon.session.canon import Canon
+from canonry.canon.session.telemetry_names import CallOutcome, EventName, ModelPurpose
 from canonry.language.reading.reading import read_statements
 from canonry.log.items.entities import Entity
 from canonry.log.items.proposals import Grade
@@ -21,29 +21,35 @@ from canonry.values.errors import CanonryError, Conflict, InvalidInput, NotFound
 from canonry.values.ids import EntityId, SpaceId, content_id
 from canonry.values.json_values import encode_json
 from canonry.values.statements import Statement
-from canonry.world.domain.admission.safety import digest
-from canonry.world.domain.admission.schema import no_passage
-from canonry.world.domain.arcs.arcs import BEATS, Arc, ArcLore, Materials, drawn_arc
+from canonry.world.domain.admission.safety import digest_value
+from canonry.world.domain.admission.schema import reject_passage
+from canonry.world.domain.arcs.arcs import BEATS, Arc, ArcLore, ArcMaterials, draw_arc
 from canonry.world.domain.atlas import lore_id_of
-from canonry.world.domain.checks import KnownWay, person_of, reached, stack_of, way_of
+from canonry.world.domain.checks import (
+    KnownExit,
+    known_exit_of,
+    person_of,
+    reachable_from,
+    stack_of,
+)
 from canonry.world.domain.narration.violations import (
+    CanonStatement,
+    NamedLocation,
     NarratedScene,
     NarrationLimit,
-    Somewhere,
-    ToldOfWorld,
     Violation,
+    find_violations,
     sentences_of,
-    violations_of,
 )
-from canonry.world.domain.prompts.templates import json_in
-from canonry.world.domain.utterances.hearing import (
+from canonry.world.domain.prompts.templates import read_json
+from canonry.world.domain.utterances.lexicon import Nameable, UtteranceReading
+from canonry.world.domain.utterances.reading import (
     TEMPLATE,
     UtteranceQuestion,
     question_about,
+    read_model_answer,
     read_utterance,
-    reading_in,
 )
-from canonry.world.domain.utterances.lexicon import Heard, Nameable
 from canonry.world.models.services import (
     Invocation,
     WorldServices,
@@ -53,13 +59,13 @@ from canonry.world.models.services import (
     model_for,
     moderate_content,
 )
-from canonry.world.usecases.contexts import exits_of, layers_upon
+from canonry.world.usecases.contexts import exits_of, visible_layers
 from canonry.world.usecases.worlds import BoundWorld, WorldAt, not_in_world, world_at
 
 
-async def modelled(
+async def read_by_model(
     canon: Canon, listener: SpeakingModel, asked: UtteranceQuestion, space: SpaceId | None = None
-) -> Heard | None:
+) -> UtteranceReading | None:
     """The reading of the model; None where it does not answer, or not what can stand.
 
     Answers are cached by question. The timeout is the one of `listener`.
@@ -67,36 +73,39 @@ async def modelled(
     if not asked.text.strip():
         return None
     model = model_for(ModelPurpose.CLASSIFICATION, canon.policy.models)
-    context, generated = digest(asked.context()), canon.service(WorldServices).generated
-    key = generation_key(ModelPurpose.CLASSIFICATION, model, TEMPLATE.hash, context)
-    kept = generated.find(key)
+    context, generated = (
+        digest_value(asked.make_context()),
+        canon.find_service(WorldServices).generated,
+    )
+    key = generation_key(ModelPurpose.CLASSIFICATION, model, TEMPLATE.content_hash, context)
+    kept = generated.find_answer(key)
     started = canon.clock.monotonic()
     spoken = ModelSpeech(text=kept or "", model=model)
     if kept is None:
         try:
-            spoken = await listener.speak(asked.messages(), (), model)
+            spoken = await listener.next_answer(asked.make_messages(), (), model)
         except CanonryError:
-            _count(canon, spoken, started, space=space)
+            _count_reading(canon, spoken, started, space=space)
             return None
-    read = reading_in(json_in(spoken.text), asked)
-    _count(canon, spoken, started, read, cached=kept is not None, space=space)
+    read = read_model_answer(read_json(spoken.text), asked)
+    _count_reading(canon, spoken, started, read, cached=kept is not None, space=space)
     if read is not None:
-        generated.keep(key, spoken.text)
+        generated.keep_answer(key, spoken.text)
     return read
 
 
-def _count(
+def _count_reading(
     canon: Canon,
     spoken: ModelSpeech,
     started: float,
-    read: Heard | None = None,
+    read: UtteranceReading | None = None,
     *,
     cached: bool = False,
     space: SpaceId | None,
 ) -> None:
     tiers = canon.policy.models
     outcome = CallOutcome.REJECTED if read is None else CallOutcome.ACCEPTED
-    told = Invocation(
+    invocation = Invocation(
         purpose=ModelPurpose.CLASSIFICATION,
         model=spoken.model,
         prompt_tokens=spoken.prompt_tokens,
@@ -107,7 +116,7 @@ def _count(
         micros=cost_of(spoken.prompt_tokens, spoken.completion_tokens, spoken.model, tiers),
     )
     event = EventName.INTENT_FALLBACK if read is None else EventName.INTENT_READ
-    count_event(canon, event, told, space=space)
+    count_event(canon, event, invocation, space=space)
 
 
 _MOST: Final = 200
@@ -115,40 +124,48 @@ _MOST: Final = 200
 
 async def surroundings_of(then: WorldAt, mover: Entity) -> Sequence[Nameable]:
     """Return the items that a mover can name, without hidden exits and their targets."""
-    place = await then.location_of(mover)
-    if place is None:
+    location = await then.location_of(mover)
+    if location is None:
         held, _more = await then.inventory_of(mover.id)
-        return [nameable(each) for each in held]
-    movers = await movers_at(then, place.id)
-    things, _more = await then.inventory_of(place.id, *movers)
-    ways = [way for way in await exits_of(then, place) if not way.properties.get("hidden")]
-    ends = await then.all((way.to_id for way in ways), WorldType.LOCATION)
-    led = [nameable(ends[way.to_id], Direction(kind_of(way))) for way in ways if way.to_id in ends]
-    others = [nameable(each) for name, each in movers.items() if name != mover.id]
-    return [*others, *(nameable(each) for each in things), nameable(place), *led]
+        return [as_nameable(each) for each in held]
+    movers = await movers_at(then, location.id)
+    items, _more = await then.inventory_of(location.id, *movers)
+    exits = [
+        exit_edge
+        for exit_edge in await exits_of(then, location)
+        if not exit_edge.properties.get("hidden")
+    ]
+    ends = await then.find_items((exit_edge.to_id for exit_edge in exits), WorldType.LOCATION)
+    led = [
+        as_nameable(ends[exit_edge.to_id], Direction(kind_of(exit_edge)))
+        for exit_edge in exits
+        if exit_edge.to_id in ends
+    ]
+    others = [as_nameable(each) for name, each in movers.items() if name != mover.id]
+    return [*others, *(as_nameable(each) for each in items), as_nameable(location), *led]
 
 
-async def movers_at(then: WorldAt, place: EntityId) -> Mapping[str, Entity]:
+async def movers_at(then: WorldAt, location: EntityId) -> Mapping[str, Entity]:
     """The people at a place, by id."""
-    edges = await then.edges(LOCATED_IN, place, outward=False, kinds=MOVERS, limit=_MOST)
-    return await then.all((edge.from_id for edge in edges), *MOVERS)
+    edges = await then.edges_of(LOCATED_IN, location, outward=False, kinds=MOVERS, limit=_MOST)
+    return await then.find_items((edge.from_id for edge in edges), *MOVERS)
 
 
-def nameable(thing: Entity, direction: Direction | None = None) -> Nameable:
+def as_nameable(item: Entity, direction: Direction | None = None) -> Nameable:
     """An item with the names that people use for it."""
-    return Nameable(id=thing.id, kind=thing.entity_type, name=thing.name, direction=direction)
+    return Nameable(id=item.id, kind=item.entity_type, name=item.name, direction=direction)
 
 
 async def parse_to_action_frame(
     canon: Canon, world: BoundWorld, player: str, utterance: str, previous: Sequence[str] = ()
-) -> Heard:
+) -> UtteranceReading:
     """Return the action that a player intends; nothing is done or written.
 
     Raises:
         NotFound: `player.unknown`.
     """
     now = world_at(canon, world)
-    found = await now.require(player, WorldType.PLAYER)
+    found = await now.require_item(player, WorldType.PLAYER)
     around = await surroundings_of(now, found)
     subject = Nameable(id=found.id, kind=found.entity_type, name=found.name)
     return await read_speech(canon, utterance, subject, around, previous, space=world.space)
@@ -165,106 +182,120 @@ async def read_speech(
     previous: Sequence[str] = (),
     *,
     space: SpaceId | None = None,
-) -> Heard:
+) -> UtteranceReading:
     """Read an utterance by the configured model; without one or on failure, by rules."""
-    listener = canon.service(WorldServices).listener
+    listener = canon.find_service(WorldServices).listener
     if listener is not None:
         asked = question_about(utterance, subject, known, previous)
-        said = await modelled(canon, listener, asked, space)
-        if said is not None:
-            return said
+        reading = await read_by_model(canon, listener, asked, space)
+        if reading is not None:
+            return reading
     return read_utterance(utterance, subject, known, previous)
 
 
 _NAMED_MAX: Final = 60
 _LORE_MAX: Final = 20
 _STEPS: Final = 5
-_PLACES_MAX: Final = 200
+_LOCATIONS_MAX: Final = 200
 NAMES: Final = ("name", "title")
 
 
 async def scene_of(
-    then: WorldAt, place: Entity, player: Entity | None, narration: str
+    then: WorldAt, location: Entity, player: Entity | None, narration: str
 ) -> NarratedScene:
     """Return the state and canon that a narration at a location is checked against."""
     types = (*MOVERS, WorldType.ITEM, WorldType.LOCATION)
-    named = await then.search(Collection.ENTITIES, narration, _NAMED_MAX, *types)
-    realms = await then.realms_of(place.id)
-    layers = await layers_upon(then, place.id, realms)
-    here = await movers_at(then, place.id)
+    named = await then.search_items(Collection.ENTITIES, narration, _NAMED_MAX, *types)
+    realms = await then.realms_of(location.id)
+    layers = await visible_layers(then, location.id, realms)
+    here = await movers_at(then, location.id)
     movers = {**here, **{name: t for name, t in named.items() if t.entity_type in MOVERS}}
     if player is not None:
         movers.pop(player.id, None)
     own = () if player is None else (await then.inventory_of(player.id))[0]
-    lying = (await then.inventory_of(place.id))[0]
+    lying = (await then.inventory_of(location.id))[0]
     known = {item.id for item in (*own, *lying)}
     items = (each for each in named.values() if each.entity_type == WorldType.ITEM)
     elsewhere = [each for each in items if each.id not in known]
-    travel = await _travel_times(then, place, frozenset(item.id for item in own))
-    exits = await exits_of(then, place)
-    ends = await then.all({*(edge.to_id for edge in exits), *travel}, WorldType.LOCATION)
-    places = {**ends, **{n: t for n, t in named.items() if t.entity_type == WorldType.LOCATION}}
-    ways = (way_of(edge, then.tick) for edge in exits if edge.to_id in ends)
+    travel = await _travel_times(then, location, frozenset(item.id for item in own))
+    exits = await exits_of(then, location)
+    ends = await then.find_items({*(edge.to_id for edge in exits), *travel}, WorldType.LOCATION)
+    named_locations = {
+        **ends,
+        **{n: t for n, t in named.items() if t.entity_type == WorldType.LOCATION},
+    }
+    known_exits = (known_exit_of(edge, then.tick) for edge in exits if edge.to_id in ends)
     return NarratedScene(
-        place=nameable(place),
+        location=as_nameable(location),
         player=None if player is None else player.id,
         time_of_day=None if then.world.tick is None else time_of_day(then.tick),
         people=tuple(
-            person_of(thing, place.id if name in here else None) for name, thing in movers.items()
+            person_of(entity, location.id if name in here else None)
+            for name, entity in movers.items()
         ),
         items=tuple(
             stack_of(item, holder)
             for holder, items in (
                 (None if player is None else player.id, own),
-                (place.id, lying),
+                (location.id, lying),
                 (None, elsewhere),
             )
             for item in items
         ),
-        ways=tuple(way for way in ways if way is not None),
-        places=tuple(
-            Somewhere(place=nameable(thing), travel_ms=travel.get(thing.id))
-            for thing in places.values()
+        exits=tuple(known_exit for known_exit in known_exits if known_exit is not None),
+        named_locations=tuple(
+            NamedLocation(location=as_nameable(entity), travel_ms=travel.get(entity.id))
+            for entity in named_locations.values()
         ),
-        layers=tuple(ToldOfWorld(id=upon.layer.id, text=upon.value) for upon in layers.values()),
-        lore=tuple(await _lore(then, narration)),
+        layers=tuple(
+            CanonStatement(id=placed_layer.layer.id, text=placed_layer.value)
+            for placed_layer in layers.values()
+        ),
+        lore=tuple(await _lore_statements(then, narration)),
     )
 
 
 async def _travel_times(
-    then: WorldAt, place: Entity, items: frozenset[str]
+    then: WorldAt, location: Entity, items: frozenset[str]
 ) -> Mapping[EntityId, int]:
     """Return the shortest travel time to each location nearby, in milliseconds."""
-    found: dict[EntityId, int] = {place.id: 0}
-    ways = await _open_ways(then, [place.id], items, _STEPS, _PLACES_MAX)
+    found: dict[EntityId, int] = {location.id: 0}
+    exits = await _open_exits(then, [location.id], items, _STEPS, _LOCATIONS_MAX)
     for _step in range(_STEPS):
-        for way in (each for some in ways.values() for each in some if each.start in found):
-            spent = found[way.start] + way.travel_ms
-            found[way.to] = min(spent, found.get(way.to, spent))
+        for known_exit in (each for some in exits.values() for each in some if each.start in found):
+            spent = found[known_exit.start] + known_exit.travel_ms
+            found[known_exit.to] = min(spent, found.get(known_exit.to, spent))
     return found
 
 
-async def _open_ways(
+async def _open_exits(
     then: WorldAt, starts: Iterable[EntityId], items: frozenset[str], steps: int, most: int
-) -> Mapping[EntityId, Sequence[KnownWay]]:
+) -> Mapping[EntityId, Sequence[KnownExit]]:
     """Return the open ways out of the places that lie fewer than so many steps from a start."""
-    found: dict[EntityId, Sequence[KnownWay]] = {}
+    found: dict[EntityId, Sequence[KnownExit]] = {}
     ring = list(dict.fromkeys(starts))
     while ring and steps and len(found) < most:
         steps -= 1
-        ways: dict[EntityId, list[KnownWay]] = {place: [] for place in ring[: most - len(found)]}
-        for edge in await then.edges(EXIT, *ways, kinds=None, limit=most):
-            way = way_of(edge, then.tick)
-            if way is not None and no_passage(way, way.direction, items) is None:
-                ways[way.start].append(way)
-        found |= ways
-        ring = sorted({way.to for some in ways.values() for way in some} - set(found))
+        exits: dict[EntityId, list[KnownExit]] = {
+            location: [] for location in ring[: most - len(found)]
+        }
+        for edge in await then.edges_of(EXIT, *exits, kinds=None, limit=most):
+            known_exit = known_exit_of(edge, then.tick)
+            if (
+                known_exit is not None
+                and reject_passage(known_exit, known_exit.direction, items) is None
+            ):
+                exits[known_exit.start].append(known_exit)
+        found |= exits
+        ring = sorted(
+            {known_exit.to for some in exits.values() for known_exit in some} - set(found)
+        )
     return found
 
 
-async def _lore(then: WorldAt, narration: str) -> Sequence[ToldOfWorld]:
-    facts = await then.search(Collection.LORE, narration, _LORE_MAX, WorldType.LORE_FACT)
-    told: list[ToldOfWorld] = []
+async def _lore_statements(then: WorldAt, narration: str) -> Sequence[CanonStatement]:
+    facts = await then.search_items(Collection.LORE, narration, _LORE_MAX, WorldType.LORE_FACT)
+    statements: list[CanonStatement] = []
     for fact in facts.values():
         if fact.properties.get("archived"):
             continue
@@ -274,12 +305,12 @@ async def _lore(then: WorldAt, narration: str) -> Sequence[ToldOfWorld]:
             value for key, value in fields.items() if isinstance(value, str) and key not in NAMES
         ]
         status = str(fields.get("status", ""))
-        told += [
-            ToldOfWorld(id=str(fact.properties["key"]), text=text, about=name, status=status)
+        statements += [
+            CanonStatement(id=str(fact.properties["key"]), text=text, about=name, status=status)
             for text in prose
             if text != status or len(prose) == 1
         ]
-    return told
+    return statements
 
 
 async def check_narration(
@@ -292,51 +323,55 @@ async def check_narration(
     Raises:
         NotFound: `player.unknown` or `location.unknown`.
     """
-    player = None if player_id is None else await then.require(player_id, WorldType.PLAYER)
+    player = None if player_id is None else await then.require_item(player_id, WorldType.PLAYER)
     if location is None and player is not None:
-        place = await then.location_of(player)
+        found_location = await then.location_of(player)
     else:
-        place = await then.find(then.id_of(location), WorldType.LOCATION)
-    if place is None:
+        found_location = await then.find_item(then.id_of(location), WorldType.LOCATION)
+    if found_location is None:
         raise not_in_world(then.id_of(location), WorldType.LOCATION)
-    scene = await scene_of(then, place, player, text)
-    found = violations_of(text, scene)
-    told = [(each.start, each.end) for each in found if each.constraint is NarrationLimit.LORE]
-    more = contradictions(text, scene)
-    lore = [e for e in more if not any(start < e.end and e.start < end for start, end in told)]
+    scene = await scene_of(then, found_location, player, text)
+    found = find_violations(text, scene)
+    lore_spans = [
+        (each.start, each.end) for each in found if each.constraint is NarrationLimit.LORE
+    ]
+    more = find_contradictions(text, scene)
+    lore = [
+        e for e in more if not any(start < e.end and e.start < end for start, end in lore_spans)
+    ]
     return sorted([*found, *lore], key=lambda v: (v.start, v.constraint))
 
 
-def contradictions(narration: str, scene: NarratedScene) -> Sequence[Violation]:
+def find_contradictions(narration: str, scene: NarratedScene) -> Sequence[Violation]:
     """Return sentences of a narration that contradict statements of the lore."""
     found = []
-    names = {each.name: each.id for each in scene.known}
-    for sentence in sentences_of(narration, scene.known):
+    names = {each.name: each.id for each in scene.nameable_items}
+    for sentence in sentences_of(narration, scene.nameable_items):
         if sentence.open:
             continue
-        said = read_statements(sentence.text, names)
-        for told in scene.lore:
-            if _contradict(read_statements(told.text, names), said):
+        narrated = read_statements(sentence.text, names)
+        for statement in scene.lore:
+            if _statements_contradict(read_statements(statement.text, names), narrated):
                 found.append(
                     Violation(
                         constraint=NarrationLimit.LORE, start=sentence.start, end=sentence.end,
-                        against=told.id, reason=f"The lore says: {told.text[:160]}",
+                        against=statement.id, reason=f"The lore says: {statement.text[:160]}",
                     )
                 )  # fmt: skip
                 break
     return found
 
 
-def _contradict(held: Iterable[Statement], said: Iterable[Statement]) -> bool:
-    """Tell whether statements of one moment contradict each other; a change is none."""
-    clashes = (conflict(one, other) for one, other in product(held, said))
+def _statements_contradict(held: Iterable[Statement], narrated: Iterable[Statement]) -> bool:
+    """Return whether statements of one moment contradict each other; a change is none."""
+    clashes = (find_clash(one, other) for one, other in product(held, narrated))
     return any(
         found is not None and found.grade is Grade.CONTRADICTION and not found.ends_earlier
         for found in clashes
     )
 
 
-_ARC_PLACES_MAX: Final = 60
+_ARC_LOCATIONS_MAX: Final = 60
 _ARC_STEPS: Final = 6
 _PEOPLE_MAX: Final = 200
 _ATTEMPTS: Final = 20
@@ -371,48 +406,50 @@ async def generate_arc(
             message = "The theme is flagged by the safety rules. Choose another theme."
             raise InvalidInput("arc.themes", message, path="/constraints/themes")
     now = world_at(canon, world)
-    materials = await _materials(now, wanted)
+    materials = await _arc_materials(now, wanted)
     asked = [wanted.locations, wanted.factions, wanted.themes, wanted.beats, wanted.level]
-    told = encode_json([world.space, wanted.seed, asked]).decode()
-    arc_id = content_id(f"arc/{told}")
+    seed_text = encode_json([world.space, wanted.seed, asked]).decode()
+    arc_id = content_id(f"arc/{seed_text}")
     for attempt in range(_ATTEMPTS):
-        arc = drawn_arc(arc_id, wanted.seed, wanted.beats, materials, attempt=attempt)
+        arc = draw_arc(arc_id, wanted.seed, wanted.beats, materials, attempt=attempt)
         if arc is not None:
-            return arc, _envelope(arc, told)
+            return arc, _arc_envelope(arc, seed_text)
     message = "No open route fits this many beats. Ask for more beats."
     raise Conflict("arc.impossible", message, path="/constraints")
 
 
-async def _materials(now: WorldAt, wanted: WantedArc) -> Materials:
-    ids = [now.id_of(name) for name in wanted.locations] or [await _beginning(now, wanted)]
-    known = await now.all(ids, WorldType.LOCATION)
-    for place in ids:
-        if place not in known:
-            raise not_in_world(place, WorldType.LOCATION)
+async def _arc_materials(now: WorldAt, wanted: WantedArc) -> ArcMaterials:
+    ids = [now.id_of(name) for name in wanted.locations] or [await _choose_start(now, wanted)]
+    known = await now.find_items(ids, WorldType.LOCATION)
+    for location in ids:
+        if location not in known:
+            raise not_in_world(location, WorldType.LOCATION)
     steps = await _steps_from(now, ids)
-    found = await now.all(steps, WorldType.LOCATION)
-    order = [*ids, *(place for place in steps if place not in ids)]
-    places = [found[place] for place in order if place in found]
-    people = await _people(now, places)
-    return Materials(
-        places=tuple(map(nameable, places)),
-        ways={place: reached(steps, (place,)) for place in steps},
+    found = await now.find_items(steps, WorldType.LOCATION)
+    order = [*ids, *(location for location in steps if location not in ids)]
+    locations = [found[location] for location in order if location in found]
+    people = await _people_by_location(now, locations)
+    return ArcMaterials(
+        locations=tuple(map(as_nameable, locations)),
+        reachable={location: reachable_from(steps, (location,)) for location in steps},
         people=people,
-        lore=tuple(await _arc_lore(now, wanted, places, people)),
+        lore=tuple(await _arc_lore(now, wanted, locations, people)),
         wanted=tuple(ids) if wanted.locations else (),
         themes=wanted.themes,
     )
 
 
-async def _beginning(now: WorldAt, wanted: WantedArc) -> EntityId:
+async def _choose_start(now: WorldAt, wanted: WantedArc) -> EntityId:
     """Choose the start of an arc: a location with people near the starter."""
-    starter = now.id_of(None)
-    steps = await _steps_from(now, (starter,))
-    found = await now.all(steps, WorldType.LOCATION)
-    people = await _people(now, [found[place] for place in sorted(steps) if place in found])
-    with_people = [place for place in steps if place in people]
+    default_location = now.id_of(None)
+    steps = await _steps_from(now, (default_location,))
+    found = await now.find_items(steps, WorldType.LOCATION)
+    people = await _people_by_location(
+        now, [found[location] for location in sorted(steps) if location in found]
+    )
+    with_people = [location for location in steps if location in people]
     if not with_people:
-        return starter
+        return default_location
     drawn = int(sha256(wanted.seed.encode("utf-8", "surrogatepass")).hexdigest()[:8], 16)
     return with_people[drawn % len(with_people)]
 
@@ -421,76 +458,82 @@ async def _steps_from(
     now: WorldAt, starts: Sequence[EntityId]
 ) -> Mapping[EntityId, frozenset[EntityId]]:
     """Location -> the locations one open exit away."""
-    ways = await _open_ways(now, starts, frozenset(), _ARC_STEPS, _ARC_PLACES_MAX)
-    return {place: frozenset(way.to for way in some) & set(ways) for place, some in ways.items()}
+    exits = await _open_exits(now, starts, frozenset(), _ARC_STEPS, _ARC_LOCATIONS_MAX)
+    return {
+        location: frozenset(known_exit.to for known_exit in some) & set(exits)
+        for location, some in exits.items()
+    }
 
 
-async def _people(now: WorldAt, places: Sequence[Entity]) -> Mapping[str, tuple[Nameable, ...]]:
-    edges = await now.edges(
+async def _people_by_location(
+    now: WorldAt, locations: Sequence[Entity]
+) -> Mapping[str, tuple[Nameable, ...]]:
+    edges = await now.edges_of(
         LOCATED_IN,
-        *(place.id for place in places),
+        *(location.id for location in locations),
         outward=False,
         kinds=(WorldType.CHARACTER,),
         limit=_PEOPLE_MAX,
     )
-    known = await now.all((edge.from_id for edge in edges), WorldType.CHARACTER)
+    known = await now.find_items((edge.from_id for edge in edges), WorldType.CHARACTER)
     found: dict[str, list[Nameable]] = defaultdict(list)
     for edge in edges:
-        thing = known.get(edge.from_id)
-        if thing is not None and person_of(thing).alive:
-            found[edge.to_id].append(nameable(thing))
+        person = known.get(edge.from_id)
+        if person is not None and person_of(person).alive:
+            found[edge.to_id].append(as_nameable(person))
     return {
-        place: tuple(sorted(each, key=lambda k: (k.name, k.id))) for place, each in found.items()
+        location: tuple(sorted(each, key=lambda k: (k.name, k.id)))
+        for location, each in found.items()
     }
 
 
 async def _arc_lore(
     now: WorldAt,
     wanted: WantedArc,
-    places: Sequence[Entity],
+    locations: Sequence[Entity],
     people: Mapping[str, Sequence[Nameable]],
 ) -> Sequence[ArcLore]:
     """Return the facts of the factions, else those about the themes or the surroundings."""
     if wanted.factions:
-        return [await _faction(now, key) for key in wanted.factions]
-    if themed := await _told_of(now, wanted.themes):
+        return [await _require_faction(now, key) for key in wanted.factions]
+    if themed := await _search_arc_lore(now, wanted.themes):
         return themed
-    names = [place.name for place in places]
+    names = [location.name for location in locations]
     names += [each.name for some in people.values() for each in some]
-    return await _told_of(now, names)
+    return await _search_arc_lore(now, names)
 
 
-async def _told_of(now: WorldAt, words: Sequence[str]) -> Sequence[ArcLore]:
+async def _search_arc_lore(now: WorldAt, words: Sequence[str]) -> Sequence[ArcLore]:
     if not words:
         return []
-    facts = await now.search(Collection.LORE, " ".join(words), _LORE_MAX, WorldType.LORE_FACT)
+    facts = await now.search_items(Collection.LORE, " ".join(words), _LORE_MAX, WorldType.LORE_FACT)
     return sorted(
-        (_fact(each) for each in facts.values() if not each.properties.get("archived")),
+        (_arc_fact(each) for each in facts.values() if not each.properties.get("archived")),
         key=lambda lore: lore.key,
     )
 
 
-async def _faction(now: WorldAt, key: str) -> ArcLore:
-    found = await now.find(lore_id_of(now.world.space, key), WorldType.LORE_FACT)
+async def _require_faction(now: WorldAt, key: str) -> ArcLore:
+    found = await now.find_item(lore_id_of(now.world.space, key), WorldType.LORE_FACT)
     usable = found is not None and not found.properties.get("archived")
     if found is None or not usable or found.properties["lore_type"] != LoreType.FACTION:
         raise NotFound("lore.unknown", "This world has no faction with this key.", kind="lore")
-    return _fact(found)
+    return _arc_fact(found)
 
 
-def _fact(fact: Entity) -> ArcLore:
+def _arc_fact(fact: Entity) -> ArcLore:
     fields: Mapping[str, Any] = fact.properties.get("fields") or {}
     key = str(fact.properties["key"])
     kind = str(fact.properties.get("lore_type") or "")
     return ArcLore(key=key, name=str(fields.get("name") or key), kind=kind)
 
 
-def _envelope(arc: Arc, told: str) -> Mapping[str, Any]:
+def _arc_envelope(arc: Arc, seed_text: str) -> Mapping[str, Any]:
     """Return the proposal of the arc's hook; the sender adds issuedUtc."""
     first = arc.beats[0].location
     layer = {"locationId": first, "layerType": "dynamic", "layerContent": arc.hook}
     return {
-        "proposalId": content_id(f"proposal/{told}"),
+        "proposalId": content_id(f"proposal/{seed_text}"),
         "version": 1,
         "actor": {"kind": "system"},
         "correlationId": arc.id,

@@ -5,21 +5,21 @@ from dataclasses import dataclass, field, replace
 from functools import partial, wraps
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
-from canonry.canon.judging.known_things import (
+from canonry.canon.judging.known_items import (
     Backing,
     make_entity,
     make_event,
     make_observation,
     make_relation,
 )
-from canonry.canon.session.caller import Caller, unknown
+from canonry.canon.session.caller import Caller, unknown_item
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Change, Receipt, commit_change
-from canonry.canon.session.narrowing import entities_then, told_until
 from canonry.canon.session.paging import every_item
+from canonry.canon.session.viewpoint import entities_then, unchanged_until
 from canonry.canon.session.what_holds import moment_at
-from canonry.log.entries import Entry, Made, RelationEnded, Thing, Tombstone
-from canonry.log.folding import edge_key, thing_key
+from canonry.log.entries import Entry, Made, RelationEnded, StoredItem, Tombstone
+from canonry.log.folding import edge_key, item_key
 from canonry.log.items.entities import Entity, EntityClass, normalised_name
 from canonry.log.items.facts import Event, Relation, RelationDraft
 from canonry.log.schemas.narrative import DESCRIPTION, NAME, PROPERTY_PREFIX
@@ -42,7 +42,7 @@ from canonry.values.ids import (
 from canonry.values.moments import Instant
 from canonry.values.observations import ObservationDraft
 from canonry.values.provenance import Authority, CanonLevel, Evidence
-from canonry.world.domain.atlas import WORLD_KEY, narrowest_first, thing_id_of
+from canonry.world.domain.atlas import WORLD_KEY, item_id_of, narrowest_first
 
 _SETTING = "--world / CANONRY_WORLD"
 _CANDIDATES: Final = 20
@@ -54,7 +54,7 @@ class BoundWorld:
 
     space: SpaceId
     name: str
-    heart: Entity
+    root_entity: Entity
     tick: Tick | None
     starter: str
     depth: int
@@ -80,25 +80,27 @@ async def bound_world(canon: Canon, caller: Caller) -> BoundWorld:
     """
     if caller.world is not None:
         return await require_world(canon, caller, caller.world)
-    bound = await worlds_seen(canon, caller)
+    bound = await visible_worlds(canon, caller)
     if not bound:
         message = f"This caller may read no world. Set {_SETTING}."
         raise InvalidInput("world.unbound", message, path="", setting=_SETTING)
     if len(bound) > 1:
         message = f"This caller may read several worlds. Choose one by {_SETTING}."
-        told = [f"{each.name} ({each.id})" for each in bound]
-        raise InvalidInput("world.ambiguous", message, path="", setting=_SETTING, candidates=told)
+        choices = [f"{each.name} ({each.id})" for each in bound]
+        raise InvalidInput(
+            "world.ambiguous", message, path="", setting=_SETTING, candidates=choices
+        )
     return await require_world(canon, caller, bound[0].id)
 
 
-async def worlds_seen(canon: Canon, caller: Caller) -> list[Space]:
+async def visible_worlds(canon: Canon, caller: Caller) -> list[Space]:
     """The worlds that the caller may see, or the first few of them."""
     if caller.spaces is None:
         page = await canon.state.spaces(
             kind=SpaceKind.WORLD, parent=None, limit=_CANDIDATES, offset=0
         )
         return list(page.items)
-    found = await canon.seen_by(caller).things(caller.spaces)
+    found = await canon.caller_scope(caller).items_by_id(caller.spaces)
     worlds = [s for s in found.values() if isinstance(s, Space) and s.kind is SpaceKind.WORLD]
     return sorted(worlds, key=lambda each: each.id)[:_CANDIDATES]
 
@@ -110,27 +112,31 @@ async def require_world(canon: Canon, caller: Caller, space: str) -> BoundWorld:
         NotFound: `world.unknown`, also for one that the caller may not see.
     """
     wanted = SpaceId(space.lower())
-    found = await find_world(canon, wanted) if await canon.seen_by(caller).sees(wanted) else None
+    found = (
+        await find_world(canon, wanted)
+        if await canon.caller_scope(caller).may_see_space(wanted)
+        else None
+    )
     if found is None:
-        raise unknown("world", space)
+        raise unknown_item("world", space)
     return found
 
 
 async def find_world(canon: Canon, space: SpaceId) -> BoundWorld | None:
     """Return the world in a space, or None."""
-    heart_id = thing_id_of(space, WORLD_KEY)
-    found = await canon.within(space).things((space, heart_id))
-    opened, heart = found.get(space), found.get(heart_id)
+    root_id = item_id_of(space, WORLD_KEY)
+    found = await canon.space_scope(space).items_by_id((space, root_id))
+    opened, root = found.get(space), found.get(root_id)
     if not isinstance(opened, Space) or opened.kind is not SpaceKind.WORLD:
         return None
-    if not isinstance(heart, Entity):
+    if not isinstance(root, Entity):
         message = "The import of this world is incomplete. Run it again."
         raise NotFound("world.incomplete", message, kind="world", id=space)
-    own = heart.properties
+    own = root.properties
     return BoundWorld(
         space=space,
         name=opened.name,
-        heart=heart,
+        root_entity=root,
         tick=None if own.get("tick") is None else Tick(int(own["tick"])),
         starter=str(own.get("starter", "")),
         depth=int(own.get("depth", 2)),
@@ -163,7 +169,7 @@ async def world_named(canon: Canon, name: str) -> BoundWorld:
     for space in ids:
         if (found := await find_world(canon, SpaceId(space))) is not None:
             return found
-    raise unknown("world", name)
+    raise unknown_item("world", name)
 
 
 NEARBY_MAX: Final = 20
@@ -181,45 +187,47 @@ class WorldAt:
     tick: Tick
 
     @property
-    def at(self) -> Instant:
+    def tick_instant(self) -> Instant:
         """The tick as an instant."""
         return instant_of(self.tick)
 
     def id_of(self, name: str | None) -> EntityId:
         """The id behind an id or key; without one, that of the starter location."""
-        return thing_id_of(self.world.space, name or self.world.starter)
+        return item_id_of(self.world.space, name or self.world.starter)
 
-    async def find(self, thing_id: str, *types: WorldType) -> Entity | None:
+    async def find_item(self, item_id: str, *types: WorldType) -> Entity | None:
         """Return the item at that tick, if it existed and has one of these types."""
-        return (await self.all((thing_id,), *types)).get(thing_id)
+        return (await self.find_items((item_id,), *types)).get(item_id)
 
-    async def require(self, name: str | None, *types: WorldType) -> Entity:
+    async def require_item(self, name: str | None, *types: WorldType) -> Entity:
         """Return the item of one of these types with this id or key.
 
         Raises:
             NotFound: `<type>.unknown`.
         """
-        thing_id = self.id_of(name)
-        found = await self.find(thing_id, *types)
+        item_id = self.id_of(name)
+        found = await self.find_item(item_id, *types)
         if found is None:
-            raise not_in_world(thing_id, *types)
+            raise not_in_world(item_id, *types)
         return found
 
     async def location_of(self, mover: Entity) -> Entity | None:
         """Return a mover's location; None if it is unknown."""
-        for edge in await self.edges(LOCATED_IN, mover.id, kinds=(mover.entity_type, "")):
-            return await self.find(edge.to_id, WorldType.LOCATION)
+        for edge in await self.edges_of(LOCATED_IN, mover.id, kinds=(mover.entity_type, "")):
+            return await self.find_item(edge.to_id, WorldType.LOCATION)
         return None
 
     async def inventory_of(self, *holders: str) -> tuple[Sequence[Entity], bool]:
         """Return the items of these holders by name, and whether there are more."""
         ids = map(EntityId, holders)
-        edges = await self.edges(HELD_BY, *ids, outward=False, limit=INVENTORY_MAX + 1)
-        known = await self.all((edge.from_id for edge in edges[:INVENTORY_MAX]), WorldType.ITEM)
+        edges = await self.edges_of(HELD_BY, *ids, outward=False, limit=INVENTORY_MAX + 1)
+        known = await self.find_items(
+            (edge.from_id for edge in edges[:INVENTORY_MAX]), WorldType.ITEM
+        )
         items = sorted(known.values(), key=lambda item: (item.name, item.id))
         return items, len(edges) > INVENTORY_MAX
 
-    async def search(
+    async def search_items(
         self, collection: Collection, text: str, limit: int, *types: WorldType
     ) -> Mapping[str, Entity]:
         """Return items of these types that share words with a text, by id, best first."""
@@ -230,31 +238,37 @@ class WorldAt:
             limit=limit,
         )
         hits = (await self.canon.text.search(asked)).hits
-        return await self.all([hit.id for hit in hits], *types)
+        return await self.find_items([hit.id for hit in hits], *types)
 
-    async def all(self, ids: Iterable[str], *types: WorldType) -> Mapping[str, Entity]:
+    async def find_items(self, ids: Iterable[str], *types: WorldType) -> Mapping[str, Entity]:
         """Return the existing items among `ids`, by id."""
-        found = await self.canon.within(self.world.space).things(ids)
-        return await self.those(found.values(), *types)
+        found = await self.canon.space_scope(self.world.space).items_by_id(ids)
+        return await self.keep_existing(found.values(), *types)
 
-    async def those(self, found: Iterable[Thing], *types: WorldType) -> Mapping[str, Entity]:
+    async def keep_existing(
+        self, found: Iterable[StoredItem], *types: WorldType
+    ) -> Mapping[str, Entity]:
         """Return the found items that existed at the tick, by id."""
-        things: dict[str, Entity] = {
-            thing.id: thing
-            for thing in found
-            if isinstance(thing, Entity)
-            and thing.level is CanonLevel.CANON
-            and thing.entity_type in types
+        items: dict[str, Entity] = {
+            item.id: item
+            for item in found
+            if isinstance(item, Entity)
+            and item.level is CanonLevel.CANON
+            and item.entity_type in types
         }
         if self.tick >= self.world.now:  # nothing is dated later than the clock
-            return things
-        told = await told_until(self.canon, self.world.space, things.values(), self.at)
-        older = [thing for name, thing in things.items() if name not in told]
-        past = await _then(self.canon, older, self.at)
-        there = {name: thing if name in told else past.get(name) for name, thing in things.items()}
-        return {name: thing for name, thing in there.items() if thing is not None}
+            return items
+        unchanged = await unchanged_until(
+            self.canon, self.world.space, items.values(), self.tick_instant
+        )
+        older = [item for name, item in items.items() if name not in unchanged]
+        past = await _entities_then(self.canon, older, self.tick_instant)
+        there = {
+            name: item if name in unchanged else past.get(name) for name, item in items.items()
+        }
+        return {name: item for name, item in there.items() if item is not None}
 
-    async def edges(
+    async def edges_of(
         self,
         rel_type: str,
         *entities: EntityId,
@@ -268,7 +282,7 @@ class WorldAt:
             space=self.world.space,
             entities=entities,
             rel_type=rel_type,
-            at=self.at,
+            at=self.tick_instant,
             outward=outward,
             kinds=None if kinds is None else tuple(kinds),
             limit=limit,
@@ -276,28 +290,30 @@ class WorldAt:
         )
         return await self.canon.places.edges(query)
 
-    async def events(self, entity: EntityId, limit: int) -> Sequence[Event]:
+    async def events_of(self, entity: EntityId, limit: int) -> Sequence[Event]:
         """Return the events of an entity until then, newest first."""
-        return await self.canon.places.events_until(self.world.space, entity, self.at, limit=limit)
+        return await self.canon.places.events_until(
+            self.world.space, entity, self.tick_instant, limit=limit
+        )
 
-    async def places_in(self, things: Iterable[Relation | Event]) -> Mapping[str, Entity]:
+    async def locations_in(self, items: Iterable[Relation | Event]) -> Mapping[str, Entity]:
         """The locations that exits lead to and that events are about, by id."""
-        ids = [e.involved if isinstance(e, Event) else (e.to_id,) for e in things]
+        ids = [e.involved if isinstance(e, Event) else (e.to_id,) for e in items]
         named = dict.fromkeys(i for each in ids for i in each)
-        return await self.all(named, WorldType.LOCATION) if named else {}
+        return await self.find_items(named, WorldType.LOCATION) if named else {}
 
     async def realms_of(self, location: EntityId) -> Sequence[Entity]:
         """The realms that contain a location, each once, the nearest first."""
         found: dict[str, Entity] = {}
         ring: tuple[EntityId, ...] = (location,)
         for _step in range(_REALM_DEPTH):
-            around = dict.fromkeys(edge.to_id for edge in await self.edges(WITHIN, *ring))
+            around = dict.fromkeys(edge.to_id for edge in await self.edges_of(WITHIN, *ring))
             ring = tuple(realm for realm in around if realm not in found)
             if not ring:
                 break
-            things = await self.all(ring, WorldType.REALM)
-            ring = tuple(realm for realm in ring if realm in things)
-            found |= {realm.id: realm for realm in narrowest_first(things.values())}
+            items = await self.find_items(ring, WorldType.REALM)
+            ring = tuple(realm for realm in ring if realm in items)
+            found |= {realm.id: realm for realm in narrowest_first(items.values())}
         return tuple(found.values())
 
 
@@ -306,16 +322,18 @@ def world_at(canon: Canon, world: BoundWorld, tick: Tick | None = None) -> World
     return WorldAt(canon=canon, world=world, tick=world.now if tick is None else tick)
 
 
-def _then(canon: Canon, things: Sequence[Entity], at: Instant) -> Awaitable[Mapping[str, Entity]]:
+def _entities_then(
+    canon: Canon, items: Sequence[Entity], at: Instant
+) -> Awaitable[Mapping[str, Entity]]:
     """Return those of the items that existed at that instant, as they were."""
-    return entities_then(canon, things, moment_at(at), by_id=False, in_turn=False)
+    return entities_then(canon, items, moment_at(at), by_id=False, by_story=False)
 
 
-def not_in_world(thing_id: str, *types: WorldType) -> NotFound:
+def not_in_world(item_id: str, *types: WorldType) -> NotFound:
     """Return the error for an unknown item; it repeats no text of the caller."""
     kind = types[0].value
     message = f"This world has no such {' or '.join(types)}. Check its id or key."
-    return NotFound(f"{kind}.unknown", message, kind=kind, id=thing_id)
+    return NotFound(f"{kind}.unknown", message, kind=kind, id=item_id)
 
 
 # A draft of changes to a world. One draft becomes one commit. Later parts of a draft may refer to
@@ -341,15 +359,15 @@ class WorldDraft:
     proposal: ProposalId | None = None
     entries: list[Entry] = field(default_factory=list)
     reads: set[str] = field(default_factory=set)
-    _known: dict[str, Thing | None] = field(default_factory=dict)
+    _known: dict[str, StoredItem | None] = field(default_factory=dict)
     _declared: dict[str, WorldType] = field(default_factory=dict)
     _made: list[RelationDraft] = field(default_factory=list)
     _ended: set[str] = field(default_factory=set)
     _stored: dict[EdgeQuery, Sequence[Relation]] = field(default_factory=dict)
     _seen: dict[tuple[str, Instant], int] = field(default_factory=dict)
-    _told: dict[str, dict[str, Any]] = field(default_factory=dict)
+    _drafted: dict[str, dict[str, Any]] = field(default_factory=dict)
 
-    def change(self) -> Change:
+    def make_change(self) -> Change:
         """The change that the draft amounts to."""
         return Change(entries=tuple(self.entries), reads=frozenset(self.reads))
 
@@ -364,84 +382,89 @@ class WorldDraft:
             proposal_id=self.proposal,
         )
 
-    async def find(self, thing_id: str) -> Entity | None:
+    async def find_item(self, item_id: str) -> Entity | None:
         """Return the stored item of this world, or None."""
-        if thing_id not in self._known:
-            self._known[thing_id] = (await self.canon.state.things((thing_id,))).get(thing_id)
-            self.reads.add(thing_key(thing_id))
-        thing = self._known[thing_id]
-        return thing if isinstance(thing, Entity) and thing.space == self.space else None
+        if item_id not in self._known:
+            self._known[item_id] = (await self.canon.state.items_by_id((item_id,))).get(item_id)
+            self.reads.add(item_key(item_id))
+        item = self._known[item_id]
+        return item if isinstance(item, Entity) and item.space == self.space else None
 
-    async def existing(self, thing_id: str) -> Entity | None:
+    async def find_existing(self, item_id: str) -> Entity | None:
         """Return the stored item as it is at the tick of the draft; None if there is none then."""
-        thing = await self.find(thing_id)
-        if thing is None or thing.level is not CanonLevel.CANON:
+        item = await self.find_item(item_id)
+        if item is None or item.level is not CanonLevel.CANON:
             return None
-        return (await _then(self.canon, (thing,), self.at)).get(thing.id) if self.past else thing
+        return (
+            (await _entities_then(self.canon, (item,), self.at)).get(item.id) if self.past else item
+        )
 
-    def drafted(self, thing: Entity) -> Mapping[str, Any]:
+    def drafted_properties(self, item: Entity) -> Mapping[str, Any]:
         """Return the properties of a stored item with what the draft says of them."""
-        told = self._told.get(thing.id, {})
-        return {**thing.properties, **{n.removeprefix(PROPERTY_PREFIX): v for n, v in told.items()}}
+        fields = self._drafted.get(item.id, {})
+        return {
+            **item.properties,
+            **{n.removeprefix(PROPERTY_PREFIX): v for n, v in fields.items()},
+        }
 
-    async def own(self, thing_id: str, name: str) -> Any:
+    async def read_property(self, item_id: str, name: str) -> Any:
         """Return a property of an item from the draft or else the store; None if unset."""
-        return await self.value(thing_id, PROPERTY_PREFIX + name)
+        return await self.read_field(item_id, PROPERTY_PREFIX + name)
 
-    async def value(self, thing_id: str, name: str) -> Any:
+    async def read_field(self, item_id: str, name: str) -> Any:
         """Return a field of an item from the draft or else the store; None if unset."""
-        told = self._told.get(thing_id, {})
-        if name in told:
-            return told[name]
-        found = await self.find(thing_id)
+        fields = self._drafted.get(item_id, {})
+        if name in fields:
+            return fields[name]
+        found = await self.find_item(item_id)
         return None if found is None else _value_of(found, name)
 
-    async def is_erased(self, thing_id: str) -> bool:
-        """Tell whether an item was erased; an import does not write it again."""
-        await self.find(thing_id)
-        thing = self._known[thing_id]
-        return isinstance(thing, Tombstone) and thing.space == self.space
+    async def is_erased(self, item_id: str) -> bool:
+        """Return whether an item was erased; an import does not write it again."""
+        await self.find_item(item_id)
+        item = self._known[item_id]
+        return isinstance(item, Tombstone) and item.space == self.space
 
-    async def require(self, thing_id: str, *types: WorldType) -> WorldType:
+    async def require_type(self, item_id: str, *types: WorldType) -> WorldType:
         """Return the type of an item that the draft refers to.
 
         Raises:
             NotFound: `<type>.unknown`.
         """
-        thing = await self.existing(thing_id)
-        known = self._declared.get(thing_id) or (None if thing is None else thing.entity_type)
+        item = await self.find_existing(item_id)
+        known = self._declared.get(item_id) or (None if item is None else item.entity_type)
         if known not in types:
-            raise not_in_world(thing_id, *types)
+            raise not_in_world(item_id, *types)
         return WorldType(known)
 
-    async def named(self, key: str, *types: WorldType) -> EntityId:
-        """Return the id of the item with this key or id; raises as `require` does."""
-        thing_id = thing_id_of(self.space, key)
-        await self.require(thing_id, *types)
-        return thing_id
+    async def require_id(self, key: str, *types: WorldType) -> EntityId:
+        """Return the id of the item with this key or id; raises as `require_type` does."""
+        item_id = item_id_of(self.space, key)
+        await self.require_type(item_id, *types)
+        return item_id
 
-    async def require_new(self, thing_id: str) -> None:
+    async def require_new(self, item_id: str) -> None:
         """Refuse a key that is in use.
 
         Raises:
             Conflict: `world.key-taken`, or `world.id-taken` by something beyond this world.
         """
-        known = thing_id in self._declared or await self.is_erased(thing_id)
-        self._require_free(thing_id)
-        if known or await self.find(thing_id) is not None:
+        known = item_id in self._declared or await self.is_erased(item_id)
+        self._require_free(item_id)
+        if known or await self.find_item(item_id) is not None:
             message = "An item of this world already has this key. Use another key."
-            raise Conflict("world.key-taken", message, path="/key", conflicts=[thing_id])
+            raise Conflict("world.key-taken", message, path="/key", conflicts=[item_id])
 
-    def _require_free(self, thing_id: str) -> None:
-        thing = self._known.get(thing_id)
-        mine = isinstance(thing, Entity | Tombstone) and thing.space == self.space
-        if thing is not None and not mine:
+    def _require_free(self, item_id: str) -> None:
+        item = self._known.get(item_id)
+        mine = isinstance(item, Entity | Tombstone) and item.space == self.space
+        if item is not None and not mine:
             message = "This id already belongs to another item. Use another key."
-            raise Conflict("world.id-taken", message, conflicts=[thing_id])
+            raise Conflict("world.id-taken", message, conflicts=[item_id])
 
-    async def declare(
+    async def declare_item(
         self,
-        thing_id: EntityId,
+        item_id: EntityId,
         entity_type: WorldType,
         *,
         name: str,
@@ -453,17 +476,17 @@ class WorldDraft:
         Raises:
             Conflict: `world.key-taken`, an item of another type has this key; or `world.id-taken`.
         """
-        old = await self.find(thing_id)
-        self._require_free(thing_id)
-        self._declared[thing_id] = entity_type
+        old = await self.find_item(item_id)
+        self._require_free(item_id)
+        self._declared[item_id] = entity_type
         given = {key: value for key, value in properties.items() if value is not None}
         fields: dict[str, Any] = {NAME: name, DESCRIPTION: description}
         fields |= {PROPERTY_PREFIX + key: value for key, value in given.items()}
         if old is None:
-            self._told[thing_id] = fields
+            self._drafted[item_id] = fields
             first = {"version": 1} if entity_type is WorldType.LOCATION else {}
             _, made = make_entity(
-                lambda label: thing_id if label == "entity" else self.new_id(f"{thing_id}/{label}"),
+                lambda label: item_id if label == "entity" else self.new_id(f"{item_id}/{label}"),
                 self.backing,
                 entity_class=EntityClass.INSTANCE,
                 entity_type=entity_type,
@@ -476,41 +499,43 @@ class WorldDraft:
             return True
         if old.entity_type != entity_type:
             message = f"This key belongs to a {old.entity_type}. Use another key."
-            raise Conflict("world.key-taken", message, path="/key", conflicts=[thing_id])
+            raise Conflict("world.key-taken", message, path="/key", conflicts=[item_id])
         news = {key: value for key, value in fields.items() if _value_of(old, key) != value}
         if news and entity_type is WorldType.LOCATION:
             news[f"{PROPERTY_PREFIX}version"] = int(old.properties.get("version", 1)) + 1
-        self.observe(thing_id, news)
+        self.observe_item(item_id, news)
         return bool(news)
 
-    def observe(self, thing_id: EntityId, fields: Mapping[str, Any], *, label: str = "") -> None:
+    def observe_item(
+        self, item_id: EntityId, fields: Mapping[str, Any], *, label: str = ""
+    ) -> None:
         """Observe fields of an item; does nothing if `fields` is empty.
 
         All fields of one tick become one observation, because nothing orders several.
         """
         if not fields:
             return
-        self._told.setdefault(thing_id, {}).update(fields)
-        place = self._seen.get((thing_id, self.at))
-        if place is not None:
-            made = self.entries[place]
+        self._drafted.setdefault(item_id, {}).update(fields)
+        index = self._seen.get((item_id, self.at))
+        if index is not None:
+            made = self.entries[index]
             if isinstance(made, Made) and isinstance(made.thing, ObservationDraft):
                 both = dict(sorted({**made.thing.fields, **fields}.items()))
-                self.entries[place] = Made(thing=replace(made.thing, fields=both))
+                self.entries[index] = Made(thing=replace(made.thing, fields=both))
             return
-        self._seen[thing_id, self.at] = len(self.entries)
+        self._seen[item_id, self.at] = len(self.entries)
         self.entries.append(
             make_observation(
                 self.new_id,
                 self.backing,
-                thing_id,
+                item_id,
                 fields,
-                label=f"{thing_id}/seen{label}",
+                label=f"{item_id}/seen{label}",
                 observed_at=self.at,
             )
         )
 
-    async def edges(
+    async def edges_of(
         self,
         rel_type: str,
         entity: EntityId,
@@ -537,9 +562,11 @@ class WorldDraft:
         )
         if query not in self._stored:  # the actions of a proposal ask for the same edges again
             self._stored[query] = await self.canon.places.edges(query)
-        return self.with_own(self._stored[query], rel_type, entity, outward=outward, kinds=chosen)
+        return self.with_drafted(
+            self._stored[query], rel_type, entity, outward=outward, kinds=chosen
+        )
 
-    def with_own(
+    def with_drafted(
         self,
         stored: Iterable[RelationDraft],
         rel_type: str,
@@ -564,11 +591,11 @@ class WorldDraft:
         """Return open outward edges, including those that begin after the draft."""
         then, self.at = self.at, Instant(FOREVER - 1)
         try:
-            return await self.edges(rel_type, entity, kinds=kinds)
+            return await self.edges_of(rel_type, entity, kinds=kinds)
         finally:
             self.at = then
 
-    def join(
+    def add_edge(
         self,
         rel_type: str,
         from_id: EntityId,
@@ -598,7 +625,7 @@ class WorldDraft:
         self.entries.append(made)
         return RelationId(edge.id)
 
-    async def settle(
+    async def update_edges(
         self,
         wanted: Iterable[K],
         standing: Mapping[K, RelationDraft],
@@ -613,17 +640,17 @@ class WorldDraft:
         asked = dict.fromkeys(wanted)
         for key, edge in standing.items():
             if key not in asked:
-                self.end(edge, reason=reason)
+                self.end_edge(edge, reason=reason)
         for key in asked:
             if key not in standing:
                 await join(key)
         return asked.keys() != standing.keys()
 
-    def end(
+    def end_edge(
         self,
         edge: RelationDraft,
         *,
-        heir: RelationId | None = None,
+        successor: RelationId | None = None,
         until: Instant | None = None,
         reason: str,
     ) -> None:
@@ -631,10 +658,10 @@ class WorldDraft:
         self._ended.add(edge.id)
         ends = self.at if until is None else until
         self.entries.append(
-            RelationEnded(relation_id=edge.id, until=ends, superseded_by=heir, reason=reason)
+            RelationEnded(relation_id=edge.id, until=ends, superseded_by=successor, reason=reason)
         )
 
-    def happen(
+    def add_event(
         self,
         label: str,
         title: str,
@@ -684,7 +711,7 @@ async def change_world(
         CanonryError: raised by `write`; nothing was written.
     """
 
-    async def prepare(new_id: NewId) -> Change:
+    async def prepare_change(new_id: NewId) -> Change:
         current = await require_world(canon, caller, world.space)
         now = current.now
         if tick is not None and tick > now:
@@ -694,20 +721,20 @@ async def change_world(
         past = tick is not None and tick < now
         draft = WorldDraft(canon=canon, space=world.space, at=at, past=past, new_id=new_id)
         if tick is None:
-            draft.reads.add(thing_key(current.heart.id))
+            draft.reads.add(item_key(current.root_entity.id))
         await write(draft)
-        return draft.change()
+        return draft.make_change()
 
-    return await commit_change(canon, caller, world.space, prepare)
+    return await commit_change(canon, caller, world.space, prepare_change)
 
 
-def changing(
+def draft_command(
     write: Callable[Concatenate[WorldDraft, P], Awaitable[None]],
 ) -> Callable[Concatenate[Canon, Caller, BoundWorld, P], Awaitable[None]]:
     """Make a use case that commits a draft at the world's current tick."""
 
     @wraps(write)
-    async def change(
+    async def run_command(
         canon: Canon, caller: Caller, world: BoundWorld, /, *given: P.args, **more: P.kwargs
     ) -> None:
         async def draw_up(draft: WorldDraft) -> None:
@@ -715,4 +742,4 @@ def changing(
 
         await change_world(canon, caller, world, draw_up)
 
-    return change
+    return run_command

@@ -15,12 +15,12 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from canonry.canon.session.ai_words import EventName, ModelPurpose
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
+from canonry.canon.session.telemetry_names import EventName, ModelPurpose
 from canonry.gateway.audit import AuditLine
 from canonry.gateway.call import Gateway
-from canonry.gateway.principal import CORRELATION_META, Principal, authorize, caller_for
+from canonry.gateway.principal import CORRELATION_META, Principal, caller_for, require_role
 from canonry.recall.usecases.recall import RecallServices
 from canonry.values.errors import CanonryError, InvalidInput, NotAllowed, NotFound, Unavailable
 from canonry.values.ids import SpaceId
@@ -30,14 +30,14 @@ from canonry.world.models.services import HOUR, WorldServices, count_event, usag
 from canonry.world.usecases.dialogue import (
     DialogueTurn,
     ImpliedChange,
-    SaidToCharacter,
+    PlayerUtterance,
     Voices,
-    enrich,
+    find_unanswered,
     recount_usage,
+    retry_answer,
     take_turn,
-    unanswered,
 )
-from canonry.world.usecases.worlds import BoundWorld, bound_world, worlds_seen
+from canonry.world.usecases.worlds import BoundWorld, bound_world, visible_worlds
 
 PATH: Final = "/api/npc/dialogue"
 ROLE: Final = "Narrative"
@@ -71,7 +71,7 @@ WhoAsks = Callable[[Request], Awaitable[Principal | None]]
 
 
 @dataclass(slots=True)
-class Dialogues:
+class DialoguePages:
     """The turns of a server: one at a time for each request, and what is done after some.
 
     The gateway serves the world toolset alone. `identify` returns the principal of the request
@@ -87,45 +87,45 @@ class Dialogues:
 
     def open_routes(self) -> Sequence[Route]:
         """The route under which players speak."""
-        return (Route(PATH, self.answer, methods=["POST"]),)
+        return (Route(PATH, self.answer_player, methods=["POST"]),)
 
-    async def answer(self, request: Request) -> Response:
+    async def answer_player(self, request: Request) -> Response:
         """Answer what a player says to a character."""
         begin = time.monotonic()
         principal = await self.known(request)
         if principal is None:
             headers = {"WWW-Authenticate": "Bearer"}
             message = "The token is missing. Send the header `Authorization: Bearer TOKEN`."
-            return _wrong(401, "identity.missing", message, headers)
+            return _error_response(401, "identity.missing", message, headers)
         line = AuditLine(kind="call", name=_TOOL)
         try:
-            said = await _said(request)
+            utterance = await _read_utterance(request)
             (toolset,) = self.gateway.catalogue.toolsets
             caller = caller_for(toolset, _TOOL, frozenset((ROLE,)), principal)
             if caller.actor.agent_type != ROLE:
                 raise NotAllowed("role.denied", f"Only the role {ROLE} can let characters speak.")
-            turn = await self._turn(caller, principal, said)
+            turn = await self._take_turn(caller, principal, utterance)
         except CanonryError as error:
             line.code = error.code
             status = next((code for kind, code in _STATUS if isinstance(error, kind)), 409)
-            return _wrong(status, error.code, error.message)
+            return _error_response(status, error.code, error.message)
         finally:
-            self.gateway.audit.record(line, time.monotonic() - begin)
-        told: dict[str, Any] = {
+            self.gateway.audit.record_call(line, time.monotonic() - begin)
+        reply: dict[str, Any] = {
             "reply": turn.reply,
-            "fallback": turn.fallback,
+            "fallback": turn.is_fallback,
             "toolCalls": list(turn.tool_calls),
             "proposals": [each.proposal for each in turn.changes if each.proposal],
-            "correlationId": said.correlation_id,
+            "correlationId": utterance.correlation_id,
             "latencyMs": round((time.monotonic() - begin) * 1000),
         }
-        refused = [_refusal(each) for each in turn.changes if each.refused]
+        refused = [_refusal_json(each) for each in turn.changes if each.refused]
         if refused:
-            told["refused"] = refused
-        return JSONResponse(told)
+            reply["refused"] = refused
+        return JSONResponse(reply)
 
-    async def _turn(
-        self, caller: Caller, principal: Principal, said: SaidToCharacter
+    async def _take_turn(
+        self, caller: Caller, principal: Principal, utterance: PlayerUtterance
     ) -> DialogueTurn:
         canon = self.gateway.canon.for_viewer(caller.viewer)
         world = await bound_world(canon, caller)
@@ -139,36 +139,38 @@ class Dialogues:
             characters=principal.characters,
         )
         voices = Voices(
-            speaker=canon.service(WorldServices).speaker,
-            tools=self._tools(),
-            look=partial(self._look, speaking),
-            propose=partial(self._propose, speaking, said.correlation_id),
+            speaker=canon.find_service(WorldServices).speaker,
+            tools=self._tool_schemas(),
+            look_up=partial(self._look_up, speaking),
+            propose=partial(self._propose_change, speaking, utterance.correlation_id),
             seconds=self.seconds,
         )
         waiting = await self._left_behind(canon, world)
-        turn = await take_turn(canon, caller, world, said, voices)
+        turn = await take_turn(canon, caller, world, utterance, voices)
         if turn.reason in _LATER:
-            waiting = [*waiting, said]
+            waiting = [*waiting, utterance]
         calmly = replace(voices, seconds=_PATIENCE)
         for each in waiting[: _PENDING_MAX - len(self.later)]:
-            task = asyncio.create_task(enrich(canon, caller, world, each, calmly))
+            task = asyncio.create_task(retry_answer(canon, caller, world, each, calmly))
             self.later.add(task)
-            task.add_done_callback(self._done)
+            task.add_done_callback(self._note_done)
         return turn
 
-    async def _left_behind(self, canon: Canon, world: BoundWorld) -> Sequence[SaidToCharacter]:
+    async def _left_behind(self, canon: Canon, world: BoundWorld) -> Sequence[PlayerUtterance]:
         """Repeat the fallbacks of an earlier process; runs once for each world."""
-        if world.space in self.resumed or canon.service(WorldServices).speaker is None:
+        if world.space in self.resumed or canon.find_service(WorldServices).speaker is None:
             return ()
         self.resumed.add(world.space)
         since = Instant(canon.clock.now() - HOUR)
-        return await unanswered(canon, world, _LATER, since)
+        return await find_unanswered(canon, world, _LATER, since)
 
-    def _done(self, task: asyncio.Task[bool]) -> None:
+    def _note_done(self, task: asyncio.Task[bool]) -> None:
         self.later.discard(task)
         failed = task.cancelled() or task.exception() is not None
         code = "internal" if failed else "ok" if task.result() else "dialogue.not-enriched"
-        self.gateway.audit.record(AuditLine(kind="call", name="npc-dialogue-later", code=code), 0.0)
+        self.gateway.audit.record_call(
+            AuditLine(kind="call", name="npc-dialogue-later", code=code), 0.0
+        )
 
     async def close(self) -> None:
         """End what is still being done."""
@@ -176,44 +178,44 @@ class Dialogues:
             task.cancel()
         await asyncio.gather(*self.later, return_exceptions=True)
 
-    async def _propose(
+    async def _propose_change(
         self, speaking: Principal, correlation_id: str, arguments: Mapping[str, Any]
     ) -> Any:
         meta = {CORRELATION_META: correlation_id}
         return (await self.gateway.call("propose-action", arguments, speaking, meta)).body
 
-    async def _look(self, speaking: Principal, name: str, arguments: Mapping[str, Any]) -> Any:
+    async def _look_up(self, speaking: Principal, name: str, arguments: Mapping[str, Any]) -> Any:
         gateway, given = self.gateway, dict(arguments)
-        if name in _BY_MEANING and gateway.canon.service(RecallServices).recall is not None:
+        if name in _BY_MEANING and gateway.canon.find_service(RecallServices).recall is not None:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(self.seconds * _MEANING_SHARE):
                     return (await gateway.call(name, given, speaking)).body
-            gateway = gateway.by_words()
+            gateway = gateway.with_word_search()
         return (await gateway.call(name, given, speaking)).body
 
-    def _tools(self) -> list[Mapping[str, Any]]:
+    def _tool_schemas(self) -> list[Mapping[str, Any]]:
         found = (self.gateway.catalogue.tools.get(name) for name in TOOLS)
         return [
             {
                 "type": "function",
                 "function": {
-                    "name": offer.thing.name,
-                    "description": offer.thing.description,
-                    "parameters": dict(offer.thing.input_schema),
+                    "name": offer.item.name,
+                    "description": offer.item.description,
+                    "parameters": dict(offer.item.input_schema),
                 },
             }
             for offer in found
-            if offer is not None and offer.thing.read_only and ROLE in offer.thing.roles
+            if offer is not None and offer.item.read_only and ROLE in offer.item.roles
         ]
 
 
-def _refusal(change: ImpliedChange) -> Mapping[str, Any]:
-    told = {"proposalId": change.proposal, "gate": change.gate, "rule": change.rule}
-    named = {name: value for name, value in told.items() if value}
+def _refusal_json(change: ImpliedChange) -> Mapping[str, Any]:
+    details = {"proposalId": change.proposal, "gate": change.gate, "rule": change.rule}
+    named = {name: value for name, value in details.items() if value}
     return {"change": change.number, **named, "reason": change.refused}
 
 
-async def _content(request: Request, most: int) -> bytes | None:
+async def _read_body(request: Request, most: int) -> bytes | None:
     """Return the body of a request; None if it is too large."""
     content = bytearray()
     async for piece in request.stream():
@@ -223,8 +225,8 @@ async def _content(request: Request, most: int) -> bytes | None:
     return bytes(content)
 
 
-async def _said(request: Request) -> SaidToCharacter:
-    content = await _content(request, _BODY_MAX)
+async def _read_utterance(request: Request) -> PlayerUtterance:
+    content = await _read_body(request, _BODY_MAX)
     if content is None:
         message = f"A request has at most {_BODY_MAX} bytes."
         raise InvalidInput("request.too-large", message, path="")
@@ -241,7 +243,7 @@ async def _said(request: Request) -> SaidToCharacter:
         odd = isinstance(value, str) and _NO_TEXT.search(value)
         if not isinstance(value, str) or not named or odd:
             raise InvalidInput("request.malformed", f"{name} must be a text.", path=f"/{name}")
-    return SaidToCharacter(
+    return PlayerUtterance(
         player=body["playerId"],
         npc=body["npcId"],
         text=body["inputText"],
@@ -251,7 +253,7 @@ async def _said(request: Request) -> SaidToCharacter:
 
 # The pages for programs beside the protocol. They are served with the world toolset. Proposals
 # take the path of every call; templates and sums are for whoever makes or oversees proposals, and
-# none of them is told over the protocol.
+# none of them is stated over the protocol.
 
 BODY_MAX: Final = 256 * 1024
 _STATUS_OF_CODES: Final = {
@@ -273,89 +275,94 @@ _GATES: Final = {"schema": 400, "rate": 429, "audit": 503}
 ProgramPage = Callable[[Request, Caller], Awaitable[Response]]
 
 
-class WorldRoutes(Dialogues):
+class WorldRoutes(DialoguePages):
     """The routes of the world toolset, as `canonry.server.pages.ToolsetRoutes` describes them."""
 
     def guarded_routes(self) -> Sequence[Route]:
         """The pages for programs."""
         return [
             Route("/proposals", self._post_proposal, methods=["POST"]),
-            Route("/proposals/{id}", self._proposal),
-            Route("/prompts", self._for_readers(self._prompts)),
-            Route("/prompts/{id}", self._for_readers(self._prompt)),
-            Route("/telemetry/ai-usage", self._for_readers(self._usage)),
+            Route("/proposals/{id}", self._get_proposal),
+            Route("/prompts", self._for_readers(self._list_prompts)),
+            Route("/prompts/{id}", self._for_readers(self._get_prompt)),
+            Route("/telemetry/ai-usage", self._for_readers(self._get_usage)),
         ]
 
     def _for_readers(self, page: ProgramPage) -> Callable[[Request], Awaitable[Response]]:
         """Return the page if the caller has a role and a world to read."""
 
-        async def answer(request: Request) -> Response:
+        async def answer_request(request: Request) -> Response:
             path = request.url.path
             (toolset,) = self.gateway.catalogue.toolsets
             try:
                 caller = caller_for(toolset, path, READERS, self.identify())
-                authorize(toolset, path, READERS, caller)
+                require_role(toolset, path, READERS, caller)
                 await self._require_world(caller)
             except CanonryError as error:
-                return _wrong(
+                return _error_response(
                     403 if isinstance(error, NotAllowed) else 503, error.code, error.message
                 )
             return await page(request, caller)
 
-        return answer
+        return answer_request
 
     async def _require_world(self, caller: Caller) -> None:
         spaces = _spaces_of(caller)
-        if spaces is None or await worlds_seen(self.gateway.canon, replace(caller, spaces=spaces)):
+        if spaces is None or await visible_worlds(
+            self.gateway.canon, replace(caller, spaces=spaces)
+        ):
             return
         message = "This caller may read no world. Grant one by the claim spaces or by --spaces."
         raise NotAllowed("world.not-granted", message)
 
     async def _post_proposal(self, request: Request) -> Response:
-        body = await _content(request, BODY_MAX)
+        body = await _read_body(request, BODY_MAX)
         if body is None:
-            return _wrong(413, "body.too-large", f"A body has at most {BODY_MAX} bytes.")
+            return _error_response(413, "body.too-large", f"A body has at most {BODY_MAX} bytes.")
         try:
             sent = json.loads(body)
         except (ValueError, RecursionError):
-            return _wrong(400, "body.not-json", "Send a JSON object.")
-        return await self._call("propose-action", sent)
+            return _error_response(400, "body.not-json", "Send a JSON object.")
+        return await self._call_tool("propose-action", sent)
 
-    async def _proposal(self, request: Request) -> Response:
-        return await self._call("get-proposal", {"proposalId": request.path_params["id"]})
+    async def _get_proposal(self, request: Request) -> Response:
+        return await self._call_tool("get-proposal", {"proposalId": request.path_params["id"]})
 
-    async def _call(self, tool: str, arguments: Any) -> Response:
+    async def _call_tool(self, tool: str, arguments: Any) -> Response:
         result = await self.gateway.call(tool, arguments, self.identify())
         body = result.body
         if result.error is not None:
             error = body["error"]
             wait = error.get("details", {}).get("retry_after")
-            return _told(body, _STATUS_OF_CODES.get(error["code"], 400), wait)
+            return _json_response(body, _STATUS_OF_CODES.get(error["code"], 400), wait)
         if body is None:
-            return _wrong(404, "proposal.unknown", "You have no proposal with this id.")
+            return _error_response(404, "proposal.unknown", "You have no proposal with this id.")
         rejection = body.get("rejection")
         if rejection is None or tool == "get-proposal":
-            return _told(body, 200)
+            return _json_response(body, 200)
         wait = rejection.get("retryAfterMs")
         seconds = None if wait is None else wait / 1_000
-        return _told(body, _GATES.get(rejection["gate"], 200), seconds)
+        return _json_response(body, _GATES.get(rejection["gate"], 200), seconds)
 
-    async def _prompts(self, request: Request, _: Caller) -> Response:
+    async def _list_prompts(self, request: Request, _: Caller) -> Response:
         found = list_templates(request.query_params.get("tag"))
-        told = [{"id": t.id, "version": t.version, "name": t.name, "hash": t.hash} for t in found]
-        return _told({"prompts": told}, 200)
+        shown = [
+            {"id": t.id, "version": t.version, "name": t.name, "hash": t.content_hash}
+            for t in found
+        ]
+        return _json_response({"prompts": shown}, 200)
 
-    async def _prompt(self, request: Request, _: Caller) -> Response:
+    async def _get_prompt(self, request: Request, _: Caller) -> Response:
         found = find_template(request.path_params["id"], request.query_params.get("version"))
         if found is None:
-            return _wrong(404, "prompt.unknown", "GET /api/prompts lists them")
+            return _error_response(404, "prompt.unknown", "GET /api/prompts lists them")
         count_event(self.gateway.canon, EventName.TEMPLATE_READ)
-        tag = {"ETag": f'"{found.hash}"'}
-        if f'"{found.hash}"' in request.headers.get("if-none-match", ""):
+        tag = {"ETag": f'"{found.content_hash}"'}
+        if f'"{found.content_hash}"' in request.headers.get("if-none-match", ""):
             return Response(status_code=304, headers=tag)
-        return JSONResponse({**found.told(), "hash": found.hash}, headers=tag)
+        return JSONResponse({**found.to_json(), "hash": found.content_hash}, headers=tag)
 
-    async def _usage(self, request: Request, caller: Caller) -> Response:
+    async def _get_usage(self, request: Request, caller: Caller) -> Response:
         asked, canon = request.query_params, self.gateway.canon
         try:
             since = parse_instant(asked["since"], path="since") if "since" in asked else Instant(0)
@@ -367,18 +374,18 @@ class WorldRoutes(Dialogues):
                 f"since is an instant as of RFC 3339, purpose one of {known}, and eventType the "
                 "name of an event, as the report has them"
             )
-            return _wrong(400, "query.malformed", message)
-        await recount_usage(canon.whole)
-        telemetry, now = canon.service(WorldServices).telemetry, canon.clock.now()
+            return _error_response(400, "query.malformed", message)
+        await recount_usage(canon.with_all_audiences)
+        telemetry, now = canon.find_service(WorldServices).telemetry, canon.clock.now()
         began = telemetry.began
         rows = usage_report(telemetry, since, purpose, _spaces_of(caller))
-        told = {
+        report = {
             "until": render_instant(now),
             # Each process counts unrecorded values, such as calls, from zero.
             "callsSince": render_instant(now if began is None else began),
             "usage": [row for row in rows if event is None or row["eventType"] == event],
         }
-        return _told(told, 200)
+        return _json_response(report, 200)
 
 
 def _spaces_of(caller: Caller) -> frozenset[SpaceId] | None:
@@ -389,12 +396,12 @@ def _spaces_of(caller: Caller) -> frozenset[SpaceId] | None:
     return own if caller.spaces is None else own & caller.spaces
 
 
-def _told(body: Any, status: int, wait: float | None = None) -> Response:
+def _json_response(body: Any, status: int, wait: float | None = None) -> Response:
     headers = {} if wait is None else {"Retry-After": str(max(1, math.ceil(wait)))}
     return JSONResponse(body, status, headers=headers)
 
 
-def _wrong(
+def _error_response(
     status: int, code: str, message: str, headers: Mapping[str, str] | None = None
 ) -> Response:
     return JSONResponse({"error": {"code": code, "message": message}}, status, headers)

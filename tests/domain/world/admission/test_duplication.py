@@ -4,7 +4,12 @@ import random
 
 import pytest
 
-from canonry.world.domain.admission.safety import NEAR, SaidBefore, SaidLately, likeness
+from canonry.world.domain.admission.safety import (
+    NEAR,
+    RecentTexts,
+    TextFingerprint,
+    text_similarity,
+)
 
 PLACE = ("Layer.Add", "loc:inn")
 CHOSEN_ON = (
@@ -75,13 +80,16 @@ KEPT_APART = (
 def test_what_is_as_good_as_said_before_is_told_from_what_is_new(
     one: str, other: str, same: bool
 ) -> None:
-    assert (likeness(SaidBefore.of(one), SaidBefore.of(other)) >= NEAR) == same
+    assert (
+        text_similarity(TextFingerprint.of_text(one), TextFingerprint.of_text(other)) >= NEAR
+    ) == same
 
 
 def test_of_pairs_that_nothing_was_chosen_on_none_is_refused_wrongly() -> None:
     """Precision 6 of 6 and recall 5 of 6 or better, of the 14 pairs kept apart."""
     found = {
-        (one, same): likeness(SaidBefore.of(one), SaidBefore.of(other)) >= NEAR
+        (one, same): text_similarity(TextFingerprint.of_text(one), TextFingerprint.of_text(other))
+        >= NEAR
         for one, other, same in KEPT_APART
     }
     refused = [same for (_, same), near in found.items() if near]
@@ -108,31 +116,34 @@ def test_the_index_finds_whatever_is_alike_and_nothing_else() -> None:
         "cold",
     ]
     texts = [" ".join(lots.choices(words, k=lots.randint(1, 12))) for _ in range(300)]
-    lately = SaidLately()
+    lately = RecentTexts()
     for number, text in enumerate(texts):
-        lately.add(f"p{number}", PLACE, SaidBefore.of(text))
+        lately.add_text(f"p{number}", PLACE, TextFingerprint.of_text(text))
     for text in texts[:100] + [f"{text} {lots.choice(words)}" for text in texts[:100]]:
-        said = SaidBefore.of(text)
-        best = max(likeness(said, SaidBefore.of(other)) for other in texts)
-        found = lately.nearest(PLACE, said)
+        said = TextFingerprint.of_text(text)
+        best = max(text_similarity(said, TextFingerprint.of_text(other)) for other in texts)
+        found = lately.nearest_proposal(PLACE, said)
         assert (found is not None) == (best >= NEAR)
         assert found is None or found[1] == best
-    assert lately.nearest(("NPC.Dialogue", "loc:inn"), SaidBefore.of(texts[0])) is None
+    assert (
+        lately.nearest_proposal(("NPC.Dialogue", "loc:inn"), TextFingerprint.of_text(texts[0]))
+        is None
+    )
 
 
 def test_what_is_dropped_is_not_found() -> None:
-    lately, said = SaidLately(), SaidBefore.of("The wind howls around the old tower.")
-    lately.add("p1", PLACE, said)
-    lately.add("p2", PLACE, said)
+    lately, said = RecentTexts(), TextFingerprint.of_text("The wind howls around the old tower.")
+    lately.add_text("p1", PLACE, said)
+    lately.add_text("p2", PLACE, said)
 
-    lately.drop("p2", PLACE, said)
-    found = lately.nearest(PLACE, said)
+    lately.drop_text("p2", PLACE, said)
+    found = lately.nearest_proposal(PLACE, said)
     assert found is not None
     assert found[0] == "p1"
-    lately.drop("p1", PLACE, said)
+    lately.drop_text("p1", PLACE, said)
 
-    assert lately.nearest(PLACE, said) is None
+    assert lately.nearest_proposal(PLACE, said) is None
 
 
 def test_even_the_shortest_text_comes_down_to_something() -> None:
-    assert likeness(SaidBefore.of("!"), SaidBefore.of("!")) == 1.0
+    assert text_similarity(TextFingerprint.of_text("!"), TextFingerprint.of_text("!")) == 1.0

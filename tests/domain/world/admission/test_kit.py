@@ -6,7 +6,13 @@ from canonry.readmodels.edges import Direction
 from canonry.values.errors import BrokenInvariant
 from canonry.values.moments import SECOND, Instant
 from canonry.values.policy import AdmissionLimits
-from canonry.world.domain.admission.safety import HOUR, MINUTE, Spent, not_replayable, over_budget
+from canonry.world.domain.admission.safety import (
+    HOUR,
+    MINUTE,
+    Spent,
+    reject_over_budget,
+    reject_unreplayable,
+)
 from canonry.world.domain.admission.schema import (
     ACTION_TYPES,
     LASTING,
@@ -14,11 +20,11 @@ from canonry.world.domain.admission.schema import (
     RULES,
     GateName,
     Generation,
-    claimed,
     envelope_schema,
-    passed_before,
+    gates_before,
+    make_rejection,
     recorded_proposal,
-    refusal,
+    reject_false_claims,
 )
 from canonry.world.domain.moderation.moderating import moderate_by_words
 from canonry.world.domain.prompts.templates import find_template
@@ -29,19 +35,19 @@ NOW = Instant(10 * HOUR)
 
 
 def test_a_refusal_passed_the_gates_before_its_own_and_what_is_admitted_all() -> None:
-    found = refusal("exit.unknown", "no")
+    found = make_rejection("exit.unknown", "no")
 
     assert (found.gate, found.gate_index) == (GateName.INVARIANTS, 3)
-    assert passed_before(found) == ORDER[:2]
-    assert passed_before(None) == ORDER
+    assert gates_before(found) == ORDER[:2]
+    assert gates_before(None) == ORDER
 
 
 def test_every_rule_says_what_would_be_admissible_and_has_a_gate() -> None:
     for rule in RULES:
-        found = refusal(rule, "no")
+        found = make_rejection(rule, "no")
         assert found.admissible
         assert found.transient == (found.gate in {GateName.RATE, GateName.AUDIT})
-    assert refusal("safety.hate", "no").gate is GateName.SAFETY
+    assert make_rejection("safety.hate", "no").gate is GateName.SAFETY
     assert set(RULES) >= LASTING
 
 
@@ -86,7 +92,7 @@ def test_the_published_schema_has_every_action_and_lets_nothing_else_in() -> Non
     ],
 )
 def test_prose_that_changes_nothing_passes(text: str) -> None:
-    assert claimed(text, (Direction.OUT,)) is None
+    assert reject_false_claims(text, (Direction.OUT,)) is None
 
 
 @pytest.mark.parametrize(
@@ -99,7 +105,7 @@ def test_prose_that_changes_nothing_passes(text: str) -> None:
     ],
 )
 def test_prose_that_would_change_the_world_is_found(text: str, rule: str) -> None:
-    found = claimed(text, (Direction.OUT,))
+    found = reject_false_claims(text, (Direction.OUT,))
     assert found is not None
     assert found.rule == rule
 
@@ -108,14 +114,14 @@ def test_windows_slide_and_say_when_there_is_room() -> None:
     times = [Instant(NOW - 50 * SECOND), Instant(NOW - 20 * SECOND)]
     mine = Spent(instants=times, tokens=[0, 0])
 
-    mine_full = over_budget(mine, times, 0, NOW, LIMITS)
+    mine_full = reject_over_budget(mine, times, 0, NOW, LIMITS)
     assert mine_full is not None
     assert (mine_full.rule, mine_full.retry_after_ms) == ("rate.player", 10_000)
     later = Instant(NOW + 10 * SECOND)
-    assert over_budget(mine, times, 0, later, LIMITS) is None
+    assert reject_over_budget(mine, times, 0, later, LIMITS) is None
 
     nobody = Spent(instants=[], tokens=[])
-    full = over_budget(nobody, [*times, NOW], 0, NOW, LIMITS)
+    full = reject_over_budget(nobody, [*times, NOW], 0, NOW, LIMITS)
     assert full is not None
     assert full.rule == "rate.world"
 
@@ -125,7 +131,7 @@ def test_a_burst_at_the_edge_of_a_window_does_not_double_it() -> None:
     for after in range(60, 119):
         now = Instant(NOW + after * SECOND)
         within = [each for each in first if each > now - MINUTE]
-        found = over_budget(Spent(instants=first, tokens=[0, 0]), first, 0, now, LIMITS)
+        found = reject_over_budget(Spent(instants=first, tokens=[0, 0]), first, 0, now, LIMITS)
         assert (found is None) == (len(within) < 2)
 
 
@@ -133,10 +139,10 @@ def test_tokens_of_an_hour_come_free_one_by_one() -> None:
     times = [Instant(NOW - 50 * MINUTE), Instant(NOW - 30 * MINUTE)]
     mine = Spent(instants=times, tokens=[40, 50])
 
-    assert over_budget(mine, [], 10, NOW, LIMITS) is None
-    some = over_budget(mine, [], 30, NOW, LIMITS)
-    most = over_budget(mine, [], 90, NOW, LIMITS)
-    never = over_budget(mine, [], 101, NOW, LIMITS)
+    assert reject_over_budget(mine, [], 10, NOW, LIMITS) is None
+    some = reject_over_budget(mine, [], 30, NOW, LIMITS)
+    most = reject_over_budget(mine, [], 90, NOW, LIMITS)
+    never = reject_over_budget(mine, [], 101, NOW, LIMITS)
 
     waits = [None if each is None else each.retry_after_ms for each in (some, most, never)]
     assert waits == [10 * 60_000, 30 * 60_000, 30 * 60_000]
@@ -148,7 +154,7 @@ def a_generation(**more: object) -> Generation:
     fields: dict[str, object] = {
         "template_name": "ambience",
         "template_version": template.version,
-        "template_hash": template.hash,
+        "template_hash": template.content_hash,
         "context_hash": "sha256:" + "0" * 64,
         "parameters": {"location": "x", "weather": "x", "timeOfDay": "x"},
         "model": "m",
@@ -159,8 +165,8 @@ def a_generation(**more: object) -> Generation:
 
 
 def test_replay_needs_the_template_its_hash_its_parameters_and_a_known_context() -> None:
-    assert not_replayable(None, lambda _: False) is None
-    assert not_replayable(a_generation(), lambda _: True) is None
+    assert reject_unreplayable(None, lambda _: False) is None
+    assert reject_unreplayable(a_generation(), lambda _: True) is None
     rules = [
         (a_generation(template_name="x"), "replay.unknown-template"),
         (a_generation(template_hash="sha256:" + "1" * 64), "replay.other-hash"),
@@ -168,7 +174,7 @@ def test_replay_needs_the_template_its_hash_its_parameters_and_a_known_context()
         (a_generation(), "replay.unknown-context"),
     ]
     for generation, rule in rules:
-        found = not_replayable(generation, lambda _: False)
+        found = reject_unreplayable(generation, lambda _: False)
         assert found is not None
         assert found.rule == rule
 

@@ -8,14 +8,14 @@ from importlib.resources import files
 import msgspec
 import pytest
 
-from canonry.canon.session.ai_words import EventName
+from canonry.canon.session.telemetry_names import EventName
 from canonry.values.json_values import canonical_json
 from canonry.world.domain.prompts import templates as module
 from canonry.world.domain.prompts.templates import (
     Template,
+    all_templates,
     find_template,
     list_templates,
-    templates,
     wrong_parameters,
 )
 
@@ -42,20 +42,20 @@ PINNED = {
 
 
 def test_every_template_is_pinned_by_its_hash() -> None:
-    assert {(each.id, each.version): each.hash for each in templates()} == PINNED
+    assert {(each.id, each.version): each.content_hash for each in all_templates()} == PINNED
 
 
 def test_the_hash_is_of_the_file_whatever_its_layout() -> None:
-    for each in templates():
+    for each in all_templates():
         name = f"{each.id}-{each.version}.json"
         text = files(module.__package__ or "").joinpath("templates", name).read_text("utf-8")
-        assert each.hash == f"sha256:{sha256(canonical_json(json.loads(text))).hexdigest()}"
+        assert each.content_hash == f"sha256:{sha256(canonical_json(json.loads(text))).hexdigest()}"
         mentioned = set(re.findall(r"\[([a-z][A-Za-z0-9]*)\]", each.template))
         assert mentioned == {one.name for one in each.variables}
 
 
 def test_a_template_with_an_unknown_field_is_none() -> None:
-    told = {**templates()[0].told(), "usage": "secret"}
+    told = {**all_templates()[0].to_json(), "usage": "secret"}
     with pytest.raises(msgspec.ValidationError, match="unknown field"):
         msgspec.convert(told, Template)
 
@@ -67,7 +67,7 @@ def test_templates_are_found_by_name_version_and_tag() -> None:
     assert find_template("ambience", "2.0.0") is None
     assert find_template("nothing") is None
     assert list_templates("layer") == [ambience]
-    assert len(list_templates()) == len({each.id for each in templates()})
+    assert len(list_templates()) == len({each.id for each in all_templates()})
 
 
 def test_parameters_are_those_of_the_template_and_no_others() -> None:

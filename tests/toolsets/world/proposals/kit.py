@@ -4,7 +4,7 @@ from copy import deepcopy
 from itertools import count
 from typing import Any
 
-from canonry.testing.worlds import HandClock
+from canonry.testing.clocks import HandClock
 from canonry.world.domain.prompts.templates import find_template
 from tests.toolsets.world.kit import Isle, a_world
 from tests.toolsets.world.proposals.adversarial import the_besieged_isle
@@ -25,7 +25,7 @@ async def filled(isle: Isle, sent: Any) -> Any:
     generation = found["generation"]
     if generation.get("templateHash") == "TRUE":
         template = find_template(generation["templateName"], generation["templateVersion"])
-        generation["templateHash"] = template.hash if template else "sha256:" + "0" * 64
+        generation["templateHash"] = template.content_hash if template else "sha256:" + "0" * 64
     if generation.get("contextHash") == "TRUE":
         told = await isle.outcome("get-location-context", {"locationId": "inn"}, "Narrative")
         generation["contextHash"] = told.meta["dev.canonry/context-hash"]

@@ -8,7 +8,7 @@ from canonry.gateway.call import Gateway
 from canonry.log.entries import Made, ProposalDecided
 from canonry.log.items.facts import EventDraft
 from canonry.log.items.proposals import Proposal, ProposalStatus
-from canonry.testing.worlds import HandClock
+from canonry.testing.clocks import HandClock
 from canonry.values.moments import SECOND
 from canonry.world.domain.moderation.moderating import Moderation
 from canonry.world.models.services import WorldServices
@@ -60,7 +60,7 @@ async def test_all_of_an_envelope_is_one_commit_with_its_proposal_as_evidence() 
 
     told = await admitted(isle, GIVE, PAY, GO)
 
-    commit = await isle.canon.ledger.find(told["commitId"])
+    commit = await isle.canon.ledger.find_commit(told["commitId"])
     assert commit is not None
     made = [each.thing for each in commit.entries if isinstance(each, Made)]
     refs = {each.ref for thing in made for each in thing.evidence}  # type: ignore[union-attr]
@@ -76,11 +76,11 @@ async def test_all_of_an_envelope_is_one_commit_with_its_proposal_as_evidence() 
 
 async def test_the_record_stands_in_the_log_before_anything_is_true() -> None:
     isle = await the_isle()
-    before = await isle.canon.ledger.head(isle.world)
+    before = await isle.canon.ledger.head_position(isle.world)
 
     told = await admitted(isle, GO)
 
-    record, applied = await isle.canon.ledger.read(isle.world, after=before, limit=10)
+    record, applied = await isle.canon.ledger.read_commits(isle.world, after=before, limit=10)
     assert [each.thing.id for each in record.entries if isinstance(each, Made)] == [
         told["proposalId"]
     ]
@@ -89,11 +89,11 @@ async def test_the_record_stands_in_the_log_before_anything_is_true() -> None:
 
 async def test_a_refusal_is_recorded_and_nothing_else_is_written() -> None:
     isle = await the_isle()
-    before = await isle.canon.ledger.head(isle.world)
+    before = await isle.canon.ledger.head_position(isle.world)
 
     told = await refused(isle, envelope(but(GO, direction="north")), "exit.unknown")
 
-    (commit,) = await isle.canon.ledger.read(isle.world, after=before, limit=10)
+    (commit,) = await isle.canon.ledger.read_commits(isle.world, after=before, limit=10)
     kinds = [type(each) for each in commit.entries]
     assert kinds == [Made, ProposalDecided]
     assert told["gatesPassed"] == ["schema", "safety"]
@@ -224,7 +224,7 @@ async def test_who_appears_is_there() -> None:
 async def test_the_same_key_gets_the_first_answer() -> None:
     isle = await the_isle()
     first = await propose(isle, envelope(GO))
-    head = await isle.canon.ledger.head(isle.world)
+    head = await isle.canon.ledger.head_position(isle.world)
 
     assert await propose(isle, envelope(GO)) == first
     other_id = envelope(GO, proposalId="00000000-0000-4000-8000-00000000a002")
@@ -233,7 +233,7 @@ async def test_the_same_key_gets_the_first_answer() -> None:
 
     assert again == {**first, "duplicateOf": first["proposalId"]}
     assert other_key == first
-    assert await isle.canon.ledger.head(isle.world) == head
+    assert await isle.canon.ledger.head_position(isle.world) == head
 
 
 async def test_a_key_or_id_for_something_else_is_refused() -> None:
@@ -251,10 +251,10 @@ async def test_a_key_or_id_for_something_else_is_refused() -> None:
 async def test_a_refused_proposal_sent_again_is_recorded_once() -> None:
     isle = await the_isle()
     first = await refused(isle, envelope(but(GO, direction="north")), "exit.unknown")
-    head = await isle.canon.ledger.head(isle.world)
+    head = await isle.canon.ledger.head_position(isle.world)
 
     assert await propose(isle, envelope(but(GO, direction="north"))) == first
-    assert await isle.canon.ledger.head(isle.world) == head
+    assert await isle.canon.ledger.head_position(isle.world) == head
 
 
 async def test_what_was_refused_may_pass_once_the_world_allows_it() -> None:
@@ -304,7 +304,7 @@ async def test_nearly_the_same_text_is_refused_for_a_day() -> None:
     assert told["gatesPassed"] == ["schema", "safety", "invariants"]
 
     await admitted(isle, but(TALK, text=LONG.replace("until", "but never until")))
-    clock.move(86_400 * SECOND + SECOND)
+    clock.move_by(86_400 * SECOND + SECOND)
     later = fresh(envelope(nearly, issuedUtc="2025-01-16T00:00:00Z"))
     assert (await propose(isle, later))["outcome"] == "accepted"
 
@@ -327,14 +327,14 @@ async def test_the_window_of_a_player_slides() -> None:
         await admitted(
             isle, MOOD if second % 2 else act("Ambience.Generate", "loc:yard", locationId="yard")
         )
-        clock.move(SECOND)
+        clock.move_by(SECOND)
 
     told = await refused(isle, fresh(envelope(MOOD)), "rate.player")
     assert told["rejection"]["transient"]
     wait = told["rejection"]["retryAfterMs"]
     assert 29_000 < wait <= 30_001
     assert (await propose(isle, fresh(envelope(MOOD)), "bob"))["outcome"] == "accepted"
-    clock.move(wait * 1_000)
+    clock.move_by(wait * 1_000)
     await admitted(isle, MOOD)
     await refused(isle, fresh(envelope(MOOD)), "rate.player")
 
@@ -357,7 +357,7 @@ async def test_the_record_of_a_models_proposal_has_the_context_that_it_was_told(
     isle = await the_isle()
     told = await admitted(isle, DRIP, actor={"kind": "ai"}, generation=generation())
 
-    proposal = (await isle.canon.state.things((told["proposalId"],)))[told["proposalId"]]
+    proposal = (await isle.canon.state.items_by_id((told["proposalId"],)))[told["proposalId"]]
 
     assert isinstance(proposal, Proposal)
     assert proposal.content["context"]["location"]["name"] == "Inn"
@@ -366,7 +366,7 @@ async def test_the_record_of_a_models_proposal_has_the_context_that_it_was_told(
 class Prude(Moderator):
     """Flags whatever has a rat in it."""
 
-    async def moderate(self, text: str) -> Moderation:
+    async def moderate_text(self, text: str) -> Moderation:
         return Moderation(categories=("spam",) * ("rat" in text.casefold()), policy_version="x")
 
     async def close(self) -> None:

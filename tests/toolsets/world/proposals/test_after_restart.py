@@ -5,13 +5,13 @@ from dataclasses import replace
 import pytest
 
 from canonry.gateway.call import Gateway
-from canonry.testing.worlds import HandClock, a_caller
+from canonry.testing.clocks import HandClock, a_caller
 from canonry.values.errors import InvalidInput
 from canonry.values.moments import SECOND
 from canonry.world.models.services import Admissions, WorldServices
 from canonry.world.toolset import WORLD
 from canonry.world.usecases.proposals.admission import enqueue_world_event
-from canonry.world.usecases.proposals.settling import apply_admitted
+from canonry.world.usecases.proposals.outcomes import apply_admitted
 from canonry.world.usecases.worlds import require_world
 from tests.toolsets.world.kit import Isle
 from tests.toolsets.world.proposals.adversarial import DRIP, GO, MOOD, TALK, but, envelope
@@ -29,7 +29,7 @@ NEARLY = but(TALK, text=LONG.replace("old shutters", "old shutter"))
 def restarted(isle: Isle, after: int = 0) -> Isle:
     """The isle in a process that has admitted nothing itself, seconds later."""
     clock = HandClock()
-    clock.move(after * SECOND)
+    clock.move_by(after * SECOND)
     canon = replace(isle.canon, clock=clock).revise_service(WorldServices, admissions=Admissions())
     return Isle(canon=canon, gateway=Gateway(canon, (WORLD,)), world=isle.world)
 
@@ -86,12 +86,12 @@ async def test_what_another_process_has_applied_is_not_applied_again() -> None:
     told = await propose(isle, envelope(GO))
     caller = a_caller()
     world = await require_world(isle.canon, caller, isle.world)
-    head = await isle.canon.ledger.head(isle.world)
+    head = await isle.canon.ledger.head_position(isle.world)
 
     await apply_admitted(isle.canon, caller, world, told["proposalId"])
     await apply_admitted(isle.canon, caller, world, isle.id("inn"))
 
-    assert await isle.canon.ledger.head(isle.world) == head
+    assert await isle.canon.ledger.head_position(isle.world) == head
     assert await where(isle) == "Yard"
 
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from bench.table.scene import scene
-from canonry.testing.worlds import a_caller
+from canonry.testing.clocks import a_caller
 from canonry.values.errors import InvalidInput
-from canonry.world.usecases.dialogue import SaidToCharacter, Voices, take_turn
+from canonry.world.usecases.dialogue import PlayerUtterance, Voices, take_turn
 from canonry.world.usecases.worlds import require_world
 from tests.toolsets.world.kit import Isle, a_world
 from tests.toolsets.world.proposals.adversarial import act, envelope
@@ -52,7 +52,7 @@ async def narrated(isle: Isle) -> list[str]:
 async def speak_to(isle: Isle) -> None:
     """A player speaks to her."""
     world = await require_world(isle.canon, a_caller(), isle.world)
-    said = SaidToCharacter(player="ann", npc="mara", text="Hello?", correlation_id="c")
+    said = PlayerUtterance(player="ann", npc="mara", text="Hello?", correlation_id="c")
 
     async def nobody(*_: Any) -> Any:
         raise AssertionError("nothing follows from a greeting")

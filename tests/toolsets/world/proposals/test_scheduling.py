@@ -11,7 +11,7 @@ from typing_extensions import override
 from canonry.gateway.call import Gateway
 from canonry.log.commits import Append, Outcome
 from canonry.log.ports.ledger import Ledger
-from canonry.testing.worlds import HandClock
+from canonry.testing.clocks import HandClock
 from canonry.values.errors import Unavailable
 from canonry.values.moments import SECOND
 from canonry.world.toolset import WORLD
@@ -38,11 +38,11 @@ class Failing(FaultyLedger):
         self._refused = refused
 
     @override
-    async def append(self, batch: Sequence[Append]) -> Sequence[Outcome]:
+    async def append_drafts(self, batch: Sequence[Append]) -> Sequence[Outcome]:
         if self.appends + 1 in self._refused:
             self.appends += 1
             raise Unavailable("ledger.busy", "the ledger is busy; send the request again")
-        return await super().append(batch)
+        return await super().append_drafts(batch)
 
 
 def failing(isle: Isle, *refused: int) -> Isle:
@@ -229,7 +229,7 @@ async def test_what_was_left_behind_is_finished_by_the_next_who_proposes() -> No
     isle = await the_isle()
     clock = HandClock()
     await propose(failing(isle, 2), envelope(GO))
-    clock.move(120 * SECOND)
+    clock.move_by(120 * SECOND)
     canon = replace(isle.canon, clock=clock)
     later = Isle(canon=canon, gateway=Gateway(canon, (WORLD,)), world=isle.world)
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from canonry.canon.session.ai_words import EventName
 from canonry.canon.session.canon import Canon
+from canonry.canon.session.telemetry_names import EventName
 from canonry.gateway.call import Gateway, GatewaySettings
 from canonry.gateway.principal import Principal
 from canonry.values.moments import Instant
@@ -22,7 +22,7 @@ BY_AI: dict[str, Any] = {"actor": {"kind": "ai"}, "generation": generation()}
 
 def reported(canon: Canon) -> list[Any]:
     """The rows about what is recorded."""
-    rows = usage_report(canon.service(WorldServices).telemetry, Instant(0))
+    rows = usage_report(canon.find_service(WorldServices).telemetry, Instant(0))
     return [row for row in rows if row["eventType"] in RECORDED]
 
 
@@ -72,7 +72,7 @@ async def test_calls_are_told_by_what_became_of_them() -> None:
 
     counts = {
         row["eventType"]: row["count"]
-        for row in usage_report(canon.service(WorldServices).telemetry, Instant(0))
+        for row in usage_report(canon.find_service(WorldServices).telemetry, Instant(0))
     }
     assert counts[EventName.TOOL_INVOKED] == 13
     assert counts[EventName.TOOL_DENIED] == 1

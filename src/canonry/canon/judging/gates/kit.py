@@ -1,7 +1,8 @@
 """Gates and verdicts: rules that object to a proposal, and the weighing of their objections.
 
-A gate is pure: it reads a `SliceView` and yields objections. `judge` combines the objections of all
-gates into a verdict with the rule, the conflicting ids, and the keys that were read.
+A gate is pure: it reads a `SliceView` and yields objections. `judge_candidate` combines the
+objections of all gates into a verdict with the rule, the conflicting ids, and the keys that were
+read.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -12,13 +13,20 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 from canonry.canon.judging.candidates import Candidate
 from canonry.canon.judging.contents import CorrectingContent
-from canonry.canon.judging.slices import Lookup, Score, Slice, SliceView, score_of, standing_of
+from canonry.canon.judging.slices import (
+    Lookup,
+    Score,
+    Slice,
+    SliceView,
+    effective_authority,
+    score_of,
+)
 from canonry.canon.judging.state_tags import TagHeld
 from canonry.log.items.proposals import Grade, GradedConflict, Proposal, ProposalStatus
 from canonry.values.audience import ANYBODY, Viewer
-from canonry.values.fields import revised
+from canonry.values.fields import with_changes
 from canonry.values.policy import Policy
-from canonry.values.provenance import Authority, may_end, outranks
+from canonry.values.provenance import Authority, may_end, may_retcon
 
 T = TypeVar("T")
 ACCEPTED_RULE: Final = "gate:score-reaches-threshold"
@@ -50,7 +58,7 @@ class Weight(StrEnum):
 
 _WAITING: Final = (Weight.REFUSES, Weight.DEFERS, Weight.ASKS)
 _POSSIBLE: Final = (Weight.WARNS, Weight.ASKS)
-Rival: TypeAlias = TagHeld | str
+ConflictingItem: TypeAlias = TagHeld | str
 """A conflicting statement: a tag, or the id of a fact, relation or event."""
 
 
@@ -64,7 +72,7 @@ class Objection:
     weight: Weight
     rationale: str
     conflicts: tuple[str, ...] = ()
-    rivals: tuple[Rival, ...] = ()
+    conflicting: tuple[ConflictingItem, ...] = ()
     authority: Authority = Authority.SYSTEM
     taken_back: bool = False
     rule: str = ""
@@ -82,20 +90,20 @@ class Gate:
     kinds: tuple[type, ...]
     examine: Examine
 
-    def objections(self, candidate: Candidate, view: SliceView) -> Iterable[Objection]:
+    def find_objections(self, candidate: Candidate, view: SliceView) -> Iterable[Objection]:
         """Return what the rule objects to; nothing to contents of other kinds."""
         content = candidate.content
         return self.examine(candidate, content, view) if isinstance(content, self.kinds) else ()
 
 
-def gate(*kinds: type) -> Callable[[Examine], Gate]:
+def make_gate(*kinds: type) -> Callable[[Examine], Gate]:
     """Make a function the rule of its name for contents of these kinds, or of all that are read."""
 
-    def made(examine: Examine) -> Gate:
+    def gate_of(examine: Examine) -> Gate:
         name = examine.__name__.replace("_", "-")
         return Gate(id=f"gate:{name}", kinds=kinds or (CorrectingContent,), examine=examine)
 
-    return made
+    return gate_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +111,7 @@ class Verdict:
     """The combined result of all gates; `status` PENDING means that it needs review.
 
     `graded` lists contradictions and possible conflicts. `retcons` are retconned, `supersedes` end
-    because of the statement, and `heirs` are later statements that end it.
+    because of the statement, and `successors` are later statements that end it.
     `endings` tell what ended: the ids of the items, with what they say.
     `reads` are the keys read, and `wanted` the lookups to load before the verdict counts.
     """
@@ -113,9 +121,9 @@ class Verdict:
     rationale: str
     score: Score
     graded: tuple[GradedConflict, ...] = ()
-    retcons: tuple[Rival, ...] = ()
-    supersedes: tuple[Rival, ...] = ()
-    heirs: tuple[Rival, ...] = ()
+    retcons: tuple[ConflictingItem, ...] = ()
+    supersedes: tuple[ConflictingItem, ...] = ()
+    successors: tuple[ConflictingItem, ...] = ()
     endings: tuple[tuple[str, str], ...] = ()
     reads: frozenset[str] = frozenset()
     wanted: frozenset[Lookup] = frozenset()
@@ -128,7 +136,7 @@ class Verdict:
         )
 
 
-def judge(
+def judge_candidate(
     candidate: Candidate,
     known: Slice,
     policy: Policy,
@@ -144,29 +152,33 @@ def judge(
     conflicts.
     """
     view = SliceView(known, policy, viewer)
-    proposal = view.thing(candidate.proposal.id)
+    proposal = view.find_item(candidate.proposal.id)
     waived = set(proposal.waived) if isinstance(proposal, Proposal) else set[str]()
-    score = score_of(candidate.proposal, standing_of(candidate.proposal, view), policy.scoring)
+    score = score_of(
+        candidate.proposal, effective_authority(candidate.proposal, view), policy.scoring
+    )
     found: list[Objection] = []
     light: Objection | None = None
     for gate in gates:
         if overruling and gate.id == ACCEPTED_RULE:
             continue
-        for objection in gate.objections(candidate, view):
-            told = revised(objection, rule=gate.id)
+        for objection in gate.find_objections(candidate, view):
+            ruled = with_changes(objection, rule=gate.id)
             if gate.id == ACCEPTED_RULE:
-                light = told
-            elif told.weight in _WAITING and not (told.weight is Weight.ASKS and overruling):
-                return _turned_away((light or told,), score, view)
-            elif told.weight not in _POSSIBLE or {*told.conflicts} - waived or not told.conflicts:
-                found.append(told)
+                light = ruled
+            elif ruled.weight in _WAITING and not (ruled.weight is Weight.ASKS and overruling):
+                return _turn_away((light or ruled,), score, view)
+            elif (
+                ruled.weight not in _POSSIBLE or {*ruled.conflicts} - waived or not ruled.conflicts
+            ):
+                found.append(ruled)
     if light is not None:
         named = [one for one in found if one.weight in {Weight.CONTRADICTS, Weight.WARNS}]
-        return _turned_away((light, *named), score, view)
-    return _weighed(found, score, view, overruling=overruling)
+        return _turn_away((light, *named), score, view)
+    return _weigh_objections(found, score, view, overruling=overruling)
 
 
-def _turned_away(objections: Sequence[Objection], score: Score, view: SliceView) -> Verdict:
+def _turn_away(objections: Sequence[Objection], score: Score, view: SliceView) -> Verdict:
     """Decide by the first objection; the others are reported."""
     objection = objections[0]
     refused = objection.weight is Weight.REFUSES
@@ -175,41 +187,43 @@ def _turned_away(objections: Sequence[Objection], score: Score, view: SliceView)
         rule=objection.rule,
         rationale=objection.rationale,
         score=score,
-        graded=_graded(objections),
+        graded=_grade_conflicts(objections),
         reads=frozenset(view.read),
         wanted=frozenset(view.wanted),
     )
 
 
-def _weighed(found: list[Objection], score: Score, view: SliceView, *, overruling: bool) -> Verdict:
-    against, ended, heirs, doubts, strict, equal = (
+def _weigh_objections(
+    found: list[Objection], score: Score, view: SliceView, *, overruling: bool
+) -> Verdict:
+    against, ended, succeeding, doubts, strict, equal = (
         [one for one in found if one.weight in weights]
-        for weights in (_AGAINST, _ENDED, _HEIRS, _DOUBTS, _STRICT, _WITH_EQUAL)
+        for weights in (_AGAINST, _ENDED, _SUCCESSORS, _DOUBTS, _STRICT, _WITH_EQUAL)
     )
-    word = Authority.GM if overruling else score.authority
+    authority = Authority.GM if overruling else score.authority
     given = partial(Verdict, score=score, reads=frozenset(view.read), wanted=frozenset(view.wanted))
-    enough = [(one, may_end if one.taken_back else outranks) for one in strict]
-    if lost := [one for one, gives_way in enough if not gives_way(word, one.authority)]:
+    enough = [(one, may_end if one.taken_back else may_retcon) for one in strict]
+    if lost := [one for one, gives_way in enough if not gives_way(authority, one.authority)]:
         return given(
             status=ProposalStatus.REJECTED,
             rule=lost[0].rule,
             rationale="; ".join(dict.fromkeys(one.rationale for one in lost)),
-            graded=_graded((*lost, *doubts)),
+            graded=_grade_conflicts((*lost, *doubts)),
         )
-    if unheard := [one for one in equal if not may_end(word, one.authority)]:
-        said = "; ".join(dict.fromkeys(one.rationale for one in unheard))
+    if unheard := [one for one in equal if not may_end(authority, one.authority)]:
+        rationales = "; ".join(dict.fromkeys(one.rationale for one in unheard))
         why = f"the authority {score.authority} cannot override a higher one"
         return given(
             status=ProposalStatus.PENDING,
             rule=unheard[0].rule,
-            rationale=f"needs review: {why}: {said}",
-            graded=_graded((*unheard, *doubts)),
+            rationale=f"needs review: {why}: {rationales}",
+            graded=_grade_conflicts((*unheard, *doubts)),
         )
     reasons = [f"accepted on the authority {score.authority} with a score of {score.value:g}"]
     for how, objections in (
         ("retconned", against),
         ("superseded", ended),
-        ("ended by later canon", heirs),
+        ("ended by later canon", succeeding),
         ("warning", doubts),
     ):
         reasons += [f"{how}: {one.rationale}" for one in objections]
@@ -219,10 +233,10 @@ def _weighed(found: list[Objection], score: Score, view: SliceView, *, overrulin
         status=ProposalStatus.ACCEPTED,
         rule=deciding[0].rule if deciding else ACCEPTED_RULE,
         rationale="; ".join(dict.fromkeys(reasons)),
-        graded=_graded((*against, *doubts)),
-        retcons=tuple(dict.fromkeys(rival for one in against for rival in one.rivals)),
-        supersedes=tuple(dict.fromkeys(rival for one in ended for rival in one.rivals)),
-        heirs=tuple(dict.fromkeys(rival for one in heirs for rival in one.rivals)),
+        graded=_grade_conflicts((*against, *doubts)),
+        retcons=tuple(dict.fromkeys(other for one in against for other in one.conflicting)),
+        supersedes=tuple(dict.fromkeys(other for one in ended for other in one.conflicting)),
+        successors=tuple(dict.fromkeys(other for one in succeeding for other in one.conflicting)),
         endings=tuple(
             dict.fromkeys((named, one.rationale) for one in over for named in one.conflicts)
         ),
@@ -232,12 +246,12 @@ def _weighed(found: list[Objection], score: Score, view: SliceView, *, overrulin
 _AGAINST: Final = (Weight.CORRECTS, Weight.CONTRADICTS)
 _STRICT: Final = (Weight.CONTRADICTS,)
 _ENDED: Final = (Weight.SUPERSEDES,)
-_HEIRS: Final = (Weight.PRECEDES,)
+_SUCCESSORS: Final = (Weight.PRECEDES,)
 _DOUBTS: Final = (Weight.WARNS,)
 _WITH_EQUAL: Final = (Weight.CORRECTS, Weight.SUPERSEDES, Weight.ENDS)
 
 
-def _graded(objections: Iterable[Objection]) -> tuple[GradedConflict, ...]:
+def _grade_conflicts(objections: Iterable[Objection]) -> tuple[GradedConflict, ...]:
     """Return the conflicts of the objections, each once, with the more serious grade."""
     found: dict[str, GradedConflict] = {}
     for one in sorted(objections, key=lambda each: each.weight in _POSSIBLE):

@@ -12,10 +12,10 @@ from canonry.canon.judging.contents import (
     StateChangeContent,
     references_of,
 )
-from canonry.canon.judging.gates.kit import Objection, Weight, gate
-from canonry.canon.judging.relation_lines import misplacing
-from canonry.canon.judging.slices import SliceView, score_of, standing_of
-from canonry.log.entries import THING_KINDS, Tombstone
+from canonry.canon.judging.gates.kit import Objection, Weight, make_gate
+from canonry.canon.judging.relation_timelines import misplacement_reason
+from canonry.canon.judging.slices import SliceView, effective_authority, score_of
+from canonry.log.entries import KIND_NAMES, Tombstone
 from canonry.log.items.entities import Entity, EntityClass
 from canonry.log.items.facts import Event, Fact, Relation
 from canonry.log.items.proposals import Proposal, ProposalStatus
@@ -24,18 +24,18 @@ from canonry.values.fields import Reference
 from canonry.values.provenance import Authority, CanonLevel
 
 
-@gate(Unreadable)
+@make_gate(Unreadable)
 def content_readable(_: Candidate, content: Unreadable, __: SliceView) -> Iterator[Objection]:
     """Refuse content that cannot be parsed as its type."""
     yield Objection(weight=Weight.REFUSES, rationale=content.reason)
 
 
-@gate()
+@make_gate()
 def dependency_accepted(candidate: Candidate, _: Content, view: SliceView) -> Iterator[Objection]:
     """Refuse a proposal that builds on one that is not canon."""
     waiting: list[str] = []
     for needed in sorted(dependencies_of(candidate)):
-        proposal = view.thing(needed)
+        proposal = view.find_item(needed)
         if not isinstance(proposal, Proposal):
             rationale = f"the proposal {needed} that it builds on does not exist"
         elif proposal.space != candidate.proposal.space:
@@ -56,91 +56,91 @@ def dependency_accepted(candidate: Candidate, _: Content, view: SliceView) -> It
         yield Objection(weight=Weight.DEFERS, rationale=rationale, conflicts=tuple(waiting))
 
 
-@gate()
+@make_gate()
 def references_exist(
     candidate: Candidate, content: Content, view: SliceView
 ) -> Iterator[Objection]:
     """Refuse references to missing items or to other universes."""
     for reference in references_of(content):
-        thing = view.referred(reference)
-        if thing is None or isinstance(thing, Tombstone):
+        item = view.referred_item(reference)
+        if item is None or isinstance(item, Tombstone):
             rationale = f"it names {reference}, which does not exist"
             yield Objection(weight=Weight.REFUSES, rationale=rationale)
-        elif thing.space != candidate.proposal.space:
+        elif item.space != candidate.proposal.space:
             rationale = f"it names {reference}, which belongs to another universe"
-            yield Objection(weight=Weight.REFUSES, rationale=rationale, conflicts=(thing.id,))
+            yield Objection(weight=Weight.REFUSES, rationale=rationale, conflicts=(item.id,))
 
 
-@gate()
+@make_gate()
 def references_fit(candidate: Candidate, content: Content, view: SliceView) -> Iterator[Objection]:
     """Refuse references to items of the wrong kind."""
     match content:
         case EntityContent(derives_from=archetype) if archetype is not None:
-            yield from _archetype(content, archetype, view)
+            yield from _check_archetype(content, archetype, view)
         case RelationshipContent():
             ends = (content.from_entity, content.to_entity)
-            yield from _all_are(ends, Entity, "an entity", view)
-            yield from _two_ends(candidate, content, view)
+            yield from _require_kind(ends, Entity, "an entity", view)
+            yield from _check_ends(candidate, content, view)
         case StateChangeContent(entity=reference):
-            yield from _all_are((reference,), Entity, "an entity", view)
-            entity = view.entity(reference)
+            yield from _require_kind((reference,), Entity, "an entity", view)
+            entity = view.find_entity(reference)
             if entity is not None and entity.entity_class is EntityClass.ARCHETYPE:
-                yield _misfit(f"{reference} is an archetype, which has no state", entity.id)
+                yield _refuse_misfit(f"{reference} is an archetype, which has no state", entity.id)
         case EventContent():
-            yield from _all_are(content.involved, Entity, "an entity", view)
-            yield from _all_are((*content.causes, *content.caused_by), Event, "an event", view)
-            place = None if content.location is None else view.entity(content.location)
-            if place is not None and place.entity_type != EntityType.LOCATION:
-                yield _misfit(f"{content.location} must be a location", place.id)
+            yield from _require_kind(content.involved, Entity, "an entity", view)
+            yield from _require_kind((*content.causes, *content.caused_by), Event, "an event", view)
+            location = None if content.location is None else view.find_entity(content.location)
+            if location is not None and location.entity_type != EntityType.LOCATION:
+                yield _refuse_misfit(f"{content.location} must be a location", location.id)
         case FactContent():
-            yield from _all_are(content.involved, Entity, "an entity", view)
+            yield from _require_kind(content.involved, Entity, "an entity", view)
         case _:
             return
     if content.replaces is not None:
-        yield from _all_are(
+        yield from _require_kind(
             (content.replaces,), (Fact, Event, Relation), "a fact, event or relation", view
         )
 
 
-def _all_are(
+def _require_kind(
     references: tuple[Reference, ...], kind: type | tuple[type, ...], what: str, view: SliceView
 ) -> Iterator[Objection]:
     for reference in references:
-        thing = view.referred(reference)
-        if thing is not None and not isinstance(thing, kind):
-            yield _misfit(f"{reference} must be {what}", thing.id)
+        item = view.referred_item(reference)
+        if item is not None and not isinstance(item, kind):
+            yield _refuse_misfit(f"{reference} must be {what}", item.id)
 
 
-def _archetype(
+def _check_archetype(
     content: EntityContent, archetype: Reference, view: SliceView
 ) -> Iterator[Objection]:
-    thing = view.entity(archetype)
-    if thing is None or thing.entity_class is not EntityClass.ARCHETYPE:
-        yield _misfit(f"{archetype} must be an archetype")
-    elif thing.entity_type != content.entity_type:
-        rationale = f"type {content.entity_type} cannot derive from type {thing.entity_type}"
-        yield _misfit(rationale, thing.id)
+    item = view.find_entity(archetype)
+    if item is None or item.entity_class is not EntityClass.ARCHETYPE:
+        yield _refuse_misfit(f"{archetype} must be an archetype")
+    elif item.entity_type != content.entity_type:
+        rationale = f"type {content.entity_type} cannot derive from type {item.entity_type}"
+        yield _refuse_misfit(rationale, item.id)
 
 
-def _two_ends(
+def _check_ends(
     candidate: Candidate, content: RelationshipContent, view: SliceView
 ) -> Iterator[Objection]:
-    start, end = view.entity(content.from_entity), view.entity(content.to_entity)
+    start, end = view.find_entity(content.from_entity), view.find_entity(content.to_entity)
     if start is None or end is None:
         return
     if start.id == end.id:
-        yield _misfit("both ends of the relation are the same entity", start.id)
+        yield _refuse_misfit("both ends of the relation are the same entity", start.id)
         return
-    wrong = misplacing(view, relation_type(content.rel_type), start, end, candidate.moment)
+    wrong = misplacement_reason(view, relation_type(content.rel_type), start, end, candidate.moment)
     if wrong is not None:
-        yield _misfit(wrong[0], *wrong[1])
+        yield _refuse_misfit(wrong[0], *wrong[1])
 
 
-def _misfit(rationale: str, *conflicts: str) -> Objection:
+def _refuse_misfit(rationale: str, *conflicts: str) -> Objection:
     return Objection(weight=Weight.REFUSES, rationale=rationale, conflicts=conflicts)
 
 
-@gate()
+@make_gate()
 def target_not_retconned(
     candidate: Candidate, content: Content, view: SliceView
 ) -> Iterator[Objection]:
@@ -150,29 +150,29 @@ def target_not_retconned(
         corrected = wrong is not None and str(reference) == wrong.id
         if corrected and candidate.proposal.review is not None:
             continue  # it waited until another claim retracted the wrong item
-        thing = wrong if corrected else view.referred(reference)
+        item = wrong if corrected else view.referred_item(reference)
         if (
-            isinstance(thing, Entity | Event | Fact | Relation)
-            and thing.level is not CanonLevel.CANON
+            isinstance(item, Entity | Event | Fact | Relation)
+            and item.level is not CanonLevel.CANON
         ):
-            rationale = f"it names {reference}, which is {thing.level} and not canon"
-            yield Objection(weight=Weight.REFUSES, rationale=rationale, conflicts=(thing.id,))
+            rationale = f"it names {reference}, which is {item.level} and not canon"
+            yield Objection(weight=Weight.REFUSES, rationale=rationale, conflicts=(item.id,))
 
 
-@gate()
+@make_gate()
 def evidence_resolves(candidate: Candidate, _: Content, view: SliceView) -> Iterator[Objection]:
     """Refuse evidence that cannot be found."""
     for evidence in candidate.evidence:
-        thing = view.cited(evidence.ref)
-        if thing is None or THING_KINDS[type(thing)] != evidence.kind.thing:
+        item = view.find_evidence(evidence.ref)
+        if item is None or KIND_NAMES[type(item)] != evidence.kind.item_kind:
             rationale = f"its evidence {evidence} does not exist"
             yield Objection(weight=Weight.REFUSES, rationale=rationale)
-        elif thing.space != candidate.proposal.space:
+        elif item.space != candidate.proposal.space:
             rationale = f"its evidence {evidence} belongs to another universe"
-            yield Objection(weight=Weight.REFUSES, rationale=rationale, conflicts=(thing.id,))
+            yield Objection(weight=Weight.REFUSES, rationale=rationale, conflicts=(item.id,))
 
 
-@gate()
+@make_gate()
 def score_reaches_threshold(
     candidate: Candidate, _: Content, view: SliceView
 ) -> Iterator[Objection]:
@@ -181,7 +181,7 @@ def score_reaches_threshold(
     A game master's proposal passes with any confidence and any evidence, and is reviewed otherwise.
     """
     proposal, scoring = candidate.proposal, view.policy.scoring
-    score = score_of(proposal, standing_of(proposal, view), scoring)
+    score = score_of(proposal, effective_authority(proposal, view), scoring)
     if score.passes:
         return
     rationale = (

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from canonry.canon.judging.candidates import Candidate, time_of
-from canonry.canon.judging.clashes import Order
+from canonry.canon.judging.conflicts import Order
 from canonry.canon.judging.contents import (
     NOBODY,
     Content,
@@ -15,29 +15,29 @@ from canonry.canon.judging.contents import (
     StateChangeContent,
     words_of_time,
 )
-from canonry.canon.judging.gates.kit import Objection, Weight, gate
+from canonry.canon.judging.gates.kit import Objection, Weight, make_gate
 from canonry.canon.judging.gates.statements import objections_to, order_of, sources_of
-from canonry.canon.judging.known_things import restated
-from canonry.canon.judging.relation_lines import (
-    RelationLine,
+from canonry.canon.judging.known_items import changed_fields
+from canonry.canon.judging.relation_timelines import (
+    RelationTimeline,
+    adds_properties,
+    authority_behind,
+    find_opposed_tags,
     laws_against_relation,
     laws_against_state,
-    line_of,
-    opposed_tags,
-    restates,
-    word_behind,
+    timeline_of,
 )
-from canonry.canon.judging.slices import SliceView, texts_called, texts_of
+from canonry.canon.judging.slices import SliceView, texts_of, texts_of_names
 from canonry.canon.judging.standing_statements import statements_of, statements_of_tags, states_of
 from canonry.canon.judging.state_tags import (
-    as_held,
     authority_of,
     changes_of,
     conflicts_of,
-    held_at,
-    tag_held,
+    held_tag_of,
+    own_spelling,
+    tags_held_at,
 )
-from canonry.language.texts.stems import asked_stems, name_parts, part_meant
+from canonry.language.texts.stems import name_parts, query_stems, untitled_words
 from canonry.log.items.entities import Entity, EntityClass, family_of, normalised_name
 from canonry.log.items.facts import Axiom, Relation
 from canonry.log.items.proposals import Proposal
@@ -51,18 +51,18 @@ from canonry.log.schemas.narrative import (
     own_type,
     relation_type,
 )
-from canonry.values.attributes.table import attribute
-from canonry.values.calendars.declaring import time_said
+from canonry.values.attributes.table import find_attribute
+from canonry.values.calendars.declaring import time_as_given
 from canonry.values.calendars.reckoning import GREGORIAN, span_of
 from canonry.values.fields import PROPOSAL_PREFIX, Reference
-from canonry.values.merge import TagChange, told_names
-from canonry.values.moments import Instant, Moment, at_once
+from canonry.values.merge_policies import TagChange, all_names
+from canonry.values.moments import Instant, Moment, are_simultaneous
 from canonry.values.observations import Observation
-from canonry.values.provenance import Authority, strongest
+from canonry.values.provenance import Authority, highest_authority
 from canonry.values.state_tags import excluded_by, is_gone, normal_tag
 
 
-@gate()
+@make_gate()
 def axiom_holds(candidate: Candidate, content: Content, view: SliceView) -> Iterator[Objection]:
     """Refuse a state or relation that violates the constraint of an axiom.
 
@@ -76,7 +76,7 @@ def axiom_holds(candidate: Candidate, content: Content, view: SliceView) -> Iter
 def _broken_axioms(candidate: Candidate, content: Content, view: SliceView) -> Iterator[Axiom]:
     match content:
         case EntityContent() | StateChangeContent():
-            entity, add, remove = _state_told(candidate, content, view)
+            entity, add, remove = _tags_stated(candidate, content, view)
             held = set() if entity is None else set(entity.state_tags) - set(remove)
             kind = content if isinstance(content, EntityContent) else entity
             if kind is not None:
@@ -87,66 +87,68 @@ def _broken_axioms(candidate: Candidate, content: Content, view: SliceView) -> I
                     held = set(about.state_tags)
                     yield from laws_against_state(view, about.entity_type, (tag,), held)
         case RelationshipContent():
-            ends = (view.entity(content.from_entity), view.entity(content.to_entity))
+            ends = (view.find_entity(content.from_entity), view.find_entity(content.to_entity))
             yield from laws_against_relation(view, content.rel_type, ends)
         case _:
             return
 
 
-_StateTold: TypeAlias = EntityContent | StateChangeContent
+_StatesTags: TypeAlias = EntityContent | StateChangeContent
 
 
-def _state_told(
-    candidate: Candidate, content: _StateTold, view: SliceView
+def _tags_stated(
+    candidate: Candidate, content: _StatesTags, view: SliceView
 ) -> tuple[Entity | None, tuple[str, ...], tuple[str, ...]]:
     """Return the known entity of a claim, and the tags that begin and end for it."""
     if isinstance(content, StateChangeContent):
-        return view.entity(content.entity), content.add, content.remove
+        return view.find_entity(content.entity), content.add, content.remove
     tags = content.state_tags
-    return known_as(candidate, content, view) if tags else None, tags, ()
+    return find_known_entity(candidate, content, view) if tags else None, tags, ()
 
 
-@gate(EntityContent, StateChangeContent)
+@make_gate(EntityContent, StateChangeContent)
 def state_tags_exclusive(
-    candidate: Candidate, content: _StateTold, view: SliceView
+    candidate: Candidate, content: _StatesTags, view: SliceView
 ) -> Iterator[Objection]:
     """Let at most one of several exclusive tags hold at a time.
 
     A later change supersedes the earlier tag; an earlier one holds until the next. Two tags of the
     same time contradict each other.
     """
-    entity, add, remove = _state_told(candidate, content, view)
-    opposed = opposed_tags(add, view.policy.exclusive_tags)
+    entity, add, remove = _tags_stated(candidate, content, view)
+    opposed = find_opposed_tags(add, view.policy.exclusive_tags)
     if opposed is not None:
         rationale = f"{opposed[0]} and {opposed[1]} cannot hold at once"
         yield Objection(weight=Weight.REFUSES, rationale=rationale)
     if entity is not None:
-        yield from _against_held(candidate, entity, add, remove, view)
+        yield from _object_to_held(candidate, entity, add, remove, view)
 
 
-def _against_held(
+def _object_to_held(
     candidate: Candidate,
     entity: Entity,
     add: tuple[str, ...],
     remove: tuple[str, ...],
     view: SliceView,
 ) -> Iterator[Objection]:
-    add, remove = as_held(entity, add), as_held(entity, remove)
+    add, remove = own_spelling(entity, add), own_spelling(entity, remove)
     now, groups = candidate.moment, view.policy.exclusive_tags
-    held = held_at(entity, now)
-    told_then = {
-        one.tag: one for one in changes_of(entity) if one.holds and at_once(now, one.moment)
+    held = tags_held_at(entity, now)
+    begun_then = {
+        one.tag: one
+        for one in changes_of(entity)
+        if one.holds and are_simultaneous(now, one.moment)
     }
     removed = held.keys() & set(remove)
     beginning = [tag for tag in add if tag not in held]
-    against = {rival: tag for tag in beginning for rival in excluded_by(tag, groups, told_then)}
-    for rival, tag in sorted(against.items()):
-        if rival not in removed:
-            yield _object_to_tag(view, entity, now, told_then[rival], by=tag)
+    against = {other: tag for tag in beginning for other in excluded_by(tag, groups, begun_then)}
+    for other, tag in sorted(against.items()):
+        if other not in removed:
+            yield _object_to_tag(view, entity, now, begun_then[other], by=tag)
     staying = held.keys() - removed - against.keys()
-    ended = {rival: tag for tag in beginning for rival in excluded_by(tag, groups, staying)}
-    for rival, tag in sorted(ended.items()):
-        yield _object_to_tag(view, entity, now, held[rival], by=tag)
+    ended = {other: tag for tag in beginning for other in excluded_by(tag, groups, staying)}
+    for other, tag in sorted(ended.items()):
+        yield _object_to_tag(view, entity, now, held[other], by=tag)
     for tag in sorted(removed):
         yield _object_to_tag(view, entity, now, held[tag])
 
@@ -155,22 +157,22 @@ def _object_to_tag(
     view: SliceView, entity: Entity, now: Moment, change: TagChange, *, by: str | None = None
 ) -> Objection:
     """Object if a tag ends or contradicts another one; None: it repeats the same tag."""
-    held, name, tag = tag_held(view, entity, change), entity.name, change.tag
+    held, name, tag = held_tag_of(view, entity, change), entity.name, change.tag
     weight, words = Weight.SUPERSEDES, f"{name} was {tag} until it became {by}"
     if by is None:
         weight, words = Weight.ENDS, f"{name} was {tag} until then"
-    elif at_once(now, change.moment):
+    elif are_simultaneous(now, change.moment):
         weight, words = Weight.CONTRADICTS, f"{name} is {tag} at that time, which excludes {by}"
     return Objection(
         weight=weight,
         rationale=words,
         conflicts=conflicts_of(held),
-        rivals=(held,),
+        conflicting=(held,),
         authority=authority_of(view, entity, change, now),
     )
 
 
-@gate(EntityContent)
+@make_gate(EntityContent)
 def entity_restated(
     candidate: Candidate, content: EntityContent, view: SliceView
 ) -> Iterator[Objection]:
@@ -178,21 +180,21 @@ def entity_restated(
 
     A value of lower authority waits for review.
     """
-    entity = known_as(candidate, content, view)
-    changed = {} if entity is None else restated(content, entity)[1]
+    entity = find_known_entity(candidate, content, view)
+    changed = {} if entity is None else changed_fields(content, entity)[1]
     if entity is None or not changed:
         return
-    seen = [view.thing(entity.provenance.get(name, "")) for name in sorted(changed)]
-    said = [one.authority for one in seen if isinstance(one, Observation)]
+    seen = [view.find_item(entity.provenance.get(name, "")) for name in sorted(changed)]
+    authorities = [one.authority for one in seen if isinstance(one, Observation)]
     yield Objection(
         weight=Weight.SUPERSEDES,
         rationale=f"{entity.name} already has other values for {', '.join(sorted(changed))}",
         conflicts=(entity.id,),
-        authority=strongest((*said, *(() if said else (entity.authority,)))),
+        authority=highest_authority((*authorities, *(() if authorities else (entity.authority,)))),
     )
 
 
-@gate(RelationshipContent)
+@make_gate(RelationshipContent)
 def functional_relation(
     candidate: Candidate, content: RelationshipContent, view: SliceView
 ) -> Iterator[Objection]:
@@ -201,51 +203,57 @@ def functional_relation(
     A relation has one value for each property. A later relation supersedes the earlier one; an
     earlier one holds until the next. Two relations of the same time contradict each other.
     """
-    for kind, start, end, line in lines_told(candidate, content, view):
-        if line.same is not None and restates(line.same, content):
-            then = at_once(candidate.moment, line.same.moment)
+    for kind, start, end, timeline in claimed_timelines(candidate, content, view):
+        if timeline.same is not None and adds_properties(timeline.same, content):
+            then = are_simultaneous(candidate.moment, timeline.same.moment)
             weight = Weight.CONTRADICTS if then else Weight.SUPERSEDES
-            said = f"{line.same.id} is the same relation with other properties"
-            yield _object_to(line.same, weight, said, line.same.authority)
-        for relation, told in _rivals_in(line) if kind.one_target or kind.one_origin else ():
+            message = f"{timeline.same.id} is the same relation with other properties"
+            yield _object_to_relation(timeline.same, weight, message, timeline.same.authority)
+        for relation, usual_weight in (
+            _conflicting_relations(timeline) if kind.one_target or kind.one_origin else ()
+        ):
             whose = start if relation.from_id in family_of(start) else end
-            weight = Weight.CONTRADICTS if _is_order_missing(candidate, relation, view) else told
+            weight = (
+                Weight.CONTRADICTS if _is_order_missing(candidate, relation, view) else usual_weight
+            )
             held = "held until then" if weight is Weight.SUPERSEDES else "holds at that time"
-            said = f"{relation.id} {held}; {whose.name} has only one at a time"
-            yield _object_to(relation, weight, said, word_behind(line, relation))
+            message = f"{relation.id} {held}; {whose.name} has only one at a time"
+            yield _object_to_relation(
+                relation, weight, message, authority_behind(timeline, relation)
+            )
 
 
 def _is_order_missing(candidate: Candidate, relation: Relation, view: SliceView) -> bool:
-    """Tell whether one source gives two values outside of scenes, and a time of neither."""
-    now, said = candidate.moment, relation.moment
+    """Return whether one source gives two values outside of scenes, and a time of neither."""
+    now, held_at = candidate.moment, relation.moment
     one, other = (sources_of(each.evidence, view) for each in (candidate.proposal, relation))
     apart = bool(one) and bool(other) and one.isdisjoint(other)
-    return now.place.scene == 0 and order_of(now, said) is Order.ONE and not apart
+    return now.place.scene == 0 and order_of(now, held_at) is Order.ONE and not apart
 
 
-def lines_told(
+def claimed_timelines(
     candidate: Candidate, content: RelationshipContent, view: SliceView
-) -> Iterator[tuple[RelationType, Entity, Entity, RelationLine]]:
+) -> Iterator[tuple[RelationType, Entity, Entity, RelationTimeline]]:
     """Yield the type, the ends and the line of a claimed relation, if both ends are known.
 
     A relation that began within the day or other span of the claim is the claimed one: the line is
     then that of its beginning.
     """
-    start, end = view.entity(content.from_entity), view.entity(content.to_entity)
+    start, end = view.find_entity(content.from_entity), view.find_entity(content.to_entity)
     if start is None or end is None:
         return
-    kind, told = relation_type(content.rel_type), content.properties
-    line = line_of(view, kind, start, end, candidate.moment, properties=told)
-    first, last = _span_told(candidate)
+    kind, reported = relation_type(content.rel_type), content.properties
+    line = timeline_of(view, kind, start, end, candidate.moment, properties=reported)
+    first, last = _claimed_span(candidate)
     if line.same is None and first < last:
         late = replace(candidate.moment, at=Instant(last - 1))
-        same = line_of(view, kind, start, end, late, properties=told).same
+        same = timeline_of(view, kind, start, end, late, properties=reported).same
         if same is not None and same.since is not None and first <= same.since < last:
-            line = line_of(view, kind, start, end, same.moment, properties=told)
+            line = timeline_of(view, kind, start, end, same.moment, properties=reported)
     yield kind, start, end, line
 
 
-def _span_told(candidate: Candidate) -> tuple[Instant, Instant]:
+def _claimed_span(candidate: Candidate) -> tuple[Instant, Instant]:
     """Return the time of a content and the end of the span that it names; empty if it names none.
 
     Words of another calendar than the Gregorian one name no span here.
@@ -253,35 +261,45 @@ def _span_told(candidate: Candidate) -> tuple[Instant, Instant]:
     at, proposal = time_of(candidate.content), candidate.proposal
     if at is None:
         return Instant(0), Instant(0)
-    said = time_said(at, words_of_time(proposal.type, proposal.original), GREGORIAN)
+    said = time_as_given(at, words_of_time(proposal.type, proposal.original), GREGORIAN)
     return at, span_of(said, GREGORIAN)[1]
 
 
-def _rivals_in(line: RelationLine) -> Iterator[tuple[Relation, Weight]]:
+def _conflicting_relations(timeline: RelationTimeline) -> Iterator[tuple[Relation, Weight]]:
     """Yield the relations that contradict the new one of a line, and those that it ends."""
-    yield from ((relation, Weight.CONTRADICTS) for relation in line.against)
-    yield from ((relation, Weight.SUPERSEDES) for relation in line.ends)
+    yield from ((relation, Weight.CONTRADICTS) for relation in timeline.against)
+    yield from ((relation, Weight.SUPERSEDES) for relation in timeline.ends)
 
 
-def _object_to(relation: Relation, weight: Weight, said: str, authority: Authority) -> Objection:
-    rival = (relation.id,)
+def _object_to_relation(
+    relation: Relation, weight: Weight, message: str, authority: Authority
+) -> Objection:
+    conflict_ids = (relation.id,)
     return Objection(
-        weight=weight, rationale=said, conflicts=rival, rivals=rival, authority=authority
+        weight=weight,
+        rationale=message,
+        conflicts=conflict_ids,
+        conflicting=conflict_ids,
+        authority=authority,
     )
 
 
-@gate(RelationshipContent)
+@make_gate(RelationshipContent)
 def opposed_relation(
     candidate: Candidate, content: RelationshipContent, view: SliceView
 ) -> Iterator[Objection]:
     """Object to opposed relations of a pair at one time; a later one supersedes the earlier."""
-    for kind, start, end, line in lines_told(candidate, content, view):
-        for relation, weight in _rivals_in(line) if kind.excludes else ():
+    for kind, start, end, timeline in claimed_timelines(candidate, content, view):
+        for relation, weight in _conflicting_relations(timeline) if kind.excludes else ():
             if relation.rel_type in kind.excludes:
                 held = f"{start.name} and {end.name}"
                 held = f"{held} {'until then' if weight is Weight.SUPERSEDES else 'then'}"
-                said = f"{relation.id} is {relation.rel_type} of {held}, which excludes {kind.name}"
-                yield _object_to(relation, weight, said, word_behind(line, relation))
+                message = (
+                    f"{relation.id} is {relation.rel_type} of {held}, which excludes {kind.name}"
+                )
+                yield _object_to_relation(
+                    relation, weight, message, authority_behind(timeline, relation)
+                )
 
 
 # Identity: an entity that may be a known one waits for an answer.
@@ -289,43 +307,45 @@ def opposed_relation(
 
 def texts_asked(content: EntityContent) -> frozenset[str]:
     """Return the texts of a new entity by which it may be known; a person's name has parts."""
-    found = texts_called(content.entity_type, (content.name,), content.properties)
+    found = texts_of_names(content.entity_type, (content.name,), content.properties)
     whole = frozenset(one for one in found if not one.startswith(PART_MARK))
-    single = part_meant(content.name)
+    single = untitled_words(content.name)
     parts = name_parts(content.name).union(() if " " in single else (part_mark(single),))
     return whole | parts if content.entity_type is EntityType.CHARACTER else whole
 
 
-def known_as(candidate: Candidate, content: EntityContent, view: SliceView) -> Entity | None:
+def find_known_entity(
+    candidate: Candidate, content: EntityContent, view: SliceView
+) -> Entity | None:
     """Return the only known entity against which nothing speaks, or the one that a claim names."""
     if content.same_as is not None:
-        return None if content.same_as == NOBODY else view.entity(content.same_as)
-    same = [one for one, doubts in _bearers(candidate, content, view) if not doubts]
+        return None if content.same_as == NOBODY else view.find_entity(content.same_as)
+    same = [one for one, doubts in _possible_entities(candidate, content, view) if not doubts]
     return same[0] if len(same) == 1 else None
 
 
-def _bearers(
+def _possible_entities(
     candidate: Candidate, content: EntityContent, view: SliceView
 ) -> Iterator[tuple[Entity, list[str]]]:
     """Yield the known entities that the claim may mean, with what speaks against each."""
     proposal, own = candidate.proposal, normalised_name(content.name)
-    asked, stored = texts_asked(content), view.thing(proposal.id)
-    found = view.named(asked)
+    asked, stored = texts_asked(content), view.find_item(proposal.id)
+    found = view.entities_named(asked)
     apart = set(stored.waived) if isinstance(stored, Proposal) else set[str]()
     refs = candidate.declared.items() if found and content.ref is not None else ()
     others = [one for ref, one in refs if ref != content.ref and one != proposal.id]
-    made = [view.referred(Reference(PROPOSAL_PREFIX + one)) for one in others]
+    made = [view.referred_item(Reference(PROPOSAL_PREFIX + one)) for one in others]
     apart |= {one.id for one in made if one is not None}
     for entity in found:
         exact = (entity.entity_type, entity.known_as[0]) == (content.entity_type, own)
-        told_with_it = entity.position == proposal.position and not exact
-        if entity.id in apart or told_with_it or content.derives_from == Reference(entity.id):
+        is_same_proposal = entity.position == proposal.position and not exact
+        if entity.id in apart or is_same_proposal or content.derives_from == Reference(entity.id):
             continue
         if not asked.isdisjoint(texts_of(entity)):  # else only other readers know it by them
-            yield entity, list(_against(entity, candidate, content, view))
+            yield entity, list(_doubts_about(entity, candidate, content, view))
 
 
-def _against(
+def _doubts_about(
     entity: Entity, candidate: Candidate, content: EntityContent, view: SliceView
 ) -> Iterator[str]:
     """Yield what speaks against the claim meaning this entity, in words."""
@@ -334,33 +354,33 @@ def _against(
         yield f"it is a {entity.shown_type}"
     elif entity.entity_class is not content.entity_class:
         yield "it is a kind" if entity.entity_class is EntityClass.ARCHETYPE else "it is no kind"
-    brought = told_names(entity.absorbed[NAME]) if NAME in entity.absorbed else ()
+    brought = all_names(entity.absorbed[NAME]) if NAME in entity.absorbed else ()
     if normalised_name(content.name) not in map(normalised_name, (entity.name, *brought)):
         yield "that is not its name now"
-    held = held_at(entity, candidate.moment)
-    for tag in as_held(entity, content.state_tags):
-        rivals = excluded_by(tag, view.policy.exclusive_tags, held)
-        yield from (f"it is {rival}, which excludes {tag}" for rival in rivals)
+    held = tags_held_at(entity, candidate.moment)
+    for tag in own_spelling(entity, content.state_tags):
+        excluding = excluded_by(tag, view.policy.exclusive_tags, held)
+        yield from (f"it is {excluder}, which excludes {tag}" for excluder in excluding)
     gone = [tag for tag in held if is_gone(tag)] if candidate.acts else []
     yield from (f"it is {tag}, but acts" for tag in gone if tag not in content.state_tags)
-    for name in restated(content, entity)[1]:
+    for name in changed_fields(content, entity)[1]:
         word = normal_tag(name.removeprefix(PROPERTY_PREFIX)).replace(" ", "_")
-        if name != DESCRIPTION and attribute(word).fixed:
+        if name != DESCRIPTION and find_attribute(word).fixed:
             yield f"it has another {word}"
-    texts, named = (entity.description, content.description), asked_stems(content.name)
-    one, other = (set(asked_stems(each)).difference(named) for each in texts)
+    texts, named = (entity.description, content.description), query_stems(content.name)
+    one, other = (set(query_stems(each)).difference(named) for each in texts)
     if one and other and one.isdisjoint(other):  # a description without a common word
         yield f"it is described as {entity.description!r}"
     words, about = f"{entity.name} is {content.description}", (Reference(entity.id),)
-    told = FactContent(statement=words, properties=content.properties, involved=about)
+    claim = FactContent(statement=words, properties=content.properties, involved=about)
     tags = statements_of_tags(entity.id, content.state_tags, hold=True)
-    said = (*statements_of(told, view), *tags)
-    for objection in objections_to(content, said, candidate.moment, view):
+    statements = (*statements_of(claim, view), *tags)
+    for objection in objections_to(content, statements, candidate.moment, view):
         if objection.weight is Weight.CONTRADICTS:
             yield objection.rationale
 
 
-@gate(EntityContent)
+@make_gate(EntityContent)
 def entity_known(
     candidate: Candidate, content: EntityContent, view: SliceView
 ) -> Iterator[Objection]:
@@ -368,13 +388,13 @@ def entity_known(
 
     Another type or state, a former name, another description, and facts speak against it.
     """
-    known = known_as(candidate, content, view)
+    known = find_known_entity(candidate, content, view)
     if known is not None:
         tags = tuple(statements_of_tags(known.id, content.state_tags, hold=True))
         yield from objections_to(content, tags, candidate.moment, view)
     elif content.same_as is None:
         doubts: dict[str, str] = {}
-        for one, why in _bearers(candidate, content, view):
+        for one, why in _possible_entities(candidate, content, view):
             but = f", but {', and '.join(why)}" if why else ""
             doubts[one.id] = f"the {one.shown_type} {one.name} {one.id}{but}"
         if doubts:

@@ -7,8 +7,8 @@ from canonry.gateway.limits import Limits
 from canonry.gateway.tool import ANYONE, Run, Tool
 
 CONTRACT: Final = ContractFile(__name__, "catalog.json")
-published = CONTRACT.published
-entries = CONTRACT.entries
+published = CONTRACT.read_contract
+entries = CONTRACT.tool_entries
 
 LIMITS = Limits(characters=100_000, seconds=30.0, any_text=True)
 """Half a minute as published; a NUL is a text like any other, and occurs nowhere."""

@@ -7,14 +7,20 @@ from functools import wraps
 from typing import Any, Final
 
 from canonry.canon.judging.contents import CONTENT_SHAPES
-from canonry.canon.queries.names import TIMES, place_of
+from canonry.canon.queries.names import TIMES, item_of_arguments
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.spoken_times import in_words
+from canonry.canon.session.spoken_times import read_with_calendar
 from canonry.gateway.catalogue import ContractFile
-from canonry.gateway.limits import pointer
+from canonry.gateway.limits import json_pointer
 from canonry.gateway.replies import Field, Shape
-from canonry.gateway.tables import CallArguments, composed, filled, named_code, read_arguments
+from canonry.gateway.tables import (
+    CallArguments,
+    compose_arguments,
+    fill_parameters,
+    named_code,
+    read_arguments,
+)
 from canonry.gateway.tool import (
     ANYONE,
     Arguments,
@@ -33,8 +39,8 @@ from canonry.values.fields import ReadTime, is_plain_time
 from canonry.values.moments import render_instant
 
 CONTRACT: Final = ContractFile(__name__, "monitor.json")
-published = CONTRACT.published
-entries = CONTRACT.entries
+published = CONTRACT.read_contract
+entries = CONTRACT.tool_entries
 
 KEEPER: Final = frozenset({"CanonKeeper"})
 """The role that the contract's pattern gives every tool that writes canon directly."""
@@ -62,17 +68,17 @@ def make_tool(
     as JSON. `ending` goes on with the description.
     """
     entry = TABLE.tools[name]
-    readings = TABLE.readings(entry["takes"])
+    readings = TABLE.list_readings(entry["takes"])
     operation = operation or named_code(entry["does"])
     gives = shown or shape_shown(entry["shows"])
     own = () if not isinstance(gives, Shape) else gives.given
     made = {"query": named_code(entry["query"])} if "query" in entry else {}
-    compose = composed(operation, readings, ("canon", "caller"), **made)
+    compose = compose_arguments(operation, readings, ("canon", "caller"), **made)
 
     @wraps(getattr(operation, "func", operation))  # `canonry tools` shows where this is
-    async def run(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+    async def run_tool(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         values = read_arguments(readings, CallArguments(arguments, canon.policy.limits))
-        asked = filled(readings, values)
+        asked = fill_parameters(readings, values)
         if isinstance(gives, Listing):
             asked.pop("detail", None)
         result = await operation(canon, caller, **compose(asked))
@@ -82,8 +88,8 @@ def make_tool(
             return gives(result)
         return gives(result, **{n: values[n] for n in own}) if isinstance(gives, Shape) else result
 
-    takes, more = _WAYS[entry["is"]](name, entry)
-    paths = tuple(_times(takes))
+    takes, more = _SCHEMA_MAKERS[entry["is"]](name, entry)
+    paths = tuple(_time_paths(takes))
     read_only = more.pop("read_only", entry["is"] == "reading")
     return Tool(
         name=name,
@@ -91,8 +97,8 @@ def make_tool(
         description=entry["description"] + ending,
         input_schema=takes,
         output_schema=gives.schema,
-        run=_with_times(run, paths) if paths else run,
-        accepted_schema=_accepting(takes) if paths else None,
+        run=_with_times(run_tool, paths) if paths else run_tool,
+        accepted_schema=_accept_words(takes) if paths else None,
         read_only=read_only,
         idempotent=read_only or entry.get("idempotent", False),
         destructive=entry.get("destructive", False),
@@ -102,13 +108,13 @@ def make_tool(
     )
 
 
-def _of_contract(name: str, entry: Mapping[str, Any]) -> tuple[Schema, dict[str, Any]]:
+def _contract_arguments(name: str, entry: Mapping[str, Any]) -> tuple[Schema, dict[str, Any]]:
     """Return the contract's arguments, and those that we add.
 
     A client of the bare contract cannot ask for `detail` and gets complete rows.
     """
     published_entry = entries()[name]
-    also = TABLE.takes(entry.get("also", {}))["properties"]
+    also = TABLE.make_schema(entry.get("also", {}))["properties"]
     accepted = _with_legacy_classes(published_entry["inputSchema"])
     more = {
         "roles": frozenset(published_entry["allowed_agent_types"]),
@@ -122,14 +128,18 @@ def _of_contract(name: str, entry: Mapping[str, Any]) -> tuple[Schema, dict[str,
     return {**accepted, "properties": {**accepted["properties"], **also}}, more
 
 
-def _of_our_own(_: str, entry: Mapping[str, Any]) -> tuple[Schema, dict[str, Any]]:
+def _own_arguments(_: str, entry: Mapping[str, Any]) -> tuple[Schema, dict[str, Any]]:
     """Return the arguments of a tool outside of the contract."""
     roles = ANYONE if entry["is"] == "reading" else KEEPER
     more = {"roles": frozenset(entry.get("roles", roles)), "extension": True}
-    return TABLE.takes(entry["takes"]), more
+    return TABLE.make_schema(entry["takes"]), more
 
 
-_WAYS: Final = {"contract": _of_contract, "reading": _of_our_own, "writing": _of_our_own}
+_SCHEMA_MAKERS: Final = {
+    "contract": _contract_arguments,
+    "reading": _own_arguments,
+    "writing": _own_arguments,
+}
 
 
 def _with_legacy_classes(schema: Any) -> Any:
@@ -144,19 +154,19 @@ def _with_legacy_classes(schema: Any) -> Any:
     return schema
 
 
-CONTENTS_TOLD: Final = "\n".join(
-    ("", "content by type:", *(f"- {shape.takes}" for shape in CONTENT_SHAPES.values()))
+CONTENTS_HELP: Final = "\n".join(
+    ("", "content by type:", *(f"- {shape.summary}" for shape in CONTENT_SHAPES.values()))
 )
 """The end of the description of tools that take contents."""
 
 
-async def _contents(canon: Canon, caller: Caller, variables: Mapping[str, str]) -> str:
+async def _show_contents(canon: Canon, caller: Caller, variables: Mapping[str, str]) -> str:
     del canon, caller, variables  # the same for everybody
-    schemas = {shape.type.value: shape.schema for shape in CONTENT_SHAPES.values()}
+    schemas = {shape.type.value: shape.object_schema for shape in CONTENT_SHAPES.values()}
     return json.dumps(schemas, ensure_ascii=False, indent=2)
 
 
-CONTENTS: Final[tuple[Resource, ...]] = (TABLE.resource("proposal-contents", _contents),)
+CONTENTS: Final[tuple[Resource, ...]] = (TABLE.make_resource("proposal-contents", _show_contents),)
 
 
 # Times in words. The published schemas stay as they are; a tool gets the date-time that the words
@@ -170,40 +180,44 @@ def _with_times(run: Run, paths: tuple[_Path, ...]) -> Run:
 
     @wraps(run)
     async def run_with_times(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
-        told = {path: _at(arguments, path) for path in paths}
-        said = [p for p, each in told.items() if isinstance(each, str) and not is_plain_time(each)]
-        place = await place_of(canon, caller, arguments) if said else None
-        if place is None:  # the tool reports the unknown id
+        given = {path: _value_at(arguments, path) for path in paths}
+        spoken_paths = [
+            p for p, each in given.items() if isinstance(each, str) and not is_plain_time(each)
+        ]
+        item = await item_of_arguments(canon, caller, arguments) if spoken_paths else None
+        if item is None:  # the tool reports the unknown id
             return await run(canon, caller, arguments)
 
-        def read(times: ReadTime) -> Arguments:
+        def resolve_times(times: ReadTime) -> Arguments:
             resolved = deepcopy(dict(arguments))
-            for path in said:
-                instant = times(_at(arguments, path), pointer(*path))
-                _at(resolved, path[:-1])[path[-1]] = render_instant(instant)
-            resolved[TIME_WORDS] = {path[-1]: told[path] for path in said}
+            for path in spoken_paths:
+                instant = times(_value_at(arguments, path), json_pointer(*path))
+                _value_at(resolved, path[:-1])[path[-1]] = render_instant(instant)
+            resolved[TIME_WORDS] = {path[-1]: given[path] for path in spoken_paths}
             return resolved
 
-        return await run(canon, caller, await in_words(canon, caller, place, read))
+        return await run(
+            canon, caller, await read_with_calendar(canon, caller, item, resolve_times)
+        )
 
     return run_with_times
 
 
-def _times(schema: Schema, path: _Path = ()) -> Iterator[_Path]:
+def _time_paths(schema: Schema, path: _Path = ()) -> Iterator[_Path]:
     for name, each in schema.get("properties", {}).items():
         if each.get("format") == "date-time":
             yield (*path, name)
         elif "properties" in each:
-            yield from _times(each, (*path, name))
+            yield from _time_paths(each, (*path, name))
 
 
-def _accepting(schema: Schema) -> Schema:
+def _accept_words(schema: Schema) -> Schema:
     """Return the schema that accepts any short text as a time."""
     properties = {
         name: {**{key: value for key, value in each.items() if key != "format"}}
         | {"maxLength": TIME_MAX}
         if each.get("format") == "date-time"
-        else _accepting(each)
+        else _accept_words(each)
         if "properties" in each
         else each
         for name, each in schema["properties"].items()
@@ -211,7 +225,7 @@ def _accepting(schema: Schema) -> Schema:
     return {**schema, "properties": properties}
 
 
-def _at(arguments: Mapping[str, Any], path: _Path) -> Any:
+def _value_at(arguments: Mapping[str, Any], path: _Path) -> Any:
     found: Any = arguments
     for name in path:
         found = (found or {}).get(name)

@@ -11,8 +11,8 @@ from canonry.gateway.tool import ANYONE, PublishedArguments, Run, Schema, Tool
 from canonry.values.data_files import read_toml
 
 CONTRACT: Final = ContractFile(__name__, "truth.json")
-published = CONTRACT.published
-entries = CONTRACT.entries
+published = CONTRACT.read_contract
+entries = CONTRACT.tool_entries
 _REF: Final = "#/$defs/"
 _NUMBERS: Final = Limits(any_number=True)
 _FILES: Final = Limits(characters=80_000_000, seconds=120.0, any_number=True)
@@ -42,11 +42,11 @@ def reply_of(tool: str, /, **sources: Read | Field) -> Shape:
 
 def shape_in(name: str, schema: Schema, /, **sources: Read | Field) -> Shape:
     """Return the shape of a schema; its sources are those of `name` in `sources.toml`, and more."""
-    written = {field: _source(words) for field, words in _SOURCES.get(name, {}).items()}
+    written = {field: _field_source(words) for field, words in _SOURCES.get(name, {}).items()}
     return published_shape(schema, _SHAPES, **written, **sources)
 
 
-def _source(written: str) -> str | Read | None:
+def _field_source(written: str) -> str | Read | None:
     match written.split():
         case ["given"]:
             return None
@@ -68,7 +68,7 @@ def truth_tool(name: str, run: Run) -> Tool:
         title=entry["title"],
         description=entry["description"],
         input_schema=entry["input"],
-        output_schema=resolved(entry["output"]),
+        output_schema=resolve_references(entry["output"]),
         roles=ANYONE,
         run=run,
         read_only=entry["read_only"],
@@ -90,23 +90,23 @@ def truth_tool(name: str, run: Run) -> Tool:
 def published_input(entry: Mapping[str, Any]) -> Schema:
     """Return the input schema of the contract itself, without Canonry's additions."""
     ours = dict.fromkeys(entry.get("additive_input", ()))
-    without = _patched(entry["input"], {"properties": ours})
-    return dict(_patched(without, entry.get("contract_input", {})))
+    without = _apply_patch(entry["input"], {"properties": ours})
+    return dict(_apply_patch(without, entry.get("contract_input", {})))
 
 
-def _patched(value: Any, patch: Any) -> Any:
+def _apply_patch(value: Any, patch: Any) -> Any:
     """Apply a JSON merge patch (RFC 7396), in which null removes a member."""
     if not isinstance(patch, dict):
         return patch
     old = value if isinstance(value, dict) else {}
-    new = {name: _patched(old.get(name), each) for name, each in patch.items()}
+    new = {name: _apply_patch(old.get(name), each) for name, each in patch.items()}
     return {name: each for name, each in {**old, **new}.items() if patch.get(name, "") is not None}
 
 
-def resolved(schema: Any) -> Any:
+def resolve_references(schema: Any) -> Any:
     """Replace every reference in a schema by its target."""
     if isinstance(schema, dict):
         if "$ref" in schema:
-            return resolved(published()["$defs"][schema["$ref"].removeprefix(_REF)])
-        return {key: resolved(value) for key, value in schema.items()}
-    return [resolved(value) for value in schema] if isinstance(schema, list) else schema
+            return resolve_references(published()["$defs"][schema["$ref"].removeprefix(_REF)])
+        return {key: resolve_references(value) for key, value in schema.items()}
+    return [resolve_references(value) for value in schema] if isinstance(schema, list) else schema

@@ -11,10 +11,17 @@ from typing import Final, TypeVar
 from typing_extensions import override
 
 from canonry.log.commits import ORIGIN, Append, Appended, Commit, Outcome, Position
-from canonry.log.ports.ledger import Head, Ledger, Touched, require_fit
+from canonry.log.ports.ledger import Head, Ledger, Touched, require_next_commit
 from canonry.log.ports.world import WorkUnderWay
 from canonry.log.sealing import GENESIS, Sealed
-from canonry.stores.postgres.database import MOVED, Database, PgConnection, fetched, moved, run
+from canonry.stores.postgres.database import (
+    MOVED,
+    Database,
+    PgConnection,
+    fetch_rows,
+    moved_error,
+    run_statement,
+)
 from canonry.stores.postgres.store import PostgresStore
 from canonry.values.audience import space_of
 from canonry.values.errors import CanonryError, Conflict, Unavailable
@@ -38,7 +45,7 @@ _HOMES: Final = (
 )
 _SINCE: Final = "SELECT space, server, moved FROM homes WHERE moved > %s ORDER BY moved"
 # Spaces that are older than the second server are on the first one.
-_PLACE: Final = (
+_ASSIGN: Final = (
     "INSERT INTO homes (space, server) SELECT %(space)s, CASE WHEN EXISTS (SELECT 1 FROM heads"
     " WHERE space = %(space)s AND position > 0) THEN %(first)s ELSE %(server)s END"
     " ON CONFLICT (space) DO UPDATE SET space = homes.space RETURNING server"
@@ -64,78 +71,80 @@ class Directory:
         self._until = 0.0
         self._asking = asyncio.Lock()
 
-    async def moves(self) -> int:
+    async def count_moves(self) -> int:
         """Return the number of moves. No space has changed its server while it stays the same."""
         if time.monotonic() >= self._until:
             async with self._asking:
                 if time.monotonic() >= self._until:
                     asked = time.monotonic()
-                    for space, server, number in await self._database.rows(_SINCE, (self._moves,)):
+                    for space, server, number in await self._database.fetch_rows(
+                        _SINCE, (self._moves,)
+                    ):
                         self._moved[space], self._moves = server, number
                     self._until = asked + LEASE
         return self._moves
 
-    def doubt(self) -> None:
+    def drop_cache(self) -> None:
         """Drop all cached answers, after a server has refused a moved space."""
         self._until = 0.0
 
-    async def home(self, space: SpaceId) -> str:
+    async def server_of(self, space: SpaceId) -> str:
         """Return the server of one space."""
-        return (await self.homes((space,)))[space_of(space)]
+        return (await self.servers_of((space,)))[space_of(space)]
 
-    async def homes(self, spaces: Iterable[SpaceId]) -> Mapping[SpaceId, str]:
+    async def servers_of(self, spaces: Iterable[SpaceId]) -> Mapping[SpaceId, str]:
         """Return the server of each space; the first server for spaces that are not stored yet."""
-        await self.moves()
+        await self.count_moves()
         wanted = {space_of(each) for each in spaces}
-        found = {space: self._place_of(space) for space in wanted}
+        found = {space: self._cached_server(space) for space in wanted}
         missing = [space for space, server in found.items() if server is None]
         if missing:
-            for space, server, is_here in await self._database.rows(_HOMES, (missing,)):
+            for space, server, is_here in await self._database.fetch_rows(_HOMES, (missing,)):
                 found[SpaceId(space)] = server or self._first
                 if server is not None or is_here:
-                    self._keep(space, server or self._first)
+                    self._cache_server(space, server or self._first)
         return {space: server for space, server in found.items() if server is not None}
 
-    async def place(self, space: SpaceId) -> str:
+    async def assign_server(self, space: SpaceId) -> str:
         """Return the server for writes to a space. A new space is assigned to one permanently."""
-        await self.moves()
-        known = self._place_of(space)
+        await self.count_moves()
+        known = self._cached_server(space)
         if known is None:
             chosen = max(
                 self._servers, key=lambda each: sha256(f"{each}/{space}".encode()).digest()
             )
             values = {"space": space, "first": self._first, "server": chosen}
-            ((known,),) = await self._database.rows(_PLACE, values)
-            self._keep(space, known)
+            ((known,),) = await self._database.fetch_rows(_ASSIGN, values)
+            self._cache_server(space, known)
         return known
 
     def is_elsewhere(self, space: str, server: str) -> bool:
         """Return whether a server's data of a space is left over from before a move."""
         return self._moved.get(space_of(space), server) != server
 
-    async def switch(self, space: SpaceId, server: str) -> None:
+    async def record_move(self, space: SpaceId, server: str) -> None:
         """Record that a space is on another server from now on."""
 
-        async def write(db: PgConnection) -> None:
-            await run(db, _ONE_BY_ONE, (f"{self._database.name} homes",))
-            await run(db, _SWITCH, (space, server))
+        async def write_move(db: PgConnection) -> None:
+            await run_statement(db, _ONE_BY_ONE, (f"{self._database.name} homes",))
+            await run_statement(db, _SWITCH, (space, server))
 
-        await self._database.writing(write)
-        self.doubt()
+        await self._database.write_transaction(write_move)
+        self.drop_cache()
 
-    async def asked(self, space: SpaceId) -> str:
+    async def ask_directory(self, space: SpaceId) -> str:
         """Return the server of a space from the directory, not from the cache."""
 
-        async def ask(db: PgConnection) -> str | None:
-            rows = await fetched(db, "SELECT server FROM homes WHERE space = %s", (space,))
+        async def ask_server(db: PgConnection) -> str | None:
+            rows = await fetch_rows(db, "SELECT server FROM homes WHERE space = %s", (space,))
             return rows[0][0] if rows else None
 
-        return await self._database.attempt(ask) or self._first
+        return await self._database.attempt_work(ask_server) or self._first
 
-    def _place_of(self, space: str) -> str | None:
+    def _cached_server(self, space: str) -> str | None:
         return self._moved.get(space) or self._known.get(space)
 
-    def _keep(self, space: str, server: str) -> None:
+    def _cache_server(self, space: str, server: str) -> None:
         if len(self._known) >= _KNOWN_MAX:
             del self._known[next(iter(self._known))]
         self._known[space] = server
@@ -171,65 +180,67 @@ class Shards:
 
     servers: Mapping[str, Server]
     directory: Directory
-    mend: Callable[["Shards", SpaceId], Awaitable[bool]]
+    finish_move: Callable[["Shards", SpaceId], Awaitable[bool]]
     """Finishes the move of a space whose process is gone; False if the process still runs."""
 
     writes: WorkUnderWay = field(default_factory=WorkUnderWay)
     """Writes to several servers, which must stay open until the writes end."""
 
     @property
-    def first(self) -> Server:
+    def first_server(self) -> Server:
         """Return the server with the directory."""
         return next(iter(self.servers.values()))
 
-    async def at_home(self, space: SpaceId, ask: Callable[[Server], Awaitable[T]]) -> T:
+    async def ask_home(self, space: SpaceId, ask: Callable[[Server], Awaitable[T]]) -> T:
         """Ask the server of a space, and ask again if the space has moved meanwhile."""
         for _ in range(ANEW_MAX):
-            home = await self.directory.home(space)
+            home = await self.directory.server_of(space)
             try:
                 answer = await ask(self.servers[home])
             except CanonryError:
-                if await self.directory.home(space) == home:
+                if await self.directory.server_of(space) == home:
                     raise
                 continue
-            if await self.directory.home(space) == home:
+            if await self.directory.server_of(space) == home:
                 return answer
-        raise moved()
+        raise moved_error()
 
-    async def everywhere(self, ask: Callable[[Server], Awaitable[T]]) -> Sequence[tuple[Server, T]]:
+    async def ask_everywhere(
+        self, ask: Callable[[Server], Awaitable[T]]
+    ) -> Sequence[tuple[Server, T]]:
         """Ask all servers, and ask again if a space has moved meanwhile."""
         servers = list(self.servers.values())
         for _ in range(ANEW_MAX):
-            moves = await self.directory.moves()
+            moves = await self.directory.count_moves()
             found = await asyncio.gather(*map(ask, servers))
-            if await self.directory.moves() == moves:
+            if await self.directory.count_moves() == moves:
                 return list(zip(servers, found, strict=True))
-        raise moved()
+        raise moved_error()
 
-    async def writing(self, space: SpaceId, write: Callable[[Server], Awaitable[T]]) -> T:
+    async def write_home(self, space: SpaceId, write: Callable[[Server], Awaitable[T]]) -> T:
         """Write to the server of a space. Wait for a space that is moving.
 
         Raises:
             Unavailable: `space.moved`, the move takes longer than `PATIENCE`, or
                 `ledger.closed`; nothing was written.
         """
-        with self.writes.begun():
-            return await self._write(space, write)
+        with self.writes.begin_work():
+            return await self._retry_write(space, write)
 
-    async def _write(self, space: SpaceId, write: Callable[[Server], Awaitable[T]]) -> T:
-        ends, mends = time.monotonic() + PATIENCE, time.monotonic() + 3 * LEASE
+    async def _retry_write(self, space: SpaceId, write: Callable[[Server], Awaitable[T]]) -> T:
+        ends, repair_after = time.monotonic() + PATIENCE, time.monotonic() + 3 * LEASE
         while True:
-            home = await self.directory.place(space)
+            home = await self.directory.assign_server(space)
             try:
                 return await write(self.servers[home])
             except Unavailable as error:
                 now = time.monotonic()
                 if error.code != MOVED or now > ends:
                     raise
-                if now > mends:
-                    await self.mend(self, space)
+                if now > repair_after:
+                    await self.finish_move(self, space)
             await asyncio.sleep(_PAUSE)
-            self.directory.doubt()
+            self.directory.drop_cache()
 
 
 _BITS: Final = 96
@@ -244,77 +255,81 @@ class ShardedLedger(Ledger):
         self._shards = shards
 
     @override
-    async def head(self, space: SpaceId) -> Position:
-        return await self._shards.at_home(space, lambda s: s.store.ledger.head(space))
+    async def head_position(self, space: SpaceId) -> Position:
+        return await self._shards.ask_home(space, lambda s: s.store.ledger.head_position(space))
 
     @override
-    async def heads(self, *, after: SpaceId | None = None, limit: int) -> Sequence[Head]:
+    async def list_heads(self, *, after: SpaceId | None = None, limit: int) -> Sequence[Head]:
         is_elsewhere = self._shards.directory.is_elsewhere
         while True:
-            found = await self._shards.everywhere(_heading(after, limit))
+            found = await self._shards.ask_everywhere(_heads_reader(after, limit))
             # Further spaces of a server come after the last one returned.
             ends = [page[-1].space for _, page in found if len(page) == limit]
-            told = {
+            heads_by_space = {
                 head.space: head
                 for server, page in found
                 for head in page
                 if not is_elsewhere(head.space, server.id) and (not ends or head.space <= min(ends))
             }
-            if told or not ends:
-                return [told[space] for space in sorted(told)][:limit]
+            if heads_by_space or not ends:
+                return [heads_by_space[space] for space in sorted(heads_by_space)][:limit]
             after = min(ends)
 
     @override
-    async def append(self, batch: Sequence[Append]) -> Sequence[Outcome]:
+    async def append_drafts(self, batch: Sequence[Append]) -> Sequence[Outcome]:
         if not batch:
             return []
         space = batch[0].draft.space
-        known = await self._known(space, [item.draft.id for item in batch])
+        known = await self._known_elsewhere(space, [item.draft.id for item in batch])
         rest = [item for item in batch if item.draft.id not in known]
         if not rest:
             return [known[item.draft.id] for item in batch]
-        told = await self._shards.writing(space, lambda s: s.store.ledger.append(rest))
-        outcomes = iter(told)
+        written = await self._shards.write_home(space, lambda s: s.store.ledger.append_drafts(rest))
+        outcomes = iter(written)
         return [known.get(item.draft.id) or next(outcomes) for item in batch]
 
-    async def _known(self, space: SpaceId, ids: Sequence[CommitId]) -> Mapping[CommitId, Appended]:
+    async def _known_elsewhere(
+        self, space: SpaceId, ids: Sequence[CommitId]
+    ) -> Mapping[CommitId, Appended]:
         """Return those of `ids` that other servers have: an id is unique across servers."""
-        home = await self._shards.directory.place(space)
+        home = await self._shards.directory.assign_server(space)
         others = [each for each in self._shards.servers.values() if each.id != home]
-        found = await asyncio.gather(*(each.store.ledger.known(ids) for each in others))
+        found = await asyncio.gather(*(each.store.ledger.known_commits(ids) for each in others))
         return {identity: each for known in found for identity, each in known.items()}
 
     @override
-    def hand_to(self, take: Callable[[Sequence[Sealed]], None]) -> None:
+    def pass_commits_to(self, take: Callable[[Sequence[Sealed]], None]) -> None:
         for server in self._shards.servers.values():
-            server.store.ledger.hand_to(take)
+            server.store.ledger.pass_commits_to(take)
 
     @override
-    async def find(self, commit_id: CommitId) -> Commit | None:
-        found = await self._shards.everywhere(lambda s: s.store.ledger.find(commit_id))
+    async def find_commit(self, commit_id: CommitId) -> Commit | None:
+        found = await self._shards.ask_everywhere(lambda s: s.store.ledger.find_commit(commit_id))
         return next((commit for _, commit in found if commit is not None), None)
 
     @override
     async def position_at(self, space: SpaceId, instant: Instant) -> Position:
-        return await self._shards.at_home(
+        return await self._shards.ask_home(
             space, lambda s: s.store.ledger.position_at(space, instant)
         )
 
     @override
     async def read_sealed(self, space: SpaceId, *, after: Position, limit: int) -> Sequence[Sealed]:
-        return await self._shards.at_home(
+        return await self._shards.ask_home(
             space, lambda s: s.store.ledger.read_sealed(space, after=after, limit=limit)
         )
 
     @override
-    async def restore(
+    async def restore_commits(
         self, sealed: Sequence[Sealed], touched: Sequence[frozenset[str]] | None = None
     ) -> None:
         """Restore all or nothing on each server; with several servers, check everything before."""
         homes = {each.space: "" for each in sealed}
         for space in homes:
-            homes[space] = await self._shards.directory.place(space)
-            if await self._known(space, [each.id for each in sealed if each.space == space]):
+            homes[space] = await self._shards.directory.assign_server(space)
+            if await self._known_elsewhere(
+                space, [each.id for each in sealed if each.space == space]
+            ):
                 message = "The import contains a commit whose id is already in the log."
                 raise Conflict("ledger.chain-broken", message)
         groups = [[s for s in homes if homes[s] == home] for home in set(homes.values())]
@@ -323,17 +338,19 @@ class ShardedLedger(Ledger):
                 await self._require_following([each for each in sealed if each.space == space])
         for group in groups:
             mine = [n for n, each in enumerate(sealed) if each.space in group]
-            told = None if touched is None else [touched[n] for n in mine]
-            await self._shards.writing(group[0], _restoring([sealed[n] for n in mine], told))
+            touched_here = None if touched is None else [touched[n] for n in mine]
+            await self._shards.write_home(
+                group[0], _commits_restorer([sealed[n] for n in mine], touched_here)
+            )
 
     async def _require_following(self, sealed: Sequence[Sealed]) -> None:
         space, previous = sealed[0].space, GENESIS
-        position = await self.head(space)
+        position = await self.head_position(space)
         if position != ORIGIN:
             (last,) = await self.read_sealed(space, after=Position(position - 1), limit=1)
             previous = last.hash
         for each in sealed:
-            require_fit(each, after=position, previous=previous)
+            require_next_commit(each, after=position, previous=previous)
             position, previous = each.position, each.hash
 
     @override
@@ -346,14 +363,14 @@ class ShardedLedger(Ledger):
                 for server, part in zip(servers, parts, strict=True)
             )
         )
-        told = [each.keys for each in found if each.keys is not None]
+        key_sets = [each.keys for each in found if each.keys is not None]
         reached: dict[SpaceId, Position] = {}
         for each in found:
             for space, position in (each.reached or {}).items():
                 reached[space] = max(position, reached.get(space, position))
         return Touched(
             cursor=sum(each.cursor << (_BITS * n) for n, each in enumerate(found)),
-            keys=frozenset[int]().union(*told) if len(told) == len(found) else None,
+            keys=frozenset[int]().union(*key_sets) if len(key_sets) == len(found) else None,
             reached=reached,
         )
 
@@ -372,19 +389,21 @@ class ShardedLedger(Ledger):
 
     @override
     @asynccontextmanager
-    async def exclusive(self) -> AsyncIterator[None]:
+    async def lock_appends(self) -> AsyncIterator[None]:
         """Lock all servers in the order of their ids, to avoid deadlocks."""
         async with AsyncExitStack() as held:
             for _, server in sorted(self._shards.servers.items()):
-                await held.enter_async_context(server.store.ledger.exclusive())
+                await held.enter_async_context(server.store.ledger.lock_appends())
             yield
 
 
-def _heading(after: SpaceId | None, limit: int) -> Callable[[Server], Awaitable[Sequence[Head]]]:
-    return lambda server: server.store.ledger.heads(after=after, limit=limit)
+def _heads_reader(
+    after: SpaceId | None, limit: int
+) -> Callable[[Server], Awaitable[Sequence[Head]]]:
+    return lambda server: server.store.ledger.list_heads(after=after, limit=limit)
 
 
-def _restoring(
+def _commits_restorer(
     sealed: Sequence[Sealed], touched: Sequence[frozenset[str]] | None
 ) -> Callable[[Server], Awaitable[None]]:
-    return lambda server: server.store.ledger.restore(sealed, touched)
+    return lambda server: server.store.ledger.restore_commits(sealed, touched)

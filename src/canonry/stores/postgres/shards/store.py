@@ -15,20 +15,28 @@ from canonry.log.commits import ORIGIN, Position
 from canonry.log.group_appends import LogEnd
 from canonry.log.ports.world import Clock, Identities
 from canonry.log.sealing import Sealed, fault_in
-from canonry.readmodels.ports.view import Finding, TouchedThere, UpkeepProgress
+from canonry.readmodels.ports.view import Finding, MaintenanceProgress, TouchedThere
 from canonry.stores.postgres.database import (
     DEADLINE,
     Database,
     PgConnection,
     PgRow,
-    fetched,
-    run,
-    translated,
-    written,
+    fetch_rows,
+    run_statement,
+    run_transaction,
+    translated_errors,
 )
-from canonry.stores.postgres.ledger import COLUMNS, ENTER, FIRST, LOCK, end_in, record, sealed_in
+from canonry.stores.postgres.ledger import (
+    COLUMNS,
+    ENTER,
+    FIRST,
+    LOCK,
+    end_in,
+    record_rows,
+    sealed_in,
+)
 from canonry.stores.postgres.shards.servers import LEASE, Directory, Server, ShardedLedger, Shards
-from canonry.stores.postgres.store import PostgresStore, looking_in, open_database
+from canonry.stores.postgres.store import PostgresStore, open_database, set_schemas
 from canonry.values.errors import BrokenInvariant, CanonryError, Conflict, NotFound
 from canonry.values.ids import SpaceId
 
@@ -66,48 +74,48 @@ _LEFT: Final = (
 
 
 @asynccontextmanager
-async def hand(database: Database) -> AsyncIterator[PgConnection]:
+async def moving_connection(database: Database) -> AsyncIterator[PgConnection]:
     """Provide a connection for work of any length, which fences do not stop."""
-    with translated():
+    with translated_errors():
         url = make_conninfo(database.url, **_ALIVE)
         db = await AsyncConnection.connect(url, autocommit=True)
         async with db:
-            await database.configure(db)
-            await run(db, _SESSION)
+            await database.configure_connection(db)
+            await run_statement(db, _SESSION)
             yield db
 
 
 @asynccontextmanager
-async def turn(shards: Shards, space: SpaceId, *, waits: bool = False) -> AsyncIterator[bool]:
+async def lock_space(shards: Shards, space: SpaceId, *, waits: bool = False) -> AsyncIterator[bool]:
     """Lock a space against moves, repairs and erasure; yield whether the lock was free."""
-    database = shards.first.database
-    async with hand(database) as db:
+    database = shards.first_server.database
+    async with moving_connection(database) as db:
         asked = (f"{database.name} moving {space}",)
-        ((got,),) = await fetched(db, _WAIT if waits else _TRY, asked)
+        ((got,),) = await fetch_rows(db, _WAIT if waits else _TRY, asked)
         yield waits or got
 
 
 async def log_of(db: PgConnection, space: SpaceId, after: Position) -> list[PgRow]:
     """Return a page of the log in this transaction, as rows of `INSERT`."""
-    return await fetched(db, _LOG, (space, after, PAGE))
+    return await fetch_rows(db, _LOG, (space, after, PAGE))
 
 
-async def follow(db: PgConnection, space: SpaceId, rows: Sequence[PgRow]) -> None:
+async def append_rows(db: PgConnection, space: SpaceId, rows: Sequence[PgRow]) -> None:
     """Append the next rows of a log from another server in this transaction.
 
     Raises:
         BrokenInvariant: `move.differs`, the rows do not continue the log.
     """
-    end = LogEnd(end_in((await fetched(db, LOCK, (space, FIRST)))[0]))
+    end = LogEnd(end_in((await fetch_rows(db, LOCK, (space, FIRST)))[0]))
     for row in rows:
-        sealed = _sealed(row)
+        sealed = _commit_in(row)
         if fault_in(sealed, position=Position(end.position + 1), previous=end.hash) is not None:
             raise BrokenInvariant("move.differs", _DIFFERS)
-        end.follow(sealed)
-    await record(db, space, end, rows)
+        end.follow_commit(sealed)
+    await record_rows(db, space, end, rows)
 
 
-def _sealed(row: PgRow) -> Sealed:
+def _commit_in(row: PgRow) -> Sealed:
     return sealed_in(row[:-1])
 
 
@@ -120,7 +128,7 @@ async def make_stage(db: PgConnection, database: Database, space: SpaceId) -> No
     """Create empty tables for the records of one space, if they are missing."""
     staged = staged_in(database, space)
     async with db.transaction():
-        if (await fetched(db, "SELECT to_regclass(%s)::text", (f"{staged}.heads",)))[0][0]:
+        if (await fetch_rows(db, "SELECT to_regclass(%s)::text", (f"{staged}.heads",)))[0][0]:
             return
         names = {"s": sql.Identifier(staged), "r": sql.Identifier(database.name)}
         for statement in (
@@ -137,24 +145,24 @@ async def drop_stage(db: PgConnection, database: Database, space: SpaceId) -> No
     await db.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(staged))
 
 
-async def arrive(db: PgConnection, database: Database, space: SpaceId) -> None:
+async def insert_staged(db: PgConnection, database: Database, space: SpaceId) -> None:
     """Insert the collected records into the store's tables, while the space is still fenced."""
     staged = sql.Identifier(staged_in(database, space)).as_string(db)
-    await run(db, ENTER, (database.name,))
-    await run(
+    await run_statement(db, ENTER, (database.name,))
+    await run_statement(
         db,
         f"INSERT INTO commits ({_COMMITS}) SELECT {_COMMITS} FROM {staged}.commits"
         " ORDER BY position",
     )
-    await run(db, _ARRIVED.format(staged=staged))
+    await run_statement(db, _ARRIVED.format(staged=staged))
 
 
-async def leave(server: Server, space: SpaceId) -> None:
+async def delete_moved(server: Server, space: SpaceId) -> None:
     """Delete the records that a moved space left; the fence stays for outdated writers."""
-    async with hand(server.database) as db, db.transaction():
-        await run(db, ENTER, (server.database.name,))
-        await run(db, "DELETE FROM commits WHERE space = %s", (space,))
-        await run(db, _LEFT, (FIRST, space))
+    async with moving_connection(server.database) as db, db.transaction():
+        await run_statement(db, ENTER, (server.database.name,))
+        await run_statement(db, "DELETE FROM commits WHERE space = %s", (space,))
+        await run_statement(db, _LEFT, (FIRST, space))
 
 
 # Moving a space from one server to another while other processes write to it.
@@ -195,7 +203,7 @@ async def move_space(
     shards: Shards,
     space: SpaceId,
     target: Server,
-    told: UpkeepProgress,
+    progress: MaintenanceProgress,
     *,
     line: Callable[[Sealed], bytes],
 ) -> MovedSpace | None:
@@ -208,52 +216,52 @@ async def move_space(
         NotFound: `space.unknown`.
         BrokenInvariant: `move.differs`, the copy differs from the original; nothing was moved.
     """
-    async with turn(shards, space) as is_mine:
+    async with lock_space(shards, space) as is_mine:
         if not is_mine:
             message = "Another process moves this space or erases in it. Wait until it has ended."
             raise Conflict("space.moving", message)
-        await _mended(shards, space)
-        source = shards.servers[await shards.directory.asked(space)]
-        if await source.store.ledger.head(space) == ORIGIN:
+        await _open_home_server(shards, space)
+        source = shards.servers[await shards.directory.ask_directory(space)]
+        if await source.store.ledger.head_position(space) == ORIGIN:
             raise NotFound("space.unknown", f"No space has the id {space}.", id=space)
         if source.id == target.id:
             return None
-        moving = _Moving(shards, space, source, target, told)
-        await moving.gather()
-        return await moving.switch(_Digests(line))
+        moving = _SpaceMove(shards, space, source, target, progress)
+        await moving.copy_log()
+        return await moving.switch_server(_Digests(line))
 
 
-async def mend(shards: Shards, space: SpaceId) -> bool:
+async def finish_move(shards: Shards, space: SpaceId) -> bool:
     """Finish the move of a space whose process is gone; return False if it still runs."""
-    async with turn(shards, space) as is_mine:
+    async with lock_space(shards, space) as is_mine:
         if is_mine:
-            await _mended(shards, space)
+            await _open_home_server(shards, space)
         return is_mine
 
 
-async def mend_all(shards: Shards) -> None:
+async def finish_moves(shards: Shards) -> None:
     """Finish every move whose process is gone."""
     left = {
         SpaceId(space)
         for server in shards.servers.values()
-        for (space,) in await server.database.rows(_LEFTOVERS)
+        for (space,) in await server.database.fetch_rows(_LEFTOVERS)
     }
     for space in sorted(left):
-        await mend(shards, space)
+        await finish_move(shards, space)
 
 
-async def _mended(shards: Shards, space: SpaceId) -> None:
+async def _open_home_server(shards: Shards, space: SpaceId) -> None:
     """Allow writes only on the server that the directory names, which has the whole space."""
-    home = await shards.directory.asked(space)
+    home = await shards.directory.ask_directory(space)
     for server in shards.servers.values():
-        rows = await server.database.rows(_FENCED, (space,))
+        rows = await server.database.fetch_rows(_FENCED, (space,))
         is_away, position = rows[0] if rows else (False, ORIGIN)
         if server.id == home and is_away:
             await asyncio.sleep(_TRUSTED)
-            async with hand(server.database) as db:
-                await run(db, _FENCE, (False, space))
+            async with moving_connection(server.database) as db:
+                await run_statement(db, _FENCE, (False, space))
         elif server.id != home and position > ORIGIN:
-            await leave(server, space)
+            await delete_moved(server, space)
 
 
 @dataclass(slots=True)
@@ -265,67 +273,67 @@ class _Digests:
     theirs: Any = field(default_factory=sha256)
     size: int = 0
 
-    def take(self, rows: Sequence[PgRow]) -> None:
+    def add_source(self, rows: Sequence[PgRow]) -> None:
         for row in rows:
-            line = self.line(_sealed(row))
+            line = self.line(_commit_in(row))
             self.mine.update(line)
             self.size += len(line)
 
-    def took(self, rows: Sequence[PgRow]) -> None:
+    def add_target(self, rows: Sequence[PgRow]) -> None:
         for row in rows:
-            self.theirs.update(self.line(_sealed(row)))
+            self.theirs.update(self.line(_commit_in(row)))
 
 
 @dataclass(slots=True)
-class _Moving:
+class _SpaceMove:
     """One move of one space by the holder of its lock."""
 
     shards: Shards
     space: SpaceId
     source: Server
     target: Server
-    told: UpkeepProgress
+    progress: MaintenanceProgress
     gathered: int = 0
 
-    async def gather(self) -> None:
+    async def copy_log(self) -> None:
         """Copy the log into separate tables, and continue an earlier copy."""
-        total = await self.source.store.ledger.head(self.space)
-        async with hand(self.target.database) as db:
+        total = await self.source.store.ledger.head_position(self.space)
+        async with moving_connection(self.target.database) as db:
             await make_stage(db, self.target.database, self.space)
             staged = staged_in(self.target.database, self.space)
 
-            async def write(db: PgConnection) -> None:
-                await looking_in(db, staged, self.target.database.name)
-                await follow(db, self.space, page)
+            async def write_page(db: PgConnection) -> None:
+                await set_schemas(db, staged, self.target.database.name)
+                await append_rows(db, self.space, page)
 
-            rows = await fetched(db, _END.replace("heads", f"{staged}.heads"), (self.space,))
+            rows = await fetch_rows(db, _END.replace("heads", f"{staged}.heads"), (self.space,))
             done = Position(rows[0][0] if rows else ORIGIN)
-            while page := await self._page(done):
-                await written(db, write)
+            while page := await self._read_page(done):
+                await run_transaction(db, write_page)
                 self.gathered += len(page)
                 done = Position(page[-1][1])
-                self.told(done, max(total, done))
+                self.progress(done, max(total, done))
 
-    async def _page(self, after: Position) -> list[PgRow]:
-        return await self.source.database.rows(_LOG, (self.space, after, PAGE))
+    async def _read_page(self, after: Position) -> list[PgRow]:
+        return await self.source.database.fetch_rows(_LOG, (self.space, after, PAGE))
 
-    async def switch(self, digests: _Digests) -> MovedSpace:
+    async def switch_server(self, digests: _Digests) -> MovedSpace:
         """Fence the space, copy the rest, and make the target its server."""
         try:
             began, commits = await self._change_over(digests)
-            await self.shards.directory.switch(self.space, self.target.id)
+            await self.shards.directory.record_move(self.space, self.target.id)
             await asyncio.sleep(_TRUSTED)
-            async with hand(self.target.database) as db:
-                await run(db, _FENCE, (False, self.space))
+            async with moving_connection(self.target.database) as db:
+                await run_statement(db, _FENCE, (False, self.space))
                 paused = time.monotonic() - began
                 await drop_stage(db, self.target.database, self.space)
         except BaseException as error:
             with suppress(CanonryError):
-                await _mended(self.shards, self.space)
+                await _open_home_server(self.shards, self.space)
                 if isinstance(error, BrokenInvariant):
-                    await self._forget()
+                    await self._drop_copy()
             raise
-        await leave(self.source, self.space)
+        await delete_moved(self.source, self.space)
         return MovedSpace(
             source=self.source.name,
             target=self.target.name,
@@ -339,35 +347,41 @@ class _Moving:
     async def _change_over(self, digests: _Digests) -> tuple[float, Position]:
         """Switch while both servers have the whole space and both refuse writes."""
         target, source = self.target.database, self.source.database
-        async with hand(target) as there, hand(source) as here, there.transaction():
-            await arrive(there, target, self.space)
-            done = await self._follow(there, ORIGIN, digests)
+        async with (
+            moving_connection(target) as there,
+            moving_connection(source) as here,
+            there.transaction(),
+        ):
+            await insert_staged(there, target, self.space)
+            done = await self._copy_missing(there, ORIGIN, digests)
             async with here.transaction():
-                await run(here, ENTER, (source.name,))
-                ((end, _),) = await fetched(here, _LAST, (self.space,))
+                await run_statement(here, ENTER, (source.name,))
+                ((end, _),) = await fetch_rows(here, _LAST, (self.space,))
                 began = time.monotonic()
-                await self._follow(there, done, digests)
-                ((arrived, _),) = await fetched(there, _END, (self.space,))
+                await self._copy_missing(there, done, digests)
+                ((arrived, _),) = await fetch_rows(there, _END, (self.space,))
                 if arrived != end or digests.mine.digest() != digests.theirs.digest():
                     raise BrokenInvariant("move.differs", _DIFFERS)
-                await run(here, _FENCE, (True, self.space))
+                await run_statement(here, _FENCE, (True, self.space))
         return began, end
 
-    async def _follow(self, there: PgConnection, after: Position, digests: _Digests) -> Position:
+    async def _copy_missing(
+        self, there: PgConnection, after: Position, digests: _Digests
+    ) -> Position:
         """Read both sides past `after`, and copy missing commits to the target."""
-        while page := await self._page(after):
-            digests.take(page)
+        while page := await self._read_page(after):
+            digests.add_source(page)
             copied = await log_of(there, self.space, after)
             if len(copied) < len(page):
-                await follow(there, self.space, page[len(copied) :])
+                await append_rows(there, self.space, page[len(copied) :])
                 copied = await log_of(there, self.space, after)
-            digests.took(copied[: len(page)])
+            digests.add_target(copied[: len(page)])
             after = Position(page[-1][1])
         return after
 
-    async def _forget(self) -> None:
+    async def _drop_copy(self) -> None:
         """Delete the collected records, so that the next move starts again."""
-        async with hand(self.target.database) as db:
+        async with moving_connection(self.target.database) as db:
             await drop_stage(db, self.target.database, self.space)
 
 
@@ -384,12 +398,12 @@ _ADD: Final = (
     "WITH made AS MATERIALIZED (SELECT gen_random_uuid()::text AS id) INSERT INTO shards"
     " SELECT id, coalesce(%s, id), true FROM made ON CONFLICT DO NOTHING"
 )
-_TELL: Final = "INSERT INTO shards VALUES (%s, %s, false) ON CONFLICT DO NOTHING"
+_ADD_PEER: Final = "INSERT INTO shards VALUES (%s, %s, false) ON CONFLICT DO NOTHING"
 _PART: Final = "SELECT count(*) > 1 OR bool_or(server <> store) FROM shards"
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _KnownServers:
     """The stored knowledge of a server: its own id, its store, and the other servers."""
 
     own: str | None
@@ -403,13 +417,13 @@ async def require_whole(database: Database) -> None:
     Raises:
         Conflict: `shards.missing`.
     """
-    ((is_part,),) = await database.rows(_PART)
+    ((is_part,),) = await database.fetch_rows(_PART)
     if is_part:
         message = "This store is spread over several servers. Name all of them in records.shards."
         raise Conflict("shards.missing", message)
 
 
-async def joined(databases: Sequence[Database]) -> Mapping[str, Database]:
+async def join_servers(databases: Sequence[Database]) -> Mapping[str, Database]:
     """Return the databases by their server ids, the one with the directory first.
 
     An empty server joins the store.
@@ -417,7 +431,7 @@ async def joined(databases: Sequence[Database]) -> Mapping[str, Database]:
     Raises:
         Conflict: `shards.twice`, `shards.foreign`, `shards.occupied` or `shards.missing`.
     """
-    known = [await _known(database) for database in databases]
+    known = [await _read_known(database) for database in databases]
     owns = [each.own for each in known if each.own is not None]
     if len(owns) != len(set(owns)):
         raise Conflict("shards.twice", "records.shards names a server twice. Remove one.")
@@ -427,13 +441,13 @@ async def joined(databases: Sequence[Database]) -> Mapping[str, Database]:
         message = "records.shards names servers of different stores. Name those of one store."
         raise Conflict("shards.foreign", message)
     if not leads:
-        known[lead] = await _added(databases[lead], None)
+        known[lead] = await _add_server(databases[lead], None)
     store, others = known[lead].own or "", set(known[lead].others)
     for n, database in enumerate(databases):
         if known[n].own is None:
-            known[n] = await _added(database, store)
+            known[n] = await _add_server(database, store)
         if n != lead and known[n].own not in others:
-            await _told(databases[lead], known[n].own or "", store)
+            await _add_peer(databases[lead], known[n].own or "", store)
     missing = others.difference(each.own for each in known)
     if missing:
         message = f"records.shards lacks {len(missing)} servers of this store. Name all."
@@ -443,37 +457,37 @@ async def joined(databases: Sequence[Database]) -> Mapping[str, Database]:
     return {store: by_id.pop(store), **by_id}
 
 
-async def _known(database: Database) -> _Known:
-    rows = await database.rows(_OWN)
+async def _read_known(database: Database) -> _KnownServers:
+    rows = await database.fetch_rows(_OWN)
     own, store = next((row[:2] for row in rows if row[2]), (None, None))
-    return _Known(own, store, frozenset(server for server, _, is_own in rows if not is_own))
+    return _KnownServers(own, store, frozenset(server for server, _, is_own in rows if not is_own))
 
 
-async def _added(database: Database, store: str | None) -> _Known:
+async def _add_server(database: Database, store: str | None) -> _KnownServers:
     """Assign an id in a store to a server, or begin a store. Concurrent calls are safe."""
 
-    async def write(db: PgConnection) -> bool:
-        await run(db, _ALONE, (f"{database.name} shards",))
-        ((is_empty,),) = await fetched(db, _IS_EMPTY)
+    async def write_server(db: PgConnection) -> bool:
+        await run_statement(db, _ALONE, (f"{database.name} shards",))
+        ((is_empty,),) = await fetch_rows(db, _IS_EMPTY)
         if store and not is_empty:
             return False
-        await run(db, _ADD, (store,))
+        await run_statement(db, _ADD, (store,))
         return True
 
-    if not await database.writing(write):
+    if not await database.write_transaction(write_server):
         message = (
             "A server in records.shards already holds another store. Name an empty server, or set "
             "another postgres.schema."
         )
         raise Conflict("shards.occupied", message)
-    return await _known(database)
+    return await _read_known(database)
 
 
-async def _told(database: Database, server: str, store: str) -> None:
-    async def write(db: PgConnection) -> None:
-        await run(db, _TELL, (server, store))
+async def _add_peer(database: Database, server: str, store: str) -> None:
+    async def write_peer(db: PgConnection) -> None:
+        await run_statement(db, _ADD_PEER, (server, store))
 
-    await database.writing(write)
+    await database.write_transaction(write_peer)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -486,16 +500,16 @@ class ShardedStore:
     @property
     def database(self) -> Database:
         """Return the database of the first server, which has the data without a space."""
-        return self.shards.first.database
+        return self.shards.first_server.database
 
     @property
-    def mending(self) -> "ShardedMending":
+    def maintenance(self) -> "ShardedMaintenance":
         """Return the object that checks and erases the records."""
-        return ShardedMending(self.shards)
+        return ShardedMaintenance(self.shards)
 
     async def close(self) -> None:
         """Finish pending calls, then disconnect from all servers. Closing twice is allowed."""
-        await self.shards.writes.end(DEADLINE)
+        await self.shards.writes.end_work(DEADLINE)
         await asyncio.gather(*(each.store.close() for each in self.shards.servers.values()))
 
 
@@ -506,7 +520,7 @@ async def open_store(
 
     Raises:
         BrokenInvariant: `store.newer`, or `store.failed`, a server is too old.
-        Conflict: see `joined`; also `shards.missing`, a single server is a part of a divided
+        Conflict: see `join_servers`; also `shards.missing`, a single server is a part of a divided
             store.
         Unavailable: `store.unreachable`.
     """
@@ -522,72 +536,73 @@ async def open_store(
             await require_whole(store.database)
             opening.pop_all()
             return store
-        found = await joined(list(stores))
+        found = await join_servers(list(stores))
         servers = {
             server: Server(id=server, name=_name_of(database.url), store=stores[database])
             for server, database in found.items()
         }
         first = next(iter(servers))
         directory = Directory(servers[first].database, first, list(servers))
-        shards = Shards(servers=servers, directory=directory, mend=mend)
-        await mend_all(shards)
+        shards = Shards(servers=servers, directory=directory, finish_move=finish_move)
+        await finish_moves(shards)
         opening.pop_all()
     return ShardedStore(shards=shards, ledger=ShardedLedger(shards))
 
 
 def _name_of(url: str) -> str:
     """Return the name of a server for people, without user and password."""
-    told = conninfo_to_dict(url)
-    return f"{told.get('host', 'localhost')}:{told.get('port', 5432)}/{told.get('dbname', '')}"
+    parameters = conninfo_to_dict(url)
+    host, port = parameters.get("host", "localhost"), parameters.get("port", 5432)
+    return f"{host}:{port}/{parameters.get('dbname', '')}"
 
 
 _SUMS: Final = frozenset({"bytes", "spaces", "commits"})
 _HAS_LEFT: Final = "SELECT EXISTS (SELECT 1 FROM heads WHERE space = %s AND away)"
 
 
-class ShardedMending:
+class ShardedMaintenance:
     """Checks and erases the records of all servers, one after the other."""
 
     def __init__(self, shards: Shards) -> None:
         """Share the servers with the ledger."""
         self._shards = shards
 
-    async def check(self, touched: TouchedThere) -> Sequence[Finding]:
+    async def check_rows(self, touched: TouchedThere) -> Sequence[Finding]:
         """Check the rows besides the commits on each server."""
         return [
             replace(each, where=f"{server.name}: {each.where}")
             for server in self._shards.servers.values()
-            for each in await server.store.mending.check(touched)
+            for each in await server.store.maintenance.check_rows(touched)
         ]
 
-    async def erase(self, space: SpaceId, targets: Sequence[str]) -> int:
+    async def erase_entries(self, space: SpaceId, targets: Sequence[str]) -> int:
         """Erase in a space, also on its former servers, whose files may contain traces."""
-        async with turn(self._shards, space, waits=True):
-            home = await self._shards.directory.asked(space)
+        async with lock_space(self._shards, space, waits=True):
+            home = await self._shards.directory.ask_directory(space)
             dropped = 0
             for server in self._shards.servers.values():
-                mending = server.store.mending
+                maintenance = server.store.maintenance
                 if server.id == home:
-                    dropped += await mending.erase(space, targets)
+                    dropped += await maintenance.erase_entries(space, targets)
                     continue
-                async with hand(server.database) as db:
+                async with moving_connection(server.database) as db:
                     await drop_stage(db, server.database, space)
-                ((has_left,),) = await server.database.rows(_HAS_LEFT, (space,))
+                ((has_left,),) = await server.database.fetch_rows(_HAS_LEFT, (space,))
                 if has_left:
-                    await mending.rewrite()
+                    await maintenance.rewrite_table()
             return dropped
 
-    async def facts(self) -> Mapping[str, str | int]:
+    async def store_facts(self) -> Mapping[str, str | int]:
         """Return the facts of each server, and their sums."""
         facts: dict[str, str | int] = {"servers": len(self._shards.servers)}
         for server in self._shards.servers.values():
-            found = await server.store.mending.facts()
+            found = await server.store.maintenance.store_facts()
             for name, value in found.items():
                 so_far = facts.get(name)
                 if name in _SUMS and isinstance(so_far, int) and isinstance(value, int):
                     facts[name] = so_far + value
                 else:
                     facts.setdefault(name, value)
-            told = f"{found['spaces']} spaces, {found['commits']} commits, {found['engine']}"
-            facts[f"server {server.name}"] = told
+            summary = f"{found['spaces']} spaces, {found['commits']} commits, {found['engine']}"
+            facts[f"server {server.name}"] = summary
         return facts

@@ -12,7 +12,7 @@ import msgspec
 
 from canonry.canon.canonization.proposals import StagedContent
 from canonry.language.reading.figures import number_of
-from canonry.language.reading.tokens import language
+from canonry.language.reading.tokens import word_table
 from canonry.language.texts.english import NEGATIONS
 from canonry.language.texts.sentences import plain_statement
 from canonry.readmodels.edges import Direction
@@ -32,12 +32,12 @@ _PIECE: Final = 4
 _BITS: Final = 1_024
 _STATES: Final = schema.WORDS["states"].split()
 _DECISIVE: Final = frozenset((*NEGATIONS, *Direction, *_STATES))
-ProposedPlace = tuple[str, str]
+ActionScope = tuple[str, str]
 """The kind of an action, and the scope that it is about."""
 
 
 @dataclass(frozen=True, slots=True)
-class SaidBefore:
+class TextFingerprint:
     """Fingerprint of a text: its pieces, their bit mask and the words that must be equal."""
 
     pieces: frozenset[int]
@@ -45,7 +45,7 @@ class SaidBefore:
     mask: int
 
     @classmethod
-    def of(cls, text: str) -> "SaidBefore":
+    def of_text(cls, text: str) -> "TextFingerprint":
         """Return the fingerprint of a text."""
         plain = f" {plain_statement(text)} "
         last = max(1, len(plain) - _PIECE + 1)
@@ -53,12 +53,12 @@ class SaidBefore:
         mask = 0
         for piece in pieces:
             mask |= 1 << piece % _BITS
-        numbered = (w for w in plain.split() if number_of(w, language("en")) is not None)
+        numbered = (w for w in plain.split() if number_of(w, word_table("en")) is not None)
         decisive = {*numbered, *_DECISIVE.intersection(plain.split())}
         return cls(pieces, frozenset(decisive), mask)
 
 
-def likeness(one: SaidBefore, other: SaidBefore) -> float:
+def text_similarity(one: TextFingerprint, other: TextFingerprint) -> float:
     """Return the similarity of two texts, 0 to 1; 0 if a decisive word differs."""
     if one.decisive != other.decisive:
         return 0.0
@@ -66,76 +66,80 @@ def likeness(one: SaidBefore, other: SaidBefore) -> float:
     return common / (len(one.pieces) + len(other.pieces) - common)
 
 
-def text_of(action: schema.Action) -> str | None:
+def compared_text(action: schema.Action) -> str | None:
     """The text by which an action is told apart from others; None for one that may be repeated."""
-    told = schema.COMPARED.get(action.kind)
+    template = schema.COMPARED.get(action.kind)
     own = msgspec.structs.asdict(action.params)
-    return told and told.format_map({name: value or "" for name, value in own.items()})
+    return template and template.format_map({name: value or "" for name, value in own.items()})
 
 
-def digest(value: Any) -> str:
+def digest_value(value: Any) -> str:
     """Return a hash that recognises the same value when it is sent again."""
     return sha256(canonical_json(value)).hexdigest()
 
 
-def content_of(proposed: schema.Proposed) -> str:
+def digest_content(proposed: schema.ReadProposal) -> str:
     """Return a hash of the proposed content, without ids and times."""
     envelope = proposed.envelope
-    told = [proposed.player, _plain(envelope.actor), _plain(envelope.generation)]
-    return digest([*told, *map(_told, proposed.actions)])
+    parts = [proposed.player, _plain_json(envelope.actor), _plain_json(envelope.generation)]
+    return digest_value([*parts, *map(_compared_values, proposed.actions)])
 
 
-def action_digests(proposed: schema.Proposed) -> tuple[str, ...]:
+def action_digests(proposed: schema.ReadProposal) -> tuple[str, ...]:
     """Return a hash for each action that is compared by its content."""
     return tuple(
-        digest(_told(action)) for action in proposed.actions if text_of(action) is not None
+        digest_value(_compared_values(action))
+        for action in proposed.actions
+        if compared_text(action) is not None
     )
 
 
-def _told(action: schema.Action) -> list[Any]:
+def _compared_values(action: schema.Action) -> list[Any]:
     params = {
         name: plain_statement(value) if isinstance(value, str) else value
-        for name, value in _plain(action.params).items()
+        for name, value in _plain_json(action.params).items()
     }
     return [action.kind, ":".join(action.scope), params]
 
 
-def _plain(value: Any) -> Any:
+def _plain_json(value: Any) -> Any:
     return decode_json(encode_json(value))
 
 
 @dataclass(slots=True, eq=False)
-class SaidLately:
+class RecentTexts:
     """The texts that were admitted lately, by where and by what must not differ."""
 
-    _there: dict[tuple[ProposedPlace, frozenset[str]], list[tuple[int, int, str, SaidBefore]]] = (
-        field(default_factory=dict)
-    )
+    _there: dict[
+        tuple[ActionScope, frozenset[str]], list[tuple[int, int, str, TextFingerprint]]
+    ] = field(default_factory=dict)
 
-    def add(self, proposal: str, place: ProposedPlace, said: SaidBefore) -> None:
+    def add_text(self, proposal: str, scope: ActionScope, fingerprint: TextFingerprint) -> None:
         """Remember a text."""
-        one = (said.mask, len(said.pieces), proposal, said)
-        self._there.setdefault((place, said.decisive), []).append(one)
+        one = (fingerprint.mask, len(fingerprint.pieces), proposal, fingerprint)
+        self._there.setdefault((scope, fingerprint.decisive), []).append(one)
 
-    def drop(self, proposal: str, place: ProposedPlace, said: SaidBefore) -> None:
+    def drop_text(self, proposal: str, scope: ActionScope, fingerprint: TextFingerprint) -> None:
         """Forget a text."""
-        key = (place, said.decisive)
-        left = [each for each in self._there.get(key, ()) if each[2:] != (proposal, said)]
+        key = (scope, fingerprint.decisive)
+        left = [each for each in self._there.get(key, ()) if each[2:] != (proposal, fingerprint)]
         if left:
             self._there[key] = left
         else:
             self._there.pop(key, None)
 
-    def nearest(self, place: ProposedPlace, said: SaidBefore) -> tuple[str, float] | None:
+    def nearest_proposal(
+        self, scope: ActionScope, fingerprint: TextFingerprint
+    ) -> tuple[str, float] | None:
         """The proposal whose text is most alike, from `NEAR` on.
 
         Texts have no more pieces in common than bits, and those pieces that share a bit.
         """
-        mask, size = said.mask, len(said.pieces)
+        mask, size = fingerprint.mask, len(fingerprint.pieces)
         sharing = size - mask.bit_count()
         alike = [
-            (likeness(said, other), proposal)
-            for their, count, proposal, other in self._there.get((place, said.decisive), ())
+            (text_similarity(fingerprint, other), proposal)
+            for their, count, proposal, other in self._there.get((scope, fingerprint.decisive), ())
             if (mask & their).bit_count() + sharing >= _COMMON * (size + count)
         ]
         best = max(alike, default=(0.0, ""))
@@ -146,33 +150,35 @@ _COMMON: Final = NEAR / (1 + NEAR) - 1e-9
 """Of all their pieces, so many times two have in common what are as alike as `NEAR`."""
 
 
-def places_said(proposed: schema.Proposed) -> Iterator[tuple[int, ProposedPlace, SaidBefore]]:
+def text_fingerprints(
+    proposed: schema.ReadProposal,
+) -> Iterator[tuple[int, ActionScope, TextFingerprint]]:
     """Each text of a proposal that is compared with others, and where it is said."""
     for number, action in enumerate(proposed.actions):
-        text = text_of(action)
+        text = compared_text(action)
         if text:
-            yield number, (action.kind, ":".join(action.scope)), SaidBefore.of(text)
+            yield number, (action.kind, ":".join(action.scope)), TextFingerprint.of_text(text)
 
 
-def too_alike(proposed: schema.Proposed, lately: SaidLately) -> schema.Rejection | None:
+def reject_similar(proposed: schema.ReadProposal, lately: RecentTexts) -> schema.Rejection | None:
     """The refusal of the first text that was as good as said before."""
-    for number, place, said in places_said(proposed):
-        nearest = lately.nearest(place, said)
+    for number, scope, fingerprint in text_fingerprints(proposed):
+        nearest = lately.nearest_proposal(scope, fingerprint)
         if nearest is not None:
             proposal, share = nearest
             reason = f"Proposal {proposal} has nearly the same text there (likeness {share:.2f})."
-            return schema.refusal(
+            return schema.make_rejection(
                 "duplication.near", reason, path=f"/proposedActions/{number}/params"
             )
     return None
 
 
-_TOLD: Final = tuple(schema.WORDS["told"].split())
+_TEXT_FIELDS: Final = tuple(schema.WORDS["told"].split())
 
 
-def told_texts(params: schema.Params) -> Iterator[tuple[str, str]]:
+def texts_in(params: schema.Params) -> Iterator[tuple[str, str]]:
     """Every text of an action that would be told, with the field that it is in."""
-    for name in _TOLD:
+    for name in _TEXT_FIELDS:
         value = getattr(params, name, None)
         if isinstance(value, str):
             yield name, value
@@ -180,28 +186,28 @@ def told_texts(params: schema.Params) -> Iterator[tuple[str, str]]:
             yield from ((name, each) for each in value)
 
 
-def flagged(place: str, categories: Sequence[str]) -> schema.Rejection | None:
+def reject_flagged(path: str, categories: Sequence[str]) -> schema.Rejection | None:
     """The refusal of a text that falls into categories."""
     if not categories:
         return None
     reason = f"The text is flagged as {', '.join(categories)}."
-    return schema.refusal(f"safety.{categories[0]}", reason, path=place)
+    return schema.make_rejection(f"safety.{categories[0]}", reason, path=path)
 
 
-def unsafe(
+def reject_unsafe(
     actions: Sequence[schema.Action], categories_of: Callable[[str], Sequence[str]]
 ) -> schema.Rejection | None:
     """The refusal of the first text that is flagged."""
     for number, action in enumerate(actions):
-        for told, text in told_texts(action.params):
-            name = "layerContent" if told == "layer_content" else told
+        for field_name, text in texts_in(action.params):
+            name = "layerContent" if field_name == "layer_content" else field_name
             path = f"/proposedActions/{number}/params/{name}"
-            if (refused := flagged(path, categories_of(text))) is not None:
+            if (refused := reject_flagged(path, categories_of(text))) is not None:
                 return refused
     return None
 
 
-def not_replayable(
+def reject_unreplayable(
     generation: schema.Generation | None, gave_out: Callable[[str], bool]
 ) -> schema.Rejection | None:
     """Why the prompt cannot be had again; `gave_out` knows the hashes of contexts told."""
@@ -212,16 +218,16 @@ def not_replayable(
     template = find_template(generation.template_name, generation.template_version)
     if template is None:
         reason = f"There is no template {named}."
-        return schema.refusal("replay.unknown-template", reason, path=f"{path}templateName")
-    if generation.template_hash != template.hash:
+        return schema.make_rejection("replay.unknown-template", reason, path=f"{path}templateName")
+    if generation.template_hash != template.content_hash:
         reason = f"The template {named} has another hash."
-        return schema.refusal("replay.other-hash", reason, path=f"{path}templateHash")
+        return schema.make_rejection("replay.other-hash", reason, path=f"{path}templateHash")
     wrong = wrong_parameters(template, generation.parameters)
     if wrong is not None:
-        return schema.refusal("replay.parameters", wrong, path=f"{path}parameters")
+        return schema.make_rejection("replay.parameters", wrong, path=f"{path}parameters")
     if not gave_out(generation.context_hash):
         reason = "This server has not given out a context with this hash recently."
-        return schema.refusal("replay.unknown-context", reason, path=f"{path}contextHash")
+        return schema.make_rejection("replay.unknown-context", reason, path=f"{path}contextHash")
     return None
 
 
@@ -238,7 +244,7 @@ class Spent:
     tokens: list[int]
 
 
-def over_budget(
+def reject_over_budget(
     mine: Spent, world: Sequence[Instant], tokens: int, now: Instant, limits: AdmissionLimits
 ) -> schema.Rejection | None:
     """The refusal of what goes beyond a window; `mine` is the player's, `world` everybody's."""
@@ -250,11 +256,13 @@ def over_budget(
         if len(instants) - since >= most:
             free = instants[len(instants) - most] + MINUTE
             reason = f"{most} proposals, the limit, were admitted within a minute."
-            return _later(rule, reason, free - now)
-    return None if tokens == 0 else _tokens(mine, tokens, now, limits.tokens_an_hour)
+            return _retry_later(rule, reason, free - now)
+    return None if tokens == 0 else _reject_over_tokens(mine, tokens, now, limits.tokens_an_hour)
 
 
-def _tokens(mine: Spent, tokens: int, now: Instant, most: int) -> schema.Rejection | None:
+def _reject_over_tokens(
+    mine: Spent, tokens: int, now: Instant, most: int
+) -> schema.Rejection | None:
     since = bisect_right(mine.instants, now - HOUR)
     spent = sum(mine.tokens[since:])
     if spent + tokens <= most:
@@ -266,11 +274,13 @@ def _tokens(mine: Spent, tokens: int, now: Instant, most: int) -> schema.Rejecti
         if spent + tokens <= most:
             break
     reason = f"These {tokens} tokens would exceed the limit of {most} an hour."
-    return _later("rate.tokens", reason, wait)
+    return _retry_later("rate.tokens", reason, wait)
 
 
-def _later(rule: str, reason: str, wait: int) -> schema.Rejection:
-    return schema.refusal(rule, reason, path="", retry_after_ms=max(1, -(-wait // _MILLISECOND)))
+def _retry_later(rule: str, reason: str, wait: int) -> schema.Rejection:
+    return schema.make_rejection(
+        rule, reason, path="", retry_after_ms=max(1, -(-wait // _MILLISECOND))
+    )
 
 
 # Proposals of the narrative before the gates. Of a content only what has several words is text
@@ -285,27 +295,27 @@ class ComparedContent(StagedContent):
     """Staged content with the hashes and texts that comparisons use."""
 
     @classmethod
-    def of(cls, staged: StagedContent) -> Self:
+    def from_staged(cls, staged: StagedContent) -> Self:
         """The same, to be compared."""
         return cls(kind=staged.kind, scene=staged.scene, content=staged.content, path=staged.path)
 
     @cached_property
-    def whole(self) -> str:
+    def content_hash(self) -> str:
         """Hash of the whole content."""
-        return digest([self.kind, self.scene, self.content])
+        return digest_value([self.kind, self.scene, self.content])
 
     @cached_property
-    def fixed(self) -> str:
+    def fixed_hash(self) -> str:
         """Hash of the values that are not texts and of the texts' positions."""
-        told = values_in(self.content, "")
-        values = [(path, None if _is_text(value) else value) for path, value in told]
-        return digest([self.kind, self.scene, values])
+        values_by_path = values_in(self.content, "")
+        values = [(path, None if _is_text(value) else value) for path, value in values_by_path]
+        return digest_value([self.kind, self.scene, values])
 
     @cached_property
-    def said(self) -> SaidBefore | None:
+    def text_fingerprint(self) -> TextFingerprint | None:
         """Fingerprint of the texts."""
         texts = [value for _, value in values_in(self.content, "") if _is_text(value)]
-        return SaidBefore.of(" ".join(texts)) if texts else None
+        return TextFingerprint.of_text(" ".join(texts)) if texts else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -316,7 +326,7 @@ class StagedBefore:
     by: str
     at: Instant
     stands: bool
-    told: ComparedContent
+    content: ComparedContent
 
 
 def values_in(value: Any, path: str) -> Iterator[tuple[str, Any]]:
@@ -336,25 +346,29 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str) and len(value.split()) > 1
 
 
-def repeated(told: ComparedContent, earlier: Sequence[StagedBefore]) -> schema.Rejection | None:
+def reject_repeated(
+    content: ComparedContent, earlier: Sequence[StagedBefore]
+) -> schema.Rejection | None:
     """Gate 4: the refusal of what was staged already, word by word or nearly so."""
     standing = [each for each in earlier if each.stands]
     for each in standing:
-        if each.told.whole == told.whole:
+        if each.content.content_hash == content.content_hash:
             reason = f"The same content was already staged as proposal {each.id}."
-            return schema.refusal("duplication.repeated", reason, path=told.path)
+            return schema.make_rejection("duplication.repeated", reason, path=content.path)
     for each in standing:
-        other = each.told.said if each.told.fixed == told.fixed else None
-        if told.said is None or other is None:
+        other = (
+            each.content.text_fingerprint if each.content.fixed_hash == content.fixed_hash else None
+        )
+        if content.text_fingerprint is None or other is None:
             continue
-        share = likeness(told.said, other)
+        share = text_similarity(content.text_fingerprint, other)
         if share >= NEAR:
             reason = f"Proposal {each.id} has nearly the same text (likeness {share:.2f})."
-            return schema.refusal("duplication.near", reason, path=told.path)
+            return schema.make_rejection("duplication.near", reason, path=content.path)
     return None
 
 
-def too_many(
+def reject_too_many(
     by: str, earlier: Sequence[StagedBefore], now: Instant, gates: StagingGates
 ) -> schema.Rejection | None:
     """Gate 6: the refusal of what goes beyond the windows of an agent or of all of them."""
@@ -363,12 +377,12 @@ def too_many(
         world_a_minute=gates.universe_a_minute or _UNLIMITED,
     )
     mine = [each.at for each in earlier if each.by == by]
-    return over_budget(
+    return reject_over_budget(
         Spent(instants=mine, tokens=[]), [each.at for each in earlier], 0, now, limits
     )
 
 
-def passed_of(gates: StagingGates, rejection: schema.Rejection) -> tuple[schema.GateName, ...]:
+def passed_gates(gates: StagingGates, rejection: schema.Rejection) -> tuple[schema.GateName, ...]:
     """The gates that are on and were passed before this one refused."""
     rate = bool(gates.agent_a_minute or gates.universe_a_minute)
     on = {

@@ -17,7 +17,7 @@ from canonry.values.ids import EntityId
 from canonry.values.json_values import canonical_json
 from canonry.values.moments import SECOND, Instant, parse_instant
 from canonry.values.policy import DESCRIPTION_MAX, NAME_MAX
-from canonry.world.domain.checks import KnownWay, Person
+from canonry.world.domain.checks import KnownExit, Person
 
 # The kit of the gates. A gate is a function that returns None or a `Rejection`. Nothing in here
 # knows what is proposed, so that proposals of any kind can pass the same gates.
@@ -71,7 +71,7 @@ class Rejection:
         return ORDER.index(self.gate) + 1
 
 
-def refusal(
+def make_rejection(
     rule: str, reason: str, *, path: str | None = None, retry_after_ms: int | None = None
 ) -> Rejection:
     """Return the rejection by a rule, with its gate and advice."""
@@ -89,13 +89,13 @@ def refusal(
     )
 
 
-def passed_before(rejection: Rejection | None) -> tuple[GateName, ...]:
+def gates_before(rejection: Rejection | None) -> tuple[GateName, ...]:
     """The gates that were passed until then; all where nothing was refused."""
     return ORDER if rejection is None else ORDER[: rejection.gate_index - 1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KnownSpot:
+class KnownLocation:
     """A location; `forbidden` says why no way may be opened in a direction."""
 
     id: EntityId
@@ -104,7 +104,7 @@ class KnownSpot:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Laid:
+class LaidLayer:
     """A layer upon a place, until a tick that is included, or for good."""
 
     id: EntityId
@@ -116,42 +116,42 @@ class Laid:
 # Constraints. They know values alone, so that narration, intents and plans can ask the same.
 
 
-def not_here(person: Person) -> Rejection | None:
+def reject_absent(person: Person) -> Rejection | None:
     """Refuse a person that is dead or absent."""
     if not person.alive:
-        return refusal("person.dead", f"{person.name} is dead.")
+        return make_rejection("person.dead", f"{person.name} is dead.")
     if not person.present:
-        return refusal("person.absent", f"{person.name} is absent.")
+        return make_rejection("person.absent", f"{person.name} is absent.")
     return None
 
 
-def apart(one: EntityId | None, other: EntityId | None, reason: str) -> Rejection | None:
+def reject_apart(one: EntityId | None, other: EntityId | None, reason: str) -> Rejection | None:
     """Refuse two participants at different locations."""
     if one is None or one != other:
-        return refusal("position.elsewhere", reason)
+        return make_rejection("position.elsewhere", reason)
     return None
 
 
-def missing(person: Person, place: EntityId | None, reason: str) -> Rejection | None:
+def reject_missing(person: Person, location: EntityId | None, reason: str) -> Rejection | None:
     """Require a participant to be alive, present and at the location."""
-    return not_here(person) or apart(place, person.place, reason)
+    return reject_absent(person) or reject_apart(location, person.location, reason)
 
 
-def no_passage(
-    way: KnownWay | None, direction: Direction, held: Collection[str]
+def reject_passage(
+    known_exit: KnownExit | None, direction: Direction, held: Collection[str]
 ) -> Rejection | None:
     """Refuse a missing or blocked exit, or one whose required item is not held."""
-    if way is None:
-        return refusal("exit.unknown", f"No exit leads {direction} from there.")
-    if way.blocked:
-        return refusal("exit.blocked", f"The exit {direction} is blocked.")
-    if way.requires is not None and way.requires not in held:
+    if known_exit is None:
+        return make_rejection("exit.unknown", f"No exit leads {direction} from there.")
+    if known_exit.blocked:
+        return make_rejection("exit.blocked", f"The exit {direction} is blocked.")
+    if known_exit.requires is not None and known_exit.requires not in held:
         reason = f"The exit {direction} requires an item that the mover does not hold."
-        return refusal("exit.needs-item", reason)
+        return make_rejection("exit.needs-item", reason)
     return None
 
 
-def overlapping(layers: Iterable[Laid], new: Laid) -> Laid | None:
+def overlapping_layer(layers: Iterable[LaidLayer], new: LaidLayer) -> LaidLayer | None:
     """Return a layer of the same type that overlaps the new one in time."""
     for each in layers:
         apart_in_time = (each.until is not None and each.until < new.since) or (
@@ -179,7 +179,7 @@ _PATTERNS: Final = [
 _SENTENCE: Final = re.compile(r"[^.!?]+[.!?]*")
 
 
-def claimed(text: str, exits: Iterable[Direction]) -> Rejection | None:
+def reject_false_claims(text: str, exits: Iterable[Direction]) -> Rejection | None:
     """Return the rejection of the first false claim in a text, if any."""
     known = frozenset(exits)
     for sentence in _SENTENCE.findall(text):
@@ -188,7 +188,7 @@ def claimed(text: str, exits: Iterable[Direction]) -> Rejection | None:
         for pattern, claim in _PATTERNS:
             found = pattern.search(sentence.strip())
             if found and found.groupdict().get("direction", "").lower() not in known:
-                return refusal(f"text.claims-{claim}", _FALSE[claim])
+                return make_rejection(f"text.claims-{claim}", _FALSE[claim])
     return None
 
 
@@ -248,27 +248,27 @@ Params: TypeAlias = Any
 """The parameters of an action, as `actions.toml` declares them for its type."""
 
 
-def _parameter(name: str, written: str | Mapping[str, Any]) -> tuple[Any, ...]:
+def _parameter_field(name: str, written: str | Mapping[str, Any]) -> tuple[Any, ...]:
     if isinstance(written, str):
         kind, _, nothing = written.partition(" or ")
         return (name, _KINDS[kind] | None, None) if nothing else (name, _KINDS[kind])
     return (name, _KINDS[written["is"]], written["default"])
 
 
-def _parameters(name: str, table: Mapping[str, Any]) -> type[Strict]:
-    fields = [_parameter(*each) for each in table.items()]
+def _parameter_struct(name: str, table: Mapping[str, Any]) -> type[Strict]:
+    fields = [_parameter_field(*each) for each in table.items()]
     made: Any = msgspec.defstruct(name, fields, bases=(Strict,), module=__name__, frozen=True)
     return cast("type[Strict]", made)
 
 
 _ACTIONS: Final = read_toml(__package__, "actions.toml")
 ACTION_TYPES: Final[Mapping[str, type[Strict]]] = {
-    kind: _parameters(name, _ACTIONS["parameters"][name])
+    kind: _parameter_struct(name, _ACTIONS["parameters"][name])
     for kind, name in _ACTIONS["actions"].items()
 }
 """The closed list of actions."""
 COMPARED: Final[Mapping[str, str]] = _ACTIONS["compared"]
-"""The texts by which actions are told apart from others, with the parameters in them."""
+"""The texts by which actions are distinguished from others, with the parameters in them."""
 _ActionType: TypeAlias = Literal[tuple(ACTION_TYPES)]  # type: ignore[valid-type] # it is in the file
 
 
@@ -326,7 +326,7 @@ class Envelope(Strict, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proposed:
+class ReadProposal:
     """An envelope with its actions, on behalf of a player."""
 
     player: str
@@ -334,10 +334,10 @@ class Proposed:
     actions: tuple[Action, ...]
 
     @property
-    def tokens(self) -> int:
+    def token_count(self) -> int:
         """Tokens that the model used for the proposal."""
-        told = self.envelope.generation
-        return 0 if told is None else told.prompt_tokens + told.completion_tokens
+        generation = self.envelope.generation
+        return 0 if generation is None else generation.prompt_tokens + generation.completion_tokens
 
 
 def read_strictly(sent: Any, kind: type[T]) -> tuple[T | None, str]:
@@ -354,16 +354,16 @@ def envelope_schema() -> tuple[dict[str, Any], dict[str, Any]]:
     (schema, *params), parts = msgspec.json.schema_components(types, ref_template="#/$defs/{name}")
     action = parts[ActionAsSent.__name__]
     each = [
-        {"properties": {"actionType": {"const": name}, "params": told}}
-        for name, told in zip(ACTION_TYPES, params, strict=True)
+        {"properties": {"actionType": {"const": name}, "params": action_schema}}
+        for name, action_schema in zip(ACTION_TYPES, params, strict=True)
     ]
     shared = {
         **action["properties"],
         "actionType": {"description": "Kind of action"},
         "params": {"description": "Arguments of this actionType"},
     }
-    told = {**action, "properties": shared, "oneOf": each}
-    return schema, {**parts, ActionAsSent.__name__: told}
+    action_schema = {**action, "properties": shared, "oneOf": each}
+    return schema, {**parts, ActionAsSent.__name__: action_schema}
 
 
 # Gate 1, schema. Nothing is converted: a number in a text is a text, and true is no number.
@@ -375,66 +375,70 @@ _PATH: Final = re.compile(r" - at `\$([^`]*)`$")
 _STEP: Final = re.compile(r"\.([^.\[\]]+)|\[(\d+|\.\.\.)\]")
 
 
-def read_proposal(player: str, sent: Any, now: Instant) -> Proposed | Rejection:
+def read_proposal(player: str, sent: Any, now: Instant) -> ReadProposal | Rejection:
     """Return the proposal sent at `now`, or its rejection by the schema."""
-    envelope = _read(sent, Envelope)
+    envelope = _read_struct(sent, Envelope)
     if isinstance(envelope, Rejection):
         return envelope
     size = len(canonical_json(sent))
     if size > ENVELOPE_BYTES:
         reason = f"The envelope has {size} bytes; the limit is {ENVELOPE_BYTES}."
-        return refusal("schema.too-large", reason)
-    return _issued(envelope, now) or _generated(envelope) or _actions(player, envelope)
+        return make_rejection("schema.too-large", reason)
+    return (
+        _check_issued(envelope, now)
+        or _check_generation(envelope)
+        or _read_actions(player, envelope)
+    )
 
 
-def recorded_proposal(player: str, sent: Any) -> Proposed:
+def recorded_proposal(player: str, sent: Any) -> ReadProposal:
     """Return a recorded proposal, without checking its age.
 
     Raises:
         BrokenInvariant: `proposal.unreadable`, the record is not an admitted proposal.
     """
-    envelope = _read(sent, Envelope)
-    read = envelope if isinstance(envelope, Rejection) else _actions(player, envelope)
+    envelope = _read_struct(sent, Envelope)
+    read = envelope if isinstance(envelope, Rejection) else _read_actions(player, envelope)
     if isinstance(read, Rejection):
         raise BrokenInvariant("proposal.unreadable", "The recorded proposal cannot be read.")
     return read
 
 
-def _actions(player: str, envelope: Envelope) -> Proposed | Rejection:
+def _read_actions(player: str, envelope: Envelope) -> ReadProposal | Rejection:
     actions = []
     for number, each in enumerate(envelope.proposed_actions):
         path = f"/proposedActions/{number}/params"
-        params = _read(each.params, ACTION_TYPES[each.action_type], path)
+        params = _read_struct(each.params, ACTION_TYPES[each.action_type], path)
         if isinstance(params, Rejection):
             return params
         kind, _, name = each.scope_key.partition(":")
         actions.append(Action(kind=each.action_type, scope=(kind, name), params=params))
-    return Proposed(player=player, envelope=envelope, actions=tuple(actions))
+    return ReadProposal(player=player, envelope=envelope, actions=tuple(actions))
 
 
-def _issued(envelope: Envelope, now: Instant) -> Rejection | None:
+def _check_issued(envelope: Envelope, now: Instant) -> Rejection | None:
     try:
         issued = parse_instant(envelope.issued_utc, path="/issuedUtc")
     except InvalidInput as error:
-        return refusal("schema.wrong-value", str(error), path="/issuedUtc")
+        return make_rejection("schema.wrong-value", str(error), path="/issuedUtc")
     if not now - OLDEST <= issued <= now + NEWEST:
         reason = f"issuedUtc {envelope.issued_utc} is over 15 minutes old or 1 minute ahead."
-        return refusal("schema.issued-outside-window", reason, path="/issuedUtc")
+        return make_rejection("schema.issued-outside-window", reason, path="/issuedUtc")
     return None
 
 
-def _generated(envelope: Envelope) -> Rejection | None:
+def _check_generation(envelope: Envelope) -> Rejection | None:
     by_model = envelope.actor.kind is ActorKind.AI
     if by_model and envelope.generation is None:
         reason = "`generation` is missing, although actor.kind is ai."
-        return refusal("schema.generation-missing", reason, path="/generation")
+        return make_rejection("schema.generation-missing", reason, path="/generation")
     if envelope.generation is not None and not by_model:
         reason = f"`generation` is given, although actor.kind is {envelope.actor.kind}."
-        return refusal("schema.generation-unexpected", reason, path="/generation")
+        return make_rejection("schema.generation-unexpected", reason, path="/generation")
     return None
 
 
-def _read(sent: Any, kind: type[T], around: str = "") -> T | Rejection:
+def _read_struct(sent: Any, kind: type[T], around: str = "") -> T | Rejection:
     read, wrong = read_strictly(sent, kind)
     if read is not None:
         return read
@@ -447,7 +451,7 @@ def _read(sent: Any, kind: type[T], around: str = "") -> T | Rejection:
         rule = "schema.missing-field"
     elif "unknown field" in message:
         rule = "schema.unknown-field"
-    refused = refusal(rule, message[0].lower() + message[1:], path=path)
+    refused = make_rejection(rule, message[0].lower() + message[1:], path=path)
     if (refused.path or "").endswith("/actionType") and refused.rule == "schema.wrong-value":
         return replace(refused, admissible=f"Use one of {', '.join(sorted(ACTION_TYPES))}")
     if refused.rule == "schema.unknown-field" and refused.path == around:

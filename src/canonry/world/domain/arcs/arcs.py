@@ -6,7 +6,7 @@ from itertools import islice
 from typing import Final, TypeVar
 
 from canonry.values.data_files import read_toml
-from canonry.world.domain.mechanics import numbers_of
+from canonry.world.domain.mechanics import random_numbers
 from canonry.world.domain.utterances.lexicon import Nameable
 
 T = TypeVar("T")
@@ -27,15 +27,15 @@ class ArcLore:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Materials:
+class ArcMaterials:
     """Material of an arc: locations, beginning with the first, and their connections.
 
-    `ways` are the places that can be reached from a place, on however many steps; `wanted` are
+    `reachable` are the places that can be reached from a place, on however many steps; `wanted` are
     places that have to occur. `people` are alive, by their place.
     """
 
-    places: tuple[Nameable, ...]
-    ways: Mapping[str, frozenset[str]]
+    locations: tuple[Nameable, ...]
+    reachable: Mapping[str, frozenset[str]]
     people: Mapping[str, tuple[Nameable, ...]]
     lore: tuple[ArcLore, ...]
     wanted: tuple[str, ...] = ()
@@ -67,68 +67,79 @@ class Arc:
     beats: tuple[Beat, ...]
 
 
-def _one_of(draws: Iterator[int], things: Sequence[T]) -> T:
-    return things[next(draws) % len(things)]
+def _one_of(draws: Iterator[int], items: Sequence[T]) -> T:
+    return items[next(draws) % len(items)]
 
 
 _TEMPLATES: Final[Mapping[str, Sequence[str]]] = read_toml(__package__, "words.toml")
 
 
-def drawn_arc(
-    arc_id: str, seed: str, beats: int, materials: Materials, *, attempt: int = 0
+def draw_arc(
+    arc_id: str, seed: str, beats: int, materials: ArcMaterials, *, attempt: int = 0
 ) -> Arc | None:
     """The arc of a seed; None where these places cannot follow each other in so many beats.
 
     Each attempt draws anew.
     """
-    draws = islice(numbers_of(f"{arc_id}/{seed}/{attempt}"), 1, None)
-    route = _route(draws, beats, materials)
+    draws = islice(random_numbers(f"{arc_id}/{seed}/{attempt}"), 1, None)
+    route = _find_route(draws, beats, materials)
     if route is None:
         return None
     about = _one_of(draws, materials.lore) if materials.lore else None
-    told = about.name if about else (materials.themes[0] if materials.themes else "an old promise")
+    about_text = (
+        about.name if about else (materials.themes[0] if materials.themes else "an old promise")
+    )
     kinds = ["opening", *(_one_of(draws, _MIDDLE) for _ in range(beats - 3)), "climax", "ending"]
     made, title, hook = [], "", ""
-    for index, (kind, place) in enumerate(zip(kinds, route, strict=True)):
-        people = materials.people.get(place.id, ())
+    for index, (kind, location) in enumerate(zip(kinds, route, strict=True)):
+        people = materials.people.get(location.id, ())
         person = _one_of(draws, people) if people else None
-        words = {"place": place.name, "about": told, "person": person.name if person else ""}
-        line = _line(draws, kind, words, about)
+        words = {
+            "place": location.name,
+            "about": about_text,
+            "person": person.name if person else "",
+        }
+        template = _choose_template(draws, kind, words, about)
         if index == 0:
-            title, hook = (_filled(_line(draws, k, words, about), words) for k in ("title", "hook"))
-        lore = (about.key,) if about and "{about}" in line else ()
-        requires, leads_to = _order(index, beats)
+            title, hook = (
+                _fill_names(_choose_template(draws, k, words, about), words)
+                for k in ("title", "hook")
+            )
+        lore = (about.key,) if about and "{about}" in template else ()
+        requires, leads_to = _beat_order(index, beats)
         made.append(
             Beat(
-                index=index, kind=kind, summary=_filled(line, words), location=place.id,
-                characters=(person.id,) if person and "{person}" in line else (),
+                index=index, kind=kind, summary=_fill_names(template, words), location=location.id,
+                characters=(person.id,) if person and "{person}" in template else (),
                 lore=lore, requires=requires, leads_to=leads_to,
             )
         )  # fmt: skip
     return Arc(id=arc_id, seed=seed, title=title, hook=hook, beats=tuple(made))
 
 
-def _line(draws: Iterator[int], kind: str, words: Mapping[str, str], about: ArcLore | None) -> str:
+def _choose_template(
+    draws: Iterator[int], kind: str, words: Mapping[str, str], about: ArcLore | None
+) -> str:
     """Return a line of this kind; lines with speech need a person at the location."""
     typed = _TEMPLATES.get(f"{kind}.{about.kind if about else ''}", ())
-    lines = [*_TEMPLATES[kind], *typed]
-    return _one_of(draws, [e for e in lines if words["person"] or "{person}" not in e])
+    templates = [*_TEMPLATES[kind], *typed]
+    return _one_of(draws, [e for e in templates if words["person"] or "{person}" not in e])
 
 
-def _filled(line: str, words: Mapping[str, str]) -> str:
+def _fill_names(template: str, words: Mapping[str, str]) -> str:
     """Fill the names into a line; braces within names stay as they are."""
-    parts = line.replace("}", "{").split("{")
-    told = "".join(words[part] if place % 2 else part for place, part in enumerate(parts))
-    return told[:1].upper() + told[1:]
+    parts = template.replace("}", "{").split("{")
+    text = "".join(words[part] if index % 2 else part for index, part in enumerate(parts))
+    return text[:1].upper() + text[1:]
 
 
-def _route(draws: Iterator[int], beats: int, materials: Materials) -> list[Nameable] | None:
+def _find_route(draws: Iterator[int], beats: int, materials: ArcMaterials) -> list[Nameable] | None:
     """Return a location for each beat, reachable from the one before, with all wanted ones."""
-    by_id = {place.id: place for place in materials.places}
-    route = [materials.places[0]]
+    by_id = {location.id: location for location in materials.locations}
+    route = [materials.locations[0]]
     missing = [each for each in materials.wanted if each != route[0].id]
     for left in range(beats - 1, 0, -1):
-        reached = materials.ways.get(route[-1].id, frozenset()) | {route[-1].id}
+        reached = materials.reachable.get(route[-1].id, frozenset()) | {route[-1].id}
         due = [each for each in missing if each in reached]
         if len(missing) >= left and not due:
             return None
@@ -139,9 +150,9 @@ def _route(draws: Iterator[int], beats: int, materials: Materials) -> list[Namea
             following = _one_of(
                 draws,
                 [
-                    place.id
-                    for place in materials.places if place.id in reached
-                    for _ in range(_LIKELIER if place.id in materials.people else 1)
+                    location.id
+                    for location in materials.locations if location.id in reached
+                    for _ in range(_LIKELIER if location.id in materials.people else 1)
                 ]
             )  # fmt: skip
             missing = [each for each in missing if each != following]
@@ -149,7 +160,7 @@ def _route(draws: Iterator[int], beats: int, materials: Materials) -> list[Namea
     return None if missing else route
 
 
-def _order(index: int, beats: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _beat_order(index: int, beats: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the beats before and after a beat; long arcs branch once."""
     before = (index - 1,) if index else ()
     after = (index + 1,) if index + 1 < beats else ()

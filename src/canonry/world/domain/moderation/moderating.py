@@ -12,8 +12,8 @@ from typing import Final
 from stdnum import luhn
 
 from canonry.language.reading.figures import number_of
-from canonry.language.reading.tokens import language
-from canonry.language.texts.visible import without_sightless
+from canonry.language.reading.tokens import word_table
+from canonry.language.texts.visible import without_invisible
 
 # Writing. Look-alikes, digits for letters, drawn-out and spaced-out letters are undone; what was
 # written stays beside it, and so does its place.
@@ -42,38 +42,38 @@ class WrittenWord:
     end: int
 
 
-def written(text: str) -> list[WrittenWord]:
+def written_words(text: str) -> list[WrittenWord]:
     """The words of a text in order."""
     seen = text[:TEXT_MAX]
     spaced = [(m.start(), m.end()) for m in _SPACED.finditer(seen)]
     found: list[WrittenWord] = []
     at = 0
     for begin, end in [*spaced, (len(seen), len(seen))]:
-        found += _words(seen, at, begin)
+        found += _words_between(seen, at, begin)
         if end > begin:
             joined = "".join(c for c in seen[begin:end] if c.isalnum())
-            found.append(WrittenWord(_forms(joined), begin, end))
+            found.append(WrittenWord(_word_forms(joined), begin, end))
         at = end
     marked = _MARK.match(seen.casefold())
     if marked is not None and found:
         found[0] = WrittenWord(found[0].forms | {"#system"}, found[0].start, found[0].end)
-    return _aged(found)
+    return _mark_minors(found)
 
 
-def _words(text: str, begin: int, end: int) -> Iterator[WrittenWord]:
+def _words_between(text: str, begin: int, end: int) -> Iterator[WrittenWord]:
     for match in _TOKEN.finditer(text, begin, end):
-        told = match[0].casefold()
-        if told.startswith(_LINK):
+        folded = match[0].casefold()
+        if folded.startswith(_LINK):
             yield WrittenWord(frozenset({"#link"}), match.start(), match.end())
-        elif told.startswith("<"):
+        elif folded.startswith("<"):
             yield WrittenWord(frozenset({"#system"}), match.start(), match.end())
         else:
-            yield WrittenWord(_forms(match[0]), match.start(), match.end())
+            yield WrittenWord(_word_forms(match[0]), match.start(), match.end())
 
 
 @lru_cache(maxsize=16_384)
-def _forms(word: str) -> frozenset[str]:
-    plain = _plain(word)
+def _word_forms(word: str) -> frozenset[str]:
+    plain = _plain_word(word)
     forms = {word.casefold().replace("'", "").replace("\u2019", ""), plain}
     digits = [c for c in plain if not c.isalpha()]
     if digits and (len(digits) < len(plain) or plain == "1"):
@@ -84,12 +84,12 @@ def _forms(word: str) -> frozenset[str]:
     return frozenset(forms)
 
 
-def _plain(word: str) -> str:
+def _plain_word(word: str) -> str:
     """Return the word without accents and with look-alikes replaced."""
-    told = word.replace("'", "").replace("\u2019", "")
-    if told.isascii():
-        return told.casefold()
-    bare = unicodedata.normalize("NFKD", without_sightless(told))
+    bare_word = word.replace("'", "").replace("\u2019", "")
+    if bare_word.isascii():
+        return bare_word.casefold()
+    bare = unicodedata.normalize("NFKD", without_invisible(bare_word))
     return "".join(
         c.casefold().translate(_TWINS) for c in bare if not unicodedata.combining(c)
     ).casefold()
@@ -102,26 +102,26 @@ _TWINS: Final = str.maketrans(
 )
 
 
-def _aged(words: Sequence[WrittenWord]) -> list[WrittenWord]:
+def _mark_minors(words: Sequence[WrittenWord]) -> list[WrittenWord]:
     """Return the words, marking those that state that a person is a minor."""
     found = list(words)
     for at, word in enumerate(words):
-        age = _age(word)
+        age = _age_of(word)
         if age is None or age >= _GROWN_UP:
             continue
         after = frozenset[str]().union(*(each.forms for each in words[at + 1 : at + 3]))
         before = frozenset[str]().union(*(each.forms for each in words[max(0, at - 2) : at]))
-        told = {"year", "years", "yo", "yr"} & after or (
+        states_age = {"year", "years", "yo", "yr"} & after or (
             "of" in before and {"boy", "girl"} & before
         )
-        if told:
+        if states_age:
             found[at] = WrittenWord(word.forms | {"#underage"}, word.start, word.end)
     return found
 
 
-def _age(word: WrittenWord) -> int | None:
+def _age_of(word: WrittenWord) -> int | None:
     for form in word.forms:
-        found = number_of(form, language("en"))
+        found = number_of(form, word_table("en"))
         if found is not None and len(form) <= _LONGEST_AGE:
             return int(found)
     return None
@@ -137,7 +137,7 @@ CATEGORIES: Final = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Span:
+class FlaggedSpan:
     """Evidence for a category: a span of the text, in characters."""
 
     category: str
@@ -151,29 +151,29 @@ class Moderation:
 
     categories: tuple[str, ...]
     policy_version: str
-    spans: tuple[Span, ...] = ()
+    spans: tuple[FlaggedSpan, ...] = ()
 
     @property
     def allowed(self) -> bool:
         """Whether the text may stand."""
         return not self.categories
 
-    def joined(self, model: str, told: Container[str | None]) -> "Moderation":
+    def with_categories(self, model: str, categories_found: Container[str | None]) -> "Moderation":
         """The same with the categories that a model finds instead, and its name."""
-        found = tuple(each for each in CATEGORIES if each in told)
+        found = tuple(each for each in CATEGORIES if each in categories_found)
         version = f"{self.policy_version}+{model}"
         return replace(self, categories=found, policy_version=version)
 
 
 @dataclass(frozen=True, slots=True)
-class _Item:
+class _PatternPart:
     """One place in a rule: these words, or words that begin so, after so many others at most."""
 
     words: frozenset[str]
     beginnings: tuple[str, ...]
     gap: int
 
-    def fits(self, word: WrittenWord) -> bool:
+    def matches_word(self, word: WrittenWord) -> bool:
         """Whether a word can stand there."""
         if not self.words.isdisjoint(word.forms):
             return True
@@ -183,7 +183,7 @@ class _Item:
 @dataclass(frozen=True, slots=True)
 class _Rule:
     category: str
-    items: tuple[_Item, ...]
+    items: tuple[_PatternPart, ...]
     innocent: bool
 
 
@@ -198,13 +198,13 @@ class WordPolicy:
 
 def moderate_by_words(text: str) -> Moderation:
     """Judge a text by the rules."""
-    policy = policy_of_rules()
-    words = written(text)
-    spans = [*_told(text, words), *_numbers(text), *_repeated(text, words)]
+    policy = load_policy()
+    words = written_words(text)
+    spans = [*_repeated_links(text, words), *_private_spans(text), *_repetition_spans(text, words)]
     found: list[tuple[_Rule, int, int]] = []
     for at, word in enumerate(words):
-        for rule in _beginning(policy, word):
-            end = _end(rule.items, words, at)
+        for rule in _rules_starting(policy, word):
+            end = _pattern_end(rule.items, words, at)
             if end is not None:
                 found.append((rule, at, end))
     innocent = [(rule.category, at, end) for rule, at, end in found if rule.innocent]
@@ -213,68 +213,72 @@ def moderate_by_words(text: str) -> Moderation:
             c == rule.category and a <= at and end <= b for c, a, b in innocent
         )  # the rule stands within what is innocent
         if not rule.innocent and not covered:
-            spans.append(Span(category=rule.category, start=words[at].start, end=words[end].end))
-    told = {span.category for span in spans}
-    if "sexual-minors" in told:
+            spans.append(
+                FlaggedSpan(category=rule.category, start=words[at].start, end=words[end].end)
+            )
+    flagged = {span.category for span in spans}
+    if "sexual-minors" in flagged:
         spans = [span for span in spans if span.category != "sexual"]
-        told.discard("sexual")
+        flagged.discard("sexual")
     return Moderation(
-        categories=tuple(category for category in CATEGORIES if category in told),
+        categories=tuple(category for category in CATEGORIES if category in flagged),
         policy_version=policy.version,
         spans=tuple(sorted(set(spans), key=lambda s: (s.start, s.end, s.category))),
     )
 
 
-def _beginning(policy: WordPolicy, word: WrittenWord) -> Iterator[_Rule]:
+def _rules_starting(policy: WordPolicy, word: WrittenWord) -> Iterator[_Rule]:
     for form in word.forms:
         yield from policy.by_word.get(form, ())
     for rule in policy.others:
-        if rule.items[0].fits(word):
+        if rule.items[0].matches_word(word):
             yield rule
 
 
-def _end(items: Sequence[_Item], words: Sequence[WrittenWord], at: int) -> int | None:
+def _pattern_end(
+    items: Sequence[_PatternPart], words: Sequence[WrittenWord], at: int
+) -> int | None:
     """Return the end of the pattern that starts at a word; None if it does not match."""
-    places = {at}
+    positions = {at}
     for item in items[1:]:
-        places = {
+        positions = {
             later
-            for place in places
-            for later in range(place + 1, min(place + 2 + item.gap, len(words)))
-            if item.fits(words[later])
+            for position in positions
+            for later in range(position + 1, min(position + 2 + item.gap, len(words)))
+            if item.matches_word(words[later])
         }
-        if not places:
+        if not positions:
             return None
-    return min(places)
+    return min(positions)
 
 
 @lru_cache(maxsize=1)
-def policy_of_rules() -> WordPolicy:
+def load_policy() -> WordPolicy:
     """The rules as the file has them."""
     text = (files("canonry.world.domain.moderation") / "rules.txt").read_text("utf-8")
-    lines = text.splitlines()
+    rows = text.splitlines()
     groups = {
         name[1:-1]: tuple(words.split())
-        for name, _, words in (line.partition(": ") for line in lines)
+        for name, _, words in (row.partition(": ") for row in rows)
         if name.startswith("{")
     }
     by_word: dict[str, list[_Rule]] = defaultdict(list)
     others = []
-    for line in lines:
-        if line.startswith(("#", "{")) or not line:
+    for row in rows:
+        if row.startswith(("#", "{")) or not row:
             continue
-        name, _, told = line.partition(": ")
-        rule = _Rule(name.removeprefix("-"), _items(told, groups), name.startswith("-"))
+        name, _, pattern = row.partition(": ")
+        rule = _Rule(name.removeprefix("-"), _read_pattern(pattern, groups), name.startswith("-"))
         for word in rule.items[0].words:
             by_word[word].append(rule)
         if rule.items[0].beginnings:
             others.append(rule)
-    return WordPolicy(lines[0].removeprefix("# policy "), by_word, others)
+    return WordPolicy(rows[0].removeprefix("# policy "), by_word, others)
 
 
-def _items(told: str, groups: Mapping[str, Sequence[str]]) -> tuple[_Item, ...]:
+def _read_pattern(pattern: str, groups: Mapping[str, Sequence[str]]) -> tuple[_PatternPart, ...]:
     items, gap = [], 0
-    for part in told.split():
+    for part in pattern.split():
         if part.startswith("<"):
             gap = int(part[1:-1])
             continue
@@ -284,7 +288,7 @@ def _items(told: str, groups: Mapping[str, Sequence[str]]) -> tuple[_Item, ...]:
             for word in (groups[each[1:-1]] if each.startswith("{") else (each,))
         ]
         items.append(
-            _Item(
+            _PatternPart(
                 frozenset(word for word in words if not word.endswith("*")),
                 tuple(word[:-1] for word in words if word.endswith("*")),
                 gap,
@@ -310,32 +314,32 @@ _LONGEST_RUN: Final = re.compile(r"(\S)\1{24,}")
 _MOST_REPEATS: Final = 8
 
 
-def _numbers(text: str) -> Iterator[Span]:
+def _private_spans(text: str) -> Iterator[FlaggedSpan]:
     seen = text[:TEXT_MAX]
     for pattern in (_EMAIL, _NUMBER_OF_SECURITY, _CALLED, _ADDRESS_OF_NET, _STREET):
         for match in pattern.finditer(seen):
-            yield Span(category="privacy", start=match.start(), end=match.end())
+            yield FlaggedSpan(category="privacy", start=match.start(), end=match.end())
     for match in _DIGITS.finditer(seen):
         digits = "".join(str(int(sign)) for sign in match[0] if sign.isdecimal())
         card = len(digits) in _CARD_DIGITS and any(map(int, digits)) and luhn.is_valid(digits)
         if card or match[0].startswith("+"):
-            yield Span(category="privacy", start=match.start(), end=match.end())
+            yield FlaggedSpan(category="privacy", start=match.start(), end=match.end())
 
 
-def _repeated(text: str, words: Sequence[WrittenWord]) -> Iterator[Span]:
+def _repetition_spans(text: str, words: Sequence[WrittenWord]) -> Iterator[FlaggedSpan]:
     for match in _LONGEST_RUN.finditer(text[:TEXT_MAX]):
         if match[1].isalnum():
-            yield Span(category="spam", start=match.start(), end=match.end())
+            yield FlaggedSpan(category="spam", start=match.start(), end=match.end())
     begin = 0
     for at in range(1, len(words) + 1):
         if at == len(words) or words[at].forms != words[begin].forms:
             if at - begin >= _MOST_REPEATS:
-                yield Span(category="spam", start=words[begin].start, end=words[at - 1].end)
+                yield FlaggedSpan(category="spam", start=words[begin].start, end=words[at - 1].end)
             begin = at
 
 
-def _told(text: str, words: Sequence[WrittenWord]) -> Iterator[Span]:
+def _repeated_links(text: str, words: Sequence[WrittenWord]) -> Iterator[FlaggedSpan]:
     links = [word for word in words if "#link" in word.forms][:2]
-    told = {text[each.start : each.end] for each in links}
-    if len(links) > len(told):
-        yield Span(category="spam", start=links[0].start, end=links[1].end)
+    distinct_links = {text[each.start : each.end] for each in links}
+    if len(links) > len(distinct_links):
+        yield FlaggedSpan(category="spam", start=links[0].start, end=links[1].end)

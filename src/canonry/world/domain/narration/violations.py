@@ -8,14 +8,14 @@ from functools import lru_cache
 from itertools import groupby, pairwise
 from typing import Final
 
-from canonry.language.reading.tokens import language
-from canonry.language.texts.english import lemma
+from canonry.language.reading.tokens import word_table
+from canonry.language.texts.english import lemma_of
 from canonry.language.texts.sentences import sentence_starts
 from canonry.readmodels.edges import Direction
 from canonry.values.data_files import read_toml
 from canonry.values.ids import EntityId
-from canonry.world.domain.admission.schema import Rejection, missing, no_passage
-from canonry.world.domain.checks import KnownWay, Person, Stack
+from canonry.world.domain.admission.schema import Rejection, reject_missing, reject_passage
+from canonry.world.domain.checks import KnownExit, Person, Stack
 from canonry.world.domain.utterances.lexicon import (
     DIRECTIONS,
     Nameable,
@@ -23,7 +23,7 @@ from canonry.world.domain.utterances.lexicon import (
     forms_of,
     groups_of,
 )
-from canonry.world.domain.utterances.naming import SpokenWord, called, words_in
+from canonry.world.domain.utterances.names import SpokenWord, names_of, words_in
 
 NARRATION_MAX: Final = 4_000
 _QUOTED: Final = re.compile(
@@ -36,15 +36,16 @@ _TABLES: Final = read_toml(__package__, "words.toml")
 WORDS: Final = groups_of(_TABLES["groups"])
 _PHRASES: Final = {name: tuple(w for w in some if " " in w) for name, some in WORDS.items()}
 _STEMS: Final = {
-    name: frozenset(lemma(word) for word in some if " " not in word) for name, some in WORDS.items()
+    name: frozenset(lemma_of(word) for word in some if " " not in word)
+    for name, some in WORDS.items()
 }
 _MEANT: Final = groups_of(_TABLES["meant"])
 
 
 @lru_cache(maxsize=8_192)
-def is_of(group: str, word: str) -> bool:
+def is_in_group(group: str, word: str) -> bool:
     """Whether a word is a form of one of a group, or a verb that means the same to players."""
-    if lemma(word) in _STEMS[group]:
+    if lemma_of(word) in _STEMS[group]:
         return True
     forms, respelled = forms_of(word)
     single = next((form for form in forms if len(form.words) == 1), None)
@@ -52,10 +53,10 @@ def is_of(group: str, word: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Named:
+class NamedItem:
     """Something known that a clause names, from which of its words to which."""
 
-    thing: Nameable
+    item: Nameable
     start: int
     end: int
 
@@ -72,27 +73,27 @@ class Claim:
     you: bool
     denied: bool
     open: bool
-    named: tuple[Named, ...]
+    named: tuple[NamedItem, ...]
 
     @property
-    def plain(self) -> str:
+    def plain_text(self) -> str:
         """Its words with a space around each."""
         return f" {' '.join(word.text for word in self.words)} "
 
-    def has(self, group: str) -> bool:
+    def has_group(self, group: str) -> bool:
         """Whether it has a word of this group in any form, or words in a row as they are.
 
         Verbs also match by the meaning that players give them.
         """
-        plain = self.plain
+        plain = self.plain_text
         if any(f" {each} " in plain for each in _PHRASES[group]):
             return True
         if group.startswith("layer."):  # what is brightly lit is not bright weather
             return any(f" {each} " in plain for each in WORDS[group])
-        return any(is_of(group, word.text) for word in self.words if not word.owns)
+        return any(is_in_group(group, word.text) for word in self.words if not word.owns)
 
     @property
-    def span(self) -> tuple[int, int]:
+    def text_span(self) -> tuple[int, int]:
         """From where to where it stands in the narration."""
         return self.words[0].start, self.words[-1].end
 
@@ -113,7 +114,7 @@ def sentences_of(narration: str, known: Sequence[Nameable]) -> list[Sentence]:
     text = narration[:NARRATION_MAX]
     bare = _QUOTED.sub(lambda match: " " * len(match[0]), text)
     bounds = [0, *sentence_starts(text), len(text)]
-    names = _names(known)
+    names = _index_names(known)
     found = []
     for start, end in pairwise(bounds):
         words = tuple(
@@ -123,14 +124,14 @@ def sentences_of(narration: str, known: Sequence[Nameable]) -> list[Sentence]:
         if not any(word.text[0].isalnum() for word in words):
             continue
         asked = text[start:end].rstrip().endswith("?")
-        told = f" {' '.join(word.text for word in words)} "
+        plain = f" {' '.join(word.text for word in words)} "
         is_open = asked or any(
-            f" {each} " in told for each in (*WORDS["unclaimed"], *WORDS["reporting"])
+            f" {each} " in plain for each in (*WORDS["unclaimed"], *WORDS["reporting"])
         )
-        begin = 0 if asked or not is_open else _reported(told)
+        begin = 0 if asked or not is_open else _words_before_report(plain)
         claims = (
-            *_claims(bare, words[:begin], names, is_open=False),
-            *_claims(bare, words[begin:], names, is_open=is_open),
+            *_read_claims(bare, words[:begin], names, is_open=False),
+            *_read_claims(bare, words[begin:], names, is_open=is_open),
         )
         found.append(
             Sentence(
@@ -141,27 +142,30 @@ def sentences_of(narration: str, known: Sequence[Nameable]) -> list[Sentence]:
     return found
 
 
-def _reported(told: str) -> int:
+def _words_before_report(plain: str) -> int:
     """How many words stand before it is said that somebody said something: who says it is there.
 
     None do where something else before them claims nothing either.
     """
     open_at, at = (
-        min((place for each in WORDS[group] if (place := told.find(f" {each} ")) >= 0), default=-1)
+        min(
+            (offset for each in WORDS[group] if (offset := plain.find(f" {each} ")) >= 0),
+            default=-1,
+        )
         for group in ("unclaimed", "reporting")
     )
     if at < 0 or 0 <= open_at < at:
         return 0
-    return told[:at].count(" ")
+    return plain[:at].count(" ")
 
 
-def _claims(
+def _read_claims(
     text: str, words: Sequence[SpokenWord], names: "NamesByStems", *, is_open: bool
 ) -> Iterator[Claim]:
     you = False
-    for part in _parts(words):
+    for part in _split_parts(words):
         first = part[0].text
-        named = tuple(_named(part, names))
+        named = tuple(_find_named(part, names))
         begins = any(each.start == 0 for each in named[:1])
         if any(word.text in WORDS["you"] for word in part):
             you = True
@@ -178,60 +182,60 @@ def _claims(
         )
 
 
-def _parts(words: Sequence[SpokenWord]) -> Iterator[tuple[SpokenWord, ...]]:
-    def breaks(word: SpokenWord) -> bool:
+def _split_parts(words: Sequence[SpokenWord]) -> Iterator[tuple[SpokenWord, ...]]:
+    def is_break(word: SpokenWord) -> bool:
         return word.text in WORDS["breaks"] or not word.text[0].isalnum()
 
-    return (tuple(some) for apart, some in groupby(words, breaks) if not apart)
+    return (tuple(some) for apart, some in groupby(words, is_break) if not apart)
 
 
 NamesByStems = Mapping[tuple[str, ...], Sequence[Nameable]]
 """The items that some stems in a row name, those with the whole name first."""
 
 
-def _names(known: Sequence[Nameable]) -> NamesByStems:
+def _index_names(known: Sequence[Nameable]) -> NamesByStems:
     found: dict[tuple[str, ...], list[Nameable]] = {}
-    for place in (0, 1):
-        for thing in known:
-            for stems in _ways_to_say(thing)[place]:
-                found.setdefault(stems, []).append(thing)
+    for rank in (0, 1):
+        for item in known:
+            for stems in _name_stems(item)[rank]:
+                found.setdefault(stems, []).append(item)
     return found
 
 
 @lru_cache(maxsize=8_192)
-def _ways_to_say(thing: Nameable) -> tuple[Sequence[tuple[str, ...]], Sequence[tuple[str, ...]]]:
+def _name_stems(item: Nameable) -> tuple[Sequence[tuple[str, ...]], Sequence[tuple[str, ...]]]:
     """Return the stems of the whole name, and each stem that names the item by itself."""
-    words = [lemma(word.text) for word in words_in(thing.name)]
+    words = [lemma_of(word.text) for word in words_in(item.name)]
     whole = tuple(word for i, word in enumerate(words) if i or word not in {"the", "a"})
     if not whole:  # of signs, or an article alone: no word of a narration names it
         return (), ()
-    heads = called(thing).heads
-    if thing.kind == "location":
+    heads = names_of(item).heads
+    if item.kind == "location":
         heads = frozenset(whole[-1:]) if "of" not in whole else frozenset(whole[:1])
     return (whole,), [(head,) for head in sorted(heads) if (head,) != whole]
 
 
-def _named(words: Sequence[SpokenWord], names: NamesByStems) -> Iterator[Named]:
-    stems = [lemma(word.text) for word in words]
+def _find_named(words: Sequence[SpokenWord], names: NamesByStems) -> Iterator[NamedItem]:
+    stems = [lemma_of(word.text) for word in words]
     start = 0
     while start < len(stems):
         ends = range(min(start + _NAME_WORDS, len(stems)), start, -1)
         end = next((end for end in ends if tuple(stems[start:end]) in names), None)
-        for thing in names[tuple(stems[start:end])] if end is not None else ():
-            yield Named(thing=thing, start=start, end=end or start)
+        for item in names[tuple(stems[start:end])] if end is not None else ():
+            yield NamedItem(item=item, start=start, end=end or start)
         start = end or start + 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Somewhere:
+class NamedLocation:
     """A place that is named: how long the shortest way there takes; None: there is no way."""
 
-    place: Nameable
+    location: Nameable
     travel_ms: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToldOfWorld:
+class CanonStatement:
     """A statement of canon: a layer's text or a sentence of lore, with its item's id."""
 
     id: str
@@ -247,39 +251,39 @@ class NarratedScene:
     `people` are those there and those named, wherever they are; `player` is who acts, if anybody.
     """
 
-    place: Nameable
+    location: Nameable
     player: EntityId | None = None
     time_of_day: str | None = None
     people: tuple[Person, ...] = ()
     items: tuple[Stack, ...] = ()
-    ways: tuple[KnownWay, ...] = ()
-    places: tuple[Somewhere, ...] = ()
-    layers: tuple[ToldOfWorld, ...] = ()
-    lore: tuple[ToldOfWorld, ...] = ()
+    exits: tuple[KnownExit, ...] = ()
+    named_locations: tuple[NamedLocation, ...] = ()
+    layers: tuple[CanonStatement, ...] = ()
+    lore: tuple[CanonStatement, ...] = ()
 
-    def gone(self, person: Person) -> Rejection | None:
+    def reject_missing_person(self, person: Person) -> Rejection | None:
         """The reason that keeps somebody from taking part in an event there."""
-        place = EntityId(self.place.id)
-        return missing(person, place, f"{person.name} is not at the location.")
+        location = EntityId(self.location.id)
+        return reject_missing(person, location, f"{person.name} is not at the location.")
 
     @property
-    def held(self) -> frozenset[str]:
+    def held_items(self) -> frozenset[str]:
         """The items that the player has."""
         if self.player is None:
             return frozenset()
         return frozenset(item.id for item in self.items if item.holder == self.player)
 
     @property
-    def present(self) -> tuple[Person, ...]:
+    def present_people(self) -> tuple[Person, ...]:
         """The living who are there."""
-        return tuple(person for person in self.people if self.gone(person) is None)
+        return tuple(person for person in self.people if self.reject_missing_person(person) is None)
 
     @property
-    def known(self) -> tuple[Nameable, ...]:
+    def nameable_items(self) -> tuple[Nameable, ...]:
         """All that can be named."""
         people = (Nameable(id=each.id, kind=each.kind, name=each.name) for each in self.people)
         items = (Nameable(id=each.id, kind="item", name=each.name) for each in self.items)
-        return (self.place, *people, *items, *(each.place for each in self.places))
+        return (self.location, *people, *items, *(each.location for each in self.named_locations))
 
 
 POLICY_VERSION: Final = "narration-1.1.0"
@@ -309,160 +313,174 @@ class Violation:
     reason: str
 
 
-def violations_of(narration: str, scene: NarratedScene) -> list[Violation]:
+def find_violations(narration: str, scene: NarratedScene) -> list[Violation]:
     """Everything that is claimed and cannot be so, in the order of the text."""
     found: dict[tuple[int, NarrationLimit], Violation] = {}
-    for sentence in sentences_of(narration, scene.known):
-        for each in (*_told_of_lore(sentence, scene), *_claimed(sentence, scene)):
+    for sentence in sentences_of(narration, scene.nameable_items):
+        for each in (*_lore_violations(sentence, scene), *_claim_violations(sentence, scene)):
             found.setdefault((each.start, each.constraint), each)
     return sorted(found.values(), key=lambda v: (v.start, v.constraint))
 
 
-def _claimed(sentence: Sentence, scene: NarratedScene) -> Iterator[Violation]:
+def _claim_violations(sentence: Sentence, scene: NarratedScene) -> Iterator[Violation]:
     for claim in sentence.claims:
         if claim.open:
             continue
         if claim.denied:
-            if any(f" {each} " in claim.plain for each in WORDS["still"]):
-                yield from _layers(claim, scene)
+            if any(f" {each} " in claim.plain_text for each in WORDS["still"]):
+                yield from _layer_violations(claim, scene)
             continue
-        first = next(_positions(claim, sentence, scene), None) or next(
-            _directions(claim, scene), None
+        first = next(_position_violations(claim, sentence, scene), None) or next(
+            _direction_violations(claim, scene), None
         )
         if first is not None:
             yield first
-        yield from _times(claim, sentence, scene)
-        yield from _persons(claim, sentence, scene)
-        yield from _items(claim, scene)
-        yield from _layers(claim, scene)
+        yield from _time_violations(claim, sentence, scene)
+        yield from _person_violations(claim, sentence, scene)
+        yield from _item_violations(claim, scene)
+        yield from _layer_violations(claim, scene)
 
 
-def _violation(claim: Claim, constraint: NarrationLimit, against: str, reason: str) -> Violation:
-    start, end = claim.span
+def _make_violation(
+    claim: Claim, constraint: NarrationLimit, against: str, reason: str
+) -> Violation:
+    start, end = claim.text_span
     return Violation(constraint=constraint, start=start, end=end, against=against, reason=reason)
 
 
-def _way(scene: NarratedScene, direction: Direction) -> KnownWay | None:
-    return next((way for way in scene.ways if way.direction is direction), None)
+def _exit_towards(scene: NarratedScene, direction: Direction) -> KnownExit | None:
+    return next(
+        (known_exit for known_exit in scene.exits if known_exit.direction is direction), None
+    )
 
 
-def _positions(claim: Claim, sentence: Sentence, scene: NarratedScene) -> Iterator[Violation]:
+def _position_violations(
+    claim: Claim, sentence: Sentence, scene: NarratedScene
+) -> Iterator[Violation]:
     """Yield positions without an exit to them: flight, heights, or another location."""
-    if claim.has("lifted"):
+    if claim.has_group("lifted"):
         reason = "Nothing in this world moves anybody away."
-        yield _violation(claim, NarrationLimit.POSITION, scene.place.id, reason)
+        yield _make_violation(claim, NarrationLimit.POSITION, scene.location.id, reason)
     if not claim.you:
         return
-    high = claim.has("tops") and not any(_is_place(each) for each in claim.named)
-    arrives = any(claim.has(group) for group in ("being", "arriving", "going", "flights"))
-    if claim.has("flights"):
+    high = claim.has_group("tops") and not any(_is_location(each) for each in claim.named)
+    arrives = any(claim.has_group(group) for group in ("being", "arriving", "going", "flights"))
+    if claim.has_group("flights"):
         reason = "Nobody flies or vanishes from one location to another."
-        yield _violation(claim, NarrationLimit.POSITION, scene.place.id, reason)
-    elif (high and arrives and _way(scene, Direction.UP) is None) or (
-        claim.has("upward")
-        and " up " in claim.plain
-        and _way(scene, Direction.UP) is None
-        and not any(_is_place(each) and each.thing.id != scene.place.id for each in claim.named)
+        yield _make_violation(claim, NarrationLimit.POSITION, scene.location.id, reason)
+    elif (high and arrives and _exit_towards(scene, Direction.UP) is None) or (
+        claim.has_group("upward")
+        and " up " in claim.plain_text
+        and _exit_towards(scene, Direction.UP) is None
+        and not any(
+            _is_location(each) and each.item.id != scene.location.id for each in claim.named
+        )
     ):
-        yield _violation(claim, NarrationLimit.POSITION, scene.place.id, "No exit leads up.")
+        yield _make_violation(
+            claim, NarrationLimit.POSITION, scene.location.id, "No exit leads up."
+        )
     else:
-        yield from _elsewhere(claim, sentence, scene)
+        yield from _elsewhere_violations(claim, sentence, scene)
 
 
-def _elsewhere(claim: Claim, sentence: Sentence, scene: NarratedScene) -> Iterator[Violation]:
-    places = {n.thing.id for c in sentence.claims for n in c.named if _is_place(n)}
-    onward = len(places - {scene.place.id}) > 1 or any(map(_takes_time, sentence.claims))
+def _elsewhere_violations(
+    claim: Claim, sentence: Sentence, scene: NarratedScene
+) -> Iterator[Violation]:
+    locations = {n.item.id for c in sentence.claims for n in c.named if _is_location(n)}
+    onward = len(locations - {scene.location.id}) > 1 or any(map(_takes_time, sentence.claims))
     for each in claim.named:
-        if not _is_place(each) or each.thing.id == scene.place.id:
+        if not _is_location(each) or each.item.id == scene.location.id:
             continue
         before = claim.words[each.start - 1].text if each.start else ""
         before = claim.words[each.start - 2].text if before == "the" and each.start > 1 else before
         if before in WORDS["away"]:
             continue
-        travel = _travel(scene, each)
-        is_there = claim.has("being") and before in WORDS["inside"]
+        travel = _travel_time(scene, each)
+        is_there = claim.has_group("being") and before in WORDS["inside"]
         if is_there and travel == 0:
             continue
         if is_there and (travel is None or not _takes_time(claim)):
-            reason = f"The player is not in {each.thing.name}."
-            yield _violation(claim, NarrationLimit.POSITION, each.thing.id, reason)
-        elif claim.has("arriving") or claim.has("going"):
+            reason = f"The player is not in {each.item.name}."
+            yield _make_violation(claim, NarrationLimit.POSITION, each.item.id, reason)
+        elif claim.has_group("arriving") or claim.has_group("going"):
             if travel is None:
-                reason = f"No open exit leads to {each.thing.name}."
-                yield _violation(claim, NarrationLimit.POSITION, each.thing.id, reason)
+                reason = f"No open exit leads to {each.item.name}."
+                yield _make_violation(claim, NarrationLimit.POSITION, each.item.id, reason)
             elif (
-                claim.has("arriving")
+                claim.has_group("arriving")
                 and not onward
-                and all(way.to != each.thing.id for way in scene.ways)
+                and all(known_exit.to != each.item.id for known_exit in scene.exits)
             ):
-                reason = f"No exit leads from there to {each.thing.name}."
-                yield _violation(claim, NarrationLimit.POSITION, each.thing.id, reason)
+                reason = f"No exit leads from there to {each.item.name}."
+                yield _make_violation(claim, NarrationLimit.POSITION, each.item.id, reason)
 
 
 def _takes_time(claim: Claim) -> bool:
-    return "later" in claim.plain or "after" in claim.plain
+    return "later" in claim.plain_text or "after" in claim.plain_text
 
 
-def _is_place(each: Named) -> bool:
-    return each.thing.kind == "location"
+def _is_location(each: NamedItem) -> bool:
+    return each.item.kind == "location"
 
 
-def _travel(scene: NarratedScene, each: Named) -> int | None:
-    return next((p.travel_ms for p in scene.places if p.place.id == each.thing.id), None)
+def _travel_time(scene: NarratedScene, each: NamedItem) -> int | None:
+    return next((p.travel_ms for p in scene.named_locations if p.location.id == each.item.id), None)
 
 
-def _directions(claim: Claim, scene: NarratedScene) -> Iterator[Violation]:
+def _direction_violations(claim: Claim, scene: NarratedScene) -> Iterator[Violation]:
     direction = _direction_in(claim)
-    goes = claim.you and claim.has("going")
-    told = claim.has("ways") and claim.has("leading")
-    slips = claim.you and claim.has("downward")
+    goes = claim.you and claim.has_group("going")
+    mentions_exit = claim.has_group("ways") and claim.has_group("leading")
+    slips = claim.you and claim.has_group("downward")
     direction = Direction.DOWN if direction is None and slips else direction
-    if direction is None or not (goes or told or slips):
+    if direction is None or not (goes or mentions_exit or slips):
         return
-    way = _way(scene, direction)
-    refused = no_passage(way, direction, scene.held)
-    if refused is not None and way is None:
-        yield _violation(claim, NarrationLimit.DIRECTION, scene.place.id, refused.reason)
-    elif refused is not None and way is not None and goes:
-        yield _violation(claim, NarrationLimit.POSITION, way.id, refused.reason)
+    known_exit = _exit_towards(scene, direction)
+    refused = reject_passage(known_exit, direction, scene.held_items)
+    if refused is not None and known_exit is None:
+        yield _make_violation(claim, NarrationLimit.DIRECTION, scene.location.id, refused.reason)
+    elif refused is not None and known_exit is not None and goes:
+        yield _make_violation(claim, NarrationLimit.POSITION, known_exit.id, refused.reason)
 
 
 def _direction_in(claim: Claim) -> Direction | None:
     """Return the claimed direction; short words such as "up" count only without an object."""
     words = [word.text for word in claim.words]
     for at, word in enumerate(words):
-        way = DIRECTIONS.get(word)
-        if way is None or word in WORDS["no_way"]:
+        direction = DIRECTIONS.get(word)
+        if direction is None or word in WORDS["no_way"]:
             continue
         if word in {"up", "down"}:
             before = words[at - 1] if at else ""
-            if not (is_of("going", before) or is_of("leading", before) or before == "you"):
+            if not (
+                is_in_group("going", before) or is_in_group("leading", before) or before == "you"
+            ):
                 continue
-        return way
+        return direction
     return None
 
 
-def _times(claim: Claim, sentence: Sentence, scene: NarratedScene) -> Iterator[Violation]:
-    parts = () if claim.has("habit") else _PARTS
-    told = next((part for part in parts if claim.has(part)), None)
-    if scene.time_of_day and told and told not in _ALIKE.get(scene.time_of_day, ()):
+def _time_violations(claim: Claim, sentence: Sentence, scene: NarratedScene) -> Iterator[Violation]:
+    parts = () if claim.has_group("habit") else _PARTS
+    part_of_day = next((part for part in parts if claim.has_group(part)), None)
+    if scene.time_of_day and part_of_day and part_of_day not in _ALIKE.get(scene.time_of_day, ()):
         reason = f"The time of day is {scene.time_of_day}."
-        yield _violation(claim, NarrationLimit.TIME, scene.place.id, reason)
+        yield _make_violation(claim, NarrationLimit.TIME, scene.location.id, reason)
     for each in claim.named:
-        travel = _travel(scene, each) if _is_place(each) else None
+        travel = _travel_time(scene, each) if _is_location(each) else None
         if not travel or not claim.you:
             continue
-        spent = _spent(sentence)
+        spent = _time_spent(sentence)
         if spent is not None and spent * 2 < travel:
-            reason = f"The way to {each.thing.name} takes {travel} ms."
-            yield _violation(claim, NarrationLimit.TIME, each.thing.id, reason)
+            reason = f"The way to {each.item.name} takes {travel} ms."
+            yield _make_violation(claim, NarrationLimit.TIME, each.item.id, reason)
 
 
 _PARTS: Final = ("night", "dawn", "morning", "noon", "afternoon", "dusk", "day")
 _ALIKE: Final = groups_of(_TABLES["alike"])
 
 
-def _spent(sentence: Sentence) -> int | None:
+def _time_spent(sentence: Sentence) -> int | None:
     """Return the milliseconds that pass in a sentence; None if it does not say."""
     words = [word.text for claim in sentence.claims for word in claim.words]
     plain = f" {' '.join(words)} "
@@ -477,81 +495,85 @@ def _spent(sentence: Sentence) -> int | None:
     return None
 
 
-_WORDS: Final = language("en")
+_WORDS: Final = word_table("en")
 
 
-def _persons(claim: Claim, sentence: Sentence, scene: NarratedScene) -> Iterator[Violation]:
-    alive = any(each.has("alive") for each in sentence.claims)
-    buried = any(each.has("dead") for each in sentence.claims)
-    places = {n.thing.id for c in sentence.claims for n in c.named if _is_place(n)}
-    missing: dict[str, Rejection | None] = {each.id: scene.gone(each) for each in scene.people}
+def _person_violations(
+    claim: Claim, sentence: Sentence, scene: NarratedScene
+) -> Iterator[Violation]:
+    alive = any(each.has_group("alive") for each in sentence.claims)
+    buried = any(each.has_group("dead") for each in sentence.claims)
+    locations = {n.item.id for c in sentence.claims for n in c.named if _is_location(n)}
+    missing: dict[str, Rejection | None] = {
+        each.id: scene.reject_missing_person(each) for each in scene.people
+    }
     for each in claim.named:
-        if claim.words[each.end - 1].owns or _spoken_of(claim, each):
+        if claim.words[each.end - 1].owns or _is_spoken_of(claim, each):
             continue
-        gone = missing.get(each.thing.id)
+        gone = missing.get(each.item.id)
         if gone is None:
             continue
         if gone.rule == "person.dead":
             if not alive and not buried:
-                yield _violation(claim, NarrationLimit.DEAD, each.thing.id, gone.reason)
-        elif not places - {scene.place.id} and not any(
-            n.start == each.start and missing.get(n.thing.id, gone) is None for n in claim.named
+                yield _make_violation(claim, NarrationLimit.DEAD, each.item.id, gone.reason)
+        elif not locations - {scene.location.id} and not any(
+            n.start == each.start and missing.get(n.item.id, gone) is None for n in claim.named
         ):
-            yield _violation(claim, NarrationLimit.ABSENT, each.thing.id, gone.reason)
+            yield _make_violation(claim, NarrationLimit.ABSENT, each.item.id, gone.reason)
 
 
-def _spoken_of(claim: Claim, each: Named) -> bool:
+def _is_spoken_of(claim: Claim, each: NamedItem) -> bool:
     before = [word.text for word in claim.words[max(0, each.start - 2) : each.start]]
     spoken = before[:1] if before[-1:] == ["the"] else before[-1:]
     return any(word in WORDS["about"] for word in spoken)
 
 
-def _items(claim: Claim, scene: NarratedScene) -> Iterator[Violation]:
-    plain = claim.plain
-    own = " your " in plain and (claim.has("body") or claim.has("holding"))
-    if not own and not (claim.you and claim.has("holding")):
+def _item_violations(claim: Claim, scene: NarratedScene) -> Iterator[Violation]:
+    plain = claim.plain_text
+    own = " your " in plain and (claim.has_group("body") or claim.has_group("holding"))
+    if not own and not (claim.you and claim.has_group("holding")):
         return
     carried: dict[str, Stack] = {each.id: each for each in scene.items}
     for start in dict.fromkeys(each.start for each in claim.named):
-        named = [n for n in claim.named if n.start == start and n.thing.id in carried]
-        things = [carried[each.thing.id] for each in named]
-        if not things:
+        named = [n for n in claim.named if n.start == start and n.item.id in carried]
+        items = [carried[each.item.id] for each in named]
+        if not items:
             continue
-        if not any(_at_hand(thing, claim, scene) for thing in things):
-            reason = f"The player does not have {things[0].name}."
-            yield _violation(claim, NarrationLimit.ITEM, things[0].id, reason)
+        if not any(_is_at_hand(item, claim, scene) for item in items):
+            reason = f"The player does not have {items[0].name}."
+            yield _make_violation(claim, NarrationLimit.ITEM, items[0].id, reason)
             continue
         count = count_of(claim.words[start - 1].text) if start else None
-        most = sum(thing.quantity for thing in things if thing.id in scene.held)
+        most = sum(item.quantity for item in items if item.id in scene.held_items)
         if count is not None and most and count > most:
             reason = f"The player has {most}."
-            yield _violation(claim, NarrationLimit.ITEM, things[0].id, reason)
+            yield _make_violation(claim, NarrationLimit.ITEM, items[0].id, reason)
 
 
-def _at_hand(thing: Stack, claim: Claim, scene: NarratedScene) -> bool:
+def _is_at_hand(item: Stack, claim: Claim, scene: NarratedScene) -> bool:
     """Items at the location can be picked up, but cannot already be worn.
 
     Possession is checked only if a player is given.
     """
-    if thing.id in scene.held:
+    if item.id in scene.held_items:
         return True
-    worn = " your " in claim.plain and claim.has("body")
-    return not worn and (scene.player is None or thing.holder == scene.place.id)
+    worn = " your " in claim.plain_text and claim.has_group("body")
+    return not worn and (scene.player is None or item.holder == scene.location.id)
 
 
-def _layers(claim: Claim, scene: NarratedScene) -> Iterator[Violation]:
+def _layer_violations(claim: Claim, scene: NarratedScene) -> Iterator[Violation]:
     """Yield claims of weather or light that contradict the layers of the location."""
     for layer in scene.layers:
-        told = f" {' '.join(_plain(layer.text))} "
+        layer_text = f" {' '.join(_plain_words(layer.text))} "
         for one, other in _OPPOSED:
-            holds = any(f" {each} " in told for each in WORDS[f"layer.{one}"])
-            if holds and claim.has(f"layer.{other}") and not claim.has(f"layer.{one}"):
+            holds = any(f" {each} " in layer_text for each in WORDS[f"layer.{one}"])
+            if holds and claim.has_group(f"layer.{other}") and not claim.has_group(f"layer.{one}"):
                 reason = f"A layer of the location says: {layer.text[:120]}"
-                yield _violation(claim, NarrationLimit.LAYER, layer.id, reason)
+                yield _make_violation(claim, NarrationLimit.LAYER, layer.id, reason)
                 return
 
 
-def _plain(text: str) -> list[str]:
+def _plain_words(text: str) -> list[str]:
     return "".join(c if c.isalnum() else " " for c in text.casefold()).split()
 
 
@@ -559,39 +581,42 @@ _PAIRS: Final = tuple(each.split("/") for each in _TABLES["layers"]["opposed"].s
 _OPPOSED: Final = tuple((one, other) for a, b in _PAIRS for one, other in ((a, b), (b, a)))
 
 
-def _told_of_lore(sentence: Sentence, scene: NarratedScene) -> Iterator[Violation]:
+def _lore_violations(sentence: Sentence, scene: NarratedScene) -> Iterator[Violation]:
     """Yield claims that an item exists, lives or is lit although the lore says otherwise."""
     if sentence.open:
         return
-    words = _plain(sentence.text)
+    words = _plain_words(sentence.text)
     plain = f" {' '.join(words)} "
-    stems = {lemma(word) for word in words}
+    stems = {lemma_of(word) for word in words}
     denied = any(claim.denied for claim in sentence.claims)
-    for told in scene.lore:
-        about = [lemma(word) for word in _plain(told.about) if word not in {"the", "a"}]
+    for statement in scene.lore:
+        about = [
+            lemma_of(word) for word in _plain_words(statement.about) if word not in {"the", "a"}
+        ]
         if not about or not set(about) <= stems:
             continue
-        held = f" {' '.join(_plain(f'{told.text} {told.status}'))} "
+        held = f" {' '.join(_plain_words(f'{statement.text} {statement.status}'))} "
         for gone, there in _TABLES["states"].items():
             was = any(f" {each} " in held for each in WORDS[gone])
             now = any(f" {each} " in plain for each in WORDS[there]) or (
-                gone == "ended" and _is_used(sentence, told.about)
+                gone == "ended" and _is_used(sentence, statement.about)
             )
             never = denied and any(f" {each} " in plain for each in WORDS[gone])
             if was and ((now and not denied) or never):
-                reason = f"The lore says: {told.text[:160]}"
+                reason = f"The lore says: {statement.text[:160]}"
                 start, end = sentence.start, sentence.end
                 yield Violation(
                     constraint=NarrationLimit.LORE, start=start, end=end,
-                    against=told.id, reason=reason,
+                    against=statement.id, reason=reason,
                 )  # fmt: skip
                 break
 
 
 def _is_used(sentence: Sentence, name: str) -> bool:
-    about = f" {' '.join(_plain(name))} "
+    about = f" {' '.join(_plain_words(name))} "
     return any(
-        each.you and (each.has("going") or each.has("being")) and about in each.plain
+        each.you and about in each.plain_text
+        and (each.has_group("going") or each.has_group("being"))
         and not any(word.text in WORDS["away"] for word in each.words)
         for each in sentence.claims
     )  # fmt: skip

@@ -15,8 +15,8 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta, Struct
 
-from canonry.canon.session.ai_words import ModelPurpose
-from canonry.language.texts.visible import marked
+from canonry.canon.session.telemetry_names import ModelPurpose
+from canonry.language.texts.visible import add_marks
 from canonry.values.json_values import canonical_json, decode_json
 
 
@@ -42,18 +42,18 @@ class Template(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     variables: tuple[Variable, ...]
 
     @property
-    def hash(self) -> str:
+    def content_hash(self) -> str:
         """`sha256:` and the digest of its canonical form as JSON."""
-        return f"sha256:{sha256(canonical_json(self.told())).hexdigest()}"
+        return f"sha256:{sha256(canonical_json(self.to_json())).hexdigest()}"
 
-    def told(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """The template as JSON."""
         found: dict[str, Any] = msgspec.to_builtins(self)
         return found
 
 
 @cache
-def templates() -> Sequence[Template]:
+def all_templates() -> Sequence[Template]:
     """All versions of all templates, by id, the oldest first."""
     folder = files(__package__) / "templates"
     found = [
@@ -68,13 +68,13 @@ def templates() -> Sequence[Template]:
 
 def find_template(name: str, version: str | None = None) -> Template | None:
     """The template of that id in that version, or in the newest."""
-    known = [one for one in templates() if one.id == name and version in {None, one.version}]
+    known = [one for one in all_templates() if one.id == name and version in {None, one.version}]
     return known[-1] if known else None
 
 
 def list_templates(tag: str | None = None) -> Sequence[Template]:
     """The newest versions of all templates, or of those with a tag."""
-    newest = {each.id: each for each in templates()}
+    newest = {each.id: each for each in all_templates()}
     return [each for each in newest.values() if tag is None or tag in each.tags]
 
 
@@ -98,7 +98,7 @@ _RESULT_MAX: Final = 6_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answered:
+class CharacterAnswer:
     """A character's words, visible gestures and proposed changes.
 
     `changes` are as the model sent them, whatever they are; one too many stands for the rest.
@@ -109,22 +109,22 @@ class Answered:
     changes: tuple[Any, ...] = ()
 
     @property
-    def reply(self) -> str:
+    def reply_text(self) -> str:
         """Text for the player."""
         return f"{self.narration} {self.say}".strip() if self.narration else self.say
 
 
 def require_template(name: str, version: str) -> Template:
     """Return the template of that id in that version, which there is."""
-    [found] = [one for one in templates() if (one.id, one.version) == (name, version)]
+    [found] = [one for one in all_templates() if (one.id, one.version) == (name, version)]
     return found
 
 
-def question(template: Template, data: str) -> list[dict[str, str]]:
+def question_messages(template: Template, data: str) -> list[dict[str, str]]:
     """Return the messages that ask a model about data; the second one is the context."""
     return [
         {"role": "system", "content": template.template},
-        {"role": "user", "content": marked(data)},
+        {"role": "user", "content": add_marks(data)},
     ]
 
 
@@ -136,48 +136,50 @@ FALLBACKS: Final = [
 ]
 
 
-def opening(
-    context: Mapping[str, Any], past: Sequence[Mapping[str, str]], said: str
+def opening_messages(
+    context: Mapping[str, Any], past: Sequence[Mapping[str, str]], player_text: str
 ) -> list[dict[str, str]]:
     """The messages with which a turn begins; `past` has what the `player` and `you` said."""
-    known = {**context, "lastExchanges": past, "playerSays": said}
-    return question(TEMPLATE, json.dumps(known, ensure_ascii=False, sort_keys=True))
+    known = {**context, "lastExchanges": past, "playerSays": player_text}
+    return question_messages(TEMPLATE, json.dumps(known, ensure_ascii=False, sort_keys=True))
 
 
-def result_of(reply: Any) -> str:
+def tool_result(reply: Any) -> str:
     """Return a tool's answer as data, truncated if it is long."""
-    return marked(json.dumps(reply, ensure_ascii=False, default=str)[:_RESULT_MAX])
+    return add_marks(json.dumps(reply, ensure_ascii=False, default=str)[:_RESULT_MAX])
 
 
-def answer_in(text: str) -> Answered | None:
+def read_answer(text: str) -> CharacterAnswer | None:
     """Return the model's reply; None if it is unusable."""
-    told = json_in(text)
-    if told is None:
+    answer = read_json(text)
+    if answer is None:
         plain = text.replace("\0", "").strip()
-        return Answered(say=plain[:REPLY_MAX]) if plain and not plain.startswith("{") else None
-    say, narration = told.get("say"), told.get("narration") or ""
+        return (
+            CharacterAnswer(say=plain[:REPLY_MAX]) if plain and not plain.startswith("{") else None
+        )
+    say, narration = answer.get("say"), answer.get("narration") or ""
     if not isinstance(say, str) or not isinstance(narration, str) or not say.strip():
         return None
-    changes = told.get("changes") or []
+    changes = answer.get("changes") or []
     kept = changes if isinstance(changes, list) else [changes]
-    return Answered(
+    return CharacterAnswer(
         say=say.replace("\0", "").strip()[:REPLY_MAX],
         narration=narration.replace("\0", "").strip()[:REPLY_MAX],
         changes=tuple(kept[: CHANGES_MAX + 1]),
     )
 
 
-def json_in(text: str) -> Mapping[str, Any] | None:
+def read_json(text: str) -> Mapping[str, Any] | None:
     """The JSON object that a model answered with, in a fence or not; None where it is none."""
     bare = text.strip().removeprefix("```json").removeprefix("```").removesuffix("```")
     try:
-        told = decode_json(bare.encode())
+        parsed = decode_json(bare.encode())
     except (ValueError, RecursionError):  # no JSON, or what nobody could write down again
         return None
-    return told if isinstance(told, Mapping) else None
+    return parsed if isinstance(parsed, Mapping) else None
 
 
 def fallback_for(name: str, key: str) -> str:
     """Words that claim nothing; one turn always gets the same ones."""
-    place = sha256(key.encode("utf-8", "surrogatepass")).digest()[0] % len(FALLBACKS)
-    return FALLBACKS[place].replace("{name}", name[:200])
+    index = sha256(key.encode("utf-8", "surrogatepass")).digest()[0] % len(FALLBACKS)
+    return FALLBACKS[index].replace("{name}", name[:200])

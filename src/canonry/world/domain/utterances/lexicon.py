@@ -11,8 +11,8 @@ from typing import Final
 from jellyfish import damerau_levenshtein_distance
 
 from canonry.language.reading.figures import number_of
-from canonry.language.reading.tokens import language
-from canonry.language.texts.english import lemma
+from canonry.language.reading.tokens import word_table
+from canonry.language.texts.english import lemma_of
 from canonry.readmodels.edges import Direction
 from canonry.values.data_files import read_toml
 
@@ -38,10 +38,10 @@ class VerbForm:
     derived: bool = False
 
 
-def groups_of(told: Mapping[str, str]) -> Mapping[str, tuple[str, ...]]:
+def groups_of(texts: Mapping[str, str]) -> Mapping[str, tuple[str, ...]]:
     """Return the words of each group, where `{name}` takes those of a group before it."""
     found: dict[str, tuple[str, ...]] = {}
-    for name, text in told.items():
+    for name, text in texts.items():
         whole = text.format_map({each: " ".join(some) for each, some in found.items()})
         found[name] = tuple(whole.split())
     return {name: tuple(word.replace("_", " ") for word in some) for name, some in found.items()}
@@ -50,7 +50,7 @@ def groups_of(told: Mapping[str, str]) -> Mapping[str, tuple[str, ...]]:
 TABLES: Final = read_toml(__package__, "words.toml")
 _GROUPS: Final = groups_of(TABLES["groups"])
 GROUPS: Final = {name: frozenset(some) for name, some in _GROUPS.items()}
-STEMS: Final = {name: frozenset(map(lemma, some)) for name, some in _GROUPS.items()}
+STEMS: Final = {name: frozenset(map(lemma_of, some)) for name, some in _GROUPS.items()}
 """The groups of words, and of the stems of their words."""
 DIRECTIONS: Final = {
     word: Direction(way) for way, told in TABLES["directions"].items() for word in told.split()
@@ -60,46 +60,46 @@ VERBS: Final = (*TABLES["verbs"], UNKNOWN)
 
 def words_for(table: str, verb: str) -> tuple[str, ...]:
     """Return the words of a verb in a table, or those of all verbs that it does not list."""
-    told: Mapping[str, str] = TABLES[table]
-    return tuple(told.get(verb, told.get("other", "")).format_map(_JOINED).split())
+    by_verb: Mapping[str, str] = TABLES[table]
+    return tuple(by_verb.get(verb, by_verb.get("other", "")).format_map(_JOINED).split())
 
 
 _JOINED: Final = {name: " ".join(some) for name, some in _GROUPS.items()}
 
 
-def _listed() -> Iterator[VerbForm]:
-    for verb, told in TABLES["verbs"].items():
-        for each in told.split():
-            text, _, way = each.partition("=")
+def _listed_verbs() -> Iterator[VerbForm]:
+    for verb, texts in TABLES["verbs"].items():
+        for each in texts.split():
+            text, _, direction = each.partition("=")
             yield VerbForm(
                 words=tuple(text.rstrip("*").split("_")),
                 verb=verb,
-                direction=Direction(way) if way else None,
+                direction=Direction(direction) if direction else None,
                 tool_first=text.endswith("*"),
             )
 
 
-def _derived() -> Mapping[str, str]:
+def _derived_verbs() -> Mapping[str, str]:
     """Return what the verbs of `verbs.txt` mean."""
     text = files(__package__).joinpath("verbs.txt").read_text("utf-8").replace("\n ", " ")
     groups = (line.partition(": ") for line in text.splitlines() if not line.startswith("#"))
-    return {word: verb for verb, _, told in groups for word in told.split()}
+    return {word: verb for verb, _, words in groups for word in words.split()}
 
 
-def _forms() -> Mapping[str, tuple[VerbForm, ...]]:
+def _verb_forms() -> Mapping[str, tuple[VerbForm, ...]]:
     found: dict[str, list[VerbForm]] = defaultdict(list)
-    for form in _listed():
-        found[lemma(form.words[0])].append(form)
-    for told, verb in _derived().items():
-        if all(len(form.words) > 1 for form in found[lemma(told)]):
-            found[lemma(told)].append(VerbForm(words=(told,), verb=verb, derived=True))
+    for form in _listed_verbs():
+        found[lemma_of(form.words[0])].append(form)
+    for word, verb in _derived_verbs().items():
+        if all(len(form.words) > 1 for form in found[lemma_of(word)]):
+            found[lemma_of(word)].append(VerbForm(words=(word,), verb=verb, derived=True))
     return {
         stem: tuple(sorted(forms, key=lambda form: -len(form.words)))
         for stem, forms in found.items()
     }
 
 
-FORMS: Final = _forms()
+FORMS: Final = _verb_forms()
 """By the stem of their first word, the longest first."""
 _FIRST: Final = tuple(
     sorted({f.words[0] for forms in FORMS.values() for f in forms if not f.derived})
@@ -110,7 +110,7 @@ PLAIN_WORDS: Final = GROUPS["plain"] | set(DIRECTIONS)
 @lru_cache(maxsize=8_192)
 def count_of(word: str) -> int | None:
     """Return the whole number that a word or figures mean; None: it is none, or is too large."""
-    words = language("en")
+    words = word_table("en")
     found = words.scales.get(word) or number_of(word, words)
     whole = found is not None and found > 0 and found.is_integer() and len(word) <= _FIGURES
     return int(found) if whole and found is not None else None
@@ -119,12 +119,12 @@ def count_of(word: str) -> int | None:
 @lru_cache(maxsize=8_192)
 def forms_of(word: str) -> tuple[tuple[VerbForm, ...], bool]:
     """The verbs that begin with this word, and whether it had to be spelled anew."""
-    known = FORMS.get(lemma(word))
+    known = FORMS.get(lemma_of(word))
     if known is not None:
         exact = tuple(form for form in known if form.words[0] == word)
         return (*exact, *(form for form in known if form.words[0] != word)), False
-    meant = misspelled(word, _FIRST)
-    return (FORMS[lemma(meant)], True) if meant else ((), False)
+    meant = correct_spelling(word, _FIRST)
+    return (FORMS[lemma_of(meant)], True) if meant else ((), False)
 
 
 @lru_cache(maxsize=8_192)
@@ -133,11 +133,11 @@ def direction_of(word: str) -> Direction | None:
     if word in DIRECTIONS:
         return DIRECTIONS[word]
     long = tuple(each for each in DIRECTIONS if len(each) > _TYPO_LENGTH)
-    meant = misspelled(word, long)
+    meant = correct_spelling(word, long)
     return DIRECTIONS[meant] if meant else None
 
 
-def misspelled(word: str, known: tuple[str, ...]) -> str | None:
+def correct_spelling(word: str, known: tuple[str, ...]) -> str | None:
     """The one known word that this is a slip of; swapped letters come before wrong ones."""
     if len(word) < _TYPO_LENGTH or not word.isalpha() or word in PLAIN_WORDS:
         return None
@@ -188,7 +188,7 @@ class Nameable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MeantThing:
+class NameCandidate:
     """One of several possible meanings of a name."""
 
     id: str
@@ -204,7 +204,7 @@ class EntityRef:
     surface: str
     confidence: float
     id: str | None = None
-    candidates: tuple[MeantThing, ...] = ()
+    candidates: tuple[NameCandidate, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,7 +227,7 @@ class ActionFrame:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Heard:
+class UtteranceReading:
     """An utterance as it was read; where something is unclear, the player is asked."""
 
     frames: tuple[ActionFrame, ...]
@@ -240,7 +240,7 @@ class Heard:
         return self.category is Category.UNCLEAR or any(each.ambiguity for each in self.frames)
 
 
-def unclear_in(
+def find_unclear(
     direct: EntityRef | None, secondary: EntityRef | None, sure: float = SURE
 ) -> tuple[tuple[str, ...], float]:
     """Which of what was named is unclear, and how sure a frame is that was so `sure` before."""
@@ -252,12 +252,12 @@ def unclear_in(
     return tuple(ambiguity), round(max(sure, _LEAST), 2)
 
 
-def unknown_frame(said: str, subject: Nameable) -> ActionFrame:
+def unknown_frame(text: str, subject: Nameable) -> ActionFrame:
     """Reading of an utterance without a recognised action."""
     return ActionFrame(
         verb=UNKNOWN,
         subject=subject.id,
-        raw_text=said,
+        raw_text=text,
         confidence=UNSURE,
         ambiguity=("unknownVerb",),
     )

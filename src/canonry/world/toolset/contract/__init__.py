@@ -8,8 +8,8 @@ from canonry.gateway.catalogue import ContractFile
 from canonry.gateway.tool import PublishedArguments, Run, Schema, Tool
 
 CONTRACT: Final = ContractFile(__name__, "world.json")
-published = CONTRACT.published
-entries = CONTRACT.entries
+published = CONTRACT.read_contract
+entries = CONTRACT.tool_entries
 
 BUILDER: Final = frozenset({"WorldBuilder"})
 """Roles that may change a world directly."""
@@ -72,9 +72,9 @@ def with_texts(schema: Schema) -> Schema:
 
 def _with_types(schema: Schema, more: Callable[[str, list[str]], Iterable[str]]) -> Schema:
     properties = dict(schema["properties"])
-    for name, told in properties.items():
-        types = [told["type"]] if isinstance(told["type"], str) else told["type"]
-        properties[name] = {**told, "type": list(dict.fromkeys([*types, *more(name, types)]))}
+    for name, member in properties.items():
+        types = [member["type"]] if isinstance(member["type"], str) else member["type"]
+        properties[name] = {**member, "type": list(dict.fromkeys([*types, *more(name, types)]))}
     return {**schema, "properties": properties}
 
 

@@ -10,14 +10,14 @@ from typing import Any, Final, TypeAlias
 from typing_extensions import override
 
 from canonry.canon.canonization.proposals import StagedContent, StagingGuard
-from canonry.canon.session.ai_words import EventName
-from canonry.canon.session.caller import Caller, step, unknown
+from canonry.canon.session.caller import Caller, derive_step, unknown_item
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.commit_change import Change, commit_change, the_made
+from canonry.canon.session.commit_change import Change, commit_change, first_made
+from canonry.canon.session.telemetry_names import EventName
 from canonry.log.entries import Made
-from canonry.log.folding import proposals_key, thing_key
+from canonry.log.folding import item_key, proposals_key
 from canonry.log.items.proposals import Proposal, ProposalDraft, ProposalStatus
-from canonry.readmodels.edges import checked_tick
+from canonry.readmodels.edges import check_tick
 from canonry.readmodels.ports.documents import ProposalQuery
 from canonry.values.errors import CanonryError, Conflict, InvalidInput, Unavailable
 from canonry.values.ids import CommitId, NewId, ProposalId, SpaceId, is_uuid
@@ -29,18 +29,18 @@ from canonry.world.domain.admission.safety import (
     ComparedContent,
     StagedBefore,
     action_digests,
-    content_of,
-    digest,
-    flagged,
-    not_replayable,
-    over_budget,
-    passed_of,
-    repeated,
-    text_of,
-    told_texts,
-    too_alike,
-    too_many,
-    unsafe,
+    compared_text,
+    digest_content,
+    digest_value,
+    passed_gates,
+    reject_flagged,
+    reject_over_budget,
+    reject_repeated,
+    reject_similar,
+    reject_too_many,
+    reject_unreplayable,
+    reject_unsafe,
+    texts_in,
     values_in,
 )
 from canonry.world.domain.admission.schema import (
@@ -48,34 +48,34 @@ from canonry.world.domain.admission.schema import (
     LASTING,
     POLICY_VERSION,
     GateName,
-    Proposed,
+    ReadProposal,
     Rejection,
-    passed_before,
+    gates_before,
+    make_rejection,
     read_proposal,
-    refusal,
 )
-from canonry.world.domain.atlas import thing_id_of
+from canonry.world.domain.atlas import item_id_of
 from canonry.world.models.services import (
-    Lately,
+    RecentAdmissions,
     WorldServices,
     count_event,
     invocation_of,
     moderate_content,
 )
-from canonry.world.usecases.proposals.playing import EVENT_NAMES, play_actions
-from canonry.world.usecases.proposals.settling import (
+from canonry.world.usecases.proposals.invariants import EVENT_NAMES, play_actions
+from canonry.world.usecases.proposals.outcomes import (
     WITHDRAWN,
-    Decided,
+    ProposalOutcome,
     apply_admitted,
-    asked_proposals,
-    counted,
-    decided,
-    draft_of,
-    lately_admitted,
+    number_labels,
+    outcome_of,
     proposal_in,
-    refused_by,
-    rejected_by,
-    settle,
+    proposal_record,
+    proposals_query,
+    recent_admissions,
+    refusal_record,
+    rejection_record,
+    settle_due,
 )
 from canonry.world.usecases.worlds import BoundWorld, WorldDraft, require_world
 
@@ -92,8 +92,8 @@ AdmissionVerdict: TypeAlias = Rejection | str | None
 async def verdict_on(
     canon: Canon,
     world: BoundWorld,
-    proposed: Proposed,
-    lately: Lately,
+    proposed: ReadProposal,
+    lately: RecentAdmissions,
     earlier: Proposal | None,
     *,
     scheduled: bool = False,
@@ -103,27 +103,27 @@ async def verdict_on(
     A `scheduled` proposal is judged against the world when it is due; now only by
     rules that time does not affect.
     """
-    content = content_of(proposed)
+    content = digest_content(proposed)
     if earlier is not None and earlier.content["contentHash"] == content:
         return earlier.id
-    told = [text for action in proposed.actions for _, text in told_texts(action.params)]
-    texts = list(dict.fromkeys(told))
+    all_texts = [text for action in proposed.actions for _, text in texts_in(action.params)]
+    texts = list(dict.fromkeys(all_texts))
     found = await asyncio.gather(*(moderate_content(canon, text) for text in texts))
     categories = {text: each.categories for text, each in zip(texts, found, strict=True)}
-    flagged = unsafe(proposed.actions, categories.__getitem__)
+    flagged = reject_unsafe(proposed.actions, categories.__getitem__)
     if flagged is not None:
         return flagged
     draft = WorldDraft(
         canon=canon,
         space=world.space,
         at=world.instant,
-        new_id=counted(str),
+        new_id=number_labels(str),
         proposal=ProposalId(proposed.envelope.proposal_id),
     )
     refused = await play_actions(draft, proposed)
     if scheduled and refused is not None and refused.rule not in LASTING:
         refused = None
-    repeatable = all(text_of(action) is not None for action in proposed.actions)
+    repeatable = all(compared_text(action) is not None for action in proposed.actions)
     same = lately.by_content.get(content) if repeatable else None
     if refused is None:  # what the same proposal did before holds, unless it ends by itself
         still_holds = not any(action.kind in _LASTING for action in proposed.actions)
@@ -131,34 +131,35 @@ async def verdict_on(
         still_holds = refused.rule in _STANDS
     if same is not None and still_holds:
         return same
-    mine = lately.spent_by(thing_id_of(world.space, proposed.player) if proposed.player else "")
+    mine = lately.spent_by(item_id_of(world.space, proposed.player) if proposed.player else "")
     now, limits = canon.clock.now(), canon.policy.admission
     return (
         refused
-        or _duplicated(proposed, lately, earlier, same)
-        or not_replayable(
+        or _reject_duplicate(proposed, lately, earlier, same)
+        or reject_unreplayable(
             proposed.envelope.generation,
             lambda name: (
-                canon.service(WorldServices).admissions.context(world.space, name) is not None
+                canon.find_service(WorldServices).admissions.find_context(world.space, name)
+                is not None
             ),
         )
-        or over_budget(mine, lately.instants, proposed.tokens, now, limits)
+        or reject_over_budget(mine, lately.instants, proposed.token_count, now, limits)
     )
 
 
-def _duplicated(
-    proposed: Proposed, lately: Lately, earlier: Proposal | None, same: str | None
+def _reject_duplicate(
+    proposed: ReadProposal, lately: RecentAdmissions, earlier: Proposal | None, same: str | None
 ) -> Rejection | None:
     if earlier is not None:
         reason = f"Proposal {earlier.id} has this key or id and other content."
-        return refusal("duplication.other-content", reason, path="/idempotencyKey")
+        return make_rejection("duplication.other-content", reason, path="/idempotencyKey")
     if same is not None:
         return None  # what it did before does not stand any longer
     for action in action_digests(proposed):
         if action in lately.by_action:
             reason = f"Proposal {lately.by_action[action]} already has one of these actions."
-            return refusal("duplication.repeated", reason, path="/proposedActions")
-    return too_alike(proposed, lately.said)
+            return make_rejection("duplication.repeated", reason, path="/proposedActions")
+    return reject_similar(proposed, lately.texts)
 
 
 # Admission: a proposal passes the gates, is recorded as admitted, and then becomes true. Three
@@ -178,7 +179,7 @@ class _StoppedError(Exception):
         self.verdict = verdict
 
 
-async def propose(
+async def propose_actions(
     canon: Canon,
     caller: Caller,
     world: BoundWorld,
@@ -186,53 +187,53 @@ async def propose(
     sent: Any = None,
     *,
     due: int | None = None,
-) -> Decided:
+) -> ProposalOutcome:
     """Judge what is proposed on behalf of a player; what passes becomes true, at once or when due.
 
     A refusal is an answer. Without a `player` it is proposed on behalf of the world.
     """
     read = read_proposal(player, sent, canon.clock.now())
-    refuse = partial(_refuse, canon, caller, world, player=player, sent=sent)
+    refuse = partial(_record_refusal, canon, caller, world, player=player, sent=sent)
     if isinstance(read, Rejection):
         return await refuse(read)
     oldest = canon.clock.now() - _LEFT_BEHIND
-    if any(at < oldest for at in (await lately_admitted(canon, world.space)).pending.values()):
-        await settle(canon, caller, world)
+    if any(at < oldest for at in (await recent_admissions(canon, world.space)).pending.values()):
+        await settle_due(canon, caller, world)
     try:
-        known = await _admit(canon, caller, world, read, sent=sent, due=due)
+        known = await _record_admitted(canon, caller, world, read, sent=sent, due=due)
     except _StoppedError as stopped:
         if isinstance(stopped.verdict, Rejection):
             return await refuse(stopped.verdict, proposed=read)
-        _tell(canon, world, EventName.PROPOSAL_DUPLICATE, read)
-        return await _answer(canon, world.space, read, stopped.verdict)
+        _count_proposal(canon, world, EventName.PROPOSAL_DUPLICATE, read)
+        return await _find_outcome(canon, world.space, read, stopped.verdict)
     except Unavailable:
         reason = "The record of this proposal could not be written."
         proposal_id = read.envelope.proposal_id.lower()
-        return _refused(sent, refusal("audit.unavailable", reason), proposal_id)
-    _tell(canon, world, EventName.PROPOSAL_ACCEPTED, read)
+        return _refused_outcome(sent, make_rejection("audit.unavailable", reason), proposal_id)
+    _count_proposal(canon, world, EventName.PROPOSAL_ACCEPTED, read)
     if due is None or due <= world.now:
         with suppress(Unavailable):  # it is recorded as admitted: whoever settles next applies it
             await apply_admitted(canon, caller, world, known)
-    return await _answer(canon, world.space, read, known)
+    return await _find_outcome(canon, world.space, read, known)
 
 
-def _tell(
+def _count_proposal(
     canon: Canon,
     world: BoundWorld,
     event: EventName,
-    proposed: Proposed | None,
+    proposed: ReadProposal | None,
     rejection: Rejection | None = None,
 ) -> None:
     rule = "" if rejection is None else f"{rejection.gate}:{rejection.rule}"
-    told = invocation_of(proposed, rejection, canon.policy.models)
-    count_event(canon, event, told, rule, space=world.space)
+    invocation = invocation_of(proposed, rejection, canon.policy.models)
+    count_event(canon, event, invocation, rule, space=world.space)
 
 
-async def _admit(
+async def _record_admitted(
     canon: Canon,
     caller: Caller,
     world: BoundWorld,
-    proposed: Proposed,
+    proposed: ReadProposal,
     *,
     sent: Any,
     due: int | None,
@@ -248,59 +249,65 @@ async def _admit(
         caller,
         tool="propose-action",
         idempotency_key=envelope.idempotency_key,
-        request=content_of(proposed),
+        request=digest_content(proposed),
     )
-    commit_id = keyed.commit_id(space, canon.identities.fresh)
+    commit_id = keyed.commit_id(space, canon.identities.new_id)
 
-    async def prepare(new_id: NewId) -> Change:
+    async def prepare_change(new_id: NewId) -> Change:
         current = await require_world(canon, caller, space)
-        lately = await lately_admitted(canon, space)
-        earlier = await _earlier(canon, space, envelope.proposal_id.lower(), commit_id)
+        lately = await recent_admissions(canon, space)
+        earlier = await _find_earlier(canon, space, envelope.proposal_id.lower(), commit_id)
         later = due is not None and due > current.now
         verdict = await verdict_on(canon, current, proposed, lately, earlier, scheduled=later)
         if verdict is not None:
             raise _StoppedError(verdict)
-        taken = (await canon.state.things((envelope.proposal_id.lower(),))).values()
+        taken = (await canon.state.items_by_id((envelope.proposal_id.lower(),))).values()
         proposal_id = new_id("proposal") if taken else envelope.proposal_id.lower()
-        content = _content(canon, space, proposed, sent)
-        made = draft_of(
+        content = _record_content(canon, space, proposed, sent)
+        made = proposal_record(
             caller, space, proposal_id, content if due is None else {**content, "dueTick": due}
         )
-        reads = {proposals_key(space), thing_key(proposal_id)}
+        reads = {proposals_key(space), item_key(proposal_id)}
         return Change(entries=(made,), reads=frozenset(reads))
 
     try:
-        return the_made(await commit_change(canon, keyed, space, prepare), ProposalDraft).id
+        return first_made(
+            await commit_change(canon, keyed, space, prepare_change), ProposalDraft
+        ).id
     except Conflict:  # the key was used for something else: say so by the gates, in their order
-        lately = await lately_admitted(canon, space)
-        earlier = await _earlier(canon, space, envelope.proposal_id.lower(), commit_id)
+        lately = await recent_admissions(canon, space)
+        earlier = await _find_earlier(canon, space, envelope.proposal_id.lower(), commit_id)
         verdict = await verdict_on(canon, world, proposed, lately, earlier)
-        raise _StoppedError(verdict or refusal("audit.unavailable", "try again")) from None
+        raise _StoppedError(verdict or make_rejection("audit.unavailable", "try again")) from None
 
 
-def _content(canon: Canon, space: SpaceId, proposed: Proposed, sent: Any) -> dict[str, Any]:
+def _record_content(
+    canon: Canon, space: SpaceId, proposed: ReadProposal, sent: Any
+) -> dict[str, Any]:
     """Return the record of an admitted proposal, with the model's context."""
     generation = proposed.envelope.generation
-    told = (
+    context = (
         None
         if generation is None
-        else canon.service(WorldServices).admissions.context(space, generation.context_hash)
+        else canon.find_service(WorldServices).admissions.find_context(
+            space, generation.context_hash
+        )
     )
     return {
-        "player": thing_id_of(space, proposed.player) if proposed.player else "",
+        "player": item_id_of(space, proposed.player) if proposed.player else "",
         "playerId": proposed.player,
         "correlationId": proposed.envelope.correlation_id,
         "envelope": decode_json(canonical_json(sent)),
-        "contentHash": content_of(proposed),
-        **({} if told is None else {"context": decode_json(told)}),
+        "contentHash": digest_content(proposed),
+        **({} if context is None else {"context": decode_json(context)}),
     }
 
 
-async def _earlier(
+async def _find_earlier(
     canon: Canon, space: SpaceId, proposal_id: str, commit_id: CommitId
 ) -> Proposal | None:
     """Return the admitted proposal with the same key or id."""
-    commit = await canon.ledger.find(commit_id)
+    commit = await canon.ledger.find_commit(commit_id)
     made = () if commit is None else [e.thing for e in commit.entries if isinstance(e, Made)]
     for each in (*(draft.id for draft in made), proposal_id):
         found = await proposal_in(canon, space, each)
@@ -309,16 +316,18 @@ async def _earlier(
     return None
 
 
-async def _answer(canon: Canon, space: SpaceId, proposed: Proposed, known: str) -> Decided:
+async def _find_outcome(
+    canon: Canon, space: SpaceId, proposed: ReadProposal, known: str
+) -> ProposalOutcome:
     """Return the outcome of this proposal or of its equal."""
     found = await proposal_in(canon, space, known)
     if found is None:
         raise Unavailable("proposal.unread", "The proposal cannot be read now. Ask for it again.")
     same = known == proposed.envelope.proposal_id.lower()
-    return decided(found) if same else replace(decided(found), duplicate_of=known)
+    return outcome_of(found) if same else replace(outcome_of(found), duplicate_of=known)
 
 
-async def _refuse(
+async def _record_refusal(
     canon: Canon,
     caller: Caller,
     world: BoundWorld,
@@ -326,47 +335,47 @@ async def _refuse(
     *,
     player: str,
     sent: Any,
-    proposed: Proposed | None = None,
-) -> Decided:
+    proposed: ReadProposal | None = None,
+) -> ProposalOutcome:
     """Record a refusal and return it; an equal refusal is recorded once."""
-    _tell(canon, world, EventName.PROPOSAL_REJECTED, proposed, rejection)
+    _count_proposal(canon, world, EventName.PROPOSAL_REJECTED, proposed, rejection)
     wanted = _uuid_in(sent, "proposalId")
-    taken = (await canon.state.things((wanted,))).get(wanted) if wanted else None
-    told = digest(sent)
-    if isinstance(taken, Proposal) and taken.content.get("sent") == told:
-        known = decided(taken)
+    taken = (await canon.state.items_by_id((wanted,))).get(wanted) if wanted else None
+    sent_digest = digest_value(sent)
+    if isinstance(taken, Proposal) and taken.content.get("sent") == sent_digest:
+        known = outcome_of(taken)
         if taken.space == world.space and known.rejection == rejection:
             return known
-    proposal_id = wanted if wanted and taken is None else canon.identities.fresh()
+    proposal_id = wanted if wanted and taken is None else canon.identities.new_id()
     content: dict[str, Any] = {
-        "player": thing_id_of(world.space, player) if player else "",
+        "player": item_id_of(world.space, player) if player else "",
         "correlationId": _uuid_in(sent, "correlationId"),
-        "sent": told,
+        "sent": sent_digest,
     }
     plain = canonical_json(sent)
     if len(plain) <= ENVELOPE_BYTES:
         content["envelope"] = decode_json(plain)
-    made = draft_of(caller, world.space, proposal_id, content)
-    entries = (made, refused_by(caller, proposal_id, rejection))
+    made = proposal_record(caller, world.space, proposal_id, content)
+    entries = (made, refusal_record(caller, proposal_id, rejection))
 
-    async def prepare(_: NewId) -> Change:
-        return Change(entries=entries, reads=frozenset((thing_key(proposal_id),)))
+    async def prepare_change(_: NewId) -> Change:
+        return Change(entries=entries, reads=frozenset((item_key(proposal_id),)))
 
     try:
         unkeyed = replace(caller, idempotency_key=None, request="")
-        await commit_change(canon, unkeyed, world.space, prepare)
+        await commit_change(canon, unkeyed, world.space, prepare_change)
     except CanonryError:
         reason = "The record of this refusal could not be written."
-        return _refused(sent, refusal("audit.unavailable", reason), proposal_id)
-    return _refused(sent, rejection, proposal_id)
+        return _refused_outcome(sent, make_rejection("audit.unavailable", reason), proposal_id)
+    return _refused_outcome(sent, rejection, proposal_id)
 
 
-def _refused(sent: Any, rejection: Rejection, proposal_id: str) -> Decided:
-    return Decided(
+def _refused_outcome(sent: Any, rejection: Rejection, proposal_id: str) -> ProposalOutcome:
+    return ProposalOutcome(
         proposal_id=proposal_id,
         correlation_id=_uuid_in(sent, "correlationId") or proposal_id,
         accepted=False,
-        gates_passed=passed_before(rejection),
+        gates_passed=gates_before(rejection),
         rejection=rejection,
     )
 
@@ -390,7 +399,7 @@ async def enqueue_world_event(
     key: str | None = None,
     correlation: str | None = None,
     due: int | None = None,
-) -> Decided:
+) -> ProposalOutcome:
     """Have an event come about now or at a tick; `payload` has the parameters and the `scopeKey`.
 
     Once for each key. Earlier due events are applied first.
@@ -403,10 +412,10 @@ async def enqueue_world_event(
         known = ", ".join(EVENT_NAMES)
         message = f"There is no such event type. Use one of {known}."
         raise InvalidInput("event.unknown", message, path="/type")
-    proposal_id = step(caller, "proposal").commit_id(world.space, canon.identities.fresh)
+    proposal_id = derive_step(caller, "proposal").commit_id(world.space, canon.identities.new_id)
     before = await proposal_in(canon, world.space, proposal_id)
     if before is not None and before.decision is not None:  # an earlier sending was told this
-        return _as_sent(decided(before))
+        return _with_payload_path(outcome_of(before))
     envelope = {
         "proposalId": proposal_id,
         "version": 1,
@@ -422,21 +431,21 @@ async def enqueue_world_event(
             }
         ],
     }
-    tick = None if due is None else checked_tick(due, path="/dueTick")
-    await settle(canon, caller, world)
-    return _as_sent(await propose(canon, caller, world, "", envelope, due=tick))
+    tick = None if due is None else check_tick(due, path="/dueTick")
+    await settle_due(canon, caller, world)
+    return _with_payload_path(await propose_actions(canon, caller, world, "", envelope, due=tick))
 
 
-def _as_sent(fared: Decided) -> Decided:
+def _with_payload_path(fared: ProposalOutcome) -> ProposalOutcome:
     """Translate the rejection's path from the envelope to the payload."""
-    told = fared.rejection
-    if told is None or told.path is None or not told.path.startswith(_ACTION):
+    rejection = fared.rejection
+    if rejection is None or rejection.path is None or not rejection.path.startswith(_ACTION):
         return fared
-    within = told.path.removeprefix(_ACTION).removeprefix("/params")
-    return replace(fared, rejection=replace(told, path=f"/payload{within}"))
+    within = rejection.path.removeprefix(_ACTION).removeprefix("/params")
+    return replace(fared, rejection=replace(rejection, path=f"/payload{within}"))
 
 
-_LOOKED_AT: int = 5_000
+_SEARCHED_MAX: int = 5_000
 """So many proposals are looked through for one page."""
 
 
@@ -466,13 +475,15 @@ async def list_proposals(
     must have proposed them, where others may not be seen.
     """
     found: list[Proposal] = []
-    place, behalf = start, None if player is None else thing_id_of(world.space, player)
-    while place < start + _LOOKED_AT:
-        page = await canon.documents.proposals(replace(asked_proposals(world.space), offset=place))
+    position, behalf = start, None if player is None else item_id_of(world.space, player)
+    while position < start + _SEARCHED_MAX:
+        page = await canon.documents.proposals(
+            replace(proposals_query(world.space), offset=position)
+        )
         for proposal in page.items:
             if len(found) == limit:
-                return found, place
-            place += 1
+                return found, position
+            position += 1
             envelope = proposal.content.get("envelope")
             sent = envelope.get("actor") if isinstance(envelope, Mapping) else None
             actor_id = sent.get("id") if isinstance(sent, Mapping) else None
@@ -484,9 +495,9 @@ async def list_proposals(
                 and only_by in {None, proposal.proposed_by}
             ):
                 found.append(proposal)
-        if place >= page.total:
+        if position >= page.total:
             return found, None
-    return found, place
+    return found, position
 
 
 async def withdraw_proposal(
@@ -506,23 +517,23 @@ async def withdraw_proposal(
     """
     wanted = proposal_id.lower()
 
-    async def prepare(_: NewId) -> Change:
+    async def prepare_change(_: NewId) -> Change:
         found = await get_proposal(canon, world, wanted, only_by=only_by)
         if found is None:
-            raise unknown("proposal", proposal_id)
+            raise unknown_item("proposal", proposal_id)
         now = (await require_world(canon, caller, world.space)).now
         if found.status is not ProposalStatus.PENDING or found.content.get("dueTick", now) <= now:
             message = "You can withdraw only a scheduled proposal that is not yet due."
             raise Conflict("proposal.decided", message, path="/proposalId", conflicts=[wanted])
-        reads = frozenset((thing_key(wanted), thing_key(world.heart.id)))
-        told = rejected_by(caller, wanted, WITHDRAWN, reason, {"withdrawn": reason})
+        reads = frozenset((item_key(wanted), item_key(world.root_entity.id)))
+        told = rejection_record(caller, wanted, WITHDRAWN, reason, {"withdrawn": reason})
         return Change(entries=(told,), reads=reads)
 
-    await commit_change(canon, caller, world.space, prepare)
+    await commit_change(canon, caller, world.space, prepare_change)
     count_event(canon, EventName.PROPOSAL_WITHDRAWN, space=world.space)
     found = await get_proposal(canon, world, wanted)
     if found is None:
-        raise unknown("proposal", proposal_id)
+        raise unknown_item("proposal", proposal_id)
     return found
 
 
@@ -530,10 +541,10 @@ class WorldStagingGuard(StagingGuard):
     """Holds staged proposals against the gates of a world that the operator has opened."""
 
     @override
-    def lock(self, canon: Canon, space: SpaceId) -> AbstractAsyncContextManager[Any]:
-        if not canon.policy.staging.opened:
+    def lock_staging(self, canon: Canon, space: SpaceId) -> AbstractAsyncContextManager[Any]:
+        if not canon.policy.staging.is_enabled:
             return nullcontext()
-        return canon.service(WorldServices).admissions.of(space).turn
+        return canon.find_service(WorldServices).admissions.recent_of(space).lock
 
     @override
     async def pass_gates(
@@ -546,17 +557,17 @@ class WorldStagingGuard(StagingGuard):
         instead_of: str | None = None,
     ) -> None:
         gates = canon.policy.staging
-        if not gates.opened:
+        if not gates.is_enabled:
             return
-        compared = list(map(ComparedContent.of, staged))
-        rejection = await _judged(canon, caller, space, compared, instead_of)
+        compared = list(map(ComparedContent.from_staged, staged))
+        rejection = await _judge_staged(canon, caller, space, compared, instead_of)
         if rejection is not None:
             rule = f"{rejection.gate}:{rejection.rule}"
             count_event(canon, EventName.PROPOSAL_REJECTED, rule=rule, space=space)
-            raise _refusing(rejection, gates)
+            raise _refusal_error(rejection, gates)
 
 
-async def _judged(
+async def _judge_staged(
     canon: Canon,
     caller: Caller,
     space: SpaceId,
@@ -574,18 +585,18 @@ async def _judged(
         ]
         found = await asyncio.gather(*(moderate_content(canon, text) for _, text in texts))
         for (path, _), moderated in zip(texts, found, strict=True):
-            if (unsafe := flagged(path, moderated.categories)) is not None:
+            if (unsafe := reject_flagged(path, moderated.categories)) is not None:
                 return unsafe
     earlier = await _staged_lately(canon, space)
-    own = [StagedBefore(id="", by=by, at=now, stands=True, told=each) for each in staged]
+    own = [StagedBefore(id="", by=by, at=now, stands=True, content=each) for each in staged]
     if gates.duplication:
         for number, each in enumerate(staged):
             others = [one for one in earlier if one.id != instead_of]
-            refused = repeated(each, [*others, *own[:number]])
+            refused = reject_repeated(each, [*others, *own[:number]])
             if refused is not None:
                 return refused
     for number in range(len(staged)):
-        refused = too_many(by, [*earlier, *own[:number]], now, gates)
+        refused = reject_too_many(by, [*earlier, *own[:number]], now, gates)
         if refused is not None:
             return refused
     return None
@@ -604,15 +615,15 @@ async def _staged_lately(canon: Canon, space: SpaceId) -> Sequence[StagedBefore]
             by=each.proposed_by,
             at=each.created_at,
             stands=each.status is not ProposalStatus.REJECTED,
-            told=ComparedContent(kind=each.type, scene=each.scene_id, content=each.content),
+            content=ComparedContent(kind=each.type, scene=each.scene_id, content=each.content),
         )
         for each in found
         if each.created_at >= since
     ]
 
 
-def _refusing(rejection: Rejection, gates: StagingGates) -> CanonryError:
-    told = {
+def _refusal_error(rejection: Rejection, gates: StagingGates) -> CanonryError:
+    details = {
         "gate": rejection.gate,
         "gateIndex": rejection.gate_index,
         "rule": rejection.rule,
@@ -620,15 +631,15 @@ def _refusing(rejection: Rejection, gates: StagingGates) -> CanonryError:
         "path": rejection.path,
         "admissible": rejection.admissible,
         "transient": rejection.transient,
-        "gatesPassed": list(passed_of(gates, rejection)),
+        "gatesPassed": list(passed_gates(gates, rejection)),
         "policyVersion": POLICY_VERSION,
     }
     if rejection.gate is GateName.SAFETY:
         message = f"{rejection.reason} Propose it in other words."
-        return InvalidInput("proposal.unsafe", message, **told)
+        return InvalidInput("proposal.unsafe", message, **details)
     if rejection.gate is GateName.DUPLICATION:
         message = f"{rejection.reason} Use that proposal, or change the content."
-        return Conflict("proposal.repeated", message, **told)
+        return Conflict("proposal.repeated", message, **details)
     message = f"{rejection.reason} Send it again in {rejection.retry_after_ms} ms."
     wait = {"retryAfterMs": rejection.retry_after_ms}
-    return Unavailable("proposal.too-many", message, **told, **wait)
+    return Unavailable("proposal.too-many", message, **details, **wait)

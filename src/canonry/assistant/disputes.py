@@ -1,0 +1,196 @@
+"""Statements that stand against each other: who said which, and how one call settles it."""
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from canonry.assistant.call_context import CallContext
+from canonry.assistant.rows import Row, cut_text, rows_of, without_empty
+from canonry.canon.judging.gates.statements import CIRCLE, UNORDERED
+from canonry.canon.session.paging import newest_match
+from canonry.canon.session.snippets import QUOTES_ID
+from canonry.canon.session.what_holds import is_current
+from canonry.log.entries import StoredItem
+from canonry.log.items.proposals import ProposalStatus, ProposalType, ReviewKind
+from canonry.log.items.scenes import Scene, Turn
+from canonry.log.items.sources import Snippet, Source
+from canonry.readmodels.ports.documents import ProposalQuery
+from canonry.readmodels.ports.view import PAGE_MAX
+from canonry.values.json_values import fold_text
+
+_STATED_BY: Final = re.compile(r"the (?:fact|relation|event) ([0-9a-f-]{36}) says (?:that )?")
+_TYPE: Final = re.compile(r"\b[A-Z]+(?:_[A-Z]+)+\b")
+_ID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
+_BESIDE: Final = re.compile(r" \([0-9a-f]{8}-[0-9a-f-]{27}\)")
+_AGAINST: Final = ("against", "perhaps_against")
+_SETTLE: Final = (
+    '{2}To settle it in one call with a reason: decide accept, of=["{0}"], retracts the other one; '
+    'reject retracts this one; waive, other="{1}", keeps both.'
+)
+_KEEP: Final = (
+    '{2}Both may be true. To settle it in one call with a reason: decide accept, of=["{0}"], or '
+    'waive, other="{1}", keeps both; reject retracts this one.'
+)
+
+
+def is_dispute(reason: str) -> bool:
+    """Return whether two statements exclude each other, by the reason of a conflict.
+
+    They come from two sources in no order, or only the readers of a secret know both.
+    """
+    return reason.endswith(UNORDERED) or reason.startswith(("the fact ", "the relation "))
+
+
+async def who_said(context: CallContext, ids: Iterable[str]) -> Mapping[str, str]:
+    """Return the speakers and documents in the evidence of items, or the quoted words, by id."""
+    seen = context.canon.caller_scope(context.caller)
+    items = await seen.items_by_id(dict.fromkeys(ids))
+    cited = {i: [one.ref for one in getattr(e, "evidence", ())] for i, e in items.items()}
+    words = await seen.items_by_id({one for refs in cited.values() for one in refs})
+    about = {
+        getattr(one, each, None) for one in words.values() for each in ("source_id", "entity_id")
+    }
+    around = await seen.items_by_id({each for each in about if each})
+    return {
+        i: " and ".join(dict.fromkeys(filter(None, (_said_by(words.get(e), around) for e in refs))))
+        for i, refs in cited.items()
+    }
+
+
+def _said_by(words: Any, around: Mapping[str, Any]) -> str:
+    match words:
+        case Turn():
+            return getattr(around.get(words.entity_id or ""), "name", words.speaker.display_name)
+        case Snippet():
+            source = around.get(words.source_id)
+            quoted = isinstance(source, Source) and source.doc_id == QUOTES_ID
+            return (
+                f'"{cut_text(words.text, full=False)}"' if quoted else getattr(source, "title", "")
+            )
+        case Source() | Scene():
+            return words.title
+        case _:
+            return ""
+
+
+async def with_sayers(context: CallContext, reply: Row) -> Row:
+    """Return a reply whose objections name who said what, and how to settle a dispute."""
+    disputed = {id(row): _claims_against(row) for row in _rows_in(reply)}
+    rows = [row for row in _rows_in(reply) if disputed[id(row)]]
+    others = [one for row in rows for one in disputed[id(row)]]
+    own = {id(row): str(row.get("id") or row.get("proposal")) for row in rows}
+    ids = {*own.values(), *(one["id"] for one in others)}
+    texts = (e for row in _rows_in(reply) for e in row.values() if isinstance(e, str))
+    ids.update(one for text in texts for one in _STATED_BY.findall(text))
+    said = await who_said(context, ids) if ids else {}
+
+    def named(text: str) -> str:
+        return _STATED_BY.sub(lambda e: _sayer(said.get(e[1], ""), text[e.end() :]), text)
+
+    for row in (*rows, *others):
+        if by := said.get(str(own.get(id(row), row.get("id")))):
+            row["said_by"] = by
+    reply = _changed(reply, named)
+    unsettled = [row for row in rows if row.get("perhaps_against") or _is_possible(row)]
+    hints = []
+    for row in unsettled[:5]:
+        others = disputed[id(row)]
+        excluded = next((one for one in others if is_dispute(one["because"])), None)
+        about = f'"{row.get("says") or row.get("claim")}": ' if len(unsettled) > 1 else ""
+        form = _SETTLE if excluded else _KEEP
+        hints.append(form.format(own[id(row)], (excluded or others[0])["id"], about))
+    reply |= without_empty({"hint": " ".join(filter(None, (*hints, reply.get("hint"))))})
+    if "note" in reply:
+        reply["note"] = await _with_words(context, reply["note"])
+    return reply
+
+
+async def _with_words(context: CallContext, note: str) -> str:
+    """Return a sentence with the words of items in place of their ids."""
+    note = _BESIDE.sub("", note)
+    note = _TYPE.sub(lambda one: one[0].lower().replace("_", " "), note)
+    found = (
+        await context.canon.caller_scope(context.caller).items_by_id(_ID.findall(note))
+    ).values()
+    rows = await rows_of(context, found)
+    words = {row["id"]: (row.get("says") or row.get("name", "")).rstrip(".") for row in rows}
+    return _ID.sub(lambda one: f'"{words.get(one[0]) or one[0]}"', note)
+
+
+def _sayer(by: str, statement: str) -> str:
+    """Return who said a statement, or nothing if the quoted words are the statement itself."""
+    same = fold_text(statement.replace("_", " ")).startswith(fold_text(by.strip('".')))
+    return "" if same else f"{by} says: "
+
+
+def _claims_against(row: Row) -> list[Row]:
+    """Return the other statements that a row is against."""
+    others = [one for each in _AGAINST for one in row.get(each, ())]
+    return [one for one in others if _STATED_BY.search(one.get("because", ""))]
+
+
+def _is_possible(row: Row) -> bool:
+    graded = {one.get("grade") for one in row.get("against", ())}
+    return "possible" in graded and row.get("verdict") == "accepted" and "id" in row
+
+
+def _rows_in(value: Any) -> Iterator[Row]:
+    if isinstance(value, dict):
+        yield value
+    for each in (
+        value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    ):
+        yield from _rows_in(each)
+
+
+def _changed(value: Any, how: Any) -> Any:
+    match value:
+        case str():
+            return how(value)
+        case dict():
+            return {name: _changed(each, how) for name, each in value.items()}
+        case list():
+            return [_changed(each, how) for each in value]
+        case _:
+            return value
+
+
+async def refused_words(context: CallContext, items: Iterable[StoredItem]) -> frozenset[str]:
+    """Return the ids of the quotes that only refused claims cite."""
+    words = [each for each in items if isinstance(each, Snippet)]
+    sources = await context.canon.caller_scope(context.caller).items_by_id(
+        {each.source_id for each in words}
+    )
+    said = {i for i, each in sources.items() if getattr(each, "doc_id", "") == QUOTES_ID}
+    if not (quoted := {each.id for each in words if each.source_id in said}):
+        return frozenset()
+    query = ProposalQuery(spaces=frozenset((context.space.id,)), types=frozenset(ProposalType))
+    found = await newest_match(context.canon.documents.proposals, query)
+    cited = [(e.status is ProposalStatus.REJECTED, one.ref) for e in found for one in e.evidence]
+    stands = {ref for is_refused, ref in cited if not is_refused}
+    return frozenset(ref for _, ref in cited if ref in quoted and ref not in stands)
+
+
+async def disputes_of(context: CallContext, ids: Collection[str]) -> Mapping[str, list[Row]]:
+    """Return the statements that may stand against items, with who said them, by the items' ids."""
+    query = ProposalQuery(
+        spaces=frozenset((context.space.id,)), asks=frozenset({ReviewKind.POSSIBLE}), limit=PAGE_MAX
+    )
+    found = (await context.canon.documents.proposals(query)).items if ids else ()
+    decided = [(one, one.decision.made) for one in found if one.decision is not None]
+    # Two items of a circle do not contradict each other.
+    doubts = {one.id: [d.id for d in one.doubts if CIRCLE not in d.reason] for one in found}
+    pairs = [(own, i) for one, made in decided for own in made for i in doubts[one.id]]
+    against = [(one, other) for pair in pairs for one, other in (pair, pair[::-1]) if one in ids]
+    said = await who_said(context, [other for _, other in against])
+    items = await context.canon.caller_scope(context.caller).items_by_id(said)
+    current = [each for each in items.values() if is_current(each)]
+    words = {
+        row["id"]: row.get("says") or row.get("name") for row in await rows_of(context, current)
+    }
+    rows: dict[str, list[Row]] = {}
+    for one, i in against:
+        if says := words.get(i):
+            row = without_empty({"id": i, "says": says, "said_by": said.get(i)})
+            rows.setdefault(one, []).append(row)
+    return rows

@@ -1,0 +1,406 @@
+"""Compare two statements: whether both can be true, by their attribute, values and times."""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from math import isfinite
+from typing import Final, NamedTuple, TypeAlias
+
+from canonry.language.reading.forms import ANYBODY
+from canonry.language.reading.times import is_before, is_other_time, is_recurring, parts_of
+from canonry.log.items.proposals import Grade
+from canonry.values.attributes.table import Attribute, ValueKind, find_attribute
+from canonry.values.statements import PHRASE, Modality, Phase, Quantity, Statement
+
+_CLOSE, _NEAR = 0.05, 0.5
+"""How far apart two approximate figures can be to agree, and to be a possible conflict."""
+
+_OPPOSED: Final[Mapping[str, Collection[str]]] = {
+    "": ("", "all", "only", "sole"),
+    "all": ("", "all", "most", "some"),
+    "some": ("all",),
+    "sole": ("sole",),
+}
+"""The quantifiers that each quantifier of a denial excludes."""
+
+_DID: Final = "did:"
+"""The family of attributes that tell what has happened, and what has not."""
+
+_DEEDS: Final = ("does:", _DID)
+"""The families of attributes that tell what somebody does."""
+
+EntityNaming: TypeAlias = Callable[[str], str]
+
+
+class Order(StrEnum):
+    """The order of a claim's moment against the moment of the statement that stands."""
+
+    ONE = "one"
+    LATER = "later"
+    EARLIER = "earlier"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatementClash:
+    """A conflict of a claim with what stands.
+
+    `reason` is a sentence for a reader. With `ends_earlier` the claim is a word of change or of a
+    later moment: the standing statement held until then, and ends.
+    """
+
+    grade: Grade
+    reason: str
+    ends_earlier: bool = False
+
+
+class _Case(NamedTuple):
+    held: Statement
+    claim: Statement
+    order: Order
+    entry: Attribute
+    name_of: EntityNaming | None
+
+    def name_in_words(self, value: str) -> str:
+        """Return the name of an entity, or the words of a phrase."""
+        name_of = self.name_of or str
+        if not value.startswith(PHRASE):
+            return name_of(value)
+        head, *marks = value.removeprefix(PHRASE).split()
+        plain = [mark for mark in marks if ":" not in mark]
+        owners = [mark.removeprefix("of:") for mark in marks if mark.startswith("of:")]
+        tail = [f"of {name_of(each)}" for each in owners]
+        return " ".join((*plain, head, *tail)).replace("_", " ")
+
+    def make_clash(self, reason: str, *, soft: bool = False) -> StatementClash:
+        changes = self.claim.phase in {Phase.BEGINS, Phase.ENDS}
+        if self.claim.attribute.startswith(_DID):  # what has not happened yet can happen
+            changes = self.held.phase is Phase.IS and not self.held.holds
+        changes = (changes or self.order is Order.LATER) and not self.entry.fixed
+        grade = Grade.POSSIBLE if soft else Grade.CONTRADICTION
+        return StatementClash(grade=grade, reason=reason, ends_earlier=changes)
+
+    @property
+    def one_time(self) -> bool:
+        """Whether both speak of the present, both of the past, or of what never changes."""
+        if self.entry.fixed or self.claim.attribute.startswith(_DID):
+            return True
+        return (self.held.phase is Phase.WAS) is (self.claim.phase is Phase.WAS)
+
+    @property
+    def both_truths(self) -> tuple[bool | None, bool | None]:
+        return _truth_of(self.held, self.entry), _truth_of(self.claim, self.entry)
+
+
+def find_clash(
+    held: Statement,
+    claim: Statement,
+    *,
+    order: Order = Order.ONE,
+    name_of: EntityNaming | None = None,
+) -> StatementClash | None:
+    """Return how the claim conflicts with what stands; None if both can be true.
+
+    `order` tells the order of the two moments. `name_of` returns the name of an entity by its id,
+    for the reason.
+    """
+    if {held.modality, claim.modality} not in ({Modality.ASSERTED}, {Modality.PLANNED}):
+        return None
+    held, claim = _as_able(held, claim), _as_able(claim, held)
+    entry = find_attribute(held.attribute)
+    if held.attribute == claim.attribute:
+        held, claim = _align_subjects(held, claim, entry)
+    case = _Case(held, claim, order, entry, name_of)
+    if held.attribute != claim.attribute:
+        return _excluded_clash(case) or _out_of_order(case)
+    if held.subject != claim.subject:
+        return (
+            _circle_clash(case) if entry.acyclic and not entry.soft else None
+        ) or _other_subject(case)
+    if not entry.fixed and (order is Order.EARLIER or not _may_coincide(held, claim, entry)):
+        return None
+    if isinstance(held.value, Quantity) or isinstance(claim.value, Quantity):
+        return _number_clash(case)
+    return _value_clash(case)
+
+
+def _may_coincide(held: Statement, claim: Statement, entry: Attribute) -> bool:
+    """Return whether what is said of two points of time can be of one moment."""
+    one, other = held.when, claim.when
+    if entry.kind is ValueKind.TIME or one == other:
+        return True
+    lasting = entry.name == "life" or entry.kind is ValueKind.QUANTITY
+    if not lasting and _has_begun(held, claim) is not _has_begun(claim, held):
+        return False  # what began then can have ended since
+    if one and other:
+        return bool(parts_of(one)) and bool(parts_of(other)) and not is_other_time(one, other)
+    narrow = held if one else claim
+    if narrow.attribute.startswith(_DID) and not narrow.holds:  # not then, but at another time
+        return False
+    habit = not parts_of(narrow.when) and narrow.phase is Phase.IS
+    habit = habit and entry.kind is not ValueKind.QUANTITY
+    if not (habit or is_recurring(narrow.when)) or parts_of(narrow.when).get("w") == "0":
+        return True
+    # Mondays are no other days, but what somebody never does is not done on Mondays, either.
+    broad = (each for each in (held, claim) if not each.holds or each.quantifier == "only")
+    denial = next((each for each in broad if not each.when), None)
+    return denial is not None and denial.attribute.startswith((*_DEEDS, "can:"))
+
+
+def _has_begun(one: Statement, other: Statement) -> bool:
+    """Return whether one began at a point of time, and the other holds at no certain one."""
+    begun = one.phase is Phase.BEGINS and bool(one.when) and not is_recurring(one.when)
+    return begun and other.phase is Phase.IS and not other.when and one.holds
+
+
+def _align_subjects(
+    held: Statement, claim: Statement, entry: Attribute
+) -> tuple[Statement, Statement]:
+    """Turn statements of a symmetric attribute around so that both have the same subject."""
+    if entry.symmetric and held.subject != claim.subject:
+        for one in (held, _swap_ends(held)):
+            for other in (claim, _swap_ends(claim)):
+                if one.subject == other.subject:
+                    return one, other
+    return held, claim
+
+
+def _as_able(one: Statement, other: Statement) -> Statement:
+    """Return what somebody does as what they can do, beside a statement that they cannot."""
+    family, _, deed = one.attribute.partition(":")
+    denied = family == "does" and other.attribute == f"can:{deed}" and not other.holds
+    return replace(one, attribute=other.attribute) if denied and one.holds else one
+
+
+def _swap_ends(statement: Statement) -> Statement:
+    if not isinstance(statement.value, str):
+        return statement
+    return replace(statement, subject=statement.value, value=statement.subject)
+
+
+def _excluded_clash(case: _Case) -> StatementClash | None:
+    held, claim = case.held, case.claim
+    other = find_attribute(claim.attribute)
+    bound = bool(case.entry.bond) and case.entry.bond == other.bond
+    apart = other.name in case.entry.excludes or case.entry.name in other.excludes
+    if not (bound or apart) or case.order is Order.EARLIER:
+        return None
+    if (case.entry.symmetric or case.entry.acyclic) and held.subject == claim.value:
+        claim = _swap_ends(claim)
+    same = (held.subject, held.value) == (claim.subject, claim.value)
+    sides = ((held, case.entry), (claim, other))
+    now = all(one.holds_then or (entry.fixed and _truth_of(one, entry)) for one, entry in sides)
+    if not (same and now) or held.qualifiers != claim.qualifiers:
+        return None
+    return case.make_clash(
+        f"{case.name_in_words(claim.subject)} has {case.name_in_words(str(claim.value))} both as"
+        f" {_words_of(held.attribute)} and as {_words_of(claim.attribute)}.",
+        soft=case.entry.soft or other.soft,
+    )
+
+
+def _out_of_order(case: _Case) -> StatementClash | None:
+    """Compare two dates of one subject whose order is known, such as its birth and its death."""
+    first, then = case.held, case.claim
+    if then.attribute in find_attribute(first.attribute).after:
+        first, then = then, first
+    if first.attribute not in find_attribute(then.attribute).after or first.subject != then.subject:
+        return None
+    sure = first.holds and then.holds
+    if not sure or not is_before(str(then.value), str(first.value)):
+        return None
+    words = f"{_words_of(then.attribute)} before the {_words_of(first.attribute)}"
+    return case.make_clash(f"{case.name_in_words(first.subject)} has a {words}.")
+
+
+def _circle_clash(case: _Case) -> StatementClash | None:
+    held, claim = case.held, case.claim
+    turned = (held.subject, held.value) == (claim.value, claim.subject)
+    same = held.qualifiers == claim.qualifiers
+    if not turned or not same or not (held.holds and claim.holds) or not case.one_time:
+        return None
+    return case.make_clash(f"Each of the two has the other as its {_words_of(case.entry.name)}.")
+
+
+def _other_subject(case: _Case) -> StatementClash | None:
+    """Compare "only A", "everybody" and "nobody" with a statement of somebody else."""
+    if case.order is not Order.ONE or None in case.both_truths or not case.one_time:
+        return None
+    for one, other in ((case.held, case.claim), (case.claim, case.held)):
+        part = not other.quantifier and _covers_value(one.subject, other.subject)
+        if one.quantifier == "all" and part and one.qualifiers == other.qualifiers:
+            return _value_clash(
+                case._replace(held=replace(one, subject=other.subject), claim=other)
+            )
+        if one.value != other.value or not one.qualifiers <= other.qualifiers:
+            continue
+        if one.quantifier == "sole" and one.holds and other.holds and not other.quantifier:
+            return case.make_clash(f"Only {case.name_in_words(one.subject)} is said to be so.")
+        person = not other.subject.startswith(PHRASE) and not other.quantifier
+        if one.subject == ANYBODY and one.holds is not other.holds and person:
+            return case.make_clash("One is said of everybody, and denied of one of them.")
+    return None
+
+
+def _truth_of(statement: Statement, entry: Attribute) -> bool | None:
+    """Return the polarity at the statement's moment; what was, then."""
+    if statement.phase is Phase.WAS or statement.modality is Modality.PLANNED:
+        return statement.holds
+    if entry.fixed and statement.phase is not Phase.ENDS:
+        return statement.holds
+    return statement.holds_then
+
+
+def _value_clash(case: _Case) -> StatementClash | None:
+    held, claim, entry = case.held, case.claim, case.entry
+    before, now = case.both_truths
+    if before is None or now is None or not case.one_time:
+        return None
+    if case.order is Order.LATER and Phase.WAS in {held.phase, claim.phase} and not entry.fixed:
+        return None
+    if before is not now:
+        return _denial_clash(case, *((held, claim) if before else (claim, held)))
+    if not before or held.qualifiers != claim.qualifiers:
+        return None
+    if "only" in {held.quantifier, claim.quantifier}:
+        return _only_clash(case)
+    quantifiers = {held.quantifier, claim.quantifier}
+    universal = "all" in quantifiers and quantifiers <= {"all", "some", "most", ""}
+    exclusive = entry.kind is ValueKind.WORD and entry.exclusive
+    plain = quantifiers == {""} or (universal and exclusive)
+    return _different_values(case) if plain else None
+
+
+def _denial_clash(case: _Case, stated: Statement, denial: Statement) -> StatementClash | None:
+    if not denial.qualifiers <= stated.qualifiers or not _covers_value(denial.value, stated.value):
+        return None
+    # Two consequences are left to their causes: a divorce from one, and a marriage to another.
+    followed = denial.implied and denial.phase is Phase.ENDS and stated.implied
+    if followed or stated.quantifier not in _OPPOSED.get(denial.quantifier, ()):
+        return None
+    value = case.name_in_words(stated.value) if isinstance(stated.value, str) else ""
+    what = " ".join(f"{_words_of(stated.attribute)} {value}".split())
+    soft = stated.attribute.startswith("can:") and stated.implied and denial.implied
+    reason = f'One says "{what}" of {case.name_in_words(stated.subject)}, the other denies it.'
+    dead = (stated.attribute, stated.value) == ("life", "dead") and stated is case.held
+    if dead and denial.phase is Phase.IS:
+        return StatementClash(grade=Grade.CONTRADICTION, reason=reason)  # death does not pass
+    return case.make_clash(reason, soft=soft)
+
+
+def _only_clash(case: _Case) -> StatementClash | None:
+    only, other = case.held, case.claim
+    if only.quantifier != "only":
+        only, other = other, only
+    known = isinstance(only.value, str) and isinstance(other.value, str)
+    if (
+        not known
+        or _covers_value(only.value, other.value)
+        or _covers_value(other.value, only.value)
+    ):
+        return None
+    return case.make_clash(f"Only {case.name_in_words(str(only.value))} is said to be so.")
+
+
+_ANYWHERE: Final = frozenset({"location", "origin"})
+"""Attributes whose values may lie in each other where they are no entities."""
+
+
+def _different_values(case: _Case) -> StatementClash | None:
+    one, other, entry = case.held.value, case.claim.value, case.entry
+    if not isinstance(one, str) or not isinstance(other, str):
+        return None
+    conflicting = entry.cardinality == 1 and not (
+        _covers_value(one, other) or _covers_value(other, one)
+    )
+    if entry.exclusive and entry.kind is ValueKind.WORD:
+        conflicting = other in entry.conflicting_words(one)
+    if entry.kind is ValueKind.TIME:  # moved to Thursday, from the fourth
+        parts = parts_of(other).items()
+        anew = case.claim.phase is Phase.BEGINS and not parts <= parts_of(one).items()
+        conflicting = is_other_time(one, other) or (anew and case.order is not Order.EARLIER)
+    if not conflicting:
+        return None
+    reason = (
+        f"Both give a value for {_words_of(entry.name)} of"
+        f" {case.name_in_words(case.claim.subject)}:"
+        f" {case.name_in_words(one)} and {case.name_in_words(other)}."
+    )
+    # Two places of one moment may lie in each other; later, a kitchen may lie in that town.
+    unknown = one.startswith(PHRASE) or other.startswith(PHRASE)
+    alike = one.startswith(PHRASE) is other.startswith(PHRASE)
+    moved = (case.order is Order.LATER and alike) or case.claim.phase is Phase.BEGINS
+    inside = bool(entry.regions) and (one in entry.regions) is not (other in entry.regions)
+    apart = _are_apart(entry, one, other)
+    if not moved and not apart and (inside or (entry.name in _ANYWHERE and unknown)):
+        return None
+    back = (entry.name, one) == ("life", "dead") and case.order is not Order.ONE
+    if back:
+        return StatementClash(grade=Grade.POSSIBLE, reason=reason)
+    contained = entry.containment and not moved and not apart
+    return case.make_clash(reason, soft=entry.soft or contained)
+
+
+def _are_apart(entry: Attribute, one: str, other: str) -> bool:
+    """Return whether two places cannot lie in each other: two countries, towns or floors."""
+    (head, *marks), (like, *others) = one.split(), other.split()
+    numbers, more = ({m for m in each if m.startswith("no:")} for each in (marks, others))
+    if head == like and numbers and more:
+        return numbers != more
+    named = (one.startswith(PHRASE) and other.startswith(PHRASE)) or entry.fixed
+    same = (one in entry.regions) is (other in entry.regions)
+    return entry.containment and bool(entry.regions) and named and same
+
+
+def _number_clash(case: _Case) -> StatementClash | None:
+    held, claim = case.held, case.claim
+    one, other = held.value, claim.value
+    if not isinstance(one, Quantity) or not isinstance(other, Quantity):
+        return None
+    before, now = case.both_truths
+    if one.dimension != other.dimension or not case.one_time or None in {before, now}:
+        return None
+    subject = case.name_in_words(claim.subject)
+    reason = f"The figures for {_words_of(case.entry.name)} of {subject} differ."
+    same = held.qualifiers == claim.qualifiers
+    if before is not now:
+        true, false = (one, other) if before else (other, one)
+        within = false.low <= true.low and true.high <= false.high
+        return case.make_clash(reason) if same and within else None
+    if not before or not same:
+        return None
+    soft = _figures_apart(one, other)
+    return None if soft is None else case.make_clash(reason, soft=soft or case.entry.soft)
+
+
+def _figures_apart(one: Quantity, other: Quantity) -> bool | None:
+    """Return None for figures that agree, else whether it is open that they differ."""
+    gap = max(one.low, other.low) - min(one.high, other.high)
+    size = max(abs(x) for x in (one.low, one.high, other.low, other.high) if isfinite(x))
+    if gap <= 0:
+        return None
+    if one.about or other.about:
+        return True if _CLOSE < gap / size <= _NEAR else None
+    # A bound is as exact as it is stated: nobody under two metres is 2.05 m tall.
+    steps = [each.step for each in (one, other) if isfinite(each.low) and isfinite(each.high)]
+    if len({*steps}) > 1 and all(steps):
+        step = max(steps)
+        return None if gap <= step / 2 else gap <= step
+    return False
+
+
+def _covers_value(general: str | Quantity | None, narrow: str | Quantity | None) -> bool:
+    """Return whether a value of `narrow` is one of `general`, as a red cloak is a cloak."""
+    if general is None or general == narrow:
+        return True
+    if not isinstance(general, str) or not isinstance(narrow, str):
+        return False
+    if not general.startswith(PHRASE) or not narrow.startswith(PHRASE):
+        return False
+    head, *marks = general.split()
+    other, *more = narrow.split()
+    return head == other and set(marks) <= set(more)
+
+
+def _words_of(attribute: str) -> str:
+    family, divider, word = attribute.partition(":")
+    return (word if divider else family).replace("_", " ")
