@@ -37,7 +37,7 @@ from canonry.cli import maintenance as store
 def told(what):
     yield lambda done, total: print(what, done, flush=True)
 
-store.progress, log.BATCH = told, int(sys.argv[1])
+store.show_progress, log.BATCH = told, int(sys.argv[1])
 main(["move", *sys.argv[2:]])
 """
 """The command, which says after each page how far it is."""

@@ -97,7 +97,7 @@ async def most_of(
         before = waits.count
         result = await serve(gateway, offer, *more)
         if result.error is None:
-            name = f"{offer.toolset.name} {offer.thing.name}"
+            name = f"{offer.toolset.name} {offer.item.name}"
             most[name] = max(most[name], waits.count - before)
         return result
 
