@@ -76,6 +76,8 @@ async def find_named(
         NotFound: `name.unknown`, with similar names.
         InvalidInput: `name.ambiguous`, with the candidates; or `name.other-kind`.
     """
+    if len(text) > canon.policy.limits.turn:  # no item has a longer text
+        raise unknown_name_error(text, "this space", (), path)
     named = text.strip()
     if (by_id := await _by_id(canon, caller, named)) is not None:
         if kinds and not isinstance(by_id, tuple(kinds)):
