@@ -157,7 +157,8 @@ def _changed(value: Any, how: Any) -> Any:
 
 async def refused_words(context: CallContext, items: Iterable[StoredItem]) -> frozenset[str]:
     """Return the ids of the quotes that only refused claims cite."""
-    words = [each for each in items if isinstance(each, Snippet)]
+    if not (words := [each for each in items if isinstance(each, Snippet)]):
+        return frozenset()
     sources = await context.canon.caller_scope(context.caller).items_by_id(
         {each.source_id for each in words}
     )
@@ -182,6 +183,8 @@ async def disputes_of(context: CallContext, ids: Collection[str]) -> Mapping[str
     doubts = {one.id: [d.id for d in one.doubts if CIRCLE not in d.reason] for one in found}
     pairs = [(own, i) for one, made in decided for own in made for i in doubts[one.id]]
     against = [(one, other) for pair in pairs for one, other in (pair, pair[::-1]) if one in ids]
+    if not against:
+        return {}
     said = await who_said(context, [other for _, other in against])
     items = await context.canon.caller_scope(context.caller).items_by_id(said)
     current = [each for each in items.values() if is_current(each)]

@@ -429,9 +429,9 @@ def _about_member(item: StoredItem, names: Names) -> Row:
     now = {
         former: each.name
         for each in known
-        if fold_text(each.name) not in fold_text(text)
         for former in former_names(each)
-        if f" {words_of_name(former)} " in f" {words_of_name(text)} "
+        if fold_text(each.name) not in fold_text(text)
+        and f" {words_of_name(former)} " in f" {words_of_name(text)} "
     }
     return {"about": [party_of(each)[0] for each in known], "now_called": now}
 
