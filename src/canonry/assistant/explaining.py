@@ -609,8 +609,8 @@ async def _brief_sections(
     against = await disputes_of(context, {each.id for each, _ in reporting})
     called: set[tuple[str, str]] = set()
     sections: dict[str, list[str]] = {}
+    bare = {"document"} if entity is None else {"document", "entity"}  # a name tells nothing
     for row in await rows_of(context, (each for each, _ in reporting)):
-        bare = {"document"} if entity is None else {"document", "entity"}  # a name tells nothing
         silent = row["kind"] in bare and row["id"] != getattr(entity, "id", "")
         if not silent or row.keys() & {"says", "tags"} or len(reporting) == 1:
             name = _BRIEF["sections"].get(row["kind"], "passages")

@@ -115,8 +115,8 @@ async def rows_of(
     related = (each for each in (*listed, *found.values()) if isinstance(each, Relation))
     proposals = await seen.items_by_id([i for each in related if (i := each.proposal_id)])
     rows = [row_of(each, names, found, full=full) for each in listed]
-    over = await newer_than(context, listed)
-    rows = [row | without_empty({"superseded_by": over.get(row["id"])}) for row in rows]
+    if over := await newer_than(context, listed):
+        rows = [row | without_empty({"superseded_by": over.get(row["id"])}) for row in rows]
     for row, audience in zip(rows, readers, strict=True):
         if audience:  # only game masters see that an item is secret
             row["for"] = [_reader_name(one, names) for one in audience]
