@@ -8,12 +8,11 @@ from canonry.assistant.call_context import CallContext
 from canonry.assistant.rows import Row, cut_text, rows_of, without_empty
 from canonry.canon.judging.gates.statements import CIRCLE, UNORDERED
 from canonry.canon.session.paging import newest_match
-from canonry.canon.session.snippets import QUOTES_ID
 from canonry.canon.session.what_holds import is_current
 from canonry.log.entries import StoredItem
 from canonry.log.items.proposals import ProposalStatus, ProposalType, ReviewKind
 from canonry.log.items.scenes import Scene, Turn
-from canonry.log.items.sources import Snippet, Source
+from canonry.log.items.sources import Snippet, Source, holds_quotes
 from canonry.readmodels.ports.documents import ProposalQuery
 from canonry.readmodels.ports.view import PAGE_MAX
 from canonry.values.json_values import fold_text
@@ -63,10 +62,9 @@ def _said_by(words: Any, around: Mapping[str, Any]) -> str:
             return getattr(around.get(words.entity_id or ""), "name", words.speaker.display_name)
         case Snippet():
             source = around.get(words.source_id)
-            quoted = isinstance(source, Source) and source.doc_id == QUOTES_ID
-            return (
-                f'"{cut_text(words.text, full=False)}"' if quoted else getattr(source, "title", "")
-            )
+            if holds_quotes(source):
+                return f'"{cut_text(words.text, full=False)}"'
+            return str(getattr(source, "title", ""))
         case Source() | Scene():
             return words.title
         case _:
@@ -162,7 +160,7 @@ async def refused_words(context: CallContext, items: Iterable[StoredItem]) -> fr
     sources = await context.canon.caller_scope(context.caller).items_by_id(
         {each.source_id for each in words}
     )
-    said = {i for i, each in sources.items() if getattr(each, "doc_id", "") == QUOTES_ID}
+    said = {i for i, each in sources.items() if holds_quotes(each)}
     if not (quoted := {each.id for each in words if each.source_id in said}):
         return frozenset()
     query = ProposalQuery(spaces=frozenset((context.space.id,)), types=frozenset(ProposalType))

@@ -12,13 +12,12 @@ from canonry.assistant.rows import Row, rows_of, without_empty
 from canonry.canon.canonization.undo_call import undo_call
 from canonry.canon.session.commit_change import Withdraw
 from canonry.canon.session.lookup import account_of
-from canonry.canon.session.snippets import QUOTES_ID
 from canonry.gateway.tool import Arguments
 from canonry.log import entries as log
 from canonry.log.canon import ids_of
 from canonry.log.entries import Tombstone
 from canonry.log.items.proposals import Proposal
-from canonry.log.items.sources import Snippet
+from canonry.log.items.sources import Snippet, holds_quotes
 from canonry.records.usecases.withdrawing import entries_withdrawing
 from canonry.values.errors import Conflict, InvalidInput
 from canonry.values.observations import Observation, ObservationDraft
@@ -106,7 +105,7 @@ async def what_items_say(
     known = [found[one] for one in dict.fromkeys(ids) if one in found]
     shown = [e for e in known if not isinstance(e, Tombstone | Observation)]
     shown = [e for e in shown if not isinstance(e, Proposal | Snippet)] or shown
-    shown = [e for e in shown if getattr(e, "doc_id", "") != QUOTES_ID] or shown
+    shown = [e for e in shown if not holds_quotes(e)] or shown
     rows = await rows_of(context, shown)
     texts = [str(row.get("name") or row.get("says", "")).rstrip(".") for row in rows]
     for n, row in enumerate(rows if tagged else ()):

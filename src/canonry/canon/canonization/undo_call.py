@@ -15,7 +15,6 @@ from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Attempt, Change, Receipt, Withdraw, commit_change
 from canonry.canon.session.paging import every_item
 from canonry.canon.session.past_items import UNDO_REACH
-from canonry.canon.session.snippets import QUOTES_ID
 from canonry.canon.session.traversal import separate_entities
 from canonry.log import entries as log
 from canonry.log.canon import ids_of
@@ -23,7 +22,7 @@ from canonry.log.commits import ORIGIN, Commit, Position
 from canonry.log.folding import ANY
 from canonry.log.items.proposals import ProposalDraft, ProposalStatus
 from canonry.log.items.scenes import SceneStatus, Turn
-from canonry.log.items.sources import SnippetDraft, SourceDraft
+from canonry.log.items.sources import SnippetDraft, SourceDraft, holds_quotes
 from canonry.log.observations import entry_audience, list_named_ids
 from canonry.values.errors import Conflict, NotFound
 from canonry.values.ids import CommitId, EntityId, NewId, SpaceId
@@ -223,7 +222,7 @@ class _UndoRun:
         """Refuse to undo a call on which later items rest that the caller may see."""
         changed = {one for e in own_entries if not isinstance(e, _NOT_MADE) for one in ids_of(e)}
         resting: list[str] = []
-        made = {i for i, one in self.made.items() if getattr(one, "doc_id", "") != QUOTES_ID}
+        made = {i for i, one in self.made.items() if not holds_quotes(one)}
         for entry in (entry for commit in self.later for entry in commit.entries):
             draft = entry.thing if isinstance(entry, log.Made) else None
             if isinstance(draft, ProposalDraft):
@@ -347,7 +346,7 @@ class _UndoRun:
 
 def _is_document(draft: log.ItemDraft) -> bool:
     """Return whether a draft is a document, and not one of quoted words."""
-    return isinstance(draft, SourceDraft) and draft.doc_id != QUOTES_ID
+    return isinstance(draft, SourceDraft) and not holds_quotes(draft)
 
 
 def _records_document(commit: Commit) -> bool:

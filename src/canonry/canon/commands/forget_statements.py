@@ -10,13 +10,12 @@ from canonry.canon.session.canon import Canon
 from canonry.canon.session.cited_texts import Citing, is_cited, share_of_words, shares_most_words
 from canonry.canon.session.commit_change import Change, Receipt, Withdraw, commit_change
 from canonry.canon.session.paging import every_item, newest_match
-from canonry.canon.session.snippets import QUOTES_ID
 from canonry.log.entries import Entry, FactSuperseded, Made, RelationEnded, Withdrawn
 from canonry.log.folding import item_key
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Fact, Relation
 from canonry.log.items.scenes import Scene, Turn
-from canonry.log.items.sources import Snippet, Source
+from canonry.log.items.sources import Snippet, Source, holds_quotes
 from canonry.readmodels.ports.state import EventQuery, FactQuery, RelationQuery
 from canonry.readmodels.ports.view import PAGE_MAX
 from canonry.values.errors import Conflict
@@ -141,8 +140,7 @@ async def _own_words(canon: Canon, item: Citing) -> list[str]:
     found: list[str] = []
     for one in words:
         source = await within.find_item(one.source_id) if isinstance(one, Snippet) else None
-        quoted = isinstance(source, Source) and source.doc_id == QUOTES_ID
-        states = quoted and await share_of_words(canon, one, item) == 1
+        states = holds_quotes(source) and await share_of_words(canon, one, item) == 1
         if states or not await is_cited(canon, one, (item,)):
             found.append(one.id)
     return found

@@ -62,6 +62,15 @@ class SourceDraft:
     said_at: Instant | None = None
 
 
+QUOTES_ID: Final = "said"
+"""The `doc_id` of the documents that hold the words of claims, one for each audience."""
+
+
+def holds_quotes(item: object) -> bool:
+    """Return whether an item is a document that holds the words of claims."""
+    return isinstance(item, SourceDraft) and item.doc_id == QUOTES_ID
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source(SourceDraft):
     """A source in the log."""
