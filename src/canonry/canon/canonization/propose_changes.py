@@ -143,7 +143,7 @@ class _Proposing:
         judging = Judging(
             canon=canon,
             caller=self.caller,
-            known=Slice(space=space).with_items((), born),
+            known=Slice(space=space).with_items((), (*words.known, *born)),
             new_ids={one: partial(numbered_id, self.attempt, n) for one, n in ids.items()},
         )
         decisions = await judging.judge_all(candidates, repeat(position), self.asked.lower)

@@ -16,7 +16,14 @@ from canonry.canon.session.paging import every_item
 from canonry.language.texts.sentences import Cut, DocumentType, Excerpt, cut_excerpts
 from canonry.log.entries import Made, StoredItem
 from canonry.log.folding import item_key, snippets_key
-from canonry.log.items.sources import Snippet, SnippetDraft, Source, SourceDraft, SourceType
+from canonry.log.items.sources import (
+    QUOTES_ID,
+    Snippet,
+    SnippetDraft,
+    Source,
+    SourceDraft,
+    SourceType,
+)
 from canonry.values.audience import EVERYBODY, Audience
 from canonry.values.ids import (
     CommitId,
@@ -83,8 +90,6 @@ def known_index(batch: Sequence[SnippetDraft], known: Mapping[str, StoredItem]) 
 
 SAID_TITLE: Final = "What was said"
 """The title of the document that keeps quoted words."""
-QUOTES_ID: Final = "said"
-"""The id that the caller of `create_source` would give to a document of quoted words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,9 +103,10 @@ class QuotedWords:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptWords:
-    """The passages of quoted words, and the items and keys that keeping them writes and reads."""
+    """The passages of quoted words; the items to write, and the stored items and keys read."""
 
     evidence: tuple[Evidence, ...] = ()
+    known: tuple[StoredItem, ...] = ()
     made: tuple[SourceDraft | SnippetDraft, ...] = ()
     reads: frozenset[str] = frozenset()
 
@@ -126,6 +132,7 @@ async def plan_words(canon: Canon, space: SpaceId, words: QuotedWords) -> KeptWo
     cited = [one.id for one in snippets if isinstance(known.get(one.id, one), SnippetDraft)]
     return KeptWords(
         evidence=tuple(Evidence(kind=EvidenceKind.SNIPPET, ref=one) for one in cited),
+        known=tuple(known.values()),
         made=(*(() if source.id in known else (source,)), *made),
         reads=frozenset(reads),
     )

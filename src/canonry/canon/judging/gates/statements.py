@@ -34,7 +34,7 @@ from canonry.language.texts.sentences import plain_statement
 from canonry.log.items.entities import family_of, normalised_name
 from canonry.log.items.facts import Event, Fact, Relation
 from canonry.log.items.proposals import Grade, Proposal
-from canonry.log.items.sources import Source
+from canonry.log.items.sources import Source, holds_quotes
 from canonry.log.schemas.narrative import relation_type
 from canonry.values.attributes.table import Attribute, find_attribute
 from canonry.values.fields import Reference
@@ -380,15 +380,18 @@ def _revised(
     same = (held.subject, held.attribute) == (claim.subject, claim.attribute)
     if not same or held.value == claim.value or not (held.holds_then and claim.holds_then):
         return None
-    titles, before = _titles_in(new, view), _titles_in(old, view)
-    revised = titles and before and all(titles & _successors(each, view) for each in before)
+    if not (titles := _titles_in(new, view)):  # the other one's evidence need not be loaded
+        return None
+    before = _titles_in(old, view) - titles
+    revised = before and all(titles & _successors(each, view) for each in before)
     return (Weight.SUPERSEDES, "its document supersedes the other one") if revised else None
 
 
 def _titles_in(evidence: Iterable[Evidence], view: SliceView) -> frozenset[str]:
-    """Return the titles of the documents that evidence cites."""
+    """Return the titles of the documents that evidence cites; quoted words have none."""
     found = map(view.find_evidence, sources_of(evidence, view))
-    return frozenset(normalised_name(one.title) for one in found if isinstance(one, Source))
+    documents = (one for one in found if isinstance(one, Source) and not holds_quotes(one))
+    return frozenset(normalised_name(one.title) for one in documents)
 
 
 def _successors(title: str, view: SliceView) -> frozenset[str]:
