@@ -1,5 +1,6 @@
 """The words of replies by the kind of space: games have words that other spaces do not use."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
@@ -18,6 +19,7 @@ NOTES, KINDS, HOLDS, SEARCHED = (_TABLE[e] for e in ("notes", "kinds", "holds", 
 VALUES: Final[Mapping[str, str]] = _TABLE["values"]
 """Values of members in games, with those of other spaces."""
 _SENTENCES: Final[Mapping[str, str]] = _TABLE["sentences"]
+_OF_GAMES: Final = re.compile("|".join(map(re.escape, sorted(_SENTENCES, key=len, reverse=True))))
 DONE: Final[Mapping[str, str]] = _TABLE["done"]
 """The word for each verdict in the first sentence of a reply."""
 _MEMBERS: Final = frozenset({"audience", "authority", "for", "more_known_to", "rule"})
@@ -41,8 +43,7 @@ def in_plain_words(value: Any, member: str = "") -> Any:
         case "game master" if member in {"by", "said_by"}:
             value = "narrator"
         case str() if member != "says":
-            for reported, plain in _SENTENCES.items():
-                value = value.replace(reported, plain)
+            value = _OF_GAMES.sub(lambda found: _SENTENCES[found[0]], value)
         case list() | tuple():
             value = [in_plain_words(each, member) for each in value]
         case Mapping():

@@ -234,15 +234,16 @@ def _language_of(text: str, names: Sequence[str]) -> WordTable:
     for name in names:
         plain = plain.replace(name, " ")
     terms = [*_TERM.findall(plain_signs(plain).casefold())]
-    scores = {
-        code: sum(_language_weight(term, word_table(code)) for term in terms) for code in _TABLES
-    }
+    own = current_attributes()
+    scores = {code: sum(_language_weight(term, code, own) for term in terms) for code in _TABLES}
     foreign = not text.isascii()  # Lucía come carne
     return word_table(max(_TABLES, key=lambda code: (scores[code], foreign and code != "en")))
 
 
-def _language_weight(term: str, words: WordTable) -> int:
+@lru_cache(maxsize=32_768)
+def _language_weight(term: str, code: str, _table: Any) -> int:
     """Return how much a word shows that a text is of a language."""
+    words = word_table(code)
     function = term in words.words or term in words.prepositions or term in words.modals
     groups = ("be", "have", "do", "negations", "telling")
     noun = words.has_word("kinds", term)

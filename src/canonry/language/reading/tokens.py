@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields
 from functools import cache, lru_cache
+from operator import methodcaller
 from typing import Any, ClassVar, Final, TypeAlias
 
 from canonry.language.reading.times import (
@@ -38,11 +39,14 @@ _DATA: Final[Mapping[str, Mapping[str, Any]]] = {
 
 _CHANGES: Final = {
     code: {
-        name: tuple((re.compile(old), new) for old, new in data.get(name, ()))
+        name: tuple(
+            (re.compile(old), methodcaller("expand", new)) for old, new in data.get(name, ())
+        )
         for name in ("cased", "rewrites")
     }
     for code, data in _DATA.items()
 }
+"""Patterns with what replaces a match. `sub` would read a template again for each text."""
 _FORMS: Final = {
     code: {
         name: re.compile("|".join(data.get(name, ())) or r"(?!)")
