@@ -6,7 +6,7 @@ from typing import Any, Final
 from canonry.assistant.call_context import CallContext
 from canonry.assistant.rows import Row, rows_of, without_empty
 from canonry.canon.queries.explain import ChangeQuery, list_changes
-from canonry.canon.queries.listings import query_asserted, query_entities
+from canonry.canon.queries.listings import query_all_asserted, query_entities
 from canonry.log.canon import ids_of
 from canonry.log.commits import Position
 from canonry.log.entries import StoredItem
@@ -99,12 +99,10 @@ async def _datable_items(context: CallContext) -> tuple[list[StoredItem], bool]:
         return [], False
     ids: dict[str, Any] = {"universe_id": context.space.id}
     canon, caller = context.canon.now or context.canon, context.caller
+    asked = (FactQuery(limit=MOST), EventQuery(limit=MOST), RelationQuery(limit=MOST))
     pages: list[Any] = [
         await query_entities(canon, caller, EntityQuery(limit=MOST), **ids),
-        *[
-            await query_asserted(canon, caller, kind(limit=MOST), **ids)
-            for kind in (FactQuery, EventQuery, RelationQuery)
-        ],
+        *await query_all_asserted(canon, caller, asked, **ids),
     ]
     found = [each for page in pages for each in page.items]
     return found, any(page.total > len(page.items) for page in pages)

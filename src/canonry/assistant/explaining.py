@@ -13,6 +13,7 @@ from canonry.assistant.finding import (
     ITEM_RESOURCE,
     no_results_hint,
     of_kind,
+    query_about,
     searched_by,
     searched_in,
     statements_of,
@@ -72,15 +73,9 @@ from canonry.log.schemas.schemas import RegisteredSchema
 from canonry.narrative.usecases.context import ContextRequest, SceneContext, assemble_context
 from canonry.narrative.usecases.scenes import STORY
 from canonry.readmodels.passages import names_of
-from canonry.readmodels.ports.state import TimelineQuery
+from canonry.readmodels.ports.state import EventQuery, TimelineQuery
 from canonry.recall.domain.context import Section, fit_sections, tokens_of
-from canonry.recall.usecases.find_items import (
-    FoundItems,
-    FoundKind,
-    ItemSearch,
-    find_items,
-    involved_entities,
-)
+from canonry.recall.usecases.find_items import FoundItems, ItemSearch, find_items, involved_entities
 from canonry.records.usecases.corrections import locate_field
 from canonry.records.usecases.records import list_timeline, survivors_of
 from canonry.records.usecases.snapshots import FieldExplained, explain_snapshot
@@ -626,8 +621,9 @@ async def _statements_about_item(
 ) -> list[StoredItem]:
     """Return the statements and events of an entity; then those that `ended` at a known time."""
     facts, ties = await statements_of(context, entity, ended=ended)
-    events, _ = await of_kind(context, FoundKind.EVENT, entity, limit=_FOUND)
-    every: list[StoredItem] = [*reversed(facts), *ties, *events]
+    query = EventQuery(level=CanonLevel.CANON, limit=_FOUND, **query_about(entity))
+    events = await context.canon.state.events(query)
+    every: list[StoredItem] = [*reversed(facts), *ties, *events.items]
     shows = context.canon.viewpoint.may_show
     return sorted((e for e in every if shows(e) or _ended(e)), key=lambda e: not shows(e))
 
@@ -671,7 +667,6 @@ def _make_brief(title: str, sections: dict[str, list[str]], budget: int, more: s
         )
         for name, lines in sections.items()
     ]
-    text, fitted = "", fit_sections(asked, 0)
     for _try in range(_TRIES):
         fitted = fit_sections(asked, max(room, 0))
         parts = [f"# {title}", *([more] if more else [])]
@@ -679,12 +674,12 @@ def _make_brief(title: str, sections: dict[str, list[str]], budget: int, more: s
             if lines := fitted.kept.get(name, ()):
                 parts.append("\n".join((f"## {heading}", *(f"- {line}" for line in lines))))
         text = "\n\n".join(parts)
-        over = tokens_of(text) - budget
-        if over <= 0 or room <= 0:
+        spent = tokens_of(text)
+        if spent <= budget or room <= 0:
             break
-        room -= over
+        room -= spent - budget
     left = {name: count for name, count in fitted.omitted.items() if count}
-    reply: Row = {"brief": text, "tokens": tokens_of(text)}
+    reply: Row = {"brief": text, "tokens": spent}
     if left:
         reply |= {"left_out": left, "hint": "For more, raise `tokens`. You can cite the {ids}."}
     elif not any(sections.values()):

@@ -44,7 +44,6 @@ from canonry.canon.queries.listings import (
 )
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.snippets import QUOTES_ID
 from canonry.canon.session.viewpoint import tags_then
 from canonry.gateway.catalogue import page_of_matches
 from canonry.gateway.tool import Arguments, CompletionPage, CompletionProvider, Reply, Resource
@@ -55,7 +54,7 @@ from canonry.log.items.entities import Entity, family_of
 from canonry.log.items.facts import Event, Fact, Relation
 from canonry.log.items.proposals import Proposal, ReviewKind
 from canonry.log.items.scenes import Scene
-from canonry.log.items.sources import Snippet, Source
+from canonry.log.items.sources import Snippet, Source, holds_quotes
 from canonry.log.schemas.narrative import narrative_type
 from canonry.narrative.usecases.scenes import get_turns, query_scenes
 from canonry.readmodels.ports.documents import ProposalQuery, SceneQuery
@@ -268,7 +267,7 @@ async def without_repeats(
     for each in words:
         by = [e for e in reporting if each.id in {one.ref for one in e.evidence}]
         known, reported = set[str]().union(*(says[e.id] for e in by)), {*stems_of(each.text)}
-        quoted = getattr(sources.get(each.source_id), "doc_id", "") == QUOTES_ID
+        quoted = holds_quotes(sources.get(each.source_id))
         if (
             quoted
             and reported & {*query_stems(text)} <= known
@@ -523,16 +522,18 @@ def _shorten_value(value: Any) -> Any:
     return cut_text(value, full=False) if isinstance(value, str) else value
 
 
+def query_about(entity: Entity) -> Mapping[str, Any]:
+    """Return the members of a query for the statements about an entity that the caller found."""
+    return {"spaces": frozenset((entity.space,)), "entities": family_of(entity)}
+
+
 async def statements_of(
     context: CallContext, entity: Entity, *, ended: bool = False
 ) -> tuple[list[Fact], Sequence[Relation]]:
     """Return an entity's facts and relations that hold, or also `ended`, as they were recorded."""
-    canon, caller = context.canon, context.caller
-    ids = {"universe_id": entity.space, "entity_id": entity.id}
-    asked = FactQuery(level=CanonLevel.CANON, limit=_EACH)
-    facts = await query_asserted(canon, caller, asked, **ids)
-    tied = RelationQuery(current=not ended, limit=_EACH)
-    ties = await query_asserted(canon, caller, tied, **ids)
+    canon, about = context.canon, query_about(entity)
+    facts = await canon.state.facts(FactQuery(level=CanonLevel.CANON, limit=_EACH, **about))
+    ties = await canon.state.relations(RelationQuery(current=not ended, limit=_EACH, **about))
     holding = [each for each in facts.items if ended or canon.viewpoint.may_show(each)]
     return sorted(holding, key=lambda each: (each.position, each.statement)), ties.items
 

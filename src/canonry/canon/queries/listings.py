@@ -56,7 +56,23 @@ async def query_asserted(
     universe_id: str | None,
     entity_id: str | None = None,
 ) -> Page[Any]:
-    """Return statements about one entity or all, in one universe or all.
+    """Return one page of statements; see `query_all_asserted`."""
+    queries = (query,)
+    (page,) = await query_all_asserted(
+        canon, caller, queries, universe_id=universe_id, entity_id=entity_id
+    )
+    return page
+
+
+async def query_all_asserted(
+    canon: Canon,
+    caller: Caller,
+    queries: Sequence[FactQuery | EventQuery | RelationQuery],
+    *,
+    universe_id: str | None,
+    entity_id: str | None = None,
+) -> list[Page[Any]]:
+    """Return statements about one entity or all, in one universe or all; a page for each query.
 
     Statements about merged entities are included. Facts and relations are sorted by (created_at,
     id), events by (time_ref if known, else created_at; id). Facts without time match every range.
@@ -67,13 +83,14 @@ async def query_asserted(
     """
     state = canon.state
     family: frozenset[EntityId] = frozenset()
-    match query:
-        case FactQuery(start=start, end=end):
-            if start is not None and end is not None and start > end:
-                message = "The range ends before it starts. Swap start and end."
-                raise InvalidInput("range.inverted", message, path="/time_range")
-        case EventQuery(scene_id=scene_id) if scene_id is not None:
-            await require_item(canon, caller, Scene, scene_id)
+    for query in queries:
+        match query:
+            case FactQuery(start=start, end=end):
+                if start is not None and end is not None and start > end:
+                    message = "The range ends before it starts. Swap start and end."
+                    raise InvalidInput("range.inverted", message, path="/time_range")
+            case EventQuery(scene_id=scene_id) if scene_id is not None:
+                await require_item(canon, caller, Scene, scene_id)
     spaces = await covered_spaces(canon, caller, universe_id)
     if entity_id is not None:
         family = family_of(await require_item(canon, caller, Entity, entity_id))
@@ -82,7 +99,8 @@ async def query_asserted(
         EventQuery: state.events,
         RelationQuery: state.relations,
     }
-    return await asks[type(query)](with_changes(query, spaces=spaces, entities=family))
+    about = {"spaces": spaces, "entities": family}
+    return [await asks[type(query)](with_changes(query, **about)) for query in queries]
 
 
 async def query_snippets(

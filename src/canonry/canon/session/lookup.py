@@ -223,9 +223,9 @@ async def covered_spaces(canon: Canon, caller: Caller, universe_id: str | None) 
             if not (isinstance(one := known.get(space), Space) and one.kind in APART)
         )
     named = await canon.caller_scope(caller).find_item(universe_id)
-    if isinstance(named, Space) and named.kind in APART:
+    if isinstance(named, Space) and (named.kind in APART or named.may_have_stories):
         return frozenset((named.id,))
-    return frozenset(((await require_universe(canon, caller, universe_id)).id,))
+    raise unknown_item("universe", universe_id)
 
 
 # The caller's account: the space of the user's own records, and the other readable spaces.

@@ -11,7 +11,7 @@ from canonry.assistant.rows import kind_of, rows_of
 from canonry.canon.judging.contents import CONTENT_SHAPES, Holding
 from canonry.canon.ports.files import FileType
 from canonry.canon.queries.explain import explain_item
-from canonry.canon.queries.listings import query_asserted, query_snippets
+from canonry.canon.queries.listings import query_all_asserted, query_asserted, query_snippets
 from canonry.canon.queries.names import find_mentioned, title_of
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
@@ -210,10 +210,10 @@ async def _nearby_rows(
     canon, caller = context.canon, context.caller
     if context.space.opened is None:
         return (), ()
-    ids: dict[str, Any] = {"universe_id": entity.space, "entity_id": entity.id}
-    facts = await query_asserted(canon, caller, FactQuery(limit=_NEAR), **ids)
-    asked = RelationQuery(limit=_NEAR, newest_first=True)
-    relations = await query_asserted(canon, caller, asked, **ids)
+    queries = (FactQuery(limit=_NEAR), RelationQuery(limit=_NEAR, newest_first=True))
+    facts, relations = await query_all_asserted(
+        canon, caller, queries, universe_id=entity.space, entity_id=entity.id
+    )
     own = {entity.id, *entity.members}
     ends = {one for each in relations.items for one in (each.from_id, each.to_id)} - own
     others = {each.id: each for each in await links_to(context, ends)}
