@@ -72,7 +72,7 @@ def superlinear(pattern: re.Pattern[Any], uses: tuple[str, ...]) -> str | None:
 def superlinear_over(
     parts: tuple[str, str, str], use: str, pattern: re.Pattern[Any], lengths: tuple[int, ...]
 ) -> str | None:
-    """Return the complaint about a pattern that takes more than linear time over a text of these parts."""
+    """Return the complaint about a pattern that takes superlinear time over these parts."""
     for length in lengths:
         text = text_of(parts, length, pattern.pattern)
         if cpu_seconds(use, pattern, text) > SUSPECT:
