@@ -110,7 +110,7 @@ def ranked(
         PassageCandidate(
             id=f"{number:06}",
             thread=conversation.turns[number].thread,
-            place=conversation.turns[number].place,
+            position=conversation.turns[number].place,
             terms=hits.get(number, {}),
             similarity=float(near[number]) if number in found else least,
             named=name_match(words, conversation.turns[number].speaker.split("/")),

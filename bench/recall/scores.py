@@ -64,7 +64,7 @@ def _scores(
             PassageCandidate(
                 id=str(n),
                 thread=turns[n].thread,
-                place=turns[n].place,
+                position=turns[n].place,
                 terms=hits.get(n, {}),
                 similarity=float(near[n]) if meaning else 0.0,
             )

@@ -89,7 +89,7 @@ def test_a_scene_dates_what_has_no_time() -> None:
     candidate = read_candidate(proposed("x", "fact", {"statement": "x"}), scene, {})
 
     assert candidate.moment.at == day(4)
-    assert not candidate.moment.place.dated
+    assert not candidate.moment.position.dated
 
 
 @given(st.lists(st.tuples(st.sampled_from(NARRATED), st.sets(st.integers(0, 7))), max_size=8))

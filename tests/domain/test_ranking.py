@@ -25,7 +25,7 @@ def candidates_(draw: st.DrawFn) -> list[PassageCandidate]:
         PassageCandidate(
             id=name,
             thread=draw(st.sampled_from((None, "one", "two"))),
-            place=draw(st.integers(0, 9)),
+            position=draw(st.integers(0, 9)),
             terms=draw(st.dictionaries(st.sampled_from(TERMS), st.floats(0, 5), max_size=3)),
             similarity=draw(st.none() | st.floats(-1, 1)),
             named=draw(st.sampled_from((0.0, 1.0))),
@@ -120,10 +120,10 @@ def test_a_passage_that_nothing_speaks_for_scores_zero() -> None:
 
 def test_a_turn_between_two_that_match_comes_before_a_distant_one() -> None:
     asked = Asked(terms={"tower": 6.0}, strongest=4.0)
-    before = PassageCandidate(id="a", thread="one", place=1, terms={"tower": 3.0})
-    between = PassageCandidate(id="b", thread="one", place=2)
-    after = PassageCandidate(id="c", thread="one", place=3, terms={"tower": 3.0})
-    distant = PassageCandidate(id="d", thread="one", place=40)
+    before = PassageCandidate(id="a", thread="one", position=1, terms={"tower": 3.0})
+    between = PassageCandidate(id="b", thread="one", position=2)
+    after = PassageCandidate(id="c", thread="one", position=3, terms={"tower": 3.0})
+    distant = PassageCandidate(id="d", thread="one", position=40)
     ranked = rank_passages(asked, (before, between, after, distant), WEIGHTS)
     assert [each.id for each in ranked] == ["a", "c", "b", "d"]
 
@@ -131,12 +131,12 @@ def test_a_turn_between_two_that_match_comes_before_a_distant_one() -> None:
 def test_a_word_that_neighbours_repeat_counts_once() -> None:
     asked = Asked(terms={"bear": 6.0, "ale": 6.0}, strongest=4.0)
     same = [
-        PassageCandidate(id="a", thread="one", place=1, terms={"bear": 3.0}),
-        PassageCandidate(id="b", thread="one", place=2, terms={"bear": 3.0}),
+        PassageCandidate(id="a", thread="one", position=1, terms={"bear": 3.0}),
+        PassageCandidate(id="b", thread="one", position=2, terms={"bear": 3.0}),
     ]
     other = [
-        PassageCandidate(id="c", thread="two", place=1, terms={"bear": 3.0}),
-        PassageCandidate(id="d", thread="two", place=2, terms={"ale": 3.0}),
+        PassageCandidate(id="c", thread="two", position=1, terms={"bear": 3.0}),
+        PassageCandidate(id="d", thread="two", position=2, terms={"ale": 3.0}),
     ]
     ranked = scores(asked, same + other)
     assert ranked["c"] == ranked["d"] > ranked["a"] == ranked["b"]

@@ -27,7 +27,7 @@ def moment(
 ) -> Moment:
     """Told in the scene of that order, at that place in the log."""
     place = StoryPosition(story=1, order=order, scene=order, turn=turn, told=told, dated=dated)
-    return Moment(at=None if at is None else Instant(at), place=place)
+    return Moment(at=None if at is None else Instant(at), position=place)
 
 
 def beside(at: int | None, recorded: int) -> Moment:

@@ -242,7 +242,7 @@ async def test_spaces_on_both_servers_are_read_as_one_store(divided: Divided) ->
     assert store.mover is not None
     names = [f"world {n}" for n in range(30)]  # by chance, all on one server: 1 in 2^29
     await Scribe(store.canon).open_spaces(*names)
-    placed = await store.mover.list_placed()
+    placed = await store.mover.list_servers()
     assert [each.name for each in placed] == names
     assert len({each.server for each in placed}) == 2
 
@@ -254,7 +254,7 @@ async def test_spaces_on_both_servers_are_read_as_one_store(divided: Divided) ->
         kind=None, parent=None, limit=50, offset=0
     )
     assert [each.id for each in seen.items] == [each.id for each in placed]
-    assert (await store.mover.list_placed())[0].server == target
+    assert (await store.mover.list_servers())[0].server == target
     with pytest.raises(InvalidInput) as refused:
         await store.mover.move_space(first.id, "nowhere:1/none", report_nothing)
     assert refused.value.code == "shards.unknown"
@@ -265,7 +265,7 @@ async def test_the_command_lists_spaces_and_moves_one_by_its_name(divided: Divid
     store = await divided.open()
     assert store.mover is not None
     await Scribe(store.canon).open_spaces("Saltmere", "Marrow")
-    (salt, _) = await store.mover.list_placed()
+    (salt, _) = await store.mover.list_servers()
     names = [each.name for each in shards_of(store).shards.servers.values()]
     (target,) = (name for name in names if name != salt.server)
 

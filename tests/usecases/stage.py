@@ -114,7 +114,7 @@ class Stage:
         def change(view: SliceView) -> TagsChanged:
             new_id = lambda label: uuid_of(f"{name}/{tag}/{label}")  # noqa: E731
             pen = TagWriter(view, new_id, backing(authority), entity)
-            moment = Moment(at=at, place=NOW.place)
+            moment = Moment(at=at, position=NOW.position)
             return change_tags(pen, add=(tag,), remove=(), moment=moment)
 
         entries = (await apply_rule(self.canon, entity.space, change))[0].entries

@@ -11,7 +11,7 @@ from canonry.values.moments import DAY, Instant, Moment, StoryPosition
 
 
 def then(day: int | None, told: int) -> Moment:
-    return Moment(at=None if day is None else Instant(day * DAY), place=StoryPosition(told=told))
+    return Moment(at=None if day is None else Instant(day * DAY), position=StoryPosition(told=told))
 
 
 def ended(name: str, rel_type: str, to: str, *, told: int, until: int | None = None) -> Relation:

@@ -28,7 +28,7 @@ from canonry.recall.usecases.recall import Engines, Recall
 from canonry.values.errors import CanonryError, Unavailable
 from canonry.values.ids import SpaceId
 
-# Recall by the settings: the embedder of the vectors, and the place of the index.
+# Recall by the settings: the embedder of the vectors, and the address of the index.
 #
 # Engines are imported at their first use: an idle server neither loads nor keeps them.
 

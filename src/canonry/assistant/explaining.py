@@ -202,8 +202,8 @@ async def _explain_fields(
     head = {"kind": "entity", "id": entity.id, "name": entity.name}
     reply = {**head, **fit_rows(rows, page, len(explained.fields), "fields")}
     if field is not None and shown and shown[0].field in explained.read.shown.fields:
-        places = await locate_field(context.canon, context.caller, entity.id, field)
-        located = [without_empty({**asdict(each), "box": list(each.box or ())}) for each in places]
+        found = await locate_field(context.canon, context.caller, entity.id, field)
+        located = [without_empty({**asdict(each), "box": list(each.box or ())}) for each in found]
         reply |= without_empty({"places": located})
     cited = {word["source"] for row in reply["fields"] for word in row["said"]}
     documents = (each for i, each in sources.items() if i in cited and isinstance(each, Source))

@@ -240,14 +240,14 @@ async def _document_meant(
     context: CallContext, claims: Sequence[Mapping[str, Any]], error: CanonryError
 ) -> Source | None:
     """Return the document that a claim names where it needs an entity, by the error's path."""
-    found = _PLACE.fullmatch(error.details.get("path", ""))
+    found = _CLAIM_PATH.fullmatch(error.details.get("path", ""))
     if found is None or error.code not in {"name.unknown", "name.other-kind"}:
         return None
-    number, member, place = found.groups()
+    number, member, index = found.groups()
     value = claims[int(number)][member]
     path = found[0]
     try:
-        item = await context.find_item(value[int(place)] if place else value, Source, path=path)
+        item = await context.find_item(value[int(index)] if index else value, Source, path=path)
     except (NotFound, InvalidInput):
         return None
     known = {fold_text(each["name"]) for each in claims if each["kind"] == "entity"}
@@ -297,7 +297,7 @@ async def _documents(context: CallContext) -> Sequence[Source]:
     return (await context.canon.state.sources(context.space.id, limit=PAGE_MAX, offset=0)).items
 
 
-_PLACE: Final = re.compile(r"/claims/(\d+)/(from|to|about|who)(?:/(\d+))?")
+_CLAIM_PATH: Final = re.compile(r"/claims/(\d+)/(from|to|about|who)(?:/(\d+))?")
 """The path of a name of an entity in a relation, a fact or an event."""
 
 

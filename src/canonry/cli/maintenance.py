@@ -45,7 +45,7 @@ from canonry.values.json_values import fold_text
 from canonry.values.provenance import Actor
 
 if TYPE_CHECKING:
-    from canonry.app.backends.postgres import PlacedSpace
+    from canonry.app.backends.postgres import SpaceOnServer
 
 
 from canonry.canon.maintenance.reread_facts import Reread, reread_facts
@@ -384,12 +384,12 @@ async def move_space(*, space: str | None, target: str | None, **given: Any) -> 
         if store.mover is None:
             message = "This store is on one server. List several in records.shards."
             raise NotSupported("shards.one", message)
-        placed = await store.mover.list_placed()
+        listed = await store.mover.list_servers()
         if space is None or target is None:
-            for each in placed:
+            for each in listed:
                 print_line(f"{each.id}  {each.server}  {each.kind} {each.name}".rstrip())
             return
-        found = _find_space(placed, space)
+        found = _find_space(listed, space)
         with show_progress("moving") as on_progress:
             moved = await store.mover.move_space(found, target, on_progress)
     if moved is None:
@@ -400,11 +400,11 @@ async def move_space(*, space: str | None, target: str | None, **given: Any) -> 
     click.echo(f"both export the same {moved.size} bytes: SHA-256 {moved.digest}")
 
 
-def _find_space(placed: "Sequence[PlacedSpace]", named: str) -> SpaceId:
+def _find_space(listed: "Sequence[SpaceOnServer]", named: str) -> SpaceId:
     """Return the space with that id or name."""
     if is_uuid(named):
         return SpaceId(named.lower())
-    found = [each.id for each in placed if fold_text(each.name) == fold_text(named)]
+    found = [each.id for each in listed if fold_text(each.name) == fold_text(named)]
     if not found:
         message = "No space has this name. Run `canonry move-space` to list them."
         raise NotFound("space.unknown", message, path="SPACE")

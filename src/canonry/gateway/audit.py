@@ -219,7 +219,7 @@ class Audit:
         self.write_event(fields)
 
     def record_incident(self, incident: str, error: BaseException) -> None:
-        """Write the type and the place of an unexpected error.
+        """Write the type and the location of an unexpected error.
 
         The message is left out, because the message of an unknown exception may quote anything.
         """

@@ -1,4 +1,4 @@
-"""Rates of calls, and places that callers share fairly."""
+"""Rates of calls, and seats that callers share fairly."""
 
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator
@@ -127,23 +127,23 @@ Owner = TypeVar("Owner", bound=Hashable)
 Holder = TypeVar("Holder", bound=Hashable)
 
 KEPT: Final = -1
-"""The rank of a busy holder, which keeps its place."""
+"""The rank of a busy holder, which keeps its seat."""
 
 
 class Full(Exception):  # noqa: N818 - a state, no error
-    """All places are taken, and no holder can give one back."""
+    """All seats are taken, and no holder can give one back."""
 
 
 class Seats(Generic[Owner, Holder]):
-    """The holders of places, their owners, and the order in which they give places back.
+    """The holders of seats, their owners, and the order in which they give seats back.
 
     Holders of rank 0 go first, then those of rank 1, and so on; holders of rank `KEPT` never go.
     Within a rank, the first to reach it goes first. Time does not grow with the number of
-    holders, except for the search for the owner with the most places.
+    holders, except for the search for the owner with the most seats.
     """
 
     def __init__(self, *, total: int, each: int, ranks: int) -> None:
-        """Offer at most `total` places, and at most `each` per owner."""
+        """Offer at most `total` seats, and at most `each` per owner."""
         self._total = total
         self._each = each
         self._ranks = ranks
@@ -151,7 +151,7 @@ class Seats(Generic[Owner, Holder]):
         self._taken = 0
 
     def __len__(self) -> int:
-        """Return the number of taken places."""
+        """Return the number of taken seats."""
         return self._taken
 
     def __iter__(self) -> Iterator[Holder]:
@@ -160,7 +160,7 @@ class Seats(Generic[Owner, Holder]):
             yield from account.ranks
 
     def find_leaver(self, owner: Owner) -> tuple[Owner, Holder] | None:
-        """Return the owner and holder that must leave before `owner` gets one more place.
+        """Return the owner and holder that must leave before `owner` gets one more seat.
 
         Raises:
             Full: if a holder would have to leave, and all of them are busy.
@@ -180,7 +180,7 @@ class Seats(Generic[Owner, Holder]):
         return other, theirs.first_holder()
 
     def seat_holder(self, owner: Owner, holder: Holder, rank: int = KEPT) -> None:
-        """Give `holder` a place, or move it to the end of another rank."""
+        """Give `holder` a seat, or move it to the end of another rank."""
         account = self._accounts.get(owner)
         if account is None:
             account = self._accounts[owner] = _Account(self._ranks)
@@ -188,7 +188,7 @@ class Seats(Generic[Owner, Holder]):
             self._taken += 1
 
     def release_seat(self, owner: Owner, holder: Holder) -> None:
-        """Take the place of `holder` back, if it has one."""
+        """Take the seat of `holder` back, if it has one."""
         account = self._accounts.get(owner)
         if account is not None and account.drop_holder(holder):
             self._taken -= 1
@@ -197,7 +197,7 @@ class Seats(Generic[Owner, Holder]):
 
 
 class _Account(Generic[Holder]):
-    """The places of one owner."""
+    """The seats of one owner."""
 
     __slots__ = ("_queues", "ranks")
 

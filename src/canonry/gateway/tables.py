@@ -13,7 +13,7 @@ A table gives each field in words: `until = "instant or null from ends_at"`.
 | `KIND or nothing if empty from SOURCE` | left out also if the value is empty |
 | `given KIND` | the caller of the shape gives the value |
 | `KIND from SOURCE` | the attribute with the value; `whole_item` is the item |
-| `KIND from a.0.@x` | the way to it: attributes, places in lists, and `@x` for the property x |
+| `KIND from a.0.@x` | the path to it: attributes, indexes in lists, and `@x` for the property x |
 | `KIND from a?.b.#` | the number of b, or no value if there is no a |
 | `KIND from a.*.b` | the b of each a |
 | `KIND from @x else JSON` | the value if there is no such property |

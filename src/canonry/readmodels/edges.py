@@ -143,7 +143,7 @@ _PAIRS: Final = (
 OPPOSITE: Final = {one: other for pair in _PAIRS for one, other in (pair, pair[::-1])}
 """Maps each direction to its opposite."""
 
-DIRECTION_RANK: Final = {direction: place for place, direction in enumerate(Direction)}
+DIRECTION_RANK: Final = {direction: rank for rank, direction in enumerate(Direction)}
 
 STEPS: Final = {
     Direction.NORTH: (0, -1),

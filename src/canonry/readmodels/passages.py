@@ -170,7 +170,7 @@ class Collection(StrEnum):
 class Passage:
     """A text with its filters; `id` is the id of its item.
 
-    `place` is the index of a turn in its scene; other passages have none.
+    Only a turn has a `turn_index`, its index in its scene.
     """
 
     id: str
@@ -180,7 +180,7 @@ class Passage:
     text: str
     entities: tuple[str, ...] = ()
     scene_id: str | None = None
-    place: int | None = None
+    turn_index: int | None = None
     source_id: str | None = None
     importance: float | None = None
     at: Instant
@@ -229,7 +229,7 @@ def _recorded_passage(item: StoredItem) -> Passage | None:
                 text=item.text,
                 entities=(item.entity_id,) if item.entity_id else (),
                 scene_id=item.scene_id,
-                place=item.index,
+                turn_index=item.index,
                 at=item.timestamp,
             )
         case Scene(status=SceneStatus.COMPLETED, summary=summary) if summary:

@@ -27,8 +27,8 @@ from canonry.values.policy import RankingWeights, Strengths
 #
 # Keywords and meaning score one passage alone, but turns of a conversation are short: the subject
 # of a question is often in the turn before, or spread over twenty turns. The passages around a
-# passage therefore add to its score, nearer ones more. Each word counts once, at the place with its
-# highest score, so that a name that all speakers repeat does not outweigh the other words.
+# passage therefore add to its score, nearer ones more. Each word counts once, where its
+# score is highest, so that a name that all speakers repeat does not outweigh the other words.
 #
 # Recency and importance are not part of it. Measured on the first episode of `crd3` with a
 # half-life of a tenth of the conversation, a weight of 0.05 for recency takes hit@1 of single
@@ -46,7 +46,7 @@ from canonry.values.policy import RankingWeights, Strengths
 #   similar as the last hit, so callers pass that bound.
 
 Signals: TypeAlias = list[float]
-"""A value for each candidate of one thread, in the order of their places."""
+"""A value for each candidate of one thread, in the order of their positions."""
 
 _Placed: TypeAlias = "tuple[float, str, PassageCandidate, float, float, float, float, float]"
 """A candidate after its sort key: the negative score and the unique id.
@@ -56,7 +56,7 @@ The score's parts for keywords, meaning, neighbours, names and times follow.
 
 
 _NO_TERMS: Final[Mapping[str, float]] = MappingProxyType({})
-_BY_POSITION: Final = attrgetter("place")  # equal places may come in any order
+_BY_POSITION: Final = attrgetter("position")  # equal positions may come in any order
 STEEPER: Final = 1.5
 """The exponent that puts accidental matches below 0.3; see `bench.recall.scores`."""
 WIDER: Final = 4
@@ -83,7 +83,7 @@ class Asked:
 class PassageCandidate(NamedTuple):
     """A passage to rank: the score of each term, and the similarity of its meaning.
 
-    `thread` and `place` are its position, such as turn 7 of a scene. `similarity` is None if it was
+    `position` is that in its `thread`, such as turn 7 of a scene. `similarity` is None if it was
     not measured. `named` is 1 if the query names the speaker or a subject of the passage; `dated`
     is up to 1 for the time that the query asks about. An unmatched neighbour may be a candidate
     too. It is a tuple, because hundreds are made for each query, and a frozen dataclass takes five
@@ -92,7 +92,7 @@ class PassageCandidate(NamedTuple):
 
     id: str
     thread: str | None = None
-    place: int = 0
+    position: int = 0
     terms: Mapping[str, float] = _NO_TERMS
     similarity: float | None = 0.0
     named: float = 0.0
@@ -195,7 +195,7 @@ def _answer_likelihoods(found: Sequence[_Placed], worth: float, unrelated: float
     Neighbours and names only affect the order: they do not make a passage an answer. A turn is
     embedded with the one before it, whose own matching words are subtracted from its meaning.
     """
-    word_scores = {(one.thread, one.place): words for _, _, one, words, *_ in found if words}
+    word_scores = {(one.thread, one.position): words for _, _, one, words, *_ in found if words}
     shown = [0.0] * len(found)
     best = 0.0
     for n in range(len(found) - 1, -1, -1):
@@ -204,7 +204,7 @@ def _answer_likelihoods(found: Sequence[_Placed], worth: float, unrelated: float
         sense = max(0.0, ((each.similarity or 0.0) - unrelated) / (1 - unrelated))
         if words + sense > best:  # otherwise it cannot exceed one below it
             if each.thread is not None:
-                before = word_scores.get((each.thread, each.place - 1), 0.0) * worth
+                before = word_scores.get((each.thread, each.position - 1), 0.0) * worth
                 sense *= 1 - min(1.0, before)
             own = 1 - (1 - words**STEEPER) * (1 - min(1.0, sense) ** STEEPER)
             best = max(best, own)
@@ -225,7 +225,7 @@ def _score_thread(
     words, around = own, sense
     if len(members) > 1:
         # The share of a signal that each candidate passes on to the next.
-        positions = [each.place for each in members]
+        positions = [each.position for each in members]
         fading = [float(weights.reach ** (after - before)) for before, after in pairwise(positions)]
         words = _words_nearby(members, fading)
         around = _nearby_signal(sense, fading, 0, len(sense) - 1)
@@ -262,7 +262,7 @@ def _explain_score(candidate: PassageCandidate, parts: Sequence[float], scale: f
 
 
 def _group_threads(candidates: Iterable[PassageCandidate]) -> Iterable[Sequence[PassageCandidate]]:
-    """Group the candidates by thread, in order of their places; without a thread, alone."""
+    """Group the candidates by thread, in order of their positions; without a thread, alone."""
     threads: dict[str, list[PassageCandidate]] = defaultdict(list)
     for candidate in candidates:
         if candidate.thread is None:
@@ -294,7 +294,7 @@ def _words_nearby(members: Sequence[PassageCandidate], fading: Signals) -> Signa
 
 
 def _nearby_signal(signal: Signals, fading: Signals, first: int, last: int) -> Signals:
-    """Return for each place the strongest nearby signal, weakened by distance.
+    """Return for each position the strongest nearby signal, weakened by distance.
 
     Places before `first` and after `last` have no signal to pass on.
     """

@@ -292,7 +292,7 @@ class RequestBodies(RequestBodyLimitMiddleware):
     """Gathers the body of a request, and passes it on whole if it can be answered.
 
     - The SDK's parser for the handshake revisions refuses a whole body for one lone surrogate, and
-      its error names neither the request nor the place. The gateway refuses NUL and names both;
+      its error names neither the request nor the path. The gateway refuses NUL and names both;
       small bodies get NUL in place of the surrogate.
     - It takes a request with an invalid id for a notification and does not answer.
     - If two requests of a session share an id while both run, it answers at most one. Here they

@@ -57,12 +57,12 @@ def leaves_of(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
             pass
 
 
-def first_texts(found_texts: TextsByPath, places: Mapping[str, str]) -> dict[str, str]:
+def first_texts(found_texts: TextsByPath, wanted: Mapping[str, str]) -> dict[str, str]:
     """Return the first text for each name, at the first of its paths that has one."""
     texts: dict[str, str] = {}
     for path, text in found_texts:
         texts.setdefault(path, text)
-    named = ((name, filter(None, map(texts.get, paths.split()))) for name, paths in places.items())
+    named = ((name, filter(None, map(texts.get, paths.split()))) for name, paths in wanted.items())
     return {name: next(found, "") for name, found in named}
 
 
@@ -87,7 +87,7 @@ _CONTAINED_MIN: Final = 4
 def unused_texts(found_texts: TextsByPath, kept: Iterable[Any]) -> Iterator[tuple[str, str]]:
     """Yield the texts that no kept value holds, with their paths.
 
-    This is the one place that decides what a parser has dropped. Case, signs between words and
+    This function alone decides what a parser has dropped. Case, signs between words and
     the digits of a decimal number make no difference.
     """
     bare = [_bare_text(str(value)) for value in kept if value is not None]

@@ -109,7 +109,7 @@ _TRUNK: Final = re.compile(r"\(\s*0\s*\)")
 _PHONE: Final = re.compile(r"\+?[\d\s().\-/]+")
 _NUMBER_SIGN: Final = re.compile(r"^(?:#|n[ro]\b\.?|n\xba|\u2116)\s*")
 _NUMBER_MARKS: Final = re.compile(r"[\s./_#-]+|(?<=[^\W\d_])(?=\d)")
-"""Marks between the parts of a document's number, and the place between letters and digits."""
+"""Marks between the parts of a document's number, and the boundary between letters and digits."""
 
 _SWISS_TAX: Final = re.compile(r"(?<=\Ache\d{9})(?:mwst|tva|iva)\Z")
 _LONG_NUMBER: Final = 7

@@ -232,7 +232,7 @@ def order_changes(changes: Iterable[TagChange]) -> list[TagChange]:
     """
     groups: dict[tuple[object, ...], list[TagChange]] = {}
     for change in sorted(changes, key=_RECORDED):
-        position = change.moment.place
+        position = change.moment.position
         spot = (
             position.story,
             position.order,

@@ -162,11 +162,11 @@ class Moment:
     """
 
     at: Instant | None
-    place: StoryPosition
+    position: StoryPosition
     recorded: int = AFTER_ALL
 
 
-NOW: Final = Moment(at=None, place=StoryPosition(told=AFTER_ALL))
+NOW: Final = Moment(at=None, position=StoryPosition(told=AFTER_ALL))
 """The moment of a direct write without a time."""
 
 
@@ -179,12 +179,12 @@ def rank_in_stories(position: StoryPosition) -> tuple[int, int]:
 
 def moment_of(at: Instant | None, position: StoryPosition | None, recorded: int) -> Moment:
     """Return the moment of an item; without a `position` it was written directly."""
-    return Moment(at=at, place=position or StoryPosition(told=recorded), recorded=recorded)
+    return Moment(at=at, position=position or StoryPosition(told=recorded), recorded=recorded)
 
 
 def time_of(moment: Moment) -> Instant | UnsetType | None:
     """Return the story time at which a moment stands; None: before every time; unset: unknown."""
-    return moment.place.reached if moment.at is None else moment.at
+    return moment.position.reached if moment.at is None else moment.at
 
 
 def sort_by_story(items: Iterable[T], when: Callable[[T], Moment]) -> list[T]:
@@ -223,19 +223,19 @@ def _sort_by_position(pairs: Sequence[tuple[Moment, T]]) -> list[tuple[Moment, T
     rows = [
         (p.story, p.order, p.scene, p.turn, p.told, each[0].recorded, number, each)
         for number, each in enumerate(pairs)
-        if (p := each[0].place).scene
+        if (p := each[0].position).scene
     ]
     played = [each for *_position, each in sorted(rows)]  # no two have the same number
     if len(played) == len(pairs):
         return played
-    outside = [each for each in pairs if not each[0].place.scene]
-    outside.sort(key=lambda each: (each[0].place.told, each[0].recorded))
+    outside = [each for each in pairs if not each[0].position.scene]
+    outside.sort(key=lambda each: (each[0].position.told, each[0].recorded))
     found: list[tuple[Moment, T]] = []
-    by_proposal = sorted([(one[0].place.told, index) for index, one in enumerate(played)])
+    by_proposal = sorted([(one[0].position.told, index) for index, one in enumerate(played)])
     done = known = 0
     for each in outside:
         reached = done
-        while known < len(by_proposal) and by_proposal[known][0] < each[0].place.told:
+        while known < len(by_proposal) and by_proposal[known][0] < each[0].position.told:
             reached = max(reached, by_proposal[known][1] + 1)
             known += 1
         found += (*played[done:reached], each)
@@ -260,13 +260,13 @@ def comes_after(new: Moment, old: Moment) -> bool:
 
 def are_simultaneous(new: Moment, old: Moment) -> bool:
     """Return whether neither follows the other: equal own times, or proposed together."""
-    dated = new.place.dated and old.place.dated
-    return new.at == old.at and ((dated and new.at is not None) or new.place == old.place)
+    dated = new.position.dated and old.position.dated
+    return new.at == old.at and ((dated and new.at is not None) or new.position == old.position)
 
 
 def is_same_scene(new: Moment, old: Moment) -> bool:
     """Return whether both belong to the same scene."""
-    return new.place.scene != 0 and new.place.scene == old.place.scene
+    return new.position.scene != 0 and new.position.scene == old.position.scene
 
 
 def intervals_overlap(

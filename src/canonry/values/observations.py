@@ -52,7 +52,7 @@ class ObservationDraft:
     """Fields of an entity that were observed together.
 
     `fields` maps names to values: `name`, `description`, `properties.<key>`; the field `state_tags`
-    maps each tag to whether it holds. `observed_at` is the story time, if given, and `place` the
+    maps each tag to whether it holds. `observed_at` is the story time, if given, and `place` its
     story position. A correction outranks all ordinary observations.
 
     An observation read by a schema has the schema's version. Merge policies weigh `priority` and

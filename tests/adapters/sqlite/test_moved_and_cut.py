@@ -122,7 +122,7 @@ def test_r8_a_writers_look_does_not_hide_from_readers_that_the_database_is_short
 
     os.truncate(path, 4096)
     anchor.check_files()
-    anchor.require_in_place()
+    anchor.require_same_files()
 
     assert anchor.is_shorter()
     assert not anchor.is_shorter()

@@ -10,7 +10,7 @@ from canonry.gateway.principal import Principal
 from canonry.gateway.tool import Tool
 from canonry.records.toolset import EXACT, FACE, TRUTH
 from canonry.records.toolset.contract import entries, published, resolve_references
-from canonry.records.toolset.entities import PLACE
+from canonry.records.toolset.entities import VALUE_LOCATION
 from canonry.records.toolset.queries import HIT, LEFT_OUT, MATCH, OPEN, PASSAGE, SUM
 from canonry.records.toolset.shapes import (
     DUPLICATE,
@@ -119,7 +119,7 @@ SHAPES = {
     "duplicate": DUPLICATE,
     "schema": SCHEMA,
     "unclear": OPEN,
-    "place": PLACE,
+    "place": VALUE_LOCATION,
     "record_hit": HIT,
     "record_match": MATCH,
     "passage": PASSAGE,

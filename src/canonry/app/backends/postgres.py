@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlacedSpace:
+class SpaceOnServer:
     """A space and its server, by the names that an operator knows."""
 
     id: SpaceId
@@ -52,14 +52,14 @@ class SpaceMover:
     shards: Shards
     canon: Canon
 
-    async def list_placed(self) -> Sequence[PlacedSpace]:
+    async def list_servers(self) -> Sequence[SpaceOnServer]:
         """Return all spaces, oldest first."""
         ask = partial(self.canon.state.spaces, kind=None, parent=None)
         spaces = [each async for each in every_item(ask)]
         homes = await self.shards.directory.servers_of(each.id for each in spaces)
         names = {each.id: each.name for each in self.shards.servers.values()}
         return [
-            PlacedSpace(id=s.id, name=s.name, kind=s.kind.value, server=names[homes[s.id]])
+            SpaceOnServer(id=s.id, name=s.name, kind=s.kind.value, server=names[homes[s.id]])
             for s in spaces
         ]
 

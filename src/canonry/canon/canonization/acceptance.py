@@ -193,7 +193,7 @@ def accept_candidate(
         confidence=proposal.confidence,
         evidence=candidate.evidence,
         scene_id=proposal.scene_id,
-        place=candidate.moment.place,
+        place=candidate.moment.position,
         proposal_id=proposal.id,
         spoken=None
         if candidate.moment.at is None
@@ -286,7 +286,7 @@ def _repeat_later(
             continue
         if comes_after(context.candidate.moment, seen.moment):
             continue
-        backing = context.backing.with_support_of(seen, place=seen.moment.place)
+        backing = context.backing.with_support_of(seen, place=seen.moment.position)
         value, label = {name: seen.fields[name]}, f"held:{number}"
         at = seen.observed_at
         yield make_observation(

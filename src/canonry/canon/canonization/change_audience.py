@@ -175,7 +175,7 @@ async def _later_observations(
         later = await canon.store_of_all.state.observations(
             entity_id, after=Position(item.position), limit=ALONG_MAX
         )
-        same = (each for each in later if (each.observed_at, each.moment.place) in moments)
+        same = (each for each in later if (each.observed_at, each.moment.position) in moments)
         found += [each.id for each in same if STATE_TAGS in each.fields]
     return found
 

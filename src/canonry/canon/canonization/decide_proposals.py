@@ -190,9 +190,9 @@ def _without_corrected(
     """Return what a candidate means, the canon without the item that it corrects, and a retcon."""
     candidate, proposal = as_state_change(candidate, view), candidate.proposal
     content, moment = candidate.content, candidate.moment
-    placed = moment.at is not None or moment.place.scene
-    if not placed and not isinstance(content, Unreadable):  # it follows what its timelines told
-        said, reported = statements_of(content, view), moment.place.told
+    dated = moment.at is not None or moment.position.scene
+    if not dated and not isinstance(content, Unreadable):  # it follows what its timelines told
+        said, reported = statements_of(content, view), moment.position.told
         reached = time_reached(said, reported, proposal.created_at, view)
         candidate = replace(candidate, reached=reached)
     named = getattr(candidate.content, "replaces", None)

@@ -144,7 +144,7 @@ async def create_proposal(
         Conflict: `scene.completed`, `scene.finalizing`, `turn.foreign` or `space.foreign`.
         CanonryError: as `StagingGuard.pass_gates`.
     """
-    opened = await _require_place(canon, caller, scene_id, universe_id)
+    opened = await _require_origin(canon, caller, scene_id, universe_id)
     staged = await _normalise_suggestion(canon, caller, opened, suggestion)
 
     async def find_origin() -> ProposalOrigin:
@@ -162,7 +162,7 @@ async def create_proposal(
     return await _stage_suggestion(canon, caller, opened.space, staged, find_origin)
 
 
-async def _require_place(
+async def _require_origin(
     canon: Canon, caller: Caller, scene_id: str | None, universe_id: str
 ) -> Scene | Space:
     if scene_id is None:
@@ -196,7 +196,7 @@ async def restate_proposal(
         confidence=former.confidence,
         authority=former.authority,
     )
-    universe_item = await _require_place(canon, caller, former.scene_id, former.space)
+    universe_item = await _require_origin(canon, caller, former.scene_id, former.space)
     staged = await _normalise_suggestion(canon, caller, universe_item, asked)
     if words := words_of_time(former.type, former.original):
         when = [one.name for one in shape.members if one.kind is Holding.TIME]

@@ -1,7 +1,7 @@
 """Propose several changes at once: what was said, the proposals and the decisions, in one commit.
 
 One change can declare a name as `$name`, and the others refer to it. A proposal that cites turns of
-one scene, or the scene, belongs to that scene, with its time and place.
+one scene, or the scene, belongs to that scene, with its time and location.
 """
 
 from collections.abc import Mapping, Sequence

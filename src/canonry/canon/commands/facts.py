@@ -105,7 +105,7 @@ def _judge_new_fact(
     """Return what stands against a new fact, and the entries with what it says and changes."""
     involved = made.thing.involved if isinstance(made.thing, FactDraft) else ()
     reading = reading_of(made.thing.id, new.statement, new.properties, involved, view)
-    moment = Moment(at=new.time_ref, place=NOW.place)
+    moment = Moment(at=new.time_ref, position=NOW.position)
     changed = change_states(reading.statements, view, new_id, backing, moment=moment)
     warnings = warnings_about(new, new.time_ref, view, reading.statements)
     fact = stamp_draft(made.thing, Position(AFTER_ALL), Instant(0), statements=reading.statements)
@@ -136,7 +136,7 @@ async def _state_stated(
         return (), frozenset()
     tag, holds = stated
     add, remove = ((tag,), ()) if holds else ((), (tag,))
-    moment = Moment(at=new.time_ref, place=NOW.place)
+    moment = Moment(at=new.time_ref, position=NOW.position)
 
     def change_state(view: SliceView) -> tuple[TagsChanged, list[Axiom]]:
         broken = list(laws_against_state(view, entity.entity_type, add, entity.state_tags))

@@ -130,12 +130,12 @@ async def _own_words(canon: Canon, item: Citing) -> list[str]:
     within = canon.space_scope(item.space)
     cited = (await within.items_by_id(one.ref for one in item.evidence)).values()
     words = [one for one in cited if isinstance(one, Snippet | Turn)]
-    for place in cited:
+    for container in cited:
         parts: Sequence[Snippet | Turn] = ()
-        if isinstance(place, Source):
-            parts = (await canon.documents.snippets(place.id, limit=PAGE_MAX, offset=0)).items
-        elif isinstance(place, Scene):
-            parts = await canon.documents.turns(place.id, last=PAGE_MAX)
+        if isinstance(container, Source):
+            parts = (await canon.documents.snippets(container.id, limit=PAGE_MAX, offset=0)).items
+        elif isinstance(container, Scene):
+            parts = await canon.documents.turns(container.id, last=PAGE_MAX)
         words += [one for one in parts if await shares_most_words(canon, one, item)]
     found: list[str] = []
     for one in words:

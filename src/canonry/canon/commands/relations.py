@@ -138,7 +138,7 @@ async def _prepare_relation(
         raise Conflict("relation.no-archetype", message, conflicts=[to.id])
     reads = await require_evidence(canon, caller, from_.space, new.evidence)
     audience = await _audience_of(canon, new, from_, to)
-    moment = Moment(at=new.since, place=NOW.place)
+    moment = Moment(at=new.since, position=NOW.position)
     timeline_in, space = partial(_timeline_in, new, from_, to), from_.space
 
     def judge_relation(
@@ -202,7 +202,7 @@ async def _audience_of(canon: Canon, new: NewRelation, from_: Entity, to: Entity
 
 
 def _timeline_in(new: NewRelation, from_: Entity, to: Entity, view: SliceView) -> RelationTimeline:
-    moment = Moment(at=new.since, place=NOW.place)
+    moment = Moment(at=new.since, position=NOW.position)
     return timeline_of(view, new.kind, from_, to, moment, properties=new.properties)
 
 
@@ -388,7 +388,7 @@ def _holding_of(
 ) -> _Holding:
     """Return the owner's amount; refuse if a later amount is already recorded."""
     mine = [each for each in relations if each.from_id in family_of(owner)]
-    moment = Moment(at=transfer.at, place=NOW.place)
+    moment = Moment(at=transfer.at, position=NOW.position)
     before, after = split_at(moment, mine, lambda each: each.moment)
     ended = [
         each

@@ -82,7 +82,7 @@ async def create_source(canon: Canon, caller: Caller, new: NewSource) -> Receipt
 
 # Ingest a source: read its document, cut it into snippets, and store the missing ones.
 #
-# A snippet's id derives from its source, the document's text and its place. The same document adds
+# A snippet's id derives from its source, the document's text and its index. The same document adds
 # nothing, in any file, and a repeated ingestion continues after an interruption.
 
 SNIPPETS_PER_COMMIT: Final = 250
@@ -170,7 +170,7 @@ async def source_holding(
 
 @dataclass(slots=True, kw_only=True)
 class _Ingestion:
-    """The ingestion of one document; `first` is its place in the source, once known.
+    """The ingestion of one document; `first` is its index in the source, once known.
 
     The last batch is written first: its highest index reserves the ones below it.
     """
@@ -184,7 +184,7 @@ class _Ingestion:
     async def store_document(self) -> int:
         """Store the document; return the number of added snippets."""
         total, done, added = len(self.snippets), 0, 0
-        for batch in self._split_batches():  # an earlier run may have given the document its place
+        for batch in self._split_batches():  # an earlier run may have given the document its index
             if self.first is None:
                 known = await self.canon.space_scope(self.source.space).items_by_id(
                     each.id for each in batch

@@ -64,7 +64,7 @@ class Candidate:
         if self.reached is not UNSET:
             position = replace(position, reached=self.reached)
         wrong = self.corrects if own is None else None
-        moment = Moment(at=at, place=position) if wrong is None else wrong.moment
+        moment = Moment(at=at, position=position) if wrong is None else wrong.moment
         object.__setattr__(self, "moment", moment)
         found = list(proposal.evidence)
         if proposal.turn_id is not None:

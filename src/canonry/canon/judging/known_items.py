@@ -79,7 +79,7 @@ class SpokenTime:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backing:
-    """The support of a new item: authority, confidence, evidence, place and time.
+    """The support of a new item: authority, confidence, evidence, position and time.
 
     `audience` may see it; None: the audience of its evidence.
     """
@@ -97,7 +97,7 @@ class Backing:
 
     @classmethod
     def from_item(cls, item: Any, **more: Any) -> Self:
-        """Return the support of an item, without its place in the stories."""
+        """Return the support of an item, without its story position."""
         own = {name: getattr(item, name) for name in ("space", *_SUPPORT)}
         return cls(**own, **more)
 

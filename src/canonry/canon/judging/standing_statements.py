@@ -283,7 +283,7 @@ StatedTag: TypeAlias = tuple[Entity, str, bool]
 
 def without_given_time(one: Statement, moment: Moment) -> Statement:
     """Leave out the point of time by which a fact outside of scenes is dated, unless it recurs."""
-    dated = bool(one.when) and moment.at is not None and moment.place.scene == 0
+    dated = bool(one.when) and moment.at is not None and moment.position.scene == 0
     lasting = one.phase is Phase.IS and find_attribute(one.attribute).kind is not ValueKind.QUANTITY
     return replace(one, when="") if dated and not (lasting and is_recurring(one.when)) else one
 
@@ -387,8 +387,8 @@ def tags_begun_by(fact: Fact, view: SliceView) -> Iterator[TagHeld]:
         again = [
             each for each in facts_stating_tag(view, entity, tag, holds=True) if each.id != fact.id
         ]
-        until = {(each.moment.at, each.moment.place) for each in again}
-        later = [(one, (one.moment.at, one.moment.place) in until) for one in own[at + 1 :]]
+        until = {(each.moment.at, each.moment.position) for each in again}
+        later = [(one, (one.moment.at, one.moment.position) in until) for one in own[at + 1 :]]
         run = (one for one, _ in takewhile(lambda each: each[0].holds and not each[1], later))
         first, *_, last = (own[at], own[at], *run)
         seen = view.find_item(first.observation)
@@ -499,9 +499,9 @@ def time_reached(
         held = [one.statement for one in standings_of(item, view)] if dated else []
         if any(_share_timeline(one, claim) for one in held for claim in claims):
             moments.append(item.moment)
-    moments = [one for one in moments if one.place.told < before]
+    moments = [one for one in moments if one.position.told < before]
     times = [at for one in moments if isinstance(at := time_of(one), int)]
-    if not any(one.place.scene for one in moments):
+    if not any(one.position.scene for one in moments):
         times = [at for at in times if at <= now]
     return max(times, default=None)
 

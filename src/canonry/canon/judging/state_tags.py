@@ -190,8 +190,8 @@ def states_tag(fact: Fact, entity: Entity, tag: str, *, holds: bool) -> bool:
 
 
 def is_same_moment(one: Moment, other: Moment) -> bool:
-    """Return whether both have the same moment and place in the story."""
-    return (one.at, one.place) == (other.at, other.place)
+    """Return whether both have the same story time and story position."""
+    return (one.at, one.position) == (other.at, other.position)
 
 
 # Statements of tags: sentences that describe a state.
@@ -299,7 +299,7 @@ class TagWriter:
         backing: Backing | None = None,
     ) -> Made:
         """Return the observation of tags at a moment."""
-        backing = backing or replace(self.backing, place=moment.place)
+        backing = backing or replace(self.backing, place=moment.position)
         about, fields, at = of or self.entity.id, {STATE_TAGS: tags}, moment.at
         return make_observation(self.new_id, backing, about, fields, label=label, observed_at=at)
 
@@ -363,7 +363,7 @@ def begins_in(changes: Iterable[TagChange]) -> dict[str, list[TagChange]]:
 
 
 def _change_keys(begins: list[TagChange]) -> list[tuple[object, ...]]:
-    return [(one.holds, one.moment.at, one.moment.place) for one in begins]
+    return [(one.holds, one.moment.at, one.moment.position) for one in begins]
 
 
 @dataclass(frozen=True, slots=True)
@@ -410,10 +410,10 @@ class _FactChanges:
         seen = pen.view.find_item(change.observation) if change.observation else None
         if isinstance(seen, Observation):
             backing = backing.with_support_of(seen)
-        scene, about = change.moment.place.scene, pen.entity
+        scene, about = change.moment.position.scene, pen.entity
         made = make_fact(
             pen.new_id,
-            replace(backing, place=change.moment.place) if scene else backing,
+            replace(backing, place=change.moment.position) if scene else backing,
             label=f"fact:{change.tag}:{len(self.made)}",
             statement=tag_statement(about.name, change.tag, holds=change.holds),
             involved=(about.id,),
@@ -496,9 +496,9 @@ def change_tags(
     conflicting = {other for tag in add for other in excluded_by(tag, pen.exclusive_groups, held)}
     ended = sorted((held.keys() & {*conflicting, *remove}) - set(add))
     known = [fact.id for tag in again if (fact := fact_for(view, entity, held[tag])) is not None]
-    if not begun and not ended and not moment.place.scene and moment.at is None:
+    if not begun and not ended and not moment.position.scene and moment.at is None:
         return TagsChanged(known=tuple(known))
-    denied = (set(remove) - held.keys()) if moment.place.scene else set[str]()
+    denied = (set(remove) - held.keys()) if moment.position.scene else set[str]()
     apart = (one.change for one in gone if not is_same_moment(one.change.moment, moment))
     changes = [
         *((tag, True, moment) for tag in (*begun, *again)),
@@ -592,7 +592,7 @@ def undo_tag(
                     pen.make_observation(change.moment, theirs, label_of_owner, of=owner)
                 )
         denied = (fact for tag in back if tags[tag] for fact in pen.facts_stating(tag, holds=False))
-        denials = (fact for fact in denied if fact.moment.place == change.moment.place)
+        denials = (fact for fact in denied if fact.moment.position == change.moment.position)
         never = (*pen.facts_stating_then(change, holds=True), *denials)
         gone_facts = [one.id for one in never if one.id not in held.facts]
         entries += [FactRetconned(fact_id=e, replaced_by=None, reason=reason) for e in gone_facts]

@@ -339,7 +339,7 @@ class _SettlingState:
                 continue
             if ended.superseded_by is not None or not view.viewer.may_see(ended.audience):
                 continue
-            moment = Moment(at=ended.until, place=NOW.place)
+            moment = Moment(at=ended.until, position=NOW.position)
             until, _after = split_at(moment, timeline.statements, lambda word: word.moment)
             same = (w.relation for w in until if w.again is None and w.what == timeline.what)
             for other in same:
@@ -454,7 +454,7 @@ def _settle_tags(pen: TagWriter, old: Sequence[TagChange]) -> Iterator[Entry]:
     back = [replace(one, holds=True) for one in kept]
     changes = [*back, *excluded_changes(order_changes((*now, *back)), groups)]
     for number, one in enumerate(changes):
-        position = None if one.moment.place.told == AFTER_ALL else one.moment.place
+        position = None if one.moment.position.told == AFTER_ALL else one.moment.position
         backing = replace(pen.backing, place=position)
         label = f"observation:{number}"
         yield pen.make_observation(one.moment, {one.tag: one.holds}, label, backing=backing)
@@ -550,7 +550,7 @@ def _replacement_of(
     """Return the item that comes in place of a retconned one, where no statement ends `old`.
 
     A quantity passes on. The words of a corrected fact do not hold in an older form either, and
-    the replacement that a retcon names takes its whole place.
+    the replacement that a retcon names replaces all of it.
     """
     if isinstance(old, Relation):
         passes = has_quantity(old.properties) and retracted.superseded_by is not None

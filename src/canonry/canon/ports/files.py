@@ -136,7 +136,7 @@ class Reading:
 
     `members` are contained files, such as attachments of a message. They are not read with it,
     because each becomes its own source. `made_at` is the time of this version of the file, in
-    RFC 3339, if its format has a place for it.
+    RFC 3339, if its format has a field for it.
     """
 
     kind: FileType

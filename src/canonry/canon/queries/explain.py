@@ -30,7 +30,7 @@ from canonry.values.observations import Observation
 from canonry.values.provenance import CanonLevel, Evidence
 
 TRACED_MAX: Final = 200
-_PLACES: Final = Scene | Source
+_CONTAINERS: Final = Scene | Source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,11 +54,11 @@ async def trace_evidence(
     wanted = tuple(dict.fromkeys(evidence))[:TRACED_MAX]
     seen = canon.caller_scope(caller)
     items = await seen.items_by_id({each.ref for each in wanted})
-    found = {i: e for i, e in items.items() if isinstance(e, _PLACES | Turn | Snippet | Axiom)}
+    found = {i: e for i, e in items.items() if isinstance(e, _CONTAINERS | Turn | Snippet | Axiom)}
     turns = {i: each.scene_id for i, each in found.items() if isinstance(each, Turn)}
     held = {i: each.source_id for i, each in found.items() if isinstance(each, Snippet)} | turns
     outer = await seen.items_by_id(set(held.values()))
-    within = {i: e for i, e in outer.items() if isinstance(e, _PLACES)}
+    within = {i: e for i, e in outer.items() if isinstance(e, _CONTAINERS)}
     return [
         TracedEvidence(evidence=e, thing=found.get(e.ref), within=within.get(held.get(e.ref, "")))
         for e in wanted
@@ -286,7 +286,7 @@ class Window:
 async def read_timeline(canon: Canon, caller: Caller, universe_id: str, window: Window) -> Timeline:
     """Return canon events and dated facts in order, and the other changes if asked.
 
-    Undated events, and statements of undated scenes, keep their place in the story. At a moment it
+    Undated events, and statements of undated scenes, keep their story position. At a moment it
     returns what happened until then.
 
     Raises:
@@ -345,7 +345,7 @@ def _has_beginning(one: Stated, window: Window) -> bool:
     """Return whether the beginning of an item is part of the timeline."""
     if isinstance(one, Event) or (isinstance(one, Fact) and one.time_ref is not None):
         return True
-    if not window.changes or (one.moment.at is None and not one.moment.place.scene):
+    if not window.changes or (one.moment.at is None and not one.moment.position.scene):
         return False
     explicit = () if isinstance(one, Relation) else (s for s in one.statements if not s.implied)
     ties = (find_attribute(each.attribute) for each in explicit)

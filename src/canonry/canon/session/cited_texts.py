@@ -129,7 +129,7 @@ async def is_cited(canon: Canon, words: Turn | Snippet, ignored: Sequence[Citing
     spaces, about = frozenset(one.space for one in ignored), frozenset(entities)
     near: list[Any] = [*(await canon.query_scope(spaces).items_by_id(ids)).values()]
     near += await _find_statements(canon, spaces, about, about)
-    place = words.scene_id if isinstance(words, Turn) else words.source_id
+    container_id = words.scene_id if isinstance(words, Turn) else words.source_id
     known = {one.id for one in ignored}
     for one in near:
         if not isinstance(one, Citing) or one.id in known or one.level not in STANDING:
@@ -137,7 +137,7 @@ async def is_cited(canon: Canon, words: Turn | Snippet, ignored: Sequence[Citing
         wrong = [each for each in ignored if getattr(each, "replaced_by", None) == one.id]
         shares = [await share_of_words(canon, words, each) for each in (one, *wrong)]
         cited = {each.ref for each in one.evidence}
-        whole = place in cited and await shares_most_words(canon, words, one)
+        whole = container_id in cited and await shares_most_words(canon, words, one)
         if (words.id in cited or whole) and shares[0] >= max(shares):
             return True
     return False

@@ -55,7 +55,7 @@ def id_root_of(source: SourceDraft, digest: str) -> CommitId:
 def snippets_of(
     source: SourceDraft, title: str | None, excerpts: Sequence[Excerpt], section_max: int
 ) -> tuple[SnippetDraft, ...]:
-    """Return the snippets with their places in the document, before those in the source."""
+    """Return the snippets with their indexes in the document, before those in the source."""
     root = id_root_of(source, digest_of(excerpts))
     return tuple(
         SnippetDraft(

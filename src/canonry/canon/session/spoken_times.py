@@ -115,13 +115,13 @@ async def clock_of(canon: Canon, space: Space | None) -> Instant | None:
     return Instant(max(at for at, _ in times) // DAY * DAY + DAY - 1) if times else None
 
 
-async def _is_real(canon: Canon, place: StoredItem, calendar: Calendar) -> bool:
-    """Whether the calls of a place are of its own time: no game master tells a scene of it."""
-    if calendar is not GREGORIAN or not isinstance(place, Scene | Space):
+async def _is_real(canon: Canon, container: StoredItem, calendar: Calendar) -> bool:
+    """Return whether a scene or space is played in its own time: no game master narrates it."""
+    if calendar is not GREGORIAN or not isinstance(container, Scene | Space):
         return False
-    scenes: Sequence[Scene] = [place] if isinstance(place, Scene) else ()
-    if isinstance(place, Space):
-        query = SceneQuery(spaces=frozenset((place.space,)))
+    scenes: Sequence[Scene] = [container] if isinstance(container, Scene) else ()
+    if isinstance(container, Space):
+        query = SceneQuery(spaces=frozenset((container.space,)))
         scenes = (await newest_match(canon.documents.scenes, query))[-_SCENES_COMPARED:]
     reported = [await canon.documents.turns(one.id) for one in scenes]
     speakers = [{one.speaker for one in turns} for turns in reported]

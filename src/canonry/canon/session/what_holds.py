@@ -80,13 +80,13 @@ def is_current(item: object, clock: Instant | None = None) -> bool:
 
 def moment_at(at: Instant) -> Moment:
     """Return the moment of a story time, after all that was stated of it."""
-    return Moment(at=at, place=StoryPosition(told=AFTER_ALL))
+    return Moment(at=at, position=StoryPosition(told=AFTER_ALL))
 
 
 def moment_of(scene: Scene) -> Moment:
     """Return the moment at the end of the scene's turns."""
     told_at = scene.changed_at if scene.status is SceneStatus.COMPLETED else AFTER_ALL
-    return Moment(at=scene.time_ref, place=position_in(scene, None, told_at, dated=False))
+    return Moment(at=scene.time_ref, position=position_in(scene, None, told_at, dated=False))
 
 
 def is_before(one: Scene, scene: Scene) -> bool:
@@ -235,7 +235,7 @@ def entity_then(
     entity: Entity, known: Sequence[Observation], moment: Moment, *, by_story: bool = True
 ) -> Entity | None:
     """Return the entity as it was at a moment; None: nothing was stated of it until then."""
-    if moment.place.scene:
+    if moment.position.scene:
         then = split_at(moment, known, lambda each: each.moment)[0]
     else:
         pairs = with_story_times(known, lambda each: each.moment)

@@ -219,7 +219,7 @@ async def _commit_rows(
 async def _chunk_rows(
     canon: Canon, rows: Sequence[CatalogRow]
 ) -> AsyncIterator[tuple[Sequence[CatalogRow], Mapping[UniqueValue, str] | None]]:
-    """Yield rows of one table and project, and who has their places, where that is known."""
+    """Yield rows of one table and project, and the owners of their unique values, if known."""
     if rows and rows[0].table is catalog_tables.PROJECTS:
         for start in range(0, len(rows), CHUNK):
             yield rows[start : start + CHUNK], None

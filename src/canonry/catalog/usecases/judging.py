@@ -77,7 +77,7 @@ class RowVerdict:
     reads: set[str] = field(default_factory=set)
 
     def make_change(self, new_id: NewId) -> Change:
-        """The entries of all rows that change something; places are left before they are taken."""
+        """The entries of all rows that change something; values are freed before they are taken."""
         found = [e for judged in self.rows if judged.make for e in judged.make(new_id)]
         found.sort(key=lambda entry: not isinstance(entry, RelationEnded))
         return Change(entries=tuple(found), reads=frozenset(self.reads))
@@ -116,7 +116,7 @@ async def judge_projects(
 
 
 async def owners_of(canon: Canon, rows: Sequence[CatalogRow]) -> Mapping[UniqueValue, str]:
-    """The places of these rows of one project -> the items that have them."""
+    """Return the items that have the unique values of these rows of one project."""
     project = rows[0].project
     words = ((row.kind, row.word) for row in rows)
     owners = await canon.catalog.word_owners(SpaceId(project), words)
@@ -182,10 +182,10 @@ def settle_rows(
     ahead: EarlierResults,
     problem_of: Callable[[CatalogRow, str | None], RowProblem | None],
 ) -> tuple[list[CatalogRow], list[RowProblem]]:
-    """The rows that are right, whose places are taken from now on, and what is wrong with others.
+    """Return the rows that are right, whose unique values are now taken, and the other's problems.
 
-    A place that one of `leaving` leaves may be taken by another; a refused row leaves nothing, and
-    goes from that set. `problem_of` judges a row, given which row before it has its place.
+    A value that a row of `leaving` frees may be taken by another. A refused row frees nothing, and
+    goes from that set. `problem_of` judges a row, given the row before it that has its value.
     """
     while True:
         right: list[CatalogRow] = []
@@ -360,7 +360,7 @@ async def judge_rows(
 ) -> RowVerdict:
     """Judge rows of one table and, unless they are projects, of one project.
 
-    `owners` says who has the places that they want, where that is known.
+    `owners` has the items with the unique values that they want, where that is known.
     """
     if rows[0].table is PROJECTS:
         return await judge_projects(canon, rows, ahead, now)

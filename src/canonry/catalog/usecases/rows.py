@@ -142,9 +142,9 @@ CHUNK: Final = 500
 async def arrange_catalog_rows(
     canon: Canon, rows: Sequence[CatalogRow]
 ) -> tuple[Sequence[Sequence[CatalogRow]], Mapping[UniqueValue, str]]:
-    """Rows of one table and project in chunks, in their order but for those that swap places.
+    """Return rows of one table and project in ordered chunks, but those that swap values together.
 
-    With them comes who has a place that any of them wants.
+    The second result is the owners of the unique values that they want.
     """
     partners: dict[str, str] = {}
     owners: dict[UniqueValue, str] = {}

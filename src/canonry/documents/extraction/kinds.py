@@ -174,7 +174,7 @@ def without_item_labels(lines: Sequence[LabelledLine]) -> Sequence[LabelledLine]
 
 def _find_lists(lines: Sequence[LabelledLine]) -> Iterator[tuple[Sequence[int], str]]:
     """Yield the indexes of the lines of each list, and the notion of the line above it."""
-    for listed, group in groupby(range(len(lines)), lambda place: lines[place].listed):
+    for listed, group in groupby(range(len(lines)), lambda index: lines[index].listed):
         if listed:
             indexes = list(group)
             yield indexes, lines[indexes[0] - 1].meaning if indexes[0] else ""
@@ -545,15 +545,15 @@ def documents_in(lines: Sequence[LabelledLine]) -> Sequence[Sequence[LabelledLin
     A part without a number, or with the number of the part before, continues that part.
     """
     starts: list[int] = []
-    for place, line in enumerate(lines):
+    for index, line in enumerate(lines):
         if (
-            place
+            index
             and not line.value
             and not line.listed
             and named_types(plain_label(line.text), whole=True)
         ):
-            first = place  # the letterhead above belongs to the document
-            least = max((starts or [0])[-1] + 1, place - _LETTERHEAD)
+            first = index  # the letterhead above belongs to the document
+            least = max((starts or [0])[-1] + 1, index - _LETTERHEAD)
             while first > least and not lines[first - 1].label:
                 first -= 1
             starts.append(first)

@@ -444,11 +444,11 @@ def till_of(lines: Sequence[LabelledLine]) -> FoundEntity | None:
     named = shop and len(shop) <= _SHOP_MAX and not _NO_NAME.search(shop)
     timed = named and any(_CLOCK.search(line.text) for line in lines)
     # The last sum is the one that was paid, with a tip.
-    for place, price in reversed([*enumerate(prices if timed else ())]):
-        goods = [each for each in prices[:place] if not each.notion]
-        taxes = sum(each.cents for each in prices[:place] if each.notion == "tax")
+    for index, price in reversed([*enumerate(prices if timed else ())]):
+        goods = [each for each in prices[:index] if not each.notion]
+        taxes = sum(each.cents for each in prices[:index] if each.notion == "tax")
         adds_up = goods and price.cents - sum(each.cents for each in goods) in {0, taxes}
-        later = [each.cents for each in prices[place + 1 :]]
+        later = [each.cents for each in prices[index + 1 :]]
         given = (first - change for first, change in pairwise(later))
         if price.notion in _SUMS and (adds_up or price.cents in {*later[:1], *given}):
             fields = {

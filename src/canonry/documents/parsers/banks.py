@@ -1,7 +1,7 @@
 """Parsers of files that banks and programs exchange.
 
 MT940, OFX, QIF and CAMT become tables with titles. UBL and CII become invoices and credit notes, by
-the places of their fields in `invoices.json`.
+the paths of their fields in `invoices.json`.
 """
 
 import html
@@ -36,23 +36,23 @@ _DAY: Final = len("20240131")
 _SILENT: Final = frozenset(NAMES["xml"]["silent"].split())
 """Attributes that say in which list, unit or currency a value is."""
 
-_Places = Mapping[str, Sequence[str]]
+_Paths = Mapping[str, Sequence[str]]
 
 
 def read_invoice(root: Element, found: Findings) -> None:
     """Add an invoice in XML, its attached files, and its text."""
     name = "cii" if root.tag.rpartition("}")[2].startswith("CrossIndustry") else "ubl"
     written = json.loads(files(__package__).joinpath("invoices.json").read_text(encoding="utf-8"))
-    places: _Places = written[name]
+    all_paths: _Paths = written[name]
     if name == "cii" and not any(all_at(root, deal) for deal in _DEALS):
         raise Fault("damaged")
-    fields = _fields(root, places)
+    fields = _fields(root, all_paths)
     kind = "invoice"
-    if root.tag.endswith("CreditNote") or said_at(root, *places["code"]) in _CREDITS:
+    if root.tag.endswith("CreditNote") or said_at(root, *all_paths["code"]) in _CREDITS:
         kind = "credit_note"
         fields = {_CREDITED.get(name, name): value for name, value in fields.items()}
     record = found.add_record(kind, fields)
-    for each in (file for path in places["files"] for file in all_at(root, path)):
+    for each in (file for path in all_paths["files"] for file in all_at(root, path)):
         try:
             data = b64decode(each.text or "", validate=False)
         except Error:
@@ -62,11 +62,11 @@ def read_invoice(root: Element, found: Findings) -> None:
         each.text = None
 
 
-def _fields(root: Element, places: _Places) -> dict[str, Any]:
+def _fields(root: Element, all_paths: _Paths) -> dict[str, Any]:
     """Return the fields that have a value."""
-    currency = said_at(root, *places["currency"])
+    currency = said_at(root, *all_paths["currency"])
     fields: dict[str, Any] = {}
-    for name, paths in places.items():
+    for name, paths in all_paths.items():
         if name in _SUMS:
             fields[name] = _sum(root, currency, *paths)
         elif name in {"items", "code", "files"} or "." in name:
@@ -81,20 +81,20 @@ def _fields(root: Element, places: _Places) -> dict[str, Any]:
         if len(day) == _DAY and day.isdigit():
             fields[name] = f"{day[:4]}-{day[4:6]}-{day[6:]}"
     fields["iban"] = fields["iban"].replace(" ", "")
-    lines = [line for path in places["items"] for line in all_at(root, path)]
-    fields["items"] = [_item(line, places) for line in lines]
+    lines = [line for path in all_paths["items"] for line in all_at(root, path)]
+    fields["items"] = [_item(line, all_paths) for line in lines]
     fields = _cleaned(fields)
-    files_in = [file for path in places["files"] for file in all_at(root, path)]
+    files_in = [file for path in all_paths["files"] for file in all_at(root, path)]
     said = leaves_of(root, "invoice", without=[*lines, *files_in])
-    for path, text in unused_texts(said, [*fields.values(), said_at(root, *places["code"])]):
+    for path, text in unused_texts(said, [*fields.values(), said_at(root, *all_paths["code"])]):
         keep_rest(fields, path, text)
     return fields
 
 
-def _item(line: Element, places: _Places) -> dict[str, Any]:
+def _item(line: Element, all_paths: _Paths) -> dict[str, Any]:
     texts = {
         name.removeprefix("items."): said_at(line, *paths)
-        for name, paths in places.items()
+        for name, paths in all_paths.items()
         if name.startswith("items.")
     }
     numbers = {name: plain_number(text) for name, text in texts.items() if name != "description"}

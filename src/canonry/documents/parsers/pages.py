@@ -92,9 +92,9 @@ def _read_pages(
         page = document[number - 1]
         notes = list(_read_annotations(page, document.formenv))
         text, words, pictured = _read_page(page, boxes=boxes_left > 0)
-        placed = [(note_text, box) for name, note_text, box in notes if name]
+        in_boxes = [(note_text, box) for name, note_text, box in notes if name]
         if number <= laid_out:
-            layout.append(_layout_text([*words, *placed]) or text)
+            layout.append(_layout_text([*words, *in_boxes]) or text)
             pictures += [number] if pictured and not text.strip() else []
         for name, note_text, box in notes:
             line = f"{name}: {note_text}" if name else note_text

@@ -584,9 +584,9 @@ class LocalReader(DocumentReader):
             made_at=reply["made_at"] or reading.made_at,
             members=tuple(
                 Member(
-                    data=b64decode(data), hint=FileHint(mime_type=media, name=name), record=place
+                    data=b64decode(data), hint=FileHint(mime_type=media, name=name), record=record
                 )
-                for name, media, data, place in reply["members"]
+                for name, media, data, record in reply["members"]
             ),
         )
 

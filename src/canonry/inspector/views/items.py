@@ -250,7 +250,7 @@ PART_MAX: Final = 20_000
 VALUE_MAX: Final = 500
 _SEARCHED_MAX: Final = 500
 _SHORTEST: Final = 3
-"""The least characters of a marked value: shorter ones occur in too many places."""
+"""The least characters of a marked value: shorter ones occur too often."""
 
 
 async def seen_document(canon: Canon, caller: Caller, arguments: Arguments) -> Seen:

@@ -158,7 +158,7 @@ def _cut_lead(tokens: Sequence[Token], words: WordTable) -> tuple[Sequence[Token
 
 
 def _verb_at(tokens: Sequence[Token], words: WordTable) -> int:
-    """Return the place of the first word of the verb group."""
+    """Return the index of the first word of the verb group."""
     for at in range(1, len(tokens)):
         text, last = tokens[at].text, tokens[at - 1].text
         if tokens[at].name:
@@ -188,7 +188,7 @@ def _verb_at(tokens: Sequence[Token], words: WordTable) -> int:
 
 
 def _unknown_verb_at(tokens: Sequence[Token], words: WordTable) -> int:
-    """Return the place of a verb in no table, by its ending: `Odo limps`, `the dog wags its tail`.
+    """Return the index of a verb in no table, by its ending: `Odo limps`, `the dog wags its tail`.
 
     Raises:
         UnreadClause: no word is clearly a verb.

@@ -34,7 +34,7 @@ def reorder_tokens(tokens: Sequence[Token], words: WordTable) -> list[Token]:
 
 
 def _finite_verb_at(tokens: Sequence[Token], words: WordTable) -> int | None:
-    """Return the place of the verb with the subject's number."""
+    """Return the index of the verb with the subject's number."""
     for at, token in enumerate(tokens):
         if token.name or not at:
             continue

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from canonry.values.json_values import fold_text
 
-# Sentences and tokens: the places where a text may be cut, and its length.
+# Sentences and tokens: the positions where a text may be cut, and its length.
 #
 # A token is about the unit of a language model: up to six letters or digits of a word, one
 # character of a script without spaces, or one sign. This estimate is within five per cent of a
@@ -74,7 +74,7 @@ def first_sentence(text: str) -> str:
 
 
 def last_between(positions: Sequence[int], low: int, high: int) -> int | None:
-    """Return the last of these sorted places from `low` to `high`; None: there is none."""
+    """Return the last of these sorted positions from `low` to `high`; None: there is none."""
     found = bisect_right(positions, high) - 1
     return positions[found] if found >= bisect_left(positions, low) else None
 
@@ -327,12 +327,12 @@ class _Ruler:
         return max(0, min(end - begin, self._how.characters // 4))
 
     def after(self, begin: int, tokens: int) -> int:
-        place = bisect_left(self._starts, begin) + tokens
-        return self._starts[place] if place < len(self._starts) else self._length
+        index = bisect_left(self._starts, begin) + tokens
+        return self._starts[index] if index < len(self._starts) else self._length
 
 
 class _Borders:
-    """The places where a text may be cut; ends of paragraphs are preferred."""
+    """The positions where a text may be cut; ends of paragraphs are preferred."""
 
     def __init__(self, text: str) -> None:
         self._text = text

@@ -186,7 +186,7 @@ _BINDING, _TITLES, EPITHETS = (
 
 
 class WrittenName(NamedTuple):
-    """A possible name: its place in the plain text, and its folded form.
+    """A possible name: its position in the plain text, and its folded form.
 
     A `small` one is a single word without a capital; it counts only if it stands alone. A `part`
     may be the short form of a name.

@@ -209,7 +209,7 @@ RESERVED: Final = frozenset({"entity_type", "schema_version"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TypedRecord:
-    """The fields by their canonical names, and the fragments that the schema has no place for.
+    """The fields by their canonical names, and the fragments that the schema has no field for.
 
     `missing` are required fields without a value; they are no error.
     """

@@ -97,7 +97,7 @@ class RealmScope(StrEnum):
     GLOBAL = "GLOBAL"
 
 
-NARROWEST_FIRST: Final = {scope: place for place, scope in enumerate(RealmScope)}
+NARROWEST_FIRST: Final = {scope: rank for rank, scope in enumerate(RealmScope)}
 
 
 class Tie(StrEnum):

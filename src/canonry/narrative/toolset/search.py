@@ -121,7 +121,7 @@ def _hit_payload(passage: Passage, items: Mapping[str, StoredItem]) -> dict[str,
     match passage.collection:
         case Collection.SCENES:
             payload |= {"scene_id": passage.scene_id, "entity_ids": list(passage.entities)}
-            payload["turn_index"] = passage.place
+            payload["turn_index"] = passage.turn_index
             payload["speaker"] = _speaker_name(items.get(passage.id), items)
             payload["story_id"] = scene.story_id if isinstance(scene, Scene) else None
             payload["scene_title"] = scene.title if isinstance(scene, Scene) else None

@@ -1,1 +1,1 @@
-"""Ports of read models: state, text, vectors, places, catalog and documents."""
+"""Ports of read models: state, text, vectors, locations, catalog and documents."""

@@ -282,7 +282,7 @@ class TextQuery:
 
 
 class Hit(NamedTuple):
-    """A found passage: its item's id, its place, and the entities that it names.
+    """A found passage: its item's id, its position, and the entities that it names.
 
     `score` is in (0, 1], higher is better; `shares` has the matching query terms with their scores.
     The text is not included, because hundreds of hits are ranked and few are shown. For the same
@@ -293,7 +293,7 @@ class Hit(NamedTuple):
     score: float
     shares: Mapping[str, float]
     scene_id: str | None
-    place: int | None
+    turn_index: int | None
     entities: tuple[str, ...]
 
     @classmethod
@@ -301,7 +301,7 @@ class Hit(NamedTuple):
         """Make the hit of a passage with these shares of the query's terms."""
         raw = sum(shares.values())
         score = raw / (raw + 1)
-        where = passage.scene_id, passage.place
+        where = passage.scene_id, passage.turn_index
         return cls(passage.id, score, shares, *where, passage.entities)
 
 
@@ -348,7 +348,7 @@ class Text(View, Protocol):
 
     @abstractmethod
     async def hits_of_items(self, ids: Iterable[str], query: TextQuery) -> Sequence[Hit]:
-        """Return the places of these items' passages that `query` allows, in no order.
+        """Return hits without scores for these items' passages that `query` allows, in no order.
 
         The words of the query do not count: each score is 0, without shares.
 

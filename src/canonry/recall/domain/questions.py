@@ -372,7 +372,7 @@ def _time_spans(text: str, calendar: Calendar, present: Instant | None) -> Itera
 def _longest_time(
     words: Sequence[str], position: int, calendar: Calendar, present: Instant | None
 ) -> tuple[TimeSpan | None, int]:
-    """Return the time of the most words at a place, and their number; without one, 1."""
+    """Return the time of the most words at a position, and their number; without one, 1."""
     needs, links, past = _time_vocabulary(calendar)
     near = words[position : position + _TIME_MAX]
     for size in range(len(near), 0, -1):

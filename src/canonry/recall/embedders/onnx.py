@@ -379,9 +379,9 @@ def _group_windows(windows: Sequence[Sequence[_Window]], most: int) -> Iterator[
     """
     ordered = sorted(
         ((number, each) for number, own in enumerate(windows) for each in own),
-        key=lambda placed: -len(placed[1]),
+        key=lambda window: -len(window[1]),
     )
-    for length, same in groupby(ordered, key=lambda placed: len(placed[1])):
+    for length, same in groupby(ordered, key=lambda window: len(window[1])):
         alike = list(same)
         size = max(1, most // length)
         for start in range(0, len(alike), size):

@@ -360,7 +360,7 @@ async def find_passages(
     called = await entity_names(canon, query.spaces, _entities_in(words.hits))
     gist = _question_gist(query, words)
     similar, no_meaning = await _by_meaning(canon, wide, _compared_text(query, gist, called))
-    located = await _place_hits(canon, query, similar.keys() - hits.keys())
+    located = await _read_hits(canon, query, similar.keys() - hits.keys())
     others = _entities_in(located.values()) - called.keys()
     called = {**called, **await entity_names(canon, query.spaces, others)}
     services = canon.find_service(RecallServices)
@@ -520,7 +520,7 @@ async def _by_meaning(canon: Canon, query: TextQuery, meant: str) -> tuple[_Simi
     return dict(found), (MEANING_BEHIND,) if recall.commits_behind else ()
 
 
-async def _place_hits(canon: Canon, query: TextQuery, ids: Iterable[str]) -> Mapping[str, Hit]:
+async def _read_hits(canon: Canon, query: TextQuery, ids: Iterable[str]) -> Mapping[str, Hit]:
     """Return the current hits of passages that only their meaning found.
 
     An index of meanings may lag behind, so the query's filters are applied again.

@@ -314,7 +314,7 @@ async def index_ahead(
 ) -> int:
     """Embed one step ahead; return the number of vectors, 0 if nothing is left.
 
-    Helpers with different seats start at different places.
+    Helpers with different seats start at different positions.
 
     Raises:
         Unavailable: of the embedder or of the index; nothing is lost.

@@ -34,8 +34,8 @@ class PassagePart:
     def digest(self) -> bytes:
         """The digest that the index stores with the vector: equal only for equal entries."""
         found = self.passage
-        place = (found.collection, found.space, found.entities, found.scene_id, found.source_id)
-        return sha256(encode_json((place, self.part, self.text))).digest()[:_DIGEST_BYTES]
+        filters = (found.collection, found.space, found.entities, found.scene_id, found.source_id)
+        return sha256(encode_json((filters, self.part, self.text))).digest()[:_DIGEST_BYTES]
 
     def with_vector(self, vector: Vector) -> VectorEntry:
         """Return the entry for the index."""

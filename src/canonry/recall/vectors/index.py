@@ -71,20 +71,20 @@ class Nearest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """Vectors with the row number and place number of each."""
+    """Vectors with the row number and partition of each; a collection in a space is a partition."""
 
     numbers: Numbers
-    places: NDArray[np.int32]
+    partitions: NDArray[np.int32]
     vectors: Floats
 
     def __len__(self) -> int:
         return len(self.numbers)
 
     def find_nearest(
-        self, query: Floats, places: Sequence[int], among: Numbers | None, limit: int
+        self, query: Floats, partitions: Sequence[int], among: Numbers | None, limit: int
     ) -> Nearest:
-        """Return the `limit` nearest vectors at these places, restricted to `among` if given."""
-        fits = np.isin(self.places, places)
+        """Return the `limit` nearest vectors in these partitions, and in `among` if given."""
+        fits = np.isin(self.partitions, partitions)
         if among is not None:
             fits &= np.isin(self.numbers, among)
         found = np.flatnonzero(fits)
@@ -101,13 +101,13 @@ class Block:
         return Nearest.take_highest(self.numbers[found], likeness, limit)
 
 
-def chosen_places(
-    places: Mapping[CollectionInSpace, int], collection: str, spaces: frozenset[str] | None
+def choose_partitions(
+    partitions: Mapping[CollectionInSpace, int], collection: str, spaces: frozenset[str] | None
 ) -> Sequence[int]:
-    """Return the place numbers of a collection, in all spaces or in some."""
+    """Return the partitions of a collection, in all spaces or in some."""
     return [
         number
-        for (one, space), number in tuple(places.items())
+        for (one, space), number in tuple(partitions.items())
         if one == collection and (spaces is None or space in spaces)
     ]
 
@@ -121,27 +121,27 @@ class Tail:
         self._m = m
         self._dimensions = dimensions
         self._read = after
-        self.places: dict[CollectionInSpace, int] = {}
+        self.partitions: dict[CollectionInSpace, int] = {}
         self.blocks: tuple[Block, ...] = ()
 
     def read_new(self, db: apsw.Connection) -> None:
         """Read the vectors written since the last call; one thread at a time."""
         stream = rows.rows_after(db, self._m, self._read)
         while found := list(islice(stream, READ_AT_ONCE)):
-            block = block_of(found, self.places, self._dimensions)
+            block = block_of(found, self.partitions, self._dimensions)
             self.blocks = _join_blocks((*self.blocks, block))
             self._read = found[-1][2]
 
 
 def block_of(
-    found: Sequence[rows.VectorRow], places: dict[CollectionInSpace, int], dimensions: int
+    found: Sequence[rows.VectorRow], partitions: dict[CollectionInSpace, int], dimensions: int
 ) -> Block:
-    """Return the block of rows; a new place gets a number."""
+    """Return the block of rows; a new collection in a space gets a number."""
     collections, spaces, numbers, vectors = zip(*found, strict=True)
-    at = [places.setdefault(one, len(places)) for one in zip(collections, spaces, strict=True)]
+    at = [partitions.setdefault(p, len(partitions)) for p in zip(collections, spaces, strict=True)]
     return Block(
         numbers=np.array(numbers, dtype=np.int64),
-        places=np.array(at, dtype=np.int32),
+        partitions=np.array(at, dtype=np.int32),
         vectors=rows.to_floats(vectors, dimensions),
     )
 
@@ -152,7 +152,7 @@ def _join_blocks(blocks: Sequence[Block]) -> tuple[Block, ...]:
         return tuple(blocks)
     whole = Block(
         numbers=np.concatenate([block.numbers for block in blocks]),
-        places=np.concatenate([block.places for block in blocks]),
+        partitions=np.concatenate([block.partitions for block in blocks]),
         vectors=np.concatenate([block.vectors for block in blocks]),
     )
     return (whole,)
@@ -187,16 +187,16 @@ class Published:
         self.model: Mapping[str, Any] = header["model"]
         self.origin: str = header["origin"]
         self.newest: int = header["newest"]
-        self.places: Mapping[CollectionInSpace, int] = {
+        self.partitions: Mapping[CollectionInSpace, int] = {
             (collection, space): n for n, (collection, space) in enumerate(header["places"])
         }
         count, width = header["count"], self.model["dimensions"]
         numbers_at = 4 * count * width
-        places_at = numbers_at + 8 * count
+        partitions_at = numbers_at + 8 * count
         self.block = Block(
             vectors=self._read_array("<f4", 0, count * width).reshape(count, width),
             numbers=self._read_array("<i8", numbers_at, count),
-            places=self._read_array("<i4", places_at, count),
+            partitions=self._read_array("<i4", partitions_at, count),
         )
 
     @property
@@ -235,16 +235,16 @@ def published_of(path: Path, origin: str, model: EmbeddingModel) -> Published | 
 
 def publish_vectors(db: apsw.Connection, m: int, model: EmbeddingModel, target: Path) -> None:
     """Write the current vectors of a model to `target`, which appears complete or not at all."""
-    newest, places = rows.newest_number(db), dict[CollectionInSpace, int]()
+    newest, partitions = rows.newest_number(db), dict[CollectionInSpace, int]()
     numbers, ats = [np.empty(0, dtype="<i8")], [np.empty(0, dtype="<i4")]
     temporary = target.with_suffix(".new")
     temporary.touch(0o600)
     checksum = 0
     try:
         with temporary.open("wb") as file:
-            for block in _read_blocks(db, m, model.dimensions, newest, places):
+            for block in _read_blocks(db, m, model.dimensions, newest, partitions):
                 numbers.append(block.numbers)
-                ats.append(block.places)
+                ats.append(block.partitions)
                 data = block.vectors.astype("<f4", copy=False).tobytes()
                 checksum = zlib.crc32(data, checksum)
                 file.write(data)
@@ -254,7 +254,7 @@ def publish_vectors(db: apsw.Connection, m: int, model: EmbeddingModel, target: 
                 "origin": rows.file_identity(db),
                 "newest": newest,
                 "count": sum(map(len, numbers)),
-                "places": list(places),
+                "places": list(partitions),
             }
             text = json.dumps(header).encode()
             file.write(small + text + len(text).to_bytes(8, "little"))
@@ -268,11 +268,11 @@ def publish_vectors(db: apsw.Connection, m: int, model: EmbeddingModel, target: 
 
 
 def _read_blocks(
-    db: apsw.Connection, m: int, dimensions: int, newest: int, places: dict[CollectionInSpace, int]
+    db: apsw.Connection, m: int, size: int, newest: int, partitions: dict[CollectionInSpace, int]
 ) -> Iterator[Block]:
     stream = rows.by_space(db, m, newest)
     while found := list(islice(stream, READ_AT_ONCE)):
-        yield block_of(found, places, dimensions)
+        yield block_of(found, partitions, size)
 
 
 def _read_header(raw: memoryview, size: int) -> Mapping[str, Any]:
@@ -385,13 +385,13 @@ class VectorSearch:
         named = None if spaces is None else frozenset(map(str, spaces))
         tail, published = self._tail, self._published
         blocks: list[tuple[Block, Mapping[CollectionInSpace, int]]]
-        blocks = [(block, tail.places) for block in tail.blocks]
+        blocks = [(block, tail.partitions) for block in tail.blocks]
         if published is not None:
-            blocks.append((published.block, published.places))
+            blocks.append((published.block, published.partitions))
         parts = [
             block.find_nearest(self._vector, at, self._among, wanted)
-            for block, places in blocks
-            if (at := chosen_places(places, collection, named))
+            for block, partitions in blocks
+            if (at := choose_partitions(partitions, collection, named))
         ]
         if not parts:
             return {}, True

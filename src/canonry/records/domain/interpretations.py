@@ -84,17 +84,17 @@ class _PackedEntities(Sequence[FoundEntity]):
         return chain.from_iterable(map(self._unpack_batch, range(len(self._packed))))
 
     @overload
-    def __getitem__(self, place: int) -> FoundEntity: ...
+    def __getitem__(self, index: int) -> FoundEntity: ...
 
     @overload
-    def __getitem__(self, place: slice) -> Sequence[FoundEntity]: ...
+    def __getitem__(self, index: slice) -> Sequence[FoundEntity]: ...
 
     @override
-    def __getitem__(self, place: int | slice) -> FoundEntity | Sequence[FoundEntity]:
-        if isinstance(place, int):
-            number = range(self._total)[place]
+    def __getitem__(self, index: int | slice) -> FoundEntity | Sequence[FoundEntity]:
+        if isinstance(index, int):
+            number = range(self._total)[index]
             return self._unpack_batch(number // _BATCH_SIZE)[number % _BATCH_SIZE]
-        begin, end, step = place.indices(self._total)
+        begin, end, step = index.indices(self._total)
         before = begin // _BATCH_SIZE
         some = map(self._unpack_batch, range(before, -(-end // _BATCH_SIZE)))
         shift = before * _BATCH_SIZE

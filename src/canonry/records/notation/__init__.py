@@ -1,1 +1,1 @@
-"""Notations of numbers, labels, parties and places in documents."""
+"""Notations of numbers, labels, parties, and locations in documents."""

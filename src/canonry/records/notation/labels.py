@@ -1,4 +1,4 @@
-"""Labels of values, the places of values in files, and parties."""
+"""Labels of values, the locations of values in files, and parties."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -168,9 +168,9 @@ def _lines_below(lines: Sequence[str], index: int) -> Iterator[str]:
         yield text
 
 
-# Places: find a value in its file again, by the fields of its entity.
+# Locations: find a value in its file again, by the fields of its entity.
 #
-# Places are not stored. They can be found for any file, whenever and however it was read.
+# Locations are not stored. They can be found for any file, whenever and however it was read.
 
 LOCATIONS_MAX: Final = 3
 _QUOTE_MAX: Final = 200
@@ -193,7 +193,7 @@ class ValueLocation:
 def find_locations(
     reading: Reading, fields: Mapping[str, Any], value: Any
 ) -> tuple[ValueLocation, ...]:
-    """Return the first places of a value of an entity with these fields."""
+    """Return the first locations of a value of an entity with these fields."""
     if not isinstance(value, _PLAIN) or isinstance(value, bool):
         return ()
     cells = [
@@ -398,8 +398,8 @@ def _divided(text: str, language: str) -> Iterator[str]:
     own = known_languages()[language].joined if language else _JOINED
     words: list[str] = []
     given = text.replace(";", " ; ").split()
-    for place, word in enumerate(given):
-        after = given[place + 1].lower() if place + 1 < len(given) else ""
+    for index, word in enumerate(given):
+        after = given[index + 1].lower() if index + 1 < len(given) else ""
         joins = word.lower() in own or (word == "&" and not after.startswith("co"))
         if word == ";" or (joins and words):
             yield " ".join(words)

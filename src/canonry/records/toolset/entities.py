@@ -78,7 +78,7 @@ _SNAPSHOT: Final = reply_of(
 )
 _LINKS: Final = 10
 """The most source links of an explanation."""
-PLACE: Final = shape_of("place")
+VALUE_LOCATION: Final = shape_of("place")
 _CITED: Final = Shape(**SOURCE.some_fields("id", "created_at"))
 _EXPLAINED_FIELDS: Final = entries()["explain_snapshot"]["output"]["properties"]["fields"]["items"]
 _WORD: Final = shape_in("explained_word", _EXPLAINED_FIELDS["properties"]["observations"]["items"])
@@ -142,7 +142,7 @@ async def _trace_field(canon: Canon, caller: Caller, *, entity_id: str, field: s
         "observed_at": render_instant(first.seen_at),
         "contributing_observations": [WITNESS(each) for each in traced.observations],
         "contributing_sources": list(sources.values()),
-        "places": [PLACE(each) for each in await locate_value(canon, caller, traced)],
+        "places": [VALUE_LOCATION(each) for each in await locate_value(canon, caller, traced)],
     }
 
 
@@ -165,7 +165,7 @@ async def _explain_fields(
     }
     if field is not None:
         locations = await locate_field(canon, caller, explained.read.entity.id, field)
-        reply["places"] = [PLACE(each) for each in locations]
+        reply["places"] = [VALUE_LOCATION(each) for each in locations]
     # Links to the first sources of the current values.
     standing = (word for each in explained.fields for word in each.words if word.wins)
     ids = dict.fromkeys(i for word in standing if (i := word.observation.source_id) is not None)

@@ -420,7 +420,7 @@ async def find_unclear(
 async def locate_value(
     canon: Canon, caller: Caller, traced: TracedField
 ) -> tuple[ValueLocation, ...]:
-    """Return the places of a field's value in the file of its first origin.
+    """Return the locations of a field's value in the file of its first origin.
 
     The result is empty if the file is gone or can no longer be read.
     """
@@ -467,7 +467,7 @@ async def _bytes_of(canon: Canon, caller: Caller, source: Source) -> tuple[bytes
 async def locate_field(
     canon: Canon, caller: Caller, entity_id: str, field: str
 ) -> tuple[ValueLocation, ...]:
-    """Return the places of a field's current value in its file; none if it has no source."""
+    """Return the locations of a field's current value in its file; none if it has no source."""
     try:
         traced = await trace_field(canon, caller, entity_id, field)
     except NotFound:

@@ -271,7 +271,7 @@ def bulks_of(space: SpaceId, items: Iterable[StoredItem]) -> Iterator[Sequence[B
 def document_of(passage: Passage) -> BulkLine:
     """Return the document of a passage."""
     stems = stems_of(passage.text)
-    where = (passage.id, passage.scene_id, passage.place, passage.entities)
+    where = (passage.id, passage.scene_id, passage.turn_index, passage.entities)
     return {
         "space": passage.space,
         "collection": str(passage.collection),
@@ -372,7 +372,7 @@ def passages_query(
     return {**found, "docvalue_fields": ["where", "stems"]}
 
 
-def places_query(query: TextQuery, ids: Sequence[str]) -> Question:
+def hits_query(query: TextQuery, ids: Sequence[str]) -> Question:
     """Ask for the passages of these items that the filters allow."""
     found = _filtered_query(query, {"ids": {"values": ids}}, len(ids))
     return {**found, "docvalue_fields": ["where"]}
@@ -577,7 +577,7 @@ class OpenSearchText(Text, Projection):
     async def hits_of_items(self, ids: Iterable[str], query: TextQuery) -> Sequence[Hit]:
         wanted = sorted(set(ids))
         parts = [wanted[n : n + _IDS_MAX] for n in range(0, len(wanted), _IDS_MAX)]
-        answers = await self._index.run_queries([places_query(query, part) for part in parts])
+        answers = await self._index.run_queries([hits_query(query, part) for part in parts])
         found = (each for reply in answers for each in reply.get("hits", {}).get("hits", ()))
         return [hit_of(each, {}) for each in found]
 

@@ -73,7 +73,7 @@ def rank_of(identity: str) -> int:
     """Return a number in the order of ids, because Qdrant sorts by numbers.
 
     Ids with the same beginning share a rank. A character that ids never contain ends the rank and
-    counts by its place between their letters.
+    counts by its position between their letters.
     """
     rank = 0
     for n in range(_RANKED):

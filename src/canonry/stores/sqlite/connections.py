@@ -84,7 +84,7 @@ class Anchor:
         self._bytes, before = found.st_size, self._bytes
         return self._bytes < before
 
-    def require_in_place(self) -> None:
+    def require_same_files(self) -> None:
         """Check before a write that the open files are still the files at their paths.
 
         Raises:

@@ -213,7 +213,7 @@ class Pump:
             await self._pass_turnstile()
             self._owner = asyncio.current_task()
             try:
-                self._anchor.require_in_place()
+                self._anchor.require_same_files()
                 yield
             finally:
                 self._owner = None
@@ -294,7 +294,7 @@ class Pump:
             if not entered:
                 await self._pass_turnstile()
                 mine = True
-            self._anchor.require_in_place()
+            self._anchor.require_same_files()
             try:
                 self._db.execute("BEGIN IMMEDIATE")
             except apsw.BusyError:

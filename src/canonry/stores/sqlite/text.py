@@ -214,7 +214,7 @@ def _decode_passage(kind: str, body: bytes) -> tuple[Passage, Sequence[str]] | N
 
 # Placing: scene and position of passages that another index found, read from this index.
 #
-# A search places hundreds of passages, so their items are not decoded. Only queued passages are.
+# A search ranks hundreds of passages, so their items are not decoded. Only queued passages are.
 
 _TEXT_AT_ONCE: Final = 64
 _NO_SHARES: Final[Mapping[str, float]] = MappingProxyType({})
@@ -227,7 +227,7 @@ _POSITIONS: Final = (
 )
 
 
-def find_places(db: apsw.Connection, ids: Iterable[str], query: TextQuery) -> Sequence[Hit]:
+def find_hits(db: apsw.Connection, ids: Iterable[str], query: TextQuery) -> Sequence[Hit]:
     """Return those of `ids` that the filters of `query` allow, whatever their words, unsorted."""
     marks, wanted = _marks_asked(db, query), frozenset(ids)
     rows = _text_rows(db, tuple(wanted))
@@ -308,7 +308,7 @@ class SqliteText(SqliteView, Text):
         if not wanted:
             return ()
         with _text_errors():
-            return await self._read_consistent(lambda db: find_places(db, wanted, query))
+            return await self._read_consistent(lambda db: find_hits(db, wanted, query))
 
 
 _text_errors: Final = translate_errors((CanonryError,), lambda error: no_keyword_search(error.code))

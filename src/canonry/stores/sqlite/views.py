@@ -95,7 +95,7 @@ def index_passages(
         # Most passages are about their own entity only.
         about = None if passage.entities == (passage.id,) else " ".join(passage.entities)
         stem_text = " ".join(stems)
-        scene, position, source = passage.scene_id, passage.place, passage.source_id
+        scene, position, source = passage.scene_id, passage.turn_index, passage.source_id
         kept.append((n, passage.id, mark, scene, position, source, about, stem_text))
         _count_passage(passage, counted, 1, len(stems))
         stem_counts.update([(mark, stem) for stem in set(stems)])

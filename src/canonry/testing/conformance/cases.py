@@ -188,8 +188,8 @@ def _entries_of(step: Mapping[str, Any], space: str) -> Iterator[Entry]:
         return
     kind = returned if is_dataclass(returned) else Entity
     given = _read_values(changes, {**get_type_hints(kind), **get_type_hints(make)})
-    is_placed = kind is not Space and "changes" in inspect.signature(make).parameters
-    item = make(*names, **({"space": space} if is_placed else {}), **given)
+    is_in_space = kind is not Space and "changes" in inspect.signature(make).parameters
+    item = make(*names, **({"space": space} if is_in_space else {}), **given)
     yield from item if isinstance(item, tuple) else creation_entries(item)
 
 

@@ -44,7 +44,7 @@ async def find_hits(backend: Backend, text: str, **query: Any) -> list[Hit]:
     return list((await backend.canon.text.search(TextQuery(text=text, **asked))).hits)
 
 
-async def placed_hits(backend: Backend, named: set[str], **query: Any) -> dict[str, Hit]:
+async def hits_of_ids(backend: Backend, named: set[str], **query: Any) -> dict[str, Hit]:
     """Return the placed passages with these ids, by id."""
     asked = {"collection": Collection.SCENES, "spaces": HERE, "text": "other words", **query}
     found = await backend.canon.text.hits_of_items(named, TextQuery(**asked))
@@ -118,7 +118,7 @@ class TextContract(DeclaredContract):
         assert all(sum(h.shares.values()) > 0 for h in found)
         first = found[0]
         assert (first.id, first.scene_id) == (uuid_of("one"), uuid_of("scene"))
-        assert [(h.place, h.entities) for h in found] == [(0, (sam,)), (1, ())]
+        assert [(h.turn_index, h.entities) for h in found] == [(0, (sam,)), (1, ())]
         query = TextQuery(collection=Collection.SCENES, text="dragon FIRE zebra", spaces=HERE)
         asked = (await backend.canon.text.search(query)).asked
         assert set(asked.terms) == {"dragon", "fire", "zebra"}
@@ -151,13 +151,13 @@ class TextContract(DeclaredContract):
         every = ids_of("t1", "t2", "t3", "m1", "m2", "s1", "s2", "nothing", "scene", "later")
 
         for query, expected in FIRES:
-            assert set(await placed_hits(backend, every | {"no id"}, **query)) == ids_of(*expected)
-        assert await placed_hits(backend, set()) == {}
+            assert set(await hits_of_ids(backend, every | {"no id"}, **query)) == ids_of(*expected)
+        assert await hits_of_ids(backend, set()) == {}
         many = [f"many {n}" for n in range(150)]
         await Scribe(backend.canon, "many").make_items(
             *(a_turn(name, text="fire") for name in many)
         )
-        assert set(await placed_hits(backend, ids_of(*many))) == ids_of(*many)
+        assert set(await hits_of_ids(backend, ids_of(*many))) == ids_of(*many)
 
     @requirement("text:search:isolated")
     async def test_other_spaces_change_nothing(self, backend: Backend) -> None:

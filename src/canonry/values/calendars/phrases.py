@@ -66,7 +66,7 @@ _TABLES: Final[Mapping[str, Sequence[_Token]]] = {
     "plurals": [("units", unit) for unit in _UNITS],
     "parts": [("part", part) for part in PARTS],
     "seasons": [("named", (season, None)) for season in SEASONS],
-    "week": [("named", ("", (place + 4) % _WEEK)) for place in range(_WEEK)],  # Thursday is 0
+    "week": [("named", ("", (day + 4) % _WEEK)) for day in range(_WEEK)],  # Thursday is 0
     "ways": [
         *[("way", 1), ("way", -1), ("lead", 1), ("lead", -1)],
         *[("same", 0), ("now", 0), ("in", 1), ("then", 0)],
@@ -277,17 +277,17 @@ def _within_unit(
     named: tuple[str, int | None], unit: Any, move: float, start: RoughTime, calendar: Calendar
 ) -> RoughTime | None:
     """Return the month or season of a year, or the day of a week: `Monday next week`."""
-    (name, place), at = named, _shift_time(start.start, move, unit, calendar)
+    (name, number), at = named, _shift_time(start.start, move, unit, calendar)
     if at is None or unit != ("year" if name else "week") or (not name and calendar != GREGORIAN):
         return None
     begins: Instant | None
     if name:
-        begins = _begin_of(name, place, calendar.date_of(at)[0], calendar)
+        begins = _begin_of(name, number, calendar.date_of(at)[0], calendar)
     else:  # a week begins with Monday
         day = (at - calendar.begins) // DAY
         monday = day - (day + _THURSDAY) % _WEEK
-        begins = Instant(calendar.begins + (monday + ((place or 0) + _THURSDAY) % _WEEK) * DAY)
-    grain = Grain.DAY if not name else Grain.SEASON if place is None else Grain.MONTH
+        begins = Instant(calendar.begins + (monday + ((number or 0) + _THURSDAY) % _WEEK) * DAY)
+    grain = Grain.DAY if not name else Grain.SEASON if number is None else Grain.MONTH
     return None if begins is None else replace(start, start=begins, grain=grain)
 
 

@@ -168,7 +168,7 @@ class Calendar:
 
     @property
     def proper_months(self) -> list[int]:
-        """The places of the months that are not intercalary days."""
+        """The indexes of the months that are not intercalary days."""
         return [at for at, each in enumerate(self.months) if not each.intercalary]
 
     def instant_of(self, year: int, month: int = 0, day: int = 1) -> Instant:
@@ -394,36 +394,36 @@ def read_calendar_date(
             return None
         grain = Grain.YEAR if clock is None else Grain.EXACT
         return RoughTime(start=Instant(calendar.instant_of(year) + (clock or 0)), grain=grain)
-    placed = _month_and_day(words, calendar, path, sure=year is not None)
-    if placed is None:
+    wanted = _month_and_day(words, calendar, path, sure=year is not None)
+    if wanted is None:
         return None
     if counted := year is None:
         if start is None:
             message = "The date has no year, and no earlier time supplies one. Add the year."
             raise InvalidInput("time.relative-to-nothing", message, path=path)
-        year, month = _nearest_month(calendar, start, placed)
-        placed = month, placed[1]
-    found = _instant_on(calendar, year, placed, path)
+        year, month = _nearest_month(calendar, start, wanted)
+        wanted = month, wanted[1]
+    found = _instant_on(calendar, year, wanted, path)
     if weekday is not None and calendar.week[weekday] != (real := calendar.weekday_of(found)):
         message = f"{time_in_words(found, calendar)} is a {real}. Correct the weekday or the date."
         raise InvalidInput("time.weekday-wrong", message, path=path)
-    month, day = placed
+    month, day = wanted
     grain = Grain.DAY if day or calendar.years.month_lengths(year)[month] == 1 else Grain.MONTH
     grain = grain if clock is None else Grain.EXACT
     return RoughTime(start=Instant(found + (clock or 0)), grain=grain, counted=counted)
 
 
 def _nearest_month(
-    calendar: Calendar, start: RoughTime, placed: tuple[int, int]
+    calendar: Calendar, start: RoughTime, wanted: tuple[int, int]
 ) -> tuple[int, int]:
     """Return the year and the month of a date that lies near `start`; month -1 is any month."""
     year, month, day = calendar.date_of(start.start)
-    if placed[0] >= 0:
-        is_later = placed > (month, day) if placed[1] else placed[0] > month
-        is_earlier = placed < (month, day) if placed[1] else placed[0] < month
+    if wanted[0] >= 0:
+        is_later = wanted > (month, day) if wanted[1] else wanted[0] > month
+        is_earlier = wanted < (month, day) if wanted[1] else wanted[0] < month
         step = -1 if start.toward < 0 and is_later else int(start.toward > 0 and is_earlier)
-        return year + step, placed[0]
-    step = -1 if start.toward < 0 and placed[1] > day else int(start.toward > 0 > placed[1] - day)
+        return year + step, wanted[0]
+    step = -1 if start.toward < 0 and wanted[1] > day else int(start.toward > 0 > wanted[1] - day)
     return calendar.date_of(calendar.months_later(calendar.instant_of(year, month), months=step))[
         :2
     ]
@@ -538,8 +538,8 @@ def _month_and_day(
     return None
 
 
-def _instant_on(calendar: Calendar, year: int, placed: tuple[int, int], path: str) -> Instant:
-    month, day = placed[0], placed[1] or 1
+def _instant_on(calendar: Calendar, year: int, wanted: tuple[int, int], path: str) -> Instant:
+    month, day = wanted[0], wanted[1] or 1
     length = calendar.years.month_lengths(year)[month]
     if not 1 <= day <= length:
         named = f"{calendar.months[month].name} {_year_in_words(year, calendar)}"

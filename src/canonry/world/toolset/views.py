@@ -45,7 +45,7 @@ from canonry.world.usecases.building import RealmTie
 from canonry.world.usecases.contexts import (
     TYPES,
     LocationContext,
-    PlacedLayer,
+    ShownLayer,
     exits_of,
     get_atmosphere,
     get_location_context,
@@ -116,27 +116,25 @@ def show_events(events: Sequence[Event], locations: Mapping[str, Entity]) -> lis
     return [EVENT(each, places=at or None) for each, at in zip(events, found, strict=True)]
 
 
-def present_summary(layer_type: LayerType, placed_layer: PlacedLayer | None) -> dict[str, Any]:
+def present_summary(layer_type: LayerType, shown_layer: ShownLayer | None) -> dict[str, Any]:
     """A layer in a location's context: a preview of its text."""
     layer_fields = (
-        {}
-        if placed_layer is None
-        else {**_ORIGIN(placed_layer), **_preview_text(placed_layer.value)}
+        {} if shown_layer is None else {**_ORIGIN(shown_layer), **_preview_text(shown_layer.value)}
     )
-    return {"present": placed_layer is not None, "layerType": layer_type.value, **layer_fields}
+    return {"present": shown_layer is not None, "layerType": layer_type.value, **layer_fields}
 
 
-def present_atmosphere(layer_type: LayerType, placed_layer: PlacedLayer | None) -> dict[str, Any]:
+def present_atmosphere(layer_type: LayerType, shown_layer: ShownLayer | None) -> dict[str, Any]:
     """A layer in an atmosphere: whole where it is short, and the default where there is none."""
-    value = _DEFAULTS[layer_type] if placed_layer is None else placed_layer.value
+    value = _DEFAULTS[layer_type] if shown_layer is None else shown_layer.value
     return {
-        "present": placed_layer is not None,
+        "present": shown_layer is not None,
         "layerType": layer_type.value,
-        "defaulted": placed_layer is None,
+        "defaulted": shown_layer is None,
         **_preview_text(value),
         "valueTruncated": len(value) > VALUE_MAX,
         **({"value": value} if len(value) <= VALUE_MAX else {}),
-        **({} if placed_layer is None else _ORIGIN(placed_layer)),
+        **({} if shown_layer is None else _ORIGIN(shown_layer)),
     }
 
 

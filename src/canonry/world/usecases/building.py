@@ -246,7 +246,7 @@ async def _join_leg(draft: WorldDraft, start: EntityId, leg: tuple[str, EntityId
 TIES_SHOWN_MAX: Final = 200
 """So many ties are stated of a realm in each direction; memberships are counted by themselves."""
 
-_ORDER: Final = {each: place for place, each in enumerate(Tie)}
+_ORDER: Final = {each: rank for rank, each in enumerate(Tie)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -44,7 +44,7 @@ _FEW: Final = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlacedLayer:
+class ShownLayer:
     """A layer, and the edge by which it lies upon a location or realm."""
 
     layer: Entity
@@ -61,7 +61,7 @@ async def visible_layers(
     location: EntityId,
     realms: Sequence[Entity],
     types: Iterable[LayerType] = tuple(LayerType),
-) -> Mapping[LayerType, PlacedLayer]:
+) -> Mapping[LayerType, ShownLayer]:
     """Return the visible layers of a location: its own first, then its nearest realms'.
 
     Of several of one type upon the same place the one that was written last shows.
@@ -77,11 +77,11 @@ async def visible_layers(
         )
     known = await then.find_items((edge.from_id for edge in edges), WorldType.LAYER)
     nearest = {scope: rank for rank, scope in enumerate(scopes)}
-    shown: dict[LayerType, PlacedLayer] = {}
+    shown: dict[LayerType, ShownLayer] = {}
     for edge in sorted(edges, key=lambda e: (nearest[e.to_id], -e.position, e.id)):
         layer_type = LayerType(kind_of(edge))
         if edge.from_id in known and is_on_at(edge, then.tick):
-            shown.setdefault(layer_type, PlacedLayer(layer=known[edge.from_id], edge=edge))
+            shown.setdefault(layer_type, ShownLayer(layer=known[edge.from_id], edge=edge))
     return {each: shown[each] for each in wanted if each in shown}
 
 
@@ -90,7 +90,7 @@ TYPES: Final = (LayerType.WEATHER, LayerType.LIGHTING, LayerType.AMBIENT)
 
 async def get_atmosphere(
     then: WorldAt, location: EntityId
-) -> Mapping[LayerType, PlacedLayer] | None:
+) -> Mapping[LayerType, ShownLayer] | None:
     """The weather, light and mood upon a location; None: there is no such location."""
     if await then.find_item(location, WorldType.LOCATION) is None:
         return None
@@ -115,7 +115,7 @@ class LocationContext:
     routes: Sequence[NextStop]
     realms: Sequence[Entity]
     ties: Mapping[EntityId, Sequence[RealmTie]]
-    layers: Mapping[LayerType, PlacedLayer]
+    layers: Mapping[LayerType, ShownLayer]
     players: Sequence[Relation]
     characters: Sequence[Entity]
     events: Sequence[Event]
@@ -304,7 +304,7 @@ async def get_changes(
         for each in (before, after)
     )
     texts, texts_after = (
-        {kind: placed_layer.value for kind, placed_layer in each.layers.items()}
+        {kind: shown_layer.value for kind, shown_layer in each.layers.items()}
         for each in (before, after)
     )
     changed = (kind for kind in LayerType if texts.get(kind) != texts_after.get(kind))

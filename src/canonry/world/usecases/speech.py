@@ -248,8 +248,8 @@ async def scene_of(
             for entity in named_locations.values()
         ),
         layers=tuple(
-            CanonStatement(id=placed_layer.layer.id, text=placed_layer.value)
-            for placed_layer in layers.values()
+            CanonStatement(id=shown_layer.layer.id, text=shown_layer.value)
+            for shown_layer in layers.values()
         ),
         lore=tuple(await _lore_statements(then, narration)),
     )

@@ -275,7 +275,7 @@ def order_of(now: Moment, held: Moment) -> Order:
     if are_simultaneous(now, held):
         return Order.ONE
     dated = now.at is not None and held.at is not None and now.at != held.at
-    scenes = now.place.scene != 0 and held.place.scene != 0
+    scenes = now.position.scene != 0 and held.position.scene != 0
     undated = now.at is None and held.at is None and time_of(now) == time_of(held)
     if not dated and (in_one_scene(now, held) or (undated and not scenes)):
         return Order.ONE
@@ -299,11 +299,11 @@ def _object_to(
     unnamed = held.subject.startswith(PHRASE) and held.subject == claim.subject
     if unnamed and about and standing.about and not about & standing.about:
         return None
-    held_at = standing.moment
+    then = standing.moment
     held, claim, order = (
-        without_given_time(held, held_at),
+        without_given_time(held, then),
         without_given_time(claim, now),
-        order_of(now, held_at),
+        order_of(now, then),
     )
     held, claim = with_entities(held, claim, view), with_entities(claim, held, view)
     found = _displacing_effect(held, claim, order) or _left_behind(held, claim, order, view)
@@ -311,11 +311,11 @@ def _object_to(
         found = found or _revised(held, claim, standing.item.evidence, by.evidence, view)
     found = found or _compare_statements(held, claim, order, view)
     again = held.phase is Phase.ENDS and claim.phase is Phase.IS and claim.holds
-    undated = now.at is None and held_at.at is not None and now.place.scene == 0
+    undated = now.at is None and then.at is not None and now.position.scene == 0
     if found is None and again and undated:  # as a decision against what ended at a time
         found = _compare_statements(held, claim, Order.ONE, view)
-        if found and held_at.at is not None:
-            found = found[0], f"{found[1]} The other holds since {render_instant(held_at.at)[:10]}"
+        if found and then.at is not None:
+            found = found[0], f"{found[1]} The other holds since {render_instant(then.at)[:10]}"
     if found is None:
         return None
     weight, reason = found
@@ -328,7 +328,7 @@ def _object_to(
         conflicts=standing.conflicts,
         conflicting=() if possible else (standing.conflicting,),
         authority=Authority.SYSTEM if followed else standing.authority,
-        taken_back=in_one_scene(now, held_at) and held_at.place.turn < now.place.turn < AFTER_ALL,
+        taken_back=in_one_scene(now, then) and then.position.turn < now.position.turn < AFTER_ALL,
     )
 
 
@@ -510,7 +510,7 @@ def warnings_about(
 
     `statements` is what the claim says, if its words were read already.
     """
-    moment = Moment(at=start, place=NOW.place)
+    moment = Moment(at=start, position=NOW.position)
     found = objections_to(content, statements or statements_of(content, view), moment, view)
     return tuple(
         f"{Grade.POSSIBLE if one.weight is Weight.WARNS else Grade.CONTRADICTION}:"

@@ -228,7 +228,7 @@ def _is_order_missing(candidate: Candidate, relation: Relation, view: SliceView)
     now, held_at = candidate.moment, relation.moment
     one, other = (sources_of(each.evidence, view) for each in (candidate.proposal, relation))
     apart = bool(one) and bool(other) and one.isdisjoint(other)
-    return now.place.scene == 0 and order_of(now, held_at) is Order.ONE and not apart
+    return now.position.scene == 0 and order_of(now, held_at) is Order.ONE and not apart
 
 
 def claimed_timelines(
