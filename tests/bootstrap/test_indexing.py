@@ -98,7 +98,7 @@ async def test_two_machines_on_one_index_share_the_work(
     async def at_once(work: Callable[..., object], *given: object, **named: object) -> object:
         return work(*given, **named)
 
-    monkeypatch.setattr(indexing, "LOOKS_EVERY", 0.001)
+    monkeypatch.setattr(indexing, "POLL_SECONDS", 0.001)
     # The index answers at once, so that the order of threads decides nothing.
     monkeypatch.setattr(asyncio, "to_thread", at_once)
     faults: list[str] = []

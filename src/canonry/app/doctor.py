@@ -447,7 +447,7 @@ async def move_store(source: Canon, target: Canon, progress: MaintenanceProgress
 async def copy_store(
     source: Canon, target: Canon, progress: MaintenanceProgress
 ) -> tuple[ImportedLog, CopiedFiles, str]:
-    """Copy the log up to one moment, and the files of its sources."""
+    """Copy the log up to one instant, and the files of its sources."""
     with tempfile.TemporaryDirectory(prefix="canonry-move-") as folder:
         path, digest = Path(folder) / "log.jsonl", sha256()
         with path.open("wb") as file:

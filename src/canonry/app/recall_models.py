@@ -282,7 +282,7 @@ def with_dialogue_models(canon: Canon, settings: Settings) -> Canon:
 # The lock ends with the process that holds it.
 
 LOCK: Final = "indexing.lock"
-LOOKS_EVERY: Final = 1.0
+POLL_SECONDS: Final = 1.0
 """Seconds between two polls of the log of an idle store."""
 
 _PATIENCE: Final = 2.0
@@ -346,7 +346,7 @@ class BackgroundIndexing:
                 ):  # the operator knows it, and the next attempt may add to it
                     await self._follow_older()
                 while True:
-                    await asyncio.sleep(LOOKS_EVERY)
+                    await asyncio.sleep(POLL_SECONDS)
                     if file != self._file_identity():
                         return
 
@@ -360,14 +360,14 @@ class BackgroundIndexing:
                 done = await indexer.step_older()
                 if done is None:
                     return
-                await asyncio.sleep(LOOKS_EVERY if done.idle else 0)
+                await asyncio.sleep(POLL_SECONDS if done.idle else 0)
 
     async def _wait_until_wanted(self) -> int:
         """Wait for the first search, or for a write of any process."""
         cursor, polls = await self._poll_log(0), 0
         while not self._recall.asked.is_set():
             with suppress(TimeoutError):
-                async with asyncio.timeout(LOOKS_EVERY):
+                async with asyncio.timeout(POLL_SECONDS):
                     await self._recall.asked.wait()
             polls += 1
             if await self._poll_log(cursor) != cursor:
@@ -435,7 +435,7 @@ class BackgroundIndexing:
         """Embed passages ahead of another indexing machine, until none are left."""
         while await index_ahead(self._recall, seat=os.getpid()):
             self._report_fault(None)
-        await asyncio.sleep(LOOKS_EVERY)
+        await asyncio.sleep(POLL_SECONDS)
 
     async def _wait_for_write(self, cursor: int, file: _FileId | None) -> int:
         """Wait for a write, or until a process drops the index."""
@@ -443,7 +443,7 @@ class BackgroundIndexing:
             now = await self._poll_log(cursor)
             if now != cursor or file != self._file_identity():
                 return now
-            await self._canon.ledger.await_news(LOOKS_EVERY)
+            await self._canon.ledger.await_news(POLL_SECONDS)
 
     def _file_identity(self) -> _FileId | None:
         """Return the identity of the index file: `canonry rebuild` may replace a damaged one."""

@@ -451,14 +451,14 @@ def former_names(entity: Entity) -> list[str]:
     return [key.title() if entity.name.istitle() else key for key in former]
 
 
-_LINES: Final = frozenset({"transaction", "receipt"})
+_BY_PARTY: Final = frozenset({"transaction", "receipt"})
 """The types of records that are named by their party, with the date and the amount beside it."""
 
 
 def party_of(entity: Entity) -> tuple[str, Row]:
     """Return the name of an entity; that of a bank line is its party, and the rest are fields."""
     said = value_getter(entity.snapshot)
-    for group in entity.naming.groups if entity.naming and entity.entity_type in _LINES else ():
+    for group in entity.naming.groups if entity.naming and entity.entity_type in _BY_PARTY else ():
         if isinstance(party := said(group[0]), str) and party:
             return party, {name: said(name) for name in group[1:]}
     return entity.name, {}

@@ -49,7 +49,7 @@ def canon_tool(
         input_schema=_arguments_schema(entry, choices),
         output_schema=_reply_schema(entry),
         roles=roles,
-        run=_with_sentence(name, _with_way(name, run), paged="limit" in entry.get("shared", ())),
+        run=_with_sentence(name, _reworded(name, run), paged="limit" in entry.get("shared", ())),
         read_only=entry["read_only"],
         destructive=entry.get("destructive", False),
         asks=entry.get("asks", False),
@@ -64,7 +64,7 @@ _CALL_MAX: Final = 1_000
 """The most characters of the corrected calls in an error."""
 
 
-def _with_way(tool: str, run: Run) -> Run:
+def _reworded(tool: str, run: Run) -> Run:
     """Return the same tool in the words of the space; errors about names have a call that works."""
 
     async def called(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:

@@ -195,7 +195,7 @@ def operator_caller(tool: str, *, agent_type: str = AGENT_TYPE) -> Caller:
     return Caller(actor=Actor(agent_id="command-line", agent_type=agent_type), tool=tool)
 
 
-_LINE_SECONDS: Final = 5.0
+_REPORT_SECONDS: Final = 5.0
 _BAR_SECONDS: Final = 0.1
 
 
@@ -212,7 +212,7 @@ def show_progress(what: str) -> Iterator[MaintenanceProgress]:
             wipe_line()
             click.echo(f"{what} {_progress_bar(done, total)}", err=True, nl=False)
             drawn = True
-        elif not watched and now - shown >= _LINE_SECONDS:
+        elif not watched and now - shown >= _REPORT_SECONDS:
             of = f" of {total}" if total else ""
             click.echo(f"{what}: {done}{of}", err=True)
         else:

@@ -458,7 +458,7 @@ def _template_values(template: Sequence[str], steps: Sequence[str]) -> dict[str,
 # Both ask the completion providers of toolsets on the path of every call, which checks the rights.
 
 PAGE: Final = 50
-LOOKED_THROUGH: Final = 500
+SEARCHED_FIRST: Final = 500
 """The number of first items that are searched for a word."""
 COMPLETIONS: Final = 100
 """The most values that the protocol allows in one answer."""
@@ -542,7 +542,7 @@ async def page_through(
     """Return a page of `page(limit, offset)`; a word is searched among its first items."""
     if not word:
         return await page(limit, offset)
-    return page_of_matches((await page(LOOKED_THROUGH, 0))[0], word, offset, limit)
+    return page_of_matches((await page(SEARCHED_FIRST, 0))[0], word, offset, limit)
 
 
 def _completion_offer(offer: Offer[Any], provider: CompletionProvider) -> Offer[Any]:

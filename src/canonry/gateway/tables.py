@@ -309,16 +309,16 @@ def _field_source(written: str, missing: Any, *, filled: bool) -> str | Read:
     if written == "itself":
         return whole_item
     around, several, inner = written.partition(".*.")
-    way = _way(around, missing)
+    read = _read_path(around, missing)
     if several:
-        within = _way(inner, missing)
-        return lambda item: [within(each) for each in way(item)]
+        within = _read_path(inner, missing)
+        return lambda item: [within(each) for each in read(item)]
     if filled:
-        return lambda item: way(item) or None
-    return written if _ATTRIBUTES.fullmatch(written) else way
+        return lambda item: read(item) or None
+    return written if _ATTRIBUTES.fullmatch(written) else read
 
 
-def _way(written: str, missing: Any) -> Read:
+def _read_path(written: str, missing: Any) -> Read:
     steps = [(_step(each.rstrip("?"), missing), each.endswith("?")) for each in written.split(".")]
 
     def read(item: Any) -> Any:

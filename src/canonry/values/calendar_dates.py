@@ -279,8 +279,8 @@ def _from_text(value: str) -> CalendarDate | None:
     if seen is not None and seen.value is not None:
         return _whole_day(seen.value)
     if _MAIL.fullmatch(text):
-        moment = parsedate_to_datetime(text)
-        aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        date_time = parsedate_to_datetime(text)
+        aware = date_time if date_time.tzinfo else date_time.replace(tzinfo=UTC)
         iso_text = aware.isoformat()
         return CalendarDate(text=iso_text.replace("+00:00", "Z"), instant=parse_instant(iso_text))
     return None

@@ -65,7 +65,7 @@ _WITHIN_WORDS: Final = re.compile(
 )
 """Marks within words, which show that the charset is wrong."""
 
-_PLAIN_LOOKED_AT: Final = 200_000
+_SAMPLED_BYTES: Final = 200_000
 
 
 def decode_guessed(data: bytes, charset: str | None) -> tuple[str, tuple[str, ...]]:
@@ -90,7 +90,7 @@ def _charset_of(data: bytes) -> str | None:
     """Return the first charset in which all letters belong to one language."""
     for charset in _CHARSETS:
         try:
-            text = data[:_PLAIN_LOOKED_AT].decode(charset)
+            text = data[:_SAMPLED_BYTES].decode(charset)
         except UnicodeDecodeError:
             continue
         # A capital behind a small letter is another letter in another charset.

@@ -10,7 +10,7 @@ TextsByPath = Iterable[tuple[str, str]]
 """Texts of a file, each with its path in the format."""
 
 _UNREAD_MAX: Final = 500
-_MOMENT: Final = re.compile(
+_FILE_TIME: Final = re.compile(
     r"(?:D:)?(\d{4})[-:]?(\d\d)[-:]?(\d\d)"
     r"(?:[T ]?(\d\d):?(\d\d)(?::?(\d\d)(?:[.,](\d{1,6})\d*)?)?)?"
     r"\s?(?:Z(?:00'?00'?)?"
@@ -24,21 +24,21 @@ _UNSET: Final = frozenset(
 """Times that programs and libraries write into files if nobody gives one."""
 
 
-def moment_of(text: str) -> str | None:
+def utc_text_of(text: str) -> str | None:
     """Return a time as RFC 3339 in UTC; None if it is no whole day or time.
 
     A day counts from its beginning. A time without a zone counts as UTC.
     """
-    if (found := _MOMENT.fullmatch(text.strip())) is None:
+    if (found := _FILE_TIME.fullmatch(text.strip())) is None:
         return None
     *day, fraction, sign, hours, minutes, hundredths = found.groups("0")
     ahead = timedelta(hours=int(hours) + int(hundredths.ljust(2, "0")) / 100, minutes=int(minutes))
     try:
-        moment = datetime(*map(int, day), int(fraction.ljust(6, "0")), tzinfo=UTC)  # type: ignore[misc, arg-type]
-        moment -= -ahead if sign == "-" else ahead
+        date_time = datetime(*map(int, day), int(fraction.ljust(6, "0")), tzinfo=UTC)  # type: ignore[misc, arg-type]
+        date_time -= -ahead if sign == "-" else ahead
     except (ValueError, OverflowError):
         return None
-    written = moment.isoformat().replace("+00:00", "Z")
+    written = date_time.isoformat().replace("+00:00", "Z")
     return None if written in _UNSET else written
 
 

@@ -65,10 +65,10 @@ def parse_instant(text: str, *, path: str = "") -> Instant:
 def render_instant(instant: Instant) -> str:
     """Return the instant as RFC 3339 in UTC, with microseconds only if there are any."""
     try:
-        moment = _EPOCH_IN_UTC + timedelta(0, 0, instant)
+        date_time = _EPOCH_IN_UTC + timedelta(0, 0, instant)
     except OverflowError:
         return _render_far(instant)
-    return f"{moment.isoformat()}Z"
+    return f"{date_time.isoformat()}Z"
 
 
 def check_year(year: int, *, path: str = "") -> int:

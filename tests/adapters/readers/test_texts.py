@@ -13,7 +13,7 @@ from canonry.documents.readers.reader import MARKERS_MAX, TITLE_MAX, sections
 from canonry.language.texts.sentences import DocumentType, Part
 from canonry.values.charsets import decode_guessed
 from canonry.values.errors import InvalidInput
-from canonry.values.file_texts import moment_of
+from canonry.values.file_texts import utc_text_of
 
 pytestmark = pytest.mark.anyio
 
@@ -209,7 +209,7 @@ async def test_a_document_of_very_many_items_is_cut_at_its_plain_headings() -> N
     ],
 )
 def test_times_of_formats_are_read_whole_or_not_at_all(written: str, moment: str | None) -> None:
-    assert moment_of(written) == moment
+    assert utc_text_of(written) == moment
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ async def test_so_many_are_looked_at_and_so_many_shown_and_the_others_counted(
     shown = (await desk.call("list_unclear_values"))["unclear"]
     assert {each["count"] for each in shown} == {3}
 
-    monkeypatch.setattr("canonry.records.usecases.corrections.LOOKED_AT_MAX", 2)
+    monkeypatch.setattr("canonry.records.usecases.corrections.ENTITIES_READ_MAX", 2)
     looked = await desk.call("list_unclear_values")
     assert looked["truncated"] is True
     assert all(each["count"] < 3 for each in looked["unclear"])

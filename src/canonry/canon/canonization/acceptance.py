@@ -317,11 +317,11 @@ def _derive_entity(
 
 def _accept_relation(context: AcceptanceContext, content: RelationshipContent) -> Acceptance:
     start, end = context.find_entity(content.from_entity), context.find_entity(content.to_entity)
-    ((kind, _, _, line),) = claimed_timelines(context.candidate, content, context.view)
-    same = line.same
+    ((kind, _, _, timeline),) = claimed_timelines(context.candidate, content, context.view)
+    same = timeline.same
     held = {} if same is None else same.properties
     if same is not None and is_stated_of(same, start, end) and not adds_properties(same, content):
-        return retcon_conflicting(context, _repeat_relation(context, same, line.moment.at))
+        return retcon_conflicting(context, _repeat_relation(context, same, timeline.moment.at))
     made = make_relation(
         context.new_id,
         context.backing,

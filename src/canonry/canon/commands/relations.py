@@ -221,7 +221,7 @@ def _require_rank(new: NewRelation, timeline: RelationTimeline) -> None:
 
 
 def _is_only(same: Relation, timeline: RelationTimeline) -> bool:
-    """Return whether the relation is the only one that holds in its line then."""
+    """Return whether the relation is the only one of its timeline that holds then."""
     is_same = timeline.same is not None and timeline.same.id == same.id
     return is_same and not (timeline.ends or timeline.against)
 

@@ -83,10 +83,10 @@ class RelationStatement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelationTimeline:
-    """A line as seen at one moment.
+    """The timeline of a relation as seen at one moment.
 
     `same` is the relation with the same ends that holds then, `ends` are the others that hold until
-    then, `against` those with exactly this start. `statements` are all statements of the line.
+    then, `against` those with exactly this start. `statements` are all of the timeline.
     """
 
     what: What
@@ -106,9 +106,9 @@ def timeline_of(
     *,
     properties: Mapping[str, Any],
 ) -> RelationTimeline:
-    """Return the line that a relation of this type between these two belongs to, in order.
+    """Return the timeline that a relation of this type between these two belongs to, in order.
 
-    If one end can have only one such relation, it is the line of that end. Otherwise it is the line
+    If one end can have only one such relation, it is the timeline of that end. Otherwise it is that
     of the pair, with all types that exclude this one. Counted items have several owners with the
     quantities in `properties`.
     """
@@ -186,7 +186,7 @@ def _timeline_at(
 
 
 def authority_behind(timeline: RelationTimeline, relation: Relation) -> Authority:
-    """Return the highest authority that states the relation before the line's moment."""
+    """Return the highest authority that states the relation before the timeline's moment."""
     before, _after = split_at(timeline.moment, timeline.statements, lambda word: word.moment)
     run: list[RelationStatement] = []
     for statement in before:
@@ -213,7 +213,7 @@ def settle_timeline(
     """Return the remaining entries, so that each relation ends where the next one begins.
 
     `fresh` are repetitions in the change itself, after all explicit ends; `parted` are relations
-    that were in the line before it.
+    that were in the timeline before it.
     """
     statements, anew = _begin_anew(new_id, backing, timeline.statements, fresh=fresh)
     successors = [
@@ -363,7 +363,7 @@ def _holding_until(statements: Sequence[RelationStatement], moment: Moment) -> l
 
 
 def _reached_moment(one: Relation, end: End | None, moment: Moment, *, last: bool) -> bool:
-    """Return whether an ended relation held at a moment, up to the next one in line."""
+    """Return whether an ended relation held at a moment, up to the next one in its timeline."""
     if end is not None and _successor_of(one) is not None and one.until == end[0]:
         return last
     return one.until is not None and moment.at is not None and one.until > moment.at

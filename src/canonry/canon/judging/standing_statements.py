@@ -1,6 +1,6 @@
 """The statements of claims and of canon items, and the items that may stand against a claim.
 
-A fact, a relation and a state tag are three ways to say a statement. Each is turned into the same
+A fact, a relation and a state tag can say the same statement. Each is turned into the same
 form here, so that the gates compare them by attribute and value.
 """
 
@@ -366,7 +366,7 @@ def restate_tags(fact: Fact, view: SliceView, new_id: NewId) -> Iterator[Entry]:
 def tags_begun_by(fact: Fact, view: SliceView) -> Iterator[TagHeld]:
     """Yield the states that began with a fact, and not only were confirmed by it.
 
-    A state lasts in this way until another fact states it again.
+    A state then lasts until another fact states it again.
     """
     named, begun = fact.properties.get("entity_id"), list[tuple[Entity, str]]()
     if isinstance(named, str) and fact.properties.get("holds") is True:
@@ -590,8 +590,8 @@ def _relations_left(one: Statement, view: SliceView) -> Iterator[Relation]:
     if who is None or one.phase is not Phase.ENDS:
         return
     for entry in map(find_attribute, next(_resting_on(one.attribute))):
-        for way, types in (("out", entry.inverse_relations), ("in", entry.relations)):
-            yield from (each for name in types for each in view.find_relations(who, name, way))
+        for side, types in (("out", entry.inverse_relations), ("in", entry.relations)):
+            yield from (each for name in types for each in view.find_relations(who, name, side))
 
 
 def _relations_of(entity: Entity, entry: Attribute, view: SliceView) -> Iterator[Relation]:

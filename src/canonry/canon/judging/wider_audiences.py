@@ -158,7 +158,7 @@ class _SettlingState:
         return before | {one.audience for one in moved}
 
     def audiences_affected(self) -> list[Audience]:
-        """Return the audiences that know of the lines, and common readers of two, widest first."""
+        """Return the audiences that know the timelines, and common readers of two, widest first."""
         whole = self.make_view(self.now, viewer_of(GAME_MASTERS))
         ids = {
             one for each in self.items_touched(whole, GAME_MASTERS) for one in _ids_of(whole, each)
@@ -364,7 +364,7 @@ def _timeline_of(view: SliceView, one: Relation) -> RelationTimeline | None:
 
 
 def _ids_of(view: SliceView, item: Entity | Relation) -> Iterator[str]:
-    """Yield the ids of all statements in a line."""
+    """Yield the ids of all statements in a timeline."""
     yield item.id
     timeline = _timeline_of(view, item) if isinstance(item, Relation) else None
     if timeline is not None:

@@ -481,11 +481,11 @@ async def at_viewpoint(
         known_at = read_recorded_time(known, path="/as_known_at", end_of_day=True, now=now)
         view = Viewpoint(known_at=known_at)
     if (text := arguments.get(AT)) is not None:
-        view = replace(view, **await _read_moment(canon, caller, text, item))
+        view = replace(view, **await _viewpoint_fields(canon, caller, text, item))
     return narrow_canon(canon, view)
 
 
-async def _read_moment(
+async def _viewpoint_fields(
     canon: Canon, caller: Caller, text: str, item: StoredItem | None
 ) -> Mapping[str, Any]:
     """Read a time, or the name or id of a scene."""

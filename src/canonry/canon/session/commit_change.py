@@ -351,7 +351,7 @@ async def _attempt_once(
 async def split_by_audience(
     canon: Canon, change: Change[Found], space: SpaceId, new_id: NewId
 ) -> tuple[tuple[Entry, ...], TimelineCorrections]:
-    """Split the entries by audience, and settle the lines of audiences that know more."""
+    """Split the entries by audience, and settle the timelines of audiences that know more."""
     own_audience = change.audience
     moved = {e.thing_id: e.audience for e in change.entries if isinstance(e, AudienceChanged)}
     moved |= {

@@ -263,12 +263,12 @@ def _format_instant(at: str) -> str | None:
     """Return a time in RFC 3339, from seconds or from a text with a time zone."""
     try:
         seconds = _SECONDS.fullmatch(at)
-        moment = datetime.fromtimestamp(float(at), UTC) if seconds else datetime.fromisoformat(at)
+        when = datetime.fromtimestamp(float(at), UTC) if seconds else datetime.fromisoformat(at)
     except (ValueError, OverflowError, OSError):
         return None
-    if moment.tzinfo is None:
+    if when.tzinfo is None:
         return None
-    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    return when.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def _local_time(date: str, time: str, half: str, order: DayOrder | None) -> str:

@@ -51,7 +51,7 @@ from canonry.records.notation.labels import (
     read_lines,
 )
 from canonry.records.notation.money import state_of
-from canonry.values.file_texts import moment_of
+from canonry.values.file_texts import utc_text_of
 
 # Layout: find labels, values and tables by their positions on a page.
 #
@@ -288,7 +288,7 @@ def interpret_reading(
         )
     if front:
         found = _with_front(found, front[0], schemas)
-        made = (moment_of(str(front[0].get(name, ""))) for name in _STATED)
+        made = (utc_text_of(str(front[0].get(name, ""))) for name in _STATED)
         reading = replace(reading, made_at=next(filter(None, made), None))
     seen = _EntityStream(made_at=reading.made_at)
     entities = pack_entities(seen.date_entities(with_lists(found, schemas)))
@@ -356,9 +356,9 @@ class _EntityStream:
     def _own_time(self, fields: Mapping[str, Any]) -> str | None:
         """Return the time of a record, or of its file unless the record is younger than that."""
         for name, value in fields.items():
-            if _is_of_update(name) and (moment := moment_of(str(value))):
-                return moment
-        issued = filter(None, (moment_of(str(fields.get(name, ""))) for name in _ISSUED))
+            if _is_of_update(name) and (own_time := utc_text_of(str(value))):
+                return own_time
+        issued = filter(None, (utc_text_of(str(fields.get(name, ""))) for name in _ISSUED))
         return self.made_at if max(issued, default="") <= self.last_day else None
 
 

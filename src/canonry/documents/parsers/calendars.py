@@ -99,9 +99,9 @@ def _entry_fields(entry: Any, known: Mapping[str, str]) -> dict[str, Any]:
 def _revision_time(entry: Any) -> dict[str, Any]:
     """Return the time of the newest revision; of two at one time, the later sequence is newer."""
     times = [
-        moment.astimezone(UTC)
+        stamp.astimezone(UTC)
         for name in _REVISED[:2]
-        if isinstance(moment := getattr(entry.get(name), "dt", None), datetime) and moment.tzinfo
+        if isinstance(stamp := getattr(entry.get(name), "dt", None), datetime) and stamp.tzinfo
     ]
     if not times:
         return {}
@@ -117,20 +117,20 @@ def _entry_values(entry: Any) -> Iterator[tuple[str, Any]]:
 
 def _take_time(fields: dict[str, Any], name: str, value: Any) -> None:
     """Add an instant in UTC; with an unknown time zone it stays unread."""
-    moment, zone = value.dt, str(value.params.get("TZID", ""))
-    if zone and isinstance(moment, datetime) and moment.tzinfo is None:
+    time, zone = value.dt, str(value.params.get("TZID", ""))
+    if zone and isinstance(time, datetime) and time.tzinfo is None:
         reason = f"the time zone {zone} is not known"
-        fields.setdefault("unread", {})[name] = [f"{moment.isoformat()} {zone}", reason]
+        fields.setdefault("unread", {})[name] = [f"{time.isoformat()} {zone}", reason]
     else:
-        fields.setdefault(name, _format_time(moment))
+        fields.setdefault(name, _format_time(time))
 
 
-def _format_time(moment: date | datetime) -> str:
-    if isinstance(moment, datetime) and moment.tzinfo is not None:
-        return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
-    if not isinstance(moment, date):
-        raise TypeError(moment)
-    return moment.isoformat()
+def _format_time(time: date | datetime) -> str:
+    if isinstance(time, datetime) and time.tzinfo is not None:
+        return time.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    if not isinstance(time, date):
+        raise TypeError(time)
+    return time.isoformat()
 
 
 def _with_end(fields: dict[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from quopri import decodestring
 from typing import Any, Final
 
 from canonry.documents.parsers.findings import NAMES, Fault, Findings, add_with_text, keep_rest
-from canonry.values.file_texts import moment_of, unused_texts
+from canonry.values.file_texts import unused_texts, utc_text_of
 
 _FIELDS: Final[dict[str, str]] = NAMES["cards"]
 _FRAME: Final = frozenset(NAMES["parameters"]["frame"].split())
@@ -129,8 +129,8 @@ def _card_fields(lines: list[_CardLine], found: Findings) -> dict[str, Any]:
         family, given, middle, *_ = (*called, "", "")
         fields["name"] = " ".join(filter(None, (given, middle, family)))
     revised = next((line.display_text for line in lines if line.name == "REV"), "")
-    if moment := moment_of(revised):
-        fields["seen_at"] = moment
+    if seen_at := utc_text_of(revised):
+        fields["seen_at"] = seen_at
     return fields
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from canonry.values.data_files import read_toml
-from canonry.values.file_texts import TextsByPath, moment_of, note_unread, unused_texts
+from canonry.values.file_texts import TextsByPath, note_unread, unused_texts, utc_text_of
 
 NAMES: Final = read_toml(__package__, "names.toml")
 """The names that formats have for fields, by format."""
@@ -124,9 +124,9 @@ class Findings:
         if note not in self._notes:
             self._notes.append(note)
 
-    def note_time(self, *moments: str | None) -> None:
+    def note_time(self, *times: str | None) -> None:
         """Take the first of these times as that of the file, unless it is known already."""
-        known = (self._made_at, *(moment_of(each or "") for each in moments))
+        known = (self._made_at, *(utc_text_of(each or "") for each in times))
         self._made_at = next(filter(None, known), None)
 
     def to_json(self) -> dict[str, Any]:

@@ -44,11 +44,11 @@ def _parse_addresses(values: list[str]) -> list[dict[str, str]]:
     ]
 
 
-def _format_instant(moment: datetime | None) -> str | None:
+def _format_instant(date_time: datetime | None) -> str | None:
     """Format an instant as RFC 3339 in UTC; None without a time zone."""
-    if moment is None or moment.tzinfo is None:
+    if date_time is None or date_time.tzinfo is None:
         return None
-    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    return date_time.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def _thread_ids(own: str, reply: str, references: str) -> dict[str, str]:
@@ -151,12 +151,12 @@ def _add_attachment(part: Message, found: Findings, record: int, name: str = "")
 def _read_date(text: str) -> dict[str, Any]:
     """Read the date of a head; `-0000` is UTC at an unknown place, by RFC 5322."""
     try:
-        moment = parsedate_to_datetime(text)
+        date_time = parsedate_to_datetime(text)
     except (ValueError, OverflowError):
         return {"unread": {"sent_at": [text, "the date is malformed"]}} if text else {}
-    if moment.tzinfo is None and text.endswith(("-0000", "Z")):
-        moment = moment.replace(tzinfo=UTC)
-    if (sent := _format_instant(moment)) is None:
+    if date_time.tzinfo is None and text.endswith(("-0000", "Z")):
+        date_time = date_time.replace(tzinfo=UTC)
+    if (sent := _format_instant(date_time)) is None:
         return {"unread": {"sent_at": [text, "the date has no time zone"]}}
     return {"sent_at": sent}
 

@@ -11,7 +11,7 @@ from canonry.documents.parsers.findings import NAMES, STRUCK, Findings
 
 _SILENT: Final = frozenset({"script", "style", "template", "noscript", "svg", "object", "iframe"})
 _STRUCK_TAGS: Final = frozenset({"del", "s", "strike"})
-_LINE_THROUGH: Final = re.compile(r"text-decoration[^;]*line-through", re.IGNORECASE)
+_STRUCK_OUT: Final = re.compile(r"text-decoration[^;]*line-through", re.IGNORECASE)
 _BLOCKS: Final = frozenset(NAMES["html"]["blocks"].split())
 _VOID: Final = frozenset({"br", "hr", "img", "input", "wbr", "col", "meta", "link", "area"})
 _HEADINGS: Final = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
@@ -99,7 +99,7 @@ class _PageReader(HTMLParser):
 
     def _struck_tags(self, tag: str, style: str) -> list[str]:
         """Return the tag if it begins, or is within, struck-out text, and has an end."""
-        struck = self._struck or tag in _STRUCK_TAGS or _LINE_THROUGH.search(style)
+        struck = self._struck or tag in _STRUCK_TAGS or _STRUCK_OUT.search(style)
         return [tag] if struck and tag not in _VOID else []
 
     @override

@@ -18,7 +18,7 @@ from typing import Any, Final
 from pypdfium2 import PdfDocument, PdfiumError, PdfPage, PdfTextPage, raw  # type: ignore[import-untyped]
 
 from canonry.documents.parsers.findings import Fault, clean_text, run_parser
-from canonry.values.file_texts import moment_of
+from canonry.values.file_texts import utc_text_of
 
 _TITLE_MAX: Final = 200
 _INVOICES: Final = frozenset({"factur-x.xml", "zugferd-invoice.xml", "xrechnung.xml"})
@@ -109,7 +109,7 @@ def _read_pages(
     files = list(attached.items())
     found = {"pages": pages, "layout": layout, "pictures": pictures}
     dates = map(document.get_metadata_value, ("ModDate", "CreationDate"))
-    made_at = next(filter(None, map(moment_of, dates)), None)
+    made_at = next(filter(None, map(utc_text_of, dates)), None)
     return {**found, "invoice": invoice, "files": files, "made_at": made_at}
 
 
@@ -281,9 +281,9 @@ def _draw_page(document: PdfDocument, number: int, boxes: list[list[float]]) -> 
     width, height = page.get_size()
     scale = min(_SCALE, sqrt(_POINTS_MAX / max(1.0, width * height)))
     seen = page.render(scale=scale, rev_byteorder=True, prefer_bgrx=False)
-    line = seen.width * _CHANNELS
+    row_bytes = seen.width * _CHANNELS
     rows = [
-        bytearray(bytes(seen.buffer[start : start + line]))
+        bytearray(bytes(seen.buffer[start : start + row_bytes]))
         for start in range(0, seen.stride * seen.height, seen.stride)
     ]
     for left, top, right, bottom in boxes:
@@ -298,8 +298,8 @@ def _draw_page(document: PdfDocument, number: int, boxes: list[list[float]]) -> 
 def _png_chunks(width: int, height: int, rows: list[bytearray]) -> Iterator[bytes]:
     yield b"\x89PNG\r\n\x1a\n"
     head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    lines = zlib.compress(b"".join(b"\0" + row for row in rows), 6)
-    for name, data in ((b"IHDR", head), (b"IDAT", lines), (b"IEND", b"")):
+    pixels = zlib.compress(b"".join(b"\0" + row for row in rows), 6)
+    for name, data in ((b"IHDR", head), (b"IDAT", pixels), (b"IEND", b"")):
         check = zlib.crc32(name + data)
         yield struct.pack(">I", len(data)) + name + data + struct.pack(">I", check)
 

@@ -32,10 +32,10 @@ from canonry.documents.readers.kinds import declared_kind, kind_of
 from canonry.language.texts.sentences import Box, DocumentType, Part
 from canonry.values.charsets import decode_guessed, decode_text
 from canonry.values.errors import CanonryError, InvalidInput, Unavailable
-from canonry.values.file_texts import leaves_of, moment_of, note_unread
+from canonry.values.file_texts import leaves_of, note_unread, utc_text_of
 
 _MARKS: Final = (",", ";", "\t", "|")
-_LOOKED_AT: Final = 50
+_SAMPLED_LINES: Final = 50
 _FIELD_MAX: Final = 8_000_000
 _DEPTH_MAX: Final = 100
 _REPORTED_MAX: Final = 5
@@ -117,7 +117,7 @@ def _separator(text: str) -> str:
     The first row of that width holds the titles and must not have a number, because otherwise a
     decimal comma could be taken for a separator.
     """
-    lines = text.splitlines()[:_LOOKED_AT]
+    lines = text.splitlines()[:_SAMPLED_LINES]
     best, most = ",", 0
     for mark in _MARKS:
         rows = [row for row in csv.reader(lines, delimiter=mark) if len(row) > 1]
@@ -155,7 +155,7 @@ def records_of(text: str, cells_max: int) -> tuple[tuple[Record, ...], str | Non
     known = {id(each.fields) for each in records}
     others = leaves_of(_without(value, known)) if records else ()
     note = note_unread([f"{path}: {text}" for path, text in others])
-    return records, next(filter(None, map(moment_of, stated)), None), tuple(note)
+    return records, next(filter(None, map(utc_text_of, stated)), None), tuple(note)
 
 
 def _without(value: Any, known: Collection[int]) -> Any:

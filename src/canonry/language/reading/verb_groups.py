@@ -9,7 +9,7 @@ from canonry.language.reading.tokens import Token, WordTable, is_finite, verb_of
 from canonry.values.statements import Modality
 
 _LIGHT = frozenset({"self", "skip", "adverb", "only", "hedge"})
-_LOOK_AHEAD = 3
+_TOKENS_AHEAD = 3
 """How many words after an auxiliary are tried for its verb."""
 
 
@@ -266,7 +266,7 @@ class GroupReader:
 
     def _is_followed_by(self, is_verb: Callable[[str], bool]) -> bool:
         """Return whether such a verb or a form of have follows, after light words at most."""
-        for text in (token.text for token in self.tokens[1 : 1 + _LOOK_AHEAD]):
+        for text in (token.text for token in self.tokens[1 : 1 + _TOKENS_AHEAD]):
             light = self.words.words.get(text) in {"skip", "adverb"}
             if self.words.has_word("negations", text):
                 continue

@@ -40,7 +40,7 @@ _NO_END: Final = re.compile(
     r"|(?:^|\n)[^\S\n]*\d{1,3}$",  # the number of an item in a list
     re.IGNORECASE,
 )
-_LOOKED_AT: Final = 8  # characters before a full stop that show whether it ends a sentence
+_ABBREVIATION_MAX: Final = 8  # characters before a full stop that show whether it ends a sentence
 
 
 def tokens_in(text: str) -> int:
@@ -82,7 +82,7 @@ def last_between(positions: Sequence[int], low: int, high: int) -> int | None:
 def _next_starts(text: str) -> Iterator[int]:
     for found in _END.finditer(text):
         begin = found.start()
-        before = text[max(0, begin - _LOOKED_AT) : begin]
+        before = text[max(0, begin - _ABBREVIATION_MAX) : begin]
         if text[begin] != "." or not _NO_END.search(before):
             yield found.end()
 

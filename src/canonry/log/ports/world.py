@@ -249,7 +249,7 @@ def translate_errors(
     return translated
 
 
-class WorkUnderWay:
+class RunningWork:
     """Counts the running work of an engine, so that closing it can wait."""
 
     def __init__(self) -> None:

@@ -15,7 +15,7 @@ from canonry.canon.queries.listings import (
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.lookup import require_item, require_universe
-from canonry.gateway.catalogue import LOOKED_THROUGH, page_of_matches, page_through
+from canonry.gateway.catalogue import SEARCHED_FIRST, page_of_matches, page_through
 from canonry.gateway.replies import Field, Shape, array
 from canonry.gateway.tool import CompletionPage, CompletionProvider, Reply, Resource
 from canonry.log.entries import StoredItem
@@ -346,10 +346,10 @@ async def _complete_sources(
     canon: Canon, caller: Caller, word: str, offset: int, limit: int
 ) -> CompletionPage:
     """Return the sources of the universes that the caller may see, universe by universe."""
-    universes = await query_universes(canon, caller, parent=None, limit=LOOKED_THROUGH, offset=0)
+    universes = await query_universes(canon, caller, parent=None, limit=SEARCHED_FIRST, offset=0)
     named: list[tuple[str, str]] = []
     for each in universes.items:
-        page = await query_sources(canon, caller, each.id, limit=LOOKED_THROUGH, offset=0)
+        page = await query_sources(canon, caller, each.id, limit=SEARCHED_FIRST, offset=0)
         named += [(source.id, source.title) for source in page.items]
     return page_of_matches(named, word, offset, limit)
 

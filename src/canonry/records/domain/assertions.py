@@ -43,7 +43,7 @@ from canonry.values.observations import Accumulator, Fragment
 
 OTHER_DETAILS: Final = "same_key_other_details"
 SEVERAL_FIT: Final = "several_fit"
-LOOK_ALIKE: Final = "look_alike_name"
+CONFUSABLE_NAME: Final = "look_alike_name"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -532,7 +532,7 @@ def other_key_owners(
     """Return other owners of keys that the record adds to its entity."""
     entity_type, family = assertion.schema.entity_type, known.families.get(root_id, [])
     rules = [reason_of(each.rule) for each in assertion.identities]
-    rules += [LOOK_ALIKE] * len(assertion.skeletons)
+    rules += [CONFUSABLE_NAME] * len(assertion.skeletons)
     found: dict[EntityId, Doubt] = {}
     for text, reason in zip((*assertion.keys, *assertion.skeletons), rules, strict=True):
         others = [e.root_id for e in known.owners_of(entity_type, text) if e.root_id != root_id]

@@ -79,8 +79,8 @@ async def _ingest_records(canon: Canon, caller: Caller, arguments: Arguments) ->
         arguments["entities"],
         priority=int(arguments.get("source_priority", 100)),
         observed_at=None
-        if (moment := origin.get("extracted_at")) is None
-        else shapes.moment_in(moment, "/provenance/extracted_at"),
+        if (extracted_at := origin.get("extracted_at")) is None
+        else shapes.read_instant(extracted_at, "/provenance/extracted_at"),
         provenance=origin,
     )
     head = _INGESTED(recorded, deduplicated=recorded.again)

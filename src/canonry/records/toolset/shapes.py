@@ -201,7 +201,7 @@ def source_id_in(text: str, path: str) -> str:
     return given.lower()
 
 
-def moment_in(value: str, path: str, *, end_of_day: bool = False) -> Instant:
+def read_instant(value: str, path: str, *, end_of_day: bool = False) -> Instant:
     """Return the instant in an ISO 8601 text; without an offset it is UTC.
 
     A date alone is its beginning, or its last microsecond with `end_of_day`.
@@ -228,7 +228,7 @@ def _offset(value: float, path: str, _: CallArguments) -> int:
 
 
 READERS: Final[Mapping[str, ReadValue]] = {
-    "day_end": lambda value, path, _: moment_in(value, path, end_of_day=True),
+    "day_end": lambda value, path, _: read_instant(value, path, end_of_day=True),
     "entity": lambda value, path, _: entity_id_in(value, path),
     "field_specs": lambda value, _path, _asking: [
         FieldSpec(
@@ -242,7 +242,7 @@ READERS: Final[Mapping[str, ReadValue]] = {
         for name, spec in value.items()
     ],
     "long": lambda value, path, _: checked_text(value, TEXT_MAX, path=path),
-    "moment": lambda value, path, _: moment_in(value, path),
+    "moment": lambda value, path, _: read_instant(value, path),
     "name": lambda value, path, _: checked_text(value, NAME_MAX, path=path),
     "offset": _offset,
     "period": lambda value, _path, _asking: Period(value),

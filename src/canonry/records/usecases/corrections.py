@@ -338,7 +338,7 @@ def make_user_observation(
     )
 
 
-LOOKED_AT_MAX: Final = 10_000
+ENTITIES_READ_MAX: Final = 10_000
 """The most entities that are searched for unclear values."""
 
 EXAMPLES_MAX: Final = 3
@@ -372,7 +372,7 @@ async def list_unclear(
     """Return unclear values by source and field, and whether not all entities were searched."""
     account = account_of(caller)
     named = None if entity_type is None else type_named(entity_type)
-    entities, more = await first_entities(canon, account, (named,), LOOKED_AT_MAX)
+    entities, more = await first_entities(canon, account, (named,), ENTITIES_READ_MAX)
     return _group_unclear(await find_unclear(canon, account, entities)), more
 
 

@@ -162,8 +162,8 @@ class RecordTable:
     rows: dict[str, RecordRow] = field(default_factory=dict[str, RecordRow])
     ordered: Sequence[RecordRow] = ()
     schemas: Mapping[str, EntitySchema] = field(default_factory=dict[str, EntitySchema])
-    turn: Lock = field(default_factory=Lock)
-    """The lock of a task that updates the table."""
+    update_lock: Lock = field(default_factory=Lock)
+    """Held by the task that updates the table."""
 
 
 @dataclass(slots=True, eq=False)

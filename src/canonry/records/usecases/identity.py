@@ -56,7 +56,7 @@ from canonry.log.schemas.truth_types import PLURALS, similar_types, type_named
 from canonry.readmodels.ports.state import IdentifierQuery, RelationQuery
 from canonry.readmodels.ports.view import PAGE_MAX
 from canonry.records.domain.assertions import (
-    LOOK_ALIKE,
+    CONFUSABLE_NAME,
     Family,
     KeyStatus,
     Warned,
@@ -620,7 +620,7 @@ def _first_pairs(
                 entity_id=one.id,
                 candidate_id=other.id,
                 entity_type=one.entity_type,
-                reason=LOOK_ALIKE if rule == _SIMILAR_NAME else reason_of(rule),
+                reason=CONFUSABLE_NAME if rule == _SIMILAR_NAME else reason_of(rule),
                 sign=sign,
             )
     return [found[key] for key in sorted(found)], cut

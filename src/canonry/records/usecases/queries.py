@@ -129,7 +129,7 @@ async def own_records(canon: Canon, caller: Caller) -> RecordTable:
     """Return the table of the account's records, up to date with the log."""
     account = account_of(caller)
     table = canon.find_service(RecordServices).record_tables.of(account.space)
-    async with table.turn:
+    async with table.update_lock:
         head = await canon.ledger.head_position(account.space)
         if head != table.position:
             new = (

@@ -22,7 +22,7 @@ from canonry.log.group_appends import KnownEnds
 from canonry.log.ports.ledger import Touched
 from canonry.log.ports.world import (
     Identities,
-    WorkUnderWay,
+    RunningWork,
     call_answers,
     closed_store,
     time_left,
@@ -148,7 +148,7 @@ class MongoDatabase:
         self.name: Final = name
         self.ends: Final = KnownEnds()
         self._deadline = deadline
-        self._work = WorkUnderWay()
+        self._work = RunningWork()
         self._ahead = 0.0
         self._asked: float | None = None
         more: dict[str, Any] = {} if password is None else {"password": password}
@@ -402,7 +402,7 @@ def _written_since(written: int) -> dict[str, Any]:
 #
 # The block is a document with a fixed id, so only one can be inserted. Without renewal it expires.
 # A writing call checks for the document when it begins, together with its first reads, and trusts
-# the answer for a moment. An append of another process that has already passed may therefore still
+# the answer for a while. An append of another process that has already passed may therefore still
 # be written at the beginning of a block, and make a verdict stale. Two blocks never run at the same
 # time.
 

@@ -26,7 +26,7 @@ from canonry.log.items.facts import Axiom, Event, Fact, Relation
 from canonry.log.items.proposals import Proposal
 from canonry.log.items.scenes import Memory, Scene, Story, Turn
 from canonry.log.items.sources import InterpretationRun, Snippet, Source
-from canonry.log.ports.world import WorkUnderWay, closed_store, current_scope
+from canonry.log.ports.world import RunningWork, closed_store, current_scope
 from canonry.log.schemas.catalog_tables import ITEM_KINDS, RELATIONS
 from canonry.log.schemas.narrative import RELATION_TYPES, EntityType
 from canonry.log.schemas.schemas import RegisteredSchema, TruthRelation
@@ -241,7 +241,7 @@ class Neo4jDatabase:
         self._connections = connections
         self._deadline = deadline
         self._driver: AsyncDriver | None = None
-        self._work = WorkUnderWay()
+        self._work = RunningWork()
 
     async def open(self) -> None:
         """Connect once, and create missing indexes and constraints.

@@ -15,7 +15,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
 
 from canonry.log.ports.world import (
-    WorkUnderWay,
+    RunningWork,
     closed_store,
     current_scope,
     newer_store,
@@ -131,7 +131,7 @@ class Database:
         self._seconds: WeakKeyDictionary[PgConnection, int] = WeakKeyDictionary()
         self.ending: Final[list[Callable[[], Awaitable[None]]]] = []
         """Functions to await when the database is closed."""
-        self._work = WorkUnderWay()
+        self._work = RunningWork()
         self.begin_work = self._work.begin_work
         self._pool: AsyncConnectionPool[PgConnection] = AsyncConnectionPool(
             self.url,

@@ -271,7 +271,7 @@ async def _record_group(db: PgConnection, space: SpaceId, judged: JudgedGroup) -
 # News: processes notify each other of writes, over LISTEN and NOTIFY.
 #
 # News only shortens the time until the next poll. A process notifies after its commit, once for all
-# writes within moments: a NOTIFY in the transaction itself would serialize all commits of the
+# writes within milliseconds: a NOTIFY in the transaction itself would serialize all commits of the
 # server. Waiting processes also poll at intervals, because a process may die before it notifies,
 # and a disconnected one hears nothing.
 

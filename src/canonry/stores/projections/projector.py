@@ -25,7 +25,7 @@ from canonry.log.entries import Entry, Erased, StoredItem
 from canonry.log.folding import ANY, item_key
 from canonry.log.observations import EXTRA_ROUNDS, ids_needed_next
 from canonry.log.ports.ledger import Head, Ledger, Touched
-from canonry.log.ports.world import WorkUnderWay, current_scope
+from canonry.log.ports.world import RunningWork, current_scope
 from canonry.log.sealing import GENESIS, Sealed, unseal
 from canonry.readmodels.follow_log import heads_of
 from canonry.readmodels.ports.documents import Engine
@@ -366,7 +366,7 @@ class JoinedLedger(Ledger):
         """Whether the state follows a copy. Otherwise the ledger updates it and folds drafts."""
         self._views = _ViewPositions(projector)
         self._cursor = 0
-        self._work = WorkUnderWay()
+        self._work = RunningWork()
 
     async def finish_writes(self) -> None:
         """Wait for the writes that have begun and refuse new ones. Call this before closing."""

@@ -51,8 +51,8 @@ def key_of(model: EmbeddingModel) -> str:
     return point_id(model.name, model.version, model.dimensions, model.digest or "")
 
 
-def point_of(entry: VectorEntry, turn: int) -> models.PointStruct:
-    """Return the point of a vector that was written in this turn."""
+def point_of(entry: VectorEntry, batch_number: int) -> models.PointStruct:
+    """Return the point of a vector that this batch writes."""
     payload = {
         "id": entry.id,
         "part": entry.part,
@@ -63,7 +63,7 @@ def point_of(entry: VectorEntry, turn: int) -> models.PointStruct:
         "source": entry.source_id,
         "digest": entry.digest.hex(),
         "rank": rank_of(entry.id),
-        "turn": turn,
+        "turn": batch_number,
     }
     numbers = list(numbers_of(entry.vector))
     return models.PointStruct(id=point_id(entry.id, entry.part), vector=numbers, payload=payload)
@@ -96,9 +96,9 @@ def is_equal(key: str, value: str | int) -> models.FieldCondition:
     return models.FieldCondition(key=key, match=models.MatchValue(value=value))
 
 
-def is_before(turn: int) -> models.FieldCondition:
-    """Return the condition that a point was written in an earlier turn."""
-    return models.FieldCondition(key="turn", range=models.Range(lt=turn))
+def is_before(batch_number: int) -> models.FieldCondition:
+    """Return the condition that an earlier batch wrote a point."""
+    return models.FieldCondition(key="turn", range=models.Range(lt=batch_number))
 
 
 _MISSING: Final = 404
@@ -142,11 +142,11 @@ def _unavailable_error(error: Exception) -> Unavailable:
     return Unavailable("vectors.unavailable", message, cause=type(error).__name__)
 
 
-# Stored state of each model: the collection of its points, its cursor, and the current turn.
+# Stored state of each model: the collection of its points, its cursor, and the current batch.
 #
-# Qdrant has no transactions, but it updates one point under a condition. A batch takes a turn by
-# such an update. Its points carry the number of the turn, and points of earlier turns do not
-# replace them. The cursor moves only while the turn still belongs to the batch.
+# Qdrant has no transactions, but it updates one point under a condition. A batch takes the
+# next number by an update, and its points carry the number as `turn`. Points of earlier batches do
+# not replace them. The cursor moves only while no later batch has taken a number.
 
 T = TypeVar("T")
 MODELS_MAX: Final = 1_000
@@ -158,12 +158,12 @@ _Schema: Final = models.PayloadSchemaType
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredModel:
-    """One model. Its points are in the collection `points`; `token` names the owner of `turn`."""
+    """One model with its collection `points`; `token` names the owner of `batch_number`."""
 
     model: EmbeddingModel
     points: str
     cursor: str = ""
-    turn: int = 0
+    batch_number: int = 0
     token: str = ""
     born: int = 0
 
@@ -224,8 +224,8 @@ class StoredModels:
         """Drop the cached collection of a model."""
         self._known.pop(model, None)
 
-    async def take_turn(self, batch: VectorBatch) -> StoredModel:
-        """Take the turn of a batch before anything is written.
+    async def claim_batch(self, batch: VectorBatch) -> StoredModel:
+        """Take the next number for a batch before it writes anything.
 
         Raises:
             Unavailable: `vectors.moved`.
@@ -236,22 +236,21 @@ class StoredModels:
         if kept is None:
             await self._begin_model(batch.model, token)
         else:
-            turn = {"turn": kept.turn + 1, "token": token}
-            same = (is_equal("turn", kept.turn), is_equal("cursor", kept.cursor))
-            await self._set_payload(batch.model, turn, *same)
+            claim = {"turn": kept.batch_number + 1, "token": token}
+            same = (is_equal("turn", kept.batch_number), is_equal("cursor", kept.cursor))
+            await self._set_payload(batch.model, claim, *same)
         taken = await self.read_model(batch.model)
         if taken is None or taken.token != token:
             raise moved_error()
         return taken
 
     async def move_cursor(self, taken: StoredModel, cursor: str) -> None:
-        """Move the cursor if the turn still belongs to the batch.
+        """Move the cursor if no later batch has begun.
 
         Raises:
-            Unavailable: `vectors.moved`; the new owner of the turn writes the same data or
-                later.
+            Unavailable: `vectors.moved`; the later batch writes the same data or newer data.
         """
-        same = (is_equal("turn", taken.turn), is_equal("token", taken.token))
+        same = (is_equal("turn", taken.batch_number), is_equal("token", taken.token))
         await self._set_payload(taken.model, {"cursor": cursor}, *same)
         now = await self.read_model(taken.model)
         if now is None or now.token != taken.token:
@@ -324,8 +323,8 @@ class StoredModels:
 def _model_in(payload: Mapping[str, Any]) -> StoredModel:
     about = {name: payload[name] for name in ("name", "version", "dimensions")}
     model = EmbeddingModel(**about, digest=payload["weights"])
-    own = ("points", "cursor", "turn", "token", "born")
-    return StoredModel(model=model, **{name: payload[name] for name in own})
+    own = {name: payload[name] for name in ("points", "cursor", "token", "born")}
+    return StoredModel(model=model, batch_number=payload["turn"], **own)
 
 
 # Vectors in Qdrant: each model has a collection, and payloads are filtered.
@@ -383,21 +382,21 @@ class QdrantVectors(Vectors):
     @override
     async def apply(self, batch: VectorBatch) -> None:
         require_sizes(batch)
-        taken = await self._models.take_turn(batch)
+        taken = await self._models.claim_batch(batch)
         try:
             await self._put_points(taken, batch)
-            # Delete points of these ids from earlier turns; those of this turn are complete.
+            # Delete points of these ids from earlier batches; those of this batch are complete.
             for some in split_requests([*batch.removed, *(entry.id for entry in batch.entries)]):
-                chosen = models.Filter(must=[is_any("id", some), is_before(taken.turn)])
+                chosen = models.Filter(must=[is_any("id", some), is_before(taken.batch_number)])
                 await self._models.await_reply(self._client.delete(taken.points, chosen, wait=True))
         except MissingPoints:
             raise moved_error() from None
         await self._models.move_cursor(taken, batch.cursor)
 
     async def _put_points(self, taken: StoredModel, batch: VectorBatch) -> None:
-        older = models.Filter(must=[is_before(taken.turn)])
+        older = models.Filter(must=[is_before(taken.batch_number)])
         for some in split_requests(batch.entries):
-            points = [point_of(entry, taken.turn) for entry in some]
+            points = [point_of(entry, taken.batch_number) for entry in some]
             await self._models.await_reply(
                 self._client.upsert(taken.points, points, update_filter=older, wait=True)
             )

@@ -319,7 +319,7 @@ _STEPS: Final = 2000
 _STEPS_APART: Final = 40_000
 """Interval of progress checks in a thread. Checks are rare, because each waits for the GIL."""
 
-_MOMENT: Final = 0.001
+_SHORT_WAIT: Final = 0.001
 """Checks within this time share one `stat`, which may cost as much as the lookup it protects."""
 
 _PATIENCE_MS: Final = 5000
@@ -390,7 +390,7 @@ class Readers:
             raise closed_store()
         now = time.monotonic()
         self._watch.until = now + INLINE_SECONDS
-        if now - self._checked_at > _MOMENT:
+        if now - self._checked_at > _SHORT_WAIT:
             self._checked_at = now
             self._anchor.check_files()
             if self._anchor.is_shorter():

@@ -22,7 +22,7 @@ _LETTERS: Final = str.maketrans(
     {"\xdf": "ss", "\u0142": "l", "\xf8": "o", "\xe6": "ae", "\u0153": "oe"}
 )
 _WORD: Final = re.compile("[a-z]+")
-_LOOKED_AT: Final = 20_000
+_SAMPLED_CHARACTERS: Final = 20_000
 _ENOUGH: Final = 3
 
 
@@ -95,7 +95,7 @@ def plain_letters(text: str) -> str:
 
 def detect_language(text: str) -> str:
     """Return the language with the most common words in a text; empty: a tie or none."""
-    words = _WORD.findall(plain_letters(text[:_LOOKED_AT]))
+    words = _WORD.findall(plain_letters(text[:_SAMPLED_CHARACTERS]))
     counts = sorted(
         (
             (sum(word in each.common for word in words), code)

@@ -25,7 +25,7 @@ _DISTANCE_MAX: Final = 3
 _RINGS: Final = 400
 _WIDE: Final = 6
 _HIGH: Final = 2
-_LINES: Final = {(1, 0): "-", (0, 1): "|", (1, 1): "\\", (1, -1): "/"}
+_STROKES: Final = {(1, 0): "-", (0, 1): "|", (1, 1): "\\", (1, -1): "/"}
 _UNIT: Final = 110
 _MARGIN: Final = 90
 _COLOURS: Final = (
@@ -144,7 +144,7 @@ def _draw_exit(
     if (to_x - x, to_y - y) != step:
         return
     column, row = _cell_of((x, y), left, top)
-    sign = _LINES.get(step) or _LINES[-step[0], -step[1]]
+    sign = _STROKES.get(step) or _STROKES[-step[0], -step[1]]
     if step[1] == 0:
         start = column + 4 if step[0] > 0 else column - 2
         yield from (((start + offset, row), sign) for offset in range(2))

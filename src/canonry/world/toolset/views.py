@@ -1,4 +1,4 @@
-"""Tools that read and draw a world: its places, ways and views."""
+"""Tools that read and draw a world: its locations, exits and views."""
 
 import math
 from collections.abc import Mapping, Sequence

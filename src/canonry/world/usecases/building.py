@@ -461,21 +461,21 @@ async def set_realms(draft: WorldDraft, start: EntityId, keys: Iterable[str]) ->
     return await draft.update_edges(wanted, held, join_realm, reason="it lies there no longer")
 
 
-async def set_exit(draft: WorldDraft, start: EntityId, way: Exit, *, creating: bool) -> bool:
+async def set_exit(draft: WorldDraft, start: EntityId, new_exit: Exit, *, creating: bool) -> bool:
     """Make an exit as it is said to be; whether that changes anything.
 
-    One that leads elsewhere in this direction gives way, with the way back that belongs to it;
+    One that leads elsewhere in this direction is replaced, with the exit back that belongs to it;
     where `creating`, it stands against the new one.
 
     Raises:
         NotFound: `location.unknown` or `item.unknown`.
         Conflict: `exit.to-itself` or `exit.direction-taken`.
     """
-    target = await draft.require_id(way.to, WorldType.LOCATION)
+    target = await draft.require_id(new_exit.to, WorldType.LOCATION)
     if target == start:
         raise Conflict("exit.to-itself", "An exit must lead to another location.", path="/to")
-    properties = await _exit_properties(draft, way)
-    standing = await draft.edges_of(EXIT, start, kinds=(way.direction,))
+    properties = await _exit_properties(draft, new_exit)
+    standing = await draft.edges_of(EXIT, start, kinds=(new_exit.direction,))
     for old in standing:
         if (
             old.to_id == target
@@ -485,10 +485,10 @@ async def set_exit(draft: WorldDraft, start: EntityId, way: Exit, *, creating: b
             return False
         if creating:
             message = (
-                f"An exit already leads {way.direction}. Remove it or choose another direction."
+                f"An exit already leads {kind_of(old)}. Remove it or choose another direction."
             )
             raise Conflict("exit.direction-taken", message, path="/direction", conflicts=[old.id])
-    made = draft.add_edge(EXIT, start, target, kind=way.direction, properties=properties)
+    made = draft.add_edge(EXIT, start, target, kind=new_exit.direction, properties=properties)
     for old in standing:
         draft.end_edge(old, successor=made, reason="another exit takes its place")
         if old.to_id != target:
@@ -525,7 +525,7 @@ async def _exit_properties(draft: WorldDraft, new_exit: Exit) -> dict[str, Any]:
 
 
 async def end_return_exit(draft: WorldDraft, edge: RelationDraft) -> None:
-    """End the exit that belongs to one that ends, unless either leads one way only."""
+    """End the exit that belongs to one that ends, unless either is one-way."""
     if edge.properties.get("one_way"):
         return
     opposite = OPPOSITE[Direction(kind_of(edge))]
@@ -535,10 +535,10 @@ async def end_return_exit(draft: WorldDraft, edge: RelationDraft) -> None:
 
 
 async def create_exit_pair(draft: WorldDraft, start: EntityId, key: str, new_exit: Exit) -> None:
-    """Create an exit, and the way back unless it leads one way only.
+    """Create an exit, and the exit back unless it is one-way.
 
     Raises:
-        Conflict: `exit.direction-taken` or `exit.way-back-taken`, with the exit in the way.
+        Conflict: `exit.direction-taken` or `exit.way-back-taken`, with the exit that exists.
     """
     await set_exit(draft, start, new_exit, creating=True)
     if new_exit.one_way:
@@ -574,9 +574,9 @@ async def _declare_layer(draft: WorldDraft, layer: Layer) -> bool:
     if old is not None and any(old.properties.get(k) != v for k, v in fixed.items()):
         message = "A layer's location, type and time cannot change. Add another layer."
         raise Conflict("layer.fixed", message, conflicts=[layer_id])
-    moment = draft.at
+    former = draft.at
     if old is None:  # a new layer is there from its first tick on, also where that has gone by
-        draft.at = min(moment, instant_of(since))
+        draft.at = min(former, instant_of(since))
     changed = await draft.declare_item(
         layer_id,
         WorldType.LAYER,
@@ -584,7 +584,7 @@ async def _declare_layer(draft: WorldDraft, layer: Layer) -> bool:
         description="",
         properties={"key": layer.key, "value": layer.value, **fixed},
     )
-    draft.at = moment
+    draft.at = former
     if old is None:
         end = None if until is None else instant_of(Tick(until + 1))
         draft.add_edge(
@@ -652,28 +652,28 @@ async def create_part(
             await set_realms(draft, part_id, around)
             await set_ties(draft, part_id, named.ties)
         if isinstance(named, Location):
-            for way in named.exits:
-                await create_exit_pair(draft, part_id, named.key, way)
+            for new_exit in named.exits:
+                await create_exit_pair(draft, part_id, named.key, new_exit)
 
     receipt = await change_world(canon, caller, world, write_part)
     return first_made(receipt, EventDraft if isinstance(part, Happening) else EntityDraft).id
 
 
 @draft_command
-async def create_exit(draft: WorldDraft, key: str, way: Exit) -> None:
-    """Make an exit of the location `key`, with the way back unless it leads one way only.
+async def create_exit(draft: WorldDraft, key: str, new_exit: Exit) -> None:
+    """Make an exit of the location `key`, with the exit back unless it is one-way.
 
     Raises:
         NotFound: `location.unknown` or `item.unknown`.
         Conflict: `exit.direction-taken`, `exit.way-back-taken` or `exit.to-itself`.
     """
     start = await draft.require_id(key, WorldType.LOCATION)
-    await create_exit_pair(draft, start, key, way)
+    await create_exit_pair(draft, start, key, new_exit)
 
 
 @draft_command
 async def remove_exit(draft: WorldDraft, key: str, direction: Direction) -> None:
-    """End an exit, and the way back that belongs to it.
+    """End an exit, and the exit back that belongs to it.
 
     Raises:
         NotFound: `location.unknown`.

@@ -1,4 +1,4 @@
-"""Contexts of a world: of places, people and realms, what changed there, and events."""
+"""Contexts of a world: locations, people and realms, their changes, and events."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -40,7 +40,7 @@ from canonry.world.usecases.building import NextStop, RealmTie, routes_on, ties_
 from canonry.world.usecases.worlds import NEARBY_MAX, BoundWorld, WorldAt, world_at
 
 _FEW: Final = 12
-"""Layers of all types upon one place are read at once as long as there are fewer than these."""
+"""Read the layers of a location together if there are fewer than this, else type by type."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +64,7 @@ async def visible_layers(
 ) -> Mapping[LayerType, ShownLayer]:
     """Return the visible layers of a location: its own first, then its nearest realms'.
 
-    Of several of one type upon the same place the one that was written last shows.
+    Of several of one type upon the same location, only the one that was written last is visible.
     """
     scopes = (location, *(realm.id for realm in realms))
     wanted = tuple(types)

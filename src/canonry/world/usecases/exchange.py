@@ -445,7 +445,7 @@ def _join_steps(parts: Sequence[Realm | Location], space: SpaceId) -> Iterator[I
         yield "nestings", partial(set_realms, start=start, keys=around)
         yield "ties", partial(set_ties, start=start, wanted=part.ties)
         for atlas_exit in part.exits if isinstance(part, Location) else ():
-            yield "exits", partial(set_exit, start=start, way=atlas_exit, creating=False)
+            yield "exits", partial(set_exit, start=start, new_exit=atlas_exit, creating=False)
 
 
 def _import_world_routes(atlas: Atlas, space: SpaceId) -> Iterator[ImportStep]:

@@ -97,7 +97,7 @@ async def _write_version(draft: WorldDraft, lore: Lore, number: int, version: Lo
     lore_id, fields = lore_id_of(draft.space, lore.key), dict(version.fields)
     name = str(fields.get("name") or lore.key)
     values: dict[str, Any] = {"version": number, "fields": fields, "archived": lore.archived}
-    moment = draft.at
+    former = draft.at
     if version.tick is not None:
         draft.at = instant_of(check_tick(version.tick, path="/tick"))
     if number == 1:
@@ -112,7 +112,7 @@ async def _write_version(draft: WorldDraft, lore: Lore, number: int, version: Lo
             raise Conflict("lore.type-fixed", message, path="/type", conflicts=[lore_id])
         seen = {f"{PROPERTY_PREFIX}{field}": value for field, value in values.items()}
         draft.observe_item(lore_id, {"name": name, **seen}, label=f"/{number}")
-    draft.at = moment
+    draft.at = former
 
 
 _SPARES: Final = (20, 200, 2_000)

@@ -271,7 +271,7 @@ async def _travel_times(
 async def _open_exits(
     then: WorldAt, starts: Iterable[EntityId], items: frozenset[str], steps: int, most: int
 ) -> Mapping[EntityId, Sequence[KnownExit]]:
-    """Return the open ways out of the places that lie fewer than so many steps from a start."""
+    """Return the open exits of the locations that are fewer than so many steps from a start."""
     found: dict[EntityId, Sequence[KnownExit]] = {}
     ring = list(dict.fromkeys(starts))
     while ring and steps and len(found) < most:
@@ -318,7 +318,7 @@ async def check_narration(
 ) -> Sequence[Violation]:
     """List the parts of a narration that canon or a constraint would reject; nothing is written.
 
-    Without a `location` it takes place where the player is, or at the starter.
+    Without a `location` it is where the player is, or at the default location.
 
     Raises:
         NotFound: `player.unknown` or `location.unknown`.
@@ -379,7 +379,7 @@ _ATTEMPTS: Final = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WantedArc:
-    """The wished parts of an arc: places, factions by their lore, themes, number of beats."""
+    """The wished parts of an arc: locations, factions by their lore, themes, number of beats."""
 
     seed: str
     locations: tuple[str, ...] = ()

@@ -167,18 +167,18 @@ def judge_candidate(
             if gate.id == ACCEPTED_RULE:
                 light = ruled
             elif ruled.weight in _WAITING and not (ruled.weight is Weight.ASKS and overruling):
-                return _turn_away((light or ruled,), score, view)
+                return _decide_by_first((light or ruled,), score, view)
             elif (
                 ruled.weight not in _POSSIBLE or {*ruled.conflicts} - waived or not ruled.conflicts
             ):
                 found.append(ruled)
     if light is not None:
         named = [one for one in found if one.weight in {Weight.CONTRADICTS, Weight.WARNS}]
-        return _turn_away((light, *named), score, view)
+        return _decide_by_first((light, *named), score, view)
     return _weigh_objections(found, score, view, overruling=overruling)
 
 
-def _turn_away(objections: Sequence[Objection], score: Score, view: SliceView) -> Verdict:
+def _decide_by_first(objections: Sequence[Objection], score: Score, view: SliceView) -> Verdict:
     """Decide by the first objection; the others are reported."""
     objection = objections[0]
     refused = objection.weight is Weight.REFUSES

@@ -234,10 +234,10 @@ def _is_order_missing(candidate: Candidate, relation: Relation, view: SliceView)
 def claimed_timelines(
     candidate: Candidate, content: RelationshipContent, view: SliceView
 ) -> Iterator[tuple[RelationType, Entity, Entity, RelationTimeline]]:
-    """Yield the type, the ends and the line of a claimed relation, if both ends are known.
+    """Yield the type, the ends and the timeline of a claimed relation, if both ends are known.
 
-    A relation that began within the day or other span of the claim is the claimed one: the line is
-    then that of its beginning.
+    A relation that began within the day or other span of the claim is the claimed one: the
+    timeline is then that of its beginning.
     """
     start, end = view.find_entity(content.from_entity), view.find_entity(content.to_entity)
     if start is None or end is None:
@@ -266,7 +266,7 @@ def _claimed_span(candidate: Candidate) -> tuple[Instant, Instant]:
 
 
 def _conflicting_relations(timeline: RelationTimeline) -> Iterator[tuple[Relation, Weight]]:
-    """Yield the relations that contradict the new one of a line, and those that it ends."""
+    """Yield the relations that contradict the new one of a timeline, and those that it ends."""
     yield from ((relation, Weight.CONTRADICTS) for relation in timeline.against)
     yield from ((relation, Weight.SUPERSEDES) for relation in timeline.ends)
 

@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from canonry.log.commits import ORIGIN, Append, Appended, Commit, Outcome, Position
 from canonry.log.ports.ledger import Head, Ledger, Touched, require_next_commit
-from canonry.log.ports.world import WorkUnderWay
+from canonry.log.ports.world import RunningWork
 from canonry.log.sealing import GENESIS, Sealed
 from canonry.stores.postgres.database import (
     MOVED,
@@ -183,7 +183,7 @@ class Shards:
     finish_move: Callable[["Shards", SpaceId], Awaitable[bool]]
     """Finishes the move of a space whose process is gone; False if the process still runs."""
 
-    writes: WorkUnderWay = field(default_factory=WorkUnderWay)
+    writes: RunningWork = field(default_factory=RunningWork)
     """Writes to several servers, which must stay open until the writes end."""
 
     @property

@@ -53,7 +53,7 @@ GROUPS: Final = {name: frozenset(some) for name, some in _GROUPS.items()}
 STEMS: Final = {name: frozenset(map(lemma_of, some)) for name, some in _GROUPS.items()}
 """The groups of words, and of the stems of their words."""
 DIRECTIONS: Final = {
-    word: Direction(way) for way, told in TABLES["directions"].items() for word in told.split()
+    word: Direction(name) for name, words in TABLES["directions"].items() for word in words.split()
 }
 VERBS: Final = (*TABLES["verbs"], UNKNOWN)
 
@@ -176,7 +176,7 @@ class Category(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Nameable:
-    """Something that the character can name: what is there, what they carry, where ways lead.
+    """Something that the character can name: what is there, what they carry, where exits lead.
 
     `direction` is by which exit a location is reached.
     """
