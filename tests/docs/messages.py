@@ -88,7 +88,7 @@ def _descriptions(given: Any) -> Iterator[str]:
     """Yield the descriptions of tools and of what their schemas hold."""
     for toolset in given:
         yield toolset.purpose
-        yield from toolset.words.values()
+        yield from toolset.descriptions.values()
         for each in (*toolset.tools, *toolset.resources, *toolset.prompts):
             yield each.description
         for tool in toolset.tools:

@@ -226,7 +226,7 @@ def test_d16_every_declared_name_of_a_member_is_read(
              "relationship": {"from_entity_id": TWO, "to_entity_id": TWO[:-1] + "3",
                               "rel_type": "KNOWS"},
              "state_change": {"entity_id": TWO, "add": ["b"]}}  # fmt: skip
-    value = member.words[0] if member.words else EXAMPLES[member.kind.name.lower()]
+    value = member.options[0] if member.options else EXAMPLES[member.kind.name.lower()]
     value = {"add": ["a"]} if member.name == "state_tag_changes" else value
     more = {"tag": "a"} if member.name == "action" else {}
     rest = {key: each for key, each in least[shape.type].items() if key != member.name}

@@ -70,7 +70,7 @@ def test_no_description_is_left_over(name: str) -> None:
         for schema in described_of(tool, toolset):
             walk(schema)
 
-    assert toolset.words.keys() - used == set()
+    assert toolset.descriptions.keys() - used == set()
 
 
 def test_words_of_a_schema_win_over_those_of_the_table() -> None:

@@ -60,10 +60,10 @@ def _read_path(value: Any) -> Path:
 
 
 def _flag_of_text(text: str) -> bool:
-    word = text.strip().casefold()
-    if word not in _TRUE | _FALSE:
+    flag = text.strip().casefold()
+    if flag not in _TRUE | _FALSE:
         raise ValueError(text)
-    return word in _TRUE
+    return flag in _TRUE
 
 
 def _flag_of_toml(value: Any) -> bool:
@@ -113,29 +113,29 @@ UUIDS: Final = replace(NAMES, metavar="UUID,...")
 
 
 def choice_kind(*choices: str) -> SettingKind:
-    """Return the kind of one word of a closed list."""
+    """Return the kind of one option of a closed list."""
 
-    def choose_word(value: Any) -> str:
+    def choose_one(value: Any) -> str:
         if value not in choices:
             raise ValueError(value)
         return str(value)
 
     expected, metavar = " or ".join(choices), "|".join(choices)
-    return SettingKind(expected=expected, of_text=choose_word, of_toml=choose_word, metavar=metavar)
+    return SettingKind(expected=expected, of_text=choose_one, of_toml=choose_one, metavar=metavar)
 
 
 def choices_kind(*choices: str) -> SettingKind:
-    """Return the kind of several words of a closed list, separated by commas."""
+    """Return the kind of several options of a closed list, separated by commas."""
 
-    def check_words(names: tuple[str, ...]) -> tuple[str, ...]:
+    def check_all(names: tuple[str, ...]) -> tuple[str, ...]:
         if not set(choices).issuperset(names):
             raise ValueError(names)
         return names
 
     return SettingKind(
         expected=f"any of {', '.join(choices)}, separated by commas",
-        of_text=lambda text: check_words(_names_of_text(text)),
-        of_toml=lambda value: check_words(_names_of_toml(value)),
+        of_text=lambda text: check_all(_names_of_text(text)),
+        of_toml=lambda value: check_all(_names_of_toml(value)),
         metavar=NAMES.metavar,
     )
 

@@ -74,8 +74,8 @@ def _fit_value(value: Any, schema: Any) -> Any:
 
 def _read_turn(text: str) -> dict[str, str]:
     """Return a turn that is written as `Speaker: words`."""
-    by, colon, words = text.partition(":")
-    return {"by": by.strip(), "text": words.strip()} if colon else {"by": "user", "text": text}
+    by, colon, spoken = text.partition(":")
+    return {"by": by.strip(), "text": spoken.strip()} if colon else {"by": "user", "text": text}
 
 
 def _fit_claim(claim: Any, schema: Schema) -> Any:
@@ -83,12 +83,12 @@ def _fit_claim(claim: Any, schema: Schema) -> Any:
     if not isinstance(claim, Mapping):
         return claim
     rest = dict(claim)
-    word = _fit_value(rest.pop("kind", None), schema["properties"]["kind"])
+    given_kind = _fit_value(rest.pop("kind", None), schema["properties"]["kind"])
     if "kind" not in claim and str(rest.get("type")).casefold() in _MEMBERS:
-        word = rest.pop("type").casefold()
+        given_kind = rest.pop("type").casefold()
     named = _rename_members(rest, schema["properties"])
     shown = next((each for sign, each in _SIGNS.items() if sign in named), None)
-    kind = word if "kind" in claim or word in _MEMBERS else shown
+    kind = given_kind if "kind" in claim or given_kind in _MEMBERS else shown
     if kind not in _MEMBERS:
         return claim
     made = claim_by_kind({"kind": kind, **rest})

@@ -216,8 +216,8 @@ class ClaimReader:
             content |= {"actor_ids": [*speakers]} if len(speakers) == 1 else {}
         if kind in _ABOUT and not played and self.context.calendar is GREGORIAN:
             now = RoughTime(start=self.context.canon.clock.now())
-            words = time_words_in(claim["says"], now, path=f"{path}/says")
-            content |= {"time_ref": words} if words and "time_ref" not in content else {}
+            time_text = time_words_in(claim["says"], now, path=f"{path}/says")
+            content |= {"time_ref": time_text} if time_text and "time_ref" not in content else {}
         return Suggestion(
             type=_TYPES[kind],
             content=content,
@@ -608,8 +608,8 @@ async def _provenance_of(
     """Return the provenance of the claims, which the source of their records keeps."""
     cited = [*arguments.get("evidence", ()), *(e for c in claims for e in c.get("evidence", ()))]
     evidence = [str(each) for each in await evidence_of(context, cited, "/evidence")]
-    if (words := arguments.get("said")) is not None and not dry:
-        text = checked_text(words, context.canon.policy.limits.snippet, path="/said")
+    if (quoted := arguments.get("said")) is not None and not dry:
+        text = checked_text(quoted, context.canon.policy.limits.snippet, path="/said")
         hint = FileHint(mime_type="text/plain; charset=utf-8", name=SAID_TITLE)
         given = GivenFile(data=text.encode(), hint=hint)
         account, inner = account_of(context.caller), derive_step(context.caller, "said")

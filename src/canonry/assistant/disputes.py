@@ -41,32 +41,32 @@ def is_dispute(reason: str) -> bool:
 
 
 async def who_said(context: CallContext, ids: Iterable[str]) -> Mapping[str, str]:
-    """Return the speakers and documents in the evidence of items, or the quoted words, by id."""
+    """Return the speakers and documents in the evidence of items, or the quoted texts, by id."""
     seen = context.canon.caller_scope(context.caller)
     items = await seen.items_by_id(dict.fromkeys(ids))
     cited = {i: [one.ref for one in getattr(e, "evidence", ())] for i, e in items.items()}
-    words = await seen.items_by_id({one for refs in cited.values() for one in refs})
+    origins = await seen.items_by_id({one for refs in cited.values() for one in refs})
     about = {
-        getattr(one, each, None) for one in words.values() for each in ("source_id", "entity_id")
+        getattr(one, each, None) for one in origins.values() for each in ("source_id", "entity_id")
     }
-    around = await seen.items_by_id({each for each in about if each})
+    near = await seen.items_by_id({each for each in about if each})
     return {
-        i: " and ".join(dict.fromkeys(filter(None, (_said_by(words.get(e), around) for e in refs))))
+        i: " and ".join(dict.fromkeys(filter(None, (_said_by(origins.get(e), near) for e in refs))))
         for i, refs in cited.items()
     }
 
 
-def _said_by(words: Any, around: Mapping[str, Any]) -> str:
-    match words:
+def _said_by(origin: Any, around: Mapping[str, Any]) -> str:
+    match origin:
         case Turn():
-            return getattr(around.get(words.entity_id or ""), "name", words.speaker.display_name)
+            return getattr(around.get(origin.entity_id or ""), "name", origin.speaker.display_name)
         case Snippet():
-            source = around.get(words.source_id)
+            source = around.get(origin.source_id)
             if holds_quotes(source):
-                return f'"{cut_text(words.text, full=False)}"'
+                return f'"{cut_text(origin.text, full=False)}"'
             return str(getattr(source, "title", ""))
         case Source() | Scene():
-            return words.title
+            return origin.title
         case _:
             return ""
 
@@ -99,24 +99,24 @@ async def with_sayers(context: CallContext, reply: Row) -> Row:
         hints.append(form.format(own[id(row)], (excluded or others[0])["id"], about))
     reply |= without_empty({"hint": " ".join(filter(None, (*hints, reply.get("hint"))))})
     if "note" in reply:
-        reply["note"] = await _with_words(context, reply["note"])
+        reply["note"] = await _replace_ids(context, reply["note"])
     return reply
 
 
-async def _with_words(context: CallContext, note: str) -> str:
-    """Return a sentence with the words of items in place of their ids."""
+async def _replace_ids(context: CallContext, note: str) -> str:
+    """Return a sentence with the texts of items in place of their ids."""
     note = _BESIDE.sub("", note)
     note = _TYPE.sub(lambda one: one[0].lower().replace("_", " "), note)
     found = (
         await context.canon.caller_scope(context.caller).items_by_id(_ID.findall(note))
     ).values()
     rows = await rows_of(context, found)
-    words = {row["id"]: (row.get("says") or row.get("name", "")).rstrip(".") for row in rows}
-    return _ID.sub(lambda one: f'"{words.get(one[0]) or one[0]}"', note)
+    texts = {row["id"]: (row.get("says") or row.get("name", "")).rstrip(".") for row in rows}
+    return _ID.sub(lambda one: f'"{texts.get(one[0]) or one[0]}"', note)
 
 
 def _sayer(by: str, statement: str) -> str:
-    """Return who said a statement, or nothing if the quoted words are the statement itself."""
+    """Return who said a statement, or nothing if the quoted text is the statement itself."""
     same = fold_text(statement.replace("_", " ")).startswith(fold_text(by.strip('".')))
     return "" if same else f"{by} says: "
 
@@ -153,15 +153,15 @@ def _changed(value: Any, how: Any) -> Any:
             return value
 
 
-async def refused_words(context: CallContext, items: Iterable[StoredItem]) -> frozenset[str]:
+async def refused_quotes(context: CallContext, items: Iterable[StoredItem]) -> frozenset[str]:
     """Return the ids of the quotes that only refused claims cite."""
-    if not (words := [each for each in items if isinstance(each, Snippet)]):
+    if not (passages := [each for each in items if isinstance(each, Snippet)]):
         return frozenset()
     sources = await context.canon.caller_scope(context.caller).items_by_id(
-        {each.source_id for each in words}
+        {each.source_id for each in passages}
     )
     said = {i for i, each in sources.items() if holds_quotes(each)}
-    if not (quoted := {each.id for each in words if each.source_id in said}):
+    if not (quoted := {each.id for each in passages if each.source_id in said}):
         return frozenset()
     query = ProposalQuery(spaces=frozenset((context.space.id,)), types=frozenset(ProposalType))
     found = await newest_match(context.canon.documents.proposals, query)
@@ -186,12 +186,12 @@ async def disputes_of(context: CallContext, ids: Collection[str]) -> Mapping[str
     said = await who_said(context, [other for _, other in against])
     items = await context.canon.caller_scope(context.caller).items_by_id(said)
     current = [each for each in items.values() if is_current(each)]
-    words = {
+    claims = {
         row["id"]: row.get("says") or row.get("name") for row in await rows_of(context, current)
     }
     rows: dict[str, list[Row]] = {}
     for one, i in against:
-        if says := words.get(i):
+        if says := claims.get(i):
             row = without_empty({"id": i, "says": says, "said_by": said.get(i)})
             rows.setdefault(one, []).append(row)
     return rows

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from canonry.assistant.call_context import EVERYBODY, CallContext, RowPage, context_of, read_page
 from canonry.assistant.differences import differences_between
-from canonry.assistant.disputes import disputes_of, refused_words
+from canonry.assistant.disputes import disputes_of, refused_quotes
 from canonry.assistant.finding import (
     ASSERTED,
     ITEM_RESOURCE,
@@ -87,9 +87,9 @@ from canonry.values.provenance import CanonLevel
 
 SUCCESSORS: Final = ("superseded_by", "replaced_by")
 _EVIDENCE: Final = 5
-_WORDS: Final = 5
+_OBSERVED: Final = 5
 _RESTING: Final = 10
-_WORDS_MAX: Final = 120
+_LABEL_MAX: Final = 120
 _GOES_ON: Final = "For the rest, call changes with since={}."
 _NARROWER: Final = "There are more differences. Raise `limit`, or choose nearer states."
 _GROUNDS: Final = ("reason", "evidence", "authority", "confidence")
@@ -194,7 +194,7 @@ async def _explain_fields(
     """Explain an account's record: for each field the observed values and the current one."""
     explained = await explain_snapshot(context.canon, context.caller, entity.id, field, unread=True)
     shown = explained.fields[page.offset : page.offset + page.limit]
-    ids = {w.observation.source_id for each in shown for w in each.words}
+    ids = {w.observation.source_id for each in shown for w in each.observed}
     sources = await context.canon.caller_scope(context.caller).items_by_id(
         i for i in ids if i is not None
     )
@@ -205,24 +205,24 @@ async def _explain_fields(
         found = await locate_field(context.canon, context.caller, entity.id, field)
         located = [without_empty({**asdict(each), "box": list(each.box or ())}) for each in found]
         reply |= without_empty({"places": located})
-    cited = {word["source"] for row in reply["fields"] for word in row["said"]}
+    cited = {observed["source"] for row in reply["fields"] for observed in row["said"]}
     documents = (each for i, each in sources.items() if i in cited and isinstance(each, Source))
     return Noted(reply=reply, parts=_evidence_links(documents))
 
 
 def _field_row(field: FieldExplained, sources: Mapping[str, StoredItem], page: RowPage) -> Row:
-    words = [
+    values = [
         {
-            "value": word.value,
-            "stands": word.wins,
-            "by": _source_title(source := sources.get(word.observation.source_id or "")),
-            "source": word.observation.source_id,
-            "seen": render_instant(word.observation.seen_at),
+            "value": observed.value,
+            "stands": observed.wins,
+            "by": _source_title(source := sources.get(observed.observation.source_id or "")),
+            "source": observed.observation.source_id,
+            "seen": render_instant(observed.observation.seen_at),
             **_grounds_of(source),
         }
-        for word in field.words[: _WORDS * (1 + 3 * page.full)]
+        for observed in field.observed[: _OBSERVED * (1 + 3 * page.full)]
     ]
-    return {"field": field.field, "value": field.value, "because": field.reason, "said": words}
+    return {"field": field.field, "value": field.value, "because": field.reason, "said": values}
 
 
 def _grounds_of(source: StoredItem | None) -> Row:
@@ -441,14 +441,14 @@ def _what_happened(
     for entry in entries:
         own = ids_of(entry)[0]
         item, how = items[own], effect_of(entry)
-        words = called.get(own) or short_text(item, names, around)  # an entity by its name of then
+        text = called.get(own) or short_text(item, names, around)  # an entity by its name of then
         ruling = item.decision if isinstance(item, Proposal) else None
         if ruling and (entry is not last[own] or ruling.canonical_id in last):
             continue
-        if _is_shown_otherwise(item, words, how, parts):
+        if _is_shown_otherwise(item, text, how, parts):
             continue
         if isinstance(entry, EntitiesMerged) and entry.merged in items:
-            words += f", with {short_text(items[entry.merged], names)}"
+            text += f", with {short_text(items[entry.merged], names)}"
         if isinstance(entry, Made) and again:
             how = again[0]
         if isinstance(item, Observation):
@@ -456,9 +456,9 @@ def _what_happened(
             is_state = stated and item.fields.keys() == {STATE_TAGS}
             if item.entity_id in made or of is None or is_state:
                 continue  # the row of its entity or of its fact covers it
-            how, words = _observed(item, short_text(of, names), of)
+            how, text = _observed(item, short_text(of, names), of)
             item = of
-        row = {"how": how, "kind": kind_of(item), "id": item.id, "says": words}
+        row = {"how": how, "kind": kind_of(item), "id": item.id, "says": text}
         rows[how, row["kind"], item.id] = row
     counts = Counter((how, kind) for how, kind, _ in rows)
     few = {key: [row for (*one, _), row in rows.items() if (*one,) == key] for key in counts}
@@ -467,7 +467,7 @@ def _what_happened(
     return [*shown, *({"how": h, "kind": k, "says": f"{n} more"} for (h, k), n in more.items())]
 
 
-def _is_shown_otherwise(item: StoredItem, words: str, how: str, parts: Collection[str]) -> bool:
+def _is_shown_otherwise(item: StoredItem, text: str, how: str, parts: Collection[str]) -> bool:
     """Return whether other rows tell all of an item: the parts of a container, what a claim did."""
     match item:
         case Proposal():
@@ -479,7 +479,7 @@ def _is_shown_otherwise(item: StoredItem, words: str, how: str, parts: Collectio
             own = item.title == STORY or item.title.startswith(SAID_TITLE)
             return own or getattr(item, "source_type", None) is SourceType.CORRECTION
         case Entity():
-            return words in parts
+            return text in parts
         case _:
             return isinstance(item, InterpretationRun | RegisteredSchema)
 
@@ -491,7 +491,7 @@ def _observed(seen: Observation, name: str, entity: StoredItem) -> tuple[str, st
     if former:
         return "renamed", f"{name}, formerly {former[0]}"
     text = ", ".join(f"{field.replace('_', ' ')} {value}" for field, value in reported.items())
-    return "said", f"{name}: {text}"[:_WORDS_MAX]
+    return "said", f"{name}: {text}"[:_LABEL_MAX]
 
 
 def short_text(
@@ -500,7 +500,7 @@ def short_text(
     """Return an item in a few words."""
     row = row_of(item, names, around or {}, full=False)
     silent = isinstance(item, Scene | Memory)  # only their titles are shown
-    return row.get("name") or ("" if silent else row.get("says", "")[:_WORDS_MAX]) or kind_of(item)
+    return row.get("name") or ("" if silent else row.get("says", "")[:_LABEL_MAX]) or kind_of(item)
 
 
 def effect_of(entry: Entry) -> str:
@@ -600,7 +600,7 @@ async def _brief_sections(
         around += filter(context.canon.viewpoint.may_show, every)
     every = list({e.id: e for e in (*entities, *own, *found, *around)}.values())
     reporting = await without_repeats(context, "", [(each, 0.0) for each in every])
-    refused = await refused_words(context, (each for each, _ in reporting))
+    refused = await refused_quotes(context, (each for each, _ in reporting))
     against = await disputes_of(context, {each.id for each, _ in reporting})
     called: set[tuple[str, str]] = set()
     sections: dict[str, list[str]] = {}

@@ -9,7 +9,7 @@ from typing import Any, Final
 from canonry.assistant import spaces
 from canonry.assistant.call_context import EVERYBODY, CallContext, RowPage, read_page
 from canonry.assistant.claims import description_of, find_records, matching_fields, raw_fields
-from canonry.assistant.disputes import disputes_of, refused_words
+from canonry.assistant.disputes import disputes_of, refused_quotes
 from canonry.assistant.first_sentences import (
     NOTHING,
     count_in_words,
@@ -227,7 +227,7 @@ async def found_rows(
                 context, text, [e for e in items if isinstance(e, Entity)]
             )
         against = await disputes_of(context, {each.id for each in items} if text else ())
-        refused = await refused_words(context, items)
+        refused = await refused_quotes(context, items)
         for row in await rows_of(context, items, full=page.full):
             shown_text = f"{row.get('name')} {row.get('says')}"
             also = matches.get(row["id"], {}).items()
@@ -256,15 +256,15 @@ async def without_repeats(
     found = [each for each in found if passages.isdisjoint(own.get(each[0].id, ()))]
     reporting = [e for e, _ in found if isinstance(e, Fact | Event | Relation)]
     cited = {one.ref for each in reporting for one in each.evidence}
-    words = [each for each, _ in found if isinstance(each, Snippet) and each.id in cited]
-    if not words:
+    quotes = [each for each, _ in found if isinstance(each, Snippet) and each.id in cited]
+    if not quotes:
         return found
     sources = await context.canon.caller_scope(context.caller).items_by_id(
-        {each.source_id for each in words}
+        {each.source_id for each in quotes}
     )
     says = {row["id"]: {*stems_of(row["says"])} for row in await rows_of(context, reporting)}
     repeats: dict[str, Sequence[StoredItem]] = {}
-    for each in words:
+    for each in quotes:
         by = [e for e in reporting if each.id in {one.ref for one in e.evidence}]
         known, reported = set[str]().union(*(says[e.id] for e in by)), {*stems_of(each.text)}
         quoted = holds_quotes(sources.get(each.source_id))

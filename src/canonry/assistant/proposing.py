@@ -54,7 +54,7 @@ from canonry.canon.session.caller import Caller, derive_step
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import audience_for, audiences_of, drafts_made_before
 from canonry.canon.session.paging import newest_match
-from canonry.canon.session.snippets import SAID_TITLE, QuotedWords, keep_words
+from canonry.canon.session.snippets import SAID_TITLE, QuotedText, keep_quotes
 from canonry.canon.session.what_holds import is_current
 from canonry.gateway.limits import checked_text
 from canonry.gateway.tool import Arguments, Reply
@@ -212,7 +212,7 @@ async def _propose_claims(canon: Canon, caller: Caller, arguments: Arguments) ->
     while True:  # each turn adds an entity for a document that claims name as one
         try:
             reply = await with_sayers(context, await judge(context, claims, arguments))
-            return await _in_words(context, reply, len(arguments["claims"]))
+            return await _describe_reply(context, reply, len(arguments["claims"]))
         except (NotFound, InvalidInput) as error:
             found = await _document_meant(context, claims, error)
             if found is None or len(claims) > len(arguments["claims"]) + _NAMED_MAX:
@@ -221,7 +221,7 @@ async def _propose_claims(canon: Canon, caller: Caller, arguments: Arguments) ->
             claims[-1]["evidence"] = [found.id]
 
 
-async def _in_words(context: CallContext, reply: Row, asked: int) -> Row:
+async def _describe_reply(context: CallContext, reply: Row, asked: int) -> Row:
     """Return the reply about the caller's own claims, with a sentence on what became of them."""
     verdicts, added = reply["verdicts"][:asked], reply["verdicts"][asked:]
     good = sum(row["verdict"] == "accepted" for row in verdicts)
@@ -383,7 +383,7 @@ async def _propose_judged(
         certain = "authority" in arguments or cited.authority in _LOWER  # may overrule, or never
         asked = ProposeRequest(
             suggestions=suggestions,
-            words=None if quoted is None else _quote_words(context, quoted, narrowest(readers)),
+            quoted=None if quoted is None else _make_quote(context, quoted, narrowest(readers)),
             lower=None if certain else next(filter(caller.authorities.__contains__, _LOWER), None),
             decides=decides,
             dry=dry,
@@ -446,11 +446,11 @@ async def _is_only_dialogue(context: CallContext, evidence: Sequence[Evidence]) 
     return all(isinstance(one, Turn) and one.speaker is Speaker.ENTITY for one in turns)
 
 
-def _quote_words(context: CallContext, words: str, readers: Audience) -> QuotedWords:
-    """Return the words for the document of these readers, who must include the caller."""
-    text = checked_text(words, context.canon.policy.limits.snippet, path="/said")
+def _make_quote(context: CallContext, quoted: str, readers: Audience) -> QuotedText:
+    """Return the quote for the document of these readers, who must include the caller."""
+    text = checked_text(quoted, context.canon.policy.limits.snippet, path="/said")
     context.require_reader(readers, path="/said")
-    return QuotedWords(text=text, title=LIMITED_TITLE if readers else SAID_TITLE, audience=readers)
+    return QuotedText(text=text, title=LIMITED_TITLE if readers else SAID_TITLE, audience=readers)
 
 
 def _verdict_reply(
@@ -579,13 +579,13 @@ async def _read_changes(
         )
     about = [i for one in asked for i in ids_in((one.content, [e.ref for e in one.evidence]))]
     readers = await audience_for(context.canon, about, None)
-    words: Sequence[Evidence] = ()
+    evidence: Sequence[Evidence] = ()
     if quoted is not None:
-        kept = _quote_words(context, quoted, readers)
-        words = await keep_words(
+        kept = _make_quote(context, quoted, readers)
+        evidence = await keep_quotes(
             context.canon, derive_step(context.caller, "said"), context.space.id, kept
         )
-    return [replace(one, evidence=(*one.evidence, *words)) for one in asked]
+    return [replace(one, evidence=(*one.evidence, *evidence)) for one in asked]
 
 
 TOOLS: Final = (

@@ -389,7 +389,7 @@ async def _require_scene(
         if location_name is None
         else (await context.find_entity(location_name, path="/place")).id,
         time_ref=await context.read_time(arguments, "when", at=late),
-        time_words=await _words_to_keep(context, arguments.get("when"), late),
+        time_words=await _time_to_keep(context, arguments.get("when"), late),
         audience=audience,
     )
     return await open_scene(context.canon, context.caller, asked), True
@@ -402,11 +402,11 @@ async def _same_setting(context: CallContext, scene: Scene, arguments: Arguments
         InvalidInput: `scene.other-setting`.
     """
     changes: list[SceneChange] = []
-    when, words = arguments.get("when"), _words_of(arguments.get("when"))
-    if when is not None and (words is None or words != scene.time_words):
+    when, text = arguments.get("when"), _time_text_of(arguments.get("when"))
+    if when is not None and (text is None or text != scene.time_words):
         at = await context.read_time(arguments, "when", at=scene)
-        if at is not None and _is_more_precise(context, scene, at, words):
-            changes.append(SceneDated(scene_id=scene.id, time_ref=at, time_words=words))
+        if at is not None and _is_more_precise(context, scene, at, text):
+            changes.append(SceneDated(scene_id=scene.id, time_ref=at, time_words=text))
     if (location_name := arguments.get("place")) is not None:
         location, known = (
             await context.find_entity(location_name, path="/place"),
@@ -421,9 +421,9 @@ async def _same_setting(context: CallContext, scene: Scene, arguments: Arguments
     return scene
 
 
-def _is_more_precise(context: CallContext, scene: Scene, at: Instant, words: str | None) -> bool:
+def _is_more_precise(context: CallContext, scene: Scene, at: Instant, text: str | None) -> bool:
     """Return whether a time is more precise than that of a scene; refuse another time."""
-    held, given = scene_time(scene, context.calendar), time_as_given(at, words, context.calendar)
+    held, given = scene_time(scene, context.calendar), time_as_given(at, text, context.calendar)
     if held is None or held.start == at:
         return held is None or given.grain < held.grain
     (begin, end), (start, stop) = (span_of(each, context.calendar) for each in (held, given))
@@ -440,18 +440,18 @@ def _other_setting(scene: Scene, other: str) -> InvalidInput:
     return InvalidInput("scene.other-setting", message, path=f"/{other}")
 
 
-async def _words_to_keep(context: CallContext, when: str | None, story: Story | None) -> str | None:
-    """Return the words of a time; those of the calendar if the time before is less precise."""
-    words, calendar = _words_of(when), context.calendar
+async def _time_to_keep(context: CallContext, when: str | None, story: Story | None) -> str | None:
+    """Return the text of a time; that of the calendar if the time before is less precise."""
+    text, calendar = _time_text_of(when), context.calendar
     start = None if story is None else await present_of(context.canon, story, calendar)
-    if words is None or start is None or start.grain <= Grain.DAY:
-        return words
-    read = read_rough_time(words, calendar, start, path="/when")
-    vague = read.counted and read.grain > time_as_given(read.start, words, calendar).grain
-    return rough_in_words(read, calendar) if vague else words
+    if text is None or start is None or start.grain <= Grain.DAY:
+        return text
+    read = read_rough_time(text, calendar, start, path="/when")
+    vague = read.counted and read.grain > time_as_given(read.start, text, calendar).grain
+    return rough_in_words(read, calendar) if vague else text
 
 
-def _words_of(when: str | None) -> str | None:
+def _time_text_of(when: str | None) -> str | None:
     """Return the time as it was written, or None if it is RFC 3339."""
     try:
         read_plain_time(when or "", "/when")

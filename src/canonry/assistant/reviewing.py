@@ -597,8 +597,8 @@ async def _forget_items(context: CallContext, of: Sequence[str], arguments: Argu
     made = [each.thing for each in receipt.entries if isinstance(each, Made)]
     quoted = [each.source_id for each in made if isinstance(each, SnippetDraft)]
     others = [one for one in quoted if one not in {each.id for each in items}]
-    words = await what_items_say(context, others)
-    also = f" The passage that tells it went with it, from: {words}." if words else ""
+    sources = await what_items_say(context, others)
+    also = f" The passage that tells it went with it, from: {sources}." if sources else ""
     return {"note": f"Forgotten: {named}.{also}", "id": receipt.commit_id, "hint": hint}
 
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from canonry.canon.judging.contents import words_of_time
+from canonry.canon.judging.contents import time_text_of
 from canonry.canon.judging.gates.proposals import dependency_accepted
 from canonry.canon.judging.gates.statements import SUPERSEDED
 from canonry.canon.judging.standing_statements import statement_of_relation
@@ -132,7 +132,7 @@ async def rows_of(
                 by = found.get(getattr(each, _TIMES[name], "")) if _TIMES[name] else each
                 scene, at = found.get(getattr(by, "scene_id", None) or ""), parse_instant(row[name])
                 row[name] = context.time_in_words(
-                    at, _time_words(by, proposals, at) or _time_words(scene, proposals, at), scene
+                    at, _time_text(by, proposals, at) or _time_text(scene, proposals, at), scene
                 )
     return rows
 
@@ -182,14 +182,14 @@ def _shown_texts(says: str, open_: bool) -> set[str]:  # noqa: FBT001 - it is op
     return {text, bare, bare.rpartition(" (")[0] if open_ else ""} - {""}
 
 
-def _time_words(
+def _time_text(
     item: StoredItem | None, proposals: Mapping[str, StoredItem], at: Instant
 ) -> str | None:
-    """Return the words in which the time of an item was given, if it begins `at` this time."""
+    """Return the text in which the time of an item was given, if it begins `at` this time."""
     if isinstance(item, Relation):
         proposal = proposals.get(item.proposal_id or "") if item.since == at else None
         return (
-            words_of_time(proposal.type, proposal.original)
+            time_text_of(proposal.type, proposal.original)
             if isinstance(proposal, Proposal)
             else None
         )

@@ -24,7 +24,7 @@ from canonry.values.observations import Observation, ObservationDraft
 
 _GONE: Final = (log.EntityRetconned, log.EventRetconned, log.RelationRetconned, log.FactRetconned)
 _BACK: Final = (log.FactResumed, log.RelationResumed, log.Restored)
-_WORDS: Final = {"turn": "turn", "snippet": "passage", "source": "document", "scene": "scene"}
+_NOUNS: Final = {"turn": "turn", "snippet": "passage", "source": "document", "scene": "scene"}
 _TITLES: Final = ("title", "file_name")
 _NAMES: Final = ("properties.name", "properties.title")
 _NAMED: Final = 3
@@ -61,7 +61,7 @@ async def undo_last(context: CallContext, of: Sequence[str], arguments: Argument
         message = f"Later items rest on what this call did: {says}. Retcon them first."
         raise Conflict(error.code, message, **error.details) from error
     entries, drafts = receipt.entries, receipt.found or {}
-    words = [i for each in entries if isinstance(each, log.Withdrawn) for i in each.targets]
+    withdrawn = [i for each in entries if isinstance(each, log.Withdrawn) for i in each.targets]
     gone = [ids_of(each)[0] for each in entries if isinstance(each, _GONE)]
     back = [ids_of(each)[0] for each in entries if isinstance(each, _BACK)]
     others = [e for e in entries if not isinstance(e, log.CallUndone | log.Withdrawn)]
@@ -71,7 +71,7 @@ async def undo_last(context: CallContext, of: Sequence[str], arguments: Argument
     back = [one for one in dict.fromkeys(back) if one not in gone]
     changed = [one for one in about if one not in {*gone, *back}]
     groups = (
-        ("Took back", await what_items_say(context, [*reversed(gone), *words], drafts)),
+        ("Took back", await what_items_say(context, [*reversed(gone), *withdrawn], drafts)),
         (
             "Done again" if of else "Changed back",
             await what_items_say(context, changed, tagged=True),
@@ -112,8 +112,8 @@ async def what_items_say(
         texts[n] += f" is {', '.join(row['tags'])}" if "tags" in row else ""
     gone = [one for one in known if isinstance(one, Tombstone)]
     texts += [_title(drafts.get(one.id)) for one in gone]
-    words = Counter(one.was for one in gone)
-    texts += [count_in_words(count, _WORDS[was]) for was, count in words.items() if was in _WORDS]
+    counts = Counter(one.was for one in gone)
+    texts += [count_in_words(count, _NOUNS[was]) for was, count in counts.items() if was in _NOUNS]
     texts = list(dict.fromkeys(filter(None, texts)))
     more = f" and {len(texts) - _NAMED} more" if len(texts) > _NAMED else ""
     return "; ".join(texts[:_NAMED]) + more

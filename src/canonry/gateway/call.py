@@ -25,7 +25,7 @@ from canonry.gateway.catalogue import (
     Serve,
     browse_page,
     build_catalogue,
-    complete_word,
+    complete_value,
     offer_with_run,
 )
 from canonry.gateway.limits import Limits, is_heavy, measure_arguments, run_within
@@ -220,7 +220,7 @@ class Gateway:
         offer = offer or self.catalogue.resources.get(tuple(named.split("/")))
         if offer is None or not self._may_use(offer, principal, meta):
             return (), 0
-        return await complete_word(
+        return await complete_value(
             offer, self._server_for(_CallRequest(principal, meta)), variable, word
         )
 

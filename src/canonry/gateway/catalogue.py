@@ -80,35 +80,35 @@ def _entries_by_name(contract: ContractFile) -> Mapping[str, Mapping[str, Any]]:
 #
 # A toolset describes each name once; a schema with its own description keeps it.
 
-Words = Mapping[str, str]
+Descriptions = Mapping[str, str]
 
 
-def add_descriptions(schema: Schema, words: Words) -> Schema:
-    """Return the schema with descriptions from `words` where a property has none."""
-    if not words:
+def add_descriptions(schema: Schema, texts: Descriptions) -> Schema:
+    """Return the schema with descriptions from `texts` where a property has none."""
+    if not texts:
         return schema
     result = dict(schema)
     properties = schema.get("properties")
     if isinstance(properties, Mapping):
         result["properties"] = {
-            name: _add_words(each, words.get(name), words) for name, each in properties.items()
+            name: _add_text(each, texts.get(name), texts) for name, each in properties.items()
         }
     if isinstance(parts := schema.get("$defs"), Mapping):
-        result["$defs"] = {name: add_descriptions(each, words) for name, each in parts.items()}
+        result["$defs"] = {name: add_descriptions(each, texts) for name, each in parts.items()}
     for key in ("items", "additionalProperties"):
         if isinstance(inner := schema.get(key), Mapping):
-            result[key] = add_descriptions(inner, words)
+            result[key] = add_descriptions(inner, texts)
     for key in ("anyOf", "oneOf", "allOf"):
         if key in schema:
-            result[key] = [add_descriptions(each, words) for each in schema[key]]
+            result[key] = [add_descriptions(each, texts) for each in schema[key]]
     return result
 
 
-def _add_words(schema: Schema, word: str | None, words: Words) -> Schema:
-    inner = add_descriptions(schema, words)
-    if word is None or "description" in inner:
+def _add_text(schema: Schema, description: str | None, texts: Descriptions) -> Schema:
+    inner = add_descriptions(schema, texts)
+    if description is None or "description" in inner:
         return inner
-    return {"description": word, **inner}
+    return {"description": description, **inner}
 
 
 # Outlines: tools as they are listed, with full arguments and the outline of their replies.
@@ -414,8 +414,8 @@ def _offered_prompt(toolset: Toolset, prompt: Prompt, limits: Limits) -> Offer[P
 
     async def render(canon: Canon, caller: Caller, given: Mapping[str, Any]) -> Reply:
         del canon, caller  # the text is the same for every caller
-        words = prompt.render({name: mark_long_text(value) for name, value in given.items()})
-        return f"{words}\n\n{STORED_IS_DATA}"
+        text = prompt.render({name: mark_long_text(value) for name, value in given.items()})
+        return f"{text}\n\n{STORED_IS_DATA}"
 
     return Offer(
         kind="prompt",
@@ -459,7 +459,7 @@ def _template_values(template: Sequence[str], steps: Sequence[str]) -> dict[str,
 
 PAGE: Final = 50
 SEARCHED_FIRST: Final = 500
-"""The number of first items that are searched for a word."""
+"""The number of first items that are searched for a beginning."""
 COMPLETIONS: Final = 100
 """The most values that the protocol allows in one answer."""
 _CURSOR: Final = re.compile(r"(\d{1,4})\.(\d{1,9})")
@@ -509,17 +509,17 @@ async def browse_page(
     return Browsed(entries=entries, following=f"{at}.{offset}" if at < len(offers) else None)
 
 
-async def complete_word(
-    offer: Offer[Any], serve: Serve, variable: str, word: str
+async def complete_value(
+    offer: Offer[Any], serve: Serve, variable: str, beginning: str
 ) -> tuple[Sequence[str], int] | Result:
-    """Return the values that begin with `word`, or whose name does, and their number.
+    """Return the values that start with `beginning`, or whose name does, and their number.
 
     `offer` is a prompt or a resource; an unknown variable has no values.
     """
     provider = offer.toolset.completions.get(variable)
     if provider is None:
         return (), 0
-    asked = {"word": word, "offset": 0, "limit": COMPLETIONS}
+    asked = {"word": beginning, "offset": 0, "limit": COMPLETIONS}
     result = await serve(_completion_offer(offer, provider), asked)
     if result.error is not None:
         return result
@@ -528,21 +528,21 @@ async def complete_word(
 
 
 def page_of_matches(
-    named: Iterable[tuple[str, str]], word: str, offset: int, limit: int
+    named: Iterable[tuple[str, str]], beginning: str, offset: int, limit: int
 ) -> CompletionPage:
-    """Return a page of those whose value or name begins with `word`, out of a whole list."""
-    wanted = fold_text(word)
+    """Return a page of those whose value or name starts with `beginning`, out of a whole list."""
+    wanted = fold_text(beginning)
     fit = [pair for pair in named if any(fold_text(each).startswith(wanted) for each in pair)]
     return fit[offset : offset + limit], len(fit)
 
 
 async def page_through(
-    page: Callable[[int, int], Awaitable[CompletionPage]], word: str, offset: int, limit: int
+    page: Callable[[int, int], Awaitable[CompletionPage]], beginning: str, offset: int, limit: int
 ) -> CompletionPage:
-    """Return a page of `page(limit, offset)`; a word is searched among its first items."""
-    if not word:
+    """Return a page of `page(limit, offset)`; a beginning is searched among its first items."""
+    if not beginning:
         return await page(limit, offset)
-    return page_of_matches((await page(SEARCHED_FIRST, 0))[0], word, offset, limit)
+    return page_of_matches((await page(SEARCHED_FIRST, 0))[0], beginning, offset, limit)
 
 
 def _completion_offer(offer: Offer[Any], provider: CompletionProvider) -> Offer[Any]:

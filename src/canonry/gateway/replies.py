@@ -375,14 +375,14 @@ class DialectTable:
     ) -> ErrorBody:
         """Return the error as `{"error": {code, message, details}}`; the code is the name."""
         del trace_id  # as above
-        word = self.error_name(error)
+        error_name = self.error_name(error)
         own = {"reason": error.code, "retryable": error.retryable}
         details = _error_details(error, tool, caller) | own
         return ErrorBody(
             code=self.error_number(error),
             message=error.message,
-            data={"error": word, **details},
-            wire={"error": {"code": word, "message": error.message, "details": details}},
+            data={"error": error_name, **details},
+            wire={"error": {"code": error_name, "message": error.message, "details": details}},
         )
 
 

@@ -230,8 +230,8 @@ class FieldTable:
         return named_code(named) if named != kind and ":" in named else None
 
     def _reader_of(self, kind: str) -> ReadValue | None:
-        if (words := self._enumeration(kind)) is not None:
-            return lambda value, _path, _asking: words(value)
+        if (options := self._enumeration(kind)) is not None:
+            return lambda value, _path, _asking: options(value)
         if self._readers is None:
             render = self._kind_named(kind).render
             return None if render is None else lambda value, _path, _asking: render(value)
@@ -252,8 +252,8 @@ class FieldTable:
             return self.kinds.setdefault(kind, self.make_field(self._aliases[kind]))
         if kind.startswith(_LIST):
             return array(self._kind_named(kind.removeprefix(_LIST)))
-        if (words := self._enumeration(kind)) is not None:
-            return enum(*words)
+        if (options := self._enumeration(kind)) is not None:
+            return enum(*options)
         if kind.startswith(_CHOICES):
             return enum(*kind.removeprefix(_CHOICES).split(", "))
         return self.make_shape(kind)

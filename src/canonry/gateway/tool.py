@@ -230,8 +230,8 @@ class Toolset(Face):
     their ids in the audit. A server of `sealed` toolsets alone opens the store read-only. `rates`
     are published by the contract, per client over all its calls. `masters` are the agent types
     that may speak as the game master by default. `completions` complete the variables of resources
-    and the arguments of prompts; a resource with one such variable can be browsed. `words` describe
-    properties of schemas by name, in lists. `remedies` name, by error code, the tool that helps;
+    and the arguments of prompts; a resource with one such variable can be browsed. Lists have
+    the `descriptions` of properties by name. `remedies` name, by error code, the tool that helps;
     layers below toolsets name no tool. `web_routes` is the "module:attribute" of the class whose
     routes a server adds over HTTP; the server imports it when it serves the toolset.
     """
@@ -249,6 +249,6 @@ class Toolset(Face):
     resources: tuple[Resource, ...] = ()
     prompts: tuple[Prompt, ...] = ()
     completions: Mapping[str, CompletionProvider] = field(default_factory=dict)
-    words: Mapping[str, str] = field(default_factory=dict)
+    descriptions: Mapping[str, str] = field(default_factory=dict)
     remedies: Mapping[str, str] = field(default_factory=dict)
     web_routes: str | None = None

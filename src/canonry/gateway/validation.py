@@ -269,8 +269,8 @@ def _list_problems(
                 for name in islice(kind.unexpected, _WEIGHED)
             ]
         case Kind.Enum():
-            words = ", ".join("null" if each is None else str(each) for each in kind.options)
-            return [("input.invalid", kind.name, json_pointer(*steps), f"write one of {words}")]
+            options = ", ".join("null" if each is None else str(each) for each in kind.options)
+            return [("input.invalid", kind.name, json_pointer(*steps), f"write one of {options}")]
         case Kind.Format():
             message = _FORMATS.get(kind.format, error.message)
             return [("input.invalid", "format", json_pointer(*steps), message)]

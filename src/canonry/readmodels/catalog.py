@@ -50,7 +50,7 @@ _MILLIS: Final = 3
 class CatalogItem:
     """An item of a catalog, with its kind, id, title and text.
 
-    `word` is the slug or address, unique per kind and project. Only content has a `title`, `slug`
+    `handle` is the slug or address, unique per kind and project. Only content has a `title`, `slug`
     and `summary` for search.
     """
 
@@ -58,7 +58,7 @@ class CatalogItem:
     project: SpaceId
     kind: str
     id: str
-    word: str
+    handle: str
     title: str
     slug: str
     summary: str | None
@@ -144,7 +144,7 @@ def item_of(item: StoredItem | None) -> CatalogItem | None:
         project=item.space,
         kind=kind,
         id=contract_id,
-        word=own.get(TABLE_OF[kind].unique) or "",
+        handle=own.get(TABLE_OF[kind].unique) or "",
         title=entity.name,
         slug=own.get("slug") or "",
         summary=own.get("summary"),

@@ -619,13 +619,13 @@ def tool_entry(tool: Tool, toolset: Toolset) -> dict[str, Any]:
         "name": tool.name,
         "title": tool.title,
         "description": tool.description,
-        "inputSchema": add_descriptions(tool.input_schema, toolset.words),
+        "inputSchema": add_descriptions(tool.input_schema, toolset.descriptions),
         "annotations": hints,
     }
     structured = tool.output_schema.get("type") == "object"  # the protocol knows no other reply
     if structured and toolset.structured:
-        typed = any(tool.output_schema.get("properties", {}).values())
-        entry["outputSchema"] = add_descriptions(tool.output_schema, toolset.words if typed else {})
+        own = toolset.descriptions if any(tool.output_schema.get("properties", {}).values()) else {}
+        entry["outputSchema"] = add_descriptions(tool.output_schema, own)
     meta: dict[str, Any] = {EXTENSION_META: True} if tool.extension else {}
     if tool.consistency is not None:
         meta[CONSISTENCY_META] = tool.consistency

@@ -132,7 +132,7 @@ def test_d16_the_tool_that_stages_says_what_each_type_of_content_takes() -> None
 
 def test_the_list_stays_small_beyond_the_contract() -> None:
     published_schemas = sum(size(entry["inputSchema"]) for entry in CONTRACT.values())
-    bare = replace(NARRATIVE, words={})  # they have a budget of their own
+    bare = replace(NARRATIVE, descriptions={})  # they have a budget of their own
     entries = {tool.name: size(tool_entry(tool, bare)) for tool in NARRATIVE.tools}
     extensions = sum(entries[tool.name] for tool in NARRATIVE.tools if tool.extension)
 

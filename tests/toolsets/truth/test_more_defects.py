@@ -130,7 +130,7 @@ async def test_d26_one_record_of_two_users_is_two_entities() -> None:
 
 
 def test_d27_what_a_client_reads_before_its_first_call_is_small() -> None:
-    bare = replace(TRUTH, words={})  # they have a budget of their own
+    bare = replace(TRUTH, descriptions={})  # they have a budget of their own
     listed = [tool_entry(tool, bare) for tool in TRUTH.tools]
     assert len(json.dumps(listed, separators=(",", ":"))) <= 27_000
     assert len(FACE.instructions) <= 2_000

@@ -146,14 +146,14 @@ class ProjectedDocuments:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProjectedWords:
-    """The index of words on a server, with its projector."""
+class ProjectedText:
+    """The text index on a server, with its projector."""
 
     text: "OpenSearchText"
     projector: Projector
 
-    def with_words(self, canon: Canon) -> Canon:
-        """Return the canon with its words there; without the server, with the local index."""
+    def use_text_index(self, canon: Canon) -> Canon:
+        """Return the canon with this text index; without the server, with the local index."""
         return replace(canon, text=SharedText(self.text, own=canon.text, projector=self.projector))
 
     async def find_differing(
@@ -213,7 +213,7 @@ class ServerMaintenance(Maintenance):
     records: RecordsMaintenance
     documents: "ProjectedDocuments | None"
     graph: ProjectedGraph | None
-    words: ProjectedWords | None
+    text_index: ProjectedText | None
 
     @override
     async def verify(self, progress: MaintenanceProgress) -> Verification:
@@ -223,7 +223,7 @@ class ServerMaintenance(Maintenance):
             findings += await self.records.check_rows(self.copy.ledger.touched_by)
             findings += await self._document_faults()
             findings += await self._graph_faults()
-            findings += await self._word_faults()
+            findings += await self._check_text_index()
         return replace(verified, findings=tuple(findings[:_FINDINGS_MAX]))
 
     async def _verify_log(self, progress: MaintenanceProgress) -> Verification:
@@ -368,8 +368,8 @@ class ServerMaintenance(Maintenance):
         await self._repair_documents()
         if await self._graph_faults():
             await self._rebuild_graph()
-        if self.words is not None:
-            await self.words.rebuild_view()
+        if self.text_index is not None:
+            await self.text_index.rebuild_view()
         return done
 
     async def _graph_faults(self) -> Sequence[Finding]:
@@ -394,16 +394,16 @@ class ServerMaintenance(Maintenance):
         what = "The graph differs from the records."
         return [Finding(where=f"graph: {each}", what=what) for each in wrong]
 
-    async def _word_faults(self) -> Sequence[Finding]:
-        """Return differences of the words on a server and the items of the copy."""
-        if self.words is None:
+    async def _check_text_index(self) -> Sequence[Finding]:
+        """Return differences between the text index on a server and the items of the copy."""
+        if self.text_index is None:
             return ()
         try:
-            if not await self.words.find_differing(self._current_items()):
+            if not await self.text_index.find_differing(self._current_items()):
                 return ()
             async with self.canon.ledger.lock_appends():
                 await self.projector.catch_up()
-                return await self.words.find_differing(self._current_items())
+                return await self.text_index.find_differing(self._current_items())
         except Unavailable as error:
             return (Finding(where="words", what=error.message),)
 
@@ -441,8 +441,8 @@ class ServerMaintenance(Maintenance):
         await self.copy.maintenance.purge(space, targets)
         await self._repair_documents()
         await self._rebuild_graph()
-        if self.words is not None:
-            await self.words.purge_erased()
+        if self.text_index is not None:
+            await self.text_index.purge_erased()
         return dropped
 
     @override
@@ -540,10 +540,10 @@ async def open_on_server(
         opening.push_async_callback(cancel_following, start_following(shown.projector))
         opening.push_async_callback(shown.finish_projection)
     graph = await _open_graph(view_servers.graph, name, canon, opening)
-    words = _open_words(view_servers, name, canon, opening)
+    text_index = _open_text_index(view_servers, name, canon, opening)
     opening.push_async_callback(cancel_following, start_following(joined.projector))
     return ServerStore(
-        canon=joined.canon if words is None else words.with_words(joined.canon),
+        canon=joined.canon if text_index is None else text_index.use_text_index(joined.canon),
         maintenance=ServerMaintenance(
             canon=joined.canon,
             copy=copy,
@@ -552,7 +552,7 @@ async def open_on_server(
             records=store.maintenance,
             documents=shown,
             graph=graph,
-            words=words,
+            text_index=text_index,
         ),
         close=opening.pop_all().aclose,
         vectors=partial(_open_vectors, view_servers, name) if view_servers.meaning else vectors,
@@ -601,10 +601,10 @@ def _open_vectors(servers: ViewServers, name: str) -> Vectors:
     )
 
 
-def _open_words(
+def _open_text_index(
     servers: ViewServers, name: str, canon: Canon, opening: AsyncExitStack
-) -> ProjectedWords | None:
-    """Return the index of words, kept up to date until `opening` ends, as the address's user."""
+) -> ProjectedText | None:
+    """Return the text index, kept up to date until `opening` ends, as the address's user."""
     if servers.words is None:
         return None
     from canonry.stores.opensearch import open_text  # noqa: PLC0415 - loads the client
@@ -615,4 +615,4 @@ def _open_words(
     opening.push_async_callback(text.close)
     projector = _projector_of(text, canon)
     opening.push_async_callback(cancel_following, start_following(projector))
-    return ProjectedWords(text=text, projector=projector)
+    return ProjectedText(text=text, projector=projector)

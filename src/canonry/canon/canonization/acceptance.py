@@ -14,7 +14,7 @@ from canonry.canon.judging.contents import (
     RelationshipContent,
     StateChangeContent,
     end_of,
-    words_of_time,
+    time_text_of,
 )
 from canonry.canon.judging.gates.kit import ConflictingItem, Verdict
 from canonry.canon.judging.gates.states import claimed_timelines, find_known_entity
@@ -197,7 +197,7 @@ def accept_candidate(
         proposal_id=proposal.id,
         spoken=None
         if candidate.moment.at is None
-        else _time_in_words(candidate, candidate.moment.at),
+        else _spoken_time(candidate, candidate.moment.at),
     )
     context = AcceptanceContext(
         candidate=candidate, verdict=verdict, view=view, new_id=new_id, backing=backing
@@ -218,15 +218,15 @@ def accept_candidate(
             raise BrokenInvariant("canonization.unresolved", message)
 
 
-def _time_in_words(candidate: Candidate, at: Instant) -> SpokenTime | None:
+def _spoken_time(candidate: Candidate, at: Instant) -> SpokenTime | None:
     """Return the words of the time in the content, or else in its scene."""
     own, wrong = time_of(candidate.content), candidate.corrects
     proposal, scene = candidate.proposal, candidate.scene
     if own is None:
-        words = getattr(scene if wrong is None else wrong, "time_words", None)
+        text = getattr(scene if wrong is None else wrong, "time_words", None)
     else:
-        words = words_of_time(proposal.type, proposal.original)
-    return None if words is None else SpokenTime(words=words, at=at)
+        text = time_text_of(proposal.type, proposal.original)
+    return None if text is None else SpokenTime(text=text, at=at)
 
 
 def _accept_entity(context: AcceptanceContext, content: EntityContent) -> Acceptance:

@@ -170,9 +170,9 @@ def _weigh_text(item: Relation | Event | Fact, names: Mapping[str, str]) -> Weig
         case Fact():
             return WeightedStatement(item.statement, _STATED)
         case Relation():
-            word = item.rel_type.replace("_", " ").lower()
+            rel_type = item.rel_type.replace("_", " ").lower()
             start, end = names.get(item.from_id, ""), names.get(item.to_id, "")
-            return WeightedStatement(f"{start} {word} {end}", _RELATED)
+            return WeightedStatement(f"{start} {rel_type} {end}", _RELATED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from canonry.canon.canonization.canonize_scene import read_candidates, require_canonical
 from canonry.canon.canonization.decide_proposals import OVERRULED, Judgement, decide_candidate
-from canonry.canon.judging.contents import CONTENT_SHAPES, Holding, normalise_content, words_of_time
+from canonry.canon.judging.contents import CONTENT_SHAPES, Holding, normalise_content, time_text_of
 from canonry.canon.judging.slices import Lookup, Slice
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
@@ -198,9 +198,9 @@ async def restate_proposal(
     )
     universe_item = await _require_origin(canon, caller, former.scene_id, former.space)
     staged = await _normalise_suggestion(canon, caller, universe_item, asked)
-    if words := words_of_time(former.type, former.original):
+    if time_text := time_text_of(former.type, former.original):
         when = [one.name for one in shape.members if one.kind is Holding.TIME]
-        same = {n: words for n in when if staged.content.get(n) == former.content.get(n)}
+        same = {n: time_text for n in when if staged.content.get(n) == former.content.get(n)}
         asked = replace(asked, content={**asked.content, **same})
     staged = replace(staged, suggestion=asked, audience=former.audience or staged.audience)
 

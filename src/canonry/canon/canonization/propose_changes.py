@@ -38,7 +38,7 @@ from canonry.canon.session.lookup import (
     require_all,
     require_judged,
 )
-from canonry.canon.session.snippets import KeptWords, QuotedWords, plan_words
+from canonry.canon.session.snippets import KeptQuotes, QuotedText, plan_quotes
 from canonry.canon.session.spoken_times import read_with_calendar
 from canonry.language.reading.reading import tense_of
 from canonry.log.commits import ORIGIN, Position, stamp_draft
@@ -59,14 +59,14 @@ _PLAYED: Final = frozenset({EvidenceKind.TURN, EvidenceKind.SCENE})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProposeRequest:
-    """Suggestions of one call, with the words that are quoted as evidence of each.
+    """Suggestions of one call, with the text that is quoted as evidence of each.
 
     If it `decides`, the gates decide at once. A suggestion that would overrule canon that it does
     not name gets the authority `lower`. A `dry` call writes nothing.
     """
 
     suggestions: Sequence[Suggestion]
-    words: QuotedWords | None = None
+    quoted: QuotedText | None = None
     lower: Authority | None = None
     decides: bool = False
     dry: bool = False
@@ -75,7 +75,7 @@ class ProposeRequest:
 async def propose_changes(
     canon: Canon, caller: Caller, universe_id: str, asked: ProposeRequest
 ) -> Sequence[Proposal]:
-    """Write the words, the proposals and their decisions as one commit.
+    """Write the quoted text, the proposals and their decisions as one commit.
 
     The proposals have the order of the suggestions. Those that nobody decides are returned as if
     the gates had decided them.
@@ -123,13 +123,13 @@ class _Proposing:
     async def judge_all(self) -> Change[Sequence[Proposal]]:
         """Return what the call writes, and the proposals after all decisions."""
         canon, space = self.canon, self.universe.id
-        quoted = self.asked.words
-        words = KeptWords() if quoted is None else await plan_words(canon, space, quoted)
-        staged, reads = await self._stage_claims(words)
+        quoted = self.asked.quoted
+        quotes = KeptQuotes() if quoted is None else await plan_quotes(canon, space, quoted)
+        staged, reads = await self._stage_claims(quotes)
         new = (
             opening_entries(account_of(self.caller), {}) if self.universe.position == ORIGIN else ()
         )
-        made = [Made(thing=one) for one in (*words.made, *(draft for draft, *_ in staged))]
+        made = [Made(thing=one) for one in (*quotes.made, *(draft for draft, *_ in staged))]
         change = Change(entries=(*new, *made), reads=reads)
         entries, more = await split_by_audience(canon, change, space, self.attempt)
         position, now = Position(self.attempt.position + 1), canon.clock.now()
@@ -143,7 +143,7 @@ class _Proposing:
         judging = Judging(
             canon=canon,
             caller=self.caller,
-            known=Slice(space=space).with_items((), (*words.known, *born)),
+            known=Slice(space=space).with_items((), (*quotes.known, *born)),
             new_ids={one: partial(numbered_id, self.attempt, n) for one, n in ids.items()},
         )
         decisions = await judging.judge_all(candidates, repeat(position), self.asked.lower)
@@ -157,12 +157,12 @@ class _Proposing:
             reads = reads.union(*(one.reads for one in decisions))
         return Change(
             entries=entries,
-            reads=reads | words.reads | more.reads,
+            reads=reads | quotes.reads | more.reads,
             found=[seen.get(one.id, one) for one in proposals],
             narrowed=True,
         )
 
-    async def _stage_claims(self, words: KeptWords) -> tuple[list[_StagedClaim], frozenset[str]]:
+    async def _stage_claims(self, quotes: KeptQuotes) -> tuple[list[_StagedClaim], frozenset[str]]:
         """Return the drafts of the proposals, and the keys that they depend on."""
         canon, space, asked = self.canon, self.universe.id, self.asked.suggestions
         # Lower ids are judged first, so ids follow the order of the suggestions.
@@ -187,7 +187,7 @@ class _Proposing:
             path = f"/claims/{n}/evidence"
             reads |= keys_of_evidence(found, one.evidence, space, path=path)
             audience = audience_in(one.content.get("audience", "everyone"), path=f"/claims/{n}/for")
-            cited = replace(one, evidence=(*one.evidence, *words.evidence))
+            cited = replace(one, evidence=(*one.evidence, *quotes.evidence))
             origin, rendered = origin_of(space, scene, turn), render_content(content)
             draft = draft_of(ids[n], self.caller, origin, cited, rendered, audience=audience)
             staged.append((draft, content, scene))
@@ -207,7 +207,7 @@ class _Proposing:
             return read_content(asked.type, asked.content, limits=limits, times=times)
 
         own = asked.content.get("statement"), asked.content.get("title")
-        quoted = None if self.asked.words is None else self.asked.words.text
+        quoted = None if self.asked.quoted is None else self.asked.quoted.text
         texts = [one for one in (*own, quoted) if isinstance(one, str)]
         toward = next((tense for one in texts if (tense := tense_of(one))), 0)
         item = scene or self.universe

@@ -195,7 +195,7 @@ class _UndoRun:
                 made = {e.thing.id for e in judged if isinstance(e, log.Made)}
                 drafts = [one for one in drafts if one.id in made]
             entries += [e for entry in reversed(judged) for e in self._retract_entry(entry)]
-            entries += [each async for each in self._withdraw_words(drafts, quoted=bool(entries))]
+            entries += [each async for each in self._withdraw_texts(drafts, quoted=bool(entries))]
         if not entries:
             return ()
         self._require_no_dependents(own_entries)
@@ -311,10 +311,10 @@ class _UndoRun:
         elif item is not None and not self._is_there(item.id):
             yield resume_item(item, None, entry_audience(entry))
 
-    async def _withdraw_words(
+    async def _withdraw_texts(
         self, drafts: Iterable[log.ItemDraft], *, quoted: bool
     ) -> AsyncIterator[log.Entry]:
-        """Yield the entries that withdraw told or `quoted` words, and what is seen of entities."""
+        """Yield the entries that withdraw `quoted` or other texts, and observations of entities."""
         is_document = self.commits[0].tool == "tell"
         gone: list[str] = []
         observations: list[ObservationDraft] = []
@@ -345,7 +345,7 @@ class _UndoRun:
 
 
 def _is_document(draft: log.ItemDraft) -> bool:
-    """Return whether a draft is a document, and not one of quoted words."""
+    """Return whether a draft is a document, and not one of quoted texts."""
     return isinstance(draft, SourceDraft) and not holds_quotes(draft)
 
 

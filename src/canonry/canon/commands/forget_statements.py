@@ -1,4 +1,4 @@
-"""Forget statements: retract them, and withdraw them with the words that only they cite."""
+"""Forget statements: retract them, and withdraw them with the passages that only they cite."""
 
 from collections.abc import Collection, Sequence
 from functools import partial
@@ -33,7 +33,7 @@ async def forget_statements(
     retcon: Retcon,
     withdraw: Withdraw | None,
 ) -> Receipt:
-    """Retract statements, and withdraw them, their proposals and their words; or documents.
+    """Retract statements, and withdraw them, their proposals and their passages; or documents.
 
     `withdraw` is given for an account, where items rest on documents. Undo the call to bring them
     back. The operator's rule of retention erases them later.
@@ -45,14 +45,14 @@ async def forget_statements(
     sources = [one for one in statements if isinstance(one, Source)]
     stated = [one for one in statements if not isinstance(one, Source)]
     documents = [each.id for each in sources]
-    words = [
+    passages = [
         e.id for i in documents async for e in every_item(partial(canon.documents.snippets, i))
     ]
-    await _require_uncited(canon, space, {*documents, *words}, {one.id for one in stated})
+    await _require_uncited(canon, space, {*documents, *passages}, {one.id for one in stated})
     kept: list[Entry] = []  # an undo makes them again
     for statement in stated:
         ids: list[str] = [statement.id, *([statement.proposal_id] if statement.proposal_id else [])]
-        kept += await _made_again(canon, space, [*ids, *await _own_words(canon, statement)])
+        kept += await _made_again(canon, space, [*ids, *await _own_passages(canon, statement)])
         kept += _end_of(statement)
     for n, statement in enumerate(stated):
         if statement.level is not CanonLevel.RETCONNED:
@@ -60,7 +60,7 @@ async def forget_statements(
                 canon, derive_step(caller, f"retract {n}"), statement.id, retcon
             )
     if withdraw is None:
-        kept += await _made_again(canon, space, [*documents, *words])
+        kept += await _made_again(canon, space, [*documents, *passages])
     gone = tuple(dict.fromkeys(one.thing.id for one in kept if isinstance(one, Made)))
 
     async def prepare_change(new_id: NewId) -> Change:
@@ -88,12 +88,12 @@ async def _made_again(canon: Canon, space: SpaceId, ids: Sequence[str]) -> list[
 
 
 async def _require_uncited(
-    canon: Canon, space: SpaceId, words: Collection[str], beside: Collection[str]
+    canon: Canon, space: SpaceId, passages: Collection[str], beside: Collection[str]
 ) -> None:
     """Refuse to forget documents on which other statements rest."""
     spaces, level = frozenset((space,)), CanonLevel.CANON
     found: list[Citing] = []
-    if words:
+    if passages:
         found += await newest_match(canon.state.facts, FactQuery(spaces=spaces, level=level))
         found += await newest_match(canon.state.events, EventQuery(spaces=spaces, level=level))
         found += await newest_match(canon.state.relations, RelationQuery(spaces=spaces))
@@ -103,7 +103,7 @@ async def _require_uncited(
         if one.id not in beside
         and one.level is CanonLevel.CANON
         and one.evidence
-        and {each.ref for each in one.evidence} <= {*words}
+        and {each.ref for each in one.evidence} <= {*passages}
     ]
     if resting:
         message = "Statements rest on this document. Forget them in the same call, or retcon them."
@@ -122,23 +122,23 @@ def _end_of(item: Citing) -> list[Entry]:
     return []
 
 
-async def _own_words(canon: Canon, item: Citing) -> list[str]:
+async def _own_passages(canon: Canon, item: Citing) -> list[str]:
     """Return the passages and turns that only this statement cites, and the quotes that state it.
 
     Of a document or scene that it cites as a whole, these are the ones that tell little else.
     """
     within = canon.space_scope(item.space)
     cited = (await within.items_by_id(one.ref for one in item.evidence)).values()
-    words = [one for one in cited if isinstance(one, Snippet | Turn)]
+    passages = [one for one in cited if isinstance(one, Snippet | Turn)]
     for container in cited:
         parts: Sequence[Snippet | Turn] = ()
         if isinstance(container, Source):
             parts = (await canon.documents.snippets(container.id, limit=PAGE_MAX, offset=0)).items
         elif isinstance(container, Scene):
             parts = await canon.documents.turns(container.id, last=PAGE_MAX)
-        words += [one for one in parts if await shares_most_words(canon, one, item)]
+        passages += [one for one in parts if await shares_most_words(canon, one, item)]
     found: list[str] = []
-    for one in words:
+    for one in passages:
         source = await within.find_item(one.source_id) if isinstance(one, Snippet) else None
         states = holds_quotes(source) and await share_of_words(canon, one, item) == 1
         if states or not await is_cited(canon, one, (item,)):

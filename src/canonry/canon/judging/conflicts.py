@@ -44,7 +44,7 @@ class Order(StrEnum):
 class StatementClash:
     """A conflict of a claim with what stands.
 
-    `reason` is a sentence for a reader. With `ends_earlier` the claim is a word of change or of a
+    `reason` is a sentence for a reader. With `ends_earlier` the claim states a change or a
     later moment: the standing statement held until then, and ends.
     """
 
@@ -60,8 +60,8 @@ class _Case(NamedTuple):
     entry: Attribute
     name_of: EntityNaming | None
 
-    def name_in_words(self, value: str) -> str:
-        """Return the name of an entity, or the words of a phrase."""
+    def display_name(self, value: str) -> str:
+        """Return the name of an entity, or the text of a phrase."""
         name_of = self.name_of or str
         if not value.startswith(PHRASE):
             return name_of(value)
@@ -192,8 +192,8 @@ def _excluded_clash(case: _Case) -> StatementClash | None:
     if not (same and now) or held.qualifiers != claim.qualifiers:
         return None
     return case.make_clash(
-        f"{case.name_in_words(claim.subject)} has {case.name_in_words(str(claim.value))} both as"
-        f" {_words_of(held.attribute)} and as {_words_of(claim.attribute)}.",
+        f"{case.display_name(claim.subject)} has {case.display_name(str(claim.value))} both as"
+        f" {_label_of(held.attribute)} and as {_label_of(claim.attribute)}.",
         soft=case.entry.soft or other.soft,
     )
 
@@ -208,8 +208,8 @@ def _out_of_order(case: _Case) -> StatementClash | None:
     sure = first.holds and then.holds
     if not sure or not is_before(str(then.value), str(first.value)):
         return None
-    words = f"{_words_of(then.attribute)} before the {_words_of(first.attribute)}"
-    return case.make_clash(f"{case.name_in_words(first.subject)} has a {words}.")
+    order = f"{_label_of(then.attribute)} before the {_label_of(first.attribute)}"
+    return case.make_clash(f"{case.display_name(first.subject)} has a {order}.")
 
 
 def _circle_clash(case: _Case) -> StatementClash | None:
@@ -218,7 +218,7 @@ def _circle_clash(case: _Case) -> StatementClash | None:
     same = held.qualifiers == claim.qualifiers
     if not turned or not same or not (held.holds and claim.holds) or not case.one_time:
         return None
-    return case.make_clash(f"Each of the two has the other as its {_words_of(case.entry.name)}.")
+    return case.make_clash(f"Each of the two has the other as its {_label_of(case.entry.name)}.")
 
 
 def _other_subject(case: _Case) -> StatementClash | None:
@@ -234,7 +234,7 @@ def _other_subject(case: _Case) -> StatementClash | None:
         if one.value != other.value or not one.qualifiers <= other.qualifiers:
             continue
         if one.quantifier == "sole" and one.holds and other.holds and not other.quantifier:
-            return case.make_clash(f"Only {case.name_in_words(one.subject)} is said to be so.")
+            return case.make_clash(f"Only {case.display_name(one.subject)} is said to be so.")
         person = not other.subject.startswith(PHRASE) and not other.quantifier
         if one.subject == ANYBODY and one.holds is not other.holds and person:
             return case.make_clash("One is said of everybody, and denied of one of them.")
@@ -277,10 +277,10 @@ def _denial_clash(case: _Case, stated: Statement, denial: Statement) -> Statemen
     followed = denial.implied and denial.phase is Phase.ENDS and stated.implied
     if followed or stated.quantifier not in _OPPOSED.get(denial.quantifier, ()):
         return None
-    value = case.name_in_words(stated.value) if isinstance(stated.value, str) else ""
-    what = " ".join(f"{_words_of(stated.attribute)} {value}".split())
+    value = case.display_name(stated.value) if isinstance(stated.value, str) else ""
+    what = " ".join(f"{_label_of(stated.attribute)} {value}".split())
     soft = stated.attribute.startswith("can:") and stated.implied and denial.implied
-    reason = f'One says "{what}" of {case.name_in_words(stated.subject)}, the other denies it.'
+    reason = f'One says "{what}" of {case.display_name(stated.subject)}, the other denies it.'
     dead = (stated.attribute, stated.value) == ("life", "dead") and stated is case.held
     if dead and denial.phase is Phase.IS:
         return StatementClash(grade=Grade.CONTRADICTION, reason=reason)  # death does not pass
@@ -298,7 +298,7 @@ def _only_clash(case: _Case) -> StatementClash | None:
         or _covers_value(other.value, only.value)
     ):
         return None
-    return case.make_clash(f"Only {case.name_in_words(str(only.value))} is said to be so.")
+    return case.make_clash(f"Only {case.display_name(str(only.value))} is said to be so.")
 
 
 _ANYWHERE: Final = frozenset({"location", "origin"})
@@ -321,9 +321,9 @@ def _different_values(case: _Case) -> StatementClash | None:
     if not conflicting:
         return None
     reason = (
-        f"Both give a value for {_words_of(entry.name)} of"
-        f" {case.name_in_words(case.claim.subject)}:"
-        f" {case.name_in_words(one)} and {case.name_in_words(other)}."
+        f"Both give a value for {_label_of(entry.name)} of"
+        f" {case.display_name(case.claim.subject)}:"
+        f" {case.display_name(one)} and {case.display_name(other)}."
     )
     # Two places of one moment may lie in each other; later, a kitchen may lie in that town.
     unknown = one.startswith(PHRASE) or other.startswith(PHRASE)
@@ -359,8 +359,8 @@ def _number_clash(case: _Case) -> StatementClash | None:
     before, now = case.both_truths
     if one.dimension != other.dimension or not case.one_time or None in {before, now}:
         return None
-    subject = case.name_in_words(claim.subject)
-    reason = f"The figures for {_words_of(case.entry.name)} of {subject} differ."
+    subject = case.display_name(claim.subject)
+    reason = f"The figures for {_label_of(case.entry.name)} of {subject} differ."
     same = held.qualifiers == claim.qualifiers
     if before is not now:
         true, false = (one, other) if before else (other, one)
@@ -401,6 +401,6 @@ def _covers_value(general: str | Quantity | None, narrow: str | Quantity | None)
     return head == other and set(marks) <= set(more)
 
 
-def _words_of(attribute: str) -> str:
-    family, divider, word = attribute.partition(":")
-    return (word if divider else family).replace("_", " ")
+def _label_of(attribute: str) -> str:
+    family, divider, label = attribute.partition(":")
+    return (label if divider else family).replace("_", " ")

@@ -70,26 +70,26 @@ class Holding(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ContentMember:
-    """One member of a content; `words` lists the values of an enumeration."""
+    """One member of a content; `options` lists the values of an enumeration."""
 
     name: str
     kind: Holding
     means: str
     aliases: tuple[str, ...] = ()
     required: bool = False
-    words: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
 
     @property
     def wording(self) -> str:
         """Describe the allowed values in words."""
-        return f"one of {', '.join(self.words)}" if self.words else self.kind.wording
+        return f"one of {', '.join(self.options)}" if self.options else self.kind.wording
 
     @property
     def member_schema(self) -> Mapping[str, Any]:
         """Return the allowed values as a JSON schema."""
         also = f" Also taken as {', '.join(self.aliases)}." if self.aliases else ""
-        words = {"enum": list(self.words)} if self.words else {}
-        return {**self.kind.schema, **words, "description": self.means + also}
+        options = {"enum": list(self.options)} if self.options else {}
+        return {**self.kind.schema, **options, "description": self.means + also}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,14 +142,14 @@ class ContentShape:
             raise InvalidInput("content.unknown-key", message, path=where, nearest=meant)
 
 
-_WORDS: Final = {"fact_type": FactType, "entity_class": EntityClass, "entity_type": EntityType}
-"""The words of the members of an enumeration."""
+_OPTIONS: Final = {"fact_type": FactType, "entity_class": EntityClass, "entity_type": EntityType}
+"""The options of members that are enumerations."""
 
 
 def _make_member(name: str, form: Mapping[str, Any]) -> ContentMember:
-    words = tuple(_WORDS[name]) if "words" in form else ()
+    options = tuple(_OPTIONS[name]) if "words" in form else ()
     kind, also = Holding[form["kind"].upper()], tuple(form.get("also", ()))
-    return ContentMember(name, kind, form["means"], also, form.get("required", False), words)
+    return ContentMember(name, kind, form["means"], also, form.get("required", False), options)
 
 
 def _read_shapes() -> Iterator[ContentShape]:
@@ -180,8 +180,8 @@ TAG_CHANGES: Final = replace(
 """The members of a state change's `state_tag_changes`."""
 
 
-def words_of_time(kind: ProposalType, content: Mapping[str, Any]) -> str | None:
-    """Return the content's time if it is given in words of a calendar."""
+def time_text_of(kind: ProposalType, content: Mapping[str, Any]) -> str | None:
+    """Return the content's time if it is given as a text of a calendar."""
     shape = CONTENT_SHAPES.get(kind)  # a world's proposals have a form of their own
     members = (one for one in shape.members if one.kind is Holding.TIME) if shape else ()
     names = (name for one in members for name in (one.name, *one.aliases))
@@ -210,7 +210,7 @@ _LEGACY_CLASSES: Final = {
 _WHEN: Final = ("time_ref",)
 _ADDING: Final = (True, "add", "set", "gain")
 _REMOVING: Final = (False, "remove", "unset", "clear", "lose")
-_WORD = TypeVar("_WORD", EntityClass, EntityType, FactType)
+_Option = TypeVar("_Option", EntityClass, EntityType, FactType)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -390,13 +390,13 @@ def render_content(content: Content) -> Mapping[str, Any]:
 
 def _read_entity(fields: Fields, limits: TextLimits) -> EntityContent:
     declared, at = fields.optional_text("ref", limit=limits.name), fields.path_of("ref")
-    given = _read_word(fields, EntityClass, "entity_class")
+    given = _read_option(fields, EntityClass, "entity_class")
     entity_class = given or EntityClass.INSTANCE
     tags = normal_tags(fields.read_texts("state_tags", limit=limits.tag))
     if entity_class is EntityClass.ARCHETYPE and tags:
         message = "An archetype has no state. Leave /content/state_tags out."
         raise InvalidInput("entity.archetype-has-no-state", message, path="/content/state_tags")
-    entity_type = _read_word(fields, EntityType, "entity_type")
+    entity_type = _read_option(fields, EntityType, "entity_type")
     if entity_type is None:
         raise missing_member(fields.path_of("entity_type"))
     return EntityContent(
@@ -418,8 +418,8 @@ def _read_entity(fields: Fields, limits: TextLimits) -> EntityContent:
 
 def _read_relationship(fields: Fields, limits: TextLimits) -> RelationshipContent:
     del limits
-    name, word = fields.find_member("rel_type")
-    if word is None:
+    name, rel_type = fields.find_member("rel_type")
+    if rel_type is None:
         raise missing_member(fields.path_of("rel_type"))
     path = fields.path_of(name)
     from_entity = fields.read_reference("from_entity_id")
@@ -430,7 +430,7 @@ def _read_relationship(fields: Fields, limits: TextLimits) -> RelationshipConten
     return RelationshipContent(
         from_entity=from_entity,
         to_entity=to_entity,
-        rel_type=relation_type(check_type(word, str, path, "a word"), path=path).name,
+        rel_type=relation_type(check_type(rel_type, str, path, "a word"), path=path).name,
         properties=fields.read_object("properties"),
         since=fields.read_instant("since", *_WHEN),
     )
@@ -499,7 +499,7 @@ def _read_fact(fields: Fields, limits: TextLimits) -> FactContent:
     involved = fields.read_references("involved_entity_ids")
     return FactContent(
         statement=fields.read_text("statement", limit=limits.statement),
-        fact_type=_read_word(fields, FactType, "fact_type") or FactType.OCCURRENCE,
+        fact_type=_read_option(fields, FactType, "fact_type") or FactType.OCCURRENCE,
         properties=fields.read_object("properties"),
         time_ref=fields.read_instant(*_WHEN),
         duration=fields.read_integer("duration", low=0, high=DURATION_MAX),
@@ -514,18 +514,18 @@ def _read_actors(fields: Fields) -> tuple[Reference, ...]:
     return tuple(dict.fromkeys((*many, *((one,) if one is not None else ()))))
 
 
-def _read_word(fields: Fields, words: type[_WORD], *names: str) -> _WORD | None:
-    """Return one optional word of an enumeration."""
+def _read_option(fields: Fields, options: type[_Option], *names: str) -> _Option | None:
+    """Return one optional value of an enumeration."""
     name, value = fields.find_member(*names)
     if value is None:
         return None
     path = fields.path_of(name)
     text = check_type(value, str, path, "a word")
     text = _LEGACY_CLASSES.get(text, text)
-    if text not in list(words):
-        message = f"{path} must be one of {', '.join(words)}."
+    if text not in list(options):
+        message = f"{path} must be one of {', '.join(options)}."
         raise InvalidInput("content.unknown-word", message, path=path)
-    return words(text)
+    return options(text)
 
 
 _READERS: Final[Mapping[ProposalType, Callable[[Fields, TextLimits], Content]]] = {

@@ -71,9 +71,9 @@ def find_repeated_event(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpokenTime:
-    """The words of a time, and the time that they mean."""
+    """A time as it was given in a text, and the time that it means."""
 
-    words: str
+    text: str
     at: Instant
 
 
@@ -185,7 +185,7 @@ def _make_statement(
     shared["properties"] = dict(own.pop("properties", None) or {})
     if kind is not RelationDraft:  # the words of the time, if they stated this one
         spoken = backing.spoken
-        shared["time_words"] = spoken.words if spoken and spoken.at == own["time_ref"] else None
+        shared["time_words"] = spoken.text if spoken and spoken.at == own["time_ref"] else None
     some: Any = kind
     return Made(thing=some(id=new_id(label), **shared, **own))
 

@@ -353,8 +353,8 @@ class SliceView:
 
     def facts_stating(self, statement: str) -> Sequence[Fact]:
         """Return the canon facts with this normalised statement, oldest first."""
-        words = plain_statement(statement)
-        return self._canon_items([statement_key(words)], Fact, StatementLookup(words))
+        text = plain_statement(statement)
+        return self._canon_items([statement_key(text)], Fact, StatementLookup(text))
 
     def facts_with_keys(self, keys: Iterable[str]) -> Sequence[Fact]:
         """Return the canon facts with any of these keys, oldest first; see `has_more_facts`."""

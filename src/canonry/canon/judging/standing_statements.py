@@ -102,7 +102,7 @@ def statement_of_relation(rel_type: str, from_id: str, to_id: str) -> Statement:
     return Statement(subject=subject, attribute=entry.name, value=value)
 
 
-def words_of_relation(rel_type: str, from_id: str, to_id: str) -> tuple[Statement, ...]:
+def statements_of_relation(rel_type: str, from_id: str, to_id: str) -> tuple[Statement, ...]:
     """Return what the noun in a type that no attribute lists says: `BROTHER_OF`, is a brother."""
     listed = not attribute_of_relation(rel_type)[0].name.startswith("relation:")
     if listed or not rel_type.endswith("_OF"):
@@ -125,13 +125,13 @@ def statements_of_properties(
         figure, text = read_quantity(str(value)), normal_tag(str(value)).replace(" ", "_")
         known = attribute_of_word(name)
         same = known is not None and known[0].name == known[1]
-        word = known[1] if known and same else normal_tag(name).replace(" ", "_")
+        label = known[1] if known and same else normal_tag(name).replace(" ", "_")
         if figure is not None:
-            yield Statement(subject=about[0], attribute=measure_of(word), value=figure)
-        elif find_attribute(word).kind is ValueKind.WORD:
-            yield Statement(subject=about[0], attribute=word, value=text)
+            yield Statement(subject=about[0], attribute=measure_of(label), value=figure)
+        elif find_attribute(label).kind is ValueKind.WORD:
+            yield Statement(subject=about[0], attribute=label, value=text)
         else:
-            yield Statement(subject=about[0], attribute=f"property:{word}", value=PHRASE + text)
+            yield Statement(subject=about[0], attribute=f"property:{label}", value=PHRASE + text)
 
 
 _DELAYS: Final = {"measure:delay": False, "measure:advance": True}
@@ -204,7 +204,7 @@ def _statements_in(content: Content, view: SliceView) -> tuple[Statement, ...]:
                 return ()
             kind = relation_type(content.rel_type)
             statement = statement_of_relation(kind.name, start.id, end.id)
-            more = words_of_relation(kind.name, start.id, end.id)
+            more = statements_of_relation(kind.name, start.id, end.id)
             return (statement, *implied_by(statement), *more)
         case StateChangeContent():
             entity = view.find_entity(content.entity)
@@ -405,13 +405,13 @@ def tags_begun_by(fact: Fact, view: SliceView) -> Iterator[TagHeld]:
 class StandingStatement:
     """A statement of the canon, and the item that says it.
 
-    `conflicting` is the id of the fact or relation, or the tag. `words` tell a reader what it says.
+    `conflicting` is the id of the fact or relation, or the tag. `text` tells a reader what it says.
     """
 
     statement: Statement
     conflicting: TagHeld | str
     conflicts: tuple[str, ...]
-    words: str
+    text: str
     moment: Moment
     authority: Authority
     about: frozenset[str]
@@ -534,7 +534,7 @@ def standings_of_fact(fact: Fact, view: SliceView) -> Iterator[StandingStatement
             statement=replace(one, **sides) if moved else one,
             conflicting=fact.id,
             conflicts=(fact.id,),
-            words=f"the fact {fact.id} says that {fact.statement}",
+            text=f"the fact {fact.id} says that {fact.statement}",
             moment=fact.moment,
             authority=fact.authority,
             about=frozenset(roots.values()),
@@ -613,12 +613,12 @@ def _standing_relation(relation: Relation, view: SliceView) -> Iterator[Standing
     ]
     named = ["somebody" if one is None else one.name for one in (start, end)]
     said = statement_of_relation(relation.rel_type, *ids)
-    for one in (said, *words_of_relation(relation.rel_type, *ids)):
+    for one in (said, *statements_of_relation(relation.rel_type, *ids)):
         yield StandingStatement(
             statement=one,
             conflicting=relation.id,
             conflicts=(relation.id,),
-            words=f"the relation {relation.id} says {named[0]} {relation.rel_type} {named[1]}",
+            text=f"the relation {relation.id} says {named[0]} {relation.rel_type} {named[1]}",
             moment=relation.moment,
             authority=relation.authority,
             about=frozenset(ids),
@@ -641,7 +641,7 @@ def _standing_tags(
                     statement=statement,
                     conflicting=held,
                     conflicts=held.facts or (entity.id,),
-                    words=f"{entity.name} is {tag}",
+                    text=f"{entity.name} is {tag}",
                     moment=change.moment,
                     authority=authority_of(view, entity, change, moment),
                     about=frozenset((entity.id,)),

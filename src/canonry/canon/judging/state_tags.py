@@ -183,9 +183,9 @@ def states_tag(fact: Fact, entity: Entity, tag: str, *, holds: bool) -> bool:
     if "tag" in properties:
         stated = (properties["tag"], properties.get("holds"))
         return properties.get("entity_id") in family and stated == (tag, holds)
-    words = normalised_name(fact.statement)
+    statement = normalised_name(fact.statement)
     names = entity.known_as
-    same = any(words == normalised_name(tag_statement(n, tag, holds=holds)) for n in names)
+    same = any(statement == normalised_name(tag_statement(n, tag, holds=holds)) for n in names)
     return same and bool(fact.involved) and family.issuperset(fact.involved)
 
 

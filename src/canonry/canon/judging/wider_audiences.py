@@ -510,7 +510,7 @@ def _restated_after(
         [each for each in said if comes_after(each[0], end)], lambda each: each[0]
     )
     known = [fact.moment for fact in view.facts_stating(old.statement)]
-    known += [moment for words, moment in done if words == old.statement]
+    known += [moment for statement, moment in done if statement == old.statement]
     if not later or "tag" in old.properties or any(is_same_moment(later[0][0], m) for m in known):
         return
     (moment, first), *others = later

@@ -72,7 +72,7 @@ async def find_mentions(
     A name matches whole words, without regard to case or accents: "Jo" matches "JO's hat" but not
     "John". Items that refer to one of `excluded` by id are erased with it.
     """
-    wanted = tuple(dict.fromkeys(filter(None, map(_as_words, names))))
+    wanted = tuple(dict.fromkeys(filter(None, map(_pad_words, names))))
     found: dict[str, None] = {}
     after = ORIGIN
     while wanted and (page := await canon.ledger.read_commits(space, after=after, limit=_PAGE)):
@@ -93,13 +93,13 @@ def _contains_name(entry: Entry, wanted: Iterable[str]) -> bool:
     if isinstance(entry, Redacted | Erased):
         return False
     for text in _texts_in(decode_json(encode_entry(entry))):
-        words = _as_words(text)
-        if any(name in words for name in wanted):
+        padded = _pad_words(text)
+        if any(name in padded for name in wanted):
             return True
     return False
 
 
-def _as_words(text: str) -> str:
+def _pad_words(text: str) -> str:
     """Pad the words of a text with spaces, to find whole words."""
     words = terms_of(text)
     return f" {' '.join(words)} " if words else ""
@@ -465,7 +465,7 @@ async def plan_erasure(
     await with_proposals(canon, item.space, group, found)
     mentions = await find_mentions(canon, item.space, names, excluded=frozenset(found))
     if isinstance(item, Fact | Event | Relation):
-        mentions = (*await _words_for(canon, item), *mentions)
+        mentions = (*await _passages_for(canon, item), *mentions)
     if with_mentions:
         found |= {each.id: each.kind for each in mentions if each.kind in MENTIONING}
         await with_proposals(canon, item.space, group, found)
@@ -478,11 +478,11 @@ async def plan_erasure(
     )
 
 
-async def _words_for(canon: Canon, item: Fact | Event | Relation) -> Sequence[Mention]:
+async def _passages_for(canon: Canon, item: Fact | Event | Relation) -> Sequence[Mention]:
     """Return the turns and passages that no standing item cites besides this one."""
     cited = (await canon.state.items_by_id({each.ref for each in item.evidence})).values()
-    words = [one for one in cited if isinstance(one, Turn | Snippet)]
-    alone = [one for one in words if not await is_cited(canon, one, (item,))]
+    passages = [one for one in cited if isinstance(one, Turn | Snippet)]
+    alone = [one for one in passages if not await is_cited(canon, one, (item,))]
     return [Mention(kind=KIND_NAMES[type(one)], id=one.id) for one in alone]
 
 

@@ -81,15 +81,15 @@ async def find_named(
     named = text.strip()
     if (by_id := await _by_id(canon, caller, named)) is not None:
         if kinds and not isinstance(by_id, tuple(kinds)):
-            wanted = " or ".join(map(_kind_in_words, kinds))
-            message = f"{path} must name {wanted}, but names {_kind_in_words(type(by_id))}."
+            wanted = " or ".join(map(_kind_label, kinds))
+            message = f"{path} must name {wanted}, but names {_kind_label(type(by_id))}."
             raise InvalidInput("name.other-kind", message, path=path)
         return by_id
     found = [] if is_uuid(named) else await _find_called(canon, space, named, kinds)
     digits = named.lower().replace("-", "")
     if not found and _DIGITS.fullmatch(digits):
         found = await _ids_begun(canon, space, digits, kinds)
-    found = [each for each in found if not _is_named_by_words(each)] or found
+    found = [each for each in found if not _has_no_name(each)] or found
     if len(found) == 1:
         return found[0]
     if found:
@@ -102,7 +102,7 @@ _WORDS: Final = ("content", "text", "body")
 _SENTENCE_ENDS: Final = (".", "!", "?", "\u2026")
 
 
-def _is_named_by_words(item: StoredItem) -> bool:
+def _has_no_name(item: StoredItem) -> bool:
     """Return whether an item, such as a note, has no name but its own first words."""
     if not isinstance(item, Entity):
         return False
@@ -321,7 +321,7 @@ def _includes_kind(kinds: Sequence[type], kind: type) -> bool:
     return not kinds or kind in kinds
 
 
-def _kind_in_words(kind: type) -> str:
+def _kind_label(kind: type) -> str:
     name = KIND_NAMES[kind]
     return f"an {name}" if name[0] in "aeiou" else f"a {name}"
 
@@ -435,7 +435,7 @@ def _owners_of(
     people: Collection[str],
 ) -> dict[str, Entity | None]:
     """Map each name in the text to its entity; names that the caller supplied map to None."""
-    entities = [e for e in entities if not _is_named_by_words(e)]
+    entities = [e for e in entities if not _has_no_name(e)]
     if each.part:
         along = {name: None for name in people if is_part_of(each.form, name)}
         known = [e for e in entities if any(is_part_of(each.form, name) for name in e.known_as)]

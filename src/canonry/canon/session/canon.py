@@ -323,9 +323,9 @@ async def _ask_entities_named(
 ) -> Sequence[Any]:
     """Return entities by name; those with the name only in the past come last."""
     found = await _ask_all_compartments(audience_view, ask, space, entity_type, name)
-    words = normalised_name(name)
+    normalised = normalised_name(name)
     return sorted(
-        found, key=lambda each: (normalised_name(each.name) != words, *_creation_key(each))
+        found, key=lambda each: (normalised_name(each.name) != normalised, *_creation_key(each))
     )
 
 

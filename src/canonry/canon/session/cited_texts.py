@@ -1,4 +1,4 @@
-"""Words that only retracted items cite: evidence for them, and no answer to a question."""
+"""Passages that only retracted items cite: evidence for them, and no answer to a question."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
@@ -47,13 +47,13 @@ async def evidence_of_retracted(
     return by
 
 
-async def retracted_words(
+async def retracted_passages(
     canon: Canon, by: CitedBy, ids: Collection[str]
 ) -> Mapping[str, Turn | Snippet]:
     """Return those of these turns and passages that only retracted items cite.
 
     A document or scene that is cited as a whole counts for the passages with all words of the item.
-    Words that were recorded before an undone call are as if it had not been made.
+    Passages that were recorded before an undone call count as if it had not been made.
     """
     if not by:
         return {}
@@ -96,10 +96,10 @@ async def _find_statements(
     return found
 
 
-async def share_of_words(canon: Canon, words: Turn | Snippet, item: Citing) -> float:
+async def share_of_words(canon: Canon, passage: Turn | Snippet, item: Citing) -> float:
     """Return the share of the significant words of an item, or of its names, in a passage."""
     stems = {*stems_of(await _text_of(canon, item))}
-    return len(stems & {*stems_of(words.text)}) / (len(stems) or 1)
+    return len(stems & {*stems_of(passage.text)}) / (len(stems) or 1)
 
 
 async def _text_of(canon: Canon, item: Citing) -> str:
@@ -109,14 +109,14 @@ async def _text_of(canon: Canon, item: Citing) -> str:
     return getattr(item, "statement", "") or getattr(item, "title", "")
 
 
-async def shares_most_words(canon: Canon, words: Turn | Snippet, item: Citing) -> bool:
+async def shares_most_words(canon: Canon, passage: Turn | Snippet, item: Citing) -> bool:
     """Whether an item and a passage share at least half of the words that each of them has."""
-    said, reported = ({*query_stems(e)} for e in (await _text_of(canon, item), words.text))
+    said, reported = ({*query_stems(e)} for e in (await _text_of(canon, item), passage.text))
     return 2 * len(said & reported) >= max(len(said), len(reported), 1)
 
 
-async def is_cited(canon: Canon, words: Turn | Snippet, ignored: Sequence[Citing]) -> bool:
-    """Return whether a standing item cites the words, besides these items.
+async def is_cited(canon: Canon, passage: Turn | Snippet, ignored: Sequence[Citing]) -> bool:
+    """Return whether a standing item cites the passage, besides these items.
 
     Looked at are the items of the same entities, and those that were made with these. An item that
     corrects one of these has its evidence, which counts if it has as many words of the right item.
@@ -129,15 +129,15 @@ async def is_cited(canon: Canon, words: Turn | Snippet, ignored: Sequence[Citing
     spaces, about = frozenset(one.space for one in ignored), frozenset(entities)
     near: list[Any] = [*(await canon.query_scope(spaces).items_by_id(ids)).values()]
     near += await _find_statements(canon, spaces, about, about)
-    container_id = words.scene_id if isinstance(words, Turn) else words.source_id
+    container_id = passage.scene_id if isinstance(passage, Turn) else passage.source_id
     known = {one.id for one in ignored}
     for one in near:
         if not isinstance(one, Citing) or one.id in known or one.level not in STANDING:
             continue
         wrong = [each for each in ignored if getattr(each, "replaced_by", None) == one.id]
-        shares = [await share_of_words(canon, words, each) for each in (one, *wrong)]
+        shares = [await share_of_words(canon, passage, each) for each in (one, *wrong)]
         cited = {each.ref for each in one.evidence}
-        whole = container_id in cited and await shares_most_words(canon, words, one)
-        if (words.id in cited or whole) and shares[0] >= max(shares):
+        whole = container_id in cited and await shares_most_words(canon, passage, one)
+        if (passage.id in cited or whole) and shares[0] >= max(shares):
             return True
     return False

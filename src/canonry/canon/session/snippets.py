@@ -1,6 +1,6 @@
-"""The snippets of a document, and words that are quoted as evidence.
+"""The snippets of a document, and texts that are quoted as evidence.
 
-Quoted words belong to one document for each audience of a space.
+Quoted texts belong to one document for each audience of a space.
 """
 
 from collections.abc import Mapping, Sequence
@@ -89,12 +89,12 @@ def known_index(batch: Sequence[SnippetDraft], known: Mapping[str, StoredItem]) 
 
 
 SAID_TITLE: Final = "What was said"
-"""The title of the document that keeps quoted words."""
+"""The title of the document that keeps quoted texts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QuotedWords:
-    """Quoted words, the title of the document that keeps them, and its readers."""
+class QuotedText:
+    """A quoted text, the title of the document that keeps it, and its readers."""
 
     text: str
     title: str
@@ -102,8 +102,8 @@ class QuotedWords:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeptWords:
-    """The passages of quoted words; the items to write, and the stored items and keys read."""
+class KeptQuotes:
+    """The passages of a quoted text, the items to write, and the stored items and keys read."""
 
     evidence: tuple[Evidence, ...] = ()
     known: tuple[StoredItem, ...] = ()
@@ -111,14 +111,14 @@ class KeptWords:
     reads: frozenset[str] = frozenset()
 
 
-async def plan_words(canon: Canon, space: SpaceId, words: QuotedWords) -> KeptWords:
-    """Return the passages of the words; those that the document has already are not made again."""
-    parts = await canon.reader.read_parts(words.text.encode(), DocumentType.PLAIN)
+async def plan_quotes(canon: Canon, space: SpaceId, quoted: QuotedText) -> KeptQuotes:
+    """Return the passages of a quoted text; passages that exist are not made again."""
+    parts = await canon.reader.read_parts(quoted.text.encode(), DocumentType.PLAIN)
     excerpts = tuple(cut_excerpts(parts, Cut(characters=canon.policy.limits.snippet)))
-    source, section_max = _source_of(space, words), canon.policy.limits.name
+    source, section_max = _source_of(space, quoted), canon.policy.limits.name
     snippets = snippets_of(source, None, excerpts, section_max)
     known = await canon.space_scope(space).items_by_id((source.id, *(each.id for each in snippets)))
-    if source.id not in known and (former := await _former_source(canon, space, words)):
+    if source.id not in known and (former := await _former_source(canon, space, quoted)):
         source, snippets = former, snippets_of(former, None, excerpts, section_max)
         known = await canon.space_scope(space).items_by_id(
             (source.id, *(each.id for each in snippets))
@@ -130,7 +130,7 @@ async def plan_words(canon: Canon, space: SpaceId, words: QuotedWords) -> KeptWo
         reads.add(snippets_key(source.id))
     made = [replace(e, index=first + e.index) for e in snippets if e.id not in known]
     cited = [one.id for one in snippets if isinstance(known.get(one.id, one), SnippetDraft)]
-    return KeptWords(
+    return KeptQuotes(
         evidence=tuple(Evidence(kind=EvidenceKind.SNIPPET, ref=one) for one in cited),
         known=tuple(known.values()),
         made=(*(() if source.id in known else (source,)), *made),
@@ -138,17 +138,17 @@ async def plan_words(canon: Canon, space: SpaceId, words: QuotedWords) -> KeptWo
     )
 
 
-async def keep_words(
-    canon: Canon, caller: Caller, space: SpaceId, words: QuotedWords
+async def keep_quotes(
+    canon: Canon, caller: Caller, space: SpaceId, quoted: QuotedText
 ) -> Sequence[Evidence]:
-    """Record quoted words and return their passages as evidence.
+    """Record a quoted text and return its passages as evidence.
 
     Raises:
         CanonryError: as a commit.
     """
 
     async def prepare_change(_: NewId) -> Change[Sequence[Evidence]]:
-        kept = await plan_words(canon, space, words)
+        kept = await plan_quotes(canon, space, quoted)
         entries = tuple(Made(thing=one) for one in kept.made)
         return Change(entries=entries, reads=kept.reads, found=kept.evidence)
 
@@ -157,23 +157,23 @@ async def keep_words(
     )
 
 
-def _source_of(space: SpaceId, words: QuotedWords) -> SourceDraft:
-    """Return the document of words for these readers."""
+def _source_of(space: SpaceId, quoted: QuotedText) -> SourceDraft:
+    """Return the document of quoted texts for these readers."""
     return SourceDraft(
-        id=SourceId(content_id(space, QUOTES_ID, *words.audience)),
+        id=SourceId(content_id(space, QUOTES_ID, *quoted.audience)),
         space=space,
         doc_id=QUOTES_ID,
-        title=words.title,
+        title=quoted.title,
         edition=None,
         origin=None,
         source_type=SourceType.DOCUMENT,
         level=CanonLevel.CANON,
-        audience=words.audience,
+        audience=quoted.audience,
     )
 
 
-async def _former_source(canon: Canon, space: SpaceId, words: QuotedWords) -> Source | None:
-    """Return the document of words in a store of an earlier version, which chose another id."""
+async def _former_source(canon: Canon, space: SpaceId, quoted: QuotedText) -> Source | None:
+    """Return the document of quoted texts of an earlier version, which chose another id."""
     sources = every_item(partial(canon.state.sources, space))
-    same = [e async for e in sources if (e.doc_id, e.audience) == (QUOTES_ID, words.audience)]
+    same = [e async for e in sources if (e.doc_id, e.audience) == (QUOTES_ID, quoted.audience)]
     return same[0] if same else None

@@ -73,7 +73,7 @@ class CatalogRow:
         return self.table.kind or str(self.values["entityType"])
 
     @property
-    def word(self) -> str:
+    def handle(self) -> str:
         """The slug or address that is its own."""
         return str(self.values[self.table.unique]) if self.table.unique else ""
 
@@ -83,8 +83,8 @@ class CatalogRow:
         if self.table is RELATION_ROWS:
             return triple_of(self.values)
         if self.table is PROJECTS:
-            return ("", "", self.word)
-        return (self.project, self.kind, self.word) if self.table.unique else None
+            return ("", "", self.handle)
+        return (self.project, self.kind, self.handle) if self.table.unique else None
 
     def make_problem(self, field: str, code: str, reason: str) -> RowProblem:
         """Return a problem of one of its fields."""
@@ -172,9 +172,9 @@ def _read_address(column: Column, value: Any) -> str:
     return text
 
 
-def _read_word(column: Column, value: Any) -> str:
-    if value not in column.words:
-        raise InvalidInput("field.word", f"Give one of {', '.join(column.words)}.")
+def _read_option(column: Column, value: Any) -> str:
+    if value not in column.options:
+        raise InvalidInput("field.word", f"Give one of {', '.join(column.options)}.")
     return str(value)
 
 
@@ -216,7 +216,7 @@ def _read_count(_: Column, value: Any) -> int:
 _READERS: Final[Mapping[Form, Callable[[Column, Any], Any]]] = {
     Form.TEXT: _read_text,
     Form.ADDRESS: _read_address,
-    Form.WORD: _read_word,
+    Form.WORD: _read_option,
     Form.UUID: _read_uuid,
     Form.UUIDS: _read_uuids,
     Form.INSTANT: _read_instant,

@@ -114,7 +114,7 @@ def _make_tool(name: str, run: Run, *, takes: Schema, gives: Schema, **more: Any
 
 def _column_schema(column: Column) -> Schema:
     if column.form is Form.WORD:
-        schema: dict[str, Any] = {"type": "string", "enum": list(column.words)}
+        schema: dict[str, Any] = {"type": "string", "enum": list(column.options)}
     elif column.form in {Form.TEXT, Form.ADDRESS}:
         least = {} if column.empty else {"minLength": 1}
         schema = {"type": "string", "maxLength": column.longest, **least}
@@ -167,5 +167,5 @@ OPERATOR: Final = Toolset(
     agent_types=ROLES,
     dialect=_DIALECT.flat_error,
     tools=TOOLS,
-    words=ContractFile("canonry.catalog.operator", "words.json").read_contract(),
+    descriptions=ContractFile("canonry.catalog.operator", "words.json").read_contract(),
 )

@@ -239,5 +239,5 @@ CATALOG: Final = Toolset(
     ),
     resources=RESOURCES,
     completions=COMPLETIONS,
-    words=ContractFile("canonry.catalog.toolset.contract", "words.json").read_contract(),
+    descriptions=ContractFile("canonry.catalog.toolset.contract", "words.json").read_contract(),
 )

@@ -97,7 +97,7 @@ async def _items_of(canon: Canon, project: SpaceId, kind: str) -> AsyncIterator[
         last = item_of(page[-1])
         if last is None:
             return
-        after = (last.word, last.id)
+        after = (last.handle, last.id)
 
 
 async def _relation_rows(canon: Canon, source: Entity) -> AsyncIterator[Mapping[str, Any]]:
@@ -193,7 +193,7 @@ async def _store_rows(
     if rows[0].table is not catalog_tables.PROJECTS:
         return await _commit_rows(canon, caller, rows, now)
     stored = RowVerdict()
-    owners = await canon.catalog.projects_called(row.word for row in rows)
+    owners = await canon.catalog.projects_called(row.handle for row in rows)
     for row, aside in order_projects(rows, owners):
         async with canon.ledger.lock_appends():
             verdict = await _commit_rows(canon, caller, (row,), now)

@@ -89,7 +89,7 @@ async def judge_projects(
     """Judge rows that are projects; each is a space of its own."""
     verdict = RowVerdict()
     items = await canon.state.items_by_id(row.id for row in rows)
-    called = await canon.catalog.projects_called(row.word for row in rows)
+    called = await canon.catalog.projects_called(row.handle for row in rows)
     spaces = {each: item for each, item in items.items() if isinstance(item, Space)}
     before = {row.id: project_row(spaces[row.id]) if row.id in spaces else None for row in rows}
 
@@ -98,8 +98,8 @@ async def judge_projects(
         if held is not None and not is_project(held):
             reason = "This id belongs to an item that is not a project. Use another id."
             return row.make_problem("id", "id.taken", reason)
-        owner = called.get(row.word)
-        gone = owner in leaving or ahead.projects.get(str(owner), row.word) != row.word
+        owner = called.get(row.handle)
+        gone = owner in leaving or ahead.projects.get(str(owner), row.handle) != row.handle
         if coming in {None, row.id} and (gone or owner in {None, row.id}):
             return None
         return row.make_problem("slug", "slug.taken", "Another project has this slug.")
@@ -108,7 +108,7 @@ async def judge_projects(
     right, verdict.problems = settle_rows(rows, leaving, ahead, problem_of)
     for row in right:
         was, values = before[row.id], with_instants(row, before[row.id], now)
-        ahead.projects[row.id] = row.word
+        ahead.projects[row.id] = row.handle
         verdict.reads.add(item_key(row.id))
         make = None if was == values else partial(_project_entries, values, was is None)
         verdict.rows.append(JudgedRow(row=row, make=make, fresh=was is None))
@@ -118,9 +118,9 @@ async def judge_projects(
 async def owners_of(canon: Canon, rows: Sequence[CatalogRow]) -> Mapping[UniqueValue, str]:
     """Return the items that have the unique values of these rows of one project."""
     project = rows[0].project
-    words = ((row.kind, row.word) for row in rows)
-    owners = await canon.catalog.word_owners(SpaceId(project), words)
-    return {(project, kind, word): owner for (kind, word), owner in owners.items()}
+    wanted = ((row.kind, row.handle) for row in rows)
+    owners = await canon.catalog.handle_owners(SpaceId(project), wanted)
+    return {(project, kind, text): owner for (kind, text), owner in owners.items()}
 
 
 async def judge_items(
@@ -246,7 +246,7 @@ def _kind_problem(row: CatalogRow, held: StoredItem | None) -> RowProblem | None
 
 
 def _frees_value(row: CatalogRow, before: Mapping[str, Any] | None) -> bool:
-    return before is not None and before[row.table.unique] != row.word
+    return before is not None and before[row.table.unique] != row.handle
 
 
 def _taken_problem(row: CatalogRow, owner: str | None, coming: str | None) -> RowProblem | None:

@@ -179,7 +179,7 @@ def order_projects(
         chain, then = list[CatalogRow](), waiting.get(row.id)
         while then is not None and (not chain or then.id != row.id):
             chain.append(then)
-            owner = slugs.get(then.word, then.id)
+            owner = slugs.get(then.handle, then.id)
             then = None if owner == then.id else waiting.get(owner)
         if then is not None:
             found.append((replace(row, values={**row.values, "slug": row.id}), True))

@@ -69,7 +69,7 @@ def form_fields(proposal: Proposal, named: Mapping[str, StoredItem]) -> Sequence
             "lines": member.kind in _LONG or member.name in _PROSE or "\n" in text,
             "required": member.required,
             "holds": member.kind.name.lower(),
-            "words": member.words,
+            "words": member.options,
         }
         for member in _form_members(proposal)
     ]

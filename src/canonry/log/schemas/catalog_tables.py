@@ -80,14 +80,14 @@ class Form(StrEnum):
 class Column:
     """One field of a row; ADDRESS is a URL that a reader may open.
 
-    `words` are the allowed values of a WORD. A field that is not `required` may be null or missing,
+    `options` are the values of a WORD. A field that is not `required` may be null or missing,
     and then has its `default`. `empty` allows an empty text.
     """
 
     name: str
     form: Form = Form.TEXT
     required: bool = False
-    words: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
     longest: int = TEXT_MAX
     empty: bool = True
     default: Any = None
@@ -119,22 +119,22 @@ class CatalogTable:
         return next(column for column in self.columns if column.name == name)
 
 
-_WORDS: Final[Mapping[str, tuple[str, ...]]] = {
+_OPTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "content kinds": CONTENT_KINDS,
     "item kinds": ITEM_KINDS,
     "statuses": STATUSES,
     "concept kinds": CONCEPT_KINDS,
     "relations": tuple(RELATIONS),
-    **{name: tuple(words) for name, words in _DATA["words"].items()},
+    **{name: tuple(words) for name, words in _DATA["options"].items()},
 }
-"""The words that several columns of the file take, by the name that stands there for them."""
+"""The values of columns that share them, by the name that the file has for them."""
 
 
 def _read_column(data: Mapping[str, Any]) -> Column:
-    words, default = data.get("words", ()), data.get("default")
+    options, default = data.get("options", ()), data.get("default")
     members = {
         **data,
-        "words": _WORDS[words] if isinstance(words, str) else words,
+        "options": _OPTIONS[options] if isinstance(options, str) else options,
         "default": tuple(default) if isinstance(default, list) else default,
     }
     return read_value(members, Column)

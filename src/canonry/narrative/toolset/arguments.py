@@ -242,7 +242,7 @@ def _read_decided_id(value: str | None, path: str, asking: CallArguments) -> str
     return None if value is None else value.lower()
 
 
-def _read_time_words(
+def _read_time_text(
     value: Mapping[str, str] | None, _path: str, _asking: CallArguments
 ) -> str | None:
     """Return the words of the time if it was given in words of a calendar."""
@@ -252,10 +252,10 @@ def _read_time_words(
 def _read_spoken(
     value: Mapping[str, str] | None, path: str, asking: CallArguments
 ) -> SpokenTime | None:
-    words, at = _read_time_words(value, path, asking), asking.arguments.get("time_ref")
-    if words is None or at is None:
+    text, at = _read_time_text(value, path, asking), asking.arguments.get("time_ref")
+    if text is None or at is None:
         return None
-    return SpokenTime(words=words, at=parse_instant(at, path="/time_ref"))
+    return SpokenTime(text=text, at=parse_instant(at, path="/time_ref"))
 
 
 _ENUMERATIONS: Final[Mapping[str, Callable[[Any], Any]]] = {
@@ -317,7 +317,7 @@ DEFAULTING: Final[Mapping[str, ReadValue]] = {
     "tag_changes": _tag_lists_reader("add", "remove"),
     "tag_filter": _tag_lists_reader("all_of", "any_of", "none_of", kind=frozenset),
     "tags": read_tags,
-    "time_words": _read_time_words,
+    "time_words": _read_time_text,
     "uuids": read_ids,
 }
 """Readers that read missing arguments, too, for example as an empty list."""

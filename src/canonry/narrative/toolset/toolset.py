@@ -47,5 +47,5 @@ NARRATIVE: Final = Toolset(
     resources=(*search.RESOURCES, *CONTENTS),
     prompts=PROMPTS,
     completions=COMPLETIONS,
-    words=ContractFile("canonry.narrative.toolset.contract", "words.json").read_contract(),
+    descriptions=ContractFile("canonry.narrative.toolset.contract", "words.json").read_contract(),
 )

@@ -152,11 +152,11 @@ def thread_of_proposal(proposal: Proposal) -> Thread:
     if proposal.type is ProposalType.STATE_CHANGE:
         changes = content["state_tag_changes"]
         gone = (f"no longer {tag}" for tag in changes["remove"])
-        words = ", ".join((*changes["add"], *gone))
+        text = ", ".join((*changes["add"], *gone))
     else:
         keys = ("statement", "title", "name", "rel_type")
-        words = next((str(content[key]) for key in keys if key in content), "")
-    return Thread(kind=ThreadKind.PROPOSAL, id=proposal.id, text=f"{proposal.type}: {words}")
+        text = next((str(content[key]) for key in keys if key in content), "")
+    return Thread(kind=ThreadKind.PROPOSAL, id=proposal.id, text=f"{proposal.type}: {text}")
 
 
 async def _last_scenes(canon: Canon, scene: Scene) -> Sequence[Scene]:

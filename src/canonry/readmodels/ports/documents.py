@@ -279,8 +279,8 @@ class Catalog(View, Protocol):
         """
 
     @abstractmethod
-    async def word_owners(
-        self, project: SpaceId, words: Iterable[tuple[str, str]]
+    async def handle_owners(
+        self, project: SpaceId, handles: Iterable[tuple[str, str]]
     ) -> Mapping[tuple[str, str], str]:
         """Map each used (kind, slug or address) to the id of its item.
 

@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 
 from canonry.canon.queries.names import find_mentioned
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.cited_texts import CitedBy, evidence_of_retracted, retracted_words
+from canonry.canon.session.cited_texts import CitedBy, evidence_of_retracted, retracted_passages
 from canonry.canon.session.spoken_times import calendar_of
 from canonry.language.texts.stems import stems_of, terms_of
 from canonry.log.entries import StoredItem
@@ -405,7 +405,7 @@ async def _still_cited(
     gone: Container[str] = ()
     if query.collection in CITED:
         cited = await retracted_in(canon, query.spaces, query.text) if cited is None else cited
-        gone = await retracted_words(canon, cited, {hit.id for hit in found})
+        gone = await retracted_passages(canon, cited, {hit.id for hit in found})
     return [hit for hit in found if hit.id not in gone]
 
 

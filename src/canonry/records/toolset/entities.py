@@ -81,13 +81,13 @@ _LINKS: Final = 10
 VALUE_LOCATION: Final = shape_of("place")
 _CITED: Final = Shape(**SOURCE.some_fields("id", "created_at"))
 _EXPLAINED_FIELDS: Final = entries()["explain_snapshot"]["output"]["properties"]["fields"]["items"]
-_WORD: Final = shape_in("explained_word", _EXPLAINED_FIELDS["properties"]["observations"]["items"])
+_SEEN: Final = shape_in("explained_word", _EXPLAINED_FIELDS["properties"]["observations"]["items"])
 _EXPLAINED: Final = shape_in(
     "explained_field",
     _EXPLAINED_FIELDS,
     observations=array(
-        _WORD.with_render(lambda word: _WORD(word.observation, value=word.value, wins=word.wins))
-    ).from_source("words"),
+        _SEEN.with_render(lambda one: _SEEN(one.observation, value=one.value, wins=one.wins))
+    ).from_source("observed"),
 )
 _EXPLANATION: Final = Shape(**_SNAPSHOT.some_fields("entity_id", "entity_type", "schema_version"))
 
@@ -167,7 +167,7 @@ async def _explain_fields(
         locations = await locate_field(canon, caller, explained.read.entity.id, field)
         reply["places"] = [VALUE_LOCATION(each) for each in locations]
     # Links to the first sources of the current values.
-    standing = (word for each in explained.fields for word in each.words if word.wins)
+    standing = (word for each in explained.fields for word in each.observed if word.wins)
     ids = dict.fromkeys(i for word in standing if (i := word.observation.source_id) is not None)
     sources = await canon.caller_scope(caller).items_by_id(islice(ids, _LINKS))
     known = (each for each in sources.values() if isinstance(each, Source))

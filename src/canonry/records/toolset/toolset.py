@@ -172,5 +172,5 @@ TRUTH: Final = Toolset(
     },
     resources=RESOURCES,
     completions=COMPLETIONS,
-    words=ContractFile("canonry.records.toolset.contract", "words.json").read_contract(),
+    descriptions=ContractFile("canonry.records.toolset.contract", "words.json").read_contract(),
 )

@@ -169,12 +169,12 @@ async def correct_field(
         follows = "" if before is None else before.observation
         source = source_of_statement(account, entity, right.name, right.value, follows)
         source = replace(source, properties=correction.grounds or {})
-        word = make_user_observation(
+        observation = make_user_observation(
             entity, schema.version, right.name, right.value, source, follows=follows
         )
         seen = replace(
-            word,
-            fields=word.fields if right.spec is not None else {},
+            observation,
+            fields=observation.fields if right.spec is not None else {},
             dates=right.dates,
             fragments=right.fragments_over(root, schema),
         )
@@ -201,10 +201,10 @@ def _corrected_before(
     made = [
         each for each in receipt.drafts_made(ObservationDraft) if isinstance(each, ObservationDraft)
     ]
-    word = next(each for each in made if each.correction)
-    name, value = next(iter(word.fields.items()), (correction.field, correction.value))
+    observation = next(each for each in made if each.correction)
+    name, value = next(iter(observation.fields.items()), (correction.field, correction.value))
     return Corrected(
-        observation_id=word.id,
+        observation_id=observation.id,
         entity_id=entity_id,
         field=name.removeprefix(PROPERTY_PREFIX),
         value=value,
@@ -542,7 +542,7 @@ def _decision_entries(
         spec, value = each.unclear.spec, values[each.observation.id]
         about = with_changes(each.entity, id=each.observation.entity_id)
         ours = (about, each.schema_version, spec.name, value, source)
-        word = make_user_observation(*ours, follows=each.observation.id)
+        observation = make_user_observation(*ours, follows=each.observation.id)
         converted = convert_value(value, spec)
         dates = dated_by(spec, converted) if isinstance(converted, Converted) else {}
-        yield Made(thing=replace(word, evidence=(*word.evidence, cited), dates=dates))
+        yield Made(thing=replace(observation, evidence=(*observation.evidence, cited), dates=dates))

@@ -713,9 +713,9 @@ def _partial_pairs(
                 found = whole if "+" not in sign else longer
                 found.setdefault((rule, sign[_SUBSCRIBER:]), {})[entity.id] = entity
             elif rule == _SIMILAR_NAME:
-                word, blank, _ = sign.partition(" ")
+                value, blank, _ = sign.partition(" ")
                 found = longer if blank else whole
-                found.setdefault((rule, word), {})[entity.id] = entity
+                found.setdefault((rule, value), {})[entity.id] = entity
     for (rule, part), called in whole.items():
         for one in called.values():
             for other in islice(longer.get((rule, part), {}).values(), PAIRS_MAX):

@@ -149,7 +149,7 @@ async def record_entities(
 
 
 async def record_named(
-    canon: Canon, reading: RecordReading, entity: Entity, word: ObservationDraft, new_id: NewId
+    canon: Canon, reading: RecordReading, entity: Entity, seen: ObservationDraft, new_id: NewId
 ) -> Recording:
     """Prepare the entries for parties named in a correction of an entity, and for its edges."""
     (assertion,) = reading.assertions
@@ -161,7 +161,7 @@ async def record_named(
     for name, party in reading.named_parties.get(0, ()):
         _relate_targets(recording, target, _match_assertion(recording, party), {FIELD: name})
     await _keep_observed(canon, recording)
-    recording.kept = (*recording.kept, word)
+    recording.kept = (*recording.kept, seen)
     await _add_edges(canon, recording)
     await _relate_payments(canon, recording)
     return recording

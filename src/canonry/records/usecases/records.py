@@ -312,8 +312,8 @@ async def _corrected_source_values(canon: Canon, entities: Iterable[Entity]) -> 
         family = sorted(family_of(entity)) if corrected else ()
         async for seen in every_item(partial(canon.state.observations_newest, family)):
             for name in corrected & seen.fields.keys() if not seen.correction else ():
-                word = seen.fields[name], seen.seen_at
-                found[entity.id, name.removeprefix(PROPERTY_PREFIX)] = word
+                value = seen.fields[name], seen.seen_at
+                found[entity.id, name.removeprefix(PROPERTY_PREFIX)] = value
                 corrected = corrected - {name}
             if not corrected:
                 break

@@ -155,8 +155,8 @@ def resume_or_end(edge: Relation) -> Entry:
 
 def is_derived(edge: Relation) -> bool:
     """Return whether an edge is derived from fields alone."""
-    words = (edge.authority, *(each.authority for each in edge.again))
-    return FIELD in edge.properties and all(word is Authority.SOURCE for word in words)
+    authorities = (edge.authority, *(each.authority for each in edge.again))
+    return FIELD in edge.properties and all(one is Authority.SOURCE for one in authorities)
 
 
 # Relate entities: the id of an edge follows from its type and ends, which makes it unique.

@@ -238,7 +238,7 @@ class FieldExplained:
     value: Any
     policy: str
     reason: str
-    words: tuple[ObservedValue, ...]
+    observed: tuple[ObservedValue, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -284,7 +284,7 @@ def _explain_field(read: SnapshotRead, name: str, shown: Any, seen: Any) -> Fiel
     aliases = {name}
     if read.schema is not None and (spec := read.schema.find_field(name)) is not None:
         aliases |= set(spec.aliases)
-    words = []
+    observed = []
     for each in seen:
         if key in each.fields:
             value = each.fields[key]
@@ -293,12 +293,12 @@ def _explain_field(read: SnapshotRead, name: str, shown: Any, seen: Any) -> Fiel
             if not kept:
                 continue
             value = kept[0]
-        words.append(ObservedValue(observation=each, value=value, wins=each.id in current_ids))
-    corrected = any(word.wins and word.observation.correction for word in words)
+        observed.append(ObservedValue(observation=each, value=value, wins=each.id in current_ids))
+    corrected = any(one.wins and one.observation.correction for one in observed)
     return FieldExplained(
         field=name,
         value=shown,
         policy=policy.name,
         reason=CORRECTED if corrected else _REASONS[policy.name],
-        words=tuple(words),
+        observed=tuple(observed),
     )

@@ -90,8 +90,8 @@ class SourceContents:
 
 def is_only_from(edge: Relation, sources: Iterable[str]) -> bool:
     """Return whether only these sources state the edge."""
-    words = [*edge.evidence, *(cited for each in edge.again for cited in each.evidence)]
-    cited = {each.ref for each in words if each.kind is EvidenceKind.SOURCE}
+    evidence = [*edge.evidence, *(cited for each in edge.again for cited in each.evidence)]
+    cited = {each.ref for each in evidence if each.kind is EvidenceKind.SOURCE}
     asked = any(not each.evidence for each in edge.again)
     return bool(cited) and not asked and cited <= set(sources)
 
@@ -367,10 +367,10 @@ async def _named_by_others(
             referrers.append(edge.from_id)
     wanted = sorted({i for ids in asked.values() for i in ids})
     known = await canon.space_scope(account.space).items_by_id(wanted)
-    words = await _other_observations(canon, wanted, contents.observations)
+    observations = await _other_observations(canon, wanted, contents.observations)
     named: dict[EntityId, tuple[Observation, str]] = {}
     for entity_id, referrers in asked.items():
-        for seen in (each for referrer in referrers for each in words.get(referrer, ())):
+        for seen in (each for referrer in referrers for each in observations.get(referrer, ())):
             referrer = known.get(seen.entity_id)
             kind = referrer.entity_type if isinstance(referrer, Entity) else ""
             name = _name_in(seen, kind, silent[entity_id].borne)
@@ -441,7 +441,7 @@ def _rename_entries(work: _WithdrawalState, new_id: NewId) -> Iterator[Made]:
     """Yield observations with the name that other sources gave to an entity."""
     before = {each.entity_id: each for each in work.contents.observations}
     for number, (entity_id, (seen, name)) in enumerate(sorted(work.named.items())):
-        word = narrow_to(
+        observation = narrow_to(
             ObservationDraft,
             before[entity_id],
             id=ObservationId(new_id(f"named:{number}")),
@@ -455,7 +455,7 @@ def _rename_entries(work: _WithdrawalState, new_id: NewId) -> Iterator[Made]:
             fragments={},
             dates={},
         )
-        yield Made(thing=word)
+        yield Made(thing=observation)
 
 
 async def _changed_entities(
@@ -463,8 +463,8 @@ async def _changed_entities(
 ) -> AsyncIterator[ChangedEntity]:
     schemas = await schemas_for(canon, work.account, kept.values())
     for entity_id, entity in kept.items():
-        words = work.contents.standing.get(entity_id, ())
-        after = join_all((accumulator_of(each, policy_of) for each in words), policy_of)
+        observations = work.contents.standing.get(entity_id, ())
+        after = join_all((accumulator_of(each, policy_of) for each in observations), policy_of)
         schema = schemas.get(entity.entity_type)
         if schema is not None:
             yield ChangedEntity(id=entity_id, schema=schema, before=entity.own, after=after)
@@ -613,9 +613,9 @@ class _SplitState:
                 over = each.ended if not leads else not is_edge_kept(each, identifiers, named)
                 yield each.id, narrow_to(RelationDraft, each, id=wanted, ended=over, **ends)
 
-    async def describe_entity(self, canon: Canon, words: Sequence[Observation]) -> ChangedEntity:
+    async def describe_entity(self, canon: Canon, seen: Sequence[Observation]) -> ChangedEntity:
         """Return the entity as these observations describe it."""
-        after = join_all((accumulator_of(each, policy_of) for each in words), policy_of)
+        after = join_all((accumulator_of(each, policy_of) for each in seen), policy_of)
         schema = (await schemas_for(canon, self.account, (self.entity,)))[self.entity.entity_type]
         return ChangedEntity(id=self.entity.id, schema=schema, before=self.entity.own, after=after)
 

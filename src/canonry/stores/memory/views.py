@@ -560,12 +560,12 @@ class MemoryCatalog(MemoryView, Catalog):
         )
 
     @override
-    async def word_owners(
-        self, project: SpaceId, words: Iterable[tuple[str, str]]
+    async def handle_owners(
+        self, project: SpaceId, handles: Iterable[tuple[str, str]]
     ) -> Mapping[tuple[str, str], str]:
-        wanted = frozenset(words)
+        wanted = frozenset(handles)
         items = sorted(self._catalog_items(project), key=lambda item: item.id, reverse=True)
-        return {(i.kind, i.word): i.id for i in items if (i.kind, i.word) in wanted}
+        return {(i.kind, i.handle): i.id for i in items if (i.kind, i.handle) in wanted}
 
     @override
     async def projects_called(self, slugs: Iterable[str]) -> Mapping[str, SpaceId]:
@@ -587,9 +587,9 @@ class MemoryCatalog(MemoryView, Catalog):
         self, project: SpaceId, kind: str, *, after: tuple[str, str], limit: int
     ) -> Sequence[Entity]:
         found = [
-            i for i in self._catalog_items(project) if i.kind == kind and (i.word, i.id) > after
+            i for i in self._catalog_items(project) if i.kind == kind and (i.handle, i.id) > after
         ]
-        found.sort(key=lambda item: (item.word, item.id))
+        found.sort(key=lambda item: (item.handle, item.id))
         return [self._entity_of(item.entity_id) for item in found[:limit]]
 
     @override

@@ -213,12 +213,12 @@ def _update_item(
     if was == now:
         return
     if was is not None:
-        db.execute(_NO_ITEM, (pack_id(was.project), was.kind, was.word, pack_id(was.id)))
+        db.execute(_NO_ITEM, (pack_id(was.project), was.kind, was.handle, pack_id(was.id)))
         if was.is_content:
             unindex_text(db, n, was)
     if now is not None:
         space, contract_id = pack_id(now.project), pack_id(now.id)
-        db.execute(_ITEM, (space, now.kind, now.word, contract_id, pack_id(now.entity_id)))
+        db.execute(_ITEM, (space, now.kind, now.handle, contract_id, pack_id(now.entity_id)))
         if now.is_content:
             index_text(db, n, now)
     _update_node(db, was, now)
@@ -479,11 +479,11 @@ class SqliteCatalog(SqliteView, Catalog):
         return await self._read_limited(lambda db: _read_graph(db, query))
 
     @override
-    async def word_owners(
-        self, project: SpaceId, words: Iterable[tuple[str, str]]
+    async def handle_owners(
+        self, project: SpaceId, handles: Iterable[tuple[str, str]]
     ) -> Mapping[tuple[str, str], str]:
         space = pack_id(project)
-        return await self._select_each(_HOLDER, {each: (space, *each) for each in words})
+        return await self._select_each(_HOLDER, {each: (space, *each) for each in handles})
 
     @override
     async def projects_called(self, slugs: Iterable[str]) -> Mapping[str, SpaceId]:

@@ -140,7 +140,7 @@ _STEMS: Final = (
     "SELECT t.id, s.id AS same, s.mark, s.scene, s.place, s.source, s.entities, s.stems"
     " FROM {schema}.passage_stems s LEFT JOIN {schema}.things t ON t.n = s.n"
 )
-_WORDS: Final = (
+_SEARCH_TEXTS: Final = (
     "SELECT w.term, coalesce(t.id, w.doc) AS id, w.col, w.offset"
     " FROM {words} w LEFT JOIN {schema}.things t ON t.n = w.doc"
 )
@@ -151,8 +151,8 @@ def view_differences(db: apsw.Connection) -> Iterator[Finding]:
     db.create_scalar_function("said", _payload_or_body, 2, deterministic=True)
     for name, columns in _TABLES.items():
         yield from _compare_rows(db, name, *(each.split() for each in columns))
-    yield from _compare_words(db, "passages")
-    yield from _compare_words(db, "catalog_grams")
+    yield from _compare_texts(db, "passages")
+    yield from _compare_texts(db, "catalog_grams")
     live, true = (_STEMS.format(schema=schema) for schema in ("live", "main"))
     more, less = "its stems are not those that the log produces", "its stems are missing"
     yield from _compare_both(db, "passage_stems", live, true, more, less)
@@ -199,17 +199,17 @@ def _findings_of(db: apsw.Connection, name: str, sql: str, what: str) -> Iterato
         yield Finding(where=f"{name}: {(' '.join(ids) or 'a row')}", what=what)
 
 
-def _compare_words(db: apsw.Connection, index: str) -> Iterator[Finding]:
+def _compare_texts(db: apsw.Connection, index: str) -> Iterator[Finding]:
     """Compare a full-text index of `live` with the one that was built again."""
     for words, where in (("live_words", "live"), ("true_words", "main")):
         db.execute(f"DROP TABLE IF EXISTS temp.{words}")
         db.execute(
             f"CREATE VIRTUAL TABLE temp.{words} USING fts5vocab ({where}, {index}, instance)"
         )
-    if _same_words(db):
+    if _has_same_text(db):
         return
-    live = _WORDS.format(words="live_words", schema="live")
-    true = _WORDS.format(words="true_words", schema="main")
+    live = _SEARCH_TEXTS.format(words="live_words", schema="live")
+    true = _SEARCH_TEXTS.format(words="true_words", schema="main")
     more = "the index has a word that the text does not contain"
     yield from _compare_both(db, index, live, true, more, "a word of the text is not indexed")
 
@@ -222,7 +222,7 @@ def _compare_both(  # noqa: PLR0917 - two statements, each with the finding abou
         yield from _findings_of(db, name, sql, what)
 
 
-def _same_words(db: apsw.Connection) -> bool:
+def _has_same_text(db: apsw.Connection) -> bool:
     """Return whether both indexes are equal. Both are sorted alike and read in parallel."""
     sql = "SELECT count(*) FROM live.things l JOIN main.things s ON s.id = l.id WHERE s.n <> l.n"
     if select_number(db, sql):

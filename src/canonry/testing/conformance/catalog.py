@@ -75,7 +75,7 @@ class CatalogContract(DeclaredContract):
         catalog = backend.canon.catalog
 
         words = [("concept", "0"), ("guide", "0"), ("sourceItem", "https://example.org")]
-        assert await catalog.word_owners(PROJECT, words) == {
+        assert await catalog.handle_owners(PROJECT, words) == {
             ("concept", "0"): uuid_of("item 0"),
             ("sourceItem", "https://example.org"): uuid_of("item"),
         }

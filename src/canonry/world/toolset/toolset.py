@@ -457,6 +457,6 @@ WORLD: Final = Toolset(
     tools=tuple(map(ease_tool, EXACT)),
     resources=views.RESOURCES,
     completions=views.COMPLETIONS,
-    words=ContractFile("canonry.world.toolset.contract", "words.json").read_contract(),
+    descriptions=ContractFile("canonry.world.toolset.contract", "words.json").read_contract(),
     web_routes="canonry.world.web.api:WorldRoutes",
 )

@@ -114,8 +114,8 @@ def objections_to(
         for claim in statements:
             found = _object_to(standing, claim, now, view, about=about, by=by)
             if found and by and _is_order_unknown(found, standing, claim, by, view):
-                words = f"{POSSIBLE}{standing.words} {UNORDERED}"
-                found = replace(found, weight=Weight.WARNS, rationale=words, conflicting=())
+                rationale = f"{POSSIBLE}{standing.text} {UNORDERED}"
+                found = replace(found, weight=Weight.WARNS, rationale=rationale, conflicting=())
             before = worst.get(standing.conflicting)
             if found and (before is None or _GRAVITY[found.weight] > _GRAVITY[before.weight]):
                 worst[standing.conflicting] = found
@@ -179,13 +179,11 @@ def _find_circles(
             path = ends.get(claim.subject)
             # Two links of a circle that cannot be clash elsewhere.
             if path is not None and (length or not path or entry.soft):
-                links_in_words = (
-                    "; ".join(one.words for one in path) or "the claim itself says both"
-                )
+                links_text = "; ".join(one.text for one in path) or "the claim itself says both"
                 itself = entity_of(view, claim.subject) if not path else None
                 ids = (itself.id,) if itself else tuple(i for one in path for i in one.conflicts)
-                words = f"{POSSIBLE}{CIRCLE}{links_in_words}"
-                yield Objection(weight=Weight.WARNS, rationale=words, conflicts=ids)
+                rationale = f"{POSSIBLE}{CIRCLE}{links_text}"
+                yield Objection(weight=Weight.WARNS, rationale=rationale, conflicts=ids)
                 break
 
 
@@ -321,10 +319,10 @@ def _object_to(
     weight, reason = found
     possible = weight is Weight.WARNS
     followed = claim.implied and claim.phase is Phase.ENDS  # its cause has the authority for it
-    words = f"{POSSIBLE}{standing.words} ({reason})" if possible else standing.words
+    rationale = f"{POSSIBLE}{standing.text} ({reason})" if possible else standing.text
     return Objection(
         weight=weight,
-        rationale=words,
+        rationale=rationale,
         conflicts=standing.conflicts,
         conflicting=() if possible else (standing.conflicting,),
         authority=Authority.SYSTEM if followed else standing.authority,
@@ -484,9 +482,9 @@ def replacement_outranks(
     reason = f", because {content.reason.rstrip('.')}" if content.reason else ""
     if isinstance(wrong, Relation):
         ends = [view.find_entity(Reference(one)) for one in (wrong.from_id, wrong.to_id)]
-        words = f" {wrong.rel_type} ".join(one.name for one in ends if one is not None)
+        text = f" {wrong.rel_type} ".join(one.name for one in ends if one is not None)
     else:
-        words = wrong.title if isinstance(wrong, Event) else wrong.statement
+        text = wrong.title if isinstance(wrong, Event) else wrong.statement
     properties = wrong.properties if isinstance(wrong, Fact) else {}
     if {"entity_id", "tag"} <= properties.keys() and properties.get("holds") is False:
         ended = f"{wrong.id} says that a state ended. Retcon it, and state the right one"
@@ -494,7 +492,7 @@ def replacement_outranks(
         return
     yield Objection(
         weight=Weight.CORRECTS,
-        rationale=f'it corrects "{words}" ({wrong.id}){reason}',
+        rationale=f'it corrects "{text}" ({wrong.id}){reason}',
         conflicts=(wrong.id,),
         authority=wrong.authority,
     )

@@ -13,7 +13,7 @@ from canonry.canon.judging.contents import (
     FactContent,
     RelationshipContent,
     StateChangeContent,
-    words_of_time,
+    time_text_of,
 )
 from canonry.canon.judging.gates.kit import Objection, Weight, make_gate
 from canonry.canon.judging.gates.statements import objections_to, order_of, sources_of
@@ -158,14 +158,14 @@ def _object_to_tag(
 ) -> Objection:
     """Object if a tag ends or contradicts another one; None: it repeats the same tag."""
     held, name, tag = held_tag_of(view, entity, change), entity.name, change.tag
-    weight, words = Weight.SUPERSEDES, f"{name} was {tag} until it became {by}"
+    weight, rationale = Weight.SUPERSEDES, f"{name} was {tag} until it became {by}"
     if by is None:
-        weight, words = Weight.ENDS, f"{name} was {tag} until then"
+        weight, rationale = Weight.ENDS, f"{name} was {tag} until then"
     elif are_simultaneous(now, change.moment):
-        weight, words = Weight.CONTRADICTS, f"{name} is {tag} at that time, which excludes {by}"
+        weight, rationale = Weight.CONTRADICTS, f"{name} is {tag} at that time, which excludes {by}"
     return Objection(
         weight=weight,
-        rationale=words,
+        rationale=rationale,
         conflicts=conflicts_of(held),
         conflicting=(held,),
         authority=authority_of(view, entity, change, now),
@@ -261,7 +261,7 @@ def _claimed_span(candidate: Candidate) -> tuple[Instant, Instant]:
     at, proposal = time_of(candidate.content), candidate.proposal
     if at is None:
         return Instant(0), Instant(0)
-    said = time_as_given(at, words_of_time(proposal.type, proposal.original), GREGORIAN)
+    said = time_as_given(at, time_text_of(proposal.type, proposal.original), GREGORIAN)
     return at, span_of(said, GREGORIAN)[1]
 
 
@@ -364,15 +364,15 @@ def _doubts_about(
     gone = [tag for tag in held if is_gone(tag)] if candidate.acts else []
     yield from (f"it is {tag}, but acts" for tag in gone if tag not in content.state_tags)
     for name in changed_fields(content, entity)[1]:
-        word = normal_tag(name.removeprefix(PROPERTY_PREFIX)).replace(" ", "_")
-        if name != DESCRIPTION and find_attribute(word).fixed:
-            yield f"it has another {word}"
+        attribute = normal_tag(name.removeprefix(PROPERTY_PREFIX)).replace(" ", "_")
+        if name != DESCRIPTION and find_attribute(attribute).fixed:
+            yield f"it has another {attribute}"
     texts, named = (entity.description, content.description), query_stems(content.name)
     one, other = (set(query_stems(each)).difference(named) for each in texts)
     if one and other and one.isdisjoint(other):  # a description without a common word
         yield f"it is described as {entity.description!r}"
-    words, about = f"{entity.name} is {content.description}", (Reference(entity.id),)
-    claim = FactContent(statement=words, properties=content.properties, involved=about)
+    text, about = f"{entity.name} is {content.description}", (Reference(entity.id),)
+    claim = FactContent(statement=text, properties=content.properties, involved=about)
     tags = statements_of_tags(entity.id, content.state_tags, hold=True)
     statements = (*statements_of(claim, view), *tags)
     for objection in objections_to(content, statements, candidate.moment, view):

@@ -98,7 +98,7 @@ def make_tool(
         input_schema=takes,
         output_schema=gives.schema,
         run=_with_times(run_tool, paths) if paths else run_tool,
-        accepted_schema=_accept_words(takes) if paths else None,
+        accepted_schema=_accept_options(takes) if paths else None,
         read_only=read_only,
         idempotent=read_only or entry.get("idempotent", False),
         destructive=entry.get("destructive", False),
@@ -211,13 +211,13 @@ def _time_paths(schema: Schema, path: _Path = ()) -> Iterator[_Path]:
             yield from _time_paths(each, (*path, name))
 
 
-def _accept_words(schema: Schema) -> Schema:
+def _accept_options(schema: Schema) -> Schema:
     """Return the schema that accepts any short text as a time."""
     properties = {
         name: {**{key: value for key, value in each.items() if key != "format"}}
         | {"maxLength": TIME_MAX}
         if each.get("format") == "date-time"
-        else _accept_words(each)
+        else _accept_options(each)
         if "properties" in each
         else each
         for name, each in schema["properties"].items()
