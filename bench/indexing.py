@@ -22,7 +22,7 @@ from canonry.app.embedded import open_embedded
 from canonry.readmodels.ports.text import Embedder, EmbeddingModel, Purpose, Vector
 from canonry.recall.embedders import OnnxEmbedder
 from canonry.recall.usecases.index_passages import PassageIndexer
-from canonry.recall.usecases.recall import Engines, Recall, RecallServices
+from canonry.recall.usecases.search_by_meaning import Engines, Recall, RecallServices
 from canonry.recall.vectors import FolderVectors
 
 SECTION = "indexing"

@@ -13,10 +13,10 @@ from typing import Final
 from bench.report import Row
 from canonry.app.embedded import open_embedded
 from canonry.app.recall_models import rebuild_index, recall_folder, recall_for
-from canonry.app.setting_table import Settings
+from canonry.app.settings import Settings
 from canonry.canon.session.canon import Canon
 from canonry.cli.world.command import demo_atlas
-from canonry.recall.usecases.recall import RecallServices
+from canonry.recall.usecases.search_by_meaning import RecallServices
 from canonry.testing.clocks import a_caller
 from canonry.world.usecases.exchange import import_world
 from canonry.world.usecases.lore import search_lore

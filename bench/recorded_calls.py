@@ -55,7 +55,7 @@ class Recording:
     @classmethod
     async def open(cls, folder: Path, *toolsets: str) -> "Recording":
         """Open the store and make what the calls are about."""
-        settings = module("canonry.app.settings").load_settings(
+        settings = module("canonry.app.load_settings").load_settings(
             {"data": folder, "recall_embedder": "none"}, environment={}
         )
         store = await module("canonry.app.stores").open_kept_store(settings)

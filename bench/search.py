@@ -32,7 +32,7 @@ from canonry.readmodels.passages import Collection
 from canonry.readmodels.ports.text import Embedder, EmbeddingModel, Purpose, TextQuery, Vector
 from canonry.recall.usecases.find_passages import find_passages
 from canonry.recall.usecases.index_passages import PassageIndexer
-from canonry.recall.usecases.recall import Engines, Recall, RecallServices
+from canonry.recall.usecases.search_by_meaning import Engines, Recall, RecallServices
 from canonry.recall.vectors import FolderVectors
 from canonry.stores.sqlite import Durability
 from canonry.values.ids import SpaceId

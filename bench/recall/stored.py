@@ -26,7 +26,7 @@ from canonry.log.schemas.narrative import EntityType
 from canonry.readmodels.passages import Collection
 from canonry.readmodels.ports.text import TextQuery
 from canonry.recall.usecases.find_passages import find_passages
-from canonry.recall.usecases.recall import RecallServices
+from canonry.recall.usecases.search_by_meaning import RecallServices
 from canonry.stores.sqlite import Durability
 from canonry.values.ids import CommitId, EntityId, SceneId, SpaceId, StoryId, TurnId, derived_id
 from canonry.values.provenance import Authority, Evidence, EvidenceKind

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from canonry.app.compose import compose_memory
+from canonry.app.load_settings import load_settings
 from canonry.app.recall_models import with_dialogue_models
-from canonry.app.settings import load_settings
 from canonry.canon.ports.files import FileType, Reading
 from canonry.documents.interpreters.answering import ANTHROPIC, OPENAI, EndpointInterpreter
 from canonry.language.texts.sentences import Part

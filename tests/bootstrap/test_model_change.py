@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from canonry.app.recall_models import embedder_for
-from canonry.app.setting_table import Settings
+from canonry.app.settings import Settings
 from canonry.readmodels.ports.text import Embedder, EmbeddingModel
 from canonry.recall.embedders import MINILM, OnnxEmbedder
 from canonry.recall.usecases.index_passages import PassageIndexer
-from canonry.recall.usecases.recall import Engines, Recall
+from canonry.recall.usecases.search_by_meaning import Engines, Recall
 from canonry.recall.vectors import FolderVectors
 from canonry.testing.example_items import uuid_of
 from tests.usecases.recall_scenario import Scenario, a_scenario, found, index

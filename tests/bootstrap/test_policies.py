@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from canonry.app.setting_table import policy_from
-from canonry.app.settings import load_settings
+from canonry.app.load_settings import load_settings
+from canonry.app.settings import policy_from
 from canonry.values.errors import InvalidInput
 from canonry.values.policy import Policy
 

@@ -10,7 +10,7 @@ import pytest
 
 from canonry.app.doctor import restore_backup
 from canonry.app.embedded import open_embedded
-from canonry.app.setting_table import Settings
+from canonry.app.settings import Settings
 from canonry.canon.ports.files import FileHint
 from canonry.canon.session.lookup import Account
 from canonry.log.items.sources import account_space

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from canonry.app.doctor import DISK_HINT, MANIFEST, examine_store, restore_backup
-from canonry.app.setting_table import Settings
-from canonry.app.settings import load_settings
+from canonry.app.load_settings import load_settings
+from canonry.app.settings import Settings
 from canonry.app.stores import (
     STORE_FILE,
     open_kept_store,
@@ -17,7 +17,7 @@ from canonry.app.stores import (
 )
 from canonry.canon.commands.universes import create_universe
 from canonry.canon.session.canon import Canon
-from canonry.recall.usecases.recall import RecallServices
+from canonry.recall.usecases.search_by_meaning import RecallServices
 from canonry.testing.clocks import a_caller
 from canonry.values.errors import CanonryError, Conflict, InvalidInput
 from canonry.values.ids import SpaceKind

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from canonry.app.settings import load_settings
+from canonry.app.load_settings import load_settings
 from canonry.values.provenance import Authority
 from tests.cli.run import canonry
 

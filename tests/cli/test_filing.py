@@ -7,8 +7,8 @@ import pytest
 
 from canonry.app.compose import compose_memory
 from canonry.app.doctor import examine_store
-from canonry.app.setting_table import Settings
-from canonry.app.settings import load_settings
+from canonry.app.load_settings import load_settings
+from canonry.app.settings import Settings
 from canonry.app.store_files import apply_file_settings
 from canonry.canon.session.canon import Canon
 from canonry.records.usecases.files import filing_of, read_local

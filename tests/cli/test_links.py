@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from canonry.app.settings import load_settings
+from canonry.app.load_settings import load_settings
 from canonry.app.stores import open_store
 from tests.cli.run import Done, canonry
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from canonry.app.load_settings import load_settings
 from canonry.app.recall_models import embedder_for, origin_of
-from canonry.app.setting_table import Settings
-from canonry.app.settings import load_settings
+from canonry.app.settings import Settings
 from canonry.readmodels.ports.text import EmbeddingModel
 from canonry.recall.embedders import HashingEmbedder, OnnxEmbedder
 from canonry.values.errors import InvalidInput

@@ -16,9 +16,9 @@ from mcp import Client, MCPError
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from canonry.app.compose import compose_memory
+from canonry.app.load_settings import load_settings
 from canonry.app.packages import TOOLSETS, load_faces, load_toolsets
 from canonry.app.serving import advice_on, gateway_for, principal_for
-from canonry.app.settings import load_settings
 from canonry.cli.serve import server_options
 from canonry.server.options import HttpLimits
 from canonry.values.errors import InvalidInput

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from canonry.app.embedded import open_embedded
+from canonry.app.load_settings import load_settings
 from canonry.app.packages import load_toolsets
 from canonry.app.serving import advice_on
-from canonry.app.settings import load_settings
 from canonry.stores.sqlite import Durability
 from tests.cli.test_serve import served
 from tests.toolsets.catalog.kit import LAB, NOWHERE, hostile, put, uuid

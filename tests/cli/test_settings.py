@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from canonry.app.setting_table import ENDED, SETTINGS, SettingRow, Settings, user_data
-from canonry.app.settings import load_settings, user_config
+from canonry.app.load_settings import load_settings, user_config
+from canonry.app.settings import ENDED, SETTINGS, SettingRow, Settings, user_data
 from canonry.values.errors import InvalidInput
 from canonry.values.provenance import Authority
 from tests.cli.run import canonry

@@ -6,7 +6,6 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from canonry.log.canon import ids_needed
 from canonry.log.entries import (
     Born,
     CausesLinked,
@@ -40,6 +39,7 @@ from canonry.log.entries import (
     SceneSummarised,
     StoryMoved,
 )
+from canonry.log.fold_commit import ids_needed
 from canonry.log.folding import ANY, facts_key, item_key, relations_key
 from canonry.log.items.proposals import Grade, GradedConflict, ProposalStatus
 from canonry.log.items.scenes import SceneStatus, StoryStatus

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from canonry import __version__
+from canonry.app.load_settings import load_settings
 from canonry.app.serving import principal_for
-from canonry.app.settings import load_settings
 from canonry.cli.serve import serve, server_options
 from canonry.server.identity import BearerVerifier
 from tests.cli.run import canonry_process

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from canonry.app.packages import TOOLSETS, load_toolsets
-from canonry.app.setting_table import SETTINGS
+from canonry.app.settings import SETTINGS
 from tests.docs.errors import errors_section, every_error
 from tests.meta.prose import messages
 from tests.meta.tree import PACKAGE

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from canonry.app.packages import TOOLSETS, load_toolsets
-from canonry.app.setting_table import SETTINGS
+from canonry.app.settings import SETTINGS
 from canonry.canon.judging.gates import GATES
-from canonry.canon.judging.gates.kit import Gate
+from canonry.canon.judging.gates.verdicts import Gate
 from canonry.gateway.tool import ANYONE, Tool, Toolset
 from canonry.testing.conformance import REQUIREMENTS, proved_by
 from canonry.testing.conformance.kit import Contract

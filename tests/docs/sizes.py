@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator
 
 from canonry.app.packages import TOOLSETS, load_toolsets
-from canonry.gateway.catalogue import select_toolsets
+from canonry.gateway.offers import select_toolsets
 from canonry.gateway.principal import may_use
 from canonry.gateway.tool import ANYONE, Toolset
 from canonry.server.binding import tool_entry

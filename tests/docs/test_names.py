@@ -7,7 +7,7 @@ from pathlib import Path
 
 from click import Command, Context, Group, Option
 
-from canonry.app.setting_table import SETTINGS
+from canonry.app.settings import SETTINGS
 from canonry.cli import main
 from tests.docs.markdown import ROOT, blocks, documents, inline_code, links
 from tests.meta.tree import python_files

@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 
-from canonry.log.canon import fold_commit, ids_needed, ids_of
 from canonry.log.commits import Commit, Position
 from canonry.log.entries import (
     CausesLinked,
@@ -20,6 +19,7 @@ from canonry.log.entries import (
     StoredItem,
     Tombstone,
 )
+from canonry.log.fold_commit import fold_commit, ids_needed, ids_of
 from canonry.log.items.entities import Entity
 from canonry.log.items.scenes import Scene, SceneStatus, Turn
 from canonry.log.observations import ids_needed_next

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from canonry.log.canon import fold_commit
 from canonry.log.entries import (
     CHANGE_KINDS,
     KIND_NAMES,
@@ -19,6 +18,7 @@ from canonry.log.entries import (
     StoredItem,
     Tombstone,
 )
+from canonry.log.fold_commit import fold_commit
 from canonry.log.sealing import (
     ENCODING_VERSION,
     MIN_READER,

@@ -14,7 +14,6 @@ from canonry.app.embedded import Embedded, open_embedded
 from canonry.canon.maintenance.erase import erase_items, plan_erasure
 from canonry.canon.maintenance.log_transfer import verify_store
 from canonry.canon.queries.explain import ChangeQuery, list_changes
-from canonry.log.canon import fold_commit, ids_of
 from canonry.log.commits import Commit, Position
 from canonry.log.entries import (
     Erased,
@@ -26,6 +25,7 @@ from canonry.log.entries import (
     RelationEnded,
     Tombstone,
 )
+from canonry.log.fold_commit import fold_commit, ids_of
 from canonry.log.folding import keys_of, statements_keys
 from canonry.log.items.facts import Fact, Relation
 from canonry.log.sealing import (
@@ -136,7 +136,7 @@ def test_a_replay_takes_the_statements_from_the_log_and_never_from_the_words() -
 
 def test_the_log_and_the_stores_load_no_reader_of_words() -> None:
     code = (
-        "import sys, canonry.log.canon, canonry.log.sealing, canonry.readmodels.listing\n"
+        "import sys, canonry.log.fold_commit, canonry.log.sealing, canonry.readmodels.listing\n"
         "import canonry.stores.sqlite, canonry.stores.memory\n"
         "print([name for name in sys.modules if name.startswith('canonry.language.reading')])"
     )

@@ -3,9 +3,9 @@
 import pytest
 from hypothesis import given, settings
 
-from canonry.log.canon import fold_commit, ids_needed
 from canonry.log.commits import Commit, Position
 from canonry.log.entries import KIND_NAMES, EntitiesMerged, StoredItem, Tombstone
+from canonry.log.fold_commit import fold_commit, ids_needed
 from canonry.log.folding import (
     ANY,
     axioms_key,

@@ -5,9 +5,9 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from canonry.log.canon import ids_of
 from canonry.log.commits import Position
 from canonry.log.entries import Redacted
+from canonry.log.fold_commit import ids_of
 from canonry.log.sealing import (
     GENESIS,
     ErasablePart,

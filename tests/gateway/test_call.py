@@ -13,8 +13,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from canonry.gateway.audit import Audit
 from canonry.gateway.call import Gateway, GatewaySettings
-from canonry.gateway.catalogue import select_toolsets
 from canonry.gateway.limits import Limits
+from canonry.gateway.offers import select_toolsets
 from canonry.gateway.principal import AGENT_META, KEY_META, Principal
 from canonry.gateway.replies import Result
 from canonry.gateway.tool import ANYONE

@@ -7,7 +7,7 @@ import pytest
 from mcp import Client
 
 from canonry.gateway.call import Gateway
-from canonry.gateway.catalogue import select_toolsets
+from canonry.gateway.offers import select_toolsets
 from canonry.gateway.principal import AGENT_META, Principal, acting_principal
 from canonry.server.binding import bind_gateway
 from canonry.server.options import ServerOptions

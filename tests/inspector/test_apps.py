@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Frame, Page, expect
 
 from canonry.assistant import CANON
 from canonry.gateway.call import Gateway
-from canonry.inspector.drawing import APPS, MIME, app_page, with_apps
+from canonry.inspector.rendering import APPS, MIME, app_page, with_apps
 from canonry.server.binding import tool_entry
 from canonry.world.toolset import WORLD
 from tests.inspector.browser import SEEN, a_browser, barriers

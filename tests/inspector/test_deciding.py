@@ -8,7 +8,7 @@ import pytest
 
 from canonry.assistant import CANON
 from canonry.gateway.call import Gateway
-from canonry.gateway.catalogue import select_toolsets
+from canonry.gateway.offers import select_toolsets
 from tests.inspector.kit import Harbour, a_harbour, a_reader
 from tests.toolsets.canon.kit import Desk
 

@@ -8,7 +8,7 @@ import pytest
 
 from canonry.assistant import CANON
 from canonry.gateway.call import Gateway
-from canonry.gateway.catalogue import select_toolsets
+from canonry.gateway.offers import select_toolsets
 from canonry.inspector.views.spaces import seen_graph
 from canonry.narrative.toolset import NARRATIVE
 from canonry.testing.clocks import a_caller

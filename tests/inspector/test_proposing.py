@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from canonry.inspector.drawing import link_names
+from canonry.inspector.rendering import link_names
 from tests.inspector.kit import Harbour, a_harbour
 from tests.inspector.reader import Answer
 

@@ -5,7 +5,7 @@ from string import Formatter
 
 import pytest
 
-from canonry.inspector.drawing import LANGUAGES, Texts, catalogue_of, language_of
+from canonry.inspector.rendering import LANGUAGES, Texts, catalogue_of, language_of
 from tests.meta.tree import PACKAGE
 
 TEMPLATES = PACKAGE / "inspector" / "templates"

@@ -7,7 +7,7 @@ from operator import attrgetter
 import pytest
 
 from canonry.canon.judging.gates import GATES
-from canonry.canon.judging.gates.kit import Gate
+from canonry.canon.judging.gates.verdicts import Gate
 from tests.meta.tree import python_files
 
 TESTS = "\n".join(path.read_text(encoding="utf-8") for path in python_files("tests"))

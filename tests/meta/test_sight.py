@@ -39,7 +39,7 @@ LOOKING_BEYOND: Final = {
     "canon/session/commit_change.py": "what is written is for no more than may see what it names",
     "canon/canonization/change_audience.py": "says who may know, for game masters",
     "canon/session/lookup.py": "asks the kinds of all spaces, and leaves out accounts",
-    "recall/usecases/recall.py": "hands the state to the index of meanings",
+    "recall/usecases/search_by_meaning.py": "hands the state to the index of meanings",
     "recall/usecases/passage_parts.py": "embeds the passages of all spaces",
     "recall/usecases/index_passages.py": "embeds the passages of all spaces",
     "canon/queries/listings.py": "lists the kind that no account is of",

@@ -11,8 +11,8 @@ import pytest
 from mcp import Client, MCPError
 
 from canonry.gateway.call import Gateway, GatewaySettings
-from canonry.gateway.catalogue import PAGE
 from canonry.gateway.limits import Limits
+from canonry.gateway.offers import PAGE
 from canonry.gateway.principal import Principal
 from canonry.narrative.toolset import NARRATIVE
 from canonry.server.binding import WATCHED_EACH, bind_gateway

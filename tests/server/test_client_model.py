@@ -10,7 +10,7 @@ from mcp import Client, MCPError
 
 from canonry.app.compose import compose_memory
 from canonry.app.packages import load_toolsets
-from canonry.app.setting_table import Settings
+from canonry.app.settings import Settings
 from canonry.app.store_files import apply_file_settings
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal

@@ -17,7 +17,7 @@ from canonry.canon.session.canon import Canon
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.models.endpoint import EndpointSpeaker, ModelEndpoint
-from canonry.recall.usecases.recall import Engines, Recall, RecallServices
+from canonry.recall.usecases.search_by_meaning import Engines, Recall, RecallServices
 from canonry.server.http import http_app
 from canonry.server.options import ServerOptions
 from canonry.testing.clocks import a_caller

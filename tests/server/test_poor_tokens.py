@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from canonry.app.compose import compose_memory
+from canonry.app.load_settings import load_settings
 from canonry.app.serving import advice_on
-from canonry.app.settings import load_settings
 from canonry.assistant import CANON
 from canonry.catalog.operator import OPERATOR
 from canonry.catalog.toolset import CATALOG

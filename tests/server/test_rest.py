@@ -14,8 +14,8 @@ from canonry import __version__
 from canonry.app.packages import TOOLSETS, load_toolsets
 from canonry.gateway.audit import Audit
 from canonry.gateway.call import GatewaySettings
-from canonry.gateway.catalogue import Catalogue, build_catalogue
 from canonry.gateway.limits import Limits, PublishedRate
+from canonry.gateway.offers import Catalogue, build_catalogue
 from canonry.gateway.principal import Principal
 from canonry.server.binding import tool_entry
 from canonry.server.http import http_app

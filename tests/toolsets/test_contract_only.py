@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from canonry.app.serving import gateway_for, served_toolsets
-from canonry.app.setting_table import Settings
+from canonry.app.settings import Settings
 from canonry.catalog.toolset import CATALOG
 from canonry.gateway.call import Gateway
-from canonry.gateway.catalogue import ContractFile, Offer, build_catalogue, select_toolsets
 from canonry.gateway.limits import Limits
+from canonry.gateway.offers import ContractFile, Offer, build_catalogue, select_toolsets
 from canonry.gateway.tool import Tool, Toolset
 from canonry.narrative.toolset import NARRATIVE
 from canonry.records.toolset import TRUTH

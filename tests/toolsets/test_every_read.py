@@ -18,7 +18,7 @@ from canonry.app.embedded import open_embedded
 from canonry.assistant import CANON
 from canonry.canon.maintenance.log_transfer import verify_store
 from canonry.gateway.call import Gateway
-from canonry.gateway.catalogue import PAGE
+from canonry.gateway.offers import PAGE
 from canonry.gateway.principal import Principal
 from canonry.gateway.replies import Result
 from canonry.gateway.tool import Toolset

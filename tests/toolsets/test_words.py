@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from canonry.app.packages import TOOLSETS, load_toolsets
-from canonry.gateway.catalogue import add_descriptions
+from canonry.gateway.offers import add_descriptions
 from canonry.gateway.tool import Tool, Toolset
 from canonry.server.binding import tool_entry
 from tests.docs.sizes import BUDGETS, tokens

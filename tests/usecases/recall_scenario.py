@@ -18,7 +18,7 @@ from canonry.readmodels.ports.text import (
 )
 from canonry.recall.embedders import HashingEmbedder
 from canonry.recall.usecases.index_passages import PassageIndexer
-from canonry.recall.usecases.recall import Engines, Recall
+from canonry.recall.usecases.search_by_meaning import Engines, Recall
 from canonry.recall.vectors import FolderVectors
 from canonry.testing.clocks import HandClock
 from canonry.testing.example_items import MIDDLE_EARTH, a_turn

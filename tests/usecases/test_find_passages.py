@@ -23,7 +23,7 @@ from canonry.readmodels.ports.text import (
 from canonry.readmodels.ranking import Figures
 from canonry.recall.embedders import HashingEmbedder
 from canonry.recall.usecases.find_passages import FoundPassages, find_passages
-from canonry.recall.usecases.recall import FRESH, Engines, Recall, RecallServices
+from canonry.recall.usecases.search_by_meaning import FRESH, Engines, Recall, RecallServices
 from canonry.recall.vectors import FolderVectors
 from canonry.stores.memory import MemoryStore, MemoryText
 from canonry.testing.clocks import HandClock, Scribe

@@ -14,7 +14,7 @@ from canonry.log.schemas.narrative import NAME
 from canonry.readmodels.follow_log import LogCursor
 from canonry.readmodels.ports.text import Purpose, Vector
 from canonry.recall.usecases.index_passages import PassageIndexer, drop_index, forget_passages
-from canonry.recall.usecases.recall import Recall
+from canonry.recall.usecases.search_by_meaning import Recall
 from canonry.testing.example_items import MIDDLE_EARTH, a_memory, a_turn, an_observation, uuid_of
 from canonry.values.errors import Unavailable
 from canonry.values.ids import EntityId

@@ -11,7 +11,7 @@ from canonry.log.items.scenes import Speaker
 from canonry.log.schemas.narrative import EntityType
 from canonry.readmodels.passages import Collection
 from canonry.recall.usecases.index_passages import PassageIndexer, drop_index
-from canonry.recall.usecases.recall import FRESH
+from canonry.recall.usecases.search_by_meaning import FRESH
 from canonry.testing.example_items import a_memory, a_snippet, a_turn, uuid_of
 from canonry.values.errors import Unavailable
 from tests.usecases.recall_scenario import SCENES, Scenario, a_scenario, found, index

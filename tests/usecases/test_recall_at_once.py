@@ -17,8 +17,8 @@ from canonry.log.schemas.narrative import NAME
 from canonry.readmodels.passages import Collection
 from canonry.readmodels.ports.text import VectorHit, VectorQuery
 from canonry.recall.usecases.index_passages import forget_passages
-from canonry.recall.usecases.recall import Engines, Recall, RecallServices
 from canonry.recall.usecases.search import CanonKind, SearchRequest, search_canon, search_passages
+from canonry.recall.usecases.search_by_meaning import Engines, Recall, RecallServices
 from canonry.recall.vectors import FolderVectors
 from canonry.testing.clocks import a_caller
 from canonry.testing.example_items import MIDDLE_EARTH, a_fact, a_turn, an_observation, uuid_of

@@ -11,8 +11,8 @@ from canonry.readmodels.passages import Collection
 from canonry.readmodels.ports.text import TextQuery, VectorBatch
 from canonry.recall.embedders import HashingEmbedder
 from canonry.recall.usecases.index_passages import PassageIndexer
-from canonry.recall.usecases.recall import Engines, Recall, RecallServices
 from canonry.recall.usecases.search import CanonKind, search_canon
+from canonry.recall.usecases.search_by_meaning import Engines, Recall, RecallServices
 from canonry.recall.vectors import FolderVectors
 from canonry.testing.clocks import HandClock, a_caller
 from canonry.testing.example_items import MIDDLE_EARTH, a_fact, an_axiom, an_event, uuid_of

@@ -10,8 +10,8 @@ from canonry.readmodels.passages import Collection
 from canonry.readmodels.ports.text import TextQuery
 from canonry.recall.embedders import EndpointReranker, RerankingEndpoint
 from canonry.recall.usecases.find_passages import RERANKED_MAX, FoundPassages, find_passages
-from canonry.recall.usecases.recall import RecallServices
 from canonry.recall.usecases.search import degraded_of
+from canonry.recall.usecases.search_by_meaning import RecallServices
 from canonry.testing.example_items import MIDDLE_EARTH, a_turn, uuid_of
 from tests.adapters.embedders.endpoint import Said, an_endpoint, ranking_of
 from tests.usecases.stage import Stage, a_stage

@@ -24,7 +24,7 @@ from canonry.app.recall_models import (
     recall_folder,
 )
 from canonry.app.serving import advice_on, served_toolsets
-from canonry.app.setting_table import Settings
+from canonry.app.settings import Settings
 from canonry.app.stores import (
     STORE_FILE,
     KeptStore,
@@ -46,7 +46,7 @@ from canonry.log.ports.ledger import Ledger
 from canonry.readmodels.follow_log import LogCursor, heads_of
 from canonry.readmodels.ports.text import EmbeddingModel, Purpose, Reranker
 from canonry.readmodels.ports.view import MaintenanceProgress, Verification
-from canonry.recall.usecases.recall import Recall, RecallServices
+from canonry.recall.usecases.search_by_meaning import Recall, RecallServices
 from canonry.records.usecases.files import CopiedFiles, RecordServices, check_files, import_files
 from canonry.stores.folder import sync_folder
 from canonry.values.data_files import read_toml

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Final, TypeAlias
 from urllib.parse import urlsplit
 
-from canonry.app.setting_table import Settings
-from canonry.app.settings import LOCAL, SecretVariable
+from canonry.app.load_settings import LOCAL, SecretVariable
+from canonry.app.settings import Settings
 from canonry.canon.session.canon import Canon
 from canonry.gateway.limits import SECONDS
 from canonry.log.commits import ORIGIN, Position
@@ -24,7 +24,7 @@ from canonry.recall.usecases.index_passages import (
     forget_passages,
     index_ahead,
 )
-from canonry.recall.usecases.recall import Engines, Recall
+from canonry.recall.usecases.search_by_meaning import Engines, Recall
 from canonry.values.errors import CanonryError, Unavailable
 from canonry.values.ids import SpaceId
 

@@ -5,12 +5,12 @@ from difflib import get_close_matches
 
 from typing_extensions import override
 
-from canonry.app.setting_table import Settings
+from canonry.app.settings import Settings
 from canonry.canon.session.canon import Canon
 from canonry.gateway.audit import Audit, AuditLine
 from canonry.gateway.call import Gateway, GatewaySettings
-from canonry.gateway.catalogue import select_toolsets
 from canonry.gateway.limits import Limits
+from canonry.gateway.offers import select_toolsets
 from canonry.gateway.principal import Principal, is_name, may_use
 from canonry.gateway.tool import ANYONE, Toolset
 from canonry.values.errors import InvalidInput

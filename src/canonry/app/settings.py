@@ -1,378 +1,482 @@
-"""Settings: one table of fields, read from the file, the environment and the command line."""
+"""The table of settings: each is one field with its kind, its default and its help."""
 
-import os
-import re
-import tomllib
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import Field, dataclass, field, fields, is_dataclass, replace
+from difflib import get_close_matches
 from enum import StrEnum
-from ipaddress import ip_network
 from pathlib import Path
-from typing import Any, Final
-from urllib.parse import SplitResult, urlsplit
+from types import UnionType
+from typing import Any, Final, get_args, get_origin, get_type_hints
 
 import platformdirs
 
-from canonry.app.packages import PACKAGES, require_package
-from canonry.app.setting_table import (
-    DEFAULT,
-    POLICY,
-    SETTINGS,
-    SettingKind,
-    Settings,
-    parse_address,
-    policy_from,
-    unknown_setting,
-    wrong_value,
-)
-from canonry.server.options import EVERY_SPACE
+from canonry.server.options import ALGORITHMS
+from canonry.values.attributes.table import with_attributes
+from canonry.values.data_files import read_toml
 from canonry.values.errors import InvalidInput
-from canonry.values.ids import is_uuid
-from canonry.values.policy import Policy
+from canonry.values.policy import STAGED_MAX, Policy
+from canonry.values.provenance import Authority
+
+STORE: Final = "The store"
+SERVED: Final = "Served tools and address"
+TOKENS: Final = "Bearer tokens over HTTP"
+"""Groups of settings, which are headings in a help; `names.toml` has the others."""
+
+_NAMES: Final = read_toml(__package__, "names.toml")
+_GROUPS: Final[Mapping[str, str]] = {
+    word: group for group, words in _NAMES["groups"].items() for word in words.split()
+}
+"""First word of a setting's name -> its group."""
+TABLES: Final = tuple[str, ...](_NAMES["tables"].split())
+"""The tables of the settings file; the setting `auth_issuer` has the key `auth.issuer`."""
+
+_PORT_MAX: Final = 65_535
+_TRUE: Final = frozenset({"1", "true", "yes", "on"})
+_FALSE: Final = frozenset({"0", "false", "no", "off", ""})
 
 
-class SecretVariable(StrEnum):
-    """The environment variables with secrets, which no other source may hold."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingKind:
+    """`of_text` and `of_toml` return the value or raise ValueError; `expected` describes it.
 
-    RECALL = "CANONRY_RECALL_KEY"
-    RERANK = "CANONRY_RERANK_KEY"
-    TRUTH = "CANONRY_TRUTH_KEY"
-    DIALOGUE = "CANONRY_DIALOGUE_KEY"
-    FILES = "CANONRY_FILES_KEY"  # signs links on several servers; else each store has its own key
-    MONGODB = "CANONRY_MONGODB_PASSWORD"
-    NEO4J = "CANONRY_NEO4J_PASSWORD"
-    OPENSEARCH = "CANONRY_OPENSEARCH_PASSWORD"
-    QDRANT = "CANONRY_QDRANT_KEY"
+    `metavar` stands for the value on the command line, unless the setting has another one.
+    """
 
-    def read_secret(self) -> str | None:
-        """Return the secret, or None without one."""
-        return os.environ.get(self) or None
+    expected: str
+    of_text: Callable[[str], Any]
+    of_toml: Callable[[Any], Any]
+    metavar: str = ""
+    flag: bool = False
 
 
-_CONNECTIONS_MAX: Final = 1_000
-_FIELDS: Final = {row.key: row.field for row in SETTINGS}
-_SCHEMA: Final = re.compile(r"[a-z][a-z0-9_]{0,39}")
+def _plain_text(value: Any) -> str:
+    if not isinstance(value, str) or not value:
+        raise ValueError(value)
+    return value
 
 
-_WITHOUT: Final = (
-    ("neo4j.url", ("postgres.url", "mongodb.url")),
-    ("opensearch.url", ("postgres.url", "mongodb.url")),
-    ("qdrant.url", ("postgres.url", "mongodb.url")),
-    ("files.url", ("postgres.url", "mongodb.url")),
-    ("files.endpoint", ("files.url",)),
+def _read_path(value: Any) -> Path:
+    return Path(_plain_text(value)).expanduser()
+
+
+def _flag_of_text(text: str) -> bool:
+    flag = text.strip().casefold()
+    if flag not in _TRUE | _FALSE:
+        raise ValueError(text)
+    return flag in _TRUE
+
+
+def _flag_of_toml(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError(value)  # noqa: TRY004 - every kind answers with the same error
+    return value
+
+
+def _read_number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise ValueError(value)  # noqa: TRY004 - every kind answers with the same error
+    number = float(value)
+    if not 0 < number <= 1_000_000:  # noqa: PLR2004 - false for NaN too
+        raise ValueError(value)
+    return number
+
+
+def _names_of_text(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def _names_of_toml(value: Any) -> tuple[str, ...]:
+    if isinstance(value, str):
+        return _names_of_text(value)
+    if not isinstance(value, list) or not all(isinstance(name, str) and name for name in value):
+        raise ValueError(value)
+    return tuple(value)
+
+
+TEXT: Final = SettingKind(expected="text", of_text=_plain_text, of_toml=_plain_text, metavar="NAME")
+PATH: Final = SettingKind(expected="a path", of_text=_read_path, of_toml=_read_path, metavar="DIR")
+FLAG: Final = SettingKind(
+    expected="true or false", of_text=_flag_of_text, of_toml=_flag_of_toml, flag=True
 )
-"""Settings without effect unless one of others is set."""
+NUMBER: Final = SettingKind(
+    expected="a number above 0", of_text=_read_number, of_toml=_read_number, metavar="NUMBER"
+)
+URL, UUID = replace(TEXT, metavar="URL"), replace(TEXT, metavar="UUID")
+SECONDS: Final = replace(NUMBER, metavar="SECONDS")
+NAMES: Final = SettingKind(
+    expected="names separated by commas",
+    of_text=_names_of_text,
+    of_toml=_names_of_toml,
+    metavar="NAME,...",
+)
+UUIDS: Final = replace(NAMES, metavar="UUID,...")
 
 
-def _check_store(settings: Settings) -> None:
-    for key, others in _WITHOUT:
-        if _value_of(settings, key) and not any(_value_of(settings, each) for each in others):
-            message = f"{key} has no effect without {' or '.join(others)}. Set both."
-            raise _incomplete_settings(message, others[0])
-    for key in ("postgres.schema", "mongodb.database"):
-        if not _SCHEMA.fullmatch(_value_of(settings, key)):
-            expected = "up to 40 small letters, digits and underscores, the first one a letter"
-            raise _wrong_setting(settings, key, expected)
-    _check_postgres(settings)
-    for key, schemes in (
-        ("neo4j.url", ("bolt", "neo4j")),
-        ("opensearch.url", ("http",)),
-        ("qdrant.url", ("http",)),
-    ):
-        given = _value_of(settings, key) or schemes[0]
-        if not given.startswith(schemes) or ("@" in given and ":" in given.split("@")[0][8:]):
-            raise _wrong_setting(
-                settings, key, f"an address like {schemes[0]}://host, without a password"
-            )
-    url = settings.mongodb_url
-    parts = None if url is None else _without_password(url, "mongodb", "mongodb+srv")
-    if url is not None and (parts is None or parts.hostname is None):
-        expected = f"like mongodb://user@host; the password goes into {SecretVariable.MONGODB}"
-        raise _wrong_setting(settings, "mongodb.url", expected)
-    if url is not None and (settings.memory or settings.postgres_url is not None):
-        message = "mongodb.url, postgres.url and memory exclude each other. Set only one of them."
-        raise _incomplete_settings(message, "mongodb.url")
+def choice_kind(*choices: str) -> SettingKind:
+    """Return the kind of one option of a closed list."""
+
+    def choose_one(value: Any) -> str:
+        if value not in choices:
+            raise ValueError(value)
+        return str(value)
+
+    expected, metavar = " or ".join(choices), "|".join(choices)
+    return SettingKind(expected=expected, of_text=choose_one, of_toml=choose_one, metavar=metavar)
 
 
-def _check_postgres(settings: Settings) -> None:
-    url, shards, most = (
-        settings.postgres_url,
-        settings.records_shards,
-        settings.postgres_connections,
+def choices_kind(*choices: str) -> SettingKind:
+    """Return the kind of several options of a closed list, separated by commas."""
+
+    def check_all(names: tuple[str, ...]) -> tuple[str, ...]:
+        if not set(choices).issuperset(names):
+            raise ValueError(names)
+        return names
+
+    return SettingKind(
+        expected=f"any of {', '.join(choices)}, separated by commas",
+        of_text=lambda text: check_all(_names_of_text(text)),
+        of_toml=lambda value: check_all(_names_of_toml(value)),
+        metavar=NAMES.metavar,
     )
-    if "postgres.copy" in settings.sources and not settings.postgres_copy:
-        message = (
-            "postgres.copy cannot be turned off: PostgreSQL has the records, and the views are in "
-            f"a copy in {settings.data / 'copy'}. Leave out postgres.copy."
-        )
-        raise InvalidInput("settings.malformed", message, path="postgres.copy")
-    for key, address in (("postgres.url", url), *(("records.shards", each) for each in shards)):
-        parts = None if address is None else _without_password(address, "postgres", "postgresql")
-        if address is not None and (parts is None or "password" in parts.query):
-            expected = "like postgresql://user@host/database; the password goes into PGPASSWORD"
-            raise _wrong_setting(settings, key, expected)
-    if shards and url != shards[0]:
-        message = (
-            "postgres.url must be the first server of records.shards. Set it so, or leave it out."
-        )
-        raise _incomplete_settings(message, "records.shards")
-    if url is not None and settings.memory:
-        message = "memory and postgres.url exclude each other. Leave out one of them."
-        raise _incomplete_settings(message, "postgres.url")
-    if not float(most).is_integer() or most > _CONNECTIONS_MAX:
-        raise _wrong_setting(
-            settings, "postgres.connections", f"a whole number up to {_CONNECTIONS_MAX}"
-        )
 
 
-def _without_password(text: str, *schemes: str) -> SplitResult | None:
-    """Return the parts of an address with one of these schemes and no password; else None."""
-    try:
-        parts = urlsplit(text)
-        fits = parts.scheme in schemes and parts.password is None
-    except ValueError:
-        return None
-    return parts if fits else None
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingRow:
+    """One setting; `key` is dotted if the file has a table for it, `field` is its `Settings` name.
+
+    `default` is the default as text, empty for none; `group` is its heading in a help.
+    """
+
+    field: str
+    kind: SettingKind
+    help: str
+    metavar: str
+    default: str
+    group: str
+
+    @property
+    def key(self) -> str:
+        """The key in the file."""
+        table, _, rest = self.field.partition("_")
+        return f"{table}.{rest}" if table in TABLES else self.field
+
+    @property
+    def variable(self) -> str:
+        """The environment variable."""
+        return f"CANONRY_{self.field.upper()}"
+
+    @property
+    def option(self) -> str:
+        """The option on the command line."""
+        return f"--{self.field.replace('_', '-')}"
 
 
-def _value_of(settings: Settings, key: str) -> Any:
-    return getattr(settings, _FIELDS[key])
+_TEXTS: Final = read_toml(__package__, "settings.toml")
+"""The help of each setting; `told` describes a default that needs words."""
 
 
-def _wrong_setting(settings: Settings, key: str, expected: str) -> InvalidInput:
-    return wrong_value(key, expected, settings.sources.get(key, DEFAULT))
-
-
-def _incomplete_settings(message: str, key: str) -> InvalidInput:
-    return InvalidInput("settings.incomplete", message, path=key)
-
-
-# Merge one file, the environment and the command line into one checked value.
-#
-# The command line wins over the environment, the environment over the file, the file over defaults.
-
-CONFIG_VARIABLE: Final = "CANONRY_CONFIG"
-DEBUG_VARIABLE: Final = "CANONRY_DEBUG"
-LOCAL: Final = "local"
-"""The moderator that needs no endpoint."""
-
-_FOREIGN: Final = frozenset({CONFIG_VARIABLE, DEBUG_VARIABLE, *SecretVariable})
-_NOT_OURS: Final = ("CANONRY_BENCH_", "CANONRY_REQUIRE_")
-"""Prefixes of variables that only benchmarks and tests read."""
-
-_DIMENSIONS_MAX: Final = 16_384
-
-
-def user_config() -> Path:
-    """Return the default settings file, which need not exist."""
-    return Path(platformdirs.user_config_dir("canonry", appauthor=False)) / "canonry.toml"
-
-
-def load_settings(
-    options: Mapping[str, Any] | None = None,
+def setting_field(
+    kind: SettingKind,
     *,
-    config: Path | None = None,
-    environment: Mapping[str, str] | None = None,
-) -> Settings:
-    """Return the effective settings; `options` holds the command line by `SettingRow.field`.
+    default: Any = None,
+    factory: Callable[[], Any] | None = None,
+    metavar: str = "",
+) -> Any:
+    """Return a field of `Settings`. A flag is off by default. `settings.toml` has its help."""
+    default = False if kind.flag and default is None else default
+    metadata = {"kind": kind, "metavar": metavar or kind.metavar, "default": value_text(default)}
+    if factory is not None:
+        return field(default_factory=factory, metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+def row_of(declared: "Field[Any]") -> SettingRow:
+    """Return the row of a field that `setting_field` has made."""
+    texts = _TEXTS[declared.name]
+    override = {"default": texts["told"]} if "told" in texts else {}
+    members = {**declared.metadata, **override, "help": texts["help"]}
+    group = _GROUPS.get(declared.name.partition("_")[0], SERVED)
+    return SettingRow(field=declared.name, group=group, **members)
+
+
+def value_text(value: Any) -> str:
+    """Return a value as text for an operator; empty for none."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple):
+        return ",".join(map(str, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def parse_address(text: str) -> tuple[str, int]:
+    """Read `HOST:PORT`; the host may be an IPv6 address in brackets, or left out.
 
     Raises:
-        InvalidInput: `settings.unknown`, `settings.malformed` or `settings.unreadable`; the
-            message names the key, its origin and, if unknown, the nearest known one.
+        InvalidInput: `settings.malformed`.
     """
-    variables = os.environ if environment is None else environment
-    values: dict[str, Any] = {}
-    sources: dict[str, str] = {}
-    named = config or (Path(variables[CONFIG_VARIABLE]) if CONFIG_VARIABLE in variables else None)
-    layers = (
-        _from_file(named or user_config(), required=named is not None),
-        _from_environment(variables),
-        _from_options(options or {}),
+    host, colon, port = text.rpartition(":")
+    if not colon or not port.isascii() or not port.isdigit() or int(port) > _PORT_MAX:
+        raise wrong_value("http", "HOST:PORT, such as 127.0.0.1:8000", "http")
+    return host.removeprefix("[").removesuffix("]") or "127.0.0.1", int(port)
+
+
+ENDED: Final[Mapping[str, str]] = _NAMES["ended"]
+"""Field of a former setting -> its replacement."""
+
+
+def unknown_setting(name: str, known: Iterable[str], where: str) -> InvalidInput:
+    """Return the error about an unknown key: it names its replacement, or the nearest setting."""
+    plain = name.lower().removeprefix("canonry_").strip("-").replace("-", "_").replace(".", "_")
+    ended = ENDED.get(plain)
+    close = get_close_matches(name, sorted(known), n=1, cutoff=0.5)
+    advice = f"; did you mean {close[0]}?" if close else ". `canonry serve --help` lists all."
+    message = f"{where}: there is no setting {name}{advice}"
+    if ended is not None:
+        message = f"{where}: the setting {name} was removed: {ended}"
+    return InvalidInput("settings.unknown", message, path=name)
+
+
+def wrong_value(name: str, expected: str, where: str) -> InvalidInput:
+    """Return the error about a wrong value, without the value, which may be a secret."""
+    return InvalidInput("settings.malformed", f"{where}: {name} must be {expected}", path=name)
+
+
+def user_data() -> Path:
+    """Return the default folder of the store."""
+    return Path(platformdirs.user_data_dir("canonry", appauthor=False))
+
+
+# Every setting as one row: its type, kind, meaning and default.
+#
+# The key in the file, the variable, the option and the reference page follow from the row.
+
+DEFAULT: Final = "default"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """All settings of an operator; `sources` holds the origin of each value.
+
+    A setting whose name begins with one of the `TABLES` belongs to that table of the file.
+    """
+
+    data: Path = setting_field(PATH, factory=user_data)
+    durability: str = setting_field(choice_kind("full", "normal"), default="full")
+    postgres_url: str | None = setting_field(URL)
+    records_shards: tuple[str, ...] = setting_field(NAMES, default=(), metavar="URL,...")
+    postgres_schema: str = setting_field(TEXT, default="canonry")
+    postgres_connections: float = setting_field(NUMBER, default=16)
+    postgres_copy: bool = setting_field(FLAG)
+    mongodb_url: str | None = setting_field(URL)
+    mongodb_database: str = setting_field(TEXT, default="canonry")
+    neo4j_url: str | None = setting_field(URL)
+    opensearch_url: str | None = setting_field(URL)
+    qdrant_url: str | None = setting_field(URL)
+    files_url: str | None = setting_field(URL)
+    files_endpoint: str | None = setting_field(URL)
+    toolsets: tuple[str, ...] = setting_field(NAMES, default=("canon",))
+    http: str | None = setting_field(TEXT, metavar="HOST:PORT")
+    agent_type: tuple[str, ...] | None = setting_field(NAMES, metavar="TYPE,...")
+    agent_id: str | None = setting_field(TEXT, metavar="ID")
+    user: str | None = setting_field(UUID)
+    trust_meta: bool = setting_field(FLAG)
+    authorities: tuple[str, ...] | None = setting_field(choices_kind(*Authority))
+    characters: tuple[str, ...] = setting_field(UUIDS, default=())
+    spaces: tuple[str, ...] | None = setting_field(UUIDS)
+    world: str | None = setting_field(UUID)
+    memory: bool = setting_field(FLAG)
+    contract_only: bool = setting_field(FLAG)
+    tools: tuple[str, ...] | None = setting_field(NAMES)
+    read_only: bool = setting_field(FLAG)
+    error_mode: str = setting_field(choice_kind("result", "jsonrpc"), default="result")
+    deadline: float | None = setting_field(SECONDS)
+    rate_limit: float | None = setting_field(NUMBER, metavar="CALLS")
+    published_rates: bool = setting_field(FLAG)
+    log_level: str = setting_field(choice_kind("info", "warning"), default="info")
+    http_public: bool = setting_field(FLAG)
+    http_allowed_hosts: tuple[str, ...] = setting_field(NAMES, default=(), metavar="HOST,...")
+    http_allowed_origins: tuple[str, ...] = setting_field(NAMES, default=(), metavar="ORIGIN,...")
+    http_trusted_proxies: tuple[str, ...] = setting_field(
+        NAMES, default=("127.0.0.1", "::1"), metavar="ADDRESS,..."
     )
-    for layer in layers:
-        for key, (value, source) in layer.items():
-            values[key] = value
-            sources[key] = source
-    policy = values.pop(POLICY, Policy())
-    settings = replace(
-        Settings(policy=policy, sources=sources),
-        **{_FIELDS[key]: value for key, value in values.items()},
+    http_inspector: bool = setting_field(FLAG, default=True)
+    http_connections: float = setting_field(NUMBER, default=1_000)
+    http_connections_each: float | None = setting_field(NUMBER)
+    http_idle: float = setting_field(SECONDS, default=60.0)
+    http_sessions_each: float = setting_field(NUMBER, default=1_000)
+    http_in_flight: float = setting_field(NUMBER, default=256, metavar="MIB")
+    auth_issuer: str | None = setting_field(URL)
+    auth_audience: str | None = setting_field(TEXT)
+    auth_resource_url: str | None = setting_field(URL)
+    auth_jwks_url: str | None = setting_field(URL)
+    auth_keys_hours: float = setting_field(NUMBER, default=24.0, metavar="HOURS")
+    auth_key_file: Path | None = setting_field(PATH, metavar="FILE")
+    auth_algorithms: tuple[str, ...] = setting_field(
+        choices_kind(*ALGORITHMS), default=("RS256", "ES256", "EdDSA")
     )
-    if settings.records_shards and settings.postgres_url is None:
-        settings = replace(settings, postgres_url=settings.records_shards[0])
-    _check_settings(settings)
-    return settings
+    auth_scopes: tuple[str, ...] = setting_field(NAMES, default=())
+    auth_default_agent_type: str | None = setting_field(TEXT, metavar="TYPE")
+    auth_default_spaces: tuple[str, ...] = setting_field(UUIDS, default=())
+    recall_embedder: str = setting_field(
+        choice_kind("onnx", "multilingual", "hashing", "openai", "hub", "none"),
+        default="onnx",
+        metavar="NAME",
+    )
+    recall_model: str | None = setting_field(TEXT)
+    recall_model_version: str = setting_field(TEXT, default="1", metavar="TEXT")
+    recall_model_folder: Path | None = setting_field(PATH)
+    recall_dimensions: float | None = setting_field(NUMBER)
+    recall_query_prefix: str | None = setting_field(TEXT, metavar="TEXT")
+    recall_passage_prefix: str | None = setting_field(TEXT, metavar="TEXT")
+    recall_patience: float = setting_field(SECONDS, default=10.0)
+    recall_url: str | None = setting_field(URL)
+    recall_reranker: str = setting_field(
+        choice_kind("none", "cohere", "tei"), default="none", metavar="NAME"
+    )
+    recall_rerank_url: str | None = setting_field(URL)
+    recall_rerank_model: str | None = setting_field(TEXT)
+    recall_rerank_patience: float = setting_field(SECONDS, default=2.0)
+    recall_library: str = setting_field(
+        choice_kind("fastembed", "sentence_transformers"), default="fastembed", metavar="NAME"
+    )
+    truth_interpreter: str = setting_field(
+        choice_kind("rules", "openai", "anthropic"), default="rules", metavar="NAME"
+    )
+    truth_model: str | None = setting_field(TEXT)
+    truth_url: str | None = setting_field(URL)
+    truth_upload_roots: tuple[str, ...] = setting_field(NAMES, default=(), metavar="DIR,...")
+    truth_public_url: str | None = setting_field(URL)
+    dialogue_model: str | None = setting_field(TEXT)
+    dialogue_url: str | None = setting_field(URL)
+    dialogue_moderator: str | None = setting_field(TEXT)
+    dialogue_intents: str | None = setting_field(TEXT)
+    dialogue_seconds: float = setting_field(SECONDS, default=2.5)
+    policy: Policy = field(default_factory=Policy)
+    sources: Mapping[str, str] = field(default_factory=dict)
+
+    def http_address(self) -> tuple[str, int] | None:
+        """Return host and port for HTTP, or None for standard input and output."""
+        return None if self.http is None else parse_address(self.http)
+
+    def describe_values(self) -> Iterator[tuple[str, str, str]]:
+        """Yield each setting as (key, value, origin); no value holds a secret."""
+        for row in SETTINGS:
+            value = getattr(self, row.field)
+            text = row.default or "not set" if value is None else value_text(value) or "none"
+            yield row.key, text, self.sources.get(row.key, DEFAULT)
 
 
-SettingsLayer = dict[str, tuple[Any, str]]
+SETTINGS: Final = tuple(row_of(each) for each in fields(Settings) if each.metadata)
+"""All settings in the order of `--help` and `canonry doctor`."""
+POLICY: Final = "policy"
+"""The table of the file with the numbers of `canonry.values.policy.Policy`."""
 
 
-def _from_file(path: Path, *, required: bool) -> SettingsLayer:
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        if not required:
-            return {}
-        message = f"There is no settings file {path}. Create it, or leave out --config."
-        raise InvalidInput("settings.unreadable", message, path=str(path)) from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        message = f"The settings file {path} cannot be read: {error}"
-        raise InvalidInput("settings.unreadable", message, path=str(path)) from error
-    where = f"settings file {path}"
-    policy = content.pop(POLICY, None)
-    layer: SettingsLayer = {}
-    if policy is not None:
-        layer[POLICY] = (policy_from(policy, where), where)
-    rows = {row.key: row for row in SETTINGS}
-    tables = {row.key.partition(".")[0] for row in SETTINGS if "." in row.key}
-    for key, value in _flatten_tables(content, tables):
-        row = rows.get(key)
-        if row is None:
-            raise unknown_setting(key, [*rows, POLICY], where)
-        layer[key] = (_read_value(row.kind.of_toml, value, row.key, row.kind, where), where)
-    return layer
+# The `[policy]` table of the settings file, read into `canonry.values.policy.Policy`.
+#
+# The dataclasses are the schema: they name each table and key, and give its type.
 
 
-def _flatten_tables(content: Mapping[str, Any], tables: set[str]) -> Iterator[tuple[str, Any]]:
-    for key, value in content.items():
-        if key in tables and isinstance(value, dict):
-            for inner, inner_value in value.items():
-                yield f"{key}.{inner}", inner_value
+def policy_from(table: Any, where: str) -> Policy:
+    """Return the policy with the values of `table` in place of the defaults.
+
+    Raises:
+        InvalidInput: `settings.unknown` or `settings.malformed`.
+    """
+    policy: Policy = _fill_policy(Policy(), table, "policy", where)
+    _check_policy(policy, where)
+    for name, number in _numbers_in(policy.staging):
+        if not 0 <= number <= STAGED_MAX:
+            raise wrong_value(f"policy.staging.{name}", f"0 to {STAGED_MAX}", where)
+    return policy
+
+
+def _fill_policy(value: Any, table: Any, name: str, where: str) -> Any:
+    if not isinstance(table, Mapping):
+        raise wrong_value(name, "a table", where)
+    known = {each.name for each in fields(value)}
+    hints = get_type_hints(type(value))
+    changes: dict[str, Any] = {}
+    for key, given in table.items():
+        path = f"{name}.{key}"
+        if key not in known:
+            raise unknown_setting(path, [f"{name}.{each}" for each in known], where)
+        current = getattr(value, key)
+        if is_dataclass(current):
+            changes[key] = _fill_policy(current, given, path, where)
         else:
-            yield key, value
+            changes[key] = _convert_value(hints[key], given, current, path, where)
+    return replace(value, **changes)
 
 
-def _from_environment(variables: Mapping[str, str]) -> SettingsLayer:
-    rows = {row.variable: row for row in SETTINGS}
-    layer: SettingsLayer = {}
-    for name in sorted(name for name in variables if name.startswith("CANONRY_")):
-        row = rows.get(name)
-        if row is None:
-            if name in _FOREIGN or name.startswith(_NOT_OURS):
-                continue
-            raise unknown_setting(name, rows, "environment")
-        text = variables[name]
-        if text or row.kind.flag:
-            layer[row.key] = (
-                _read_value(row.kind.of_text, text, name, row.kind, "environment"),
-                name,
-            )
-    return layer
+def _convert_value(hint: Any, given: Any, current: Any, path: str, where: str) -> Any:
+    origin = get_origin(hint)
+    if origin is tuple:
+        if not isinstance(given, list):
+            raise wrong_value(path, "a list", where)
+        inner = get_args(hint)[0]
+        return tuple(_convert_value(inner, each, None, path, where) for each in given)
+    if origin is not None and isinstance(current, Mapping):
+        return _convert_mapping(hint, given, current, path, where)
+    if isinstance(hint, UnionType):
+        hint = next(each for each in get_args(hint) if each is not type(None))
+    return _convert_scalar(hint, given, path, where)
 
 
-def _from_options(options: Mapping[str, Any]) -> SettingsLayer:
-    layer: SettingsLayer = {}
-    for row in SETTINGS:
-        given = options.get(row.field)
-        if given is None:
-            continue
-        value = given
-        if isinstance(given, str):
-            value = _read_value(row.kind.of_text, given, row.option, row.kind, "command line")
-        layer[row.key] = (value, row.option)
-    return layer
+def _convert_mapping(
+    hint: Any, given: Any, current: Mapping[Any, Any], path: str, where: str
+) -> Any:
+    if not isinstance(given, Mapping):
+        raise wrong_value(path, "a table", where)
+    key_type, value_type = get_args(hint)
+    merged = dict(current)
+    for key, value in given.items():
+        names = list(key_type) if issubclass(key_type, StrEnum) else []
+        if names and key not in names:
+            raise unknown_setting(f"{path}.{key}", [f"{path}.{name}" for name in names], where)
+        merged[key_type(key)] = _convert_scalar(value_type, value, f"{path}.{key}", where)
+    return merged
 
 
-def _read_value(read: Any, value: Any, name: str, kind: SettingKind, where: str) -> Any:
-    try:
-        return read(value)
-    except ValueError:
-        raise wrong_value(name, kind.expected, where) from None
+def _convert_scalar(hint: Any, given: Any, path: str, where: str) -> Any:
+    if hint is float and isinstance(given, int | float) and not isinstance(given, bool):
+        return float(given)
+    if hint is int and isinstance(given, int) and not isinstance(given, bool):
+        return given
+    if hint is Any or (hint in {bool, str} and isinstance(given, hint)):
+        return given
+    names = {float: "a number", int: "a whole number", bool: "true or false", str: "text"}
+    raise wrong_value(path, names.get(hint, "of another type"), where)
 
 
-def _check_settings(settings: Settings) -> None:
-    if settings.http is not None:
-        parse_address(settings.http)
-    named = (
-        ("user", (settings.user,)),
-        ("world", (settings.world,)),
-        ("spaces", settings.spaces or ()),
-        ("auth.default_spaces", set(settings.auth_default_spaces) - {EVERY_SPACE}),
-    )
-    for key, values in named:
-        if any(value is not None and not is_uuid(value) for value in values):
-            raise _wrong_setting(settings, key, "UUIDs")
-    if not all(map(_is_network, settings.http_trusted_proxies)):
-        raise _wrong_setting(
-            settings, "http_trusted_proxies", "addresses or networks, as 10.0.0.0/8"
-        )
-    for package, brings in PACKAGES.items():  # a setting whose package is not installed
-        for key in brings.settings:
-            if key in settings.sources and _value_of(settings, key):
-                require_package(package, key)
-    if not settings.toolsets:
-        raise _wrong_setting(settings, "toolsets", "at least one name")
-    _check_models(settings)
-    _check_store(settings)
-    _check_auth(settings)
-
-
-def _check_auth(settings: Settings) -> None:
-    if settings.auth_issuer is None:
-        if alone := [key for key in _FIELDS if key.startswith("auth.") and key in settings.sources]:
-            raise _incomplete_settings(
-                f"{alone[0]} has no effect without auth.issuer. Set both.", "auth.issuer"
-            )
-        return
-    if settings.auth_audience is None:
-        message = (
-            "auth.issuer needs auth.audience. Set it to the audience in the tokens for this server."
-        )
-        raise _incomplete_settings(message, "auth.audience")
-    if (settings.auth_jwks_url is None) == (settings.auth_key_file is None):
-        message = "auth.issuer needs auth.jwks_url or auth.key_file. Set exactly one of them."
-        raise _incomplete_settings(message, "auth.jwks_url")
-
-
-def _is_network(text: str) -> bool:
-    try:
-        ip_network(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _check_models(settings: Settings) -> None:
-    """Refuse a model at an endpoint or a hub with missing settings."""
-    chosen = {
-        ("recall.embedder", "openai"): ("recall.url", "recall.model", "recall.dimensions"),
-        ("recall.embedder", "hub"): ("recall.model", "recall.dimensions"),
-        ("recall.reranker", "cohere"): ("recall.rerank_url",),
-        ("recall.reranker", "tei"): ("recall.rerank_url",),
-        ("truth.interpreter", "openai"): ("truth.url", "truth.model"),
-        ("truth.interpreter", "anthropic"): ("truth.url", "truth.model"),
+def _check_policy(policy: Policy, where: str) -> None:
+    with_attributes(policy.attributes)
+    if policy.scoring.below not in {"reject", "defer"}:
+        raise wrong_value("policy.scoring.below", "reject or defer", where)
+    shares = {f"policy.scoring.weights.{k}": v for k, v in policy.scoring.weights.items()}
+    shares |= {
+        "policy.scoring.threshold": policy.scoring.threshold,
+        "policy.scoring.without_evidence": policy.scoring.without_evidence,
     }
-    for (key, choice), needed in chosen.items():
-        for each in needed if _value_of(settings, key) == choice else ():
-            if _value_of(settings, each) is None:
-                raise _incomplete_settings(f"{key} {choice} needs {each}: set both", each)
-    size = settings.recall_dimensions
-    if size is not None and not (size.is_integer() and size <= _DIMENSIONS_MAX):
-        raise _wrong_setting(
-            settings, "recall.dimensions", f"a whole number up to {_DIMENSIONS_MAX}"
-        )
-    for key in ("recall.url", "recall.rerank_url", "truth.url", "truth.public_url", "dialogue.url"):
-        address = _value_of(settings, key)
-        if address is not None and not _is_address(address):
-            expected = "an http or https address without a password"
-            if key.startswith("recall."):
-                expected += ", such as http://127.0.0.1:80/v1"
-            raise _wrong_setting(settings, key, expected)
-    moderator = settings.dialogue_moderator
-    remote = moderator if moderator != LOCAL else None
-    asked = settings.dialogue_model or remote or settings.dialogue_intents
-    if (settings.dialogue_url is None) != (asked is None):
-        message = (
-            "dialogue.url needs dialogue.model, dialogue.moderator or dialogue.intents, and each "
-            "of them needs dialogue.url. Set both."
-        )
-        raise _incomplete_settings(message, "dialogue.url")
+    for name, share in shares.items():
+        if not 0 <= share <= 1:
+            raise wrong_value(name, "between 0 and 1", where)
+    for part in ("limits", "context"):
+        for name, number in _numbers_in(getattr(policy, part)):
+            if number < 0:
+                raise wrong_value(f"policy.{part}.{name}", "0 or more", where)
+    truth = policy.truth
+    for name, number in (
+        ("interpretations", truth.interpretations),
+        *((f"retention.{name}", days) for name, days in _numbers_in(truth.retention)),
+    ):
+        if number is not None and number < 0:
+            raise wrong_value(f"policy.truth.{name}", "0 or more", where)
+    if policy.recall.half_life <= 0:
+        raise wrong_value("policy.recall.half_life", "above 0", where)
 
 
-def _is_address(text: str) -> bool:
-    try:
-        parts = urlsplit(text)
-        whole = bool(parts.hostname) and parts.port != 0 and parts.username is None
-    except ValueError:  # an unclosed bracket, or a malformed port
-        return False
-    return whole and parts.scheme in {"http", "https"}
+def _numbers_in(part: Any) -> list[tuple[str, Any]]:
+    return [(each.name, getattr(part, each.name)) for each in fields(part)]

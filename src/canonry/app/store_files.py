@@ -9,9 +9,9 @@ from typing import Final
 
 from typing_extensions import override
 
+from canonry.app.load_settings import SecretVariable
 from canonry.app.packages import is_installed, require_package
-from canonry.app.setting_table import Settings
-from canonry.app.settings import SecretVariable
+from canonry.app.settings import Settings
 from canonry.canon.ports.files import FILE_BYTES_MAX, DocumentReader, FileHint, FileType, Reading
 from canonry.language.texts.sentences import Box, DocumentType, Part
 from canonry.log.ports.ledger import Blobs

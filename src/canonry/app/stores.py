@@ -6,14 +6,14 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final, Self
 from urllib.parse import quote, urlsplit
 
+from canonry.app.load_settings import SecretVariable
 from canonry.app.recall_models import recall_for, reranking_for, with_dialogue_models
-from canonry.app.setting_table import Settings
-from canonry.app.settings import SecretVariable
+from canonry.app.settings import Settings
 from canonry.app.store_files import apply_file_settings
 from canonry.canon.session.canon import Canon
 from canonry.readmodels.ports.text import Vectors
 from canonry.readmodels.ports.view import Maintenance
-from canonry.recall.usecases.recall import RecallServices
+from canonry.recall.usecases.search_by_meaning import RecallServices
 from canonry.records.usecases.files import RecordServices
 from canonry.values.errors import BrokenInvariant, NotFound, NotSupported, Unavailable
 

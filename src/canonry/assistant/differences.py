@@ -7,9 +7,9 @@ from canonry.assistant.call_context import CallContext
 from canonry.assistant.rows import Row, rows_of, without_empty
 from canonry.canon.queries.explain import ChangeQuery, list_changes
 from canonry.canon.queries.listings import query_all_asserted, query_entities
-from canonry.log.canon import ids_of
 from canonry.log.commits import Position
 from canonry.log.entries import StoredItem
+from canonry.log.fold_commit import ids_of
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Axiom, Event, Fact, Relation
 from canonry.log.items.scenes import Scene, Turn

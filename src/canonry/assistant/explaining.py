@@ -51,7 +51,6 @@ from canonry.canon.session.canon import Canon
 from canonry.canon.session.snippets import SAID_TITLE
 from canonry.gateway.tool import Arguments, Noted, Reply
 from canonry.language.texts.stems import stems_of
-from canonry.log.canon import ids_of
 from canonry.log.commits import Position
 from canonry.log.entries import (
     AudienceChanged,
@@ -63,6 +62,7 @@ from canonry.log.entries import (
     StoredItem,
     Withdrawn,
 )
+from canonry.log.fold_commit import ids_of
 from canonry.log.items.entities import Entity, family_of
 from canonry.log.items.facts import Axiom, Event, Fact, FactDraft, Relation
 from canonry.log.items.proposals import Proposal, ProposalStatus, ProposalType

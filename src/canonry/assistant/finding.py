@@ -45,7 +45,7 @@ from canonry.canon.queries.listings import (
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.viewpoint import tags_then
-from canonry.gateway.catalogue import page_of_matches
+from canonry.gateway.offers import page_of_matches
 from canonry.gateway.tool import Arguments, CompletionPage, CompletionProvider, Reply, Resource
 from canonry.language.reading.tokens import verb_of
 from canonry.language.texts.stems import query_stems, stems_of, terms_of
@@ -63,7 +63,7 @@ from canonry.readmodels.ranking import parse_query
 from canonry.recall.domain.questions import read_times
 from canonry.recall.usecases.find_items import FoundItems, FoundKind, ItemSearch, find_items
 from canonry.recall.usecases.find_passages import MEANING_MISSING, WORDS_MISSING
-from canonry.recall.usecases.recall import RecallServices
+from canonry.recall.usecases.search_by_meaning import RecallServices
 from canonry.records.usecases.records import list_entities
 from canonry.records.usecases.snapshots import read_snapshot
 from canonry.values.calendars.reckoning import GREGORIAN

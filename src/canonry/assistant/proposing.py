@@ -41,7 +41,6 @@ from canonry.assistant.undoing import what_items_say
 from canonry.canon.canonization.decide_proposals import KNOWN, ProposalVerdict, verdict_on
 from canonry.canon.canonization.proposals import Suggestion
 from canonry.canon.canonization.propose_changes import ProposeRequest, propose_changes
-from canonry.canon.judging.gates.kit import ACCEPTED_RULE
 from canonry.canon.judging.gates.proposals import dependency_accepted
 from canonry.canon.judging.gates.statements import (
     SUPERSEDED,
@@ -49,6 +48,7 @@ from canonry.canon.judging.gates.statements import (
     statement_negated,
 )
 from canonry.canon.judging.gates.states import entity_known
+from canonry.canon.judging.gates.verdicts import ACCEPTED_RULE
 from canonry.canon.queries.names import Mentions, describe_candidate, find_near
 from canonry.canon.session.caller import Caller, derive_step
 from canonry.canon.session.canon import Canon

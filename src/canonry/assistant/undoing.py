@@ -14,8 +14,8 @@ from canonry.canon.session.commit_change import Withdraw
 from canonry.canon.session.lookup import account_of
 from canonry.gateway.tool import Arguments
 from canonry.log import entries as log
-from canonry.log.canon import ids_of
 from canonry.log.entries import Tombstone
+from canonry.log.fold_commit import ids_of
 from canonry.log.items.proposals import Proposal
 from canonry.log.items.sources import Snippet, holds_quotes
 from canonry.records.usecases.withdrawing import entries_withdrawing

@@ -14,7 +14,7 @@ import click
 from typing_extensions import override
 
 from canonry.app.serving import gateway_for
-from canonry.app.setting_table import Settings
+from canonry.app.settings import Settings
 from canonry.app.stores import Store, open_kept_store, open_store, open_store_to_read
 from canonry.assistant import CANON
 from canonry.cli.options import IN_FILE, STORE_FIELDS, SettingsCommand, settings_from, store_options

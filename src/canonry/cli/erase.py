@@ -9,7 +9,7 @@ from typing import Any, Final
 import click
 
 from canonry.app.recall_models import forget_erased
-from canonry.app.setting_table import Settings
+from canonry.app.settings import Settings
 from canonry.app.stores import open_kept_store
 from canonry.assistant.explaining import short_text
 from canonry.canon.commands.retcon_items import Retconnable, list_resting_on_scene, retcon_scene

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 import click
 
-from canonry.app.setting_table import Settings
+from canonry.app.settings import Settings
 from canonry.app.store_files import files_in_folder
 from canonry.app.stores import open_kept_store
 from canonry.assistant.claims import brief_claim

@@ -20,7 +20,7 @@ from canonry.app.recall_models import (
     rebuild_index,
     recall_folder,
 )
-from canonry.app.setting_table import DEFAULT, Settings
+from canonry.app.settings import DEFAULT, Settings
 from canonry.app.store_files import files_in_folder
 from canonry.app.stores import KeptStore, open_kept_store, open_store_to_read
 from canonry.canon.maintenance.log_transfer import Heads, export_log, heads_from, verify_store
@@ -36,7 +36,7 @@ from canonry.cli.options import (
 )
 from canonry.cli.terminal import EXAMPLES, data_output, print_line, whole_file
 from canonry.readmodels.ports.view import Verification
-from canonry.recall.usecases.recall import RecallServices
+from canonry.recall.usecases.search_by_meaning import RecallServices
 from canonry.records.usecases.files import check_files, collect_files, export_files
 from canonry.records.usecases.queries import export_account
 from canonry.values.errors import BrokenInvariant, InvalidInput, NotFound, NotSupported

@@ -12,7 +12,8 @@ from typing import Any, Final, Literal, ParamSpec, TypeVar
 import click
 from typing_extensions import override
 
-from canonry.app.setting_table import (
+from canonry.app.load_settings import load_settings
+from canonry.app.settings import (
     ENDED,
     SETTINGS,
     STORE,
@@ -21,7 +22,6 @@ from canonry.app.setting_table import (
     Settings,
     unknown_setting,
 )
-from canonry.app.settings import load_settings
 from canonry.canon.session.caller import Caller
 from canonry.cli.terminal import EXAMPLES, wipe_line
 from canonry.readmodels.ports.view import MaintenanceProgress

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from canonry.app.load_settings import load_settings
 from canonry.app.packages import is_installed, load_faces, load_toolsets
-from canonry.app.setting_table import Settings
-from canonry.app.settings import load_settings
+from canonry.app.settings import Settings
 from canonry.cli.entry import print_errors, without_collection
 from canonry.cli.options import SettingsCommand, all_options, settings_from, store_options
 from canonry.cli.terminal import EXAMPLES
-from canonry.recall.usecases.recall import RecallServices
+from canonry.recall.usecases.search_by_meaning import RecallServices
 from canonry.server.options import BearerOptions, ErrorMode, HttpLimits, ServerOptions
 from canonry.values.errors import InvalidInput
 
@@ -174,7 +174,7 @@ async def _open_gateway(settings: Settings) -> "OpenGateway":
 
         toolsets = load_toolsets(settings.toolsets)
         if not settings.contract_only and is_installed("inspector"):
-            from canonry.inspector.drawing import with_apps  # noqa: PLC0415 - an optional package
+            from canonry.inspector.rendering import with_apps  # noqa: PLC0415 - an optional package
 
             toolsets = with_apps(toolsets)
         toolsets = served_toolsets(settings, toolsets)

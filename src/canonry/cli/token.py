@@ -7,7 +7,7 @@ import click
 
 from canonry.app.packages import load_toolsets
 from canonry.app.serving import advice_on
-from canonry.app.setting_table import Settings
+from canonry.app.settings import Settings
 from canonry.app.system import SystemClock
 from canonry.cli.options import command_from, settings_from, token_options
 from canonry.cli.serve import server_options

@@ -8,7 +8,7 @@ from typing import Any, Final
 import orjson
 
 from canonry.canon.session.caller import Caller
-from canonry.gateway.catalogue import Offer
+from canonry.gateway.offers import Offer
 from canonry.gateway.replies import Result
 from canonry.gateway.tool import Cached
 from canonry.log.folding import ANY, key_hash

@@ -18,7 +18,8 @@ from canonry.gateway.audit import (
     Pseudonyms,
 )
 from canonry.gateway.cache import Filling, ReplyCache, reply_name
-from canonry.gateway.catalogue import (
+from canonry.gateway.limits import Limits, is_heavy, measure_arguments, run_within
+from canonry.gateway.offers import (
     Browsed,
     Catalogue,
     Offer,
@@ -28,7 +29,6 @@ from canonry.gateway.catalogue import (
     complete_value,
     offer_with_run,
 )
-from canonry.gateway.limits import Limits, is_heavy, measure_arguments, run_within
 from canonry.gateway.principal import (
     AGENT_META,
     CORRELATION_META,
@@ -52,7 +52,7 @@ from canonry.gateway.replies import (
     unknown_result,
 )
 from canonry.gateway.tool import Cached, CallTool, Prompt, Reply, Resource, Run, Toolset
-from canonry.recall.usecases.recall import RecallServices
+from canonry.recall.usecases.search_by_meaning import RecallServices
 from canonry.values.errors import BrokenInvariant, CanonryError, InvalidInput, NotAllowed
 
 

@@ -4,8 +4,8 @@ from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any, Final, Generic, TypeVar
 
-from canonry.gateway.catalogue import Catalogue, Offer
 from canonry.gateway.limits import PublishedRate
+from canonry.gateway.offers import Catalogue, Offer
 from canonry.gateway.principal import Principal
 from canonry.gateway.tool import Tool, Toolset
 from canonry.values.errors import Unavailable

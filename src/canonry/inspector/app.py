@@ -15,7 +15,7 @@ from starlette.staticfiles import StaticFiles
 from canonry.gateway.call import Gateway
 from canonry.gateway.toolset_introduction import load_attribute
 from canonry.inspector import pages
-from canonry.inspector.drawing import (
+from canonry.inspector.rendering import (
     GuardedHeaders,
     PageFrame,
     Texts,

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from starlette.responses import JSONResponse, Response
 
-from canonry.inspector.drawing import difference_rows, has_asset
+from canonry.inspector.rendering import difference_rows, has_asset
 from canonry.inspector.sign_in import PageRequest, Refused
 from canonry.inspector.views.items import PAGE as PASSAGES
 from canonry.inspector.views.items import (

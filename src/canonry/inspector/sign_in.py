@@ -15,7 +15,7 @@ from canonry.gateway.principal import Principal, require_complete
 from canonry.gateway.rates import Seats
 from canonry.gateway.replies import Result
 from canonry.gateway.tool import Run
-from canonry.inspector.drawing import PageFrame, Texts, draw_template
+from canonry.inspector.rendering import PageFrame, Texts, draw_template
 from canonry.log.ports.world import Clock, Identities
 from canonry.values.errors import InvalidInput
 

@@ -8,7 +8,6 @@ from typing import Any, Final
 
 import msgspec
 
-from canonry.log.canon import ids_of
 from canonry.log.commits import Commit, Draft, Position
 from canonry.log.entries import (
     CHANGE_KINDS,
@@ -21,6 +20,7 @@ from canonry.log.entries import (
     Redacted,
     StoredItem,
 )
+from canonry.log.fold_commit import ids_of
 from canonry.log.items.facts import Fact, FactDraft, Relation, RelationDraft
 from canonry.log.items.proposals import Decision
 from canonry.log.items.scenes import Scene, SceneDraft, Turn, TurnDraft

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Self
 
-from canonry.log.canon import ids_of
 from canonry.log.commits import ORIGIN, Commit, Position
 from canonry.log.entries import EntitiesMerged, EntitiesUnmerged, Erased, Made
+from canonry.log.fold_commit import ids_of
 from canonry.log.items.entities import EntityDraft
 from canonry.log.ports.ledger import Head, Ledger
 from canonry.log.schemas.narrative import NAME

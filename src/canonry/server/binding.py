@@ -28,7 +28,7 @@ from typing_extensions import override
 from canonry.canon.session.caller import LastUsed
 from canonry.canon.session.canon import Canon
 from canonry.gateway.call import Gateway
-from canonry.gateway.catalogue import Offer, add_descriptions
+from canonry.gateway.offers import Offer, add_descriptions
 from canonry.gateway.principal import Principal
 from canonry.gateway.replies import INTERNAL_ERROR, INVALID_PARAMS, Result
 from canonry.gateway.tool import ErrorBody, File, Prompt, Resource, Tool, Toolset

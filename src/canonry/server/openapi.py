@@ -6,7 +6,7 @@ from importlib.resources import files
 from typing import Any, Final
 
 from canonry import __version__
-from canonry.gateway.catalogue import Offer
+from canonry.gateway.offers import Offer
 from canonry.gateway.tool import Tool
 
 PREFIX: Final = "/api/v1"

@@ -7,8 +7,8 @@ import pytest
 from bench.table.measures import measured_moderation, unlearned
 from bench.table.utterances import lines
 from canonry.app.compose import compose_memory
+from canonry.app.load_settings import load_settings
 from canonry.app.recall_models import with_dialogue_models
-from canonry.app.settings import load_settings
 from canonry.recall.embedders.onnx import MINILM, OnnxEmbedder
 from canonry.values.errors import Unavailable
 from canonry.world.domain.moderation.moderating import CATEGORIES, moderate_by_words

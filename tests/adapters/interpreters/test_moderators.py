@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from canonry.app.compose import compose_memory
+from canonry.app.load_settings import load_settings
 from canonry.app.recall_models import with_dialogue_models
-from canonry.app.settings import load_settings
 from canonry.models.endpoint import ModelEndpoint
 from canonry.world.models.services import WorldServices
 from canonry.world.moderators.endpoint import EndpointModerator

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from canonry.log.canon import ids_needed
 from canonry.log.commits import ORIGIN, Position
 from canonry.log.entries import StoredItem
+from canonry.log.fold_commit import ids_needed
 from canonry.stores.neo4j import Neo4jDatabase, Neo4jGraph
 from canonry.stores.projections.projector import Projector
 from canonry.testing.clocks import Scribe

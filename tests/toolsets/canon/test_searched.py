@@ -8,7 +8,7 @@ import pytest
 from canonry.assistant import CANON
 from canonry.gateway.call import Gateway
 from canonry.recall.embedders import EndpointReranker, HashingEmbedder, RerankingEndpoint
-from canonry.recall.usecases.recall import FRESH, Engines, Recall, RecallServices
+from canonry.recall.usecases.search_by_meaning import FRESH, Engines, Recall, RecallServices
 from canonry.recall.vectors import FolderVectors
 from tests.adapters.embedders.endpoint import Said, an_endpoint
 from tests.toolsets.canon.kit import Desk, a_desk

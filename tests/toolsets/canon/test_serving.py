@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from mcp import Client
 
+from canonry.app.load_settings import load_settings
 from canonry.app.packages import load_toolsets
 from canonry.app.serving import advice_on, principal_for
-from canonry.app.settings import load_settings
 from canonry.gateway.principal import Principal
 from canonry.server.http import http_app
 from canonry.server.options import HttpLimits, ServerOptions

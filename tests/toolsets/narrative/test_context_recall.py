@@ -13,7 +13,7 @@ from canonry.log.entries import FactSuperseded
 from canonry.narrative.toolset import NARRATIVE
 from canonry.readmodels.ports.text import Hit, TextFound, TextQuery
 from canonry.recall.embedders import HashingEmbedder
-from canonry.recall.usecases.recall import Engines, Recall, RecallServices
+from canonry.recall.usecases.search_by_meaning import Engines, Recall, RecallServices
 from canonry.recall.vectors import FolderVectors
 from canonry.stores.memory import MemoryStore, MemoryText
 from canonry.testing.example_items import a_snippet, creation_entries, uuid_of

@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from canonry.canon.judging.contents import CONTENT_SHAPES
-from canonry.gateway.catalogue import outline_schema
+from canonry.gateway.offers import outline_schema
 from canonry.gateway.replies import INSTANT, OBJECT, UUID, nullable_field, object_schema
 from canonry.gateway.tool import Tool
 from canonry.gateway.validation import close_schema

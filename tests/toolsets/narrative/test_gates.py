@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from canonry.app.setting_table import policy_from
+from canonry.app.settings import policy_from
 from canonry.canon.canonization.proposals import restate_proposal
 from canonry.gateway.audit import Audit
 from canonry.gateway.call import Gateway

@@ -9,7 +9,7 @@ from canonry.gateway.call import Gateway
 from canonry.narrative.toolset import NARRATIVE
 from canonry.readmodels.ports.text import Purpose
 from canonry.recall.embedders import HashingEmbedder, OnnxEmbedder
-from canonry.recall.usecases.recall import Engines, Recall, RecallServices
+from canonry.recall.usecases.search_by_meaning import Engines, Recall, RecallServices
 from canonry.recall.vectors import FolderVectors
 from canonry.testing.example_items import a_snippet, creation_entries, uuid_of
 from canonry.values.ids import SourceId, SpaceId

@@ -9,7 +9,7 @@ from canonry.catalog.operator import FACE, OPERATOR
 from canonry.catalog.toolset import CATALOG
 from canonry.catalog.usecases.exchange import export_catalog
 from canonry.gateway.call import Gateway
-from canonry.gateway.catalogue import select_toolsets
+from canonry.gateway.offers import select_toolsets
 from canonry.gateway.principal import KEY_META, Principal
 from canonry.log.entries import EntitiesMerged
 from canonry.readmodels.catalog import item_id

@@ -6,7 +6,7 @@ import pytest
 
 from canonry.app.compose import compose_memory
 from canonry.gateway.call import Gateway, GatewaySettings
-from canonry.gateway.catalogue import select_toolsets
+from canonry.gateway.offers import select_toolsets
 from canonry.gateway.principal import AGENT_META, Principal
 from canonry.testing.clocks import HandClock
 from canonry.values.moments import SECOND

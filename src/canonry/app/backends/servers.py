@@ -16,9 +16,9 @@ from canonry.app.embedded import Embedded, open_embedded
 from canonry.app.stores import KeptStore
 from canonry.app.system import SystemIdentities
 from canonry.canon.session.canon import Canon
-from canonry.log.canon import ids_needed
 from canonry.log.commits import ORIGIN, Position
 from canonry.log.entries import StoredItem, Tombstone
+from canonry.log.fold_commit import ids_needed
 from canonry.log.ports.ledger import Ledger
 from canonry.log.ports.world import Clock, Identities
 from canonry.log.sealing import GENESIS, Sealed, fault_in

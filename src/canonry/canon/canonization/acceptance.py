@@ -16,8 +16,8 @@ from canonry.canon.judging.contents import (
     end_of,
     time_text_of,
 )
-from canonry.canon.judging.gates.kit import ConflictingItem, Verdict
 from canonry.canon.judging.gates.states import claimed_timelines, find_known_entity
+from canonry.canon.judging.gates.verdicts import ConflictingItem, Verdict
 from canonry.canon.judging.known_items import (
     Backing,
     SpokenTime,

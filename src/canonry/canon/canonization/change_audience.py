@@ -14,7 +14,6 @@ from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Change, audiences_of, commit_change
 from canonry.canon.session.lookup import commit_at, require_evidence
 from canonry.canon.session.paging import every_item, every_match
-from canonry.log.canon import ids_needed, ids_of
 from canonry.log.commits import ORIGIN, Position
 from canonry.log.entries import (
     AudienceChanged,
@@ -29,6 +28,7 @@ from canonry.log.entries import (
     RelationResumed,
     RelationRetconned,
 )
+from canonry.log.fold_commit import ids_needed, ids_of
 from canonry.log.folding import facts_key, item_key, relations_key
 from canonry.log.items.entities import Entity, family_of
 from canonry.log.items.facts import Event, Fact, Relation

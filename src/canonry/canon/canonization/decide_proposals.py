@@ -19,8 +19,8 @@ from canonry.canon.judging.contents import (
     references_of,
 )
 from canonry.canon.judging.gates import GATES
-from canonry.canon.judging.gates.kit import Verdict, judge_candidate
 from canonry.canon.judging.gates.states import entity_known, texts_asked
+from canonry.canon.judging.gates.verdicts import Verdict, judge_candidate
 from canonry.canon.judging.known_items import id_for_owner
 from canonry.canon.judging.retractions import retract_item
 from canonry.canon.judging.slices import (
@@ -40,7 +40,6 @@ from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Change, Receipt, commit_change, extend_slice
 from canonry.canon.session.lookup import require_item
 from canonry.language.texts.sentences import plain_statement
-from canonry.log.canon import Changes
 from canonry.log.commits import Append, Appended, Draft, Position
 from canonry.log.entries import (
     ConflictWaived,
@@ -50,6 +49,7 @@ from canonry.log.entries import (
     SceneExtended,
     StoredItem,
 )
+from canonry.log.fold_commit import Changes
 from canonry.log.folding import item_key
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Event, Fact, Relation

@@ -17,8 +17,8 @@ from canonry.canon.session.paging import every_item
 from canonry.canon.session.past_items import UNDO_REACH
 from canonry.canon.session.traversal import separate_entities
 from canonry.log import entries as log
-from canonry.log.canon import ids_of
 from canonry.log.commits import ORIGIN, Commit, Position
+from canonry.log.fold_commit import ids_of
 from canonry.log.folding import ANY
 from canonry.log.items.proposals import ProposalDraft, ProposalStatus
 from canonry.log.items.scenes import SceneStatus, Turn

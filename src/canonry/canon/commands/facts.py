@@ -34,9 +34,9 @@ from canonry.canon.session.lookup import (
     require_same_space,
     require_universe,
 )
-from canonry.log.canon import ids_of
 from canonry.log.commits import Position, stamp_draft
 from canonry.log.entries import CausesLinked, Entry, EvidenceLinked, Made
+from canonry.log.fold_commit import ids_of
 from canonry.log.folding import causes_key, item_key
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import (

@@ -23,7 +23,6 @@ from canonry.canon.session.commit_change import (
 )
 from canonry.canon.session.lookup import commit_at, require_any, require_evidence, require_item
 from canonry.canon.session.paging import every_match
-from canonry.log.canon import ids_of
 from canonry.log.entries import (
     KIND_NAMES,
     Entry,
@@ -33,6 +32,7 @@ from canonry.log.entries import (
     RelationResumed,
     SceneSummarised,
 )
+from canonry.log.fold_commit import ids_of
 from canonry.log.folding import item_key
 from canonry.log.items.entities import Entity, family_of
 from canonry.log.items.facts import Event, Fact, FactType, Relation

@@ -7,9 +7,9 @@ from operator import attrgetter
 from typing import Any, Final, TypeAlias, TypeVar
 
 from canonry.language.texts.sentences import plain_statement
-from canonry.log.canon import Changes, fold_commit
 from canonry.log.commits import Commit, Position
 from canonry.log.entries import Entry, StoredItem
+from canonry.log.fold_commit import Changes, fold_commit
 from canonry.log.folding import (
     axioms_key,
     causes_key,

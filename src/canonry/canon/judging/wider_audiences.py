@@ -36,7 +36,6 @@ from canonry.canon.judging.state_tags import (
 )
 from canonry.language.reading.reading import READER
 from canonry.language.texts.sentences import plain_statement
-from canonry.log.canon import ids_needed, ids_of
 from canonry.log.entries import (
     AudienceChanged,
     EntitiesMerged,
@@ -52,6 +51,7 @@ from canonry.log.entries import (
     RelationResumed,
     RelationRetconned,
 )
+from canonry.log.fold_commit import ids_needed, ids_of
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Fact, FactDraft, Relation, RelationDraft
 from canonry.log.items.secret_parts import audience_of, audiences_in

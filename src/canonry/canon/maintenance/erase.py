@@ -21,7 +21,6 @@ from canonry.canon.session.commit_change import Change, commit_change
 from canonry.canon.session.lookup import commit_at
 from canonry.canon.session.paging import every_item, every_match, every_turn
 from canonry.language.texts.stems import terms_of
-from canonry.log.canon import ids_of
 from canonry.log.commits import ORIGIN, Commit, Position
 from canonry.log.entries import (
     CHANGE_KINDS,
@@ -35,6 +34,7 @@ from canonry.log.entries import (
     Tombstone,
     Withdrawn,
 )
+from canonry.log.fold_commit import ids_of
 from canonry.log.folding import item_key
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Event, Fact, Relation

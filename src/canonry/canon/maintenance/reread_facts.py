@@ -12,9 +12,9 @@ from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Change, commit_change, extend_slice
 from canonry.canon.session.paging import every_item, every_match
-from canonry.log.canon import Changes, ids_of
 from canonry.log.commits import ORIGIN
 from canonry.log.entries import Entry, FactRead
+from canonry.log.fold_commit import Changes, ids_of
 from canonry.log.folding import item_key
 from canonry.log.items.facts import Fact, Relation
 from canonry.log.observations import limit_audience

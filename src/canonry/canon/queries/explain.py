@@ -12,8 +12,8 @@ from canonry.canon.session.paging import first_items, page_reader
 from canonry.canon.session.viewpoint import narrow_canon
 from canonry.canon.session.what_holds import is_current
 from canonry.log import entries as log
-from canonry.log.canon import ids_of
 from canonry.log.commits import ORIGIN, Commit, Position
+from canonry.log.fold_commit import ids_of
 from canonry.log.items.entities import Entity, family_of
 from canonry.log.items.facts import Axiom, Event, Fact, Relation
 from canonry.log.items.proposals import Proposal

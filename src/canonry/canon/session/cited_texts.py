@@ -9,8 +9,8 @@ from canonry.canon.session.canon import Canon
 from canonry.canon.session.lookup import commit_at
 from canonry.canon.session.viewpoint import narrow_canon
 from canonry.language.texts.stems import query_stems, stems_of
-from canonry.log.canon import ids_of
 from canonry.log.entries import CallUndone
+from canonry.log.fold_commit import ids_of
 from canonry.log.items.facts import Event, Fact, Relation
 from canonry.log.items.scenes import Turn
 from canonry.log.items.sources import Snippet

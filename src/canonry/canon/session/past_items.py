@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from canonry.canon.session.canon import Canon
-from canonry.log.canon import fold_commit, ids_needed, ids_of
 from canonry.log.commits import ORIGIN, Commit, Position
 from canonry.log.entries import CallUndone, Entry, Made, Redacted, Withdrawn
+from canonry.log.fold_commit import fold_commit, ids_needed, ids_of
 from canonry.log.items.proposals import Proposal
 from canonry.log.items.scenes import Scene, Turn, TurnDraft
 from canonry.log.items.sources import Snippet, Source

@@ -12,7 +12,7 @@ from canonry.catalog.usecases.rows import (
     save_catalog_row,
     withdraw_catalog_relation,
 )
-from canonry.gateway.catalogue import ContractFile
+from canonry.gateway.offers import ContractFile
 from canonry.gateway.replies import (
     COUNT,
     INSTANT,

@@ -14,7 +14,7 @@ from canonry.catalog.usecases.rows import (
     require_project,
     search_catalog,
 )
-from canonry.gateway.catalogue import ContractFile, page_of_matches
+from canonry.gateway.offers import ContractFile, page_of_matches
 from canonry.gateway.replies import (
     INTEGER,
     INTERNAL_ERROR,

@@ -19,7 +19,7 @@ import click
 from canonry.app.packages import load_toolsets
 from canonry.app.recall_models import INSTALL_MEANING, MEANING, WORDS_ONLY, lacks_meaning
 from canonry.app.serving import advice_on, principal_for, served_toolsets
-from canonry.app.setting_table import Settings
+from canonry.app.settings import Settings
 from canonry.cli.connect import json_text, toml_text
 from canonry.cli.entry import without_collection
 from canonry.cli.options import command_from, settings_from

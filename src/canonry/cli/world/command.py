@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import click
 
-from canonry.app.setting_table import Settings
+from canonry.app.settings import Settings
 from canonry.app.stores import open_kept_store, open_store_to_try
 from canonry.cli.options import command_from, operator_caller, settings_from, show_progress
 from canonry.cli.terminal import EXAMPLES, data_output, print_line

@@ -374,7 +374,7 @@ async def _run_parser(
     return reply
 
 
-_PAGES: Final = ("-m", "canonry.documents.parsers.pages")
+_PAGES: Final = ("-m", "canonry.documents.parsers.pdf")
 PICTURE_SECONDS: Final = 10.0
 BOXES_MAX: Final = 100
 _FAULTS: Final = {

@@ -16,11 +16,11 @@ from canonry.canon.session.canon import Canon
 from canonry.canon.session.paging import first_items, page_reader
 from canonry.canon.session.traversal import traverse_related
 from canonry.gateway.tool import Arguments
-from canonry.inspector.drawing import difference_row
+from canonry.inspector.rendering import difference_row
 from canonry.language.texts.stems import stems_of
-from canonry.log.canon import ids_of
 from canonry.log.commits import ORIGIN, Position
 from canonry.log.entries import StoredItem
+from canonry.log.fold_commit import ids_of
 from canonry.log.items.entities import Entity, family_of
 from canonry.log.items.facts import Relation
 from canonry.log.items.scenes import Scene, Story
@@ -29,7 +29,7 @@ from canonry.readmodels.ports.documents import SceneQuery
 from canonry.readmodels.ports.state import EntityQuery, EventQuery, RelationQuery
 from canonry.readmodels.ports.view import PAGE_MAX
 from canonry.recall.usecases.find_items import FoundKind, ItemSearch, find_items
-from canonry.recall.usecases.recall import RecallServices
+from canonry.recall.usecases.search_by_meaning import RecallServices
 from canonry.values.ids import SpaceId
 from canonry.values.moments import Instant
 from canonry.values.provenance import CanonLevel

@@ -15,7 +15,7 @@ from canonry.canon.queries.listings import (
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.lookup import require_item, require_universe
-from canonry.gateway.catalogue import SEARCHED_FIRST, page_of_matches, page_through
+from canonry.gateway.offers import SEARCHED_FIRST, page_of_matches, page_through
 from canonry.gateway.replies import Field, Shape, array
 from canonry.gateway.tool import CompletionPage, CompletionProvider, Reply, Resource
 from canonry.log.entries import StoredItem

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from canonry.gateway.catalogue import ContractFile, outline_tool
+from canonry.gateway.offers import ContractFile, outline_tool
 from canonry.gateway.replies import DialectTable
 from canonry.gateway.tables import read_prompts
 from canonry.gateway.tool import ANYONE, PromptArgument, Tool, Toolset

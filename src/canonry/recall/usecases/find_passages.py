@@ -47,7 +47,7 @@ from canonry.recall.domain.questions import (
     weightiest_sentences,
     without_names,
 )
-from canonry.recall.usecases.recall import RecallServices
+from canonry.recall.usecases.search_by_meaning import RecallServices
 from canonry.values.calendars.reckoning import GREGORIAN, Calendar
 from canonry.values.errors import Unavailable
 from canonry.values.ids import EntityId, Space

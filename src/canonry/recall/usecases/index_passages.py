@@ -25,7 +25,7 @@ from canonry.recall.usecases.passage_parts import (
     passage_changes,
     turns_after_erased,
 )
-from canonry.recall.usecases.recall import Recall
+from canonry.recall.usecases.search_by_meaning import Recall
 from canonry.values.errors import Unavailable
 from canonry.values.ids import SpaceId
 

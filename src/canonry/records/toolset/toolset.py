@@ -8,7 +8,7 @@ from typing import Any, Final
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.lookup import account_of, entity_id_in, require_account
-from canonry.gateway.catalogue import ContractFile, brief_schema, page_of_matches, page_through
+from canonry.gateway.offers import ContractFile, brief_schema, page_of_matches, page_through
 from canonry.gateway.replies import INTERNAL_ERROR, INVALID_PARAMS, DialectTable
 from canonry.gateway.tool import (
     ANYONE,

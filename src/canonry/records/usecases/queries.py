@@ -10,9 +10,9 @@ from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.lookup import Account, account_of, require_account_opened
 from canonry.canon.session.paging import every_item, every_match
-from canonry.log.canon import ids_of
 from canonry.log.commits import ORIGIN, Commit
 from canonry.log.entries import Erased, Made, Redacted
+from canonry.log.fold_commit import ids_of
 from canonry.log.items.entities import Entity
 from canonry.log.items.sources import Snippet, Source
 from canonry.log.schemas.narrative import PROPERTY_PREFIX

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 
 from typing_extensions import override
 
-from canonry.log.canon import fold_commit, ids_needed
 from canonry.log.commits import ORIGIN, Append, Commit, Outcome, Position
 from canonry.log.entries import StoredItem, Tombstone
+from canonry.log.fold_commit import fold_commit, ids_needed
 from canonry.log.folding import key_hash
 from canonry.log.group_appends import EMPTY, KnownCommit, judge_group
 from canonry.log.items.secret_parts import has_variants, in_compartment, list_variants

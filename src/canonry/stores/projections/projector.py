@@ -10,7 +10,6 @@ from typing import Any, Final, Generic, Protocol, TypeVar, cast, runtime_checkab
 
 from typing_extensions import override
 
-from canonry.log.canon import fold_commit, ids_needed
 from canonry.log.commits import (
     ORIGIN,
     Append,
@@ -22,6 +21,7 @@ from canonry.log.commits import (
     Stale,
 )
 from canonry.log.entries import Entry, Erased, StoredItem
+from canonry.log.fold_commit import fold_commit, ids_needed
 from canonry.log.folding import ANY, item_key
 from canonry.log.observations import EXTRA_ROUNDS, ids_needed_next
 from canonry.log.ports.ledger import Head, Ledger, Touched

@@ -11,9 +11,9 @@ from typing import Any, Final, TypeAlias
 import apsw
 
 from canonry.language.texts.stems import stems_of
-from canonry.log.canon import fold_commit, ids_needed
 from canonry.log.commits import Commit
 from canonry.log.entries import KIND_NAMES, Entry, StoredItem, Tombstone
+from canonry.log.fold_commit import fold_commit, ids_needed
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Axiom, Event, Fact, Relation
 from canonry.log.items.scenes import Story

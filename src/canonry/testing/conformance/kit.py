@@ -12,9 +12,9 @@ from typing import Any, ClassVar, Final, TypeAlias, TypeVar
 import pytest
 
 from canonry.canon.session.canon import Canon
-from canonry.log.canon import ids_needed
 from canonry.log.commits import ORIGIN, Position
 from canonry.log.entries import StoredItem
+from canonry.log.fold_commit import ids_needed
 from canonry.log.folding import statements_keys
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Axiom, Event, Fact, FactType, Relation

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from canonry.log.canon import fold_commit
 from canonry.log.commits import ORIGIN, Appended, Position
+from canonry.log.fold_commit import fold_commit
 from canonry.log.folding import facts_key, item_key, key_hash
 from canonry.log.sealing import GENESIS, ErasablePart, Sealed, fault_in
 from canonry.testing.clocks import Scribe, a_draft, an_append

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from canonry.log.canon import fold_commit
 from canonry.log.commits import ORIGIN, Position
 from canonry.log.entries import EntitiesMerged, Erased, Made, StoredItem, Tombstone
+from canonry.log.fold_commit import fold_commit
 from canonry.log.items.entities import Entity
 from canonry.log.schemas.schemas import FieldSpec, IdentityRule, RegisteredSchema
 from canonry.log.schemas.typed_records import schema_id_of

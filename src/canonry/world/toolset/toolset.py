@@ -14,8 +14,8 @@ from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.telemetry_names import EventName
 from canonry.gateway.audit import AuditLine, CallCounter
-from canonry.gateway.catalogue import ContractFile, ease_tool
 from canonry.gateway.limits import PublishedRate
+from canonry.gateway.offers import ContractFile, ease_tool
 from canonry.gateway.replies import TEXT, DialectTable, Field, array, object_schema
 from canonry.gateway.tables import present_arguments
 from canonry.gateway.tool import Arguments, Reply, Tool, Toolset

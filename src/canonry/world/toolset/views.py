@@ -9,7 +9,7 @@ from typing import Any, Final
 from canonry.canon.queries.listings import query_entities
 from canonry.canon.session.caller import Caller, unknown_item
 from canonry.canon.session.canon import Canon
-from canonry.gateway.catalogue import page_of_matches
+from canonry.gateway.offers import page_of_matches
 from canonry.gateway.replies import Field, Shape, array, object_schema
 from canonry.gateway.tool import (
     Arguments,

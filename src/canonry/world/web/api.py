@@ -21,7 +21,7 @@ from canonry.canon.session.telemetry_names import EventName, ModelPurpose
 from canonry.gateway.audit import AuditLine
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import CORRELATION_META, Principal, caller_for, require_role
-from canonry.recall.usecases.recall import RecallServices
+from canonry.recall.usecases.search_by_meaning import RecallServices
 from canonry.values.errors import CanonryError, InvalidInput, NotAllowed, NotFound, Unavailable
 from canonry.values.ids import SpaceId
 from canonry.values.moments import Instant, parse_instant, render_instant

@@ -3,7 +3,7 @@
 from typing import Final
 
 from canonry.canon.judging.gates import events, proposals, statements, states
-from canonry.canon.judging.gates.kit import Gate
+from canonry.canon.judging.gates.verdicts import Gate
 
 GATES: Final[tuple[Gate, ...]] = (
     proposals.content_readable,

@@ -6,7 +6,7 @@ from typing import Final
 
 from canonry.canon.judging.candidates import Candidate
 from canonry.canon.judging.contents import Content, EventContent, FactContent
-from canonry.canon.judging.gates.kit import Objection, Weight, make_gate
+from canonry.canon.judging.gates.verdicts import Objection, Weight, make_gate
 from canonry.canon.judging.known_items import find_repeated_event
 from canonry.canon.judging.relation_timelines import LOCATED_IN, is_within, standing_relations
 from canonry.canon.judging.slices import SliceView

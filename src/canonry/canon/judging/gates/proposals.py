@@ -12,7 +12,7 @@ from canonry.canon.judging.contents import (
     StateChangeContent,
     references_of,
 )
-from canonry.canon.judging.gates.kit import Objection, Weight, make_gate
+from canonry.canon.judging.gates.verdicts import Objection, Weight, make_gate
 from canonry.canon.judging.relation_timelines import misplacement_reason
 from canonry.canon.judging.slices import SliceView, effective_authority, score_of
 from canonry.log.entries import KIND_NAMES, Tombstone

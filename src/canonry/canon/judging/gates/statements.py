@@ -14,7 +14,7 @@ from canonry.canon.judging.contents import (
     StateChangeContent,
     end_of,
 )
-from canonry.canon.judging.gates.kit import Objection, Weight, make_gate
+from canonry.canon.judging.gates.verdicts import Objection, Weight, make_gate
 from canonry.canon.judging.relation_timelines import is_within
 from canonry.canon.judging.slices import SliceView
 from canonry.canon.judging.standing_statements import (

@@ -15,8 +15,8 @@ from canonry.canon.judging.contents import (
     StateChangeContent,
     time_text_of,
 )
-from canonry.canon.judging.gates.kit import Objection, Weight, make_gate
 from canonry.canon.judging.gates.statements import objections_to, order_of, sources_of
+from canonry.canon.judging.gates.verdicts import Objection, Weight, make_gate
 from canonry.canon.judging.known_items import changed_fields
 from canonry.canon.judging.relation_timelines import (
     RelationTimeline,

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from canonry.gateway.catalogue import ContractFile
 from canonry.gateway.limits import Limits
+from canonry.gateway.offers import ContractFile
 from canonry.gateway.tool import ANYONE, Run, Tool
 
 CONTRACT: Final = ContractFile(__name__, "catalog.json")

@@ -11,8 +11,8 @@ from canonry.canon.queries.names import TIMES, item_of_arguments
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.spoken_times import read_with_calendar
-from canonry.gateway.catalogue import ContractFile
 from canonry.gateway.limits import json_pointer
+from canonry.gateway.offers import ContractFile
 from canonry.gateway.replies import Field, Shape
 from canonry.gateway.tables import (
     CallArguments,

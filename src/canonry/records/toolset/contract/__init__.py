@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from operator import attrgetter
 from typing import Any, Final
 
-from canonry.gateway.catalogue import ContractFile
 from canonry.gateway.limits import Limits
+from canonry.gateway.offers import ContractFile
 from canonry.gateway.replies import Field, Read, Shape, published_shape
 from canonry.gateway.tool import ANYONE, PublishedArguments, Run, Schema, Tool
 from canonry.values.data_files import read_toml

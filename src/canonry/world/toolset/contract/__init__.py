@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from canonry.gateway.catalogue import ContractFile
+from canonry.gateway.offers import ContractFile
 from canonry.gateway.tool import PublishedArguments, Run, Schema, Tool
 
 CONTRACT: Final = ContractFile(__name__, "world.json")
