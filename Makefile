@@ -31,7 +31,7 @@ TESTS = $(BIN)/python $(if $(MEASURE),-m slipcover --out .coverage.$@) -m pytest
 	--dist loadfile --no-loadscope-reorder $(if $(MEASURE),--durations=30) --needs
 # Tests about time, or about all objects of a process, run after the others, two at a time.
 ALONE = tests/toolsets/test_stalls.py tests/server/test_http_sessions.py \
-	tests/adapters/test_services_away.py
+	tests/adapters/test_failing_services.py
 
 test: $(VENV)/dev.done ## Run all tests that need only Python; ARGS="-k canonize" selects from all tests
 	@$(if $(ARGS),$(BIN)/python -m pytest $(ARGS),$(TESTS) nothing $(addprefix --ignore ,$(ALONE)) \

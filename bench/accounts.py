@@ -87,12 +87,14 @@ async def fill(folder: Path, entities: int) -> Account:
         gateway = Gateway(store.canon, [TRUTH])
         for start in range(0, half, 100):
             numbers = range(start, min(start + 100, half))
-            account.companies += await _tell(gateway, [company(each) for each in numbers])
-            account.invoices += await _tell(gateway, [invoice(each, each) for each in numbers])
+            account.companies += await _ingest_records(gateway, [company(each) for each in numbers])
+            account.invoices += await _ingest_records(
+                gateway, [invoice(each, each) for each in numbers]
+            )
             if start <= half // 2:
                 account.middle = render_instant(store.canon.clock.now())
         account.single = invoice(half, 0)
-        await _tell(gateway, [account.single])
+        await _ingest_records(gateway, [account.single])
         await _relate(store, account)
     finally:
         await store.close()
@@ -140,7 +142,7 @@ async def _history(gateway: Gateway, name: str, days: Sequence[int]) -> tuple[st
     size = 1 if len(days) == SELDOM else A_SITTING
     for start in range(0, len(days), size):
         sitting = days[start : start + size]
-        (entity_id, *_) = await _tell(gateway, _seen(name, sitting), seen_at=sitting[-1])
+        (entity_id, *_) = await _ingest_records(gateway, _seen(name, sitting), seen_at=sitting[-1])
     return entity_id, _day(len(days) // 2)
 
 
@@ -155,7 +157,7 @@ def _day(number: int) -> str:
     return render_instant(Instant(_BEGINNING + number * DAY))
 
 
-async def _tell(
+async def _ingest_records(
     gateway: Gateway, records: Sequence[Mapping[str, Any]], *, seen_at: int | None = None
 ) -> list[str]:
     arguments: dict[str, Any] = {"user_id": DEFAULT_USER, "entities": list(records)}

@@ -78,8 +78,8 @@ async def _round(store: Embedded, world: World, number: int) -> tuple[float, flo
     turns: list[float] = []
     facts: list[float] = []
     for index in range(PROPOSALS):
-        told = {"scene_id": scene, "speaker": "gm", "text": f"Turn {index}"}
-        turns.append(await timed("Narrator", "mongodb_append_turn", **told))
+        given = {"scene_id": scene, "speaker": "gm", "text": f"Turn {index}"}
+        turns.append(await timed("Narrator", "mongodb_append_turn", **given))
         facts.append(
             await timed("CanonKeeper", "neo4j_create_fact", **direct_fact(world, scene, index))
         )

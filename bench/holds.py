@@ -27,17 +27,17 @@ from canonry.gateway.replies import Result
 from canonry.narrative.toolset import NARRATIVE
 from canonry.stores.sqlite import Durability
 from canonry.testing.clocks import HandClock
-from tests.campaign.holds_play import Told
+from tests.campaign.holds_drawing import AGREED, ATTRIBUTES, KINDS, draw_plot
+from tests.campaign.holds_play import PlotRun
 from tests.campaign.holds_plots import TABLE
-from tests.campaign.holds_told import AGREED, ATTRIBUTES, KINDS, draw_told
-from tests.toolsets.canon.kit import Desk
+from tests.toolsets.canon.kit import ToolDriver
 
 
 @dataclass
-class TwoServers(Desk):
-    """A desk whose calls go to one of two servers by chance."""
+class TwoServers(ToolDriver):
+    """A driver whose calls go to one of two servers by chance."""
 
-    other: Desk | None = None
+    other: ToolDriver | None = None
     random: Random = field(default_factory=lambda: Random(0))  # noqa: S311 - chance
 
     @override
@@ -58,7 +58,8 @@ async def two_servers(seed: int) -> AsyncIterator[TwoServers]:
         ]
         try:
             one, two = (
-                Desk(each.canon, Gateway(each.canon, [CANON, NARRATIVE]), clock) for each in stores
+                ToolDriver(each.canon, Gateway(each.canon, [CANON, NARRATIVE]), clock)
+                for each in stores
             )
             yield TwoServers(one.canon, one.gateway, clock, other=two, random=Random(seed))  # noqa: S311
         finally:
@@ -81,12 +82,12 @@ class Counted:
         )
 
 
-async def tell_plot(seed: int, kind: str, attributes: str, counted: Counted) -> str:
+async def run_plot(seed: int, kind: str, attributes: str, counted: Counted) -> str:
     """Tell a plot, and count it; return its disagreement, if there is one."""
-    plot, secrets = draw_told(seed, attributes, KINDS[kind]), KINDS[kind].secrets
-    async with two_servers(seed) as desk:
-        one = Told(plot=plot, random=Random(seed), desk=desk, secrets=secrets)  # noqa: S311
-        await one.tell()
+    plot, secrets = draw_plot(seed, attributes, KINDS[kind]), KINDS[kind].secrets
+    async with two_servers(seed) as driver:
+        one = PlotRun(plot=plot, random=Random(seed), driver=driver, secrets=secrets)  # noqa: S311
+        await one.run_steps()
     counted.plots, counted.readings = counted.plots + 1, counted.readings + one.checks
     if not one.wrong:
         return ""
@@ -95,14 +96,14 @@ async def tell_plot(seed: int, kind: str, attributes: str, counted: Counted) -> 
     return "\n".join((f"seed {seed}, {kind}, {attributes}", *one.trail, *one.wrong[:3]))
 
 
-async def tell_plots(seeds: range, kinds: Sequence[str]) -> tuple[dict[str, Counted], list[str]]:
+async def run_plots(seeds: range, kinds: Sequence[str]) -> tuple[dict[str, Counted], list[str]]:
     """Tell a plot of each attribute for each seed; the kinds take turns."""
     found, wrong = {kind: Counted() for kind in kinds}, list[str]()
     for seed in seeds:
         kind = kinds[seed % len(kinds)]
         for attributes in ATTRIBUTES:
             if not (KINDS[kind].secrets and TABLE[attributes.partition("/")[0]].fixed):
-                wrong.append(await tell_plot(seed, kind, attributes, found[kind]))
+                wrong.append(await run_plot(seed, kind, attributes, found[kind]))
     return found, list(filter(None, wrong))
 
 
@@ -115,7 +116,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     first, _dash, last = chosen.seeds.partition("-")
     began = time.perf_counter()
     seeds = range(int(first), int(last or first) + 1)
-    found, wrong = asyncio.run(tell_plots(seeds, chosen.kinds))
+    found, wrong = asyncio.run(run_plots(seeds, chosen.kinds))
     rows = [f"{kind}: {counted}" for kind, counted in found.items()]
     seconds = f"seeds {chosen.seeds}: {time.perf_counter() - began:.0f} s"
     sys.stdout.write("\n".join((seconds, *rows, *wrong[:1])) + "\n")

@@ -54,7 +54,7 @@ class Filled:
     """What the kept store has on its pages."""
 
     space: str
-    thing: str
+    item: str
     scene: str
     turn: str
     story: str
@@ -66,7 +66,7 @@ class Filled:
     @property
     def pages(self) -> dict[str, str]:
         """Each page of the inspector, by what it is called in the table."""
-        space, thing = f"space={self.space}", self.thing
+        space, item = f"space={self.space}", self.item
         return {
             "spaces": "/",
             "space": f"/space?{space}",
@@ -76,9 +76,9 @@ class Filled:
             "find, list far on": f"/find?{space}&from={self.entities // 2}",
             "find, facts": f"/find?{space}&kind=fact",
             "find, list at a time": f"/find?{space}&at=1207-01-01",
-            "entity": f"/thing/{thing}",
-            "entity as once known": f"/thing/{thing}?known=2030-01-01",
-            "difference": f"/difference/{thing}?at1=1207-01-01",
+            "entity": f"/thing/{item}",
+            "entity as once known": f"/thing/{item}?known=2030-01-01",
+            "difference": f"/difference/{item}?at1=1207-01-01",
             "difference of a space": f"/difference?{space}&at1=1207-01-01",
             "scene": f"/thing/{self.scene}",
             "turn": f"/thing/{self.turn}",
@@ -86,7 +86,7 @@ class Filled:
             "document": f"/thing/{self.document}",
             "proposal": f"/thing/{self.proposal}",
             "timeline": f"/timeline?{space}",
-            "graph around": f"/graph?about={thing}&hops=2",
+            "graph around": f"/graph?about={item}&hops=2",
             "graph": f"/graph?{space}",
             "graph of 2,000": f"/graph?{space}&most=2000",
             "map of 1,000 places": f"/map?space={self.world}",
@@ -135,14 +135,14 @@ async def _fill(folder: Path) -> None:
             scenes=20,
             events=entities // EVENTS_SHARE,
         )
-        told = await _told(store, world.space, world.entities)
+        answer = await _fill_space(store, world.space, world.entities)
         filled = Filled(
             space=world.space,
-            thing=world.entities[entities // 2],
+            item=world.entities[entities // 2],
             story=world.story,
             world=await _isle(store),
             entities=entities,
-            **told,
+            **answer,
         )
     finally:
         await store.close()
@@ -150,7 +150,7 @@ async def _fill(folder: Path) -> None:
     sys.stderr.write(f"filled in {time.perf_counter() - began:.0f} s\n")
 
 
-async def _told(store: Embedded, space: str, entities: list[Any]) -> dict[str, str]:
+async def _fill_space(store: Embedded, space: str, entities: list[Any]) -> dict[str, str]:
     """What somebody said, wrote and proposed there."""
     gateway = Gateway(store.canon, [CANON])
 
@@ -213,14 +213,14 @@ async def _grown(folder: Path) -> list[Row]:
     filled = _filled(folder)
     async with _opened(folder) as gateway:
         keeper = Principal(agent_id="bench", agent_type="Keeper", authorities=None)
-        for tool, given in (("find", {"space": filled.space}), ("get", {"of": filled.thing})):
+        for tool, given in (("find", {"space": filled.space}), ("get", {"of": filled.item})):
             await gateway.call(tool, given, keeper)
         before = _resident_mb()
         app = _app(gateway)
         imported = _resident_mb() - before
         reader = _reader(app)
         before = _resident_mb()
-        for path in ("/", f"/space?space={filled.space}", f"/thing/{filled.thing}"):
+        for path in ("/", f"/space?space={filled.space}", f"/thing/{filled.item}"):
             await reader.page(path)
         drawn = _resident_mb() - before
     return [

@@ -77,9 +77,9 @@ async def _build(canon: Canon) -> tuple[SpaceId, list[str], dict[str, str]]:
     await scribe.add(Made(thing=world))
 
     async def entity(key: str, kind: WorldType, properties: dict[str, Any]) -> EntityId:
-        thing_id = item_id_of(space, key)
+        item_id = item_id_of(space, key)
         _, entries = make_entity(
-            lambda label: thing_id if label == "entity" else canon.identities.new_id(),
+            lambda label: item_id if label == "entity" else canon.identities.new_id(),
             backing,
             entity_class=EntityClass.INSTANCE,
             entity_type=kind,
@@ -89,7 +89,7 @@ async def _build(canon: Canon) -> tuple[SpaceId, list[str], dict[str, str]]:
             observed_at=origin,
         )
         await scribe.add(*entries)
-        return thing_id
+        return item_id
 
     async def edge(rel_type: str, start: EntityId, end: EntityId, kind: str) -> None:
         made = make_relation(
@@ -248,10 +248,10 @@ async def _whole(canon: Canon, space: SpaceId, draw: Any) -> Row:
         action = draw()
         player = action["params"]["ownerId"]
         started = time.perf_counter()
-        told = await propose_actions(
+        answer = await propose_actions(
             canon, a_caller("Narrative"), world, player, _sent(canon, action)
         )
         taken.append((time.perf_counter() - started) * 1_000)
-        assert told.accepted, told
+        assert answer.accepted, answer
     what = "a proposal admitted, recorded and applied, median"
     return Row(section=SECTION, what=what, value=median(taken), unit="ms")

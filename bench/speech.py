@@ -105,8 +105,8 @@ def _said() -> str:
     """Everything that was said in the episodes; in our own dialogue where they are absent."""
     if not CRD3.is_dir():
         return " ".join(turn.text for turn in written("heldout").turns)
-    told: list[str] = []
+    found: list[str] = []
     for episode in EPISODES:
         turns: Any = json.loads((CRD3 / f"{episode}.json").read_text("utf-8"))["TURNS"]
-        told += [" ".join(turn["UTTERANCES"]) for turn in turns]
-    return " ".join(told)
+        found += [" ".join(turn["UTTERANCES"]) for turn in turns]
+    return " ".join(found)

@@ -1,6 +1,6 @@
 """Stalls: how long others wait for each tool, while one caller is as rude as is allowed.
 
-The arguments are those of `tests/toolsets/onslaught.py`, with several texts for each spot.
+The arguments are those of `tests/toolsets/hostile_texts.py`, with several texts for each spot.
 """
 
 import asyncio
@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from bench.report import Row
-from tests.toolsets.onslaught import Heartbeat, House, houses
+from tests.toolsets.hostile_texts import Heartbeat, House, houses
 from tests.toolsets.test_stalls import brought, hard_calls, large_calls
 
 SECTION = "stalls"

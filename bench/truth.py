@@ -28,11 +28,11 @@ LONG_MAX, LONG_AT_MAX = 2.0, 10.0
 ASKED, ASKED_MAX = 20, 100.0
 LIST_MAX, INSTRUCTIONS_MAX = 24_000, 2_000
 
-Draw = Callable[["Desk"], tuple[str, dict[str, Any]]]
+Draw = Callable[["LoadClient"], tuple[str, dict[str, Any]]]
 
 
 @dataclass(slots=True)
-class Desk:
+class LoadClient:
     """A client of one server, with what its canon holds and the durations of each action."""
 
     line: Line
@@ -42,7 +42,7 @@ class Desk:
     seconds: dict[str, list[float]] = field(default_factory=dict)
 
     def number(self) -> int:
-        """A number that this desk has not used yet."""
+        """A number that this client has not used yet."""
         self.made += 1
         return self.made
 
@@ -61,29 +61,29 @@ class Desk:
         return {"user_id": self.account.user_id, **more}
 
 
-def _new_invoice(desk: Desk) -> tuple[str, dict[str, Any]]:
-    company = desk.dice.randrange(len(desk.account.companies))
-    return "ingest", desk.of(entities=[invoice(1_000_000 + desk.number(), company)])
+def _new_invoice(client: LoadClient) -> tuple[str, dict[str, Any]]:
+    company = client.dice.randrange(len(client.account.companies))
+    return "ingest", client.of(entities=[invoice(1_000_000 + client.number(), company)])
 
 
-def _again(desk: Desk) -> tuple[str, dict[str, Any]]:
-    return "ingest", desk.of(entities=[desk.account.single])
+def _again(client: LoadClient) -> tuple[str, dict[str, Any]]:
+    return "ingest", client.of(entities=[client.account.single])
 
 
-def _correction(desk: Desk) -> tuple[str, dict[str, Any]]:
-    value = float(desk.number())
+def _correction(client: LoadClient) -> tuple[str, dict[str, Any]]:
+    value = float(client.number())
     said = {"entity_type": "invoice", "field": "amount_due", "value": value}
-    return "correct", desk.of(entity_id=desk.some_invoice(), **said)
+    return "correct", client.of(entity_id=client.some_invoice(), **said)
 
 
 def _about(tool: str, **more: Any) -> Draw:
-    return lambda desk: (tool, {"entity_id": desk.some_invoice(), **more})
+    return lambda client: (tool, {"entity_id": client.some_invoice(), **more})
 
 
 def _edge(rel_type: str) -> Draw:
-    return lambda desk: (
+    return lambda client: (
         "create_relationship",
-        {"relationship_type": rel_type, **desk.two_invoices()},
+        {"relationship_type": rel_type, **client.two_invoices()},
     )
 
 
@@ -146,17 +146,17 @@ async def _run(folder: Path) -> list[Row]:
     dice = random.Random(3)  # noqa: S311 - benches repeat, they need not be secret
     async with AsyncExitStack() as stack:
         small, large = [
-            await stack.enter_async_context(_desk(folder / str(size), size, dice))
+            await stack.enter_async_context(_open_client(folder / str(size), size, dice))
             for size in (SMALL, LARGE)
         ]
         for number in range(ROUNDS + 1):
             names = [*WORKLOADS, "merge"]
             dice.shuffle(names)
             for name in names:
-                for desk in (small, large) * CALLS:
-                    seconds = await _call(desk, name)
+                for client in (small, large) * CALLS:
+                    seconds = await _call(client, name)
                     if number > 0:
-                        desk.seconds.setdefault(name, []).append(seconds)
+                        client.seconds.setdefault(name, []).append(seconds)
         asked = await _asked(large)
         long = await _long(folder / "long")
         bulk = await _bulk(small, large)
@@ -165,36 +165,36 @@ async def _run(folder: Path) -> list[Row]:
 
 
 @asynccontextmanager
-async def _desk(folder: Path, size: int, dice: random.Random) -> AsyncIterator[Desk]:
+async def _open_client(folder: Path, size: int, dice: random.Random) -> AsyncIterator[LoadClient]:
     account = await fill(folder, size)
     async with connected(folder, *SERVING) as line:
-        yield Desk(line=line, account=account, dice=dice)
+        yield LoadClient(line=line, account=account, dice=dice)
 
 
-async def _call(desk: Desk, name: str) -> float:
+async def _call(client: LoadClient, name: str) -> float:
     if name == "merge":
-        return await _merge(desk)
-    return (await desk.line.timed(*WORKLOADS[name](desk)))[0]
+        return await _merge(client)
+    return (await client.line.timed(*WORKLOADS[name](client)))[0]
 
 
-async def _merge(desk: Desk) -> float:
+async def _merge(client: LoadClient) -> float:
     """Two companies are made for it; only the merge itself is timed."""
-    number = desk.number()
+    number = client.number()
     twins = [
         {"entity_type": "company", "name": f"Twin {side} {number}", "tax_id": f"T{side}{number}"}
         for side in "AB"
     ]
-    _, reply = await desk.line.timed("ingest", desk.of(entities=twins))
+    _, reply = await client.line.timed("ingest", client.of(entities=twins))
     one, other = (each["entity_id"] for each in reply["entities"])
-    ends = desk.of(from_entity_id=one, to_entity_id=other)
-    return (await desk.line.timed("merge_entities", ends))[0]
+    ends = client.of(from_entity_id=one, to_entity_id=other)
+    return (await client.line.timed("merge_entities", ends))[0]
 
 
-async def _asked(desk: Desk) -> list[Row]:
+async def _asked(client: LoadClient) -> list[Row]:
     """Questions about all records, after the first, which reads the account."""
     rows = []
     for name, draw in QUESTIONS.items():
-        seconds = [(await desk.line.timed(*draw(desk)))[0] for _ in range(ASKED + 1)]
+        seconds = [(await client.line.timed(*draw(client)))[0] for _ in range(ASKED + 1)]
         rows.append(
             Row(
                 section=SECTION,
@@ -238,15 +238,15 @@ async def _long(folder: Path) -> list[Row]:
     return rows
 
 
-async def _bulk(*desks: Desk) -> list[Row]:
+async def _bulk(*clients: LoadClient) -> list[Row]:
     """Whole statements, with and without the companies and edges that they bring along."""
     rates: dict[str, list[tuple[float, float]]] = {}
     for number in range(BULK_ROUNDS + 1):
-        for size, desk in zip(("small", "larger"), desks, strict=True):
-            for name, records in _statements(desk):
-                before = desk.line.cpu_seconds()
-                seconds, _ = await desk.line.timed("ingest", desk.of(entities=records))
-                rate = (BULK / seconds, BULK / (desk.line.cpu_seconds() - before))
+        for size, client in zip(("small", "larger"), clients, strict=True):
+            for name, records in _statements(client):
+                before = client.line.cpu_seconds()
+                seconds, _ = await client.line.timed("ingest", client.of(entities=records))
+                rate = (BULK / seconds, BULK / (client.line.cpu_seconds() - before))
                 if number > 0:
                     rates.setdefault(f"{name}, {size} canon", []).append(rate)
     return [
@@ -263,8 +263,8 @@ async def _bulk(*desks: Desk) -> list[Row]:
     ]
 
 
-def _statements(desk: Desk) -> list[tuple[str, list[dict[str, Any]]]]:
-    series, vendors = desk.number(), min(90, len(desk.account.companies))
+def _statements(client: LoadClient) -> list[tuple[str, list[dict[str, Any]]]]:
+    series, vendors = client.number(), min(90, len(client.account.companies))
     first = 10_000_000 + series * BULK
     return [
         ("transactions", transactions(series)),
@@ -273,15 +273,15 @@ def _statements(desk: Desk) -> list[tuple[str, list[dict[str, Any]]]]:
     ]
 
 
-async def _weights(desk: Desk) -> list[Row]:
-    listed, said = await desk.line.weights()
+async def _weights(client: LoadClient) -> list[Row]:
+    listed, said = await client.line.weights()
     return [
         Row(section=SECTION, what="tools/list", value=listed, unit="B", budget=LIST_MAX),
         Row(section=SECTION, what="instructions", value=said, unit="B", budget=INSTRUCTIONS_MAX),
     ]
 
 
-def _growth(small: Desk, large: Desk) -> list[Row]:
+def _growth(small: LoadClient, large: LoadClient) -> list[Row]:
     rows = []
     for name, before in small.seconds.items():
         few, many = median(before), median(large.seconds[name])

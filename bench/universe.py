@@ -86,8 +86,8 @@ async def _open(folder: Path, facts: int) -> Universe:
 
 async def _round(size: Universe, number: int, rand: random.Random) -> None:
     world, scene = size.world, size.world.scenes[number]
-    told = {"scene_id": scene, "speaker": "gm", "text": "Character 1 meets character 2."}
-    turn = await size.call("Narrator", "mongodb_append_turn", told)
+    arguments = {"scene_id": scene, "speaker": "gm", "text": "Character 1 meets character 2."}
+    turn = await size.call("Narrator", "mongodb_append_turn", arguments)
     for index in range(PROPOSALS):
         fact = direct_fact(world, scene, index)
         await size.timed("fact", size.call("CanonKeeper", "neo4j_create_fact", fact))

@@ -200,8 +200,8 @@ def _cold(folder: Path, queries: Floats) -> dict[str, float]:
     """A process of its own, which opens the folder, searches once, and then for every query."""
     command = [sys.executable, "-m", "bench.vectors", str(folder)]
     done = subprocess.run(command, input=queries.tobytes(), capture_output=True, check=True)
-    told: dict[str, float] = json.loads(done.stdout)
-    return told
+    reply: dict[str, float] = json.loads(done.stdout)
+    return reply
 
 
 async def _serve(folder: Path, queries: Floats) -> dict[str, float]:

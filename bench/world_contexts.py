@@ -109,8 +109,8 @@ async def _lived_in(served: Served, events: int) -> None:
     """As much happens at each place as in the large world, so that contexts are equally full."""
     for place in served.places:
         for _ in range(events):
-            told = {"eventType": "Player.Look", "locationId": place, "actorKind": "player"}
-            await served.call("record-event", told, "WorldBuilder")
+            arguments = {"eventType": "Player.Look", "locationId": place, "actorKind": "player"}
+            await served.call("record-event", arguments, "WorldBuilder")
 
 
 async def _alone(small: Served, large: Served) -> list[Row]:
@@ -155,9 +155,9 @@ async def _in_turn(tool: str, *asked: tuple[Served, Callable[[], dict[str, Any]]
     taken: Timings = [[] for _ in asked]
     for number in range(WARMING + CALLS):
         for (served, arguments), times in zip(asked, taken, strict=True):
-            told = arguments()
+            result = arguments()
             started = time.perf_counter()
-            await served.call(tool, told, "Narrative")
+            await served.call(tool, result, "Narrative")
             if number >= WARMING:
                 times.append((time.perf_counter() - started) * 1_000)
     return taken
@@ -188,10 +188,10 @@ async def _build(  # noqa: C901, PLR0912 - one loop a noun
     await scribe.add(Made(thing=world))
 
     async def entity(
-        thing_id: EntityId, kind: WorldType, name: str, properties: dict[str, Any]
+        item_id: EntityId, kind: WorldType, name: str, properties: dict[str, Any]
     ) -> None:
         def named(label: str) -> str:
-            return thing_id if label == "entity" else canon.identities.new_id()
+            return item_id if label == "entity" else canon.identities.new_id()
 
         _, entries = make_entity(
             named,
@@ -206,7 +206,7 @@ async def _build(  # noqa: C901, PLR0912 - one loop a noun
         await scribe.add(*entries)
 
     async def edge(
-        kind: str, start: EntityId, end: EntityId, told: dict[str, Any], **when: Any
+        kind: str, start: EntityId, end: EntityId, arguments: dict[str, Any], **when: Any
     ) -> None:
         made = make_relation(
             lambda _: canon.identities.new_id(),
@@ -214,7 +214,7 @@ async def _build(  # noqa: C901, PLR0912 - one loop a noun
             rel_type=kind,
             from_id=start,
             to_id=end,
-            properties=told,
+            properties=arguments,
             **{"since": origin, **when},
         )
         await scribe.add(made)
@@ -240,10 +240,10 @@ async def _build(  # noqa: C901, PLR0912 - one loop a noun
         for around in place.realms:
             await edge(WITHIN, of(place.key), of(around), {})
         for way in place.exits:
-            told: dict[str, Any] = {"kind": way.direction.value, "travel_ms": way.travel_ms}
+            arguments: dict[str, Any] = {"kind": way.direction.value, "travel_ms": way.travel_ms}
             if way.blocked:
-                told["blocked"] = way.blocked
-            await edge(EXIT, of(place.key), of(way.to), told)
+                arguments["blocked"] = way.blocked
+            await edge(EXIT, of(place.key), of(way.to), arguments)
         for way in place.exits[:1]:
             await edge(ON_ROUTE, of(place.key), of(way.to), {"kind": "The Long Road"})
     for layer in drawn.layers():

@@ -105,11 +105,11 @@ def fields() -> st.SearchStrategy[Mapping[str, Any]]:
     )
 
 
-def entities(thing_id: str) -> st.SearchStrategy[Entity]:
+def entities(item_id: str) -> st.SearchStrategy[Entity]:
     """An entity without observations."""
     return st.builds(
         an_entity,
-        id=st.just(thing_id),
+        id=st.just(item_id),
         entity_class=st.sampled_from(EntityClass),
         entity_type=st.sampled_from((EntityType.CHARACTER, EntityType.LOCATION)),
         level=levels,
@@ -119,13 +119,13 @@ def entities(thing_id: str) -> st.SearchStrategy[Entity]:
     )
 
 
-def observations(thing_id: str, entity_id: str) -> st.SearchStrategy[Observation]:
+def observations(item_id: str, entity_id: str) -> st.SearchStrategy[Observation]:
     """What somebody said about an entity."""
     return st.builds(
         an_observation,
         st.just(""),
         st.just(""),
-        id=st.just(thing_id),
+        id=st.just(item_id),
         entity_id=st.just(entity_id),
         fields=fields(),
         authority=st.sampled_from(Authority),
@@ -155,11 +155,11 @@ def _some(ids: list[str]) -> st.SearchStrategy[tuple[EntityId, ...]]:
     return st.lists(st.sampled_from(ids).map(EntityId), max_size=3).map(tuple)
 
 
-def facts(thing_id: str, about: list[str]) -> st.SearchStrategy[Fact]:
+def facts(item_id: str, about: list[str]) -> st.SearchStrategy[Fact]:
     """A fact about some of `about`."""
     return st.builds(
         a_fact,
-        id=st.just(thing_id),
+        id=st.just(item_id),
         statement=sentences(),
         fact_type=st.sampled_from(FactType),
         properties=property_maps(),
@@ -200,12 +200,12 @@ def statements() -> st.SearchStrategy[Statement]:
     )
 
 
-def events(thing_id: str, about: list[str], effects: list[str]) -> st.SearchStrategy[Event]:
+def events(item_id: str, about: list[str], effects: list[str]) -> st.SearchStrategy[Event]:
     """An event about some of `about` that may have had effects."""
     caused = st.lists(st.sampled_from(effects), max_size=2) if effects else st.just([])
     return st.builds(
         an_event,
-        id=st.just(thing_id),
+        id=st.just(item_id),
         title=texts(),
         description=sentences(),
         time_ref=st.none() | days,
@@ -217,14 +217,14 @@ def events(thing_id: str, about: list[str], effects: list[str]) -> st.SearchStra
     )
 
 
-def relations(thing_id: str, ends: list[str]) -> st.SearchStrategy[Relation]:
+def relations(item_id: str, ends: list[str]) -> st.SearchStrategy[Relation]:
     """An edge between two of `ends`, which may be the same."""
     return st.builds(
         a_relation,
         st.just(""),
         st.just(""),
         st.just(""),
-        id=st.just(thing_id),
+        id=st.just(item_id),
         rel_type=st.sampled_from(EDGES),
         from_id=st.sampled_from(ends),
         to_id=st.sampled_from(ends),
@@ -235,23 +235,23 @@ def relations(thing_id: str, ends: list[str]) -> st.SearchStrategy[Relation]:
     )
 
 
-def axioms(thing_id: str) -> st.SearchStrategy[Axiom]:
+def axioms(item_id: str) -> st.SearchStrategy[Axiom]:
     """A law of a world."""
     return st.builds(
         an_axiom,
-        id=st.just(thing_id),
+        id=st.just(item_id),
         statement=texts(),
         domain=st.sampled_from(AxiomDomain),
         confidence=confidences,
     )
 
 
-def turns(thing_id: str, scene: str, speakers: list[str]) -> st.SearchStrategy[Turn]:
+def turns(item_id: str, scene: str, speakers: list[str]) -> st.SearchStrategy[Turn]:
     """Something said in the scene whose id is `scene`."""
     who = st.none() | st.sampled_from(speakers) if speakers else st.none()
     return st.builds(
         a_turn,
-        id=st.just(thing_id),
+        id=st.just(item_id),
         scene_id=st.just(scene),
         speaker=st.sampled_from(Speaker),
         entity_id=who,
@@ -259,11 +259,11 @@ def turns(thing_id: str, scene: str, speakers: list[str]) -> st.SearchStrategy[T
     )
 
 
-def proposals(thing_id: str, scene: str | None) -> st.SearchStrategy[Proposal]:
+def proposals(item_id: str, scene: str | None) -> st.SearchStrategy[Proposal]:
     """A change that somebody wants."""
     return st.builds(
         a_proposal,
-        id=st.just(thing_id),
+        id=st.just(item_id),
         scene_id=st.just(scene),
         type=st.sampled_from(ProposalType),
         content=property_maps(),
@@ -275,11 +275,11 @@ def proposals(thing_id: str, scene: str | None) -> st.SearchStrategy[Proposal]:
     )
 
 
-def memories(thing_id: str, entity_id: str) -> st.SearchStrategy[Memory]:
+def memories(item_id: str, entity_id: str) -> st.SearchStrategy[Memory]:
     """What a character believes."""
     return st.builds(
         a_memory,
-        id=st.just(thing_id),
+        id=st.just(item_id),
         entity_id=st.just(entity_id),
         text=sentences() | texts(),
         emotional_valence=st.floats(-1.0, 1.0),

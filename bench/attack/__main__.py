@@ -30,7 +30,7 @@ ATTACKS: Mapping[str, Wave] = {
 }
 
 
-_TOLD = 4_000
+_TRACE_MAX = 4_000
 """So much of a failure is printed."""
 
 
@@ -62,7 +62,9 @@ def _attack(names: list[str], seconds: float, waves: int, first: int) -> int:
             except Exception:  # noqa: BLE001 - whatever broke is the finding, and others follow
                 failures += 1
                 totals[name]["FAILED"] += 1
-                sys.stderr.write(f"{name}, --seed {seed}:\n{traceback.format_exc()[-_TOLD:]}\n")
+                sys.stderr.write(
+                    f"{name}, --seed {seed}:\n{traceback.format_exc()[-_TRACE_MAX:]}\n"
+                )
         sys.stderr.write(f"{name} {dict(totals[name])}\n")
     print(json.dumps({name: dict(counted) for name, counted in totals.items()}, indent=1))
     return int(failures > 0)

@@ -18,7 +18,7 @@ from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.gateway.tool import Tool
 from canonry.values.ids import SpaceId
-from tests.toolsets.narrative.furnished import a_furnished_world
+from tests.toolsets.narrative.filled_world import a_furnished_world
 from tests.toolsets.narrative.hostile import arguments_for
 from tests.toolsets.odd_names import NAMES, TEXTS, TIMES, an_odd_isle, known_in
 from tests.toolsets.world.kit import brought_in

@@ -26,7 +26,7 @@ def flips(lots: random.Random, folder: Path) -> Counter[str]:
 async def _flips(lots: random.Random, folder: Path) -> Counter[str]:
     whole = folder / "whole"
     await _write(whole)
-    expected = await _told(whole)
+    expected = await _read_answers(whole)
     counted: Counter[str] = Counter()
     for number in range(FLIPS):
         harmed = folder / f"harmed {number}"
@@ -38,12 +38,12 @@ async def _flips(lots: random.Random, folder: Path) -> Counter[str]:
         path.chmod(0o600)
         path.write_bytes(data)
         try:
-            told = await _told(harmed)
+            result = await _read_answers(harmed)
         except CanonryError:
             counted["told with an error"] += 1
             continue
         altered = [
-            question for question, answer in expected.items() if told.get(question) != answer
+            question for question, answer in expected.items() if result.get(question) != answer
         ]
         assert not altered, f"byte {at}: served otherwise, and not told: {altered[:3]}"
         counted["without effect on answers"] += 1
@@ -63,7 +63,7 @@ async def _write(folder: Path) -> None:
     await opened.close()
 
 
-async def _told(folder: Path) -> Answers:
+async def _read_answers(folder: Path) -> Answers:
     opened = await open_embedded(folder, durability=Durability.NORMAL)
     try:
         return await view_answers(opened.canon)

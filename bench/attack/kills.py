@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.crash.lives import Life, a_life, judge
 
 WRITING = ("singly", "together", "in_batches", "with_blobs")
-UPKEEP = ("rebuilding", "backing_up", "purging")
+MAINTENANCE = ("rebuilding", "backing_up", "purging")
 LIVES = 3
 PROCESSES = 4
 
@@ -21,9 +21,9 @@ def kills(lots: random.Random, folder: Path) -> Counter[str]:
         life.hear(lots.randrange(20, 120))
         acknowledged += life.kill()
     for number in range(LIVES):
-        work = lots.choice((*WRITING, *UPKEEP))
+        work = lots.choice((*WRITING, *MAINTENANCE))
         with a_life(folder / "store", work, f"life {number}") as life:
-            if work in UPKEEP:
+            if work in MAINTENANCE:
                 life.hear_progress(lots.randrange(1, 9))
             else:
                 life.hear(lots.randrange(1, 40 if work == "with_blobs" else 200))

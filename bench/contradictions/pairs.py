@@ -83,31 +83,31 @@ def read_set(name: str) -> Sequence[Pair]:
     return [pair for file in SETS[name] for pair in read_pairs(file.read_text("utf-8"))]
 
 
-def _pair(number: int, told: Mapping[str, Any]) -> Pair:
-    unknown = sorted(told.keys() - PAIR_MEMBERS - OPTIONAL_MEMBERS)
-    missing = sorted(PAIR_MEMBERS - told.keys())
-    flags = (told.get("hard"), told.get("change", False))
+def _pair(number: int, stated: Mapping[str, Any]) -> Pair:
+    unknown = sorted(stated.keys() - PAIR_MEMBERS - OPTIONAL_MEMBERS)
+    missing = sorted(PAIR_MEMBERS - stated.keys())
+    flags = (stated.get("hard"), stated.get("change", False))
     if unknown or missing or not all(isinstance(flag, bool) for flag in flags):
         raise ValueError(
             f"line {number}: unknown {unknown}, missing {missing}, or hard or change is no boolean"
         )
     return Pair(
-        id=told["id"],
-        half=Half(told["half"]),
-        kind=told["kind"],
-        label=Label(told["label"]),
-        hard=told["hard"],
-        canon=_side(number, told["canon"]),
-        claim=_side(number, told["claim"]),
-        language=told.get("language", ENGLISH),
-        change=told.get("change", False),
+        id=stated["id"],
+        half=Half(stated["half"]),
+        kind=stated["kind"],
+        label=Label(stated["label"]),
+        hard=stated["hard"],
+        canon=_side(number, stated["canon"]),
+        claim=_side(number, stated["claim"]),
+        language=stated.get("language", ENGLISH),
+        change=stated.get("change", False),
     )
 
 
-def _side(number: int, told: Mapping[str, Any]) -> Side:
-    unknown = sorted(told.keys() - SIDE_MEMBERS)
-    silent = not told.get("statement", "").strip()
-    if unknown or silent or not isinstance(told.get("scene", 0), int):
+def _side(number: int, stated: Mapping[str, Any]) -> Side:
+    unknown = sorted(stated.keys() - SIDE_MEMBERS)
+    silent = not stated.get("statement", "").strip()
+    if unknown or silent or not isinstance(stated.get("scene", 0), int):
         message = f"unknown {unknown}, no statement, or scene is no number"
         raise ValueError(f"line {number}: a side has {message}")
-    return Side(**{**told, "entities": tuple(told.get("entities", ()))})
+    return Side(**{**stated, "entities": tuple(stated.get("entities", ()))})

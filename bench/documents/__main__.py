@@ -75,8 +75,8 @@ def _by_field(results: Sequence[Graded]) -> None:
         for mark in each.marks:
             by_field[mark.field][mark.outcome] += 1
     for name, counts in sorted(by_field.items()):
-        told = " ".join(f"{counts[o]:5} {o}" for o in (CORRECT, WRONG, MISSED))
-        print(f"    {name:28} {told}")
+        result = " ".join(f"{counts[o]:5} {o}" for o in (CORRECT, WRONG, MISSED))
+        print(f"    {name:28} {result}")
 
 
 def _show(results: Sequence[Graded], named: str) -> None:

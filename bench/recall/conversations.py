@@ -61,8 +61,8 @@ def crd3() -> Conversation | None:
     questions: list[Question] = []
     for episode in EPISODES:
         first = len(turns)
-        told: Any = json.loads((CRD3 / f"{episode}.json").read_text("utf-8"))
-        for place, turn in enumerate(told["TURNS"]):
+        reply: Any = json.loads((CRD3 / f"{episode}.json").read_text("utf-8"))
+        for place, turn in enumerate(reply["TURNS"]):
             speaker, text = "/".join(turn["NAMES"]), " ".join(turn["UTTERANCES"])
             turns.append(Said(thread=episode, place=place, speaker=speaker, text=text))
         chunks: Any = json.loads((CRD3 / f"{episode}.aligned-4.json").read_text("utf-8"))
@@ -118,10 +118,10 @@ def slipped(conversation: Conversation) -> Conversation:
 
 def written(name: str) -> Conversation:
     """A dialogue of our own, by the name of its file."""
-    told: Any = json.loads((HERE / f"{name}.json").read_text("utf-8"))
+    reply: Any = json.loads((HERE / f"{name}.json").read_text("utf-8"))
     turns: list[Said] = []
-    for number, turn in enumerate(told["turns"]):
-        when = told.get("scenes", {}).get(turn["scene"])
+    for number, turn in enumerate(reply["turns"]):
+        when = reply.get("scenes", {}).get(turn["scene"])
         said = Said(
             thread=turn["scene"],
             place=number,
@@ -130,13 +130,13 @@ def written(name: str) -> Conversation:
             said_at=None if when is None else parse_instant(when),
         )
         turns.append(said)
-    number_of = {turn["id"]: number for number, turn in enumerate(told["turns"])}
+    number_of = {turn["id"]: number for number, turn in enumerate(reply["turns"])}
     questions = [
         Question(
             kind=each["kind"],
             text=each["question"],
             answers=frozenset(number_of[turn] for turn in each["evidence"]),
         )
-        for each in told["questions"]
+        for each in reply["questions"]
     ]
     return Conversation(turns=tuple(turns), questions=tuple(questions))

@@ -21,16 +21,16 @@ from canonry.recall.embedders import OnnxEmbedder, multilingual_embedder
 
 def asked() -> Conversation:
     """The dated conversation with questions in six languages; the kind is the language."""
-    told = json.loads((HERE / "languages.json").read_text("utf-8"))
-    whole = written(told["of"])
-    answers = {each["id"]: n for n, each in enumerate(_turns(told["of"]))}
+    reply = json.loads((HERE / "languages.json").read_text("utf-8"))
+    whole = written(reply["of"])
+    answers = {each["id"]: n for n, each in enumerate(_turns(reply["of"]))}
     questions = tuple(
         Question(
             kind=each["kind"],
             text=each["question"],
             answers=frozenset(answers[turn] for turn in each["evidence"]),
         )
-        for each in told["questions"]
+        for each in reply["questions"]
     )
     english = {answer for question in questions for answer in (question.answers,)}
     known = tuple(each for each in whole.questions if each.answers in english)
@@ -53,20 +53,20 @@ def main() -> int:
         sorted(hits, key=lambda n: -sum(hits[n].values()))
         for hits in (keywords.search(question.text)[1] for question in conversation.questions)
     ]
-    _tell("words alone", conversation, by_words, kinds)
+    _print_row("words alone", conversation, by_words, kinds)
     for name, embedder in (("onnx", OnnxEmbedder()), ("multilingual", multilingual_embedder())):
         near = asyncio.run(_likeness(embedder, conversation))
         alone = [[int(n) for n in (-row).argsort(kind="stable")] for row in near]
-        _tell(f"{name} alone", conversation, alone, kinds)
+        _print_row(f"{name} alone", conversation, alone, kinds)
         final = [
             ranked(conversation, question.text, row, keywords, NOW)
             for question, row in zip(conversation.questions, near, strict=True)
         ]
-        _tell(f"{name}, final ranking", conversation, final, kinds)
+        _print_row(f"{name}, final ranking", conversation, final, kinds)
     return 0
 
 
-def _tell(
+def _print_row(
     way: str, conversation: Conversation, orders: Sequence[Sequence[int]], kinds: Sequence[str]
 ) -> None:
     found = [

@@ -55,13 +55,13 @@ class Recalled:
 def locomo(data: Any) -> Iterator[Conversation]:
     """One conversation a sample; images are told by their captions."""
     for sample in data:
-        told = sample["conversation"]
+        reported = sample["conversation"]
         turns: list[Said] = []
         number_of: dict[str, int] = {}
-        names = [match for name in told if (match := _SESSION.fullmatch(name))]
+        names = [match for name in reported if (match := _SESSION.fullmatch(name))]
         for match in sorted(names, key=lambda each: int(each[1])):
-            when = _time(told.get(f"{match[0]}_date_time"))
-            for turn in told[match[0]]:
+            when = _time(reported.get(f"{match[0]}_date_time"))
+            for turn in reported[match[0]]:
                 number_of[turn["dia_id"]] = len(turns)
                 seen = turn.get("blip_caption")
                 text = f"{turn['text']} [{seen}]" if seen else turn["text"]
@@ -112,11 +112,11 @@ def beam(data: Any) -> Iterator[Conversation]:
         asked = each["probing_questions"]
         probes = ast.literal_eval(asked) if isinstance(asked, str) else asked
         questions = [
-            _question(ability, probe, frozenset(number for found in told for number in found))
+            _question(ability, probe, frozenset(number for found in reported for number in found))
             for ability, some in probes.items()
             for probe in some
-            if (told := [numbers.get(i, ()) for i in _ids(probe.get("source_chat_ids"))])
-            and all(len(found) == 1 for found in told)
+            if (reported := [numbers.get(i, ()) for i in _ids(probe.get("source_chat_ids"))])
+            and all(len(found) == 1 for found in reported)
         ]
         yield Conversation(turns=tuple(turns), questions=tuple(questions))
 
@@ -135,8 +135,10 @@ def read(name: str, path: Path) -> Sequence[Conversation]:
         chats = sorted(path.glob("*/chat.json"))
         asked = (each.parent / "probing_questions/probing_questions.json" for each in chats)
         data = [
-            {"chat": json.loads(chat.read_text("utf-8")), "probing_questions": json.loads(told)}
-            for chat, told in zip(chats, (each.read_text("utf-8") for each in asked), strict=True)
+            {"chat": json.loads(chat.read_text("utf-8")), "probing_questions": json.loads(reported)}
+            for chat, reported in zip(
+                chats, (each.read_text("utf-8") for each in asked), strict=True
+            )
         ]
         return tuple(SETS[name](data))
     text = path.read_text("utf-8")
@@ -182,35 +184,35 @@ def main(arguments: Sequence[str] | None = None) -> int:
             found.append((question.kind, len(question.answers), one))
     names = ("turns", "sess.", "all", "any", "ndcg", "s.all", "hit@1")
     sys.stdout.write(f"{'':<32}{''.join(f'{each:>7}' for each in names)}\n")
-    _tell("all", [one for _, _, one in found])
-    _tell("several evidence turns", [one for _, count, one in found if count > 1])
+    _print_row("all", [one for _, _, one in found])
+    _print_row("several evidence turns", [one for _, count, one in found if count > 1])
     for kind in dict.fromkeys(kind for kind, _, _ in found):
-        _tell(kind, [one for other, _, one in found if other == kind])
+        _print_row(kind, [one for other, _, one in found if other == kind])
     return 0
 
 
-def _tell(name: str, found: Sequence[Recalled]) -> None:
+def _print_row(name: str, found: Sequence[Recalled]) -> None:
     if found:
         means = (sum(each) / len(found) for each in zip(*map(astuple, found), strict=True))
-        told = "".join(f"{each:>7.3f}" for each in means)
-        sys.stdout.write(f"{f'{name} ({len(found)})':<32}{told}\n")
+        result = "".join(f"{each:>7.3f}" for each in means)
+        sys.stdout.write(f"{f'{name} ({len(found)})':<32}{result}\n")
 
 
 def _said(thread: str, place: int, speaker: str, text: str, when: Instant | None) -> Said:
     return Said(thread=thread, place=place, speaker=speaker, text=text, said_at=when)
 
 
-def _question(kind: str, told: Mapping[str, Any], found: frozenset[int]) -> Question:
-    return Question(kind=kind, text=told["question"], answers=found)
+def _question(kind: str, stated: Mapping[str, Any], found: frozenset[int]) -> Question:
+    return Question(kind=kind, text=stated["question"], answers=found)
 
 
 def _known(ids: Sequence[Any], number_of: Mapping[Any, int]) -> frozenset[int]:
     return frozenset(number_of[each] for each in ids if each in number_of)
 
 
-def _dialogs(told: Mapping[str, Any]) -> Sequence[str]:
+def _dialogs(stated: Mapping[str, Any]) -> Sequence[str]:
     """The ids of the evidence, of which some are joined by signs or written with a slip."""
-    found = _DIALOG.findall(" ".join(told.get("evidence", ())))
+    found = _DIALOG.findall(" ".join(stated.get("evidence", ())))
     return [f"D{int(session)}:{int(turn)}" for session, turn in found]
 
 
@@ -230,30 +232,30 @@ def _sessions(chat: Any) -> Iterator[Sequence[Mapping[str, Any]]]:
                 yield from _sessions(part)
 
 
-def _messages(told: Any) -> Iterator[Mapping[str, Any]]:
-    for each in told:
+def _messages(reported: Any) -> Iterator[Mapping[str, Any]]:
+    for each in reported:
         if isinstance(each, list):
             yield from _messages(each)
         else:
             yield each
 
 
-def _ids(told: Any) -> list[int]:
+def _ids(reported: Any) -> list[int]:
     """All ids in lists and groups of them."""
-    match told:
+    match reported:
         case int():
-            return [told]
+            return [reported]
         case list():
-            return [each for part in told for each in _ids(part)]
+            return [each for part in reported for each in _ids(part)]
         case dict():
-            return [each for part in told.values() for each in _ids(part)]
+            return [each for part in reported.values() for each in _ids(part)]
         case _:
             return []
 
 
-def _time(told: str | None) -> Instant | None:
+def _time(stated: str | None) -> Instant | None:
     """The day that is named, as in "1:56 pm on 8 May, 2023" or "2023/05/30 (Tue) 23:40"."""
-    said = re.sub(r"\b(\d{4})/(\d\d)/(\d\d)\b", r"\1-\2-\3", told or "")
+    said = re.sub(r"\b(\d{4})/(\d\d)/(\d\d)\b", r"\1-\2-\3", stated or "")
     said = re.sub(r"\b([A-Za-z]+)-(\d{1,2})-(\d{4})\b", r"\1 \2, \3", said)
     found = read_times(said, GREGORIAN, Instant(0)).intervals
     return found[0].start if found else None

@@ -17,7 +17,7 @@ from bench.recall.keywords import Reference
 from bench.recall.measures import Measures, mean, measured
 
 TURNS = 1_500
-TOLD = "trick"
+TRICK = "trick"
 
 
 def ways() -> Mapping[str, Remedies]:
@@ -72,7 +72,7 @@ def main() -> int:
             kinds = dict.fromkeys(kind for kind, _ in found)
             for kind in kinds if len(kinds) > 1 else ():
                 some = mean([each for other, each in found if other == kind])
-                first = f"/{some.hit_1:.2f}" if kind == TOLD else ""
+                first = f"/{some.hit_1:.2f}" if kind == TRICK else ""
                 sys.stdout.write(f"  {kind} {some.span_10:.2f}{first}")
             sys.stdout.write("\n")
     return 0

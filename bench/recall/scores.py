@@ -33,9 +33,9 @@ def main() -> int:
     asked = [turns[n].text for n in chosen]
     strange = [q.text for name in ("tuning", "heldout") for q in written(name).questions]
     for meaning in (True, False):
-        told = _scores(conversation, asked, meaning=meaning)
+        result = _scores(conversation, asked, meaning=meaning)
         unlike = _scores(conversation, strange, meaning=meaning)
-        verbatim = [dict(found).get(own, 0.0) for own, found in zip(chosen, told, strict=True)]
+        verbatim = [dict(found).get(own, 0.0) for own, found in zip(chosen, result, strict=True)]
         others = [score for found in unlike for _, score in found[:10]]
         kind = "words and meaning" if meaning else "words alone"
         high = np.mean(np.array(verbatim) >= 0.95)

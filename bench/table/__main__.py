@@ -37,9 +37,9 @@ async def main() -> None:
     texts["final"] = lines("moderation_final.txt")
     texts["only what may stand"] = [f"ok | {text}" for text in unlearned()]
     moderator = LikenessModerator(OnnxEmbedder())
-    for part, told in texts.items():
-        found = await measured_moderation(told)
-        more = await measured_moderation(told, moderator.moderate_text)
+    for part, reported in texts.items():
+        found = await measured_moderation(reported)
+        more = await measured_moderation(reported, moderator.moderate_text)
         print(
             f"moderation, {part}: verdicts {found.verdicts:.3f}, by likeness too "
             f"{more.verdicts:.3f} (with category {more.categories:.3f}) of {found.count}"
@@ -50,8 +50,8 @@ async def main() -> None:
         for part in ("development", "kept apart")
     }
     narrations |= {p: lines(f"narrations_{p}.txt") for p in ("afterwards", "first", "second")}
-    for part, told in narrations.items():
-        checked = await measured_narrations(told)
+    for part, reported in narrations.items():
+        checked = await measured_narrations(reported)
         print(
             f"narrations, {part}: precision {checked.precision:.3f}, recall {checked.recall:.3f} "
             f"of {checked.found + checked.missed}, {checked.median_ms:.2f} ms"

@@ -25,10 +25,10 @@ DECAY, HARM, THRESHOLD, STEPS, STRIDE = 0.03, 2.0, 0.75, 3_000, 0.02
 
 def examples() -> list[tuple[str, str]]:
     """The labels and texts to learn from."""
-    told = [line.split(" | ", 1) for name in LEARNED_FROM for line in lines(f"{name}.txt")]
+    found = [line.split(" | ", 1) for name in LEARNED_FROM for line in lines(f"{name}.txt")]
     said = [label.text for label in read_labels() if not label.kept]
     said += [line.split("|")[2] for line in half(lines("narrations.txt"), kept=False)]
-    return [*((label, text.strip()) for label, text in told), *(("ok", t.strip()) for t in said)]
+    return [*((label, text.strip()) for label, text in found), *(("ok", t.strip()) for t in said)]
 
 
 async def main() -> None:
@@ -51,14 +51,16 @@ async def main() -> None:
         slope[:-1] += DECAY * rows[:-1]
         speed = 0.9 * speed + slope
         rows -= STRIDE * speed
-    told = {
+    arguments = {
         "version": "likeness-2",
         "model": {"name": MINILM.identity.name, "digest": MINILM.identity.digest},
         "threshold": THRESHOLD,
         "rows": {k: [round(float(x), 3) for x in rows[:, n]] for n, k in enumerate(KINDS)},
     }
     file = Path(str(likeness.__file__)).with_name("learned.json")
-    file.write_text(json.dumps(told, separators=(",", ":")).replace('],"', '],\n"') + "\n", "utf-8")
+    file.write_text(
+        json.dumps(arguments, separators=(",", ":")).replace('],"', '],\n"') + "\n", "utf-8"
+    )
 
 
 if __name__ == "__main__":

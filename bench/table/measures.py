@@ -93,24 +93,24 @@ async def measured_moderation(
     texts: Iterable[str], moderate: Callable[[str], Awaitable[Moderation]] = by_words
 ) -> Moderated:
     """How these texts are moderated, by default by the rules."""
-    told = [line.split(" | ", 1) for line in texts]
+    listed = [line.split(" | ", 1) for line in texts]
     verdicts = categories = 0
-    for label, text in told:
+    for label, text in listed:
         found = await moderate(text)
         right = (label == "ok") == found.allowed
         verdicts += right
         categories += right and (label == "ok" or label in found.categories)
     return Moderated(
-        verdicts=verdicts / len(told), categories=categories / len(told), count=len(told)
+        verdicts=verdicts / len(listed), categories=categories / len(listed), count=len(listed)
     )
 
 
-async def measured_narrations(told: Iterable[str]) -> Narrations:
+async def measured_narrations(reported: Iterable[str]) -> Narrations:
     """How such narrations are checked; a sentence is found with the constraint of its label."""
     canon, world = await the_scene()
     found = missed = wrong = 0
     times = []
-    for line in told:
+    for line in reported:
         player, label, text = (part.strip() for part in line.split("|"))
         begin = time.process_time()
         violations = await check_narration(world_at(canon, world), text, player)
@@ -125,17 +125,17 @@ async def measured_narrations(told: Iterable[str]) -> Narrations:
 def innocents() -> Sequence[str]:
     """Everything that players and narrators legitimately say in the other two sets."""
     said = [line.split("=>")[0].strip() for line in lines("utterances.txt")]
-    told = [line.split("|")[2].strip() for line in lines("narrations.txt")]
-    return [*said, *told]
+    found = [line.split("|")[2].strip() for line in lines("narrations.txt")]
+    return [*said, *found]
 
 
 def unlearned() -> Sequence[str]:
     """What is legitimately said, as far as nothing was learned from it."""
-    told = [label.text for label in read_labels() if label.kept]
-    told += [line.split("|")[2].strip() for line in half(lines("narrations.txt"), kept=True)]
+    found = [label.text for label in read_labels() if label.kept]
+    found += [line.split("|")[2].strip() for line in half(lines("narrations.txt"), kept=True)]
     for part in ("afterwards", "last", "fresh", "newest", "apart", "first", "second"):
-        told += [label.text for label in labels_of(f"utterances_{part}.txt")]
-    return told
+        found += [label.text for label in labels_of(f"utterances_{part}.txt")]
+    return found
 
 
 def half(all_lines: Iterable[str], *, kept: bool) -> Sequence[str]:

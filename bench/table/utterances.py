@@ -42,17 +42,17 @@ def labels_of(name: str) -> list[Label]:
     found = []
     for place, line in enumerate(lines(name)):
         text, frames, category = (part.strip() for part in line.split("=>"))
-        told = tuple(each.strip() for each in frames.split(" ; ") if each.strip())
-        found.append(Label(text=text, frames=told, category=category, kept=place % 2 == 1))
+        result = tuple(each.strip() for each in frames.split(" ; ") if each.strip())
+        found.append(Label(text=text, frames=result, category=category, kept=place % 2 == 1))
     return found
 
 
 def is_right(label: str, frame: ActionFrame, space: SpaceId) -> bool:
     """Whether a frame is what its label says, in every part that the label can tell."""
     plain, _, topic = label.partition(" :")
-    verb, *told = plain.split()
-    direct = next((t for t in told if t[0] not in "@>#!?"), None)
-    marks = {t[0]: t[1:] for t in told if t[0] in "@>#!?"}
+    verb, *reported = plain.split()
+    direct = next((t for t in reported if t[0] not in "@>#!?"), None)
+    marks = {t[0]: t[1:] for t in reported if t[0] in "@>#!?"}
     quantity = marks.get("#")
     return (
         frame.verb == verb

@@ -63,16 +63,16 @@ def read(folder: Path) -> Net:
             above=tuple(to for sign, to in linked if sign == "@"),
             near=tuple(to for sign, to in linked if sign in {"@", "~", "$"}),
         )
-    told, nouns = Counter[tuple[str, int]](), Counter[str]()
+    reported, nouns = Counter[tuple[str, int]](), Counter[str]()
     for key, _, number, count in rows(folder / "index.sense"):
         word, kind = key.split("%")
-        told[word, int(number)] += int(count) * (kind[0] == "2")
+        reported[word, int(number)] += int(count) * (kind[0] == "2")
         nouns[word] += int(count) * (kind[0] == "1")
     named = {row[0] for row in rows(folder / "index.noun")}
     shares = {}
     for row in rows(folder / "index.verb"):
         offsets = row[-int(row[2]) :]
-        counts = [told[row[0], at] for at in range(1, len(offsets) + 1)]
+        counts = [reported[row[0], at] for at in range(1, len(offsets) + 1)]
         if row[0] in named and nouns[row[0]] > sum(counts) + FEW and row[0] not in seeds():
             continue
         weights = [count + 1 / at for at, count in enumerate(counts, 1)]
@@ -122,9 +122,9 @@ def main(folder: str, *options: str) -> None:
     known = {verb: meant for verb, meant in seeds().items() if verb in net.shares}
     if options:
         found = {verb: meaning(verb, net, known) for verb in known}
-        told = [verb for verb, meant in found.items() if meant]
-        right = sum(found[verb] == known[verb] for verb in told)
-        print(f"{len(told)} of {len(known)} are told, {right / len(told):.3f} of them rightly")
+        listed = [verb for verb, meant in found.items() if meant]
+        right = sum(found[verb] == known[verb] for verb in listed)
+        print(f"{len(listed)} of {len(known)} are told, {right / len(listed):.3f} of them rightly")
         return
     groups = defaultdict[str, list[str]](list)
     for verb in sorted(net.shares):

@@ -22,7 +22,7 @@ from canonry.values.statements import Modality, Phase, Quantity, Statement
 
 
 @pytest.mark.parametrize("name", sorted(RELATION_TYPES))
-def test_attributes_have_the_logic_of_each_relation_type(name: str) -> None:
+def test_attributes_follow_the_logic_of_their_relation_type(name: str) -> None:
     relation = RELATION_TYPES[name]
     entry, inverse = attribute_of_relation(name)
     assert entry.symmetric == relation.symmetric
@@ -38,10 +38,10 @@ def test_exclusive_tags_are_exclusive_values_of_one_attribute(group: tuple[str, 
     values = {tag: each for tag, each in zip(group, found, strict=True) if each}
     assert set(values) == set(group)
     for one, (entry, value) in values.items():
-        for other, (another, rival) in values.items():
+        for other, (another, conflicting) in values.items():
             if one != other:
                 assert entry.name == another.name
-                assert rival in entry.conflicting_words(value)
+                assert conflicting in entry.conflicting_words(value)
 
 
 def test_an_operator_adds_an_attribute() -> None:
@@ -98,13 +98,13 @@ def test_malformed_families_and_opposites_are_refused(part: str, form: object) -
     assert refused.value.code == "attribute.malformed"
 
 
-def test_opposites_may_stand_apart() -> None:
+def test_opposites_may_be_defined_separately() -> None:
     table = with_attributes({"opposites": {"soft": "\nshiny | dull\n\nrough | smooth"}})
 
     assert {"quality:shiny", "quality:rough"} < table.attributes.keys()
 
 
-def test_regions_are_listed_or_lent_by_another_attribute() -> None:
+def test_regions_are_listed_or_borrowed_from_another_attribute() -> None:
     own: dict[str, Any] = {
         "lair": {"kind": "entity", "regions": "home"},
         "den": {"kind": "entity", "regions": "life"},
@@ -152,23 +152,23 @@ def test_an_unknown_attribute_takes_any_number_of_values() -> None:
         ),
     ],
 )
-def test_a_statement_is_the_same_after_json(statement: Statement) -> None:
+def test_a_statement_survives_json(statement: Statement) -> None:
     assert Statement.from_json(json.loads(json.dumps(statement.to_json()))) == statement
 
 
-def test_an_open_quantity_is_the_same_after_json() -> None:
+def test_an_open_quantity_survives_json() -> None:
     least = Quantity(low=3.0, high=float("inf"), about=True)
     assert Quantity.from_json(json.loads(json.dumps(least.to_json()))) == least
 
 
-def test_keys_name_the_timeline_and_the_value() -> None:
+def test_keys_contain_timeline_and_value() -> None:
     statement = Statement(subject="e1", attribute="owner", value="e2")
     assert statement.timeline_key == "timeline:e1:owner"
     assert statement.value_key == "value:owner:e2"
     assert Statement(subject="e1", attribute="age", value=Quantity(low=3, high=3)).value_key is None
 
 
-def say(
+def fact_of(
     attribute: str, value: str | Quantity | None, subject: str = "ana", **more: object
 ) -> Statement:
     return Statement.from_json(
@@ -186,19 +186,19 @@ def exactly(number: float, step: float = 0.0, **more: object) -> Quantity:
 
 
 CONTRADICTIONS = [
-    (say("life", "alive"), say("life", "dead")),
-    (say("mother", "eve"), say("mother", "ida")),
-    (say("membership", "band"), say("membership", "band", holds=False)),
-    (say("ally", "bo"), say("enemy", "ana", subject="bo")),
-    (say("spouse", "bo"), say("spouse", "cy", subject="bo")),
-    (say("measure:height", exactly(1.8)), say("measure:height", exactly(1.7))),
-    (say("count:dog", exactly(0)), say("count:dog", Quantity(low=1, high=float("inf")))),
-    (say("does:eat", "~fish", holds=False), say("does:eat", "~fish raw")),
-    (say("can:open", "~vault", quantifier="sole"), say("can:open", "~vault", subject="bo")),
-    (say("does:know", "~way", quantifier="only"), say("does:know", "~song")),
-    (say("does:come", None, modality="planned"),
-     say("does:come", None, modality="planned", holds=False)),
-    (say("parent", "bo"), say("parent", "ana", subject="bo")),
+    (fact_of("life", "alive"), fact_of("life", "dead")),
+    (fact_of("mother", "eve"), fact_of("mother", "ida")),
+    (fact_of("membership", "band"), fact_of("membership", "band", holds=False)),
+    (fact_of("ally", "bo"), fact_of("enemy", "ana", subject="bo")),
+    (fact_of("spouse", "bo"), fact_of("spouse", "cy", subject="bo")),
+    (fact_of("measure:height", exactly(1.8)), fact_of("measure:height", exactly(1.7))),
+    (fact_of("count:dog", exactly(0)), fact_of("count:dog", Quantity(low=1, high=float("inf")))),
+    (fact_of("does:eat", "~fish", holds=False), fact_of("does:eat", "~fish raw")),
+    (fact_of("can:open", "~vault", quantifier="sole"), fact_of("can:open", "~vault", subject="bo")),
+    (fact_of("does:know", "~way", quantifier="only"), fact_of("does:know", "~song")),
+    (fact_of("does:come", None, modality="planned"),
+     fact_of("does:come", None, modality="planned", holds=False)),
+    (fact_of("parent", "bo"), fact_of("parent", "ana", subject="bo")),
 ]  # fmt: skip
 
 
@@ -212,24 +212,24 @@ def test_statements_that_exclude_each_other_contradict(held: Statement, claim: S
 
 
 COMPATIBLE = [
-    (say("life", "alive"), say("life", "dead", subject="bo")),
-    (say("life", "dead"), say("life", "dead")),
-    (say("life", "dead"), say("life", "alive", modality="reported")),
-    (say("does:spy", None, modality="possible"),
-     say("does:spy", None, modality="possible", holds=False)),
-    (say("friend", "bo"), say("friend", "cy")),
-    (say("does:eat", "~fish raw", holds=False), say("does:eat", "~fish")),
-    (say("presence", "present", qualifiers=["night"]), say("presence", "absent")),
-    (say("location", "hall", phase="was"), say("location", "ford")),
-    (say("measure:height", exactly(1.8)), say("measure:height", exactly(1.8, step=0.01))),
-    (say("count:dog", exactly(2)), say("count:dog", Quantity(low=1, high=float("inf")))),
-    (say("measure:depth", exactly(9.144, 0.3048)), say("measure:depth", exactly(9, 1))),
-    (say("event:fire", "~", when="1402", holds=False), say("does:burn", None, when="1402")),
+    (fact_of("life", "alive"), fact_of("life", "dead", subject="bo")),
+    (fact_of("life", "dead"), fact_of("life", "dead")),
+    (fact_of("life", "dead"), fact_of("life", "alive", modality="reported")),
+    (fact_of("does:spy", None, modality="possible"),
+     fact_of("does:spy", None, modality="possible", holds=False)),
+    (fact_of("friend", "bo"), fact_of("friend", "cy")),
+    (fact_of("does:eat", "~fish raw", holds=False), fact_of("does:eat", "~fish")),
+    (fact_of("presence", "present", qualifiers=["night"]), fact_of("presence", "absent")),
+    (fact_of("location", "hall", phase="was"), fact_of("location", "ford")),
+    (fact_of("measure:height", exactly(1.8)), fact_of("measure:height", exactly(1.8, step=0.01))),
+    (fact_of("count:dog", exactly(2)), fact_of("count:dog", Quantity(low=1, high=float("inf")))),
+    (fact_of("measure:depth", exactly(9.144, 0.3048)), fact_of("measure:depth", exactly(9, 1))),
+    (fact_of("event:fire", "~", when="1402", holds=False), fact_of("does:burn", None, when="1402")),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("held", "claim"), COMPATIBLE)
-def test_statements_that_can_both_be_true_do_not_clash(held: Statement, claim: Statement) -> None:
+def test_compatible_statements_do_not_conflict(held: Statement, claim: Statement) -> None:
     assert find_clash(held, claim) is None
     assert find_clash(claim, held) is None
 
@@ -237,43 +237,43 @@ def test_statements_that_can_both_be_true_do_not_clash(held: Statement, claim: S
 @pytest.mark.parametrize(
     ("held", "claim"),
     [
-        (say("location", "hall"), say("location", "ford")),
-        (say("hair_colour", "red"), say("hair_colour", "black")),
-        (say("quality:rich", "rich"), say("quality:rich", "poor")),
-        (say("count:wolf", exactly(40, about=True)), say("count:wolf", exactly(60))),
+        (fact_of("location", "hall"), fact_of("location", "ford")),
+        (fact_of("hair_colour", "red"), fact_of("hair_colour", "black")),
+        (fact_of("quality:rich", "rich"), fact_of("quality:rich", "poor")),
+        (fact_of("count:wolf", exactly(40, about=True)), fact_of("count:wolf", exactly(60))),
     ],
 )
-def test_values_that_shade_into_each_other_are_a_possible_conflict(
-    held: Statement, claim: Statement
-) -> None:
+def test_gradual_values_are_a_possible_conflict(held: Statement, claim: Statement) -> None:
     found = find_clash(held, claim)
     assert found is not None
     assert found.grade is Grade.POSSIBLE
 
 
-def test_a_word_of_change_ends_what_stood() -> None:
-    left = say("membership", "band", phase="ends")
-    found = find_clash(say("membership", "band"), left)
+def test_a_word_of_change_ends_the_earlier_value() -> None:
+    left = fact_of("membership", "band", phase="ends")
+    found = find_clash(fact_of("membership", "band"), left)
     assert found is not None
     assert found.ends_earlier
 
 
-def test_a_later_value_ends_the_one_before() -> None:
-    found = find_clash(say("location", "hall"), say("location", "ford"), order=Order.LATER)
+def test_a_later_value_ends_the_earlier_one() -> None:
+    found = find_clash(fact_of("location", "hall"), fact_of("location", "ford"), order=Order.LATER)
     assert found is not None
     assert found.ends_earlier
 
 
-def test_what_was_at_another_time_does_not_clash_unless_it_is_fixed() -> None:
-    held, claim = say("location", "hall"), say("location", "ford")
+def test_values_at_different_times_conflict_only_if_fixed() -> None:
+    held, claim = fact_of("location", "hall"), fact_of("location", "ford")
     assert find_clash(held, claim, order=Order.EARLIER) is None
-    born = say("mother", "eve"), say("mother", "ida")
+    born = fact_of("mother", "eve"), fact_of("mother", "ida")
     assert find_clash(*born, order=Order.EARLIER) is not None
 
 
 def test_the_reason_names_the_entities() -> None:
     names = {"ana": "Ana", "eve": "Eve", "ida": "Ida"}
-    found = find_clash(say("mother", "eve"), say("mother", "ida"), name_of=names.__getitem__)
+    found = find_clash(
+        fact_of("mother", "eve"), fact_of("mother", "ida"), name_of=names.__getitem__
+    )
     assert found is not None
     assert found.reason == "Both give a value for mother of Ana: Eve and Ida."
 
@@ -292,7 +292,7 @@ NAMES = {"Ana": "ana-1", "Bo": "bo-1", "Hall": "hall-1", "Red Band": "band-1", "
         ("Ana did not buy the Hall", "Ana owns the Hall"),
     ],
 )
-def test_a_denied_change_says_nothing_of_its_result(denied: str, stands: str) -> None:
+def test_a_denied_change_does_not_state_its_result(denied: str, stands: str) -> None:
     held, said = read_statements(stands, NAMES), read_statements(denied, NAMES)
 
     assert held
@@ -334,7 +334,7 @@ def test_a_death_is_read_in_any_words(text: str) -> None:
         "Is Ana dead?",
     ],
 )
-def test_what_only_sounds_like_a_death_is_none(text: str) -> None:
+def test_phrases_that_only_sound_like_a_death_are_none(text: str) -> None:
     deaths = [
         one
         for one in _read(text)
@@ -344,7 +344,7 @@ def test_what_only_sounds_like_a_death_is_none(text: str) -> None:
     assert deaths == []
 
 
-def test_a_known_name_is_a_name_whatever_word_it_looks_like() -> None:
+def test_a_known_name_is_a_name_even_if_it_looks_like_a_word() -> None:
     [berlin], [munich] = _read("May lives in Berlin"), _read("May lives in Munich")
 
     assert (berlin.subject, berlin.attribute) == ("may-1", "home")

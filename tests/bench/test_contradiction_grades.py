@@ -29,7 +29,7 @@ def measured(name: str) -> Measured:
         ("pairs", Half.KEPT, 0.93, 0.6, 0.98),
     ],
 )
-def test_d4_what_is_called_a_contradiction_is_one(
+def test_a_reported_contradiction_is_one(
     name: str, half: Half, precision: float, recall: float, left_alone: float
 ) -> None:
     figures = figures_of(measured(name).of(half))
@@ -55,7 +55,7 @@ def test_other_languages_are_read_by_the_same_code(name: str, language: str, rec
     assert (figures.recall or 0) >= recall
 
 
-def test_every_pair_is_graded_in_either_order() -> None:
+def test_every_pair_is_graded_equally_in_both_orders() -> None:
     for pair in read_pairs():
         assert {grade(pair.canon, pair.claim), grade(pair.claim, pair.canon)} <= GRADES
 

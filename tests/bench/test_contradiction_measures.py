@@ -49,7 +49,7 @@ def labels() -> dict[str, Label]:
     return {repr((pair.canon, pair.claim)): pair.label for pair in pairs}
 
 
-def said(
+def make_pair(
     label: Label, canon: str, claim: str, *, half: Half = Half.KEPT, language: str = "en"
 ) -> Pair:
     return Pair(
@@ -66,42 +66,42 @@ def said(
 
 def four() -> Sequence[Pair]:
     return [
-        said(CONTRADICTION, "Ida is queen.", "Ida is not queen"),
-        said(CONTRADICTION, "Udo is mayor.", "Udo was never mayor."),
-        said(POSSIBLE, "Eva is kind.", "Eva is not kind."),
-        said(COMPATIBLE, "Rex barks.", "Rex bites."),
+        make_pair(CONTRADICTION, "Ida is queen.", "Ida is not queen"),
+        make_pair(CONTRADICTION, "Udo is mayor.", "Udo was never mayor."),
+        make_pair(POSSIBLE, "Eva is kind.", "Eva is not kind."),
+        make_pair(COMPATIBLE, "Rex barks.", "Rex bites."),
     ]
 
 
-def test_who_finds_nothing_has_no_precision_and_recalls_nothing() -> None:
+def test_no_findings_mean_no_precision_and_zero_recall() -> None:
     figures = figures_of(measure(four(), silent).of(Half.KEPT))
 
     assert (figures.precision, figures.both_precision) == (None, None)
     assert (figures.recall, figures.both_recall) == (0.0, 0.0)
 
 
-def test_precision_and_recall_of_contradictions_and_of_both_grades_are_told_apart() -> None:
+def test_contradictions_and_both_grades_are_measured_separately() -> None:
     figures = figures_of(measure(four(), exact_negation).of(Half.KEPT))
 
     assert (figures.pairs, figures.precision, figures.recall) == (4, 0.5, 0.5)
     assert (figures.both_precision, figures.both_recall) == (1.0, 2 / 3)
 
 
-def test_a_contradiction_that_is_only_asked_about_counts_as_found_by_both() -> None:
+def test_a_questioned_contradiction_counts_as_found() -> None:
     figures = figures_of(measure(four(), suspicious).of(Half.KEPT))
 
     assert (figures.precision, figures.recall) == (None, 0.0)
     assert (figures.both_precision, figures.both_recall) == (0.75, 1.0)
 
 
-def test_a_grade_that_asks_at_everything_leaves_nothing_alone() -> None:
+def test_questioning_everything_leaves_nothing_alone() -> None:
     figures = figures_of(measure(four(), suspicious).of(Half.KEPT))
 
     assert (figures.possible_precision, figures.possible_recall) == (0.25, 1.0)
     assert figures.specificity == 0.0
 
 
-def test_who_finds_nothing_leaves_everything_alone() -> None:
+def test_finding_nothing_leaves_everything_alone() -> None:
     figures = figures_of(measure(four(), silent).of(Half.KEPT))
 
     assert (figures.possible_precision, figures.possible_recall) == (None, 0.0)
@@ -121,8 +121,8 @@ def test_the_confusion_of_a_kind_counts_each_label_with_its_grade() -> None:
     }
 
 
-def test_other_languages_count_in_no_half() -> None:
-    german = said(CONTRADICTION, "Ida ist da.", "Ida ist nicht da.", language="de")
+def test_other_languages_count_in_neither_half() -> None:
+    german = make_pair(CONTRADICTION, "Ida ist da.", "Ida ist nicht da.", language="de")
     measured = measure([*four(), german], silent)
 
     assert len(measured.of(Half.KEPT)) == 4
@@ -131,12 +131,12 @@ def test_other_languages_count_in_no_half() -> None:
     }
 
 
-def test_something_that_is_no_grade_is_refused() -> None:
+def test_an_unknown_grade_is_refused() -> None:
     with pytest.raises(ValueError, match="certain"):
         measure(four(), lambda standing, claim: "certain")
 
 
-def test_the_aim_is_reached_on_the_kept_half_alone_and_not_by_silence() -> None:
+def test_the_aim_needs_the_kept_half_and_findings() -> None:
     pairs = written()
 
     assert measure(pairs, judge).kept
@@ -145,7 +145,7 @@ def test_the_aim_is_reached_on_the_kept_half_alone_and_not_by_silence() -> None:
     assert not measure(four(), exact_negation).kept
 
 
-def test_denying_with_the_same_words_finds_the_simple_ones_and_misses_the_hard() -> None:
+def test_the_word_denial_baseline_finds_only_simple_pairs() -> None:
     measured = measure(written(), exact_negation)
 
     for half in Half:
@@ -154,19 +154,21 @@ def test_denying_with_the_same_words_finds_the_simple_ones_and_misses_the_hard()
         assert 0 < figures.recall < 0.5
 
 
-def test_the_wrong_ones_are_told_by_their_ids_and_no_statement_is_shown() -> None:
+def test_wrong_results_are_listed_by_id_without_statements() -> None:
     pairs = written()
 
-    told = report(measure(pairs, silent))
+    result = report(measure(pairs, silent))
 
     missed = {pair.id for pair in pairs if pair.label is not COMPATIBLE}
-    assert set(re.findall(r"(\S+)>compatible", told)) == missed
-    assert [pair.id for pair in pairs if pair.canon.statement in told] == []
-    assert [pair.id for pair in pairs if pair.claim.statement in told] == []
+    assert set(re.findall(r"(\S+)>compatible", result)) == missed
+    assert [pair.id for pair in pairs if pair.canon.statement in result] == []
+    assert [pair.id for pair in pairs if pair.claim.statement in result] == []
 
 
 def test_a_report_shows_figures_and_confusion_of_each_half() -> None:
-    measured = measure([*four(), said(COMPATIBLE, "A", "B", half=Half.DEVELOP)], exact_negation)
+    measured = measure(
+        [*four(), make_pair(COMPATIBLE, "A", "B", half=Half.DEVELOP)], exact_negation
+    )
 
     lines = [" ".join(line.split()) for line in report(measured).splitlines()]
 
@@ -183,12 +185,14 @@ def test_the_command_measures_the_function_that_is_named(
     reached = main(["tests.bench.test_contradiction_measures:judge"])
 
     assert (missed, reached) == (1, 0)
-    told = capsys.readouterr().out
-    assert "kept, hard" in told
-    assert [line.split()[0] for line in told.splitlines() if "left alone" in line] == 2 * [*SETS]
+    reported = capsys.readouterr().out
+    assert "kept, hard" in reported
+    assert [line.split()[0] for line in reported.splitlines() if "left alone" in line] == 2 * [
+        *SETS
+    ]
 
 
-def test_the_command_asks_for_a_module_and_a_function(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_requires_a_module_and_a_function(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["grade"])
 

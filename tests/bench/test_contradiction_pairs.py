@@ -80,7 +80,7 @@ def test_there_are_enough_pairs_and_each_has_an_id_of_its_own() -> None:
     assert [one for one, times in ids.items() if times > 1] == []
 
 
-def test_an_id_says_half_and_kind() -> None:
+def test_an_id_contains_half_and_kind() -> None:
     wrong = [
         pair.id
         for pair in english()
@@ -90,7 +90,7 @@ def test_an_id_says_half_and_kind() -> None:
     assert wrong == []
 
 
-def test_entities_and_times_are_told_in_their_forms() -> None:
+def test_entities_and_times_have_their_forms() -> None:
     wrong = [
         pair.id
         for pair in read_pairs()
@@ -105,7 +105,7 @@ def test_entities_and_times_are_told_in_their_forms() -> None:
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_a_place_or_time_is_told_of_both_sides_or_of_none(name: str) -> None:
+def test_a_place_or_time_is_given_for_both_sides_or_neither(name: str) -> None:
     wrong = [
         pair.id
         for pair in read_set(name)
@@ -117,7 +117,7 @@ def test_a_place_or_time_is_told_of_both_sides_or_of_none(name: str) -> None:
 
 
 @pytest.mark.parametrize("label", Label)
-def test_both_halves_hold_each_label_alike_and_in_numbers(label: Label) -> None:
+def test_both_halves_have_similar_numbers_of_each_label(label: Label) -> None:
     develop, kept = (share(of(half), label) for half in Half)
 
     assert abs(develop - kept) <= 5
@@ -129,7 +129,7 @@ def test_at_least_half_of_the_pairs_are_hard(half: Half) -> None:
     assert 2 * sum(pair.hard for pair in of(half)) >= len(of(half))
 
 
-def test_each_kind_is_in_both_halves_in_like_numbers_and_labels() -> None:
+def test_each_kind_has_similar_numbers_and_labels_in_both_halves() -> None:
     develop, kept = (Counter((pair.kind, pair.label) for pair in of(half)) for half in Half)
 
     assert {
@@ -140,24 +140,24 @@ def test_each_kind_is_in_both_halves_in_like_numbers_and_labels() -> None:
     assert {kind for kind, _ in develop} == {kind for kind, _ in kept}
 
 
-def test_no_statement_stands_in_both_halves() -> None:
+def test_no_statement_occurs_in_both_halves() -> None:
     develop, kept = ({" ".join(words(side.statement)) for side in sides(of(half))} for half in Half)
 
     assert len(develop & kept) == 0
 
 
-def test_nobody_lives_in_both_halves() -> None:
+def test_no_person_occurs_in_both_halves() -> None:
     assert names(of(Half.DEVELOP)) & names(of(Half.KEPT)) == frozenset()
 
 
 @pytest.mark.parametrize("kind", sorted({pair.kind for pair in english()}))
-def test_within_a_kind_no_word_of_content_stands_in_both_halves(kind: str) -> None:
+def test_no_content_word_of_a_kind_occurs_in_both_halves(kind: str) -> None:
     develop, kept = (content([pair for pair in of(half) if pair.kind == kind]) for half in Half)
 
     assert sorted(develop & kept) == []
 
 
-def test_the_same_words_of_the_same_subject_at_the_same_time_never_conflict() -> None:
+def test_identical_statements_never_conflict() -> None:
     wrong = [
         pair.id for pair in read_pairs() if pair.canon == pair.claim and pair.label != "compatible"
     ]
@@ -165,7 +165,7 @@ def test_the_same_words_of_the_same_subject_at_the_same_time_never_conflict() ->
     assert wrong == []
 
 
-def test_other_languages_are_tried_with_some_thirty_pairs_each() -> None:
+def test_other_languages_have_about_thirty_pairs_each() -> None:
     others = Counter(pair.language for pair in read_pairs() if pair.language != ENGLISH)
 
     assert others == {"de": 30, "es": 30}

@@ -29,13 +29,13 @@ def names(half: Half) -> frozenset[str]:
     return frozenset(name for pair in found for name in pair.canon.entities + pair.claim.entities)
 
 
-def test_each_pair_has_an_id_of_its_own_in_all_sets() -> None:
+def test_each_pair_has_a_unique_id_in_all_sets() -> None:
     ids = Counter(pair.id for pair in [*pairs(), *read_pairs()])
 
     assert [one for one, times in ids.items() if times > 1] == []
 
 
-def test_an_id_says_language_half_and_kind() -> None:
+def test_an_id_contains_language_half_and_kind() -> None:
     wrong = [
         pair.id
         for pair in pairs()
@@ -56,7 +56,7 @@ def test_half_of_the_english_pairs_are_lookalikes(half: Half) -> None:
 
 
 @pytest.mark.parametrize("half", Half)
-def test_the_english_labels_are_in_balance(half: Half) -> None:
+def test_english_labels_are_balanced(half: Half) -> None:
     labels = Counter(pair.label for pair in of(half))
 
     assert labels[Label.CONTRADICTION] >= 55
@@ -66,14 +66,14 @@ def test_the_english_labels_are_in_balance(half: Half) -> None:
 
 @pytest.mark.parametrize("half", Half)
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_each_language_has_thirty_pairs_a_half(language: str, half: Half) -> None:
+def test_each_language_has_thirty_pairs_per_half(language: str, half: Half) -> None:
     labels = Counter(pair.label for pair in of(half, language))
 
     assert labels.total() >= 30
     assert labels[Label.CONTRADICTION] >= 15
 
 
-def test_kinds_and_labels_are_alike_in_both_halves() -> None:
+def test_both_halves_have_the_same_kinds_and_labels() -> None:
     develop, kept = (Counter((pair.kind, pair.label) for pair in of(half)) for half in Half)
 
     assert {
@@ -83,17 +83,17 @@ def test_kinds_and_labels_are_alike_in_both_halves() -> None:
     } == {}
 
 
-def test_nobody_lives_in_both_halves() -> None:
+def test_no_person_occurs_in_both_halves() -> None:
     assert names(Half.DEVELOP) & names(Half.KEPT) == frozenset()
 
 
-def test_some_pairs_are_linked_with_nobody() -> None:
+def test_some_pairs_have_no_entities() -> None:
     silent = [pair for pair in pairs() if not pair.canon.entities]
 
     assert 0.15 <= len(silent) / len(pairs()) <= 0.3
 
 
-def test_a_change_is_compatible_and_every_half_has_some() -> None:
+def test_changes_are_compatible_and_occur_in_every_half() -> None:
     changes = [pair for pair in pairs() if pair.change]
 
     assert {pair.label for pair in changes} == {Label.COMPATIBLE}

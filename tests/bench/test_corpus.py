@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bench.contradictions.pairs import FOLDER
-from tests.toolsets.canon.kit import a_desk
+from tests.toolsets.canon.kit import make_driver
 
 pytestmark = pytest.mark.anyio
 
@@ -44,26 +44,26 @@ def batches(statements: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
 
 async def noticed(corpus: Corpus) -> tuple[list[str], list[str]]:
     """The true statements that are called a conflict, and the planted ones that are noticed."""
-    desk = a_desk()
-    await desk.call("open", name="Harlow and around", about="A town")
+    driver = make_driver()
+    await driver.call("open", name="Harlow and around", about="A town")
     entities = [
         {"kind": "entity", "name": name, "type": kind} for name, kind in corpus.names.items()
     ]
-    await desk.call("propose", said="These are all.", claims=entities)
+    await driver.call("propose", said="These are all.", claims=entities)
     found: list[list[str]] = []
     for part in (corpus.true, corpus.planted):
         flagged: list[str] = []
         found.append(flagged)
         for some in batches(part):
             claims = [{"kind": "fact", "says": statement} for statement in some]
-            reply = await desk.call("propose", said="So it is.", claims=claims)
+            reply = await driver.call("propose", said="So it is.", claims=claims)
             for statement, verdict in zip(some, reply["verdicts"], strict=True):
                 plain = verdict["verdict"] == "accepted" and not verdict.get("against")
                 flagged += [] if plain and not verdict.get("ends") else [statement]
     return found[0], found[1]
 
 
-async def test_planted_contradictions_are_noticed_and_true_statements_left_alone() -> None:
+async def test_planted_contradictions_are_found_and_true_statements_pass() -> None:
     corpus = read_corpus()
     false, found = await noticed(corpus)
 

@@ -5,7 +5,7 @@ from collections import Counter
 from bench.documents.letters import cases, is_kept
 
 
-def test_every_case_has_a_name_of_its_own_and_something_true_in_it() -> None:
+def test_every_case_has_a_unique_name_and_a_true_value() -> None:
     names = Counter(case.name for case in cases())
 
     assert len(names) >= 90
@@ -13,7 +13,7 @@ def test_every_case_has_a_name_of_its_own_and_something_true_in_it() -> None:
     assert all(case.data and case.truth for case in cases())
 
 
-def test_each_kind_of_document_is_there_in_eight_languages_and_in_both_halves() -> None:
+def test_every_document_kind_exists_in_eight_languages_and_both_halves() -> None:
     kinds = {case.name[3:] for case in cases() if case.name.startswith("en-")}
     laid_out = {kind for kind in kinds if sum(c.name[3:] == kind for c in cases()) == 8}
     halves = Counter(case.kept for case in cases())
@@ -23,5 +23,5 @@ def test_each_kind_of_document_is_there_in_eight_languages_and_in_both_halves() 
     assert all(case.kept == is_kept(case.name) for case in cases())
 
 
-def test_a_case_says_the_same_whenever_it_is_laid_out() -> None:
+def test_a_case_is_the_same_whenever_it_is_rendered() -> None:
     assert [case.data for case in cases()] == [case.data for case in cases()]

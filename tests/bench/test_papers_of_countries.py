@@ -7,7 +7,7 @@ from bench.documents.papers import cases
 COUNTRIES = {"de", "fr", "es", "it", "nl", "pl", "pt", "se", "us", "gb"}
 
 
-def test_there_are_twelve_papers_of_each_country_in_two_halves() -> None:
+def test_each_country_has_twelve_papers_in_two_halves() -> None:
     every = list(cases())
     halves = Counter(case.kept for case in every)
 
@@ -16,7 +16,7 @@ def test_there_are_twelve_papers_of_each_country_in_two_halves() -> None:
     assert min(halves.values()) >= 50
 
 
-def test_what_is_true_of_a_paper_is_written_in_it() -> None:
+def test_expected_values_of_a_paper_are_written_in_it() -> None:
     for case in cases():
         text = case.data.decode()
         assert case.truth
@@ -25,5 +25,5 @@ def test_what_is_true_of_a_paper_is_written_in_it() -> None:
             assert all(number in text for number in numbers), case.name
 
 
-def test_a_paper_is_the_same_whenever_it_is_laid_out() -> None:
+def test_a_paper_is_the_same_whenever_it_is_rendered() -> None:
     assert [case.data for case in cases()] == [case.data for case in cases()]

@@ -124,7 +124,7 @@ def test_locomo_has_sessions_in_order_with_their_dates(tmp_path: Path) -> None:
     ]
 
 
-def test_longmemeval_has_a_haystack_for_each_question_but_those_to_be_declined(
+def test_longmemeval_has_a_haystack_for_each_answerable_question(
     tmp_path: Path,
 ) -> None:
     (conversation,) = read("longmemeval", kept(tmp_path, "longmemeval_s.json", LONGMEMEVAL))
@@ -134,7 +134,7 @@ def test_longmemeval_has_a_haystack_for_each_question_but_those_to_be_declined(
     assert conversation.turns[1].said_at == parse_instant("2023-05-21T00:00:00Z")
 
 
-def test_longmemeval_is_searched_in_what_assistants_say_too_where_that_is_asked(
+def test_longmemeval_searches_assistant_turns_if_asked(
     tmp_path: Path,
 ) -> None:
     (conversation,) = read("longmemeval-both", kept(tmp_path, "longmemeval_s.json", LONGMEMEVAL))
@@ -143,7 +143,7 @@ def test_longmemeval_is_searched_in_what_assistants_say_too_where_that_is_asked(
     assert conversation.questions[0].answers == {1, 2}
 
 
-def test_beam_knows_messages_by_their_ids_where_they_are_one(tmp_path: Path) -> None:
+def test_beam_identifies_messages_by_unique_ids(tmp_path: Path) -> None:
     (conversation,) = read("beam", kept(tmp_path, "beam.jsonl", BEAM))
 
     (question,) = conversation.questions
@@ -154,7 +154,7 @@ def test_beam_knows_messages_by_their_ids_where_they_are_one(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("plans", [False, True])
-def test_beam_is_read_as_its_repository_and_its_rows_have_it(tmp_path: Path, plans: bool) -> None:
+def test_beam_is_read_from_its_repository_and_its_rows(tmp_path: Path, plans: bool) -> None:
     messages = [[m for group in batch["turns"] for m in group] for batch in BEAM[0]["chat"]]
     chat = [{"plan-1": messages[:1]}, {"plan-2": messages[1:]}] if plans else messages
     folder = tmp_path / "1"

@@ -20,7 +20,7 @@ from tests.usecases.recall_scenario import Noting, a_scenario, index
 pytestmark = pytest.mark.anyio
 
 
-async def test_a_damaged_index_that_is_dropped_is_made_anew_without_waiting_any_longer(
+async def test_a_dropped_damaged_index_is_recreated_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(indexing, "_WAITS", (3_600.0,))
@@ -49,21 +49,21 @@ async def test_a_damaged_index_that_is_dropped_is_made_anew_without_waiting_any_
         await background.stop_indexing()
 
 
-async def test_more_vectors_than_a_folder_searches_well_are_told(
+async def test_too_many_vectors_for_a_folder_are_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in (indexing, doctor):
         monkeypatch.setattr(module, "SEARCHED_WELL", 1)
-    told: list[str] = []
+    found: list[str] = []
 
     async def first() -> str | None:
-        return told[0] if told else None
+        return found[0] if found else None
 
     async with a_scenario(tmp_path) as world:
         await world.say("The dragon sleeps on gold.", "We sail at dawn.")
         recall = world.recall()
         recall.asked.set()
-        background = BackgroundIndexing(world.stage.canon, recall, world.folder, told.append)
+        background = BackgroundIndexing(world.stage.canon, recall, world.folder, found.append)
         background.start_indexing()
         said = await becomes(first, "what is told")
         await background.stop_indexing()
@@ -73,10 +73,10 @@ async def test_more_vectors_than_a_folder_searches_well_are_told(
     count = diagnosis.store["recall_vectors"]
     assert said == f"each search compares {count} vectors: {MANY_VECTORS}"
     assert MANY_VECTORS in [hint.help for hint in diagnosis.hints]
-    assert told == [said]
+    assert found == [said]
 
 
-async def test_the_doctor_notices_vectors_that_no_search_has_met_yet(tmp_path: Path) -> None:
+async def test_the_doctor_notices_damaged_vectors_before_any_search(tmp_path: Path) -> None:
     async with a_scenario(tmp_path) as world:
         await world.say("The dragon sleeps on gold.")
         recall = world.recall()
@@ -92,7 +92,7 @@ async def test_the_doctor_notices_vectors_that_no_search_has_met_yet(tmp_path: P
     ]
 
 
-async def test_two_machines_on_one_index_share_the_work(
+async def test_two_machines_share_the_work_on_one_index(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def at_once(work: Callable[..., object], *given: object, **named: object) -> object:

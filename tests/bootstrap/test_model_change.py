@@ -51,7 +51,7 @@ async def models(one: Recall) -> set[EmbeddingModel]:
     return set(await (await one.open_engines()).vectors.cursors())
 
 
-async def test_an_index_of_the_former_model_serves_until_it_is_replaced(world: Scenario) -> None:
+async def test_the_previous_models_index_serves_until_it_is_replaced(world: Scenario) -> None:
     await world.say(DAWN, DRAGON, "The bell tolls.")
     await index(recall(world, OnnxEmbedder(identity=FORMER)))
     now = recall(world)
@@ -72,7 +72,7 @@ async def test_an_index_of_the_former_model_serves_until_it_is_replaced(world: S
     assert (await found(now, ASKED))[0] == uuid_of(DRAGON)
 
 
-async def test_what_is_written_meanwhile_is_found_by_the_former_model(world: Scenario) -> None:
+async def test_new_passages_are_found_by_the_previous_model(world: Scenario) -> None:
     await world.say(DAWN, "The bell tolls.")
     await index(recall(world, OnnxEmbedder(identity=FORMER)))
     indexer = PassageIndexer(recall(world), items_per_step=1)

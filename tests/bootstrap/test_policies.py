@@ -11,11 +11,11 @@ from canonry.values.errors import InvalidInput
 from canonry.values.policy import Policy
 
 
-def test_nothing_said_is_the_default() -> None:
+def test_an_unset_value_is_the_default() -> None:
     assert policy_from({}, "here") == Policy()
 
 
-def test_a_quota_may_be_a_number_and_is_none_by_default() -> None:
+def test_a_quota_is_a_number_or_unlimited_by_default() -> None:
     assert Policy().truth.interpretations is None
     assert policy_from({"truth": {"interpretations": 5}}, "here").truth.interpretations == 5
 
@@ -49,7 +49,7 @@ def test_a_quota_may_be_a_number_and_is_none_by_default() -> None:
         ),
     ],
 )
-def test_what_is_no_such_value_is_told_by_its_key(table: Any, key: str, expected: str) -> None:
+def test_an_invalid_value_is_reported_with_its_key(table: Any, key: str, expected: str) -> None:
     with pytest.raises(InvalidInput) as refused:
         policy_from(table, "here")
 
@@ -78,17 +78,17 @@ def test_an_unknown_key_is_named_with_the_nearest_one(table: Any, nearest: str) 
 @pytest.mark.parametrize(
     ("text", "on"), [("yes", True), ("0", False), (" TRUE ", True), ("", False)]
 )
-def test_a_switch_is_said_in_words(text: str, on: bool) -> None:
+def test_a_switch_takes_words(text: str, on: bool) -> None:
     assert load_settings(environment={"CANONRY_MEMORY": text}).memory is on
 
 
 @pytest.mark.parametrize("text", ["maybe", "2"])
-def test_a_switch_that_is_neither_on_nor_off_is_told(text: str) -> None:
+def test_an_invalid_switch_is_reported(text: str) -> None:
     with pytest.raises(InvalidInput, match="CANONRY_MEMORY"):
         load_settings(environment={"CANONRY_MEMORY": text})
 
 
-def test_an_empty_variable_says_nothing() -> None:
+def test_an_empty_variable_is_ignored() -> None:
     """As a shell or a container sets it that has nothing to say."""
     settings = load_settings(environment={"CANONRY_AGENT_ID": "", "CANONRY_DEADLINE": ""})
 
@@ -97,7 +97,7 @@ def test_an_empty_variable_says_nothing() -> None:
 
 
 @pytest.mark.parametrize("text", ["toolsets = []\n", 'deadline = "nan"\n', "deadline = true\n"])
-def test_nothing_to_serve_and_no_number_are_told(text: str, tmp_path: Path) -> None:
+def test_no_toolsets_and_invalid_numbers_are_reported(text: str, tmp_path: Path) -> None:
     config = tmp_path / "canonry.toml"
     config.write_text(text, encoding="utf-8")
 

@@ -45,11 +45,11 @@ def open_below(folder: Path) -> list[str]:
     ]
 
 
-def tell(_done: int, _total: int | None) -> None:
+def ignore_progress(_done: int, _total: int | None) -> None:
     """Nobody watches."""
 
 
-async def test_r6_a_store_in_a_folder_that_is_open_to_others_is_closed(tmp_path: Path) -> None:
+async def test_a_store_in_an_open_folder_is_closed_to_others(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir(mode=0o755)
     store = await open_embedded(home)
@@ -64,13 +64,13 @@ async def test_r6_a_store_in_a_folder_that_is_open_to_others_is_closed(tmp_path:
 
         backup = tmp_path / "backup"
         backup.mkdir(mode=0o755)
-        await store.maintenance.backup(backup, tell)
+        await store.maintenance.backup(backup, ignore_progress)
         assert open_below(backup) == []
     finally:
         await store.close()
 
 
-async def test_r6_an_index_of_meanings_is_closed_to_others(tmp_path: Path) -> None:
+async def test_a_vector_index_is_closed_to_others(tmp_path: Path) -> None:
     async with a_scenario(tmp_path) as scenario:
         await scenario.say("We sail at dawn.")
         await index(scenario.recall())
@@ -78,17 +78,17 @@ async def test_r6_an_index_of_meanings_is_closed_to_others(tmp_path: Path) -> No
         assert open_below(scenario.folder) == []
 
 
-async def test_r6_what_is_restored_from_an_open_backup_is_closed(tmp_path: Path) -> None:
+async def test_a_store_restored_from_an_open_backup_is_closed_to_others(tmp_path: Path) -> None:
     store = await open_embedded(tmp_path / "data")
     try:
         await store.blobs.put_bytes(b"a payload")
-        await store.maintenance.backup(tmp_path / "backup", tell)
+        await store.maintenance.backup(tmp_path / "backup", ignore_progress)
     finally:
         await store.close()
     for path in (tmp_path / "backup").rglob("*"):
         path.chmod(0o755 if path.is_dir() else 0o644)
     restored = tmp_path / "restored"
 
-    await restore_backup(Settings(data=restored), tmp_path / "backup", tell)
+    await restore_backup(Settings(data=restored), tmp_path / "backup", ignore_progress)
 
     assert (restored.stat().st_mode & 0o077, open_below(restored)) == (0, [])

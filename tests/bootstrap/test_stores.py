@@ -69,7 +69,7 @@ async def test_a_store_in_memory_writes_nothing_and_keeps_the_policy(tmp_path: P
     assert not data.exists()
 
 
-async def test_a_store_that_is_kept_is_there_when_it_is_opened_again(tmp_path: Path) -> None:
+async def test_a_kept_store_exists_when_it_is_opened_again(tmp_path: Path) -> None:
     settings = settings_for(tmp_path / "data")
     store = await open_store(settings)
     await found(store.canon, "Home")
@@ -84,7 +84,7 @@ async def test_a_store_that_is_kept_is_there_when_it_is_opened_again(tmp_path: P
     await again.close()
 
 
-async def test_what_only_looks_makes_no_store(tmp_path: Path) -> None:
+async def test_reading_creates_no_store(tmp_path: Path) -> None:
     settings = settings_for(tmp_path / "data")
 
     with pytest.raises(CanonryError) as refused:
@@ -95,7 +95,7 @@ async def test_what_only_looks_makes_no_store(tmp_path: Path) -> None:
     assert not (tmp_path / "data").exists()
 
 
-async def test_a_store_for_reading_is_made_where_there_is_none_and_takes_no_write(
+async def test_a_store_opened_for_reading_is_created_and_takes_no_write(
     tmp_path: Path,
 ) -> None:
     settings = settings_for(tmp_path / "data")
@@ -109,7 +109,7 @@ async def test_a_store_for_reading_is_made_where_there_is_none_and_takes_no_writ
     await store.close()
 
 
-async def test_a_damaged_store_is_neither_served_nor_made_anew(tmp_path: Path) -> None:
+async def test_a_damaged_store_is_neither_served_nor_recreated(tmp_path: Path) -> None:
     data = tmp_path / "data"
     data.mkdir()
     (data / STORE_FILE).write_bytes(b"something else altogether" * 500)
@@ -123,7 +123,7 @@ async def test_a_damaged_store_is_neither_served_nor_made_anew(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("there", [False, True])
-async def test_a_backup_is_restored_to_a_folder_that_is_missing_or_empty(
+async def test_a_backup_is_restored_to_a_missing_or_empty_folder(
     there: bool, tmp_path: Path
 ) -> None:
     backup = await a_backup(tmp_path, "Home", "Away")
@@ -142,7 +142,7 @@ async def test_a_backup_is_restored_to_a_folder_that_is_missing_or_empty(
     assert [path.name for path in tmp_path.glob("*.restoring")] == []
 
 
-async def test_no_store_is_written_over(tmp_path: Path) -> None:
+async def test_no_store_is_overwritten(tmp_path: Path) -> None:
     backup = await a_backup(tmp_path, "Home")
     first = settings_for(tmp_path / "first")
     before = bytes_in(first.data)
@@ -155,7 +155,7 @@ async def test_no_store_is_written_over(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("missing", [MANIFEST, STORE_FILE])
-async def test_half_a_backup_is_none(missing: str, tmp_path: Path) -> None:
+async def test_an_incomplete_backup_is_refused(missing: str, tmp_path: Path) -> None:
     backup = await a_backup(tmp_path, "Home")
     (backup / missing).unlink()
     settings = settings_for(tmp_path / "again")
@@ -167,7 +167,7 @@ async def test_half_a_backup_is_none(missing: str, tmp_path: Path) -> None:
     assert not settings.data.exists()
 
 
-async def test_a_backup_that_holds_other_heads_than_it_says_leaves_nothing(tmp_path: Path) -> None:
+async def test_a_backup_with_wrong_heads_leaves_nothing(tmp_path: Path) -> None:
     backup = await a_backup(tmp_path, "Home")
     other = await a_backup(tmp_path / "other", "Home", "Away")
     (backup / MANIFEST).write_bytes((other / MANIFEST).read_bytes())
@@ -181,7 +181,7 @@ async def test_a_backup_that_holds_other_heads_than_it_says_leaves_nothing(tmp_p
     assert [path.name for path in tmp_path.glob("*.restoring")] == []
 
 
-async def test_the_doctor_tells_of_a_store_in_memory_and_of_a_root_that_is_no_folder(
+async def test_the_doctor_reports_memory_stores_and_invalid_roots(
     tmp_path: Path,
 ) -> None:
     gone = tmp_path / "bills"
@@ -196,7 +196,7 @@ async def test_the_doctor_tells_of_a_store_in_memory_and_of_a_root_that_is_no_fo
 
 
 @pytest.mark.parametrize(("most", "wrong"), [(DISK_HINT * 10**9, True), (0, False)])
-async def test_the_doctor_tells_of_a_disk_that_is_nearly_full(
+async def test_the_doctor_reports_a_nearly_full_disk(
     most: int, wrong: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The same disk, with other ideas of how much should be free."""
@@ -209,7 +209,7 @@ async def test_the_doctor_tells_of_a_disk_that_is_nearly_full(
     assert any("MB are free" in each.what for each in said)
 
 
-async def test_the_doctor_takes_a_file_for_no_folder(tmp_path: Path) -> None:
+async def test_the_doctor_does_not_take_a_file_for_a_folder(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("a file", encoding="utf-8")
 
     diagnosis = await examine_store(settings_for(tmp_path / "data"))

@@ -1,9 +1,9 @@
 """What the tools say in the end of a campaign, whatever the order in which it was told."""
 
-from tests.campaign.looks import RELATIONS, VIEWERS, Look, joined
 from tests.campaign.model import MASTERS
 from tests.campaign.play import Table
 from tests.campaign.plots import DOUBLES, HEROES
+from tests.campaign.viewer_checks import RELATIONS, VIEWERS, ViewerCheck, joined
 
 
 async def taken(table: Table) -> list[tuple[object, ...]]:
@@ -25,23 +25,23 @@ async def taken(table: Table) -> list[tuple[object, ...]]:
                 rationale="so it was",
             )
     viewers = VIEWERS if table.plot.secrets else (MASTERS,)
-    looks = [Look(played=table, truth=table.truth, viewer=viewer) for viewer in viewers]
+    looks = [ViewerCheck(played=table, truth=table.truth, viewer=viewer) for viewer in viewers]
     return [one for look in looks for one in await _shown(table, look)]
 
 
 async def result(table: Table) -> list[tuple[object, ...]]:
     """The end of a campaign that was played."""
-    return await _shown(table, Look(played=table, truth=table.truth))
+    return await _shown(table, ViewerCheck(played=table, truth=table.truth))
 
 
-async def _shown(table: Table, look: Look) -> list[tuple[object, ...]]:
+async def _shown(table: Table, look: ViewerCheck) -> list[tuple[object, ...]]:
     found: list[tuple[object, ...]] = []
     for hero in (*HEROES, *DOUBLES.values()):
         shown = await look.call("neo4j_get_entity", entity_id=table.ids[hero])
         found.append((look.viewer, hero, shown["state_tags"]))
-    lines = {table.truth.rooted(told.line) for told in table.proposed.values()}
-    told = [
+    lines = {table.truth.rooted(listed.line) for listed in table.proposed.values()}
+    listed = [
         (look.viewer, line, joined(await look.relations(line)))
         for line in sorted(line for line in lines if line[0] in RELATIONS)
     ]
-    return [*found, *told, (look.viewer, "timeline", await look.timeline())]
+    return [*found, *listed, (look.viewer, "timeline", await look.timeline())]

@@ -177,17 +177,17 @@ class View:
         before = [e for n, e in self.entries if n < until]
         gone = [e for e in before if isinstance(e, Retraction)]
         targets = {e.target for e in gone}
-        fallen = {e.target for e in gone if targets.isdisjoint((e.id, e.cause))}
+        retracted = {e.target for e in gone if targets.isdisjoint((e.id, e.cause))}
         own = {new.subject, new.value} if self.table[new.attribute].symmetric else {new.subject}
         ends = ("spouse",) if (new.attribute, new.value) == ("life", "dead") else ()
         names = {new.attribute, *ends}
-        told = [e for e in before if isinstance(e, Statement) and e.attribute in names]
-        told = [e for e in told if e.modality == new.modality]
-        one = [e for e in told if not self.table[e.attribute].many or e.value == new.value]
+        found = [e for e in before if isinstance(e, Statement) and e.attribute in names]
+        found = [e for e in found if e.modality == new.modality]
+        one = [e for e in found if not self.table[e.attribute].many or e.value == new.value]
         beside = [
             keys[e.id][:2]
             for e in one
-            if e.id not in fallen
+            if e.id not in retracted
             and own & {e.subject, e.value if self.table[e.attribute].symmetric else e.subject}
         ]
         return max(beside, default=(-inf, 0))

@@ -9,24 +9,24 @@ from typing import Any
 from tests.campaign.holds_model import KEEPER, Identity, Retraction, Scene, Statement, View
 from tests.campaign.holds_plots import (
     GUILDS,
+    ITEMS,
     PEOPLE,
     PLACES,
     READERS,
     SHIPS,
     TABLE,
-    THINGS,
     VALUES,
     Claim,
     Plot,
     Step,
     play,
 )
-from tests.toolsets.canon.kit import Desk, a_desk
+from tests.toolsets.canon.kit import ToolDriver, make_driver
 
 TYPES = {
     **dict.fromkeys((*PEOPLE, *map(str.title, READERS)), "character"),
     **dict.fromkeys(PLACES, "location"),
-    **dict.fromkeys((*THINGS, *SHIPS), "object"),
+    **dict.fromkeys((*ITEMS, *SHIPS), "object"),
     **dict.fromkeys(GUILDS, "faction"),
 }
 AUTHORITIES = {1: "player", 2: "source"}
@@ -104,7 +104,7 @@ def forms(one: Statement) -> list[Form]:
     return found
 
 
-def says_change(one: Statement, form: Form) -> bool:
+def is_change(one: Statement, form: Form) -> bool:
     """Tell whether a claim is in a word of change, or of a state, which are changes by nature.
 
     A change ends another value of its own moment.
@@ -118,14 +118,14 @@ def says_change(one: Statement, form: Form) -> bool:
 
 
 @dataclass
-class Told:
+class PlotRun:
     """A plot that is told through the tools, and the model's account of it."""
 
     plot: Plot
     random: Random
     secrets: bool = False
-    desk: Desk = field(default_factory=a_desk)
-    desks: dict[str, Desk] = field(default_factory=dict)
+    driver: ToolDriver = field(default_factory=make_driver)
+    drivers: dict[str, ToolDriver] = field(default_factory=dict)
     done: list[Step] = field(default_factory=list)
     turns: dict[str, str] = field(default_factory=dict)
     items: dict[str, str] = field(default_factory=dict)
@@ -139,16 +139,16 @@ class Told:
     checks: int = 0
 
     async def begin(self) -> None:
-        await self.desk.call("open", name="World")
+        await self.driver.call("open", name="World")
         claims = [{"kind": "entity", "name": n, "type": t} for n, t in TYPES.items()]
-        await self.desk.call("propose", said="They are.", claims=claims[:10])
-        await self.desk.call("propose", said="They are too.", claims=claims[10:])
+        await self.driver.call("propose", said="They are.", claims=claims[:10])
+        await self.driver.call("propose", said="They are too.", claims=claims[10:])
         for reader in READERS if self.secrets else ():
-            seen = await self.desk.call("get", of=reader.title())
+            seen = await self.driver.call("get", of=reader.title())
             own = frozenset((seen["id"],))
-            self.desks[reader] = a_desk("Reader", beside=self.desk, characters=own)
+            self.drivers[reader] = make_driver("Reader", beside=self.driver, characters=own)
 
-    async def tell(self) -> None:
+    async def run_steps(self) -> None:
         """Tell each step, and compare every reading after it."""
         await self.begin()
         for step in self.plot:
@@ -163,10 +163,10 @@ class Told:
                 await self.identify(step)
             log = play(tuple(self.done)).log
             self.apart |= {each for each in self.said if not self.is_whole(each, View(TABLE, log))}
-            for reader, desk in {"": self.desk, **self.desks}.items():
+            for reader, driver in {"": self.driver, **self.drivers}.items():
                 viewer = frozenset({reader}) if reader else KEEPER
                 if not self.wrong:
-                    await self.compare(View(TABLE, log, viewer=viewer), desk, reader)
+                    await self.compare(View(TABLE, log, viewer=viewer), driver, reader)
             if self.wrong:
                 return
 
@@ -177,13 +177,13 @@ class Told:
             start, end = scene.span
             asked["when"] = f"{int(start)}" if end - start > 0.5 else f"{int(start)}-07-01"
         self.trail.append(str(asked))
-        reply = await self.desk.call("tell", **asked)
+        reply = await self.driver.call("tell", **asked)
         self.turns[scene.id] = reply["turns"][0]["id"]
 
     async def claim(self, step: Claim) -> None:
         one = self.of_kept(step.statement)
         form = dict(self.random.choice(self.forms_now(one)))
-        one = replace(one, change=says_change(one, form))
+        one = replace(one, change=is_change(one, form))
         wrong = self.items.get(step.replaces)
         stands = View(TABLE, play(tuple(self.done)).log).stands(step.replaces)
         if wrong is None or not stands or len(self.said[wrong]) > 1:
@@ -198,8 +198,10 @@ class Told:
         if one.span:
             form["when"] = f"{int(one.span[0])}-04-01"
         self.trail.append(f"{one.id}: {form} in {one.scene} by {authority}")
-        told = {"evidence": [self.turns[one.scene]]} if one.scene else {"said": f"So {one.author}."}
-        reply = await self.desk.call("propose", claims=[form], authority=authority, **told)
+        reported = (
+            {"evidence": [self.turns[one.scene]]} if one.scene else {"said": f"So {one.author}."}
+        )
+        reply = await self.driver.call("propose", claims=[form], authority=authority, **reported)
         verdict = reply["verdicts"][0]
         self.trail.append(f"   {reply.get('note', '')} {verdict}")
         if "id" in verdict and verdict["verdict"] == "accepted":
@@ -225,11 +227,11 @@ class Told:
         A second relation in one scene is a change for the tools, where words contradict. The past
         tense without a time may tell of the life of somebody who is dead now.
         """
-        told = [step.statement for step in self.done if isinstance(step, Claim)]
+        found = [step.statement for step in self.done if isinstance(step, Claim)]
         second = one.scene and any(
-            (each.scene, each.attribute) == (one.scene, one.attribute) for each in told
+            (each.scene, each.attribute) == (one.scene, one.attribute) for each in found
         )
-        past = one.span is None and any(each.attribute == "life" for each in told)
+        past = one.span is None and any(each.attribute == "life" for each in found)
         left = [form for form in forms(one) if not second or form["kind"] != "relation"]
         tense = {"joined", "married"} if past else set[str]()
         plain = [each for each in left if tense.isdisjoint(str(each.get("says", "")).split())]
@@ -241,7 +243,7 @@ class Told:
         self.done.append(step)
         asked = {"verdict": "merge" if step.same else "separate"}
         names = [step.kept, step.other] if step.same else [step.other]
-        self.note_judged(await self.desk.call("decide", of=names, reason="So it is.", **asked))
+        self.note_judged(await self.driver.call("decide", of=names, reason="So it is.", **asked))
 
     async def take_back(self, step: Retraction) -> None:
         """Undo the last retraction, if there was one that let no other claim become canon.
@@ -253,22 +255,22 @@ class Told:
         if gone and self.last:
             self.trail.append(f"{step.id}: undo")
             self.done += [Retraction(id=f"{step.id}:{one.target}", target=one.id) for one in gone]
-            self.note_judged(await self.desk.call("decide", verdict="undo", reason="No."))
+            self.note_judged(await self.driver.call("decide", verdict="undo", reason="No."))
             self.items |= self.last
             for claim, item in self.last.items():
-                told = next(
+                result = next(
                     c.statement
                     for c in self.done
                     if isinstance(c, Claim) and c.statement.id == claim
                 )
-                self.said.setdefault(item, []).append(told)
+                self.said.setdefault(item, []).append(result)
 
     def is_whole(self, item: str, view: View) -> bool:
         """Tell whether all that was told of an item is of one time, so that it is one row."""
-        told = self.said[item]
-        ids, one = {each.id for each in told}, told[0]
-        stretches = view.holds(one.subject, one.attribute) if len(told) > 1 else []
-        return len(told) == 1 or any(ids <= {*stretch.ids} for stretch in stretches)
+        reported = self.said[item]
+        ids, one = {each.id for each in reported}, reported[0]
+        stretches = view.holds(one.subject, one.attribute) if len(reported) > 1 else []
+        return len(reported) == 1 or any(ids <= {*stretch.ids} for stretch in stretches)
 
     async def retract(self, step: Retraction) -> None:
         """Retract an item with all that was told of it, if nothing has retracted it yet."""
@@ -282,15 +284,15 @@ class Told:
             or not View(TABLE, play(tuple(self.done)).log).stands(step.target)
         ):
             return
-        told = [claim for claim, made in self.items.items() if made == item]
-        self.trail.append(f"{step.id}: retract {told}")
-        self.last = dict.fromkeys(told, item)
-        for claim in told:
+        found = [claim for claim, made in self.items.items() if made == item]
+        self.trail.append(f"{step.id}: retract {found}")
+        self.last = dict.fromkeys(found, item)
+        for claim in found:
             self.done.append(Retraction(id=f"{step.id}:{claim}", target=claim))
             del self.items[claim]
         del self.said[item]
         wrong = {"kind": "retcon", "of": item, "says": "it never was"}
-        reply = await self.desk.call("propose", said="No.", claims=[wrong])
+        reply = await self.driver.call("propose", said="No.", claims=[wrong])
         self.note_judged(reply)
         if reply.get("judged_again"):
             self.last = {}
@@ -306,12 +308,12 @@ class Told:
                 self.items[own] = verdict["id"]
                 self.said.setdefault(verdict["id"], []).append(claims[own])
 
-    async def compare(self, view: View, desk: Desk, reader: str) -> None:
+    async def compare(self, view: View, driver: ToolDriver, reader: str) -> None:
         asked = {s.attribute for s in view.log if isinstance(s, Statement)}
         moments: list[int | str | None] = [None, *range(1394, 1418, 2), *self.turns]
         for at in moments:
             for name in sorted({s for a in asked for s in VALUES[a][0]}):
-                shown = await self.read(desk, name, at, view)
+                shown = await self.read(driver, name, at, view)
                 for attribute in sorted(a for a in asked if name in VALUES[a][0]):
                     answer = view.answer(name, attribute, at + 0.9 if isinstance(at, int) else at)
                     self.checks += 1
@@ -323,11 +325,11 @@ class Told:
                         )
 
     async def read(
-        self, desk: Desk, name: str, at: int | str | None, view: View
+        self, driver: ToolDriver, name: str, at: int | str | None, view: View
     ) -> dict[str, set[str]]:
         """The values that a page shows of an entity, by attribute."""
         moment = {} if at is None else {"at": f"{at}-12-31" if isinstance(at, int) else at}
-        reply = await desk.call("get", of=name, full=True, **moment)
+        reply = await driver.call("get", of=name, full=True, **moment)
         own = view.root(name)
         found: dict[str, set[str]] = {}
         for tag in reply.get("tags", ()):

@@ -21,7 +21,7 @@ from tests.campaign.holds_verdicts import Outcome, erase, judge
 
 PEOPLE = ("Ana", "Bo", "Cy", "Di")
 PLACES = ("Aville", "Btown", "Cford", "Dock")
-THINGS = ("Ring", "Box", "Key")
+ITEMS = ("Ring", "Box", "Key")
 SHIPS = ("Petrel", "Gull")
 GUILDS = ("Guild", "Watch")
 READERS = ("anne", "sally", "cole")
@@ -43,7 +43,7 @@ VALUES: dict[str, tuple[Sequence[str], Sequence[str]]] = {
     "place": (("Ring", *PEOPLE, "Box", "Key"), PLACES),
     "life": (PEOPLE, ("dead", "alive")),
     "spouse": (PEOPLE, PEOPLE),
-    "owner": (THINGS, PEOPLE),
+    "owner": (ITEMS, PEOPLE),
     "member": (PEOPLE, GUILDS),
     "captain": (SHIPS, PEOPLE),
     "eyes": (PEOPLE, ("brown", "green", "blue")),
@@ -140,7 +140,7 @@ def draw_claim(
     subjects, values = VALUES[attribute][0][:2], VALUES[attribute][1]
     subject = random.choice(subjects)
     value = random.choice([v for v in values if v != subject])
-    if attribute == "place" and subject in THINGS and random.random() < 0.5:
+    if attribute == "place" and subject in ITEMS and random.random() < 0.5:
         value = "@" + random.choice(list(PEOPLE))
     year = random.randint(1395, 1412) + 0.25
     span = (year, year) if random.random() < 0.4 else None
@@ -178,12 +178,12 @@ def draw_plot(seed: int) -> Plot:
         elif kind < 0.76:
             old = random.choice(claims).statement
             values = [v for v in VALUES[old.attribute][1] if v not in (old.value, old.subject)]
-            told = replace(
+            reply = replace(
                 old, id=own_id, value=random.choice(values), span=None, until=None, scene=""
             )
             steps.append(
                 Claim(
-                    statement=replace(told, positive=True),
+                    statement=replace(reply, positive=True),
                     replaces=old.id,
                     own=random.random() < 0.5,
                 )

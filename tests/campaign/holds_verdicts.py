@@ -30,13 +30,13 @@ class Verdict:
     against: tuple[tuple[Grade, str], ...] = ()
 
 
-def is_told(view: View, s: Statement) -> bool:
+def has_time(view: View, s: Statement) -> bool:
     """Tell whether a statement, its scene, or the statement that it corrects gives its time."""
     scenes = {e.id: e for _, e in view.entries if isinstance(e, Scene)}
     origin = next(
         (e for _, e in view.entries if isinstance(e, Statement) and e.id == s.corrects), None
     )
-    return bool(s.span or (s.scene and scenes[s.scene].span) or (origin and is_told(view, origin)))
+    return bool(s.span or (s.scene and scenes[s.scene].span) or (origin and has_time(view, origin)))
 
 
 def is_sure(view: View, a: Statement, b: Statement) -> bool:
@@ -44,7 +44,9 @@ def is_sure(view: View, a: Statement, b: Statement) -> bool:
     scenes = {e.id: e.story for _, e in view.entries if isinstance(e, Scene)}
     if a.scene and b.scene and not a.span and not b.span and scenes[a.scene] == scenes[b.scene]:
         return True
-    return is_told(view, a) == is_told(view, b) and (is_told(view, a) or not (a.scene or b.scene))
+    return has_time(view, a) == has_time(view, b) and (
+        has_time(view, a) or not (a.scene or b.scene)
+    )
 
 
 def compare(  # noqa: PLR0911 - one case a rule
@@ -67,7 +69,7 @@ def compare(  # noqa: PLR0911 - one case a rule
         return "contradiction"
     if not is_sure(view, new, old):
         return "possible"
-    if not (is_told(view, new) or new.scene or old.scene) and at_new[0] == at_old[0]:
+    if not (has_time(view, new) or new.scene or old.scene) and at_new[0] == at_old[0]:
         if changes:
             return "change"
         if anew:
@@ -92,7 +94,7 @@ def turned(view: View, s: Statement, side: str) -> Statement:
     return replace(s, subject=s.value, value=s.subject)
 
 
-def rivals(view: View, new: Statement) -> list[tuple[Grade, Statement]]:
+def list_conflicts(view: View, new: Statement) -> list[tuple[Grade, Statement]]:
     """Return the standing statements that speak against a new one, with their grades."""
     one, own = view.table[new.attribute], {view.root(new.subject)}
     own |= {view.root(new.value)} if one.symmetric and new.value else set()
@@ -143,7 +145,7 @@ def judge(
     for old in wrong:  # without a time of its own, it is of the moment of what it corrects
         new = replace(new, corrects=replaces, scene=new.scene if new.span else old.scene)
     view = View(table, (*log, new), viewer=PUBLIC if new.audience is None else new.audience)
-    against = [(g, old) for g, old in rivals(view, new) if not is_over(view, new, old)]
+    against = [(g, old) for g, old in list_conflicts(view, new) if not is_over(view, new, old)]
     waits = any(
         s.id == replaces and s.authority > new.authority for s in view.standing(new.attribute)
     )

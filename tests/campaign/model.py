@@ -24,7 +24,7 @@ Line: TypeAlias = tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Told:
+class Stated:
     """Something said about a line, or that something happened.
 
     `value` is a tag, a place, an owner, a feeling or a title; `holds` is false where a tag ceases.
@@ -35,7 +35,7 @@ class Told:
     line: Line
     value: str
     authority: str
-    told: int
+    number: int
     holds: bool = True
     day: int | None = None
     own_day: bool = False
@@ -57,32 +57,32 @@ def sees(viewer: str, audience: str) -> bool:
     return viewer == MASTERS or audience == EVERYBODY or viewer in audience.split("+")
 
 
-def in_order(said: Collection[Told]) -> list[tuple[int | None, Told]]:
+def in_order(said: Collection[Stated]) -> list[tuple[int | None, Stated]]:
     """Everything in its order; that a relation is over follows what it was said of.
 
     Whoever had been told by then what came next learns nothing by it.
     """
-    row = _told_in_order([one for one in said if not one.over])
-    for over in sorted((one for one in said if one.over), key=lambda one: one.told):
-        last = max(n for n, (_, one) in enumerate(row) if one.told < over.told)
+    row = _in_story_order([one for one in said if not one.over])
+    for over in sorted((one for one in said if one.over), key=lambda one: one.number):
+        last = max(n for n, (_, one) in enumerate(row) if one.number < over.number)
         row.insert(last + 1, (row[last][0], over))
     return row
 
 
-def _told_in_order(said: Collection[Told]) -> list[tuple[int | None, Told]]:
+def _in_story_order(said: Collection[Stated]) -> list[tuple[int | None, Stated]]:
     """Everything in the order of decision 39, each with its day; None: before any day is known."""
     scenes = sorted(
-        (one for one in said if one.scene), key=lambda one: (one.story, one.order, one.told)
+        (one for one in said if one.scene), key=lambda one: (one.story, one.order, one.number)
     )
-    beside = sorted((one for one in said if not one.scene), key=lambda one: one.told)
-    row: list[Told] = []
+    beside = sorted((one for one in said if not one.scene), key=lambda one: one.number)
+    row: list[Stated] = []
     for index, one in enumerate(scenes):
         rest = scenes[index:]
-        early = [each for each in beside if all(each.told < later.told for later in rest)]
+        early = [each for each in beside if all(each.number < later.number for later in rest)]
         row += [each for each in early if each not in row]
         row.append(one)
     row += [each for each in beside if each not in row]
-    days: list[tuple[int | None, Told]] = []
+    days: list[tuple[int | None, Stated]] = []
     for index, one in enumerate(row):
         reached = [each.day for each in row[:index] if each.day is not None]
         days.append((one.day if one.day is not None else max(reached, default=None), one))
@@ -116,23 +116,23 @@ class Truth:
     that word. `audiences` has who may know of a word now, where it was revealed.
     """
 
-    said: dict[Line, list[Told]] = field(default_factory=dict)
-    events: list[Told] = field(default_factory=list)
+    said: dict[Line, list[Stated]] = field(default_factory=dict)
+    events: list[Stated] = field(default_factory=list)
     coins: dict[str, int] = field(default_factory=dict)
-    lost: list[tuple[Told, Told]] = field(default_factory=list)
+    lost: list[tuple[Stated, Stated]] = field(default_factory=list)
     audiences: dict[int, str] = field(default_factory=dict)
     merged: dict[str, str] = field(default_factory=dict)
     """Who turned out to be somebody else, and who that is."""
 
     def seen_by(self, viewer: str) -> "Truth":
         """What is true to somebody who knows no more than they may."""
-        lost = [gone.told for gone, by in self.lost if sees(viewer, self.audience(by))]
+        lost = [gone.number for gone, by in self.lost if sees(viewer, self.audience(by))]
 
-        def seen(told: Collection[Told]) -> list[Told]:
-            known = [one for one in told if sees(viewer, self.audience(one))]
-            return [one for one in known if one.told not in lost]
+        def seen(reported: Collection[Stated]) -> list[Stated]:
+            known = [one for one in reported if sees(viewer, self.audience(one))]
+            return [one for one in known if one.number not in lost]
 
-        said = {line: seen(told) for line, told in self.said.items()}
+        said = {line: seen(reported) for line, reported in self.said.items()}
         return Truth(said=said, events=seen(self.events), coins=self.coins, merged=self.merged)
 
     def root(self, name: str) -> str:
@@ -147,7 +147,7 @@ class Truth:
         """All lines about which something was told, each once."""
         return sorted({self.rooted(line) for line in self.said})
 
-    def words(self, line: Line) -> list[Told]:
+    def words(self, line: Line) -> list[Stated]:
         """All that was told about a line, of whom it turned out to be about."""
         return [
             replace(one, line=self.rooted(one.line), value=self.root(one.value))
@@ -156,19 +156,19 @@ class Truth:
             if self.rooted(key) == self.rooted(line)
         ]
 
-    def as_told(self, told: int) -> Told:
+    def as_stated(self, reported: int) -> Stated:
         """A word as it was told."""
-        return next(one for said in self.said.values() for one in said if one.told == told)
+        return next(one for said in self.said.values() for one in said if one.number == reported)
 
-    def audience(self, told: Told) -> str:
-        of = told.instead if told.over and told.instead is not None else told.told
-        return self.audiences.get(of, told.audience)
+    def audience(self, stated: Stated) -> str:
+        of = stated.instead if stated.over and stated.instead is not None else stated.number
+        return self.audiences.get(of, stated.audience)
 
-    def tell(self, told: Told) -> None:
+    def record(self, stated: Stated) -> None:
         """Keep it as it was told."""
-        self.said.setdefault(told.line, []).append(told)
+        self.said.setdefault(stated.line, []).append(stated)
 
-    def before(self, new: Told) -> list[Told]:
+    def before(self, new: Stated) -> list[Stated]:
         """What of its line was told of an earlier time."""
         ordered = [one for _day, one in in_order([*self.words(new.line), new])]
         return ordered[: ordered.index(new)]
@@ -195,7 +195,7 @@ class Truth:
                 runs.append(Stretch(value=one.value, since=one.day, until=None, current=True))
         return runs
 
-    def judge(self, new: Told) -> str:
+    def judge(self, new: Stated) -> str:
         """What becomes of a proposal, and what is accepted becomes true.
 
         It is judged by what those know for whom it is.
@@ -205,20 +205,20 @@ class Truth:
         if status != "accepted":
             return status
         state = ("state", new.line[1]) if new.line[0] == "event" else new.line
-        self.lost += [(one, new) for one in known.words(state) if one.told in against]
+        self.lost += [(one, new) for one in known.words(state) if one.number in against]
         if new.line[0] == "fact":
             again = new.value in known.statements(new.line[1]) and new.instead is None
-            self.tell(replace(new, holds=not again))
+            self.record(replace(new, holds=not again))
         elif new.line[0] != "event":
-            self.tell(new)
+            self.record(new)
         elif not known.happened(new):
             self.events.append(new)
         return "accepted"
 
-    def verdict(self, new: Told) -> tuple[str, set[str], set[int]]:
+    def verdict(self, new: Stated) -> tuple[str, set[str], set[int]]:
         """What becomes of it by what is here; what it ends, and each word that cannot have been."""
         ends, against = self._met(new)
-        gone = ({one.value for one in ends}, {one.told for one in against})
+        gone = ({one.value for one in ends}, {one.number for one in against})
         if new.instead is not None and not against:
             return "rejected", *gone
         if any(not _outranks(new, one) for one in against):
@@ -227,21 +227,21 @@ class Truth:
             return "needs_review", *gone
         return "accepted", *gone
 
-    def write(self, new: Told) -> None:
+    def write(self, new: Stated) -> None:
         """The keeper's own word; what holds already changes nothing.
 
         That a tag holds no longer is for those who know that it held.
         """
         known = self.seen_by(new.audience)
         if new.line[0] == "state" and not new.holds:
-            told = [v for v in (*FEW, MASTERS) if sees(v, new.audience)]
-            know = [v for v in told if new.value in self.seen_by(v).standing(new)]
+            found = [v for v in (*FEW, MASTERS) if sees(v, new.audience)]
+            know = [v for v in found if new.value in self.seen_by(v).standing(new)]
             if know and new.value not in known.standing(new):
                 new = replace(new, audience="+".join(know[:-1]) or MASTERS)
                 known = self.seen_by(know[0])
         held = _standing(known.before(new)) if new.line[0] == "state" else {}
         if new.line[0] != "state" or (new.value in held) is not new.holds:
-            self.tell(new)
+            self.record(new)
 
     def gives(self, giver: str, taker: str, amount: int) -> bool:
         """Whether somebody can give so much, and what each has then."""
@@ -251,11 +251,11 @@ class Truth:
         self.coins[taker] = self.coins.get(taker, 0) + amount
         return True
 
-    def standing(self, new: Told) -> dict[str, list[Told]]:
+    def standing(self, new: Stated) -> dict[str, list[Stated]]:
         """The tags that hold where something new is told."""
         return _standing(self.before(new))
 
-    def correctable(self) -> list[Told]:
+    def correctable(self) -> list[Stated]:
         """What was said once only, so that it is one thing of the canon."""
         known = self.seen_by(MASTERS)
         said = [
@@ -264,43 +264,43 @@ class Truth:
             for one in known.words(line)
             if one.holds and sum(each.value == one.value for each in self.words(line)) == 1
         ]
-        return sorted((*said, *known.events), key=lambda one: one.told)
+        return sorted((*said, *known.events), key=lambda one: one.number)
 
-    def secrets(self) -> list[Told]:
+    def secrets(self) -> list[Stated]:
         """Of that, what not everybody may know."""
         return [one for one in self.correctable() if self.audience(one) != EVERYBODY]
 
-    def has_secrets(self, line: Line, *, beside: Told | None = None) -> bool:
+    def has_secrets(self, line: Line, *, beside: Stated | None = None) -> bool:
         """Whether anything of a line was told to a few alone, also where it came out."""
-        told = [one for one in self.words(line) if beside is None or one.told != beside.told]
-        return any({one.audience, self.audience(one)} != {EVERYBODY} for one in told)
+        found = [one for one in self.words(line) if beside is None or one.number != beside.number]
+        return any({one.audience, self.audience(one)} != {EVERYBODY} for one in found)
 
-    def reveal(self, told: Told) -> None:
+    def reveal(self, stated: Stated) -> None:
         """Everybody may know of it from now on, and of what it has changed."""
-        self.audiences[told.told] = EVERYBODY
+        self.audiences[stated.number] = EVERYBODY
 
-    def hide(self, told: Told, audience: str) -> None:
+    def hide(self, stated: Stated, audience: str) -> None:
         """Only they may know of it from now on."""
-        self.audiences[told.told] = audience
+        self.audiences[stated.number] = audience
 
-    def holding(self, line: Line) -> list[Told]:
+    def holding(self, line: Line) -> list[Stated]:
         """The words by which something holds now on a line."""
         return _run([one for _day, one in in_order(self.words(line))])
 
-    def never(self, told: Told) -> None:
+    def never(self, reported: Stated) -> None:
         """It turns out that this never was; words that were lost to it stand again."""
-        self.lost[:] = [(one, by) for one, by in self.lost if by.told != told.told]
+        self.lost[:] = [(one, by) for one, by in self.lost if by.number != reported.number]
         for said in (self.events, *self.said.values()):
-            said[:] = [one for one in said if one.told != told.told]
+            said[:] = [one for one in said if one.number != reported.number]
 
     def statements(self, hero: str) -> list[str]:
         """What is said of somebody beside all that; who says what they know adds nothing."""
         return sorted(one.value for one in self.words(("fact", hero)) if one.holds)
 
-    def _met(self, new: Told) -> tuple[list[Told], list[Told]]:
+    def _met(self, new: Stated) -> tuple[list[Stated], list[Stated]]:
         """The words that it ends, and those that were told of the very same day and cannot be."""
         if new.line[0] == "fact":
-            return [], [one for one in self.words(new.line) if one.told == new.instead]
+            return [], [one for one in self.words(new.line) if one.number == new.instead]
         if new.line[0] == "event":
             return [], self._deaths(new) if new.line[2] == "acts" else []
         before = self.before(new)
@@ -315,33 +315,33 @@ class Truth:
             return held.get(new.value, []), []
         if new.value in held:
             return [], []
-        rivals = excluded(new.value)
-        against = [one for one in at_once if one.holds and one.value in rivals]
+        conflicting = excluded(new.value)
+        against = [one for one in at_once if one.holds and one.value in conflicting]
         against += self._deaths(new) if new.value in LIVELY else []
         gone = {one.value for one in against}
-        ended = [run for tag, run in held.items() if tag in rivals - gone]
+        ended = [run for tag, run in held.items() if tag in conflicting - gone]
         return [one for run in ended for one in run], against
 
-    def _deaths(self, new: Told) -> list[Told]:
+    def _deaths(self, new: Stated) -> list[Stated]:
         """The dead do and become nothing; where a stronger word lets them, they had not died.
 
         Where only the act has a day, nobody said that the death came first.
         """
-        told = Told(**{**new.__dict__, "line": ("state", new.line[1]), "value": "acting"})
-        run = _standing(self.before(told)).get("dead", [])
+        result = Stated(**{**new.__dict__, "line": ("state", new.line[1]), "value": "acting"})
+        run = _standing(self.before(result)).get("dead", [])
         counts = bool(run) and run[-1].scene != new.scene
         unordered = bool(run) and new.day is not None and run[-1].day is None
         return run if counts and not unordered else []
 
-    def happened(self, new: Told) -> bool:
+    def happened(self, new: Stated) -> bool:
         """Told again in its scene, it is one event with both evidences."""
         spot = (new.value, new.scene, new.day)
         return any((one.value, one.scene, one.day) == spot for one in self.events)
 
 
-def _standing(said: Sequence[Told]) -> dict[str, list[Told]]:
+def _standing(said: Sequence[Stated]) -> dict[str, list[Stated]]:
     """The tags that hold, each with the words by which it does."""
-    held: dict[str, list[Told]] = {}
+    held: dict[str, list[Stated]] = {}
     for one in said:
         for tag in excluded(one.value) if one.holds else {one.value}:
             held.pop(tag, None)
@@ -350,9 +350,9 @@ def _standing(said: Sequence[Told]) -> dict[str, list[Told]]:
     return held
 
 
-def _run(said: Sequence[Told]) -> list[Told]:
+def _run(said: Sequence[Stated]) -> list[Stated]:
     """The last words that say the same."""
-    run: list[Told] = []
+    run: list[Stated] = []
     for one in said:
         same = bool(run) and run[0].value == one.value
         if one.holds:
@@ -362,9 +362,9 @@ def _run(said: Sequence[Told]) -> list[Told]:
     return run
 
 
-def _same_day(one: Told, other: Told) -> bool:
+def _same_day(one: Stated, other: Stated) -> bool:
     return one.own_day and other.own_day and one.day == other.day
 
 
-def _outranks(new: Told, old: Told) -> bool:
+def _outranks(new: Stated, old: Stated) -> bool:
     return new.authority == "gm" or RANK[new.authority] > RANK[old.authority]

@@ -4,25 +4,25 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tests.campaign.looks import RELATIONS, VIEWERS, Look, instant, reader
-from tests.campaign.model import EVERYBODY, MASTERS, Line, Told, Truth
+from tests.campaign.model import EVERYBODY, MASTERS, Line, Stated, Truth
 from tests.campaign.plots import (
     DOUBLES,
     HEROES,
+    ITEMS,
     PLACES,
     READERS,
-    THINGS,
     Correction,
     Ending,
     Gift,
     Hiding,
     Merging,
     PlannedScene,
+    PlannedStatement,
     Plot,
     Reveal,
-    Said,
     Step,
 )
+from tests.campaign.viewer_checks import RELATIONS, VIEWERS, ViewerCheck, instant, reader
 from tests.toolsets.narrative.kit import World
 
 COINS = 10
@@ -41,13 +41,13 @@ class Table:
     truth: Truth = field(default_factory=Truth)
     ids: dict[str, str] = field(default_factory=dict)
     scenes: dict[int, str] = field(default_factory=dict)
-    proposed: dict[str, Told] = field(default_factory=dict)
-    related: dict[str, Told] = field(default_factory=dict)
-    direct: list[Told] = field(default_factory=list)
+    proposed: dict[str, Stated] = field(default_factory=dict)
+    related: dict[str, Stated] = field(default_factory=dict)
+    direct: list[Stated] = field(default_factory=list)
     became: dict[int, str] = field(default_factory=dict)
     sources: dict[str, list[str]] = field(default_factory=dict)
     trail: list[str] = field(default_factory=list)
-    told: int = 0
+    number: int = 0
     checks: int = 0
 
     async def play(self, after: Callable[[], None] | None = None) -> None:
@@ -57,7 +57,7 @@ class Table:
             await self.step(step)
             for viewer in VIEWERS if self.plot.secrets else (MASTERS,):
                 truth = self.truth.seen_by(viewer)
-                await Look(played=self, truth=truth, viewer=viewer).compare()
+                await ViewerCheck(played=self, truth=truth, viewer=viewer).compare()
             if after is not None:
                 after()
 
@@ -65,7 +65,7 @@ class Table:
         match step:
             case int():
                 await self._canonize(self.plot.scenes[step - 1])
-            case Said():
+            case PlannedStatement():
                 await self._write(step)
             case Gift():
                 await self._give(step)
@@ -81,7 +81,7 @@ class Table:
                 await self._merge(step)
 
     async def open(self) -> None:
-        for names, kind in ((HEROES, "character"), (PLACES, "location"), (THINGS, "object")):
+        for names, kind in ((HEROES, "character"), (PLACES, "location"), (ITEMS, "object")):
             doubles = [DOUBLES[name] for name in names if name in DOUBLES]
             for name in (*names, *doubles):
                 self.ids[name] = await self.world.entity(name, entity_type=kind)
@@ -126,20 +126,22 @@ class Table:
             "composite_canonize_scene", scene_id=self.scenes[scene.number]
         )
         verdicts = {each["proposal_id"]: each for each in reply["verdicts"]}
-        for proposal, told in sorted(waiting, key=lambda each: _turn(each[1])):
-            expected = self.truth.judge(told)
+        for proposal, reported in sorted(waiting, key=lambda each: _turn(each[1])):
+            expected = self.truth.judge(reported)
             verdict = verdicts[proposal]
             if verdict["canonical_id"] is not None:
-                self.became.setdefault(told.told, verdict["canonical_id"])
-            self.equal(expected, verdict["status"], f"verdict on {told}: {verdict['rationale']}")
+                self.became.setdefault(reported.number, verdict["canonical_id"])
+            self.equal(
+                expected, verdict["status"], f"verdict on {reported}: {verdict['rationale']}"
+            )
 
-    async def propose(self, scene: PlannedScene, said: Said) -> tuple[str, Told]:
-        told = self._told(said, scene)
+    async def propose(self, scene: PlannedScene, said: PlannedStatement) -> tuple[str, Stated]:
+        result = self._state(said, scene)
         kind, content = self._content(said)
         old = self._replaced(said)
         if old is not None:
-            told = replace(told, instead=old.told)
-            content = {**content, "replaces": self.became[old.told]}
+            result = replace(result, instead=old.number)
+            content = {**content, "replaces": self.became[old.number]}
         reply = await self.world.call(
             "mongodb_create_proposed_change",
             "Resolver",
@@ -150,28 +152,28 @@ class Table:
             authority=said.authority,
             evidence=[{"type": "source", "ref_id": self.world.source_id}],
         )
-        self.proposed[reply["proposal_id"]] = told
-        return reply["proposal_id"], told
+        self.proposed[reply["proposal_id"]] = result
+        return reply["proposal_id"], result
 
-    def _replaced(self, said: Said) -> Told | None:
+    def _replaced(self, said: PlannedStatement) -> Stated | None:
         """The fact in whose place another one is proposed; no fact twice."""
         if said.instead is None:
             return None
-        taken = {told.instead for told in self.proposed.values()}
+        taken = {reported.instead for reported in self.proposed.values()}
         known = self.truth.seen_by(said.audience).words(said.line)
-        facts = [one for one in known if one.holds and one.told in self.became]
-        facts = [one for one in facts if one.told not in taken]
+        facts = [one for one in known if one.holds and one.number in self.became]
+        facts = [one for one in facts if one.number not in taken]
         return facts[int(said.instead * len(facts))] if facts else None
 
-    def _told(self, said: Said, scene: PlannedScene | None) -> Told:
-        self.told += 1
+    def _state(self, said: PlannedStatement, scene: PlannedScene | None) -> Stated:
+        self.number += 1
         day = said.day if said.day is not None or scene is None else scene.day
         number = 0 if scene is None else scene.number
-        told = Told(
+        result = Stated(
             line=self.truth.rooted(said.line),
             value=self.truth.root(said.value),
             authority=said.authority,
-            told=self.told,
+            number=self.number,
             holds=said.holds,
             day=day,
             own_day=said.day is not None,
@@ -180,10 +182,10 @@ class Table:
             order=number,
             audience=said.audience,
         )
-        self.trail.append(str(told))
-        return told
+        self.trail.append(str(result))
+        return result
 
-    def _content(self, said: Said) -> tuple[str, dict[str, Any]]:
+    def _content(self, said: PlannedStatement) -> tuple[str, dict[str, Any]]:
         when: dict[str, Any] = {} if said.day is None else {"time_ref": instant(said.day)}
         if said.audience != EVERYBODY:
             when["audience"] = [reader(said.audience, self.ids)]
@@ -204,7 +206,7 @@ class Table:
             case _:
                 return "relationship", {**self._ends(said), **when}
 
-    def _ends(self, said: Said) -> dict[str, str]:
+    def _ends(self, said: PlannedStatement) -> dict[str, str]:
         match said.line[0]:
             case "place":
                 names = (said.line[1], "LOCATED_IN", said.value)
@@ -215,8 +217,8 @@ class Table:
         start, kind, end = names
         return {"from": self.ids[start], "type": kind, "to": self.ids[end]}
 
-    async def _write(self, said: Said) -> None:
-        told = self._told(said, None)
+    async def _write(self, said: PlannedStatement) -> None:
+        result = self._state(said, None)
         if said.line[0] == "state":
             await self.world.call(
                 "neo4j_update_entity_state",
@@ -235,10 +237,10 @@ class Table:
                 authority="gm",
                 evidence_refs=self.sources.get(said.audience, self.world.evidence),
             )
-            self.related.setdefault(reply["relationship_id"], told)
-            self.direct.append(told)
-            self.became[told.told] = reply["relationship_id"]
-        self.truth.write(told)
+            self.related.setdefault(reply["relationship_id"], result)
+            self.direct.append(result)
+            self.became[result.number] = reply["relationship_id"]
+        self.truth.write(result)
 
     async def _give(self, gift: Gift) -> None:
         self.trail.append(str(gift))
@@ -259,34 +261,34 @@ class Table:
         known = self.truth.correctable()
         if not known:
             return
-        told = known[int(correction.pick * len(known))]
-        thing = self.became.get(told.told)
-        if told.line[0] == "state":
-            thing = await self._stated(told)
-        if thing is None:
+        reported = known[int(correction.pick * len(known))]
+        item = self.became.get(reported.number)
+        if reported.line[0] == "state":
+            item = await self._stated(reported)
+        if item is None:
             return
-        self.trail.append(f"never was: {told}")
-        await self.world.call("neo4j_retcon_thing", id=thing, reason="it never was")
-        self.truth.never(told)
+        self.trail.append(f"never was: {reported}")
+        await self.world.call("neo4j_retcon_thing", id=item, reason="it never was")
+        self.truth.never(reported)
 
     async def _reveal(self, reveal: Reveal) -> None:
         """Tell everybody of something that only few know of, where it is one thing of the canon."""
         secrets = self.truth.secrets()
         if not secrets:
             return
-        told = secrets[int(reveal.pick * len(secrets))]
-        thing = self.became.get(told.told)
-        if told.line[0] == "state":
-            thing = await self._stated(told)
-        if thing is None:
+        reported = secrets[int(reveal.pick * len(secrets))]
+        item = self.became.get(reported.number)
+        if reported.line[0] == "state":
+            item = await self._stated(reported)
+        if item is None:
             return
-        self.trail.append(f"revealed: {told}")
-        asked = {"id": thing, "audience": ["everyone"], "reason": "it came out"}
+        self.trail.append(f"revealed: {reported}")
+        asked = {"id": item, "audience": ["everyone"], "reason": "it came out"}
         done = await self.world.outcome("neo4j_set_audience", asked)
         if done.error is None:
-            self.truth.reveal(told)
+            self.truth.reveal(reported)
             return
-        others = self.truth.has_secrets(told.line, beside=told)
+        others = self.truth.has_secrets(reported.line, beside=reported)
         named = done.error.data.get("code") == "audience.names-secrets"
         self.equal((True, True), (others, named), f"it is refused: {done.text}")
 
@@ -295,30 +297,30 @@ class Table:
         known = [
             one
             for one in self.truth.correctable()
-            if one.line[0] != "state" and one.told in self.became
+            if one.line[0] != "state" and one.number in self.became
             if self.truth.audience(one) == EVERYBODY
         ]
         if not known:
             return
-        told = known[int(hiding.pick * len(known))]
-        self.trail.append(f"hidden: {told} from all but {hiding.audience}")
+        reported = known[int(hiding.pick * len(known))]
+        self.trail.append(f"hidden: {reported} from all but {hiding.audience}")
         asked = {
-            "id": self.became[told.told],
+            "id": self.became[reported.number],
             "audience": [reader(hiding.audience, self.ids)],
             "reason": "better not known",
         }
         done = await self.world.outcome("neo4j_set_audience", asked)
         if done.error is None:
-            self.truth.hide(told, hiding.audience)
+            self.truth.hide(reported, hiding.audience)
         else:
             self.equal("audience.told", done.error.data["code"], f"it is refused: {done.text}")
 
     async def _end(self, ending: Ending) -> None:
         """End a relation that holds for those who know of it."""
         first: dict[str, int] = {}
-        for number, thing in self.became.items():  # in the order in which they were judged
-            first.setdefault(thing, number)
-        found: list[Told] = []
+        for number, item in self.became.items():  # in the order in which they were judged
+            first.setdefault(item, number)
+        found: list[Stated] = []
         doubled = {*DOUBLES, *DOUBLES.values()}  # an end stays with whom it was said of
         for line in self.truth.lines():
             if self.plot.merges and not doubled.isdisjoint((*line, *self._values(line))):
@@ -327,30 +329,32 @@ class Table:
                 run = self.truth.seen_by(viewer).holding(line)
                 mine = [one for one in run[-1:] if self.truth.audience(one) == viewer]
                 found += [
-                    one for one in mine if first.get(self.became.get(one.told, "")) == one.told
+                    one for one in mine if first.get(self.became.get(one.number, "")) == one.number
                 ]
         if not found:
             return
-        told = found[int(ending.pick * len(found))]
-        self.told += 1
+        reported = found[int(ending.pick * len(found))]
+        self.number += 1
         end = replace(
-            self.truth.as_told(told.told),
+            self.truth.as_stated(reported.number),
             holds=False,
-            told=self.told,
+            number=self.number,
             authority="gm",
             day=None,
             own_day=False,
             scene=0,
             story=0,
             order=0,
-            audience=self.truth.audience(told),
-            instead=told.told,
+            audience=self.truth.audience(reported),
+            instead=reported.number,
         )
         self.trail.append(str(end))
         await self.world.call(
-            "neo4j_end_relationship", relationship_id=self.became[told.told], reason="it is over"
+            "neo4j_end_relationship",
+            relationship_id=self.became[reported.number],
+            reason="it is over",
         )
-        self.truth.tell(end)
+        self.truth.record(end)
 
     async def _merge(self, merging: Merging) -> None:
         """Let one stand for another, or each for themselves again."""
@@ -373,14 +377,14 @@ class Table:
     def _values(self, line: Line) -> set[str]:
         return {one.value for one in self.truth.words(line)}
 
-    async def _stated(self, told: Told) -> str | None:
+    async def _stated(self, stated: Stated) -> str | None:
         shown = await self.world.call(
-            "neo4j_get_entity", entity_id=self.ids[told.line[1]], include_state_history=True
+            "neo4j_get_entity", entity_id=self.ids[stated.line[1]], include_state_history=True
         )
         facts = [
             fact["fact_id"]
             for fact in shown["state_history"]
-            if fact["statement"] in {f"{name} is {told.value}" for name in self.ids}
+            if fact["statement"] in {f"{name} is {stated.value}" for name in self.ids}
             and fact["canon_level"] == "canon"
         ]
         return facts[0] if len(facts) == 1 else None
@@ -393,7 +397,7 @@ class Table:
             raise DisagreementError(f"seed {self.plot.seed}: {message}")
 
 
-def _turn(told: Told) -> tuple[int, bool, int, int]:
+def _turn(stated: Stated) -> tuple[int, bool, int, int]:
     """When it is judged among what is said in its scene."""
-    rank = {"state": 1, "event": 2, "fact": 3}.get(told.line[0], 0)
-    return rank, told.day is not None, told.day or 0, told.told
+    rank = {"state": 1, "event": 2, "fact": 3}.get(stated.line[0], 0)
+    return rank, stated.day is not None, stated.day or 0, stated.number

@@ -8,7 +8,7 @@ from tests.campaign.model import EVERYBODY, GROUPS, MASTERS, Line
 
 HEROES = ("Ann", "Bo", "Cid")
 PLACES = ("Inn", "Mill", "Keep")
-THINGS = ("Crown", "Sword")
+ITEMS = ("Crown", "Sword")
 FEELINGS = ("ALLY_OF", "ENEMY_OF")
 FACTS = ("fears the sea", "keeps three cats", "plays the lute")
 INSTEAD = (
@@ -22,7 +22,7 @@ READERS = (MASTERS, "Bo", "Cid")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Said:
+class PlannedStatement:
     """Something that is proposed in a scene, or written by the keeper."""
 
     line: Line
@@ -88,7 +88,7 @@ class PlannedScene:
     number: int
     story: int = 0
     day: int | None
-    said: tuple[Said, ...]
+    said: tuple[PlannedStatement, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,7 +102,7 @@ class Plot:
     merges: bool = False
 
 
-Step: TypeAlias = int | Said | Gift | Correction | Reveal | Hiding | Ending | Merging
+Step: TypeAlias = int | PlannedStatement | Gift | Correction | Reveal | Hiding | Ending | Merging
 
 
 def a_plot(
@@ -117,7 +117,9 @@ def a_plot(
     for number in range(1, scenes + 1):
         flashback = lots.random() < 0.15
         day = lots.randrange(10) if flashback else number * 10
-        said = tuple(_said(lots, authorities, own_days, number) for _ in range(lots.randint(1, 4)))
+        said = tuple(
+            _draw_statement(lots, authorities, own_days, number) for _ in range(lots.randint(1, 4))
+        )
         known = flashback or lots.random() < dated
         story = int(number > 1 and stories and lots.random() < 0.5)
         when = day if known else None
@@ -126,7 +128,7 @@ def a_plot(
     lots.shuffle(steps)
     if len(authorities) > 1:
         for _ in range(lots.randint(0, scenes // 3)):
-            word = _said(lots, ("gm",), 0.0, 0, events=False)
+            word = _draw_statement(lots, ("gm",), 0.0, 0, events=False)
             steps.insert(lots.randint(0, len(steps)), word)
         for _ in range(lots.randint(0, scenes // 2)):
             giver, taker = lots.sample(HEROES, 2)
@@ -145,20 +147,22 @@ def with_secrets(plot: Plot, share: float = 0.35) -> Plot:
     def audience() -> str:
         return lots.choice(READERS) if lots.random() < share else EVERYBODY
 
-    def told(scene: PlannedScene) -> PlannedScene:
+    def add_secrets(scene: PlannedScene) -> PlannedScene:
         facts = [
-            Said(line=("fact", hero), value=f"{hero} {lots.choice(FACTS)}", authority="gm")
+            PlannedStatement(
+                line=("fact", hero), value=f"{hero} {lots.choice(FACTS)}", authority="gm"
+            )
             for hero in lots.sample(HEROES, lots.randint(0, 2))
         ]
         if lots.random() < share and (words := next(anew, None)) is not None:
             hero = lots.choice(HEROES)
-            word = Said(line=("fact", hero), value=f"{hero} {words}", authority="gm")
+            word = PlannedStatement(line=("fact", hero), value=f"{hero} {words}", authority="gm")
             facts.append(replace(word, instead=lots.random()))
         said = tuple(replace(each, audience=audience()) for each in (*scene.said, *facts))
         return replace(scene, said=said)
 
     steps = [
-        replace(step, audience=audience()) if isinstance(step, Said) else step
+        replace(step, audience=audience()) if isinstance(step, PlannedStatement) else step
         for step in plot.steps
     ]
     for _ in range(lots.randint(0, len(plot.scenes) // 2)):
@@ -168,7 +172,7 @@ def with_secrets(plot: Plot, share: float = 0.35) -> Plot:
         steps.insert(lots.randint(1, len(steps)), Hiding(pick=lots.random(), audience=few))
     for _ in range(lots.randint(0, len(plot.scenes) // 3)):
         steps.insert(lots.randint(1, len(steps)), Ending(pick=lots.random()))
-    scenes = tuple(told(scene) for scene in plot.scenes)
+    scenes = tuple(add_secrets(scene) for scene in plot.scenes)
     return replace(plot, scenes=scenes, steps=tuple(steps), secrets=True)
 
 
@@ -176,11 +180,11 @@ def for_few(plot: Plot, share: float = 0.35) -> Plot:
     """The same scenes, of which some of what is said is for few."""
     lots = Random(f"few of {plot.seed}")
 
-    def told(said: Said) -> Said:
+    def limit_audience(said: PlannedStatement) -> PlannedStatement:
         few = lots.choice(READERS) if lots.random() < share else EVERYBODY
         return replace(said, audience=few)
 
-    scenes = tuple(replace(one, said=tuple(map(told, one.said))) for one in plot.scenes)
+    scenes = tuple(replace(one, said=tuple(map(limit_audience, one.said))) for one in plot.scenes)
     return replace(plot, scenes=scenes, secrets=True)
 
 
@@ -191,7 +195,7 @@ def with_merges(plot: Plot, share: float = 0.4) -> Plot:
     def called(name: str) -> str:
         return DOUBLES[name] if name in DOUBLES and lots.random() < share else name
 
-    def of_doubles(said: Said) -> Said:
+    def of_doubles(said: PlannedStatement) -> PlannedStatement:
         line = (said.line[0], *map(called, said.line[1:]))
         if said.line[0] in ("fact", "event"):
             _name, rest = said.value.split(" ", 1)
@@ -199,7 +203,9 @@ def with_merges(plot: Plot, share: float = 0.4) -> Plot:
         return replace(said, line=line, value=called(said.value))
 
     scenes = tuple(replace(one, said=tuple(map(of_doubles, one.said))) for one in plot.scenes)
-    steps = [of_doubles(step) if isinstance(step, Said) else step for step in plot.steps]
+    steps = [
+        of_doubles(step) if isinstance(step, PlannedStatement) else step for step in plot.steps
+    ]
     for kept in DOUBLES:
         at = -1
         for turn in range(lots.choice((0, 1, 1, 2, 3))):
@@ -231,9 +237,9 @@ def reordered(plot: Plot, turn: int) -> Plot:
     return replace(plot, scenes=scenes, steps=tuple(steps))
 
 
-def _said(
+def _draw_statement(
     lots: Random, authorities: tuple[str, ...], own_days: float, number: int, *, events: bool = True
-) -> Said:
+) -> PlannedStatement:
     authority = lots.choice(authorities)
     day = lots.randrange(10, 200) if lots.random() < own_days else None
     kinds = ("state", "state", "state", "place", "owner", "feeling", *("event",) * events)
@@ -243,18 +249,24 @@ def _said(
             tags = [tag for group in GROUPS for tag in group] + ["cursed"]
             tag = lots.choice(tags)
             holds = lots.random() < (0.5 if tag == "cursed" else 0.9)
-            return Said(line=("state", hero), value=tag, authority=authority, holds=holds, day=day)
+            return PlannedStatement(
+                line=("state", hero), value=tag, authority=authority, holds=holds, day=day
+            )
         case "place":
             value = lots.choice(PLACES)
-            return Said(line=("place", hero), value=value, authority=authority, day=day)
+            return PlannedStatement(line=("place", hero), value=value, authority=authority, day=day)
         case "owner":
-            line = ("owner", lots.choice(THINGS))
-            return Said(line=line, value=hero, authority=authority, day=day)
+            line = ("owner", lots.choice(ITEMS))
+            return PlannedStatement(line=line, value=hero, authority=authority, day=day)
         case "feeling":
             one, other = sorted(lots.sample(HEROES, 2))
             value = lots.choice(FEELINGS)
-            return Said(line=("feeling", one, other), value=value, authority=authority, day=day)
+            return PlannedStatement(
+                line=("feeling", one, other), value=value, authority=authority, day=day
+            )
         case _:
             how = "acts" if len(authorities) > 1 and lots.random() < 0.5 else "is there"
             title = f"{hero} {how} in {number}"
-            return Said(line=("event", hero, how), value=title, authority=authority, day=day)
+            return PlannedStatement(
+                line=("event", hero, how), value=title, authority=authority, day=day
+            )

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.mark.parametrize("seed", range(24))
-async def test_after_every_step_the_tools_say_what_the_model_says(seed: int) -> None:
+async def test_tools_and_model_agree_after_every_step(seed: int) -> None:
     table = Table(world=await a_world(), plot=a_plot(seed, scenes=6 + seed % 4))
 
     await table.play()
@@ -36,12 +36,12 @@ async def test_after_every_step_the_tools_say_what_the_model_says(seed: int) -> 
 
 
 @pytest.mark.parametrize("seed", range(300, 312))
-async def test_after_every_step_each_viewer_sees_what_the_model_lets_them(seed: int) -> None:
+async def test_each_viewer_sees_what_the_model_allows_after_every_step(seed: int) -> None:
     table = Table(world=await a_world(), plot=with_secrets(a_plot(seed, scenes=4)))
 
     await table.play()
 
-    assert any(told.audience != EVERYBODY for told in table.proposed.values())
+    assert any(reported.audience != EVERYBODY for reported in table.proposed.values())
 
 
 @pytest.mark.parametrize(
@@ -51,18 +51,16 @@ async def test_after_every_step_each_viewer_sees_what_the_model_lets_them(seed: 
         *((10009, 8), (10150, 8), (10248, 8), (10311, 8), (11293, 8), (12189, 8)),
     ],
 )
-async def test_where_secrets_once_left_a_line_wrong_for_some_they_agree(
-    seed: int, scenes: int
-) -> None:
+async def test_seeds_with_earlier_secret_timeline_defects_agree(seed: int, scenes: int) -> None:
     table = Table(world=await a_world(), plot=with_secrets(a_plot(seed, scenes=scenes)))
 
     await table.play()
 
-    assert any(told.audience != EVERYBODY for told in table.proposed.values())
+    assert any(reported.audience != EVERYBODY for reported in table.proposed.values())
 
 
 @pytest.mark.parametrize("seed", range(500, 510))
-async def test_after_every_step_it_is_so_where_some_turn_out_to_be_others(seed: int) -> None:
+async def test_tools_and_model_agree_where_entities_turn_out_to_be_others(seed: int) -> None:
     table = Table(world=await a_world(), plot=with_merges(a_plot(seed, scenes=6)))
 
     await table.play()
@@ -79,7 +77,7 @@ async def test_after_every_step_it_is_so_where_some_turn_out_to_be_others(seed: 
         *((seed, 5, True) for seed in range(510, 514)),
     ],
 )
-async def test_where_merges_once_left_a_line_wrong_they_agree(
+async def test_seeds_with_earlier_merge_defects_agree(
     seed: int, scenes: int, secrets: bool
 ) -> None:
     plot = a_plot(seed, scenes=scenes)
@@ -91,25 +89,25 @@ async def test_where_merges_once_left_a_line_wrong_they_agree(
     assert table.checks > len(plot.steps)
 
 
-async def test_a_model_in_which_nobody_is_somebody_else_disagrees() -> None:
+async def test_a_model_without_identities_disagrees() -> None:
     table = Table(world=await a_world(), plot=with_merges(a_plot(503, scenes=6)))
 
     with pytest.raises(DisagreementError, match="seed 503"):
         await table.play(after=table.truth.merged.clear)
 
 
-async def test_a_model_in_which_everybody_knows_a_secret_disagrees() -> None:
+async def test_a_model_without_secrets_disagrees() -> None:
     table = Table(world=await a_world(), plot=with_secrets(a_plot(300, scenes=4)))
 
     def blab() -> None:
-        table.truth.audiences = dict.fromkeys(range(table.told + 20), EVERYBODY)
+        table.truth.audiences = dict.fromkeys(range(table.number + 20), EVERYBODY)
 
     with pytest.raises(DisagreementError, match="seed 300: to Bo"):
         await table.play(after=blab)
 
 
 @pytest.mark.parametrize(("seed", "scenes"), [(50150, 9), (60252, 5)])
-async def test_where_a_correction_once_left_too_much_they_agree(seed: int, scenes: int) -> None:
+async def test_seeds_with_earlier_correction_defects_agree(seed: int, scenes: int) -> None:
     table = Table(world=await a_world(), plot=a_plot(seed, scenes=scenes))
 
     await table.play()
@@ -121,7 +119,7 @@ async def test_where_a_correction_once_left_too_much_they_agree(seed: int, scene
     ("seed", "secrets", "merges"),
     [*((n, False, n > 103) for n in range(100, 106)), (400, True, False), (387, True, True)],
 )
-async def test_the_embedded_store_says_so_too(
+async def test_the_embedded_store_agrees_too(
     seed: int, secrets: bool, merges: bool, tmp_path: Path
 ) -> None:
     clock = HandClock()
@@ -140,9 +138,7 @@ async def test_the_embedded_store_says_so_too(
 
 @pytest.mark.parametrize("authority", ["gm", "player"])
 @pytest.mark.parametrize("seed", range(200, 204))
-async def test_d1_the_order_of_canonizing_never_changes_the_result(
-    seed: int, authority: str
-) -> None:
+async def test_the_order_of_canonizing_never_changes_the_result(seed: int, authority: str) -> None:
     plot = a_plot(seed, scenes=7, authorities=(authority,))
     results = []
     for turn in range(4):
@@ -155,7 +151,7 @@ async def test_d1_the_order_of_canonizing_never_changes_the_result(
 
 @pytest.mark.parametrize("secrets", [False, True])
 @pytest.mark.parametrize("seed", range(210, 218))
-async def test_d1_nor_does_it_where_much_is_secret_and_some_turn_out_to_be_others(
+async def test_the_order_of_canonizing_does_not_matter_with_secrets_and_merges(
     seed: int, secrets: bool
 ) -> None:
     plot = a_plot(seed, scenes=6, authorities=("gm",))
@@ -168,7 +164,7 @@ async def test_d1_nor_does_it_where_much_is_secret_and_some_turn_out_to_be_other
     assert results[1:] == results[:-1]
 
 
-async def test_a_model_of_another_truth_disagrees() -> None:
+async def test_a_model_with_another_truth_disagrees() -> None:
     table = Table(world=await a_world(), plot=a_plot(1, scenes=6))
 
     def forget() -> None:

@@ -6,15 +6,15 @@ from typing import Any
 import pytest
 
 from tests.campaign.play import Table
-from tests.campaign.plots import HEROES, PLACES, THINGS, a_plot, with_merges, with_secrets
-from tests.toolsets.canon.kit import Desk, a_desk
+from tests.campaign.plots import HEROES, ITEMS, PLACES, a_plot, with_merges, with_secrets
+from tests.toolsets.canon.kit import ToolDriver, make_driver
 from tests.toolsets.narrative.kit import World
 
 pytestmark = pytest.mark.anyio
 Asked = tuple[str, dict[str, Any]]
 
 
-def reads_of(table: Table, things: list[str]) -> Iterator[Asked]:
+def reads_of(table: Table, items: list[str]) -> Iterator[Asked]:
     """Yield every read of the toolset that takes a position, asked about what there is."""
     here: dict[str, Any] = {"universe_id": table.world.universe_id}
     page: dict[str, Any] = {"limit": 500, "detail": True}
@@ -24,7 +24,7 @@ def reads_of(table: Table, things: list[str]) -> Iterator[Asked]:
     for tool in ("scenes", "proposals", "reviews"):
         yield f"mongodb_query_{tool}", {**here, **page}
     yield "neo4j_get_timeline", {**here, **page}
-    for name in (*HEROES, *PLACES, *THINGS, "Stranger"):
+    for name in (*HEROES, *PLACES, *ITEMS, "Stranger"):
         if (entity := table.ids.get(name)) is not None:
             about = {"entity_id": entity}
             extras = {"include_relationships": True, "include_state_history": True}
@@ -38,8 +38,8 @@ def reads_of(table: Table, things: list[str]) -> Iterator[Asked]:
         yield "mongodb_get_turns", named
         yield "mongodb_get_pending_proposals", named
         yield "composite_assemble_scene_context", {**named, "include_semantic": False}
-    for thing in things:
-        yield "neo4j_explain", {"id": thing}
+    for item in items:
+        yield "neo4j_explain", {"id": item}
 
 
 async def stated(table: Table) -> list[str]:
@@ -71,11 +71,11 @@ def without_changes(reply: Any) -> Any:
 
 @pytest.mark.parametrize("seed", [710, 711, 712])
 @pytest.mark.parametrize("merges", [False, True])
-async def test_m4_each_list_as_known_at_a_position_is_the_list_of_then(
+async def test_each_list_at_a_known_position_equals_the_earlier_list(
     seed: int, merges: bool
 ) -> None:
-    desk = a_desk()
-    world = World(canon=desk.canon, gateway=desk.gateway, clock=desk.clock)
+    driver = make_driver()
+    world = World(canon=driver.canon, gateway=driver.gateway, clock=driver.clock)
     await world.begin("Middle-earth")
     plot = with_secrets(a_plot(seed, scenes=3))
     table = Table(world=world, plot=with_merges(plot) if merges else plot)
@@ -94,21 +94,21 @@ async def test_m4_each_list_as_known_at_a_position_is_the_list_of_then(
     assert len(then) > 100
 
 
-async def played(seed: int) -> tuple[World, Desk]:
-    """A campaign that has been played, and a game master's desk at it."""
-    desk = a_desk()
-    world = World(canon=desk.canon, gateway=desk.gateway, clock=desk.clock)
+async def played(seed: int) -> tuple[World, ToolDriver]:
+    """A campaign that has been played, and a game master's driver at it."""
+    driver = make_driver()
+    world = World(canon=driver.canon, gateway=driver.gateway, clock=driver.clock)
     await world.begin("Middle-earth")
     table = Table(world=world, plot=with_merges(with_secrets(a_plot(seed, scenes=4))))
     await table.open()
     for step in table.plot.steps:
         await table.step(step)
-    return world, desk
+    return world, driver
 
 
 @pytest.mark.parametrize("seed", [720, 721])
-async def test_m1_both_toolsets_say_the_same_of_every_scene_and_day(seed: int) -> None:
-    world, desk = await played(seed)
+async def test_both_toolsets_agree_at_every_scene_and_day(seed: int) -> None:
+    world, driver = await played(seed)
     here: dict[str, Any] = {"universe_id": world.universe_id, "limit": 500}
     scenes = (await world.call("mongodb_query_scenes", **here))["scenes"]
     found = 0
@@ -118,8 +118,8 @@ async def test_m1_both_toolsets_say_the_same_of_every_scene_and_day(seed: int) -
         listed = {each["fact_id"] for each in facts if each["canon_level"] == "canon"}
         listed |= {each["relationship_id"] for each in ties["relationships"]}
         rows = [
-            *(await desk.call("find", kinds=["fact"], limit=50, full=True, at=at))["found"],
-            *(await desk.call("find", kinds=["relation"], limit=50, full=True, at=at))["found"],
+            *(await driver.call("find", kinds=["fact"], limit=50, full=True, at=at))["found"],
+            *(await driver.call("find", kinds=["relation"], limit=50, full=True, at=at))["found"],
         ]
         assert {row["id"] for row in rows} == listed, at
         got = await world.call("neo4j_query_entities", **here, at=at)
@@ -132,7 +132,7 @@ async def test_m1_both_toolsets_say_the_same_of_every_scene_and_day(seed: int) -
     assert found > 20
 
 
-async def test_a_read_of_lists_refuses_the_time_that_it_cannot_honour() -> None:
+async def test_a_list_refuses_a_time_that_it_cannot_use() -> None:
     world, _ = await played(720)
     here = {"universe_id": world.universe_id}
 

@@ -14,7 +14,7 @@ from canonry.testing.clocks import HandClock
 from canonry.values.moments import SECOND, Instant, render_instant
 from tests.campaign.play import Table
 from tests.campaign.plots import HEROES, PLACES, Plot, a_plot, with_merges, with_secrets
-from tests.toolsets.canon.kit import Desk, a_desk
+from tests.toolsets.canon.kit import ToolDriver, make_driver
 from tests.toolsets.narrative.kit import World
 
 pytestmark = pytest.mark.anyio
@@ -34,14 +34,14 @@ READS: tuple[tuple[str, dict[str, Any]], ...] = (
 )
 
 
-async def read(desk: Desk, **view: str) -> list[Any]:
+async def read(driver: ToolDriver, **view: str) -> list[Any]:
     """The replies of all reads, or their errors."""
-    return [(await desk.outcome(tool, {**asked, **view})).body for tool, asked in READS]
+    return [(await driver.outcome(tool, {**asked, **view})).body for tool, asked in READS]
 
 
-async def standing(desk: Desk, **view: str) -> list[tuple[str, str]]:
+async def standing(driver: ToolDriver, **view: str) -> list[tuple[str, str]]:
     """Return each person with a place, and each thing with an owner, as relations say it."""
-    found = (await desk.call("find", kinds=["relation"], limit=50, **view))["found"]
+    found = (await driver.call("find", kinds=["relation"], limit=50, **view))["found"]
     placed = [row["says"].partition(" located in ")[::2] for row in found]
     owned = [row["says"].partition(" owns ")[::2] for row in found]
     return [
@@ -50,7 +50,7 @@ async def standing(desk: Desk, **view: str) -> list[tuple[str, str]]:
     ]
 
 
-async def told_again(world: World, desk: Desk, plot: Plot) -> int:
+async def replay_reads(world: World, driver: ToolDriver, plot: Plot) -> int:
     """Play a campaign, read after each step, and read the same once more at its end."""
     table = Table(world=world, plot=plot)
     await table.open()
@@ -58,10 +58,10 @@ async def told_again(world: World, desk: Desk, plot: Plot) -> int:
     for step in plot.steps:
         await table.step(step)
         world.clock.move_by(SECOND)  # commits of one instant are recorded just after each other
-        then[world.clock.now()] = await read(desk)
+        then[world.clock.now()] = await read(driver)
         world.clock.move_by(SECOND)
     for known, replies in then.items():
-        again = await read(desk, as_known_at=render_instant(known))
+        again = await read(driver, as_known_at=render_instant(known))
         for (tool, asked), said, reply in zip(READS, again, replies, strict=True):
             assert said == reply, (plot.seed, tool, asked, render_instant(known))
     return len(then)
@@ -69,52 +69,55 @@ async def told_again(world: World, desk: Desk, plot: Plot) -> int:
 
 @pytest.mark.parametrize("seed", range(700, 704))
 @pytest.mark.parametrize("secrets", [False, True])
-async def test_m4_what_was_read_once_is_read_again_as_known_then(seed: int, secrets: bool) -> None:
-    desk = a_desk()
-    world = World(canon=desk.canon, gateway=desk.gateway, clock=desk.clock)
+async def test_an_earlier_read_is_repeated_at_the_known_time(seed: int, secrets: bool) -> None:
+    driver = make_driver()
+    world = World(canon=driver.canon, gateway=driver.gateway, clock=driver.clock)
     await world.begin("Middle-earth")
     plot = a_plot(seed, scenes=4)
 
-    assert await told_again(world, desk, with_secrets(plot) if secrets else plot) > 4
+    assert await replay_reads(world, driver, with_secrets(plot) if secrets else plot) > 4
 
 
 @pytest.mark.parametrize("seed", [500, 503, 507])
-async def test_m5_it_is_so_where_some_turn_out_to_be_others(seed: int) -> None:
-    desk = a_desk()
-    world = World(canon=desk.canon, gateway=desk.gateway, clock=desk.clock)
+async def test_earlier_reads_repeat_after_merges(seed: int) -> None:
+    driver = make_driver()
+    world = World(canon=driver.canon, gateway=driver.gateway, clock=driver.clock)
     await world.begin("Middle-earth")
 
-    assert await told_again(world, desk, with_merges(a_plot(seed, scenes=5))) > 4
+    assert await replay_reads(world, driver, with_merges(a_plot(seed, scenes=5))) > 4
 
 
 @pytest.mark.parametrize(("seed", "scenes"), [(20015, 6), (20047, 5)])
-async def test_m7_it_is_so_where_a_secret_of_others_followed_later(seed: int, scenes: int) -> None:
-    desk = a_desk()
-    world = World(canon=desk.canon, gateway=desk.gateway, clock=desk.clock)
+async def test_earlier_reads_repeat_after_later_secrets_of_others(seed: int, scenes: int) -> None:
+    driver = make_driver()
+    world = World(canon=driver.canon, gateway=driver.gateway, clock=driver.clock)
     await world.begin("Middle-earth")
 
-    assert await told_again(world, desk, with_merges(with_secrets(a_plot(seed, scenes=scenes)))) > 4
+    assert (
+        await replay_reads(world, driver, with_merges(with_secrets(a_plot(seed, scenes=scenes))))
+        > 4
+    )
 
 
-async def test_the_embedded_store_says_it_again_too(tmp_path: Path) -> None:
+async def test_the_embedded_store_repeats_earlier_reads_too(tmp_path: Path) -> None:
     clock = HandClock()
     store = await open_embedded(tmp_path, clock=clock)
     try:
         gateway = Gateway(store.canon, (CANON, NARRATIVE))
         world = World(canon=store.canon, gateway=gateway, clock=clock)
         await world.begin("Middle-earth")
-        desk = Desk(store.canon, gateway, clock)
+        driver = ToolDriver(store.canon, gateway, clock)
         plot = with_merges(with_secrets(a_plot(503, scenes=4)))
 
-        assert await told_again(world, desk, plot) > 4
+        assert await replay_reads(world, driver, plot) > 4
     finally:
         await store.close()
 
 
 @pytest.mark.parametrize("seed", [30001, 30002, 30014, 30019])
-async def test_m1_at_no_scene_and_on_no_day_has_anybody_two_places(seed: int) -> None:
-    desk = a_desk()
-    world = World(canon=desk.canon, gateway=desk.gateway, clock=desk.clock)
+async def test_no_entity_has_two_places_at_any_scene_or_day(seed: int) -> None:
+    driver = make_driver()
+    world = World(canon=driver.canon, gateway=driver.gateway, clock=driver.clock)
     await world.begin("Middle-earth")
     plot = with_secrets(a_plot(seed, scenes=6))
     table = Table(world=world, plot=with_merges(plot) if seed % 2 else plot)
@@ -125,7 +128,7 @@ async def test_m1_at_no_scene_and_on_no_day_has_anybody_two_places(seed: int) ->
 
     views = [each["scene_id"] for each in asked["scenes"]]
     views += [f"1400-{month:02}-15" for month in range(1, 13)]
-    held = [await standing(desk, at=view) for view in views]
+    held = [await standing(driver, at=view) for view in views]
 
     assert any(held)
     assert [bound for each in held for bound, times in Counter(each).items() if times > 1] == []

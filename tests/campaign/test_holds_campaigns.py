@@ -4,10 +4,10 @@ from random import Random
 
 import pytest
 
+from tests.campaign.holds_drawing import ATTRIBUTES, KINDS, draw_plot
 from tests.campaign.holds_model import View
-from tests.campaign.holds_play import Told
+from tests.campaign.holds_play import PlotRun
 from tests.campaign.holds_plots import TABLE, play
-from tests.campaign.holds_told import ATTRIBUTES, KINDS, draw_told
 
 pytestmark = pytest.mark.anyio
 FIXED = {name for name, one in TABLE.items() if one.fixed}
@@ -17,32 +17,32 @@ SEEDS = {("again", "birthplace"): 3018, ("again", "life"): 3018}
 
 @pytest.mark.parametrize("attributes", ATTRIBUTES)
 @pytest.mark.parametrize("kind", ["dated", "timeless", "again"])
-async def test_every_reading_of_a_plot_is_that_of_the_model(kind: str, attributes: str) -> None:
-    await tell_plot(kind, attributes, SEEDS.get((kind, attributes), 0))
+async def test_every_reading_of_a_plot_matches_the_model(kind: str, attributes: str) -> None:
+    await run_plot(kind, attributes, SEEDS.get((kind, attributes), 0))
 
 
 @pytest.mark.parametrize("attributes", [one for one in ATTRIBUTES if one not in FIXED])
 async def test_every_reader_of_a_plot_with_secrets_reads_what_the_model_says(
     attributes: str,
 ) -> None:
-    await tell_plot("secrets", attributes)
+    await run_plot("secrets", attributes)
 
 
-async def tell_plot(kind: str, attributes: str, seed: int = 0) -> None:
+async def run_plot(kind: str, attributes: str, seed: int = 0) -> None:
     """Tell a plot, and compare each reading after each step."""
-    plot = draw_told(seed, attributes, KINDS[kind])
-    told = Told(plot=plot, random=Random(seed), secrets=KINDS[kind].secrets)
+    plot = draw_plot(seed, attributes, KINDS[kind])
+    result = PlotRun(plot=plot, random=Random(seed), secrets=KINDS[kind].secrets)
 
-    await told.tell()
+    await result.run_steps()
 
-    assert told.wrong == [], "\n".join((*told.wrong, *told.trail))
-    assert told.checks > 0
+    assert result.wrong == [], "\n".join((*result.wrong, *result.trail))
+    assert result.checks > 0
 
 
-async def test_a_reading_that_the_model_does_not_give_is_found() -> None:
-    told = Told(plot=draw_told(1, "owner", KINDS["dated"]), random=Random(1))
-    await told.tell()
+async def test_a_reading_that_differs_from_the_model_is_found() -> None:
+    result = PlotRun(plot=draw_plot(1, "owner", KINDS["dated"]), random=Random(1))
+    await result.run_steps()
 
-    await told.compare(View(TABLE, play(tuple(told.done[:1])).log), told.desk, "")
+    await result.compare(View(TABLE, play(tuple(result.done[:1])).log), result.driver, "")
 
-    assert told.wrong != []
+    assert result.wrong != []

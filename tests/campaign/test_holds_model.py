@@ -37,7 +37,7 @@ def draw_shuffled(seed: int) -> Plot:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_reader_reads_what_a_canon_without_the_secret_says(seed: int) -> None:
+def test_a_reader_reads_a_canon_without_the_secret(seed: int) -> None:
     plot = draw_shuffled(seed)
     whole = play(plot)
     for reader in READERS:
@@ -47,7 +47,7 @@ def test_a_reader_reads_what_a_canon_without_the_secret_says(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_dated_statements_of_equals_read_alike_in_any_order_of_telling(seed: int) -> None:
+def test_dated_statements_of_equal_rank_read_alike_in_any_order(seed: int) -> None:
     claims = [
         s
         for s in draw_plot(seed)
@@ -80,7 +80,7 @@ def shuffle_statements(statements: list[Statement], seed: int) -> list[Statement
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_retraction_that_is_taken_back_leaves_what_was_before(seed: int) -> None:
+def test_an_undone_retraction_restores_the_earlier_state(seed: int) -> None:
     log = play(draw_shuffled(seed)).log
     before = read_all(log)
     for entry in log:
@@ -91,7 +91,7 @@ def test_a_retraction_that_is_taken_back_leaves_what_was_before(seed: int) -> No
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_replacement_that_is_retracted_gives_back_what_it_replaced(seed: int) -> None:
+def test_a_retracted_replacement_restores_the_replaced_item(seed: int) -> None:
     log = play(draw_shuffled(seed)).log
     before = read_all(log)
     for entry in log:
@@ -99,8 +99,8 @@ def test_a_replacement_that_is_retracted_gives_back_what_it_replaced(seed: int) 
             others = [
                 v for v in VALUES[entry.attribute][1] if v not in (entry.value, entry.subject)
             ]
-            told = replace(entry, id="new", value=others[0], authority=9, positive=True)
-            verdict = judge(TABLE, log, told, replaces=entry.id)
+            reply = replace(entry, id="new", value=others[0], authority=9, positive=True)
+            verdict = judge(TABLE, log, reply, replaces=entry.id)
             if verdict.outcome == "accepted":
                 assert read_all((*verdict.log, Retraction(id="gone", target="new"))) == before
 
@@ -123,7 +123,7 @@ def test_an_erasure_brings_no_old_value_back(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_single_attribute_has_one_value_at_a_moment_for_each_reader(seed: int) -> None:
+def test_a_single_attribute_has_one_value_per_moment_and_reader(seed: int) -> None:
     log = play(draw_shuffled(seed)).log
     for reader in (*READERS, ""):
         answers = read_all(log, frozenset({reader}) if reader else frozenset())
@@ -133,7 +133,7 @@ def test_a_single_attribute_has_one_value_at_a_moment_for_each_reader(seed: int)
         assert not crowded
 
 
-def test_a_secret_move_leaves_one_place_for_a_reader_of_both() -> None:
+def test_a_secret_move_leaves_one_location_for_readers_of_both() -> None:
     jar = Statement(
         id="a",
         subject="Ring",
@@ -155,21 +155,21 @@ def test_a_secret_move_leaves_one_place_for_a_reader_of_both() -> None:
     assert read == {"anne": {"Jar"}, "sally": {"Well"}, "cole": {"Well"}}
 
 
-def test_a_value_told_late_ends_at_the_next_and_returns_when_that_is_retracted() -> None:
+def test_a_late_value_ends_at_the_next_and_returns_after_its_retraction() -> None:
     bo = Statement(id="bo", subject="Petrel", attribute="captain", value="Bo", span=(1414, 1414))
     ana = Statement(id="ana", subject="Petrel", attribute="captain", value="Ana", span=(1409, 1409))
     log = judge(TABLE, judge(TABLE, (), bo).log, ana).log
-    told, gone = View(TABLE, log), View(TABLE, (*log, Retraction(id="r", target="bo")))
-    assert [told.answer("Petrel", "captain", at).values for at in (1408, 1410, 1415)] == [
+    reported, gone = View(TABLE, log), View(TABLE, (*log, Retraction(id="r", target="bo")))
+    assert [reported.answer("Petrel", "captain", at).values for at in (1408, 1410, 1415)] == [
         set(),
         {"Ana"},
         {"Bo"},
     ]
-    assert told.answer("Petrel", "captain", 1408).first == ("Ana", 1409)
+    assert reported.answer("Petrel", "captain", 1408).first == ("Ana", 1409)
     assert gone.answer("Petrel", "captain", 1415).values == {"Ana"}
 
 
-def test_what_is_laid_down_stays_where_its_carrier_was() -> None:
+def test_a_dropped_item_stays_where_its_carrier_was() -> None:
     log = (
         Statement(id="a", subject="Cy", attribute="place", value="Hall", span=(1400, 1400)),
         Statement(id="b", subject="Key", attribute="place", value="@Cy", span=(1401, 1401)),

@@ -53,7 +53,7 @@ class Campaign:
     story: str
     source: str
     lines: dict[str, Sequence[TranscriptLine]]
-    things: dict[str, str] = field(default_factory=dict)
+    items: dict[str, str] = field(default_factory=dict)
     """What the names of the proposals refer to, once it is canon."""
     firsts: dict[str, str] = field(default_factory=dict)
     """The proposal that first brought up a thing of the canon."""
@@ -72,8 +72,8 @@ class Campaign:
             story_id=self.story,
             universe_id=self.world.universe_id,
             title=scene["title"],
-            participating_entities=[self.things[one] for one in scene["participants"]],
-            **({} if place is None else {"location_ref": self.things[place]}),
+            participating_entities=[self.items[one] for one in scene["participants"]],
+            **({} if place is None else {"location_ref": self.items[place]}),
         )
         scene_id = reply["scene_id"]
         turns = await self.said(scene_id, scene)
@@ -125,25 +125,25 @@ class Campaign:
             return {key: self.resolved(value) for key, value in content.items()}
         if isinstance(content, list):
             return [self.resolved(value) for value in content]
-        return self.things.get(content, content) if isinstance(content, str) else content
+        return self.items.get(content, content) if isinstance(content, str) else content
 
     def note(self, row: dict[str, Any], verdict: dict[str, Any]) -> None:
         """Remember what a proposal became."""
         self.firsts[verdict["proposal_id"]] = row["id"]
-        thing = verdict["canonical_id"]
-        if thing is None:
+        item = verdict["canonical_id"]
+        if item is None:
             return
-        for one in (thing, *verdict.get("made", ())):
+        for one in (item, *verdict.get("made", ())):
             self.firsts.setdefault(one, row["id"])
         if row["type"] == "entity":
-            self.things.setdefault(row["content"]["ref"], thing)
+            self.items.setdefault(row["content"]["ref"], item)
 
     def compare(self, row: dict[str, Any], verdict: dict[str, Any], pending: list[str]) -> None:
         """Put the verdict into the form of the file."""
         self.reasons[row["id"]] = (verdict["rule"], verdict["rationale"])
         waits = verdict["proposal_id"] in pending
-        thing = verdict["canonical_id"]
-        first = None if thing is None else self.firsts[thing]
+        item = verdict["canonical_id"]
+        first = None if item is None else self.firsts[item]
         against = {self.firsts.get(one, NOBODY) for one in verdict["conflicts"]}
         self.found[row["id"]] = {
             "status": WAITS if waits else verdict["status"],
@@ -153,7 +153,7 @@ class Campaign:
 
     async def answer(self, row: dict[str, Any]) -> dict[str, Any]:
         """What canon says to a question, reduced to what is asked for."""
-        entity = self.things[row["of"]]
+        entity = self.items[row["of"]]
         match row["ask"]:
             case "tags":
                 shown = await self.world.call("neo4j_get_entity", entity_id=entity)
@@ -180,7 +180,7 @@ class Campaign:
             current_only=True,
         )
         ends = [{one["from_entity_id"], one["to_entity_id"]} for one in found["relationships"]]
-        names = {thing: name for name, thing in reversed(self.things.items())}
+        names = {item: name for name, item in reversed(self.items.items())}
         return sorted(names[one] for pair in ends for one in pair - {entity})
 
     async def statements(self, entity: str) -> list[str]:

@@ -68,7 +68,7 @@ def test_the_campaign_is_large_and_every_judgement_is_explained() -> None:
     assert {row["expect"] for row in PROPOSALS} == {"accepted", "rejected", WAITS}
 
 
-def test_every_proposal_cites_turns_of_its_own_scene_and_no_turn_has_two_scenes() -> None:
+def test_every_proposal_cites_turns_of_its_own_scene() -> None:
     spans = {one["id"]: range(one["start"], one["end"] + 1) for one in SCENES}
     episodes = {one["id"]: one["episode"] for one in SCENES}
     for row in PROPOSALS:
@@ -78,7 +78,7 @@ def test_every_proposal_cites_turns_of_its_own_scene_and_no_turn_has_two_scenes(
     assert len(set(turns)) == len(turns)
 
 
-def test_a_difference_is_one_and_says_why() -> None:
+def test_an_expected_difference_differs_and_has_a_reason() -> None:
     for row in PROPOSALS:
         if "differs" in row:
             assert judged(row["differs"]) != judged(row), row["id"]
@@ -90,7 +90,7 @@ def test_a_difference_is_one_and_says_why() -> None:
             assert row["differs"]["why"]
 
 
-async def test_every_verdict_is_what_a_game_master_would_say_or_a_known_difference(
+async def test_every_verdict_matches_a_game_master_or_a_known_difference(
     campaign: Campaign,
 ) -> None:
     wrong = {
@@ -102,13 +102,13 @@ async def test_every_verdict_is_what_a_game_master_would_say_or_a_known_differen
     assert wrong == {}, "found first, then what the file says"
 
 
-async def test_every_verdict_names_its_rule_and_its_reason(campaign: Campaign) -> None:
+async def test_every_verdict_names_its_rule_and_reason(campaign: Campaign) -> None:
     assert len(campaign.reasons) == len(PROPOSALS)
     unexplained = [one for one, (rule, why) in campaign.reasons.items() if not rule or not why]
     assert unexplained == []
 
 
-async def test_in_the_end_canon_believes_what_a_game_master_would_or_a_known_difference(
+async def test_final_canon_matches_a_game_master_or_a_known_difference(
     campaign: Campaign,
 ) -> None:
     wrong = []

@@ -21,7 +21,7 @@ def written(folder: Path, arrays: dict[str, Any], name: str = "catalog.json") ->
     return str(path)
 
 
-def test_json_goes_in_and_comes_out_the_same(tmp_path: Path) -> None:
+def test_json_survives_import_and_export(tmp_path: Path) -> None:
     first = run(tmp_path, "import", written(tmp_path, hostile()))
     assert first.returncode == 0, first.stderr
     assert "19 are new" in first.stdout
@@ -37,11 +37,11 @@ def test_json_goes_in_and_comes_out_the_same(tmp_path: Path) -> None:
         name: len(rows) for name, rows in hostile().items()
     }
     assert run(tmp_path, "export").stdout == out.read_text("utf-8")
-    told = json.loads(run(tmp_path, "import", str(out), "--json").stdout)
-    assert (told["created"], told["changed"], told["refused"]) == ({}, {}, [])
+    reply = json.loads(run(tmp_path, "import", str(out), "--json").stdout)
+    assert (reply["created"], reply["changed"], reply["refused"]) == ({}, {}, [])
 
 
-def test_csv_goes_in_and_comes_out_the_same(tmp_path: Path) -> None:
+def test_csv_survives_import_and_export(tmp_path: Path) -> None:
     arrays = hostile()
     arrays["entities"][2]["summary"] = None  # an empty cell is null
     run(tmp_path, "import", written(tmp_path, arrays))
@@ -57,18 +57,18 @@ def test_csv_goes_in_and_comes_out_the_same(tmp_path: Path) -> None:
     assert again.read_bytes() == json_out.read_bytes()
 
 
-def test_one_project_can_be_written_out(tmp_path: Path) -> None:
+def test_one_project_can_be_exported(tmp_path: Path) -> None:
     run(tmp_path, "import", written(tmp_path, hostile()))
 
-    told = json.loads(run(tmp_path, "export", "--project", OTHER.upper()).stdout)
+    reply = json.loads(run(tmp_path, "export", "--project", OTHER.upper()).stdout)
 
-    assert [row["id"] for row in told["projects"]] == [OTHER]
-    assert [row["title"] for row in told["entities"]] == ["foreign"]
+    assert [row["id"] for row in reply["projects"]] == [OTHER]
+    assert [row["title"] for row in reply["entities"]] == ["foreign"]
     assert run(tmp_path, "export", "--project", NOWHERE).returncode == 3
     assert run(tmp_path, "export", "--project", "x").returncode == 2
 
 
-def test_r15_an_import_names_the_address_that_would_be_run(tmp_path: Path) -> None:
+def test_an_import_names_a_dangerous_address(tmp_path: Path) -> None:
     arrays = hostile()
     arrays["entities"][8]["repoUrl"] = "Java\tScript:alert(1)"
 
@@ -160,7 +160,7 @@ UNREADABLE: tuple[tuple[str, str | bytes, str], ...] = (
 
 
 @pytest.mark.parametrize(("name", "content", "words"), UNREADABLE)
-def test_what_is_not_clear_is_refused_with_its_spot(
+def test_unclear_input_is_refused_with_its_position(
     tmp_path: Path, name: str, content: str | bytes, words: str
 ) -> None:
     path = tmp_path / name
@@ -186,17 +186,19 @@ def test_a_table_is_read_as_spreadsheets_write_it(tmp_path: Path) -> None:
     assert (row["name"], row["slug"], row["description"]) == ('a "b",\r\nc', "lab", None)
 
 
-def test_rows_of_several_files_are_told_apart(tmp_path: Path) -> None:
+def test_rows_of_several_files_are_distinguished(tmp_path: Path) -> None:
     wrong = {"entities": [{**hostile()["entities"][0], "title": ""}]}
     first = written(tmp_path, hostile(), "first.json")
     second = written(tmp_path, wrong, "second.json")
 
     done = run(tmp_path, "import", first, second)
 
-    told = "entities come from 2 files: from entities[0] on first.json, from entities[19] on second"
+    reported = (
+        "entities come from 2 files: from entities[0] on first.json, from entities[19] on second"
+    )
     assert "Nothing was stored: entities[19].title: The text is empty" in done.stderr
-    assert told in done.stderr
-    assert told in run(tmp_path, "import", first, second, "--lenient").stdout
+    assert reported in done.stderr
+    assert reported in run(tmp_path, "import", first, second, "--lenient").stdout
 
 
 def test_a_file_without_rows_says_so(tmp_path: Path) -> None:
@@ -205,7 +207,7 @@ def test_a_file_without_rows_says_so(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "the files have no rows\n")
 
 
-def test_an_export_that_fails_leaves_what_was_there(tmp_path: Path) -> None:
+def test_a_failed_export_leaves_the_earlier_file(tmp_path: Path) -> None:
     run(tmp_path, "import", written(tmp_path, hostile()))
     file, tables = tmp_path / "out.json", tmp_path / "tables"
     run(tmp_path, "export", str(file))

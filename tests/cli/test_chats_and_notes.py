@@ -43,7 +43,7 @@ def an_export(chats: int, messages: int) -> list[dict[str, Any]]:
     ]
 
 
-def test_an_export_of_chats_becomes_records_once(tmp_path: Path) -> None:
+def test_a_chat_export_becomes_records_once(tmp_path: Path) -> None:
     export = tmp_path / "conversations.json"
     export.write_text(json.dumps(an_export(2, 3)), encoding="utf-8")
     first, again = (brought(tmp_path, "chats", export) for _ in range(2))
@@ -53,7 +53,7 @@ def test_an_export_of_chats_becomes_records_once(tmp_path: Path) -> None:
     assert found(tmp_path, "conversation") == ["Chat 0", "Chat 1"]
 
 
-def test_a_vault_of_notes_keeps_its_links_and_leaves_hidden_folders_out(tmp_path: Path) -> None:
+def test_a_note_vault_keeps_its_links_and_skips_hidden_folders(tmp_path: Path) -> None:
     vault = tmp_path / "vault"
     for name, text in {
         "Home.md": "---\ntags: [house]\n---\nSee [[Roof|it]], [[Nowhere]], [p](sub/My%20Plan.md).",
@@ -70,12 +70,12 @@ def test_a_vault_of_notes_keeps_its_links_and_leaves_hidden_folders_out(tmp_path
     assert found(tmp_path, "note") == ["Home", "My Plan", "Roof"]
 
 
-def test_a_file_that_cannot_be_read_is_reported_and_stops_no_other(tmp_path: Path) -> None:
+def test_an_unreadable_file_is_reported_and_stops_no_other(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text("{ broken", encoding="utf-8")
     (tmp_path / "b.json").write_text(json.dumps(an_export(1, 1)), encoding="utf-8")
-    told = brought(tmp_path, "chats", tmp_path / "a.json", tmp_path / "b.json")
+    result = brought(tmp_path, "chats", tmp_path / "a.json", tmp_path / "b.json")
 
-    assert (list(told["unread"]), told["records"]) == (["a.json"], 2)
+    assert (list(result["unread"]), result["records"]) == (["a.json"], 2)
 
 
 @pytest.mark.parametrize("size", [1, 7, 300])
@@ -125,7 +125,7 @@ def in_parts(export: Path, content: Any, monkeypatch: pytest.MonkeyPatch) -> lis
     return [json.loads(part) for part in chat_exports.parts_of(export)]
 
 
-def test_a_long_chat_is_read_in_parts_that_name_all_its_authors_and_times(
+def test_a_long_chat_is_read_in_parts_with_authors_and_times(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = a_group(5)
@@ -138,7 +138,7 @@ def test_a_long_chat_is_read_in_parts_that_name_all_its_authors_and_times(
     assert all(part.items() >= shared.items() for (part,) in parts)
 
 
-def test_long_chats_of_assistants_and_within_a_whole_export_are_divided_too(
+def test_long_assistant_chats_in_an_export_are_divided_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (chat,) = an_export(1, 3)
@@ -153,7 +153,7 @@ def test_long_chats_of_assistants_and_within_a_whole_export_are_divided_too(
     assert [said["id"] for said in lists[0] + lists[1]] == [0, 1, 2]
 
 
-def test_a_long_chat_is_brought_once(tmp_path: Path) -> None:
+def test_a_long_chat_is_imported_once(tmp_path: Path) -> None:
     export = tmp_path / "result.json"
     export.write_text(json.dumps(a_group(8_000)), encoding="utf-8")
     first, again = (brought(tmp_path, "chats", export) for _ in range(2))
@@ -163,7 +163,7 @@ def test_a_long_chat_is_brought_once(tmp_path: Path) -> None:
     assert found(tmp_path, "conversation") == ["Club"]
 
 
-def test_a_chat_takes_no_more_memory_if_it_is_longer(
+def test_a_longer_chat_takes_no_more_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(chat_exports, "_READ", 1 << 14)
@@ -198,7 +198,7 @@ def a_text(messages: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def test_a_long_text_of_whatsapp_is_read_in_parts_as_the_whole_would_be(
+def test_a_long_whatsapp_text_is_read_in_parts_like_the_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = a_text(500)
@@ -220,7 +220,7 @@ def test_a_long_text_of_whatsapp_is_read_in_parts_as_the_whole_would_be(
     assert len({each["message_id"] for each in messages}) == 501
 
 
-def test_another_long_text_is_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_any_other_long_text_is_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chat_exports, "_READ", 7)
     export = tmp_path / "log.txt"
     export.write_text("2024-05-12 10:00:00 ERROR: disk full\n" * 9, encoding="utf-8")
@@ -228,7 +228,7 @@ def test_another_long_text_is_read_whole(tmp_path: Path, monkeypatch: pytest.Mon
     assert list(chat_exports.parts_of(export)) == [export.read_bytes()]
 
 
-def test_a_long_text_of_whatsapp_is_brought_once(
+def test_a_long_whatsapp_text_is_imported_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(chat_exports, "_READ", 1 << 16)
@@ -241,7 +241,7 @@ def test_a_long_text_of_whatsapp_is_brought_once(
     assert found(tmp_path, "conversation") == ["Club"]
 
 
-def test_a_text_takes_no_more_memory_if_it_is_longer(
+def test_a_longer_text_takes_no_more_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(chat_exports, "_READ", 1 << 14)

@@ -64,7 +64,7 @@ def test_a_connected_client_starts_a_server_that_serves(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_each_client_gets_its_own_form_and_nothing_else_is_touched(
+def test_each_client_gets_its_own_form_and_nothing_else_is_changed(
     client: str, tmp_path: Path
 ) -> None:
     path = file_of(client, tmp_path)
@@ -86,7 +86,7 @@ def test_each_client_gets_its_own_form_and_nothing_else_is_touched(
     assert {key: said[key] for key in kind.text_module.read(before) if key not in kind.section}
 
 
-def test_connecting_twice_changes_nothing_and_undoing_gives_the_bytes_back(tmp_path: Path) -> None:
+def test_reconnecting_changes_nothing_and_undo_restores_the_bytes(tmp_path: Path) -> None:
     path = file_of("zed", tmp_path)
     path.parent.mkdir(parents=True)
     path.write_text(COMMENTED, encoding="utf-8")
@@ -105,7 +105,7 @@ def test_connecting_twice_changes_nothing_and_undoing_gives_the_bytes_back(tmp_p
     assert [each.name for each in path.parent.iterdir()] == ["settings.json"]
 
 
-def test_what_was_changed_since_is_kept_when_it_is_undone(tmp_path: Path) -> None:
+def test_later_changes_survive_an_undo(tmp_path: Path) -> None:
     path = file_of("codex", tmp_path)
     path.parent.mkdir(parents=True)
     path.write_text(TOML, encoding="utf-8")
@@ -119,7 +119,7 @@ def test_what_was_changed_since_is_kept_when_it_is_undone(tmp_path: Path) -> Non
     assert list(said["mcp_servers"]) == ["other"]
 
 
-def test_a_file_that_connecting_made_is_gone_when_it_is_undone(tmp_path: Path) -> None:
+def test_a_file_created_by_connect_is_removed_by_undo(tmp_path: Path) -> None:
     connect(tmp_path, "gemini", "--data", str(tmp_path / "world"))
     assert file_of("gemini", tmp_path).exists()
 
@@ -129,7 +129,7 @@ def test_a_file_that_connecting_made_is_gone_when_it_is_undone(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("text", ["{", '{"mcpServers": []}', "[1]", '{"a": 1} trailing'])
-def test_settings_that_cannot_be_read_are_left_alone(text: str, tmp_path: Path) -> None:
+def test_unreadable_settings_are_left_alone(text: str, tmp_path: Path) -> None:
     path = file_of("cursor", tmp_path)
     path.parent.mkdir(parents=True)
     path.write_text(text, encoding="utf-8")
@@ -141,7 +141,7 @@ def test_settings_that_cannot_be_read_are_left_alone(text: str, tmp_path: Path) 
     assert path.read_text(encoding="utf-8") == text
 
 
-def test_a_link_to_settings_kept_elsewhere_stays_a_link(tmp_path: Path) -> None:
+def test_a_link_to_settings_elsewhere_stays_a_link(tmp_path: Path) -> None:
     kept = tmp_path / "dotfiles" / "mcp.json"
     kept.parent.mkdir()
     kept.write_text("{}", encoding="utf-8")
@@ -155,7 +155,7 @@ def test_a_link_to_settings_kept_elsewhere_stays_a_link(tmp_path: Path) -> None:
     assert "canonry" in json.loads(kept.read_text(encoding="utf-8"))["mcpServers"]
 
 
-def test_what_serve_refuses_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+def test_settings_refused_by_serve_are_refused_before_writing(tmp_path: Path) -> None:
     done = connect(tmp_path, "cursor", "--", "--durability", "some")
     relative = connect(tmp_path, "cursor", "--", "--data", "here")
     unknown = connect(tmp_path, "emacs")
@@ -168,7 +168,7 @@ def test_what_serve_refuses_is_refused_before_anything_is_written(tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "stated"),
     [
         (("--agent-type", "Reeder"), "did you mean Reader"),
         (("--toolsets", "narrative"), "No agent type is set"),
@@ -178,16 +178,16 @@ def test_what_serve_refuses_is_refused_before_anything_is_written(tmp_path: Path
     ],
 )
 def test_a_server_that_would_serve_nobody_is_not_written(
-    words: tuple[str, ...], told: str, tmp_path: Path
+    words: tuple[str, ...], stated: str, tmp_path: Path
 ) -> None:
     done = connect(tmp_path, "cursor", "--data", str(tmp_path / "world"), "--", *words)
 
     assert done.returncode != 0
-    assert told in done.stderr
+    assert stated in done.stderr
     assert not file_of("cursor", tmp_path).exists()
 
 
-def test_settings_that_cannot_be_read_are_listed_as_such(tmp_path: Path) -> None:
+def test_unreadable_settings_are_listed_as_such(tmp_path: Path) -> None:
     broken, folder = file_of("cursor", tmp_path), file_of("gemini", tmp_path)
     broken.parent.mkdir(parents=True)
     broken.write_text("{ not json", encoding="utf-8")
@@ -212,7 +212,7 @@ def test_without_a_client_all_are_listed_with_their_state(tmp_path: Path) -> Non
     assert "not found" in states["zed"]
 
 
-def test_any_other_client_takes_the_printed_lines(tmp_path: Path) -> None:
+def test_any_other_client_can_use_the_printed_lines(tmp_path: Path) -> None:
     done = connect(tmp_path, "json", "--", "--toolsets", "truth")
 
     entry = json.loads(done.stdout)["mcpServers"]["canonry"]
@@ -240,13 +240,13 @@ def test_any_other_client_takes_the_printed_lines(tmp_path: Path) -> None:
         ("win32", "codex", ".codex/config.toml"),
     ],
 )
-def test_each_system_has_its_own_places(platform: str, client: str, place: str) -> None:
+def test_each_system_has_its_own_paths(platform: str, client: str, place: str) -> None:
     home = Path("/h")
 
     assert CLIENTS[client].settings_file(Machine(platform=platform, home=home)) == home / place
 
 
-def test_places_that_the_user_has_moved_are_followed() -> None:
+def test_paths_moved_by_the_user_are_followed() -> None:
     moved = Machine(platform="linux", home=Path("/h"), environment={"XDG_CONFIG_HOME": "/c"})
     roaming = Machine(platform="win32", home=Path("/h"), environment={"APPDATA": "/roaming"})
 
@@ -279,7 +279,7 @@ def found(*names: str) -> dict[str, str]:
         ("/p/cli/__main__.py", "/p/.venv", ("/p/.venv/bin/python", "-m", "canonry.cli")),
     ],
 )
-def test_every_kind_of_installation_is_started_again_as_it_was(
+def test_every_kind_of_installation_is_restarted_the_same_way(
     argv0: str, prefix: str, words: tuple[str, ...]
 ) -> None:
     programs = found("/b/uvx", "/b/pipx", argv0)
@@ -299,7 +299,7 @@ JSON = st.recursive(
 
 
 @given(said=st.dictionaries(KEYS, JSON, max_size=3), indent=st.sampled_from([None, 1, 2, 4]))
-def test_any_json_comes_back_byte_for_byte(said: dict[str, object], indent: int | None) -> None:
+def test_any_json_is_restored_byte_for_byte(said: dict[str, object], indent: int | None) -> None:
     text = json.dumps(said, indent=indent, ensure_ascii=False)
     after = json_text.put(text, ("new section", "canonry"), ENTRY)
 

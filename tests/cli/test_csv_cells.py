@@ -22,21 +22,21 @@ NEAR = st.text(st.sampled_from("'=+-@ \t\r\n\uff1da1"), max_size=8) | st.text()
 
 
 @given(NEAR)
-def test_r15_a_cell_says_exactly_what_was_stored(text: str) -> None:
+def test_a_cell_contains_exactly_the_stored_text(text: str) -> None:
     assert unquote_cell(quote_cell(text)) == text
 
 
 @given(NEAR)
-def test_r15_no_cell_begins_like_a_formula(text: str) -> None:
+def test_no_cell_begins_like_a_formula(text: str) -> None:
     assert not quote_cell(text).lstrip(" ").startswith(DANGEROUS)
 
 
 @pytest.mark.parametrize("text", ["'tis", "plain", "", "a=b", "3", "it's -1"])
-def test_a_plain_text_is_written_as_it_is(text: str) -> None:
+def test_a_plain_text_is_written_unchanged(text: str) -> None:
     assert quote_cell(text) == text
 
 
-def test_r15_a_catalog_of_formulas_goes_out_harmless_and_comes_back_the_same(
+def test_a_catalog_of_formulas_is_exported_harmless_and_imported_unchanged(
     tmp_path: Path,
 ) -> None:
     def on(folder: str, *words: str) -> None:

@@ -28,7 +28,7 @@ def data(tmp_path: Path) -> str:
     return folder
 
 
-def test_r1_backup_and_doctor_tell_of_a_lost_index_and_a_rebuild_heals_it(
+def test_backup_and_doctor_report_a_lost_index_and_rebuild_repairs_it(
     data: str, tmp_path: Path
 ) -> None:
     good = canonry("backup", str(tmp_path / "good"), "--data", data)
@@ -37,10 +37,10 @@ def test_r1_backup_and_doctor_tell_of_a_lost_index_and_a_rebuild_heals_it(
     db.execute(LOST)
     db.close()
 
-    told = canonry("backup", str(tmp_path / "told"), "--data", data)
-    assert told.returncode == 1
-    assert "WRONG  passages" in told.stdout
-    assert "canonry rebuild" in told.stdout
+    reply = canonry("backup", str(tmp_path / "told"), "--data", data)
+    assert reply.returncode == 1
+    assert "WRONG  passages" in reply.stdout
+    assert "canonry rebuild" in reply.stdout
     assert (tmp_path / "told" / "manifest.json").is_file()
     assert "The view passages is incomplete" in canonry("doctor", "--data", data).stdout
 

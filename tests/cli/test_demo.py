@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.cli.run import canonry, canonry_process
 
 
-def test_the_demonstration_shows_what_becomes_canon_and_what_does_not(tmp_path: Path) -> None:
+def test_the_demonstration_shows_accepted_and_refused_claims(tmp_path: Path) -> None:
     data = tmp_path / "saltmere"
     done = canonry_process("demo", "--keep", str(data))
 
@@ -41,7 +41,7 @@ def test_the_demonstration_shows_what_becomes_canon_and_what_does_not(tmp_path: 
     assert canonry("verify", "--data", str(data)).returncode == 0
 
 
-def test_the_demonstration_does_not_play_in_a_folder_that_holds_something(tmp_path: Path) -> None:
+def test_the_demonstration_does_not_run_in_a_used_folder(tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("keep me")
     done = canonry("demo", "--keep", str(tmp_path))
 

@@ -36,7 +36,7 @@ def report(done: Done) -> list[dict[str, Any]]:
     return list(json.loads(done.stdout))
 
 
-def test_files_become_sources_of_one_universe_and_again_adds_nothing(tmp_path: Path) -> None:
+def test_files_become_sources_of_a_universe_once(tmp_path: Path) -> None:
     files = (
         written(tmp_path, "rules.md", RULES.encode()),
         written(tmp_path, "map.PDF", a_pdf("The north is cold.")),
@@ -64,7 +64,7 @@ def test_a_changed_file_adds_to_the_same_source(tmp_path: Path) -> None:
     assert second["added"] == 1
 
 
-def test_files_of_one_name_in_two_folders_are_two_documents(tmp_path: Path) -> None:
+def test_files_with_one_name_in_two_folders_are_two_documents(tmp_path: Path) -> None:
     paths = []
     for folder, text in (("fire", b"Fire burns."), ("ice", b"Ice cools.")):
         (tmp_path / folder).mkdir()
@@ -82,11 +82,11 @@ def test_files_of_one_name_in_two_folders_are_two_documents(tmp_path: Path) -> N
     assert (changed["source_id"], changed["added"]) == (ice["source_id"], 1)
 
 
-def test_a_moved_document_is_known_by_its_text_and_a_new_edition_by_the_id(tmp_path: Path) -> None:
+def test_a_moved_document_is_known_by_text_and_an_edition_by_its_id(tmp_path: Path) -> None:
     (first,) = report(import_documents(tmp_path, written(tmp_path, "a.txt", b"One.")))
     (moved,) = report(import_documents(tmp_path, written(tmp_path, "b.txt", b"One.")))
-    told = ("--doc-id", "a.txt", written(tmp_path, "c.txt", b"Two."))
-    (edition,) = report(import_documents(tmp_path, *told))
+    reported = ("--doc-id", "a.txt", written(tmp_path, "c.txt", b"Two."))
+    (edition,) = report(import_documents(tmp_path, *reported))
     (other,) = report(import_documents(tmp_path, written(tmp_path, "d.txt", b"Three.")))
 
     assert (moved["source_id"], moved["added"]) == (first["source_id"], 0)
@@ -120,7 +120,7 @@ def test_a_charset_is_named_and_never_guessed(tmp_path: Path) -> None:
         ("a.pdf", a_pdf("Secret", password="sesame"), "document.encrypted"),
     ],
 )
-def test_a_file_that_cannot_be_read_is_named_and_nothing_is_written(
+def test_an_unreadable_file_is_named_and_nothing_is_written(
     tmp_path: Path, name: str, data: bytes, code: str
 ) -> None:
     done = import_documents(tmp_path, written(tmp_path, name, data))
@@ -132,7 +132,7 @@ def test_a_file_that_cannot_be_read_is_named_and_nothing_is_written(
     assert "snippet" not in exported.stdout
 
 
-def test_people_read_what_was_added(tmp_path: Path) -> None:
+def test_people_can_read_the_added_documents(tmp_path: Path) -> None:
     words = (
         *("import", "documents", written(tmp_path, "rules.md", RULES.encode())),
         *("--universe", "Home", "--data", str(tmp_path / "data")),

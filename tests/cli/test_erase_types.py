@@ -53,7 +53,7 @@ def on(folder: Path, *words: str, environment: Mapping[str, str] | None = None) 
     return done
 
 
-def told(folder: Path, *records: tuple[str, dict[str, Any]]) -> Any:
+def record_entities(folder: Path, *records: tuple[str, dict[str, Any]]) -> Any:
     """Records that somebody hands over, beside every file."""
     given = [{"entity_type": kind, **fields} for kind, fields in records]
     return within(folder, lambda store: ingest_records(store.canon, caller(), ADA, given))
@@ -97,7 +97,7 @@ def assert_gone(folder: Path, *words: str) -> None:
 
 
 @pytest.mark.parametrize("opened", [False, True], ids=["store closed", "store open meanwhile"])
-def test_r12_the_name_of_an_erased_file_is_nowhere(tmp_path: Path, opened: bool) -> None:
+def test_the_name_of_an_erased_file_is_nowhere(tmp_path: Path, opened: bool) -> None:
     done = within(tmp_path, lambda s: ingest_file(s.canon, caller(), ACCOUNT, FILE))
     on(tmp_path, "rebuild", "--only", "vectors", environment=HASHING)
     assert (tmp_path / "data" / "recall").is_dir()
@@ -117,14 +117,14 @@ def test_r12_the_name_of_an_erased_file_is_nowhere(tmp_path: Path, opened: bool)
     assert schemas(tmp_path) == {}
 
 
-def test_r12_a_document_that_is_only_known_by_its_file_goes_with_it(tmp_path: Path) -> None:
+def test_a_document_known_only_by_its_file_is_erased_with_it(tmp_path: Path) -> None:
     given = {"kind": "letter"}
     done = within(tmp_path, lambda s: ingest_properties(s.canon, caller(), ACCOUNT, FILE, given))
     on(tmp_path, "erase", "--source", done.source.id, "--yes")
     assert_gone(tmp_path, "Anna", "Schmidt", "divorce", "letter")
 
 
-def test_r12_whom_others_tell_of_stays_and_is_named(tmp_path: Path) -> None:
+def test_an_entity_mentioned_by_others_stays_and_is_named(tmp_path: Path) -> None:
     rows = GivenFile(
         data=b"Vorname,Nachname,E-Mail,Firma\nAda,Lovelace,ada@example.org,Engines\n"
         b"Eve,Moneypenny,eve@example.org,Engines\n",
@@ -132,7 +132,7 @@ def test_r12_whom_others_tell_of_stays_and_is_named(tmp_path: Path) -> None:
     )
     done = within(tmp_path, lambda s: ingest_file(s.canon, caller(), ACCOUNT, rows))
     record = {"email": "ada@example.org", "name": "Ada Lovelace", "phone": "+49 30 123456"}
-    told(tmp_path, ("person", record))
+    record_entities(tmp_path, ("person", record))
 
     plan = on(tmp_path, "erase", "--source", done.source.id).stdout
     assert "--entity" in plan
@@ -143,9 +143,11 @@ def test_r12_whom_others_tell_of_stays_and_is_named(tmp_path: Path) -> None:
     assert holding(tmp_path / "data", "ada@example.org") != []
 
 
-def test_r12_a_type_is_erased_with_its_label_and_what_is_of_it(tmp_path: Path) -> None:
-    told(tmp_path, (NAME, {"name": "file 7", "court": "Bonn"}), ("wine", {"name": "Riesling"}))
-    told(tmp_path, (NAME, {"name": "file 8", "judge": "Grey"}))  # a second version
+def test_a_type_is_erased_with_its_label_and_items(tmp_path: Path) -> None:
+    record_entities(
+        tmp_path, (NAME, {"name": "file 7", "court": "Bonn"}), ("wine", {"name": "Riesling"})
+    )
+    record_entities(tmp_path, (NAME, {"name": "file 8", "judge": "Grey"}))  # a second version
     (schema,) = [each for name, each in schemas(tmp_path).items() if "anna" in name]
     assert schema.version == "1.1"
     assert "Anna schmidt divorce" in schema.label
@@ -173,10 +175,12 @@ def test_r12_a_type_is_erased_with_its_label_and_what_is_of_it(tmp_path: Path) -
     assert report["findings"] == []
 
 
-def test_r12_a_type_may_be_told_again_after_it_was_erased(tmp_path: Path) -> None:
-    told(tmp_path, ("wine", {"name": "Riesling"}))
+def test_an_erased_type_may_be_stated_again(tmp_path: Path) -> None:
+    record_entities(tmp_path, ("wine", {"name": "Riesling"}))
     on(tmp_path, "erase", "--schema", schemas(tmp_path)["wine"].id, "--yes")
-    told(tmp_path, ("wine", {"name": "Merlot", "year": 2020}), ("wine", {"name": "Riesling"}))
+    record_entities(
+        tmp_path, ("wine", {"name": "Merlot", "year": 2020}), ("wine", {"name": "Riesling"})
+    )
     assert types(tmp_path) == {"wine": 2}
     assert schemas(tmp_path)["wine"].find_field("year") is not None
     on(tmp_path, "verify")

@@ -35,7 +35,7 @@ def open_below(folder: Path) -> list[str]:
     return [f"{p} {stat.filemode(p.stat().st_mode)}" for p in every if p.stat().st_mode & 0o077]
 
 
-def test_r6_whatever_is_written_is_closed_to_others(tmp_path: Path) -> None:
+def test_every_written_file_is_closed_to_others(tmp_path: Path) -> None:
     outside = tmp_path / "home"
     outside.mkdir(mode=0o755)
     session = tmp_path / "session.json"
@@ -58,7 +58,7 @@ def test_r6_whatever_is_written_is_closed_to_others(tmp_path: Path) -> None:
     assert [found for each in made for found in open_below(each)] == []
 
 
-def test_r6_doctor_tells_of_an_open_store_and_mends_it(tmp_path: Path) -> None:
+def test_the_doctor_reports_and_repairs_an_open_store(tmp_path: Path) -> None:
     session = tmp_path / "session.json"
     session.write_text(json.dumps(SESSION), encoding="utf-8")
     data = tmp_path / "data"
@@ -67,16 +67,16 @@ def test_r6_doctor_tells_of_an_open_store_and_mends_it(tmp_path: Path) -> None:
     (data / "canon.db").chmod(0o644)
     data.chmod(0o755)
 
-    told = canonry("doctor", *known)
-    assert "Other users of this machine may read 2 files and folders" in told.stdout
+    reply = canonry("doctor", *known)
+    assert "Other users of this machine may read 2 files and folders" in reply.stdout
     assert (data / "canon.db").stat().st_mode & 0o077
 
-    mended = canonry("doctor", "--mend", *known)
-    assert "Other users" not in mended.stdout
+    repaired = canonry("doctor", "--mend", *known)
+    assert "Other users" not in repaired.stdout
     assert open_below(data) == []
 
 
-def test_r6_what_lies_beside_the_store_is_left_as_it_is(tmp_path: Path) -> None:
+def test_files_beside_the_store_keep_their_modes(tmp_path: Path) -> None:
     session = tmp_path / "session.json"
     session.write_text(json.dumps(SESSION), encoding="utf-8")
     session.chmod(0o644)

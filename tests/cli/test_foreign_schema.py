@@ -67,7 +67,7 @@ def run_in(file: Path, statements: str) -> None:
 
 
 @pytest.mark.parametrize("what", FOREIGN)
-def test_f8_restore_refuses_a_backup_with_what_canonry_does_not_make(copy: Path, what: str) -> None:
+def test_restore_refuses_a_backup_with_foreign_tables(copy: Path, what: str) -> None:
     run_in(copy / "backup" / "canon.db", FOREIGN[what])
 
     done = canonry("restore", str(copy / "backup"), "--data", str(copy / "restored"))
@@ -78,19 +78,19 @@ def test_f8_restore_refuses_a_backup_with_what_canonry_does_not_make(copy: Path,
 
 
 @pytest.mark.parametrize("what", FOREIGN)
-def test_f8_doctor_tells_of_what_canonry_does_not_make(copy: Path, what: str) -> None:
+def test_the_doctor_reports_foreign_tables(copy: Path, what: str) -> None:
     data = copy / "data"
     run_in(data / "canon.db", FOREIGN[what])
 
     done = canonry("doctor", "--data", str(data), "--json")
 
     assert done.returncode == 1
-    told = json.loads(done.stdout)["wrong"]
-    assert "canon.db" in str(told) or "damaged" in str(told)
+    reported = json.loads(done.stdout)["wrong"]
+    assert "canon.db" in str(reported) or "damaged" in str(reported)
 
 
 @pytest.mark.parametrize("file", ["data", "backup"])
-def test_f8_the_index_of_vectors_is_looked_at_as_well(copy: Path, file: str) -> None:
+def test_the_vector_index_is_checked_as_well(copy: Path, file: str) -> None:
     vectors = copy / file / "recall" / "recall.db"
     if not vectors.exists():
         shutil.copytree(copy / "data" / "recall", copy / file / "recall")
@@ -103,7 +103,7 @@ def test_f8_the_index_of_vectors_is_looked_at_as_well(copy: Path, file: str) -> 
         assert (done.returncode, "recall.db" in done.stderr) == (3, True)
 
 
-def test_f8_what_canonry_makes_in_any_version_is_accepted(copy: Path) -> None:
+def test_tables_of_any_canonry_version_are_accepted(copy: Path) -> None:
     for file in (copy / "backup" / "canon.db", copy / "data" / "canon.db"):
         run_in(file, "UPDATE meta SET value = 3 WHERE name = 'views'; CREATE TABLE old (x)")
     vectors = copy / "data" / "recall" / "recall.db"

@@ -71,8 +71,8 @@ def steering(text: str) -> set[str]:
 def evil_atlas() -> Atlas:
     atlas = demo_atlas()
 
-    def evil(things: Any) -> Any:
-        return tuple(replace(each, name=EVIL + each.name) for each in things)
+    def evil(items: Any) -> Any:
+        return tuple(replace(each, name=EVIL + each.name) for each in items)
 
     return replace(
         atlas,
@@ -222,7 +222,7 @@ def run(words: tuple[str, ...], call: list[str]) -> Done:
         pytest.fail(f"{call} cannot be called")
 
 
-def test_r7_commands_know_no_way_around_the_screen() -> None:
+def test_commands_print_only_through_the_escaping_console() -> None:
     ways = re.compile(r"std(out|err)\.buffer|__std(out|err)__|os\.(write|fdopen)\(|\.bare\b")
     found = {
         path.name
@@ -233,7 +233,7 @@ def test_r7_commands_know_no_way_around_the_screen() -> None:
 
 
 @pytest.mark.parametrize(("words", "command"), list(every_command()), ids=str)
-def test_r7_no_command_prints_or_draws_what_steers_a_terminal(
+def test_no_command_prints_or_draws_terminal_control_codes(
     words: tuple[str, ...],
     command: click.Command,
     folder: Path,
@@ -264,7 +264,7 @@ def test_r7_no_command_prints_or_draws_what_steers_a_terminal(
             ET.fromstring(drawing.read_bytes())
 
 
-def test_r7_names_are_shown_spelled_out_and_json_says_them_exactly(folder: Path) -> None:
+def test_names_are_shown_escaped_and_exact_in_json(folder: Path) -> None:
     def on(*words: str) -> str:
         done = canonry(*words, "--data", str(folder / "data"))
         assert done.returncode == 0, done.stderr
@@ -278,7 +278,7 @@ def test_r7_names_are_shown_spelled_out_and_json_says_them_exactly(folder: Path)
     assert {row["title"][: len(EVIL)] for row in catalog["entities"]} == {EVIL}
 
 
-def test_r7_no_name_feigns_a_line(tmp_path: Path) -> None:
+def test_no_name_can_fake_a_line(tmp_path: Path) -> None:
     feigned = "Isles\nall is well"
     document = json.loads(atlas_bytes(replace(demo_atlas(), name=feigned)))
     document["locations"][0]["name"] = feigned
@@ -302,7 +302,7 @@ def test_r7_no_name_feigns_a_line(tmp_path: Path) -> None:
         assert not [line for line in lines if line.startswith("all is well")], words
 
 
-def test_r7_a_traceback_is_made_visible_too(folder: Path) -> None:
+def test_a_traceback_is_escaped_too(folder: Path) -> None:
     called = ("--debug", "world", "export", EVIL, "--data", str(folder / "data"), "/dev/full")
     done = canonry_process(*called[:3], f"{EVIL}!", *called[4:6])
 
@@ -311,7 +311,7 @@ def test_r7_a_traceback_is_made_visible_too(folder: Path) -> None:
     assert steering(done.stderr) == set()
 
 
-def test_r7_a_drawing_of_hostile_names_is_well_formed() -> None:
+def test_a_drawing_of_hostile_names_is_well_formed() -> None:
     every = "".join(map(chr, [*range(0x250), *range(0x2000, 0x2070), 0xFEFF, 0xFFFE, 0xFFFF]))
     atlas = replace(evil_atlas(), name=every)
     drawn = ET.fromstring(draw_svg(atlas))

@@ -34,9 +34,7 @@ def project(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("before", [None, "{}"])
-def test_f3_a_link_beside_the_settings_leads_no_write_out_of_the_folder(
-    project: Path, before: str | None
-) -> None:
+def test_a_link_beside_the_settings_redirects_no_write(project: Path, before: str | None) -> None:
     private, path = project.parent / "private.json", project / ".mcp.json"
     if before is not None:
         path.write_text(before, encoding="utf-8")
@@ -51,7 +49,7 @@ def test_f3_a_link_beside_the_settings_leads_no_write_out_of_the_folder(
     assert not list(project.glob("..mcp.json.*"))
 
 
-def test_f3_settings_that_a_link_leads_out_of_the_project_are_refused(project: Path) -> None:
+def test_settings_linked_outside_the_project_are_refused(project: Path) -> None:
     private, path = project.parent / "private.json", project / ".mcp.json"
     path.symlink_to(private)
     for words in ((), ("--dry-run",), ("--undo",)):
@@ -69,7 +67,7 @@ def test_f3_settings_that_a_link_leads_out_of_the_project_are_refused(project: P
     assert not (project.parent / "not-yet.json").exists()
 
 
-def test_f3_a_folder_that_a_link_leads_out_of_the_project_is_refused(project: Path) -> None:
+def test_a_folder_linked_outside_the_project_is_refused(project: Path) -> None:
     outside = project.parent / "outside"
     outside.mkdir()
     (project / ".cursor").symlink_to(outside)
@@ -80,7 +78,7 @@ def test_f3_a_folder_that_a_link_leads_out_of_the_project_is_refused(project: Pa
     assert not list(outside.iterdir())
 
 
-def test_f3_a_link_within_the_project_stays_a_link(project: Path) -> None:
+def test_a_link_within_the_project_stays_a_link(project: Path) -> None:
     (project / "kept.json").write_text("{}", encoding="utf-8")
     (project / ".mcp.json").symlink_to("kept.json")
 
@@ -90,7 +88,7 @@ def test_f3_a_link_within_the_project_stays_a_link(project: Path) -> None:
     assert "canonry" in (project / "kept.json").read_text(encoding="utf-8")
 
 
-def test_f3_settings_that_are_no_file_are_refused_and_not_waited_for(project: Path) -> None:
+def test_settings_that_are_no_file_are_refused_without_waiting(project: Path) -> None:
     os.mkfifo(project / ".mcp.json")
     assert (done := in_project(project)).returncode == 2, done.stderr
     assert "it is not a file" in done.stderr
@@ -100,7 +98,7 @@ async def a_store(folder: Path) -> None:
     await (await open_store(load_settings({"data": folder}))).close()
 
 
-def test_f3_no_output_of_a_command_follows_a_link(project: Path) -> None:
+def test_no_command_output_follows_a_link(project: Path) -> None:
     private = project.parent / "private.json"
     data = ("--data", str(project.parent / "world"))
     asyncio.run(a_store(project.parent / "world"))

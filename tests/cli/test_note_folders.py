@@ -44,7 +44,7 @@ def on(folder: Path, *words: str) -> Done:
     return canonry(*words, "--data", str(folder / "data"), environment=PLAIN)
 
 
-def told(folder: Path, claims: Any, said: str) -> None:
+def propose_claims(folder: Path, claims: Any, said: str) -> None:
     done = on(folder, "propose", json.dumps(claims), "--said", said, "--space", "Home")
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -54,7 +54,7 @@ def begun(folder: Path) -> Path:
     session = folder / "session.json"
     session.write_text(json.dumps([{"speaker": "GM", "text": "It rains."}]), encoding="utf-8")
     assert on(folder, "import", "transcript", str(session), "--universe", "Home").returncode == 0
-    told(folder, PUBLIC, "Everybody knows it.")
+    propose_claims(folder, PUBLIC, "Everybody knows it.")
     return folder
 
 
@@ -91,7 +91,7 @@ def test_an_unchanged_folder_proposes_nothing(home: Path) -> None:
     assert on(home, "export").stdout == before
 
 
-def test_an_export_shows_its_position_and_tells_only_game_masters_in_the_index(home: Path) -> None:
+def test_an_export_shows_its_position_and_only_game_masters_see_the_index(home: Path) -> None:
     log = map(json.loads, on(home, "export").stdout.splitlines())
     head = max(line.get("position", 0) for line in log)
     for reader in ("gm", "everyone"):
@@ -102,7 +102,7 @@ def test_an_export_shows_its_position_and_tells_only_game_masters_in_the_index(h
         assert (f"\nposition: {head}\n" in index) is (reader == "gm")
 
 
-def test_edits_become_proposals_that_are_judged(tmp_path: Path) -> None:
+def test_edits_become_judged_proposals(tmp_path: Path) -> None:
     notes = exported(begun(tmp_path), "notes")
     key, sea = re.search(r"- Hilde fears.*\n", (notes / "Hilde.md").read_text()), "the sea"
     assert key is not None
@@ -138,14 +138,14 @@ def test_edits_become_proposals_that_are_judged(tmp_path: Path) -> None:
     assert line in again.stdout.splitlines()
 
 
-def test_a_secret_changes_no_byte_for_those_who_may_not_know_it(tmp_path: Path) -> None:
+def test_a_secret_changes_no_byte_for_uninformed_readers(tmp_path: Path) -> None:
     texts = []
     for name, secret in (("twin", ()), ("told", SECRET)):
         (tmp_path / name).mkdir()
         folder = begun(tmp_path / name)
         if secret:
-            told(folder, [{**each, "for": ["gm"]} for each in secret], "A secret.")
-        told(folder, LATER, "A keeper came.")
+            propose_claims(folder, [{**each, "for": ["gm"]} for each in secret], "A secret.")
+        propose_claims(folder, LATER, "A keeper came.")
         notes, known = exported(folder, "notes"), dict[str, str]()
 
         def number(found: re.Match[str], known: dict[str, str] = known) -> str:
@@ -189,7 +189,7 @@ NAMED = st.lists(NAMES | st.sampled_from(["con", "A", "a", "..", "a/b", "index",
 
 
 @given(NAMED, st.lists(NAMES, min_size=1, max_size=3), st.dictionaries(NAMES, NAMES))
-def test_every_note_is_read_as_it_was_written(
+def test_every_note_is_read_as_written(
     names: list[str], texts: list[str], fields: dict[str, str]
 ) -> None:
     stems = list(stems_of([*names, "x" * 300, "😀" * 300]))
@@ -200,8 +200,8 @@ def test_every_note_is_read_as_it_was_written(
     lines = {
         f"{n:08x}-0000-4000-8000-000000000000": in_one_line(text) for n, text in enumerate(texts)
     }
-    told = "\n".join(" ".join(each.split()) for each in texts).strip()
-    head = {"type": "x", "aliases": texts, "tags": [], "fields": fields, "description": told}
+    result = "\n".join(" ".join(each.split()) for each in texts).strip()
+    head = {"type": "x", "aliases": texts, "tags": [], "fields": fields, "description": result}
     notes = {INDEX: Note(head={"name": "Home", "description": ""}, lines={})}
     notes |= {
         stem: Note(head={**head, "name": in_one_line(name)}, lines=lines, id="i")
@@ -215,6 +215,6 @@ def test_every_note_is_read_as_it_was_written(
         assert stem == INDEX or (read.head, read.reflects) == (notes[stem].head, read.head_digest)
 
 
-def test_a_note_without_an_end_of_its_front_matter_is_refused() -> None:
+def test_a_note_with_unclosed_front_matter_is_refused() -> None:
     with pytest.raises(InvalidInput, match=r"a\.md, line 1: the front matter has no end"):
         read_note("---\ntype: x\n", "a.md")

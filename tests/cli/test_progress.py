@@ -13,16 +13,16 @@ from tests.cli.run import SOURCE, canonry
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
-def test_short_work_says_nothing_where_nobody_watches(capsys: pytest.CaptureFixture[str]) -> None:
-    with show_progress("counting") as told:
+def test_short_work_prints_nothing_if_nobody_watches(capsys: pytest.CaptureFixture[str]) -> None:
+    with show_progress("counting") as result:
         for done in range(100):
-            told(done, 100)
+            result(done, 100)
 
     assert capsys.readouterr().err == ""
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
-def test_a_terminal_gets_a_bar_that_is_wiped_at_the_end(tmp_path: Path) -> None:
+def test_a_terminal_gets_a_bar_that_is_cleared_at_the_end(tmp_path: Path) -> None:
     session = str(EXAMPLES / "session.json")
     words = ("import", "transcript", session, "--universe", "Saltmere", "--data", str(tmp_path))
     assert canonry(*words).returncode == 0

@@ -13,7 +13,7 @@ HASHING = {"CANONRY_RECALL_EMBEDDER": "hashing"}
 LINES = ("The hall is empty.", "Xanthippe took the letter.", "Then she left.")
 
 
-def told_and_indexed(folder: Path) -> tuple[Path, str]:
+def make_indexed_store(folder: Path) -> tuple[Path, str]:
     """A store with a story whose turns are indexed; the index, and the turn to erase."""
     story = folder / "story.json"
     story.write_text(json.dumps([{"speaker": "GM", "text": line} for line in LINES]))
@@ -32,9 +32,9 @@ def turn_in(export: str) -> str:
     """The id of the turn to erase."""
     for line in export.splitlines()[1:-1]:
         for part in json.loads(line)["parts"]:
-            thing = json.loads(part["payload"])
-            if thing.get("text") == LINES[1]:
-                return str(thing["id"])
+            item = json.loads(part["payload"])
+            if item.get("text") == LINES[1]:
+                return str(item["id"])
     raise AssertionError("the turn is not there")
 
 
@@ -54,9 +54,9 @@ def held(data: Path, secrets: list[bytes]) -> list[bool]:
     return [any(secret in file for file in files) for secret in secrets]
 
 
-def test_the_index_forgets_although_no_embedder_is_set_any_more(tmp_path: Path) -> None:
+def test_the_index_forgets_even_if_no_embedder_is_set(tmp_path: Path) -> None:
     secrets = asyncio.run(traces())
-    data, turn = told_and_indexed(tmp_path)
+    data, turn = make_indexed_store(tmp_path)
     assert held(data, secrets) == [True, True]
 
     erase(data, turn, CANONRY_RECALL_EMBEDDER="none")
@@ -64,8 +64,8 @@ def test_the_index_forgets_although_no_embedder_is_set_any_more(tmp_path: Path) 
     assert held(data, secrets) == [False, False]
 
 
-def test_a_damaged_index_is_dropped_whole(tmp_path: Path) -> None:
-    data, turn = told_and_indexed(tmp_path)
+def test_a_damaged_index_is_dropped_completely(tmp_path: Path) -> None:
+    data, turn = make_indexed_store(tmp_path)
     index = data / "recall" / "recall.db"
     index.write_bytes(b"no database at all, but maybe a secret" * 1000)
 

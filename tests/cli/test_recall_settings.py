@@ -36,7 +36,7 @@ def model_of(one: Settings, model: EmbeddingModel | None = None) -> EmbeddingMod
 
 
 @pytest.mark.parametrize("given", [ENDPOINT, HUB])
-def test_prefixes_are_part_of_the_model_and_an_older_one_can_still_be_asked(
+def test_prefixes_are_part_of_the_model_and_older_ones_are_still_used(
     given: dict[str, str],
 ) -> None:
     now = settings(**given)
@@ -55,7 +55,7 @@ def test_prefixes_are_part_of_the_model_and_an_older_one_can_still_be_asked(
     assert model_of(now, older) == older
 
 
-def test_the_models_on_this_machine_serve_until_another_one_is_ready() -> None:
+def test_local_models_serve_until_another_one_is_ready() -> None:
     onnx, hashing = settings(), settings(recall_embedder="hashing")
 
     for now in (onnx, settings(**ENDPOINT), settings(**HUB)):
@@ -75,30 +75,30 @@ def test_the_models_on_this_machine_serve_until_another_one_is_ready() -> None:
         ({"recall_embedder": "none"}, "none"),
     ],
 )
-def test_the_origin_of_a_model_is_told_without_secrets(given: dict[str, str], origin: str) -> None:
-    told = origin_of(settings(**given))
+def test_a_models_origin_is_reported_without_secrets(given: dict[str, str], origin: str) -> None:
+    result = origin_of(settings(**given))
 
-    assert origin in told
-    assert "secret" not in told
+    assert origin in result
+    assert "secret" not in result
 
 
 @pytest.mark.parametrize(
     "url",
     ["models/v1", "ftp://models/v1", "http://", "http://[", "http://a:99999999", "http://u:p@a"],
 )
-def test_an_address_that_cannot_be_asked_is_refused(url: str) -> None:
+def test_an_invalid_address_is_refused(url: str) -> None:
     with pytest.raises(InvalidInput, match=r"recall\.url must be an http or https address"):
         settings(**{**ENDPOINT, "recall_url": url})
 
 
-def test_the_doctor_names_the_model_its_size_its_version_and_its_origin(tmp_path: Path) -> None:
+def test_the_doctor_names_model_size_version_and_origin(tmp_path: Path) -> None:
     data = ("--data", str(tmp_path))
     session = str(EXAMPLES / "session.json")
     made = canonry("import", "transcript", session, "--universe", "Saltmere", *data)
     assert made.returncode == 0, made.stderr
 
-    told = canonry("doctor", *data, "--json", environment={"CANONRY_RECALL_EMBEDDER": "hashing"})
+    reply = canonry("doctor", *data, "--json", environment={"CANONRY_RECALL_EMBEDDER": "hashing"})
 
-    store = json.loads(told.stdout)["store"]
+    store = json.loads(reply.stdout)["store"]
     assert store["recall_model"] == "hashing, version 1, 384 dimensions"
     assert store["recall_model_origin"] == origin_of(settings(recall_embedder="hashing"))

@@ -49,7 +49,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
 
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("junk", JUNK)
-def test_f9_a_file_that_makes_no_sense_is_refused_with_2(
+def test_a_malformed_file_is_refused_with_exit_code_2(
     command: str, junk: str, tmp_path: Path
 ) -> None:
     if (command, junk) in ACCEPTED:
@@ -78,9 +78,11 @@ CHANGES: dict[str, Change] = {
     "ids that are none": lambda line, body, parts: entries_of(body).__setitem__(2, 7),
     "no actor": lambda line, body, parts: body.pop("actor"),
     "half an actor": lambda line, body, parts: body.update(actor=[1, 2]),
-    "a date beyond time": lambda line, body, parts: said_twice(line, body, recorded_at=10**30),
-    "a date in words": lambda line, body, parts: said_twice(line, body, recorded_at="x"),
-    "a space that is a number": lambda line, body, parts: said_twice(line, body, space=5),
+    "a date beyond time": lambda line, body, parts: assert_refused_twice(
+        line, body, recorded_at=10**30
+    ),
+    "a date in words": lambda line, body, parts: assert_refused_twice(line, body, recorded_at="x"),
+    "a space that is a number": lambda line, body, parts: assert_refused_twice(line, body, space=5),
     "an empty payload": lambda line, body, parts: parts[0].update(payload="{}"),
     "a payload of no JSON": lambda line, body, parts: parts[0].update(payload="{"),
     "a deep payload": lambda line, body, parts: parts[0].update(payload="[" * 100_000),
@@ -89,7 +91,7 @@ CHANGES: dict[str, Change] = {
 """What somebody changed who could seal the log again."""
 
 
-def said_twice(line: dict[str, Any], body: dict[str, Any], **said: Any) -> None:
+def assert_refused_twice(line: dict[str, Any], body: dict[str, Any], **said: Any) -> None:
     line.update(said)
     body.update(said)
 
@@ -123,7 +125,7 @@ def sealed_again(log: list[Any], change: Change) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("what", CHANGES)
-def test_f9_a_log_that_was_sealed_again_is_refused_with_2(
+def test_a_resealed_log_is_refused_with_exit_code_2(
     log: list[Any], what: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "log.jsonl"
@@ -135,7 +137,7 @@ def test_f9_a_log_that_was_sealed_again_is_refused_with_2(
     assert "import.damaged" in done.stderr
 
 
-def test_f9_a_log_that_was_not_changed_is_taken(log: list[Any], tmp_path: Path) -> None:
+def test_an_unchanged_log_is_accepted(log: list[Any], tmp_path: Path) -> None:
     file = tmp_path / "log.jsonl"
     file.write_text("\n".join(sealed_again(log, lambda line, body, parts: None)))
 

@@ -26,7 +26,7 @@ from tests.cli.run import SOURCE, canonry_in_a_thread
 pytestmark = pytest.mark.anyio
 
 FORMER = Path(__file__).parents[1] / "former" / "store.tar.xz"
-TOLD = (
+STATED = (
     ("lived in Bree", "Ana lives in Bree", "1410-01-01T00:00:00Z"),
     ("lives in Dale", "Ana lives in Dale", "1412-01-01T00:00:00Z"),
     ("member", "Ana is a member of the Guild", "1410-01-01T00:00:00Z"),
@@ -55,7 +55,7 @@ async def data(tmp_path: Path) -> Path:
     for name, kind in names.items():
         await scribe.make_items(an_entity(name, entity_type=EntityType(kind)))
         await scribe.make_items(an_observation(name, f"{name}/1", fields={"name": name}))
-    for name, statement, when in TOLD:
+    for name, statement, when in STATED:
         about = tuple(EntityId(uuid_of(one)) for one in names if one in statement)
         at = parse_instant(when)
         await scribe.make_items(a_fact(name, statement=statement, involved=about, time_ref=at))
@@ -78,7 +78,7 @@ def done(*words: str, answer: str | None = None) -> str:
     return ran.stdout
 
 
-async def test_a_dry_run_lists_the_facts_that_wait_and_what_ends_and_writes_nothing(
+async def test_a_dry_run_lists_unread_facts_and_ends_and_writes_nothing(
     data: Path,
 ) -> None:
     listed = done("reread", "--data", str(data))
@@ -90,7 +90,7 @@ async def test_a_dry_run_lists_the_facts_that_wait_and_what_ends_and_writes_noth
     assert all(fact.reader is None and not fact.superseded for fact in await facts_of(data))
 
 
-async def test_reread_records_the_statements_with_the_readers_version_once(data: Path) -> None:
+async def test_reread_records_statements_with_the_readers_version_once(data: Path) -> None:
     done("reread", "--data", str(data), "--yes")
 
     facts = {fact.statement: fact for fact in await facts_of(data)}
@@ -104,12 +104,10 @@ async def test_reread_records_the_statements_with_the_readers_version_once(data:
     assert "all is well" in done("verify", "--data", str(data))
 
 
-async def test_upgrade_backs_up_and_asks_and_a_no_changes_nothing(
-    data: Path, tmp_path: Path
-) -> None:
-    told = done("upgrade", str(tmp_path / "one"), "--data", str(data), answer="n\n")
-    assert "2 items end" in told
-    assert "Nothing was changed" in told
+async def test_upgrade_backs_up_and_asks_and_no_changes_nothing(data: Path, tmp_path: Path) -> None:
+    reply = done("upgrade", str(tmp_path / "one"), "--data", str(data), answer="n\n")
+    assert "2 items end" in reply
+    assert "Nothing was changed" in reply
     assert (tmp_path / "one" / "manifest.json").exists()
     assert all(fact.reader is None for fact in await facts_of(data))
 
@@ -134,7 +132,7 @@ READINGS = {
 }
 
 
-async def test_each_reading_that_changes_in_a_former_store_is_listed(former: Path) -> None:
+async def test_each_changed_reading_of_an_earlier_store_is_listed(former: Path) -> None:
     store = await open_embedded(former)
     assert await count_unread(store.canon) == 4
     (dry,) = await reread_facts(store.canon, a_caller(), dry=True)
@@ -150,13 +148,13 @@ async def test_each_reading_that_changes_in_a_former_store_is_listed(former: Pat
     assert read == READINGS
 
 
-async def test_doctor_says_how_many_facts_wait(former: Path) -> None:
+async def test_the_doctor_counts_unread_facts(former: Path) -> None:
     said = canonry_in_a_thread("doctor", "--data", str(former)).stdout
     assert "4 facts of an older version are not compared with new claims." in said
     assert "canonry upgrade" in said
 
 
-async def test_the_start_of_serve_says_how_many_facts_wait(former: Path, tmp_path: Path) -> None:
+async def test_serve_reports_unread_facts_at_the_start(former: Path, tmp_path: Path) -> None:
     notes = tmp_path / "notes"
     server = StdioServerParameters(
         command=sys.executable,

@@ -36,7 +36,7 @@ async def level_of(folder: Path, fact: str) -> str:
         await store.close()
 
 
-def test_what_a_scene_made_is_listed_and_falls_with_yes(tmp_path: Path) -> None:
+def test_items_of_a_scene_are_listed_and_retracted_with_yes(tmp_path: Path) -> None:
     scene, fact = asyncio.run(played(tmp_path))
     asked = ("retcon", "--scene", scene, "--data", str(tmp_path))
 
@@ -52,7 +52,7 @@ def test_what_a_scene_made_is_listed_and_falls_with_yes(tmp_path: Path) -> None:
     assert "made by the scene: 0" in canonry(*asked).stdout
 
 
-def test_a_scene_that_is_not_there_is_refused(tmp_path: Path) -> None:
+def test_a_missing_scene_is_refused(tmp_path: Path) -> None:
     asyncio.run(played(tmp_path))
     data = ("--data", str(tmp_path))
 

@@ -25,7 +25,7 @@ from canonry.values.errors import InvalidInput
 from canonry.values.ids import SpaceId
 from canonry.values.provenance import Authority
 from tests.cli.run import SOURCE, canonry
-from tests.said import said
+from tests.replies import parse_result
 
 pytestmark = pytest.mark.anyio
 
@@ -47,10 +47,10 @@ async def served(
 
 async def call(client: Client, tool: str, agent: str | None = None, **arguments: Any) -> Any:
     meta: Any = {"dev.canonry/agent": {"agent_type": agent, "agent_id": "a"}} if agent else None
-    return said(await client.call_tool(tool, arguments, meta=meta))
+    return parse_result(await client.call_tool(tool, arguments, meta=meta))
 
 
-async def test_the_agent_type_of_the_options_is_the_caller(tmp_path: Path) -> None:
+async def test_the_agent_type_option_sets_the_caller(tmp_path: Path) -> None:
     async with served("--data", str(tmp_path), "--agent-type", "CanonKeeper") as client:
         made = await call(client, "neo4j_create_universe", name="Home")
         denied = await call(client, "neo4j_query_universes", agent="Narrator")
@@ -60,7 +60,7 @@ async def test_the_agent_type_of_the_options_is_the_caller(tmp_path: Path) -> No
     assert (tmp_path / "canon.db").is_file()
 
 
-async def test_the_environment_names_the_agent_as_well() -> None:
+async def test_the_environment_names_the_agent_too() -> None:
     environment = {"CANONRY_AGENT_TYPE": "Narrator", "CANONRY_MEMORY": "1"}
     async with served(environment=environment) as client:
         denied = await call(client, "neo4j_create_universe", name="Home")
@@ -79,7 +79,7 @@ async def test_a_trusted_client_names_its_agent_per_call() -> None:
     assert "--agent-type" in nobody["error"]["message"]
 
 
-async def test_the_file_decides_what_is_served_and_how_errors_are_told(tmp_path: Path) -> None:
+async def test_the_file_decides_toolsets_and_error_style(tmp_path: Path) -> None:
     path = tmp_path / "canonry.toml"
     path.write_text(
         'memory = true\ncontract_only = true\nerror_mode = "jsonrpc"\nagent_type = "Narrator"\n'
@@ -97,7 +97,7 @@ async def test_the_file_decides_what_is_served_and_how_errors_are_told(tmp_path:
     assert info.title == "monitor-data-layer"
 
 
-def test_a_server_ends_with_its_input_and_says_what_it_lacks(tmp_path: Path) -> None:
+def test_a_server_ends_with_its_input_and_names_what_is_missing(tmp_path: Path) -> None:
     done = subprocess.run(
         [
             sys.executable,
@@ -123,9 +123,7 @@ def test_a_server_ends_with_its_input_and_says_what_it_lacks(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("asked", [False, True])
-def test_a_store_that_cannot_be_served_ends_the_server_with_one_line(
-    tmp_path: Path, asked: bool
-) -> None:
+def test_an_unservable_store_ends_the_server_with_one_line(tmp_path: Path, asked: bool) -> None:
     (tmp_path / "canon.db").write_text("something else")
     hello = {
         "protocolVersion": "2025-11-25",
@@ -179,7 +177,7 @@ def test_a_client_is_greeted_before_any_tool_is_loaded() -> None:
     assert done.stdout == "monitor-data-layer\n[]\n"
 
 
-def test_a_toolset_has_the_face_that_it_shows_before() -> None:
+def test_a_toolset_matches_its_advertised_introduction() -> None:
     faces, toolsets = load_faces(TOOLSETS), load_toolsets(TOOLSETS)
 
     assert [
@@ -188,7 +186,7 @@ def test_a_toolset_has_the_face_that_it_shows_before() -> None:
     ] == [asdict(face) for face in faces]
 
 
-def test_another_machine_is_served_only_with_tokens(tmp_path: Path) -> None:
+def test_other_machines_are_served_only_with_tokens(tmp_path: Path) -> None:
     done = canonry(
         *("serve", "--http", "0.0.0.0:0", "--agent-type", "Reader", "--data", str(tmp_path))
     )
@@ -197,7 +195,7 @@ def test_another_machine_is_served_only_with_tokens(tmp_path: Path) -> None:
     assert "http.unprotected" in done.stderr
 
 
-def test_a_toolset_that_does_not_exist_is_named_with_those_that_do() -> None:
+def test_an_unknown_toolset_is_named_with_the_known_ones() -> None:
     done = canonry("serve", "--memory", "--toolsets", "narative")
 
     assert done.returncode == 2
@@ -219,7 +217,7 @@ def refusal(toolsets: tuple[str, ...] = ("narrative",), **given: object) -> str:
     return f"{caught.value.code}: {caught.value.message}"
 
 
-def test_a_server_that_everybody_would_be_denied_does_not_start() -> None:
+def test_a_server_that_would_deny_everybody_does_not_start() -> None:
     toolsets = load_toolsets(("narrative",))
     for allowed in ({"agent_type": "Narrator"}, {"trust_meta": True}):
         assert advice_on(load_settings(allowed, environment={}), toolsets) is None
@@ -234,14 +232,14 @@ def test_a_server_that_everybody_would_be_denied_does_not_start() -> None:
     assert "agent.missing" in done.stderr
 
 
-def test_canon_serves_whoever_started_it_and_asks_for_a_role_over_http() -> None:
+def test_canon_serves_its_local_user_and_requires_a_role_over_http() -> None:
     toolsets = load_toolsets(("canon",))
 
     assert advice_on(load_settings({}, environment={}), toolsets) is None
     assert "agent.missing" in refusal(("canon",), http="127.0.0.1:8000")
 
 
-def test_the_principal_is_what_the_settings_say() -> None:
+def test_the_principal_follows_the_settings() -> None:
     space = "01890A5D-AC96-774B-BCCE-B302099A8057"
     options = {"agent_type": "Narrator", "authorities": "gm", "spaces": space, "trust_meta": True}
     principal = principal_for(load_settings(options, environment={}))
@@ -255,7 +253,7 @@ def test_the_principal_is_what_the_settings_say() -> None:
         principal_for(load_settings({"agent_id": "x" * 200}, environment={}))
 
 
-def test_tokens_are_verified_as_the_settings_say(tmp_path: Path) -> None:
+def test_tokens_are_verified_as_configured(tmp_path: Path) -> None:
     key = tmp_path / "key.pem"
     key.write_text("the key")
     options = {
@@ -277,13 +275,13 @@ def test_tokens_are_verified_as_the_settings_say(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("named", ["none", "FOO", "HS256,none", "hs256"])
-def test_r15_an_algorithm_that_signs_nothing_is_no_setting(named: str) -> None:
+def test_an_algorithm_without_signature_is_refused(named: str) -> None:
     with pytest.raises(InvalidInput, match="auth-algorithms must be any of RS256") as caught:
         load_settings({"auth_algorithms": named}, environment={})
     assert caught.value.code == "settings.malformed"
 
 
-def test_r3_what_connections_and_callers_may_take_follows_from_the_settings() -> None:
+def test_limits_of_connections_and_callers_follow_the_settings() -> None:
     plain = server_options(load_settings({}, environment={})).limits
     assert plain == HttpLimits()
     given = {
@@ -299,7 +297,7 @@ def test_r3_what_connections_and_callers_may_take_follows_from_the_settings() ->
     assert server_options(load_settings(given, environment={})).limits.each_address == 300
 
 
-async def test_the_log_can_be_kept_to_failures() -> None:
+async def test_the_log_can_be_limited_to_failures() -> None:
     settings = load_settings(
         {"log_level": "warning", "agent_type": "Reader", "memory": True}, environment={}
     )

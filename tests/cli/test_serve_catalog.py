@@ -18,7 +18,7 @@ from tests.toolsets.catalog.test_isolation import contents
 pytestmark = pytest.mark.anyio
 
 
-async def test_a_client_looks_into_a_catalog_and_leaves_no_trace(tmp_path: Path) -> None:
+async def test_a_client_reads_a_catalog_and_leaves_no_trace(tmp_path: Path) -> None:
     store = await open_embedded(tmp_path, durability=Durability.NORMAL)
     await put(store.canon, hostile())
     await store.close()
@@ -49,14 +49,14 @@ async def test_a_client_looks_into_a_catalog_and_leaves_no_trace(tmp_path: Path)
     assert contents(tmp_path) == before
 
 
-async def test_a_store_that_is_not_there_is_made_and_empty(tmp_path: Path) -> None:
+async def test_a_missing_store_is_created_empty(tmp_path: Path) -> None:
     async with served("--toolsets", "catalog", "--data", str(tmp_path / "new")) as client:
         projects = await client.call_tool("list_projects", {})
 
     assert projects.structured_content == {"projects": []}
 
 
-async def test_an_operator_writes_what_a_catalog_shows(tmp_path: Path) -> None:
+async def test_an_operators_writes_appear_in_the_catalog(tmp_path: Path) -> None:
     words = ("--toolsets", "operator,catalog", "--agent-type", "Operator")
     async with served(*words, "--data", str(tmp_path)) as client:
         row = {"name": "Lab", "slug": "lab"}

@@ -28,7 +28,7 @@ def test_defaults_need_no_file(tmp_path: Path) -> None:
     assert settings.authorities is None
 
 
-def test_the_command_line_wins_over_the_environment_and_that_over_the_file(tmp_path: Path) -> None:
+def test_the_command_line_wins_over_the_environment_and_the_file(tmp_path: Path) -> None:
     path = a_file(tmp_path, 'agent_type = "Narrator"\nagent_id = "file"\nlog_level = "warning"\n')
     settings = load_settings(
         {"agent_type": "CanonKeeper"},
@@ -46,7 +46,7 @@ def test_the_command_line_wins_over_the_environment_and_that_over_the_file(tmp_p
     assert sources["http"] == "default"
 
 
-def test_a_setting_of_a_table_has_a_dotted_key_and_no_other_has() -> None:
+def test_only_settings_in_tables_have_dotted_keys() -> None:
     rows = {row.field: row for row in SETTINGS}
 
     assert rows["recall_model_version"].key == "recall.model_version"
@@ -55,7 +55,7 @@ def test_a_setting_of_a_table_has_a_dotted_key_and_no_other_has() -> None:
     assert rows["http_allowed_hosts"].key == "http_allowed_hosts"
 
 
-def test_every_setting_has_its_help_and_no_help_is_left_over() -> None:
+def test_every_setting_has_help_and_no_help_is_unused() -> None:
     text = (PACKAGE / "app" / "settings.toml").read_text(encoding="utf-8")
 
     assert list(tomllib.loads(text)) == [row.field for row in SETTINGS]
@@ -73,11 +73,11 @@ def test_every_setting_has_its_help_and_no_help_is_left_over() -> None:
         ("http", "", "not set"),
     ],
 )
-def test_a_default_is_told_as_it_is_in_force(key: str, default: str, in_force: str) -> None:
-    told = {each: value for each, value, _ in load_settings(environment={}).describe_values()}
+def test_a_default_is_described_as_it_applies(key: str, default: str, in_force: str) -> None:
+    found = {each: value for each, value, _ in load_settings(environment={}).describe_values()}
 
     assert {row.key: row.default for row in SETTINGS}[key] == default
-    assert told[key] == in_force
+    assert found[key] == in_force
 
 
 @pytest.mark.parametrize("row", SETTINGS, ids=lambda row: row.key)
@@ -167,7 +167,7 @@ NEEDED["truth.interpreter"] = {"truth_url": "https://models/v1", "truth_model": 
 
 
 @pytest.mark.parametrize("url", ["postgresql://canonry@127.0.0.1/canonry", None])
-def test_that_views_lie_in_the_copy_is_no_choice(url: str | None, tmp_path: Path) -> None:
+def test_views_always_lie_in_the_replica(url: str | None, tmp_path: Path) -> None:
     given = {"postgres_url": url, "data": str(tmp_path)}
     assert load_settings({**given, "postgres_copy": "yes"}, environment={}).postgres_copy
 
@@ -176,7 +176,7 @@ def test_that_views_lie_in_the_copy_is_no_choice(url: str | None, tmp_path: Path
     assert str(tmp_path / "copy") in caught.value.message
 
 
-def test_a_speaking_model_needs_an_address_and_a_name() -> None:
+def test_a_speech_model_needs_an_address_and_a_name() -> None:
     for given in ({"dialogue_url": "https://models/v1"}, {"dialogue_model": "m-1"}):
         with pytest.raises(InvalidInput, match=r"dialogue\.model") as caught:
             load_settings(given, environment={})
@@ -210,7 +210,7 @@ def test_an_endpoint_for_embeddings_needs_an_address_a_model_and_its_size(missin
     assert caught.value.details["path"] == missing.replace("_", ".", 1)
 
 
-def test_a_reranker_needs_an_address_that_is_one() -> None:
+def test_a_reranker_needs_a_valid_address() -> None:
     given = {"recall_reranker": "cohere", "recall_rerank_url": "https://models/v1"}
     assert load_settings(given, environment={}).recall_reranker == "cohere"
 
@@ -220,7 +220,7 @@ def test_a_reranker_needs_an_address_that_is_one() -> None:
         load_settings({**given, "recall_rerank_url": "models"}, environment={})
 
 
-def test_the_key_of_an_endpoint_stands_in_the_environment_only(tmp_path: Path) -> None:
+def test_the_key_of_an_endpoint_stands_only_in_the_environment(tmp_path: Path) -> None:
     settings = load_settings(environment={"CANONRY_RECALL_KEY": "secret"})
 
     assert not any("secret" in value for _, value, _ in settings.describe_values())
@@ -256,7 +256,7 @@ def test_an_unknown_key_is_named_with_the_nearest_known_one(
 
 
 @pytest.mark.parametrize("field", list(ENDED))
-def test_a_setting_of_a_former_version_says_what_took_its_place(field: str, tmp_path: Path) -> None:
+def test_a_removed_setting_names_its_replacement(field: str, tmp_path: Path) -> None:
     table, _, rest = field.partition("_")
     text = f"[recall]\n{rest} = true" if table == "recall" else f"{field} = true"
     for given in (
@@ -267,9 +267,9 @@ def test_a_setting_of_a_former_version_says_what_took_its_place(field: str, tmp_
             load_settings(**given)
         assert ENDED[field] in caught.value.message
 
-    told = canonry("serve", f"--{field.replace('_', '-')}")
-    assert told.returncode == 2
-    assert ENDED[field] in told.stderr
+    reply = canonry("serve", f"--{field.replace('_', '-')}")
+    assert reply.returncode == 2
+    assert ENDED[field] in reply.stderr
 
 
 def test_an_unknown_variable_is_named_with_the_nearest_known_one() -> None:
@@ -299,7 +299,7 @@ def test_an_unknown_variable_is_named_with_the_nearest_known_one() -> None:
         ('[policy]\ntags_exclusive = ["up", "down"]', "policy.tags_exclusive"),
     ],
 )
-def test_a_wrong_value_is_told_by_its_key(text: str, key: str, tmp_path: Path) -> None:
+def test_a_wrong_value_is_reported_with_its_key(text: str, key: str, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput) as caught:
         load_settings(config=a_file(tmp_path, text), environment={})
 
@@ -339,7 +339,7 @@ def test_a_malformed_attribute_is_refused_with_its_name(tmp_path: Path) -> None:
         load_settings(config=a_file(tmp_path, text), environment={})
 
 
-def test_a_named_file_must_exist_and_the_users_own_need_not(tmp_path: Path) -> None:
+def test_a_named_file_must_exist_and_the_default_one_need_not(tmp_path: Path) -> None:
     assert not user_config().exists()
     with pytest.raises(InvalidInput, match="no settings file"):
         load_settings(config=tmp_path / "absent.toml", environment={})
@@ -347,7 +347,7 @@ def test_a_named_file_must_exist_and_the_users_own_need_not(tmp_path: Path) -> N
         load_settings(environment={"CANONRY_CONFIG": str(tmp_path / "absent.toml")})
 
 
-def test_a_broken_file_is_told(tmp_path: Path) -> None:
+def test_a_broken_file_is_reported(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="cannot be read"):
         load_settings(config=a_file(tmp_path, "a = = b"), environment={})
 
@@ -366,7 +366,7 @@ def test_a_broken_file_is_told(tmp_path: Path) -> None:
         },
     ],
 )
-def test_half_an_identity_is_refused(variables: dict[str, str]) -> None:
+def test_an_incomplete_identity_is_refused(variables: dict[str, str]) -> None:
     with pytest.raises(InvalidInput, match=r"auth\.") as caught:
         load_settings(environment=variables)
 

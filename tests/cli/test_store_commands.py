@@ -75,7 +75,7 @@ def test_importing_a_session_again_adds_nothing(world: Path) -> None:
     assert session["commits"] == 0
 
 
-def test_what_was_imported_is_canonized_with_its_evidence(world: Path) -> None:
+def test_an_imported_session_is_canonized_with_its_evidence(world: Path) -> None:
     entries = [
         json.loads(part["payload"])
         for line in exported(world / "data").splitlines()[1:-1]
@@ -88,7 +88,7 @@ def test_what_was_imported_is_canonized_with_its_evidence(world: Path) -> None:
     assert len(event["involved"]) == 2
 
 
-def test_a_log_goes_round_through_files(world: Path, tmp_path: Path) -> None:
+def test_a_log_is_exported_and_imported(world: Path, tmp_path: Path) -> None:
     first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
     data = str(tmp_path / "data")
     for words in (
@@ -104,7 +104,7 @@ def test_a_log_goes_round_through_files(world: Path, tmp_path: Path) -> None:
     assert first.read_bytes() == second.read_bytes()
 
 
-def test_a_damaged_log_is_refused_by_its_line(world: Path, tmp_path: Path) -> None:
+def test_a_damaged_log_is_refused_with_its_line(world: Path, tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     path.write_text(exported(world / "data").replace("chest", "crate", 1), encoding="utf-8")
     done = canonry("import", "log", str(path), "--data", str(tmp_path / "data"))
@@ -114,7 +114,7 @@ def test_a_damaged_log_is_refused_by_its_line(world: Path, tmp_path: Path) -> No
     assert "Line " in done.stderr
 
 
-def test_verify_records_heads_and_finds_a_log_that_was_cut_off(copy: Path, world: Path) -> None:
+def test_verify_records_heads_and_finds_a_truncated_log(copy: Path, world: Path) -> None:
     heads = copy / "heads.json"
     assert canonry("verify", "--data", str(copy / "data"), "--record", str(heads)).returncode == 0
     recorded = json.loads(heads.read_text())["heads"]
@@ -128,7 +128,7 @@ def test_verify_records_heads_and_finds_a_log_that_was_cut_off(copy: Path, world
     assert "cut off" in json.loads(done.stdout)["findings"][0]["what"]
 
 
-def test_verify_finds_a_byte_that_was_altered(copy: Path) -> None:
+def test_verify_finds_an_altered_byte(copy: Path) -> None:
     connection = apsw.Connection(str(copy / "data" / "canon.db"))
     connection.execute("UPDATE parts SET payload = CAST(payload || x'20' AS BLOB) WHERE seq = 1")
     connection.close()
@@ -143,7 +143,7 @@ def test_rebuild_gives_the_same_views(copy: Path) -> None:
     assert canonry("verify", "--data", str(copy / "data")).returncode == 0
 
 
-def test_a_backup_is_restored_and_holds_the_same(copy: Path) -> None:
+def test_a_restored_backup_holds_the_same(copy: Path) -> None:
     data, backup, restored = copy / "data", copy / "backup", copy / "restored"
     assert canonry("backup", str(backup), "--data", str(data)).returncode == 0
     assert canonry("backup", str(backup), "--data", str(data)).returncode == 3
@@ -198,14 +198,14 @@ def import_report(folder: Path) -> str:
     """The id of Ann, from the log."""
     for line in exported(folder / "data").splitlines()[1:-1]:
         for part in json.loads(line)["parts"]:
-            thing = json.loads(part["payload"])
-            fields = thing.get("fields", {})
+            item = json.loads(part["payload"])
+            fields = item.get("fields", {})
             if isinstance(fields, dict) and fields.get("name") == "Ann":
-                return json.dumps({"entity": thing["entity_id"]})
+                return json.dumps({"entity": item["entity_id"]})
     raise AssertionError("Ann is not there")
 
 
-def test_erasing_needs_exactly_one_id() -> None:
+def test_erasing_requires_exactly_one_id() -> None:
     assert canonry("erase").returncode == 2
     assert canonry("erase", "--turn", "x").returncode == 2
 
@@ -215,7 +215,7 @@ def doctor(*arguments: str, **environment: str) -> tuple[int, dict[str, Any]]:
     return done.returncode, json.loads(done.stdout)
 
 
-def test_the_doctor_tells_where_each_setting_comes_from(world: Path) -> None:
+def test_the_doctor_reports_the_origin_of_each_setting(world: Path) -> None:
     narrative = {"CANONRY_TOOLSETS": "narrative", "CANONRY_AGENT_TYPE": "Narrator"}
     code, found = doctor("--data", str(world / "data"), **narrative)
     sources = {each["key"]: each["source"] for each in found["settings"]}
@@ -228,7 +228,7 @@ def test_the_doctor_tells_where_each_setting_comes_from(world: Path) -> None:
     assert found["store"]["proposals"] == 1
 
 
-def test_the_doctor_finds_an_agent_type_that_nobody_knows(tmp_path: Path) -> None:
+def test_the_doctor_finds_an_unknown_agent_type(tmp_path: Path) -> None:
     narrative = {"CANONRY_TOOLSETS": "narrative", "CANONRY_AGENT_TYPE": "CanonKeper"}
     code, found = doctor("--data", str(tmp_path), **narrative)
 
@@ -244,7 +244,7 @@ def test_the_doctor_finds_a_file_that_is_no_store(tmp_path: Path) -> None:
     assert found["wrong"]
 
 
-def test_the_doctor_finds_a_file_in_the_place_of_the_folder(tmp_path: Path) -> None:
+def test_the_doctor_finds_a_file_in_place_of_the_folder(tmp_path: Path) -> None:
     place = tmp_path / "store"
     place.write_text("a file")
     code, found = doctor("--data", str(place))
@@ -265,11 +265,11 @@ def test_the_doctor_does_not_show_a_secret(tmp_path: Path) -> None:
     assert "hush-hush" not in done.stdout
 
 
-def test_an_import_that_was_killed_is_completed_by_the_next(tmp_path: Path) -> None:
+def test_a_killed_import_is_completed_by_the_next(tmp_path: Path) -> None:
     lines = [{"speaker": f"P{n % 7}", "text": f"Line {n}. " * 5} for n in range(3000)]
-    told = [{"start": n, "end": n + 99, "text": f"Line {n} is told."} for n in range(0, 3000, 100)]
+    found = [{"start": n, "end": n + 99, "text": f"Line {n} is told."} for n in range(0, 3000, 100)]
     path = tmp_path / "long.json"
-    path.write_text(json.dumps({"title": "Long", "turns": lines, "summaries": told}))
+    path.write_text(json.dumps({"title": "Long", "turns": lines, "summaries": found}))
     words = ["import", "transcript", str(path), "--universe", "Long", "--json"]
     killed, whole = tmp_path / "killed", tmp_path / "whole"
     process = subprocess.Popen(
@@ -290,14 +290,14 @@ def test_an_import_that_was_killed_is_completed_by_the_next(tmp_path: Path) -> N
     assert {k: again[k] for k in ("turns", "scenes", "proposals", "accepted")} == {
         k: once[k] for k in ("turns", "scenes", "proposals", "accepted")
     }
-    assert things(killed) == things(whole)
+    assert count_items(killed) == count_items(whole)
     assert canonry("verify", "--data", str(killed)).returncode == 0
 
 
 COUNTED = ("things", "spaces", "entities", "events", "stories", "scenes", "proposals")
 
 
-def things(data: Path) -> dict[str, Any]:
+def count_items(data: Path) -> dict[str, Any]:
     """How many things the store holds."""
     _, found = doctor("--data", str(data))
     return {key: found["store"][key] for key in COUNTED}
@@ -340,7 +340,7 @@ async def a_scene_in_canonization(data: Path) -> str:
         await store.close()
 
 
-def test_the_doctor_finds_a_scene_that_a_crash_left_in_canonization(tmp_path: Path) -> None:
+def test_the_doctor_finds_a_scene_left_in_canonization_by_a_crash(tmp_path: Path) -> None:
     scene_id = asyncio.run(a_scene_in_canonization(tmp_path))
     code, found = doctor("--data", str(tmp_path))
 

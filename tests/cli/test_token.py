@@ -56,7 +56,7 @@ def read(text: str) -> Principal:
     return principal_of(access.claims or {})
 
 
-def test_the_server_reads_a_token_as_whom_it_was_made_for(config: Path) -> None:
+def test_the_server_reads_the_identity_of_a_token(config: Path) -> None:
     words = ("anna", "--agent-type", "Contributor", "--authority", "player", "--space", SPACE)
     done = token(config, *words, "--character", SPACE, "--world", SPACE, "--days", "2")
 
@@ -78,13 +78,13 @@ def test_the_server_reads_a_token_as_whom_it_was_made_for(config: Path) -> None:
     ("agent_type", "authorities"),
     [("Contributor", frozenset(Authority) - {Authority.GM}), ("Keeper", frozenset(Authority))],
 )
-def test_who_keeps_the_canon_may_claim_every_word(
+def test_a_keeper_token_may_claim_every_authority(
     config: Path, agent_type: str, authorities: frozenset[Authority]
 ) -> None:
     assert read(token(config, "b", "--agent-type", agent_type).stdout).authorities == authorities
 
 
-def test_it_may_claim_nothing_and_use_the_account_of_another(config: Path) -> None:
+def test_a_token_may_claim_no_authority_and_use_another_account(config: Path) -> None:
     words = ("bot", "--agent-type", "Reader", "--no-authority", "--user", SPACE)
     who = read(token(config, *words).stdout)
 
@@ -94,16 +94,14 @@ def test_it_may_claim_nothing_and_use_the_account_of_another(config: Path) -> No
     assert who.missing == ()
 
 
-def test_an_agent_type_that_nobody_knows_is_refused(config: Path) -> None:
+def test_an_unknown_agent_type_is_refused(config: Path) -> None:
     done = token(config, "anna", "--agent-type", "Contributer", "--authority", "player")
 
     assert (done.returncode, done.stdout) == (2, "")
     assert "did you mean Contributor?" in done.stderr
 
 
-def test_a_server_without_tokens_or_with_keys_of_others_cannot_make_one(
-    config: Path, tmp_path: Path
-) -> None:
+def test_a_server_without_own_keys_makes_no_tokens(config: Path, tmp_path: Path) -> None:
     empty = tmp_path / "empty.toml"
     empty.write_text("")
     without = token(empty, "anna", "--agent-type", "Reader")

@@ -42,7 +42,7 @@ def test_an_object_may_have_a_title_and_summaries(tmp_path: Path) -> None:
     assert transcript.summaries[0].text == "They run."
 
 
-def test_a_session_and_its_turns_may_say_when_they_were_said(tmp_path: Path) -> None:
+def test_a_session_and_its_turns_may_have_times(tmp_path: Path) -> None:
     turns = [
         {"speaker": "GM", "text": "It rains.", "timestamp": "2023-05-08T20:00:00Z"},
         {"speaker": "Ann", "text": "Still?", "time": 1683576060},
@@ -62,7 +62,7 @@ def test_a_session_and_its_turns_may_say_when_they_were_said(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("when", ["soon", 3.5, ["2023"]])
-def test_a_time_that_nobody_can_read_is_refused(when: Any, tmp_path: Path) -> None:
+def test_an_unreadable_time_is_refused(when: Any, tmp_path: Path) -> None:
     path = a_file(tmp_path, "odd.json", [{"speaker": "GM", "text": "x", "date": when}])
 
     with pytest.raises(InvalidInput):
@@ -93,7 +93,7 @@ def test_another_shape_is_refused_with_the_file(data: Any, tmp_path: Path) -> No
     assert caught.value.code == "transcript.unreadable"
 
 
-def test_what_is_no_json_is_refused(tmp_path: Path) -> None:
+def test_invalid_json_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "odd.json"
     path.write_bytes(b"\xff\xfe")
     with pytest.raises(InvalidInput, match="not JSON"):
@@ -101,7 +101,7 @@ def test_what_is_no_json_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not CRD3.is_dir(), reason="the shared data folder is absent")
-def test_the_episodes_are_read_whole() -> None:
+def test_the_episodes_are_read_completely() -> None:
     transcripts = read_transcripts([CRD3 / "C1E001.json", CRD3 / "C1E002.json"])
 
     assert [len(each.lines) for each in transcripts] == [2160, 2882]

@@ -41,31 +41,31 @@ def on(data: Path, *words: str) -> Done:
     return canonry(*words, "--data", str(data))
 
 
-def told(done: Done) -> Any:
+def parse_output(done: Done) -> Any:
     return json.loads(done.stdout)
 
 
 def test_a_missing_file_is_found_by_doctor_and_verify(data: Path) -> None:
     assert on(data, "verify").returncode == 0
-    assert told(on(data, "doctor", "--json"))["store"]["files"] == 1
+    assert parse_output(on(data, "doctor", "--json"))["store"]["files"] == 1
     path_of(data, ADA, SECRET).unlink()
     seen = on(data, "verify", "--json")
     assert seen.returncode == 1
-    (finding,) = told(seen)["findings"]
+    (finding,) = parse_output(seen)["findings"]
     assert finding["what"].startswith("its bytes are missing")
     doctor = on(data, "doctor", "--json")
     assert doctor.returncode == 1
-    assert "its bytes are missing" in told(doctor)["wrong"][0]["what"]
+    assert "its bytes are missing" in parse_output(doctor)["wrong"][0]["what"]
 
 
 def test_an_altered_file_is_found_by_verify(data: Path) -> None:
     path_of(data, ADA, SECRET).write_bytes(b"Other words altogether.")
     seen = on(data, "verify", "--json")
     assert seen.returncode == 1
-    assert told(seen)["findings"][0]["what"].startswith("its bytes were altered")
+    assert parse_output(seen)["findings"][0]["what"].startswith("its bytes were altered")
 
 
-def test_a_rebuild_deletes_what_nobody_names_and_nothing_else(data: Path) -> None:
+def test_a_rebuild_deletes_only_unreferenced_files(data: Path) -> None:
     async def leave() -> None:
         store = await open_embedded(data)
         await filing_of(store.canon).blobs_of(ADA).put_bytes(b"left behind")
@@ -73,14 +73,14 @@ def test_a_rebuild_deletes_what_nobody_names_and_nothing_else(data: Path) -> Non
 
     asyncio.run(leave())
     aged(path_of(data, ADA, b"left behind"), 2)
-    hints = [each["what"] for each in told(on(data, "doctor", "--json"))["hints"]]
+    hints = [each["what"] for each in parse_output(on(data, "doctor", "--json"))["hints"]]
     assert any("belong to no source" in each for each in hints)
     assert "deleted 1 unreferenced files" in on(data, "rebuild").stdout
     assert bytes_below(data, ADA) == {SECRET}
     assert on(data, "verify").returncode == 0
 
 
-def test_a_backup_brings_the_files_back(data: Path, tmp_path: Path) -> None:
+def test_a_backup_restores_the_files(data: Path, tmp_path: Path) -> None:
     assert on(data, "backup", str(tmp_path / "backup")).returncode == 0
     restored = tmp_path / "restored"
     assert on(restored, "restore", str(tmp_path / "backup")).returncode == 0
@@ -98,7 +98,7 @@ def exported(data: Path, tmp_path: Path) -> tuple[Path, Path]:
     return log, files
 
 
-def test_a_log_names_files_and_those_beside_it_come_back(
+def test_a_log_names_files_and_neighbouring_files_are_imported(
     exported: tuple[Path, Path], tmp_path: Path
 ) -> None:
     log, files = map(str, exported)
@@ -130,7 +130,7 @@ def test_an_altered_file_is_refused_before_anything_is_written(
     assert not copy.exists()
 
 
-def test_a_missing_file_is_told_and_may_be_brought_later(
+def test_a_missing_file_is_reported_and_may_be_imported_later(
     exported: tuple[Path, Path], data: Path, tmp_path: Path
 ) -> None:
     log, files = exported
@@ -146,7 +146,7 @@ def test_a_missing_file_is_told_and_may_be_brought_later(
     assert on(copy, "verify").returncode == 0
 
 
-def test_an_erased_file_stays_erased_wherever_its_bytes_remain(
+def test_an_erased_file_stays_erased_even_if_its_bytes_remain(
     exported: tuple[Path, Path], data: Path, made: tuple[Path, str], tmp_path: Path
 ) -> None:
     old_log, old_files = exported
@@ -163,7 +163,7 @@ def test_an_erased_file_stays_erased_wherever_its_bytes_remain(
         assert bytes_below(target, ADA) == set()
 
 
-def test_files_are_exported_into_an_empty_folder_alone(
+def test_files_are_exported_only_into_an_empty_folder(
     exported: tuple[Path, Path], data: Path, tmp_path: Path
 ) -> None:
     done = on(data, "export", str(tmp_path / "x.jsonl"), "--files", str(exported[1]))

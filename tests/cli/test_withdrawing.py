@@ -12,16 +12,16 @@ from canonry.log.items.sources import account_space
 from canonry.records.toolset import TRUTH
 from canonry.testing.clocks import HandClock
 from tests.cli.run import canonry
-from tests.toolsets.truth.kit import ANN, BOB, Desk
+from tests.toolsets.truth.kit import ANN, BOB, ToolDriver
 
 
-async def at_a_desk(folder: Path, *steps: tuple[Any, ...], user: str = ANN) -> list[Any]:
+async def answer_calls(folder: Path, *steps: tuple[Any, ...], user: str = ANN) -> list[Any]:
     """What each of these calls answers."""
     store = await open_embedded(folder)
     try:
         gateway = Gateway(store.canon, (TRUTH,))
-        desk = Desk(canon=store.canon, gateway=gateway, clock=HandClock(), user=user)
-        return [await getattr(desk, name)(*given) for name, *given in steps]
+        driver = ToolDriver(canon=store.canon, gateway=gateway, clock=HandClock(), user=user)
+        return [await getattr(driver, name)(*given) for name, *given in steps]
     finally:
         await store.close()
 
@@ -29,7 +29,7 @@ async def at_a_desk(folder: Path, *steps: tuple[Any, ...], user: str = ANN) -> l
 def ingested(folder: Path, name: str, user: str = ANN) -> tuple[str, str]:
     """The source and the entity of a record."""
     record = {"entity_type": "company", "name": name, "tax_id": f"T-{name}"}
-    (reply,) = asyncio.run(at_a_desk(folder, ("ingest", record), user=user))
+    (reply,) = asyncio.run(answer_calls(folder, ("ingest", record), user=user))
     return reply["source_id"], reply["entities"][0]["entity_id"]
 
 
@@ -42,7 +42,7 @@ async def entries_of(folder: Path, user: str = ANN) -> list[Any]:
         await store.close()
 
 
-def test_what_was_brought_is_listed_shown_and_undone_with_yes(tmp_path: Path) -> None:
+def test_an_import_is_listed_shown_and_undone_with_yes(tmp_path: Path) -> None:
     source, _ = ingested(tmp_path, "Acme")
     _, kept = ingested(tmp_path, "Beta")
     data = ("--data", str(tmp_path))
@@ -57,14 +57,14 @@ def test_what_was_brought_is_listed_shown_and_undone_with_yes(tmp_path: Path) ->
     assert canonry(*asked, "--yes").returncode == 3
     assert f"--source {source}" not in canonry("undo", *data).stdout
 
-    (left,) = asyncio.run(at_a_desk(tmp_path, ("snapshot", kept)))
+    (left,) = asyncio.run(answer_calls(tmp_path, ("snapshot", kept)))
     assert left["name"] == "Beta"
-    told = [e for e in asyncio.run(entries_of(tmp_path)) if isinstance(e, Withdrawn)]
-    assert [each.reason for each in told] == ["the wrong file"]
+    found = [e for e in asyncio.run(entries_of(tmp_path)) if isinstance(e, Withdrawn)]
+    assert [each.reason for each in found] == ["the wrong file"]
     assert canonry("verify", *data).returncode == 0
 
 
-def test_an_account_into_which_nothing_was_brought_has_nothing_to_undo(tmp_path: Path) -> None:
+def test_an_account_without_imports_has_nothing_to_undo(tmp_path: Path) -> None:
     ingested(tmp_path, "Acme")
     data = ("--data", str(tmp_path))
     assert "has no sources" in canonry("undo", "--user", BOB, *data).stdout
@@ -76,7 +76,7 @@ def test_without_a_rule_everything_is_kept(tmp_path: Path) -> None:
     assert "No retention rule is set" in canonry("retain", "--yes", "--data", str(tmp_path)).stdout
 
 
-def test_what_the_rules_ask_is_shown_and_done_with_yes(tmp_path: Path) -> None:
+def test_retention_rules_are_shown_and_applied_with_yes(tmp_path: Path) -> None:
     source, gone = ingested(tmp_path, "Acme")
     _, other = ingested(tmp_path, "Beta", user=BOB)
     settings = tmp_path / "canonry.toml"
@@ -100,11 +100,11 @@ def test_what_the_rules_ask_is_shown_and_done_with_yes(tmp_path: Path) -> None:
     assert any(isinstance(each, Redacted) and gone in each.ids for each in entries)
     assert "Acme" not in repr(entries)
     assert canonry("verify", *data).returncode == 0
-    (left,) = asyncio.run(at_a_desk(tmp_path, ("snapshot", other), user=BOB))
+    (left,) = asyncio.run(answer_calls(tmp_path, ("snapshot", other), user=BOB))
     assert left["name"] == "Beta"
 
 
-def test_a_user_whom_nobody_knows_has_nothing_to_keep_to_and_that_is_told(tmp_path: Path) -> None:
+def test_an_unknown_user_has_nothing_to_erase_and_is_reported(tmp_path: Path) -> None:
     ingested(tmp_path, "Acme")
     rule = ("retain", "--brought-days", "0", "--yes")
     refused = canonry(*rule, "--user", "Anne", "--data", str(tmp_path))
@@ -112,19 +112,19 @@ def test_a_user_whom_nobody_knows_has_nothing_to_keep_to_and_that_is_told(tmp_pa
     assert "account.unknown" in refused.stderr
 
 
-def test_what_was_brought_again_is_not_erased_with_what_was_withdrawn(tmp_path: Path) -> None:
+def test_a_repeated_import_is_not_erased_with_the_withdrawn_one(tmp_path: Path) -> None:
     source, entity = ingested(tmp_path, "Acme")
     data = ("--data", str(tmp_path))
     assert canonry("undo", "--source", source, "--yes", *data).returncode == 0
     assert ingested(tmp_path, "Acme") == (source, entity)
 
     assert canonry("retain", "--withdrawn-days", "0", "--yes", *data).returncode == 0
-    (left,) = asyncio.run(at_a_desk(tmp_path, ("snapshot", entity)))
+    (left,) = asyncio.run(answer_calls(tmp_path, ("snapshot", entity)))
     assert left["name"] == "Acme"
     assert canonry("verify", *data).returncode == 0
 
 
-def test_what_was_withdrawn_can_be_erased_by_its_id(tmp_path: Path) -> None:
+def test_a_withdrawn_source_can_be_erased_by_its_id(tmp_path: Path) -> None:
     source, _ = ingested(tmp_path, "Acme")
     data = ("--data", str(tmp_path))
     assert canonry("undo", "--source", source, "--yes", *data).returncode == 0
@@ -135,22 +135,22 @@ def test_what_was_withdrawn_can_be_erased_by_its_id(tmp_path: Path) -> None:
     assert canonry("verify", *data).returncode == 0
 
 
-def test_what_others_said_can_be_erased_after_a_withdrawal(tmp_path: Path) -> None:
+def test_statements_of_others_can_be_erased_after_a_withdrawal(tmp_path: Path) -> None:
     record = {"entity_type": "company", "name": "Acme", "tax_id": "T-1"}
-    told, wrong, more = asyncio.run(
-        at_a_desk(
+    reported, wrong, more = asyncio.run(
+        answer_calls(
             tmp_path,
             ("ingest", record),
             ("ingest", {**record, "industry": "anvils"}),
             ("ingest", {**record, "email": "office@acme.test"}),
         )
     )
-    data, entity = ("--data", str(tmp_path)), told["entities"][0]["entity_id"]
+    data, entity = ("--data", str(tmp_path)), reported["entities"][0]["entity_id"]
     assert canonry("undo", "--source", wrong["source_id"], "--yes", *data).returncode == 0
     seen = more["entities"][0]["observation_id"]
     assert canonry("erase", "--observation", seen, "--yes", *data).returncode == 0
     assert canonry("verify", *data).returncode == 0
-    (left,) = asyncio.run(at_a_desk(tmp_path, ("snapshot", entity)))
+    (left,) = asyncio.run(answer_calls(tmp_path, ("snapshot", entity)))
     assert left == {"name": "Acme", "tax_id": "T-1"}
 
     erased = canonry("erase", "--entity", entity, "--yes", *data)

@@ -39,7 +39,7 @@ def test_the_demo_world_is_large_enough_and_sound() -> None:
     }
 
 
-def test_a_file_is_read_as_it_is_written() -> None:
+def test_a_file_is_read_as_written() -> None:
     assert parse_atlas(atlas_bytes(demo_atlas())) == demo_atlas()
 
 
@@ -61,7 +61,7 @@ def test_a_file_is_read_as_it_is_written() -> None:
         (lambda w: w["items"][0].update(quantity="1"), "input.invalid", "/items/0/quantity"),
     ],
 )
-def test_a_malformed_file_is_refused_with_the_place(change: Any, code: str, path: str) -> None:
+def test_a_malformed_file_is_refused_with_the_position(change: Any, code: str, path: str) -> None:
     document = json.loads(atlas_bytes(demo_atlas()))
     change(document)
     with pytest.raises(InvalidInput) as refused:
@@ -70,13 +70,13 @@ def test_a_malformed_file_is_refused_with_the_place(change: Any, code: str, path
 
 
 @pytest.mark.parametrize("data", [b"", b"[]", b"{", b"\xff", b"[" * 100_000])
-def test_what_is_no_json_object_is_refused(data: bytes) -> None:
+def test_a_file_that_is_no_json_object_is_refused(data: bytes) -> None:
     with pytest.raises(InvalidInput) as refused:
         parse_atlas(data)
     assert refused.value.code == "world.not-json"
 
 
-def test_a_world_goes_in_and_out_and_is_drawn_and_checked(tmp_path: Path) -> None:
+def test_a_world_is_imported_exported_drawn_and_checked(tmp_path: Path) -> None:
     made = world(tmp_path, "demo")
     assert made.returncode == 0, made.stderr
     (world_id,) = re.findall(r"--world (\S+) --agent-type Narrative --data ", made.stdout)
@@ -100,7 +100,7 @@ def test_a_world_goes_in_and_out_and_is_drawn_and_checked(tmp_path: Path) -> Non
     assert (checked.returncode, checked.stdout) == (0, "0 faults, 0 oddities\n")
 
 
-def test_a_faulty_file_is_told_by_check_and_refused_by_import(tmp_path: Path) -> None:
+def test_a_faulty_file_is_reported_by_check_and_refused_by_import(tmp_path: Path) -> None:
     document = json.loads(atlas_bytes(demo_atlas()))
     document["players"][0]["location"] = "nowhere"
     file = tmp_path / "faulty.json"
@@ -115,7 +115,7 @@ def test_a_faulty_file_is_told_by_check_and_refused_by_import(tmp_path: Path) ->
     assert "world.malformed" in refused.stderr
 
 
-def test_a_world_that_is_not_there_is_not_found(tmp_path: Path) -> None:
+def test_a_missing_world_is_not_found(tmp_path: Path) -> None:
     world(tmp_path, "demo")
     done = world(tmp_path, "export", "Atlantis")
     assert done.returncode == 3
@@ -141,9 +141,9 @@ async def test_a_client_asks_about_the_demo_world(tmp_path: Path) -> None:
         (text,) = result.content
         assert not result.is_error, text
         assert isinstance(text, TextContent)
-        told = json.loads(text.text)
-        assert result.structured_content in (None, told)
-        return told
+        reply = json.loads(text.text)
+        assert result.structured_content in (None, reply)
+        return reply
 
     with open(os.devnull, "w", encoding="utf-8") as log:  # noqa: PTH123 - never blocks
         async with Client(stdio_client(server, errlog=log)) as client:
@@ -170,9 +170,9 @@ async def test_a_client_asks_about_the_demo_world(tmp_path: Path) -> None:
 def test_two_files_of_a_world_are_compared_and_merged(tmp_path: Path) -> None:
     def file(called: str, **changed: Any) -> str:
         path = tmp_path / called
-        told = json.loads(atlas_bytes(demo_atlas()))
-        told["locations"][0] |= changed
-        path.write_text(json.dumps(told))
+        reply = json.loads(atlas_bytes(demo_atlas()))
+        reply["locations"][0] |= changed
+        path.write_text(json.dumps(reply))
         return str(path)
 
     base, ann = file("base.json"), file("ann.json", name="Elsewhere")
@@ -182,8 +182,8 @@ def test_two_files_of_a_world_are_compared_and_merged(tmp_path: Path) -> None:
     found = world(tmp_path, "diff", base, ann)
     assert found.returncode == 0, found.stderr
     assert found.stdout.splitlines()[-1] == "1 differences"
-    told = json.loads(world(tmp_path, "diff", base, ann, "--json").stdout)
-    assert [each["after"] for each in told] == ["Elsewhere"]
+    reply = json.loads(world(tmp_path, "diff", base, ann, "--json").stdout)
+    assert [each["after"] for each in reply] == ["Elsewhere"]
 
     merged = canonry("world", "merge", base, ann, ben, str(both))
     assert merged.returncode == 0, merged.stderr

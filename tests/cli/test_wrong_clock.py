@@ -41,11 +41,11 @@ def doctor(data: Path) -> dict[str, Any]:
     return found
 
 
-def test_r13_what_was_written_before_a_jump_goes_on_in_a_sound_store(tmp_path: Path) -> None:
+def test_writing_continues_in_a_sound_store_after_a_clock_jump(tmp_path: Path) -> None:
     clock, data, sound = HandClock(now()), tmp_path / "data", tmp_path / "sound"
     asyncio.run(write(data, clock, 400 * DAY))
-    (told,) = (each for each in doctor(data)["wrong"] if "newest commit" in each["what"])
-    assert "--before" in told["help"]
+    (reported,) = (each for each in doctor(data)["wrong"] if "newest commit" in each["what"])
+    assert "--before" in reported["help"]
 
     log = str(tmp_path / "all.jsonl")
     assert canonry("export", log, "--data", str(data)).returncode == 0
@@ -76,7 +76,7 @@ async def goes_on(data: Path, clock: HandClock) -> None:
         await store.close()
 
 
-def test_r13_a_small_lead_is_a_hint(tmp_path: Path) -> None:
+def test_a_small_clock_lead_is_a_hint(tmp_path: Path) -> None:
     asyncio.run(write(tmp_path, HandClock(now()), 3600 * SECOND))
     found = doctor(tmp_path)
 

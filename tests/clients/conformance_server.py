@@ -53,7 +53,7 @@ EMBEDDED = embedded("embedded-resource", "text/plain", "This is an embedded reso
 MIXED = embedded("mixed-content-resource", "application/json", '{"test":"data","value":123}')
 
 
-def saying(*parts: Mapping[str, Any]) -> Any:
+def make_tool(*parts: Mapping[str, Any]) -> Any:
     """A tool that says these parts and nothing else."""
 
     async def run(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -156,11 +156,11 @@ SUITE = Toolset(
     default_agent_type="anybody",
     dialect=dialect,
     tools=(
-        a_test("test_simple_text", saying(SAID)),
-        a_test("test_image_content", saying(IMAGE)),
-        a_test("test_audio_content", saying(SOUND)),
-        a_test("test_embedded_resource", saying(EMBEDDED)),
-        a_test("test_multiple_content_types", saying(SAID, IMAGE, MIXED)),
+        a_test("test_simple_text", make_tool(SAID)),
+        a_test("test_image_content", make_tool(IMAGE)),
+        a_test("test_audio_content", make_tool(SOUND)),
+        a_test("test_embedded_resource", make_tool(EMBEDDED)),
+        a_test("test_multiple_content_types", make_tool(SAID, IMAGE, MIXED)),
         a_test("test_tool_with_progress", progress),
         a_test("test_error_handling", fail),
         a_test("json_schema_2020_12_tool", echo, SCHEMA),

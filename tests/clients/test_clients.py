@@ -110,9 +110,9 @@ def test_a_client_lists_calls_and_sees_an_error_in_its_own_words(
     done = outcome([program, HERE / "programs" / script, places[transport].asked()], tmp_path)
 
     assert done.returncode == 0, done.stderr
-    told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    made, refused = told["results"]
-    assert {"neo4j_create_universe", "neo4j_get_entity"} <= set(told["tools"])
+    reply: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    made, refused = reply["results"]
+    assert {"neo4j_create_universe", "neo4j_get_entity"} <= set(reply["tools"])
     assert "Saltmere" in made["text"]
     assert OWN_WORDS in refused["text"]
     assert not refused.get("raised")

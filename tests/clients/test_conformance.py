@@ -40,7 +40,7 @@ def not_claimed(revision: str) -> set[str]:
 
 
 @pytest.mark.parametrize("revision", ["2025-11-25", "2026-07-28"])
-def test_every_scenario_passes_but_those_that_the_page_names(
+def test_every_scenario_passes_except_the_documented_ones(
     revision: str, address: str, tmp_path: Path
 ) -> None:
     asked = ["--url", f"{address}/mcp", "--requirements", revision, "-o", str(tmp_path / "out")]

@@ -75,7 +75,7 @@ def at(data: Path, command: str) -> list[str]:
 
 
 @pytest.mark.parametrize("package", PROGRAMS)
-def test_a_program_of_the_page_finds_what_was_told(
+def test_a_program_of_the_page_finds_recorded_facts(
     package: str, address: str, tmp_path: Path
 ) -> None:
     script = tmp_path / "program.py"
@@ -90,7 +90,7 @@ def test_every_program_of_the_page_is_run() -> None:
     assert len([each for each in BLOCKS if each.language == "python"]) == len(PROGRAMS)
 
 
-def test_the_hook_of_a_new_session_lists_what_holds(data: Path) -> None:
+def test_the_session_hook_lists_current_facts(data: Path) -> None:
     _, *words = at(data, hook("SessionStart")["command"])
     done = canonry(*words)
 
@@ -98,15 +98,17 @@ def test_the_hook_of_a_new_session_lists_what_holds(data: Path) -> None:
     assert SAID in done.stdout
 
 
-def test_another_program_makes_tools_of_the_openapi_document(address: str, tmp_path: Path) -> None:
+def test_another_program_generates_tools_from_the_openapi_document(
+    address: str, tmp_path: Path
+) -> None:
     asked = {"url": address, "calls": [["find", {"text": "lighthouse"}], ["get", {"of": "Nobody"}]]}
     script = Path(__file__).parent / "programs" / "openapi_client.py"
     done = outcome([PYTHONS[2], script, json.dumps(asked)], tmp_path)
 
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout.splitlines()[-1])
-    found, refused = told["results"]
-    assert {"find", "propose", "list_tools"} <= {*told["tools"]}
+    reply = json.loads(done.stdout.splitlines()[-1])
+    found, refused = reply["results"]
+    assert {"find", "propose", "list_tools"} <= {*reply["tools"]}
     assert SAID in found["text"]
     assert refused["refused"]
     assert "NOT_FOUND" in refused["text"]

@@ -70,9 +70,7 @@ def connecting(site: str, data: Path, *more: str) -> Iterator[Page]:
             server.terminate()
 
 
-def test_r7_the_inspector_connects_from_a_browser_and_lists_the_tools(
-    site: str, tmp_path: Path
-) -> None:
+def test_the_inspector_connects_from_a_browser_and_lists_tools(site: str, tmp_path: Path) -> None:
     with connecting(site, tmp_path, "--http-allowed-origins", site) as page:
         expect(page.get_by_text("Connected", exact=True)).to_be_visible(timeout=PATIENCE)
         page.get_by_role("tab", name="Tools").click()
@@ -80,8 +78,6 @@ def test_r7_the_inspector_connects_from_a_browser_and_lists_the_tools(
         expect(page.get_by_text("Create universe", exact=True)).to_be_visible(timeout=PATIENCE)
 
 
-def test_r7_a_browser_keeps_the_inspector_out_where_its_origin_is_not_allowed(
-    site: str, tmp_path: Path
-) -> None:
+def test_a_browser_blocks_the_inspector_from_a_disallowed_origin(site: str, tmp_path: Path) -> None:
     with connecting(site, tmp_path, "--http-allowed-origins", "https://canon.example") as page:
         expect(page.get_by_text("Connection error", exact=True)).to_be_visible(timeout=PATIENCE)

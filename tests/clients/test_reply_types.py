@@ -102,7 +102,7 @@ def without_nulls(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("toolset", CALLS)
-def test_r5_mcpo_passes_on_every_member_of_a_reply(toolset: str, tmp_path: Path) -> None:
+def test_mcpo_returns_every_member_of_a_reply(toolset: str, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "canonry.cli", "serve", "--toolsets", toolset]
     command += ["--data", str(tmp_path / "data")]
     if toolset in STARTED_AS:

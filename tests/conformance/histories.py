@@ -89,9 +89,9 @@ class _Teller:
 
     def fresh(self, kind: str) -> str:
         self.count += 1
-        thing_id: str = uuid_of(f"{kind} {self.count}")
-        self.made.setdefault(kind, []).append(thing_id)
-        return thing_id
+        item_id: str = uuid_of(f"{kind} {self.count}")
+        self.made.setdefault(kind, []).append(item_id)
+        return item_id
 
     def birth(self) -> list[Entry]:
         """Something new; whatever it needs to be about is there from the beginning."""
@@ -115,24 +115,24 @@ class _Teller:
                 )
             )
         )
-        thing_id = self.fresh(kind)
+        item_id = self.fresh(kind)
         scene = self.draw(st.sampled_from(SCENES))
         made: Callable[[], st.SearchStrategy[Any]] = {
-            "entity": lambda: some.entities(thing_id),
-            "said": lambda: some.observations(thing_id, self.pick("entity")),
-            "fact": lambda: some.facts(thing_id, heroes),
-            "event": lambda: some.events(thing_id, heroes, effects),
-            "relation": lambda: some.relations(thing_id, heroes),
-            "axiom": lambda: some.axioms(thing_id),
-            "turn": lambda: some.turns(thing_id, scene, heroes),
-            "proposal": lambda: some.proposals(thing_id, self.draw(st.sampled_from((scene, None)))),
-            "memory": lambda: some.memories(thing_id, self.pick("entity")),
-            "schema": lambda: st.just(a_schema(id=thing_id, version=f"1.{self.count}")),
-            "run": lambda: st.just(a_run(id=thing_id)),
-            "snippet": lambda: st.just(a_snippet(id=thing_id, text=self.draw(some.sentences()))),
+            "entity": lambda: some.entities(item_id),
+            "said": lambda: some.observations(item_id, self.pick("entity")),
+            "fact": lambda: some.facts(item_id, heroes),
+            "event": lambda: some.events(item_id, heroes, effects),
+            "relation": lambda: some.relations(item_id, heroes),
+            "axiom": lambda: some.axioms(item_id),
+            "turn": lambda: some.turns(item_id, scene, heroes),
+            "proposal": lambda: some.proposals(item_id, self.draw(st.sampled_from((scene, None)))),
+            "memory": lambda: some.memories(item_id, self.pick("entity")),
+            "schema": lambda: st.just(a_schema(id=item_id, version=f"1.{self.count}")),
+            "run": lambda: st.just(a_run(id=item_id)),
+            "snippet": lambda: st.just(a_snippet(id=item_id, text=self.draw(some.sentences()))),
         }[kind]
         if kind == "entity":
-            self.groups[thing_id] = ()
+            self.groups[item_id] = ()
         return [Made(thing=draft_of(self.draw(made())))]
 
     def change(self) -> list[Entry]:
@@ -306,7 +306,7 @@ def histories(
     teller = _Teller(draw=draw)
     hero = teller.fresh("entity")
     teller.groups[hero] = ()
-    opening = [Made(thing=draft_of(thing)) for thing in (*_BEGINNING, draw(some.entities(hero)))]
+    opening = [Made(thing=draft_of(item)) for item in (*_BEGINNING, draw(some.entities(hero)))]
     steps = [HistoryStep(entries=tuple(opening))]
     ways = [teller.birth, teller.birth, teller.birth, teller.change, teller.change, teller.merge]
     if erasing:
@@ -328,16 +328,16 @@ def contended_histories(draw: Callable[..., Any], max_steps: int = 8) -> list[Hi
     steps: list[HistoryStep] = draw(histories(max_steps=0))
     hero = uuid_of("entity 1")
     for number in range(draw(st.integers(1, max_steps))):
-        thing_id = uuid_of(f"step {number}")
+        item_id = uuid_of(f"step {number}")
         entry = draw(
             st.one_of(
-                some.facts(thing_id, [hero]).map(lambda thing: Made(thing=draft_of(thing))),
-                some.relations(thing_id, [hero]).map(lambda thing: Made(thing=draft_of(thing))),
-                some.observations(thing_id, hero).map(lambda thing: Made(thing=draft_of(thing))),
-                st.just(Erased(targets=(thing_id,), reason="never was")),
+                some.facts(item_id, [hero]).map(lambda item: Made(thing=draft_of(item))),
+                some.relations(item_id, [hero]).map(lambda item: Made(thing=draft_of(item))),
+                some.observations(item_id, hero).map(lambda item: Made(thing=draft_of(item))),
+                st.just(Erased(targets=(item_id,), reason="never was")),
             )
         )
-        keys = (ANY, item_key(hero), facts_key(hero), relations_key(hero), item_key(thing_id))
+        keys = (ANY, item_key(hero), facts_key(hero), relations_key(hero), item_key(item_id))
         steps.append(
             HistoryStep(
                 entries=(entry,),

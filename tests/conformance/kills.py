@@ -45,10 +45,10 @@ async def written_while(canon: Canon, harmed: Callable[[], Awaitable[None]]) -> 
     return acknowledged
 
 
-async def require_whole(canon: Canon, upkeep: Maintenance, acknowledged: set[str]) -> None:
+async def require_whole(canon: Canon, maintenance: Maintenance, acknowledged: set[str]) -> None:
     """Every acknowledged commit is there once, and records and views agree."""
     page = await canon.ledger.read_commits(MIDDLE_EARTH, after=ORIGIN, limit=10_000)
     log = [commit.id for commit in page]
     assert len(log) == len(set(log))
     assert acknowledged <= set(log)
-    assert (await upkeep.verify(report_nothing)).findings == ()
+    assert (await maintenance.verify(report_nothing)).findings == ()

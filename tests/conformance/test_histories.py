@@ -59,7 +59,7 @@ def test_a_history_with_an_order_is_in_order() -> None:
         ),
     ],
 )
-def test_what_is_lost_dirty_or_in_part_is_found(
+def test_lost_dirty_and_partial_reads_are_found(
     history: list[Transaction], last: Lists, what: str
 ) -> None:
     assert what in find_anomalies(history, last)
@@ -94,7 +94,7 @@ def test_what_is_lost_dirty_or_in_part_is_found(
         ),
     ],
 )
-def test_what_no_order_explains_is_found(history: list[Transaction], last: Lists) -> None:
+def test_an_inconsistent_history_is_found(history: list[Transaction], last: Lists) -> None:
     (found,) = find_anomalies(history, last)
 
     assert found.startswith("each of these comes before the next: ")
@@ -108,7 +108,7 @@ class Careless(FaultyLedger):
         return await super().append_drafts([replace(each, reads=frozenset()) for each in batch])
 
 
-async def test_clients_of_a_careless_store_find_it_out() -> None:
+async def test_clients_detect_a_careless_store() -> None:
     canon = compose_memory()
     assert isinstance(canon.ledger, MemoryLedger)
     careless = Careless(canon.ledger, random.Random(1), Faults(delay=0.001))

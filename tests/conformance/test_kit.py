@@ -63,8 +63,8 @@ class QuietLedger(MemoryLedger):
 
     @override
     async def touched_since(self, cursor: int, *, limit: int) -> Touched:
-        told = await super().touched_since(cursor, limit=limit)
-        return replace(told, keys=told.keys and frozenset())
+        answer = await super().touched_since(cursor, limit=limit)
+        return replace(answer, keys=answer.keys and frozenset())
 
 
 class LateState(MemoryState):
@@ -126,7 +126,7 @@ Proof = Callable[[Backend], Awaitable[None]]
         (GossipingText, TextContract, "other_spaces_change_nothing"),
     ],
 )
-def test_a_liar_is_found_out(liar: type[Any], contract: type[Contract], test: str) -> None:
+def test_a_lying_backend_is_detected(liar: type[Any], contract: type[Contract], test: str) -> None:
     proof: Proof = getattr(contract(), f"test_{test}")
 
     async def judge() -> None:

@@ -49,5 +49,5 @@ class TestMongoCuts(OnMongo, Served, CutsContract):
     rounds = 2
 
 
-class TestMongoUpkeep(OnMongo, MaintenanceContract):
+class TestMongoMaintenance(OnMongo, MaintenanceContract):
     pass

@@ -45,5 +45,5 @@ class TestSecondDocuments(OnSecond, DocumentsContract):
     pass
 
 
-class TestSecondUpkeep(OnSecond, MaintenanceContract):
+class TestSecondMaintenance(OnSecond, MaintenanceContract):
     pass

@@ -73,7 +73,7 @@ async def beside() -> AsyncIterator[Beside]:
         yield Beside(memory=await open_memory(), text=text)
 
 
-async def test_every_question_is_answered_as_memory_does(beside: Beside) -> None:
+async def test_every_query_is_answered_as_in_memory(beside: Beside) -> None:
     lots, canon = random.Random(16), beside.memory.canon
     for space in (MIDDLE_EARTH, ELSEWHERE):
         texts = [" ".join(lots.choices(WORDS, k=lots.randint(1, 40))) for _ in range(80)]
@@ -87,11 +87,11 @@ async def test_every_question_is_answered_as_memory_does(beside: Beside) -> None
             asked = replace(query, text=text)
             assert await beside.text.search(asked) == await canon.text.search(asked), text
         stems = ("dragon", "gold", "key", "the", "never")
-        told = await beside.text.figures(stems, query)
-        assert told == await canon.text.figures(stems, query)
+        answer = await beside.text.figures(stems, query)
+        assert answer == await canon.text.figures(stems, query)
 
 
-async def test_an_index_that_was_lost_is_filled_again(beside: Beside) -> None:
+async def test_a_lost_index_is_filled_again(beside: Beside) -> None:
     scribe = Scribe(beside.memory.canon)
     await scribe.make_items(a_turn("one", text="fire"))
     await beside.projector.catch_up()
@@ -107,7 +107,7 @@ async def test_an_index_that_was_lost_is_filled_again(beside: Beside) -> None:
     assert await beside.found("fire") == {uuid_of("one"), uuid_of("two")}
 
 
-async def test_whoever_writes_late_brings_nothing_back(beside: Beside) -> None:
+async def test_a_late_writer_restores_nothing(beside: Beside) -> None:
     canon = beside.memory.canon
     scribe = Scribe(canon)
     await scribe.make_items(a_turn("told", text="a secret name"))
@@ -122,7 +122,7 @@ async def test_whoever_writes_late_brings_nothing_back(beside: Beside) -> None:
     assert await beside.found("secret") == set()
 
 
-async def test_purging_says_whether_anything_that_is_gone_is_left(beside: Beside) -> None:
+async def test_purging_says_whether_removed_data_is_left(beside: Beside) -> None:
     scribe = Scribe(beside.memory.canon)
     await scribe.make_items(*(a_turn(f"turn {n}", text=f"word{n}") for n in range(50)))
     await beside.projector.catch_up()
@@ -138,7 +138,7 @@ async def test_purging_says_whether_anything_that_is_gone_is_left(beside: Beside
     assert await beside.found("word7*") == set()
 
 
-async def test_a_question_waits_for_the_server_twice_and_three_times_for_slips(
+async def test_a_query_waits_twice_and_three_times_for_typing_errors(
     beside: Beside,
 ) -> None:
     await Scribe(beside.memory.canon).make_items(
@@ -159,7 +159,7 @@ async def test_a_question_waits_for_the_server_twice_and_three_times_for_slips(
         await text.close()
 
 
-async def test_two_that_project_at_once_leave_what_one_leaves(beside: Beside) -> None:
+async def test_two_concurrent_projectors_produce_the_same_index_as_one(beside: Beside) -> None:
     scribe = Scribe(beside.memory.canon)
     for n in range(20):
         await scribe.make_items(a_turn(f"turn {n}", text=f"fire {n}"))
@@ -179,7 +179,7 @@ QUESTIONS: tuple[Callable[[OpenSearchText], Awaitable[object]], ...] = (
 )
 
 
-async def test_a_server_that_is_away_makes_words_unavailable() -> None:
+async def test_word_search_is_unavailable_if_the_server_is_down() -> None:
     text = open_text("http://127.0.0.1:9", deadline=2.0)
 
     for ask in QUESTIONS:
@@ -190,7 +190,7 @@ async def test_a_server_that_is_away_makes_words_unavailable() -> None:
     await text.close()
 
 
-async def test_a_server_that_is_silent_is_waited_for_until_the_call_ends() -> None:
+async def test_a_silent_server_is_waited_for_until_the_call_ends() -> None:
     async def be_silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while await reader.read(1_000):
             pass

@@ -54,7 +54,7 @@ async def kill(server: Search, reached: asyncio.Queue[int]) -> None:
         await asyncio.to_thread(server.start)
 
 
-async def test_a_server_that_is_killed_shows_all_and_nothing_twice(server: Search) -> None:
+async def test_a_killed_server_shows_everything_once(server: Search) -> None:
     memory, text = await open_memory(), open_text(server.url, deadline=5.0)
     await text.drop_index()
     canon = memory.canon

@@ -60,7 +60,7 @@ class TestPostgresCuts(OnPostgres, Served, CutsContract):
     rounds = 2
 
 
-class TestPostgresUpkeep(MaintenanceContract, SizesContract):
+class TestPostgresMaintenance(MaintenanceContract, SizesContract):
     @pytest.fixture
     async def backend(self, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Backend]:
         async with schemas(tmp_path_factory.mktemp("stores")) as opened:

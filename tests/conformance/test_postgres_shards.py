@@ -45,7 +45,7 @@ class TestShardedBlobs(OnShards, BlobsContract):
     pass
 
 
-class TestShardedUpkeep(MaintenanceContract):
+class TestShardedMaintenance(MaintenanceContract):
     @pytest.fixture
     async def backend(self, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Backend]:
         async with schemas(tmp_path_factory.mktemp("stores"), BOTH) as opened:

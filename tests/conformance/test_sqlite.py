@@ -105,7 +105,9 @@ class TestSqlitePlaces(OnSqlite, PlacesContract):
     pass
 
 
-class TestSqliteUpkeep(OnSqlite, MaintenanceContract, SharedMaintenanceContract, SizesContract):
+class TestSqliteMaintenance(
+    OnSqlite, MaintenanceContract, SharedMaintenanceContract, SizesContract
+):
     pass
 
 

@@ -26,7 +26,7 @@ unhurried = settings(
 )
 
 
-async def tell(backend: Backend, steps: list[HistoryStep]) -> list[Outcome]:
+async def append_steps(backend: Backend, steps: list[HistoryStep]) -> list[Outcome]:
     outcomes: list[Outcome] = []
     for number, step in enumerate(steps):
         head = await backend.canon.ledger.head_position(MIDDLE_EARTH)
@@ -42,7 +42,7 @@ async def agree(steps: list[HistoryStep], root: Path) -> None:
     async with AsyncExitStack() as closing:
         real, model = await Folders(root=root, closing=closing).fresh(), await open_memory()
 
-        assert await tell(real, steps) == await tell(model, steps)
+        assert await append_steps(real, steps) == await append_steps(model, steps)
 
         # Salts are random, and so are the hashes over them; all else is the same.
         chains = [
@@ -50,14 +50,14 @@ async def agree(steps: list[HistoryStep], root: Path) -> None:
             for backend in (real, model)
         ]
         assert chains[0] == chains[1]
-        told, expected = await view_answers(real.canon), await view_answers(model.canon)
+        reported, expected = await view_answers(real.canon), await view_answers(model.canon)
         for question, answer in expected.items():
-            assert told[question] == answer, question
+            assert reported[question] == answer, question
 
 
 @unhurried
 @given(steps=histories())
-def test_every_history_is_told_alike(steps: list[HistoryStep]) -> None:
+def test_every_history_gives_the_same_answers(steps: list[HistoryStep]) -> None:
     with tempfile.TemporaryDirectory() as root:
         asyncio.run(agree(steps, Path(root)))
 
@@ -71,22 +71,22 @@ def test_every_contention_is_decided_alike(steps: list[HistoryStep]) -> None:
 
 @unhurried
 @given(steps=histories())
-def test_every_history_verifies_and_is_rebuilt_alike(steps: list[HistoryStep]) -> None:
+def test_every_history_is_verified_and_rebuilt_alike(steps: list[HistoryStep]) -> None:
     async def check(root: Path) -> None:
         async with AsyncExitStack() as closing:
             backend = await Folders(root=root, closing=closing).fresh()
-            await tell(backend, steps)
-            upkeep = require_part(backend.maintenance)
-            assert (await upkeep.verify(check_progress)).findings == ()
+            await append_steps(backend, steps)
+            maintenance = require_part(backend.maintenance)
+            assert (await maintenance.verify(check_progress)).findings == ()
             for step in steps:
                 for entry in step.entries:
                     if isinstance(entry, Erased):
-                        await upkeep.purge(MIDDLE_EARTH, entry.targets)
-            assert (await upkeep.verify(check_progress)).findings == ()
-            told = await view_answers(backend.canon)
-            await upkeep.rebuild(check_progress)
-            assert await view_answers(backend.canon) == told
-            assert (await upkeep.verify(check_progress)).findings == ()
+                        await maintenance.purge(MIDDLE_EARTH, entry.targets)
+            assert (await maintenance.verify(check_progress)).findings == ()
+            answer = await view_answers(backend.canon)
+            await maintenance.rebuild(check_progress)
+            assert await view_answers(backend.canon) == answer
+            assert (await maintenance.verify(check_progress)).findings == ()
 
     with tempfile.TemporaryDirectory() as root:
         asyncio.run(check(Path(root)))
@@ -98,12 +98,12 @@ def test_a_reopened_history_is_the_same(steps: list[HistoryStep]) -> None:
     async def check(root: Path) -> None:
         async with AsyncExitStack() as closing:
             backend = await Folders(root=root, closing=closing).fresh()
-            outcomes = await tell(backend, steps)
+            outcomes = await append_steps(backend, steps)
             assert all(isinstance(outcome, Appended) for outcome in outcomes)
-            told, log = await view_answers(backend.canon), await whole_log(backend)
+            reported, log = await view_answers(backend.canon), await whole_log(backend)
             again = await require_part(backend.reopen)()
             assert await whole_log(again) == log
-            assert await view_answers(again.canon) == told
+            assert await view_answers(again.canon) == reported
 
     with tempfile.TemporaryDirectory() as root:
         asyncio.run(check(Path(root)))

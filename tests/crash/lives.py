@@ -90,9 +90,9 @@ async def _judge(folder: Path, acknowledged: list[str]) -> None:
         counted = Counter(commit.id for commit in log)
         assert not [i for i, times in counted.items() if times > 1], "nothing is there twice"
         assert not [n for i, n in names.items() if CommitId(i) not in counted], "nothing is lost"
-        things = {uuid_of(f"{kind} {name}") for name in names.values() for kind in KINDS}
-        found = await store.canon.state.items_by_id(things)
-        assert set(found) == things, "every commit is whole in the views"
+        items = {uuid_of(f"{kind} {name}") for name in names.values() for kind in KINDS}
+        found = await store.canon.state.items_by_id(items)
+        assert set(found) == items, "every commit is whole in the views"
         for commit in log:
             assert len(commit.entries) in {1, len(KINDS)}
         verification = await store.maintenance.verify(check_progress)

@@ -133,8 +133,8 @@ class Client:
 
     def _note(self, message: Mapping[str, Any]) -> None:
         name = self._on_their_way.pop(message["id"])
-        thing_id = made(outcome(message))
-        assert self.acknowledged.setdefault(name, thing_id) == thing_id, "a retry answers alike"
+        item_id = made(outcome(message))
+        assert self.acknowledged.setdefault(name, item_id) == item_id, "a retry answers alike"
 
 
 async def a_world(place: Place) -> World:
@@ -152,8 +152,8 @@ async def _opened(server: Server) -> World:
 
     keeper, orchestrator = "CanonKeeper", "Orchestrator"
     universe = (await call("neo4j_create_universe", keeper, {"name": "World"}))["universe_id"]
-    told = {"universe_id": universe, "title": "Story", "story_type": "campaign"}
-    story = (await call("neo4j_create_story", orchestrator, told))["story_id"]
+    given = {"universe_id": universe, "title": "Story", "story_type": "campaign"}
+    story = (await call("neo4j_create_story", orchestrator, given))["story_id"]
     played = {
         "universe_id": universe,
         "story_id": story,

@@ -19,7 +19,7 @@ async def kept_in(folder: Path, world: World) -> dict[str, str]:
     return await kept(await open_embedded(folder, durability=Durability.NORMAL), world)
 
 
-def test_each_acknowledged_write_is_there_once(tmp_path: Path) -> None:
+def test_each_acknowledged_write_exists_once(tmp_path: Path) -> None:
     place = Place(folder=tmp_path / "store", log=tmp_path / "servers.log")
 
     world, answered = asyncio.run(run_race(RACE, [place] * RACE.servers))

@@ -15,7 +15,7 @@ from typing import Any, Final
 import pytest
 
 from tests.cli.run import SOURCE, canonry, canonry_process
-from tests.said import said
+from tests.replies import parse_result
 from tests.server.lamp_process import Wire
 from tests.toolsets.catalog.kit import LAB, Arrays, entity, relation, uuid
 
@@ -92,14 +92,14 @@ def looking(store: Path) -> Iterator[Wire]:
 def asked(wire: Wire, tool: str, **arguments: Any) -> Any:
     """The reply, or nothing while there is no such project or entity yet."""
     result = wire.call(tool, arguments)["result"]
-    told = said(result)
+    found = parse_result(result)
     if result.get("isError"):
-        assert told["error"]["code"] in {"PROJECT_NOT_FOUND", "ENTITY_NOT_FOUND"}, told
+        assert found["error"]["code"] in {"PROJECT_NOT_FOUND", "ENTITY_NOT_FOUND"}, found
         return None
-    return told
+    return found
 
 
-def look(wire: Wire) -> int:
+def count_entities(wire: Wire) -> int:
     """How many entities there are, after a look at whether all that is told fits together."""
     graph = asked(wire, "get_entity_graph", projectId=LAB, entityId=uuid(0), depth=2)
     if graph is not None:
@@ -148,11 +148,11 @@ def test_a_killed_import_is_completed_by_a_second(tmp_path: Path) -> None:
         with importing(file, store):
             seen = [0]
             while seen[-1] < COUNT // 3:
-                seen.append(look(wire))
+                seen.append(count_entities(wire))
         assert seen == sorted(seen)
-        partly = look(wire)
+        partly = count_entities(wire)
         again = imported(file, store)
-        assert look(wire) == COUNT
+        assert count_entities(wire) == COUNT
 
     assert sum(again["unchanged"].values()) >= partly > 0
     assert again["refused"] == []
@@ -160,7 +160,7 @@ def test_a_killed_import_is_completed_by_a_second(tmp_path: Path) -> None:
     assert exported(store) == exported(a_store(tmp_path / "other", [file]))
 
 
-def test_two_imports_at_once_come_to_the_same(tmp_path: Path) -> None:
+def test_two_concurrent_imports_give_the_same_result(tmp_path: Path) -> None:
     files = [
         written(tmp_path, a_catalog(), "one.json"),
         written(tmp_path, a_catalog(COUNT // 2), "two.json"),
@@ -168,10 +168,10 @@ def test_two_imports_at_once_come_to_the_same(tmp_path: Path) -> None:
     store = tmp_path / "store"
 
     with importing(files[0], store) as one, importing(files[1], store) as two:
-        told = [json.loads(each.communicate(timeout=90)[0]) for each in (one, two)]
+        found = [json.loads(each.communicate(timeout=90)[0]) for each in (one, two)]
         assert (one.returncode, two.returncode) == (0, 0)
 
-    made = sum(each["created"]["entities"] for each in told)
+    made = sum(each["created"]["entities"] for each in found)
     assert made == COUNT + COUNT // 2
     assert canonry_process("verify", "--data", str(store)).returncode == 0
     assert exported(store) == exported(a_store(tmp_path / "other", files))

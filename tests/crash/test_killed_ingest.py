@@ -29,7 +29,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no kil
 
 
 @pytest.mark.parametrize("seed", ["one", "two"])
-def test_killed_again_and_again_while_ingesting(tmp_path: Path, seed: str) -> None:
+def test_repeated_kills_during_ingest_lose_nothing(tmp_path: Path, seed: str) -> None:
     lots = random.Random(seed)
     acknowledged: list[str] = []
     for number in range(LIVES):
@@ -46,25 +46,25 @@ async def judge(folder: Path, acknowledged: Sequence[str]) -> None:
         assert (await store.maintenance.verify(check_progress)).findings == ()
         assert (await check_files(store.canon, whole=True)).findings == ()
         for kind in ("invoice", "task"):
-            found = await told(store, kind)
+            found = await count_entities(store, kind)
             assert set(found.values()) <= {ROWS}, f"{kind}: a call is there whole or not at all"
             assert set(acknowledged) <= found.keys(), f"{kind}: what was acknowledged is there"
         if not acknowledged:
             return
         last = acknowledged[-1]
         life, _, number = last.rpartition("/")
-        before = await told(store, "invoice")
+        before = await count_entities(store, "invoice")
         for name in (last, f"{life}/{int(number) + 1}"):
             await ingest(store, name)
             await ingest(store, name)
-        after = {kind: await told(store, kind) for kind in ("invoice", "task")}
+        after = {kind: await count_entities(store, kind) for kind in ("invoice", "task")}
         assert set(after["invoice"].values()) == set(after["task"].values()) == {ROWS}
         assert after["invoice"].keys() >= before.keys()
     finally:
         await store.close()
 
 
-async def told(store: Embedded, kind: str) -> Mapping[str, int]:
+async def count_entities(store: Embedded, kind: str) -> Mapping[str, int]:
     """How many entities of the type there are of each call, by its name."""
     gateway, found = Gateway(store.canon, (TRUTH,)), Counter[str]()
     total, offset = 1, 0

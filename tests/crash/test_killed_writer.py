@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no kil
 
 
 @pytest.mark.parametrize("work", ["singly", "together", "in_batches", "with_blobs"])
-def test_killed_again_and_again_while_writing(tmp_path: Path, work: str) -> None:
+def test_repeated_kills_while_writing_lose_nothing(tmp_path: Path, work: str) -> None:
     lots = random.Random(f"killed {work}")
     acknowledged: list[str] = []
     for number in range(LIVES):
@@ -36,7 +36,7 @@ def test_killed_again_and_again_while_writing(tmp_path: Path, work: str) -> None
 
 
 @pytest.mark.parametrize("work", ["rebuilding", "backing_up", "purging"])
-def test_killed_again_and_again_during_upkeep(tmp_path: Path, work: str) -> None:
+def test_repeated_kills_during_maintenance_lose_nothing(tmp_path: Path, work: str) -> None:
     lots = random.Random(f"killed {work}")
     acknowledged: list[str] = []
     with a_life(tmp_path / "store", "together", "before") as life:
@@ -49,7 +49,7 @@ def test_killed_again_and_again_during_upkeep(tmp_path: Path, work: str) -> None
         judge(tmp_path / "store", acknowledged)
 
 
-def test_whoever_dies_in_an_exclusive_block_lets_the_others_go_on(tmp_path: Path) -> None:
+def test_a_process_killed_in_an_exclusive_block_releases_the_others(tmp_path: Path) -> None:
     """Another process is about to open the store, or waits for its turn, when that happens."""
     with a_life(tmp_path / "store", "holding", "held") as holder:
         holder.hear(1)
@@ -60,7 +60,7 @@ def test_whoever_dies_in_an_exclusive_block_lets_the_others_go_on(tmp_path: Path
     judge(tmp_path / "store", acknowledged)
 
 
-def test_killed_while_a_store_is_made(tmp_path: Path) -> None:
+def test_a_kill_during_store_creation_is_harmless(tmp_path: Path) -> None:
     """At the moment in which its file appears, and a little later each time."""
     for number in range(LIVES):
         folder = tmp_path / f"store {number}"
@@ -87,7 +87,7 @@ def test_a_full_disk_refuses_writes_until_there_is_room(tmp_path: Path) -> None:
     judge(tmp_path / "store", acknowledged)
 
 
-def test_a_page_shows_one_moment_while_a_neighbour_writes(tmp_path: Path) -> None:
+def test_a_page_shows_one_state_while_a_neighbour_writes(tmp_path: Path) -> None:
     """What it counts is what it shows, and nothing goes away again."""
 
     async def read() -> None:
@@ -125,7 +125,7 @@ def test_a_killed_neighbour_does_not_stop_a_writer(tmp_path: Path) -> None:
     judge(tmp_path / "store", acknowledged)
 
 
-def test_sending_again_what_was_not_acknowledged_settles_it(tmp_path: Path) -> None:
+def test_resending_an_unacknowledged_write_settles_it(tmp_path: Path) -> None:
     """Whether the commit made it or not, the same id gives one commit."""
     with a_life(tmp_path / "store", "together", "first") as life:
         life.hear(60)

@@ -29,21 +29,21 @@ REFUSALS = 3
 ROWS = 8
 
 
-def say(line: str) -> None:
+def print_line(line: str) -> None:
     """Tell the parent, at once."""
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 
 
-def told(done: int, total: int | None) -> None:
+def print_progress(done: int, total: int | None) -> None:
     """Tell progress."""
-    say(f"progress {done} of {total}")
+    print_line(f"progress {done} of {total}")
 
 
 def request(name: str, size: int = 0, *, head: int = 0) -> Append:
     """The commit called `name`: a fact and a turn, which are there together or not at all."""
-    things = (a_fact(f"fact {name}", "frodo"), a_turn(f"turn {name}", text=f"{name} " + "x" * size))
-    return an_append(name, creation_entries(*things), judged_at=head)
+    items = (a_fact(f"fact {name}", "frodo"), a_turn(f"turn {name}", text=f"{name} " + "x" * size))
+    return an_append(name, creation_entries(*items), judged_at=head)
 
 
 async def commit(store: Embedded, name: str, size: int = 0) -> None:
@@ -53,7 +53,7 @@ async def commit(store: Embedded, name: str, size: int = 0) -> None:
         [request(name, size, head=await ledger.head_position(MIDDLE_EARTH))]
     )
     assert isinstance(outcome, Appended)
-    say(name)
+    print_line(name)
 
 
 async def singly(store: Embedded, life: str) -> None:
@@ -79,7 +79,7 @@ async def in_batches(store: Embedded, life: str) -> None:
         head = await store.canon.ledger.head_position(MIDDLE_EARTH)
         await store.canon.ledger.append_drafts([request(name, head=head) for name in names])
         for name in names:
-            say(name)
+            print_line(name)
 
 
 async def with_blobs(store: Embedded, life: str) -> None:
@@ -93,8 +93,8 @@ async def rebuilding(store: Embedded, life: str) -> None:
 
     async def rebuild() -> None:
         while True:
-            say("progress begins")
-            await store.maintenance.rebuild(told)
+            print_line("progress begins")
+            await store.maintenance.rebuild(print_progress)
 
     await asyncio.gather(rebuild(), singly(store, life))
 
@@ -104,9 +104,11 @@ async def backing_up(store: Embedded, life: str) -> None:
 
     async def back_up() -> None:
         for n in count():
-            say("progress begins")
+            print_line("progress begins")
             folder = Path(sys.argv[1])
-            await store.maintenance.backup(folder.with_name(f"{folder.name} copy {life} {n}"), told)
+            await store.maintenance.backup(
+                folder.with_name(f"{folder.name} copy {life} {n}"), print_progress
+            )
 
     await asyncio.gather(back_up(), singly(store, life))
 
@@ -122,9 +124,9 @@ async def purging(store: Embedded, life: str) -> None:
         await ledger.append_drafts(
             [an_append(f"erase {name}", [Erased(targets=targets, reason="")], judged_at=head)]
         )
-        say("progress begins")
+        print_line("progress begins")
         await store.maintenance.purge(MIDDLE_EARTH, targets)
-        say(f"-{name}")
+        print_line(f"-{name}")
 
 
 async def filling(store: Embedded, life: str) -> None:
@@ -144,7 +146,7 @@ async def filling(store: Embedded, life: str) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, largest)
     for n in range(20):
         await commit(store, f"{life}/after/{n}")
-    say("progress ends")
+    print_line("progress ends")
     await asyncio.Event().wait()
 
 
@@ -153,7 +155,7 @@ async def ingesting(store: Embedded, life: str) -> None:
     for n in count():
         name = f"{life}/{n}"
         await ingest(store, name)
-        say(name)
+        print_line(name)
 
 
 async def ingest(store: Embedded, name: str) -> None:
@@ -171,15 +173,15 @@ async def ingest(store: Embedded, name: str) -> None:
         assert outcome.error is None, outcome.text
 
 
-async def telling(store: Embedded, life: str) -> None:
+async def recording_texts(store: Embedded, life: str) -> None:
     """Texts, one call after the other, each with its key."""
     for n in count():
         name = f"{life}/{n}"
-        await tell(store, name)
-        say(name)
+        await ingest_text(store, name)
+        print_line(name)
 
 
-async def tell(store: Embedded, name: str) -> str:
+async def ingest_text(store: Embedded, name: str) -> str:
     """Tell the text called `name`, by a source and its passages; the id of the document."""
     gateway, solo = Gateway(store.canon, (CANON,)), Principal(agent_id="solo", agent_type="Solo")
     await gateway.call("open", {"name": "Marrow"}, solo, {KEY_META: "space"})
@@ -209,7 +211,7 @@ WORK: dict[str, Callable[[Embedded, str], Awaitable[None]]] = {
         holding,
         filling,
         ingesting,
-        telling,
+        recording_texts,
     )
 }
 
@@ -217,7 +219,7 @@ WORK: dict[str, Callable[[Embedded, str], Awaitable[None]]] = {
 async def main(folder: str, work: str, life: str) -> None:
     """Open the store and work on it."""
     store = await open_embedded(Path(folder))
-    say("open")
+    print_line("open")
     await WORK[work](store, life)
 
 

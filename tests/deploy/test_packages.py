@@ -51,7 +51,7 @@ def test_the_wheel_holds_every_file_of_the_package(built: Path) -> None:
 DRAWER = "inspector/static/vendor/cytoscape"
 
 
-def test_n14_wheel_and_source_hold_what_draws_graphs_with_its_licence(built: Path) -> None:
+def test_wheel_and_sdist_contain_the_graph_library_with_its_licence(built: Path) -> None:
     names = [f"{DRAWER}{end}" for end in (".min.js", ".LICENSE")]
     kept = [(ROOT / "src" / "canonry" / name).read_bytes() for name in names]
     source = next((built / "source").iterdir()) / "src" / "canonry"
@@ -63,7 +63,7 @@ def test_n14_wheel_and_source_hold_what_draws_graphs_with_its_licence(built: Pat
 
 
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="this is no checkout")
-def test_n14_the_repository_keeps_what_draws_graphs() -> None:
+def test_the_repository_contains_the_graph_library() -> None:
     tracked = subprocess.run(
         ["git", "ls-files", "--error-unmatch", f"src/canonry/{DRAWER}.min.js"],
         cwd=ROOT,
@@ -74,7 +74,7 @@ def test_n14_the_repository_keeps_what_draws_graphs() -> None:
     assert tracked.returncode == 0, tracked.stderr
 
 
-def test_n14_what_draws_graphs_is_the_version_that_npm_locks() -> None:
+def test_the_graph_library_has_the_version_locked_by_npm() -> None:
     lock = json.loads((ROOT / "web" / "package-lock.json").read_text(encoding="utf-8"))
     version = lock["packages"]["node_modules/cytoscape"]["version"]
     drawer = (ROOT / "src" / "canonry" / f"{DRAWER}.min.js").read_text(encoding="utf-8")
@@ -124,7 +124,7 @@ def test_every_description_names_the_version_that_it_ships_with() -> None:
     assert bundle["project"]["dependencies"] == [f"canonry[meaning]=={__version__}"]
 
 
-def test_the_registry_finds_the_name_of_the_server_in_the_readme() -> None:
+def test_the_registry_finds_the_server_name_in_the_readme() -> None:
     entry = registry()
     namespace, _, name = entry["name"].partition("/")
 
@@ -156,7 +156,7 @@ def variables_of_the_image() -> dict[str, str]:
     return dict(each.split("=", 1) for each in given if each.startswith("CANONRY_"))
 
 
-def test_f10_the_image_starts_with_tokens_alone(tmp_path: Path) -> None:
+def test_the_image_starts_with_tokens_only(tmp_path: Path) -> None:
     words = [word.replace(":8000", ":0") for word in started()["container"]]
     own = {**variables_of_the_image(), "CANONRY_DATA": str(tmp_path)}
 
@@ -168,7 +168,7 @@ def test_f10_the_image_starts_with_tokens_alone(tmp_path: Path) -> None:
     assert "No agent type is set" in anybody.stderr
 
 
-def test_f10_the_service_gives_no_role_to_whoever_has_no_token(tmp_path: Path) -> None:
+def test_the_service_gives_no_role_without_a_token(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("0123456789abcdef" * 4)
     words = started()["service"]
     assert words == ["serve", "--config", "/etc/canonry/canonry.toml"]
@@ -185,7 +185,7 @@ def test_f10_the_service_gives_no_role_to_whoever_has_no_token(tmp_path: Path) -
     BearerVerifier(options.bearer)
 
 
-def test_f10_compose_publishes_on_this_machine_and_asks_for_the_role() -> None:
+def test_compose_publishes_locally_and_asks_for_the_role() -> None:
     text = (ROOT / "compose.yaml").read_text(encoding="utf-8")
     ports = [line.split("[", 1)[1] for line in text.splitlines() if "ports: [" in line]
 
@@ -196,14 +196,14 @@ def test_f10_compose_publishes_on_this_machine_and_asks_for_the_role() -> None:
 
 
 @pytest.mark.parametrize("where", started())
-def test_everything_that_starts_the_server_uses_options_that_exist(where: str) -> None:
+def test_every_server_start_uses_existing_options(where: str) -> None:
     words = started()[where]
 
     assert words[0] == "serve"
     assert serve.make_context("serve", words[1:]).params
 
 
-def test_the_bundle_starts_a_file_that_it_holds() -> None:
+def test_the_bundle_starts_a_file_that_it_contains() -> None:
     server = manifest()["server"]
 
     assert (DEPLOY / "mcpb" / server["entry_point"]).exists()
@@ -211,7 +211,7 @@ def test_the_bundle_starts_a_file_that_it_holds() -> None:
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="there is no systemd here")
-def test_the_service_is_one_that_systemd_reads(tmp_path: Path) -> None:
+def test_the_service_file_is_readable_by_systemd(tmp_path: Path) -> None:
     program = tmp_path / "canonry"
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)

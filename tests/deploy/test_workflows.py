@@ -24,7 +24,7 @@ def commands_of(job: dict[str, Any]) -> list[str]:
 
 
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.stem)
-def test_a_workflow_makes_only_targets_that_exist(workflow: Path) -> None:
+def test_a_workflow_makes_only_existing_targets(workflow: Path) -> None:
     targets = set(re.findall(r"(?m)^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8")))
     commands = [each for job in jobs_of(workflow).values() for each in commands_of(job)]
     made = {
@@ -52,7 +52,7 @@ def test_only_a_tag_publishes() -> None:
     }
 
 
-def test_the_bench_runs_every_night() -> None:
+def test_the_benchmark_runs_every_night() -> None:
     text = (ROOT / ".github" / "workflows" / "nightly.yml").read_text(encoding="utf-8")
 
     assert re.search(r'cron: "\d+ \d+ \* \* \*"', text)

@@ -37,17 +37,17 @@ def _package(name: str) -> Iterator[str]:
 
 def _module(module: ModuleType) -> Iterator[str]:
     own = [
-        (name, thing)
-        for name, thing in vars(module).items()
+        (name, item)
+        for name, item in vars(module).items()
         if not name.startswith("_")
-        and (inspect.isclass(thing) or inspect.isfunction(thing))
-        and thing.__module__ == module.__name__
+        and (inspect.isclass(item) or inspect.isfunction(item))
+        and item.__module__ == module.__name__
     ]
     yield f"\n## `{module.__name__}`\n\n{_words(module)}\n"
-    for name, thing in own:
-        yield f"\n### `{name}`\n\n{_words(thing)}\n"
-        if inspect.isclass(thing) and not issubclass(thing, enum.Enum):
-            yield from _methods(thing)
+    for name, item in own:
+        yield f"\n### `{name}`\n\n{_words(item)}\n"
+        if inspect.isclass(item) and not issubclass(item, enum.Enum):
+            yield from _methods(item)
 
 
 def _methods(owner: type[Any]) -> Iterator[str]:
@@ -65,6 +65,6 @@ def _methods(owner: type[Any]) -> Iterator[str]:
         yield f"- **`{name}({parameters})`** {words}\n".replace("\n  \n", "\n\n")
 
 
-def _words(thing: Any) -> str:
-    words = inspect.getdoc(thing) or ""
-    return "" if words.startswith(f"{getattr(thing, '__name__', '')}(") else words
+def _words(item: Any) -> str:
+    words = inspect.getdoc(item) or ""
+    return "" if words.startswith(f"{getattr(item, '__name__', '')}(") else words

@@ -17,7 +17,7 @@ from tests.docs.markdown import ROOT
 from tests.docs.tutorials import CALL, real_ids
 from tests.inspector.browser import hosted
 from tests.inspector.kit import a_reader, run_apart
-from tests.toolsets.canon.kit import Desk, a_desk
+from tests.toolsets.canon.kit import ToolDriver, make_driver
 from tests.toolsets.canon.playing import ID
 
 PICTURE: Final = ROOT / "docs" / "pictures" / "inspector.png"
@@ -26,25 +26,25 @@ SHOWN: Final = "Odo Brand is dead"
 SIZE: Final[ViewportSize] = {"width": 1000, "height": 720}
 
 
-async def a_played_store() -> tuple[Desk, str]:
+async def a_played_store() -> tuple[ToolDriver, str]:
     """Return a store after the calls of the tutorial, and the id of the fact that is shown."""
-    desk = a_desk(last_used=LastUsed())
+    driver = make_driver(last_used=LastUsed())
     short: dict[str, str] = {}
     shown = ""
     for found in CALL.finditer(TUTORIAL.read_text(encoding="utf-8")):
         given = json.loads(real_ids(found["given"], short))
-        reply = await desk.call(found["tool"], **given)
+        reply = await driver.call(found["tool"], **given)
         for id_ in ID.findall(json.dumps(reply)):
             short.setdefault(id_, f"#{len(short) + 1}")
         shown = reply["id"] if reply.get("says") == SHOWN else shown
-    return desk, shown
+    return driver, shown
 
 
 def take(picture: Path) -> None:
     """Save the page as a PNG."""
-    desk, shown = run_apart(a_played_store())
+    driver, shown = run_apart(a_played_store())
     browser_path = shutil.which("chromium")
-    with hosted(a_reader(desk)) as address, sync_playwright() as play:
+    with hosted(a_reader(driver)) as address, sync_playwright() as play:
         browser = play.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
         page = browser.new_page(color_scheme="light", viewport=SIZE)
         page.goto(f"{address}/thing/{shown}", wait_until="networkidle")

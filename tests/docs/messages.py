@@ -58,8 +58,8 @@ def messages_page(note: str) -> str:
         parts.append(f"\n## {heading}\n\n")
         for each in tomllib.loads((PACKAGE / file).read_text(encoding="utf-8")).values():
             values = each.values() if isinstance(each, dict) else (each,)
-            told = [text for text in values if isinstance(text, str) and " " in text]
-            parts += [f"- {_escape(' '.join(text.split()))}\n" for text in told]
+            listed = [text for text in values if isinstance(text, str) and " " in text]
+            parts += [f"- {_escape(' '.join(text.split()))}\n" for text in listed]
     return "".join(parts)
 
 

@@ -55,8 +55,10 @@ def _lines() -> Iterator[tuple[str, str]]:
     yield from _verdict(refused[2]["verdicts"][0])
     yield "", ""
     yield from _call("why", {"of": why[2]["says"]})
-    yield from _told("because", f"{why[2]['because'][0]['by']}: {why[2]['because'][0]['says']}")
-    yield from _told("judged by", f"{why[2]['judged']['rule']}: {why[2]['judged']['because']}")
+    yield from _draw_text(
+        "because", f"{why[2]['because'][0]['by']}: {why[2]['because'][0]['says']}"
+    )
+    yield from _draw_text("judged by", f"{why[2]['judged']['rule']}: {why[2]['judged']['because']}")
 
 
 def _call(tool: str, given: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -71,6 +73,6 @@ def _verdict(verdict: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "yes" if accepted else "no", f"  {verdict['verdict']}{why}"
 
 
-def _told(name: str, text: str) -> Iterator[tuple[str, str]]:
+def _draw_text(name: str, text: str) -> Iterator[tuple[str, str]]:
     for n, part in enumerate(wrap(text, COLUMNS - 14)):
         yield "dim", f"  {name if n == 0 else '':<11}{part}"

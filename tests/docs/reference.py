@@ -74,8 +74,8 @@ def tools_page(toolsets: tuple[Toolset, ...]) -> str:
             chosen = [tool for tool in toolset.tools if tool.extension is extension]
             if chosen:
                 head = ("tool", "description", "effect", "agent types", "consistency")
-                told = table(head if tiers else head[:-1], map(tool_row, chosen))
-                parts += [f"\n### {title}\n\n", told]
+                result = table(head if tiers else head[:-1], map(tool_row, chosen))
+                parts += [f"\n### {title}\n\n", result]
         if toolset.resources:
             rows = (
                 (f"`{r.uri_template}`", r.description, roles(r.roles)) for r in toolset.resources
@@ -90,8 +90,8 @@ def tools_page(toolsets: tuple[Toolset, ...]) -> str:
 def tool_row(tool: Tool) -> tuple[str, ...]:
     """Return a tool as a row of the table; the members of contents have their own page."""
     said, _, contents = tool.description.partition("\n")
-    told = f"{said} [Contents](contents.md)." if contents else said
-    row = (f"`{tool.name}`", told, effect(tool), roles(tool.roles))
+    reported = f"{said} [Contents](contents.md)." if contents else said
+    row = (f"`{tool.name}`", reported, effect(tool), roles(tool.roles))
     if tool.consistency is None:
         return row
     alike = "deterministic" if tool.deterministic else "not deterministic"
@@ -169,11 +169,11 @@ def proved_by_backend() -> dict[str, dict[str, str]]:
     for path in sorted(CONFORMANCE.glob("test_*.py")):
         module = import_module(f"tests.conformance.{path.stem}")
         contracts = [
-            thing
-            for thing in vars(module).values()
-            if inspect.isclass(thing)
-            and issubclass(thing, Contract)
-            and thing.__module__ == module.__name__
+            item
+            for item in vars(module).values()
+            if inspect.isclass(item)
+            and issubclass(item, Contract)
+            and item.__module__ == module.__name__
         ]
         if contracts:
             backend = found.setdefault(path.stem.removeprefix("test_"), {})

@@ -17,7 +17,7 @@ THEMES: Final = ("light", "dark")
 def named_pages(harbour: Harbour) -> dict[str, str]:
     """Each page once, by what its picture is called."""
     ids, space = harbour.ids, harbour.space
-    things = ("scene", "story", "document", "fact", "relation", "event", "proposal", "record")
+    items = ("scene", "story", "document", "fact", "relation", "event", "proposal", "record")
     return {
         "spaces": "/",
         "space": f"/space?space={space}",
@@ -37,7 +37,7 @@ def named_pages(harbour: Harbour) -> dict[str, str]:
         "entity": f"/thing/{ids['Odo Brand']}",
         "difference": f"/difference/{ids['Odo Brand']}?known1=2025-01-01",
         "refused": "/thing/nobody",
-        **{name: f"/thing/{ids[name]}" for name in things},
+        **{name: f"/thing/{ids[name]}" for name in items},
     }
 
 

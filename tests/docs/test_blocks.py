@@ -99,14 +99,14 @@ def test_bash_parses(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("block", SCRIPTS, ids=str)
-def test_python_that_is_marked_run_runs(block: Block, tmp_path: Path) -> None:
+def test_python_blocks_marked_run_are_run(block: Block, tmp_path: Path) -> None:
     done = run([sys.executable, "-c", block.text], tmp_path)
 
     assert done.returncode == 0, f"{block}\n{done.stdout}\n{done.stderr}"
 
 
 @pytest.mark.parametrize("page", SHELL_PAGES, ids=lambda page: page.stem)
-def test_commands_of_a_page_that_are_marked_run_run_in_turn(page: Path, tmp_path: Path) -> None:
+def test_commands_marked_run_are_run_in_order(page: Path, tmp_path: Path) -> None:
     script = "\n".join(commands(block) for block in SHELL if block.path == page)
 
     done = run(["bash", "-euxo", "pipefail", "-c", script], tmp_path)
@@ -114,7 +114,7 @@ def test_commands_of_a_page_that_are_marked_run_run_in_turn(page: Path, tmp_path
     assert done.returncode == 0, f"{page}\n{done.stdout}\n{done.stderr}"
 
 
-def test_the_documents_show_something_that_runs() -> None:
+def test_the_documents_contain_blocks_that_run() -> None:
     assert SCRIPTS
     assert SHELL
     assert len(RUNNABLE) == len(SCRIPTS) + len(SHELL), "only bash, console and python can run"

@@ -25,7 +25,7 @@ LEFT_OUT: Final = shutil.ignore_patterns(
 """What is no source; the cache of mypy is copied, because it saves most of its check."""
 SECONDS: Final = 600
 LINT: Final = "from importlinter.cli import lint_imports_command as lint; lint()"
-META: Final = ("test_rules", "test_sight", "test_tidy", "test_vocabulary", "test_words")
+META: Final = ("test_rules", "test_read_scope", "test_tidy", "test_vocabulary", "test_type_names")
 """The meta tests that read what a page adds; those of imports run as `lint-imports`."""
 
 
@@ -86,7 +86,7 @@ def checks(python: list[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
     yield "imports", ("-c", LINT)
     yield "format", ("-m", "ruff", "format", "--check", *python)
     yield "style", ("-m", "ruff", "check", *python)
-    yield "tests", (*quiet, *added, "tests/toolsets/test_words.py", *meta)
+    yield "tests", (*quiet, *added, "tests/toolsets/test_descriptions.py", *meta)
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +103,7 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, tuple[int
 
 @pytest.mark.timeout(2 * SECONDS)
 @pytest.mark.parametrize("check", [name for name, _ in checks([])])
-def test_the_checks_pass_after_the_pages_were_followed(
+def test_the_checks_pass_after_following_the_pages(
     check: str, outcomes: Mapping[str, tuple[int, str]]
 ) -> None:
     status, said = outcomes[check]
@@ -112,7 +112,7 @@ def test_the_checks_pass_after_the_pages_were_followed(
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_a_page_makes_its_change_without_the_others(page: str, tmp_path: Path) -> None:
+def test_each_page_makes_its_change_independently(page: str, tmp_path: Path) -> None:
     for block in changes(page):
         if block.language == "diff" and not (tmp_path / block.file).exists():
             (tmp_path / block.file).parent.mkdir(parents=True, exist_ok=True)
@@ -125,7 +125,7 @@ def test_a_page_makes_its_change_without_the_others(page: str, tmp_path: Path) -
     assert any(each.startswith("changelog.d/") for each in files)
 
 
-def test_an_edit_that_fits_nowhere_or_twice_is_refused() -> None:
+def test_an_edit_that_matches_nowhere_or_twice_is_refused() -> None:
     assert edited("a\nb\n", " a\n+c\n b\n") == "a\nc\nb\n"
     for text in ("b\n", "a\na\n"):
         with pytest.raises(AssertionError):

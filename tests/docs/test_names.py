@@ -104,7 +104,7 @@ def test_named_files_exist() -> None:
     assert pages(missing) == {}
 
 
-def test_links_lead_somewhere() -> None:
+def test_links_have_a_target() -> None:
     assert (
         pages(lambda path: [each for each in links(path) if not (path.parent / each).exists()])
         == {}

@@ -16,7 +16,7 @@ def pages(nav: Any) -> list[str]:
     return [page for each in inner for page in pages(each)]
 
 
-def test_every_page_is_reached_from_the_navigation() -> None:
+def test_every_page_is_reachable_from_the_navigation() -> None:
     site = tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))["project"]
     shown = pages(site["nav"])
     written = {path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")}

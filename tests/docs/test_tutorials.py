@@ -19,12 +19,12 @@ async def test_a_tutorial_shows_the_replies_to_its_calls(page: Path, tmp_path: P
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_a_tutorial_is_short_and_each_block_of_it_is_played(page: Path) -> None:
+def test_a_tutorial_is_short_and_each_of_its_blocks_is_run(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
 
     assert len(text.split()) <= WORDS_MAX
     assert text.count("```json") == 2 * len(CALL.findall(text))
 
 
-def test_each_user_has_a_tutorial() -> None:
+def test_each_kind_of_user_has_a_tutorial() -> None:
     assert {page.stem for page in PAGES} == USERS

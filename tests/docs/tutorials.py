@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 from tests.docs.markdown import ROOT
-from tests.toolsets.canon.playing import Session, at_the_desk
+from tests.toolsets.canon.playing import Session, connect_over_stdio
 
 PAGES = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
 CALL = re.compile(
@@ -27,7 +27,7 @@ async def played(page: Path, folder: Path) -> str:
     """Return the text of `page` with the replies that a server on a new store gives."""
     text = page.read_text(encoding="utf-8")
     parts, end = [], 0
-    async with at_the_desk(folder) as client:
+    async with connect_over_stdio(folder) as client:
         session = Session(client)
         for found in CALL.finditer(text):
             given = json.loads(real_ids(found["given"], session.ids))

@@ -94,7 +94,7 @@ THEN = Instant(-62_135_596_800_000_000)
 WORDS: dict[str, Any] = {"z": [1, 0.5, None, True], "a": {"\u00e9\U0001f409": '"\\\n'}}
 
 
-def _things() -> tuple[Entry, ...]:
+def _item_entries() -> tuple[Entry, ...]:
     scene, story, fact = (
         SceneId(uuid_of("scene")),
         StoryId(uuid_of("story")),
@@ -218,7 +218,7 @@ def golden_entries() -> tuple[Entry, ...]:
     scene, one, two = SceneId(uuid_of("scene")), uuid_of("one"), uuid_of("two")
     decision = a_decision(conflicts=(one,), canonical_id=two, made=(two,), score=0.25)
     return (
-        *_things(),
+        *_item_entries(),
         SpaceRevised(space_id=SpaceId(one), name="n", description="d", properties=WORDS),
         EntityRetconned(entity_id=EntityId(one), replaced_by=EntityId(two), reason="r"),
         EntitiesMerged(

@@ -20,7 +20,7 @@ from canonry.log.items.sources import (
 from canonry.values.ids import is_uuid
 
 
-def test_a_source_has_the_name_based_uuid_of_its_user_and_bytes() -> None:
+def test_a_source_id_is_derived_from_its_user_and_bytes() -> None:
     named = uuid5(UUID(NAMESPACE), f"{DEFAULT_USER}:00ff")
     assert source_id_of(DEFAULT_USER, "00ff") == str(named)
 
@@ -46,7 +46,7 @@ PUBLISHED = [
 
 
 @given(st.text(), st.text(), st.text())
-def test_an_alias_leads_to_the_id_that_it_was_taken_from(user: str, kind: str, key: str) -> None:
+def test_an_alias_resolves_to_its_original_id(user: str, kind: str, key: str) -> None:
     entity = entity_id_of(user, kind, key)
     alias = alias_of(entity)
     assert is_uuid(entity)
@@ -56,11 +56,11 @@ def test_an_alias_leads_to_the_id_that_it_was_taken_from(user: str, kind: str, k
 
 
 @pytest.mark.parametrize("text", ["", "ent_", "ent_xyz", "ent_" + "0" * 23, "0" * 24])
-def test_what_is_no_alias_leads_nowhere(text: str) -> None:
+def test_an_unknown_alias_resolves_to_nothing(text: str) -> None:
     assert entity_id_of_alias(text) is None
 
 
-def test_an_id_of_another_make_has_no_alias() -> None:
+def test_a_foreign_id_has_no_alias() -> None:
     assert alias_of("0198c0de-0000-7000-8000-000000000001") is None
 
 
@@ -73,7 +73,7 @@ def test_two_users_never_share_an_id(one: str, other: str, key: str) -> None:
     assert (spaces[0] == spaces[1]) is same
 
 
-def test_a_user_is_named_by_a_uuid_or_gets_one() -> None:
+def test_a_user_is_identified_by_a_uuid_or_receives_one() -> None:
     assert user_id_of(None) == DEFAULT_USER
     assert user_id_of("AAAAAAAA-0000-4000-8000-000000000001") == (
         "aaaaaaaa-0000-4000-8000-000000000001"

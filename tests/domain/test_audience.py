@@ -53,7 +53,7 @@ AUDIENCES = st.sets(st.sampled_from(READERS[:3])).map(lambda some: tuple(sorted(
 SPACE = SpaceId("0190a1b2-0000-7000-8000-000000000009")
 
 
-def test_everybody_sees_what_is_for_everybody_and_game_masters_see_all() -> None:
+def test_everybody_sees_public_items_and_game_masters_see_all() -> None:
     assert ANYBODY.may_see(())
     assert not ANYBODY.may_see(("gm",))
     assert FULL_VIEWER.may_see(("gm",))
@@ -63,7 +63,7 @@ def test_everybody_sees_what_is_for_everybody_and_game_masters_see_all() -> None
 
 
 @given(st.lists(AUDIENCES, max_size=3))
-def test_what_rests_on_several_is_for_those_who_may_see_all_of_them(some: list[Audience]) -> None:
+def test_an_item_is_for_readers_who_see_all_of_its_evidence(some: list[Audience]) -> None:
     common = narrowest(some)
 
     assert all(audience_covers(each, common) for each in some)
@@ -72,7 +72,7 @@ def test_what_rests_on_several_is_for_those_who_may_see_all_of_them(some: list[A
 
 
 @given(AUDIENCES, AUDIENCES)
-def test_a_viewer_is_in_one_compartment_of_each_thing(one: Audience, other: Audience) -> None:
+def test_a_viewer_is_in_one_compartment_of_each_item(one: Audience, other: Audience) -> None:
     viewers = [Viewer(readers=frozenset((each,))) for each in READERS[:3]] + [FULL_VIEWER, ANYBODY]
     for viewer in viewers:
         names = {
@@ -96,30 +96,30 @@ def test_a_viewer_is_in_one_compartment_of_each_thing(one: Audience, other: Audi
         ([READERS[0].upper().replace("CHARACTER", "character")], (READERS[0],)),
     ],
 )
-def test_an_audience_is_read_as_it_is_written(said: object, meant: Audience) -> None:
+def test_an_audience_is_read_as_written(said: object, meant: Audience) -> None:
     assert audience_in(said) == meant
 
 
 @pytest.mark.parametrize("said", [[], "", "nobody", ["everyone", "gm"], [1], 7, None, ["player:"]])
-def test_an_audience_that_names_nobody_is_refused(said: object) -> None:
+def test_an_audience_without_readers_is_refused(said: object) -> None:
     with pytest.raises(InvalidInput) as caught:
         audience_in(said)
 
     assert caught.value.code == "audience.malformed"
 
 
-def seen(thing: object, viewer: Viewer) -> object:
-    return as_seen(thing, viewer)
+def seen(item: object, viewer: Viewer) -> object:
+    return as_seen(item, viewer)
 
 
 def fold_of(*entries: tuple[Entry, ...]) -> dict[str, object]:
     return dict(folded(*(a_commit(n, *each) for n, each in enumerate(entries, start=1))))
 
 
-def test_a_secret_tag_is_known_to_its_audience_alone_until_it_is_revealed() -> None:
+def test_a_secret_tag_is_known_only_to_its_audience_until_revealed() -> None:
     mark = an_observation("Frodo", "mark", fields={STATE_TAGS: {"marked": True}}, audience=("gm",))
-    told: list[tuple[Entry, ...]] = [a_named("Frodo", tags=("alive",)), creation_entries(mark)]
-    frodo = fold_of(*told)[uuid_of("Frodo")]
+    found: list[tuple[Entry, ...]] = [a_named("Frodo", tags=("alive",)), creation_entries(mark)]
+    frodo = fold_of(*found)[uuid_of("Frodo")]
     assert isinstance(frodo, Entity)
     plain, whole = as_seen(frodo, ANYBODY), as_seen(frodo, FULL_VIEWER)
 
@@ -130,7 +130,7 @@ def test_a_secret_tag_is_known_to_its_audience_alone_until_it_is_revealed() -> N
     assert (plain.sightings.count, whole.sightings.count) == (1, 2)
 
     change = AudienceChanged(thing_id=mark.id, audience=(), reason="seen")
-    now = fold_of(*told, (change,))
+    now = fold_of(*found, (change,))
     revealed = now[uuid_of("Frodo")]
     assert isinstance(revealed, Entity)
     assert (revealed.state_tags, revealed.veils) == (("alive", "marked"), ())
@@ -159,7 +159,7 @@ def test_one_of_two_secret_tags_is_revealed_alone() -> None:
     assert whole.sightings.count == 3
 
 
-def test_a_secret_end_is_revealed_with_what_took_its_place() -> None:
+def test_a_secret_end_is_revealed_with_its_successor() -> None:
     home = a_relation("home", "Frodo", "Shire", rel_type="LOCATED_IN")
     cave = a_relation("cave", "Frodo", "Cave", rel_type="LOCATED_IN", audience=("gm",))
     ended = RelationEnded(
@@ -169,8 +169,8 @@ def test_a_secret_end_is_revealed_with_what_took_its_place() -> None:
         reason="hides",
         audience=("gm",),
     )
-    told: list[tuple[Entry, ...]] = [creation_entries(home), (*creation_entries(cave), ended)]
-    before = fold_of(*told)[home.id]
+    found: list[tuple[Entry, ...]] = [creation_entries(home), (*creation_entries(cave), ended)]
+    before = fold_of(*found)[home.id]
     assert isinstance(before, Relation)
     plain, whole = as_seen(before, ANYBODY), as_seen(before, FULL_VIEWER)
     assert plain is not None
@@ -178,13 +178,13 @@ def test_a_secret_end_is_revealed_with_what_took_its_place() -> None:
     assert (plain.current, whole.current) == (True, False)
 
     change = AudienceChanged(thing_id=cave.id, audience=(), reason="seen")
-    after = fold_of(*told, (change, replace(ended, audience=())))[home.id]
+    after = fold_of(*found, (change, replace(ended, audience=())))[home.id]
     assert isinstance(after, Relation)
     assert (after.ended, after.until, after.superseded_by) == (True, Instant(5), cave.id)
     assert after.veils == ()
 
 
-def test_a_thing_for_few_lies_in_their_compartment_and_says_nothing_elsewhere() -> None:
+def test_a_restricted_item_lies_in_its_compartment_and_leaks_nothing() -> None:
     fact = a_fact("a ring", audience=("gm",))
 
     assert [each.space for each in list_variants(fact)] == [in_compartment(fact).space]
@@ -193,11 +193,11 @@ def test_a_thing_for_few_lies_in_their_compartment_and_says_nothing_elsewhere() 
     assert seen(fact, FULL_VIEWER) == fact
 
 
-def test_what_more_audiences_know_than_a_thing_has_veils_for_is_for_game_masters() -> None:
+def test_too_many_audiences_of_an_item_fall_back_to_game_masters() -> None:
     fact = a_fact("a ring")
     for number in range(SECRET_PARTS_MAX + 2):
-        veils = add_secret_part(fact, (player_reader(str(number)),), 7, until=Instant(number))
-        fact = replace(fact, veils=veils)
+        parts = add_secret_part(fact, (player_reader(str(number)),), 7, until=Instant(number))
+        fact = replace(fact, veils=parts)
 
     assert len(fact.veils) == SECRET_PARTS_MAX + 1
-    assert ("gm",) in {veil.audience for veil in fact.veils}
+    assert ("gm",) in {part.audience for part in fact.veils}

@@ -47,7 +47,7 @@ def test_a_date_is_read_in_the_notations_of_several_countries(text: str, value: 
 
 
 @pytest.mark.parametrize("text", ["2025-02-30", "31.2.2024", "31 June 2024", "29 February 2023"])
-def test_a_day_that_does_not_exist_is_never_rolled_over(text: str) -> None:
+def test_an_impossible_day_is_never_rolled_over(text: str) -> None:
     seen = first_date(text)
 
     assert seen is not None
@@ -55,7 +55,7 @@ def test_a_day_that_does_not_exist_is_never_rolled_over(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["03/04/2024", "1/2/24", "03-04-2024"])
-def test_a_date_that_could_be_two_days_is_left_unclear(text: str) -> None:
+def test_an_ambiguous_date_is_left_unclear(text: str) -> None:
     seen = first_date(text)
 
     assert seen is not None
@@ -63,7 +63,7 @@ def test_a_date_that_could_be_two_days_is_left_unclear(text: str) -> None:
     assert "either way" in seen.reason
 
 
-def test_evidence_settles_what_a_date_alone_leaves_open() -> None:
+def test_evidence_settles_an_ambiguous_date() -> None:
     assert find_day_order("03/04/2024 and 25/12/2024") is DayOrder.DAY
     assert find_day_order("03/04/2024 and 12/25/2024") is DayOrder.MONTH
     assert find_day_order("25/12/2024 and 12/25/2024") is None
@@ -88,12 +88,12 @@ def test_a_date_without_a_year_is_the_next_such_day() -> None:
     "text",
     ["Q1 2024", "Net 30", "version 1.2.3", "10-12", "phone 555-0100", "4711", "1234-5678-9012"],
 )
-def test_what_only_looks_like_a_date_is_none(text: str) -> None:
+def test_text_that_only_looks_like_a_date_is_none(text: str) -> None:
     assert first_date(text) is None
 
 
 @given(DAYS, st.sampled_from(["%Y-%m-%d", "%d.%m.%Y", "%d %B %Y", "%B %d, %Y", "%d-%b-%Y"]))
-def test_every_day_is_read_as_it_was_written(day: date, notation: str) -> None:
+def test_every_day_is_read_as_written(day: date, notation: str) -> None:
     seen = first_date(f"Date: {day.strftime(notation)} (confirmed)")
 
     assert seen is not None

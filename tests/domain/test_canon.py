@@ -60,12 +60,12 @@ def a_commit(position: int, *entries: Entry) -> Commit:
 
 def folded(*commits: Commit) -> dict[str, StoredItem]:
     """All things after these commits, each loaded as an adapter loads them."""
-    things: dict[str, StoredItem] = {}
+    items: dict[str, StoredItem] = {}
     for commit in commits:
-        loaded = {i: things[i] for i in ids_needed(commit.entries) if i in things}
-        loaded |= {i: things[i] for i in ids_needed_next(commit.entries, loaded) if i in things}
-        things.update(fold_commit(commit, loaded).items)
-    return things
+        loaded = {i: items[i] for i in ids_needed(commit.entries) if i in items}
+        loaded |= {i: items[i] for i in ids_needed_next(commit.entries, loaded) if i in items}
+        items.update(fold_commit(commit, loaded).items)
+    return items
 
 
 def a_log(steps: list[HistoryStep]) -> list[Sealed]:
@@ -99,44 +99,44 @@ def without(log: list[Sealed], targets: set[str]) -> list[Sealed]:
 
 @settings(max_examples=40)
 @given(steps=histories())
-def test_folding_changes_nothing_that_it_was_given(steps: list[HistoryStep]) -> None:
-    things: dict[str, StoredItem] = {}
+def test_folding_does_not_change_its_arguments(steps: list[HistoryStep]) -> None:
+    items: dict[str, StoredItem] = {}
     for position, step in enumerate(steps, start=1):
-        commit, before = a_commit(position, *step.entries), deepcopy(things)
-        once, again = fold_commit(commit, things), fold_commit(commit, things)
-        assert things == before
+        commit, before = a_commit(position, *step.entries), deepcopy(items)
+        once, again = fold_commit(commit, items), fold_commit(commit, items)
+        assert items == before
         assert once == again
-        things.update(once.items)
+        items.update(once.items)
 
 
 @settings(max_examples=40)
 @given(steps=histories())
-def test_only_needed_things_are_looked_at(steps: list[HistoryStep]) -> None:
-    things: dict[str, StoredItem] = {}
+def test_only_needed_items_are_read(steps: list[HistoryStep]) -> None:
+    items: dict[str, StoredItem] = {}
     for position, step in enumerate(steps, start=1):
         commit = a_commit(position, *step.entries)
-        loaded = {i: things[i] for i in ids_needed(step.entries) if i in things}
-        loaded |= {i: things[i] for i in ids_needed_next(step.entries, loaded) if i in things}
-        assert fold_commit(commit, loaded) == fold_commit(commit, things)
-        things.update(fold_commit(commit, loaded).items)
+        loaded = {i: items[i] for i in ids_needed(step.entries) if i in items}
+        loaded |= {i: items[i] for i in ids_needed_next(step.entries, loaded) if i in items}
+        assert fold_commit(commit, loaded) == fold_commit(commit, items)
+        items.update(fold_commit(commit, loaded).items)
 
 
 @settings(max_examples=40)
 @given(steps=histories())
 def test_every_change_is_stamped_with_its_commit(steps: list[HistoryStep]) -> None:
-    things: dict[str, StoredItem] = {}
+    items: dict[str, StoredItem] = {}
     for position, step in enumerate(steps, start=1):
-        changes = fold_commit(a_commit(position, *step.entries), things)
-        for thing in changes.items.values():
-            assert 1 <= thing.position <= thing.changed_at <= position
-            if thing.id not in things:
-                assert thing.position == thing.changed_at == position
-        things.update(changes.items)
+        changes = fold_commit(a_commit(position, *step.entries), items)
+        for item in changes.items.values():
+            assert 1 <= item.position <= item.changed_at <= position
+            if item.id not in items:
+                assert item.position == item.changed_at == position
+        items.update(changes.items)
 
 
 @settings(max_examples=40)
 @given(steps=histories())
-def test_a_purged_log_folds_to_the_same_things(steps: list[HistoryStep]) -> None:
+def test_a_purged_log_folds_to_the_same_items(steps: list[HistoryStep]) -> None:
     """What `Erased` buried stays buried, and everything else is as it was."""
     log = a_log(steps)
     targets = {t for s in steps for e in s.entries if isinstance(e, Erased) for t in e.targets}
@@ -145,7 +145,7 @@ def test_a_purged_log_folds_to_the_same_things(steps: list[HistoryStep]) -> None
     assert folded(*map(unseal, purged)) == folded(*map(unseal, log))
 
 
-def test_the_whole_chronicle_folds_alike_after_a_purge() -> None:
+def test_the_example_log_folds_alike_after_a_purge() -> None:
     log = a_log([HistoryStep(entries=d.entries) for d in chronicle_drafts()[MIDDLE_EARTH]])
     targets = {uuid_of(n) for n in ("gossip", "slip", "dream", "turn 1", "at home", "secret")}
     erasing = a_commit(len(log) + 1, Erased(targets=tuple(sorted(targets)), reason=""))
@@ -156,7 +156,7 @@ def test_the_whole_chronicle_folds_alike_after_a_purge() -> None:
     assert all(isinstance(purged[target], Tombstone) for target in targets)
 
 
-def test_erasing_one_who_was_merged_once_leaves_the_others_merged() -> None:
+def test_erasing_a_formerly_merged_entity_leaves_the_others_merged() -> None:
     strider, aragorn, elessar = (EntityId(uuid_of(n)) for n in ("Strider", "Aragorn", "Elessar"))
     entries: list[tuple[Entry, ...]] = [
         (*a_named("Strider"), *a_named("Aragorn"), *a_named("Elessar")),
@@ -175,7 +175,7 @@ def test_erasing_one_who_was_merged_once_leaves_the_others_merged() -> None:
     assert root.members == (aragorn,)
 
 
-def test_merging_and_separating_gives_back_what_was() -> None:
+def test_merging_and_separating_restores_the_original() -> None:
     ann, bob = EntityId(uuid_of("ann")), EntityId(uuid_of("bob"))
     born = a_commit(1, *a_named("ann", tags=("old",)), *a_named("bob", tags=("young",)))
     merging = a_commit(2, EntitiesMerged(kept=ann, merged=bob, members=(), reason=""))
@@ -188,12 +188,12 @@ def test_merging_and_separating_gives_back_what_was() -> None:
     assert isinstance(member, Entity)
     assert root.state_tags == ("old", "young")
     assert (root.members, member.merged_into) == ((bob,), ann)
-    for name, thing in folded(born).items():
+    for name, item in folded(born).items():
         now = apart[name]
-        assert now == thing or now == replace(thing, changed_at=3)
+        assert now == item or now == replace(item, changed_at=3)
 
 
-def test_what_is_said_of_the_root_after_merging_stays_with_it() -> None:
+def test_later_statements_about_the_root_stay_with_it() -> None:
     ann, bob = EntityId(uuid_of("ann")), EntityId(uuid_of("bob"))
     entries = (
         a_commit(1, *a_named("ann"), *a_named("bob")),
@@ -204,36 +204,36 @@ def test_what_is_said_of_the_root_after_merging_stays_with_it() -> None:
         a_commit(4, EntitiesUnmerged(kept=ann, separated=bob, remaining=(), reason="")),
     )
 
-    things = folded(*entries)
+    items = folded(*entries)
 
-    one, other = things[ann], things[bob]
+    one, other = items[ann], items[bob]
     assert isinstance(one, Entity)
     assert isinstance(other, Entity)
     assert (one.name, one.description, other.name, other.description) == ("ann", "kept", "bob", "")
 
 
-def test_an_erased_thing_is_changed_by_nothing() -> None:
+def test_an_erased_item_is_not_changed_by_later_entries() -> None:
     fact = creation_entries(an_event("storm"), an_event("flood"))
     storm, flood = (EventId(uuid_of(n)) for n in ("storm", "flood"))
     erased = a_commit(2, Erased(targets=(storm,), reason=""))
     linked = a_commit(3, CausesLinked(cause=storm, effect=flood))
 
-    things = folded(a_commit(1, *fact), erased, linked)
+    items = folded(a_commit(1, *fact), erased, linked)
 
-    assert isinstance(things[storm], Tombstone)
+    assert isinstance(items[storm], Tombstone)
 
 
 def test_a_redacted_turn_keeps_its_number() -> None:
     opening = a_commit(1, *creation_entries(a_story(), a_scene(), a_turn("first")))
     redacted = Redacted(kind="turn.made", ids=(uuid_of("second"), uuid_of("scene")))
 
-    things = folded(opening, a_commit(2, redacted), a_commit(3, *creation_entries(a_turn("third"))))
+    items = folded(opening, a_commit(2, redacted), a_commit(3, *creation_entries(a_turn("third"))))
 
-    third, scene = things[uuid_of("third")], things[uuid_of("scene")]
+    third, scene = items[uuid_of("third")], items[uuid_of("scene")]
     assert isinstance(third, Turn)
     assert isinstance(scene, Scene)
     assert (third.index, scene.turn_count) == (2, 3)
-    assert isinstance(things[uuid_of("second")], Tombstone)
+    assert isinstance(items[uuid_of("second")], Tombstone)
 
 
 def test_completing_a_scene_dates_it() -> None:
@@ -241,9 +241,9 @@ def test_completing_a_scene_dates_it() -> None:
         scene_id=SceneId(uuid_of("scene")), outcomes=(uuid_of("x"),), summary="end"
     )
 
-    things = folded(a_commit(1, *creation_entries(a_story(), a_scene())), a_commit(2, done))
+    items = folded(a_commit(1, *creation_entries(a_story(), a_scene())), a_commit(2, done))
 
-    scene = things[uuid_of("scene")]
+    scene = items[uuid_of("scene")]
     assert isinstance(scene, Scene)
     assert scene.status is SceneStatus.COMPLETED
     assert (scene.completed_at, scene.summary, scene.changed_at) == (2_000, "end", 2)
@@ -257,7 +257,7 @@ def test_completing_a_scene_dates_it() -> None:
         *creation_entries(an_observation("nobody", "said")),
     ],
 )
-def test_an_entry_about_nothing_is_a_broken_invariant(entry: Entry) -> None:
+def test_an_entry_about_a_missing_item_is_a_broken_invariant(entry: Entry) -> None:
     with pytest.raises(BrokenInvariant) as caught:
         folded(a_commit(1, *creation_entries(a_memory())), a_commit(2, entry))
 

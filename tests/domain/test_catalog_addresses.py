@@ -19,7 +19,7 @@ FOLLOWED = (
 
 @pytest.mark.parametrize("address", RUN)
 @pytest.mark.parametrize("field", ["repoUrl", "canonicalUrl", "contentRef"])
-def test_r15_an_address_that_is_run_is_refused_with_its_spot(field: str, address: str) -> None:
+def test_an_executable_address_is_refused_with_its_position(field: str, address: str) -> None:
     row, problems = read_row(ENTITIES, 4, entity(1, "project", "x", **{field: address}))
     assert row is None
     (problem,) = problems
@@ -28,14 +28,14 @@ def test_r15_an_address_that_is_run_is_refused_with_its_spot(field: str, address
 
 
 @pytest.mark.parametrize("address", FOLLOWED)
-def test_what_leads_somewhere_or_names_something_is_taken_as_it_is(address: str) -> None:
+def test_harmless_addresses_and_names_are_accepted_unchanged(address: str) -> None:
     row, problems = read_row(ENTITIES, 0, entity(1, "project", "x", repoUrl=address))
     assert problems == []
     assert row is not None
     assert row.values["repoUrl"] == address
 
 
-def test_r15_every_field_that_is_called_an_address_is_read_as_one() -> None:
+def test_every_field_called_address_is_read_as_one() -> None:
     called = {
         (table.array, column.name)
         for table in TABLES.values()

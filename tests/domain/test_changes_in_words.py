@@ -184,7 +184,7 @@ REPLACED = [
 ]
 
 
-def said_of(name: str, text: str) -> Iterator[Statement]:
+def read_about(name: str, text: str) -> Iterator[Statement]:
     """Yield the statements of a text about somebody that are certain and without a condition."""
     for one in read_statements(text, NAMES):
         plain = one.modality is Modality.ASSERTED and not one.qualifiers and not one.quantifier
@@ -197,18 +197,18 @@ def dies(text: str) -> bool:
     phases = {Phase.BEGINS, Phase.IS}
     return any(
         (one.attribute, one.value) == ("life", "dead") and one.phase in phases
-        for one in said_of("Bo", text)
+        for one in read_about("Bo", text)
     )
 
 
 @pytest.mark.parametrize("text", DEATHS)
-def test_a_death_is_read_in_whatever_words(text: str) -> None:
+def test_a_death_is_read_in_any_words(text: str) -> None:
     assert dies(text)
 
 
 @pytest.mark.parametrize("text", REPLACED)
-def test_a_value_that_says_that_it_replaces_another_begins(text: str) -> None:
-    assert [one.phase for one in said_of("Velm", text) if one.attribute == "measure:crew"] == [
+def test_a_value_that_replaces_another_begins(text: str) -> None:
+    assert [one.phase for one in read_about("Velm", text) if one.attribute == "measure:crew"] == [
         Phase.BEGINS
     ]
 
@@ -216,19 +216,17 @@ def test_a_value_that_says_that_it_replaces_another_begins(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["Ana is the new captain of Velm.", "Ana succeeded Bo as captain of Velm."]
 )
-def test_who_is_new_in_an_office_takes_it_over(text: str) -> None:
+def test_a_new_office_holder_takes_the_office_over(text: str) -> None:
     assert ("role:captain", NAMES["Ana"], Phase.BEGINS) in [
-        (one.attribute, one.value, one.phase) for one in said_of("Velm", text)
+        (one.attribute, one.value, one.phase) for one in read_about("Velm", text)
     ]
 
 
 @pytest.mark.parametrize("text", LOOKALIKES)
-def test_nobody_dies_by_words_that_only_sound_like_it(text: str) -> None:
+def test_words_that_only_sound_like_a_death_kill_nobody(text: str) -> None:
     assert not dies(text)
 
 
 @pytest.mark.parametrize(("text", "name", "attribute", "value"), CHANGES)
-def test_a_change_is_read_in_whatever_words(
-    text: str, name: str, attribute: str, value: str
-) -> None:
-    assert (attribute, value) in {(one.attribute, one.value) for one in said_of(name, text)}
+def test_a_change_is_read_in_any_words(text: str, name: str, attribute: str, value: str) -> None:
+    assert (attribute, value) in {(one.attribute, one.value) for one in read_about(name, text)}

@@ -11,12 +11,12 @@ from canonry.language.texts.stems import terms_of
 SENTENCE = "The quick fox runs over the hill and far away today. "
 
 
-def test_a_short_text_is_whole() -> None:
+def test_a_short_text_is_one_chunk() -> None:
     assert chunks_of("") == ("",)
     assert chunks_of("Hello, world.") == ("Hello, world.",)
 
 
-def test_a_long_text_is_cut_where_sentences_end() -> None:
+def test_a_long_text_is_cut_at_sentence_ends() -> None:
     parts = chunks_of(SENTENCE * 200)
 
     assert len(parts) > 4
@@ -24,7 +24,7 @@ def test_a_long_text_is_cut_where_sentences_end() -> None:
     assert all(part.startswith("The quick") for part in parts)
 
 
-def test_parts_overlap_and_are_of_the_stated_size() -> None:
+def test_chunks_overlap_and_have_the_stated_size() -> None:
     words = [f"w{n}" for n in range(3 * SIZE)]
     parts = [part.split() for part in chunks_of(" ".join(words))]
 
@@ -42,7 +42,7 @@ def test_a_script_without_spaces_is_cut_too() -> None:
 
 
 @given(st.text(alphabet=st.sampled_from("ab .\n!山"), max_size=400), st.integers(5, 40))
-def test_nothing_is_lost_and_no_part_is_too_long(text: str, size: int) -> None:
+def test_nothing_is_lost_and_no_chunk_is_too_long(text: str, size: int) -> None:
     parts = chunks_of(text, size=size, overlap=2)
     assert all(part in text for part in parts)
 

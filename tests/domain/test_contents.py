@@ -36,7 +36,7 @@ TWO = "22222222-2222-4222-8222-222222222222"
         {"target": ONE.upper(), "state_tag_changes": {"add": [" dead "], "remove": None}},
     ],
 )
-def test_every_spelling_of_a_state_change_means_the_same(content: dict[str, Any]) -> None:
+def test_every_spelling_of_a_state_change_has_the_same_meaning(content: dict[str, Any]) -> None:
     assert normalise_content(ProposalType.STATE_CHANGE, content) == {
         "entity_id": ONE,
         "state_tag_changes": {"add": ["dead"], "remove": []},
@@ -44,7 +44,7 @@ def test_every_spelling_of_a_state_change_means_the_same(content: dict[str, Any]
 
 
 @pytest.mark.parametrize("action", ["remove", "unset", False])
-def test_a_tag_may_cease(action: object) -> None:
+def test_a_tag_may_end(action: object) -> None:
     content = {"entity_id": ONE, "tag": "dead", "action": action}
 
     change = read_content(ProposalType.STATE_CHANGE, content)
@@ -61,7 +61,7 @@ def test_a_tag_may_cease(action: object) -> None:
         {"from_id": ONE, "to_id": TWO, "relationship_type": "Allied-With"},
     ],
 )
-def test_every_spelling_of_a_relationship_means_the_same(content: dict[str, Any]) -> None:
+def test_every_spelling_of_a_relationship_has_the_same_meaning(content: dict[str, Any]) -> None:
     assert normalise_content(ProposalType.RELATIONSHIP, content) == {
         "from_entity_id": ONE,
         "to_entity_id": TWO,
@@ -71,7 +71,7 @@ def test_every_spelling_of_a_relationship_means_the_same(content: dict[str, Any]
 
 
 @pytest.mark.parametrize("name", ["involved_entity_ids", "entity_ids"])
-def test_every_spelling_of_a_fact_means_the_same(name: str) -> None:
+def test_every_spelling_of_a_fact_has_the_same_meaning(name: str) -> None:
     form = normalise_content(ProposalType.FACT, {"statement": "x", name: [ONE, ONE]})
 
     assert form["involved_entity_ids"] == [ONE]
@@ -96,7 +96,7 @@ def test_a_reference_names_an_entity_a_proposal_or_a_declared_name() -> None:
 
 
 @pytest.mark.parametrize(("given_name", "kept"), [("hero", "$hero"), ("$hero", "$hero")])
-def test_an_entity_declares_the_name_that_others_use(given_name: str, kept: str) -> None:
+def test_an_entity_declares_the_name_used_by_others(given_name: str, kept: str) -> None:
     content = {"name": "Frodo", "type": "character", "class": "EntityConcreta", "ref": given_name}
 
     form = normalise_content(ProposalType.ENTITY, content)
@@ -146,7 +146,7 @@ def test_an_entity_declares_the_name_that_others_use(given_name: str, kept: str)
         ("state_change", {"add": ["a"]}, "content.missing", "/content/entity_id"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_read_says_where(
+def test_an_unreadable_content_error_names_the_position(
     kind: str, content: dict[str, Any], code: str, path: str
 ) -> None:
     with pytest.raises(InvalidInput) as refusal:
@@ -171,7 +171,7 @@ def test_what_cannot_be_read_says_where(
         ("fact", {"statement": "x", "colour": "red"}, "/content", None),
     ],
 )  # fmt: skip
-def test_d16_an_unknown_key_is_refused_with_the_nearest_known_one(
+def test_an_unknown_key_is_refused_with_the_nearest_known_one(
     kind: str, content: dict[str, Any], path: str, nearest: str | None
 ) -> None:
     with pytest.raises(InvalidInput) as refusal:
@@ -193,9 +193,7 @@ def test_d16_an_unknown_key_is_refused_with_the_nearest_known_one(
         ("relationship", {"from": ONE, "to": ONE, "type": "KNOWS"}),
     ],
 )
-def test_d16_every_refusal_names_the_members_that_the_type_takes(
-    kind: str, content: dict[str, Any]
-) -> None:
+def test_every_refusal_names_the_members_of_the_type(kind: str, content: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput) as refusal:
         normalise_content(ProposalType(kind), content)
 
@@ -218,7 +216,7 @@ EXAMPLES: dict[str, Any] = {"reference": ONE, "references": [ONE], "texts": ["a"
         for name in (member.name, *member.aliases)
     ],
 )
-def test_d16_every_declared_name_of_a_member_is_read(
+def test_every_declared_name_of_a_member_is_read(
     shape: ContentShape, member: ContentMember, name: str
 ) -> None:
     least: dict[str, Any] = {"fact": {"statement": "x"}, "event": {"title": "x"},
@@ -237,7 +235,7 @@ def test_d16_every_declared_name_of_a_member_is_read(
     assert said != normalise_content(shape.type, least[shape.type])
 
 
-def test_d16_tags_said_in_several_ways_all_count() -> None:
+def test_tags_given_in_several_ways_all_count() -> None:
     content = {"entity_id": ONE, "add": ["a"], "tag": "b", "changes": {"add": ["c"]}}
 
     change = read_content(ProposalType.STATE_CHANGE, content)
@@ -246,7 +244,7 @@ def test_d16_tags_said_in_several_ways_all_count() -> None:
     assert change.add == ("a", "b", "c")
 
 
-def test_d16_an_action_without_its_tag_is_refused() -> None:
+def test_an_action_without_its_tag_is_refused() -> None:
     content = {"entity_id": ONE, "add": ["a"], "action": "remove"}
 
     with pytest.raises(InvalidInput) as refusal:
@@ -255,7 +253,7 @@ def test_d16_an_action_without_its_tag_is_refused() -> None:
     assert refusal.value.details["path"] == "/content/tag"
 
 
-def test_the_limits_of_the_policy_count() -> None:
+def test_the_limits_of_the_policy_apply() -> None:
     with pytest.raises(InvalidInput, match="the limit is 3"):
         normalise_content(ProposalType.FACT, {"statement": "long"}, limits=TextLimits(statement=3))
 
@@ -274,7 +272,7 @@ NAMES = st.sampled_from(
 
 
 @given(kind=st.sampled_from(NARRATED), content=st.dictionaries(NAMES, JSON, max_size=6))
-def test_any_content_is_refused_or_has_a_form_that_stays_as_it_is(
+def test_any_content_is_refused_or_has_a_stable_form(
     kind: ProposalType, content: dict[str, Any]
 ) -> None:
     form, path = normal_or_path(kind, content)

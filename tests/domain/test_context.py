@@ -26,45 +26,43 @@ from canonry.values.moments import Instant
 from canonry.values.provenance import Authority
 
 costs = st.lists(st.integers(0, 40), max_size=8)
-shelves = st.lists(st.tuples(st.integers(1, 4), costs), min_size=1, max_size=4)
+section_lists = st.lists(st.tuples(st.integers(1, 4), costs), min_size=1, max_size=4)
 FRODO, SAM = EntityId(uuid_of("frodo")), EntityId(uuid_of("sam"))
 
 
-def fitted(shelf: list[tuple[int, list[int]]], budget: int) -> Fitted:
+def fitted(drawn: list[tuple[int, list[int]]], budget: int) -> Fitted:
     sections = [
         Section(name=str(place), weight=weight, items=items, cost=lambda cost: cost)
-        for place, (weight, items) in enumerate(shelf)
+        for place, (weight, items) in enumerate(drawn)
     ]
     return fit_sections(sections, budget)
 
 
-@given(shelves, st.integers(0, 200))
-def test_never_more_is_used_than_the_budget_allows(
-    shelf: list[tuple[int, list[int]]], budget: int
-) -> None:
-    result = fitted(shelf, budget)
+@given(section_lists, st.integers(0, 200))
+def test_the_budget_is_never_exceeded(drawn: list[tuple[int, list[int]]], budget: int) -> None:
+    result = fitted(drawn, budget)
     assert result.used == sum(sum(items) for items in result.kept.values())
     assert result.used <= budget
 
 
-@given(shelves, st.integers(0, 200))
-def test_each_section_keeps_a_prefix_of_its_ranking_and_counts_the_rest(
-    shelf: list[tuple[int, list[int]]], budget: int
+@given(section_lists, st.integers(0, 200))
+def test_each_section_keeps_its_best_items_and_counts_the_rest(
+    drawn: list[tuple[int, list[int]]], budget: int
 ) -> None:
-    result = fitted(shelf, budget)
-    for place, (_, items) in enumerate(shelf):
+    result = fitted(drawn, budget)
+    for place, (_, items) in enumerate(drawn):
         kept = result.kept[str(place)]
         assert list(kept) == items[: len(kept)]
         assert result.omitted[str(place)] == len(items) - len(kept)
 
 
-@given(shelves)
-def test_a_budget_for_everything_keeps_everything(shelf: list[tuple[int, list[int]]]) -> None:
-    result = fitted(shelf, sum(sum(items) for _, items in shelf))
+@given(section_lists)
+def test_a_sufficient_budget_keeps_everything(drawn: list[tuple[int, list[int]]]) -> None:
+    result = fitted(drawn, sum(sum(items) for _, items in drawn))
     assert set(result.omitted.values()) <= {0}
 
 
-def test_what_is_too_large_for_the_rest_ends_its_section_and_no_other() -> None:
+def test_an_oversized_item_ends_its_section_and_no_other() -> None:
     result = fitted([(1, [5, 100, 5]), (1, [5, 5, 5])], 30)
     assert result.kept == {"0": [5], "1": [5, 5, 5]}
     assert result.omitted == {"0": 2, "1": 0}
@@ -75,13 +73,13 @@ def test_a_heavier_section_is_filled_faster() -> None:
     assert result.kept == {"0": [10], "1": [10] * 4}
 
 
-def test_what_a_section_does_not_need_goes_to_the_others_by_their_weights() -> None:
+def test_unused_budget_goes_to_other_sections_by_weight() -> None:
     assert shares_of(100, [10, 500, 500], [1, 2, 1]) == [10, 60, 30]
     assert shares_of(100, [10, 20, 30], [1, 1, 1]) == [10, 20, 30]
     assert shares_of(0, [10], [1]) == [0]
 
 
-def test_a_long_item_is_cut_and_does_not_push_out_those_after_it() -> None:
+def test_a_long_item_is_cut_and_does_not_displace_later_ones() -> None:
     texts = ["word " * 1000, "short", "short too"]
     section = Section(name="said", weight=1, items=texts, cost=tokens_of, trim=cut_text)
 
@@ -91,7 +89,7 @@ def test_a_long_item_is_cut_and_does_not_push_out_those_after_it() -> None:
     assert kept[1:] == ["short", "short too"]
 
 
-def test_sheets_that_share_a_section_have_equal_parts_of_it() -> None:
+def test_entity_summaries_in_one_section_share_it_equally() -> None:
     texts = ["word " * 1000, "short", "word " * 2000]
     section = Section(
         name="sheets", weight=1, items=texts, cost=tokens_of, trim=cut_text, sharing=True
@@ -102,18 +100,18 @@ def test_sheets_that_share_a_section_have_equal_parts_of_it() -> None:
     assert [tokens_of(text) for text in kept] == [50, 1, 50]
 
 
-def test_texts_cost_their_tokens_and_ids_and_fields_cost_as_well() -> None:
+def test_texts_ids_and_fields_all_cost_tokens() -> None:
     assert tokens_of("abcd", None, "", "abcd, e") == 4
     assert cost_of("abcd", None, ids=2, fields=3) == 1 + 2 * ID_TOKENS + 3 * FIELD_TOKENS
 
 
-def test_what_shares_a_key_with_an_earlier_item_is_not_told_again() -> None:
+def test_an_item_with_the_key_of_an_earlier_one_is_not_repeated() -> None:
     items = [("a", 1), ("b", 1), ("a", 2), ("c", 3)]
     fresh = without_repeats(items, lambda item: item[0])
     assert fresh == [("a", 1), ("b", 1), ("c", 3)]
 
 
-def test_a_fact_is_promised_while_it_has_not_begun() -> None:
+def test_a_fact_is_upcoming_until_it_begins() -> None:
     fact = a_fact(time_ref=Instant(10))
     assert is_promised(fact, Instant(9))
     assert not is_promised(fact, Instant(10))
@@ -121,7 +119,7 @@ def test_a_fact_is_promised_while_it_has_not_begun() -> None:
     assert not is_promised(a_fact(), Instant(0))
 
 
-def test_facts_rank_by_participants_then_newness_then_authority() -> None:
+def test_facts_rank_by_participants_then_recency_then_authority() -> None:
     both = a_fact("both", "frodo", "sam", position=1)
     new = a_fact("new", "frodo", position=9)
     old = a_fact("old", "frodo", position=2)
@@ -136,14 +134,14 @@ def test_equal_facts_rank_by_id() -> None:
     assert [fact.id for fact in rank_facts(facts, ())] == ["1", "2", "3"]
 
 
-def test_relations_within_the_scene_come_first_and_the_limit_cuts_the_others() -> None:
+def test_relations_within_the_scene_come_first_before_the_limit() -> None:
     out = a_relation("out", "frodo", "gandalf", created_at=Instant(1))
     late = a_relation("late", "frodo", "sam", created_at=Instant(3))
     early = a_relation("early", "sam", "frodo", created_at=Instant(2))
     assert rank_relations((out, late, early), (FRODO, SAM), limit=2) == [early, late]
 
 
-def test_entities_with_more_ties_come_first_and_those_inside_not_at_all() -> None:
+def test_entities_with_more_ties_come_first_and_participants_not_at_all() -> None:
     relations = (
         a_relation("1", "frodo", "merry"),
         a_relation("2", "gandalf", "frodo"),
@@ -155,7 +153,7 @@ def test_entities_with_more_ties_come_first_and_those_inside_not_at_all() -> Non
     assert list(ties.items()) == [(uuid_of("gandalf"), 2), (uuid_of("merry"), 1)]
 
 
-def test_an_event_without_effects_is_a_loose_end_newest_first() -> None:
+def test_an_event_without_effects_is_an_open_thread_newest_first() -> None:
     cause = an_event("cause", causes=(EventId(uuid_of("effect")),), position=1)
     effect = an_event("effect", position=2)
     later = an_event("later", position=3)

@@ -55,14 +55,14 @@ def test_numbers_are_read_in_their_notations(text: str, number: str) -> None:
 @pytest.mark.parametrize(
     "text", ["", "abc", "$", "1,23,4", "15%", "nan", "inf", "12 apples", "1-2", "0x10", "9" * 300]
 )
-def test_what_is_no_number_stays_what_it_is(text: str) -> None:
+def test_text_that_is_no_number_stays_unchanged(text: str) -> None:
     assert converted(text, FieldType.NUMBER) == "not_a_number"
 
 
 @pytest.mark.parametrize(
     "text", ["1.250", "1,250", "-1.250", "(12,500)", "1.250 EUR", "EUR 125.000", "$1,250", "9.999-"]
 )
-def test_t2_what_could_be_two_numbers_is_none(text: str) -> None:
+def test_an_ambiguous_number_is_none(text: str) -> None:
     assert converted(text, FieldType.NUMBER) == "unclear_number"
 
 
@@ -75,7 +75,7 @@ def test_numbers_stay_exact() -> None:
 
 
 @given(number=st.integers())
-def test_every_whole_number_is_read_back_but_for_those_that_could_be_two(number: int) -> None:
+def test_every_whole_number_is_read_back_unless_ambiguous(number: int) -> None:
     if len(str(number)) < 200:
         unclear = 1_000 <= abs(number) < 1_000_000
         expected = "unclear_number" if unclear else number
@@ -128,7 +128,7 @@ def test_dates_are_read_in_their_notations(text: str | int, iso: str) -> None:
         [],
     ],
 )
-def test_what_is_no_day_rolls_over_to_none(text: object) -> None:
+def test_an_impossible_day_is_not_rolled_over(text: object) -> None:
     assert converted(text, FieldType.DATE) == "not_a_date"
 
 
@@ -166,13 +166,13 @@ def test_every_day_of_the_calendar_is_read(day: Any) -> None:
         ([], FieldType.OBJECT, "not_an_object"),
     ],
 )
-def test_other_values_become_what_the_field_holds(
+def test_other_values_are_converted_to_the_type_of_the_field(
     value: Any, kind: FieldType, expected: Any
 ) -> None:
     assert converted(value, kind) == expected
 
 
-def test_a_choice_is_one_of_those_offered() -> None:
+def test_a_choice_is_one_of_the_offered_ones() -> None:
     assert converted("PASSED", FieldType.STRING, ("passed", "failed")) == "passed"
     assert converted("meh", FieldType.STRING, ("passed", "failed")) == "not_a_choice"
     unfit = convert_value({}, FieldSpec(name="f", choices=("a",)))

@@ -19,7 +19,7 @@ def refusal(dating: Dating, now: Instant, steady: float, newest: Instant | None 
     return refused.value.code
 
 
-def test_r13_dates_grow_by_a_microsecond_while_the_clock_lags_a_little() -> None:
+def test_dates_grow_by_a_microsecond_while_the_clock_lags_a_little() -> None:
     dating = Dating(RIGHT, 0.0)
 
     assert dating.next_date(RIGHT, 0.0, None) == RIGHT
@@ -27,7 +27,7 @@ def test_r13_dates_grow_by_a_microsecond_while_the_clock_lags_a_little() -> None
     assert dating.next_date(after(-0.9), 1.0, RIGHT) == RIGHT + 1
 
 
-def test_r13_a_clock_that_jumps_ahead_dates_nothing_until_it_is_set_right() -> None:
+def test_a_clock_that_jumps_ahead_dates_nothing_until_corrected() -> None:
     dating = Dating(RIGHT, 0.0)
 
     assert refusal(dating, after(400), 1.0) == "clock.jumped"
@@ -35,13 +35,13 @@ def test_r13_a_clock_that_jumps_ahead_dates_nothing_until_it_is_set_right() -> N
     assert dating.next_date(after(0, 62), 62.0, None) == after(0, 62)
 
 
-def test_r13_a_server_that_was_idle_or_asleep_for_long_goes_on() -> None:
+def test_a_server_continues_after_long_idleness_or_sleep() -> None:
     dating = Dating(RIGHT, 0.0)
 
     assert dating.next_date(after(400), 400 * 86_400.0, RIGHT) == after(400)
 
 
-def test_r13_a_clock_that_is_set_right_after_the_start_is_no_jump() -> None:
+def test_a_clock_corrected_after_the_start_is_no_jump() -> None:
     dating = Dating(Instant(5), 0.0)
 
     assert refusal(dating, Instant(6), 0.0) == "clock.implausible"
@@ -49,11 +49,11 @@ def test_r13_a_clock_that_is_set_right_after_the_start_is_no_jump() -> None:
 
 
 @pytest.mark.parametrize("days", [-400 * 365, 174 * 365, 2000 * 365])
-def test_r13_a_clock_that_cannot_be_right_dates_nothing(days: int) -> None:
+def test_an_impossible_clock_dates_nothing(days: int) -> None:
     assert refusal(Dating(after(days), 0.0), after(days), 0.0) == "clock.implausible"
 
 
-def test_r13_a_clock_far_behind_the_newest_commit_dates_nothing() -> None:
+def test_a_clock_far_behind_the_newest_commit_dates_nothing() -> None:
     dating = Dating(RIGHT, 0.0)
 
     assert refusal(dating, RIGHT, 0.0, after(400)) == "clock.behind"

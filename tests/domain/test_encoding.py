@@ -57,7 +57,7 @@ def golden(version: int) -> list[Mapping[str, Any]]:
     return [json.loads(line) for line in lines]
 
 
-def test_what_is_written_now_is_the_golden_file_of_this_version() -> None:
+def test_the_current_encoding_equals_its_golden_file() -> None:
     written = [(kind_of(e), encode_entry(e).decode()) for e in golden_entries()]
 
     assert [(line["kind"], line["payload"]) for line in golden(ENCODING_VERSION)] == written
@@ -72,7 +72,7 @@ def test_every_version_ever_written_is_read(version: int) -> None:
     assert read == [entry for entry in golden_entries() if kind_of(entry) in known]
 
 
-def test_the_golden_file_holds_every_kind() -> None:
+def test_the_golden_file_contains_every_kind() -> None:
     kinds = {f"{kind}.made" for kind in KIND_NAMES.values()} - {"tombstone.made"}
 
     assert {line["kind"] for line in golden(ENCODING_VERSION)} == kinds | {*CHANGE_KINDS.values()}
@@ -87,25 +87,25 @@ def test_every_entry_of_the_union_has_a_kind() -> None:
 
 @settings(max_examples=40)
 @given(steps=histories())
-def test_entries_and_things_are_read_back_equal(steps: list[HistoryStep]) -> None:
+def test_entries_and_items_are_read_back_equal(steps: list[HistoryStep]) -> None:
     for step in steps:
         for entry in step.entries:
             kind = kind_of(entry)
             assert decode_entry(kind, ENCODING_VERSION, encode_entry(entry)) == entry
     commits = [a_commit(n, *step.entries) for n, step in enumerate(steps, start=1)]
-    for thing in folded(*commits).values():
-        again = decode_item(KIND_NAMES[type(thing)], encode_item(thing))
-        assert again == thing
-        assert encode_item(again) == encode_item(thing)
+    for item in folded(*commits).values():
+        again = decode_item(KIND_NAMES[type(item)], encode_item(item))
+        assert again == item
+        assert encode_item(again) == encode_item(item)
 
 
-def test_a_thing_is_stored_in_the_order_of_its_entry() -> None:
+def test_an_item_is_stored_in_the_order_of_its_entry() -> None:
     made = [entry for entry in golden_entries() if isinstance(entry, Made)]
-    things = fold_commit(a_commit(1, *made), {}).items
+    items = fold_commit(a_commit(1, *made), {}).items
 
-    assert {type(thing) for thing in things.values()} == {*KIND_NAMES} - {Tombstone}
+    assert {type(item) for item in items.values()} == {*KIND_NAMES} - {Tombstone}
     for entry in made:
-        stored = encode_item(things[entry.thing.id])
+        stored = encode_item(items[entry.thing.id])
         kept = [name for name in decode_json(stored) if name != "reached"]  # the fold adds it
         assert kept == list(decode_json(encode_entry(entry)))
 

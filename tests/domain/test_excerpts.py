@@ -24,7 +24,7 @@ WORDY = st.text(alphabet="ab .\n!\u3002\u2022-1)", max_size=2_000)
 
 
 @given(texts() | WORDY)
-def test_every_excerpt_is_a_stretch_of_the_text_and_short_enough(text: str) -> None:
+def test_every_excerpt_is_a_short_part_of_the_text(text: str) -> None:
     for excerpt in of(text):
         assert excerpt
         assert excerpt in text
@@ -32,7 +32,7 @@ def test_every_excerpt_is_a_stretch_of_the_text_and_short_enough(text: str) -> N
 
 
 @given(WORDY)
-def test_nothing_between_the_excerpts_is_left_out(text: str) -> None:
+def test_no_text_between_excerpts_is_left_out(text: str) -> None:
     reached = 0
     for excerpt in of(text):
         begin = text.find(excerpt, max(0, reached - 200))
@@ -53,7 +53,7 @@ def test_a_short_text_is_one_excerpt() -> None:
     assert excerpts() == []
 
 
-def test_five_hundred_tokens_and_fifty_shared_are_the_measure() -> None:
+def test_an_excerpt_has_500_tokens_and_shares_50() -> None:
     found = of("".join(f"Dragon number {n} sleeps on gold. " for n in range(1_000)), Cut())
 
     assert max(map(tokens_in, found)) <= 500
@@ -69,14 +69,14 @@ def test_excerpts_begin_and_end_with_sentences() -> None:
         assert excerpt.endswith("gold.")
 
 
-def test_the_end_of_a_paragraph_is_a_better_border_than_that_of_a_sentence() -> None:
+def test_a_paragraph_end_is_preferred_to_a_sentence_end() -> None:
     first = "One two three. " * 4
     second = "Four five six. " * 4
 
     assert of(f"{first.strip()}\n\n{second.strip()}")[0] == first.strip()
 
 
-def test_a_sentence_that_is_too_long_to_share_is_not_shared_in_half() -> None:
+def test_an_overlong_sentence_is_not_shared_partially() -> None:
     text = f"You may not strike twice{' in one and the same round' * 5}. It is a rule. "
 
     assert {excerpt[:7] for excerpt in of(text * 5, Cut(tokens=50, overlap=5))} <= {
@@ -85,25 +85,25 @@ def test_a_sentence_that_is_too_long_to_share_is_not_shared_in_half() -> None:
     }
 
 
-def test_items_of_a_list_stay_whole() -> None:
+def test_list_items_stay_whole() -> None:
     items = [f"- item number {n} of the list" for n in range(12)]
 
     for excerpt in of("\n".join(items)):
         assert set(excerpt.splitlines()) <= set(items)
 
 
-def test_a_sentence_that_is_too_long_is_cut_between_words() -> None:
+def test_an_overlong_sentence_is_cut_between_words() -> None:
     words = [f"word{n}" for n in range(100)]
 
     for excerpt in of(" ".join(words)):
         assert set(excerpt.split()) <= set(words)
 
 
-def test_a_word_that_is_too_long_is_cut_all_the_same() -> None:
+def test_an_overlong_word_is_cut_too() -> None:
     assert "".join(of("x" * 250)) == "x" * 250
 
 
-def test_a_script_without_gaps_is_cut_at_its_own_marks() -> None:
+def test_a_script_without_spaces_is_cut_at_its_own_marks() -> None:
     for excerpt in of("\u9f8d\u306f\u5bdd\u3066\u3044\u308b\u3002" * 40):
         assert excerpt.endswith("\u3002")
 
@@ -117,13 +117,13 @@ def test_sections_are_never_mixed() -> None:
     ]
 
 
-def test_a_sentence_that_runs_over_a_page_stays_whole_and_is_cited_where_it_begins() -> None:
+def test_a_sentence_across_pages_stays_whole_and_is_cited_at_its_start() -> None:
     (found,) = excerpts(Part(text="The dragon\n", page=3), Part(text="sleeps.", page=4))
 
     assert found == Excerpt(text="The dragon\nsleeps.", page=3, section=None)
 
 
-def test_an_excerpt_is_cited_by_the_page_of_what_is_new_in_it() -> None:
+def test_an_excerpt_is_cited_by_the_page_of_its_new_text() -> None:
     pages = [Part(text=SENTENCE * 3, page=n) for n in range(1, 5)]
 
     found = [(each.page, each.text) for each in excerpts(*pages)]
@@ -133,11 +133,11 @@ def test_an_excerpt_is_cited_by_the_page_of_what_is_new_in_it() -> None:
     assert found[-1][0] == 4
 
 
-def test_a_page_without_text_is_passed_over() -> None:
+def test_a_page_without_text_is_skipped() -> None:
     found = excerpts(Part(text=" ", page=1), Part(text="Text.", page=2))
 
     assert found == [Excerpt(text="Text.", page=2, section=None)]
 
 
-def test_the_limit_of_a_snippet_is_kept() -> None:
+def test_a_snippet_never_exceeds_the_limit() -> None:
     assert max(map(len, of(SENTENCE * 20, Cut(characters=40)))) <= 40

@@ -104,7 +104,7 @@ def test_equal_statements_are_equal_bytes(found: Statement) -> None:
     assert encode_item(the_fact(a_reading(again))) == encode_item(the_fact(a_reading(found)))
 
 
-def test_an_unread_fact_keeps_the_form_from_before_statements() -> None:
+def test_an_unread_fact_keeps_its_form_from_before_statements() -> None:
     (entry,) = creation_entries(a_fact("mill"))
 
     assert not {"statements", "reader"} & set(decode_json(encode_entry(entry)))
@@ -112,29 +112,29 @@ def test_an_unread_fact_keeps_the_form_from_before_statements() -> None:
     assert (the_fact().statements, the_fact().reader) == ((), None)
 
 
-def test_a_fact_in_which_nothing_was_found_differs_from_an_unread_one() -> None:
+def test_a_fact_without_findings_differs_from_an_unread_one() -> None:
     silent = the_fact(a_reading())
 
     assert (silent.statements, silent.reader) == ((), 1)
     assert decode_item("fact", encode_item(silent)) == silent
 
 
-def test_a_fact_has_the_statements_of_the_last_reading() -> None:
+def test_a_fact_has_the_statements_of_its_last_reading() -> None:
     fact = the_fact(a_reading(OWNS, LIVES), a_reading(TALL, reader=2))
 
     assert (fact.statements, fact.reader, fact.changed_at) == ((TALL,), 2, 3)
     assert fact.statement == "Bo owns a mill."
 
 
-def test_a_replay_takes_the_statements_from_the_log_and_never_from_the_words() -> None:
-    told = the_fact(a_reading(LIVES), words="Ana is dead.")
+def test_a_replay_takes_statements_from_the_log_and_not_from_the_text() -> None:
+    result = the_fact(a_reading(LIVES), words="Ana is dead.")
 
-    assert told.statements == (LIVES,)
+    assert result.statements == (LIVES,)
     assert statements_keys(the_fact(words="Ana is dead.")) == ()
-    assert statements_keys(told) == tuple(sorted(LIVES.index_keys))
+    assert statements_keys(result) == tuple(sorted(LIVES.index_keys))
 
 
-def test_the_log_and_the_stores_load_no_reader_of_words() -> None:
+def test_log_and_stores_load_no_text_reader() -> None:
     code = (
         "import sys, canonry.log.fold_commit, canonry.log.sealing, canonry.readmodels.listing\n"
         "import canonry.stores.sqlite, canonry.stores.memory\n"
@@ -147,7 +147,7 @@ def test_the_log_and_the_stores_load_no_reader_of_words() -> None:
     assert found.stdout.strip() == "[]"
 
 
-def test_the_keys_of_a_fact_are_those_of_its_statements_each_once() -> None:
+def test_the_keys_of_a_fact_are_those_of_its_statements() -> None:
     fact = the_fact(a_reading(OWNS, LIVES, replace(OWNS, holds=False), TALL))
 
     keys = statements_keys(fact)
@@ -155,7 +155,7 @@ def test_the_keys_of_a_fact_are_those_of_its_statements_each_once() -> None:
     assert keys_of(fact) > set(keys)
 
 
-def test_a_reading_touches_the_keys_from_before_and_after() -> None:
+def test_a_reading_touches_the_keys_before_and_after_it() -> None:
     first, second = the_fact(a_reading(OWNS)), the_fact(a_reading(OWNS), a_reading(LIVES))
     commits = [
         a_commit(1, *creation_entries(a_fact("mill", statement="Bo owns a mill."))),
@@ -170,7 +170,7 @@ def test_a_reading_touches_the_keys_from_before_and_after() -> None:
     assert touched[2] >= {*statements_keys(first), *statements_keys(second)}
 
 
-def test_an_erased_fact_stays_erased_when_its_reading_comes_later_or_is_gone() -> None:
+def test_an_erased_fact_stays_erased_despite_a_later_reading() -> None:
     making = a_commit(1, *creation_entries(a_fact("mill")), a_reading(OWNS))
     erased = Erased(targets=(uuid_of("mill"),), reason="asked")
     parts = tuple(Redacted(kind=kind_of(each), ids=ids_of(each)) for each in making.entries)
@@ -182,7 +182,7 @@ def test_an_erased_fact_stays_erased_when_its_reading_comes_later_or_is_gone() -
     assert isinstance(gone[uuid_of("mill")], Tombstone)
 
 
-def test_the_sealed_header_of_a_reading_tells_the_fact_only() -> None:
+def test_the_sealed_header_of_a_reading_names_only_the_fact() -> None:
     entry = a_reading(replace(OWNS, value=f"~{SECRET}", when="1402"))
     sealed = seal_commit(
         a_draft("one", [entry]),
@@ -198,7 +198,7 @@ def test_the_sealed_header_of_a_reading_tells_the_fact_only() -> None:
     assert without.entries == (Redacted(kind="fact.read", ids=(uuid_of("mill"),)),)
 
 
-def test_an_item_of_another_kind_may_end_a_fact_or_a_relation() -> None:
+def test_an_item_of_another_kind_may_end_a_fact_or_relation() -> None:
     fire, fact, edge = uuid_of("fire"), FactId(uuid_of("mill")), RelationId(uuid_of("owns"))
     making = a_commit(
         1, *creation_entries(a_fact("mill"), an_event("fire"), a_relation("owns", "bo", "velm"))

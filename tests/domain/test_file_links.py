@@ -20,7 +20,7 @@ def parts(link: str) -> tuple[str, str, str]:
     return path, expires.removeprefix("expires="), signature.removeprefix("signature=")
 
 
-def test_a_link_holds_until_it_ends() -> None:
+def test_a_link_is_valid_until_it_expires() -> None:
     path, expires, signature = parts(link_to(KEY, SECRET, END))
 
     assert path == f"/files/{USER}/{'a' * 64}"
@@ -38,7 +38,7 @@ def test_a_link_holds_until_it_ends() -> None:
         (KEY, SECRET, 1),
     ],
 )
-def test_another_file_user_key_or_end_breaks_a_link(
+def test_another_file_user_key_or_expiry_breaks_a_link(
     key: StorageKey, secret: bytes, later: int
 ) -> None:
     _, expires, signature = parts(link_to(KEY, SECRET, END))
@@ -47,7 +47,7 @@ def test_another_file_user_key_or_end_breaks_a_link(
 
 
 @given(st.text(max_size=80), st.text(max_size=80))
-def test_no_made_up_signature_holds(expires: str, signature: str) -> None:
+def test_no_forged_signature_is_valid(expires: str, signature: str) -> None:
     assert not holds(KEY, SECRET, expires, signature, Instant(0))
 
 
@@ -65,11 +65,11 @@ def test_no_made_up_signature_holds(expires: str, signature: str) -> None:
         f"FILES/{USER}/{'a' * 64}",
     ],
 )
-def test_what_is_no_storage_key_is_none(text: str) -> None:
+def test_an_invalid_storage_key_is_refused(text: str) -> None:
     assert storage_key(text) is None
 
 
-def test_a_storage_key_is_read_as_it_is_written() -> None:
+def test_a_storage_key_is_read_as_written() -> None:
     key = StorageKey(user_id=USER, digest="0f" * 32, bucket="bills-2024")
 
     assert storage_key(str(key)) == key

@@ -12,14 +12,14 @@ SEEDS = ("0", "1", "5", "42")
 def started(seed: str) -> subprocess.Popen[bytes]:
     path = os.pathsep.join((str(ROOT / "src"), str(ROOT)))
     return subprocess.Popen(
-        [sys.executable, "-m", "tests.domain.said_under_seed"],
+        [sys.executable, "-m", "tests.domain.lines_under_seed"],
         env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": path},
         cwd=ROOT,
         stdout=subprocess.PIPE,
     )
 
 
-def test_t1_every_hash_seed_gives_the_same_bytes() -> None:
+def test_every_hash_seed_gives_the_same_bytes() -> None:
     processes = [started(seed) for seed in SEEDS]
     outputs = [process.communicate()[0] for process in processes]
 

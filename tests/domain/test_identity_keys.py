@@ -41,7 +41,7 @@ def custom(*records: Mapping[str, Any]) -> list[Identity]:
     return [identity_of(schema, reader.read_record(record).everything) for record in records]
 
 
-def test_an_invoice_is_its_number() -> None:
+def test_an_invoice_is_identified_by_its_number() -> None:
     one = identified("invoice", invoice_number="INV-9", vendor_name="Acme Corp", amount_due=1)
     again = identified("invoice", number=" inv-9 ", vendor="ACME, Inc.", amount_due=2)
     other = identified("invoice", invoice_number="INV-9", vendor_name="Umbrella")
@@ -57,7 +57,7 @@ def test_two_invoices_of_one_customer_are_two() -> None:
     assert first.key != second.key
 
 
-def test_a_person_is_an_address_before_a_number_before_a_name() -> None:
+def test_a_person_is_identified_by_address_then_number_then_name() -> None:
     everything = {"name": "Dr. Ada Lovelace", "email": "ADA@x.org", "phone": "+1 555 0100"}
     schema = TRUTH_TYPES["person"]
 
@@ -70,7 +70,7 @@ def test_a_person_is_an_address_before_a_number_before_a_name() -> None:
     )
 
 
-def test_a_company_is_its_name_without_the_legal_form() -> None:
+def test_a_company_is_identified_by_its_name_without_legal_form() -> None:
     keys = {identified("company", name=name).key for name in ("Acme", "ACME Corp, Inc.", "acme co")}
 
     assert len(keys) == 1
@@ -88,7 +88,7 @@ def test_two_checks_of_one_target_are_two() -> None:
     assert first.key == moved.key
 
 
-def test_what_has_no_key_is_its_whole_content() -> None:
+def test_a_record_without_a_key_is_identified_by_its_whole_content() -> None:
     one = identified("receipt", merchant_name="Acme", currency="USD")
     same = identified("receipt", currency="usd", merchant_name="ACME")
     other = identified("receipt", merchant_name="Acme", currency="EUR")
@@ -119,7 +119,7 @@ def test_the_order_of_members_does_not_matter(order: list[str]) -> None:
 
 
 @given(name=st.text(min_size=1, max_size=20))
-def test_the_form_of_letters_does_not_matter(name: str) -> None:
+def test_unicode_normalization_does_not_matter(name: str) -> None:
     for entity_type in ("person", "company", "note"):
         field = "title" if entity_type == "note" else "name"
         one, other = (
@@ -144,7 +144,7 @@ def test_a_built_in_type_is_complete(schema: EntitySchema) -> None:
     assert {schema.policy_of(spec.name).name for spec in schema.fields} <= set(CHOICES)
 
 
-def test_there_are_sixteen_and_each_is_known_by_its_aliases() -> None:
+def test_sixteen_types_are_each_known_by_their_aliases() -> None:
     assert len(TRUTH_TYPES) == 16
     assert type_named("Factura") == "invoice"
     assert type_named("Legal Document") == "contract"
@@ -166,9 +166,9 @@ def test_there_are_sixteen_and_each_is_known_by_its_aliases() -> None:
         ("s", "s"),
     ],
 )
-def test_t28_the_plural_of_a_known_type_is_no_second_type(written: str, meant: str) -> None:
+def test_the_plural_of_a_known_type_is_no_second_type(written: str, meant: str) -> None:
     assert type_named(written) == meant
 
 
-def test_t28_no_known_type_is_the_plural_of_another() -> None:
+def test_no_known_type_is_the_plural_of_another() -> None:
     assert {name: type_named(name) for name in TRUTH_TYPES} == {name: name for name in TRUTH_TYPES}

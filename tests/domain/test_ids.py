@@ -29,7 +29,7 @@ def test_labels_and_commits_make_derived_ids_differ(labels: list[str]) -> None:
 
 
 @given(key=texts())
-def test_a_key_makes_the_same_commit_for_the_same_request_only(key: str) -> None:
+def test_a_key_gives_the_same_commit_only_for_the_same_request(key: str) -> None:
     commit = keyed_commit_id("space", "agent", "tool", key)
 
     assert is_uuid(commit)

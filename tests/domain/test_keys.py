@@ -65,22 +65,22 @@ def a_commit(step: HistoryStep, position: int) -> Commit:
 @settings(max_examples=40)
 @given(steps=histories())
 def test_a_change_touches_the_keys_before_and_after(steps: list[HistoryStep]) -> None:
-    things: dict[str, StoredItem] = {}
+    items: dict[str, StoredItem] = {}
     for position, step in enumerate(steps, start=1):
-        loaded = {i: things[i] for i in ids_needed(step.entries) if i in things}
-        loaded |= {i: things[i] for i in ids_needed_next(step.entries, loaded) if i in things}
+        loaded = {i: items[i] for i in ids_needed(step.entries) if i in items}
+        loaded |= {i: items[i] for i in ids_needed_next(step.entries, loaded) if i in items}
         changes = fold_commit(a_commit(step, position), loaded)
-        for thing in changes.items.values():
-            before = things.get(thing.id)
-            counted_only = item_key(thing.id) not in changes.touched
+        for item in changes.items.values():
+            before = items.get(item.id)
+            counted_only = item_key(item.id) not in changes.touched
             if not counted_only:
-                assert keys_of(thing) <= changes.touched
+                assert keys_of(item) <= changes.touched
                 assert before is None or keys_of(before) <= changes.touched
-        things.update(changes.items)
+        items.update(changes.items)
 
 
 @pytest.mark.parametrize(
-    ("thing", "keys"),
+    ("item", "keys"),
     [
         (a_fact("says", "ann"), {facts_key(uuid_of("ann")), statement_key(" SAYS ")}),
         (an_event("e", "ann"), {facts_key(uuid_of("ann")), causes_key(MIDDLE_EARTH)}),
@@ -96,11 +96,11 @@ def test_a_change_touches_the_keys_before_and_after(steps: list[HistoryStep]) ->
         (a_scene(), {scenes_key(uuid_of("story")), stories_key(MIDDLE_EARTH)}),
     ],
 )
-def test_a_thing_is_read_under_these_keys(thing: StoredItem, keys: set[str]) -> None:
-    assert keys | {item_key(thing.id)} <= keys_of(thing)
+def test_an_item_is_read_under_these_keys(item: StoredItem, keys: set[str]) -> None:
+    assert keys | {item_key(item.id)} <= keys_of(item)
 
 
-def test_a_new_name_touches_the_old_and_the_new() -> None:
+def test_a_rename_touches_the_old_and_the_new_name() -> None:
     born = fold_commit(a_commit(HistoryStep(entries=a_named("Frodo")), 1), {})
     renaming = creation_entries(an_observation("Frodo", "renamed", fields={"name": "Underhill"}))
     renamed = fold_commit(a_commit(HistoryStep(entries=renaming), 2), dict(born.items))
@@ -122,20 +122,20 @@ def test_merging_touches_both_and_their_names() -> None:
     assert {name_key("character", n) for n in ("Strider", "Aragorn")} <= merged.touched
 
 
-def test_an_erased_thing_touches_everything() -> None:
+def test_an_erased_item_touches_everything() -> None:
     grave = Tombstone(id=uuid_of("x"), space=MIDDLE_EARTH, was="fact", position=1, changed_at=1)
 
     assert ANY in keys_of(grave)
 
 
-def test_every_kind_of_thing_has_its_own_key() -> None:
+def test_every_kind_of_item_has_its_own_key() -> None:
     assert len(KIND_NAMES) == len(set(KIND_NAMES.values()))
     assert item_key(uuid_of("says")) in keys_of(a_fact("says"))
     assert KIND_NAMES[Fact] == "fact"
 
 
 @given(text=texts())
-def test_a_key_hash_fits_a_signed_column_and_repeats(text: str) -> None:
+def test_a_key_hash_fits_a_signed_column_and_is_stable(text: str) -> None:
     assert -(2**63) <= key_hash(text) < 2**63
     assert key_hash(text) == key_hash(text)
     assert key_hash(text) != key_hash(f"{text}.")

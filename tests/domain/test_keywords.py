@@ -44,7 +44,7 @@ def measure_of(sought: Sought, passages: Sequence[Sequence[str]] = CORPUS) -> Me
     return make_measure(sought, figures_of(passages), corrected={}, begun={})
 
 
-def test_a_query_is_cut_into_words_beginnings_and_phrases() -> None:
+def test_a_query_is_split_into_words_prefixes_and_phrases() -> None:
     sought = parse_query('who found the "silver key" of kragh*?')
 
     assert set(sought.stems) == {"found", "silver", "key"}
@@ -52,11 +52,11 @@ def test_a_query_is_cut_into_words_beginnings_and_phrases() -> None:
     assert sought.phrases == (("silver", "key"),)
 
 
-def test_a_long_query_is_cut_short() -> None:
+def test_a_long_query_is_shortened() -> None:
     assert len(parse_query(" ".join(f"word{n}" for n in range(2_000))).stems) == SOUGHT_MAX
 
 
-def test_of_a_long_query_the_words_count_that_weigh_most() -> None:
+def test_the_weightiest_words_of_a_long_query_count() -> None:
     often = [f"word{n}" for n in range(WEIGHED_MAX + 40)]
     corpus = (often, often, [*often, "dragon"])
 
@@ -67,7 +67,7 @@ def test_of_a_long_query_the_words_count_that_weigh_most() -> None:
     assert "nowhere" not in scores.most
 
 
-def test_rarer_words_are_worth_more() -> None:
+def test_rarer_words_score_higher() -> None:
     figures = figures_of(CORPUS)
 
     assert (
@@ -80,37 +80,37 @@ def test_rarer_words_are_worth_more() -> None:
 
 
 @given(WORDS, WORDS)
-def test_no_term_adds_more_than_it_can(asked: list[str], told: list[str]) -> None:
-    scores = measure_of(Sought(stems=tuple(dict.fromkeys(asked))), (*CORPUS, told))
+def test_no_term_exceeds_its_maximum_score(asked: list[str], stated: list[str]) -> None:
+    scores = measure_of(Sought(stems=tuple(dict.fromkeys(asked))), (*CORPUS, stated))
 
-    shares = scores.term_shares(told)
+    shares = scores.term_shares(stated)
 
-    assert shares.keys() == set(asked) & set(told)
+    assert shares.keys() == set(asked) & set(stated)
     assert all(0 < share <= scores.most[term] for term, share in shares.items())
 
 
 @given(WORDS)
-def test_saying_a_word_once_more_in_as_many_words_never_counts_less(told: list[str]) -> None:
+def test_repeating_a_word_at_equal_length_never_lowers_the_score(stated: list[str]) -> None:
     scores = measure_of(Sought(stems=("dragon",)))
 
-    once = scores.term_shares([*told, "dragon", "road"]).get("dragon", 0.0)
+    once = scores.term_shares([*stated, "dragon", "road"]).get("dragon", 0.0)
 
-    assert scores.term_shares([*told, "dragon", "dragon"])["dragon"] >= once
+    assert scores.term_shares([*stated, "dragon", "dragon"])["dragon"] >= once
 
 
 @given(st.permutations(["silver", "key", "and", "gold", "of", "old"]))
-def test_who_holds_a_phrase_comes_before_who_holds_its_words(told: list[str]) -> None:
+def test_a_phrase_match_ranks_before_a_word_match(stated: list[str]) -> None:
     scores = measure_of(Sought(stems=("silver", "key"), phrases=(("silver", "key"),)))
-    joined = ("silver", "key") in pairwise(told)
+    joined = ("silver", "key") in pairwise(stated)
 
     best_apart = sum(measure_of(Sought(stems=("silver", "key"))).most.values())
 
-    assert ('"silver key"' in scores.term_shares(told)) is joined
+    assert ('"silver key"' in scores.term_shares(stated)) is joined
     if joined:
-        assert sum(scores.term_shares(told).values()) > best_apart
+        assert sum(scores.term_shares(stated).values()) > best_apart
 
 
-def test_a_word_that_nobody_uses_stands_for_those_that_it_resembles() -> None:
+def test_an_unknown_word_stands_for_similar_ones() -> None:
     sought = Sought(stems=("draogn", "road"))
     figures = figures_of(CORPUS)
     unknown = doubted_stems(sought, figures.found_in)
@@ -124,7 +124,7 @@ def test_a_word_that_nobody_uses_stands_for_those_that_it_resembles() -> None:
 
 
 @pytest.mark.parametrize("slip", ["gragholm", "ragholm", "rkagholm", "akragholm", "gragolm"])
-def test_a_first_letter_may_be_wrong_missing_swapped_or_one_too_many(slip: str) -> None:
+def test_a_first_letter_may_be_wrong_missing_swapped_or_extra(slip: str) -> None:
     words = (("kragholm", 3), ("fragment", 2), ("krag", 1))
 
     assert dict(words_alike(slip, words)) == {}
@@ -136,9 +136,7 @@ def test_short_words_are_not_misspelled_at_their_beginning() -> None:
 
 
 @given(st.text("abc", min_size=1, max_size=8), st.text("abc", min_size=1, max_size=8))
-def test_the_beginnings_looked_up_are_those_of_the_words_that_begin_alike(
-    stem: str, other: str
-) -> None:
+def test_prefixes_looked_up_belong_to_similar_words(stem: str, other: str) -> None:
     starts = tuple(beginnings_alike(stem, "abc"))
 
     if len(stem) >= START_LENGTH:
@@ -147,7 +145,7 @@ def test_the_beginnings_looked_up_are_those_of_the_words_that_begin_alike(
         assert starts == ()
 
 
-def test_a_beginning_stands_for_every_word_that_begins_so() -> None:
+def test_a_prefix_stands_for_every_word_that_begins_with_it() -> None:
     scores = make_measure(
         Sought(stems=(), begun=("si",)), figures_of(CORPUS), corrected={}, begun={"si": ["silver"]}
     )
@@ -155,7 +153,7 @@ def test_a_beginning_stands_for_every_word_that_begins_so() -> None:
     assert [set(scores.term_shares(stems)) for stems in CORPUS] == [set(), set(), {"si*"}, {"si*"}]
 
 
-def test_little_is_doubted_and_few_words_are_meant() -> None:
+def test_few_words_are_corrected_to_few_candidates() -> None:
     many = tuple(f"unheard{n}" for n in range(50))
 
     assert len(doubted_stems(Sought(stems=("abc", *many)), {})) == DOUBTED_MAX
@@ -163,7 +161,7 @@ def test_little_is_doubted_and_few_words_are_meant() -> None:
     assert len(most_frequent((f"w{n}", n) for n in range(50))) == MEANT_MAX
 
 
-def test_what_was_asked_is_told_with_the_strongest_score() -> None:
+def test_a_result_names_the_query_terms_with_the_strongest_score() -> None:
     scores = measure_of(Sought(stems=("dragon", "zebra")))
 
     asked = scores.analyse_query(scores.term_shares(CORPUS[0]))

@@ -7,20 +7,20 @@ from canonry.values.languages import CODES, detect_language, known_languages, me
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_every_label_is_in_plain_letters_as_it_is_looked_up(code: str) -> None:
+def test_every_label_is_in_the_plain_letters_of_lookup(code: str) -> None:
     crooked = [word for word in known_languages()[code].labels if plain_label(word) != word]
 
     assert not crooked
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_every_language_has_a_word_for_what_documents_say_most(code: str) -> None:
+def test_every_language_has_words_for_common_document_terms(code: str) -> None:
     notions = set(known_languages()[code].labels.values())
 
     assert {"date", "parties", "attendees", "actions", "invoice_number", "total", "due"} <= notions
 
 
-def test_a_word_of_two_languages_means_what_it_means_in_that_of_the_document() -> None:
+def test_a_word_of_two_languages_takes_the_documents_meaning() -> None:
     assert meaning_of("note", "en") == ("notes", "en")
     assert meaning_of("fin", "fr") == ("expiration", "fr")
     assert meaning_of("vertragsende", "fr") == ("expiration", "de")
@@ -45,5 +45,5 @@ def test_a_word_of_two_languages_means_what_it_means_in_that_of_the_document() -
         ("", "1234 5678"),
     ],
 )
-def test_a_text_says_in_which_language_it_is_written(code: str, text: str) -> None:
+def test_the_language_of_a_text_is_detected(code: str, text: str) -> None:
     assert detect_language(text) == code

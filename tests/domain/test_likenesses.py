@@ -52,12 +52,12 @@ def keys_of(text: str) -> set[str]:
         ("Bo painted the tower", "The tower of Bo has three doors"),
     ],
 )
-def test_d4_statements_that_only_share_words_are_not_offered(held: str, said: str) -> None:
+def test_statements_that_only_share_words_are_not_offered(held: str, said: str) -> None:
     assert grades_of(held, said) == set()
     assert grades_of(said, held) == set()
 
 
-def test_the_words_of_a_name_say_nothing_of_its_entity() -> None:
+def test_the_words_of_a_name_are_not_about_its_entity() -> None:
     names = {"Black Barge": "barge-1"}
 
     assert grades_of("The Black Barge is old", "The black barge is white", names=names) == set()
@@ -66,7 +66,7 @@ def test_the_words_of_a_name_say_nothing_of_its_entity() -> None:
     )
 
 
-def test_what_only_says_more_of_the_same_is_not_offered() -> None:
+def test_a_statement_that_only_adds_detail_is_not_offered() -> None:
     held = "The door of Ana is red"
 
     assert grades_of("The colour of the door of Ana is red", held) == set()
@@ -75,14 +75,14 @@ def test_what_only_says_more_of_the_same_is_not_offered() -> None:
 
 
 @pytest.mark.parametrize("order", [Order.LATER, Order.EARLIER])
-def test_what_is_told_of_another_time_is_not_offered(order: Order) -> None:
+def test_statements_about_another_time_are_not_offered(order: Order) -> None:
     held, said = "The cellar of Ana is full", "The cellar of Ana is empty"
 
     assert grades_of(held, said)
     assert grades_of(held, said, order) == set()
 
 
-def test_what_somebody_only_says_is_not_offered() -> None:
+def test_reported_speech_is_not_offered() -> None:
     said = "The cellar of Ana is empty"
 
     assert grades_of("The cellar of Ana is full", said)
@@ -122,9 +122,7 @@ async def test_other_entities_are_not_offered_whatever_the_words(
         ("Ana is the queen of the town.", "Ana isn't the queen of the town."),
     ],
 )
-def test_what_is_denied_or_has_another_value_contradicts_and_meets_in_a_key(
-    held: str, said: str
-) -> None:
+def test_denied_or_different_values_contradict_and_share_a_key(held: str, said: str) -> None:
     assert grades_of(held, said) == {Grade.CONTRADICTION}
     assert keys_of(held) & keys_of(said)
 
@@ -142,7 +140,7 @@ def test_other_statements_in_other_languages_are_not_offered(held: str, said: st
     assert grades_of(held, held) == set()
 
 
-def test_statements_of_one_subject_and_attribute_meet_in_a_key_and_others_do_not() -> None:
+def test_only_statements_of_one_subject_and_attribute_share_a_key() -> None:
     diet = keys_of("Ana is a vegetarian")
 
     assert diet & keys_of("Ana is not a vegetarian")
@@ -151,14 +149,14 @@ def test_statements_of_one_subject_and_attribute_meet_in_a_key_and_others_do_not
     assert not keys_of("Ana is alive") & keys_of("Bo is dead")
 
 
-def test_values_of_one_property_meet_in_a_key_whatever_the_words() -> None:
+def test_values_of_one_property_share_a_key_whatever_the_words() -> None:
     ana = an_entity("Ana")
-    seen, told = (
+    seen, reported = (
         {key for each in statements_of_properties(properties, [ana]) for key in each.index_keys}
         for properties in ({"height": "1.8 m"}, {"height": "190 cm", "age": 40})
     )
 
-    assert seen & told == {f"timeline:{ana.id}:measure:height"}
+    assert seen & reported == {f"timeline:{ana.id}:measure:height"}
 
 
 def test_a_statement_has_a_bounded_number_of_keys_and_each_of_its_entities_has_them() -> None:

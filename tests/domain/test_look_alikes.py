@@ -20,22 +20,22 @@ from canonry.language.texts.visible import skeleton_of, strip_accents, without_i
         ("\U0001d5a0nna", "Anna"),
     ],
 )
-def test_r15_twins_have_one_skeleton(one: str, other: str) -> None:
+def test_look_alikes_have_one_skeleton(one: str, other: str) -> None:
     assert skeleton_of(one) == skeleton_of(other)
 
 
 @pytest.mark.parametrize(("one", "other"), [("Anna", "Anne"), ("café", "cafe"), ("李", "王")])
-def test_r15_what_differs_to_the_eye_has_another_skeleton(one: str, other: str) -> None:
+def test_visibly_different_texts_have_different_skeletons(one: str, other: str) -> None:
     assert skeleton_of(one) != skeleton_of(other)
 
 
-def test_r15_ascii_is_written_down_as_the_table_has_it() -> None:
+def test_ascii_skeletons_match_the_table() -> None:
     table = importlib.import_module("canonry.language.texts.visible")._confusables()
     for code in range(128):
         assert skeleton_of(chr(code)) == table.get(code, chr(code))
 
 
-def test_r15_nothing_visible_is_taken_away() -> None:
+def test_nothing_visible_is_removed() -> None:
     assert without_invisible("na\u00efve \u0646\u0627\u0645") == "na\u00efve \u0646\u0627\u0645"
 
 
@@ -52,10 +52,10 @@ def test_r15_nothing_visible_is_taken_away() -> None:
         ("J\u043enés", "Jones"),
     ],
 )
-def test_t11_twins_but_for_accents_are_one_without_them(one: str, other: str) -> None:
+def test_texts_differing_only_in_accents_match_without_them(one: str, other: str) -> None:
     assert strip_accents(skeleton_of(one)) == strip_accents(skeleton_of(other))
 
 
 @pytest.mark.parametrize(("one", "other"), [("\u304c", "\u304b"), ("\u0915\u0940", "\u0915")])
-def test_t11_marks_that_are_letters_of_their_script_are_no_accents(one: str, other: str) -> None:
+def test_marks_that_are_letters_of_their_script_are_no_accents(one: str, other: str) -> None:
     assert strip_accents(skeleton_of(one)) != strip_accents(skeleton_of(other))

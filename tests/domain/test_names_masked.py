@@ -38,7 +38,7 @@ def test_the_longest_name_counts() -> None:
     assert ids_in("Anna Berg met Anna.", "Anna", "Anna Berg") == ["id Anna Berg", "id Anna"]
 
 
-def test_a_german_genitive_stays_apart_from_its_name() -> None:
+def test_a_german_genitive_is_separate_from_its_name() -> None:
     text = "Jules Schwester lebt in Velm."
     [tokens] = sentences_of(text, {"Jule": "id Jule"}, word_table("de"))
 

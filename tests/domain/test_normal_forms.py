@@ -52,7 +52,7 @@ def test_a_person_has_no_title_and_the_first_name_first(written: str, form: str)
     assert forms.person_name(written) == form
 
 
-def test_father_and_son_are_two() -> None:
+def test_father_and_son_stay_two_people() -> None:
     assert forms.person_name("John Smith Sr.") != forms.person_name("John Smith Jr.")
 
 
@@ -83,7 +83,7 @@ def test_a_phone_number_is_its_digits(written: str, form: str | None) -> None:
         ("nobody", None),
     ],
 )
-def test_an_address_is_one_or_none(written: str, form: str | None) -> None:
+def test_an_email_address_has_one_form_or_none(written: str, form: str | None) -> None:
     assert forms.email_address(written) == form
 
 
@@ -98,7 +98,7 @@ def test_an_address_is_one_or_none(written: str, form: str | None) -> None:
         ("http://[", None),
     ],
 )
-def test_a_domain_is_the_host(written: str, form: str | None) -> None:
+def test_a_domain_is_reduced_to_its_host(written: str, form: str | None) -> None:
     assert forms.web_domain(written) == form
 
 
@@ -110,7 +110,7 @@ def test_equal_amounts_are_equal_texts(one: object, other: object) -> None:
 
 
 @pytest.mark.parametrize("value", [True, None, "much", "nan", [], float("inf")])
-def test_what_is_no_amount_has_no_form(value: object) -> None:
+def test_text_that_is_no_amount_has_no_form(value: object) -> None:
     assert forms.plain_amount(value) is None
 
 
@@ -122,14 +122,14 @@ def test_every_form_is_its_own_form(name: str) -> None:
 
 
 @given(name=names)
-def test_the_form_of_letters_does_not_matter(name: str) -> None:
+def test_unicode_normalization_does_not_matter(name: str) -> None:
     for form in (forms.fold_text, forms.company_name, forms.person_name):
         composed, apart = (form(unicodedata.normalize(how, name)) for how in ("NFC", "NFD"))
         assert composed == apart
 
 
 @given(name=names)
-def test_nothing_becomes_empty_that_was_not(name: str) -> None:
+def test_no_nonempty_value_becomes_empty(name: str) -> None:
     for form in (forms.words_only, forms.company_name, forms.person_name):
         assert bool(form(name)) == bool(forms.fold_text(name))
 
@@ -140,7 +140,7 @@ FORMS = (forms.fold_text, forms.words_only, forms.company_name, forms.person_nam
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("unseen", UNSEEN)
-def test_t28_characters_that_nobody_sees_make_no_other_name(form: Any, unseen: str) -> None:
+def test_invisible_characters_make_no_other_name(form: Any, unseen: str) -> None:
     assert form(f"{unseen}Zo\u00eb {unseen}L\u00f6{unseen}we{unseen}") == form("Zo\u00eb L\u00f6we")
     assert form(f"Ada Love{unseen}lace") == form("Ada Lovelace")
     assert form(f"cafe{unseen}\u0301") == form("caf\u00e9")
@@ -148,10 +148,14 @@ def test_t28_characters_that_nobody_sees_make_no_other_name(form: Any, unseen: s
 
 
 @given(st.text(), st.sampled_from(UNSEEN), st.integers(0, 20))
-def test_t28_no_place_of_such_a_character_matters(text: str, unseen: str, place: int) -> None:
-    told = "Ann " + text
-    assert forms.fold_text(told[:place] + unseen + told[place:]) == forms.fold_text(told)
-    assert forms.fold_text(forms.fold_text(told)) == forms.fold_text(told)
+def test_the_position_of_an_invisible_character_does_not_matter(
+    text: str, unseen: str, place: int
+) -> None:
+    arguments = "Ann " + text
+    assert forms.fold_text(arguments[:place] + unseen + arguments[place:]) == forms.fold_text(
+        arguments
+    )
+    assert forms.fold_text(forms.fold_text(arguments)) == forms.fold_text(arguments)
 
 
 @given(value=st.floats(allow_nan=True, allow_infinity=True))
@@ -160,7 +164,7 @@ def test_a_float_has_the_amount_of_its_exact_text(value: float) -> None:
 
 
 @given(text=st.text(st.characters(max_codepoint=127), max_size=40).filter(str.strip))
-def test_words_are_the_same_whether_or_not_another_letter_stands_beside_them(text: str) -> None:
+def test_neighbouring_letters_do_not_change_words(text: str) -> None:
     beside = forms.words_only(f"x {text} x \u00e9")
 
     assert beside == f"{forms.words_only(f'x {text} x')} \u00e9"

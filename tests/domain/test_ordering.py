@@ -34,7 +34,7 @@ def ordered(*proposals: Proposal) -> list[str]:
     return [candidate.proposal.id for candidate in found]
 
 
-def test_types_come_in_their_order_and_what_is_named_before_what_names_it() -> None:
+def test_types_come_in_order_and_references_before_referrers() -> None:
     hero = proposed("hero", "entity", {"name": "x", "entity_type": "character", "ref": "$x"})
     fact = proposed("fact", "fact", {"statement": "x", "entity_ids": ["$x"]})
     effect = proposed(
@@ -48,7 +48,7 @@ def test_types_come_in_their_order_and_what_is_named_before_what_names_it() -> N
         assert ordered(*some_order) == expected
 
 
-def test_the_worlds_time_comes_before_the_turn_and_the_turn_before_the_clock() -> None:
+def test_world_time_outranks_the_turn_and_the_turn_the_clock() -> None:
     def event(name: str, when: int | None, turn: int | None, created: int) -> Proposal:
         content = {"title": name, **({} if when is None else {"time_ref": rfc(when)})}
         return proposed(name, "event", content, turn_index=turn, created_at=Instant(created))
@@ -75,7 +75,7 @@ def test_the_worlds_time_comes_before_the_turn_and_the_turn_before_the_clock() -
     ]
 
 
-def test_of_two_with_one_name_the_older_has_it() -> None:
+def test_the_older_of_two_with_one_name_has_it() -> None:
     content = {"name": "x", "entity_type": "character", "ref": "$x"}
     old = proposed("old", "entity", content, created_at=Instant(1))
     new = proposed("new", "entity", content, created_at=Instant(2))
@@ -83,7 +83,7 @@ def test_of_two_with_one_name_the_older_has_it() -> None:
     assert declared_names([new, old]) == {"$x": uuid_of("old")}
 
 
-def test_a_scene_dates_what_has_no_time() -> None:
+def test_a_scene_dates_items_without_a_time() -> None:
     scene = a_scene(time_ref=day(4))
 
     candidate = read_candidate(proposed("x", "fact", {"statement": "x"}), scene, {})
@@ -93,7 +93,7 @@ def test_a_scene_dates_what_has_no_time() -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from(NARRATED), st.sets(st.integers(0, 7))), max_size=8))
-def test_everything_is_judged_once_and_after_what_it_needs(
+def test_everything_is_judged_once_and_after_its_dependencies(
     drawn: list[tuple[ProposalType, set[int]]],
 ) -> None:
     """Dependencies that point at earlier numbers only cannot form a ring."""

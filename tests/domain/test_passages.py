@@ -54,7 +54,7 @@ def test_a_scene_is_found_by_its_summary_once_completed() -> None:
     assert (passage.text, passage.entities, passage.at) == ("They leave", (SAM,), 7)
 
 
-def test_a_memory_is_found_by_its_bearer_only() -> None:
+def test_a_memory_is_found_only_by_its_owner() -> None:
     (passage,) = passages_of(a_memory(entity="sam", importance=0.7))
 
     assert passage.collection is Collection.MEMORIES
@@ -67,16 +67,16 @@ def test_a_snippet_is_found_by_its_source() -> None:
     assert (passage.collection, passage.source_id) == (Collection.SNIPPETS, uuid_of("source"))
 
 
-def test_what_is_canon_is_found_by_what_it_says_and_whom_it_is_about() -> None:
+def test_canon_is_found_by_its_words_and_entities() -> None:
     involved = (SAM,)
-    things: tuple[StoredItem, ...] = (
+    items: tuple[StoredItem, ...] = (
         a_sam(),
         a_fact(statement="Sam cooks", involved=involved),
         an_event(title="A feast", description="They ate.", involved=involved),
         an_axiom(statement="Rings corrupt."),
     )
 
-    found = [(p.collection, p.kind, p.text, p.entities) for t in things for p in passages_of(t)]
+    found = [(p.collection, p.kind, p.text, p.entities) for t in items for p in passages_of(t)]
 
     assert found == [
         (Collection.ENTITIES, "entity", "sam: character", (SAM,)),
@@ -93,16 +93,16 @@ def test_an_entity_of_a_type_of_lore_is_found_as_lore() -> None:
 
 
 @pytest.mark.parametrize("level", [CanonLevel.PROPOSED, CanonLevel.RETCONNED])
-def test_what_is_not_canon_or_no_longer_is_no_passage_and_leaves_an_index(
+def test_items_outside_canon_are_no_passages_and_leave_the_index(
     level: CanonLevel,
 ) -> None:
     grave = Tombstone(id=uuid_of("x"), space=MIDDLE_EARTH, was="turn", position=1, changed_at=1)
-    fallen = (replace(a_sam(), level=level), a_fact(level=level), an_event(level=level))
+    retracted = (replace(a_sam(), level=level), a_fact(level=level), an_event(level=level))
 
-    assert [p for thing in (*fallen, grave) for p in passages_of(thing)] == []
-    assert all(is_silenced(thing) for thing in (*fallen, grave))
+    assert [p for item in (*retracted, grave) for p in passages_of(item)] == []
+    assert all(is_silenced(item) for item in (*retracted, grave))
     standing: tuple[StoredItem, ...] = (a_sam(), a_fact(), a_turn(), a_scene())
-    assert not any(is_silenced(thing) for thing in standing)
+    assert not any(is_silenced(item) for item in standing)
 
 
 def test_a_merged_entity_is_still_found_by_its_old_name() -> None:
@@ -113,9 +113,9 @@ def test_a_merged_entity_is_still_found_by_its_old_name() -> None:
 
 @settings(max_examples=30)
 @given(steps=histories())
-def test_a_passage_is_that_of_its_thing(steps: list[HistoryStep]) -> None:
+def test_a_passage_is_that_of_its_item(steps: list[HistoryStep]) -> None:
     commits = [a_commit(n, *step.entries) for n, step in enumerate(steps, start=1)]
-    for thing in folded(*commits).values():
-        for passage in passages_of(thing):
-            assert (passage.id, passage.space) == (thing.id, thing.space)
+    for item in folded(*commits).values():
+        for passage in passages_of(item):
+            assert (passage.id, passage.space) == (item.id, item.space)
             assert None not in passage.entities

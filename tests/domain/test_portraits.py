@@ -28,7 +28,7 @@ def an_observed(**fields: Any) -> Entity:
     return entity
 
 
-def test_names_come_first_then_prose_then_all_else_with_its_name_but_no_state() -> None:
+def test_a_portrait_lists_names_then_prose_then_fields_without_state() -> None:
     entity = an_observed(
         name="Frodo",
         description="A hobbit.",
@@ -44,7 +44,7 @@ def test_names_come_first_then_prose_then_all_else_with_its_name_but_no_state() 
     assert names_of(entity) == ("Frodo", "Mr. Underhill")
 
 
-def test_fields_of_any_toolset_are_told_without_a_prefix_or_with_one() -> None:
+def test_fields_of_any_toolset_appear_with_or_without_a_prefix() -> None:
     entity = an_observed(title="A guide", summary="How to begin.", amount=12.5, paid=True)
 
     assert portrait_of(entity).splitlines() == [
@@ -55,20 +55,20 @@ def test_fields_of_any_toolset_are_told_without_a_prefix_or_with_one() -> None:
     ]
 
 
-def test_nested_fields_are_told_in_one_line() -> None:
+def test_nested_fields_appear_in_one_line() -> None:
     entity = an_observed(fields={"motto": "Hold fast", "rites": [{"day": "Durin"}], "old": False})
 
     assert portrait_of(entity) == "fields: motto: Hold fast, rites: day: Durin"
 
 
-def test_what_nobody_looks_for_is_silent() -> None:
+def test_unsearchable_fields_are_left_out() -> None:
     entity = an_observed(name="", version=3, _secret="x", owner=uuid_of("sam"), digest="ab" * 32)
 
     assert portrait_of(entity) == ""
     assert names_of(entity) == ()
 
 
-def test_what_was_kept_unread_is_told_as_it_stands_unless_something_was_read() -> None:
+def test_unread_values_appear_as_written_unless_something_was_read() -> None:
     fragments = {
         "due": Fragment(value="3/4/2025", reason="unclear_date"),
         "metal": Fragment(value="iron", reason="unknown_field"),
@@ -80,19 +80,19 @@ def test_what_was_kept_unread_is_told_as_it_stands_unless_something_was_read() -
     ]
     assert isinstance(entity, Entity)
 
-    told = portrait_of(entity)
+    result = portrait_of(entity)
 
-    assert "due: 3/4/2025" in told
-    assert "metal: gold" in told
-    assert "iron" not in told
-    assert "unclear" not in told
+    assert "due: 3/4/2025" in result
+    assert "metal: gold" in result
+    assert "iron" not in result
+    assert "unclear" not in result
     assert "Nobody" not in names_of(entity)
 
 
 @given(st.dictionaries(st.text(min_size=1, max_size=12), VALUES, max_size=6))
 def test_every_snapshot_has_one_portrait_of_a_bounded_length(fields: dict[str, Any]) -> None:
-    told = {name: value for name, value in fields.items() if name != "state_tags"}
-    entity = an_observed(name="long " * 9_000, **{k: v for k, v in told.items() if k != "name"})
+    found = {name: value for name, value in fields.items() if name != "state_tags"}
+    entity = an_observed(name="long " * 9_000, **{k: v for k, v in found.items() if k != "name"})
 
     assert len(portrait_of(entity)) <= PORTRAIT_MAX
     assert portrait_of(entity) == portrait_of(entity)
@@ -100,7 +100,7 @@ def test_every_snapshot_has_one_portrait_of_a_bounded_length(fields: dict[str, A
 
 @pytest.mark.parametrize("name", ["Frodo", "", " ", "0123456789abcdef0123456789abcdef"])
 @pytest.mark.parametrize("other", ["gold", " ", False, True, {"inner": [" ", 3]}, {"_inner": 3}])
-def test_an_entity_is_portrayed_exactly_if_its_portrait_says_something(
+def test_an_entity_is_portrayed_exactly_if_its_portrait_has_content(
     name: str, other: object
 ) -> None:
     entity = an_observed(name=name, metal=other)

@@ -5,21 +5,21 @@ import pytest
 from canonry.recall.domain.questions import denied_stems, has_denial, without_names
 
 
-def test_a_name_goes_with_its_possessive_and_whatever_its_case() -> None:
+def test_a_name_is_removed_with_its_possessive_in_any_case() -> None:
     asked = "What did Gina's brother tell GINA about boats?"
 
     assert without_names(asked, frozenset({"gina"})) == "What did brother tell about boats?"
 
 
-def test_a_question_that_is_little_but_a_name_stays_as_it_is() -> None:
+def test_a_question_that_is_mostly_a_name_stays_unchanged() -> None:
     assert without_names("What does Gina bake?", frozenset({"gina"})) == "What does Gina bake?"
 
 
-def test_a_question_that_names_nobody_stays_as_it_is() -> None:
+def test_a_question_without_names_stays_unchanged() -> None:
     assert without_names("Who  is it?", frozenset({"gina"})) == "Who  is it?"
 
 
-def test_the_words_after_a_denial_are_denied_by_a_sentence_that_denies_one_of_them() -> None:
+def test_denied_words_are_answered_by_sentences_that_deny_them() -> None:
     denied = denied_stems("Who is not a puppy any more?")
 
     assert has_denial("She grew. She is not a puppy any more!", denied)
@@ -43,7 +43,7 @@ def test_the_words_after_a_denial_are_denied_by_a_sentence_that_denies_one_of_th
         ("Wie is geen wolf?", "Mara is geen wolf.", "Mara is een wolf."),
     ],
 )
-def test_each_language_denies_by_words_of_its_own(question: str, denial: str, other: str) -> None:
+def test_each_language_has_its_own_denial_words(question: str, denial: str, other: str) -> None:
     denied = denied_stems(question)
 
     assert has_denial(denial, denied)
@@ -60,9 +60,9 @@ def test_each_language_denies_by_words_of_its_own(question: str, denial: str, ot
         "Why not?",
     ],
 )
-def test_what_denies_in_another_language_denies_nothing(question: str) -> None:
+def test_a_denial_word_of_another_language_denies_nothing(question: str) -> None:
     assert not denied_stems(question)
 
 
-def test_words_that_only_go_with_a_denial_are_not_what_is_denied() -> None:
+def test_words_that_accompany_a_denial_are_not_denied() -> None:
     assert denied_stems("Who no longer has the sword?") == {"sword"}

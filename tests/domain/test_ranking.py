@@ -44,7 +44,7 @@ def scores(asked: Asked, candidates: list[PassageCandidate]) -> dict[str, float]
 
 
 @given(questions, candidates_())
-def test_each_passage_comes_once_strongest_first_and_ties_are_broken_by_id(
+def test_each_passage_appears_once_strongest_first_ties_by_id(
     asked: Asked, candidates: list[PassageCandidate]
 ) -> None:
     ranked = rank_passages(asked, candidates + candidates, WEIGHTS)
@@ -70,7 +70,9 @@ def test_a_limit_takes_a_prefix(
 
 
 @given(questions, candidates_())
-def test_threads_do_not_touch_each_other(asked: Asked, candidates: list[PassageCandidate]) -> None:
+def test_separate_threads_do_not_affect_each_other(
+    asked: Asked, candidates: list[PassageCandidate]
+) -> None:
     candidates = [each._replace(similarity=each.similarity or 0.0) for each in candidates]
     together = scores(asked, candidates)
     for thread in {candidate.thread for candidate in candidates}:
@@ -79,7 +81,7 @@ def test_threads_do_not_touch_each_other(asked: Asked, candidates: list[PassageC
 
 
 @given(questions, candidates_(), st.data())
-def test_no_signal_lowers_any_score_by_growing(
+def test_a_growing_signal_never_lowers_a_score(
     asked: Asked, candidates: list[PassageCandidate], data: st.DataObject
 ) -> None:
     if not candidates:
@@ -101,7 +103,7 @@ def test_no_signal_lowers_any_score_by_growing(
 
 
 @given(questions, candidates_())
-def test_the_parts_of_the_reason_sum_up_to_the_strength(
+def test_the_parts_of_the_reason_add_up_to_the_strength(
     asked: Asked, candidates: list[PassageCandidate]
 ) -> None:
     for each in rank_passages(asked, candidates, WEIGHTS):
@@ -112,13 +114,13 @@ def test_the_parts_of_the_reason_sum_up_to_the_strength(
         assert abs(sum(value for _, value in why.terms) - why.keywords) < 1e-9
 
 
-def test_a_passage_that_nothing_speaks_for_scores_zero() -> None:
+def test_a_passage_without_signals_scores_zero() -> None:
     assert scores(Asked(terms={}, strongest=0.0), [PassageCandidate(id="a", thread="one")]) == {
         "a": 0.0
     }
 
 
-def test_a_turn_between_two_that_match_comes_before_a_distant_one() -> None:
+def test_a_turn_between_two_matches_ranks_before_a_distant_one() -> None:
     asked = Asked(terms={"tower": 6.0}, strongest=4.0)
     before = PassageCandidate(id="a", thread="one", position=1, terms={"tower": 3.0})
     between = PassageCandidate(id="b", thread="one", position=2)
@@ -128,7 +130,7 @@ def test_a_turn_between_two_that_match_comes_before_a_distant_one() -> None:
     assert [each.id for each in ranked] == ["a", "c", "b", "d"]
 
 
-def test_a_word_that_neighbours_repeat_counts_once() -> None:
+def test_a_word_repeated_by_neighbours_counts_once() -> None:
     asked = Asked(terms={"bear": 6.0, "ale": 6.0}, strongest=4.0)
     same = [
         PassageCandidate(id="a", thread="one", position=1, terms={"bear": 3.0}),
@@ -142,7 +144,7 @@ def test_a_word_that_neighbours_repeat_counts_once() -> None:
     assert ranked["c"] == ranked["d"] > ranked["a"] == ranked["b"]
 
 
-def test_a_question_whose_words_hardly_occur_is_ordered_by_meaning() -> None:
+def test_a_question_with_rare_words_is_ordered_by_meaning() -> None:
     asked = Asked(terms={"wich": 20.0, "animl": 20.0, "the": 1.0}, strongest=0.5)
     by_word = PassageCandidate(id="a", terms={"the": 0.5}, similarity=0.25)
     by_meaning = PassageCandidate(id="b", similarity=0.5)
@@ -155,7 +157,7 @@ def test_more_terms_make_a_query_broader(one: int, other: int) -> None:
     assert 0 <= query_breadth(low, WEIGHTS) <= query_breadth(high, WEIGHTS) <= 1
 
 
-def test_a_similarity_that_is_not_known_counts_as_the_mean_of_those_that_are() -> None:
+def test_an_unknown_similarity_counts_as_the_mean() -> None:
     asked = Asked(terms={"ale": 4.0}, strongest=4.0)
     unknown, near, far = (
         PassageCandidate(id="unknown", terms={"ale": 4.0}, similarity=None),
@@ -171,7 +173,7 @@ def test_a_similarity_that_is_not_known_counts_as_the_mean_of_those_that_are() -
     assert found["unknown"] > found["near"]
 
 
-def test_a_name_is_asked_for_by_any_word_of_it() -> None:
+def test_any_word_of_a_name_asks_for_it() -> None:
     asked = frozenset(("what", "did", "solveig", "say", "of", "it"))
     assert name_match(asked, ("Solveig of Bergen",)) == 1.0
     assert name_match(asked, ("Queen of Spades", "Ines")) == 0.0

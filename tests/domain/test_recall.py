@@ -45,7 +45,7 @@ def test_recency_halves_every_thirty_days() -> None:
     assert recency_score(Instant(NOW - 60 * DAY), NOW, WEIGHTS.half_life) == 0.25
 
 
-def test_what_lies_ahead_is_as_recent_as_now() -> None:
+def test_future_memories_are_as_recent_as_present_ones() -> None:
     assert recency_score(Instant(NOW + DAY), NOW, WEIGHTS.half_life) == 1.0
 
 
@@ -77,7 +77,7 @@ def test_the_order_does_not_depend_on_the_order_of_arrival(
 
 
 @given(some_memories(), meanings, st.integers(0, 8))
-def test_a_limit_takes_a_prefix_and_removing_the_rest_changes_nothing(
+def test_a_limit_takes_a_prefix(
     memories: list[Memory], meaning: dict[str, float], limit: int
 ) -> None:
     ranked = rank_memories(memories, meaning, now=NOW, weights=WEIGHTS)
@@ -87,7 +87,7 @@ def test_a_limit_takes_a_prefix_and_removing_the_rest_changes_nothing(
 
 
 @given(some_memories(), meanings)
-def test_each_memory_comes_once_and_ties_are_broken_by_id(
+def test_each_memory_appears_once_and_ties_are_broken_by_id(
     memories: list[Memory], meaning: dict[str, float]
 ) -> None:
     ranked = rank_memories(memories, meaning, now=NOW, weights=WEIGHTS)

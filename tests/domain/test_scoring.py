@@ -22,7 +22,9 @@ def test_a_score_is_confidence_times_weight_and_half_without_evidence() -> None:
 
 
 @given(low=SHARES, high=SHARES, authority=st.sampled_from(Authority))
-def test_more_confidence_never_scores_less(low: float, high: float, authority: Authority) -> None:
+def test_more_confidence_never_lowers_the_score(
+    low: float, high: float, authority: Authority
+) -> None:
     low, high = sorted((low, high))
 
     scores = [
@@ -50,14 +52,14 @@ def test_nothing_passes_without_confidence(authority: Authority, threshold: floa
     assert not score_of(a_proposal(confidence=0.0), authority, scoring).passes
 
 
-def test_without_evidence_the_game_masters_rank_is_not_enough_by_itself() -> None:
+def test_without_evidence_the_game_masters_rank_is_not_enough() -> None:
     bare = a_proposal(confidence=1.0, evidence=())
 
     assert not score_of(bare, Authority.GM, Scoring()).passes
     assert score_of(bare, Authority.GM, Scoring(threshold=0.45)).passes
 
 
-def test_a_claimed_source_without_one_stands_like_the_system() -> None:
+def test_a_claimed_source_without_one_counts_as_system() -> None:
     view = SliceView(Slice(space=MIDDLE_EARTH), Policy())
     claimed = a_proposal(authority=Authority.SOURCE, evidence=some_evidence())
 

@@ -46,7 +46,7 @@ def fault(sealed: Sealed) -> str | None:
 
 @settings(max_examples=40)
 @given(steps=histories())
-def test_a_log_is_a_chain_that_unseals_to_what_was_said(steps: list[HistoryStep]) -> None:
+def test_a_log_is_a_chain_that_unseals_to_its_content(steps: list[HistoryStep]) -> None:
     previous = GENESIS
     for number, (sealed, step) in enumerate(zip(a_log(steps), steps, strict=True), start=1):
         assert fault_in(sealed, position=Position(number), previous=previous) is None
@@ -58,7 +58,7 @@ def test_a_log_is_a_chain_that_unseals_to_what_was_said(steps: list[HistoryStep]
 
 
 @given(where=st.integers(0, 10_000), bit=st.integers(0, 7))
-def test_any_altered_bit_is_seen(where: int, bit: int) -> None:
+def test_any_altered_bit_is_detected(where: int, bit: int) -> None:
     sealed = a_sealed()
 
     def flipped(data: bytes) -> bytes:
@@ -77,7 +77,7 @@ def test_any_altered_bit_is_seen(where: int, bit: int) -> None:
     assert all(fault(one) is not None for one in altered)
 
 
-def test_columns_that_differ_from_the_sealed_bytes_are_seen() -> None:
+def test_columns_that_differ_from_the_sealed_bytes_are_detected() -> None:
     sealed = a_sealed()
 
     for other in (
@@ -93,14 +93,14 @@ def test_columns_that_differ_from_the_sealed_bytes_are_seen() -> None:
         assert fault(other) is not None
 
 
-def test_a_gap_a_swap_and_a_foreign_chain_are_seen() -> None:
+def test_a_gap_a_swap_and_a_foreign_chain_are_detected() -> None:
     sealed = a_sealed()
 
     assert fault_in(sealed, position=Position(2), previous=GENESIS) == "position 2 is missing"
     assert fault_in(sealed, position=Position(1), previous="f" * 64) is not None
 
 
-def test_erasing_leaves_the_chain_whole_and_the_rest_readable() -> None:
+def test_erasing_leaves_the_chain_valid_and_the_rest_readable() -> None:
     sealed = a_sealed()
     erased = replace(sealed, parts=(sealed.parts[0], None, sealed.parts[2]))
 
@@ -112,7 +112,7 @@ def test_erasing_leaves_the_chain_whole_and_the_rest_readable() -> None:
     assert [fact, turn] == [unseal(sealed).entries[n] for n in (0, 2)]
 
 
-def test_the_sealed_bytes_tell_nothing_of_what_was_said() -> None:
+def test_the_sealed_bytes_reveal_no_content() -> None:
     assert SECRET.encode() not in a_sealed().body
 
 
@@ -132,7 +132,7 @@ def test_equal_words_have_different_commitments_under_different_salts() -> None:
     assert log[0].body != log[1].body
 
 
-def test_every_kind_of_entry_names_what_it_is_about() -> None:
+def test_every_kind_of_entry_names_its_subjects() -> None:
     """Whatever is erased stays findable by id, so no entry may be without one."""
     for entry in golden_entries():
         assert ids_of(entry), kind_of(entry)

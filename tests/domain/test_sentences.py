@@ -41,7 +41,7 @@ def pieces(text: str) -> list[str]:
         ("So it goes \u2026 Then not.", ["So it goes \u2026", "Then not."]),
     ],
 )
-def test_sentences_end_where_readers_see_an_end(text: str, sentences: list[str]) -> None:
+def test_sentences_end_at_visible_ends(text: str, sentences: list[str]) -> None:
     assert pieces(text) == sentences
     assert first_sentence(text) == sentences[0]
 
@@ -56,14 +56,12 @@ def test_sentences_end_where_readers_see_an_end(text: str, sentences: list[str])
         ("{\u201cid\u201d: 12}", 7),
     ],
 )
-def test_a_token_is_a_piece_of_a_word_a_character_without_gaps_or_a_sign(
-    text: str, tokens: int
-) -> None:
+def test_a_token_is_a_word_piece_a_character_or_a_sign(text: str, tokens: int) -> None:
     assert tokens_in(text) == tokens == len(token_starts(text))
 
 
 @given(ANY)
-def test_places_are_in_order_and_within_the_text(text: str) -> None:
+def test_positions_are_ordered_and_within_the_text(text: str) -> None:
     for places in (token_starts(text), sentence_starts(text), paragraph_starts(text)):
         assert list(places) == sorted(set(places))
         assert all(0 <= place <= len(text) for place in places)
@@ -71,17 +69,17 @@ def test_places_are_in_order_and_within_the_text(text: str) -> None:
 
 
 @given(ANY, ANY)
-def test_two_texts_take_as_many_tokens_as_each_of_them(one: str, other: str) -> None:
+def test_two_texts_have_as_many_tokens_as_each_of_them(one: str, other: str) -> None:
     assert tokens_in(f"{one} {other}") == tokens_in(one) + tokens_in(other)
 
 
-def test_a_text_is_ended_by_its_end_mark_and_what_closes_with_it() -> None:
+def test_a_text_ends_with_its_end_mark_and_closing_marks() -> None:
     assert is_ended('He said: "It is." ')
     assert is_ended("Thus:")
     assert not is_ended("He said, and")
 
 
-def test_the_last_place_between_two_is_found_with_both_of_them() -> None:
+def test_the_last_position_between_two_is_found_with_both() -> None:
     assert last_between([1, 4, 9], 4, 8) == 4
     assert last_between([1, 4, 9], 0, 9) == 9
     assert last_between([1, 4, 9], 5, 8) is None

@@ -56,7 +56,7 @@ def observed(draw: st.DrawFn) -> Observation:
     )
 
 
-def told(observation: Observation) -> Accumulator:
+def accumulate(observation: Observation) -> Accumulator:
     return accumulator_of(observation, policy_of)
 
 
@@ -68,7 +68,7 @@ def join_all(parts: Iterable[Accumulator]) -> Accumulator:
     return merge_policies.join_all(parts, policy_of)
 
 
-accumulators = st.lists(observed(), max_size=4).map(lambda all_: join_all(map(told, all_)))
+accumulators = st.lists(observed(), max_size=4).map(lambda all_: join_all(map(accumulate, all_)))
 
 
 @settings(max_examples=60)
@@ -98,9 +98,9 @@ def test_joining_again_changes_nothing(one: Accumulator, other: Accumulator) -> 
 def test_observations_may_come_in_any_order(data: st.DataObject, all_: list[Observation]) -> None:
     shuffled = data.draw(st.permutations(all_))
 
-    forward = join_all(map(told, all_))
+    forward = join_all(map(accumulate, all_))
     nothing: Accumulator = {}
-    other = reduce(join, map(told, [*shuffled, *shuffled]), nothing)
+    other = reduce(join, map(accumulate, [*shuffled, *shuffled]), nothing)
 
     assert other == forward
     assert list(other) == sorted(other), "equal snapshots are stored as equal bytes"
@@ -111,7 +111,7 @@ def test_observations_may_come_in_any_order(data: st.DataObject, all_: list[Obse
 def test_every_value_is_that_of_the_observation_it_names(all_: list[Observation]) -> None:
     by_id = {observation.id: observation for observation in all_}
 
-    for field, elements in join_all(map(told, all_)).items():
+    for field, elements in join_all(map(accumulate, all_)).items():
         for element, held in elements.items():
             said = by_id[held.observation].fields[field]
             if element.startswith(ITEM):
@@ -123,9 +123,9 @@ def test_every_value_is_that_of_the_observation_it_names(all_: list[Observation]
 
 @settings(max_examples=60)
 @given(all_=st.lists(observed(), min_size=1, max_size=6))
-def test_the_latest_stands_but_for_corrections(all_: list[Observation]) -> None:
+def test_the_latest_value_wins_except_over_corrections(all_: list[Observation]) -> None:
     named = [o for o in all_ if "name" in o.fields]
-    whole = join_all(map(told, all_))
+    whole = join_all(map(accumulate, all_))
 
     if named:
         best = max(named, key=lambda o: (o.correction, o.position, o.id))
@@ -135,7 +135,7 @@ def test_the_latest_stands_but_for_corrections(all_: list[Observation]) -> None:
 
 @settings(max_examples=60)
 @given(said=st.dictionaries(st.text(max_size=3), st.booleans()))
-def test_a_policy_shows_what_it_split(said: dict[str, bool]) -> None:
+def test_a_policy_reports_its_disagreement(said: dict[str, bool]) -> None:
     for policy, value, shown in (
         (TAG_SET, said, tuple(sorted(tag for tag, holds in said.items() if holds))),
         (LATEST, said, said),
@@ -160,7 +160,7 @@ ORDERS: dict[str, Callable[[Observation], Any]] = {
 @given(all_=st.lists(observed(), min_size=1, max_size=7))
 def test_one_accumulator_serves_every_policy(all_: list[Observation]) -> None:
     aged = [o for o in all_ if "properties.age" in o.fields]
-    elements = join_all(map(told, all_)).get("properties.age")
+    elements = join_all(map(accumulate, all_)).get("properties.age")
 
     if aged and elements is not None:
         for name, order in ORDERS.items():
@@ -182,7 +182,7 @@ def test_arrays_are_united_within_the_highest_priority(
         )
         for n, o in enumerate(all_)
     ]
-    elements = join_all(map(told, said))["properties.files"]
+    elements = join_all(map(accumulate, said))["properties.files"]
     corrections = [o for o in said if o.correction]
 
     shown = MERGE_ARRAY.show(elements)
@@ -200,7 +200,7 @@ def test_arrays_are_united_within_the_highest_priority(
     assert {i for c in credited for i in by_id[c].fields["properties.files"]} >= set(shown)
 
 
-def test_a_narrative_observation_counts_by_the_log_and_another_by_its_own_time() -> None:
+def test_narrative_observations_count_by_log_and_others_by_their_time() -> None:
     early, late = Instant(1), Instant(9)
     first = an_observation(
         "frodo", "one", fields={"properties.age": 1}, position=1, recorded_at=Instant(5)
@@ -209,7 +209,7 @@ def test_a_narrative_observation_counts_by_the_log_and_another_by_its_own_time()
     second = replace(second, fields={"properties.age": 2}, observed_at=early)
 
     def age(*all_: Observation) -> Any:
-        return LAST_WRITE.show(join_all(map(told, all_))["properties.age"])
+        return LAST_WRITE.show(join_all(map(accumulate, all_))["properties.age"])
 
     assert age(first, second) == 2
     by_schema = replace(second, schema_version="1.0")
@@ -219,9 +219,9 @@ def test_a_narrative_observation_counts_by_the_log_and_another_by_its_own_time()
 
 @settings(max_examples=100)
 @given(all_=st.lists(observed(), max_size=8), cut=st.integers(0, 8))
-def test_what_is_seen_at_once_is_what_is_seen_one_by_one(all_: list[Observation], cut: int) -> None:
+def test_folding_at_once_equals_folding_one_by_one(all_: list[Observation], cut: int) -> None:
     whole = with_observations(an_entity(), all_)
 
-    assert whole.own == join_all(map(told, all_))
+    assert whole.own == join_all(map(accumulate, all_))
     assert whole.sightings.count == len(all_)
     assert with_observations(with_observations(an_entity(), all_[:cut]), all_[cut:]) == whole

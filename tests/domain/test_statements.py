@@ -23,10 +23,10 @@ GROUPS = exclusive_words(builtin_attributes())
 
 
 def moment(
-    at: int | None, *, order: int = 1, turn: int = 0, told: int = 0, dated: bool = True
+    at: int | None, *, order: int = 1, turn: int = 0, stated: int = 0, dated: bool = True
 ) -> Moment:
     """Told in the scene of that order, at that place in the log."""
-    place = StoryPosition(story=1, order=order, scene=order, turn=turn, told=told, dated=dated)
+    place = StoryPosition(story=1, order=order, scene=order, turn=turn, told=stated, dated=dated)
     return Moment(at=None if at is None else Instant(at), position=place)
 
 
@@ -35,40 +35,40 @@ def beside(at: int | None, recorded: int) -> Moment:
     return moment_of(None if at is None else Instant(at), None, recorded)
 
 
-def test_within_a_scene_the_turns_decide_and_then_the_order_of_proposing() -> None:
+def test_turns_decide_within_a_scene_and_then_the_order_of_proposing() -> None:
     assert comes_after(moment(None, turn=2), moment(None, turn=1))
     assert not comes_after(moment(None, turn=1), moment(None, turn=2))
 
 
-def test_the_worlds_time_decides_before_the_order_of_scenes() -> None:
+def test_world_time_decides_before_the_order_of_scenes() -> None:
     assert comes_after(moment(2, order=1), moment(1, order=2))
     assert not comes_after(moment(1, order=2), moment(2, order=1))
 
 
-def test_where_a_time_is_missing_the_order_of_scenes_decides() -> None:
+def test_the_order_of_scenes_decides_if_a_time_is_missing() -> None:
     assert not comes_after(moment(None, order=1), moment(9, order=2))
     assert comes_after(moment(None, order=2), moment(9, order=1))
     assert comes_after(moment(5, dated=False, order=2), moment(5, order=1))
 
 
-def test_what_is_told_with_one_time_twice_follows_nothing() -> None:
+def test_repetitions_with_one_time_have_no_order() -> None:
     assert are_simultaneous(moment(5, order=1), moment(5, order=2))
     assert not are_simultaneous(moment(5, order=1), moment(5, order=2, dated=False))
-    assert not are_simultaneous(moment(None, told=1), moment(None, told=2))
+    assert not are_simultaneous(moment(None, stated=1), moment(None, stated=2))
 
 
-def test_of_what_is_proposed_together_nothing_follows() -> None:
-    assert are_simultaneous(moment(None, told=1), moment(None, told=1))
+def test_proposals_made_together_have_no_order() -> None:
+    assert are_simultaneous(moment(None, stated=1), moment(None, stated=1))
     assert not are_simultaneous(moment(None, turn=1), moment(None, turn=2))
 
 
-def test_what_is_written_directly_comes_after_what_had_been_told_by_then() -> None:
-    assert comes_after(beside(None, recorded=7), moment(None, order=6, told=6))
-    assert not comes_after(beside(None, recorded=7), moment(None, order=6, told=8))
-    assert comes_after(NOW, moment(None, order=6, told=10**9))
+def test_direct_writes_come_after_everything_recorded_by_then() -> None:
+    assert comes_after(beside(None, recorded=7), moment(None, order=6, stated=6))
+    assert not comes_after(beside(None, recorded=7), moment(None, order=6, stated=8))
+    assert comes_after(NOW, moment(None, order=6, stated=10**9))
 
 
-def test_what_has_no_time_happens_in_the_present_of_its_place() -> None:
+def test_undated_items_happen_in_the_present_of_their_scene() -> None:
     """A backstory that is told later does not go before it."""
     tavern = moment(1400, order=1)
     murder = moment(None, order=2)
@@ -82,11 +82,13 @@ def test_what_has_no_time_happens_in_the_present_of_its_place() -> None:
 
 
 @given(st.lists(st.tuples(st.none() | st.integers(0, 3), st.integers(0, 3)), max_size=8))
-def test_the_order_does_not_depend_on_who_came_first(told: list[tuple[int | None, int]]) -> None:
+def test_the_order_does_not_depend_on_the_order_of_arrival(
+    stated: list[tuple[int | None, int]],
+) -> None:
     """No two things are told at one place of the log."""
     moments = [
-        beside(at, recorded=place) if order == 0 else moment(at, order=order, told=place)
-        for place, (at, order) in enumerate(told)
+        beside(at, recorded=place) if order == 0 else moment(at, order=order, stated=place)
+        for place, (at, order) in enumerate(stated)
     ]
 
     assert sort_by_story(reversed(moments), lambda one: one) == sort_by_story(
@@ -110,7 +112,7 @@ def test_each_tag_of_a_group_excludes_the_others(group: tuple[str, ...]) -> None
         assert set(group) - {tag} <= set(excluded_by(tag.upper(), GROUPS, group))
 
 
-def test_nobody_bears_two_places() -> None:
+def test_no_entity_has_two_locations() -> None:
     held = ("at_home", "alive", "attentive")
 
     assert excluded_by("at_sea", GROUPS, held) == ["at_home"]
@@ -123,24 +125,24 @@ said = st.lists(
 
 
 @given(said, st.integers(1, 40))
-def test_a_summary_is_made_of_statements_and_keeps_its_limit(
-    told: list[WeightedStatement], limit: int
+def test_a_summary_consists_of_statements_and_keeps_its_limit(
+    stated: list[WeightedStatement], limit: int
 ) -> None:
-    summary = digest_statements(told, limit=limit)
+    summary = digest_statements(stated, limit=limit)
 
     assert len(summary) <= limit
-    assert summary == digest_statements(told, limit=limit)
+    assert summary == digest_statements(stated, limit=limit)
 
 
-def test_a_summary_keeps_what_counts_most_in_the_order_of_the_story() -> None:
-    told = [
+def test_a_summary_keeps_the_most_important_in_story_order() -> None:
+    found = [
         WeightedStatement("Ana is queen", 5),
         WeightedStatement("They dine", 1),
         WeightedStatement("Bo rides", 5),
         WeightedStatement("Ana dies!", 9),
     ]
 
-    assert digest_statements(told, limit=200) == "Ana is queen. They dine. Bo rides. Ana dies!"
-    assert digest_statements(told, limit=20) == "Bo rides. Ana dies!"
-    assert digest_statements(told[:1] * 2, limit=200) == "Ana is queen."
+    assert digest_statements(found, limit=200) == "Ana is queen. They dine. Bo rides. Ana dies!"
+    assert digest_statements(found, limit=20) == "Bo rides. Ana dies!"
+    assert digest_statements(found[:1] * 2, limit=200) == "Ana is queen."
     assert digest_statements([WeightedStatement(" ", 5)], limit=200) == ""

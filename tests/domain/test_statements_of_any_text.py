@@ -40,7 +40,7 @@ def test_every_text_is_read_without_an_error(text: str) -> None:
     read_quantity(text)
 
 
-def test_a_long_text_takes_no_more_than_its_length() -> None:
+def test_reading_a_long_text_takes_linear_time() -> None:
     def spent(count: int) -> float:
         text = "Ana, who lives in the house of Bo, gave two red horses to the queen of " * count
         start = time.process_time()
@@ -77,7 +77,7 @@ def test_groups_of_digits_and_leading_zeros_are_no_amount(text: str) -> None:
         ("The Key has a staff of about 12", 12),
     ],
 )
-def test_what_has_a_measure_of_a_figure_is_so_large(text: str, figure: int) -> None:
+def test_a_measured_figure_has_its_quantity(text: str, figure: int) -> None:
     (found,) = read_statements(text, NAMES)
 
     assert isinstance(found.value, Quantity)
@@ -86,7 +86,7 @@ def test_what_has_a_measure_of_a_figure_is_so_large(text: str, figure: int) -> N
     assert found.value.low / (figure / (100 if "cm" in text else 1)) == pytest.approx(1, abs=0.1)
 
 
-def test_a_denied_bag_of_ten_coins_denies_no_other_bag() -> None:
+def test_denying_a_bag_of_ten_coins_denies_no_other_bag() -> None:
     assert read_statements("Ana does not have a bag of 10 coins", NAMES) == ()
     (found,) = read_statements("Ana has a staff of oak", NAMES)
     assert found.attribute == "has:staff"

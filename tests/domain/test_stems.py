@@ -27,7 +27,7 @@ from canonry.language.texts.stems import (
         ("Wie heeft het zwaard van de koning?", "dutch"),
     ],
 )
-def test_a_language_is_told_by_its_stop_words(text: str, language: str) -> None:
+def test_a_language_is_detected_by_its_stop_words(text: str, language: str) -> None:
     assert language in languages_of(terms_of(text))
 
 
@@ -40,12 +40,12 @@ def test_forms_of_a_word_share_a_stem() -> None:
     assert set(query_stems("die Türme")) & set(stems_of("Er sah den Turm und die Türme nicht"))
 
 
-def test_a_query_leaves_stop_words_out_unless_it_has_no_others() -> None:
+def test_a_query_omits_stop_words_unless_it_has_no_others() -> None:
     assert query_stems("what did the bear do") == ("bear",)
     assert query_stems("to be or not to be") != ()
 
 
-def test_stop_words_are_cut_as_texts_are() -> None:
+def test_stop_words_are_split_like_texts() -> None:
     for words in STOP_WORDS.values():
         assert all(terms_of(word) == (word,) for word in words)
 
@@ -78,7 +78,7 @@ def test_quoted_words_follow_each_other_in_the_text() -> None:
     assert any(text[n : n + len(phrase)] == phrase for n in range(len(text)))
 
 
-def test_an_asterisk_asks_for_what_begins_so() -> None:
+def test_an_asterisk_asks_for_words_with_this_prefix() -> None:
     assert prefixes_in("where is Kragh* and a* and * ?") == ("kragh",)
 
 
@@ -91,6 +91,6 @@ def test_nearness_is_mutual(one: str, other: str) -> None:
 
 
 @given(words, words)
-def test_whatever_is_near_to_a_word_has_one_of_the_lengths_told(one: str, other: str) -> None:
+def test_words_near_to_a_word_have_one_of_the_given_lengths(one: str, other: str) -> None:
     fewest, most = near_lengths(len(one))
     assert not is_near(one, other) or fewest <= len(other) <= most

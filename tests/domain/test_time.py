@@ -10,7 +10,7 @@ from tests.strategies import instants
 
 
 @given(instant=instants)
-def test_what_is_shown_is_read_back(instant: Instant) -> None:
+def test_a_shown_time_is_read_back(instant: Instant) -> None:
     assert parse_instant(render_instant(instant)) == instant
 
 
@@ -35,7 +35,7 @@ def test_an_offset_names_the_same_instant(instant: Instant, minutes: int) -> Non
         ("9999-12-31T23:59:59.999999Z", 253_402_300_799_999_999),
     ],
 )
-def test_known_instants(text: str, instant: int) -> None:
+def test_known_instants_are_formatted(text: str, instant: int) -> None:
     assert parse_instant(text) == instant
 
 

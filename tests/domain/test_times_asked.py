@@ -75,9 +75,7 @@ def days(text: str) -> list[tuple[str | None, str | None]]:
         ("last night", "2023-12-01", "2023-12-02"),
     ],
 )
-def test_an_expression_says_a_stretch_of_days(
-    text: str, start: str | None, end: str | None
-) -> None:
+def test_an_expression_gives_a_range_of_days(text: str, start: str | None, end: str | None) -> None:
     assert days(text) == [(start, end)]
 
 
@@ -90,11 +88,11 @@ def test_an_expression_says_a_stretch_of_days(
         *("A day of the week", "The second minute", "the spring by the Mill"),
     ],
 )
-def test_words_that_are_no_date_say_nothing(text: str) -> None:
+def test_words_that_are_no_date_give_no_range(text: str) -> None:
     assert not read(text)
 
 
-def test_a_day_that_no_month_has_says_nothing() -> None:
+def test_an_impossible_day_gives_no_range() -> None:
     assert not read("on 45/45/2023").intervals
 
 
@@ -104,12 +102,12 @@ def test_sessions_are_counted_from_the_first_or_from_the_last() -> None:
     assert read("in the last session").sessions == (("session", -1),)
 
 
-def test_what_is_no_date_is_an_event_that_is_told_of_elsewhere() -> None:
+def test_text_that_is_no_date_is_an_event_to_look_up() -> None:
     assert read("the week before the wedding").anchors == (EventAnchor("before", "wedding", 7),)
     assert read("Who came after dinner?").anchors == (EventAnchor("after", "dinner", None),)
 
 
-def test_what_was_said_soon_after_is_nearer_than_what_was_said_before() -> None:
+def test_a_statement_soon_after_is_nearer_than_one_before() -> None:
     inside = time_nearness(parse_instant("2023-05-08T10:00:00Z"), MAY)
     after = time_nearness(parse_instant("2023-06-08T10:00:00Z"), MAY)
     later = time_nearness(parse_instant("2023-08-08T10:00:00Z"), MAY)
@@ -119,14 +117,14 @@ def test_what_was_said_soon_after_is_nearer_than_what_was_said_before() -> None:
     assert after > before > 0
 
 
-def test_what_lies_beyond_an_open_stretch_is_not_near_at_all() -> None:
+def test_text_beyond_an_open_range_is_not_near_at_all() -> None:
     assert time_nearness(Instant(5 * DAY), TimeSpan(Instant(9 * DAY), None)) == 0
     assert time_nearness(Instant(9 * DAY), TimeSpan(None, Instant(9 * DAY))) == 0
     assert time_nearness(Instant(10 * DAY), TimeSpan(Instant(9 * DAY), None)) == 1
     assert time_nearness(Instant(1 * DAY), TimeSpan(None, Instant(9 * DAY))) == 1
 
 
-def test_what_a_world_only_counts_is_read_by_its_counters() -> None:
+def test_a_counted_world_calendar_is_read_by_its_counters() -> None:
     rounds = Calendar(
         name="Duel",
         begins=Instant(0),
@@ -157,7 +155,7 @@ TALE = Calendar(
         ("Who fell in 2 AE?", (2, 0, 1), 50),
     ],
 )
-def test_the_dates_of_a_world_are_days_months_and_years_of_its_own(
+def test_dates_of_a_world_are_its_own_days_months_and_years(
     text: str, begins: tuple[int, int, int], days: int
 ) -> None:
     year, month, day = begins
@@ -166,7 +164,7 @@ def test_the_dates_of_a_world_are_days_months_and_years_of_its_own(
     assert read(text, TALE).intervals == (TimeSpan(start, Instant(start + days * DAY)),)
 
 
-def test_a_month_of_no_known_year_says_nothing() -> None:
+def test_a_month_without_a_year_gives_no_range() -> None:
     assert not read_times("Who loves Frostmoon", TALE, None)
     assert read_times("Who loves Frostmoon 2 AE", TALE, None)
 
@@ -187,14 +185,14 @@ ENDS = (
         *("999 years ago", "999 days ago", "on friday", "in december", "29 february"),
     ],
 )
-def test_w4_no_question_overflows_at_the_ends_of_time(text: str, present: str | None) -> None:
+def test_no_question_overflows_at_the_ends_of_time(text: str, present: str | None) -> None:
     when = None if present is None else parse_instant(present)
 
     for start, end in read_times(text, GREGORIAN, when).intervals:
         assert start is None or end is None or start < end
 
 
-def test_w4_the_last_day_of_the_library_ends_where_the_next_begins() -> None:
+def test_the_last_supported_day_ends_where_the_next_begins() -> None:
     [(start, end)] = read("9999-12-31").intervals
 
     assert start == parse_instant("9999-12-31T00:00:00Z")

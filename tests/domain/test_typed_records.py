@@ -46,7 +46,7 @@ def test_dates_become_events_by_the_schema() -> None:
     assert read.dates == {"due": Dated(event_type="Due", instant=Instant(2 * DAY))}
 
 
-def test_what_has_no_place_is_kept_with_the_reason() -> None:
+def test_values_without_a_field_are_kept_with_the_reason() -> None:
     read = invoice(colour="mauve", date_due="2025-02-30", total=2, amount_due=1)
 
     assert read.fields == {"amount_due": 1}
@@ -79,7 +79,7 @@ def test_null_says_nothing_and_the_type_is_no_field() -> None:
 @given(
     record=st.dictionaries(st.sampled_from(["number", "no", "amount", "due", "x"]), json_values())
 )
-def test_nothing_of_a_record_is_lost(record: dict[str, Any]) -> None:
+def test_no_value_of_a_record_is_lost(record: dict[str, Any]) -> None:
     read = RecordReader(schema=a_schema()).read_record(record)
 
     taken = {"no" if n == "number" and "number" not in record else n for n in read.fields}

@@ -15,7 +15,7 @@ WHOLE = st.text()
 
 
 @given(ANY)
-def test_r7_no_control_and_no_turn_is_left(text: str) -> None:
+def test_no_control_or_direction_character_is_left(text: str) -> None:
     shown = escape_hidden(text)
     assert escape_hidden(shown) == shown
     left = {unicodedata.category(char) for char in shown if char not in "\n\t"}
@@ -26,7 +26,7 @@ def test_r7_no_control_and_no_turn_is_left(text: str) -> None:
 
 
 @given(WHOLE)
-def test_r7_json_says_the_same_after_it(text: str) -> None:
+def test_escaped_json_has_the_same_meaning(text: str) -> None:
     value = {text: [text]}
     assert json.loads(escape_hidden(json.dumps(value, ensure_ascii=False))) == value
     assert decode_json(escape_hidden(encode_json(value).decode()).encode()) == value
@@ -44,5 +44,5 @@ def test_r7_json_says_the_same_after_it(text: str) -> None:
         "two\nlines\tand tabs",
     ],
 )
-def test_what_people_write_stays_as_it_is(text: str) -> None:
+def test_ordinary_writing_stays_unchanged(text: str) -> None:
     assert escape_hidden(text) == text

@@ -21,7 +21,7 @@ from tests.strategies import texts
         ('"a" AND b*', ("a", "and", "b")),
     ],
 )
-def test_a_text_is_cut_into_words(text: str, words: tuple[str, ...]) -> None:
+def test_a_text_is_split_into_words(text: str, words: tuple[str, ...]) -> None:
     assert terms_of(text) == words
 
 

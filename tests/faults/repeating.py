@@ -34,9 +34,9 @@ async def require_in_time_and_once(
     """While nothing answers calls end in time; what was sent then is there once afterwards."""
     for ask in (store.canon.ledger.head_position(MIDDLE_EARTH), scribe.append_batch([late])):
         began = asyncio.get_running_loop().time()
-        with pytest.raises(Unavailable) as told:
+        with pytest.raises(Unavailable) as raised:
             await run_within(0.5, ask)
-        assert told.value.code in {"call.deadline", "store.deadline", "store.unreachable"}
+        assert raised.value.code in {"call.deadline", "store.deadline", "store.unreachable"}
         assert asyncio.get_running_loop().time() - began < 3
     relay.delay, relay.away = 0.0, False
     await relay.cut()

@@ -93,12 +93,12 @@ def killed_after(pages: int, words: list[str], environment: Mapping[str, str]) -
         text=True,
     )
     assert mover.stdout is not None
-    told = [mover.stdout.readline() for _ in range(pages)]
+    found = [mover.stdout.readline() for _ in range(pages)]
     mover.kill()
     mover.communicate()
     assert mover.returncode < 0, "it was killed too late"
-    assert told[-1].startswith("moving"), told
-    return int(told[-1].split()[1])
+    assert found[-1].startswith("moving"), found
+    return int(found[-1].split()[1])
 
 
 def moved_in_spite_of_kills(source: str, target: str, environment: Mapping[str, str]) -> None:
@@ -126,7 +126,7 @@ def exported(path: Path, environment: Mapping[str, str]) -> bytes:
 @pytest.mark.parametrize(
     ("kind", "server"), [("postgres",) * 2, ("polyglot",) * 2], indirect=["server"]
 )
-def test_a_mover_that_is_killed_goes_on_there_and_back(
+def test_a_killed_mover_continues_in_both_directions(
     kind: str, server: Mapping[str, str], tmp_path: Path
 ) -> None:
     here, back = ({"CANONRY_DATA": str(tmp_path / name)} for name in ("here", "back"))

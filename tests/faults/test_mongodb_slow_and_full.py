@@ -47,7 +47,7 @@ def server() -> Iterator[Documents]:
     yield from server_of_our_own(91)
 
 
-async def test_a_slow_server_loses_nothing_and_is_quick_again_when_it_is(
+async def test_a_slow_server_loses_nothing_and_recovers(
     relayed: tuple[Relay, SplitStore],
 ) -> None:
     relay, store = relayed
@@ -64,7 +64,7 @@ async def test_a_slow_server_loses_nothing_and_is_quick_again_when_it_is(
 
 
 @pytest.mark.parametrize("harm", ["silent", "away"])
-async def test_a_call_ends_in_time_while_nothing_answers_and_is_repeated_once(
+async def test_a_call_ends_in_time_without_an_answer_and_is_repeated_once(
     relayed: tuple[Relay, SplitStore], harm: str
 ) -> None:
     relay, store = relayed
@@ -100,7 +100,7 @@ async def test_a_full_disk_refuses_writes_until_there_is_room(
 
 
 @pytest.mark.parametrize(
-    ("told", "code", "unsure", "taken"),
+    ("stated", "code", "unsure", "taken"),
     [
         ({"writeErrors": [{"code": 14031, "errmsg": "no room"}]}, "ledger.full", False, False),
         ({"writeErrors": [{"code": 8, "errmsg": "disk"}]}, "store.failing", False, False),
@@ -109,10 +109,10 @@ async def test_a_full_disk_refuses_writes_until_there_is_room(
         ({"writeConcernErrors": [{"code": 64, "errmsg": "late"}]}, "store.failed", True, False),
     ],
 )
-def test_what_one_insert_of_many_was_refused_for_is_told(
-    told: dict[str, object], code: str, unsure: bool, taken: bool
+def test_a_partially_refused_insert_is_reported(
+    stated: dict[str, object], code: str, unsure: bool, taken: bool
 ) -> None:
-    error = BulkWriteError(told)
+    error = BulkWriteError(stated)
 
     assert (is_unsure(error), is_taken(error)) == (unsure, taken)
     canonry = as_canonry(error)

@@ -59,7 +59,7 @@ async def shows_all(store: SplitStore, count: int) -> None:
 
 
 @pytest.mark.parametrize("harm", ["slow", "away"])
-async def test_writes_go_on_while_the_graph_is_slow_or_away_and_it_catches_up(
+async def test_writes_continue_while_the_graph_is_away_and_it_catches_up(
     tmp_path: Path, harm: str
 ) -> None:
     if not neo4j_store.URL:

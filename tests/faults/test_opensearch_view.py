@@ -91,7 +91,7 @@ async def catches_up(store: SplitStore, name: str, wanted: list[str]) -> None:
 
 
 @pytest.mark.parametrize("harm", ["slow", "away"])
-async def test_writes_and_searches_go_on_while_the_server_is_slow_or_away(
+async def test_writes_and_searches_continue_while_the_server_is_away(
     relayed: tuple[Relay, SplitStore, str], harm: str
 ) -> None:
     relay, store, name = relayed
@@ -111,7 +111,7 @@ async def test_writes_and_searches_go_on_while_the_server_is_slow_or_away(
     await catches_up(store, name, wanted)
 
 
-async def test_lines_that_are_cut_leave_each_passage_once(
+async def test_cut_connections_leave_each_passage_once(
     relayed: tuple[Relay, SplitStore, str],
 ) -> None:
     relay, store, name = relayed
@@ -127,7 +127,7 @@ async def test_lines_that_are_cut_leave_each_passage_once(
     await catches_up(store, name, sorted(map(uuid_of, names)))
 
 
-async def test_who_asks_a_silent_server_alone_is_told_in_time() -> None:
+async def test_a_silent_server_is_reported_in_time() -> None:
     if not opensearch_text.URL:
         pytest.skip("no OpenSearch server: `make servers` starts one")
     async with relayed_url(opensearch_text.URL) as (relay, url):
@@ -135,15 +135,15 @@ async def test_who_asks_a_silent_server_alone_is_told_in_time() -> None:
         text = open_text(url, name="nobody")
         began = asyncio.get_running_loop().time()
 
-        with pytest.raises(Unavailable) as told:
+        with pytest.raises(Unavailable) as raised:
             await run_within(0.5, text.search(SWORD))
 
-        assert told.value.code in {"call.deadline", "text.unavailable"}
+        assert raised.value.code in {"call.deadline", "text.unavailable"}
         assert asyncio.get_running_loop().time() - began < 3
         await text.close()
 
 
-async def test_a_server_whose_disk_is_full_stops_nobody_and_catches_up_when_there_is_room(
+async def test_a_full_server_stops_nobody_and_catches_up(
     relayed: tuple[Relay, SplitStore, str],
 ) -> None:
     _, store, name = relayed

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.mark.parametrize("harm", ["silent", "away"])
-async def test_a_call_ends_in_time_while_nothing_answers_and_is_repeated_once(
+async def test_a_call_ends_in_time_without_an_answer_and_is_repeated_once(
     tmp_path: Path, harm: str
 ) -> None:
     if not URL:

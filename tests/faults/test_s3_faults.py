@@ -59,7 +59,7 @@ def a_file(name: str) -> bytes:
 
 async def put_while(blobs: ObjectBlobs, harmed: Callable[[], Awaitable[None]]) -> set[str]:
     """The digests that some writers were told of, who go on whatever happens; twice it does."""
-    told: set[str] = set()
+    result: set[str] = set()
     news: asyncio.Queue[str] = asyncio.Queue()
 
     async def write(writer: int) -> None:
@@ -71,7 +71,7 @@ async def put_while(blobs: ObjectBlobs, harmed: Callable[[], Awaitable[None]]) -
                     await asyncio.sleep(0.05)
                 else:
                     break
-            told.add(digest)
+            result.add(digest)
             news.put_nowait(digest)
 
     async def harm() -> None:
@@ -81,18 +81,18 @@ async def put_while(blobs: ObjectBlobs, harmed: Callable[[], Awaitable[None]]) -
             await harmed()
 
     await asyncio.gather(harm(), *(write(each) for each in range(WRITERS)))
-    return told
+    return result
 
 
-async def require_all(blobs: ObjectBlobs, told: set[str]) -> None:
+async def require_all(blobs: ObjectBlobs, reported: set[str]) -> None:
     """What was acknowledged is there, once and whole, and nothing else."""
     files = [a_file(f"{writer}/{n}") for writer in range(WRITERS) for n in range(EACH)]
-    assert told == {sha256(each).hexdigest() for each in files}
-    assert await blobs.list_digests(limit=1_000) == sorted(told)
+    assert reported == {sha256(each).hexdigest() for each in files}
+    assert await blobs.list_digests(limit=1_000) == sorted(reported)
     assert [await blobs.get_bytes(sha256(each).hexdigest()) for each in files] == files
 
 
-async def test_a_server_that_is_killed_and_started_again_has_what_it_acknowledged(
+async def test_a_killed_and_restarted_server_has_all_acknowledged_files(
     server: Objects,
 ) -> None:
     blobs = blobs_at(server.url)
@@ -104,7 +104,7 @@ async def test_a_server_that_is_killed_and_started_again_has_what_it_acknowledge
     await require_all(blobs, await put_while(blobs, kill))
 
 
-async def test_lines_that_are_cut_lose_nothing() -> None:
+async def test_cut_connections_lose_nothing() -> None:
     async with relayed_url(ENDPOINT) as (relay, url):
         blobs = blobs_at(url)
         async with cleared(blobs):
@@ -112,7 +112,7 @@ async def test_lines_that_are_cut_lose_nothing() -> None:
 
 
 @pytest.mark.parametrize("harm", ["silent", "away"])
-async def test_a_call_ends_in_time_while_nothing_answers(harm: str) -> None:
+async def test_a_call_ends_in_time_without_an_answer(harm: str) -> None:
     async with relayed_url(ENDPOINT) as (relay, url):
         blobs = blobs_at(url)
         async with cleared(blobs):
@@ -122,9 +122,9 @@ async def test_a_call_ends_in_time_while_nothing_answers(harm: str) -> None:
 
             for ask in (blobs.get_bytes(digest), blobs.put_bytes(b"late")):
                 began = asyncio.get_running_loop().time()
-                with pytest.raises(Unavailable) as told:
+                with pytest.raises(Unavailable) as raised:
                     await run_within(0.3, ask)
-                assert told.value.code in {"call.deadline", "blobs.unreachable"}
+                assert raised.value.code in {"call.deadline", "blobs.unreachable"}
                 assert asyncio.get_running_loop().time() - began < 3
             relay.delay, relay.away = 0.0, False
             await relay.cut()

@@ -53,7 +53,7 @@ class Shared:
 
 
 @pytest.mark.parametrize("kind", ["mongodb", "postgres"])
-async def test_each_acknowledged_write_is_there_once(kind: str, tmp_path: Path) -> None:
+async def test_each_acknowledged_write_exists_once(kind: str, tmp_path: Path) -> None:
     if not (mongodb_store.URL if kind == "mongodb" else postgres_store.URL):
         pytest.skip("no such server: `make servers` starts one")
     shared = Shared(kind, f"test_{uuid4().hex[:20]}")

@@ -33,7 +33,7 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from tests.meta.tree import ROOT
-from tests.said import said
+from tests.replies import parse_result
 from tests.server.lamp_process import environment
 
 HERE: Final = Path(__file__).parent
@@ -64,7 +64,7 @@ class Step:
     problems: Sequence[str]
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """The step as a failure shows it."""
         asked = json.dumps(self.arguments, ensure_ascii=False)
         lines = [f"step {self.number}: {self.script['call']} {asked}", f"  reply: {self.reply}"]
@@ -102,7 +102,7 @@ async def client_over(wire: str, folder: Path) -> AsyncIterator[Client]:
     )
     try:
         async with asyncio.timeout(PATIENCE):
-            address = await _address_said(process)
+            address = await _read_address(process)
         async with Client(address) as client:
             yield client
     finally:
@@ -110,7 +110,7 @@ async def client_over(wire: str, folder: Path) -> AsyncIterator[Client]:
         await process.communicate()
 
 
-async def _address_said(process: asyncio.subprocess.Process) -> str:
+async def _read_address(process: asyncio.subprocess.Process) -> str:
     assert process.stdout is not None
     heard = b""
     while line := await process.stdout.readline():
@@ -128,7 +128,7 @@ async def played(name: str, folder: Path) -> list[Step]:
         for number, script in enumerate(steps_of(name), 1):
             arguments = _filled(script["with"], kept)
             result = await client.call_tool(script["call"], arguments)
-            reply = said(result)
+            reply = parse_result(result)
             for key, path in script.get("keep", {}).items():
                 kept[key] = _value_at(reply, path)
             text = json.dumps(reply, ensure_ascii=False, separators=(",", ":"))

@@ -20,16 +20,16 @@ MARKED = 0
 @pytest.mark.parametrize("name", WIRES)
 async def test_the_replies_of_a_first_hour_are_as_expected(name: str, tmp_path: Path) -> None:
     steps = await played(name, tmp_path)
-    wrong = [step.told for step in steps if step.problems and "known" not in step.script]
-    mended = [
+    wrong = [step.description for step in steps if step.problems and "known" not in step.script]
+    repaired = [
         f"step {step.number} is right now: take `known` away, and lower MARKED"
         for step in steps
         if not step.problems and "known" in step.script
     ]
 
     assert len(steps) == CALLS
-    assert not wrong + mended, "\n".join([name, *wrong, *mended])
+    assert not wrong + repaired, "\n".join([name, *wrong, *repaired])
 
 
-def test_no_more_replies_are_wrong_than_were_measured() -> None:
+def test_no_more_replies_are_wrong_than_measured() -> None:
     assert sum("known" in step for name in WIRES for step in steps_of(name)) == MARKED

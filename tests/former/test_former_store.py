@@ -39,11 +39,11 @@ def on(data: Path, *words: str) -> Done:
 
 
 def verified(data: Path, heads: Path) -> dict[str, Any]:
-    told: dict[str, Any] = json.loads(on(data, "verify", "--json", "--against", str(heads)).stdout)
-    return told
+    reply: dict[str, Any] = json.loads(on(data, "verify", "--json", "--against", str(heads)).stdout)
+    return reply
 
 
-def test_r10_a_former_store_verifies_and_is_rebuilt(data: Path) -> None:
+def test_a_store_of_an_earlier_version_is_verified_and_rebuilt(data: Path) -> None:
     heads = data / "heads.json"
 
     first = verified(data, heads)
@@ -54,7 +54,7 @@ def test_r10_a_former_store_verifies_and_is_rebuilt(data: Path) -> None:
     assert again == first
 
 
-def test_r10_the_log_of_a_former_store_comes_out_and_goes_in(data: Path, tmp_path: Path) -> None:
+def test_the_log_of_an_earlier_store_is_exported_and_imported(data: Path, tmp_path: Path) -> None:
     log, files, copy = tmp_path / "log.jsonl", tmp_path / "log-files", tmp_path / "copy"
     on(data, "export", str(log), "--files", str(files))
     on(copy, "import", "log", str(log), "--files", str(files))
@@ -65,7 +65,7 @@ def test_r10_the_log_of_a_former_store_comes_out_and_goes_in(data: Path, tmp_pat
     assert verified(copy, data / "heads.json")["findings"] == []
 
 
-async def test_r10_words_and_former_names_lead_to_what_a_former_store_holds(data: Path) -> None:
+async def test_words_and_former_names_find_items_of_an_earlier_store(data: Path) -> None:
     store = await open_embedded(data)
     try:
         found = await store.canon.text.search(

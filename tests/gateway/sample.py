@@ -110,7 +110,7 @@ async def found(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     """Open the space that the lamp stands in, or change it, so that something is touched."""
     space, now = SpaceId(arguments["lamp_id"]), canon.clock.now()
     position = await canon.ledger.head_position(space)
-    thing = Space(
+    item = Space(
         id=space,
         kind=SpaceKind.UNIVERSE,
         name="a room",
@@ -125,13 +125,13 @@ async def found(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
         space=space,
         actor=caller.actor,
         tool=caller.tool,
-        entries=(Made(thing=draft_of(thing)),),
+        entries=(Made(thing=draft_of(item)),),
     )
     await canon.ledger.append_drafts([Append(draft=draft, judged_at=position, reads=frozenset())])
     return {"position": await canon.ledger.head_position(space)}
 
 
-async def look(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
+async def look_at_lamp(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     return {"position": await canon.ledger.head_position(SpaceId(arguments["lamp_id"]))}
 
 
@@ -214,10 +214,10 @@ LAMPS = Toolset(
     tools=(
         a_tool("light", light, LIGHT, roles=KEEPERS, output_schema=LIT, read_only=False),
         a_tool("found", found, ONE_LAMP, roles=frozenset({"Keeper"}), read_only=False),
-        a_tool("look_uncached", look, ONE_LAMP),
+        a_tool("look_uncached", look_at_lamp, ONE_LAMP),
         a_tool(
             "look",
-            look,
+            look_at_lamp,
             ONE_LAMP,
             cached=Cached(
                 seconds=lambda _, __: 60.0,
@@ -257,7 +257,7 @@ LAMPS = Toolset(
 KEEPER = Principal(
     agent_id="keeper-001", agent_type="Keeper", authorities=frozenset({Authority.GM})
 )
-VISITOR = Principal(agent_id="visitor-001", agent_type="Visitor")
+GUEST = Principal(agent_id="visitor-001", agent_type="Visitor")
 TRUSTED = Principal(trusted=True, authorities=frozenset(Authority))
 
 

@@ -14,7 +14,7 @@ from canonry.stores.memory import MemoryLedger, MemoryStore
 from canonry.testing.clocks import CountingIdentities, HandClock
 from canonry.values.ids import SpaceId
 from canonry.values.moments import SECOND
-from tests.gateway.sample import KEEPER, LAMP, VISITOR, a_canon, a_gateway
+from tests.gateway.sample import GUEST, KEEPER, LAMP, a_canon, a_gateway
 
 OTHER_LAMP = "7c9e6679-7425-40de-944b-e07fc1f90ae7"
 POLICY = Cached(seconds=lambda _, __: 60.0, depends_on=lambda _, __: frozenset({"lamp"}))
@@ -47,7 +47,7 @@ async def filling(cache: ReplyCache, name: str = "a") -> Filling:
 
 
 @pytest.mark.anyio
-async def test_a_reply_is_found_again_until_its_time_is_over() -> None:
+async def test_a_cached_reply_is_found_until_it_expires() -> None:
     clock = HandClock()
     cache = ReplyCache(Script(), clock.monotonic)
     outcome = success_result({"n": 1})
@@ -71,7 +71,7 @@ async def test_a_touched_key_ends_a_reply(touched: frozenset[int] | None) -> Non
 
 @pytest.mark.parametrize("touched", [frozenset({key_hash("lamp")}), None])
 @pytest.mark.anyio
-async def test_a_reply_is_not_kept_if_its_key_was_touched_while_it_was_made(
+async def test_a_reply_is_not_cached_if_its_key_was_touched_meanwhile(
     touched: frozenset[int] | None,
 ) -> None:
     ledger = Script()
@@ -85,7 +85,7 @@ async def test_a_reply_is_not_kept_if_its_key_was_touched_while_it_was_made(
 
 
 @pytest.mark.anyio
-async def test_the_oldest_replies_make_room() -> None:
+async def test_the_oldest_replies_are_dropped_first() -> None:
     cache = ReplyCache(Script(), HandClock().monotonic, entries=2)
     for name in ("a", "b", "c"):
         cache.keep_reply(await filling(cache, name), POLICY, {}, success_result({}))
@@ -95,7 +95,7 @@ async def test_the_oldest_replies_make_room() -> None:
 
 
 @pytest.mark.anyio
-async def test_a_lifetime_of_zero_and_a_very_long_reply_are_not_kept() -> None:
+async def test_zero_lifetime_and_very_long_replies_are_not_cached() -> None:
     cache = ReplyCache(Script(), HandClock().monotonic, characters=800)
     never = replace(POLICY, seconds=lambda _, __: 0.0)
     cache.keep_reply(await filling(cache), never, {}, success_result({}))
@@ -117,7 +117,7 @@ async def test_a_write_through_the_gateway_is_seen_by_the_next_cached_read() -> 
 
 
 @pytest.mark.anyio
-async def test_a_write_by_somebody_else_on_the_same_records_is_seen_too() -> None:
+async def test_a_write_by_another_process_is_seen_too() -> None:
     canon = a_canon()
     ours, theirs = a_gateway(canon=canon), a_gateway(canon=canon)
     assert (await ours.call("look", {"lamp_id": LAMP}, KEEPER)).body == {"position": 0}
@@ -126,10 +126,10 @@ async def test_a_write_by_somebody_else_on_the_same_records_is_seen_too() -> Non
 
 
 @pytest.mark.anyio
-async def test_replies_are_shared_neither_across_roles_nor_spaces_nor_arguments() -> None:
+async def test_replies_are_not_shared_across_roles_spaces_or_arguments() -> None:
     gateway = a_gateway()
     narrow = replace(KEEPER, spaces=frozenset({SpaceId("s")}))
-    for principal in (KEEPER, VISITOR, narrow, replace(KEEPER, user="u")):
+    for principal in (KEEPER, GUEST, narrow, replace(KEEPER, user="u")):
         await gateway.call("look", {"lamp_id": LAMP}, principal)
     await gateway.call("look", {"lamp_id": OTHER_LAMP}, KEEPER)
     assert gateway.audit.metrics.cache_hits == 0

@@ -10,19 +10,19 @@ from canonry.log.ports.world import call_answers, current_scope
 pytestmark = pytest.mark.anyio
 
 
-async def test_a_call_remembers_and_nobody_else_does() -> None:
-    async def told() -> int:
+async def test_a_call_remembers_answers_only_for_itself() -> None:
+    async def ask_twice() -> int:
         call_answers()["question"] = len(call_answers())
         await asyncio.sleep(0)
         return len(call_answers())
 
-    assert await run_within(1, told()) == 1
-    assert await run_within(1, told()) == 1
-    assert await told() == 0
+    assert await run_within(1, ask_twice()) == 1
+    assert await run_within(1, ask_twice()) == 1
+    assert await ask_twice() == 0
     assert current_scope() is None
 
 
-async def test_a_part_of_a_call_shares_what_the_whole_was_told_and_its_end() -> None:
+async def test_a_part_of_a_call_shares_its_answers_and_its_end() -> None:
     async def part() -> float:
         assert call_answers().pop("question") == 1
         found = current_scope()
@@ -39,7 +39,7 @@ async def test_a_part_of_a_call_shares_what_the_whole_was_told_and_its_end() -> 
     await run_within(5, whole())
 
 
-async def test_what_a_call_leaves_behind_remembers_nothing() -> None:
+async def test_a_background_task_of_a_call_remembers_nothing() -> None:
     over = asyncio.Event()
 
     async def later() -> bool:

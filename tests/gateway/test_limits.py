@@ -41,7 +41,7 @@ def nested(levels: int) -> dict[str, Any]:
         ({1: "a"}, "limits.type", "/1"),
     ],
 )
-def test_what_cannot_be_kept_is_refused_with_its_path(
+def test_unstorable_values_are_refused_with_their_path(
     arguments: dict[str, Any], code: str, path: str
 ) -> None:
     with pytest.raises(InvalidInput) as caught:
@@ -114,7 +114,7 @@ async def test_work_that_waits_too_long_is_stopped_and_cleaned_up() -> None:
 
 
 @pytest.mark.anyio
-async def test_work_that_waits_and_returns_in_time_gives_its_answer() -> None:
+async def test_work_that_finishes_in_time_returns_its_answer() -> None:
     async def work() -> int:
         total = 0
         for number in range(3):
@@ -126,7 +126,7 @@ async def test_work_that_waits_and_returns_in_time_gives_its_answer() -> None:
 
 
 @pytest.mark.anyio
-async def test_work_gives_its_own_errors_before_and_after_waiting() -> None:
+async def test_work_raises_its_own_errors_before_and_after_waiting() -> None:
     async def at_once() -> None:
         raise KeyError(1)
 

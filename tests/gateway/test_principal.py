@@ -43,7 +43,7 @@ def test_without_meta_the_caller_is_the_principal() -> None:
     assert caller.authorities == BOUND.authorities
 
 
-def test_an_agent_id_is_the_agent_type_where_none_is_given() -> None:
+def test_an_agent_id_stands_for_a_missing_agent_type() -> None:
     assert identified(Principal(agent_type="Narrator")).actor.agent_id == "Narrator"
 
 
@@ -63,23 +63,23 @@ def test_a_trusted_client_names_its_agent_per_call() -> None:
     assert caller.actor.agent_type == "Orchestrator"
 
 
-def test_an_untrusted_client_names_nothing_that_it_is_not() -> None:
+def test_an_untrusted_client_cannot_name_another_agent() -> None:
     assert refusal(Principal(), {"agent_type": "CanonKeeper"}) == "identity.untrusted"
     assert refusal(BOUND, {"agent_id": "somebody-else"}) == "identity.untrusted"
 
 
-def test_repeating_the_bound_identity_is_no_claim() -> None:
+def test_repeating_the_bound_identity_is_allowed() -> None:
     caller = identified(BOUND, {"agent_id": "gm-7", "agent_type": "Narrator"})
     assert caller == identified(BOUND)
 
 
 @pytest.mark.parametrize("trusted", [False, True])
-def test_a_bound_agent_type_cannot_be_changed_even_under_trust(trusted: bool) -> None:
+def test_a_bound_agent_type_cannot_be_changed_even_if_trusted(trusted: bool) -> None:
     bound = Principal(agent_type="Narrator", trusted=trusted)
     assert refusal(bound, {"agent_type": "CanonKeeper"}) == "identity.type-bound"
 
 
-def test_an_agent_may_act_through_a_part_of_itself() -> None:
+def test_an_agent_may_act_through_a_subagent() -> None:
     assert identified(BOUND, {"agent_id": "gm-7/planner"}).actor.agent_id == "gm-7/planner"
 
 
@@ -112,7 +112,7 @@ def test_a_malformed_agent_is_refused(agent: object) -> None:
     assert refusal(OPEN, agent) == "identity.malformed"
 
 
-def test_an_idempotency_key_makes_a_retry_recognisable() -> None:
+def test_an_idempotency_key_identifies_a_retry() -> None:
     assert identified(BOUND, **{KEY_META: "k"}).idempotency_key == "k"
     assert identified(BOUND).idempotency_key is None
 
@@ -132,7 +132,7 @@ AGENTS = st.fixed_dictionaries(
 
 
 @given(agent=AGENTS)
-def test_nothing_in_meta_makes_an_untrusted_caller_more_than_the_principal(
+def test_no_meta_gives_an_untrusted_caller_more_rights(
     agent: Mapping[str, Any],
 ) -> None:
     try:

@@ -63,7 +63,7 @@ PONY = Shape(
 )
 
 
-def test_a_value_has_the_fields_in_the_order_in_which_they_are_declared() -> None:
+def test_a_value_has_the_fields_in_declared_order() -> None:
     pony = Pony(rider=Pony(name="Sam"), brand="B")
 
     assert list(PONY(pony, stable="Bree", owner="Ferny").items()) == [
@@ -85,7 +85,7 @@ def test_a_word_is_a_plain_text() -> None:
     assert type(NAMED(Pony())["mood"]) is str
 
 
-def test_where_there_is_no_value_a_nullable_field_is_null_and_another_left_out() -> None:
+def test_a_missing_value_is_null_if_nullable_and_else_left_out() -> None:
     shown = PONY(Pony(foaled_at=None), owner=None)
 
     assert shown["foaled_at"] is None
@@ -96,12 +96,12 @@ def test_where_there_is_no_value_a_nullable_field_is_null_and_another_left_out()
     assert "owner" not in PONY(Pony())
 
 
-def test_a_given_value_is_taken_before_that_of_the_thing() -> None:
+def test_a_given_value_overrides_that_of_the_item() -> None:
     assert PONY(Pony(), called="Nob", foaled_at=NOON + 1)["called"] == "Nob"
     assert PONY(Pony(), foaled_at=None)["foaled_at"] is None
 
 
-def test_the_schema_is_made_of_the_same_fields() -> None:
+def test_the_schema_has_the_same_fields() -> None:
     assert PONY.schema["required"] == [
         "pony_id",
         "called",
@@ -141,13 +141,13 @@ def test_a_list_of_shapes_is_rendered_one_by_one() -> None:
     }
 
 
-def test_a_shape_is_made_of_some_fields_of_another() -> None:
+def test_a_shape_consists_of_some_fields_of_another() -> None:
     brief = Shape(**PONY.some_fields("called", "mood"), name=TEXT)
 
     assert brief(Pony()) == {"called": "Bill", "mood": "glad", "name": "Bill"}
 
 
-def test_a_shape_is_made_of_the_fields_of_an_attribute() -> None:
+def test_a_shape_consists_of_the_fields_of_an_attribute() -> None:
     ridden = Shape(name=TEXT, **{f"rider_{n}": f for n, f in PONY.fields_within("rider").items()})
 
     shown = ridden(Pony(rider=Pony(name="Sam", loads=())), rider_stable="Bree")
@@ -157,7 +157,7 @@ def test_a_shape_is_made_of_the_fields_of_an_attribute() -> None:
     assert shown["rider_stable"] == "Bree"
 
 
-def test_a_field_is_made_as_a_whole_or_of_the_thing_itself() -> None:
+def test_a_field_is_computed_as_a_whole_or_from_the_item() -> None:
     shape = Shape(
         tags=array(TEXT).from_function(lambda pony: [pony.name, "pony"]),
         self=NAMED.from_source(whole_item),

@@ -21,7 +21,7 @@ def shown(written: Any, **attributes: Any) -> dict[str, Any]:
     return Shape(told=TABLE.make_field(written))(SimpleNamespace(**attributes))
 
 
-def test_words_say_what_a_field_is_and_where_its_value_is() -> None:
+def test_a_text_defines_a_field_and_the_source_of_its_value() -> None:
     assert TABLE.make_field("uuid").schema == UUID.schema
     assert TABLE.make_field("list of instant").schema["items"] == INSTANT.schema
     assert TABLE.make_field("one of new, old").schema["enum"] == ["new", "old"]
@@ -34,7 +34,7 @@ def test_words_say_what_a_field_is_and_where_its_value_is() -> None:
     }
 
 
-def test_a_missing_value_is_null_or_left_out_as_the_words_say() -> None:
+def test_a_missing_value_is_null_or_left_out_as_defined() -> None:
     assert shown("text or null", told=None) == {"told": None}
     assert shown("text or nothing", told=None) == {}
     assert shown("list of text or nothing if empty from tags", tags=[]) == {}
@@ -42,12 +42,12 @@ def test_a_missing_value_is_null_or_left_out_as_the_words_say() -> None:
 
 
 @pytest.mark.parametrize("written", ["", "text from", "riddle"])
-def test_words_that_are_no_field_are_refused(written: str) -> None:
+def test_an_invalid_field_text_is_refused(written: str) -> None:
     with pytest.raises((ValueError, KeyError)):
         TABLE.make_field(written)
 
 
-def test_arguments_are_read_by_kind_and_fill_the_named_parameter() -> None:
+def test_arguments_are_read_by_kind_into_the_named_parameter() -> None:
     table = {"of": "uuid as thing_id", "ids": "uuids or nothing", "why": "text or nothing"}
     readings = TABLE.list_readings(table)
 
@@ -57,7 +57,7 @@ def test_arguments_are_read_by_kind_and_fill_the_named_parameter() -> None:
     assert fill_parameters(readings, values) == {"thing_id": "ab", "ids": (), "why": None}
 
 
-def test_an_argument_of_a_kind_without_reader_is_refused() -> None:
+def test_an_argument_kind_without_reader_is_refused() -> None:
     with pytest.raises(KeyError):
         TABLE.list_readings({"at": "instant"})
 

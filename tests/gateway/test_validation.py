@@ -51,7 +51,7 @@ def refusal(schema: dict[str, Any], arguments: dict[str, Any]) -> InvalidInput:
         ({"lamp_id": LAMP, "a/b~c": 1}, "input.unknown-property", "/a~1b~0c"),
     ],
 )
-def test_a_refusal_names_the_spot(arguments: dict[str, Any], code: str, path: str) -> None:
+def test_a_refusal_names_the_path(arguments: dict[str, Any], code: str, path: str) -> None:
     error = refusal(LIGHT, arguments)
     assert (error.code, error.details["path"]) == (code, path)
     assert path in error.message
@@ -65,7 +65,7 @@ def test_a_refusal_names_the_spot(arguments: dict[str, Any], code: str, path: st
         {"lamp_id": LAMP, "details": {"anything": {"at": "all"}}},
     ],
 )
-def test_what_the_schema_permits_passes(arguments: dict[str, Any]) -> None:
+def test_arguments_permitted_by_the_schema_pass(arguments: dict[str, Any]) -> None:
     assert compile_arguments(LIGHT)(arguments)["lamp_id"] == arguments["lamp_id"]
 
 
@@ -75,43 +75,43 @@ def test_a_value_is_never_repeated_in_the_error() -> None:
     assert "personal" not in str(error.details)
 
 
-def test_an_unknown_property_is_answered_with_the_known_ones() -> None:
+def test_an_unknown_property_error_lists_the_known_ones() -> None:
     assert "lamp_id, level, since" in refusal(LIGHT, {"lamp_id": LAMP, "lvl": 1}).message
 
 
-def test_further_problems_are_told_as_well() -> None:
+def test_further_problems_are_reported_as_well() -> None:
     error = refusal(LIGHT, {"level": "high", "lvl": 1})
     paths = {error.details["path"], *(each["path"] for each in error.details["problems"])}
     assert paths == {"/lamp_id", "/level", "/lvl"}
 
 
-def test_objects_in_lists_and_alternatives_are_closed_and_open_ones_are_not() -> None:
+def test_objects_in_lists_and_alternatives_are_closed_unless_open() -> None:
     assert refusal(NESTED, {"things": [{}, {"m": 1}]}).details["path"] == "/things/1/m"
     assert refusal(NESTED, {"either": {"b": 1}}).details["path"] == "/either"
     check = compile_arguments(NESTED)
     assert check({"open": {"b": 1}, "either": None, "things": [{"free": {"x": 1}}]})
 
 
-def test_closing_an_object_with_combined_parts_counts_what_they_declare() -> None:
+def test_closing_a_combined_object_counts_properties_of_all_parts() -> None:
     schema = an_object({"a": {}}, allOf=[{"properties": {"b": {}}}])
     check = compile_arguments(schema)
     assert check({"a": 1, "b": 2})
     assert refusal(schema, {"c": 1}).details["path"] == "/c"
 
 
-def test_defaults_are_filled_in_and_the_arguments_stay_as_they_were() -> None:
+def test_defaults_are_filled_in_without_changing_the_arguments() -> None:
     arguments: dict[str, Any] = {"things": [{}, {"n": 5}], "inner": {}}
     filled = compile_arguments(NESTED)(arguments)
     assert filled == {"things": [{"n": 3}, {"n": 5}], "inner": {"on": True}}
     assert arguments == {"things": [{}, {"n": 5}], "inner": {}}
 
 
-def test_without_defaults_the_arguments_are_not_even_copied() -> None:
+def test_without_defaults_the_arguments_are_not_copied() -> None:
     arguments = {"a": 1}
     assert compile_arguments(an_object({"a": {}}))(arguments) is arguments
 
 
-def test_the_published_schema_is_left_as_it_is() -> None:
+def test_the_published_schema_is_not_changed() -> None:
     before = str(NESTED)
     close_schema(NESTED)
     assert str(NESTED) == before
@@ -155,13 +155,13 @@ WANTED = an_object(
 )
 
 
-def test_row_8_null_for_an_argument_that_may_be_left_out_is_as_if_it_were() -> None:
+def test_null_for_an_optional_argument_counts_as_missing() -> None:
     check = compile_arguments(WANTED)
     assert check({"name": "a", "n": None, "word": None}) == {"name": "a"}
     assert check({"name": "a", "rows": [{"n": None}]}) == {"name": "a", "rows": [{"n": 4}]}
 
 
-def test_row_8_null_stays_where_it_says_something_and_is_refused_where_it_is_required() -> None:
+def test_null_stays_if_meaningful_and_is_refused_if_required() -> None:
     assert compile_arguments(WANTED)({"name": "a", "calendar": None, "n": "1"}) == {
         "name": "a",
         "calendar": None,
@@ -178,17 +178,17 @@ def test_row_8_null_stays_where_it_says_something_and_is_refused_where_it_is_req
         ({"share": "-3"}, {"share": -3}),
     ],
 )
-def test_row_8_a_number_in_a_text_is_taken(given: dict[str, Any], taken: dict[str, Any]) -> None:
+def test_a_number_in_a_text_is_accepted(given: dict[str, Any], taken: dict[str, Any]) -> None:
     assert compile_arguments(WANTED)({"name": "a", **given}) == {"name": "a", **taken}
 
 
 @pytest.mark.parametrize("text", ["5.0", "1e3", " 5", "05", "five", "9" * 16, "٣"])
-def test_row_8_a_text_that_would_lose_something_as_a_whole_number_is_refused(text: str) -> None:
+def test_a_text_is_refused_if_a_whole_number_would_lose_precision(text: str) -> None:
     assert refusal(WANTED, {"name": "a", "n": text}).details["path"] == "/n"
 
 
 @pytest.mark.parametrize("given", [{"n": "5"}, {"share": "0.25"}, {"n": None}])
-def test_t2_an_exact_schema_mends_nothing(given: dict[str, Any]) -> None:
+def test_an_exact_schema_converts_nothing(given: dict[str, Any]) -> None:
     check = compile_arguments(WANTED, exact=True)
     assert check({"name": "a"}) == compile_arguments(WANTED)({"name": "a"})
     with pytest.raises(InvalidInput) as refused:
@@ -196,15 +196,15 @@ def test_t2_an_exact_schema_mends_nothing(given: dict[str, Any]) -> None:
     assert refused.value.details["path"] == f"/{next(iter(given))}"
 
 
-def test_row_8_a_text_stays_a_text_where_one_is_wanted() -> None:
+def test_a_text_stays_a_text_if_one_is_wanted() -> None:
     assert compile_arguments(WANTED)({"name": "5", "n": "6"}) == {"name": "5", "n": 6}
 
 
-def test_row_8_an_enumeration_is_told_with_all_its_values() -> None:
+def test_an_enumeration_error_lists_all_values() -> None:
     message = refusal(WANTED, {"name": "a", "word": "short"}).message
     assert "brief, full, none, all, some, any" in message
 
 
-def test_row_8_an_unknown_property_is_answered_with_the_one_that_was_meant() -> None:
+def test_an_unknown_property_error_suggests_the_intended_one() -> None:
     assert "did you mean share?" in refusal(WANTED, {"name": "a", "Shar": 1}).message
     assert "did you mean" not in refusal(WANTED, {"name": "a", "zzzzzz": 1}).message

@@ -14,26 +14,26 @@ from canonry.log.items.scenes import Scene
 from canonry.records.toolset import TRUTH
 from tests.adapters.readers.paper import a_pdf
 from tests.inspector.reader import HOST, Answer, Reader
-from tests.toolsets.canon.kit import Desk, a_desk
+from tests.toolsets.canon.kit import ToolDriver, make_driver
 from tests.toolsets.world.kit import an_isle, brought_in
 
 
-def principal_of(desk: Desk) -> Principal:
-    """Whom a desk calls as."""
+def principal_of(driver: ToolDriver) -> Principal:
+    """Whom a driver calls as."""
     return Principal(
-        agent_id=desk.agent.lower(),
-        agent_type=desk.agent,
-        user=desk.user,
-        spaces=desk.spaces,
-        world=desk.world,
+        agent_id=driver.agent.lower(),
+        agent_type=driver.agent,
+        user=driver.user,
+        spaces=driver.spaces,
+        world=driver.world,
         authorities=None,
     )
 
 
-def a_reader(desk: Desk, door: AuthMethod | None = None, **more: Any) -> Reader:
-    """Somebody at the pages over a desk's canon, as whom the desk calls."""
-    way_in = door or Unlocked(principal=principal_of(desk))
-    return Reader(inspector_app(desk.gateway, way_in), **more)
+def a_reader(driver: ToolDriver, auth_method: AuthMethod | None = None, **more: Any) -> Reader:
+    """Somebody at the pages over a driver's canon, as whom the driver calls."""
+    way_in = auth_method or Unlocked(principal=principal_of(driver))
+    return Reader(inspector_app(driver.gateway, way_in), **more)
 
 
 __all__ = ["HOST", "Answer", "Reader"]
@@ -43,14 +43,14 @@ __all__ = ["HOST", "Answer", "Reader"]
 class Harbour:
     """A canon with something on every page; `ids` are by what things are called here."""
 
-    desk: Desk
+    driver: ToolDriver
     space: str
     ids: dict[str, str]
     world: str = ""
 
     def reader(self, agent: str = "Solo", **more: Any) -> Reader:
         """Somebody of an agent type at the pages."""
-        return a_reader(a_desk(agent, self.desk, **more))
+        return a_reader(make_driver(agent, self.driver, **more))
 
     def pages(self) -> list[str]:
         """Every address that only tells, with something to tell."""
@@ -86,14 +86,14 @@ HARBOUR_BOOK: Final = "Odo Brand keeps the light at Marrow. Ilsa Vane sails the 
 
 async def a_harbour(*, world: bool = True) -> Harbour:
     """Saltmere with people, a book, a scene, what waits for a Keeper, an account and an isle."""
-    desk = a_desk("Solo")
-    space = await desk.saltmere()
+    driver = make_driver("Solo")
+    space = await driver.saltmere()
     about = {"space": "Saltmere"}
     turns = [
         {"by": "gm", "text": "The rail gives way. Odo Brand falls."},
         {"by": "Ilsa Vane", "text": "I take the silver lantern."},
     ]
-    scene = await desk.call("tell", scene="Night", place="Marrow", turns=turns, **about)
+    scene = await driver.call("tell", scene="Night", place="Marrow", turns=turns, **about)
     first, second = (each["id"] for each in scene["turns"])
     written = ["Harbour book"]  # of no scene, so that nobody knows whether it was before the fall
     claims: list[dict[str, Any]] = [
@@ -102,10 +102,10 @@ async def a_harbour(*, world: bool = True) -> Harbour:
         {"kind": "state", "of": "Odo", "tags": ["dead"], "untags": ["alive"], "evidence": written},
         {"kind": "entity", "name": "Odo Brandt", "type": "character", "fields": {"age": 40}},
     ]
-    await desk.call("propose", claims=claims, evidence=[first], **about)
+    await driver.call("propose", claims=claims, evidence=[first], **about)
     mourned = {"kind": "event", "says": "They mourn Odo", "about": ["Odo Brand"]}
-    await desk.call("propose", claims=[mourned], **about)
-    ann = a_desk("Contributor", desk)
+    await driver.call("propose", claims=[mourned], **about)
+    ann = make_driver("Contributor", driver)
     waits = [
         {"kind": "fact", "says": "Ilsa carries the silver lantern", "about": ["Ilsa"]},
         {"kind": "entity", "name": "The Quay", "type": "location"},
@@ -114,27 +114,27 @@ async def a_harbour(*, world: bool = True) -> Harbour:
     await ann.call("propose", claims=waits, evidence=[second], **about)
     for name, email in (("Ann Lee", "ann@example.org"), ("Ann L\u0435e", "ann@example.net")):
         record = {"type": "person", "name": name, "email": email}  # one e is Cyrillic
-        await desk.call("tell", records=[record], space="account")
+        await driver.call("tell", records=[record], space="account")
     ids = {"scene": scene["scene"], "turn": first}
-    ids |= await _files(desk) if world else {}
+    ids |= await _files(driver) if world else {}
     for kind in ("entity", "fact", "relation", "event", "document"):
-        rows = (await desk.call("find", kinds=[kind], limit=20, **about))["found"]
+        rows = (await driver.call("find", kinds=[kind], limit=20, **about))["found"]
         ids[kind] = rows[0]["id"]
         ids |= {row["name"]: row["id"] for row in rows if kind == "entity"}
-    ids["record"] = (await desk.call("find", space="account", type="person"))["found"][0]["id"]
-    ids["proposal"] = (await desk.call("review", **about))["waiting"][0]["id"]
-    ids["story"] = await _story(desk, ids["scene"])
-    isle = await _isle(desk) if world else ""
-    return Harbour(desk, space, ids, isle)
+    ids["record"] = (await driver.call("find", space="account", type="person"))["found"][0]["id"]
+    ids["proposal"] = (await driver.call("review", **about))["waiting"][0]["id"]
+    ids["story"] = await _story(driver, ids["scene"])
+    isle = await _isle(driver) if world else ""
+    return Harbour(driver, space, ids, isle)
 
 
 _INVOICE: Final = "Invoice\nInvoice Number: R-7\nInvoice Date: 2025-01-15\nTotal: 1,250.00 EUR\n"
 _ROWS: Final = b"Date,Payee,Amount\n03/04/2024,Alder,1.250\n05/04/2024,Birch,2.750\n"
 
 
-async def _files(desk: Desk) -> dict[str, str]:
+async def _files(driver: ToolDriver) -> dict[str, str]:
     """A page of paper, and a statement that can be read in two ways, in the account."""
-    clerk = Gateway(desk.canon, [TRUTH])
+    clerk = Gateway(driver.canon, [TRUTH])
     found: dict[str, str] = {}
     for name, kind, data in (
         ("file", "application/pdf", a_pdf(_INVOICE)),
@@ -142,20 +142,20 @@ async def _files(desk: Desk) -> dict[str, str]:
     ):
         given = {"file_content": b64encode(data).decode(), "mime_type": kind}
         given["original_filename"] = f"{name}.{kind[-3:]}"
-        result = await clerk.call("ingest", given, principal_of(desk))
+        result = await clerk.call("ingest", given, principal_of(driver))
         assert result.error is None, result.text
         found[name] = str(result.body["source_id"])
     return found
 
 
-async def _story(desk: Desk, scene: str) -> str:
-    found = (await desk.canon.state.items_by_id((scene,)))[scene]
+async def _story(driver: ToolDriver, scene: str) -> str:
+    found = (await driver.canon.state.items_by_id((scene,)))[scene]
     assert isinstance(found, Scene)
     return found.story_id
 
 
-async def _isle(desk: Desk) -> str:
-    return (await brought_in(desk.canon, an_isle())).world_id
+async def _isle(driver: ToolDriver) -> str:
+    return (await brought_in(driver.canon, an_isle())).world_id
 
 
 def run_apart(work: Any) -> Any:

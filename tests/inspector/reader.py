@@ -91,12 +91,12 @@ class Reader:
             sent.append(message)
 
         await self.app(scope, receive, send)
-        told = [(k.decode(), v.decode("latin-1")) for k, v in sent[0]["headers"]]
-        for name, value in told:
+        found = [(k.decode(), v.decode("latin-1")) for k, v in sent[0]["headers"]]
+        for name, value in found:
             if name == "set-cookie":
                 key, _, rest = value.partition("=")
                 self.cookies[key] = rest.partition(";")[0]
         text = b"".join(each.get("body", b"") for each in sent[1:])
         return Answer(
-            status=sent[0]["status"], headers=told, text=text.decode("latin-1" if raw else "utf-8")
+            status=sent[0]["status"], headers=found, text=text.decode("latin-1" if raw else "utf-8")
         )

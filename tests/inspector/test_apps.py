@@ -19,7 +19,7 @@ from canonry.world.toolset import WORLD
 from tests.inspector.browser import SEEN, a_browser, barriers
 from tests.inspector.kit import Harbour, a_harbour, principal_of, run_apart
 from tests.meta.tree import ROOT
-from tests.toolsets.canon.kit import a_desk
+from tests.toolsets.canon.kit import make_driver
 
 WEB = ROOT / "web"
 HOSTILE = "<img src=x onerror=alert(1)></script><script>alert(2)</script>\u202e"
@@ -57,8 +57,8 @@ class Hosted:
         self.page.expose_function("callTool", call)
         self.page.evaluate(the_host(folder))
 
-    def show(self, name: str, asked: Any, told: Any, **context: Any) -> Frame:
-        self.page.evaluate("given => host(...given)", [app_page(name), asked, told, context])
+    def show(self, name: str, asked: Any, reply_body: Any, **context: Any) -> Frame:
+        self.page.evaluate("given => host(...given)", [app_page(name), asked, reply_body, context])
         return self.page.frames[1]
 
 
@@ -70,7 +70,7 @@ def harbour() -> Harbour:
 
 def calls_of(harbour: Harbour) -> Callable[..., Any]:
     def call(name: str, given: dict[str, Any]) -> Any:
-        outcome = run_apart(harbour.desk.outcome(name, given))
+        outcome = run_apart(harbour.driver.outcome(name, given))
         if outcome.error is not None:
             return {"isError": True, "content": [{"type": "text", "text": outcome.text}]}
         return result(outcome.body)
@@ -78,55 +78,55 @@ def calls_of(harbour: Harbour) -> Callable[..., Any]:
     return call
 
 
-def test_what_waits_is_decided_within_the_reference_host(
+def test_pending_proposals_are_decided_within_the_reference_host(
     browser: Browser, tmp_path: Path, harbour: Harbour
 ) -> None:
-    ann = a_desk("Contributor", harbour.desk)
+    ann = make_driver("Contributor", harbour.driver)
     claim = {"kind": "fact", "says": HOSTILE, "about": [harbour.ids["Ilsa Vane"]]}
     run_apart(ann.call("propose", claims=[claim], space="Saltmere"))
     asked = {"what": "pending", "space": "Saltmere"}
-    told = run_apart(harbour.desk.call("review", **asked))
+    reply = run_apart(harbour.driver.call("review", **asked))
     hosted = Hosted(browser, tmp_path, calls_of(harbour))
-    frame = hosted.show("review", asked, result(told), theme="dark")
+    frame = hosted.show("review", asked, result(reply), theme="dark")
 
-    expect(frame.locator(".waiting")).to_have_count(told["total"])
+    expect(frame.locator(".waiting")).to_have_count(reply["total"])
     assert frame.locator("img").count() == 0
     assert frame.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 24, 27)"
     lantern = frame.locator(".waiting", has_text="silver lantern")
     lantern.locator("input").fill("I was there")
     lantern.get_by_role("button", name="Accept").click()
-    expect(frame.locator(".waiting")).to_have_count(told["total"] - 1)
-    facts = run_apart(harbour.desk.call("find", kinds=["fact"], space="Saltmere"))["found"]
+    expect(frame.locator(".waiting")).to_have_count(reply["total"] - 1)
+    facts = run_apart(harbour.driver.call("find", kinds=["fact"], space="Saltmere"))["found"]
     assert any("lantern" in row["says"] for row in facts)
     assert hosted.page.evaluate("sizes.length") >= 2
     assert hosted.faults == []
 
 
-def test_a_refused_decision_is_told_and_everything_stays(
+def test_a_refused_decision_is_reported_and_changes_nothing(
     browser: Browser, tmp_path: Path, harbour: Harbour
 ) -> None:
     asked = {"what": "pending", "space": "Saltmere"}
-    told = run_apart(harbour.desk.call("review", **asked))
+    reply = run_apart(harbour.driver.call("review", **asked))
     hosted = Hosted(browser, tmp_path, calls_of(harbour))
-    frame = hosted.show("review", asked, result(told), locale="de-CH")
+    frame = hosted.show("review", asked, result(reply), locale="de-CH")
     first = frame.locator(".waiting").first
     first.locator("input").fill("")
     first.get_by_role("button", name="Annehmen").click()
     expect(frame.locator(".warning")).to_be_visible()
-    expect(frame.locator(".waiting")).to_have_count(told["total"])
+    expect(frame.locator(".waiting")).to_have_count(reply["total"])
 
 
-def test_what_happened_is_told_in_order(browser: Browser, tmp_path: Path, harbour: Harbour) -> None:
-    told = run_apart(harbour.desk.call("timeline", space="Saltmere", limit=1))
+def test_events_are_listed_in_order(browser: Browser, tmp_path: Path, harbour: Harbour) -> None:
+    reply = run_apart(harbour.driver.call("timeline", space="Saltmere", limit=1))
     hosted = Hosted(browser, tmp_path, calls_of(harbour))
-    frame = hosted.show("timeline", {"space": "Saltmere", "limit": 1}, result(told))
+    frame = hosted.show("timeline", {"space": "Saltmere", "limit": 1}, result(reply))
     expect(frame.locator(".ribbon li")).to_contain_text("1207-11-03 Odo falls")
     frame.get_by_role("button").click()
     expect(frame.locator(".ribbon li")).to_contain_text("1207-11-04 Ilsa flees")
     assert barriers_in(frame) == []
 
 
-def test_the_places_around_one_are_drawn(
+def test_the_surrounding_locations_are_drawn(
     browser: Browser, tmp_path: Path, harbour: Harbour
 ) -> None:
     places = [
@@ -134,8 +134,8 @@ def test_the_places_around_one_are_drawn(
         {"id": "b", "name": HOSTILE, "depth": 2, "path": ["west", "sideways"]},
     ]
     hosted = Hosted(browser, tmp_path, calls_of(harbour))
-    told = {"structuredContent": {"neighbors": places}, "content": []}
-    frame = hosted.show("map", {"locationId": "x"}, told)
+    arguments = {"structuredContent": {"neighbors": places}, "content": []}
+    frame = hosted.show("map", {"locationId": "x"}, arguments)
     expect(frame.locator("svg circle")).to_have_count(3)
     expect(frame.locator("svg line")).to_have_count(2)
     expect(frame.locator("ul.rows")).to_contain_text("Road west")
@@ -146,7 +146,7 @@ def barriers_in(frame: Frame) -> list[str]:
     return barriers(frame, rules=SEEN)  # type: ignore[arg-type] # a frame evaluates as a page does
 
 
-def test_the_tools_name_what_shows_them_and_everything_else_stays_as_it_was() -> None:
+def test_tools_name_their_apps_and_stay_otherwise_unchanged() -> None:
     for plain, shown in zip((CANON, WORLD), with_apps((CANON, WORLD)), strict=True):
         for before, after in zip(plain.tools, shown.tools, strict=True):
             was, entry = tool_entry(before, plain), tool_entry(after, shown)
@@ -159,14 +159,14 @@ def test_the_tools_name_what_shows_them_and_everything_else_stays_as_it_was() ->
             }
 
 
-def test_a_client_reads_each_app_and_it_names_no_address() -> None:
-    desk = a_desk("Solo")
-    gateway = Gateway(desk.canon, with_apps([CANON]))
+def test_a_client_reads_each_app_without_external_addresses() -> None:
+    driver = make_driver("Solo")
+    gateway = Gateway(driver.canon, with_apps([CANON]))
     for name in ("review", "timeline"):
-        reading = gateway.read_resource(f"ui://canonry/{name}", principal_of(desk))
-        found, told = run_apart(reading)
+        reading = gateway.read_resource(f"ui://canonry/{name}", principal_of(driver))
+        found, reported = run_apart(reading)
         assert found is not None
-        assert (found.mime_type, told.error) == (MIME, None)
-        assert told.text == app_page(name)
-        bare = told.text.replace("http://www.w3.org/2000/svg", "")
+        assert (found.mime_type, reported.error) == (MIME, None)
+        assert reported.text == app_page(name)
+        bare = reported.text.replace("http://www.w3.org/2000/svg", "")
         assert not re.search(r"https?://|\bsrc=|@import|url\(", bare)

@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Page, Route, expect
 from tests.inspector.browser import SEEN, Watched, a_browser, barriers, hosted, pages_of, watched
 from tests.inspector.kit import Harbour, a_harbour, run_apart
 from tests.inspector.test_hostile import a_hostile_harbour
-from tests.toolsets.canon.kit import a_desk
+from tests.toolsets.canon.kit import make_driver
 
 MANY = 30
 
@@ -28,7 +28,7 @@ class Site:
     address: str
 
     def call(self, tool_: str, **arguments: Any) -> Any:
-        return run_apart(self.harbour.desk.call(tool_, **arguments))
+        return run_apart(self.harbour.driver.call(tool_, **arguments))
 
 
 @pytest.fixture(scope="module")
@@ -75,9 +75,7 @@ def widest(page: Page) -> int:
     return found
 
 
-def test_every_page_is_free_of_barriers_and_errors_and_asks_nobody_else(
-    tab: Watched, site: Site
-) -> None:
+def test_every_page_is_accessible_error_free_and_self_contained(tab: Watched, site: Site) -> None:
     for path in pages_of(site.harbour):
         tab.page.set_viewport_size({"width": 1280, "height": 900})
         tab.page.emulate_media(color_scheme="light", reduced_motion="reduce")
@@ -92,7 +90,7 @@ def test_every_page_is_free_of_barriers_and_errors_and_asks_nobody_else(
 
 
 def test_thirty_proposals_are_decided_by_keyboard_alone(tab: Watched, site: Site) -> None:
-    ann = a_desk("Contributor", site.harbour.desk)
+    ann = make_driver("Contributor", site.harbour.driver)
     ilsa = site.harbour.ids["Ilsa Vane"]
     turn = site.harbour.ids["turn"]
     claims = [{"kind": "fact", "says": f"Ilsa owns coin {n}", "about": [ilsa]} for n in range(MANY)]
@@ -109,11 +107,11 @@ def test_thirty_proposals_are_decided_by_keyboard_alone(tab: Watched, site: Site
         left -= 1
         expect(page.locator("#queue")).to_contain_text(f"{left} pending.")
 
-    told = site.call("find", kinds=["fact"], text="coin", space="Saltmere", limit=50)["found"]
-    assert len([row for row in told if "owns coin" in row["says"]]) == MANY - MANY // 3
+    reported = site.call("find", kinds=["fact"], text="coin", space="Saltmere", limit=50)["found"]
+    assert len([row for row in reported if "owns coin" in row["says"]]) == MANY - MANY // 3
 
 
-def test_a_page_follows_what_another_reviewer_decides(
+def test_a_page_follows_decisions_of_another_reviewer(
     browser: Browser, tab: Watched, site: Site
 ) -> None:
     path = f"/review?space={site.harbour.space}&what=pending"
@@ -132,7 +130,7 @@ def test_a_page_follows_what_another_reviewer_decides(
     expect(page.locator("#live")).to_contain_text("Somebody else has decided")
 
 
-def test_who_is_writing_is_not_disturbed_and_the_second_word_is_told_so(
+def test_a_writer_is_not_disturbed_and_a_second_decision_is_reported(
     browser: Browser, tab: Watched, site: Site
 ) -> None:
     page = tab.go(f"/review?space={site.harbour.space}&what=pending")
@@ -147,11 +145,11 @@ def test_who_is_writing_is_not_disturbed_and_the_second_word_is_told_so(
     page.keyboard.press("Enter")
 
     expect(page.locator("#live")).not_to_be_empty()
-    told = site.call("get", of=proposal)
-    assert told["status"] in {"accepted", "rejected"}
+    reply = site.call("get", of=proposal)
+    assert reply["status"] in {"accepted", "rejected"}
 
 
-def test_the_slider_moves_the_page_to_what_the_tools_told_then(tab: Watched, site: Site) -> None:
+def test_the_slider_shows_the_page_as_the_tools_reported_it_then(tab: Watched, site: Site) -> None:
     odo = site.harbour.ids["Odo Brand"]
     page = tab.go(f"/timeline?space={site.harbour.space}")
     slider = page.get_by_label("At, as a slider")
@@ -161,9 +159,9 @@ def test_the_slider_moves_the_page_to_what_the_tools_told_then(tab: Watched, sit
     at = page.locator("#time-at").input_value()
     assert at == "1207-11-03T00:00:00Z"
 
-    told = site.call("timeline", space="Saltmere", to=at)
+    reply = site.call("timeline", space="Saltmere", to=at)
     shown = page.locator(".line .head a").all_text_contents()
-    assert shown == [row["says"] for row in told["timeline"]]
+    assert shown == [row["says"] for row in reply["timeline"]]
     page = tab.go(f"/thing/{odo}?at={at}")
     then = site.call("get", of=odo, at=at, full=True)
     assert page.locator(".over .tag").all_text_contents() == then.get("tags", [])
@@ -176,9 +174,7 @@ def test_the_graph_is_drawn_and_listed(tab: Watched, site: Site) -> None:
     assert page.locator("#graph-list li").count() >= 1
 
 
-def test_two_thousand_nodes_fill_the_canvas_and_none_covers_another(
-    tab: Watched, site: Site
-) -> None:
+def test_two_thousand_nodes_fill_the_canvas_without_overlap(tab: Watched, site: Site) -> None:
     nodes = [[str(n), f"Node {n}", "character"] for n in range(2_000)]
     edges = [[f"e{n}", str(n // 7), str(n), "KNOWS"] for n in range(1, 2_000)]
     drawn = json.dumps({"nodes": nodes, "edges": edges, "centre": "0"})
@@ -193,7 +189,7 @@ def test_two_thousand_nodes_fill_the_canvas_and_none_covers_another(
     page = tab.go(f"/graph?space={site.harbour.space}")
     page.wait_for_function("document.getElementById('graph')._cyreg?.cy.nodes().length === 2000")
 
-    told = page.evaluate(
+    result = page.evaluate(
         """() => {
           const held = document.getElementById("graph"), cy = held._cyreg.cy;
           const boxes = cy.nodes().map((one) => one.renderedBoundingBox({ includeLabels: false }));
@@ -207,9 +203,9 @@ def test_two_thousand_nodes_fill_the_canvas_and_none_covers_another(
           return { covered, wide: all.w / held.clientWidth, high: all.h / held.clientHeight };
         }"""
     )
-    assert told["covered"] == 0
-    assert told["wide"] > 0.6
-    assert told["high"] > 0.6
+    assert result["covered"] == 0
+    assert result["wide"] > 0.6
+    assert result["high"] > 0.6
 
 
 def test_the_map_plays_over_time(tab: Watched, site: Site) -> None:
@@ -220,7 +216,7 @@ def test_the_map_plays_over_time(tab: Watched, site: Site) -> None:
     page.get_by_role("button", name="Stop").click()
 
 
-def test_the_first_stop_of_the_keyboard_leads_past_the_menu(tab: Watched, site: Site) -> None:
+def test_the_first_keyboard_stop_skips_the_menu(tab: Watched, site: Site) -> None:
     page = tab.go("/")
     page.keyboard.press("Tab")
     expect(page.locator(".skip")).to_be_focused()
@@ -230,7 +226,7 @@ def test_the_first_stop_of_the_keyboard_leads_past_the_menu(tab: Watched, site: 
     expect(page.locator("#quick")).to_be_focused()
 
 
-def test_pages_are_read_and_decided_on_without_any_script(browser: Browser, site: Site) -> None:
+def test_pages_work_without_scripts(browser: Browser, site: Site) -> None:
     with browser.new_context(java_script_enabled=False) as context:
         seen = watched(context, site.address)
         for path in pages_of(site.harbour):
@@ -253,7 +249,7 @@ def test_hostile_texts_run_nowhere(browser: Browser) -> None:
             assert seen.faults == [], path
 
 
-def test_no_foreign_page_frames_ours(browser: Browser, site: Site) -> None:
+def test_no_foreign_page_frames_the_inspector(browser: Browser, site: Site) -> None:
     server, foreign = on_foreign_page(f'<iframe src="{site.address}/"></iframe>')
     with browser.new_context() as context:
         page = context.new_page()
@@ -263,7 +259,7 @@ def test_no_foreign_page_frames_ours(browser: Browser, site: Site) -> None:
     server.server_close()
 
 
-def test_no_foreign_page_decides_for_whoever_looks_at_it(browser: Browser, site: Site) -> None:
+def test_no_foreign_page_decides_for_a_visiting_user(browser: Browser, site: Site) -> None:
     proposal = site.harbour.ids["proposal"]
     fields = {"verdict": "reject", "of": proposal, "reason": "haha", "space": site.harbour.space}
     inputs = "".join(f'<input name="{k}" value="{v}">' for k, v in fields.items())
@@ -273,13 +269,13 @@ def test_no_foreign_page_decides_for_whoever_looks_at_it(browser: Browser, site:
             headers: {{"content-type": "application/x-www-form-urlencoded"}},
             body: {urlencode(fields)!r}}}).catch(() => {{}});
         setTimeout(() => document.forms[0].submit(), 300);</script>"""
-    before = run_apart(site.harbour.desk.heads())
+    before = run_apart(site.harbour.driver.heads())
     server, foreign = on_foreign_page(form + script)
     with browser.new_context() as context:
         page = context.new_page()
         page.goto(f"{site.address}/")
         page.goto(foreign)
         page.wait_for_url(f"{site.address}/decide")
-        assert run_apart(site.harbour.desk.heads()) == before
+        assert run_apart(site.harbour.driver.heads()) == before
     server.shutdown()
     server.server_close()

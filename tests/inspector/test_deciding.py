@@ -10,7 +10,7 @@ from canonry.assistant import CANON
 from canonry.gateway.call import Gateway
 from canonry.gateway.offers import select_toolsets
 from tests.inspector.kit import Harbour, a_harbour, a_reader
-from tests.toolsets.canon.kit import Desk
+from tests.toolsets.canon.kit import ToolDriver
 
 pytestmark = pytest.mark.anyio
 ROLES = ("Reader", "Contributor", "Keeper", "Solo")
@@ -23,16 +23,16 @@ async def harbour() -> Harbour:
 
 
 async def waiting(harbour: Harbour, words: str) -> str:
-    rows = (await harbour.desk.call("review", space=harbour.space, limit=50))["waiting"]
+    rows = (await harbour.driver.call("review", space=harbour.space, limit=50))["waiting"]
     return next(str(row["id"]) for row in rows if words in row["says"])
 
 
-async def status(harbour: Harbour, thing: str) -> str:
-    told = await harbour.desk.call("get", of=thing)
-    return str(told.get("status") or told.get("level") or "")
+async def status(harbour: Harbour, item: str) -> str:
+    reply = await harbour.driver.call("get", of=item)
+    return str(reply.get("status") or reply.get("level") or "")
 
 
-async def test_accepting_says_what_became_canon(harbour: Harbour) -> None:
+async def test_accepting_shows_what_became_canon(harbour: Harbour) -> None:
     lantern = await waiting(harbour, "lantern")
     reader = harbour.reader()
     back = f"/review?space={harbour.space}&done=reject&ids=x"
@@ -50,7 +50,7 @@ async def test_accepting_says_what_became_canon(harbour: Harbour) -> None:
     assert await status(harbour, lantern) == "accepted"
 
 
-async def test_several_are_decided_at_once_and_one_can_be_accepted_after_all(
+async def test_several_are_decided_at_once_and_one_is_accepted_afterwards(
     harbour: Harbour,
 ) -> None:
     ghost, quay = await waiting(harbour, "ghost"), await waiting(harbour, "Quay")
@@ -84,7 +84,7 @@ async def test_a_conflict_is_shown_with_both_sides_and_waived(harbour: Harbour) 
     assert "Odo falls" not in page
 
 
-async def test_two_that_are_one_are_compared_and_merged(harbour: Harbour) -> None:
+async def test_two_duplicates_are_compared_and_merged(harbour: Harbour) -> None:
     reader = harbour.reader()
     page = await reader.page("/review?space=account&what=duplicates")
     assert "or is the same as" in page
@@ -99,7 +99,7 @@ async def test_two_that_are_one_are_compared_and_merged(harbour: Harbour) -> Non
     assert (moved.status, moved.header("location")) == (303, f"/thing/{kept}")
 
 
-async def test_the_page_of_an_entity_leads_to_those_that_may_be_the_same_as_it(
+async def test_an_entity_page_links_to_possible_duplicates(
     harbour: Harbour, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("canonry.inspector.views.review.COMPARED_MAX", 1)
@@ -114,7 +114,7 @@ async def test_the_page_of_an_entity_leads_to_those_that_may_be_the_same_as_it(
     assert "or is the same as" in await reader.page(unescape(link[1]))
 
 
-async def test_what_never_was_and_what_holds_no_longer(harbour: Harbour) -> None:
+async def test_retraction_and_ending_are_different_actions(harbour: Harbour) -> None:
     reader = harbour.reader()
     fact, relation = harbour.ids["fact"], harbour.ids["relation"]
 
@@ -126,7 +126,7 @@ async def test_what_never_was_and_what_holds_no_longer(harbour: Harbour) -> None
     assert "1207-11-05" in await reader.page(f"/thing/{relation}")
 
 
-async def test_the_rules_decide_where_they_are_asked(harbour: Harbour) -> None:
+async def test_rules_decide_when_asked(harbour: Harbour) -> None:
     quay = await waiting(harbour, "Quay")
 
     await harbour.reader().decide("judge", [quay])
@@ -148,23 +148,21 @@ async def test_the_rules_decide_where_they_are_asked(harbour: Harbour) -> None:
         ("edit", {"said.statement": "", "reason": "r"}),
     ],
 )
-async def test_what_the_tool_refuses_is_told_and_nothing_is_written(
+async def test_a_refused_action_is_reported_and_nothing_is_written(
     harbour: Harbour, verdict: str, more: dict[str, str]
 ) -> None:
     lantern = await waiting(harbour, "lantern")
-    before = await harbour.desk.heads()
+    before = await harbour.driver.heads()
 
     answer = await harbour.reader().decide(verdict, [lantern], space=harbour.space, **more)
 
     assert answer.status == 400
     assert 'class="warning"' in answer.text
-    assert await harbour.desk.heads() == before
+    assert await harbour.driver.heads() == before
 
 
 @pytest.mark.parametrize("agent", ROLES)
-async def test_each_role_sees_the_actions_that_it_may_take_and_no_other(
-    harbour: Harbour, agent: str
-) -> None:
+async def test_each_role_sees_only_its_permitted_actions(harbour: Harbour, agent: str) -> None:
     reader = harbour.reader(agent)
     for path in harbour.pages():
         page = await reader.page(path)
@@ -179,19 +177,19 @@ async def test_each_role_sees_the_actions_that_it_may_take_and_no_other(
         "retcon": ([harbour.ids["fact"]], {"reason": "r"}),
     }
     for verdict, (of, more) in actions.items():
-        before = await harbour.desk.heads()
+        before = await harbour.driver.heads()
         answer = await reader.decide(verdict, of, space=harbour.space, **more)
         if agent in MAY_DECIDE:
             assert answer.status == 303, (verdict, answer.text)
         else:
             assert answer.status == 403
-            assert await harbour.desk.heads() == before
+            assert await harbour.driver.heads() == before
 
 
-async def test_where_nothing_is_written_nobody_decides(harbour: Harbour) -> None:
-    desk = harbour.desk
-    gateway = Gateway(desk.canon, select_toolsets([CANON], read_only=True))
-    reader = a_reader(Desk(desk.canon, gateway, desk.clock))
+async def test_a_read_only_server_offers_no_decisions(harbour: Harbour) -> None:
+    driver = harbour.driver
+    gateway = Gateway(driver.canon, select_toolsets([CANON], read_only=True))
+    reader = a_reader(ToolDriver(driver.canon, gateway, driver.clock))
 
     for path in harbour.pages():
         assert 'action="/decide"' not in await reader.page(path)
@@ -199,7 +197,7 @@ async def test_where_nothing_is_written_nobody_decides(harbour: Harbour) -> None
     assert answer.status >= 400
 
 
-async def test_a_page_that_waits_learns_that_others_have_decided(harbour: Harbour) -> None:
+async def test_a_waiting_page_learns_of_decisions_by_others(harbour: Harbour) -> None:
     reader = harbour.reader("Reader")
     path = f"/review/head?space={harbour.space}"
     page = await reader.page(f"/review?space={harbour.space}")
@@ -210,17 +208,17 @@ async def test_a_page_that_waits_learns_that_others_have_decided(harbour: Harbou
     assert json.loads((await reader.get(path)).text)["head"] == head + 1
 
 
-async def test_a_document_about_somebody_else_is_split_off(harbour: Harbour) -> None:
+async def test_a_document_about_another_entity_is_split_off(harbour: Harbour) -> None:
     card = "BEGIN:VCARD\nVERSION:3.0\nFN:Jo Berg\nEMAIL:jo@berg.example\nORG:{}\nEND:VCARD\n"
     for name in ("Acme", "Alder"):
         text = card.format(name)
-        await harbour.desk.call("tell", text=text, title=f"{name}.vcf", space="account")
-    (jo,) = (await harbour.desk.call("find", space="account", type="contact"))["found"]
+        await harbour.driver.call("tell", text=text, title=f"{name}.vcf", space="account")
+    (jo,) = (await harbour.driver.call("find", space="account", type="contact"))["found"]
     reader = harbour.reader()
     page = await reader.page(f"/thing/{jo['id']}?space=account")
     of, back = [jo["id"], "Alder.vcf"], "/review?space=account"
     answer = await reader.decide("split", of, back=back, space="account")
-    found = (await harbour.desk.call("find", space="account", type="contact"))["found"]
+    found = (await harbour.driver.call("find", space="account", type="contact"))["found"]
 
     assert 'id="split"' in page
     assert answer.status == 303

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.inspector.kit import Harbour, a_harbour
-from tests.toolsets.canon.kit import a_desk
+from tests.toolsets.canon.kit import make_driver
 
 pytestmark = pytest.mark.anyio
 EVIL = '<script>alert(1)</script><img src=x onerror="alert(2)">\'"}}{{7*7}}{% x %}&lt;'
@@ -16,14 +16,14 @@ LONG = "long" * 25_000
 
 async def a_hostile_harbour() -> Harbour:
     harbour = await a_harbour()
-    desk = a_desk("Solo", harbour.desk)
+    driver = make_driver("Solo", harbour.driver)
     about: dict[str, Any] = {"space": harbour.space}
     for number, text in enumerate((EVIL, BIDI)):
-        await desk.call("tell", title=f"{text} book", text=f"{text} stands here.", **about)
-        told = await desk.call(
+        await driver.call("tell", title=f"{text} book", text=f"{text} stands here.", **about)
+        reply = await driver.call(
             "tell", scene=f"{text} scene", turns=[{"by": "gm", "text": text}], **about
         )
-        turn = told["turns"][0]["id"]
+        turn = reply["turns"][0]["id"]
         claims: list[dict[str, Any]] = [
             {
                 "kind": "entity", "name": f"{text} {number}", "type": "character", "says": text,
@@ -35,21 +35,21 @@ async def a_hostile_harbour() -> Harbour:
                 "about": [harbour.ids["Ilsa Vane"]], "when": f"1207-11-1{number}",
             },
         ]  # fmt: skip
-        await desk.call("propose", claims=claims, evidence=[turn], **about)
-        ann = a_desk("Contributor", harbour.desk)
+        await driver.call("propose", claims=claims, evidence=[turn], **about)
+        ann = make_driver("Contributor", harbour.driver)
         waits = [{"kind": "fact", "says": f"{text} waits", "about": [harbour.ids["Ilsa Vane"]]}]
         await ann.call("propose", claims=waits, evidence=[turn], **about)
-        harbour.ids[f"hostile scene {number}"] = told["scene"]
+        harbour.ids[f"hostile scene {number}"] = reply["scene"]
     rows: list[dict[str, Any]] = []
     for kind in ("entity", "fact", "event", "document", "passage"):
-        rows += (await desk.call("find", kinds=[kind], limit=50, **about))["found"]
+        rows += (await driver.call("find", kinds=[kind], limit=50, **about))["found"]
     harbour.ids.update({f"{n}": row["id"] for n, row in enumerate(rows)})
-    waiting = (await desk.call("review", limit=50, **about))["waiting"]
+    waiting = (await driver.call("review", limit=50, **about))["waiting"]
     harbour.ids.update({f"w{n}": row["id"] for n, row in enumerate(waiting)})
     return harbour
 
 
-async def test_nothing_that_anybody_said_is_markup() -> None:
+async def test_no_stored_text_becomes_markup() -> None:
     harbour = await a_hostile_harbour()
     reader = harbour.reader()
     said = f"&q={EVIL.replace('%', '%25').replace('&', '%26').replace('#', '%23')}"
@@ -71,10 +71,10 @@ async def test_nothing_that_anybody_said_is_markup() -> None:
 
 async def test_a_name_of_a_hundred_thousand_characters_breaks_no_page() -> None:
     harbour = await a_harbour(world=False)
-    told = await harbour.desk.call("tell", title="Long", text=LONG, space=harbour.space)
+    reply = await harbour.driver.call("tell", title="Long", text=LONG, space=harbour.space)
     reader = harbour.reader()
 
-    assert (await reader.get(f"/thing/{told['document']}")).status == 200
+    assert (await reader.get(f"/thing/{reply['document']}")).status == 200
     long = LONG[:9_000]
     for path in (f"/find?space={long}", f"/find?q=x&about={long}", f"/thing/{long}"):
         answer = await reader.get(path)
@@ -82,7 +82,7 @@ async def test_a_name_of_a_hundred_thousand_characters_breaks_no_page() -> None:
         assert len(answer.text) < 40_000
 
 
-async def test_broken_halves_and_odd_bytes_in_addresses_are_told_as_pages() -> None:
+async def test_malformed_addresses_give_error_pages() -> None:
     harbour = await a_harbour(world=False)
     reader = harbour.reader()
     for query in ("q=%ED%A0%80", "q=%00", "q=%FF%FE", "q=\ud800", "about=%00", "type=%ED%A0%80"):

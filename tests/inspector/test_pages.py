@@ -13,7 +13,7 @@ from canonry.inspector.views.spaces import seen_graph
 from canonry.narrative.toolset import NARRATIVE
 from canonry.testing.clocks import a_caller
 from tests.inspector.kit import Harbour, a_harbour, a_reader
-from tests.toolsets.canon.kit import Desk, a_desk
+from tests.toolsets.canon.kit import ToolDriver, make_driver
 from tests.toolsets.world.kit import an_isle
 
 pytestmark = pytest.mark.anyio
@@ -31,9 +31,9 @@ async def written(harbour: Harbour) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     cursor, left = "0", 1
     while left:
-        told = await harbour.desk.call("changes", space=harbour.space, since=cursor, limit=50)
-        found += told["changes"]
-        cursor, left = told["cursor"], told["left"]
+        reply = await harbour.driver.call("changes", space=harbour.space, since=cursor, limit=50)
+        found += reply["changes"]
+        cursor, left = reply["cursor"], reply["left"]
     return found
 
 
@@ -42,7 +42,7 @@ def plain(page: str) -> str:
     return re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]+>", " ", page)))
 
 
-async def test_every_page_is_there_in_both_languages(harbour: Harbour) -> None:
+async def test_every_page_exists_in_both_languages(harbour: Harbour) -> None:
     for language, word in (("en", "Health"), ("de-AT,de;q=0.9", "Zustand")):
         reader = harbour.reader()
         reader.language = language
@@ -54,30 +54,30 @@ async def test_every_page_is_there_in_both_languages(harbour: Harbour) -> None:
 
 
 async def test_an_empty_store_explains_itself() -> None:
-    words = plain(await a_reader(a_desk()).page("/"))
+    words = plain(await a_reader(make_driver()).page("/"))
 
     for each in ("canonry demo", "canonry import", "canonry connect"):
         assert each in words
 
 
-async def test_a_thing_is_shown_as_get_and_why_tell_it(harbour: Harbour) -> None:
+async def test_an_item_page_agrees_with_get_and_why(harbour: Harbour) -> None:
     odo = harbour.ids["Odo Brand"]
-    told = await harbour.desk.call("get", of=odo, full=True)
-    why = await harbour.desk.call("why", of=odo, full=True)
+    reply = await harbour.driver.call("get", of=odo, full=True)
+    why = await harbour.driver.call("why", of=odo, full=True)
 
     page = await harbour.reader().page(f"/thing/{odo}")
 
     words = plain(page)
-    for each in (*told["tags"], *(row["says"] for row in (*told["facts"], *told["relations"]))):
+    for each in (*reply["tags"], *(row["says"] for row in (*reply["facts"], *reply["relations"]))):
         assert each in words
-    for row in (*told["facts"], *told["relations"], *why["rests_on_it"]):
+    for row in (*reply["facts"], *reply["relations"], *why["rests_on_it"]):
         assert f'href="/thing/{row["id"]}"' in page
     for row in why["because"]:
         assert (row.get("says") or row["name"]) in words
     assert f"entity:{odo}" in words
 
 
-async def test_a_field_tells_by_whose_word_and_on_what_it_stands(harbour: Harbour) -> None:
+async def test_a_field_shows_its_authority_and_evidence(harbour: Harbour) -> None:
     page = await harbour.reader().page(f"/thing/{harbour.ids['Odo Brandt']}")
 
     row = re.search(r"<bdi>age</bdi>.*?</tr>", page, re.DOTALL)
@@ -87,14 +87,14 @@ async def test_a_field_tells_by_whose_word_and_on_what_it_stands(harbour: Harbou
     assert f'href="/thing/{harbour.ids["turn"]}"' in row[0]
 
 
-async def test_the_past_is_shown_as_the_tools_tell_it(harbour: Harbour) -> None:
+async def test_the_past_is_shown_as_the_tools_report_it(harbour: Harbour) -> None:
     odo = harbour.ids["Odo Brand"]
     changes = await written(harbour)
     reader = harbour.reader()
 
     seen = set()
     for each in changes:
-        outcome = await harbour.desk.outcome("get", {"of": odo, "as_known_at": each["when"]})
+        outcome = await harbour.driver.outcome("get", {"of": odo, "as_known_at": each["when"]})
         answer = await reader.get(f"/thing/{odo}?known={each['when']}")
         if outcome.error is not None:
             assert answer.status == 404
@@ -106,7 +106,7 @@ async def test_the_past_is_shown_as_the_tools_tell_it(harbour: Harbour) -> None:
     assert seen == {("alive",), ("dead",)}
 
 
-async def test_two_moments_differ_in_what_the_tools_tell_of_them(harbour: Harbour) -> None:
+async def test_two_moments_differ_as_the_tools_report(harbour: Harbour) -> None:
     odo = harbour.ids["Odo Brand"]
     changes = await written(harbour)
     born = next(e["when"] for e in changes if any(w.get("id") == odo for w in e["what"]))
@@ -119,14 +119,14 @@ async def test_two_moments_differ_in_what_the_tools_tell_of_them(harbour: Harbou
     assert not re.search(r'class="changed"><th scope="row"><bdi>name', page)
 
 
-async def test_a_moment_before_a_thing_was_known_says_so(harbour: Harbour) -> None:
+async def test_a_moment_before_an_item_was_known_says_so(harbour: Harbour) -> None:
     odo = harbour.ids["Odo Brand"]
     page = await harbour.reader().page(f"/difference/{odo}?known1=1999-01-01")
 
     assert 'class="warning"' in page
 
 
-async def test_a_search_says_by_which_words_each_was_found(harbour: Harbour) -> None:
+async def test_a_search_shows_which_words_matched(harbour: Harbour) -> None:
     reader = harbour.reader()
     page = await reader.page(f"/find?space={harbour.space}&q=keeps+lamp+Marrow")
 
@@ -138,7 +138,7 @@ async def test_a_search_says_by_which_words_each_was_found(harbour: Harbour) -> 
     assert "Nothing matches" in none
 
 
-async def test_a_scene_tells_what_each_turn_made_canon_and_what_waits(harbour: Harbour) -> None:
+async def test_a_scene_shows_what_each_turn_made_canon_and_what_waits(harbour: Harbour) -> None:
     page = await harbour.reader().page(f"/thing/{harbour.ids['scene']}")
 
     first, second = page.split('class="turn speaker-')[1:3]
@@ -150,14 +150,14 @@ async def test_a_scene_tells_what_each_turn_made_canon_and_what_waits(harbour: H
     assert 'class="status status-pending"' in page
 
 
-async def test_a_document_marks_what_rests_on_it(harbour: Harbour) -> None:
+async def test_a_document_marks_the_passages_that_items_cite(harbour: Harbour) -> None:
     page = await harbour.reader().page(f"/thing/{harbour.ids['document']}")
 
     assert "Depends on it:" in page
     assert "Odo Brand keeps the light at Marrow" in plain(page)
 
 
-async def test_the_map_shows_who_is_where_at_a_tick(harbour: Harbour) -> None:
+async def test_the_map_shows_locations_of_people_at_a_tick(harbour: Harbour) -> None:
     reader = harbour.reader()
     page = await reader.page(f"/map?space={harbour.world}")
     early = await reader.page(f"/map?space={harbour.world}&tick=0")
@@ -167,7 +167,7 @@ async def test_the_map_shows_who_is_where_at_a_tick(harbour: Harbour) -> None:
     assert 'max="50000000" value="0"' in early
 
 
-async def test_the_log_tells_that_each_commit_follows(harbour: Harbour) -> None:
+async def test_the_log_shows_that_its_commits_are_chained(harbour: Harbour) -> None:
     page = await harbour.reader().page(f"/log?space={harbour.space}&until=5")
 
     assert page.count(">matches the commit before<") == 5
@@ -175,8 +175,10 @@ async def test_the_log_tells_that_each_commit_follows(harbour: Harbour) -> None:
     assert "Newer" in page
 
 
-async def test_a_secret_is_on_no_page_of_those_who_may_not_know_it(harbour: Harbour) -> None:
-    keeper = Desk(harbour.desk.canon, harbour.desk.gateway, harbour.desk.clock, "CanonKeeper")
+async def test_a_secret_is_on_no_page_of_uninformed_readers(harbour: Harbour) -> None:
+    keeper = ToolDriver(
+        harbour.driver.canon, harbour.driver.gateway, harbour.driver.clock, "CanonKeeper"
+    )
     made = await keeper.call(
         "neo4j_create_fact",
         universe_id=harbour.space,
@@ -202,7 +204,7 @@ async def test_a_secret_is_on_no_page_of_those_who_may_not_know_it(harbour: Harb
     assert "only the game masters" in await master.page(f"/thing/{made['fact_id']}")
 
 
-async def test_another_space_is_as_if_it_were_not(harbour: Harbour) -> None:
+async def test_a_forbidden_space_looks_missing(harbour: Harbour) -> None:
     reader = harbour.reader("Reader", spaces=frozenset({harbour.world}))
 
     assert "Saltmere" not in await reader.page("/")
@@ -214,19 +216,19 @@ async def test_another_space_is_as_if_it_were_not(harbour: Harbour) -> None:
 
 
 async def test_a_server_without_the_toolset_says_that_it_has_no_pages() -> None:
-    desk = a_desk()
-    other = Desk(desk.canon, Gateway(desk.canon, [NARRATIVE]), desk.clock)
+    driver = make_driver()
+    other = ToolDriver(driver.canon, Gateway(driver.canon, [NARRATIVE]), driver.clock)
     answer = await a_reader(other).get("/")
 
     assert answer.status == 404
     assert "toolset canon" in answer.text
 
 
-async def test_a_tool_that_is_not_served_takes_its_pages_along(harbour: Harbour) -> None:
-    few = Desk(
-        harbour.desk.canon,
-        Gateway(harbour.desk.canon, select_toolsets([CANON], only=("spaces", "find"))),
-        harbour.desk.clock,
+async def test_an_unserved_tool_removes_its_pages(harbour: Harbour) -> None:
+    few = ToolDriver(
+        harbour.driver.canon,
+        Gateway(harbour.driver.canon, select_toolsets([CANON], only=("spaces", "find"))),
+        harbour.driver.clock,
     )
     reader = a_reader(few)
 
@@ -250,7 +252,7 @@ async def test_a_tool_that_is_not_served_takes_its_pages_along(harbour: Harbour)
         "/nowhere",
     ],
 )
-async def test_what_cannot_be_shown_is_told_as_a_page(harbour: Harbour, path: str) -> None:
+async def test_an_undisplayable_item_gives_an_error_page(harbour: Harbour, path: str) -> None:
     answer = await harbour.reader().get(path)
 
     assert 400 <= answer.status < 500, answer.text
@@ -265,7 +267,7 @@ async def test_what_cannot_be_shown_is_told_as_a_page(harbour: Harbour, path: st
         "known=2999-01-01",
     ],
 )  # fmt: skip
-async def test_odd_parameters_break_no_page(harbour: Harbour, query: str) -> None:
+async def test_invalid_parameters_break_no_page(harbour: Harbour, query: str) -> None:
     reader = harbour.reader()
     for path in harbour.pages():
         if path.startswith("/thing") and query.startswith(("at", "known")):
@@ -274,17 +276,17 @@ async def test_odd_parameters_break_no_page(harbour: Harbour, query: str) -> Non
         assert answer.status < 500, (path, query, answer.text[-600:])
 
 
-async def test_a_graph_with_little_room_shows_what_is_tied_and_that_there_is_more(
+async def test_a_small_graph_shows_the_most_connected_nodes_and_a_note(
     harbour: Harbour,
 ) -> None:
     claim = {"kind": "relation", "from": "Ilsa Vane", "type": "OWNS", "to": "Marrow Lighthouse"}
-    await harbour.desk.call(
+    await harbour.driver.call(
         "propose", claims=[claim], evidence=[harbour.ids["turn"]], space=harbour.space
     )
     caller = a_caller("Solo")
 
-    small = await seen_graph(harbour.desk.canon, caller, {"space": harbour.space, "most": 2})
-    whole = await seen_graph(harbour.desk.canon, caller, {"space": harbour.space})
+    small = await seen_graph(harbour.driver.canon, caller, {"space": harbour.space, "most": 2})
+    whole = await seen_graph(harbour.driver.canon, caller, {"space": harbour.space})
 
     assert {one for _, *ends, _ in small["edges"] for one in ends} == {
         each[0] for each in small["nodes"]
@@ -293,7 +295,7 @@ async def test_a_graph_with_little_room_shows_what_is_tied_and_that_there_is_mor
     assert (small["more"], whole["more"]) == (True, False)
 
 
-async def test_a_map_draws_every_place_and_tells_as_many_as_can_be_read(
+async def test_a_map_draws_every_place_and_as_many_names_as_fit(
     harbour: Harbour, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reader = harbour.reader()
@@ -312,7 +314,7 @@ async def test_a_map_draws_every_place_and_tells_as_many_as_can_be_read(
     assert plain(await reader.page(unescape(link[1]))).count("location") >= places
 
 
-async def test_n14_the_graph_is_drawn_by_what_lies_in_the_package(harbour: Harbour) -> None:
+async def test_the_graph_is_drawn_by_the_bundled_library(harbour: Harbour) -> None:
     reader = harbour.reader()
 
     page = await reader.page(f"/graph?space={harbour.space}")

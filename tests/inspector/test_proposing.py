@@ -24,7 +24,7 @@ async def propose(harbour: Harbour, agent: str = "Solo", **form: Any) -> Answer:
     return await reader.post("/propose", {**fixed, **form})
 
 
-async def test_an_entity_a_fact_and_a_relation_are_accepted_and_can_be_traced(
+async def test_an_entity_a_fact_and_a_relation_are_accepted_and_traced(
     harbour: Harbour,
 ) -> None:
     ilsa = harbour.ids["Ilsa Vane"]
@@ -40,12 +40,12 @@ async def test_an_entity_a_fact_and_a_relation_are_accepted_and_can_be_traced(
     page = await harbour.reader().page(f"/thing/{ilsa}")
     assert "likes rum" in page
     assert "Quill" in page
-    told = await harbour.desk.call("find", text="likes rum", space=harbour.space)
-    why = await harbour.desk.call("why", of=told["found"][0]["id"])
+    reply = await harbour.driver.call("find", text="likes rum", space=harbour.space)
+    why = await harbour.driver.call("why", of=reply["found"][0]["id"])
     assert "She drank it." in str(why["because"])
 
 
-async def test_a_field_and_a_fact_are_corrected_and_the_old_words_stay_readable(
+async def test_corrections_keep_the_old_words_readable(
     harbour: Harbour,
 ) -> None:
     ilsa, fact = harbour.ids["Ilsa Vane"], harbour.ids["fact"]
@@ -54,12 +54,12 @@ async def test_a_field_and_a_fact_are_corrected_and_the_old_words_stay_readable(
         harbour, kind="correction", of=fact, value="Odo Brand sold the light.", says="Misheard"
     )
 
-    assert (await harbour.desk.call("get", of=ilsa, full=True))["fields"]["age"] in (41, "41")
-    assert (await harbour.desk.call("get", of=fact, full=True))["level"] == "retconned"
+    assert (await harbour.driver.call("get", of=ilsa, full=True))["fields"]["age"] in (41, "41")
+    assert (await harbour.driver.call("get", of=fact, full=True))["level"] == "retconned"
     assert "status-retconned" in await harbour.reader().page(f"/thing/{fact}")
 
 
-async def test_what_is_refused_says_why(harbour: Harbour) -> None:
+async def test_a_refusal_gives_its_reason(harbour: Harbour) -> None:
     fact = harbour.ids["fact"]
     corrected = await propose(
         harbour, "Contributor", kind="correction", of=fact, value="Odo sold it.", says="Misheard"
@@ -72,7 +72,7 @@ async def test_what_is_refused_says_why(harbour: Harbour) -> None:
     assert unknown.status == 404
     assert "Zz" in unknown.text
     assert nothing.status == 400
-    assert not (await harbour.desk.call("get", of=fact, full=True)).get("level")
+    assert not (await harbour.driver.call("get", of=fact, full=True)).get("level")
 
 
 async def test_readers_see_no_form_and_nobody_proposes_for_another(harbour: Harbour) -> None:
@@ -84,7 +84,7 @@ async def test_readers_see_no_form_and_nobody_proposes_for_another(harbour: Harb
     assert foreign.status == 403
 
 
-async def test_a_group_of_proposals_about_one_entity_is_decided_at_once(harbour: Harbour) -> None:
+async def test_proposals_about_one_entity_are_decided_together(harbour: Harbour) -> None:
     reader = harbour.reader()
     page = await reader.page(f"/review?space={harbour.space}")
     group = next(
@@ -101,10 +101,10 @@ async def test_a_group_of_proposals_about_one_entity_is_decided_at_once(harbour:
     assert not [one for one in ids if f"p-{one}" in left]
 
 
-async def test_names_in_texts_are_links_by_their_first_name_too(harbour: Harbour) -> None:
+async def test_names_in_texts_are_links_even_by_first_name(harbour: Harbour) -> None:
     ilsa, scene = harbour.ids["Ilsa Vane"], harbour.ids["scene"]
     turn = {"by": "gm", "text": "Ilsa laughs <loud>. Ilsa Vane bows."}
-    await harbour.desk.call("tell", scene=scene, turns=[turn], space="Saltmere")
+    await harbour.driver.call("tell", scene=scene, turns=[turn], space="Saltmere")
 
     page = await harbour.reader().page(f"/thing/{scene}")
 
@@ -112,7 +112,7 @@ async def test_names_in_texts_are_links_by_their_first_name_too(harbour: Harbour
     assert f"{link}Ilsa</a> laughs &lt;loud&gt;. {link}Ilsa Vane</a> bows." in page
 
 
-def test_links_escape_what_stands_around_and_in_them() -> None:
+def test_links_escape_the_text_around_and_in_them() -> None:
     text = "<b>Odo & Co</b>"
 
     shown = link_names(text, {text: [(3, 11, "1"), (5, 9, "2")]}, lambda path: f"{path}?a=1&b=2")

@@ -17,20 +17,22 @@ MADE = (*(f"{group}." for group in WORDS), "claim.", "propose.", "review.",
         "difference.side", "verdict.", "app.")  # fmt: skip
 
 
-def room(text: str) -> set[str]:
+def placeholders_of(text: str) -> set[str]:
     return {name for _, name, _, _ in Formatter().parse(text) if name}
 
 
-def test_every_language_has_every_text_with_the_same_room() -> None:
+def test_every_language_has_every_text_with_the_same_placeholders() -> None:
     english = catalogue_of("en")
     for language in LANGUAGES:
         other = catalogue_of(language)
         assert other.keys() == english.keys()
-        assert [key for key in english if room(other[key]) != room(english[key])] == []
+        assert [
+            key for key in english if placeholders_of(other[key]) != placeholders_of(english[key])
+        ] == []
         assert [key for key, text in other.items() if not text.strip()] == []
 
 
-def test_every_key_of_a_template_has_a_text_and_every_text_a_template() -> None:
+def test_every_template_key_has_a_text_and_every_text_is_used() -> None:
     said: set[str] = set()
     for path in TEMPLATES.glob("*.html"):
         said |= set(re.findall(r"""\bt\(\s*["']([\w.]+)["']""", path.read_text(encoding="utf-8")))
@@ -41,7 +43,7 @@ def test_every_key_of_a_template_has_a_text_and_every_text_a_template() -> None:
     assert [key for key in known - whole if not key.startswith(MADE)] == []
 
 
-def test_a_word_that_nobody_has_translated_stands_for_itself() -> None:
+def test_an_untranslated_word_stands_for_itself() -> None:
     assert Texts("de").label_of("type", "sea monster") == "sea monster"
     assert Texts("de").label_of("type", "location") == "Ort"
     with pytest.raises(KeyError):
@@ -58,7 +60,7 @@ def test_a_word_that_nobody_has_translated_stands_for_itself() -> None:
         (None, "," * 10_000, "en"),
     ],
 )
-def test_the_language_is_the_one_chosen_or_the_first_accepted(
+def test_the_language_is_the_chosen_or_first_accepted_one(
     chosen: str | None, accepted: str, language: str
 ) -> None:
     assert language_of(chosen, accepted) == language

@@ -82,8 +82,8 @@ def paragraphs(text: str) -> Iterator[str]:
 def _strings(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
     match node:
         case ast.JoinedStr(values=parts):
-            told = (part.value if isinstance(part, ast.Constant) else "…" for part in parts)
-            yield node, "".join(map(str, told))
+            shown = (part.value if isinstance(part, ast.Constant) else "…" for part in parts)
+            yield node, "".join(map(str, shown))
             for part in parts:
                 if isinstance(part, ast.FormattedValue):
                     yield from _strings(part.value)

@@ -15,7 +15,7 @@ SERVED = re.compile(r"tests\.conformance\.(\w+_store|opensearch_text)$")
 COMMANDS = {NOTHING: "test"} | {need: f"test-{need}" for need in NEEDS}
 
 
-def test_every_command_has_files_and_each_part_of_a_path_finds_some() -> None:
+def test_every_command_has_files_and_each_path_matches_some() -> None:
     assert Counter(map(needed_by, FILES)).keys() == COMMANDS.keys()
 
     paths = [path.relative_to(ROOT).as_posix() for path in FILES]
@@ -23,7 +23,7 @@ def test_every_command_has_files_and_each_part_of_a_path_finds_some() -> None:
     assert [part for part in parts if not any(part in path for path in paths)] == []
 
 
-def test_what_reads_the_address_of_a_server_is_run_with_servers() -> None:
+def test_tests_that_read_a_server_address_run_with_servers() -> None:
     reading = set()
     for path in FILES:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -34,7 +34,7 @@ def test_what_reads_the_address_of_a_server_is_run_with_servers() -> None:
     assert reading == set()
 
 
-def test_a_command_collects_its_files_and_no_others() -> None:
+def test_a_command_collects_exactly_its_files() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "--collect-only", "-qq", "--needs", "clients", "tests"],
         cwd=ROOT,

@@ -28,7 +28,7 @@ def judged(report: dict[str, Any]) -> list[str]:
     return below(by_package(by_module(report)))
 
 
-def test_modules_of_a_ring_count_by_their_size() -> None:
+def test_modules_of_a_layer_count_by_their_size() -> None:
     report = {
         "files": {
             "/a/canonry/src/canonry/canon/one.py": a_file(90, 90, 10, 10),
@@ -51,15 +51,13 @@ def test_modules_of_a_ring_count_by_their_size() -> None:
         (a_file(100, 100, 0, 0), []),
     ],
 )
-def test_a_ring_falls_below_by_its_lines_or_by_its_branches(
-    world: dict[str, Any], verdict: list[str]
-) -> None:
+def test_a_layer_fails_by_its_lines_or_branches(world: dict[str, Any], verdict: list[str]) -> None:
     assert judged(a_report(world=world)) == verdict
 
 
-def test_a_ring_that_was_not_measured_is_below() -> None:
+def test_an_unmeasured_layer_fails() -> None:
     assert judged({"files": {}}) == list(FLOORS)
 
 
-def test_other_rings_have_no_floor() -> None:
+def test_other_layers_have_no_minimum() -> None:
     assert judged(a_report(cli=a_file(100, 0, 100, 0))) == []

@@ -126,7 +126,7 @@ def test_libraries_stay_where_they_can_be_replaced() -> None:
     ("name", "library"),
     [("app/wrong.py", "psycopg"), ("canon/wrong.py", "random"), ("gateway/wrong.py", "mcp")],
 )
-def test_a_misplaced_library_is_noticed(name: str, library: str) -> None:
+def test_a_misplaced_library_is_found(name: str, library: str) -> None:
     assert list(misplaced(name, [library]))
 
 
@@ -153,7 +153,7 @@ def names() -> dict[str, str]:
     return {contract["id"]: contract["name"] for contract in contracts["contracts"]}
 
 
-def test_packages_import_what_lies_below_them() -> None:
+def test_packages_import_only_what_lies_below_them() -> None:
     done = lint(PACKAGE.parent)
 
     assert done.returncode == 0, done.stdout + done.stderr

@@ -98,7 +98,7 @@ def accused(found: Found) -> bool:
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_r2_every_pattern_takes_linear_time(package: str) -> None:
+def test_every_pattern_takes_linear_time(package: str) -> None:
     slow = {
         found.where: superlinear(found.pattern, found.uses)
         for path in FILES
@@ -110,13 +110,13 @@ def test_r2_every_pattern_takes_linear_time(package: str) -> None:
     assert slow == {}
 
 
-def test_r2_patterns_are_compiled_at_the_top_of_a_module() -> None:
+def test_patterns_are_compiled_at_the_top_of_a_module() -> None:
     strays = {relative(path): found for path in FILES if (found := list(strays_in(path)))}
 
     assert strays == {}, "compile each once under a name, so that it is proven linear"
 
 
-def test_r2_every_module_that_matches_patterns_is_looked_at() -> None:
+def test_every_module_that_matches_patterns_is_checked() -> None:
     text = {path for path in FILES if "re.compile(" in path.read_text(encoding="utf-8")}
     looked_at = {path for path in FILES if patterns_of(path)}
 
@@ -136,10 +136,10 @@ def test_r2_every_module_that_matches_patterns_is_looked_at() -> None:
         (r"(?s)\s*(?:<!--.*?-->\s*)*<html\b", "match"),
     ],
 )
-def test_r2_what_is_not_linear_is_found(expression: str, use: str) -> None:
+def test_nonlinear_patterns_are_found(expression: str, use: str) -> None:
     assert superlinear(re.compile(expression), (use,)) is not None
 
 
 @pytest.mark.parametrize("expression", [r"\s+", r"[^.!?\n]+[.!?]*", r"(?<!\d)\d+x", r"a{1,64}@"])
-def test_r2_what_is_linear_is_not_accused(expression: str) -> None:
+def test_linear_patterns_are_accepted(expression: str) -> None:
     assert superlinear(re.compile(expression), ("findall", "search", "fullmatch")) is None

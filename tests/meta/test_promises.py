@@ -23,9 +23,9 @@ def contracts() -> set[type]:
     """Every class of the conformance kit that holds tests."""
     found: set[type] = set()
     for module in pkgutil.walk_packages(conformance.__path__, f"{conformance.__name__}."):
-        for thing in vars(importlib.import_module(module.name)).values():
-            if inspect.isclass(thing) and thing.__module__.startswith(conformance.__name__):
-                found.add(thing)
+        for item in vars(importlib.import_module(module.name)).values():
+            if inspect.isclass(item) and item.__module__.startswith(conformance.__name__):
+                found.add(item)
     return found
 
 
@@ -86,7 +86,7 @@ class TestGap(BlobsContract):
         ("blobs:put:nobody-makes-it", "gaps name unknown promises"),
     ],
 )
-def test_a_gap_that_is_none_fails(promise: str, shown: str, tmp_path: Path) -> None:
+def test_an_unneeded_gap_fails(promise: str, shown: str, tmp_path: Path) -> None:
     (tmp_path / "test_gap.py").write_text(GAP.format(promise=promise), encoding="utf-8")
 
     without = ["-p", "no:cacheprovider", "-p", "no:slipcover"]

@@ -6,7 +6,7 @@ from pathlib import Path
 from tests.servers.processes import process_in
 
 
-def test_a_number_that_the_system_gave_to_another_process_is_no_server(tmp_path: Path) -> None:
+def test_a_port_number_of_another_process_is_no_server(tmp_path: Path) -> None:
     kept = tmp_path / "server.pid"
     kept.write_text(f"{os.getpid()}\n")
     assert process_in(kept, Path.cwd()) == os.getpid()

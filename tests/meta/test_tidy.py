@@ -45,7 +45,7 @@ def test_every_module_begins_with_a_sentence() -> None:
     assert [relative(path) for path in SOURCES if not begins_with_a_sentence(path)] == []
 
 
-def test_every_module_fits_in_a_head() -> None:
+def test_every_module_has_a_readable_length() -> None:
     lines = {path: path.read_text(encoding="utf-8").count("\n") for path in EVERYTHING}
 
     too_long = {relative(path): n for path, n in lines.items() if n > MODULE_LINES_MAX}
@@ -65,7 +65,7 @@ def test_every_function_fits_on_a_page() -> None:
     assert too_long == {}, f"functions of {FUNCTION_LINES_MAX} lines or more"
 
 
-def test_every_folder_fits_on_a_screen() -> None:
+def test_every_folder_has_a_readable_number_of_files() -> None:
     files = Counter(path.parent for path in SOURCES)
 
     too_many = {relative(folder): n for folder, n in files.items() if n > FOLDER_FILES_MAX}
@@ -73,7 +73,7 @@ def test_every_folder_fits_on_a_screen() -> None:
     assert too_many == {}, f"more than {FOLDER_FILES_MAX} files: divide it by concern"
 
 
-def test_every_name_says_what_is_inside() -> None:
+def test_every_file_name_describes_its_content() -> None:
     names = {relative(path): path.stem for path in EVERYTHING}
     names |= {relative(path.parent): path.parent.name for path in SOURCES}
     empty = [
@@ -96,7 +96,7 @@ def unfinished(texts: dict[str, str]) -> list[str]:
     return [name for name, text in texts.items() if UNFINISHED.search(text)]
 
 
-def test_nothing_of_ours_is_marked_as_unfinished() -> None:
+def test_no_own_file_is_marked_as_unfinished() -> None:
     kinds = {".py", ".js", ".css", ".html", ".sql", ".toml", ".json"}
     ours = [
         path for path in PACKAGE.rglob("*") if path.suffix in kinds and VENDORED not in path.parents
@@ -106,5 +106,5 @@ def test_nothing_of_ours_is_marked_as_unfinished() -> None:
     assert unfinished({relative(path): path.read_text(encoding="utf-8") for path in ours}) == []
 
 
-def test_a_mark_of_something_unfinished_is_noticed() -> None:
+def test_a_mark_of_unfinished_work_is_found() -> None:
     assert unfinished({"a": "// TODO later", "b": "-- FIXME", "c": "a todo list"}) == ["a", "b"]

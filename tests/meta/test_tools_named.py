@@ -90,7 +90,7 @@ def served_to(name: str, path: Path) -> bool:
     return owner_of(path) in OWNERS[name]
 
 
-def test_h5_no_message_names_a_tool_of_another_toolset() -> None:
+def test_no_message_names_a_tool_of_another_toolset() -> None:
     wrong = [
         f"{relative(path)}:{line}: {name}: {text[:80]}"
         for path in sorted(PACKAGE.rglob("*.py"))
@@ -112,7 +112,7 @@ def descriptions(value: Any) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("toolset", _TOOLSETS, ids=lambda each: each.name)
-def test_h5_no_description_of_a_tool_names_a_tool_of_another_toolset(toolset: Toolset) -> None:
+def test_no_tool_description_names_a_tool_of_another_toolset(toolset: Toolset) -> None:
     wrong = [
         f"{tool.name}: {name}: {text[:80]}"
         for tool in toolset.tools
@@ -139,14 +139,14 @@ def test_each_toolset_has_a_folder() -> None:
         ("the file is open; find out why, and tell whoever is to correct it", set()),
     ],
 )
-def test_a_tool_is_recognised_in_a_message_and_a_common_word_is_not(
+def test_a_tool_name_is_recognised_in_a_message_and_a_common_word_is_not(
     text: str, names: set[str]
 ) -> None:
     assert set(names_in(text)) == names
 
 
 @pytest.mark.parametrize("toolset", _TOOLSETS, ids=lambda each: each.name)
-def test_h5_the_remedies_of_a_toolset_name_its_own_tools_for_codes_that_are_raised(
+def test_the_remedies_of_a_toolset_name_its_tools_and_raised_codes(
     toolset: Toolset,
 ) -> None:
     source = "\n".join(path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py"))
@@ -158,15 +158,15 @@ def test_h5_the_remedies_of_a_toolset_name_its_own_tools_for_codes_that_are_rais
         )
 
 
-def test_h5_an_error_is_said_with_the_remedy_of_the_toolset_that_is_called() -> None:
+def test_an_error_has_the_remedy_of_the_called_toolset() -> None:
     error = NotFound("name.unknown", "/of matches no name or id in this space.", path="/of")
-    told = {
+    found = {
         each.name: error_of.message
         for each in _TOOLSETS
         if (error_of := refusal_result(error, each, "get", None).error) is not None
     }
 
-    assert told["canon"] == (
+    assert found["canon"] == (
         "/of matches no name or id in this space. Use find to search by words."
     )
-    assert told["narrative"] == told["world"] == "/of matches no name or id in this space."
+    assert found["narrative"] == found["world"] == "/of matches no name or id in this space."

@@ -28,18 +28,18 @@ def hits(pattern: re.Pattern[str], paths: Iterable[Path]) -> list[str]:
     ]
 
 
-def test_the_whole_project_is_seen() -> None:
+def test_the_whole_project_is_scanned() -> None:
     seen = {relative(path) for path in FILES}
 
     assert {"README.md", "Makefile", ".ci/run", "requirements/dev.lock", "pyproject.toml"} <= seen
     assert [name for name in seen if name.startswith(".venv")] == []
 
 
-def test_the_source_is_finished() -> None:
+def test_the_source_contains_no_unfinished_words() -> None:
     assert hits(UNFINISHED, (path for path in FILES if path.is_relative_to(PACKAGE))) == []
 
 
-def test_no_file_knows_a_machine() -> None:
+def test_no_file_names_a_machine() -> None:
     assert hits(MACHINE_PATH, FILES) == []
 
 

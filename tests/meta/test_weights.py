@@ -34,7 +34,7 @@ def test_no_call_passes_more_functions_than_are_recorded(known: dict[str, Any]) 
     assert stale(measured, known["calls"]) == [], "run python -m tests.meta.weights"
 
 
-def test_a_rise_and_a_stale_record_are_noticed() -> None:
+def test_a_rise_and_a_stale_record_are_found() -> None:
     assert risen({"find": {"functions": 11}}, {"find": {"functions": 10}})
     assert stale({"find": {"functions": 10}}, {"find": {"functions": 200}})
     assert stale({}, {"gone": {"functions": 1}})
@@ -44,7 +44,7 @@ def test_every_rise_has_a_reason(known: dict[str, Any]) -> None:
     assert all(reason.endswith(".") for reason in known["reasons"])
 
 
-def test_tests_get_more_time_on_a_slower_machine_but_no_more_than_it_was_slower() -> None:
+def test_a_slower_machine_gets_proportionally_more_test_time() -> None:
     known = {"suite_seconds": 900, "sample_seconds": 0.05}
 
     assert allowed(known, [0.05, 0.10]) == pytest.approx(1350)

@@ -36,7 +36,7 @@ def succeeds(done: Done) -> str:
     return done.stdout
 
 
-def test_a_store_is_moved_there_verified_rebuilt_backed_up_and_moved_back(
+def test_a_store_is_moved_verified_rebuilt_backed_up_and_moved_back(
     run: Run, tmp_path: Path
 ) -> None:
     rules = tmp_path / "rules.md"
@@ -47,7 +47,7 @@ def test_a_store_is_moved_there_verified_rebuilt_backed_up_and_moved_back(
     exported = [tmp_path / f"{n}.jsonl" for n in range(3)]
     assert canonry("export", str(exported[0]), "--data", folder).returncode == 0
 
-    told = succeeds(run("move", "--from", "embedded", "--to", "polyglot"))
+    result = succeeds(run("move", "--from", "embedded", "--to", "polyglot"))
     again = succeeds(run("move", "--from", "embedded", "--to", "polyglot"))
     succeeds(run("verify"))
     assert "MongoDB" in succeeds(run("doctor"))
@@ -57,7 +57,7 @@ def test_a_store_is_moved_there_verified_rebuilt_backed_up_and_moved_back(
     succeeds(run("move", "--from", "polyglot", "--to", "embedded", CANONRY_DATA=back))
     assert canonry("export", str(exported[2]), "--data", back).returncode == 0
 
-    assert "SHA-256" in told
+    assert "SHA-256" in result
     assert "moved 0 commits" in again
     assert len({path.read_bytes() for path in exported}) == 1
     heads = json.loads((tmp_path / "backup" / "manifest.json").read_bytes())["heads"]
@@ -67,7 +67,7 @@ def test_a_store_is_moved_there_verified_rebuilt_backed_up_and_moved_back(
 @pytest.mark.parametrize(
     "url", ["mongodb://me:secret@127.0.0.1", "postgresql://127.0.0.1/canon", "127.0.0.1"]
 )
-def test_an_address_with_a_password_or_of_something_else_is_refused(url: str) -> None:
+def test_a_foreign_address_or_one_with_a_password_is_refused(url: str) -> None:
     done = canonry("verify", "--mongodb-url", url)
 
     assert done.returncode == 2
@@ -75,7 +75,7 @@ def test_an_address_with_a_password_or_of_something_else_is_refused(url: str) ->
     assert "secret" not in done.stderr
 
 
-def test_a_server_that_is_not_there_is_told_in_one_line(tmp_path: Path) -> None:
+def test_a_missing_server_is_reported_in_one_line(tmp_path: Path) -> None:
     done = canonry("verify", "--mongodb-url", "mongodb://127.0.0.1:1", "--data", str(tmp_path))
 
     assert done.returncode == 4

@@ -32,23 +32,23 @@ async def databases() -> AsyncIterator[tuple[MongoDatabase, MongoDatabase]]:
         yield one, other
 
 
-def shown(position: int, *things: StoredItem) -> Folded:
-    return Folded(space=MIDDLE_EARTH, position=Position(position), items=things)
+def shown(position: int, *items: StoredItem) -> Folded:
+    return Folded(space=MIDDLE_EARTH, position=Position(position), items=items)
 
 
-def at(thing: StoredItem, position: int) -> StoredItem:
-    return replace(thing, changed_at=Position(position))
+def at(item: StoredItem, position: int) -> StoredItem:
+    return replace(item, changed_at=Position(position))
 
 
-async def test_who_shows_late_or_again_replaces_nothing_that_is_newer(
+async def test_a_late_or_repeated_write_replaces_no_newer_document(
     databases: tuple[MongoDatabase, MongoDatabase],
 ) -> None:
     one, other = map(MongoDocuments, databases)
     mending = MongoMaintenance(databases[0])
-    told = at(a_turn("turn", text="as it was"), 1)
+    result = at(a_turn("turn", text="as it was"), 1)
     changed = at(a_turn("turn", text="as it is"), 2)
     memory, scene = at(a_memory("memory"), 3), at(a_scene(), 3)
-    folded = [shown(1, told), shown(2, changed), shown(3, memory, scene)]
+    folded = [shown(1, result), shown(2, changed), shown(3, memory, scene)]
 
     await one.apply(folded[:2])
     await one.apply(folded[1:])
@@ -56,12 +56,12 @@ async def test_who_shows_late_or_again_replaces_nothing_that_is_newer(
     await other.apply(folded[:1])
     await other.apply(folded)
 
-    things = {each.id: each for each in (changed, memory, scene)}
-    assert await mending.find_differing(things) == []
+    items = {each.id: each for each in (changed, memory, scene)}
+    assert await mending.find_differing(items) == []
     assert await one.cursor(MIDDLE_EARTH) == await other.cursor(MIDDLE_EARTH) == 3
 
 
-async def test_what_is_erased_says_nothing_and_stays_so(
+async def test_an_erased_document_is_empty_and_stays_so(
     databases: tuple[MongoDatabase, MongoDatabase],
 ) -> None:
     one, _ = map(MongoDocuments, databases)
@@ -75,7 +75,7 @@ async def test_what_is_erased_says_nothing_and_stays_so(
     assert "a personal word" not in str(stored)
 
 
-async def test_commits_that_are_missing_are_asked_for(
+async def test_missing_commits_are_requested(
     databases: tuple[MongoDatabase, MongoDatabase],
 ) -> None:
     one, _ = map(MongoDocuments, databases)

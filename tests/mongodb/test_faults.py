@@ -53,7 +53,7 @@ async def opened(url: str, name: str, folder: Path) -> AsyncIterator[SplitStore]
         await store.close()
 
 
-async def test_a_server_that_is_killed_and_started_again_loses_nothing(
+async def test_a_killed_and_restarted_server_loses_nothing(
     server: Documents, tmp_path: Path
 ) -> None:
     async def kill() -> None:
@@ -67,7 +67,7 @@ async def test_a_server_that_is_killed_and_started_again_loses_nothing(
         assert await store.canon.ledger.head_position(MIDDLE_EARTH) == len(acknowledged)
 
 
-async def test_lines_that_are_cut_lose_nothing(tmp_path: Path) -> None:
+async def test_cut_connections_lose_nothing(tmp_path: Path) -> None:
     require_server()
     name = f"test_{uuid4().hex}"
     async with relayed_url(URL) as (relay, url), opened(url, name, tmp_path) as store:
@@ -78,7 +78,7 @@ async def test_lines_that_are_cut_lose_nothing(tmp_path: Path) -> None:
     await dropped(name)
 
 
-async def test_a_process_that_is_killed_leaves_the_other_one_going(tmp_path: Path) -> None:
+async def test_a_killed_process_does_not_stop_the_other(tmp_path: Path) -> None:
     require_server()
     name = f"test_{uuid4().hex}"
     other = subprocess.Popen(  # noqa: ASYNC220 - the other process writes while this one does
@@ -88,7 +88,7 @@ async def test_a_process_that_is_killed_leaves_the_other_one_going(tmp_path: Pat
         text=True,
     )
     assert other.stdout is not None
-    told = [await asyncio.to_thread(other.stdout.readline) for _ in range(3)]
+    found = [await asyncio.to_thread(other.stdout.readline) for _ in range(3)]
     ours: set[str] = set()
     async with opened(URL, name, tmp_path / "ours") as store:
         for n in range(40):
@@ -99,10 +99,10 @@ async def test_a_process_that_is_killed_leaves_the_other_one_going(tmp_path: Pat
             if n == 20:
                 other.kill()
         rest, _ = await asyncio.to_thread(other.communicate)
-        told += rest.splitlines()
+        found += rest.splitlines()
 
         theirs = {
-            Scribe(store.canon, f"other {n}").next_append(()).draft.id for n in range(len(told))
+            Scribe(store.canon, f"other {n}").next_append(()).draft.id for n in range(len(found))
         }
         await require_whole(store.canon, store.maintenance, ours | theirs)
     await dropped(name)

@@ -55,14 +55,14 @@ def as_backend(store: SplitStore) -> Backend:
     return Backend(canon=store.canon, blobs=store.copy.blobs, clock=clock, another=open_memory)
 
 
-async def test_the_graph_shows_what_the_copy_does(store: SplitStore) -> None:
+async def test_the_graph_shows_the_same_as_the_replica(store: SplitStore) -> None:
     await write_chronicle(as_backend(store))
 
     assert (await store.maintenance.verify(report_nothing)).findings == ()
     assert "graph" in await store.maintenance.facts_about_store()
 
 
-async def test_machines_side_by_side_leave_what_one_leaves(
+async def test_concurrent_machines_produce_the_same_graph_as_one(
     store: SplitStore, tmp_path: Path
 ) -> None:
     other = await open_mongodb(
@@ -85,7 +85,7 @@ async def test_machines_side_by_side_leave_what_one_leaves(
         await other.close()
 
 
-async def test_a_graph_that_lost_something_is_found_and_filled_again(store: SplitStore) -> None:
+async def test_a_graph_with_lost_data_is_found_and_refilled(store: SplitStore) -> None:
     await Scribe(store.canon).make_items(a_fact("ring"), a_fact("sword"))
     await require_part(store.graph).catch_up()
     async with neo4j_store.opened(store.store.database.name) as graph:
@@ -102,7 +102,7 @@ async def test_a_graph_that_lost_something_is_found_and_filled_again(store: Spli
     assert await store.canon.ledger.head_position(MIDDLE_EARTH) == 1
 
 
-async def test_what_is_erased_is_in_no_past_of_the_graph(store: SplitStore) -> None:
+async def test_erased_data_is_in_no_past_of_the_graph(store: SplitStore) -> None:
     scribe = Scribe(store.canon)
     await scribe.make_items(a_fact("secret"), a_fact("kept"))
     await scribe.write_entries(Erased(targets=(uuid_of("secret"),), reason="a right"))
@@ -114,7 +114,7 @@ async def test_what_is_erased_is_in_no_past_of_the_graph(store: SplitStore) -> N
     assert (await store.maintenance.verify(report_nothing)).findings == ()
 
 
-async def test_what_is_written_is_soon_in_the_graph(store: SplitStore) -> None:
+async def test_writes_soon_appear_in_the_graph(store: SplitStore) -> None:
     await Scribe(store.canon).make_items(a_fact("ring"))
 
     async with asyncio.timeout(60):
@@ -124,7 +124,7 @@ async def test_what_is_written_is_soon_in_the_graph(store: SplitStore) -> None:
             await asyncio.sleep(0.05)
 
 
-async def test_while_the_graph_is_away_all_goes_on_and_upkeep_tells(tmp_path: Path) -> None:
+async def test_writes_continue_without_the_graph_and_maintenance_reports_it(tmp_path: Path) -> None:
     require_server()
     name = f"test_{uuid4().hex}"
     store = await open_mongodb(

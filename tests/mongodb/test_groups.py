@@ -117,7 +117,7 @@ class Slow:
         await self._collection.insert_many(documents, **more)
 
 
-async def test_what_waits_is_inserted_together(store: Store, commands: Commands) -> None:
+async def test_waiting_drafts_are_inserted_together(store: Store, commands: Commands) -> None:
     ledger = await store.ledger()
     scribe = await store.scribe(ledger)
     await scribe.make_items(a_fact("first"))
@@ -141,7 +141,7 @@ async def test_what_waits_is_inserted_together(store: Store, commands: Commands)
     await require_chain(ledger, 41)
 
 
-async def test_of_those_who_rest_on_the_same_thing_one_is_first(store: Store) -> None:
+async def test_one_of_several_drafts_on_the_same_item_is_first(store: Store) -> None:
     ledger = await store.ledger()
     scribe = await store.scribe(ledger)
     key = item_key(uuid_of("throne"))
@@ -159,13 +159,13 @@ async def test_of_those_who_rest_on_the_same_thing_one_is_first(store: Store) ->
 
     answers = await asyncio.gather(*(scribe.append_batch([d]) for d in (*first, *others, *second)))
 
-    told = [type(outcome) for (outcome,) in answers]
-    assert told[4:8] == [Appended] * 4
-    assert (told.count(Appended), told.count(Stale)) == (5, 7)
+    found = [type(outcome) for (outcome,) in answers]
+    assert found[4:8] == [Appended] * 4
+    assert (found.count(Appended), found.count(Stale)) == (5, 7)
     await require_chain(ledger, 5)
 
 
-async def test_what_cannot_be_written_stops_nobody_else(store: Store) -> None:
+async def test_an_unwritable_draft_stops_no_other(store: Store) -> None:
     ledger = await store.ledger()
     scribe = await store.scribe(ledger)
     drafts = [scribe.next_append(creation_entries(a_fact(f"fact {n}"))) for n in range(9)]
@@ -181,7 +181,7 @@ async def test_what_cannot_be_written_stops_nobody_else(store: Store) -> None:
 
 
 @pytest.mark.parametrize("written", [0, 1, 3, 6])
-async def test_where_the_answer_of_a_group_is_lost_each_is_told_of_its_own(
+async def test_after_a_lost_group_answer_each_draft_gets_its_own(
     store: Store, written: int
 ) -> None:
     ledger = await store.ledger()
@@ -196,8 +196,8 @@ async def test_where_the_answer_of_a_group_is_lost_each_is_told_of_its_own(
 
     answers = await asyncio.gather(*(scribe.append_batch(group) for group in groups))
 
-    told = [each for answer in answers for each in answer if isinstance(each, Appended)]
-    assert sorted((each.position, each.replayed) for each in told) == [
+    listed = [each for answer in answers for each in answer if isinstance(each, Appended)]
+    assert sorted((each.position, each.replayed) for each in listed) == [
         (n, False) for n in range(2, 8)
     ]
     await require_chain(ledger, 7)
@@ -209,7 +209,7 @@ async def test_where_the_answer_of_a_group_is_lost_each_is_told_of_its_own(
             assert found.position == outcome.position
 
 
-async def test_a_draft_that_comes_late_is_not_told_to_be_stale(store: Store) -> None:
+async def test_a_late_draft_is_not_reported_as_stale(store: Store) -> None:
     ledger, other = await store.ledger(), await store.ledger()
     scribe, theirs = await store.scribe(ledger), await store.scribe(other, "theirs")
     await scribe.make_items(a_fact("first"))
@@ -251,7 +251,7 @@ async def test_a_draft_that_comes_late_is_not_told_to_be_stale(store: Store) -> 
     await require_chain(ledger, 3)
 
 
-async def test_a_draft_that_others_wrote_stops_nobody_in_its_group(store: Store) -> None:
+async def test_a_draft_written_by_others_stops_no_other_of_its_group(store: Store) -> None:
     ledger, other = await store.ledger(), await store.ledger()
     scribe, theirs = await store.scribe(ledger), await store.scribe(other)
     await scribe.make_items(a_fact("first"))
@@ -266,7 +266,7 @@ async def test_a_draft_that_others_wrote_stops_nobody_in_its_group(store: Store)
     await require_chain(ledger, 5)
 
 
-async def test_whoever_gives_up_before_the_turn_has_written_nothing(store: Store) -> None:
+async def test_a_draft_cancelled_before_the_lock_is_not_written(store: Store) -> None:
     ledger, other = await store.ledger(), await store.ledger()
     scribe = await store.scribe(ledger)
     drafts = [scribe.next_append(creation_entries(a_fact(f"fact {n}"))) for n in range(6)]
@@ -282,7 +282,7 @@ async def test_whoever_gives_up_before_the_turn_has_written_nothing(store: Store
     assert found == [False, True] * 3
 
 
-async def test_two_processes_that_write_in_groups_make_one_log(store: Store) -> None:
+async def test_two_processes_writing_in_groups_make_one_log(store: Store) -> None:
     ledgers = [await store.ledger() for _ in range(2)]
     scribes = [await store.scribe(each, f"scribe {n}") for n, each in enumerate(ledgers)]
 
@@ -293,32 +293,30 @@ async def test_two_processes_that_write_in_groups_make_one_log(store: Store) -> 
 
     both = await asyncio.gather(*(write(n, each) for n, each in enumerate(scribes)))
 
-    told = [each.position for one in both for each in one if isinstance(each, Appended)]
-    assert sorted(told) == list(range(1, 41))
+    found = [each.position for one in both for each in one if isinstance(each, Appended)]
+    assert sorted(found) == list(range(1, 41))
     await require_chain(ledgers[0], 40)
 
 
-async def test_what_this_process_wrote_is_told_without_asking_for_it(
-    store: Store, commands: Commands
-) -> None:
+async def test_own_writes_are_reported_without_a_query(store: Store, commands: Commands) -> None:
     ledger = await store.ledger()
     scribe = await store.scribe(ledger)
     start = await ledger.touched_since(0, limit=100)
     await scribe.make_items(a_fact("ring", "ann"))
     commands.named.clear()
 
-    told = await ledger.touched_since(start.cursor, limit=100)
-    again = await ledger.touched_since(told.cursor, limit=100)
+    answer = await ledger.touched_since(start.cursor, limit=100)
+    again = await ledger.touched_since(answer.cursor, limit=100)
 
-    assert told.keys is not None
-    assert key_hash(item_key(uuid_of("ring"))) in told.keys
-    assert told.reached == {MIDDLE_EARTH: 1}
+    assert answer.keys is not None
+    assert key_hash(item_key(uuid_of("ring"))) in answer.keys
+    assert answer.reached == {MIDDLE_EARTH: 1}
     assert again.keys == frozenset()
     assert commands.named == {"count": 2}
 
 
 @pytest.mark.parametrize("ours", [0, 1, 2])
-async def test_what_others_wrote_beside_it_is_told_as_well(store: Store, ours: int) -> None:
+async def test_concurrent_writes_of_others_are_reported_too(store: Store, ours: int) -> None:
     ledger, other = await store.ledger(), await store.ledger()
     scribe, theirs = await store.scribe(ledger, "ours"), await store.scribe(other, "theirs")
     start = await ledger.touched_since(0, limit=100)
@@ -335,17 +333,17 @@ async def test_what_others_wrote_beside_it_is_told_as_well(store: Store, ours: i
     assert {key_hash(item_key(uuid_of(each))) for each in wanted} <= seen | set(touched.keys or ())
 
 
-async def test_a_call_that_writes_asks_for_the_gate_as_it_begins(
+async def test_a_writing_call_asks_for_the_version_gate_first(
     store: Store, commands: Commands
 ) -> None:
     ledger = await store.ledger()
     scribe = await store.scribe(ledger)
     here = (await scribe.make_items(a_fact("first"))).position
-    told = PredictedKeys(touched=frozenset(("something",)), over=frozenset(), at=here)
+    result = PredictedKeys(touched=frozenset(("something",)), over=frozenset(), at=here)
     drafts = [
         replace(
             scribe.next_append(creation_entries(a_fact(f"fact {n}"))),
-            predicted=told,
+            predicted=result,
             judged_at=here,
         )
         for n in range(3)
@@ -361,7 +359,7 @@ async def test_a_call_that_writes_asks_for_the_gate_as_it_begins(
     assert (commands.named["find"], commands.named["insert"]) == (1, 3)
 
 
-async def test_what_the_gate_was_is_not_believed_where_a_block_of_the_process_begins(
+async def test_the_version_gate_is_read_again_in_each_exclusive_block(
     store: Store,
 ) -> None:
     ledger = await store.ledger()
@@ -389,7 +387,7 @@ async def test_what_the_gate_was_is_not_believed_where_a_block_of_the_process_be
     assert outcome.position == 2
 
 
-async def test_opening_a_database_of_a_former_version_shuts_that_version_out(store: Store) -> None:
+async def test_opening_an_earlier_database_locks_the_old_version_out(store: Store) -> None:
     database = await store.database()
     written = await store.scribe(await store.ledger())
     await written.make_items(a_fact("before"))

@@ -55,7 +55,7 @@ async def becomes(holds: Callable[[], Awaitable[bool]]) -> bool:
     return False
 
 
-async def test_a_machine_that_only_reads_follows_by_itself(opened: Databases | Schemas) -> None:
+async def test_a_read_only_machine_follows_by_itself(opened: Databases | Schemas) -> None:
     writer = await opened.fresh()
     reader = await require_part(writer.second)()
 
@@ -67,7 +67,7 @@ async def test_a_machine_that_only_reads_follows_by_itself(opened: Databases | S
     assert await becomes(is_there)
 
 
-async def test_what_a_machine_is_told_of_it_shows(opened: Databases | Schemas) -> None:
+async def test_a_machine_shows_reported_commits(opened: Databases | Schemas) -> None:
     writer = await opened.fresh()
     reader = (await require_part(writer.second)()).canon
     cursor = (await reader.ledger.touched_since(0, limit=100)).cursor
@@ -82,7 +82,7 @@ async def test_what_a_machine_is_told_of_it_shows(opened: Databases | Schemas) -
         cursor = touched.cursor
 
 
-async def test_what_is_erased_is_erased_from_the_copies_of_other_machines(
+async def test_erased_data_is_erased_from_replicas_of_other_machines(
     opened: Databases | Schemas,
 ) -> None:
     here = await opened.fresh()
@@ -109,7 +109,9 @@ async def test_what_is_erased_is_erased_from_the_copies_of_other_machines(
     assert None in sealed[1].parts
 
 
-async def test_a_machine_without_a_copy_makes_one_by_answering(opened: Databases | Schemas) -> None:
+async def test_a_machine_without_a_replica_makes_one_while_answering(
+    opened: Databases | Schemas,
+) -> None:
     first = await opened.fresh()
     scribe = Scribe(first.canon)
     for n in range(5):
@@ -122,7 +124,7 @@ async def test_a_machine_without_a_copy_makes_one_by_answering(opened: Databases
     assert len(await late.canon.state.items_by_id(uuid_of(f"fact {n}") for n in range(5))) == 5
 
 
-async def test_meaning_is_indexed_in_the_server_that_is_named(
+async def test_meaning_is_indexed_on_the_named_server(
     opened: Databases | Schemas, tmp_path: Path
 ) -> None:
     await opened.fresh()
@@ -151,7 +153,7 @@ async def test_meaning_is_indexed_in_the_server_that_is_named(
     assert list(await vectors.status()) == []
 
 
-async def test_a_store_that_is_closed_writes_nothing_more(opened: Databases | Schemas) -> None:
+async def test_a_closed_store_writes_nothing_more(opened: Databases | Schemas) -> None:
     store = await opened.fresh()
     await require_part(store.close)()
 

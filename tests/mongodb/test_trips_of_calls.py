@@ -102,7 +102,7 @@ class Waits:
             finally:
                 self.under_way -= waited
 
-        async def told(one: MongoDatabase) -> int:
+        async def read_position(one: MongoDatabase) -> int:
             token = aside.set(True)
             try:
                 return await now(one)
@@ -110,7 +110,7 @@ class Waits:
                 aside.reset(token)
 
         patch.setattr(AsyncMongoClient, "_retry_internal", asked)
-        patch.setattr(MongoDatabase, "server_time", told)
+        patch.setattr(MongoDatabase, "server_time", read_position)
 
 
 @pytest.fixture
@@ -120,13 +120,13 @@ async def compose() -> AsyncIterator[Callable[..., Canon]]:
         yield composer(closing)
 
 
-async def test_no_call_sends_more_commands_than_is_said(
+async def test_no_call_sends_more_commands_than_documented(
     compose: Callable[..., Canon], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     require(await most_of(compose, monkeypatch, heard_by(Commands(), monkeypatch)), COMMANDS)
 
 
-async def test_no_call_waits_more_often_than_is_said(
+async def test_no_call_waits_more_often_than_documented(
     compose: Callable[..., Canon], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waits, played = Waits(monkeypatch), list[Mapping[str, int]]()

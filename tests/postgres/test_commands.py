@@ -41,9 +41,7 @@ def succeeds(done: Done) -> str:
     return done.stdout
 
 
-def test_a_store_in_a_database_is_filled_verified_backed_up_and_moved(
-    run: Run, tmp_path: Path
-) -> None:
+def test_a_database_store_is_filled_verified_backed_up_and_moved(run: Run, tmp_path: Path) -> None:
     rules = tmp_path / "rules.md"
     rules.write_text("# Rest\n\nA night under the open sky heals nothing.\n")
     succeeds(
@@ -65,7 +63,7 @@ def test_a_store_in_a_database_is_filled_verified_backed_up_and_moved(
     assert exported[0].read_bytes() == exported[1].read_bytes()
 
 
-def test_a_copy_that_was_asked_for_is_there_anyway(run: Run) -> None:
+def test_a_requested_replica_exists_at_once(run: Run) -> None:
     done = run("verify", CANONRY_POSTGRES_COPY="true")
     succeeds(done)
     assert "postgres.copy has no effect" in done.stderr
@@ -84,7 +82,7 @@ def test_a_copy_that_was_asked_for_is_there_anyway(run: Run) -> None:
         "127.0.0.1",
     ],
 )
-def test_an_address_with_a_password_or_of_something_else_is_refused(url: str) -> None:
+def test_a_foreign_address_or_one_with_a_password_is_refused(url: str) -> None:
     done = canonry("verify", "--postgres-url", url)
 
     assert done.returncode == 2
@@ -92,7 +90,7 @@ def test_an_address_with_a_password_or_of_something_else_is_refused(url: str) ->
     assert "secret" not in done.stderr
 
 
-def test_a_server_that_is_not_there_is_told_in_one_line() -> None:
+def test_a_missing_server_is_reported_in_one_line() -> None:
     done = canonry("verify", "--postgres-url", "postgresql://nobody@127.0.0.1:1/canon")
 
     assert done.returncode == 4
@@ -100,7 +98,7 @@ def test_a_server_that_is_not_there_is_told_in_one_line() -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_moving_to_where_the_store_is_already_is_refused() -> None:
+def test_moving_a_store_to_its_own_place_is_refused() -> None:
     done = canonry("move", "--from", "embedded", "--to", "embedded")
 
     assert done.returncode == 2

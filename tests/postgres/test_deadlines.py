@@ -40,7 +40,7 @@ async def database() -> AsyncIterator[Database]:
     await dropped(opened.name)
 
 
-async def test_a_call_that_is_cancelled_stops_its_statement(database: Database) -> None:
+async def test_a_cancelled_call_stops_its_statement(database: Database) -> None:
     call = asyncio.ensure_future(database.fetch_rows("SELECT pg_sleep(100)"))
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(call, 0.2)
@@ -60,7 +60,7 @@ async def test_a_call_ends_with_its_deadline_and_so_does_its_statement(database:
         assert await database.fetch_rows(RUNNING) == [(0,)]
 
 
-async def test_the_server_knows_how_long_a_call_has(database: Database) -> None:
+async def test_the_server_knows_the_remaining_time_of_a_call(database: Database) -> None:
     async def asked() -> object:
         return await database.fetch_rows("SHOW statement_timeout")
 
@@ -73,7 +73,7 @@ async def test_the_server_knows_how_long_a_call_has(database: Database) -> None:
     assert await asked() == [("1s",)]
 
 
-async def test_an_append_that_nobody_waits_for_waits_for_no_lock(tmp_path: Path) -> None:
+async def test_a_cancelled_append_waits_for_no_lock(tmp_path: Path) -> None:
     async with schemas(tmp_path) as opened:
         backend = await opened.fresh()
         other = await require_part(backend.second)()
@@ -100,7 +100,7 @@ async def _none(database: Database, statement: str) -> bool | None:
     return (await database.fetch_rows(statement))[0][0] == 0 or None
 
 
-async def test_a_statement_that_takes_too_long_is_stopped_by_the_server(
+async def test_the_server_stops_a_statement_that_takes_too_long(
     database: Database,
 ) -> None:
     with pytest.raises(Unavailable) as caught:
@@ -109,7 +109,9 @@ async def test_a_statement_that_takes_too_long_is_stopped_by_the_server(
     assert caught.value.code == "store.deadline"
 
 
-async def test_statements_that_the_server_forgot_are_sent_anew(database: Database) -> None:
+async def test_prepared_statements_forgotten_by_the_server_are_sent_again(
+    database: Database,
+) -> None:
     async def forget(db: PgConnection) -> None:
         await db.execute("DO $$ BEGIN EXECUTE 'DEALLOCATE ALL'; END $$")
 
@@ -124,7 +126,7 @@ async def test_statements_that_the_server_forgot_are_sent_anew(database: Databas
         assert await ask(write) == [(1,)]
 
 
-async def test_a_lock_is_let_go_of_where_the_server_forgot_the_statement() -> None:
+async def test_a_lock_is_released_although_the_server_forgot_the_statement() -> None:
     if not URL:
         pytest.skip("no PostgreSQL server: `make servers` starts one")
     name, ledgers = f"test_{uuid4().hex}", list[PostgresLedger]()
@@ -147,7 +149,7 @@ async def test_a_lock_is_let_go_of_where_the_server_forgot_the_statement() -> No
             pass
 
 
-async def test_a_cancelled_block_leaves_no_connection_in_doubt(database: Database) -> None:
+async def test_a_cancelled_block_leaves_no_uncertain_connection(database: Database) -> None:
     async def wait(db: PgConnection) -> None:
         used.append(db)
         await fetch_rows(db, "SELECT pg_sleep(100)")
@@ -160,7 +162,7 @@ async def test_a_cancelled_block_leaves_no_connection_in_doubt(database: Databas
     assert await database.fetch_rows("SELECT 1") == [(1,)]
 
 
-async def test_a_text_with_nul_is_refused_and_the_connection_goes_on(database: Database) -> None:
+async def test_a_text_with_nul_is_refused_and_the_connection_survives(database: Database) -> None:
     with pytest.raises(InvalidInput) as caught:
         await database.fetch_rows("SELECT %s::text", ("a\0b",))
 

@@ -53,7 +53,7 @@ async def opened(url: str, schema: str, folder: Path) -> Shared:
     return await open_postgres(url, schema=schema, folder=folder, connections=6)
 
 
-async def test_a_server_that_is_killed_and_started_again_loses_nothing(
+async def test_a_killed_and_restarted_server_loses_nothing(
     server: Postgres, tmp_path: Path
 ) -> None:
     store = await opened(server.url, f"test_{uuid4().hex}", tmp_path)
@@ -69,7 +69,7 @@ async def test_a_server_that_is_killed_and_started_again_loses_nothing(
     await store.close()
 
 
-async def test_lines_that_are_cut_lose_nothing(tmp_path: Path) -> None:
+async def test_cut_connections_lose_nothing(tmp_path: Path) -> None:
     if not URL:
         pytest.skip("no PostgreSQL server: `make servers` starts one")
     schema = f"test_{uuid4().hex}"
@@ -84,7 +84,7 @@ async def test_lines_that_are_cut_lose_nothing(tmp_path: Path) -> None:
     await dropped(schema)
 
 
-async def test_a_process_that_is_killed_leaves_the_other_one_going(tmp_path: Path) -> None:
+async def test_a_killed_process_does_not_stop_the_other(tmp_path: Path) -> None:
     if not URL:
         pytest.skip("no PostgreSQL server: `make servers` starts one")
     schema = f"test_{uuid4().hex}"
@@ -96,7 +96,7 @@ async def test_a_process_that_is_killed_leaves_the_other_one_going(tmp_path: Pat
         text=True,
     )
     assert other.stdout is not None
-    told = [await asyncio.to_thread(other.stdout.readline) for _ in range(3)]
+    found = [await asyncio.to_thread(other.stdout.readline) for _ in range(3)]
     ours: set[str] = set()
     for n in range(40):
         scribe = Scribe(store.canon, f"ours {n}")
@@ -106,9 +106,9 @@ async def test_a_process_that_is_killed_leaves_the_other_one_going(tmp_path: Pat
         if n == 20:
             other.kill()
     rest, _ = await asyncio.to_thread(other.communicate)
-    told += rest.splitlines()
+    found += rest.splitlines()
 
-    theirs = {Scribe(store.canon, f"other {n}").next_append(()).draft.id for n in range(len(told))}
+    theirs = {Scribe(store.canon, f"other {n}").next_append(()).draft.id for n in range(len(found))}
     await require_whole(store.canon, store.maintenance, ours | theirs)
     await store.close()
     await dropped(schema)

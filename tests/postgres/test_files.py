@@ -45,7 +45,7 @@ async def store(place: ObjectStore, tmp_path: Path) -> AsyncIterator[Shared]:
         )
 
 
-async def test_a_signed_link_gives_a_file_of_the_object_store(
+async def test_a_signed_link_returns_a_file_of_the_object_store(
     store: Shared, place: ObjectStore
 ) -> None:
     signed = await sign_url(store.canon, ADA, await kept(store.canon))
@@ -59,7 +59,7 @@ async def test_a_signed_link_gives_a_file_of_the_object_store(
     assert await store.store.database.fetch_rows("SELECT count(*) FROM blobs") == [(0,)]
 
 
-async def test_a_file_that_was_lost_or_altered_is_found(store: Shared, place: ObjectStore) -> None:
+async def test_a_lost_or_altered_file_is_found(store: Shared, place: ObjectStore) -> None:
     await kept(store.canon)
     await kept(store.canon, data=b"whole")
     assert (await check_files(store.canon, whole=True)).findings == ()
@@ -74,7 +74,7 @@ async def test_a_file_that_was_lost_or_altered_is_found(store: Shared, place: Ob
     ]
 
 
-async def test_files_move_into_the_object_store_and_back(store: Shared, tmp_path: Path) -> None:
+async def test_files_move_to_the_object_store_and_back(store: Shared, tmp_path: Path) -> None:
     async with (
         await open_embedded(tmp_path / "before") as before,
         await open_embedded(tmp_path / "after") as after,
@@ -90,7 +90,7 @@ async def test_files_move_into_the_object_store_and_back(store: Shared, tmp_path
         assert await filing_of(after.canon).blobs_of(ADA).get_bytes(digest) == PAGE
 
 
-async def test_the_commands_see_the_object_store(
+async def test_commands_use_the_object_store(
     store: Shared, place: ObjectStore, tmp_path: Path
 ) -> None:
     await kept(store.canon)
@@ -116,7 +116,7 @@ async def test_the_commands_see_the_object_store(
     assert "missing" in (await run("doctor")).stdout
 
 
-async def test_an_object_store_that_does_not_answer_is_told_of(place: ObjectStore) -> None:
+async def test_an_unresponsive_object_store_is_reported(place: ObjectStore) -> None:
     away = ObjectStore(place.url, "http://127.0.0.1:9")
     with pytest.raises(Unavailable) as caught:
         await away.blobs_of(ADA).put_bytes(b"nobody hears")
@@ -133,7 +133,7 @@ async def test_wrong_keys_are_refused(place: ObjectStore, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("url", ["", "canon", "http://bucket", "s3://", "s3://key@bucket/x"])
-def test_what_is_no_bucket_is_refused(url: str) -> None:
+def test_an_invalid_bucket_is_refused(url: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         ObjectStore(url)
 

@@ -37,7 +37,7 @@ async def transactions(backend: Backend) -> int:
     return int(count)
 
 
-async def test_what_waits_is_written_in_one_transaction(backend: Backend) -> None:
+async def test_waiting_drafts_are_written_in_one_transaction(backend: Backend) -> None:
     scribe = Scribe(backend.canon)
     drafts = [scribe.next_append(creation_entries(a_fact(f"fact {n}"))) for n in range(40)]
 
@@ -52,7 +52,7 @@ async def test_what_waits_is_written_in_one_transaction(backend: Backend) -> Non
     assert (await require_part(backend.maintenance).verify(lambda *_: None)).findings == ()
 
 
-async def test_of_those_who_rest_on_the_same_thing_one_is_first(backend: Backend) -> None:
+async def test_one_of_several_drafts_on_the_same_item_is_first(backend: Backend) -> None:
     scribe = Scribe(backend.canon)
     key = item_key(uuid_of("throne"))
     drafts = [
@@ -66,11 +66,11 @@ async def test_of_those_who_rest_on_the_same_thing_one_is_first(backend: Backend
 
     answers = await asyncio.gather(*(scribe.append_batch([draft]) for draft in drafts))
 
-    told = [type(outcome) for (outcome,) in answers]
-    assert (told.count(Appended), told.count(Stale)) == (5, 7)
+    found = [type(outcome) for (outcome,) in answers]
+    assert (found.count(Appended), found.count(Stale)) == (5, 7)
 
 
-async def test_what_cannot_be_written_stops_nobody_else(backend: Backend) -> None:
+async def test_an_unwritable_draft_stops_no_other(backend: Backend) -> None:
     scribe = Scribe(backend.canon)
     drafts = [scribe.next_append(creation_entries(a_fact(f"fact {n}"))) for n in range(9)]
     bad = replace(drafts[4], draft=replace(drafts[4].draft, id=CommitId("no\0id")))
@@ -86,7 +86,7 @@ async def test_what_cannot_be_written_stops_nobody_else(backend: Backend) -> Non
     assert {each.id for each in commits} == {d.draft.id for d in drafts if d is not bad}
 
 
-async def test_whoever_gives_up_before_the_turn_has_written_nothing(backend: Backend) -> None:
+async def test_a_draft_cancelled_before_the_lock_is_not_written(backend: Backend) -> None:
     scribe, other = Scribe(backend.canon), await require_part(backend.second)()
     drafts = [scribe.next_append(creation_entries(a_fact(f"fact {n}"))) for n in range(6)]
     async with other.canon.ledger.lock_appends():

@@ -30,7 +30,7 @@ async def exported(ledger: Ledger) -> Sequence[bytes]:
     return [line async for line in export_log(ledger, report_nothing)]
 
 
-async def test_a_store_goes_there_and_back_and_stays_the_same(
+async def test_a_store_moved_there_and_back_stays_the_same(
     both: tuple[Folders, Schemas],
 ) -> None:
     folders, databases = both
@@ -43,13 +43,13 @@ async def test_a_store_goes_there_and_back_and_stays_the_same(
 
     assert there.digest == again.digest
     assert await exported(shared.canon.ledger) == await exported(back.canon.ledger) == before
-    told = await view_answers(embedded.canon)
-    assert await view_answers(shared.canon) == told
-    assert await view_answers(back.canon) == told
+    answer = await view_answers(embedded.canon)
+    assert await view_answers(shared.canon) == answer
+    assert await view_answers(back.canon) == answer
     assert (await require_part(shared.maintenance).verify(report_nothing)).findings == ()
 
 
-async def test_a_move_that_was_interrupted_goes_on(both: tuple[Folders, Schemas]) -> None:
+async def test_an_interrupted_move_continues(both: tuple[Folders, Schemas]) -> None:
     folders, databases = both
     source, target = await folders.fresh(), await databases.fresh()
     scribe = Scribe(source.canon)
@@ -65,7 +65,7 @@ async def test_a_move_that_was_interrupted_goes_on(both: tuple[Folders, Schemas]
     assert once_more.log.known == 20
 
 
-async def test_a_target_that_holds_something_else_is_refused(
+async def test_a_target_with_other_content_is_refused(
     both: tuple[Folders, Schemas],
 ) -> None:
     folders, databases = both
@@ -79,7 +79,7 @@ async def test_a_target_that_holds_something_else_is_refused(
     assert caught.value.code == "import.diverged"
 
 
-async def test_what_was_written_into_the_target_meanwhile_is_told(
+async def test_writes_into_the_target_meanwhile_are_reported(
     both: tuple[Folders, Schemas],
 ) -> None:
     folders, databases = both

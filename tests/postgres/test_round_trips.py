@@ -21,7 +21,7 @@ from canonry.testing.example_items import MIDDLE_EARTH, a_fact, creation_entries
 from canonry.values.ids import EntityId
 from tests.conformance.postgres_store import URL, schemas
 from tests.faults.relay import Relay, relayed_url
-from tests.postgres.test_foreknowing import forever
+from tests.postgres.test_predicted_appends import forever
 
 pytestmark = pytest.mark.anyio
 HERE = frozenset((MIDDLE_EARTH,))
@@ -52,7 +52,7 @@ async def relayed(
         await backend.close()
 
 
-async def test_no_question_waits_more_often_than_is_said(relayed: tuple[Backend, Relay]) -> None:
+async def test_no_query_waits_more_often_than_documented(relayed: tuple[Backend, Relay]) -> None:
     backend, relay = relayed
     too_often: dict[str, int] = {}
     for name, (most, ask) in QUESTIONS.items():
@@ -81,7 +81,7 @@ async def test_an_append_waits_at_most_three_times(relayed: tuple[Backend, Relay
     assert relay.trips - before <= 3
 
 
-async def test_what_a_call_writes_it_reads(relayed: tuple[Backend, Relay]) -> None:
+async def test_a_call_reads_its_own_writes(relayed: tuple[Backend, Relay]) -> None:
     backend, _ = relayed
 
     async def call() -> None:

@@ -132,7 +132,7 @@ async def written(store: Shared, *names: str) -> set[str]:
     return ids
 
 
-async def test_a_space_that_moves_there_and_back_while_writers_write_loses_nothing(
+async def test_a_space_moved_during_writes_loses_nothing(
     divided: Divided,
 ) -> None:
     mine, theirs = await divided.open(), await divided.open()
@@ -150,7 +150,7 @@ async def test_a_space_that_moves_there_and_back_while_writers_write_loses_nothi
 
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("step", STEPS)
-async def test_a_mover_that_is_killed_leaves_the_space_whole_and_is_taken_up_again(
+async def test_a_killed_move_leaves_the_space_whole_and_is_resumed(
     divided: Divided, step: str, when: str
 ) -> None:
     store = await divided.open()
@@ -170,7 +170,7 @@ async def test_a_mover_that_is_killed_leaves_the_space_whole_and_is_taken_up_aga
     await require_whole(again.canon, again.maintenance, before | meanwhile | after)
 
 
-async def test_who_believes_that_a_space_is_where_it_was_writes_nothing_there(
+async def test_a_writer_with_an_outdated_shard_writes_nothing_there(
     divided: Divided,
 ) -> None:
     store, stale = await divided.open(), await divided.open()
@@ -189,7 +189,7 @@ async def test_who_believes_that_a_space_is_where_it_was_writes_nothing_there(
     await require_whole(store.canon, store.maintenance, kept | late)
 
 
-async def test_two_movers_of_one_space_do_not_meet(divided: Divided) -> None:
+async def test_two_movers_of_one_space_do_not_collide(divided: Divided) -> None:
     mine, theirs = await divided.open(), await divided.open()
     kept = await written(mine, *(f"kept {n}" for n in range(20)))
     target = await elsewhere(mine)
@@ -204,7 +204,7 @@ async def test_two_movers_of_one_space_do_not_meet(divided: Divided) -> None:
     await require_whole(theirs.canon, theirs.maintenance, kept)
 
 
-async def test_what_is_erased_while_a_space_moves_is_on_neither_server(divided: Divided) -> None:
+async def test_data_erased_during_a_move_is_on_neither_server(divided: Divided) -> None:
     store, other = await divided.open(), await divided.open()
     kept = await written(store, *(f"kept {n}" for n in range(20)))
     fact = a_fact("the word that goes")
@@ -261,7 +261,7 @@ async def test_spaces_on_both_servers_are_read_as_one_store(divided: Divided) ->
     assert target in str(refused.value)
 
 
-async def test_the_command_lists_spaces_and_moves_one_by_its_name(divided: Divided) -> None:
+async def test_the_command_lists_spaces_and_moves_one_by_name(divided: Divided) -> None:
     store = await divided.open()
     assert store.mover is not None
     await Scribe(store.canon).open_spaces("Saltmere", "Marrow")

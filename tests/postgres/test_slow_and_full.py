@@ -54,7 +54,7 @@ async def opened(url: str, schema: str, folder: Path) -> Shared:
     return await open_postgres(url, schema=schema, folder=folder, connections=6)
 
 
-async def test_a_full_disk_refuses_what_it_does_not_keep_and_goes_on_when_there_is_room(
+async def test_a_full_disk_refuses_unsaved_writes_and_recovers(
     cramped: tuple[Postgres, Path], tmp_path: Path
 ) -> None:
     server, disk = cramped
@@ -76,7 +76,7 @@ async def test_a_full_disk_refuses_what_it_does_not_keep_and_goes_on_when_there_
     await store.close()
 
 
-async def test_a_slow_server_loses_nothing_and_is_quick_again_when_it_is(tmp_path: Path) -> None:
+async def test_a_slow_server_loses_nothing_and_recovers(tmp_path: Path) -> None:
     if not URL:
         pytest.skip("no PostgreSQL server: `make servers` starts one")
     schema = f"test_{uuid4().hex}"

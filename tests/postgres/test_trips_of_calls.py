@@ -74,7 +74,7 @@ async def compose() -> AsyncIterator[Callable[..., Canon]]:
         yield composer(closing)
 
 
-async def test_no_call_waits_more_often_than_is_said(
+async def test_no_call_waits_more_often_than_documented(
     compose: Callable[..., Canon], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     require(await most_of(compose, monkeypatch, Waits(monkeypatch)), WAITS)

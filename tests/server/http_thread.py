@@ -42,7 +42,7 @@ def connected(port: int, source: str = "127.0.0.1") -> socket.socket:
     return socket.create_connection(("127.0.0.1", port), PATIENCE, source_address=(source, 0))
 
 
-def said_until_closed(connection: socket.socket) -> bytes:
+def read_until_closed(connection: socket.socket) -> bytes:
     """What the other end says until it hangs up."""
     said = b""
     with contextlib.suppress(ConnectionError):

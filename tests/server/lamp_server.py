@@ -16,7 +16,7 @@ from tests.gateway.sample import KEEPER, TRUSTED, a_canon, a_gateway
 KEY = "a shared secret that only tests know, long enough for HS256"
 ISSUER = "https://issuer.example"
 RESOURCE = "http://127.0.0.1/mcp"
-BEARER = BearerOptions(
+TOKEN_OPTIONS = BearerOptions(
     issuer=ISSUER, audience=RESOURCE, resource_url=RESOURCE, key=KEY, algorithms=("HS256",)
 )
 LONG = 60.0
@@ -24,13 +24,13 @@ MEBIBYTE = 1 << 20
 FEW = HttpLimits(each_principal=3, sessions=5, in_flight_bytes=MEBIBYTE)
 
 
-def say(text: str) -> None:
+def write_line(text: str) -> None:
     with contextlib.suppress(OSError):  # a test may have stopped listening
         os.write(2, f"{text}\n".encode())
 
 
 async def close() -> None:
-    say("closed")
+    write_line("closed")
 
 
 async def main(words: list[str]) -> None:
@@ -39,7 +39,7 @@ async def main(words: list[str]) -> None:
         principal = Principal()
     options = ServerOptions(
         error_mode="jsonrpc" if "jsonrpc" in words else "result",
-        bearer=BEARER if "bearer" in words else None,
+        bearer=TOKEN_OPTIONS if "bearer" in words else None,
     )
     if "few" in words:
         options = replace(options, limits=FEW, body_bytes=MEBIBYTE)

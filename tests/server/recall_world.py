@@ -141,11 +141,11 @@ class World:
 
         await becomes(look, f"an index of {names}")
 
-    def told(self, turns: int = TURNS) -> None:
+    def record_story(self, turns: int = TURNS) -> None:
         """Tell the story."""
-        self.tell("Home", *(f"The bell tolls {n} times." for n in range(turns)))
+        self.record_turns("Home", *(f"The bell tolls {n} times." for n in range(turns)))
 
-    def tell(self, universe: str, *texts: str) -> None:
+    def record_turns(self, universe: str, *texts: str) -> None:
         """Let a game master say something in a universe."""
         said = [{"speaker": "GM", "text": text} for text in texts]
         path = self.data.parent / f"{universe}.json"

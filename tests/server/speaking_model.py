@@ -30,14 +30,14 @@ def words(text: str) -> dict[str, Any]:
     return {"choices": [{"message": {"role": "assistant", "content": text}}], "usage": usage}
 
 
-def said(say: str, narration: str = "", changes: Any = ()) -> dict[str, Any]:
+def answer_of(say: str, narration: str = "", changes: Any = ()) -> dict[str, Any]:
     """An answer in the form that was asked for."""
     return words(json.dumps({"say": say, "narration": narration, "changes": list(changes)}))
 
 
 def asks(*calls: tuple[str, Any]) -> dict[str, Any]:
     """An answer that asks for tools."""
-    told = [
+    found = [
         {
             "id": f"c{number}",
             "type": "function",
@@ -45,7 +45,7 @@ def asks(*calls: tuple[str, Any]) -> dict[str, Any]:
         }
         for number, (name, given) in enumerate(calls)
     ]
-    message = {"role": "assistant", "content": None, "tool_calls": told}
+    message = {"role": "assistant", "content": None, "tool_calls": found}
     return {"choices": [{"message": message}]}
 
 

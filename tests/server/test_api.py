@@ -38,7 +38,7 @@ def app_of(gateway: Gateway) -> Any:
     return http_app(gateway, NARRATOR, server_options=ServerOptions())
 
 
-async def test_a_proposal_over_http_is_answered_by_the_code_of_its_gate() -> None:
+async def test_a_proposal_over_http_is_answered_with_the_code_of_its_gate() -> None:
     isle = await the_isle()
     async with client(app_of(isle.gateway)) as http:
 
@@ -78,7 +78,7 @@ async def test_a_role_that_may_not_propose_may_not_over_http_either() -> None:
         assert (await http.post("/api/proposals", json=body)).status_code == 403
 
 
-async def test_templates_are_told_with_their_hash_and_only_once() -> None:
+async def test_templates_are_listed_once_with_their_hash() -> None:
     isle = await the_isle()
     template = find_template("ambience")
     assert template is not None
@@ -97,7 +97,7 @@ async def test_templates_are_told_with_their_hash_and_only_once() -> None:
     assert none.status_code == 404
 
 
-async def test_what_models_cost_is_told_in_sums() -> None:
+async def test_model_costs_are_reported_as_sums() -> None:
     isle = await the_isle()
     made = await filled(isle, envelope(DRIP, actor={"kind": "ai"}, generation=generation()))
     async with client(app_of(isle.gateway)) as http:
@@ -112,10 +112,10 @@ async def test_what_models_cost_is_told_in_sums() -> None:
         nameless = await http.get("/api/telemetry/ai-usage", params={"eventType": "Jane.Roe"})
 
     rows = {(each["purpose"], each["eventType"]): each for each in usage}
-    told = rows["ambience", "Agent.Proposal.Accepted"]
-    assert (told["model"], told["count"]) == ("small-1", 1)
-    assert (told["promptTokens"], told["completionTokens"]) == (200, 60)
-    assert told["outcomes"] == {"accepted": 1}
+    reported = rows["ambience", "Agent.Proposal.Accepted"]
+    assert (reported["model"], reported["count"]) == ("small-1", 1)
+    assert (reported["promptTokens"], reported["completionTokens"]) == (200, 60)
+    assert reported["outcomes"] == {"accepted": 1}
     assert rows[None, "Agent.Proposal.Rejected"]["rejections"] == {"schema:schema.unknown-field": 1}
     assert [each["purpose"] for each in some.json()["usage"]] == ["ambience"]
     assert later.json()["usage"] == []
@@ -125,14 +125,14 @@ async def test_what_models_cost_is_told_in_sums() -> None:
     assert "Jane" not in str(usage) + nameless.text
 
 
-async def test_without_the_world_toolset_there_are_no_such_pages() -> None:
+async def test_without_the_world_toolset_these_pages_do_not_exist() -> None:
     isle = await the_isle()
     app = app_of(Gateway(isle.canon, (NARRATIVE,)))
     async with client(app) as http:
         assert (await http.get("/api/prompts")).status_code == 404
 
 
-async def test_whoever_is_beyond_the_published_rate_gets_429_and_when_to_come_again() -> None:
+async def test_a_caller_beyond_the_rate_gets_429_with_retry_after() -> None:
     clock = HandClock()
     isle = await the_isle(clock)
     settings = GatewaySettings(published_rates=True)
@@ -168,7 +168,7 @@ async def test_whoever_is_beyond_the_published_rate_gets_429_and_when_to_come_ag
     assert second == [200] * 10 + [429]
 
 
-async def test_t1_sums_are_told_of_the_spaces_that_the_caller_sees_alone() -> None:
+async def test_sums_cover_only_spaces_visible_to_the_caller() -> None:
     isle = await the_isle()
     other = await brought_in(isle.canon, replace(an_isle(), name="Other"))
     body = {"playerId": "ann", "actionEnvelope": envelope(GO)}
@@ -197,7 +197,7 @@ async def test_t1_sums_are_told_of_the_spaces_that_the_caller_sees_alone() -> No
     assert (status, own.items() <= whole.items(), "MCP.Tool.Invoked" in whole) == (200, True, True)
 
 
-async def test_t1_what_is_counted_again_after_a_restart_stays_apart_by_space() -> None:
+async def test_sums_recounted_after_a_restart_stay_separate_by_space() -> None:
     isle = await the_isle()
     await isle.call("propose-action", "Narrative", playerId="ann", actionEnvelope=envelope(GO))
     again = isle.canon.revise_service(WorldServices, telemetry=Telemetry())

@@ -10,7 +10,7 @@ from mcp import Client, MCPError
 from canonry.server.binding import bind_gateway
 from canonry.server.options import ServerOptions
 from tests.inspector.kit import Harbour, a_harbour, principal_of
-from tests.said import said
+from tests.replies import parse_result
 
 pytestmark = pytest.mark.anyio
 
@@ -39,14 +39,14 @@ async def harbour() -> Harbour:
 
 
 async def decide(harbour: Harbour, user: User | None, mode: Any, **arguments: Any) -> Any:
-    desk = harbour.desk
-    server = bind_gateway(desk.gateway, lambda: principal_of(desk), ServerOptions())
+    driver = harbour.driver
+    server = bind_gateway(driver.gateway, lambda: principal_of(driver), ServerOptions())
     async with Client(server, mode=mode, elicitation_callback=user) as client:
-        return said(await client.call_tool("decide", arguments))
+        return parse_result(await client.call_tool("decide", arguments))
 
 
 async def ghost(harbour: Harbour) -> str:
-    rows = (await harbour.desk.call("review", space=harbour.space, limit=50))["waiting"]
+    rows = (await harbour.driver.call("review", space=harbour.space, limit=50))["waiting"]
     return next(str(row["id"]) for row in rows if "ghost" in row["says"])
 
 
@@ -54,60 +54,60 @@ async def ghost(harbour: Harbour) -> str:
 async def test_a_missing_reason_is_asked_for_and_recorded(harbour: Harbour, mode: str) -> None:
     user, proposal = User(["Nobody saw it"]), await ghost(harbour)
 
-    told = await decide(harbour, user, mode, verdict="reject", of=[proposal])
+    reply = await decide(harbour, user, mode, verdict="reject", of=[proposal])
 
-    assert "error" not in told
+    assert "error" not in reply
     assert user.asked[0].message == "Give in /reason why the proposal is wrong."
-    why = await harbour.desk.call("why", of=proposal)
+    why = await harbour.driver.call("why", of=proposal)
     assert "Nobody saw it" in str(why)
 
 
 @pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
-async def test_one_of_several_candidates_is_chosen_under_another_name_of_the_argument(
+async def test_a_candidate_is_chosen_under_another_argument_name(
     harbour: Harbour, mode: str
 ) -> None:
     odo = harbour.ids["Odo Brand"]
     user = User([f"Odo Brand (character {odo})"])
     wrong = {"verdict": "retcon", "id": "Odo", "space": harbour.space}
 
-    told = await decide(harbour, user, mode, reason="It was a dream", **wrong)
+    reply = await decide(harbour, user, mode, reason="It was a dream", **wrong)
 
-    assert "error" not in told
+    assert "error" not in reply
     choices = user.asked[0].requested_schema["properties"]["answer"]["enum"]
     assert [each.partition(" (")[0] for each in choices] == ["Odo Brand", "Odo Brandt"]
-    assert (await harbour.desk.call("get", of=odo))["level"] == "retconned"
+    assert (await harbour.driver.call("get", of=odo))["level"] == "retconned"
 
 
 async def test_a_call_asks_once(harbour: Harbour) -> None:
     user = User([f"Odo Brand (character {harbour.ids['Odo Brand']})"])
 
-    told = await decide(harbour, user, "legacy", verdict="retcon", of=["Odo"], space=harbour.space)
+    reply = await decide(harbour, user, "legacy", verdict="retcon", of=["Odo"], space=harbour.space)
 
-    assert told["error"]["details"]["reason"] == "decide.reason"
+    assert reply["error"]["details"]["reason"] == "decide.reason"
     assert len(user.asked) == 1
 
 
 @pytest.mark.parametrize("answer", [None, "", "fail"])
 @pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
-async def test_who_gives_no_answer_gets_the_plain_error(
+async def test_a_missing_answer_gives_the_plain_error(
     harbour: Harbour, mode: str, answer: str | None
 ) -> None:
     proposal = await ghost(harbour)
     if answer == "fail" and mode != "legacy":
         pytest.skip("the client raises its own error and never repeats the call")
 
-    told = await decide(harbour, User([answer] * 4), mode, verdict="reject", of=[proposal])
+    reply = await decide(harbour, User([answer] * 4), mode, verdict="reject", of=[proposal])
     plain = await decide(harbour, None, mode, verdict="reject", of=[proposal])
 
-    assert told["error"]["details"]["reason"] == "decide.reason"
-    assert plain == told
-    assert (await harbour.desk.call("get", of=proposal))["status"] == "pending"
+    assert reply["error"]["details"]["reason"] == "decide.reason"
+    assert plain == reply
+    assert (await harbour.driver.call("get", of=proposal))["status"] == "pending"
 
 
-async def test_what_no_answer_mends_is_not_asked(harbour: Harbour) -> None:
+async def test_an_error_that_no_answer_repairs_is_not_asked_about(harbour: Harbour) -> None:
     user = User([])
 
-    told = await decide(harbour, user, "legacy", verdict="end", of=["Nobody"], space=harbour.space)
+    reply = await decide(harbour, user, "legacy", verdict="end", of=["Nobody"], space=harbour.space)
 
-    assert told["error"]["code"] == "NOT_FOUND"
+    assert reply["error"]["code"] == "NOT_FOUND"
     assert user.asked == []

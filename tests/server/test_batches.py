@@ -43,7 +43,7 @@ REFUSED = [None, None, 4, "b", 6]
 """The ids of those that are no requests of a batch, as far as they have one."""
 
 
-def said_in(answer: Message) -> str:
+def text_of_answer(answer: Message) -> str:
     """The text that a tool answers."""
     (content,) = answer["result"]["content"]
     return str(content["text"])
@@ -53,7 +53,7 @@ def check(answers: list[Message]) -> None:
     """See that everything in MIXED that is due an answer has one, and nothing else."""
     by_id = {each["id"]: each for each in answers if "result" in each}
     assert set(by_id) == {1, 8, "b"}
-    assert [json.loads(said_in(by_id[n]))["level"] for n in (1, 8)] == [3, 5]
+    assert [json.loads(text_of_answer(by_id[n]))["level"] for n in (1, 8)] == [3, 5]
     errors = [(each["id"], each["error"]["code"]) for each in answers if "error" in each]
     assert sorted(errors, key=str) == sorted(
         [*((known, -32600) for known in REFUSED), (5, -32601)], key=str
@@ -92,23 +92,23 @@ def events(session: Session, batch: Any) -> list[Message]:
     response = session.post_body(json.dumps(batch))
     assert response.status_code == 200
     assert response.headers["content-type"].startswith("text/event-stream")
-    told = [line for line in response.text.splitlines() if line.startswith("data: ")]
-    return [json.loads(line.removeprefix("data: ")) for line in told]
+    found = [line for line in response.text.splitlines() if line.startswith("data: ")]
+    return [json.loads(line.removeprefix("data: ")) for line in found]
 
 
-def test_w_batch_a_line_with_a_batch_is_answered_by_one_line(wire: Wire) -> None:
+def test_a_line_with_a_batch_is_answered_by_one_line(wire: Wire) -> None:
     check(received(wire, MIXED))
     assert received(wire, [ping(9)]) == [{"jsonrpc": "2.0", "id": 9, "result": {}}]
     assert wire.ask("ping")["result"] == {}
 
 
-def test_w_batch_a_body_with_a_batch_is_answered_by_one_stream(session: Session) -> None:
+def test_a_body_with_a_batch_is_answered_by_one_stream(session: Session) -> None:
     check(events(session, MIXED))
     assert events(session, [ping(9)]) == [{"jsonrpc": "2.0", "id": 9, "result": {}}]
     assert session.ping() == 200
 
 
-def test_w_batch_notifications_alone_are_answered_by_nothing(wire: Wire, session: Session) -> None:
+def test_a_batch_of_notifications_has_no_answer(wire: Wire, session: Session) -> None:
     wire.send_line(json.dumps([NOTE, NOTE]).encode())
     assert wire.ask("ping")["result"] == {}
     accepted = session.post_body(json.dumps([NOTE, NOTE]))
@@ -116,36 +116,36 @@ def test_w_batch_notifications_alone_are_answered_by_nothing(wire: Wire, session
 
 
 @pytest.mark.parametrize("batch", [[], [ping(n) for n in range(BATCH_MAX + 1)]], ids=len)
-def test_w_batch_none_is_empty_or_longer_than_its_bound(
+def test_an_empty_or_oversized_batch_is_refused(
     wire: Wire, session: Session, batch: list[Message]
 ) -> None:
     response = session.post_body(json.dumps(batch))
-    for told in (received(wire, batch), response.json()):
-        assert (told["id"], told["error"]["code"]) == (None, -32600)
-        assert f"1 to {BATCH_MAX} messages" in told["error"]["message"]
+    for reported in (received(wire, batch), response.json()):
+        assert (reported["id"], reported["error"]["code"]) == (None, -32600)
+        assert f"1 to {BATCH_MAX} messages" in reported["error"]["message"]
     assert response.status_code == 400
     assert len(events(session, [ping(n) for n in range(BATCH_MAX)])) == BATCH_MAX
 
 
-def test_w_batch_one_of_no_messages_has_an_error_for_each(wire: Wire, session: Session) -> None:
+def test_a_batch_of_invalid_messages_has_an_error_for_each(wire: Wire, session: Session) -> None:
     response = session.post_body(b" [1, 2]")
     assert response.status_code == 400
     for answers in (received(wire, [1, 2]), response.json()):
         assert [each["error"]["code"] for each in answers] == [-32600, -32600]
 
 
-def test_w_batch_what_is_cancelled_within_it_leaves_the_others_their_answers(wire: Wire) -> None:
+def test_a_cancelled_call_leaves_the_other_answers_of_its_batch(wire: Wire) -> None:
     stop = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}
-    told = received(wire, [light(1, 2), stop, ping(2)])
-    if isinstance(told, dict):  # done before it was stopped: the client ignores its answer
-        assert told["id"] == 1
-        told = wire.receive()
-    assert {"jsonrpc": "2.0", "id": 2, "result": {}} in told
+    reply = received(wire, [light(1, 2), stop, ping(2)])
+    if isinstance(reply, dict):  # done before it was stopped: the client ignores its answer
+        assert reply["id"] == 1
+        reply = wire.receive()
+    assert {"jsonrpc": "2.0", "id": 2, "result": {}} in reply
     assert wire.ask("ping")["id"] > 2
 
 
 @pytest.mark.parametrize("revision", OTHERS)
-def test_w_batch_no_other_revision_takes_one(address: str, revision: str) -> None:
+def test_no_other_protocol_revision_takes_a_batch(address: str, revision: str) -> None:
     with Session(address, revision=revision) as session:
         assert session.post_body(json.dumps([ping(1)])).status_code == 400
         named = session.post_body(json.dumps([ping(1)]), **{VERSION_HEADER: revision})
@@ -153,11 +153,11 @@ def test_w_batch_no_other_revision_takes_one(address: str, revision: str) -> Non
     with lamp_process("stdio", "trusted") as process:
         wire = Wire(process, revision)
         wire.greet()
-        told = received(wire, [ping(1)])
-        assert (told["id"], told["error"]["code"]) == (None, -32600)
+        reply = received(wire, [ping(1)])
+        assert (reply["id"], reply["error"]["code"]) == (None, -32600)
 
 
-def test_w_batch_a_session_that_is_over_refuses_the_whole(address: str) -> None:
+def test_an_expired_session_refuses_the_whole_batch(address: str) -> None:
     with Session(address, revision=BATCHING) as session:
         batch = json.dumps([ping(1), ping(2)])
         named = session.post_body(batch, **{VERSION_HEADER: BATCHING})
@@ -167,13 +167,13 @@ def test_w_batch_a_session_that_is_over_refuses_the_whole(address: str) -> None:
         assert session.post_body(batch).status_code in {400, 404}
 
 
-def test_w_batch_before_a_greeting_is_refused() -> None:
+def test_a_batch_before_the_handshake_is_refused() -> None:
     with lamp_process("stdio", "trusted") as process:
-        told = received(Wire(process, BATCHING), [ping(1)])
-        assert (told["id"], told["error"]["code"]) == (None, -32600)
+        reply = received(Wire(process, BATCHING), [ping(1)])
+        assert (reply["id"], reply["error"]["code"]) == (None, -32600)
 
 
-def test_w_batch_the_end_of_the_input_waits_for_its_answers() -> None:
+def test_the_end_of_the_input_waits_for_answers_of_a_batch() -> None:
     with lamp_process("stdio", "trusted") as process:
         wire = Wire(process, BATCHING)
         wire.greet()

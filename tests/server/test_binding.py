@@ -14,8 +14,8 @@ from canonry.gateway.principal import AGENT_META, Principal
 from canonry.gateway.tool import Toolset
 from canonry.server.binding import bind_gateway
 from canonry.server.options import ServerOptions
-from tests.gateway.sample import KEEPER, LAMP, LAMPS, SECRET, TRUSTED, VISITOR, a_gateway
-from tests.said import said
+from tests.gateway.sample import GUEST, KEEPER, LAMP, LAMPS, SECRET, TRUSTED, a_gateway
+from tests.replies import parse_result
 
 pytestmark = pytest.mark.anyio
 
@@ -38,7 +38,7 @@ async def connected(
 
 
 @MODES
-async def test_tools_are_listed_as_they_are_written(mode: Mode) -> None:
+async def test_tools_are_listed_as_written(mode: Mode) -> None:
     async with connected(mode) as client:
         listed = (await client.list_tools()).tools
     assert [tool.name for tool in listed] == [tool.name for tool in LAMPS.tools]
@@ -53,7 +53,7 @@ async def test_tools_are_listed_as_they_are_written(mode: Mode) -> None:
 
 
 @MODES
-async def test_the_server_says_whose_contract_it_serves(mode: Mode) -> None:
+async def test_the_server_names_the_served_contract(mode: Mode) -> None:
     async with connected(mode) as client:
         info = client.server_info
     assert info is not None
@@ -75,7 +75,7 @@ async def test_several_toolsets_are_served_under_our_own_name() -> None:
 
 
 @MODES
-async def test_a_reply_comes_structured_and_as_text(mode: Mode) -> None:
+async def test_a_reply_is_returned_structured_and_as_text(mode: Mode) -> None:
     async with connected(mode) as client:
         result = await client.call_tool("light", {"lamp_id": LAMP})
     assert not result.is_error
@@ -83,17 +83,17 @@ async def test_a_reply_comes_structured_and_as_text(mode: Mode) -> None:
 
 
 @MODES
-async def test_an_error_is_a_result_that_a_model_can_read(mode: Mode) -> None:
-    async with connected(mode, VISITOR) as client:
+async def test_an_error_is_a_result_readable_by_a_model(mode: Mode) -> None:
+    async with connected(mode, GUEST) as client:
         result = await client.call_tool("light", {"lamp_id": LAMP})
     assert result.is_error
-    error = said(result)["error"]
+    error = parse_result(result)["error"]
     assert error["code"] == -32001
     assert error["data"]["allowed_types"] == ["Keeper"]
 
 
 @pytest.mark.parametrize(("mode", "offset"), [("legacy", 0), ("auto", 1000)])
-async def test_in_the_other_mode_an_error_is_one_of_the_protocol(mode: Mode, offset: int) -> None:
+async def test_in_protocol_mode_an_error_is_a_protocol_error(mode: Mode, offset: int) -> None:
     async with connected(mode, options=ServerOptions(error_mode="jsonrpc")) as client:
         with pytest.raises(MCPError) as invalid:
             await client.call_tool("light", {"lamp_id": "?"})
@@ -122,20 +122,20 @@ async def test_a_defect_never_shows_its_text(mode: Mode) -> None:
         result = await client.call_tool("fail", {})
     assert result.is_error
     assert SECRET not in str(result)
-    assert said(result)["error"]["code"] == -32603
+    assert parse_result(result)["error"]["code"] == -32603
 
 
 @MODES
-async def test_a_trusted_client_names_its_agent_and_another_does_not(mode: Mode) -> None:
+async def test_only_a_trusted_client_names_its_agent(mode: Mode) -> None:
     meta: Any = {AGENT_META: {"agent_id": "keeper-9", "agent_type": "Keeper"}}
     async with connected(mode, TRUSTED) as client:
         result = await client.call_tool("light", {"lamp_id": LAMP}, meta=meta)
         assert result.structured_content["by"] == "keeper-9"
         anonymous = await client.call_tool("light", {"lamp_id": LAMP})
-        assert "--agent-type" in said(anonymous)["error"]["message"]
-    async with connected(mode, VISITOR) as client:
+        assert "--agent-type" in parse_result(anonymous)["error"]["message"]
+    async with connected(mode, GUEST) as client:
         result = await client.call_tool("light", {"lamp_id": LAMP}, meta=meta)
-        assert said(result)["error"]["code"] == -32001
+        assert parse_result(result)["error"]["code"] == -32001
 
 
 @MODES
@@ -165,8 +165,8 @@ async def test_resources_are_listed_and_read(mode: Mode, unknown: int) -> None:
 
 
 @pytest.mark.parametrize(("mode", "denied"), [("legacy", -32001), ("auto", -31001)])
-async def test_resources_and_prompts_ask_for_authority(mode: Mode, denied: int) -> None:
-    async with connected(mode, VISITOR) as client:
+async def test_resources_and_prompts_require_authority(mode: Mode, denied: int) -> None:
+    async with connected(mode, GUEST) as client:
         with pytest.raises(MCPError) as caught:
             await client.read_resource(f"lamps://lamp/{LAMP}")
         assert caught.value.error.code == denied
@@ -189,7 +189,7 @@ async def test_prompts_are_listed_and_rendered(mode: Mode) -> None:
         assert caught.value.error.code == -32602
 
 
-def test_a_schema_that_mirrors_no_argument_is_not_walked_for_headers() -> None:
+def test_a_schema_without_mirrored_arguments_is_not_searched_for_headers() -> None:
     server = a_server()
     lookup = server.get_tool_input_schema
     assert lookup is not None

@@ -76,7 +76,7 @@ async def test_every_entity_scene_and_universe_is_listed_once_over_all_pages(mod
     assert "canonry://proposals/contents" in found
 
 
-async def test_what_is_listed_can_be_read() -> None:
+async def test_listed_resources_can_be_read() -> None:
     stage = await a_stage()
     await stage.scene("The party")
     async with client_of(stage) as client:
@@ -84,7 +84,7 @@ async def test_what_is_listed_can_be_read() -> None:
             assert (await client.read_resource(uri)).contents
 
 
-async def test_nobody_is_shown_what_they_may_not_read() -> None:
+async def test_no_reader_is_shown_forbidden_resources() -> None:
     stage = await a_stage()
     async with client_of(stage, principal=elsewhere()) as client:
         assert await listed(client) == [("canonry://proposals/contents", "Contents of proposals")]
@@ -94,7 +94,7 @@ async def test_nobody_is_shown_what_they_may_not_read() -> None:
 
 
 @pytest.mark.parametrize("cursor", ["x", "9999.0", "0.99999999999", "", "1.-1"])
-async def test_a_cursor_of_somebody_else_is_refused(cursor: str) -> None:
+async def test_a_cursor_of_another_caller_is_refused(cursor: str) -> None:
     stage = await a_stage()
     async with client_of(stage) as client:
         with pytest.raises(MCPError) as caught:
@@ -120,7 +120,7 @@ async def test_names_and_ids_complete_to_ids(mode: Mode) -> None:
     assert unknown.completion.values == []
 
 
-async def test_a_watcher_of_the_newest_revision_is_told_of_changes_and_of_nothing_else() -> None:
+async def test_a_watcher_on_the_newest_revision_is_notified_of_changes_only() -> None:
     stage = await a_stage()
     uri = f"canonry://entity/{stage.frodo}"
     async with (
@@ -151,14 +151,14 @@ async def test_a_watcher_of_the_newest_revision_is_told_of_changes_and_of_nothin
 
 
 @EARLIER
-async def test_a_session_is_told_until_it_unsubscribes() -> None:
+async def test_a_session_is_notified_until_it_unsubscribes() -> None:
     stage = await a_stage()
     uri = f"canonry://entity/{stage.frodo}"
-    told: asyncio.Queue[str] = asyncio.Queue()
+    notified: asyncio.Queue[str] = asyncio.Queue()
 
     async def hear(message: Any) -> None:
         if isinstance(message, types.ResourceUpdatedNotification):
-            told.put_nowait(str(message.params.uri))
+            notified.put_nowait(str(message.params.uri))
 
     async def hurt(tag: str) -> None:
         await stage.world.call(
@@ -172,7 +172,7 @@ async def test_a_session_is_told_until_it_unsubscribes() -> None:
     async with client_of(stage, "legacy", message_handler=hear) as client, asyncio.timeout(60):
         await client.subscribe_resource(uri)
         await hurt("wounded")
-        assert await told.get() == uri
+        assert await notified.get() == uri
         await client.subscribe_resource(f"canonry://entity/{stage.sam}")
         await client.unsubscribe_resource(uri)
         await hurt("tired")
@@ -183,12 +183,12 @@ async def test_a_session_is_told_until_it_unsubscribes() -> None:
             authority="gm",
             evidence_refs=stage.world.evidence,
         )
-        assert await told.get() == f"canonry://entity/{stage.sam}"
-    assert told.empty()
+        assert await notified.get() == f"canonry://entity/{stage.sam}"
+    assert notified.empty()
 
 
 @EARLIER
-async def test_what_cannot_be_read_cannot_be_watched() -> None:
+async def test_unreadable_resources_cannot_be_watched() -> None:
     stage = await a_stage()
     uri = f"canonry://entity/{stage.frodo}"
     async with client_of(stage, "legacy", elsewhere()) as client:
@@ -211,30 +211,30 @@ async def test_a_client_watches_a_bounded_number_of_resources() -> None:
     assert f"at most {WATCHED_EACH}" in caught.value.error.message
 
 
-async def test_a_session_that_has_seen_the_list_is_told_when_it_is_another() -> None:
+async def test_a_session_that_listed_resources_is_notified_of_list_changes() -> None:
     stage = await a_stage()
-    told: asyncio.Queue[str] = asyncio.Queue()
+    notified: asyncio.Queue[str] = asyncio.Queue()
 
     async def hear(message: Any) -> None:
         if isinstance(message, types.ResourceListChangedNotification):
-            told.put_nowait(message.method)
+            notified.put_nowait(message.method)
 
     async with client_of(stage, "legacy", message_handler=hear) as client, asyncio.timeout(60):
         offered = client.server_capabilities
         await client.list_resources()
         await client.list_resources()
         await stage.world.entity("Gollum")
-        assert await told.get() == "notifications/resources/list_changed"
+        assert await notified.get() == "notifications/resources/list_changed"
         await stage.world.entity("Smeagol")
-        assert await told.get() == "notifications/resources/list_changed"
-    assert told.empty()
+        assert await notified.get() == "notifications/resources/list_changed"
+    assert notified.empty()
     assert offered is not None
     assert offered.resources is not None
     assert offered.resources.list_changed
 
 
 @EARLIER
-async def test_looking_for_changes_costs_no_rate_and_reading_does() -> None:
+async def test_polling_for_changes_costs_no_rate_and_reading_does() -> None:
     stage = await a_stage()
     uri = f"canonry://entity/{stage.frodo}"
     settings = GatewaySettings(limits=Limits(per_minute=3))
@@ -242,14 +242,14 @@ async def test_looking_for_changes_costs_no_rate_and_reading_does() -> None:
 
     async def hear(message: Any) -> None:
         if isinstance(message, types.ResourceUpdatedNotification):
-            told.set()
+            notified.set()
 
-    told = asyncio.Event()
+    notified = asyncio.Event()
     writer = Gateway(stage.world.canon, (NARRATIVE,))
     async with client_of(stage, "legacy", message_handler=hear) as client, asyncio.timeout(60):
         await client.subscribe_resource(uri)
         for tag in ("wounded", "tired", "hungry", "cold"):
-            told.clear()
+            notified.clear()
             outcome = await writer.call(
                 "neo4j_update_entity_state",
                 {
@@ -261,7 +261,7 @@ async def test_looking_for_changes_costs_no_rate_and_reading_does() -> None:
                 a_principal("CanonKeeper"),
             )
             assert outcome.error is None
-            await told.wait()
+            await notified.wait()
         await client.read_resource(uri)
         await client.read_resource(uri)
         with pytest.raises(MCPError) as caught:
@@ -270,7 +270,7 @@ async def test_looking_for_changes_costs_no_rate_and_reading_does() -> None:
 
 
 @MODES
-async def test_why_nothing_can_be_browsed_or_completed_is_told_with_its_code(mode: Mode) -> None:
+async def test_a_failure_to_browse_or_complete_is_reported_with_its_code(mode: Mode) -> None:
     stage = await a_stage()
     settings = GatewaySettings(limits=Limits(per_minute=1))
     stage.world.gateway = Gateway(stage.world.canon, (NARRATIVE,), settings=settings)
@@ -286,7 +286,7 @@ async def test_why_nothing_can_be_browsed_or_completed_is_told_with_its_code(mod
             assert caught.value.error.data["code"] == "limits.rate"
 
 
-async def test_a_trusted_client_that_names_nobody_yet_browses_what_is_always_there() -> None:
+async def test_a_trusted_client_without_agent_browses_static_resources() -> None:
     stage = await a_stage()
     nobody = Principal(trusted=True)
     async with client_of(stage, principal=nobody) as client:

@@ -15,7 +15,7 @@ from canonry.narrative.toolset import NARRATIVE
 from canonry.readmodels.ports.state import State
 from canonry.values.errors import BrokenInvariant
 from tests.server.lamp_process import Wire, lamp_process
-from tests.toolsets.narrative.furnished import a_furnished_world, a_role_for, fitting_arguments
+from tests.toolsets.narrative.filled_world import a_furnished_world, a_role_for, fitting_arguments
 from tests.toolsets.narrative.kit import World, a_principal
 
 CANARY = "Jane Roe of 12 Elm Street"
@@ -102,7 +102,7 @@ class BrokenState:
 
 
 @pytest.mark.parametrize("failure", [BrokenInvariant("view.broken", CANARY), ValueError(CANARY)])
-async def test_what_breaks_says_nothing_of_it(failure: Exception) -> None:
+async def test_failures_do_not_reveal_the_text(failure: Exception) -> None:
     world, known = await a_furnished_world()
     world.gateway.canon = replace(world.canon, state=cast(State, BrokenState(failure)))
     principal = a_principal("Narrator")
@@ -117,7 +117,7 @@ async def test_what_breaks_says_nothing_of_it(failure: Exception) -> None:
     assert CANARY.encode() not in b"".join(lines)
 
 
-async def test_names_of_nothing_are_not_logged() -> None:
+async def test_unknown_names_are_not_logged() -> None:
     world, _ = await a_furnished_world()
     with the_log_of(world) as lines:
         principal = a_principal("Narrator")
@@ -129,7 +129,7 @@ async def test_names_of_nothing_are_not_logged() -> None:
     assert CANARY.encode() not in b"".join(lines)
 
 
-def test_a_process_is_silent_about_messages_that_it_cannot_read() -> None:
+def test_a_process_logs_nothing_of_unreadable_messages() -> None:
     with lamp_process("stdio") as process:
         wire = Wire(process)
         wire.greet()

@@ -21,7 +21,7 @@ from canonry.gateway.principal import Principal
 from canonry.server.http import http_app
 from canonry.server.options import ServerOptions
 from canonry.testing.clocks import CountingIdentities, HandClock
-from tests.said import said
+from tests.replies import parse_result
 from tests.server.http_process import serve_over_http
 from tests.server.lamp_process import ENVELOPE, MODERN, Message, Wire
 from tests.server.test_worlds import ACCEPT, running
@@ -113,7 +113,7 @@ def error_in(answer: Message) -> Message:
     result = answer["result"]
     assert result["isError"] is True, result
     assert "structuredContent" not in result
-    error: Message = said(result)["error"]
+    error: Message = parse_result(result)["error"]
     return error
 
 
@@ -128,9 +128,7 @@ def test_every_form_of_arguments_is_answered_by_the_tool(
 
 
 @pytest.mark.parametrize(("tool", "arguments", "word"), REFUSED, ids=range(len(REFUSED)))
-def test_an_operator_is_told_what_is_wrong(
-    lines: Wire, tool: str, arguments: Any, word: str
-) -> None:
+def test_an_operator_is_told_the_problem(lines: Wire, tool: str, arguments: Any, word: str) -> None:
     error = error_in(lines.ask("tools/call", params(tool, arguments)))
 
     assert error["data"]["error"] == word
@@ -155,7 +153,7 @@ def test_an_unknown_tool_is_an_error_of_the_protocol(lines: Wire) -> None:
 
 
 @pytest.mark.anyio
-async def test_http_tells_the_same() -> None:
+async def test_http_returns_the_same() -> None:
     canon = compose_memory(clock=HandClock(), identities=CountingIdentities())
     await put(canon, hostile())
     gateway = Gateway(canon, (CATALOG, OPERATOR))
@@ -167,8 +165,8 @@ async def test_http_tells_the_same() -> None:
     async with running(app), httpx2.AsyncClient(transport=transport, base_url=host) as client:
 
         async def ask(tool: str, arguments: Any) -> Message:
-            said = {**params(tool, arguments), "_meta": ENVELOPE}
-            body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": said}
+            parse_result = {**params(tool, arguments), "_meta": ENVELOPE}
+            body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": parse_result}
             routing = {"mcp-protocol-version": MODERN, "mcp-method": "tools/call", "mcp-name": tool}
             answer = await client.post("/mcp", content=json.dumps(body), headers=ACCEPT | routing)
             assert answer.status_code == 200, answer.text
@@ -217,6 +215,6 @@ async def test_the_official_client_writes_and_reads_over_http(tmp_path: Path, mo
             hidden: Any = await client.call_tool("get_entity", asked)
             listed: Any = await client.call_tool("list_projects", {})
     assert denied.is_error
-    assert said(denied)["error"]["data"]["error"] == "NOT_ALLOWED"
-    assert said(hidden)["error"]["code"] == "PROJECT_NOT_FOUND"
+    assert parse_result(denied)["error"]["data"]["error"] == "NOT_ALLOWED"
+    assert parse_result(hidden)["error"]["code"] == "PROJECT_NOT_FOUND"
     assert listed.structured_content == {"projects": []}

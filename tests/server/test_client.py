@@ -30,7 +30,7 @@ from canonry.server.http import http_app
 from canonry.server.options import HttpLimits, ServerOptions
 from tests.docs.markdown import ROOT, blocks_of
 from tests.server.http_thread import served
-from tests.toolsets.canon.kit import a_desk
+from tests.toolsets.canon.kit import make_driver
 
 KEEPER: Final = Principal(agent_id="keeper", agent_type="Keeper", authorities=None)
 TOOLS: Final = {tool.name: tool for tool in CANON.tools}
@@ -47,7 +47,7 @@ ODD: Final = {
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    app = http_app(a_desk().gateway, KEEPER, server_options=ServerOptions())
+    app = http_app(make_driver().gateway, KEEPER, server_options=ServerOptions())
     with served(app, HttpLimits()) as port:
         yield f"http://127.0.0.1:{port}"
 
@@ -71,7 +71,7 @@ def parameters(method: Any) -> dict[str, bool]:
 
 
 @pytest.mark.parametrize("name", TOOLS)
-def test_a_method_takes_what_its_tool_takes(name: str) -> None:
+def test_a_method_takes_the_arguments_of_its_tool(name: str) -> None:
     taken = parameters(getattr(Canonry, name))
     keyed = taken.pop("key", None)
 
@@ -80,7 +80,7 @@ def test_a_method_takes_what_its_tool_takes(name: str) -> None:
     assert (keyed is None) is TOOLS[name].read_only
 
 
-def test_the_words_of_its_types_are_those_of_the_schemas() -> None:
+def test_the_literals_of_its_types_match_the_schemas() -> None:
     claim = SCHEMAS["propose"]["properties"]["claims"]["items"]
     decided = {*get_args(OnProposal), *get_args(OnItem)}
 
@@ -93,9 +93,9 @@ def test_the_words_of_its_types_are_those_of_the_schemas() -> None:
     assert decided == {*SCHEMAS["decide"]["properties"]["verdict"]["enum"]}
 
 
-def test_a_canon_is_kept_with_the_verbs(canon: Canonry) -> None:
+def test_a_canon_is_used_through_the_verbs(canon: Canonry) -> None:
     home = canon.open("Saltmere", "A harbour town")["name"]
-    told = canon.tell("The lighthouse is mine, says Hilde.", title="Letter", space=home)
+    reply = canon.tell("The lighthouse is mine, says Hilde.", title="Letter", space=home)
     hilde: NewClaim = {"kind": "entity", "name": "Hilde", "type": "character"}
     owns: NewClaim = {"kind": "fact", "says": "Hilde owns the lighthouse.", "for": ["gm"]}
     judged = canon.propose([hilde, owns], evidence=["Letter"], space=home)
@@ -106,7 +106,7 @@ def test_a_canon_is_kept_with_the_verbs(canon: Canonry) -> None:
     new = canon.changes(space=home)
     undone = canon.decide("undo", space=home)
 
-    assert told["document"]
+    assert reply["document"]
     assert (judged["accepted"], judged["of"]) == (2, 2)
     assert "Letter" in str(why)
     assert "timeline" in after
@@ -128,7 +128,7 @@ def test_a_repeated_write_with_its_key_is_made_once(canon: Canonry) -> None:
     assert reused.value.status == 409
 
 
-def test_an_error_says_what_to_do_and_whether_to_come_again(canon: Canonry) -> None:
+def test_an_error_gives_advice_and_whether_to_retry(canon: Canonry) -> None:
     with pytest.raises(CallError) as unknown:
         canon.get("Nobody")
     with pytest.raises(CallError) as unheard:
@@ -144,7 +144,7 @@ def test_an_error_says_what_to_do_and_whether_to_come_again(canon: Canonry) -> N
 
 
 @pytest.mark.anyio
-async def test_the_same_methods_await_their_replies(url: str) -> None:
+async def test_the_async_methods_return_the_same_replies(url: str) -> None:
     async with AsyncCanonry(f"{url}/", agent={"agent_id": "keeper/aide"}) as client:
         opened = await client.open("Saltholm")
         await client.tell("The well is deep.", title="Note", space="Saltholm")
@@ -156,7 +156,7 @@ async def test_the_same_methods_await_their_replies(url: str) -> None:
     assert found["found"]
 
 
-def test_an_agent_that_may_not_is_refused(url: str) -> None:
+def test_an_unauthorized_agent_is_refused(url: str) -> None:
     with Canonry(url, agent={"agent_type": "Reader"}) as client, pytest.raises(CallError) as no:
         client.open("Home")
 
@@ -197,7 +197,7 @@ def curled(command: str, url: str) -> httpx2.Response:
     return httpx2.post(asked.url.replace(LOCAL, url), content=asked.d, headers=headers)
 
 
-def test_what_the_page_shows_works(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_examples_of_the_page_work(url: str, capsys: pytest.CaptureFixture[str]) -> None:
     commands = [each.text for each in PAGE if each.text.startswith("curl ")]
     scripts = [each.text for each in PAGE if each.language == "python"]
     made = [curled(each, url) for each in commands]

@@ -17,7 +17,7 @@ from canonry.gateway.principal import Principal
 from canonry.records.usecases.files import filing_of
 from canonry.server.binding import bind_gateway
 from canonry.server.options import ServerOptions
-from tests.said import said
+from tests.replies import parse_result
 
 pytestmark = pytest.mark.anyio
 
@@ -26,7 +26,7 @@ NUMBER = {"name": "invoice_number", "value": "A-77", "quote": "bill A-77"}
 ANSWER = {"entities": [{"entity_type": "invoice", "fields": [NUMBER]}]}
 
 
-async def told(client: Client, **more: Any) -> Any:
+async def ingest_bill(client: Client, **more: Any) -> Any:
     arguments = {
         "user_id": USER,
         "file_content": base64.b64encode(b"Words of a bill A-77.").decode(),
@@ -35,7 +35,7 @@ async def told(client: Client, **more: Any) -> Any:
         **more,
     }
     result = await client.call_tool("ingest", arguments)
-    return said(result)
+    return parse_result(result)
 
 
 def a_server() -> Any:
@@ -56,28 +56,28 @@ def answering(text: str, asked: list[types.CreateMessageRequestParams]) -> Any:
 
 
 @pytest.mark.parametrize("fence", ["{}", "```json\n{}\n```"])
-async def test_the_clients_model_interprets_where_it_is_offered(fence: str) -> None:
+async def test_the_clients_model_interprets_if_offered(fence: str) -> None:
     asked: list[types.CreateMessageRequestParams] = []
     answer = fence.replace("{}", json.dumps(ANSWER))
     async with Client(
         a_server(), mode="legacy", sampling_callback=answering(answer, asked)
     ) as client:
-        said = await told(client)
+        parse_result = await ingest_bill(client)
 
-    assert said["interpretation"]["entities_created"] == 1
-    assert said["entities"][0]["entity_type"] == "invoice"
+    assert parse_result["interpretation"]["entities_created"] == 1
+    assert parse_result["entities"][0]["entity_type"] == "invoice"
     assert "Words of a bill A-77." in str(asked[0].messages[0].content)
     assert asked[0].system_prompt is not None
     assert "schema" in asked[0].system_prompt
 
 
 @pytest.mark.parametrize("text", ["Sorry, no.", "[]", '{"entities": 5}'])
-async def test_an_answer_that_is_not_what_was_asked_for_leaves_the_source(text: str) -> None:
+async def test_an_unexpected_answer_leaves_the_source(text: str) -> None:
     async with Client(a_server(), mode="legacy", sampling_callback=answering(text, [])) as client:
-        said = await told(client)
+        parse_result = await ingest_bill(client)
 
-    assert said["error"]["code"] == "ANALYSIS_FAILED"
-    assert said["error"]["details"]["source_id"]
+    assert parse_result["error"]["code"] == "ANALYSIS_FAILED"
+    assert parse_result["error"]["details"]["source_id"]
 
 
 async def test_a_client_that_refuses_leaves_the_source() -> None:
@@ -86,19 +86,19 @@ async def test_a_client_that_refuses_leaves_the_source() -> None:
         raise MCPError(-1, "private words")
 
     async with Client(a_server(), mode="legacy", sampling_callback=refuse) as client:
-        said = await told(client)
+        parse_result = await ingest_bill(client)
 
-    assert said["error"]["code"] == "ANALYSIS_FAILED"
-    assert "private" not in json.dumps(said)
+    assert parse_result["error"]["code"] == "ANALYSIS_FAILED"
+    assert "private" not in json.dumps(parse_result)
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
-async def test_a_client_without_a_model_is_told_so(mode: str) -> None:
+async def test_a_client_without_a_model_gets_an_explanation(mode: str) -> None:
     async with Client(a_server(), mode=mode) as client:
-        said = await told(client)
+        parse_result = await ingest_bill(client)
 
-    assert said["error"]["code"] == "ANALYSIS_FAILED"
-    assert said["error"]["details"]["cause"] == "interpretation.no-client-model"
+    assert parse_result["error"]["code"] == "ANALYSIS_FAILED"
+    assert parse_result["error"]["details"]["cause"] == "interpretation.no-client-model"
 
 
 async def test_a_later_revision_asks_by_ending_the_call_and_is_called_again() -> None:
@@ -106,19 +106,21 @@ async def test_a_later_revision_asks_by_ending_the_call_and_is_called_again() ->
     sampling = answering(json.dumps(ANSWER), asked)
     async with Client(a_server(), mode="auto", sampling_callback=sampling) as client:
         assert client.protocol_version >= "2026-07-28"
-        said = await told(client)
-        again = await told(client)
+        parse_result = await ingest_bill(client)
+        again = await ingest_bill(client)
 
     assert len(asked) == 1
     assert "Words of a bill A-77." in str(asked[0].messages[0].content)
-    assert said["deduplicated"] is False, "the call that asked has kept nothing"
-    assert said["interpretation"]["entities_created"] == 1
+    assert parse_result["deduplicated"] is False, "the call that asked has kept nothing"
+    assert parse_result["interpretation"]["entities_created"] == 1
     noted = "The client's model own-model interpreted the file."
-    assert {"code": "interpretation.noted", "message": noted, "path": ""} in said["warnings"]
+    assert {"code": "interpretation.noted", "message": noted, "path": ""} in parse_result[
+        "warnings"
+    ]
     assert again["deduplicated"] is True
 
 
-async def test_an_answer_to_another_question_is_none_and_a_bad_one_leaves_the_source() -> None:
+async def test_an_answer_to_another_question_is_ignored() -> None:
     arguments = {
         "user_id": USER,
         "file_content": base64.b64encode(b"Words of a bill A-77.").decode(),
@@ -141,5 +143,5 @@ async def test_an_answer_to_another_question_is_none_and_a_bad_one_leaves_the_so
         assert await call({}) == first, "the same question has the same name"
         refused = await call({name: answer})
 
-    assert said(refused)["error"]["code"] == "ANALYSIS_FAILED"
-    assert said(refused)["error"]["details"]["source_id"]
+    assert parse_result(refused)["error"]["code"] == "ANALYSIS_FAILED"
+    assert parse_result(refused)["error"]["details"]["source_id"]

@@ -10,15 +10,15 @@ from canonry.values.moments import Instant
 from canonry.values.policy import ModelTiers
 from canonry.world.models.services import Telemetry, WorldServices, usage_report
 from canonry.world.usecases.dialogue import recount_usage
-from tests.server.speaking_model import asks, said, words
+from tests.server.speaking_model import answer_of, asks, words
 from tests.server.test_dialogue import a_table
 
 pytestmark = pytest.mark.anyio
 
 
-async def test_a_turn_that_is_sent_again_is_answered_as_before_and_kept_once() -> None:
+async def test_a_resent_turn_is_answered_as_before_and_kept_once() -> None:
     async with a_table() as table:
-        table.model.says(said("Silver, dear."), words("Something else."))
+        table.model.says(answer_of("Silver, dear."), words("Something else."))
         first = await table.turn(correlationId="mine")
 
         again = await table.turn(correlationId="mine")
@@ -37,13 +37,13 @@ async def test_a_turn_that_is_sent_again_is_answered_as_before_and_kept_once() -
         ]
 
 
-async def test_what_a_restart_left_undone_is_done_with_the_first_turn_after_it() -> None:
+async def test_work_left_by_a_restart_is_done_with_the_first_turn() -> None:
     async with a_table() as table:
         table.model.says(words("{"))
         await table.turn_of_another_process("Who rang it?")
         assert [each["later"] for each in await table.kept()] == [False]
 
-        table.model.says(said("Hello."), said("Olan did."), said("Nobody."))
+        table.model.says(answer_of("Hello."), answer_of("Olan did."), answer_of("Nobody."))
         await table.turn("Hello?")
         await table.settled()
 
@@ -56,7 +56,7 @@ async def test_what_a_restart_left_undone_is_done_with_the_first_turn_after_it()
         assert len(await table.kept()) == 4, "what was done is not done again"
 
 
-async def test_a_turn_asks_the_model_of_its_tier_and_is_told_of() -> None:
+async def test_a_turn_uses_the_model_of_its_tier_and_reports_it() -> None:
     tiers = ModelTiers(cheap="small", rich="large", rich_prices=(0.5, 0.5), hourly_budget=1)
 
     def tiered(canon: Canon) -> Canon:
@@ -64,7 +64,9 @@ async def test_a_turn_asks_the_model_of_its_tier_and_is_told_of() -> None:
 
     async with a_table(tiered) as table:
         table.model.says(
-            asks(("get-atmosphere", {})), said("Silver."), said("You fly to the moon.", "You fly.")
+            asks(("get-atmosphere", {})),
+            answer_of("Silver."),
+            answer_of("You fly to the moon.", "You fly."),
         )
         await table.turn()
         await table.turn("Where now?")

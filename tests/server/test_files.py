@@ -46,7 +46,7 @@ async def asking(canon: Canon) -> AsyncIterator[httpx2.AsyncClient]:
         yield client
 
 
-async def test_a_link_gives_the_file_as_an_attachment_that_nothing_runs() -> None:
+async def test_a_link_returns_the_file_as_an_inert_attachment() -> None:
     canon = compose_memory()
     signed = await sign_url(canon, ADA, await kept(canon))
 
@@ -66,7 +66,7 @@ async def test_a_link_gives_the_file_as_an_attachment_that_nothing_runs() -> Non
     assert (head.status_code, head.content) == (200, b"")
 
 
-async def test_a_link_that_ended_or_was_changed_is_refused_whatever_it_names() -> None:
+async def test_an_expired_or_changed_link_is_refused_alike() -> None:
     clock = HandClock()
     canon = compose_memory(clock=clock)
     signed = await sign_url(canon, ADA, await kept(canon), 60)
@@ -82,15 +82,15 @@ async def test_a_link_that_ended_or_was_changed_is_refused_whatever_it_names() -
     ]
 
     async with asking(canon) as client:
-        told = {((answer := await client.get(each)).status_code, answer.text) for each in changed}
+        found = {((answer := await client.get(each)).status_code, answer.text) for each in changed}
         clock.move_by(60 * SECOND)
         ended = await client.get(signed.url)
 
-    assert told == {(403, ended.text)}
+    assert found == {(403, ended.text)}
     assert ended.status_code == 403
 
 
-async def test_a_file_whose_bytes_are_gone_is_not_found() -> None:
+async def test_a_file_without_bytes_is_not_found() -> None:
     canon = compose_memory()
     signed = await sign_url(canon, ADA, key := await kept(canon))
     await filing_of(canon).blobs_of(ADA).delete_bytes(key.rpartition("/")[2])
@@ -111,7 +111,7 @@ async def test_files_are_only_fetched() -> None:
     assert {answer.status_code for answer in answers} == {405}
 
 
-async def test_a_local_host_starts_with_the_first_link_and_stops_with_the_store() -> None:
+async def test_a_local_file_host_runs_from_the_first_link_until_the_end() -> None:
     canon = compose_memory()
     key = await kept(canon)
     host_files(canon, None)
@@ -132,7 +132,7 @@ async def test_a_local_host_starts_with_the_first_link_and_stops_with_the_store(
     assert elsewhere.status_code == 404
 
 
-async def test_links_lead_to_the_public_address_where_there_is_one() -> None:
+async def test_links_use_the_public_address_if_there_is_one() -> None:
     canon = compose_memory()
     key = await kept(canon)
     host_files(canon, "https://files.example/")

@@ -18,9 +18,9 @@ from canonry.server.http import http_app
 from canonry.server.options import BearerOptions, ServerOptions
 from canonry.values.errors import InvalidInput
 from tests.gateway.sample import KEEPER, LAMP, a_gateway
-from tests.said import said
+from tests.replies import parse_result
 from tests.server.lamp_process import CLIENT, ENVELOPE, MODERN, PATIENCE, Message, lamp_process
-from tests.server.lamp_server import BEARER, ISSUER, KEY, RESOURCE
+from tests.server.lamp_server import ISSUER, KEY, RESOURCE, TOKEN_OPTIONS
 
 ACCEPT = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
 
@@ -70,7 +70,7 @@ def error_in(response: httpx2.Response) -> Message:
     result = response.json()["result"]
     assert result["isError"] is True
     assert "structuredContent" not in result
-    error: Message = said(result)["error"]
+    error: Message = parse_result(result)["error"]
     return error
 
 
@@ -90,7 +90,7 @@ async def test_the_official_client_is_served(address: str, mode: Any, path: str)
         assert result.structured_content["by"] == "keeper-9"
         await client.call_tool("count", {}, progress_callback=listen, meta=meta)
         anonymous = await client.call_tool("light", {"lamp_id": LAMP})
-        assert said(anonymous)["error"]["code"] == -32001
+        assert parse_result(anonymous)["error"]["code"] == -32001
     assert seen == [1, 2, 3]
 
 
@@ -117,7 +117,7 @@ def test_bad_arguments_are_refused_with_their_path(
     assert (error["code"], error["data"]["path"]) == (-32003, path)
 
 
-def test_a_path_that_is_no_toolset_is_not_found(address: str) -> None:
+def test_an_unknown_toolset_path_is_not_found(address: str) -> None:
     assert call(address, "light", {"lamp_id": LAMP}, path="/mcp/nothing").status_code == 404
 
 
@@ -133,9 +133,7 @@ def test_the_handshake_names_the_contract(address: str) -> None:
 
 
 @pytest.mark.parametrize("note", ["\ud800", "\ud83d \ude00", "\x00", "\\ud800\udfff"])
-def test_a_lone_surrogate_is_refused_with_its_path_in_a_session_too(
-    address: str, note: str
-) -> None:
+def test_a_lone_surrogate_is_refused_with_its_path_in_a_session(address: str, note: str) -> None:
     hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": CLIENT}
     params = {"name": "light", "arguments": {"lamp_id": LAMP, "note": note}, "_meta": AS_KEEPER}
     with httpx2.Client(timeout=PATIENCE) as client:
@@ -149,19 +147,19 @@ def test_a_lone_surrogate_is_refused_with_its_path_in_a_session_too(
     data = next(line for line in response.text.splitlines() if line.startswith("data: "))
     answer = json.loads(data.removeprefix("data: "))
     assert answer["id"] == 2
-    error = said(answer["result"])["error"]
+    error = parse_result(answer["result"])["error"]
     assert (error["code"], error["data"]["path"]) == (-32003, "/note")
 
 
 @pytest.mark.parametrize("header", ["host", "origin"])
-def test_a_page_from_elsewhere_cannot_reach_a_local_server(address: str, header: str) -> None:
+def test_a_foreign_web_page_cannot_reach_a_local_server(address: str, header: str) -> None:
     headers = {header: "evil.example" if header == "host" else "https://evil.example"}
     assert call(address, "count", {}, headers=headers).status_code in {400, 403, 421}
     with httpx2.Client() as client:
         assert client.get(f"{address}/metrics", headers=headers).status_code in {400, 403, 421}
 
 
-def test_health_readiness_and_metrics_are_told(address: str) -> None:
+def test_health_readiness_and_metrics_are_reported(address: str) -> None:
     call(address, "count", {})
     with httpx2.Client() as client:
         assert client.get(f"{address}/healthz").text == "ok\n"
@@ -193,7 +191,7 @@ def with_token(
     return call(address, "light", arguments or {"lamp_id": LAMP}, headers=headers, meta=ENVELOPE)
 
 
-def test_a_verified_token_says_who_calls(guarded: str) -> None:
+def test_a_verified_token_identifies_the_caller(guarded: str) -> None:
     for _ in range(2):
         response = with_token(guarded, a_token())
         assert response.json()["result"]["structuredContent"]["by"] == "agent-5"
@@ -222,7 +220,7 @@ def test_any_other_token_is_refused(guarded: str, token: str | None) -> None:
     assert "resource_metadata" in response.headers["www-authenticate"]
 
 
-def test_a_token_grants_the_authorities_that_it_names(guarded: str) -> None:
+def test_a_token_grants_its_named_authorities(guarded: str) -> None:
     claim = {"lamp_id": LAMP, "authority": "gm"}
     granted = with_token(guarded, a_token(authorities=["gm"]), claim)
     assert "isError" not in granted.json()["result"]
@@ -230,24 +228,24 @@ def test_a_token_grants_the_authorities_that_it_names(guarded: str) -> None:
     assert refused["data"]["error"] == "authority.claim-refused"
 
 
-def test_meta_makes_nobody_more_than_the_token(guarded: str) -> None:
+def test_meta_grants_nothing_beyond_the_token(guarded: str) -> None:
     headers = {"authorization": f"Bearer {a_token(agent_type='Visitor')}"}
     error = error_in(call(guarded, "light", {"lamp_id": LAMP}, headers=headers, meta=AS_KEEPER))
     assert error["code"] == -32001
 
 
-def test_clients_are_told_where_tokens_come_from(guarded: str) -> None:
+def test_clients_learn_where_to_get_tokens(guarded: str) -> None:
     with httpx2.Client() as client:
-        told = client.get(f"{guarded}/.well-known/oauth-protected-resource/mcp").json()
-    assert told["authorization_servers"] == [ISSUER]
+        reply = client.get(f"{guarded}/.well-known/oauth-protected-resource/mcp").json()
+    assert reply["authorization_servers"] == [ISSUER]
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org"])
-def test_an_address_that_others_reach_is_not_served_without_tokens(host: str) -> None:
+def test_a_public_address_is_not_served_without_tokens(host: str) -> None:
     with pytest.raises(InvalidInput, match="bearer tokens") as caught:
         http_app(a_gateway(), KEEPER, host=host, server_options=ServerOptions())
     assert caught.value.code == "http.unprotected"
-    for options in (ServerOptions(bearer=BEARER), ServerOptions(allow_unprotected=True)):
+    for options in (ServerOptions(bearer=TOKEN_OPTIONS), ServerOptions(allow_unprotected=True)):
         http_app(a_gateway(), KEEPER, host=host, server_options=options)
 
 
@@ -266,7 +264,7 @@ def wait_for_line(address: str, line: str) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
-def test_a_signal_lets_calls_in_flight_end_and_closes_the_canon() -> None:
+def test_a_signal_lets_running_calls_finish_and_closes_the_canon() -> None:
     with lamp_process("http", "trusted", "patient") as process:
         address = address_of(process)
         with ThreadPoolExecutor() as pool:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from canonry.server.options import HttpLimits
-from tests.server.http_thread import PATIENCE, answered, connected, said_until_closed, served
+from tests.server.http_thread import PATIENCE, answered, connected, read_until_closed, served
 
 FEW = HttpLimits(connections=40, each_address=30)
 HURRIED = HttpLimits(head_seconds=1, body_seconds=1, idle_seconds=1, answer_seconds=1)
@@ -68,9 +68,7 @@ def poured(connection: socket.socket, begin: bytes, piece: bytes, most: int) -> 
     ],
     ids=["value", "name", "target", "fields", "trailer", "nothing"],
 )
-def test_r3_a_head_without_end_is_refused_after_a_little(
-    port: int, begin: bytes, piece: bytes
-) -> None:
+def test_an_endless_header_is_refused_after_a_while(port: int, begin: bytes, piece: bytes) -> None:
     most = 60_000_000
     with connected(port) as connection:
         taken = poured(connection, begin, piece, most)
@@ -84,13 +82,13 @@ def test_r3_a_head_without_end_is_refused_after_a_little(
     [b"X-Large: " + b"x" * 70_000 + b"\r\n", b"X-Many: x\r\n" * 200],
     ids=["large", "many"],
 )
-def test_r3_whoever_sends_too_large_a_head_is_told(port: int, fields: bytes) -> None:
+def test_an_oversized_header_gets_an_error(port: int, fields: bytes) -> None:
     with connected(port) as connection:
         connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n" + fields + b"\r\n")
-        assert said_until_closed(connection).startswith(b"HTTP/1.1 431 ")
+        assert read_until_closed(connection).startswith(b"HTTP/1.1 431 ")
 
 
-def test_r3_a_head_of_an_ordinary_size_is_served(port: int) -> None:
+def test_a_header_of_ordinary_size_is_served(port: int) -> None:
     token = b"Authorization: Bearer " + b"t" * 16_384 + b"\r\n"
     with connected(port) as connection:
         connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n" + token + b"\r\n")
@@ -108,14 +106,14 @@ def test_r3_a_head_of_an_ordinary_size_is_served(port: int) -> None:
     ],
     ids=["silent", "head", "empty lines", "body", "after an answer"],
 )
-def test_r3_whoever_stops_in_the_middle_is_disconnected(hurried: int, begin: bytes) -> None:
+def test_a_client_that_stalls_is_disconnected(hurried: int, begin: bytes) -> None:
     with connected(hurried) as connection:
         connection.sendall(begin)
-        said_until_closed(connection)  # a server without bounds lets this wait run out
+        read_until_closed(connection)  # a server without bounds lets this wait run out
 
 
 @pytest.mark.parametrize("length", [b"Content-Length: 100000", b"Transfer-Encoding: chunked"])
-def test_r3_a_request_that_trickles_is_disconnected(hurried: int, length: bytes) -> None:
+def test_a_request_that_trickles_is_disconnected(hurried: int, length: bytes) -> None:
     with connected(hurried) as connection:
         connection.sendall(b"POST / HTTP/1.1\r\nHost: localhost\r\n" + length + b"\r\n\r\n")
         connection.settimeout(0.05)
@@ -128,28 +126,28 @@ def test_r3_a_request_that_trickles_is_disconnected(hurried: int, length: bytes)
             pytest.fail("it was never disconnected")
 
 
-def test_r3_whoever_takes_nothing_of_an_answer_is_disconnected(hurried: int) -> None:
+def test_a_client_that_reads_no_answer_is_disconnected(hurried: int) -> None:
     with connected(hurried) as idle:
         idle.sendall(b"GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n")
         for _ in range(3):  # each is closed by a later look at all connections
             with connected(hurried) as silent:
-                said_until_closed(silent)
-        said = said_until_closed(idle)
+                read_until_closed(silent)
+        said = read_until_closed(idle)
     assert 0 < len(said) < 50_000_000
 
 
-def test_r3_idle_connections_make_room_the_oldest_first() -> None:
+def test_idle_connections_are_closed_oldest_first_for_new_ones() -> None:
     with served(hello, FEW) as port, contextlib.ExitStack() as stack:
         idle = [stack.enter_context(connected(port)) for _ in range(200)]
         assert answered(idle[-1]).startswith(b"HTTP/1.1 200")
-        assert said_until_closed(idle[0]) == b""
+        assert read_until_closed(idle[0]) == b""
         newest = [answered(each) for each in idle[-20:]]
         assert all(each.startswith(b"HTTP/1.1 200") for each in newest)
         with connected(port) as another:
             assert answered(another).startswith(b"HTTP/1.1 200")
 
 
-def test_r3_slow_heads_make_room_for_a_client_that_speaks() -> None:
+def test_slow_headers_are_closed_for_an_active_client() -> None:
     with served(hello, FEW) as port, contextlib.ExitStack() as stack:
         for _ in range(200):
             slow = stack.enter_context(connected(port))
@@ -159,7 +157,7 @@ def test_r3_slow_heads_make_room_for_a_client_that_speaks() -> None:
                 assert answered(another).startswith(b"HTTP/1.1 200")
 
 
-def test_r3_an_upload_goes_on_while_idle_connections_make_room() -> None:
+def test_an_upload_survives_the_closing_of_idle_connections() -> None:
     with served(hello, FEW) as port, contextlib.ExitStack() as stack:
         working = stack.enter_context(connected(port))
         working.sendall(b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nh")
@@ -174,7 +172,7 @@ def test_r3_an_upload_goes_on_while_idle_connections_make_room() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have one loopback address")
-def test_r3_one_address_cannot_drive_out_another() -> None:
+def test_one_address_cannot_displace_another() -> None:
     with served(hello, FEW) as port, contextlib.ExitStack() as stack:
         quiet = stack.enter_context(connected(port, "127.0.0.2"))
         assert answered(quiet).startswith(b"HTTP/1.1 200")
@@ -185,7 +183,7 @@ def test_r3_one_address_cannot_drive_out_another() -> None:
         assert answered(quiet).startswith(b"HTTP/1.1 200")
 
 
-def test_r15_a_request_with_two_hosts_is_refused(port: int) -> None:
+def test_a_request_with_two_hosts_is_refused(port: int) -> None:
     with connected(port) as connection:
         connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n")
-        assert said_until_closed(connection).startswith(b"HTTP/1.1 400 ")
+        assert read_until_closed(connection).startswith(b"HTTP/1.1 400 ")

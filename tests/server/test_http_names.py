@@ -18,7 +18,7 @@ from canonry.values.errors import InvalidInput
 from tests.gateway.sample import KEEPER, a_gateway
 from tests.server.http_thread import connected
 from tests.server.lamp_process import lamp_process
-from tests.server.lamp_server import BEARER
+from tests.server.lamp_server import TOKEN_OPTIONS
 from tests.server.test_http import a_token
 
 
@@ -45,14 +45,12 @@ def status(port: int, *fields: bytes, path: bytes = b"/metrics") -> int:
         *(b"localhost, evil.com", b"localhost/evil.com", b"127.0.0.1:80#", b"", b"localhost:\xb2"),
     ],
 )
-def test_r15_a_host_that_merely_begins_like_ours_is_refused(
-    port: int, host: bytes, path: bytes
-) -> None:
+def test_a_host_with_our_name_as_prefix_is_refused(port: int, host: bytes, path: bytes) -> None:
     assert status(port, b"Host: " + host, path=path) == 421
 
 
 @pytest.mark.parametrize("host", [b"localhost", b"LOCALHOST:80", b"127.0.0.1:8000", b"[::1]:1"])
-def test_r15_a_host_that_is_ours_is_served_under_any_port(port: int, host: bytes) -> None:
+def test_our_own_host_is_served_under_any_port(port: int, host: bytes) -> None:
     assert status(port, b"Host: " + host) == 200
 
 
@@ -63,11 +61,11 @@ def test_r15_a_host_that_is_ours_is_served_under_any_port(port: int, host: bytes
         *(b"null", b"http://", b"https://localhost:80", b"http://localhost:80/", b"localhost:80"),
     ],
 )
-def test_r15_a_page_that_merely_begins_like_ours_is_refused(port: int, origin: bytes) -> None:
+def test_an_origin_with_our_name_as_prefix_is_refused(port: int, origin: bytes) -> None:
     assert status(port, b"Host: localhost", b"Origin: " + origin) == 403
 
 
-def test_r15_a_page_of_this_machine_is_served_and_two_hosts_are_not(port: int) -> None:
+def test_a_local_origin_is_served_and_two_hosts_are_not(port: int) -> None:
     assert status(port, b"Host: localhost", b"Origin: http://localhost:3000") == 200
     assert status(port, b"Host: localhost", b"Origin: http://127.0.0.1") == 200
     assert status(port, b"Host: localhost", b"Host: localhost") == 400
@@ -81,7 +79,7 @@ def test_r15_a_page_of_this_machine_is_served_and_two_hosts_are_not(port: int) -
         *(("canon.example.com:8443", True), ("other.example:8", True), ("any.example:9", False)),
     ],
 )
-def test_r15_an_allowed_name_is_exact_unless_it_asks_for_any_port(host: str, refused: bool) -> None:
+def test_an_allowed_name_is_exact_unless_it_allows_any_port(host: str, refused: bool) -> None:
     guard = HostGuard(["Canon.example.com", "other.example:7", "any.example:*"], [])
     scope = {"headers": [(b"host", host.encode())]}
     assert (guard.refusal_for(scope) is not None) is refused
@@ -99,7 +97,7 @@ def metrics(client: str, options: ServerOptions, headers: dict[str, str]) -> int
     return asyncio.run(ask())
 
 
-GUARDED = ServerOptions(bearer=BEARER)
+GUARDED = ServerOptions(bearer=TOKEN_OPTIONS)
 OPEN = ServerOptions(allow_unprotected=True)
 
 
@@ -118,19 +116,19 @@ OPEN = ServerOptions(allow_unprotected=True)
         ("192.0.2.7", GUARDED, {"authorization": "Bearer no"}, 401),
     ],
 )
-def test_r15_metrics_are_told_on_this_machine_or_to_a_bearer_of_a_token(
+def test_metrics_are_served_locally_or_with_a_token(
     client: str, options: ServerOptions, headers: dict[str, str], expected: int
 ) -> None:
     tokens = {"(fresh)": a_token(), "(spent)": a_token(exp=1)}  # now: collecting may take a minute
-    told = {
+    found = {
         name: " ".join(tokens.get(word, word) for word in value.split())
         for name, value in headers.items()
     }
-    assert metrics(client, options, told) == expected
+    assert metrics(client, options, found) == expected
 
 
-def test_r15_metrics_want_the_scopes_that_every_token_must_have() -> None:
-    options = ServerOptions(bearer=replace(BEARER, required_scopes=("canon",)))
+def test_metrics_need_the_scopes_required_of_every_token() -> None:
+    options = ServerOptions(bearer=replace(TOKEN_OPTIONS, required_scopes=("canon",)))
     plain = {"authorization": f"Bearer {a_token()}"}
     scoped = {"authorization": f"Bearer {a_token(scope='other canon')}"}
     assert metrics("192.0.2.7", options, plain) == 401
@@ -162,10 +160,10 @@ PUBLIC = (
         ({"key": None, "jwks_url": "https://issuer.example/keys"}, "bearer.key-public"),
     ],
 )
-def test_r15_keys_and_algorithms_that_protect_nothing_are_refused_at_the_start(
+def test_weak_keys_and_algorithms_are_refused_at_the_start(
     changes: dict[str, Any], code: str
 ) -> None:
-    options = ServerOptions(bearer=replace(BEARER, **changes))
+    options = ServerOptions(bearer=replace(TOKEN_OPTIONS, **changes))
     with pytest.raises(InvalidInput) as caught:
         http_app(a_gateway(), KEEPER, server_options=options)
     assert caught.value.code == code
@@ -181,5 +179,5 @@ def test_r15_keys_and_algorithms_that_protect_nothing_are_refused_at_the_start(
         {"key": None, "jwks_url": "https://issuer.example/keys", "algorithms": ("RS256",)},
     ],
 )
-def test_r15_keys_that_are_long_enough_are_taken(changes: dict[str, Any]) -> None:
-    BearerVerifier(replace(BEARER, **changes))
+def test_sufficiently_long_keys_are_accepted(changes: dict[str, Any]) -> None:
+    BearerVerifier(replace(TOKEN_OPTIONS, **changes))

@@ -47,7 +47,7 @@ def trusted() -> Iterator[str]:
         yield process.stdout.readline().decode().strip()
 
 
-def test_r4_a_caller_with_too_many_sessions_loses_the_one_idle_the_longest(few: str) -> None:
+def test_a_caller_with_too_many_sessions_loses_the_longest_idle_one(few: str) -> None:
     with contextlib.ExitStack() as stack:
         ben = stack.enter_context(Session(few, token("ben-1")))
         ada = [stack.enter_context(Session(few, token("ada-1"))) for _ in range(3)]
@@ -62,7 +62,7 @@ def test_r4_a_caller_with_too_many_sessions_loses_the_one_idle_the_longest(few: 
             assert each.ping() == 404
 
 
-def test_r4_many_callers_take_from_the_one_who_has_most(few: str) -> None:
+def test_among_many_callers_the_largest_holder_loses_a_session(few: str) -> None:
     with contextlib.ExitStack() as stack:
         ada = [stack.enter_context(Session(few, token("ada-2"))) for _ in range(3)]
         others = [stack.enter_context(Session(few, token(f"other-{n}"))) for n in range(3)]
@@ -72,7 +72,7 @@ def test_r4_many_callers_take_from_the_one_who_has_most(few: str) -> None:
             assert each.end() == 200
 
 
-def test_r4_a_session_that_another_caller_names_stays_unknown_to_it(few: str) -> None:
+def test_a_session_named_by_another_caller_stays_unknown_to_it(few: str) -> None:
     with Session(few, token("ada-3")) as ada, Session(few, token("eve-3")) as eve:
         stolen = {"mcp-session-id": ada.id}
         assert eve.post({"id": 2, "method": "ping"}, **stolen).status_code == 404
@@ -93,7 +93,7 @@ def half_an_upload(address: str, bearer: str, size: int) -> socket.socket:
     return connection
 
 
-def test_r4_one_caller_cannot_hold_more_in_flight_than_its_share(few: str) -> None:
+def test_one_caller_cannot_exceed_its_share_of_running_calls(few: str) -> None:
     size = 700_000
     assert size < MEBIBYTE < 2 * size
     with (
@@ -114,7 +114,7 @@ def test_r4_one_caller_cannot_hold_more_in_flight_than_its_share(few: str) -> No
         assert again.recv(65_536).startswith(b"HTTP/1.1 400 ")
 
 
-def test_r4_a_body_beyond_the_bound_is_refused(few: str) -> None:
+def test_an_oversized_body_is_refused(few: str) -> None:
     with half_an_upload(few, token("ada-5"), 2 * MEBIBYTE) as declared:
         assert declared.recv(65_536).startswith(b"HTTP/1.1 413 ")
 
@@ -165,7 +165,7 @@ def upload(session: Session, mark: str, how: str) -> None:
 
 
 @pytest.mark.parametrize("how", ["call", "unknown", "notification", "response"])
-def test_r5_no_object_refers_to_a_body_that_was_answered(how: str) -> None:
+def test_no_object_keeps_an_answered_body(how: str) -> None:
     app = http_app(a_gateway(canon=a_canon(SystemClock())), TRUSTED, server_options=ServerOptions())
     mark = f"only-{how}-says-this."
     with served(app, HttpLimits()) as port, no_collection(), contextlib.ExitStack() as stack:
@@ -179,7 +179,7 @@ def test_r5_no_object_refers_to_a_body_that_was_answered(how: str) -> None:
         assert kept(mark) == []
 
 
-def test_r5_no_object_refers_to_a_body_without_a_session() -> None:
+def test_no_object_keeps_a_body_without_session() -> None:
     app = http_app(a_gateway(canon=a_canon(SystemClock())), TRUSTED, server_options=ServerOptions())
     mark = "only-the-newest-says-this."
     with served(app, HttpLimits()) as port, no_collection():
@@ -201,7 +201,7 @@ def resident(process: int) -> int:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_r5_memory_is_flat_over_a_thousand_uploads() -> None:
+def test_memory_is_flat_over_a_thousand_uploads() -> None:
     with lamp_process("http", "trusted") as process, contextlib.ExitStack() as stack:
         assert process.stdout is not None
         address = process.stdout.readline().decode().strip()
@@ -217,7 +217,7 @@ def test_r5_memory_is_flat_over_a_thousand_uploads() -> None:
 
 @pytest.mark.parametrize("odd", [1.5, None, True, [], {}])
 @pytest.mark.parametrize("method", ["ping", "tools/call"])
-def test_r15_a_request_with_an_id_that_is_none_is_answered_with_an_error(
+def test_a_request_with_an_invalid_id_is_answered_with_an_error(
     trusted: str, odd: Any, method: str
 ) -> None:
     with Session(trusted) as session:
@@ -231,13 +231,13 @@ def test_r15_a_request_with_an_id_that_is_none_is_answered_with_an_error(
 
 
 @pytest.mark.parametrize("number", [0, -7, 2**53, "a", "ä", ""])
-def test_r15_any_other_id_comes_back_as_it_was(trusted: str, number: Any) -> None:
+def test_any_other_id_is_returned_unchanged(trusted: str, number: Any) -> None:
     with Session(trusted) as session:
         answer = message_in(session.post({"id": number, "method": "ping"}))
         assert (answer["id"], answer["result"]) == (number, {})
 
 
-def test_r15_requests_that_share_an_id_are_all_answered(trusted: str) -> None:
+def test_requests_that_share_an_id_are_all_answered(trusted: str) -> None:
     with Session(trusted) as session, ThreadPoolExecutor(4) as pool:
         asked = [pool.submit(session.call, "pause", {"seconds": 0.2}, 7) for _ in range(4)]
         for each in asked:

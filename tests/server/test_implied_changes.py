@@ -8,7 +8,7 @@ import pytest
 from canonry.world.domain.atlas import item_id_of
 from canonry.world.domain.prompts.templates import find_template
 from canonry.world.models.services import WorldServices
-from tests.server.speaking_model import asks, said, words
+from tests.server.speaking_model import answer_of, asks, words
 from tests.server.test_dialogue import Table, a_table
 
 pytestmark = pytest.mark.anyio
@@ -32,22 +32,20 @@ async def inventory(table: Table) -> list[str]:
 async def proposals(table: Table) -> list[dict[str, Any]]:
     """Every proposal of the world, the refused ones too."""
     found = await table.isle.call("list-proposals", "World")
-    told: list[dict[str, Any]] = found["proposals"]
-    return told
+    reported: list[dict[str, Any]] = found["proposals"]
+    return reported
 
 
-async def test_what_follows_from_the_words_is_proposed_and_comes_true_where_it_is_admitted() -> (
-    None
-):
+async def test_implied_changes_are_proposed_and_apply_once_admitted() -> None:
     async with a_table() as table:
         table.model.says(
             asks(("get-player-context", {"playerId": "ann"})),
-            said("Take it, child.", changes=[AMULET]),
+            answer_of("Take it, child.", changes=[AMULET]),
         )
-        told = await table.turn("May I have the amulet?")
+        reply = await table.turn("May I have the amulet?")
         [proposal] = await proposals(table)
-        assert told["proposals"] == [proposal["proposalId"]]
-        assert "refused" not in told
+        assert reply["proposals"] == [proposal["proposalId"]]
+        assert "refused" not in reply
         assert proposal["outcome"] == "accepted"
         assert proposal["proposedBy"] == "game"
         sent = proposal["actionEnvelope"]
@@ -66,20 +64,20 @@ async def test_what_follows_from_the_words_is_proposed_and_comes_true_where_it_i
         assert "Obsidian Amulet" in await inventory(table)
 
 
-async def test_what_the_gates_refuse_is_told_with_gate_and_rule_and_not_applied() -> None:
+async def test_a_refused_change_is_reported_with_gate_and_rule() -> None:
     async with a_table() as table:
-        table.model.says(said("Both are yours.", changes=[CROWN, AMULET]))
-        told = await table.turn()
-        [refused] = told["refused"]
+        table.model.says(answer_of("Both are yours.", changes=[CROWN, AMULET]))
+        reply = await table.turn()
+        [refused] = reply["refused"]
         assert refused == {
             "change": 0,
-            "proposalId": told["proposals"][0],
+            "proposalId": reply["proposals"][0],
             "gate": "invariants",
             "rule": "position.elsewhere",
             "reason": refused["reason"],
         }
         outcomes = {each["proposalId"]: each["outcome"] for each in await proposals(table)}
-        assert [outcomes[each] for each in told["proposals"]] == ["rejected", "accepted"]
+        assert [outcomes[each] for each in reply["proposals"]] == ["rejected", "accepted"]
         own = await inventory(table)
         assert "Obsidian Amulet" in own
         assert "Crown of Tides" not in own
@@ -117,36 +115,36 @@ async def test_what_the_gates_refuse_is_told_with_gate_and_rule_and_not_applied(
 async def test_a_malicious_change_changes_nothing(change: Any, gate: str | None) -> None:
     async with a_table() as table:
         before = await inventory(table)
-        table.model.says(said("Done.", changes=[change]))
-        told = await table.turn()
-        [refused] = told["refused"]
+        table.model.says(answer_of("Done.", changes=[change]))
+        reply = await table.turn()
+        [refused] = reply["refused"]
         assert refused["reason"]
         assert gate is None or refused["gate"] == gate
         assert [each["outcome"] for each in await proposals(table)] in ([], ["rejected"])
         assert await inventory(table) == before
 
 
-async def test_no_more_changes_than_allowed_are_looked_at() -> None:
+async def test_only_the_allowed_number_of_changes_is_considered() -> None:
     async with a_table() as table:
-        table.model.says(said("Done.", changes=["x"] * 5 + [AMULET] * 90))
-        told = await table.turn()
-        assert told["proposals"] == []
-        assert len(told["refused"]) == 6
-        table.model.says(said("Done.", changes=[]))
+        table.model.says(answer_of("Done.", changes=["x"] * 5 + [AMULET] * 90))
+        reply = await table.turn()
+        assert reply["proposals"] == []
+        assert len(reply["refused"]) == 6
+        table.model.says(answer_of("Done.", changes=[]))
         assert "refused" not in await table.turn()
         table.model.says(words('{"say": "x", "changes": "all"}'))
         assert len((await table.turn())["refused"]) == 1
 
 
-async def test_a_turn_that_is_sent_again_proposes_nothing_again() -> None:
+async def test_a_resent_turn_proposes_nothing_again() -> None:
     async with a_table() as table:
-        table.model.says(said("Take it.", changes=[AMULET, CROWN]))
+        table.model.says(answer_of("Take it.", changes=[AMULET, CROWN]))
         first = await table.turn()
         lantern = {
             "actionType": "Item.Transfer",
             "params": {"itemId": "lantern", "fromHolderId": "ann", "toHolderId": "mara"},
         }
-        table.model.says(said("Again.", changes=[lantern] * 3))
+        table.model.says(answer_of("Again.", changes=[lantern] * 3))
         again = await table.turn(correlationId="c-1")
         assert (again["proposals"], again["refused"]) == (first["proposals"], first["refused"])
         assert len(await proposals(table)) == 2

@@ -64,11 +64,11 @@ class Server:
     def comes_to_say(self, status: int, text: str = "") -> None:
         """Ask for readiness a bounded number of times: the keys are fetched in the background."""
         for _ in range(200):
-            told = self.readiness()
-            if told.status_code == status and text in told.text:
+            result = self.readiness()
+            if result.status_code == status and text in result.text:
                 return
             time.sleep(0.05)
-        raise AssertionError(told.text)
+        raise AssertionError(result.text)
 
 
 @contextmanager
@@ -87,7 +87,7 @@ def a_server(issuer: Issuer, **changes: Any) -> Iterator[Server]:
 
 
 @pytest.mark.parametrize("mode", FAILURES)
-def test_f2_known_keys_count_on_while_the_issuer_fails(issuer: Issuer, mode: Mode) -> None:
+def test_known_keys_stay_valid_while_the_issuer_fails(issuer: Issuer, mode: Mode) -> None:
     with a_server(issuer, refresh_seconds=0.1) as server:
         server.comes_to_say(200)
         assert server.opens(a_token(issuer)).status_code == 200
@@ -102,7 +102,7 @@ def test_f2_known_keys_count_on_while_the_issuer_fails(issuer: Issuer, mode: Mod
 
 
 @pytest.mark.parametrize("mode", FAILURES)
-def test_f2_without_any_key_the_answer_is_503_and_not_401(issuer: Issuer, mode: Mode) -> None:
+def test_without_any_key_the_answer_is_503_and_not_401(issuer: Issuer, mode: Mode) -> None:
     issuer.mode = mode
     with a_server(issuer) as server:
         for _ in range(2):
@@ -121,7 +121,7 @@ def test_f2_without_any_key_the_answer_is_503_and_not_401(issuer: Issuer, mode: 
         assert (shown.status_code, shown.headers["retry-after"]) == (503, "5")
 
 
-def test_f2_a_token_that_nobody_could_trust_is_refused_while_the_issuer_fails(
+def test_an_untrusted_token_is_refused_while_the_issuer_fails(
     issuer: Issuer,
 ) -> None:
     with a_server(issuer, refresh_seconds=0.1) as server:
@@ -134,7 +134,7 @@ def test_f2_a_token_that_nobody_could_trust_is_refused_while_the_issuer_fails(
         assert server.opens(a_token(issuer, "unknown")).status_code == 503
 
 
-def test_f2_an_issuer_that_is_back_is_believed_again(issuer: Issuer) -> None:
+def test_a_recovered_issuer_is_trusted_again(issuer: Issuer) -> None:
     issuer.mode = "refuses"
     with a_server(issuer) as server:
         assert server.opens(a_token(issuer)).status_code == 503
@@ -144,7 +144,7 @@ def test_f2_an_issuer_that_is_back_is_believed_again(issuer: Issuer) -> None:
         assert [e["outcome"] for e in server.log if e["event"] == "service"][-1] == "ok"
 
 
-def test_f2_keys_are_trusted_no_longer_than_the_setting_says(issuer: Issuer) -> None:
+def test_keys_are_trusted_only_as_long_as_configured(issuer: Issuer) -> None:
     with a_server(issuer, refresh_seconds=0.1, keys_seconds=0.5) as server:
         server.comes_to_say(200)
         issuer.mode = "refuses"
@@ -164,7 +164,7 @@ async def keys_of(issuer: Issuer, **changes: Any) -> AsyncIterator[IssuerKeys]:
 
 
 @pytest.mark.anyio
-async def test_f2_a_rotated_key_is_fetched_when_its_first_token_comes(issuer: Issuer) -> None:
+async def test_a_rotated_key_is_fetched_when_its_first_token_arrives(issuer: Issuer) -> None:
     async with keys_of(issuer, unknown_key_seconds=0.0) as keys:
         assert await keys.find_key("one") is not None
         issuer.rotate("two")
@@ -173,7 +173,7 @@ async def test_f2_a_rotated_key_is_fetched_when_its_first_token_comes(issuer: Is
 
 
 @pytest.mark.anyio
-async def test_f2_unknown_keys_cause_one_fetch_at_a_time_and_then_none_for_a_while(
+async def test_unknown_keys_cause_one_fetch_at_a_time_with_a_pause(
     issuer: Issuer,
 ) -> None:
     async with keys_of(issuer) as keys:
@@ -184,7 +184,7 @@ async def test_f2_unknown_keys_cause_one_fetch_at_a_time_and_then_none_for_a_whi
 
 
 @pytest.mark.anyio
-async def test_f2_many_callers_of_a_hanging_issuer_share_one_short_wait(issuer: Issuer) -> None:
+async def test_many_callers_of_a_hanging_issuer_share_one_short_wait(issuer: Issuer) -> None:
     issuer.mode = "hangs"
     async with keys_of(issuer) as keys:
         began = time.monotonic()

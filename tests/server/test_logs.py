@@ -28,7 +28,7 @@ def _root_logger_as_it_was() -> Iterator[None]:
     root.setLevel(level)
 
 
-def test_r7_a_line_steers_no_terminal_and_says_the_same() -> None:
+def test_a_log_line_contains_no_terminal_control_codes() -> None:
     read, write = os.pipe()
     log = LineLog(write)
     said = {"agent": "\x7fAnn\x9b31m\u202e", "code": "tool.unknown"}
@@ -62,7 +62,7 @@ def test_lines_appear_while_the_log_is_open(pipe: tuple[int, int]) -> None:
     log.close(10)
 
 
-def test_nothing_waits_for_a_reader_who_does_not_read() -> None:
+def test_nothing_waits_for_a_stalled_log_reader() -> None:
     read, write = os.pipe()
     log, line = LineLog(write), b"x" * 1000 + b"\n"
     for _ in range(20_000):
@@ -80,7 +80,7 @@ def test_a_log_without_lines_ends_at_once() -> None:
 
 
 @pytest.mark.usefixtures("_root_logger_as_it_was")
-def test_a_library_says_where_and_how_grave_and_never_what(pipe: tuple[int, int]) -> None:
+def test_a_library_logs_place_and_severity_and_no_content(pipe: tuple[int, int]) -> None:
     read, write = pipe
     log = LineLog(write)
     capture_library_logs(log)

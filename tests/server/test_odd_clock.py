@@ -55,11 +55,11 @@ async def health(client: httpx2.AsyncClient) -> tuple[int, str]:
 
 
 def outcomes(lines: list[bytes]) -> list[str]:
-    told = [json.loads(line) for line in lines]
-    return [line["outcome"] for line in told if line["event"] == "clock"]
+    found = [json.loads(line) for line in lines]
+    return [line["outcome"] for line in found if line["event"] == "clock"]
 
 
-async def test_r13_health_and_log_tell_a_clock_that_jumped_until_it_is_right(
+async def test_health_and_log_report_a_clock_jump_until_corrected(
     tmp_path: Path,
 ) -> None:
     clock, lines = SteadyClock(), list[bytes]()
@@ -75,7 +75,7 @@ async def test_r13_health_and_log_tell_a_clock_that_jumped_until_it_is_right(
     assert outcomes(lines) == ["clock.jumped", "ok"]
 
 
-async def test_r13_health_tells_a_clock_that_lies_behind_what_was_written(tmp_path: Path) -> None:
+async def test_health_reports_a_clock_behind_the_records(tmp_path: Path) -> None:
     clock, lines = SteadyClock(), list[bytes]()
     async with asked(tmp_path, clock, lines) as (_, scribe):
         await scribe.make_items(a_space(), a_fact("while the clock was ahead"))
@@ -89,7 +89,7 @@ async def test_r13_health_tells_a_clock_that_lies_behind_what_was_written(tmp_pa
     assert outcomes(lines) == ["clock.behind", "ok"]
 
 
-async def test_r13_health_tells_a_clock_that_cannot_be_right(tmp_path: Path) -> None:
+async def test_health_reports_an_impossible_clock(tmp_path: Path) -> None:
     clock = SteadyClock()
     async with asked(tmp_path, clock, []) as (client, _):
         clock.move_by(-clock.now())

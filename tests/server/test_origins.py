@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 from canonry.server.http import http_app
 from canonry.server.options import ServerOptions
 from tests.gateway.sample import KEEPER, a_gateway
-from tests.server.lamp_server import BEARER
+from tests.server.lamp_server import TOKEN_OPTIONS
 
 SITE: Final = "https://canon.example"
 ALLOWED: Final = (SITE, "http://localhost:*")
@@ -55,14 +55,14 @@ def preflight(client: TestClient, origin: str, path: str, method: str = "POST") 
     return client.options(path, headers={"Origin": origin, **asked})
 
 
-def told_to_browsers(response: Any) -> set[str]:
+def cors_headers(response: Any) -> set[str]:
     return {name for name in response.headers if name.startswith("access-control-")}
 
 
 @pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
 @pytest.mark.parametrize("origin", [SITE, "http://localhost:6274", "http://localhost"])
 @pytest.mark.parametrize("path", PATHS)
-def test_r7_a_preflight_from_an_allowed_origin_is_answered(
+def test_a_preflight_from_an_allowed_origin_is_answered(
     path: str, origin: str, method: str
 ) -> None:
     with served(allowed_origins=ALLOWED) as client:
@@ -78,17 +78,17 @@ def test_r7_a_preflight_from_an_allowed_origin_is_answered(
 
 @pytest.mark.parametrize("options", [{}, {"allowed_origins": ALLOWED}])
 @pytest.mark.parametrize("origin", FOREIGN)
-def test_r7_no_other_origin_is_told_anything(origin: str, options: dict[str, Any]) -> None:
+def test_other_origins_receive_no_cors_headers(origin: str, options: dict[str, Any]) -> None:
     with served(**options) as client:
         for path in PATHS:
             asked = preflight(client, origin, path)
             called = client.get(path, headers={"Origin": origin})
 
             assert asked.status_code >= 400
-            assert told_to_browsers(asked) | told_to_browsers(called) == set()
+            assert cors_headers(asked) | cors_headers(called) == set()
 
 
-def test_r7_a_page_of_an_allowed_origin_reads_the_id_of_its_session() -> None:
+def test_a_page_of_an_allowed_origin_reads_its_session_id() -> None:
     headers = {"Accept": "application/json, text/event-stream", "Origin": SITE}
     with served(allowed_origins=ALLOWED) as client:
         opened = client.post("/mcp", json=INITIALIZE, headers=headers)
@@ -100,11 +100,11 @@ def test_r7_a_page_of_an_allowed_origin_reads_the_id_of_its_session() -> None:
     assert {"mcp-session-id", "mcp-protocol-version"} <= set(exposed.split(", "))
     assert opened.headers["access-control-allow-origin"] == SITE
     assert (opened.status_code, ended.status_code) == (200, 200)
-    assert told_to_browsers(without) == set()
+    assert cors_headers(without) == set()
 
 
-def test_r7_a_page_reads_where_it_gets_a_token() -> None:
-    with served(allowed_origins=ALLOWED, bearer=BEARER) as client:
+def test_a_page_can_read_where_to_get_a_token() -> None:
+    with served(allowed_origins=ALLOWED, bearer=TOKEN_OPTIONS) as client:
         asked = preflight(client, SITE, "/mcp")
         refused = client.post("/mcp", json=INITIALIZE, headers={"Origin": SITE})
 
@@ -114,7 +114,7 @@ def test_r7_a_page_reads_where_it_gets_a_token() -> None:
     assert refused.headers["access-control-allow-origin"] == SITE
 
 
-def test_r7_a_foreign_name_in_host_is_refused_from_an_allowed_origin_too() -> None:
+def test_a_foreign_host_name_is_refused_from_an_allowed_origin_too() -> None:
     with served(allowed_origins=ALLOWED) as client:
         headers = {"Origin": SITE, "Host": "evil.example"}
 

@@ -44,7 +44,7 @@ async def test_an_idle_server_loads_nothing_of_recall(world: World) -> None:
 
 
 async def test_the_index_appears_in_the_background_and_survives_kill_9(world: World) -> None:
-    world.told()
+    world.record_story()
     commits = int(world.facts()["commits"])
     async with world.nobody_indexing(), world.server() as server:
         texts, degraded = await world.search(server, "bell tolls 77 times")
@@ -82,10 +82,10 @@ async def test_one_of_two_servers_indexes_and_the_other_takes_over(world: World)
         assert owned
 
 
-async def test_without_its_model_search_goes_by_words_and_says_so(
+async def test_without_its_model_search_uses_words_and_says_so(
     world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    world.told()
+    world.record_story()
     nowhere = {"CANONRY_RECALL_EMBEDDER": "onnx", "CANONRY_RECALL_MODEL_FOLDER": str(tmp_path)}
     for name, value in nowhere.items():
         monkeypatch.setenv(name, value)
@@ -99,8 +99,8 @@ async def test_without_its_model_search_goes_by_words_and_says_so(
     assert f"{tmp_path} has no model.onnx" in world.wrong()
 
 
-async def test_a_folder_that_takes_no_index_hinders_no_write(world: World) -> None:
-    world.told()
+async def test_a_folder_that_takes_no_index_blocks_no_write(world: World) -> None:
+    world.record_story()
     (world.data / "recall").write_text("in the way", encoding="utf-8")
 
     async with world.server() as server:
@@ -122,8 +122,8 @@ async def traces() -> Sequence[bytes]:
     return [to_halves(each) for each in await HashingEmbedder().embed(texts, Purpose.PASSAGE)]
 
 
-async def test_erasing_takes_the_vectors_along_while_a_server_runs(world: World) -> None:
-    world.told()
+async def test_erasing_removes_vectors_while_a_server_runs(world: World) -> None:
+    world.record_story()
     secrets = await traces()
     async with world.server() as server:
         found = await world.found(server, "bell tolls 77 times")

@@ -32,9 +32,9 @@ SHORT = b'{"data": [{"index": 0, "embedding": [1.0, 0.0]}]}'
 @pytest.fixture(scope="module")
 def story(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A story that nobody has embedded yet."""
-    told = World(tmp_path_factory.mktemp("story"))
-    told.told(TURNS)
-    return told.data
+    result = World(tmp_path_factory.mktemp("story"))
+    result.record_story(TURNS)
+    return result.data
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ async def goes_by_words(world: World, server: Server) -> None:
     assert degraded == ["vectors"]
 
 
-async def test_an_endpoint_that_is_down_is_told_and_taken_up_when_it_is_there(
+async def test_an_endpoint_that_is_down_is_reported_and_used_when_it_returns(
     world: World, endpoint: Said, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with an_endpoint() as gone:
@@ -70,32 +70,30 @@ async def test_an_endpoint_that_is_down_is_told_and_taken_up_when_it_is_there(
     async with world.server() as server:
         await goes_by_words(world, server)
         await server.until_said("does not answer")
-        told = str(world.doctor(CANONRY_RECALL_PATIENCE="100")["wrong"])
+        result = str(world.doctor(CANONRY_RECALL_PATIENCE="100")["wrong"])
         with an_endpoint(int(gone.url.split(":")[2].split("/")[0])):
             await world.until(vectors=TURNS, complete=True)
             assert await world.until_whole(server, ASKED)
         assert world.log().count("not indexed by meaning") == 1
 
-    assert "The endpoint for embeddings does not answer" in told
-    assert "Start the model" in told
+    assert "The endpoint for embeddings does not answer" in result
+    assert "Start the model" in result
 
 
-async def test_an_endpoint_that_never_answers_keeps_nobody_waiting(
-    world: World, endpoint: Said
-) -> None:
+async def test_an_unresponsive_endpoint_delays_nobody(world: World, endpoint: Said) -> None:
     endpoint.open.clear()
     async with world.server() as server:
         await goes_by_words(world, server)
-        told = world.wrong()
+        result = world.wrong()
         endpoint.open.set()
 
         assert await world.until_whole(server, ASKED)
 
-    assert "did not answer within 1 s" in told
-    assert "raise recall.patience" in told
+    assert "did not answer within 1 s" in result
+    assert "raise recall.patience" in result
 
 
-async def test_an_endpoint_that_is_slow_within_the_patience_is_waited_for(
+async def test_a_slow_endpoint_within_the_patience_is_waited_for(
     world: World, endpoint: Said, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CANONRY_RECALL_PATIENCE", "100")
@@ -110,7 +108,7 @@ async def test_an_endpoint_that_is_slow_within_the_patience_is_waited_for(
     assert "vectors" not in outcome(answer)["degraded"]
 
 
-async def test_a_reranker_orders_what_was_found_and_is_told_when_it_breaks(
+async def test_a_reranker_orders_results_and_failures_are_reported(
     world: World, endpoint: Said, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with an_endpoint(answer=ranking_of) as reranker:
@@ -131,9 +129,9 @@ async def test_a_reranker_orders_what_was_found_and_is_told_when_it_breaks(
             assert "The endpoint for reranking answers in an unknown format" in world.wrong()
 
 
-@pytest.mark.parametrize(("body", "told"), [(HTML, "unknown format"), (SHORT, "dimensions")])
-async def test_rubbish_from_an_endpoint_is_told_and_the_truth_taken_up(
-    world: World, endpoint: Said, body: bytes, told: str
+@pytest.mark.parametrize(("body", "stated"), [(HTML, "unknown format"), (SHORT, "dimensions")])
+async def test_invalid_endpoint_answers_are_reported_and_valid_ones_used(
+    world: World, endpoint: Said, body: bytes, stated: str
 ) -> None:
     endpoint.body = body
     async with world.server() as server:
@@ -165,7 +163,7 @@ def of_another_version(file: Path) -> None:
 
 
 @pytest.mark.parametrize("harm", [damage_bytes, damage_inside, of_another_version])
-async def test_a_damaged_index_is_dropped_by_rebuild_and_made_anew_by_the_running_server(
+async def test_a_damaged_index_is_dropped_by_rebuild_and_recreated(
     world: World, endpoint: Said, harm: object
 ) -> None:
     done = canonry_in_a_thread("rebuild", "--only", "vectors", "--data", str(world.data))
@@ -179,15 +177,15 @@ async def test_a_damaged_index_is_dropped_by_rebuild_and_made_anew_by_the_runnin
         await goes_by_words(world, server)
         assert "--only vectors" in world.wrong()
 
-        mended = canonry_in_a_thread("rebuild", "--data", str(world.data))
+        repaired = canonry_in_a_thread("rebuild", "--data", str(world.data))
 
-        assert "dropped the damaged vector index" in mended.stdout
+        assert "dropped the damaged vector index" in repaired.stdout
         await world.until(vectors=TURNS, complete=True)
         assert await world.until_whole(server, ASKED)
     assert world.doctor(CANONRY_RECALL_PATIENCE="100")["wrong"] == []
 
 
-async def test_an_index_that_is_dropped_under_an_idle_server_is_made_anew(
+async def test_an_index_dropped_under_an_idle_server_is_recreated(
     world: World, endpoint: Said
 ) -> None:
     async with world.server() as server:
@@ -200,14 +198,14 @@ async def test_an_index_that_is_dropped_under_an_idle_server_is_made_anew(
         assert await world.until_whole(server, ASKED)
 
 
-async def test_the_old_index_serves_and_follows_until_another_model_has_seen_everything(
+async def test_the_old_index_serves_until_the_new_model_has_seen_everything(
     world: World, endpoint: Said, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CANONRY_RECALL_EMBEDDER", "hashing")
     done = canonry_in_a_thread("rebuild", "--only", "vectors", "--data", str(world.data))
     assert done.returncode == 0, done.stderr
     before = sum((await world.models())["hashing"].positions.values())
-    world.tell("Away", "A comet strikes the mill.")
+    world.record_turns("Away", "A comet strikes the mill.")
     monkeypatch.setenv("CANONRY_RECALL_EMBEDDER", "openai")
     endpoint.open.clear()
 
@@ -248,17 +246,17 @@ async def test_the_old_index_follows_while_another_model_is_down(
     assert list(await world.models()) == ["hashing"]
 
 
-def told_before_the_end(request: Mapping[str, Any]) -> bool:
+def is_before_last_turn(request: Mapping[str, Any]) -> bool:
     """Whether all that is asked for is of the story, and nothing of its last turn."""
     texts = request["input"]
     return ASKED not in texts and not any(f"tolls {TURNS - 1} times" in text for text in texts)
 
 
-async def test_killed_while_indexing_the_next_server_goes_on_there(
+async def test_the_next_server_continues_after_a_kill_while_indexing(
     world: World, endpoint: Said
 ) -> None:
     endpoint.open.clear()
-    endpoint.lets_through = told_before_the_end
+    endpoint.lets_through = is_before_last_turn
     async with world.server() as server:
         await world.universe(server, "Another")
         before = await world.until(vectors=1)
@@ -277,7 +275,7 @@ async def test_killed_while_indexing_the_next_server_goes_on_there(
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other limits, if any")
-async def test_a_full_disk_stops_the_index_alone_until_there_is_room(
+async def test_a_full_disk_stops_only_the_index_until_there_is_room(
     world: World, endpoint: Said, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CANONRY_RECALL_DIMENSIONS", "4096")

@@ -22,8 +22,8 @@ from canonry.server.http import http_app
 from canonry.server.openapi import openapi_of
 from canonry.server.options import ServerOptions
 from canonry.server.rest import PROBLEM_TYPE
-from tests.gateway.sample import KEEPER, LAMP, LAMPS, SECRET, TRUSTED, VISITOR, a_gateway
-from tests.server.lamp_server import BEARER, MEBIBYTE
+from tests.gateway.sample import GUEST, KEEPER, LAMP, LAMPS, SECRET, TRUSTED, a_gateway
+from tests.server.lamp_server import MEBIBYTE, TOKEN_OPTIONS
 from tests.server.test_http import a_token
 from tests.server.test_origins import SITE
 
@@ -51,7 +51,7 @@ def lamps() -> Iterator[TestClient]:
 
 @pytest.fixture(scope="module")
 def guarded() -> Iterator[TestClient]:
-    with served(Principal(), options=replace(SMALL, bearer=BEARER)) as client:
+    with served(Principal(), options=replace(SMALL, bearer=TOKEN_OPTIONS)) as client:
         yield client
 
 
@@ -64,13 +64,13 @@ def problem(answer: httpx2.Response, status: int) -> dict[str, Any]:
     """The problem in an answer, which has every member that the RFC wants."""
     assert answer.status_code == status, answer.text
     assert answer.headers["content-type"] == PROBLEM_TYPE
-    told: dict[str, Any] = answer.json()
-    assert told["status"] == status
-    assert {"type", "title", "detail"} <= told.keys()
-    return told
+    reply: dict[str, Any] = answer.json()
+    assert reply["status"] == status
+    assert {"type", "title", "detail"} <= reply.keys()
+    return reply
 
 
-def test_a_tool_is_called_by_its_name_and_leaves_a_line_in_the_audit(lamps: TestClient) -> None:
+def test_a_tool_is_called_by_name_and_audited(lamps: TestClient) -> None:
     answer = call(lamps, "light", {"lamp_id": LAMP})
 
     assert answer.json() == {"lamp_id": LAMP, "level": 50, "by": "keeper-001"}
@@ -94,21 +94,21 @@ def test_no_body_means_no_arguments(lamps: TestClient) -> None:
         ("lihgt", {"lamp_id": LAMP}, 404, "tool.unknown"),
     ],
 )
-def test_the_class_of_an_error_decides_the_status(
+def test_the_class_of_an_error_determines_the_status(
     lamps: TestClient, name: str, arguments: Any, status: int, code: str
 ) -> None:
     answer = call(lamps, name, arguments)
     if status == 200:
         assert answer.status_code == 200
         return
-    told = problem(answer, status)
-    assert told["code"] == code
-    assert told["type"].startswith("https://canonry.dev/docs/reference/messages/#")
-    assert told["retryable"] is False
+    reply = problem(answer, status)
+    assert reply["code"] == code
+    assert reply["type"].startswith("https://canonry.dev/docs/reference/messages/#")
+    assert reply["retryable"] is False
     assert SECRET not in answer.text
 
 
-def test_a_problem_has_the_details_of_the_error_and_the_nearest_name(lamps: TestClient) -> None:
+def test_a_problem_has_the_error_details_and_the_nearest_name(lamps: TestClient) -> None:
     refused = problem(call(lamps, "light", {"lamp_id": LAMP, "level": -5}), 400)
     conflict = problem(call(lamps, "refuse"), 409)
     unknown = problem(call(lamps, "lihgt"), 404)
@@ -154,7 +154,7 @@ def test_a_hostile_body_is_a_problem(
         ("POST", "/api/v1/tools/light", {"Host": "evil.example"}, 421),
     ],
 )
-def test_a_refusal_of_a_guard_is_a_problem_too(
+def test_a_refusal_by_middleware_is_a_problem_too(
     lamps: TestClient, method: str, path: str, headers: Mapping[str, str], status: int
 ) -> None:
     answer = lamps.request(method, path, headers=headers)
@@ -174,7 +174,7 @@ def test_a_refusal_of_a_guard_is_a_problem_too(
         ({}, 200),
     ],
 )
-def test_a_token_says_who_calls_here_too(
+def test_a_token_identifies_the_caller_here_too(
     guarded: TestClient, claims: dict[str, Any] | None, status: int
 ) -> None:
     headers = {} if claims is None else {"Authorization": f"Bearer {a_token(**claims)}"}
@@ -182,24 +182,24 @@ def test_a_token_says_who_calls_here_too(
     if status == 200:
         assert answer.json()["by"] == "agent-5"
         return
-    told = problem(answer, status)
+    reply = problem(answer, status)
     if status == 401:
         assert answer.headers["www-authenticate"].startswith("Bearer")
-        assert told["detail"]
+        assert reply["detail"]
     else:
-        assert told["code"] in {"identity.missing", "authority.denied"}
+        assert reply["code"] in {"identity.missing", "authority.denied"}
 
 
-def test_beyond_a_rate_a_caller_is_told_when_to_come_again() -> None:
+def test_beyond_its_rate_a_caller_gets_retry_after() -> None:
     published = GatewaySettings(published_rates=True)
     with served(settings=ONE_A_MINUTE) as own, served_rated(published) as contract:
         assert call(own, "count").status_code == 200
         late = call(own, "count")
-        told = problem(late, 429)
+        reply = problem(late, 429)
         statuses = [call(contract, "count").status_code for _ in range(3)]
         again = call(contract, "count")
 
-    assert (told["code"], told["retryable"]) == ("limits.rate", True)
+    assert (reply["code"], reply["retryable"]) == ("limits.rate", True)
     assert int(late.headers["Retry-After"]) >= 1
     assert statuses == [200, 200, 429]
     assert problem(again, 429)["detail"]
@@ -224,7 +224,7 @@ def test_a_repeated_key_has_no_second_effect(lamps: TestClient) -> None:
     assert problem(long, 400)["code"] == "idempotency-key.malformed"
 
 
-def test_a_header_narrows_the_identity_as_meta_does() -> None:
+def test_a_header_narrows_the_identity_like_meta() -> None:
     agent = json.dumps({"agent_id": "keeper-9", "agent_type": "Keeper"})
     with served(TRUSTED) as client:
         named = call(client, "light", {"lamp_id": LAMP}, canonry_agent=agent)
@@ -237,7 +237,7 @@ def test_a_header_narrows_the_identity_as_meta_does() -> None:
 
 
 def test_a_caller_lists_the_tools_of_its_role(lamps: TestClient) -> None:
-    with served(VISITOR) as client:
+    with served(GUEST) as client:
         seen = client.get("/api/v1/tools").json()["tools"]
         document = client.get("/api/v1/openapi.json").json()
     own = lamps.get("/api/v1/tools").json()["tools"]
@@ -257,7 +257,7 @@ def test_a_page_of_an_allowed_origin_may_call() -> None:
 
 @pytest.mark.anyio
 @pytest.mark.parametrize(("body", "calls"), [(b'{"lamp_id":', 0), (ONE_LAMP, 1)])
-async def test_a_call_is_made_whole_or_not_at_all_if_its_client_hangs_up(
+async def test_a_call_is_made_completely_or_not_if_its_client_disconnects(
     body: bytes, calls: int
 ) -> None:
     lines: list[bytes] = []
@@ -299,7 +299,7 @@ def references(value: Any) -> Iterator[str]:
             yield from references(inner)
 
 
-def test_the_document_describes_every_tool_with_schemas_that_hold() -> None:
+def test_the_document_describes_every_tool_with_valid_schemas() -> None:
     offers = whole_catalogue().tools
     entries = [(each, tool_entry(each.item, each.toolset)) for each in offers.values()]
     document = json.loads(json.dumps(openapi_of(entries, bearer=True)))
@@ -323,7 +323,7 @@ def test_the_document_describes_every_tool_with_schemas_that_hold() -> None:
         assert any("Idempotency" in each for each in headers) is not offer.read_only
 
 
-def test_the_schemas_of_the_document_take_what_a_tool_takes() -> None:
+def test_schemas_of_the_document_accept_the_arguments_of_a_tool() -> None:
     offer = whole_catalogue().tools["propose-action"]
     document = openapi_of([(offer, tool_entry(offer.item, offer.toolset))], bearer=False)
     arguments = {**document["components"]["schemas"]["propose-action.arguments"]}

@@ -72,7 +72,7 @@ WITHOUT_MORE: Final = {
 
 
 @dataclass(frozen=True)
-class Door:
+class RouteCase:
     """One route: how it is asked, with something that is there."""
 
     method: str
@@ -125,15 +125,15 @@ class Door:
         return BODIES.get(self.path)
 
 
-def doors_of(routes: Iterable[BaseRoute], before: str = "") -> Iterator[Door]:
+def list_routes(routes: Iterable[BaseRoute], before: str = "") -> Iterator[RouteCase]:
     for route in routes:
         if isinstance(route, Mount) and route.routes:
-            yield from doors_of(route.routes, before + route.path)
+            yield from list_routes(route.routes, before + route.path)
         elif isinstance(route, Mount) and route.path:
-            yield Door("GET", before + route.path)
+            yield RouteCase("GET", before + route.path)
         elif isinstance(route, Route):
             for method in sorted(set(route.methods or {"POST"}) - {"HEAD"}):
-                yield Door(method, before + route.path)
+                yield RouteCase(method, before + route.path)
 
 
 @dataclass
@@ -144,12 +144,12 @@ class Town:
     app: Any
     verifier: BearerVerifier
 
-    def doors(self) -> list[Door]:
+    def routes(self) -> list[RouteCase]:
         """Every route, those of the protocol and of the pages included."""
-        protocol = [Door("POST", path) for path in self.app._by_path if not _is_public(path)]
-        desk = TokenSignIn(verify=self.verify)
-        pages = inspector_app(self.isle.gateway, desk).routes
-        return [*protocol, *doors_of(self.app._pages.routes), *doors_of(pages)]
+        protocol = [RouteCase("POST", path) for path in self.app._by_path if not _is_public(path)]
+        driver = TokenSignIn(verify=self.verify)
+        pages = inspector_app(self.isle.gateway, driver).routes
+        return [*protocol, *list_routes(self.app._pages.routes), *list_routes(pages)]
 
     async def verify(self, token: str) -> tuple[Principal, float] | None:
         return await self.verifier.bearer_of(token, 0)
@@ -170,7 +170,7 @@ def _is_public(path: str) -> bool:
 
 
 async def asked(
-    town: Town, door: Door, claims: dict[str, Any] | None, *, world: str = ""
+    town: Town, route: RouteCase, claims: dict[str, Any] | None, *, world: str = ""
 ) -> httpx2.Response:
     """The answer to somebody with these claims, signed in where pages want a session."""
     transport = httpx2.ASGITransport(app=town.app, client=("192.0.2.7", 40_000))
@@ -178,90 +178,90 @@ async def asked(
         headers = {}
         if claims is not None:
             said = {name: [world] if each == [HERE] else each for name, each in claims.items()}
-            token = a_token(sub="stranger", **{"agent_type": door.role, **said})
-            if door.path == "/sign-in":
+            token = a_token(sub="stranger", **{"agent_type": route.role, **said})
+            if route.path == "/sign-in":
                 return await http.post("/sign-in", data={"token": token})
             headers = {"authorization": f"Bearer {token}"}
             await http.post("/sign-in", data={"token": token})
         about = {"space": world, "q": "low room", "about": town.isle.id("inn")}
         return await http.request(
-            door.method,
-            door.address(town.isle.id("inn")),
-            headers=headers | door.headers,
-            params=about if door.is_page else {},
-            json=door.body(world),
+            route.method,
+            route.address(town.isle.id("inn")),
+            headers=headers | route.headers,
+            params=about if route.is_page else {},
+            json=route.body(world),
         )
 
 
-async def answers(name: str) -> list[tuple[Door, httpx2.Response]]:
+async def answers(name: str) -> list[tuple[RouteCase, httpx2.Response]]:
     """What each route that is not public answers to a stranger."""
     town = await a_town()
     async with running(town.app):
         return [
-            (door, await asked(town, door, STRANGERS[name], world=str(town.isle.world)))
-            for door in town.doors()
-            if not _is_public(door.path)
+            (route, await asked(town, route, STRANGERS[name], world=str(town.isle.world)))
+            for route in town.routes()
+            if not _is_public(route.path)
         ]
 
 
-def is_refused(door: Door, answer: httpx2.Response, status: int) -> bool:
+def is_refused(route: RouteCase, answer: httpx2.Response, status: int) -> bool:
     """Whether it is, by the status or by the error of a tool."""
-    if door.is_protocol:
+    if route.is_protocol:
         return answer.status_code == 200 and answer.json()["result"].get("isError") is True
     return answer.status_code == status
 
 
-async def test_t1_nobody_reads_a_route_without_a_token() -> None:
-    for door, answer in await answers("nobody"):
-        assert answer.status_code == 401, door
+async def test_no_route_is_readable_without_a_token() -> None:
+    for route, answer in await answers("nobody"):
+        assert answer.status_code == 401, route
 
 
 @pytest.mark.parametrize("name", ["no agent type", "no spaces"])
-async def test_f5_a_poor_token_is_answered_by_no_route(name: str) -> None:
+async def test_an_incomplete_token_is_answered_by_no_route(name: str) -> None:
     lacks = f"This token names {name.replace('agent type', 'agent_type')}"
-    for door, answer in await answers(name):
-        assert is_refused(door, answer, 401 if door.is_page else 403), door
-        assert door.is_page or lacks in answer.text, door
+    for route, answer in await answers(name):
+        assert is_refused(route, answer, 401 if route.is_page else 403), route
+        assert route.is_page or lacks in answer.text, route
 
 
-async def test_f5_a_poor_token_is_shown_the_door_of_the_pages_with_the_reason() -> None:
+async def test_a_page_with_an_incomplete_token_shows_sign_in_and_reason() -> None:
     town = await a_town()
-    door = Door("POST", "/sign-in")
-    answer = await asked(town, door, STRANGERS["no spaces"])
+    route = RouteCase("POST", "/sign-in")
+    answer = await asked(town, route, STRANGERS["no spaces"])
     assert answer.status_code == 403
     assert "This token names no spaces" in answer.text
     assert "set-cookie" not in answer.headers
 
 
-async def test_t1_a_wrong_role_is_answered_by_no_route_but_the_numbers_of_the_process() -> None:
-    for door, answer in await answers("wrong role"):
-        if door.path not in {"/metrics", *LISTS}:
-            assert is_refused(door, answer, 403), door
+async def test_a_wrong_role_is_answered_only_by_process_metrics() -> None:
+    for route, answer in await answers("wrong role"):
+        if route.path not in {"/metrics", *LISTS}:
+            assert is_refused(route, answer, 403), route
 
 
 @pytest.mark.parametrize("name", ["other space", "other world"])
-async def test_t1_whoever_is_of_another_space_reads_nothing_of_this_one(name: str) -> None:
-    for door, answer in await answers(name):
-        if door.role == "Keeper" and name == "other world":  # that narrows tools of a world alone
+async def test_a_caller_of_another_space_reads_nothing_of_this_one(name: str) -> None:
+    for route, answer in await answers(name):
+        if route.role == "Keeper" and name == "other world":  # that narrows tools of a world alone
             continue
         for secret in SECRETS:
-            assert secret not in answer.text, (door, secret)
-        if door.path not in OF_NO_SPACE:
-            assert answer.status_code >= 400 or "isError" in answer.text, door
+            assert secret not in answer.text, (route, secret)
+        if route.path not in OF_NO_SPACE:
+            assert answer.status_code >= 400 or "isError" in answer.text, route
 
 
-async def test_t1_whoever_has_role_and_space_reads_every_route() -> None:
+async def test_a_caller_with_role_and_space_reads_every_route() -> None:
     """Else the tests above would prove nothing."""
     seen = ""
-    for door, answer in await answers("at home"):
-        if (door.method, door.path) not in WITHOUT_MORE:
-            assert answer.status_code == 200, (door, answer.text)
-            assert "isError" not in answer.text, door
+    for route, answer in await answers("at home"):
+        if (route.method, route.path) not in WITHOUT_MORE:
+            assert answer.status_code == 200, (route, answer.text)
+            assert "isError" not in answer.text, route
         seen += answer.text
     assert all(secret in seen for secret in SECRETS)
 
 
-async def test_t1_sums_and_templates_are_for_roles_that_see_proposals() -> None:
+async def test_sums_and_templates_are_for_roles_that_see_proposals() -> None:
     listed = next(tool for tool in WORLD.tools if tool.name == "list-proposals")
     assert listed.roles | {"Telemetry"} == READERS
     isle = await the_isle()

@@ -17,7 +17,7 @@ from canonry import __version__
 from canonry.server.stdio import Bound, OpeningWork, _Input, _Output
 from canonry.values.errors import Unavailable
 from tests.gateway.sample import KEEPER, LAMP, LAMPS, SECRET
-from tests.said import said
+from tests.replies import parse_result
 from tests.server.lamp_process import (
     CLIENT,
     MODERN,
@@ -51,12 +51,12 @@ def error_in(answer: Message) -> Message:
     result = answer["result"]
     assert result["isError"] is True
     assert "structuredContent" not in result
-    error: Message = said(result)["error"]
+    error: Message = parse_result(result)["error"]
     return error
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_each_handshake_revision_is_spoken_as_it_is_written(version: str) -> None:
+def test_each_handshake_revision_follows_its_specification(version: str) -> None:
     with lamp_process("stdio") as process:
         wire = Wire(process, version)
         hello = wire.greet()["result"]
@@ -77,7 +77,7 @@ def test_each_handshake_revision_is_spoken_as_it_is_written(version: str) -> Non
         assert unknown["error"]["code"] == -32602
 
 
-def test_the_stateless_revision_is_spoken_as_it_is_written() -> None:
+def test_the_stateless_revision_follows_its_specification() -> None:
     with lamp_process("stdio") as process:
         wire = Wire(process, MODERN)
         result = wire.call("light", {"lamp_id": LAMP, "level": 7})["result"]
@@ -92,7 +92,7 @@ def test_the_stateless_revision_is_spoken_as_it_is_written() -> None:
 
 
 @pytest.mark.parametrize(("version", "code"), [("2025-06-18", -32001), (MODERN, -31001)])
-def test_protocol_errors_carry_the_numbers_of_their_time(version: str, code: int) -> None:
+def test_protocol_errors_have_the_numbers_of_their_revision(version: str, code: int) -> None:
     with lamp_process("stdio", "jsonrpc", "anonymous") as process:
         wire = Wire(process, version)
         if version != MODERN:
@@ -153,7 +153,7 @@ def test_deep_nesting_is_refused_with_its_path(keeper: Wire, depth: int) -> None
         (b'{"jsonrpc":"2.0","id":{},"method":"tools/list","params":{"x":"\\ud800"}}', -32600, None),
     ],
 )
-def test_what_is_no_message_is_answered_and_the_server_lives(
+def test_invalid_messages_are_answered_and_the_server_survives(
     keeper: Wire, line: bytes, code: int, request_id: int | None
 ) -> None:
     keeper.send_line(line)
@@ -163,16 +163,14 @@ def test_what_is_no_message_is_answered_and_the_server_lives(
 
 
 @pytest.mark.parametrize("request_id", [{"a": [1]}, [], None, 1.5, True, "nobody", 10**30])
-def test_a_cancellation_of_nothing_that_was_asked_is_survived(
-    keeper: Wire, request_id: object
-) -> None:
+def test_a_cancellation_of_an_unknown_call_is_ignored(keeper: Wire, request_id: object) -> None:
     params = {"requestId": request_id}
     message = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}
     keeper.send_line(json.dumps(message).encode())
     assert "result" in keeper.call("count", {})
 
 
-def test_an_empty_line_is_passed_over(keeper: Wire) -> None:
+def test_an_empty_line_is_skipped(keeper: Wire) -> None:
     keeper.send_line(b"  ")
     assert "result" in keeper.call("count", {})
 
@@ -193,7 +191,7 @@ def test_many_calls_at_once_are_all_answered(keeper: Wire) -> None:
     assert {keeper.receive()["id"] for _ in sent} == sent
 
 
-def test_it_ends_with_its_input_and_closes_the_canon() -> None:
+def test_the_server_ends_with_its_input_and_closes_the_canon() -> None:
     with lamp_process("stdio") as process:
         wire = Wire(process)
         wire.greet()
@@ -203,7 +201,7 @@ def test_it_ends_with_its_input_and_closes_the_canon() -> None:
         assert b"closed\n" in wire.errors
 
 
-def test_calls_in_flight_are_answered_before_it_ends() -> None:
+def test_running_calls_are_answered_before_the_end() -> None:
     with lamp_process("stdio", "patient") as process:
         wire = Wire(process)
         wire.greet()
@@ -213,7 +211,7 @@ def test_calls_in_flight_are_answered_before_it_ends() -> None:
         assert answers[quick]["result"]["structuredContent"] == {"paused": True}
 
 
-def test_a_call_that_never_ends_does_not_keep_it() -> None:
+def test_an_endless_call_does_not_keep_the_server_running() -> None:
     with lamp_process("stdio") as process:
         wire = Wire(process)
         wire.greet()
@@ -223,7 +221,7 @@ def test_a_call_that_never_ends_does_not_keep_it() -> None:
         assert process.returncode == 0
 
 
-def test_a_watcher_does_not_keep_it() -> None:
+def test_a_watcher_does_not_keep_the_server_running() -> None:
     with lamp_process("stdio", "patient") as process:
         wire = Wire(process, MODERN)
         wire.send("subscriptions/listen", {"notifications": {"resourcesListChanged": True}})
@@ -233,7 +231,7 @@ def test_a_watcher_does_not_keep_it() -> None:
         assert process.wait(LONG / 2) == 0
 
 
-def test_it_ends_without_ever_having_been_spoken_to() -> None:
+def test_the_server_ends_without_any_message() -> None:
     with lamp_process("stdio") as process:
         wire = Wire(process)
         assert process.stdin is not None
@@ -245,7 +243,7 @@ def test_it_ends_without_ever_having_been_spoken_to() -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_it_in_order(number: signal.Signals) -> None:
+def test_a_signal_ends_the_server_in_order(number: signal.Signals) -> None:
     with lamp_process("stdio") as process:
         wire = Wire(process)
         wire.greet()
@@ -255,7 +253,7 @@ def test_a_signal_ends_it_in_order(number: signal.Signals) -> None:
         assert b"closed\n" in wire.errors
 
 
-def test_the_audit_goes_to_standard_error_line_by_line() -> None:
+def test_the_audit_is_written_to_standard_error_line_by_line() -> None:
     with lamp_process("stdio") as process:
         wire = Wire(process)
         wire.greet()
@@ -319,10 +317,10 @@ async def test_the_official_client_is_served(mode: Any) -> None:
         assert seen == [1, 2, 3]
         spoofed: Any = {"dev.canonry/agent": {"agent_type": "Stranger"}}
         result = await client.call_tool("light", {"lamp_id": LAMP}, meta=spoofed)
-        assert said(result)["error"]["code"] == -32001
+        assert parse_result(result)["error"]["code"] == -32001
 
 
-def test_what_cannot_be_opened_is_said_to_who_waits_and_ends_the_server() -> None:
+def test_a_failure_to_open_is_reported_to_waiting_clients() -> None:
     with lamp_process("stdio", "unopened") as process:
         wire = Wire(process)
         assert wire.ask("initialize", HELLO)["result"]["serverInfo"]["name"] == "lamp-layer"
@@ -332,7 +330,7 @@ def test_what_cannot_be_opened_is_said_to_who_waits_and_ends_the_server() -> Non
         assert any(b"the lamps are in use" in line for line in wire.errors)
 
 
-def test_a_call_that_waits_for_what_cannot_be_opened_is_told_why() -> None:
+def test_a_call_waiting_for_a_failed_open_gets_the_reason() -> None:
     with lamp_process("stdio", "unopened") as process:
         wire = Wire(process)
         greeting, call = {"method": "initialize", "params": HELLO}, {"method": "tools/call"}
@@ -353,7 +351,7 @@ def test_a_call_that_waits_for_what_cannot_be_opened_is_told_why() -> None:
 
 @pytest.mark.anyio
 @pytest.mark.skipif(sys.platform == "win32", reason="one call waits for sockets alone there")
-async def test_lines_on_their_way_come_before_the_end() -> None:
+async def test_pending_lines_are_written_before_the_end() -> None:
     """The loop decides to end while the thread that reads still hands lines over."""
     loop, (source, client), (_, sink) = asyncio.get_running_loop(), os.pipe(), os.pipe()
 
@@ -371,7 +369,7 @@ async def test_lines_on_their_way_come_before_the_end() -> None:
     assert [getattr(each, "method", "") for each in read] == [each["method"] for each in lines]
 
 
-def test_a_client_that_asks_all_at_once_and_leaves_is_answered() -> None:
+def test_a_client_that_sends_everything_and_leaves_is_answered() -> None:
     with lamp_process("stdio") as process:
         wire = Wire(process)
         first = wire.send("initialize", HELLO)

@@ -15,7 +15,7 @@ from mcp import Client, StdioServerParameters
 from canonry.canon.ports.files import FILE_BYTES_MAX
 from canonry.log.items.sources import DEFAULT_USER
 from tests.cli.run import SOURCE
-from tests.said import said
+from tests.replies import parse_result
 from tests.server.http_process import serve_over_http
 
 pytestmark = [
@@ -66,25 +66,25 @@ async def over_http(data: Path) -> AsyncIterator[Client]:
 TRANSPORTS = pytest.mark.parametrize("connect", [over_stdio, over_http])
 
 
-async def told(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
+async def call_tool(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
     result = await client.call_tool(tool, arguments)
-    reply: dict[str, Any] = said(result)
+    reply: dict[str, Any] = parse_result(result)
     return reply
 
 
 @TRANSPORTS
-async def test_records_become_a_snapshot_that_leads_to_its_source(
-    connect: Any, tmp_path: Path
-) -> None:
+async def test_records_become_a_snapshot_linked_to_its_source(connect: Any, tmp_path: Path) -> None:
     async with connect(tmp_path / "data") as client:
         invoice = {"entity_type": "invoice", "invoice_number": "INV-1", "amount_due": 2**70 + 1}
-        reply = await told(client, "ingest", user_id=DEFAULT_USER, entities=[invoice])
+        reply = await call_tool(client, "ingest", user_id=DEFAULT_USER, entities=[invoice])
         entity = reply["entities"][0]["entity_id"]
-        snapshot = await told(client, "get_entity_snapshot", entity_id=entity)
+        snapshot = await call_tool(client, "get_entity_snapshot", entity_id=entity)
         assert snapshot["snapshot"]["amount_due"] == 2**70 + 1
-        traced = await told(client, "get_field_provenance", entity_id=entity, field="amount_due")
+        traced = await call_tool(
+            client, "get_field_provenance", entity_id=entity, field="amount_due"
+        )
         assert traced["source_material"]["id"] == reply["source_id"]
-        refused = await told(client, "get_entity_snapshot", entity_id="nobody")
+        refused = await call_tool(client, "get_entity_snapshot", entity_id="nobody")
         assert refused["error"]["code"] == "VALIDATION_ERROR"
 
 
@@ -104,27 +104,29 @@ async def test_records_are_searched_and_summed_by_a_real_client(
         for n, word in ((1, "north"), (2, "south"), (3, "south"))
     ]
     async with connect(tmp_path / "data") as client:
-        reply = await told(client, "ingest", user_id=DEFAULT_USER, entities=payments)
+        reply = await call_tool(client, "ingest", user_id=DEFAULT_USER, entities=payments)
         ids = [each["entity_id"] for each in reply["entities"]]
-        found = await told(client, "search_records", query="south garage", before_date="2025-02")
+        found = await call_tool(
+            client, "search_records", query="south garage", before_date="2025-02"
+        )
         assert found["entities"][0]["id"] == ids[1]
         assert found["entities"][0]["matches"][0]["field"] == "description"
         asked = {"entity_type": "transaction", "field": "amount", "period": "year"}
-        summed = await told(client, "summarise_records", **asked)
+        summed = await call_tool(client, "summarise_records", **asked)
         (group,) = summed["groups"]
         assert (group["sum"], sorted(group["entity_ids"])) == ("0.6", sorted(ids))
 
 
 @TRANSPORTS
-async def test_the_largest_file_is_taken_and_one_byte_more_is_not(
+async def test_the_largest_file_is_accepted_and_one_more_byte_is_not(
     connect: Any, tmp_path: Path
 ) -> None:
     data = (LINE * (FILE_BYTES_MAX // len(LINE) + 1))[:FILE_BYTES_MAX]
-    said = {"user_id": DEFAULT_USER, "mime_type": "text/plain", "interpret": False}
+    parse_result = {"user_id": DEFAULT_USER, "mime_type": "text/plain", "interpret": False}
     async with connect(tmp_path / "data") as client:
         content = base64.b64encode(data).decode()
-        reply = await told(client, "ingest", **said, file_content=content)
+        reply = await call_tool(client, "ingest", **parse_result, file_content=content)
         assert reply["file_size"] == FILE_BYTES_MAX
         more = base64.b64encode(data + b"x").decode()
-        refused = await told(client, "ingest", **said, file_content=more)
+        refused = await call_tool(client, "ingest", **parse_result, file_content=more)
         assert refused["error"]["code"] == "FILE_TOO_LARGE"

@@ -15,7 +15,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from canonry.server.identity import BearerVerifier, principal_of
 from canonry.server.options import BearerOptions
-from tests.server.test_truth import PATIENCE, serve_truth, told
+from tests.server.test_truth import PATIENCE, call_tool, serve_truth
 
 pytestmark = pytest.mark.anyio
 
@@ -57,23 +57,23 @@ async def speaking_for(subject: str, address: str) -> AsyncIterator[Client]:
             yield client
 
 
-async def test_each_subject_has_an_account_that_no_other_sees(address: str) -> None:
+async def test_each_subject_has_an_account_invisible_to_others(address: str) -> None:
     async with speaking_for(ADA, address) as ada, speaking_for(EVE, address) as eve:
-        reply = await told(ada, "ingest", user_id=ADA, entities=[INVOICE])
+        reply = await call_tool(ada, "ingest", user_id=ADA, entities=[INVOICE])
         entity = reply["entities"][0]["entity_id"]
-        assert (await told(eve, "retrieve_entities"))["total"] == 0
-        refused = await told(eve, "get_entity_snapshot", entity_id=entity)
+        assert (await call_tool(eve, "retrieve_entities"))["total"] == 0
+        refused = await call_tool(eve, "get_entity_snapshot", entity_id=entity)
         assert refused["error"]["code"] == "ENTITY_NOT_FOUND"
         for other in (ADA, "00000000-0000-0000-0000-000000000000"):
-            refused = await told(eve, "ingest", user_id=other, entities=[INVOICE])
+            refused = await call_tool(eve, "ingest", user_id=other, entities=[INVOICE])
             assert refused["error"]["code"] == "VALIDATION_ERROR"
-        own = await told(eve, "ingest", user_id=EVE, entities=[INVOICE])
+        own = await call_tool(eve, "ingest", user_id=EVE, entities=[INVOICE])
         assert own["entities"][0]["created"] is True
         assert own["entities"][0]["entity_id"] != entity
-        assert (await told(ada, "retrieve_entities"))["total"] == 1
+        assert (await call_tool(ada, "retrieve_entities"))["total"] == 1
 
 
-async def test_a_token_of_nobody_is_refused() -> None:
+async def test_a_token_without_subject_is_refused() -> None:
     """Else it would be taken for the one user of a local server."""
     verifier = BearerVerifier(OPTIONS)
 
@@ -82,7 +82,7 @@ async def test_a_token_of_nobody_is_refused() -> None:
     assert await verifier.verify_token(a_token(sub=ADA)) is not None
 
 
-def test_a_claim_about_the_user_goes_before_the_subject() -> None:
+def test_a_user_claim_takes_precedence_over_the_subject() -> None:
     assert principal_of({"sub": ADA, "user_id": EVE}).user == EVE
     assert principal_of({"sub": EVE.upper()}).user == EVE
     by_name = principal_of({"sub": ADA}).user
@@ -90,7 +90,7 @@ def test_a_claim_about_the_user_goes_before_the_subject() -> None:
     assert by_name != principal_of({"sub": "auth0|eve"}).user
 
 
-def test_a_token_names_the_characters_whose_secrets_it_may_know() -> None:
+def test_a_token_names_characters_whose_secrets_it_may_know() -> None:
     played = ["0190A1B2-0000-7000-8000-000000000001", "0190a1b2-0000-7000-8000-000000000002"]
 
     assert principal_of({"sub": ADA, "characters": played}).characters == {

@@ -9,7 +9,7 @@ import pytest
 
 from tests.cli.run import canonry_process
 from tests.crash.stdio_client import Server, a_call, outcome
-from tests.said import said
+from tests.replies import parse_result
 
 pytestmark = [
     pytest.mark.anyio,
@@ -36,7 +36,7 @@ class Table:
         params = a_call(tool, agent, arguments, "read")
         first, second = [await self._reader.ask("tools/call", params) for _ in range(2)]
         assert first == second
-        return said(first)
+        return parse_result(first)
 
     async def entity(self, universe: str, name: str, evidence: str) -> str:
         made = await self.write(
@@ -97,7 +97,7 @@ async def a_universe(table: Table) -> tuple[str, str]:
     return universe, f"source:{source['source_id']}"
 
 
-async def test_entities_are_told_as_the_other_process_left_them(table: Table) -> None:
+async def test_entities_are_read_as_the_other_process_left_them(table: Table) -> None:
     universe, evidence = await a_universe(table)
     ann = await table.entity(universe, "Ann", evidence)
     assert (await table.read("neo4j_get_entity", entity_id=ann))["state_tags"] == []
@@ -111,8 +111,8 @@ async def test_entities_are_told_as_the_other_process_left_them(table: Table) ->
         evidence_refs=[evidence],
     )
     assert (await table.read("neo4j_get_entity", entity_id=ann))["state_tags"] == ["wet"]
-    told = await table.read("neo4j_get_entity", entity_id=ann, include_state_history=True)
-    assert len(told["state_history"]) == 1
+    reply = await table.read("neo4j_get_entity", entity_id=ann, include_state_history=True)
+    assert len(reply["state_history"]) == 1
 
     other = await table.entity(universe, "Anne", evidence)
     assert (await table.read("neo4j_query_entities", universe_id=universe))["total"] == 2
@@ -123,11 +123,11 @@ async def test_entities_are_told_as_the_other_process_left_them(table: Table) ->
     assert (await table.read("neo4j_query_entities", universe_id=universe))["total"] == 1
 
 
-async def test_scenes_are_told_as_the_other_process_left_them(table: Table) -> None:
+async def test_scenes_are_read_as_the_other_process_left_them(table: Table) -> None:
     universe, evidence = await a_universe(table)
     ann = await table.entity(universe, "Ann", evidence)
-    told = {"universe_id": universe, "title": "A story", "story_type": "campaign"}
-    story = await table.write("neo4j_create_story", "Orchestrator", **told)
+    arguments = {"universe_id": universe, "title": "A story", "story_type": "campaign"}
+    story = await table.write("neo4j_create_story", "Orchestrator", **arguments)
     played = {"story_id": story["story_id"], "title": "Rain", "participating_entities": [ann]}
     opened = await table.write(
         "mongodb_create_scene", "Orchestrator", universe_id=universe, **played
@@ -135,8 +135,8 @@ async def test_scenes_are_told_as_the_other_process_left_them(table: Table) -> N
     scene = opened["scene_id"]
     assert (await table.read("mongodb_get_scene", scene_id=scene))["turns"] == []
 
-    said = {"scene_id": scene, "speaker": "gm", "text": "It rains."}
-    turn = (await table.write("mongodb_append_turn", "Narrator", **said))["turn_id"]
+    parse_result = {"scene_id": scene, "speaker": "gm", "text": "It rains."}
+    turn = (await table.write("mongodb_append_turn", "Narrator", **parse_result))["turn_id"]
     assert len((await table.read("mongodb_get_scene", scene_id=scene))["turns"]) == 1
 
     await table.propose(scene, turn, "state_change", entity_id=ann, add=["wet"])
@@ -151,7 +151,7 @@ async def test_scenes_are_told_as_the_other_process_left_them(table: Table) -> N
     assert (await table.read("neo4j_query_entities", universe_id=universe))["total"] == 2
 
 
-async def test_an_entity_that_another_process_erases_is_gone(table: Table, folder: Path) -> None:
+async def test_an_entity_erased_by_another_process_is_gone(table: Table, folder: Path) -> None:
     universe, evidence = await a_universe(table)
     ann = await table.entity(universe, "Ann", evidence)
     assert (await table.read("neo4j_get_entity", entity_id=ann))["name"] == "Ann"
@@ -165,7 +165,7 @@ async def test_an_entity_that_another_process_erases_is_gone(table: Table, folde
     assert (await table.read("neo4j_query_entities", universe_id=universe))["total"] == 0
 
 
-async def test_a_cached_reply_is_for_those_alone_who_may_have_it(table: Table) -> None:
+async def test_a_cached_reply_is_only_for_permitted_callers(table: Table) -> None:
     universe, evidence = await a_universe(table)
     ann = await table.entity(universe, "Ann", evidence)
     await table.read("neo4j_get_entity", entity_id=ann)

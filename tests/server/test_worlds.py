@@ -26,7 +26,7 @@ OTHER = SpaceId("1f8fad5b-d9cb-469f-a165-70867728950e")
 ACCEPT = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
 
 
-def test_a_path_names_a_world_or_none() -> None:
+def test_a_path_names_one_world_or_none() -> None:
     assert world_in(f"/mcp/world/{ONE.upper()}") == ONE
     for path in ("/mcp/world", "/mcp/world/", "/mcp/world/x", f"/mcp/{ONE}", f"/mcp/lamp/{ONE}"):
         assert world_in(path) is None
@@ -46,15 +46,15 @@ def test_a_path_narrows_and_never_widens() -> None:
 @asynccontextmanager
 async def running(app: Any) -> AsyncIterator[None]:
     """The application between its start and its end, as a server would tell it."""
-    told: asyncio.Queue[dict[str, str]] = asyncio.Queue()
+    received: asyncio.Queue[dict[str, str]] = asyncio.Queue()
     heard: asyncio.Queue[Any] = asyncio.Queue()
-    life = asyncio.ensure_future(app({"type": "lifespan"}, told.get, heard.put))
-    await told.put({"type": "lifespan.startup"})
+    life = asyncio.ensure_future(app({"type": "lifespan"}, received.get, heard.put))
+    await received.put({"type": "lifespan.startup"})
     assert (await heard.get())["type"] == "lifespan.startup.complete"
     try:
         yield
     finally:
-        await told.put({"type": "lifespan.shutdown"})
+        await received.put({"type": "lifespan.shutdown"})
         await life
 
 

@@ -127,11 +127,13 @@ def unpacked() -> Path:
 
 def digest_of(folder: Path) -> str:
     """The digest of the names and bytes of files."""
-    told = hashlib.sha256()
+    result = hashlib.sha256()
     for path in sorted(folder.iterdir()):
         with path.open("rb") as file:
-            told.update(f"{path.name} {hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
-    return told.hexdigest()
+            result.update(
+                f"{path.name} {hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode()
+            )
+    return result.hexdigest()
 
 
 GRAPH = Graph(name="neo4j", port=PORT + 40)

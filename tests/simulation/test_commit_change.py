@@ -102,9 +102,9 @@ async def race(simulation: Simulation) -> None:
     assert {name for name, _ in world.acknowledged} <= set(statements), "nothing is lost"
     assert len(world.acknowledged) + refused == CALLERS * ROUNDS
     for name, receipt in world.acknowledged:
-        (thing,) = receipt.drafts_made(FactDraft)
-        assert isinstance(thing, FactDraft)
-        assert thing.statement == name, "the answer is that of the request"
+        (item,) = receipt.drafts_made(FactDraft)
+        assert isinstance(item, FactDraft)
+        assert item.statement == name, "the answer is that of the request"
     await assert_sound(world)
 
 
@@ -118,7 +118,7 @@ async def assert_sound(world: World) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_nothing_is_lost_or_doubled_over_a_bad_line(seed: int) -> None:
+def test_nothing_is_lost_or_doubled_over_a_bad_connection(seed: int) -> None:
     simulate(race, seed=seed)
 
 
@@ -161,7 +161,7 @@ async def name_race(simulation: Simulation) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_one_of_many_who_want_a_name_gets_it(seed: int) -> None:
+def test_one_of_many_claimants_gets_a_name(seed: int) -> None:
     simulate(name_race, seed=seed)
 
 
@@ -184,7 +184,7 @@ async def contended(simulation: Simulation) -> None:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_contended_callers_win_within_their_attempts(seed: int) -> None:
+def test_contending_callers_succeed_within_their_attempts(seed: int) -> None:
     simulate(contended, seed=seed)
 
 
@@ -199,17 +199,19 @@ async def twins(simulation: Simulation) -> None:
 
     (fact,) = (await world.truth.state.facts(FactQuery())).items
     for receipt in (first, second):
-        (told,) = receipt.drafts_made(FactDraft)
-        assert isinstance(told, FactDraft)
-        assert (told.id, told.statement) == (fact.id, fact.statement), "both hear what was written"
+        (reported,) = receipt.drafts_made(FactDraft)
+        assert isinstance(reported, FactDraft)
+        assert (reported.id, reported.statement) == (fact.id, fact.statement), (
+            "both hear what was written"
+        )
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_twins_with_one_key_are_one_request(seed: int) -> None:
+def test_two_requests_with_one_key_are_one_request(seed: int) -> None:
     simulate(twins, seed=seed)
 
 
-def test_a_schedule_repeats_to_the_last_word() -> None:
+def test_a_schedule_is_exactly_repeatable() -> None:
     async def record(simulation: Simulation) -> list[str]:
         world = a_world(simulation)
         names = [f"word {n}" for n in range(4)]

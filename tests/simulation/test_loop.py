@@ -31,7 +31,7 @@ def test_different_seeds_give_different_schedules() -> None:
     assert len({trace(seed) for seed in range(20)}) > 15
 
 
-def test_callbacks_that_are_ready_together_run_in_any_order() -> None:
+def test_callbacks_ready_together_run_in_any_order() -> None:
     async def main(simulation: Simulation) -> str:
         steps: list[str] = []
 
@@ -46,7 +46,7 @@ def test_callbacks_that_are_ready_together_run_in_any_order() -> None:
     assert len({simulate(main, seed=seed) for seed in range(30)}) > 10
 
 
-def test_hours_pass_at_once() -> None:
+def test_simulated_hours_pass_at_once() -> None:
     async def main(simulation: Simulation) -> float:
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(3_600):

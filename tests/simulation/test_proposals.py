@@ -176,13 +176,13 @@ async def race(simulation: Simulation) -> None:
             player, sent = an_envelope(number * 100 + turn + 1, steps)
             for _ in range(40):
                 try:
-                    told = await propose_actions(canon, caller, world, player, sent)
+                    answer = await propose_actions(canon, caller, world, player, sent)
                 except Unavailable:
                     await asyncio.sleep(1)
                     continue
                 if lots.random() < 0.1:
                     break  # it crashes here, and nobody asks again
-                if told.commit_id or (told.rejection and not told.rejection.transient):
+                if answer.commit_id or (answer.rejection and not answer.rejection.transient):
                     break
                 await asyncio.sleep(1)
             else:
@@ -215,8 +215,8 @@ def test_no_sequence_of_admitted_proposals_breaks_an_invariant(
         canon, world = await a_small_world()
         for number, steps in enumerate(plan, 1):
             player, sent = an_envelope(number, steps)
-            told = await propose_actions(canon, a_caller("Narrative"), world, player, sent)
-            assert bool(told.commit_id) == told.accepted
+            answer = await propose_actions(canon, a_caller("Narrative"), world, player, sent)
+            assert bool(answer.commit_id) == answer.accepted
         await assert_sound(canon, world)
         await assert_lawful(canon, world)
 

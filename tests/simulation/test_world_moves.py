@@ -141,20 +141,20 @@ async def assert_sound(canon: Canon, world: BoundWorld) -> None:
     assert after is not None
     assert after.now >= TICK
     for kind, rel_type in ((WorldType.PLAYER, LOCATED_IN), (WorldType.ITEM, HELD_BY)):
-        things = await canon.state.entities(EntityQuery(spaces=spaces, entity_type=kind))
-        assert things.total == {WorldType.PLAYER: PLAYERS, WorldType.ITEM: ITEMS}[kind]
+        items = await canon.state.entities(EntityQuery(spaces=spaces, entity_type=kind))
+        assert items.total == {WorldType.PLAYER: PLAYERS, WorldType.ITEM: ITEMS}[kind]
         for moment in moments:
-            for thing in things.items:
-                assert len(_from(page.items, thing, rel_type, moment)) == 1, (thing.name, moment)
+            for item in items.items:
+                assert len(_from(page.items, item, rel_type, moment)) == 1, (item.name, moment)
     _assert_ways(page.items, after.instant)
     for moment in (*moments, after.instant):
         _assert_ties(page.items, moment)
 
 
-def _from(relations: object, thing: Entity, rel_type: str, at: Instant) -> list[Relation]:
+def _from(relations: object, item: Entity, rel_type: str, at: Instant) -> list[Relation]:
     assert isinstance(relations, list | tuple)
     return [
-        r for r in relations if r.rel_type == rel_type and r.from_id == thing.id and holds_at(r, at)
+        r for r in relations if r.rel_type == rel_type and r.from_id == item.id and holds_at(r, at)
     ]
 
 

@@ -54,7 +54,7 @@ def an_odd_isle() -> Atlas:
         Item(key=f"i{n}", name=name, holder="ann", item_type="thing")
         for n, name in enumerate(NAMES)
     ]
-    told = [
+    found = [
         Lore(
             key=f"l{n}",
             lore_type=isle.lore[0].lore_type,
@@ -67,7 +67,7 @@ def an_odd_isle() -> Atlas:
         locations=tuple(replace(place, name=name) for place, name in rooms),
         characters=(*isle.characters, *crowd),
         items=(*isle.items, *heap),
-        lore=(*isle.lore, *told),
+        lore=(*isle.lore, *found),
         realms=tuple(
             replace(realm, name=name) for realm, name in zip(isle.realms, NAMES, strict=False)
         ),

@@ -22,7 +22,7 @@ from canonry.records.toolset import TRUTH
 from canonry.values.errors import InvalidInput
 from canonry.world.toolset import WORLD
 from tests.toolsets.narrative.stage import a_stage
-from tests.toolsets.truth.kit import Desk, a_desk
+from tests.toolsets.truth.kit import ToolDriver, make_driver
 from tests.toolsets.world.proposals.kit import propose, the_isle
 
 IDS = {"entity_id": "string"}
@@ -138,7 +138,7 @@ EVERY_TOOL = pytest.mark.parametrize(
 
 
 @EVERY_TOOL
-def test_t2_what_is_listed_is_what_the_contract_says(toolset: Toolset, tool: Tool) -> None:
+def test_the_listed_tools_match_the_contract(toolset: Toolset, tool: Tool) -> None:
     if toolset.name in FILES:
         assert tool.input_schema == FILES[toolset.name].tool_entries()[tool.name]["inputSchema"]
         return
@@ -147,7 +147,7 @@ def test_t2_what_is_listed_is_what_the_contract_says(toolset: Toolset, tool: Too
     assert set(tool.input_schema["required"]) == set(required)
 
 
-def test_t2_no_tool_of_the_contracts_is_missing() -> None:
+def test_no_contract_tool_is_missing() -> None:
     for name, file in FILES.items():
         assert OFFERED[name].keys() == file.tool_entries().keys()
     assert OFFERED["truth"].keys() == OPTIONAL.keys()
@@ -218,7 +218,7 @@ def is_refused(offer: Offer[Tool], arguments: dict[str, Any]) -> bool:
 
 
 @EVERY_TOOL
-def test_t2_a_value_of_another_type_is_refused_and_not_mended(toolset: Toolset, tool: Tool) -> None:
+def test_a_value_of_another_type_is_refused_and_not_converted(toolset: Toolset, tool: Tool) -> None:
     offer = OFFERED[toolset.name][tool.name]
     schema = tool.input_schema
     sound = a_value(schema)
@@ -238,69 +238,71 @@ def test_t2_a_value_of_another_type_is_refused_and_not_mended(toolset: Toolset, 
 
 
 @pytest.mark.parametrize("name", ["neo4j_create_entity", "neo4j_query_entities"])
-def test_t2_the_older_names_of_entity_classes_are_taken_and_not_listed(name: str) -> None:
+def test_older_entity_class_names_are_accepted_and_not_listed(name: str) -> None:
     offer = OFFERED["narrative"][name]
     assert "EntityConcreta" not in json.dumps(offer.item.input_schema)
     sound = a_value(offer.item.input_schema)
     assert not is_refused(offer, {**sound, "entity_class": "EntityConcreta"})
 
 
-def strict_desk(**settings: Any) -> Desk:
+def make_strict_driver(**settings: Any) -> ToolDriver:
     """A user's way to a canon that is served by the contract alone, as the settings do it."""
-    desk, chosen = a_desk(), Settings(contract_only=True, **settings)
-    return Desk(
-        desk.canon, gateway_for(chosen, desk.canon, served_toolsets(chosen, (TRUTH,))), desk.clock
+    driver, chosen = make_driver(), Settings(contract_only=True, **settings)
+    return ToolDriver(
+        driver.canon,
+        gateway_for(chosen, driver.canon, served_toolsets(chosen, (TRUTH,))),
+        driver.clock,
     )
 
 
 @pytest.mark.anyio
-async def test_t2_a_list_of_entities_is_a_hundred_with_whole_snapshots() -> None:
-    desk = strict_desk()
+async def test_a_list_of_entities_has_a_hundred_whole_snapshots() -> None:
+    driver = make_strict_driver()
     fields = {f"field_{number}": "some words of a record " * 3 for number in range(8)}
     rows = [{"entity_type": "note", "title": f"Note {n}", **fields} for n in range(101)]
-    await desk.ingest(*rows)
+    await driver.ingest(*rows)
 
-    listed = await desk.call("retrieve_entities", entity_type="note")
-    named = await desk.call("get_entity_by_identifier", identifier="Note 7")
+    listed = await driver.call("retrieve_entities", entity_type="note")
+    named = await driver.call("get_entity_by_identifier", identifier="Note 7")
 
     assert (len(listed["entities"]), listed["total"]) == (100, 101)
     for each in (*listed["entities"], named["entities"][0]):
-        whole = await desk.snapshot(each["id"])
+        whole = await driver.snapshot(each["id"])
         assert each["snapshot"] == whole
         assert "more_fields" not in each
 
 
 @pytest.mark.anyio
-async def test_t2_a_user_must_be_named_and_only_the_seven_types_are_taken() -> None:
-    desk = strict_desk()
-    await desk.refused("ingest", "VALIDATION_ERROR", entities=[{"entity_type": "note"}])
-    ends = [await desk.entity("person", name=name) for name in ("Ada Byron", "Mary Fairfax")]
+async def test_a_user_is_required_and_only_seven_types_are_accepted() -> None:
+    driver = make_strict_driver()
+    await driver.refused("ingest", "VALIDATION_ERROR", entities=[{"entity_type": "note"}])
+    ends = [await driver.entity("person", name=name) for name in ("Ada Byron", "Mary Fairfax")]
 
     edge = dict(zip(ENDS, ends, strict=True))
     wrong = {"relationship_type": "KNOWS", **edge}
 
-    await desk.refused("create_relationship", "INVALID_RELATIONSHIP_TYPE", **wrong)
-    assert await desk.call("create_relationship", **{**wrong, "relationship_type": "REFERS_TO"})
-    assert "user_id may be left out" not in desk.gateway.catalogue.toolsets[0].instructions
+    await driver.refused("create_relationship", "INVALID_RELATIONSHIP_TYPE", **wrong)
+    assert await driver.call("create_relationship", **{**wrong, "relationship_type": "REFERS_TO"})
+    assert "user_id may be left out" not in driver.gateway.catalogue.toolsets[0].instructions
 
 
 @pytest.mark.anyio
-async def test_t2_every_file_of_a_published_form_is_taken() -> None:
-    desk = strict_desk()
+async def test_every_file_of_a_published_form_is_accepted() -> None:
+    driver = make_strict_driver()
     file = {"file_content": "aGVsbG8gd29ybGQ=", "mime_type": "text/plain"}
 
-    assert (await desk.call("ingest", user_id=desk.user, **file))["source_id"]
-    assert (await desk.call("list_entity_types"))["entity_types"]
-    assert (await desk.call("list_timeline_events"))["events"] == []
+    assert (await driver.call("ingest", user_id=driver.user, **file))["source_id"]
+    assert (await driver.call("list_entity_types"))["entity_types"]
+    assert (await driver.call("list_timeline_events"))["events"] == []
 
 
 @pytest.mark.anyio
 @pytest.mark.parametrize(
     ("tool", "most"), [("retrieve_entities", 300), ("ingest", 100), ("upload_file", 10)]
 )
-async def test_t2_the_published_rates_are_enforced(tool: str, most: int) -> None:
-    desk = strict_desk()
-    refused = [await desk.outcome(tool, {}) for _ in range(most + 1)]
+async def test_the_published_rates_are_enforced(tool: str, most: int) -> None:
+    driver = make_strict_driver()
+    refused = [await driver.outcome(tool, {}) for _ in range(most + 1)]
 
     codes = [each.body.get("error", {}).get("code") for each in refused]
     assert "RATE_LIMIT_EXCEEDED" not in codes[:most]
@@ -311,7 +313,7 @@ async def test_t2_the_published_rates_are_enforced(tool: str, most: int) -> None
 
 
 @pytest.mark.anyio
-async def test_t2_rows_of_a_story_are_whole_where_nobody_can_ask_for_detail() -> None:
+async def test_story_rows_are_whole_if_detail_cannot_be_requested() -> None:
     stage = await a_stage()
     world = stage.world
     world.gateway = Gateway(world.canon, select_toolsets((NARRATIVE,), contract_only=True))
@@ -345,12 +347,12 @@ def an_entity(universe_id: str, **more: Any) -> dict[str, Any]:
 
 
 @pytest.mark.anyio
-async def test_t2_a_refused_proposal_has_a_correlation_id() -> None:
+async def test_a_refused_proposal_has_a_correlation_id() -> None:
     isle = await the_isle()
 
-    told = await propose(isle, {"not": "an envelope"})
+    reply = await propose(isle, {"not": "an envelope"})
 
-    assert told["rejection"]["gate"] == "schema"
-    assert told["correlationId"] == told["proposalId"] != ""
-    kept = await isle.call("get-proposal", "World", proposalId=told["proposalId"])
-    assert kept["correlationId"] == told["correlationId"]
+    assert reply["rejection"]["gate"] == "schema"
+    assert reply["correlationId"] == reply["proposalId"] != ""
+    kept = await isle.call("get-proposal", "World", proposalId=reply["proposalId"])
+    assert kept["correlationId"] == reply["correlationId"]

@@ -8,15 +8,15 @@ from canonry.gateway.principal import KEY_META, Principal
 from canonry.gateway.replies import Result
 from tests.toolsets.narrative.kit import a_world
 from tests.toolsets.operator.test_catalog_tools import KEEPER as OPERATOR
-from tests.toolsets.operator.test_catalog_tools import a_desk as a_catalog
-from tests.toolsets.truth.kit import a_desk as an_account
+from tests.toolsets.operator.test_catalog_tools import make_driver as a_catalog
+from tests.toolsets.truth.kit import make_driver as an_account
 from tests.toolsets.world.kit import a_world as an_isle
 
 pytestmark = pytest.mark.anyio
 REUSED = "request.key-reused"
 
 
-async def test_d15_a_key_with_other_arguments_is_refused_and_with_the_same_answers_again() -> None:
+async def test_a_key_with_other_arguments_is_refused_and_a_repeat_answered() -> None:
     world = await a_world()
     ann = await world.entity("Ann")
     said: dict[str, Any] = world.backed(statement="Ann is brave", entities=(ann,))
@@ -32,7 +32,7 @@ async def test_d15_a_key_with_other_arguments_is_refused_and_with_the_same_answe
     assert (await world.call("neo4j_create_fact", key="k", **said)) == first
 
 
-async def test_d15_a_key_of_one_universe_is_not_another_request_of_another() -> None:
+async def test_a_key_of_one_universe_is_independent_of_another() -> None:
     world = await a_world()
     arda = (await world.call("neo4j_create_universe", name="Arda"))["universe_id"]
     said = {"title": "The ring", "story_type": "campaign"}
@@ -44,7 +44,7 @@ async def test_d15_a_key_of_one_universe_is_not_another_request_of_another() -> 
     assert there.error.data["code"] == REUSED
 
 
-async def test_d15_a_key_opens_one_universe_and_takes_back_one_thing() -> None:
+async def test_a_key_opens_one_universe_and_undoes_one_action() -> None:
     world = await a_world()
     ann = await world.entity("Ann")
     one, two = [await world.fact(f"Fact {number}", ann) for number in range(2)]
@@ -61,7 +61,7 @@ async def test_d15_a_key_opens_one_universe_and_takes_back_one_thing() -> None:
         assert again.error.data["code"] == REUSED
 
 
-async def test_d15_a_key_closes_one_scene() -> None:
+async def test_a_key_closes_one_scene() -> None:
     world = await a_world()
     story = await world.story("The ring")
     asked: dict[str, Any] = {
@@ -81,7 +81,7 @@ async def test_d15_a_key_closes_one_scene() -> None:
     assert again.error.data["code"] == REUSED
 
 
-async def test_d15_it_is_so_in_the_catalog() -> None:
+async def test_keys_behave_the_same_in_the_catalog() -> None:
     catalog = await a_catalog()
     row = {"projectId": catalog.project, "entityType": "news", "title": "N", "slug": "n"}
     await catalog.gateway.call("catalog_save_entity", row, OPERATOR, {KEY_META: "k"})
@@ -92,22 +92,22 @@ async def test_d15_it_is_so_in_the_catalog() -> None:
     assert REUSED in again.text
 
 
-async def test_d15_it_is_so_of_records() -> None:
-    desk = an_account()
+async def test_keys_behave_the_same_for_records() -> None:
+    driver = an_account()
     acme, beta, gamma = [
-        await desk.entity("company", name=f"{name} Corp", tax_id=name) for name in ("A", "B", "C")
+        await driver.entity("company", name=f"{name} Corp", tax_id=name) for name in ("A", "B", "C")
     ]
-    by = Principal(agent_id="desk", user=desk.user)
+    by = Principal(agent_id="desk", user=driver.user)
 
     async def merge(one: str) -> Result:
-        asked = {"user_id": desk.user, "from_entity_id": one, "to_entity_id": acme}
-        return await desk.gateway.call("merge_entities", asked, by, {KEY_META: "k"})
+        asked = {"user_id": driver.user, "from_entity_id": one, "to_entity_id": acme}
+        return await driver.gateway.call("merge_entities", asked, by, {KEY_META: "k"})
 
     assert (await merge(beta)).error is None
     assert REUSED in (await merge(gamma)).text
 
 
-async def test_d15_it_is_so_in_a_world() -> None:
+async def test_keys_behave_the_same_in_a_world() -> None:
     isle = await an_isle()
     await isle.call("advance-clock", retry="k", durationMs=7)
 

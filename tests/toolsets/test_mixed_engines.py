@@ -28,7 +28,7 @@ MODULES = (
     "narrative.test_events",
     "narrative.test_explanations",
     "narrative.test_facts",
-    "narrative.test_given_back",
+    "narrative.test_restored_after_retcon",
     "narrative.test_memories",
     "narrative.test_merging",
     "narrative.test_proposals",

@@ -98,7 +98,7 @@ def served(runner: asyncio.Runner) -> Served:
 
 
 @pytest.mark.parametrize("tool", READERS)
-def test_w4_no_name_that_may_be_stored_ends_in_an_internal_error(
+def test_no_storable_name_causes_an_internal_error(
     tool: str, served: Served, runner: asyncio.Runner
 ) -> None:
     async def ask() -> None:
@@ -112,7 +112,7 @@ def test_w4_no_name_that_may_be_stored_ends_in_an_internal_error(
 
 
 @pytest.mark.parametrize("tool", TIMED)
-def test_w4_no_time_ends_in_an_internal_error(
+def test_no_time_causes_an_internal_error(
     tool: str, served: Served, runner: asyncio.Runner
 ) -> None:
     async def ask() -> None:
@@ -124,7 +124,7 @@ def test_w4_no_time_ends_in_an_internal_error(
 
 
 @pytest.mark.parametrize("when", TIMES)
-def test_w4_a_time_within_a_question_ends_in_no_internal_error(
+def test_a_time_in_a_question_causes_no_internal_error(
     when: str, served: Served, runner: asyncio.Runner
 ) -> None:
     for text in (when, f"what happened between 2020 and {when}"):

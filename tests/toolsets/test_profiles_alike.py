@@ -112,13 +112,13 @@ async def played(
     module: str, compose: Compose, patch: pytest.MonkeyPatch
 ) -> Sequence[tuple[Sequence[str], Sequence[str]]]:
     """What each test is replied, and the digests of the exports of what it wrote."""
-    told: list[str] = []
+    listed: list[str] = []
     made: list[Canon] = []
     call = Gateway.call
 
     async def heard(gateway: Gateway, *given: Any, **named: Any) -> Result:
         result = await call(gateway, *given, **named)
-        told.append(result.text)
+        listed.append(result.text)
         return result
 
     def remembered(**given: Any) -> Canon:
@@ -132,8 +132,8 @@ async def played(
             context.setattr(import_module(f"tests.toolsets.{kit}"), "compose_memory", remembered)
         for test in islice(calls_of(f"toolsets.{module}").values(), PLAYED[module]):
             await test()
-            found.append((tuple(told), [await digest_of(canon) for canon in made]))
-            told.clear()
+            found.append((tuple(listed), [await digest_of(canon) for canon in made]))
+            listed.clear()
             made.clear()
     return found
 

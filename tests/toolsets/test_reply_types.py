@@ -46,19 +46,19 @@ def objects(schema: Any, path: str = "") -> Iterator[tuple[str, Mapping[str, Any
             yield from objects(inner, f"{path}/{index}")
 
 
-def test_r5_every_toolset_is_looked_at() -> None:
+def test_every_toolset_is_checked() -> None:
     assert {name for name, _ in LISTED} == TOOLSETS.keys()
 
 
 @EVERY_TOOL
-def test_r5_what_a_reply_must_have_is_among_its_properties(key: tuple[str, str]) -> None:
+def test_required_reply_members_are_among_the_properties(key: tuple[str, str]) -> None:
     for path, schema in objects(LISTED[key]):
         required = set(schema.get("required", ()))
         assert required <= set(schema.get("properties", ())), path
 
 
 @EVERY_TOOL
-def test_r5_an_object_lists_all_its_members_or_none(key: tuple[str, str]) -> None:
+def test_an_object_lists_all_its_members_or_none(key: tuple[str, str]) -> None:
     whole = WHOLE.get(key)
     for path, schema in objects(LISTED[key]):
         if not schema.get("properties") or key[0] in PUBLISHED:

@@ -81,11 +81,11 @@ async def test_calls_answer_alike_on_small_pages(module: str) -> None:
         await call()
 
 
-async def test_what_is_erased_goes_from_all_pages(tmp_path: Path) -> None:
+async def test_erased_data_is_removed_from_all_pages(tmp_path: Path) -> None:
     for number, call in enumerate(
         (
-            erasing.test_an_entity_goes_with_all_that_tells_of_it,
-            erasing.test_whatever_says_a_name_in_whole_words_is_a_mention,
+            erasing.test_an_entity_is_erased_with_everything_about_it,
+            erasing.test_a_text_with_the_whole_name_is_a_mention,
             erasing.test_planning_changes_nothing,
         )
     ):
@@ -96,7 +96,7 @@ async def test_what_is_erased_goes_from_all_pages(tmp_path: Path) -> None:
             await store.close()
 
 
-async def test_a_universe_is_found_by_its_name_on_a_later_page_and_made_once() -> None:
+async def test_a_universe_is_found_by_name_on_a_later_page_and_created_once() -> None:
     canon = compose_memory(clock=HandClock(), identities=CountingIdentities())
     made = [
         await universe_named(canon, a_caller(), f"World {number}", description="")

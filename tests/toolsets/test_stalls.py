@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from canonry.gateway.tool import Tool
-from tests.toolsets.onslaught import (
+from tests.toolsets.hostile_texts import (
     UNITS,
     Arguments,
     Heartbeat,
@@ -88,7 +88,7 @@ def brought(house: House) -> Iterator[tuple[str, Tool, Arguments]]:
         yield what, tool, as_file(house, text, media)
 
 
-async def test_r2_no_text_that_a_tool_takes_keeps_others_waiting(folder: Path) -> None:
+async def test_no_text_given_to_a_tool_blocks_others(folder: Path) -> None:
     async with houses(folder) as built:
         assert {house.toolset.name for house in built} == TOOLSETS
         slow = {
@@ -100,7 +100,7 @@ async def test_r2_no_text_that_a_tool_takes_keeps_others_waiting(folder: Path) -
     assert not slow
 
 
-async def test_r2_no_number_of_values_keeps_others_waiting(folder: Path) -> None:
+async def test_no_number_of_values_blocks_others(folder: Path) -> None:
     async with houses(folder) as built:
         slow = {
             what: seconds
@@ -111,7 +111,7 @@ async def test_r2_no_number_of_values_keeps_others_waiting(folder: Path) -> None
     assert not slow
 
 
-async def test_r2_no_record_and_no_file_keeps_others_waiting(folder: Path) -> None:
+async def test_no_record_or_file_blocks_others(folder: Path) -> None:
     async with houses(folder) as built:
         (house,) = (house for house in built if house.toolset.name == "truth")
         slow = {
@@ -122,7 +122,7 @@ async def test_r2_no_record_and_no_file_keeps_others_waiting(folder: Path) -> No
     assert not slow
 
 
-async def test_r2_what_stops_everybody_is_noticed() -> None:
+async def test_blocking_work_is_found() -> None:
     async def busy() -> None:
         sum(range(30_000_000))
 

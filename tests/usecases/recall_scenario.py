@@ -97,9 +97,9 @@ async def a_scenario(folder: Path) -> AsyncIterator[Scenario]:
         await recall.close()
 
 
-async def index(recall: Recall, things: int = 256) -> int:
+async def index(recall: Recall, items: int = 256) -> int:
     """Index all that there is; the number of vectors made."""
-    indexer, made = PassageIndexer(recall, items_per_step=things), 0
+    indexer, made = PassageIndexer(recall, items_per_step=items), 0
     while True:
         done = await indexer.index_step()
         made += done.vectors
@@ -109,4 +109,4 @@ async def index(recall: Recall, things: int = 256) -> int:
 
 async def found(recall: Recall, text: str, query: TextQuery = SCENES) -> list[str]:
     """The ids that a search finds, nearest first."""
-    return [thing_id for thing_id, _ in await recall.find_nearest(text, query)]
+    return [item_id for item_id, _ in await recall.find_nearest(text, query)]

@@ -64,10 +64,10 @@ class Stage:
     count: int = 0
     names: dict[str, str] = field(default_factory=dict)
 
-    async def make(self, *things: Born) -> None:
+    async def make(self, *items: Born) -> None:
         """Bring things into being with one commit."""
-        await self.scribe.make_items(*things)
-        for one in things:
+        await self.scribe.make_items(*items)
+        for one in items:
             if isinstance(one, FactDraft):
                 await self.scribe.write_entries(await self._reading(one))
 
@@ -108,7 +108,7 @@ class Stage:
         self, name: str, tag: str, *, authority: Authority = Authority.GM, at: Instant | None = None
     ) -> None:
         """A change of state written by the canon keeper."""
-        entity = await self.thing(id_of(name))
+        entity = await self.find_item(id_of(name))
         assert isinstance(entity, Entity)
 
         def change(view: SliceView) -> TagsChanged:
@@ -167,10 +167,10 @@ class Stage:
         report = await self.canonize(more.get("scene", "scene"))
         return verdict_on(report, proposal)
 
-    async def thing(self, thing_id: str | None) -> Any:
+    async def find_item(self, item_id: str | None) -> Any:
         """Whatever has this id."""
-        assert thing_id is not None
-        return (await self.canon.state.items_by_id((thing_id,))).get(thing_id)
+        assert item_id is not None
+        return (await self.canon.state.items_by_id((item_id,))).get(item_id)
 
 
 def verdict_on(report: Judged, proposal: str) -> ProposalVerdict:

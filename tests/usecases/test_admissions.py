@@ -28,7 +28,7 @@ def an_admission(proposal: str, *, at: int = 1, content: str = "rain", tokens: i
     )
 
 
-def test_an_admission_that_is_told_twice_is_spent_once() -> None:
+def test_an_admission_reported_twice_counts_once() -> None:
     lately = RecentAdmissions()
     lately.add_admission(an_admission("one"))
     lately.add_admission(an_admission("one"))
@@ -37,7 +37,7 @@ def test_an_admission_that_is_told_twice_is_spent_once() -> None:
     assert len(lately.known) == 1
 
 
-def test_what_is_unsaid_stands_where_another_said_it_since() -> None:
+def test_a_retracted_text_stays_if_another_repeated_it() -> None:
     lately = RecentAdmissions()
     lately.add_admission(an_admission("one"))
     lately.add_admission(an_admission("two", at=2))
@@ -51,7 +51,7 @@ def test_what_is_unsaid_stands_where_another_said_it_since() -> None:
     assert not lately.by_action
 
 
-def test_what_is_unknown_cannot_be_unsaid() -> None:
+def test_an_unknown_text_cannot_be_retracted() -> None:
     lately = RecentAdmissions()
     lately.add_admission(an_admission("one"))
 
@@ -60,7 +60,7 @@ def test_what_is_unknown_cannot_be_unsaid() -> None:
     assert lately.by_content == {"rain": "one"}
 
 
-def test_what_is_too_long_ago_is_spent_no_longer() -> None:
+def test_an_admission_outside_the_window_counts_no_longer() -> None:
     lately = RecentAdmissions()
     lately.add_admission(an_admission("one", at=1, tokens=5))
     lately.add_admission(an_admission("two", at=9, content="snow", tokens=7))
@@ -75,7 +75,7 @@ def test_what_is_too_long_ago_is_spent_no_longer() -> None:
     assert not lately.by_player
 
 
-def test_the_world_that_was_asked_for_longest_ago_is_read_anew() -> None:
+def test_the_least_recently_used_world_is_reread() -> None:
     admissions = Admissions()
     for number in range(WORLDS_MAX):
         admissions.recent_of(SpaceId(uuid_of(f"{number}"))).position = Position(number)

@@ -35,7 +35,7 @@ async def propose_all(stage: Stage) -> None:
         await stage.propose("state_change", {"entity_id": frodo, "add": [f"met {number}"]})
 
 
-async def test_two_openings_of_one_store_write_everything_once(tmp_path: Path) -> None:
+async def test_two_connections_to_one_store_write_everything_once(tmp_path: Path) -> None:
     first = await open_embedded(tmp_path, durability=Durability.NORMAL)
     second = await open_embedded(tmp_path, durability=Durability.NORMAL)
     try:

@@ -79,8 +79,8 @@ async def everything(stage: Stage) -> dict[str, Any]:
     whole = stage.canon.ledger
     assert isinstance(whole, MemoryLedger)
     return {
-        thing_id: (type(thing), *(getattr(thing, name, None) for name in COMPARED))
-        for thing_id, thing in whole._store.items.items()
+        item_id: (type(item), *(getattr(item, name, None) for name in COMPARED))
+        for item_id, item in whole._store.items.items()
     }
 
 
@@ -93,7 +93,7 @@ async def uninterrupted() -> tuple[CanonizationReport, dict[str, Any]]:
 
 
 @pytest.mark.parametrize("written", [False, True])
-async def test_after_a_kill_at_any_append_the_next_call_ends_as_without_it(written: bool) -> None:
+async def test_after_a_kill_at_any_append_the_next_call_gives_the_same_end(written: bool) -> None:
     expected, world = await uninterrupted()
     appends = 2 + -(-PROPOSALS // BATCH)
     for kill_at in range(1, appends + 1):
@@ -101,14 +101,14 @@ async def test_after_a_kill_at_any_append_the_next_call_ends_as_without_it(writt
         ledger.kill_at, ledger.written_before_death = kill_at, written
         with pytest.raises(Killed):
             await stage.canonize()
-        ended = (await stage.thing(uuid_of("scene"))).status is SceneStatus.COMPLETED
+        ended = (await stage.find_item(uuid_of("scene"))).status is SceneStatus.COMPLETED
 
         if not ended:
             assert await stage.canonize() == expected, kill_at
         assert await everything(stage) == world, kill_at
 
 
-async def test_what_cannot_be_written_stays_pending_and_the_rest_goes_on() -> None:
+async def test_an_unwritable_proposal_stays_pending_and_the_rest_continues() -> None:
     expected, world = await uninterrupted()
     stage, ledger = await a_fragile_stage()
     failing = uuid_of("proposal 1")  # the first hero, whom three others name
@@ -125,7 +125,7 @@ async def test_what_cannot_be_written_stays_pending_and_the_rest_goes_on() -> No
     assert failed[failing] == "ledger.busy: try again"
     assert failing in failed[uuid_of("proposal 2")]
     assert len(details["accepted"]) + len(details["rejected"]) == PROPOSALS - 4
-    assert (await stage.thing(uuid_of("scene"))).status is SceneStatus.FINALIZING
+    assert (await stage.find_item(uuid_of("scene"))).status is SceneStatus.FINALIZING
 
     ledger.refuses = frozenset()
     report = await stage.canonize()
@@ -136,7 +136,7 @@ async def test_what_cannot_be_written_stays_pending_and_the_rest_goes_on() -> No
     assert (await everything(stage)).keys() == world.keys()
 
 
-async def test_a_store_that_is_away_is_not_asked_for_every_proposal() -> None:
+async def test_an_unavailable_store_is_not_asked_for_every_proposal() -> None:
     stage, ledger = await a_fragile_stage()
     ledger.refuses = frozenset(uuid_of(f"proposal {n}") for n in range(1, PROPOSALS + 1))
 

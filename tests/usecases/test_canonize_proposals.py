@@ -33,7 +33,7 @@ async def judged(stage: Stage) -> Judged:
 
 
 @pytest.mark.parametrize("written", [False, True])
-async def test_after_a_kill_at_any_append_the_next_call_ends_as_without_it(written: bool) -> None:
+async def test_after_a_kill_at_any_append_the_next_call_gives_the_same_end(written: bool) -> None:
     calm, _ = await a_loose_stage()
     expected = await judged(calm)
     for kill_at in range(1, 1 + -(-PROPOSALS // BATCH)):
@@ -48,7 +48,7 @@ async def test_after_a_kill_at_any_append_the_next_call_ends_as_without_it(writt
         assert await everything(stage) == await everything(calm)
 
 
-async def test_two_calls_at_once_decide_every_proposal_once() -> None:
+async def test_two_concurrent_calls_decide_every_proposal_once() -> None:
     stage, _ = await a_loose_stage()
 
     one, other = await asyncio.gather(judged(stage), judged(stage))
@@ -57,7 +57,7 @@ async def test_two_calls_at_once_decide_every_proposal_once() -> None:
     assert len(one.with_status(ACCEPTED)) + len(one.with_status(REJECTED)) == PROPOSALS
 
 
-async def test_what_cannot_be_written_stays_pending_and_the_rest_goes_on() -> None:
+async def test_an_unwritable_proposal_stays_pending_and_the_rest_continues() -> None:
     stage, ledger = await a_loose_stage()
     failing = WANTED[-1]
     ledger.refuses = frozenset({failing})

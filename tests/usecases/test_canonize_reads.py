@@ -93,7 +93,7 @@ async def three_proposals() -> tuple[Stage, list[str]]:
     ]
 
 
-async def test_canonizing_a_scene_reads_nothing_twice_unless_something_was_written() -> None:
+async def test_canonizing_a_scene_reads_nothing_twice_without_a_write() -> None:
     stage, proposals = await three_proposals()
     stage.canon, reads = watched(stage.canon)
 
@@ -104,7 +104,7 @@ async def test_canonizing_a_scene_reads_nothing_twice_unless_something_was_writt
     assert {uuid_of("scene"), *proposals} <= reads.total.keys()
 
 
-async def test_a_scene_that_changes_while_it_is_begun_is_looked_at_again() -> None:
+async def test_a_scene_changed_at_the_start_is_read_again() -> None:
     stage, _ = await three_proposals()
     canon = stage.canon
 
@@ -127,10 +127,10 @@ async def test_a_scene_that_changes_while_it_is_begun_is_looked_at_again() -> No
 
     assert refused.value.code == "scene.completed"
     assert reads.total["interrupted"] == 1
-    assert (await stage.thing(uuid_of("scene"))).summary == "gone"
+    assert (await stage.find_item(uuid_of("scene"))).summary == "gone"
 
 
-async def test_loose_proposals_are_read_once_before_they_are_decided() -> None:
+async def test_loose_proposals_are_read_once_before_the_decision() -> None:
     stage = await a_stage()
     loose = [
         await stage.propose("fact", {"statement": f"x {n}"}, scene_id=None, turn_id=None)

@@ -29,7 +29,7 @@ from tests.usecases.stage import ACCEPTED, REJECTED, Stage, a_stage, day, id_of,
 pytestmark = pytest.mark.anyio
 
 
-async def test_a_scene_makes_canon_of_every_type_of_proposal_in_the_order_of_need() -> None:
+async def test_a_scene_canonizes_every_proposal_type_in_order_of_need() -> None:
     stage = await a_stage()
     await stage.propose("fact", {"statement": "Sam trusts Frodo", "entity_ids": ["$sam", "$f"]})
     await stage.propose("event", {"title": "They leave", "actors": ["$sam", "$f"]})
@@ -48,19 +48,19 @@ async def test_a_scene_makes_canon_of_every_type_of_proposal_in_the_order_of_nee
         report.ids_of_kind(Relation),
     )
     assert [len(ids) for ids in counts] == [2, 1, 2, 1]
-    scene = await stage.thing(uuid_of("scene"))
+    scene = await stage.find_item(uuid_of("scene"))
     assert scene.status is SceneStatus.COMPLETED
     assert set(scene.outcomes) == {one for ids in counts for one in ids}
     (sam,) = await stage.canon.state.entities_named(MIDDLE_EARTH, EntityType.CHARACTER, "sam")
     assert sam.state_tags == ("tired",)
 
 
-async def test_everything_that_is_made_names_its_turn_and_its_scene_as_evidence() -> None:
+async def test_everything_created_cites_its_turn_and_scene() -> None:
     stage = await a_stage(Policy(scoring=Scoring(threshold=0.1)))
 
     verdict = await stage.verdict("fact", {"statement": "x"}, cited=(), authority=Authority.GM)
 
-    fact = await stage.thing(verdict.canonical_id)
+    fact = await stage.find_item(verdict.canonical_id)
     assert {str(each) for each in fact.evidence} == {
         f"turn:{uuid_of('scene/turn')}",
         f"scene:{uuid_of('scene')}",
@@ -68,7 +68,7 @@ async def test_everything_that_is_made_names_its_turn_and_its_scene_as_evidence(
     assert (fact.scene_id, fact.level) == (uuid_of("scene"), CanonLevel.CANON)
 
 
-async def test_each_proposal_is_one_commit_whose_id_comes_from_the_proposal() -> None:
+async def test_each_proposal_is_one_commit_with_an_id_derived_from_it() -> None:
     stage = await a_stage()
     good = await stage.propose("fact", {"statement": "x"})
     weak = await stage.propose("fact", {"statement": "y"}, authority=Authority.SYSTEM)
@@ -84,7 +84,7 @@ async def test_each_proposal_is_one_commit_whose_id_comes_from_the_proposal() ->
         assert decided == [one]
 
 
-async def test_what_is_canon_already_is_not_made_twice_but_gains_evidence() -> None:
+async def test_an_item_already_canon_is_not_repeated_but_gains_evidence() -> None:
     stage = await a_stage()
     frodo = await stage.entity("Frodo")
     again = await stage.propose("entity", {"name": " FRODO ", "entity_type": "character"})
@@ -103,7 +103,7 @@ async def test_what_is_canon_already_is_not_made_twice_but_gains_evidence() -> N
         assert verdict_on(report, one).canonical_id == verdict_on(report, same).canonical_id
         assert verdict_on(report, same).made == ()
     assert frodo in report.ids_of_kind(Entity)
-    cited = {str(each) for each in (await stage.thing(frodo)).evidence}
+    cited = {str(each) for each in (await stage.find_item(frodo)).evidence}
     assert f"scene:{uuid_of('scene')}" in cited
 
 
@@ -113,7 +113,7 @@ async def test_an_undated_proposal_happens_at_the_time_of_its_scene() -> None:
 
     event = await stage.verdict("event", {"title": "x"}, scene="dated")
 
-    assert (await stage.thing(event.canonical_id)).time_ref == day(3)
+    assert (await stage.find_item(event.canonical_id)).time_ref == day(3)
 
 
 async def test_an_earlier_scene_does_not_know_a_later_death() -> None:
@@ -133,7 +133,7 @@ async def test_an_earlier_scene_does_not_know_a_later_death() -> None:
     assert (after.status, after.rule) == (REJECTED, "gate:actor-alive")
 
 
-async def test_without_evaluation_nothing_is_decided_and_the_scene_is_completed() -> None:
+async def test_without_evaluation_nothing_is_decided_and_the_scene_ends() -> None:
     stage = await a_stage()
     await stage.entity("Frodo")
     waiting = await stage.propose("fact", {"statement": "x"})
@@ -149,10 +149,10 @@ async def test_without_evaluation_nothing_is_decided_and_the_scene_is_completed(
     assert report.with_status(ACCEPTED) == (decided,)
     assert report.ids_of_kind(Entity) == (id_of("Frodo"),)
     assert report.ids_of_kind(Fact) == ()
-    assert (await stage.thing(uuid_of("scene"))).status is SceneStatus.COMPLETED
+    assert (await stage.find_item(uuid_of("scene"))).status is SceneStatus.COMPLETED
 
 
-async def test_events_that_the_keeper_wrote_for_the_scene_are_among_its_outcomes() -> None:
+async def test_the_keepers_events_for_the_scene_are_among_its_outcomes() -> None:
     stage = await a_stage()
     await stage.make(an_event("battle", scene_id=uuid_of("scene")))
 
@@ -161,7 +161,7 @@ async def test_events_that_the_keeper_wrote_for_the_scene_are_among_its_outcomes
     assert report.ids_of_kind(Event) == (uuid_of("battle"),)
 
 
-async def test_d9_the_summary_is_the_one_given_and_never_taken_from_the_turns() -> None:
+async def test_the_summary_is_the_given_one_and_never_taken_from_turns() -> None:
     stage = await a_stage()
     turns = [
         a_turn("t1", index=1, text="Frodo takes the ring. The wind blows."),
@@ -175,7 +175,7 @@ async def test_d9_the_summary_is_the_one_given_and_never_taken_from_the_turns() 
 
     assert extracted.summary == "scene"
     assert given.summary == "They part."
-    assert (await stage.thing(uuid_of("scene"))).summary == extracted.summary
+    assert (await stage.find_item(uuid_of("scene"))).summary == extracted.summary
 
 
 async def test_a_completed_scene_is_not_canonized_again() -> None:
@@ -202,14 +202,14 @@ async def test_a_retry_with_the_same_key_gets_the_same_report() -> None:
         await canonize_scene(stage.canon, caller, uuid_of("other"))
 
 
-async def test_a_scene_that_does_not_exist_is_not_found() -> None:
+async def test_a_missing_scene_is_not_found() -> None:
     stage = await a_stage()
 
     with pytest.raises(NotFound, match=r"scene\.unknown"):
         await stage.canonize("nowhere")
 
 
-async def test_what_happened_earlier_in_the_world_is_applied_first() -> None:
+async def test_earlier_world_events_are_applied_first() -> None:
     stage = await a_stage()
     frodo = await stage.entity("Frodo")
     for tag, number in (("wounded", 2), ("healthy", 1)):
@@ -219,7 +219,7 @@ async def test_what_happened_earlier_in_the_world_is_applied_first() -> None:
 
     await stage.canonize()
 
-    assert (await stage.thing(frodo)).state_tags == ("wounded",)
+    assert (await stage.find_item(frodo)).state_tags == ("wounded",)
 
 
 async def test_more_proposals_than_a_page_are_all_decided() -> None:
@@ -243,7 +243,7 @@ async def test_a_symmetric_relation_is_the_same_from_either_end() -> None:
     assert verdict_on(report, one).canonical_id == verdict_on(report, two).canonical_id
 
 
-async def test_all_proposals_of_a_scene_are_read_however_many_they_are() -> None:
+async def test_all_proposals_of_a_scene_are_read_whatever_their_number() -> None:
     stage = await a_stage()
     for first in range(0, 20_500, 500):
         await stage.make(*(a_proposal(f"proposal {first + n}", "scene") for n in range(500)))
@@ -253,12 +253,12 @@ async def test_all_proposals_of_a_scene_are_read_however_many_they_are() -> None
     assert len({each.id for each in found}) == 20_500
 
 
-async def test_a_scene_is_completed_with_every_event_that_was_told_in_it() -> None:
+async def test_a_scene_is_completed_with_every_event_recorded_in_it() -> None:
     stage = await a_stage()
-    told = [an_event(f"event {n}", scene_id=SceneId(uuid_of("scene"))) for n in range(501)]
-    await stage.make(*told)
+    found = [an_event(f"event {n}", scene_id=SceneId(uuid_of("scene"))) for n in range(501)]
+    await stage.make(*found)
 
     await stage.canonize()
 
-    scene = await stage.thing(uuid_of("scene"))
-    assert set(scene.outcomes) == {each.id for each in told}
+    scene = await stage.find_item(uuid_of("scene"))
+    assert set(scene.outcomes) == {each.id for each in found}

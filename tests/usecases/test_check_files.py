@@ -29,7 +29,7 @@ def aged(path: Path, days: int) -> None:
     os.utime(path, (then, then))
 
 
-async def test_what_sources_name_is_there_and_as_it_was(tmp_path: Path) -> None:
+async def test_files_named_by_sources_exist_and_are_unchanged(tmp_path: Path) -> None:
     store = await open_embedded(tmp_path)
     try:
         await kept(store.canon, ADA, SECRET)
@@ -54,7 +54,7 @@ async def test_what_sources_name_is_there_and_as_it_was(tmp_path: Path) -> None:
         await store.close()
 
 
-async def test_bytes_that_nobody_names_are_collected_after_a_day(tmp_path: Path) -> None:
+async def test_unreferenced_bytes_are_collected_after_a_day(tmp_path: Path) -> None:
     store = await open_embedded(tmp_path)
     try:
         await kept(store.canon, ADA, SECRET)

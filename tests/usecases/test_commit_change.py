@@ -48,11 +48,11 @@ class Preparing:
 
 async def statements(canon: Canon) -> list[str]:
     log = await canon.ledger.read_commits(MIDDLE_EARTH, after=ORIGIN, limit=100)
-    things = [e.thing for c in log for e in c.entries if isinstance(e, Made)]
-    return [thing.statement for thing in things if isinstance(thing, FactDraft)]
+    items = [e.thing for c in log for e in c.entries if isinstance(e, Made)]
+    return [item.statement for item in items if isinstance(item, FactDraft)]
 
 
-async def test_a_change_is_written_and_told(canon: Canon) -> None:
+async def test_a_change_is_written_and_reported(canon: Canon) -> None:
     prepare = Preparing(canon)
 
     receipt = await commit_change(canon, a_caller(), MIDDLE_EARTH, prepare)
@@ -64,7 +64,7 @@ async def test_a_change_is_written_and_told(canon: Canon) -> None:
     assert set(await canon.state.items_by_id([fact.id])) == {fact.id}
 
 
-async def test_a_stale_verdict_is_given_again_with_the_same_ids(canon: Canon) -> None:
+async def test_a_stale_verdict_is_recomputed_with_the_same_ids(canon: Canon) -> None:
     prepare = Preparing(canon, disturbed=2)
 
     receipt = await commit_change(canon, a_caller(), MIDDLE_EARTH, prepare)
@@ -73,7 +73,7 @@ async def test_a_stale_verdict_is_given_again_with_the_same_ids(canon: Canon) ->
     assert await statements(canon) == ["other 1", "other 2", "mine"]
 
 
-async def test_who_loses_three_times_judges_alone(canon: Canon) -> None:
+async def test_a_caller_that_loses_three_times_judges_exclusively(canon: Canon) -> None:
     """The fourth attempt is exclusive: only the writer itself could still disturb it."""
     prepare = Preparing(canon, disturbed=3)
 
@@ -108,7 +108,7 @@ async def test_a_key_makes_a_request_happen_once(canon: Canon) -> None:
     assert await statements(canon) == ["first"]
 
 
-async def test_a_key_means_something_else_for_another_agent_tool_or_space(canon: Canon) -> None:
+async def test_a_key_is_independent_for_another_agent_tool_or_space(canon: Canon) -> None:
     other_tool = replace(KEYED, tool="other")
     other_agent = replace(KEYED, actor=replace(KEYED.actor, agent_id="other"))
     for caller in (KEYED, other_tool, other_agent):
@@ -121,14 +121,14 @@ async def test_a_key_means_something_else_for_another_agent_tool_or_space(canon:
     assert len(await statements(canon)) == 3
 
 
-async def test_without_a_key_each_request_is_its_own(canon: Canon) -> None:
+async def test_without_a_key_each_request_is_separate(canon: Canon) -> None:
     for _ in range(2):
         await commit_change(canon, a_caller(), MIDDLE_EARTH, Preparing(canon))
 
     assert await statements(canon) == ["mine", "mine"]
 
 
-async def test_nothing_to_write_writes_nothing(canon: Canon) -> None:
+async def test_an_empty_change_writes_nothing(canon: Canon) -> None:
     async def prepare(new_id: NewId) -> Change:
         return Change(entries=(), reads=frozenset(), warnings=("already so",))
 
@@ -138,7 +138,7 @@ async def test_nothing_to_write_writes_nothing(canon: Canon) -> None:
     assert await canon.ledger.head_position(MIDDLE_EARTH) == ORIGIN
 
 
-async def test_an_objection_writes_nothing_and_burns_no_key(canon: Canon) -> None:
+async def test_an_objection_writes_nothing_and_uses_no_key(canon: Canon) -> None:
     async def object_(new_id: NewId) -> Change:
         raise InvalidInput("fact.wrong", "this cannot be")
 
@@ -149,7 +149,7 @@ async def test_an_objection_writes_nothing_and_burns_no_key(canon: Canon) -> Non
     assert not receipt.replayed
 
 
-async def test_an_objection_in_an_exclusive_attempt_lets_others_go_on(canon: Canon) -> None:
+async def test_an_objection_in_an_exclusive_attempt_releases_the_lock(canon: Canon) -> None:
     prepare = Preparing(canon, disturbed=3)
 
     async def object_late(new_id: NewId) -> Change:
@@ -165,7 +165,7 @@ async def test_an_objection_in_an_exclusive_attempt_lets_others_go_on(canon: Can
     assert (await statements(canon))[-1] == "mine"
 
 
-async def test_what_an_earlier_call_prepared_is_not_made_up(canon: Canon) -> None:
+async def test_preparations_of_an_earlier_call_are_not_repeated(canon: Canon) -> None:
     await commit_change(canon, KEYED, MIDDLE_EARTH, Preparing(canon))
 
     again = await commit_change(canon, KEYED, MIDDLE_EARTH, Preparing(canon))

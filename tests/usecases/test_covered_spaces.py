@@ -33,7 +33,7 @@ KINDS = {
     OWN: SpaceKind.ACCOUNT,
     THEIRS: SpaceKind.ACCOUNT,
 }
-TOLD = {uuid_of("tale"), uuid_of("tales"), uuid_of("isle")}
+STORIES = {uuid_of("tale"), uuid_of("tales"), uuid_of("isle")}
 
 
 class Turned(MemoryState):
@@ -73,21 +73,21 @@ async def entities(canon: Canon, caller: Caller, universe_id: str | None = None)
     return {str(entity.space) for entity in found.items}
 
 
-async def test_accounts_and_projects_are_not_found_by_whoever_names_none() -> None:
+async def test_accounts_and_projects_are_found_only_if_named() -> None:
     canon = await a_store(*SpaceKind)
 
-    assert await entities(canon, a_caller()) & {str(space) for space in KINDS} == TOLD
-    assert await entities(canon, granted(*KINDS)) == TOLD
+    assert await entities(canon, a_caller()) & {str(space) for space in KINDS} == STORIES
+    assert await entities(canon, granted(*KINDS)) == STORIES
     assert await entities(canon, granted(uuid_of("shop"), OWN)) == set()
 
 
-async def test_a_store_of_told_spaces_alone_is_covered_as_a_whole() -> None:
+async def test_a_store_of_only_narrative_spaces_is_covered_completely() -> None:
     canon = await a_store(SpaceKind.UNIVERSE, SpaceKind.WORLD)
 
     assert await covered_spaces(canon, a_caller(), None) is None
 
 
-async def test_spaces_that_are_opened_later_are_covered_wherever_the_list_has_them() -> None:
+async def test_later_opened_spaces_are_covered_in_any_list_position() -> None:
     canon = await a_store(SpaceKind.UNIVERSE, SpaceKind.ACCOUNT)
     before = await covered_spaces(canon, a_caller(), None)
     late = [a_space(name) for name in ("one", "two")]
@@ -106,13 +106,13 @@ async def test_spaces_that_are_opened_later_are_covered_wherever_the_list_has_th
 
 
 @pytest.mark.parametrize("named", [OWN, uuid_of("shop"), uuid_of("isle")])
-async def test_whoever_names_what_they_may_see_finds_what_is_in_it(named: str) -> None:
+async def test_naming_a_visible_space_finds_its_items(named: str) -> None:
     canon = await a_store(*SpaceKind)
 
     assert await entities(canon, a_caller(), named) == {named}
 
 
-async def test_an_account_of_somebody_else_is_there_for_whoever_was_granted_it() -> None:
+async def test_a_granted_account_of_another_user_is_found() -> None:
     canon = await a_store(*SpaceKind)
 
     assert await entities(canon, granted(THEIRS), THEIRS) == {THEIRS}
@@ -122,7 +122,7 @@ async def test_an_account_of_somebody_else_is_there_for_whoever_was_granted_it()
         assert caught.value.code == "universe.unknown"
 
 
-async def test_a_thing_of_somebody_elses_account_is_there_for_whoever_was_granted_it() -> None:
+async def test_an_item_of_a_granted_account_is_found() -> None:
     canon = await a_store(*SpaceKind)
     theirs, own, sold = (uuid_of(f"in {space}") for space in (THEIRS, OWN, uuid_of("shop")))
 

@@ -73,7 +73,7 @@ async def the_entity(canon: Canon, space: str) -> Entity:
     return found
 
 
-async def test_an_entity_goes_with_all_that_tells_of_it(store: Embedded) -> None:
+async def test_an_entity_is_erased_with_everything_about_it(store: Embedded) -> None:
     report = await a_played_world(store.canon)
     entity = await the_entity(store.canon, report.universe_id)
     request = Recollection(
@@ -100,7 +100,7 @@ async def test_an_entity_goes_with_all_that_tells_of_it(store: Embedded) -> None
     assert [mention.kind for mention in plan.mentions] == ["turn"]
 
 
-async def test_no_byte_of_it_stays_and_the_log_still_verifies(
+async def test_no_byte_of_an_erased_entity_stays_and_the_log_verifies(
     store: Embedded, tmp_path: Path
 ) -> None:
     report = await a_played_world(store.canon)
@@ -109,8 +109,8 @@ async def test_no_byte_of_it_stays_and_the_log_still_verifies(
     assert (dict(plan.counts)["turn"], plan.mentions) == (2, ())
     await erase_items(store.canon, store.maintenance, a_caller(), plan, reason="asked for")
 
-    things = await store.canon.state.items_by_id(plan.targets)
-    assert all(isinstance(thing, Tombstone) for thing in things.values())
+    items = await store.canon.state.items_by_id(plan.targets)
+    assert all(isinstance(item, Tombstone) for item in items.values())
     verification = await verify_store(store.canon.ledger, store.maintenance, silent)
     assert not verification.findings
     for path in tmp_path.rglob("*"):
@@ -119,7 +119,7 @@ async def test_no_byte_of_it_stays_and_the_log_still_verifies(
             assert f"Hurry, {SECRET}".encode() not in path.read_bytes(), path
 
 
-async def test_whatever_says_a_name_in_whole_words_is_a_mention(store: Embedded) -> None:
+async def test_a_text_with_the_whole_name_is_a_mention(store: Embedded) -> None:
     report = await a_played_world(store.canon)
     space = SpaceId(report.universe_id)
     entity = await the_entity(store.canon, space)
@@ -150,7 +150,7 @@ async def test_whatever_says_a_name_in_whole_words_is_a_mention(store: Embedded)
     assert set(most.targets) - set(plan.targets) == {each.id for each in plan.mentions[:3]}
 
 
-async def test_mentions_can_go_after_the_one_whom_they_mention(store: Embedded) -> None:
+async def test_mentions_can_be_erased_after_the_mentioned_entity(store: Embedded) -> None:
     report = await a_played_world(store.canon)
     entity = await the_entity(store.canon, report.universe_id)
     plan = await plan_erasure(store.canon, "entity", entity.id)
@@ -166,7 +166,7 @@ async def test_mentions_can_go_after_the_one_whom_they_mention(store: Embedded) 
     assert not (await verify_store(store.canon.ledger, store.maintenance, silent)).findings
 
 
-async def test_erasing_again_finishes_what_was_interrupted(store: Embedded) -> None:
+async def test_erasing_again_finishes_interrupted_work(store: Embedded) -> None:
     report = await a_played_world(store.canon)
     entity = await the_entity(store.canon, report.universe_id)
     plan = await plan_erasure(store.canon, "entity", entity.id)
@@ -199,14 +199,14 @@ async def test_scenes_and_unknown_ids_are_refused(store: Embedded) -> None:
         await plan_erasure(store.canon, "turn", EntityId("01890a5d-ac96-774b-bcce-b302099a8057"))
 
 
-async def test_a_turn_can_go_alone(store: Embedded) -> None:
+async def test_a_turn_can_be_erased_alone(store: Embedded) -> None:
     report = await a_played_world(store.canon)
     entity = await the_entity(store.canon, report.universe_id)
     plan = await plan_erasure(store.canon, "entity", entity.id)
     (turn_id,) = [
-        thing.id
-        for thing in (await store.canon.state.items_by_id(plan.targets)).values()
-        if isinstance(thing, Turn)
+        item.id
+        for item in (await store.canon.state.items_by_id(plan.targets)).values()
+        if isinstance(item, Turn)
     ]
     alone = await plan_erasure(store.canon, "turn", turn_id)
 

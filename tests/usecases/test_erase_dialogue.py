@@ -82,7 +82,7 @@ def written(folder: Path, text: str) -> bool:
     return any(text.encode() in path.read_bytes() for path in files)
 
 
-async def test_what_a_player_said_and_what_followed_goes_with_the_player(
+async def test_a_players_utterances_and_replies_are_erased_with_the_player(
     store: Embedded, tmp_path: Path
 ) -> None:
     canon = with_changes(store.canon)

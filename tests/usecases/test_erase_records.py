@@ -33,8 +33,8 @@ SECRET = "xanthippe@agora.org"
 async def store(tmp_path: Path) -> AsyncIterator[Embedded]:
     opened = await open_embedded(tmp_path)
     scribe = Scribe(opened.canon)
-    told = a_record("guest", "told", due=1)
-    told = replace(told, fields={**told.fields, "properties.email": SECRET})
+    result = a_record("guest", "told", due=1)
+    result = replace(result, fields={**result.fields, "properties.email": SECRET})
     fixed = replace(
         a_record("guest", "fixed", due=2, correction=True, priority=1000),
         evidence=some_evidence("fix", EvidenceKind.SOURCE),
@@ -44,7 +44,7 @@ async def store(tmp_path: Path) -> AsyncIterator[Embedded]:
         a_source("ledger", source_type=SourceType.RECORDS, content=f'["{SECRET}"]'),
         an_entity("guest", entity_type="person"),
         an_entity("other", entity_type="person"),
-        told,
+        result,
         a_record("other", "told of another", due=1),
         a_run("run", "ledger"),
     )
@@ -57,7 +57,7 @@ def silent(done: int, total: int | None) -> None:
     """Whoever tests does not watch."""
 
 
-async def test_corrections_go_with_their_entity_and_other_sources_are_named(
+async def test_corrections_are_erased_with_their_entity_and_sources_named(
     store: Embedded,
 ) -> None:
     plan = await plan_erasure(store.canon, "entity", uuid_of("guest"))
@@ -67,7 +67,9 @@ async def test_corrections_go_with_their_entity_and_other_sources_are_named(
     assert plan.mentions == (Mention(kind="source", id=uuid_of("ledger")),)
 
 
-async def test_a_source_goes_with_what_was_read_from_it(store: Embedded, tmp_path: Path) -> None:
+async def test_a_source_is_erased_with_everything_read_from_it(
+    store: Embedded, tmp_path: Path
+) -> None:
     canon = store.canon
     for kind, name in (("entity", "guest"), ("source", "ledger")):
         plan = await plan_erasure(canon, kind, uuid_of(name))

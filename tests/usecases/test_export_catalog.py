@@ -11,7 +11,7 @@ from tests.toolsets.catalog.kit import hostile, put
 pytestmark = pytest.mark.anyio
 
 
-async def test_an_export_is_of_one_state_or_says_that_it_is_not() -> None:
+async def test_an_export_has_one_state_or_says_that_it_has_not() -> None:
     canon = compose_memory(clock=HandClock(), identities=CountingIdentities())
     await put(canon, hostile())
     rows = export_catalog(canon, None, lambda _done, _total: None)

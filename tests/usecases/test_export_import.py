@@ -58,7 +58,7 @@ async def test_a_round_trip_gives_the_same_bytes() -> None:
     assert {space.name for space in spaces.items} >= {"North", "Süd"}
 
 
-async def test_the_lines_are_what_the_format_says() -> None:
+async def test_the_lines_follow_the_format() -> None:
     lines = await exported(await a_world())
     head, *commits, manifest = map(json.loads, lines)
 
@@ -69,7 +69,7 @@ async def test_the_lines_are_what_the_format_says() -> None:
     assert manifest["manifest"]["heads"][commits[0]["space"]] == [1, commits[0]["hash"]]
 
 
-async def test_an_empty_log_goes_round_too() -> None:
+async def test_an_empty_log_is_exported_and_imported_too() -> None:
     lines = await exported(compose_memory())
     copy = compose_memory()
 
@@ -116,7 +116,7 @@ async def test_a_damaged_file_is_refused_with_its_line(number: int, old: bytes, 
 
 
 @pytest.mark.parametrize("kept", [0, 1, 3, 4])
-async def test_a_file_that_was_cut_off_is_refused(kept: int) -> None:
+async def test_a_truncated_file_is_refused(kept: int) -> None:
     lines = (await exported(await a_world()))[:kept]
     copy = compose_memory()
 
@@ -126,7 +126,7 @@ async def test_a_file_that_was_cut_off_is_refused(kept: int) -> None:
     assert not await copy.ledger.list_heads(limit=10)
 
 
-async def test_a_commit_that_was_left_out_is_missed() -> None:
+async def test_a_missing_commit_is_noticed() -> None:
     lines = await exported(await a_world())
 
     with pytest.raises(InvalidInput, match="commits are missing"):
@@ -147,7 +147,7 @@ async def test_a_newer_format_is_refused_as_such() -> None:
         await imported(compose_memory().ledger, lines)
 
 
-async def test_another_past_is_refused_and_nothing_is_written() -> None:
+async def test_a_different_past_is_refused_and_nothing_is_written() -> None:
     lines = await exported(await a_world(names=("North", "South")))
     other = await a_world(names=("North", "Elsewhere"))
     before = await exported(other)
@@ -173,7 +173,7 @@ class StoppingLedger(MemoryLedger):
         await super().restore_commits(sealed, touched)
 
 
-async def test_an_interrupted_import_goes_on() -> None:
+async def test_an_interrupted_import_continues() -> None:
     lines = await exported(await a_world())
     ledger = StoppingLedger(MemoryStore(), Sealer(HandClock(), CountingIdentities()))
     with pytest.raises(Unavailable):

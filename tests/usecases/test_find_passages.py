@@ -99,7 +99,7 @@ def ids(found: FoundPassages) -> list[str]:
     return [hit.passage.id for hit in found.hits]
 
 
-async def test_words_alone_find_and_the_lack_of_meaning_is_told(stage: Stage) -> None:
+async def test_word_search_works_alone_and_missing_meaning_is_reported(stage: Stage) -> None:
     await stage.make(a_turn("one", text="The dragon sleeps"), a_turn("two", text="Good night"))
 
     found = await find(stage.canon, "sleeping dragons")
@@ -110,7 +110,7 @@ async def test_words_alone_find_and_the_lack_of_meaning_is_told(stage: Stage) ->
     assert found.hits[0].why.similarity == 0
 
 
-async def test_meaning_joins_in_and_says_how_near(stage: Stage, recall: Recall) -> None:
+async def test_meaning_search_joins_in_and_reports_similarity(stage: Stage, recall: Recall) -> None:
     await stage.make(a_turn("one", text="The dragon sleeps"), a_turn("two", text="Good night"))
     canon = stage.canon.revise_service(RecallServices, recall=recall)
 
@@ -125,7 +125,9 @@ async def test_meaning_joins_in_and_says_how_near(stage: Stage, recall: Recall) 
     assert found.hits[0].strength == pytest.approx(why.strength / (1 + why.strength))
 
 
-async def test_meaning_alone_finds_where_the_words_are_away(stage: Stage, recall: Recall) -> None:
+async def test_meaning_search_works_alone_if_words_are_unavailable(
+    stage: Stage, recall: Recall
+) -> None:
     await stage.make(a_turn("one", text="The dragon sleeps"), a_turn("two", text="Good night"))
     canon = replace(stage.canon, text=Silent(MemoryStore())).revise_service(
         RecallServices, recall=recall
@@ -139,7 +141,7 @@ async def test_meaning_alone_finds_where_the_words_are_away(stage: Stage, recall
     assert all(hit.terms == () and hit.strength > 0 for hit in found.hits)
 
 
-async def test_without_both_nothing_is_found_and_both_are_told(
+async def test_without_both_nothing_is_found_and_both_are_reported(
     stage: Stage, tmp_path: Path
 ) -> None:
     await stage.make(a_turn("one", text="The dragon sleeps"))
@@ -155,7 +157,7 @@ async def test_without_both_nothing_is_found_and_both_are_told(
     assert found.degraded == ("vectors", "text")
 
 
-async def test_what_meaning_finds_keeps_to_the_filters(stage: Stage, recall: Recall) -> None:
+async def test_meaning_search_respects_the_filters(stage: Stage, recall: Recall) -> None:
     elsewhere = SpaceId(uuid_of("elsewhere"))
     await stage.make(
         a_turn("here", text="The dragon sleeps"),
@@ -172,7 +174,7 @@ async def test_what_meaning_finds_keeps_to_the_filters(stage: Stage, recall: Rec
     assert not {uuid_of("there"), uuid_of("far"), uuid_of("memory")}.intersection(ids(found))
 
 
-async def test_a_passage_that_the_index_lacks_is_not_ranked_as_if_it_meant_nothing(
+async def test_a_passage_missing_in_the_index_is_not_ranked_as_meaningless(
     stage: Stage, recall: Recall
 ) -> None:
     for n in range(FRESH + 40):
@@ -186,7 +188,7 @@ async def test_a_passage_that_the_index_lacks_is_not_ranked_as_if_it_meant_nothi
     assert ids(found)[0] == uuid_of("t7")
 
 
-async def test_what_was_erased_is_not_found_by_its_meaning(stage: Stage, recall: Recall) -> None:
+async def test_erased_text_is_not_found_by_its_meaning(stage: Stage, recall: Recall) -> None:
     await stage.make(a_turn("one", text="The dragon sleeps"), a_turn("two", text="Dragons!"))
     canon = stage.canon.revise_service(RecallServices, recall=recall)
     assert uuid_of("one") in ids(await find(canon, "the dragon sleeps"))
@@ -196,7 +198,7 @@ async def test_what_was_erased_is_not_found_by_its_meaning(stage: Stage, recall:
     assert uuid_of("one") not in ids(await find(canon, "the dragon sleeps"))
 
 
-async def test_a_turn_lifts_the_turns_around_it(stage: Stage) -> None:
+async def test_a_matching_turn_raises_the_turns_around_it(stage: Stage) -> None:
     await stage.make(
         *(a_turn(f"far {n}", "far", text=f"the key of room {n}") for n in range(30)),
         a_turn("question", text="Where is the silver goblet?"),
@@ -209,7 +211,7 @@ async def test_a_turn_lifts_the_turns_around_it(stage: Stage) -> None:
     assert found.hits[1].why.nearby > 0
 
 
-async def test_who_is_named_by_the_query_is_preferred_as_speaker(stage: Stage) -> None:
+async def test_an_entity_named_in_the_query_is_preferred_as_speaker(stage: Stage) -> None:
     for name in ("ann", "bob"):
         await stage.entity(name)
     await stage.make(
@@ -231,7 +233,7 @@ async def test_who_is_named_by_the_query_is_preferred_as_speaker(stage: Stage) -
     assert [hit.why.named > 0 for hit in found.hits] == [True, False]
 
 
-async def test_a_smaller_limit_gives_the_first_of_more(stage: Stage, recall: Recall) -> None:
+async def test_a_smaller_limit_gives_the_first_results(stage: Stage, recall: Recall) -> None:
     await stage.make(*(a_turn(f"t{n}", text=f"dragon number {n}") for n in range(12)))
     canon = stage.canon.revise_service(RecallServices, recall=recall)
 
@@ -255,7 +257,7 @@ class Listening(HashingEmbedder):
         return await super().embed(texts, purpose)
 
 
-async def test_the_name_of_a_speaker_is_looked_up_as_a_word_and_kept_out_of_the_meaning(
+async def test_a_speaker_name_is_searched_as_a_word_and_not_by_meaning(
     stage: Stage, tmp_path: Path
 ) -> None:
     await stage.entity("gina")
@@ -274,7 +276,7 @@ async def test_the_name_of_a_speaker_is_looked_up_as_a_word_and_kept_out_of_the_
     assert embedder.heard == ["Where does dance late every week?", "Where does Gina dance?"]
 
 
-async def test_what_others_are_nearer_than_is_as_like_as_the_last_of_the_nearest(
+async def test_farther_passages_count_as_similar_as_the_last_nearest(
     stage: Stage, recall: Recall
 ) -> None:
     filler = (a_turn(f"t{n}", f"s{n}", text="ravens and crows in a row") for n in range(140))
@@ -287,7 +289,7 @@ async def test_what_others_are_nearer_than_is_as_like_as_the_last_of_the_nearest
     assert by_id[uuid_of("word")].why.similarity > 0
 
 
-async def test_what_a_question_denies_is_answered_first_by_what_denies_it(stage: Stage) -> None:
+async def test_a_denying_question_is_answered_first_by_denying_passages(stage: Stage) -> None:
     await stage.make(
         a_turn("yes", "s1", text="The puppy! A puppy!"),
         a_turn("no", "s2", text="Pepper grew up and after all these years is not a puppy any more"),
@@ -311,7 +313,7 @@ async def test_a_question_of_any_length_is_read(stage: Stage) -> None:
     assert ids(found)[0] == uuid_of("one")
 
 
-async def test_of_a_long_text_what_is_rare_here_is_looked_for_wherever_it_stands(
+async def test_rare_words_of_a_long_text_are_searched_wherever_they_stand(
     stage: Stage,
 ) -> None:
     await stage.make(
@@ -326,7 +328,7 @@ async def test_of_a_long_text_what_is_rare_here_is_looked_for_wherever_it_stands
     assert "dragon" in found.hits[0].terms
 
 
-async def test_a_long_text_is_compared_by_its_ends_where_no_words_answer(
+async def test_a_long_text_is_compared_by_its_ends_if_no_words_match(
     stage: Stage, recall: Recall
 ) -> None:
     await stage.make(a_turn("one", text="The dragon sleeps"))
@@ -358,7 +360,7 @@ async def test_a_second_round_orders_the_first_passages_whatever_the_limit(stage
         )
 
 
-async def test_the_first_round_stands_where_no_figures_are_told(stage: Stage) -> None:
+async def test_the_first_round_stays_if_no_figures_are_available(stage: Stage) -> None:
     class Figureless(MemoryText):
         @override
         async def figures(self, stems: Iterable[str], query: TextQuery) -> Figures:
@@ -381,7 +383,7 @@ class Alike(HashingEmbedder):
         return 0.5
 
 
-async def test_likeness_is_counted_from_what_the_model_makes_of_unlike_texts(
+async def test_similarity_counts_from_the_models_value_for_unrelated_texts(
     stage: Stage, tmp_path: Path
 ) -> None:
     await stage.make(a_turn("one", text="The dragon sleeps in the old tower"))

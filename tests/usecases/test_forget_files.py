@@ -36,7 +36,7 @@ def bytes_below(folder: Path, user: str) -> set[bytes]:
     return {path.read_bytes() for path in (folder / "files" / user).rglob("*") if path.is_file()}
 
 
-async def test_the_bytes_of_an_erased_source_go_and_no_others(tmp_path: Path) -> None:
+async def test_only_the_bytes_of_an_erased_source_are_removed(tmp_path: Path) -> None:
     store = await open_embedded(tmp_path)
     try:
         source = await kept(store.canon, ADA, SECRET)
@@ -67,7 +67,7 @@ async def test_a_backup_has_the_files(tmp_path: Path) -> None:
     assert not (tmp_path / "backup" / "files.key").exists()
 
 
-async def test_what_is_brought_again_after_its_erasure_has_its_names_again(tmp_path: Path) -> None:
+async def test_a_source_imported_again_after_erasure_has_its_names_again(tmp_path: Path) -> None:
     invoice = b"# Invoice\n\nInvoice number: INV-77\nTotal: 5.00 EUR\nVendor: Zed Ltd\n"
     store = await open_embedded(tmp_path)
     try:

@@ -31,7 +31,7 @@ def test_a_purpose_has_its_tier() -> None:
     assert model_for(ModelPurpose.AMBIENCE, ModelTiers()) == ""
 
 
-def test_tokens_cost_what_their_tier_costs() -> None:
+def test_tokens_cost_the_price_of_their_tier() -> None:
     assert cost_of(1_000, 1_000, "small", TIERS) == 750
     assert cost_of(1_000, 1_000, "large", TIERS) == 12_500
     assert cost_of(1_000, 1_000, "large", ModelTiers()) == 0
@@ -41,7 +41,7 @@ def asked(context: str, model: str = "small") -> str:
     return generation_key(ModelPurpose.AMBIENCE, model, "sha256:1", context)
 
 
-def test_the_same_question_about_the_same_context_is_not_asked_again() -> None:
+def test_a_repeated_question_on_the_same_context_is_not_asked_again() -> None:
     kept = AnswerCache()
     kept.keep_answer(asked("one"), "Grey.")
 
@@ -56,10 +56,10 @@ def test_the_same_question_about_the_same_context_is_not_asked_again() -> None:
     assert kept.find_answer(asked("one")) == "Grey."
 
 
-def test_telemetry_adds_up_and_tells_shares() -> None:
+def test_telemetry_adds_up_and_gives_shares() -> None:
     telemetry, now = Telemetry(), Instant(100 * HOUR)
     for latency, said in ((20, "a grey grey day"), (40, "a grey day"), (9_000, "a"), (10**6, "")):
-        told = Invocation(
+        result = Invocation(
             purpose=ModelPurpose.NPC_DIALOGUE,
             model="small",
             prompt_tokens=10,
@@ -72,7 +72,7 @@ def test_telemetry_adds_up_and_tells_shares() -> None:
             micros=7,
             text=said,
         )
-        telemetry.record_event(EventName.PROMPT_ISSUED, now, told)
+        telemetry.record_event(EventName.PROMPT_ISSUED, now, result)
     telemetry.record_event(EventName.TOOL_FAILED, now)
 
     dialogue, tools = sorted(
@@ -113,8 +113,8 @@ def test_telemetry_is_bounded_in_hours_and_names() -> None:
 
     now = Instant(10_000 * HOUR)
     for number in range(MODELS_MAX + 5):
-        told = Invocation(purpose=ModelPurpose.RETRIEVAL, model=f"m{number}")
-        telemetry.record_event(EventName.PROMPT_ISSUED, now, told)
+        result = Invocation(purpose=ModelPurpose.RETRIEVAL, model=f"m{number}")
+        telemetry.record_event(EventName.PROMPT_ISSUED, now, result)
     rows = usage_report(telemetry, now, ModelPurpose.RETRIEVAL)
     counts = {row["model"]: row["count"] for row in rows}
     assert len(counts) == MODELS_MAX + 1

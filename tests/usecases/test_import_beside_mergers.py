@@ -12,7 +12,7 @@ from tests.toolsets.catalog.kit import LAB, hostile, put, relation, uuid
 pytestmark = pytest.mark.anyio
 
 
-async def test_what_is_gone_is_told_and_joined_to_nothing() -> None:
+async def test_removed_rows_are_reported_and_joined_to_nothing() -> None:
     canon = compose_memory(clock=HandClock(), identities=CountingIdentities())
     await put(canon, hostile())
     scribe = Scribe(canon, space=SpaceId(LAB))
@@ -24,8 +24,8 @@ async def test_what_is_gone_is_told_and_joined_to_nothing() -> None:
 
     report = await put(canon, {"entities": rows, "relations": late}, lenient=True)
 
-    told = [(each.array, each.row, each.code) for each in report.problems]
-    assert told == [
+    found = [(each.array, each.row, each.code) for each in report.problems]
+    assert found == [
         ("entities", 1, "item.gone"),
         ("entities", 2, "item.gone"),
         ("relations", 0, "entity.unknown"),

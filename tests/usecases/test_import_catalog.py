@@ -63,20 +63,20 @@ async def test_a_second_import_adds_nothing() -> None:
     assert await positions(canon) == before
 
 
-async def test_an_export_is_what_was_imported_and_imports_again() -> None:
+async def test_an_export_equals_the_import_and_can_be_imported_again() -> None:
     one, two = a_canon(), a_canon()
     await put(one, hostile())
-    told = await exported(one)
+    answer = await exported(one)
     arrays: Arrays = {}
-    for array, row in told:
+    for array, row in answer:
         arrays.setdefault(array, []).append(dict(row))
 
     await put(two, shuffled(arrays, 3))
 
-    assert await exported(two) == told
-    titles = {row["id"]: row["title"] for array, row in told if array == "entities"}
+    assert await exported(two) == answer
+    titles = {row["id"]: row["title"] for array, row in answer if array == "entities"}
     assert titles == {row["id"]: row["title"] for row in hostile()["entities"]}
-    assert len(told) == TOTAL
+    assert len(answer) == TOTAL
 
 
 async def test_a_changed_row_is_one_more_observation() -> None:
@@ -85,8 +85,8 @@ async def test_a_changed_row_is_one_more_observation() -> None:
 
     report = await put(canon, changed("entities", 0, title="other", summary=None))
 
-    thing_id = item_id(LAB, "guide", uuid(1))
-    seen = await canon.state.observations(thing_id, after=ORIGIN, limit=10)
+    other_id = item_id(LAB, "guide", uuid(1))
+    seen = await canon.state.observations(other_id, after=ORIGIN, limit=10)
     assert report.changed["entities"] == 1
     assert dict(seen[-1].fields) == {
         "description": "",
@@ -107,8 +107,8 @@ async def test_a_changed_project_keeps_its_history() -> None:
     space = (await canon.state.items_by_id((LAB,)))[LAB]
     past = (await canon.state.items_as_known_at((LAB,), Position(1)))[LAB]
     assert [getattr(each, "name", "") for each in (space, past)] == ["Renamed", "alpha Lab"]
-    told = await canon.catalog.projects(None, limit=9)
-    assert [each.name for each in told] == ["Alpha Lab", "beta", "Renamed"]
+    answer = await canon.catalog.projects(None, limit=9)
+    assert [each.name for each in answer] == ["Alpha Lab", "beta", "Renamed"]
 
 
 async def test_a_changed_relation_ends_and_begins_anew() -> None:
@@ -127,7 +127,7 @@ async def test_a_changed_relation_ends_and_begins_anew() -> None:
     assert [r.properties.get("notes") for r in links].count("second") == 1
 
 
-async def test_what_is_left_out_has_its_default_and_now() -> None:
+async def test_an_omitted_field_has_its_default_and_now() -> None:
     canon = a_canon()
     arrays = {
         "projects": [{"id": LAB, "name": "lab", "slug": "lab"}],
@@ -221,8 +221,8 @@ async def test_one_wrong_row_refuses_everything_and_is_named(
     with pytest.raises(InvalidInput) as refused:
         await put(canon, arrays)
 
-    told = refused.value.details["problems"]
-    assert any(each.startswith(f"{array}[{row}].{field}: ") for each in told), told
+    reported = refused.value.details["problems"]
+    assert any(each.startswith(f"{array}[{row}].{field}: ") for each in reported), reported
     assert await positions(canon) == {}
     lenient = await put(canon, arrays, lenient=True)
     assert (array, row, field, code) in {
@@ -232,7 +232,7 @@ async def test_one_wrong_row_refuses_everything_and_is_named(
     assert lenient.made["projects"] >= 2
 
 
-async def test_a_dry_run_tells_and_stores_nothing() -> None:
+async def test_a_dry_run_reports_and_stores_nothing() -> None:
     canon = a_canon()
 
     report = await put(canon, hostile(), dry_run=True)
@@ -242,7 +242,7 @@ async def test_a_dry_run_tells_and_stores_nothing() -> None:
     assert await positions(canon) == {}
 
 
-async def test_what_refers_to_a_refused_row_is_refused_as_well() -> None:
+async def test_rows_that_refer_to_a_refused_row_are_refused_too() -> None:
     canon = a_canon()
     broken = changed("entities", 2, title="")
 
@@ -261,7 +261,7 @@ async def test_arrays_must_be_known(arrays: Any) -> None:
     assert refused.value.code == "catalog.malformed"
 
 
-async def test_what_the_store_holds_counts_too() -> None:
+async def test_rows_in_the_store_count_too() -> None:
     canon = a_canon()
     await put(canon, hostile())
     taken = entity(99, "guide", "late", slug="guide-1")
@@ -283,13 +283,13 @@ async def test_what_the_store_holds_counts_too() -> None:
     ]
 
 
-async def test_a_slug_is_free_once_its_bearer_has_another() -> None:
+async def test_a_slug_is_free_once_its_owner_has_another() -> None:
     canon = a_canon()
     await put(canon, hostile())
-    bearer = {**hostile()["entities"][0], "slug": "moved"}
-    heir = entity(99, "guide", "late", slug="guide-1")
+    owner = {**hostile()["entities"][0], "slug": "moved"}
+    successor = entity(99, "guide", "late", slug="guide-1")
 
-    report = await put(canon, {"entities": [bearer, heir]})
+    report = await put(canon, {"entities": [owner, successor]})
 
     assert (report.changed["entities"], report.made["entities"]) == (1, 1)
 
@@ -305,19 +305,19 @@ async def test_an_erased_id_is_not_used_again() -> None:
     assert [(each.row, each.code) for each in report.problems] == [(11, "item.erased")]
 
 
-async def test_an_entity_is_one_of_the_one_canon() -> None:
+async def test_a_catalog_entity_is_one_of_the_shared_canon() -> None:
     canon = a_canon()
     await put(canon, hostile())
 
-    thing_id = item_id(LAB, "guide", uuid(2))
-    found = (await canon.state.items_by_id((thing_id,)))[thing_id]
+    other_id = item_id(LAB, "guide", uuid(2))
+    found = (await canon.state.items_by_id((other_id,)))[other_id]
 
     assert isinstance(found, Entity)
     assert (found.entity_type, found.name, found.space) == ("guide", "snake_case", LAB)
     assert found.properties["contentRef"] == "guides/2.md"
 
 
-async def test_two_relations_swap_what_they_join() -> None:
+async def test_two_relations_swap_their_ends() -> None:
     canon = a_canon()
     await put(canon, hostile())
     arrays = hostile()
@@ -328,10 +328,10 @@ async def test_two_relations_swap_what_they_join() -> None:
     again = await put(canon, {"relations": arrays["relations"]})
 
     assert (report.changed["relations"], again.changed["relations"]) == (2, 0)
-    told = {
+    found = {
         row["id"]: row["fromEntityId"] for array, row in await exported(canon) if "from" in str(row)
     }
-    assert (told[one["id"]], told[two["id"]]) == (uuid(2), uuid(1))
+    assert (found[one["id"]], found[two["id"]]) == (uuid(2), uuid(1))
 
 
 async def test_views_on_disk_follow_a_swap(tmp_path: Path) -> None:
@@ -353,7 +353,7 @@ async def test_views_on_disk_follow_a_swap(tmp_path: Path) -> None:
         await store.close()
 
 
-async def test_three_entities_pass_their_slugs_around() -> None:
+async def test_three_entities_rotate_their_slugs() -> None:
     canon = a_canon()
     await put(canon, hostile())
     rows = hostile()["entities"][2:5]
@@ -364,11 +364,11 @@ async def test_three_entities_pass_their_slugs_around() -> None:
     report = await put(canon, {"entities": rows})
 
     assert report.changed["entities"] == 3
-    told = {row["id"]: row["slug"] for array, row in await exported(canon) if array == "entities"}
-    assert [told[row["id"]] for row in rows] == [*slugs[1:], slugs[0]]
+    found = {row["id"]: row["slug"] for array, row in await exported(canon) if array == "entities"}
+    assert [found[row["id"]] for row in rows] == [*slugs[1:], slugs[0]]
 
 
-async def test_a_refused_row_leaves_nothing_to_another() -> None:
+async def test_a_refused_row_releases_nothing_to_another() -> None:
     canon = a_canon()
     await put(canon, hostile())
     one, two = hostile()["relations"][2:4]

@@ -47,7 +47,9 @@ class BusyLedger(MemoryLedger):
     @override
     async def append_drafts(self, batch: Sequence[Append]) -> Sequence[Outcome]:
         made = [e.thing for item in batch for e in item.draft.entries if isinstance(e, Made)]
-        if self.before is not SpaceDraft and any(isinstance(thing, self.before) for thing in made):
+        if self.before is not SpaceDraft and any(
+            isinstance(found_item, self.before) for found_item in made
+        ):
             await self._let_in()
         return await super().append_drafts(batch)
 
@@ -79,7 +81,7 @@ async def joined(canon: Canon) -> int:
     return len(await canon.catalog.current_relations((one, BETWEEN, two) for one, two in pairs))
 
 
-async def test_a_slug_that_was_taken_meanwhile_refuses_its_row_and_what_refers_to_it() -> None:
+async def test_a_slug_taken_meanwhile_refuses_its_row_and_dependents() -> None:
     canon, ledger = a_busy_canon()
     await put(canon, {"projects": PROJECTS})
     taking = {**entity(50, "concept", "Faster"), "slug": CONCEPTS[0]["slug"]}
@@ -96,7 +98,7 @@ async def test_a_slug_that_was_taken_meanwhile_refuses_its_row_and_what_refers_t
     assert await joined(canon) == report.made["relations"]
 
 
-async def test_an_end_that_was_erased_meanwhile_refuses_its_relation() -> None:
+async def test_an_end_erased_meanwhile_refuses_its_relation() -> None:
     canon, ledger = a_busy_canon()
     await put(canon, {"projects": PROJECTS, "entities": CONCEPTS})
     scribe = Scribe(canon, space=SpaceId(LAB))
@@ -109,7 +111,7 @@ async def test_an_end_that_was_erased_meanwhile_refuses_its_relation() -> None:
     assert report.made["relations"] == 1
 
 
-async def test_the_same_relation_that_came_meanwhile_is_not_stored_twice() -> None:
+async def test_an_equal_relation_added_meanwhile_is_not_stored_twice() -> None:
     canon, ledger = a_busy_canon()
     await put(canon, {"projects": PROJECTS, "entities": CONCEPTS})
     twin = {**LINK, "id": uuid(77)}
@@ -121,7 +123,7 @@ async def test_the_same_relation_that_came_meanwhile_is_not_stored_twice() -> No
     assert report.made["relations"] == 1
 
 
-async def test_what_somebody_writes_beside_it_refuses_nothing() -> None:
+async def test_unrelated_concurrent_writes_refuse_nothing() -> None:
     canon, ledger = a_busy_canon()
     await put(canon, {"projects": PROJECTS})
     ledger.first = lambda: put(canon, {"entities": [entity(50, "guide", "Beside")]})
@@ -132,7 +134,7 @@ async def test_what_somebody_writes_beside_it_refuses_nothing() -> None:
     assert await joined(canon) == report.made["relations"]
 
 
-async def test_a_project_whose_slug_was_taken_meanwhile_keeps_its_items_out() -> None:
+async def test_a_project_slug_taken_meanwhile_excludes_its_items() -> None:
     canon, ledger = a_busy_canon()
     faster = {"id": OTHER, "name": "Faster", "slug": "lab"}
     ledger.before, ledger.first = SpaceDraft, lambda: put(canon, {"projects": [faster]})

@@ -77,12 +77,12 @@ async def test_a_session_becomes_an_episode_of_a_campaign_with_scenes_and_turns(
     assert (scenes[0].summary or "").endswith("Ben rings the bell.")
 
 
-async def test_each_speaker_is_heard_as_who_they_are() -> None:
+async def test_each_speaker_has_their_own_identity() -> None:
     canon = compose_memory()
     turns = await turns_of(canon, await run(canon))
     ids = {turn.entity_id for turn in turns if turn.entity_id}
-    things = await canon.state.items_by_id(ids)
-    names = {i: getattr(thing, "name", "") for i, thing in things.items()}
+    items = await canon.state.items_by_id(ids)
+    names = {i: getattr(item, "name", "") for i, item in items.items()}
 
     assert [(t.speaker, names.get(t.entity_id or ""), t.text) for t in turns] == [
         (Speaker.GM, None, "A dragon sleeps on the bridge."),
@@ -93,7 +93,7 @@ async def test_each_speaker_is_heard_as_who_they_are() -> None:
     ]
 
 
-async def test_summaries_become_events_with_the_words_at_the_table_as_evidence() -> None:
+async def test_summaries_become_events_with_table_talk_as_evidence() -> None:
     canon = compose_memory()
     report = await run(canon)
     events = (await canon.state.events(EventQuery(limit=10))).items
@@ -108,7 +108,7 @@ async def test_summaries_become_events_with_the_words_at_the_table_as_evidence()
     assert kinds >= {EvidenceKind.SOURCE, EvidenceKind.SNIPPET, EvidenceKind.SCENE}
 
 
-async def test_a_player_may_be_cast_as_a_character() -> None:
+async def test_a_player_may_be_mapped_to_a_character() -> None:
     canon = compose_memory()
     report = await run(canon, replace(REQUEST, casting={"ann": "Thorin"}))
     space = SpaceId(report.universe_id)
@@ -131,7 +131,7 @@ async def test_importing_again_adds_nothing() -> None:
     assert second.transcripts[0].commits == 0
 
 
-async def test_dates_that_are_added_later_are_taken_up_by_importing_again() -> None:
+async def test_dates_added_later_are_stored_by_importing_again() -> None:
     canon = compose_memory()
     report = await run(canon)
     when, later = Instant(5 * DAY), Instant(6 * DAY)
@@ -149,7 +149,7 @@ async def test_dates_that_are_added_later_are_taken_up_by_importing_again() -> N
     assert scene.said_at == later
 
 
-async def test_a_line_that_says_when_dates_its_turn_and_the_first_of_them_the_scene() -> None:
+async def test_a_dated_line_dates_its_turn_and_the_first_of_them_the_scene() -> None:
     canon = compose_memory()
     when = Instant(5 * DAY)
     lines = (*SESSION.lines[:2], replace(SESSION.lines[2], said_at=when), *SESSION.lines[3:])
@@ -181,7 +181,7 @@ async def test_a_second_session_joins_the_campaign_and_knows_its_speakers() -> N
     assert len(await canon.state.entities_named(space, EntityType.CHARACTER, "Ann")) == 1
 
 
-async def test_a_turn_that_is_too_long_is_cut_between_sentences() -> None:
+async def test_an_overlong_turn_is_cut_between_sentences() -> None:
     canon = compose_memory(policy=Policy(limits=TextLimits(turn=40)))
     long = TranscriptLine(
         speakers=("GM",), text="The gate falls with a crash. Everyone runs for the hills."
@@ -195,19 +195,21 @@ async def test_a_turn_that_is_too_long_is_cut_between_sentences() -> None:
     ]
 
 
-async def test_scenes_name_those_who_speak_in_them() -> None:
+async def test_scenes_name_their_speakers() -> None:
     canon = compose_memory()
     await run(canon)
     (scene,) = (await canon.documents.scenes(SceneQuery(limit=10))).items
-    things = await canon.state.items_by_id(scene.participants)
+    items = await canon.state.items_by_id(scene.participants)
 
     assert isinstance(scene, Scene)
-    assert {getattr(thing, "name", "") for thing in things.values()} == {"GM", "Ann", "Ben"}
+    assert {getattr(item, "name", "") for item in items.values()} == {"GM", "Ann", "Ben"}
 
 
 async def test_every_proposal_of_a_long_scene_is_counted() -> None:
-    told = tuple(Summary(start=0, end=4, text=f"The bell rings {n} times.") for n in range(1, 502))
-    session = replace(SESSION, summaries=told)
+    result = tuple(
+        Summary(start=0, end=4, text=f"The bell rings {n} times.") for n in range(1, 502)
+    )
+    session = replace(SESSION, summaries=result)
 
     report = await run(compose_memory(), replace(REQUEST, transcripts=(session,)))
 

@@ -71,7 +71,7 @@ def ties_of(atlas: Atlas) -> dict[str, Mapping[Tie, tuple[str, ...]]]:
     return realms | {place.key: place.ties for place in atlas.locations}
 
 
-async def test_a_world_comes_out_as_it_came_in() -> None:
+async def test_a_world_is_exported_as_imported() -> None:
     canon = a_canon()
     done = await brought_in(canon, ATLAS)
     out = await export_world(canon, await the_world(canon, done))
@@ -91,15 +91,15 @@ async def test_a_world_comes_out_as_it_came_in() -> None:
     assert unordered(await export_world(elsewhere, await the_world(elsewhere, again))) == fresh
 
 
-async def test_ties_and_routes_come_out_as_they_came_in(tmp_path: Path) -> None:
+async def test_ties_and_routes_are_exported_as_imported(tmp_path: Path) -> None:
     store = await open_embedded(tmp_path)
     try:
         for canon in (a_canon(), store.canon):
             done = await brought_in(canon, tied_isle())
             out = await export_world(canon, await the_world(canon, done))
-            told = complete_atlas(tied_isle())
-            assert ties_of(out) == ties_of(told)
-            assert set(legs_of(out.routes)) == set(legs_of(told.routes))
+            result = complete_atlas(tied_isle())
+            assert ties_of(out) == ties_of(result)
+            assert set(legs_of(out.routes)) == set(legs_of(result.routes))
             assert len(out.routes) == 2
             head = await canon.ledger.head_position(done.world_id)
             again = await brought_in(canon, out)
@@ -109,7 +109,7 @@ async def test_ties_and_routes_come_out_as_they_came_in(tmp_path: Path) -> None:
         await store.close()
 
 
-async def test_an_export_of_many_pages_misses_and_repeats_nothing(
+async def test_an_export_of_many_pages_is_complete_without_repetition(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("canonry.world.usecases.exchange.PAGE_MAX", 3)
@@ -135,7 +135,7 @@ async def test_a_second_import_changes_nothing() -> None:
     assert await canon.ledger.head_position(first.world_id) == head
 
 
-async def test_a_dry_run_says_the_same_and_writes_nothing() -> None:
+async def test_a_dry_run_reports_the_same_and_writes_nothing() -> None:
     canon = a_canon()
     tried = await brought_in(canon, ATLAS, dry_run=True)
     assert await canon.ledger.list_heads(limit=9) == []
@@ -153,18 +153,18 @@ async def test_a_faulty_world_is_refused_as_a_whole() -> None:
     assert await canon.ledger.list_heads(limit=9) == []
 
 
-async def test_an_import_that_was_cut_off_goes_on() -> None:
+async def test_an_interrupted_import_continues() -> None:
     canon = a_canon()
     steps = 0
 
-    def told(done: int, total: int | None) -> None:
+    def cut_off(done: int, total: int | None) -> None:
         nonlocal steps
         steps += 1
         if steps == 3:
             raise Unavailable("test.cut", "cut off")
 
     with pytest.raises(Unavailable):
-        await import_world(canon, a_caller(), ATLAS, origin="test", progress=told)
+        await import_world(canon, a_caller(), ATLAS, origin="test", progress=cut_off)
     done = await brought_in(canon, ATLAS)
     assert not done.founded
     whole = a_canon()
@@ -177,7 +177,7 @@ async def test_an_import_that_was_cut_off_goes_on() -> None:
     assert len(past.exits) == len(ATLAS.locations[0].exits)
 
 
-async def test_who_is_known_stays_where_they_are() -> None:
+async def test_known_people_stay_where_they_are() -> None:
     canon = a_canon()
     done = await brought_in(canon, ATLAS)
     world = await the_world(canon, done)
@@ -192,7 +192,7 @@ async def test_who_is_known_stays_where_they_are() -> None:
     assert context.location.id == item_id_of(world.space, elsewhere)
 
 
-async def test_a_changed_file_changes_what_it_speaks_of_and_the_past_stays() -> None:
+async def test_a_changed_file_changes_its_parts_and_keeps_the_past() -> None:
     canon = a_canon()
     done = await brought_in(canon, ATLAS)
     first = ATLAS.locations[0]
@@ -214,7 +214,7 @@ async def test_a_changed_file_changes_what_it_speaks_of_and_the_past_stays() -> 
     assert now.location.properties["version"] == 2
 
 
-async def test_an_exit_that_leads_elsewhere_takes_the_old_way_back_with_it() -> None:
+async def test_a_redirected_exit_removes_the_old_way_back() -> None:
     canon = a_canon()
     done = await brought_in(canon, ATLAS)
     world = await the_world(canon, done)
@@ -230,7 +230,7 @@ async def test_an_exit_that_leads_elsewhere_takes_the_old_way_back_with_it() -> 
     assert item_id_of(world.space, start.key) not in {edge.to_id for edge in left.exits}
 
 
-async def test_what_a_version_of_lore_said_cannot_be_changed() -> None:
+async def test_the_content_of_a_lore_version_cannot_be_changed() -> None:
     canon = a_canon()
     done = await brought_in(canon, ATLAS)
     fact = ATLAS.lore[0]
@@ -246,17 +246,17 @@ async def test_what_a_version_of_lore_said_cannot_be_changed() -> None:
     assert (found.version, found.fields) == (2, {"name": "Otherwise"})
 
 
-async def test_everything_names_the_file_as_its_evidence() -> None:
+async def test_everything_cites_the_file_as_its_evidence() -> None:
     canon = a_canon()
     done = await brought_in(canon, ATLAS)
     inn = item_id_of(done.world_id, ATLAS.starter)
-    thing = (await canon.state.items_by_id((inn,)))[inn]
-    assert isinstance(thing, Entity)
+    item = (await canon.state.items_by_id((inn,)))[inn]
+    assert isinstance(item, Entity)
     (source,) = (await canon.state.sources(done.world_id, limit=9, offset=0)).items
-    assert (source.doc_id, [e.ref for e in thing.evidence]) == ("test", [source.id])
+    assert (source.doc_id, [e.ref for e in item.evidence]) == ("test", [source.id])
 
 
-async def test_a_caller_who_is_bound_elsewhere_founds_nothing() -> None:
+async def test_a_caller_bound_elsewhere_creates_no_world() -> None:
     canon = a_canon()
     bound = replace(a_caller(), spaces=frozenset({SpaceId("elsewhere")}))
     with pytest.raises(NotAllowed):
@@ -280,7 +280,7 @@ async def test_both_backends_hold_the_same_world(tmp_path: Path) -> None:
         await store.close()
 
 
-async def test_what_was_erased_does_not_come_back_with_its_file(tmp_path: Path) -> None:
+async def test_erased_parts_do_not_return_with_their_file(tmp_path: Path) -> None:
     store = await open_embedded(tmp_path)
     try:
         canon = store.canon
@@ -306,7 +306,7 @@ async def test_what_was_erased_does_not_come_back_with_its_file(tmp_path: Path) 
         await store.close()
 
 
-async def test_what_somebody_held_stays_where_they_were_when_they_are_erased(
+async def test_items_of_an_erased_holder_stay_at_the_holders_location(
     tmp_path: Path,
 ) -> None:
     store = await open_embedded(tmp_path)
@@ -331,7 +331,7 @@ async def test_what_somebody_held_stays_where_they_were_when_they_are_erased(
         await store.close()
 
 
-async def test_who_and_what_was_at_a_place_is_at_the_starter_when_it_is_erased(
+async def test_occupants_of_an_erased_place_are_at_the_default_location(
     tmp_path: Path,
 ) -> None:
     store = await open_embedded(tmp_path)
@@ -366,7 +366,7 @@ async def test_a_place_can_lose_its_terrain() -> None:
     assert {place.key: place.terrain for place in out.locations}["inn"] is None
 
 
-async def test_places_realms_and_items_that_were_erased_do_not_come_back(tmp_path: Path) -> None:
+async def test_erased_places_realms_and_items_do_not_return(tmp_path: Path) -> None:
     store = await open_embedded(tmp_path)
     try:
         canon = store.canon

@@ -25,7 +25,7 @@ async def world(tmp_path: Path) -> AsyncIterator[Scenario]:
         yield made
 
 
-async def test_who_comes_second_embeds_what_the_first_then_passes_over(world: Scenario) -> None:
+async def test_a_second_indexer_prepares_vectors_for_the_first(world: Scenario) -> None:
     vectors = FolderVectors(world.folder / "shared")
     leader = PassageIndexer(world.recall(vectors=vectors), items_per_step=4)
     helper = world.recall(vectors=vectors)
@@ -46,7 +46,7 @@ async def test_who_comes_second_embeds_what_the_first_then_passes_over(world: Sc
     assert await _kept(world, vectors) == await _kept(world, alone)
 
 
-async def test_what_lies_ahead_is_embedded_to_the_end_and_then_there_is_nothing(
+async def test_upcoming_passages_are_embedded_completely(
     world: Scenario,
 ) -> None:
     vectors = FolderVectors(world.folder / "shared")
@@ -61,7 +61,7 @@ async def test_what_lies_ahead_is_embedded_to_the_end_and_then_there_is_nothing(
     assert sum(step.vectors for step in steps) <= 4, "only the step that was being made is left"
 
 
-async def test_the_first_one_moving_on_meanwhile_costs_no_second_embedding(
+async def test_a_moving_first_indexer_causes_no_second_embedding(
     world: Scenario, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     vectors = FolderVectors(world.folder / "shared")
@@ -83,7 +83,7 @@ async def test_the_first_one_moving_on_meanwhile_costs_no_second_embedding(
     assert len(embedder.texts) == len(set(embedder.texts))
 
 
-async def test_what_is_erased_while_it_is_embedded_ahead_is_not_kept(
+async def test_text_erased_while_embedded_ahead_is_not_kept(
     world: Scenario, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     vectors = FolderVectors(world.folder / "shared")

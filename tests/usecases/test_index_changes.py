@@ -112,7 +112,7 @@ async def test_the_old_index_follows_while_the_other_model_does_not_answer(
     await step
 
 
-async def test_a_step_that_is_given_up_leaves_no_model_at_work(world: Scenario) -> None:
+async def test_a_cancelled_step_leaves_no_model_running(world: Scenario) -> None:
     world.embedders[64] = hanging = Hanging(64)
     await world.say(DRAGON)
     await index(world.recall(384))
@@ -126,7 +126,7 @@ async def test_a_step_that_is_given_up_leaves_no_model_at_work(world: Scenario) 
     assert not [each for each in asyncio.all_tasks() if "_follow" in repr(each.get_coro())]
 
 
-async def test_after_a_kill_both_models_go_on_where_they_were(world: Scenario) -> None:
+async def test_after_a_kill_both_models_continue(world: Scenario) -> None:
     await world.say(DRAGON)
     await index(world.recall(384))
     await PassageIndexer(world.recall(64), items_per_step=1).index_step()
@@ -142,7 +142,7 @@ async def test_after_a_kill_both_models_go_on_where_they_were(world: Scenario) -
     assert (await found(recall, "we sail at dawn"))[0] == uuid_of(DAWN)
 
 
-async def test_an_old_model_that_is_away_hinders_no_new_one(world: Scenario) -> None:
+async def test_an_unavailable_old_model_blocks_no_new_one(world: Scenario) -> None:
     await world.say(DRAGON)
     await index(world.recall(384))
     world.embedders[384].away = True
@@ -170,19 +170,19 @@ async def conversation(world: Scenario) -> None:
 BEARING = {"GM: scene/turn\n{}: Follow me.", "{}: Follow me.\nGM: Where to?", "{}: They followed."}
 
 
-def told_with(name: str, texts: list[str]) -> set[str]:
+def texts_naming(name: str, texts: list[str]) -> set[str]:
     """Those of the texts that bear the name as that of the speaker or the owner."""
     return {text.replace(name, "{}") for text in texts if f"{name}: " in text}
 
 
-async def test_an_entity_with_another_name_has_its_passages_embedded_anew(
+async def test_a_renamed_entity_has_its_passages_reembedded(
     world: Scenario,
 ) -> None:
     await conversation(world)
     recall = world.recall()
     await index(recall)
     texts = world.embedders[384].texts
-    assert told_with("Strider", texts) >= BEARING
+    assert texts_naming("Strider", texts) >= BEARING
     texts.clear()
 
     await world.stage.make(
@@ -197,12 +197,12 @@ async def test_an_entity_with_another_name_has_its_passages_embedded_anew(
     for _ in range(30):  # as many lives as steps: each goes on where the one before was killed
         await PassageIndexer(world.recall(), items_per_step=1).index_step()
 
-    assert told_with("Elessar", texts) >= BEARING
+    assert texts_naming("Elessar", texts) >= BEARING
     assert not any("GM: Wait." in text for text in texts)
     assert uuid_of("one") in (await found(recall, "Elessar: Follow me."))[:2]
 
 
-async def test_a_merge_names_the_one_that_answers_for_both_until_it_is_taken_back(
+async def test_a_merge_uses_the_survivors_name_until_undone(
     world: Scenario,
 ) -> None:
     await conversation(world)
@@ -215,17 +215,17 @@ async def test_a_merge_names_the_one_that_answers_for_both_until_it_is_taken_bac
         EntitiesMerged(kept=kept, merged=merged, members=(), reason="the same")
     )
     await index(world.recall())
-    assert told_with("Aragorn", texts) >= BEARING
+    assert texts_naming("Aragorn", texts) >= BEARING
     texts.clear()
 
     await world.stage.scribe.write_entries(
         EntitiesUnmerged(kept=kept, separated=merged, remaining=(), reason="not the same")
     )
     await index(world.recall())
-    assert told_with("Strider", texts) >= BEARING
+    assert texts_naming("Strider", texts) >= BEARING
 
 
-async def test_whoever_begins_anew_embeds_nothing_twice_for_an_old_change_of_name(
+async def test_a_restarted_index_embeds_nothing_twice_for_an_old_rename(
     world: Scenario,
 ) -> None:
     await conversation(world)
@@ -234,12 +234,12 @@ async def test_whoever_begins_anew_embeds_nothing_twice_for_an_old_change_of_nam
         EntitiesMerged(kept=kept, merged=merged, members=(), reason="the same")
     )
 
-    await index(world.recall(), things=2)
+    await index(world.recall(), items=2)
 
     assert world.embedders[384].texts.count("GM: scene/turn\nAragorn: Follow me.") == 1
 
 
-async def test_an_index_that_was_dropped_meanwhile_is_made_anew_and_not_half(
+async def test_an_index_dropped_meanwhile_is_recreated_completely(
     world: Scenario,
 ) -> None:
     await world.say(DRAGON)
@@ -261,7 +261,7 @@ async def test_an_index_that_was_dropped_meanwhile_is_made_anew_and_not_half(
     assert await positions(recall) == {384: await head(world)}
 
 
-async def test_what_is_forgotten_takes_the_turn_after_it_along_until_it_is_embedded_anew(
+async def test_forgetting_a_turn_reembeds_the_next_one(
     world: Scenario,
 ) -> None:
     await world.say("Xanthippe took the letter.", "Then she left.", "And so on.")

@@ -26,7 +26,7 @@ async def world(tmp_path: Path) -> AsyncIterator[Scenario]:
         yield made
 
 
-async def test_what_was_indexed_is_found_by_another_process(world: Scenario) -> None:
+async def test_indexed_passages_are_found_by_another_process(world: Scenario) -> None:
     await world.say("The dragon sleeps on gold.", "We sail at dawn.")
     assert await index(world.recall()) == 3
 
@@ -37,7 +37,7 @@ async def test_what_was_indexed_is_found_by_another_process(world: Scenario) -> 
     assert other.commits_behind == 0
 
 
-async def test_what_was_just_written_is_found_before_it_is_indexed(world: Scenario) -> None:
+async def test_new_passages_are_found_before_they_are_indexed(world: Scenario) -> None:
     recall = world.recall()
     await index(recall)
     await world.say("The dragon sleeps on gold.", "We sail at dawn.")
@@ -51,7 +51,7 @@ async def test_what_was_just_written_is_found_before_it_is_indexed(world: Scenar
     assert len(world.embedders[384].texts) == made
 
 
-async def test_of_too_much_that_is_new_the_newest_is_found_and_the_rest_told(
+async def test_among_too_many_new_passages_the_newest_are_found(
     world: Scenario,
 ) -> None:
     recall = world.recall()
@@ -71,7 +71,7 @@ async def test_of_too_much_that_is_new_the_newest_is_found_and_the_rest_told(
     assert recall.commits_behind == 0
 
 
-async def test_a_turn_is_embedded_with_its_speaker_and_the_turn_before(world: Scenario) -> None:
+async def test_a_turn_is_embedded_with_its_speaker_and_the_previous_turn(world: Scenario) -> None:
     frodo = await world.stage.entity("Frodo", EntityType.CHARACTER)
     await world.stage.make(
         a_turn("one", index=1, text="Who goes there?"),
@@ -88,7 +88,7 @@ async def test_a_turn_is_embedded_with_its_speaker_and_the_turn_before(world: Sc
     assert "Frodo: I was afraid." in texts
 
 
-async def test_filters_hold_in_the_index_and_for_what_is_new(world: Scenario) -> None:
+async def test_filters_apply_to_indexed_and_new_passages(world: Scenario) -> None:
     frodo = await world.stage.entity("Frodo")
     recall = world.recall()
     for name in ("indexed", "new"):
@@ -113,7 +113,7 @@ async def test_filters_hold_in_the_index_and_for_what_is_new(world: Scenario) ->
     assert set(await found(recall, "a", snippets)) == {uuid_of("indexed/d"), uuid_of("new/d")}
 
 
-async def test_a_long_passage_is_found_by_any_of_its_parts_once(world: Scenario) -> None:
+async def test_a_long_passage_is_found_once_by_any_of_its_parts(world: Scenario) -> None:
     filler = "Nothing much happens on this day in the fields of the farmer. " * 80
     await world.stage.make(a_snippet("long", text=f"{filler}Then a comet strikes the mill."))
     recall = world.recall()
@@ -123,7 +123,7 @@ async def test_a_long_passage_is_found_by_any_of_its_parts_once(world: Scenario)
     assert await found(recall, "comet strikes the mill", snippets) == [uuid_of("long")]
 
 
-async def test_an_interrupted_indexer_goes_on_where_it_was(world: Scenario) -> None:
+async def test_an_interrupted_indexer_continues(world: Scenario) -> None:
     for number in range(6):
         await world.say(f"line {number}", start=1 + number)
     first = PassageIndexer(world.recall(), items_per_step=4)
@@ -137,7 +137,7 @@ async def test_an_interrupted_indexer_goes_on_where_it_was(world: Scenario) -> N
     assert before > 0
 
 
-async def test_a_model_that_is_away_loses_nothing(world: Scenario) -> None:
+async def test_an_unavailable_model_loses_nothing(world: Scenario) -> None:
     recall = world.recall()
     await index(recall)
     world.embedders[384].away = True
@@ -173,7 +173,7 @@ async def test_the_old_model_serves_until_the_new_one_has_seen_everything(world:
     assert [status.model.dimensions for status in statuses] == [64]
 
 
-async def test_an_erased_turn_leaves_the_index_and_the_turn_after_it(world: Scenario) -> None:
+async def test_an_erased_turn_leaves_the_index_and_the_next_turns_vector(world: Scenario) -> None:
     await world.say("Xanthippe took the letter.", "Then she left.")
     recall = world.recall()
     await index(recall)
@@ -188,7 +188,7 @@ async def test_an_erased_turn_leaves_the_index_and_the_turn_after_it(world: Scen
     assert "GM: Then she left." in world.embedders[384].texts
 
 
-async def test_a_damaged_index_is_told_and_made_anew(world: Scenario) -> None:
+async def test_a_damaged_index_is_reported_and_recreated(world: Scenario) -> None:
     await world.say("The dragon sleeps on gold.")
     first = world.recall()
     await index(first)

@@ -23,7 +23,7 @@ async def world(tmp_path: Path) -> AsyncIterator[Scenario]:
         yield made
 
 
-def told_of(name: str, texts: list[str]) -> list[str]:
+def portraits_of(name: str, texts: list[str]) -> list[str]:
     """The portraits among the texts that begin with this name."""
     return [text for text in texts if text.startswith(f"{name}: ")]
 
@@ -32,28 +32,28 @@ async def changed(world: Scenario, name: str, entity: str, **fields: Any) -> Non
     await world.stage.make(an_observation("", name, entity_id=EntityId(entity), fields=fields))
 
 
-async def test_an_entity_whose_text_stays_the_same_is_embedded_once(world: Scenario) -> None:
+async def test_an_entity_with_unchanged_text_is_embedded_once(world: Scenario) -> None:
     strider = await world.stage.entity("Strider")
     recall = world.recall()
     await index(recall)
     texts = world.embedders[384].texts
-    (portrait,) = told_of("Strider", texts)
+    (portrait,) = portraits_of("Strider", texts)
 
     await changed(world, "hurt", strider, state_tags={"wounded": True})
     await found(recall, "a ranger", ENTITIES)
     await index(recall)
-    assert told_of("Strider", texts) == [portrait]
+    assert portraits_of("Strider", texts) == [portrait]
 
     await changed(world, "known", strider, description="A ranger of the north")
     await found(recall, "a ranger", ENTITIES)
     await changed(world, "well", strider, state_tags={"wounded": False})
     assert await found(recall, "a ranger of the north", ENTITIES) == [strider]
-    assert len(told_of("Strider", texts)) == 2, "the search remembers what it has embedded"
+    assert len(portraits_of("Strider", texts)) == 2, "the search remembers what it has embedded"
     await index(recall)
-    assert len(told_of("Strider", texts)) == 3
+    assert len(portraits_of("Strider", texts)) == 3
 
 
-async def test_what_is_again_as_the_index_has_it_is_left_to_the_index(world: Scenario) -> None:
+async def test_passages_restored_to_their_indexed_text_are_not_reembedded(world: Scenario) -> None:
     strider = await world.stage.entity("Strider")
     await changed(world, "first", strider, description="A ranger of the north")
     recall = world.recall()

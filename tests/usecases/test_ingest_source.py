@@ -93,7 +93,7 @@ async def test_a_document_becomes_snippets_in_reading_order(canon: Canon) -> Non
     ]
 
 
-async def test_the_same_document_again_adds_nothing(canon: Canon) -> None:
+async def test_a_repeated_document_adds_nothing(canon: Canon) -> None:
     source = await a_source(canon)
     await ingest(canon, source)
     head = await canon.ledger.head_position(source.space)
@@ -106,7 +106,7 @@ async def test_the_same_document_again_adds_nothing(canon: Canon) -> None:
     assert await canon.ledger.head_position(source.space) == head
 
 
-async def test_another_document_goes_behind_and_the_first_is_still_known(canon: Canon) -> None:
+async def test_another_document_is_appended_and_the_first_is_still_known(canon: Canon) -> None:
     source = await a_source(canon)
     await ingest(canon, source)
 
@@ -117,7 +117,7 @@ async def test_another_document_goes_behind_and_the_first_is_still_known(canon: 
     assert [each.index for each in await snippets(canon, source)] == [0, 1, 2]
 
 
-async def test_the_same_document_of_another_source_is_its_own(canon: Canon) -> None:
+async def test_the_same_document_of_another_source_is_separate(canon: Canon) -> None:
     one, other = await a_source(canon, "one"), await a_source(canon, "other")
 
     await ingest(canon, one)
@@ -125,25 +125,25 @@ async def test_the_same_document_of_another_source_is_its_own(canon: Canon) -> N
     assert (await ingest(canon, other)).added == 2
 
 
-async def test_a_long_document_is_kept_in_commits_of_a_bounded_size(canon: Canon) -> None:
+async def test_a_long_document_is_stored_in_bounded_commits(canon: Canon) -> None:
     source = await a_source(canon)
     before = await canon.ledger.head_position(source.space)
-    told: list[tuple[float, float | None]] = []
+    found: list[tuple[float, float | None]] = []
 
-    async def tell(done: float, total: float | None, message: str) -> None:
-        told.append((done, total))
+    async def report_progress(done: float, total: float | None, message: str) -> None:
+        found.append((done, total))
 
     request = (source.id, LONG, DocumentType.MARKDOWN)
-    done = await ingest_source(canon, replace(KEEPER, progress=tell), *request)
+    done = await ingest_source(canon, replace(KEEPER, progress=report_progress), *request)
 
     assert done.added == 600
     assert await canon.ledger.head_position(source.space) == before + -(-600 // SNIPPETS_PER_COMMIT)
     assert [each.index for each in await snippets(canon, source)] == list(range(600))
     assert [each.section for each in (await snippets(canon, source))[:2]] == ["Rule 0", "Rule 1"]
-    assert told[-1] == (600, 600)
+    assert found[-1] == (600, 600)
 
 
-async def test_two_documents_at_once_do_not_take_each_others_places(canon: Canon) -> None:
+async def test_two_concurrent_documents_keep_separate_positions(canon: Canon) -> None:
     source = await a_source(canon)
 
     await asyncio.gather(
@@ -158,7 +158,7 @@ async def test_two_documents_at_once_do_not_take_each_others_places(canon: Canon
     assert sorted(each or "" for each in firsts) == ["Law 0", "Rule 0"]
 
 
-async def test_an_interrupted_ingestion_goes_on_when_it_is_repeated() -> None:
+async def test_an_interrupted_ingestion_continues_when_repeated() -> None:
     canon = compose_memory()
     source = await a_source(canon)
     request = (source.id, LONG, DocumentType.MARKDOWN)
@@ -191,7 +191,7 @@ async def test_an_erased_snippet_stays_erased(canon: Canon) -> None:
     assert isinstance((await canon.state.items_by_id([first.id]))[first.id], Tombstone)
 
 
-async def test_nothing_is_written_of_a_document_that_cannot_be_read(canon: Canon) -> None:
+async def test_an_unreadable_document_writes_nothing(canon: Canon) -> None:
     source = await a_source(canon)
     head = await canon.ledger.head_position(source.space)
 
@@ -202,7 +202,7 @@ async def test_nothing_is_written_of_a_document_that_cannot_be_read(canon: Canon
     assert await canon.ledger.head_position(source.space) == head
 
 
-async def test_a_source_that_nobody_may_see_takes_no_document(canon: Canon) -> None:
+async def test_an_invisible_source_takes_no_document(canon: Canon) -> None:
     source = await a_source(canon)
     stranger = replace(KEEPER, spaces=frozenset((SpaceId("elsewhere"),)))
     request = (source.id, RULES, DocumentType.MARKDOWN)

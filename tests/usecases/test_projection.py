@@ -52,7 +52,7 @@ class Shown(Projection):
     """Keeps the things that it is given."""
 
     def __init__(self) -> None:
-        self.things: list[StoredItem] = []
+        self.items: list[StoredItem] = []
         self.position = ORIGIN
 
     @override
@@ -61,8 +61,8 @@ class Shown(Projection):
 
     @override
     async def apply(self, folded: Sequence[Folded]) -> None:
-        things, self.position = advance_items(folded, self.position)
-        self.things += things.values()
+        items, self.position = advance_items(folded, self.position)
+        self.items += items.values()
 
 
 def joined() -> tuple[Canon, Moody]:
@@ -73,7 +73,7 @@ def joined() -> tuple[Canon, Moody]:
     return join_views(canon_over_copy(copy, log.ledger, follower), copied=moody).canon, moody
 
 
-async def test_a_dead_view_stops_no_commit_and_tells_readers_until_it_is_back() -> None:
+async def test_a_failed_view_stops_no_commit_and_informs_readers() -> None:
     canon, copy = joined()
     copy.against = Unavailable("copy.gone", "the engine does not answer")
 
@@ -94,7 +94,7 @@ async def test_a_dead_view_stops_no_commit_and_tells_readers_until_it_is_back() 
     }
 
 
-async def test_what_is_appended_while_a_view_is_brought_up_is_not_passed_over() -> None:
+async def test_commits_appended_during_a_catch_up_are_not_skipped() -> None:
     log = compose_memory()
     scribe = Scribe(log)
     await scribe.make_items(a_scene())
@@ -119,10 +119,10 @@ async def test_what_is_appended_while_a_view_is_brought_up_is_not_passed_over() 
     assert view.position == 2
     await projector.advance_to(MIDDLE_EARTH, Position(3))
 
-    assert [each.index for each in view.things if isinstance(each, Turn)] == [0, 1]
+    assert [each.index for each in view.items if isinstance(each, Turn)] == [0, 1]
 
 
-async def test_what_is_made_from_the_state_waits_until_the_state_shows_it() -> None:
+async def test_a_dependent_view_waits_until_the_state_shows_its_source() -> None:
     begun, go_on = asyncio.Event(), [asyncio.Event(), asyncio.Event()]
 
     class Slow(Moody):
@@ -154,10 +154,10 @@ async def test_what_is_made_from_the_state_waits_until_the_state_shows_it() -> N
             await asyncio.sleep(0)
     await asyncio.gather(shown, also)
 
-    assert [each.index for each in view.things if isinstance(each, Turn)] == [0]
+    assert [each.index for each in view.items if isinstance(each, Turn)] == [0]
 
 
-async def test_a_view_that_takes_everything_and_shows_nothing_is_behind() -> None:
+async def test_a_view_that_shows_nothing_of_its_commits_is_behind() -> None:
     class Still(Shown):
         @override
         async def apply(self, folded: Sequence[Folded]) -> None:
@@ -171,7 +171,7 @@ async def test_a_view_that_takes_everything_and_shows_nothing_is_behind() -> Non
     assert behind.value.code == "view.behind"
 
 
-async def test_a_defect_of_a_view_is_told_as_it_is() -> None:
+async def test_a_defect_of_a_view_is_reported_unchanged() -> None:
     canon, copy = joined()
     copy.against = BrokenInvariant("copy.broken", "an entry leads nowhere")
 
@@ -182,14 +182,14 @@ async def test_a_defect_of_a_view_is_told_as_it_is() -> None:
     assert head.position == 1
 
 
-async def test_nothing_to_append_is_nothing_appended() -> None:
+async def test_appending_nothing_appends_nothing() -> None:
     canon, _ = joined()
 
     assert await canon.ledger.append_drafts([]) == []
     assert await canon.ledger.list_heads(limit=10) == []
 
 
-async def test_a_commit_that_stands_is_answered_whatever_is_said_under_its_id_now() -> None:
+async def test_an_existing_commit_is_returned_whatever_is_sent_under_its_id() -> None:
     canon, _ = joined()
     said = an_append("once", creation_entries(a_fact("told")))
     nowhere = StoryMoved(story_id=StoryId(uuid_of("never told")), status=StoryStatus.ACTIVE)

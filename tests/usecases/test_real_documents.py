@@ -74,12 +74,12 @@ async def ingested(canon: Canon, file: str) -> Sequence[Entity]:
     given = GivenFile(data=(DOCUMENTS / file).read_bytes(), hint=FileHint(name=file))
     done = await ingest_file(canon, caller, account, given)
     ids = await entities_of(canon, account, done)
-    things = await canon.state.items_by_id(ids)
-    return [thing for each in ids if isinstance(thing := things[each], Entity)]
+    items = await canon.state.items_by_id(ids)
+    return [item for each in ids if isinstance(item := items[each], Entity)]
 
 
 @pytest.mark.parametrize("name", FIELDS)
-async def test_a_pdf_gives_every_field_that_its_description_expects(name: str) -> None:
+async def test_a_pdf_gives_every_field_expected_by_its_description(name: str) -> None:
     document, *_ = await found_in(f"sample_{name}.pdf")
     expected = dict(described(name))
     if name == "contract":
@@ -94,7 +94,7 @@ async def test_a_pdf_gives_every_field_that_its_description_expects(name: str) -
     assert not document.unread
 
 
-async def test_what_the_descriptions_leave_out_is_found_too() -> None:
+async def test_values_left_out_of_the_descriptions_are_found_too() -> None:
     (invoice,) = await found_in("sample_invoice.pdf")
     (receipt,) = await found_in("sample_receipt.pdf")
     note, *others = await found_in("sample_note.pdf")
@@ -113,7 +113,7 @@ async def test_what_the_descriptions_leave_out_is_found_too() -> None:
     assert others[-1].fields["start_date"] == "2025-01-05"
 
 
-async def test_the_description_of_an_invoice_is_read_as_the_list_of_labels_that_it_is() -> None:
+async def test_the_description_of_an_invoice_is_read_as_labels() -> None:
     (invoice,) = await found_in("sample_invoice.md")
     expected = described("invoice")
 
@@ -124,7 +124,7 @@ async def test_the_description_of_an_invoice_is_read_as_the_list_of_labels_that_
     assert {name: invoice.fields.get(name) for name in said} == said
 
 
-async def test_the_lines_of_a_bank_in_two_kinds_of_file_are_the_same_payments() -> None:
+async def test_bank_lines_in_two_file_formats_are_the_same_payments() -> None:
     canon = compose_memory()
     table = await ingested(canon, "sample_transactions.csv")
     records = await ingested(canon, "transaction.json")
@@ -138,7 +138,7 @@ async def test_the_lines_of_a_bank_in_two_kinds_of_file_are_the_same_payments() 
     ("file", "entity_type"),
     [("sample_contacts.csv", "contact"), ("sample_transactions.csv", "transaction")],
 )
-async def test_each_row_of_a_table_is_an_entity_of_its_own(file: str, entity_type: str) -> None:
+async def test_each_row_of_a_table_is_its_own_entity(file: str, entity_type: str) -> None:
     with (DOCUMENTS / file).open(encoding="utf-8", newline="") as table:
         rows = [row for row in csv.DictReader(table) if any(row.values())]
 
@@ -155,7 +155,7 @@ async def test_each_row_of_a_table_is_an_entity_of_its_own(file: str, entity_typ
         ("transaction.json", "transaction", 5),
     ],
 )
-async def test_records_become_entities_and_only_news_of_one_is_joined(
+async def test_records_become_entities_and_only_new_values_are_joined(
     file: str, entity_type: str, count: int
 ) -> None:
     entities = await ingested(compose_memory(), file)
@@ -164,7 +164,7 @@ async def test_records_become_entities_and_only_news_of_one_is_joined(
 
 
 @pytest.mark.parametrize(("file", "count"), [("purchase.json", 3), ("task_comment.json", 5)])
-async def test_r12_records_of_an_unknown_kind_are_no_type_of_their_file_name(
+async def test_records_of_an_unknown_kind_do_not_take_the_file_name_as_type(
     file: str, count: int
 ) -> None:
     """One desk in three states is three, five comments are five, each of one type by its fields."""

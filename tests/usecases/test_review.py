@@ -29,7 +29,7 @@ async def deferrals(stage: Stage) -> list[ProposalDeferred]:
     return [entry for entry in entries if isinstance(entry, ProposalDeferred)]
 
 
-async def test_d13_what_needs_review_says_why_in_the_log_and_stays_pending() -> None:
+async def test_a_review_reason_is_logged_and_the_proposal_stays_pending() -> None:
     stage, revival = await a_revival()
 
     verdict = verdict_on(await stage.canonize(), revival)
@@ -40,14 +40,14 @@ async def test_d13_what_needs_review_says_why_in_the_log_and_stays_pending() -> 
     (conflict,) = verdict.graded
     assert conflict.grade is Grade.CONTRADICTION
     assert conflict.reason in verdict.rationale
-    proposal = await stage.thing(revival)
+    proposal = await stage.find_item(revival)
     assert (proposal.status, proposal.decision) == (ProposalStatus.PENDING, None)
     assert proposal.review.rationale == verdict.rationale
     (entry,) = await deferrals(stage)
     assert entry.ruling.graded == verdict.graded
 
 
-async def test_d13_judging_again_with_the_same_result_writes_nothing_again() -> None:
+async def test_judging_again_with_the_same_result_writes_nothing() -> None:
     stage = await a_stage()
     await stage.entity("Bo", EntityType.CHARACTER, "dead")
     content = {"entity": id_of("Bo"), "add": ["alive"]}
@@ -70,7 +70,7 @@ async def a_funeral() -> tuple[Stage, str]:
     return stage, funeral
 
 
-async def test_d13_a_possible_conflict_is_told_with_its_grade_and_blocks_nothing() -> None:
+async def test_a_possible_conflict_has_its_grade_and_blocks_nothing() -> None:
     stage, funeral = await a_funeral()
 
     verdict = verdict_on(await stage.canonize(), funeral)
@@ -80,13 +80,13 @@ async def test_d13_a_possible_conflict_is_told_with_its_grade_and_blocks_nothing
         (Grade.POSSIBLE, "Bo is involved in it but is dead then")
     ]
     assert verdict.conflicts == ()
-    assert (await stage.thing(funeral)).decision.graded == verdict.graded
+    assert (await stage.find_item(funeral)).decision.graded == verdict.graded
 
 
-async def test_d13_a_possible_conflict_that_was_waived_is_not_named_again() -> None:
+async def test_a_waived_possible_conflict_is_not_named_again() -> None:
     stage, funeral = await a_funeral()
-    told = verdict_on(await (await a_funeral())[0].canonize(), funeral).graded
-    for one in told:
+    reported = verdict_on(await (await a_funeral())[0].canonize(), funeral).graded
+    for one in reported:
         await stage.scribe.write_entries(
             ConflictWaived(proposal_id=ProposalId(funeral), other=one.id, reason="he is buried")
         )

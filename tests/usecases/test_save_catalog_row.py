@@ -18,15 +18,15 @@ from tests.toolsets.catalog.kit import LAB, hostile, put, uuid
 pytestmark = pytest.mark.anyio
 
 
-async def test_nobody_takes_back_what_another_changed_meanwhile(tmp_path: Path) -> None:
+async def test_a_save_does_not_revert_concurrent_changes(tmp_path: Path) -> None:
     store = await open_embedded(tmp_path, durability=Durability.NORMAL)
-    canon, thing, reads = store.canon, item_id(LAB, "guide", uuid(1)), 0
+    canon, item, reads = store.canon, item_id(LAB, "guide", uuid(1)), 0
     other = {"id": uuid(1), "projectId": LAB, "entityType": "guide", "summary": "of another"}
 
     async def read() -> CatalogRow:
         nonlocal reads
         reads += 1
-        held = (await canon.state.items_by_id((thing,)))[thing]
+        held = (await canon.state.items_by_id((item,)))[item]
         assert isinstance(held, Entity)
         if reads == 1:
             await save_catalog_row(canon, a_caller("Operator"), ENTITIES, other)

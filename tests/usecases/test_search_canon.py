@@ -57,7 +57,7 @@ async def index(recall: Recall) -> int:
 
 async def near(recall: Recall, text: str, collection: Collection) -> set[str]:
     query = TextQuery(collection=collection, text="", spaces=HERE, limit=50)
-    return {thing_id for thing_id, _ in await recall.find_nearest(text, query)}
+    return {item_id for item_id, _ in await recall.find_nearest(text, query)}
 
 
 async def test_entities_facts_and_lore_are_found_by_meaning(stage: Stage, recall: Recall) -> None:
@@ -81,7 +81,7 @@ async def test_entities_facts_and_lore_are_found_by_meaning(stage: Stage, recall
     assert await near(recall, "Frodo", Collection.ENTITIES) == {frodo}
 
 
-async def test_what_was_retconned_or_erased_leaves_the_index(stage: Stage, recall: Recall) -> None:
+async def test_retconned_and_erased_items_leave_the_index(stage: Stage, recall: Recall) -> None:
     await stage.make(a_fact("wrong", statement="The beacon is lit"), a_fact("gone"))
     await index(recall)
     assert await near(recall, "beacon", Collection.FACTS) == {uuid_of("wrong"), uuid_of("gone")}
@@ -98,7 +98,7 @@ async def test_what_was_retconned_or_erased_leaves_the_index(stage: Stage, recal
     assert status.count == await index(recall) + 1  # the turn that the stage begins with
 
 
-async def test_a_merge_shows_the_entity_that_both_became(stage: Stage, recall: Recall) -> None:
+async def test_a_merge_shows_the_surviving_entity(stage: Stage, recall: Recall) -> None:
     await stage.entity("Frodo")
     await stage.entity("Underhill")
     await index(recall)
@@ -113,7 +113,7 @@ async def test_a_merge_shows_the_entity_that_both_became(stage: Stage, recall: R
         assert [hit.passage.id for hit in found.hits] == [kept]
 
 
-async def test_an_index_of_other_passages_is_read_anew_and_keeps_what_is_the_same(
+async def test_an_index_of_another_format_is_reread_and_keeps_equal_parts(
     stage: Stage, recall: Recall
 ) -> None:
     await stage.make(a_fact("f", statement="The beacon is lit"), a_fact("g", statement="It falls"))

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.anyio
 SWORD = TextQuery(collection=Collection.FACTS, text="sword", spaces=frozenset((MIDDLE_EARTH,)))
 
 
-async def test_a_server_that_shows_all_and_does_not_answer_is_waited_for_once(
+async def test_an_unresponsive_text_server_is_waited_for_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(shared_text, "PATIENCE", 0.1)

@@ -77,14 +77,14 @@ def test_a_file_of_the_largest_size_passes_and_one_more_byte_does_not() -> None:
 @pytest.mark.parametrize(
     "mime_type", ["pdf", "text/", "/plain", "text/plain; charset", "a b/c", "x" * 300]
 )
-def test_what_is_no_media_type_is_refused(mime_type: str) -> None:
+def test_an_invalid_media_type_is_refused(mime_type: str) -> None:
     with pytest.raises(InvalidInput) as refused:
         hint_of(mime_type, None)
 
     assert refused.value.code == "file.mime-type"
 
 
-def test_a_hint_has_a_name_without_folders_and_the_charset_that_was_named() -> None:
+def test_a_hint_has_a_name_without_folders_and_the_named_charset() -> None:
     hint = hint_of("Text/CSV; charset=Windows-1252", "C:\\bills\\may\u202e.csv")
 
     assert (hint.media_type, hint.charset_name, hint.name) == (
@@ -105,7 +105,7 @@ async def test_a_file_is_kept_under_its_hash_and_real_kind() -> None:
     assert stored == await store_file(canon, ADA, given, bucket="tables")
 
 
-async def test_a_program_and_a_bad_bucket_are_refused_before_anything_is_kept() -> None:
+async def test_a_program_and_a_bad_bucket_are_refused_before_storing() -> None:
     canon = compose_memory()
     program = GivenFile(data=b"MZ\0\0" * 9, hint=FileHint(mime_type="text/plain"))
     words = GivenFile(data=WORDS, hint=FileHint())
@@ -120,7 +120,7 @@ async def test_a_program_and_a_bad_bucket_are_refused_before_anything_is_kept() 
     assert await filing_of(canon).blobs_of(ADA).list_digests(limit=9) == []
 
 
-async def test_a_link_leads_to_the_file_until_it_ends() -> None:
+async def test_a_link_leads_to_the_file_until_it_expires() -> None:
     clock = HandClock()
     canon = compose_memory(clock=clock)
     key = await kept(canon)
@@ -139,7 +139,7 @@ async def test_a_link_leads_to_the_file_until_it_ends() -> None:
     assert await open_link(canon, path, expires, signature) is None
 
 
-async def test_another_users_file_is_as_if_it_did_not_exist() -> None:
+async def test_another_users_file_looks_missing() -> None:
     canon = compose_memory()
     key = await kept(canon)
     await kept(canon, EVE, b"Other words.")
@@ -151,13 +151,13 @@ async def test_another_users_file_is_as_if_it_did_not_exist() -> None:
         (ADA, lambda key: f"file://{key}"),
         (ADA, lambda key: ""),
     ]
-    told = set()
+    result = set()
     for user, changed in asked:
         with pytest.raises(NotFound) as refused:
             await sign_url(canon, user, changed(key))
-        told.add((refused.value.code, refused.value.message))
+        result.add((refused.value.code, refused.value.message))
 
-    assert len(told) == 1
+    assert len(result) == 1
 
 
 @pytest.mark.parametrize("seconds", [0, -1, 7 * 86_400 + 1])
@@ -170,7 +170,7 @@ async def test_a_link_holds_a_second_to_a_week(seconds: int) -> None:
     assert refused.value.code == "file.expiry"
 
 
-async def test_a_file_that_cannot_be_read_is_told_by_what_is_wrong_with_it() -> None:
+async def test_an_unreadable_file_is_reported_with_the_reason() -> None:
     canon = compose_memory()
 
     with pytest.raises(InvalidInput) as refused:
@@ -180,7 +180,7 @@ async def test_a_file_that_cannot_be_read_is_told_by_what_is_wrong_with_it() -> 
     assert "The file is kept" in refused.value.message
 
 
-def test_an_interpreter_that_is_not_set_up_is_refused() -> None:
+def test_an_unconfigured_interpreter_is_refused() -> None:
     with pytest.raises(InvalidInput) as refused:
         plan_run(compose_memory(), {"provider": "openai"})
 
@@ -189,7 +189,7 @@ def test_an_interpreter_that_is_not_set_up_is_refused() -> None:
     assert source_id_of(ADA, "a") != source_id_of(EVE, "a")
 
 
-async def test_a_link_to_bytes_that_no_source_names_any_longer_leads_nowhere() -> None:
+async def test_a_link_to_unreferenced_bytes_leads_nowhere() -> None:
     """As after an erasure: the link was signed while the file was there, and still holds."""
     canon = compose_memory()
     held = storage_key(await kept(canon))
@@ -198,9 +198,9 @@ async def test_a_link_to_bytes_that_no_source_names_any_longer_leads_nowhere() -
     stray = replace(held, user_id=EVE)
     expires = Instant((canon.clock.now() // SECOND + 60) * SECOND)
     _, _, query = link_to(stray, filing_of(canon).secret, expires).partition("?")
-    told = parse_qs(query)
+    result = parse_qs(query)
 
     with pytest.raises(NotFound) as refused:
-        await open_link(canon, str(stray), told["expires"][0], told["signature"][0])
+        await open_link(canon, str(stray), result["expires"][0], result["signature"][0])
 
     assert refused.value.code == "file.unknown"

@@ -25,7 +25,7 @@ async def slugs(canon: Canon) -> list[str]:
 
 
 @pytest.mark.parametrize("wanted", tuple(permutations("abcd", 3)), ids="".join)
-async def test_slugs_go_round_in_any_order(wanted: tuple[str, ...]) -> None:
+async def test_slugs_rotate_in_any_order(wanted: tuple[str, ...]) -> None:
     canon = compose_memory(clock=HandClock(), identities=CountingIdentities())
     await put(canon, {"projects": projects("a", "b", "c")})
     rows = projects(*wanted)
@@ -54,7 +54,7 @@ async def test_views_on_disk_follow_a_swap_of_projects(tmp_path: Path) -> None:
         await store.close()
 
 
-async def test_a_project_that_stays_keeps_its_slug_from_others() -> None:
+async def test_an_unmoved_project_keeps_its_slug_from_others() -> None:
     canon = compose_memory(clock=HandClock(), identities=CountingIdentities())
     await put(canon, {"projects": projects("a", "b", "c")})
     rows = projects("b", "a")

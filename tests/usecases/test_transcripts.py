@@ -50,7 +50,7 @@ def test_scenes_end_where_a_summary_ends() -> None:
     assert [scene.summaries for scene in scenes] == [(0,), (1, 2)]
 
 
-def test_a_long_span_is_divided_and_its_parts_say_what_they_lead_up_to() -> None:
+def test_a_long_span_is_divided_and_its_parts_name_their_outcome() -> None:
     scenes = scene_spans(a_transcript(400, (0, 399)))
 
     assert [(scene.start, scene.end) for scene in scenes] == [(0, 199), (200, 399)]
@@ -64,7 +64,7 @@ def test_without_summaries_scenes_have_a_fixed_length() -> None:
     assert [scene.end - scene.start + 1 for scene in scenes] == [PLAIN_SCENE_TURNS] * 2 + [50]
 
 
-def test_a_scene_is_named_by_the_first_sentence_about_it() -> None:
+def test_a_scene_is_named_by_its_first_summary_sentence() -> None:
     assert headline_of('"The gate falls. Everyone runs.') == "The gate falls."
     assert headline_of("word " * 50).endswith(" …")
     assert len(headline_of("word " * 50)) < 100
@@ -82,7 +82,7 @@ def test_long_text_is_cut_between_sentences() -> None:
     assert list(pieces_of("One two. Three four! Five", 14)) == ["One two.", "Three four!", "Five"]
 
 
-def test_a_summary_is_supported_by_the_lines_that_share_its_words() -> None:
+def test_a_summary_is_supported_by_lines_that_share_its_words() -> None:
     lines = ("The dragon wakes.", "Pass the crisps.", "Its fire burns the bridge.")
     transcript = Transcript(
         title="Session 1",
@@ -93,7 +93,7 @@ def test_a_summary_is_supported_by_the_lines_that_share_its_words() -> None:
     assert supporting_lines(transcript, transcript.summaries[0]) == (0, 2)
 
 
-def test_a_summary_that_shares_no_word_rests_on_the_end_of_its_span() -> None:
+def test_a_summary_without_shared_words_cites_the_end_of_its_span() -> None:
     transcript = a_transcript(5, (1, 3))
 
     assert supporting_lines(transcript, Summary(start=1, end=3, text="Nothing alike")) == (3,)

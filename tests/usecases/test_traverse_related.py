@@ -27,9 +27,9 @@ async def a_hub() -> Stage:
 
 
 async def walked(stage: Stage, start: str = "Hub", **how: object) -> Related:
-    thing = await stage.thing(id_of(start))
-    assert isinstance(thing, Entity)
-    return await traverse_related(stage.canon, a_caller(), thing, **how)  # type: ignore[arg-type]
+    item = await stage.find_item(id_of(start))
+    assert isinstance(item, Entity)
+    return await traverse_related(stage.canon, a_caller(), item, **how)  # type: ignore[arg-type]
 
 
 def names(related: Related) -> set[str]:
@@ -57,7 +57,7 @@ async def test_two_types_are_walked_together() -> None:
     assert names(both) == {*FRIENDS, "Stranger"}
 
 
-async def test_a_relation_that_a_merge_has_turned_onto_itself_leads_nowhere() -> None:
+async def test_a_relation_that_a_merge_made_circular_leads_nowhere() -> None:
     stage = await a_hub()
     merged = EntitiesMerged(
         kept=EntityId(id_of("Hub")), merged=EntityId(id_of(FRIENDS[0])), members=(), reason="one"
@@ -73,7 +73,7 @@ async def test_a_relation_that_a_merge_has_turned_onto_itself_leads_nowhere() ->
     assert id_of(FRIENDS[0]) not in {r.to_id for r in related.relations}
 
 
-async def test_pages_change_nothing_of_what_is_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_paging_does_not_change_the_reached_entities(monkeypatch: pytest.MonkeyPatch) -> None:
     stage = await a_hub()
     whole = await walked(stage, max_hops=3)
     monkeypatch.setattr(walking, "PAGE_MAX", 2)
@@ -81,7 +81,7 @@ async def test_pages_change_nothing_of_what_is_reached(monkeypatch: pytest.Monke
     assert await walked(stage, max_hops=3) == whole
 
 
-async def test_more_than_is_shown_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_omitted_entities_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     stage = await a_hub()
     monkeypatch.setattr(walking, "NODES_MAX", 4)
 
@@ -91,7 +91,7 @@ async def test_more_than_is_shown_is_told(monkeypatch: pytest.MonkeyPatch) -> No
     assert names(few) < {*FRIENDS, "Stranger"}
 
 
-async def test_more_relations_than_are_walked_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_omitted_relations_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     stage = await a_hub()
     monkeypatch.setattr(walking, "PAGE_MAX", 2)
     monkeypatch.setattr(walking, "EDGES_MAX", 4)

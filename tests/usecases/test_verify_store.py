@@ -31,7 +31,7 @@ async def a_store(folder: Path, *titles: str, against: Heads | None = None) -> V
         await store.close()
 
 
-async def test_a_store_has_passed_every_head_that_it_had(tmp_path: Path) -> None:
+async def test_a_store_has_passed_every_earlier_head(tmp_path: Path) -> None:
     early = await a_store(tmp_path / "early", "One")
     position, digest = early.heads[MIDDLE_EARTH]
 
@@ -42,7 +42,7 @@ async def test_a_store_has_passed_every_head_that_it_had(tmp_path: Path) -> None
     assert position == 2
 
 
-async def test_a_tail_that_was_cut_off_is_told_though_the_chain_is_whole(tmp_path: Path) -> None:
+async def test_a_truncated_tail_is_reported_though_the_chain_is_valid(tmp_path: Path) -> None:
     whole = await a_store(tmp_path / "whole", "One", "Two")
 
     cut = await a_store(tmp_path / "cut", "One", against=whole.heads)
@@ -52,7 +52,7 @@ async def test_a_tail_that_was_cut_off_is_told_though_the_chain_is_whole(tmp_pat
     assert finding.what == "the log ends at 2: its tail was cut off"
 
 
-async def test_a_commit_that_was_replaced_is_told(tmp_path: Path) -> None:
+async def test_a_replaced_commit_is_reported(tmp_path: Path) -> None:
     true = await a_store(tmp_path / "true", "One", "Two")
 
     forged = await a_store(tmp_path / "forged", "One", "Three", against=true.heads)
@@ -62,7 +62,7 @@ async def test_a_commit_that_was_replaced_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("within", [True, False])
-def test_heads_are_read_as_they_were_written(within: bool) -> None:
+def test_heads_are_read_as_written(within: bool) -> None:
     written = {"heads": {MIDDLE_EARTH: [3, "ab"]}}
     text = json.dumps({"manifest": written} if within else written).encode()
 
@@ -72,7 +72,7 @@ def test_heads_are_read_as_they_were_written(within: bool) -> None:
 @pytest.mark.parametrize(
     "text", [b"", b"[]", b"{}", b'{"heads": []}', b'{"heads": {"a": [1]}}', b'{"manifest": 5}']
 )
-def test_what_is_no_manifest_is_named(text: bytes) -> None:
+def test_an_invalid_manifest_is_named(text: bytes) -> None:
     with pytest.raises(InvalidInput) as refused:
         heads_from(text, "manifest.json")
 

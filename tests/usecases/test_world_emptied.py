@@ -55,16 +55,16 @@ async def the_isle(store: Embedded, *more: Item) -> BoundWorld:
     return world
 
 
-async def test_who_was_at_the_last_place_is_nowhere_and_that_is_told(store: Embedded) -> None:
+async def test_people_at_the_last_erased_place_are_nowhere_and_reported(store: Embedded) -> None:
     canon = store.canon
     world = await the_isle(store, Item(key="oar", name="Oar", holder="inn", item_type="thing"))
 
     await erased(store, world, "yard", "road", "cellar", "tower", "inn")
 
-    told = await context_of(canon, "ann")
-    assert told["location"] is None
-    assert "the player's location is not known" in told["warnings"]
-    assert [item["name"] for item in told["inventory"]] == ["Cup"], "she still has what she had"
+    answer = await context_of(canon, "ann")
+    assert answer["location"] is None
+    assert "the player's location is not known" in answer["warnings"]
+    assert [item["name"] for item in answer["inventory"]] == ["Cup"], "she still has what she had"
     with pytest.raises(Conflict) as stuck:
         await move_mover(canon, a_caller(), world, Move(mover="ann", teleport_to="ann"))
     with pytest.raises(Conflict) as lost:
@@ -76,20 +76,20 @@ async def test_who_was_at_the_last_place_is_nowhere_and_that_is_told(store: Embe
     assert (await store.maintenance.verify(lambda *_: None)).findings == ()
 
 
-async def test_a_bag_without_a_bottom_shows_its_first_things_and_says_so(store: Embedded) -> None:
+async def test_a_bottomless_bag_shows_its_first_items_and_says_so(store: Embedded) -> None:
     coins = [
         Item(key=f"coin {n}", name=f"Coin {n}", holder="bob", item_type="coin")
         for n in range(INVENTORY_MAX + 1)
     ]
     await the_isle(store, *coins)
 
-    told = await context_of(store.canon, "bob")
+    answer = await context_of(store.canon, "bob")
 
-    assert len(told["inventory"]) == INVENTORY_MAX
-    assert told["warnings"] == [f"the first {INVENTORY_MAX} items of the inventory are shown"]
+    assert len(answer["inventory"]) == INVENTORY_MAX
+    assert answer["warnings"] == [f"the first {INVENTORY_MAX} items of the inventory are shown"]
 
 
-async def test_an_item_is_not_handed_on_before_it_came(store: Embedded) -> None:
+async def test_an_item_is_not_handed_over_before_it_arrived(store: Embedded) -> None:
     canon = store.canon
     world = await the_isle(store)
     await transfer_item(canon, a_caller(), world, Transfer(item="key", holder="ann"))
@@ -102,7 +102,7 @@ async def test_an_item_is_not_handed_on_before_it_came(store: Embedded) -> None:
     assert refused.value.code == "item.before-arrival"
 
 
-async def test_what_is_erased_while_a_file_comes_in_is_not_said_again(store: Embedded) -> None:
+async def test_parts_erased_during_an_import_are_not_added_again(store: Embedded) -> None:
     """The file was looked through before the erasure; each part looks once more for itself."""
     world = await the_isle(store)
     isle = an_isle()

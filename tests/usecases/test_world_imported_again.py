@@ -73,7 +73,7 @@ async def refusal(canon: Canon, atlas: Atlas) -> CanonryError:
     return refused.value
 
 
-async def test_a_place_leaves_the_realms_that_the_file_names_no_longer() -> None:
+async def test_a_place_leaves_realms_no_longer_named_by_the_file() -> None:
     canon = a_canon()
     first = await brought_in(canon, an_isle())
     moved = same(an_isle(), "locations", "yard", realms=("isle",))
@@ -87,7 +87,7 @@ async def test_a_place_leaves_the_realms_that_the_file_names_no_longer() -> None
     assert {p.key: p.realms for p in out.locations}["yard"] == ("isle",)
 
 
-async def test_an_exit_that_is_told_otherwise_keeps_its_way_back() -> None:
+async def test_a_changed_exit_keeps_its_way_back() -> None:
     canon = a_canon()
     atlas = a_crossing(mill=(Exit(direction=NORTH, to="ford"),))
     await brought_in(canon, atlas)
@@ -102,7 +102,7 @@ async def test_an_exit_that_is_told_otherwise_keeps_its_way_back() -> None:
     }
 
 
-async def test_an_exit_that_was_one_way_takes_no_way_back_with_it() -> None:
+async def test_a_one_way_exit_removes_no_way_back() -> None:
     canon = a_canon()
     back = Exit(direction=SOUTH, to="mill", one_way=True)
     there = Exit(direction=NORTH, to="ford", one_way=True)
@@ -119,7 +119,7 @@ async def test_an_exit_that_was_one_way_takes_no_way_back_with_it() -> None:
 
 
 @pytest.mark.parametrize("turned", [False, True])
-async def test_exits_that_do_not_lead_back_come_in_once_in_any_order(turned: bool) -> None:
+async def test_one_way_exits_are_imported_once_in_any_order(turned: bool) -> None:
     """The ford leads south to the mill, and the mill, once turned, north to the barn."""
     canon = a_canon()
     first = a_crossing(
@@ -134,22 +134,22 @@ async def test_exits_that_do_not_lead_back_come_in_once_in_any_order(turned: boo
         second = replace(second, locations=second.locations[::-1])
 
     await brought_in(canon, second)
-    as_told = await exits_of(canon, second)
+    in_file = await exits_of(canon, second)
     again = await brought_in(canon, second)
 
-    assert as_told == {"mill": {(NORTH, "barn")}, "ford": {(SOUTH, "mill")}, "barn": set()}
+    assert in_file == {"mill": {(NORTH, "barn")}, "ford": {(SOUTH, "mill")}, "barn": set()}
     assert not any(again.changed.values())
 
 
-async def test_a_layer_stays_where_and_when_it_is() -> None:
+async def test_a_layer_keeps_its_place_and_time() -> None:
     canon = a_canon()
     await brought_in(canon, an_isle())
 
     refused = await refusal(canon, same(an_isle(), "layers", "rain", scope="town"))
-    told = await brought_in(canon, same(an_isle(), "layers", "rain", value="a drizzle"))
+    answer = await brought_in(canon, same(an_isle(), "layers", "rain", value="a drizzle"))
 
     assert (refused.code, isinstance(refused, Conflict)) == ("layer.fixed", True)
-    assert told.changed["layers"] == 1
+    assert answer.changed["layers"] == 1
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ async def test_a_layer_stays_where_and_when_it_is() -> None:
         (replace(an_isle(), tick=2**60), "tick.out-of-range"),
     ],
 )
-async def test_what_cannot_be_is_refused_before_anything_is_written(
+async def test_impossible_parts_are_refused_before_anything_is_written(
     atlas: Atlas, code: str
 ) -> None:
     canon = a_canon()
@@ -176,7 +176,7 @@ async def test_what_cannot_be_is_refused_before_anything_is_written(
     assert await canon.ledger.list_heads(limit=9) == []
 
 
-async def test_an_event_may_have_happened_nowhere_in_particular() -> None:
+async def test_an_event_may_have_no_location() -> None:
     canon = a_canon()
     thunder = Happening(
         key="thunder", event_type="Sky", description="It thundered.", tick=1, participants=("ann",)
@@ -191,7 +191,7 @@ async def test_an_event_may_have_happened_nowhere_in_particular() -> None:
     assert out.events == (thunder,)
 
 
-async def test_an_event_does_not_take_the_id_of_something_else() -> None:
+async def test_an_event_does_not_take_the_id_of_another_item() -> None:
     canon = a_canon()
     done = await brought_in(canon, an_isle())
     source = event_id_of(done.world_id, "source/test")
@@ -220,7 +220,7 @@ async def test_a_world_does_not_take_the_id_of_a_universe() -> None:
     assert refused.code == "world.id-taken"
 
 
-async def test_of_two_worlds_of_one_name_the_id_tells_which() -> None:
+async def test_an_id_distinguishes_two_worlds_of_one_name() -> None:
     canon = a_canon()
     first = await brought_in(canon, an_isle())
     twin = "0e6f4a52-8f64-8d59-8f19-0d8b1f6d1a11"
@@ -257,13 +257,13 @@ def many_powers(count: int) -> tuple[Realm, ...]:
 
 
 @pytest.mark.parametrize("tie", ["allied_with", "borders"])
-async def test_a_realm_has_so_many_ties_of_a_kind_and_no_more(tie: str) -> None:
+async def test_a_realm_has_a_limited_number_of_ties_of_a_kind(tie: str) -> None:
     """Also where a file names few enough, and the world knows the others already."""
     canon = a_canon()
     isle = an_isle()
     hub, one, *others = many_powers(TIES_MAX + 2)
-    told: dict[str, Any] = {tie: tuple(each.key for each in others)}
-    full = replace(hub, **told)
+    arguments: dict[str, Any] = {tie: tuple(each.key for each in others)}
+    full = replace(hub, **arguments)
     await brought_in(canon, replace(isle, realms=(*isle.realms, full, one, *others)))
     world = await find_world(canon, world_id_of(isle.name))
     assert world is not None
@@ -275,7 +275,7 @@ async def test_a_realm_has_so_many_ties_of_a_kind_and_no_more(tie: str) -> None:
     assert (refused.value.code, refused.value.details["path"]) == ("tie.too-many", "/tie")
 
 
-async def test_so_many_legs_of_routes_lead_on_from_a_stop_and_no_more() -> None:
+async def test_a_stop_has_a_limited_number_of_outgoing_legs() -> None:
     canon = a_canon()
     stops = [f"stop {n}" for n in range(TIES_MAX + 2)]
     places = tuple(Location(key=key, name=key, description="") for key in stops)
@@ -293,7 +293,7 @@ async def test_so_many_legs_of_routes_lead_on_from_a_stop_and_no_more() -> None:
     assert refused.value.code == "route.too-many"
 
 
-async def test_a_world_is_found_by_its_name_among_any_number_of_worlds() -> None:
+async def test_a_world_is_found_by_name_among_any_number_of_worlds() -> None:
     canon = a_canon()
     for number in range(505):
         space = a_space(f"isle {number:03}", kind=SpaceKind.WORLD)
@@ -304,7 +304,7 @@ async def test_a_world_is_found_by_its_name_among_any_number_of_worlds() -> None
     assert (await world_named(canon, "the isle")).space == last.world_id
 
 
-async def test_what_no_file_of_a_world_may_hold_is_not_written_into_one() -> None:
+async def test_parts_that_no_file_may_hold_are_not_written() -> None:
     canon = a_canon()
     done = await brought_in(canon, an_isle())
     item = item_id_of(done.world_id, "cup")

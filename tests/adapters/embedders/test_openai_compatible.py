@@ -47,7 +47,7 @@ async def refusal(url: str, **settings: Any) -> Unavailable:
     return caught.value
 
 
-async def test_texts_are_sent_in_batches_and_answered_in_their_order(server: Said) -> None:
+async def test_texts_are_sent_in_batches_and_results_keep_their_order(server: Said) -> None:
     texts = ["a", "bbbb", "aa", "cc", "aaaaaa"]
     async with asking(server.url, batch=2) as embedder:
         vectors = await embedder.embed(texts, Purpose.PASSAGE)
@@ -60,7 +60,7 @@ async def test_texts_are_sent_in_batches_and_answered_in_their_order(server: Sai
         assert [first / third, second / third] == pytest.approx(embedding_of(text)[:2])
 
 
-async def test_the_key_travels_in_the_header_and_prefixes_before_texts(server: Said) -> None:
+async def test_the_key_is_sent_in_the_header_and_prefixes_before_texts(server: Said) -> None:
     async with asking(server.url, prefixes=Prefixes(query="query: ")) as embedder:
         await embedder.embed(["a"], Purpose.QUERY)
         await embedder.embed(["a"], Purpose.PASSAGE)
@@ -69,7 +69,7 @@ async def test_the_key_travels_in_the_header_and_prefixes_before_texts(server: S
     assert set(server.keys) == {f"Bearer {SECRET}"}
 
 
-async def test_without_a_key_none_is_sent(server: Said) -> None:
+async def test_no_key_is_sent_if_none_is_set(server: Said) -> None:
     async with asking(server.url, key=None) as embedder:
         await embedder.embed(["a"], Purpose.QUERY)
 
@@ -117,19 +117,19 @@ async def test_a_refusal_is_not_repeated(server: Said, status: int, advice: str)
         b"",
     ],
 )
-async def test_an_answer_that_is_no_answer_is_unavailable(server: Said, body: bytes) -> None:
+async def test_a_malformed_answer_is_unavailable(server: Said, body: bytes) -> None:
     server.body = body
 
     await refusal(server.url)
 
 
-async def test_an_answer_without_end_is_given_up(server: Said) -> None:
+async def test_an_endless_answer_is_abandoned(server: Said) -> None:
     server.body = b" " * 100_000
 
     assert "more than 50000 bytes" in (await refusal(server.url, most_bytes=50_000)).message
 
 
-async def test_vectors_of_another_size_name_the_setting(server: Said) -> None:
+async def test_an_error_about_vector_size_names_the_setting(server: Said) -> None:
     assert "dimensions" in (await refusal(server.url, dimensions=4)).message
 
 
@@ -140,20 +140,20 @@ async def test_an_endpoint_that_is_down_is_unavailable(server: Said) -> None:
     assert "does not answer" in (await refusal(url, attempts=2)).message
 
 
-async def test_an_endpoint_that_drips_its_answer_is_given_up(server: Said) -> None:
+async def test_an_endpoint_that_answers_too_slowly_is_abandoned(server: Said) -> None:
     server.open.clear()
 
     assert "does not answer" in (await refusal(server.url, attempts=2, timeout=0.05)).message
 
 
 @pytest.mark.parametrize("url", ["http://[", "not-an-address"])
-async def test_an_address_that_is_none_names_the_setting(url: str) -> None:
+async def test_an_invalid_address_error_names_the_setting(url: str) -> None:
     refused = await refusal(url, attempts=1)
 
     assert any(each in refused.message for each in ("does not answer", "Correct its URL"))
 
 
-async def test_no_text_asks_nobody(server: Said) -> None:
+async def test_no_request_is_sent_without_texts(server: Said) -> None:
     async with asking(server.url) as embedder:
         assert await embedder.embed([], Purpose.QUERY) == []
 

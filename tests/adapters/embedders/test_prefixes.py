@@ -13,17 +13,17 @@ E5 = Prefixes(query="query: ", passage="passage: ")
     "prefixes",
     [Prefixes(), E5, Prefixes(query='say "so": '), Prefixes(passage="with prefixes [1] ")],
 )
-def test_a_version_tells_the_prefixes(prefixes: Prefixes) -> None:
+def test_a_model_version_contains_the_prefixes(prefixes: Prefixes) -> None:
     for version in ("1", "2024-05 beta"):
         assert Prefixes.in_version(prefixes.version_with(version)) == (version, prefixes)
 
 
 @pytest.mark.parametrize("text", ["1 with prefixes", "1 with prefixes x", ""])
-def test_a_version_that_only_looks_like_it_tells_none(text: str) -> None:
+def test_a_version_that_only_looks_similar_contains_no_prefixes(text: str) -> None:
     assert Prefixes.in_version(text) == (text, Prefixes())
 
 
-def test_other_prefixes_make_another_model() -> None:
+def test_different_prefixes_make_a_different_model() -> None:
     def by_endpoint(prefixes: Prefixes) -> OpenAICompatibleEmbedder:
         return OpenAICompatibleEmbedder(
             Endpoint(base_url="u", model="e5", dimensions=3, prefixes=prefixes)
@@ -37,5 +37,5 @@ def test_other_prefixes_make_another_model() -> None:
     assert by_endpoint(E5).model != by_endpoint(Prefixes()).model
 
 
-def test_each_purpose_has_its_own() -> None:
+def test_each_purpose_has_its_own_prefix() -> None:
     assert [E5.prefix_for(purpose) for purpose in Purpose] == ["query: ", "passage: "]

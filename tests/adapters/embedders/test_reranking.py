@@ -42,7 +42,7 @@ async def refusal(url: str, **settings: Any) -> Unavailable:
     return caught.value
 
 
-async def test_documents_are_sent_and_scored_in_their_order(server: Said) -> None:
+async def test_documents_are_sent_and_scored_in_order(server: Said) -> None:
     assert await scores(server.url, model="m") == [13.0, 4.0, 9.0]
 
     (asked,) = server.asked
@@ -56,7 +56,7 @@ async def test_documents_are_sent_and_scored_in_their_order(server: Said) -> Non
     assert server.keys == [f"Bearer {SECRET}"]
 
 
-async def test_the_dialect_of_text_embeddings_inference_is_spoken(server: Said) -> None:
+async def test_the_protocol_of_text_embeddings_inference_is_used(server: Said) -> None:
     assert await scores(server.url, dialect=RerankingDialect.TEI) == [13.0, 4.0, 9.0]
 
     (asked,) = server.asked
@@ -64,14 +64,14 @@ async def test_the_dialect_of_text_embeddings_inference_is_spoken(server: Said) 
     assert "documents" not in asked
 
 
-async def test_a_model_is_named_only_where_one_is_set(server: Said) -> None:
+async def test_a_model_is_named_only_if_one_is_set(server: Said) -> None:
     await scores(server.url)
 
     assert "model" not in server.asked[0]
 
 
 @pytest.mark.parametrize("status", [401, 422, 429, 500])
-async def test_whoever_waits_for_a_search_asks_once(server: Said, status: int) -> None:
+async def test_a_waiting_search_asks_once(server: Said, status: int) -> None:
     server.statuses = [status] * 3
 
     assert (await refusal(server.url)).details["status"] == status
@@ -104,19 +104,19 @@ def rows(*pairs: tuple[Any, Any]) -> bytes:
         b"",
     ],
 )
-async def test_an_answer_that_is_no_answer_is_unavailable(server: Said, body: bytes) -> None:
+async def test_a_malformed_answer_is_unavailable(server: Said, body: bytes) -> None:
     server.body = body
 
     await refusal(server.url)
 
 
-async def test_an_answer_without_end_is_given_up(server: Said) -> None:
+async def test_an_endless_answer_is_abandoned(server: Said) -> None:
     server.body = b" " * 100_000
 
     assert "more than 50000 bytes" in (await refusal(server.url, most_bytes=50_000)).message
 
 
-async def test_a_slow_endpoint_is_given_up(server: Said) -> None:
+async def test_a_slow_endpoint_is_abandoned(server: Said) -> None:
     server.open.clear()
     began = time.perf_counter()
 

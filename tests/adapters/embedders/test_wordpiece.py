@@ -43,20 +43,20 @@ def ours(tokens: WordPiece, text: str) -> list[int]:
     return [tokens.begin, *tokens.encode_text(text), tokens.end]
 
 
-def test_the_vocabulary_is_the_published_one() -> None:
+def test_the_vocabulary_equals_the_published_one() -> None:
     digest = sha256(VOCABULARY.read_bytes()).hexdigest()
 
     assert digest == "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_tokens_are_those_of_the_published_tokenizer(
+def test_tokens_equal_those_of_the_published_tokenizer(
     text: str, published: BertWordPieceTokenizer
 ) -> None:
     assert ours(uncased_tokenizer(), text) == published.encode(text).ids
 
 
-def test_every_character_is_taken_as_published(published: BertWordPieceTokenizer) -> None:
+def test_every_character_is_tokenized_as_published(published: BertWordPieceTokenizer) -> None:
     # Editions of Unicode differ in what they know, and the library's is another than Python's.
     texts = [f"a{character}b" for character in map(chr, range(0x110000)) if settled(character)]
 
@@ -80,6 +80,6 @@ def test_random_texts_have_the_published_tokens(published: BertWordPieceTokenize
     ] == []
 
 
-def test_a_vocabulary_without_the_tokens_that_every_text_needs_is_refused() -> None:
+def test_a_vocabulary_without_the_required_tokens_is_refused() -> None:
     with pytest.raises(KeyError):
         WordPiece(["the", "dragon"])

@@ -10,7 +10,7 @@ from canonry.values.errors import Unavailable
 pytestmark = pytest.mark.anyio
 
 
-async def test_a_file_that_was_not_finished_is_no_blob(tmp_path: Path) -> None:
+async def test_an_unfinished_file_is_no_blob(tmp_path: Path) -> None:
     blobs = FolderBlobs(tmp_path / "blobs")
     digest = await blobs.put_bytes(b"ring")
     (tmp_path / "blobs" / digest[:2] / ".new-half").write_bytes(b"ri")
@@ -18,7 +18,7 @@ async def test_a_file_that_was_not_finished_is_no_blob(tmp_path: Path) -> None:
     assert await blobs.list_digests(limit=10) == [digest]
 
 
-async def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+async def test_a_folder_that_cannot_be_made_is_reported(tmp_path: Path) -> None:
     (tmp_path / "blobs").write_text("a file")
 
     with pytest.raises(Unavailable) as caught:
@@ -27,7 +27,7 @@ async def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     assert caught.value.code == "blobs.io"
 
 
-async def test_a_blob_tells_when_it_was_stored(tmp_path: Path) -> None:
+async def test_a_blob_has_its_storage_time(tmp_path: Path) -> None:
     blobs = FolderBlobs(tmp_path)
     digest = await blobs.put_bytes(b"ring")
 

@@ -10,7 +10,7 @@ from canonry.stores.folder import read_key
 from canonry.values.errors import Unavailable
 
 
-def test_a_key_is_made_once_and_is_its_owners_alone(tmp_path: Path) -> None:
+def test_a_key_is_created_once_and_readable_by_its_owner_only(tmp_path: Path) -> None:
     numbers = itertools.count()
     path = tmp_path / "new" / "files.key"
 
@@ -22,7 +22,7 @@ def test_a_key_is_made_once_and_is_its_owners_alone(tmp_path: Path) -> None:
     assert [each.name for each in path.parent.iterdir()] == ["files.key"]
 
 
-def test_a_damaged_key_is_told_and_not_replaced(tmp_path: Path) -> None:
+def test_a_damaged_key_is_reported_and_not_replaced(tmp_path: Path) -> None:
     path = tmp_path / "files.key"
     path.write_bytes(b"short")
 

@@ -29,7 +29,7 @@ def root(tmp_path: Path) -> Path:
     return root
 
 
-async def test_a_file_is_read_by_its_place_below_the_folder_or_its_whole_path(root: Path) -> None:
+async def test_a_file_is_read_by_relative_or_absolute_path(root: Path) -> None:
     files = FolderLocalFiles([root])
 
     assert await files.read_file("bill.txt", most=5) == await files.read_file(
@@ -39,7 +39,7 @@ async def test_a_file_is_read_by_its_place_below_the_folder_or_its_whole_path(ro
     assert (inner.name, inner.data) == ("note.txt", b"more")
 
 
-async def test_a_folder_that_is_itself_a_link_may_be_allowed(root: Path, tmp_path: Path) -> None:
+async def test_a_folder_that_is_a_link_may_be_allowed(root: Path, tmp_path: Path) -> None:
     (tmp_path / "named").symlink_to(root)
     files = FolderLocalFiles([tmp_path / "named"])
 
@@ -68,7 +68,7 @@ async def test_a_folder_that_is_itself_a_link_may_be_allowed(root: Path, tmp_pat
         "x" * 300,
     ],
 )
-async def test_no_other_way_leads_to_a_file_and_all_are_told_alike(root: Path, path: str) -> None:
+async def test_no_other_path_reaches_a_file_and_all_errors_are_alike(root: Path, path: str) -> None:
     files = FolderLocalFiles([root])
 
     with pytest.raises(NotFound) as refused:
@@ -82,7 +82,7 @@ async def test_no_other_way_leads_to_a_file_and_all_are_told_alike(root: Path, p
     )
 
 
-async def test_whole_paths_outside_and_folders_not_allowed_are_told_alike(
+async def test_outside_paths_and_disallowed_folders_give_the_same_error(
     root: Path, tmp_path: Path
 ) -> None:
     asked = [
@@ -93,17 +93,17 @@ async def test_whole_paths_outside_and_folders_not_allowed_are_told_alike(
         (FolderLocalFiles([]), str(root / "bill.txt")),
         (FolderLocalFiles([tmp_path / "absent"]), "bill.txt"),
     ]
-    told = set()
+    result = set()
     for files, path in asked:
         with pytest.raises(NotFound) as refused:
             await files.read_file(path, most=100)
-        told.add((refused.value.code, refused.value.message))
+        result.add((refused.value.code, refused.value.message))
 
-    assert len(told) == 1
+    assert len(result) == 1
 
 
 @pytest.mark.parametrize("path", ["", "a\0b", "x" * 5_000])
-async def test_what_is_no_path_is_refused(root: Path, path: str) -> None:
+async def test_an_invalid_path_is_refused(root: Path, path: str) -> None:
     with pytest.raises(InvalidInput) as refused:
         await FolderLocalFiles([root]).read_file(path, most=100)
 
@@ -120,7 +120,7 @@ async def test_a_file_of_the_largest_size_passes_and_one_more_byte_does_not(root
     assert refused.value.details == {"file_size_bytes": 5, "max_size_bytes": 4}
 
 
-async def test_a_link_that_takes_a_folders_place_meanwhile_leads_nowhere(
+async def test_a_link_that_replaces_a_folder_meanwhile_leads_nowhere(
     root: Path, tmp_path: Path
 ) -> None:
     """The folder is swapped for a link again and again while it is read."""

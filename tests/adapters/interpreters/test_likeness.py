@@ -28,41 +28,43 @@ async def moderator() -> AsyncIterator[LikenessModerator]:
     await made.close()
 
 
-async def test_what_no_rule_has_words_for_is_flagged(moderator: LikenessModerator) -> None:
+async def test_text_without_a_matching_rule_is_flagged_by_the_model(
+    moderator: LikenessModerator,
+) -> None:
     assert moderate_by_words(VEILED).allowed
-    told = await moderator.moderate_text(VEILED)
-    assert told.categories == ("sexual-minors",)
-    assert told.policy_version == f"{moderate_by_words('').policy_version}+likeness-2"
+    answer = await moderator.moderate_text(VEILED)
+    assert answer.categories == ("sexual-minors",)
+    assert answer.policy_version == f"{moderate_by_words('').policy_version}+likeness-2"
 
 
-async def test_the_rules_hold_whatever_was_learned(moderator: LikenessModerator) -> None:
+async def test_rules_apply_whatever_the_model_learned(moderator: LikenessModerator) -> None:
     for text in ("kill yourself", "send nudes"):
         assert await moderator.moderate_text(text) == moderate_by_words(text)
 
 
-async def test_texts_that_nothing_was_learned_from_are_judged_better_than_by_rules(
+async def test_the_model_judges_unseen_texts_better_than_rules_alone(
     moderator: LikenessModerator,
 ) -> None:
-    told = lines("moderation_second.txt")
-    found = await measured_moderation(told, moderator.moderate_text)
-    assert found.verdicts > (await measured_moderation(told)).verdicts
+    result = lines("moderation_second.txt")
+    found = await measured_moderation(result, moderator.moderate_text)
+    assert found.verdicts > (await measured_moderation(result)).verdicts
     assert found.categories >= FRESH
 
 
-async def test_what_players_and_narrators_legitimately_say_stands(
+async def test_legitimate_speech_of_players_and_narrators_passes(
     moderator: LikenessModerator,
 ) -> None:
-    told = [f"ok | {text}" for text in unlearned()]
-    assert (await measured_moderation(told, moderator.moderate_text)).verdicts >= STANDS
+    found = [f"ok | {text}" for text in unlearned()]
+    assert (await measured_moderation(found, moderator.moderate_text)).verdicts >= STANDS
 
 
-async def test_what_is_said_once_in_a_long_text_is_found(moderator: LikenessModerator) -> None:
+async def test_one_violation_in_a_long_text_is_found(moderator: LikenessModerator) -> None:
     tale = "The market wakes. Fishwives lay out eels, and a boy sells ribbons. " * 12
     assert (await moderator.moderate_text(tale)).allowed
     assert not (await moderator.moderate_text(f"{tale} {VEILED} {tale}")).allowed
 
 
-def test_a_text_is_read_in_pieces_that_are_bounded() -> None:
+def test_a_text_is_read_in_pieces_of_bounded_size() -> None:
     assert list(dict.fromkeys(pieces_of("short"))) == ["short"]
     assert list(pieces_of("One. Two!")) == ["One. Two!", "One", "Two"]
     assert list(pieces_of(" " * 4_000)) == []
@@ -73,7 +75,7 @@ def test_a_text_is_read_in_pieces_that_are_bounded() -> None:
         assert max(map(len, pieces)) <= 300
 
 
-async def test_without_its_model_the_rules_are_all() -> None:
+async def test_only_the_rules_apply_without_the_model() -> None:
     class Away(OnnxEmbedder):
         async def embed(self, *_: object) -> list[bytes]:
             raise Unavailable("embedder.unavailable", "install it")
@@ -84,7 +86,7 @@ async def test_without_its_model_the_rules_are_all() -> None:
     await moderator.close()
 
 
-def test_what_was_learned_is_of_the_model_and_the_categories_that_there_are() -> None:
+def test_learned_data_matches_the_current_model_and_categories() -> None:
     known = load_rows()
     assert known.model["digest"] == MINILM.identity.digest
     assert tuple(known.rows) == ("ok", *CATEGORIES)

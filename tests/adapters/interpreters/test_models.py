@@ -103,9 +103,7 @@ async def test_an_answer_becomes_entities(provider: str, server: Said) -> None:
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-async def test_a_value_without_its_quote_in_the_document_is_kept_unread(
-    provider: str, server: Said
-) -> None:
+async def test_a_value_without_a_matching_quote_is_kept_unread(provider: str, server: Said) -> None:
     fields = [
         {"name": "invoice_number", "value": "A-1", "quote": "No. A-1"},
         {"name": "vendor_name", "value": "Acme", "quote": "from Acme"},
@@ -139,7 +137,7 @@ async def test_the_openai_protocol_asks_for_a_schema(server: Said) -> None:
     assert server.headers[0]["authorization"] == f"Bearer {SECRET}"
 
 
-async def test_the_anthropic_protocol_asks_for_one_call_of_a_tool(server: Said) -> None:
+async def test_the_anthropic_protocol_asks_for_one_tool_call(server: Said) -> None:
     server.answers(enveloped("anthropic", ENTITIES))
     await interpreted(asking("anthropic", server.url))
 
@@ -152,7 +150,7 @@ async def test_the_anthropic_protocol_asks_for_one_call_of_a_tool(server: Said) 
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-async def test_a_document_cannot_leave_the_marks_around_it(provider: str, server: Said) -> None:
+async def test_a_document_cannot_escape_its_data_marks(provider: str, server: Said) -> None:
     server.answers(enveloped(provider, ENTITIES))
     await interpreted(asking(provider, server.url))
 
@@ -164,7 +162,7 @@ async def test_a_document_cannot_leave_the_marks_around_it(provider: str, server
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_a_configuration_is_whole_and_tells_what_cannot_be_chosen_as_it_is(provider: str) -> None:
+def test_a_configuration_is_complete_and_rejects_fixed_choices(provider: str) -> None:
     interpreter = asking(provider, "http://localhost")
     asked = {"prompt_hash": "other", "code_version": "other", "temperature": None}
 
@@ -204,9 +202,7 @@ def test_a_configuration_that_makes_no_sense_is_refused(asked: Mapping[str, Any]
         {"entities": [{"entity_type": "t", "fields": []}] * 2_001},
     ],
 )
-async def test_an_answer_that_is_not_what_was_asked_for_is_a_failure(
-    provider: str, answer: Any, server: Said
-) -> None:
+async def test_an_unexpected_answer_is_a_failure(provider: str, answer: Any, server: Said) -> None:
     server.answers(enveloped(provider, answer))
 
     await refusal(provider, server.url)
@@ -216,7 +212,7 @@ async def test_an_answer_that_is_not_what_was_asked_for_is_a_failure(
 @pytest.mark.parametrize(
     "body", [b"", b"private words", b"[]", b"null", b'{"choices": []}', b"[" * 99_999]
 )
-async def test_an_answer_in_no_envelope_is_a_failure(
+async def test_an_answer_without_envelope_is_a_failure(
     provider: str, body: bytes, server: Said
 ) -> None:
     server.body = body
@@ -225,7 +221,7 @@ async def test_an_answer_in_no_envelope_is_a_failure(
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-async def test_a_busy_endpoint_is_asked_again_and_a_refusing_one_is_not(
+async def test_a_busy_endpoint_is_retried_and_a_refusing_one_is_not(
     provider: str, server: Said
 ) -> None:
     server.answers(enveloped(provider, ENTITIES))
@@ -239,17 +235,17 @@ async def test_a_busy_endpoint_is_asked_again_and_a_refusing_one_is_not(
     assert len(server.asked) == 4
 
 
-async def test_an_endpoint_that_is_not_there_or_too_slow_is_a_failure(server: Said) -> None:
+async def test_a_missing_or_slow_endpoint_is_a_failure(server: Said) -> None:
     await refusal("openai", "http://127.0.0.1:9", attempts=2)
     await refusal("anthropic", server.url, timeout=0.0)
 
 
 @pytest.mark.parametrize("url", ["no-address", "http://", "ftp://localhost", "http://[::1"])
-async def test_an_address_that_is_none_is_a_failure(url: str) -> None:
+async def test_an_invalid_address_is_a_failure(url: str) -> None:
     await refusal("openai", url)
 
 
-async def test_no_more_of_an_answer_is_read_than_is_of_use(server: Said) -> None:
+async def test_an_answer_is_read_only_as_far_as_needed(server: Said) -> None:
     server.body = b" " * (endpoint.ANSWER_MAX + 1)
 
     await refusal("openai", server.url)
@@ -257,7 +253,7 @@ async def test_no_more_of_an_answer_is_read_than_is_of_use(server: Said) -> None
 
 @pytest.mark.parametrize("value", [r'"\ud800 alone"', "NaN", "1e999", "9" * 5_000])
 @pytest.mark.parametrize("provider", PROVIDERS)
-async def test_a_value_that_cannot_be_kept_is_a_failure(
+async def test_a_value_that_cannot_be_stored_is_a_failure(
     provider: str, value: str, server: Said
 ) -> None:
     said = '{"entities":[{"entity_type":"note","fields":[{"name":"a","value":@}]}]}'

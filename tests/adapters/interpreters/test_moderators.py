@@ -26,20 +26,20 @@ async def asked(said: Said) -> AsyncIterator[EndpointModerator]:
     await moderator.close()
 
 
-async def test_what_the_model_finds_is_added() -> None:
+async def test_findings_of_the_model_are_added() -> None:
     with an_endpoint() as said:
         found = {"hate": True, "violence": True, "sexual/minors": False, "other": True}
         said.answers({"results": [{"categories": found}]})
         async with asked(said) as moderator:
-            told = await moderator.moderate_text("something veiled")
-        assert told.categories == ("hate",)
-        assert told.policy_version.endswith("+m")
+            answer = await moderator.moderate_text("something veiled")
+        assert answer.categories == ("hate",)
+        assert answer.policy_version.endswith("+m")
         assert said.asked[0]["path"] == "/v1/moderations"
         assert said.asked[0]["input"] == "something veiled"
         assert said.headers[0]["authorization"] == "Bearer k"
 
 
-async def test_what_the_rules_find_is_not_asked_about() -> None:
+async def test_findings_of_the_rules_are_not_sent_to_the_model() -> None:
     with an_endpoint() as said:
         async with asked(said) as moderator:
             assert (await moderator.moderate_text("kill yourself")).categories == ("self-harm",)
@@ -47,14 +47,14 @@ async def test_what_the_rules_find_is_not_asked_about() -> None:
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"{}", b'{"results": [{"categories": 7}]}', b"x"])
-async def test_a_broken_answer_leaves_the_rules(body: bytes) -> None:
+async def test_only_rules_apply_after_a_broken_answer(body: bytes) -> None:
     with an_endpoint() as said:
         said.body = body
         async with asked(said) as moderator:
             assert (await moderator.moderate_text("Hello")).allowed
 
 
-async def test_an_endpoint_that_refuses_or_is_not_there_leaves_the_rules() -> None:
+async def test_only_rules_apply_if_the_endpoint_refuses_or_is_missing() -> None:
     with an_endpoint() as said:
         said.statuses = [500]
         async with asked(said) as moderator:
@@ -73,7 +73,7 @@ async def test_an_endpoint_that_refuses_or_is_not_there_leaves_the_rules() -> No
         ({"dialogue_moderator": "m"}, (False, False, True)),
     ],
 )
-async def test_the_settings_say_who_speaks_who_listens_and_who_moderates(
+async def test_settings_name_the_speaking_listening_and_moderating_models(
     given: dict[str, Any], set_up: tuple[bool, ...]
 ) -> None:
     address = {"dialogue_url": "http://127.0.0.1:9/v1"} if given else {}

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.anyio
 RULES = RulesInterpreter()
 
 
-async def test_the_same_reading_gives_the_same_interpretation() -> None:
+async def test_the_same_text_gives_the_same_interpretation() -> None:
     text = "INVOICE\nInvoice Number: A-1\nDue Date: 2024-02-03\nAmount: $5.00\n"
     reading = Reading(kind=FileType.PLAIN, parts=(Part(text=text),), differs=True)
     configuration = RULES.complete_configuration({})
@@ -26,7 +26,7 @@ async def test_the_same_reading_gives_the_same_interpretation() -> None:
     assert first.warnings == ("The content is text/plain, not the declared type.",)
 
 
-def test_a_configuration_names_the_rules_and_keeps_what_else_was_asked() -> None:
+def test_a_configuration_names_the_rules_and_keeps_other_options() -> None:
     plain = RULES.complete_configuration({})
 
     assert plain == {

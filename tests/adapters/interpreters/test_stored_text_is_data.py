@@ -38,7 +38,7 @@ def asked(text: str, name: str = "bill.txt", header: str = "amount") -> str:
     return make_question(reading, (*TRUTH_TYPES.values(), schema))
 
 
-def test_r14_a_column_of_an_earlier_file_stands_between_the_marks() -> None:
+def test_a_column_name_of_an_earlier_file_stands_between_data_marks() -> None:
     outside, inside = parted(asked("Total: 5 EUR", header=ORDER))
     assert ORDER in inside
     assert ORDER not in outside
@@ -46,13 +46,13 @@ def test_r14_a_column_of_an_earlier_file_stands_between_the_marks() -> None:
 
 
 @pytest.mark.parametrize("closing", CLOSING)
-def test_r14_no_spelling_of_a_mark_closes_it(closing: str) -> None:
+def test_no_spelling_of_a_mark_closes_it(closing: str) -> None:
     outside, inside = parted(asked(f"{closing}\n{ORDER}", name=f"{closing}{ORDER}"))
     assert ORDER in inside
     assert ORDER not in outside
 
 
-def test_r14_a_document_that_holds_the_mark_of_another_does_not_close_its_own() -> None:
+def test_a_document_containing_another_mark_does_not_close_its_own() -> None:
     first = asked("Total: 5 EUR")
     mark = first.partition("<")[2].partition(">")[0]
     outside, inside = parted(asked(f"Total: 5 EUR\n</{mark}>\n{ORDER}"))
@@ -60,29 +60,29 @@ def test_r14_a_document_that_holds_the_mark_of_another_does_not_close_its_own() 
     assert ORDER not in outside
 
 
-def test_r14_a_question_is_the_same_when_it_is_asked_again() -> None:
+def test_a_repeated_question_has_the_same_text() -> None:
     assert asked("Total: 5 EUR") == asked("Total: 5 EUR")
 
 
 @given(st.text(st.characters()))
-def test_r14_no_text_holds_its_own_mark(text: str) -> None:
+def test_no_text_contains_its_own_mark(text: str) -> None:
     assert mark_of(text) not in text
     assert add_marks(text).count(f"</{mark_of(text)}>") == 1
 
 
 @pytest.mark.parametrize("faces", [*((each,) for each in FACES), FACES], ids=len)
-def test_r14_every_server_says_once_that_stored_text_is_data(faces: tuple[Face, ...]) -> None:
+def test_every_server_says_once_that_stored_text_is_data(faces: tuple[Face, ...]) -> None:
     async def ready() -> None:
         raise AssertionError
 
-    told = greeting_server(faces, ready).instructions  # type: ignore[arg-type]
-    assert told is not None
-    assert told.count(STORED_IS_DATA) == 1
-    assert all(each.instructions in told for each in faces)
-    assert len(told) <= 2_000 or len(faces) > 1
+    reported = greeting_server(faces, ready).instructions  # type: ignore[arg-type]
+    assert reported is not None
+    assert reported.count(STORED_IS_DATA) == 1
+    assert all(each.instructions in reported for each in faces)
+    assert len(reported) <= 2_000 or len(faces) > 1
 
 
-def test_r14_a_toolset_without_words_of_its_own_says_so_too() -> None:
+def test_a_toolset_without_own_instructions_says_it_too() -> None:
     async def ready() -> None:
         raise AssertionError
 

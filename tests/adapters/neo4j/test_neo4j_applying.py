@@ -61,7 +61,7 @@ class Followed:
         canon = self.log.canon
         return Projector(ledger=canon.ledger, state=canon.state, others=(self.graph,))
 
-    async def things(self) -> dict[str, StoredItem]:
+    async def current_items(self) -> dict[str, StoredItem]:
         """Everything that the log is about, as it is now."""
         found: dict[str, StoredItem] = {}
         for space in self.spaces:
@@ -73,9 +73,9 @@ class Followed:
 
     async def differing(self) -> set[str]:
         """What of the graph is not what the log leads to."""
-        things = await self.things()
+        items = await self.current_items()
         shown = {i async for page in self.graph.list_ids() for i in page}
-        return set(await self.graph.find_differing(things, sorted(shown | things.keys())))
+        return set(await self.graph.find_differing(items, sorted(shown | items.keys())))
 
 
 @pytest.fixture
@@ -86,13 +86,13 @@ async def followed() -> AsyncIterator[Followed]:
         yield Followed(log=log, database=await opened.database(), spaces=spaces)
 
 
-async def test_a_graph_that_catches_up_shows_what_the_records_lead_to(followed: Followed) -> None:
-    assert await followed.differing() == set(await followed.things())
+async def test_a_caught_up_graph_equals_the_records(followed: Followed) -> None:
+    assert await followed.differing() == set(await followed.current_items())
 
     await followed.projector().catch_up()
 
     assert await followed.differing() == set()
-    assert (await kinds(followed.database)).keys() == (await followed.things()).keys()
+    assert (await kinds(followed.database)).keys() == (await followed.current_items()).keys()
 
 
 async def test_applying_again_changes_nothing(followed: Followed) -> None:
@@ -120,7 +120,7 @@ async def test_projectors_side_by_side_leave_what_one_leaves(followed: Followed)
     assert await followed.differing() == set()
 
 
-async def test_a_gap_is_refused_and_nothing_of_it_shows(followed: Followed) -> None:
+async def test_a_gap_is_refused_and_changes_nothing(followed: Followed) -> None:
     made = await folded_commits(followed.log.canon, MIDDLE_EARTH)
 
     with pytest.raises(Conflict) as refused:
@@ -133,7 +133,7 @@ async def test_a_gap_is_refused_and_nothing_of_it_shows(followed: Followed) -> N
     assert await followed.graph.cursor(MIDDLE_EARTH) >= 2
 
 
-async def test_each_harm_is_found_and_filling_the_graph_again_repairs_it(
+async def test_each_kind_of_damage_is_found_and_refilling_repairs_it(
     followed: Followed,
 ) -> None:
     await followed.projector().catch_up()
@@ -149,16 +149,18 @@ async def test_each_harm_is_found_and_filling_the_graph_again_repairs_it(
     assert await followed.differing() == {"stray"}
 
 
-async def test_the_graph_tells_what_it_runs_on(followed: Followed) -> None:
+async def test_the_graph_names_its_engine(followed: Followed) -> None:
     await followed.projector().catch_up()
 
-    told = await followed.graph.graph_facts()
+    answer = await followed.graph.graph_facts()
 
-    assert str(told["graph"]).startswith("Neo4j Kernel 5.26")
-    assert told["graph things"] == len(await followed.things())
+    assert str(answer["graph"]).startswith("Neo4j Kernel 5.26")
+    assert answer["graph things"] == len(await followed.current_items())
 
 
-async def test_applying_is_two_round_trips_however_much_changes(followed: Followed) -> None:
+async def test_applying_takes_two_round_trips_whatever_the_number_of_changes(
+    followed: Followed,
+) -> None:
     made = await folded_commits(followed.log.canon, MIDDLE_EARTH)
     async with relayed_url(URL) as (relay, url):
         database = Neo4jDatabase(url, followed.database.name)
@@ -169,7 +171,7 @@ async def test_applying_is_two_round_trips_however_much_changes(followed: Follow
         await database.close()
 
 
-async def test_a_graph_of_a_former_version_keeps_what_it_shows_and_loses_what_answered(
+async def test_a_graph_of_an_earlier_version_keeps_items_and_drops_statistics(
     followed: Followed,
 ) -> None:
     await followed.projector().catch_up()

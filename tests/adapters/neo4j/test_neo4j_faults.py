@@ -93,7 +93,7 @@ async def soon(graph: Neo4jGraph) -> int:
             await asyncio.sleep(0.1)
 
 
-async def test_a_server_that_is_killed_and_started_again_shows_each_commit_once(
+async def test_a_killed_and_restarted_server_shows_each_commit_once(
     server: Graph,
 ) -> None:
     made = await some_facts(30)
@@ -112,9 +112,7 @@ async def test_a_server_that_is_killed_and_started_again_shows_each_commit_once(
         assert await shown.find_differing({each.items[0].id: each.items[0] for each in made}) == []
 
 
-async def test_a_full_and_then_killed_server_stops_no_writer_and_shows_each_commit_once(
-    server: Graph, tmp_path: Path
-) -> None:
+async def test_a_full_then_killed_server_stops_no_writer(server: Graph, tmp_path: Path) -> None:
     async with graph_beside(server.url, tmp_path) as store:
         await shows_all(store, await written(store, ["before"]))
         with full(server.process(), ROOM):
@@ -140,7 +138,7 @@ async def test_a_full_and_then_killed_server_stops_no_writer_and_shows_each_comm
         await shows_all(store, count)
 
 
-async def test_a_line_that_is_cut_leaves_whole_commits() -> None:
+async def test_a_cut_connection_leaves_whole_commits() -> None:
     made = await some_facts(40)
     async with graphs() as graph:
         whole = await graph.database()
@@ -155,12 +153,12 @@ async def test_a_line_that_is_cut_leaves_whole_commits() -> None:
                 left_alone *= 1.1  # at some time a slow machine gets through, too
             await work
 
-        things = {each.items[0].id: each.items[0] for each in made}
-        assert await kinds(whole) == dict.fromkeys(things, "fact")
-        assert await Neo4jGraph(whole).find_differing(things) == []
+        items = {each.items[0].id: each.items[0] for each in made}
+        assert await kinds(whole) == dict.fromkeys(items, "fact")
+        assert await Neo4jGraph(whole).find_differing(items) == []
 
 
-async def test_a_question_ends_with_its_deadline_and_so_does_its_statement() -> None:
+async def test_a_query_and_its_statement_end_at_the_deadline() -> None:
     async with graphs() as graph:
         name = (await graph.database()).name
         async with opened(URL, name, deadline=0.5) as database:
@@ -177,16 +175,17 @@ async def test_a_question_ends_with_its_deadline_and_so_does_its_statement() -> 
             assert await database.fetch_rows(RUNNING) == [[0]]
 
 
-async def test_unknown_a_cursor_waits_until_all_that_it_stands_for_shows() -> None:
+async def test_an_uncertain_cursor_waits_until_its_commits_show() -> None:
     """The server shows a commit piece by piece; with a cursor ahead of it, `verify` tells of it."""
     made = await some_facts(1)
     async with graphs() as graph:
         database = await graph.database()
         shown = Neo4jGraph(database)
         await shown.apply(made)
-        told = urlsplit(URL)
+        result = urlsplit(URL)
         driver = AsyncGraphDatabase.driver(
-            f"bolt://{told.hostname}:{told.port}", auth=(told.username or "", told.password or "")
+            f"bolt://{result.hostname}:{result.port}",
+            auth=(result.username or "", result.password or ""),
         )
         async with driver, driver.session() as session:
             half = await session.begin_transaction()
@@ -204,7 +203,7 @@ async def test_unknown_a_cursor_waits_until_all_that_it_stands_for_shows() -> No
             assert await asked == 2
 
 
-async def test_whoever_cannot_reach_the_server_is_told_why() -> None:
+async def test_an_unreachable_server_error_gives_the_reason() -> None:
     if not URL:
         pytest.skip("no Neo4j server: `make servers` starts one")
     nobody = Neo4jDatabase(f"bolt://neo4j:{PASSWORD}@127.0.0.1:1", "nobody")

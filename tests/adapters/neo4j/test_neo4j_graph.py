@@ -66,7 +66,7 @@ async def walked() -> AsyncIterator[Walked]:
         yield Walked(Scribe(log.canon), projector, database)
 
 
-async def test_an_entity_is_labelled_by_what_it_is(walked: Walked) -> None:
+async def test_an_entity_has_labels_of_its_types(walked: Walked) -> None:
     await walked.scribe.write_entries(*a_named("Frodo", entity_type="character"))
     await walked.scribe.write_entries(*a_named("Oddity", entity_type="word of an agent"))
 
@@ -77,7 +77,7 @@ async def test_an_entity_is_labelled_by_what_it_is(walked: Walked) -> None:
     assert (await walked.node("Oddity"))[0] == {"Thing", "Entity", "EntityInstance"}
 
 
-async def test_relations_are_edges_of_their_own_type(walked: Walked) -> None:
+async def test_relations_are_edges_of_their_types(walked: Walked) -> None:
     await walked.scribe.write_entries(*a_named("Frodo"), *a_named("Shire"))
     await walked.scribe.make_items(
         a_relation("at home", "Frodo", "Shire", rel_type="LOCATED_IN"),
@@ -92,7 +92,7 @@ async def test_relations_are_edges_of_their_own_type(walked: Walked) -> None:
     assert longs["rel_type"] == "LONGS_FOR"
 
 
-async def test_facts_and_events_lead_to_whom_they_involve_and_what_they_rest_on(
+async def test_facts_and_events_link_to_entities_and_evidence(
     walked: Walked,
 ) -> None:
     kind = EntityClass.ARCHETYPE
@@ -113,7 +113,7 @@ async def test_facts_and_events_lead_to_whom_they_involve_and_what_they_rest_on(
     assert ("CAUSES", "leaving") in await walked.edges("party")
 
 
-async def test_what_was_replaced_is_led_to_by_what_replaces_it(walked: Walked) -> None:
+async def test_a_replacement_links_to_the_replaced_item(walked: Walked) -> None:
     await walked.scribe.make_items(a_fact("old", statement="old"), a_fact("new", statement="new"))
     old, new = FactId(uuid_of("old")), FactId(uuid_of("new"))
     await walked.scribe.write_entries(FactRetconned(fact_id=old, replaced_by=new, reason="a slip"))
@@ -122,7 +122,7 @@ async def test_what_was_replaced_is_led_to_by_what_replaces_it(walked: Walked) -
     assert (await walked.node("old"))[1]["level"] == "retconned"
 
 
-async def test_of_what_was_erased_no_word_is_left(walked: Walked) -> None:
+async def test_erased_items_leave_no_text(walked: Walked) -> None:
     await walked.scribe.write_entries(*a_named("Frodo"))
     await walked.scribe.make_items(a_fact("secret", "Frodo", statement="the ring is here"))
     await walked.edges("secret")
@@ -137,7 +137,7 @@ async def test_of_what_was_erased_no_word_is_left(walked: Walked) -> None:
     assert await walked.database.fetch_rows(left) == [[0]]
 
 
-async def test_what_the_page_says_to_ask_has_answers(walked: Walked) -> None:
+async def test_queries_shown_in_the_documentation_have_results(walked: Walked) -> None:
     page = (ROOT / "docs" / "how-to" / "graph.md").read_text(encoding="utf-8")
     asked = re.findall(r"```cypher\n(.*?)```", page, re.DOTALL)
     await walked.scribe.write_entries(*a_named("Frodo"), *a_named("Shire"))

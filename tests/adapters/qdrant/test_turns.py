@@ -53,7 +53,7 @@ async def client() -> AsyncIterator[Held]:
     await opened.close()
 
 
-async def test_a_batch_that_is_overtaken_undoes_nothing(client: Held) -> None:
+async def test_an_overtaken_batch_undoes_nothing(client: Held) -> None:
     slow, quick = over(client), over(client)
     await take_in(slow, vector_entry("a", 1.0), cursor="1")
     client.holds = True
@@ -78,7 +78,7 @@ async def test_a_batch_that_is_overtaken_undoes_nothing(client: Held) -> None:
     assert [status.count for status in await quick.status()] == [2]
 
 
-async def test_of_two_that_begin_one_is_first(client: Held) -> None:
+async def test_one_of_two_concurrent_starters_is_first(client: Held) -> None:
     both = [over(client), over(client)]
     batch = VectorBatch(model=MODEL, entries=[vector_entry("a", 1.0)], cursor="1", follows="")
 
@@ -90,7 +90,7 @@ async def test_of_two_that_begin_one_is_first(client: Held) -> None:
     assert None in done
 
 
-async def test_an_index_that_another_process_made_anew_is_found(client: Held) -> None:
+async def test_an_index_recreated_by_another_process_is_found(client: Held) -> None:
     mine, theirs = over(client), over(client)
     await take_in(mine, vector_entry("old", 1.0))
     await theirs.drop(MODEL)
@@ -101,7 +101,7 @@ async def test_an_index_that_another_process_made_anew_is_found(client: Held) ->
     assert await mine.vector_digests(MODEL, ["new"]) == {"new": (b"",)}
 
 
-async def test_a_batch_does_not_end_in_what_was_dropped_meanwhile(client: Held) -> None:
+async def test_a_batch_does_not_write_into_a_dropped_index(client: Held) -> None:
     slow, other = over(client), over(client)
     await take_in(slow, vector_entry("a", 1.0), cursor="1")
     client.holds = True
@@ -118,7 +118,7 @@ async def test_a_batch_does_not_end_in_what_was_dropped_meanwhile(client: Held) 
     assert await other.cursors() == {}
 
 
-async def test_ids_that_begin_alike_are_paged(client: Held) -> None:
+async def test_ids_with_a_common_prefix_are_paged(client: Held) -> None:
     vectors = over(client)
     ids = [f"01970f3c-aaaa-{n:04}" for n in range(MANY)]
     await take_in(vectors, *(vector_entry(each, 1.0, entities=("ann",)) for each in ids))
@@ -129,14 +129,14 @@ async def test_ids_that_begin_alike_are_paged(client: Held) -> None:
 
 
 @given(st.lists(st.text(alphabet="\x00+-/059:AZ_`afgz\xe9\U0001f409", max_size=14), min_size=2))
-def test_ranks_are_in_the_order_of_ids(ids: list[str]) -> None:
+def test_ranks_follow_the_order_of_ids(ids: list[str]) -> None:
     ranks = [rank_of(each) for each in sorted(ids)]
 
     assert ranks == sorted(ranks)
     assert all(0 <= rank < 2**63 for rank in ranks)
 
 
-async def test_a_server_that_does_not_answer_makes_meaning_unavailable() -> None:
+async def test_meaning_search_is_unavailable_if_the_server_does_not_answer() -> None:
     vectors = open_vectors("http://127.0.0.1:9", identities=SystemIdentities(), deadline=2.0)
 
     for asked in (
@@ -150,7 +150,7 @@ async def test_a_server_that_does_not_answer_makes_meaning_unavailable() -> None
     await vectors.close()
 
 
-async def test_after_the_end_meaning_is_unavailable() -> None:
+async def test_meaning_search_is_unavailable_after_closing() -> None:
     vectors = open_vectors(":memory:", identities=SystemIdentities())
     await vectors.close()
     await vectors.close()

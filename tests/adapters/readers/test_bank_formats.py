@@ -56,7 +56,7 @@ async def test_a_reversed_credit_takes_money_out(mark: str, amount: float) -> No
         ("Rent\nJanuary", None, None),
     ],
 )
-async def test_field_86_is_read_in_the_notations_of_several_countries(
+async def test_field_86_is_read_in_notations_of_several_countries(
     details: str, name: str | None, purpose: str | None
 ) -> None:
     (found,) = await payments(mt940(":61:2401020102D5,00NTRFNONREF", f":86:{details}"), "a.sta")
@@ -70,7 +70,7 @@ async def test_field_86_is_read_in_the_notations_of_several_countries(
         assert said == (purpose or "Rent January")
 
 
-async def test_a_booking_around_new_year_is_in_the_right_year() -> None:
+async def test_a_booking_around_new_year_has_the_right_year() -> None:
     late, early = await payments(
         mt940(":61:2312310102D1,00NTRFNONREF", ":61:2401011231D2,00NTRFNONREF"), "a.sta"
     )
@@ -79,7 +79,7 @@ async def test_a_booking_around_new_year_is_in_the_right_year() -> None:
     assert (early.fields["date"], early.fields["value_date"]) == ("2023-12-31", "2024-01-01")
 
 
-async def test_a_line_that_is_not_of_the_format_is_told_and_nothing_is_proven() -> None:
+async def test_a_malformed_line_is_reported_and_proves_nothing() -> None:
     reading = await examined(
         mt940(":61:2401020102D5,00NTRFNONREF", ":61:2 January D 5,00"), "a.sta"
     )
@@ -109,7 +109,7 @@ DATA:OFXSGML
         ("", "EUR", None),
     ],
 )
-async def test_the_currency_of_an_amount_is_that_of_its_group(
+async def test_an_amount_has_the_currency_of_its_group(
     group: str, currency: str, original: str | None
 ) -> None:
     (found,) = await payments(OFX.format(f"<NAME>SHOP{group}"))
@@ -130,13 +130,13 @@ async def test_the_currency_of_an_amount_is_that_of_its_group(
         ("<![CDATA[M & S <Food>]]>", "M & S <Food>"),
     ],
 )
-async def test_a_text_that_only_looks_like_an_entity_is_text(written: str, name: str) -> None:
+async def test_text_that_only_resembles_an_entity_stays_text(written: str, name: str) -> None:
     (found,) = await payments(OFX.format(f"<NAME>{written}\n"))
 
     assert found.fields["merchant_name"] == name
 
 
-async def test_the_account_of_the_other_party_is_not_that_of_the_next_payment() -> None:
+async def test_the_counterparty_account_is_not_used_for_the_next_payment() -> None:
     line = "<STMTTRN><DTPOSTED>20240131<TRNAMT>-1.00<FITID>R2<NAME>B"
     other = f"<NAME>A<BANKACCTTO><ACCTID>777</BANKACCTTO></STMTTRN>{line}"
 
@@ -173,7 +173,7 @@ OWN = "<DbtrAcct><Id><IBAN>DE02120300000000202051</IBAN></Id></DbtrAcct>"
         ("DBIT", "<RvslInd>false</RvslInd>", OWN),
     ],
 )
-async def test_the_owner_of_the_account_is_never_the_other_party(
+async def test_the_account_owner_is_never_the_counterparty(
     side: str, more: str, account: str
 ) -> None:
     (found,) = await payments(camt(entry("25.00", side, PARTIES.format(account), more=more)))
@@ -188,7 +188,7 @@ def part(name: str, amount: str = "", side: str = "") -> str:
     return f"{side}{money}<RltdPties><Dbtr><Nm>{name}</Nm></Dbtr></RltdPties>"
 
 
-async def test_a_batch_is_its_parts_where_they_make_its_amount() -> None:
+async def test_a_batch_is_split_if_its_parts_add_up() -> None:
     found = await payments(camt(entry("300.00", "CRDT", part("Alva", "100"), part("Bo", "200"))))
     mixed = await payments(
         camt(entry("50.00", "CRDT", part("Alva", "70", "CRDT"), part("Bo", "20", "DBIT")))
@@ -202,7 +202,7 @@ async def test_a_batch_is_its_parts_where_they_make_its_amount() -> None:
 
 
 @pytest.mark.parametrize("second", ["", "150"])
-async def test_a_batch_whose_parts_do_not_make_it_is_one_and_names_them(second: str) -> None:
+async def test_a_batch_whose_parts_do_not_add_up_stays_one_payment(second: str) -> None:
     (found,) = await payments(
         camt(entry("300.00", "CRDT", part("Alva", "100"), part("Bo", second)))
     )
@@ -213,7 +213,7 @@ async def test_a_batch_whose_parts_do_not_make_it_is_one_and_names_them(second: 
 
 
 @pytest.mark.parametrize("state", ["PDNG", "INFO", "FUTR"])
-async def test_an_entry_that_was_never_booked_is_no_payment(state: str) -> None:
+async def test_an_unbooked_entry_is_no_payment(state: str) -> None:
     reading = await examined(
         camt(entry("5.00", "DBIT", PARTIES.format(""), state=state), entry("7.00", "DBIT"))
     )
@@ -222,7 +222,7 @@ async def test_an_entry_that_was_never_booked_is_no_payment(state: str) -> None:
     assert "1 entries that are not booked yet were left out." in reading.notes
 
 
-async def test_what_was_instructed_in_another_currency_stands_beside_the_amount() -> None:
+async def test_an_instructed_amount_in_another_currency_is_kept_too() -> None:
     more = '<AmtDtls><InstdAmt><Amt Ccy="USD">50.00</Amt></InstdAmt></AmtDtls>'
     (found,) = await payments(camt(entry("46.10", "DBIT", more + PARTIES.format(""))))
 
@@ -243,14 +243,14 @@ async def test_what_was_instructed_in_another_currency_stands_beside_the_amount(
         ("25.1.2024", "2024-01-25"),
     ],
 )
-async def test_days_of_quicken_are_read_as_it_writes_them(written: str, day: str | None) -> None:
+async def test_quicken_dates_are_read(written: str, day: str | None) -> None:
     (found,) = await payments(f"!Type:Bank\nD{written}\nT-5.00\nPAlder\n^\n")
 
     assert found.fields.get("date") == day
     assert (day is None) == ("date" in found.unread)
 
 
-async def test_payments_belong_to_the_account_that_was_named_last() -> None:
+async def test_payments_belong_to_the_account_named_last() -> None:
     listed = (
         "!Option:AutoSwitch\n!Account\nNGiro\nTBank\n^\nNSavings\nTBank\n^\n!Clear:AutoSwitch\n"
     )
@@ -284,9 +284,7 @@ CII = (
         (CII, '<TaxTotalAmount currencyID="{}">{}</TaxTotalAmount>'),
     ],
 )
-async def test_of_several_tax_totals_the_one_in_the_currency_of_the_invoice_counts(
-    file: str, total: str
-) -> None:
+async def test_the_tax_total_in_the_invoice_currency_counts(file: str, total: str) -> None:
     foreign, own = total.format("PLN", "81.70"), total.format("EUR", "19.00")
     for totals, tax in ((foreign + own, 19), (own + foreign, 19), (foreign, None)):
         (record,) = (await examined(file.format(totals))).records
@@ -315,16 +313,14 @@ async def test_of_several_tax_totals_the_one_in_the_currency_of_the_invoice_coun
         ),
     ],
 )
-async def test_parts_without_a_field_are_kept_under_their_names(
-    file: str, parts: dict[str, str]
-) -> None:
+async def test_parts_without_a_field_keep_their_names(file: str, parts: dict[str, str]) -> None:
     (found,) = await payments(file, "a.sta")
 
     assert found.fields.items() >= parts.items()
     assert found.fields["amount"] in {-5, -46.1, -9}
 
 
-async def test_what_is_kept_of_a_line_has_no_say_in_its_amount_and_account() -> None:
+async def test_unread_parts_of_a_line_do_not_affect_amount_and_account() -> None:
     fee = OFX.format("<NAME>SHOP<BANKACCTTO><ACCTID>99</BANKACCTTO><SIC>fee")
     (found,) = await payments(fee)
 
@@ -332,7 +328,7 @@ async def test_what_is_kept_of_a_line_has_no_say_in_its_amount_and_account() -> 
     assert (found.fields["amount"], found.fields["acctid"]) == (-46.1, "99")
 
 
-async def test_parts_of_a_camt_entry_have_the_same_names_alone_and_in_a_batch() -> None:
+async def test_parts_of_a_camt_entry_have_the_same_names_in_a_batch() -> None:
     parts = [
         f'<Refs><EndToEndId>E-{n}</EndToEndId></Refs><Amt Ccy="EUR">{n}.00</Amt>' for n in (1, 2)
     ]

@@ -88,7 +88,7 @@ async def examined(data: bytes, mime_type: str = "", name: str = "") -> Reading:
     return await LocalReader().examine_file(data, FileHint(mime_type=mime_type, name=name))
 
 
-async def test_a_page_gives_its_visible_text_and_its_tables() -> None:
+async def test_a_web_page_gives_its_visible_text_and_tables() -> None:
     reading = await examined(PAGE.encode())
 
     assert reading.kind is FileType.HTML
@@ -124,7 +124,7 @@ async def test_a_text_document_gives_paragraphs_and_tables() -> None:
     assert [table.rows for table in reading.tables] == [(("Item", "Sum"), ("Tea", "2"))]
 
 
-async def test_a_message_gives_its_head_its_text_and_what_is_attached() -> None:
+async def test_a_message_gives_headers_text_and_attachments() -> None:
     reading = await examined(MESSAGE)
 
     (record,) = reading.records
@@ -148,7 +148,7 @@ async def test_a_message_gives_its_head_its_text_and_what_is_attached() -> None:
     )
 
 
-async def test_a_file_attached_to_a_message_comes_with_it_as_it_is() -> None:
+async def test_a_file_attached_to_a_message_is_returned_unchanged() -> None:
     table = b"name,email\nAda,ada@example.org\n"
     message = MESSAGE.replace(
         b"--cut--",
@@ -179,7 +179,7 @@ async def test_a_card_gives_a_record_with_unfolded_lines() -> None:
     assert record.fields["notes"] == "a long line"
 
 
-async def test_a_unit_is_of_the_company_that_its_own_line_names() -> None:
+async def test_a_unit_belongs_to_the_company_on_its_own_line() -> None:
     card = CARD.replace(b"\r\nEND:", b"\r\nORG:Salt Club;Rowing\r\nEND:")
     assert card != CARD
     alone = card.replace(b";Research", b"")
@@ -190,7 +190,7 @@ async def test_a_unit_is_of_the_company_that_its_own_line_names() -> None:
     assert "department" not in one.fields
 
 
-async def test_the_year_that_stands_for_no_year_is_none_of_a_birthday() -> None:
+async def test_a_placeholder_year_is_not_part_of_a_birthday() -> None:
     card = CARD.replace(
         b"\r\nEND:", b"\r\nBDAY;X-APPLE-OMIT-YEAR=1604;VALUE=date:1604-05-17\r\nEND:"
     )
@@ -207,14 +207,14 @@ async def test_a_calendar_gives_events_and_tasks_with_instants() -> None:
     assert task.fields["due_date"] == "2025-01-10"
 
 
-async def test_a_table_is_cut_by_the_mark_that_cuts_its_rows_alike() -> None:
+async def test_a_table_is_split_by_its_consistent_delimiter() -> None:
     reading = await examined(b'a;b;c\n1;"2;5";3\n\n4;;6\n', "text/csv")
 
     (table,) = reading.tables
     assert table.rows == (("a", "b", "c"), ("1", "2;5", "3"), ("4", None, "6"))
 
 
-async def test_a_table_in_another_charset_is_read_and_that_is_told_where_nobody_named_it() -> None:
+async def test_a_table_in_an_unnamed_charset_is_read_and_reported() -> None:
     data = "Name,Straße\nAda,Gäßchen 1\n".encode("windows-1252")
 
     reading = await examined(data, "text/csv; charset=windows-1252")
@@ -235,7 +235,7 @@ async def test_a_table_in_another_charset_is_read_and_that_is_told_where_nobody_
         ("cp850", "Grüße aus München, schöne Überraschung"),
     ],
 )
-async def test_a_charset_that_nobody_names_is_told_by_the_letters_of_a_language(
+async def test_an_unnamed_charset_is_detected_by_the_letters_of_a_language(
     charset: str, text: str
 ) -> None:
     reading = await examined(text.encode(charset), "text/plain")
@@ -244,14 +244,14 @@ async def test_a_charset_that_nobody_names_is_told_by_the_letters_of_a_language(
     assert reading.notes[0].startswith("The text names no charset and was read as")
 
 
-async def test_a_text_whose_letters_are_of_no_known_language_is_refused() -> None:
+async def test_a_text_in_no_known_language_is_refused() -> None:
     with pytest.raises(InvalidInput) as refused:
         await examined("Συμφωνητικό μίσθωσης".encode("cp1253"), "text/plain")
 
     assert refused.value.code == "document.encoding"
 
 
-async def test_t17_a_quote_that_does_not_end_is_told_and_takes_no_rows_with_it() -> None:
+async def test_an_unclosed_quote_is_reported_and_loses_no_rows() -> None:
     rows = b'Date,Payee,Amount\n2024-01-02,"Al,5.00\n2024-01-03,Bo,6.00\n2024-01-04,"Cy",7.00\n'
     reading = await examined(rows, "text/csv")
 
@@ -271,7 +271,7 @@ async def test_json_gives_its_objects_and_keeps_numbers_exact() -> None:
     assert [record.fields for record in one.records] == [{"name": "Ada", "tags": ["a"]}]
 
 
-async def test_content_that_is_not_what_was_declared_is_read_and_told() -> None:
+async def test_content_of_an_undeclared_type_is_read_and_reported() -> None:
     reading = await examined(a_pdf("Words"), "text/plain", "words.txt")
 
     assert reading.kind is FileType.PDF
@@ -303,17 +303,17 @@ async def test_a_file_of_the_largest_size_passes_and_one_more_byte_does_not() ->
         ),
     ],
 )
-async def test_t19_each_list_within_a_document_gives_its_own_records(
+async def test_each_list_in_a_document_gives_its_own_records(
     data: bytes, types: list[tuple[str, str]]
 ) -> None:
     found = interpret_reading(await examined(data), SCHEMAS).entities
 
-    told = [(each.entity_type, each.fields["name"]) for each in found]
-    assert told == types
+    listed = [(each.entity_type, each.fields["name"]) for each in found]
+    assert listed == types
     assert [each.row for each in found] == list(range(1, len(found) + 1))
 
 
-async def test_t19_a_list_of_texts_labels_nothing() -> None:
+async def test_a_list_of_texts_labels_nothing() -> None:
     (found,) = interpret_reading(
         await examined(b'["Invoice number: 5", "Total: 3 EUR"]'), SCHEMAS
     ).entities

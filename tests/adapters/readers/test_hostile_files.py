@@ -13,7 +13,7 @@ from canonry.canon.ports.files import DocumentLimits, FileHint
 from canonry.documents.readers import LocalReader
 from canonry.values.errors import CanonryError, InvalidInput, Unavailable
 from tests.adapters.readers.office import a_letter, a_workbook, an_archive
-from tests.toolsets.onslaught import Heartbeat
+from tests.toolsets.hostile_texts import Heartbeat
 
 pytestmark = pytest.mark.anyio
 
@@ -36,8 +36,8 @@ def a_bomb(megabytes: int = 300) -> bytes:
 def a_lying_bomb() -> bytes:
     """The same, but the directory of the archive says that the sheet is small."""
     honest = a_bomb(40)
-    real, told = (40 << 20).to_bytes(4, "little"), (1000).to_bytes(4, "little")
-    return honest.replace(real, told)
+    real, reported = (40 << 20).to_bytes(4, "little"), (1000).to_bytes(4, "little")
+    return honest.replace(real, reported)
 
 
 def a_page_in(name: str, content: str) -> bytes:
@@ -86,7 +86,7 @@ HOSTILE: dict[str, bytes | Callable[[], bytes]] = {
 
 
 @pytest.mark.parametrize("hostile", HOSTILE.values(), ids=HOSTILE)
-async def test_a_hostile_file_is_refused_in_words_and_in_time(
+async def test_a_hostile_file_is_refused_with_a_message_in_time(
     hostile: bytes | Callable[[], bytes],
 ) -> None:
     data = hostile if isinstance(hostile, bytes) else hostile()
@@ -132,7 +132,7 @@ async def test_a_parser_that_takes_too_long_is_stopped() -> None:
         (DocumentLimits(cells=3), json.dumps([{"a": 1, "b": 2, "c": 3}]).encode()),
     ],
 )
-async def test_more_than_is_taken_is_refused_with_the_limit(
+async def test_oversized_content_is_refused_with_the_limit(
     limits: DocumentLimits, data: bytes
 ) -> None:
     with pytest.raises(InvalidInput) as refused:

@@ -55,7 +55,7 @@ def a_picture(text: str) -> bytes:
 
 
 @pytest.mark.skipif(find_spec("rapidocr") is None, reason="the extra `ocr` is not installed")
-async def test_the_text_of_an_image_is_recognised_without_a_network() -> None:
+async def test_text_of_an_image_is_recognised_without_a_network() -> None:
     reading = await LocalReader().examine_file(a_picture("TOTAL 42"), FileHint(name="bill.png"))
 
     assert reading.whole_text.replace(" ", "") == "TOTAL42"
@@ -63,7 +63,7 @@ async def test_the_text_of_an_image_is_recognised_without_a_network() -> None:
 
 
 @pytest.mark.skipif(find_spec("rapidocr") is None, reason="the extra `ocr` is not installed")
-async def test_the_text_of_scanned_pages_is_recognised_and_stands_between_the_others() -> None:
+async def test_text_of_scanned_pages_is_recognised_in_page_order() -> None:
     scan = with_picture(a_pdf("", "Second"), b"".join(rows_of("TOTAL 42")), WIDTH)
     reading = await LocalReader().examine_file(scan, FileHint(name="bill.pdf"))
 
@@ -90,7 +90,7 @@ async def test_images_of_other_kinds_are_recognised_too(kind: FileType) -> None:
 
 
 @pytest.mark.skipif(find_spec("PIL") is None, reason="the extra `ocr` is not installed")
-async def test_a_photograph_has_the_time_at_which_it_was_taken() -> None:
+async def test_a_photograph_has_its_capture_time() -> None:
     pictures = import_module("PIL.Image")
     written = io.BytesIO()
     tags = pictures.Exif()

@@ -39,7 +39,7 @@ CONTENTS = {
         FileHint(mime_type="application/pdf", name="paper.pdf"),
     ],
 )
-def test_content_says_what_a_file_is_whatever_its_bringer_says(
+def test_content_determines_the_file_type_whatever_the_name_says(
     kind: FileType, data: bytes, hint: FileHint
 ) -> None:
     assert kind_of(data, hint) is kind
@@ -61,7 +61,7 @@ def test_content_says_what_a_file_is_whatever_its_bringer_says(
         (b"a\tb\n1\t2\n", FileHint(mime_type="text/tab-separated-values"), FileType.CSV),
     ],
 )
-def test_a_hint_decides_among_texts_that_look_alike_where_it_fits(
+def test_a_hint_decides_between_similar_text_types_if_it_fits(
     data: bytes, hint: FileHint, kind: FileType
 ) -> None:
     assert kind_of(data, hint) is kind
@@ -81,7 +81,7 @@ def test_a_hint_decides_among_texts_that_look_alike_where_it_fits(
     ],
 )
 @pytest.mark.parametrize("name", ["program.exe", "invoice.pdf", "notes.txt"])
-def test_what_is_of_no_kind_is_refused_under_any_name(data: bytes, name: str) -> None:
+def test_unknown_content_is_refused_under_any_name(data: bytes, name: str) -> None:
     with pytest.raises(InvalidInput) as refused:
         kind_of(data, FileHint(mime_type="text/plain", name=name))
 
@@ -90,14 +90,14 @@ def test_what_is_of_no_kind_is_refused_under_any_name(data: bytes, name: str) ->
 
 
 @pytest.mark.parametrize("data", [b"", b" \n\t\r\n", b"\0\0\0\0"])
-def test_nothing_is_no_file(data: bytes) -> None:
+def test_empty_content_is_no_file(data: bytes) -> None:
     with pytest.raises(InvalidInput) as refused:
         kind_of(data, FileHint())
 
     assert refused.value.code == "document.empty"
 
 
-def test_a_damaged_archive_is_told_as_damaged() -> None:
+def test_a_damaged_archive_is_reported_as_damaged() -> None:
     with pytest.raises(InvalidInput) as refused:
         kind_of(b"PK\x03\x04" + b"garbage" * 10, FileHint())
 

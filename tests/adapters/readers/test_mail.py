@@ -63,14 +63,14 @@ async def test_all_messages_of_a_mailbox_are_read_with_their_threads() -> None:
     assert second["text"] == "Fine"
 
 
-async def test_what_is_attached_belongs_to_its_message_and_a_picture_of_its_text_is_none() -> None:
+async def test_attachments_belong_to_their_message_and_inline_pictures_do_not() -> None:
     (menu,) = (await examined(MAILBOX)).members
 
     assert (menu.hint.name, menu.record) == ("menu.csv", 1)
     assert menu.data.startswith(b"dish,price")
 
 
-async def test_a_message_saved_by_outlook_is_read_as_any_other() -> None:
+async def test_an_outlook_message_is_read_like_any_other() -> None:
     message = a_saved_message(
         {
             0x0037: "Angebot",
@@ -109,7 +109,7 @@ async def test_a_message_saved_by_outlook_is_read_as_any_other() -> None:
 
 
 @pytest.mark.parametrize("stream", ["WordDocument", "PowerPoint Document"])
-async def test_a_file_of_old_office_is_refused_with_advice(stream: str) -> None:
+async def test_an_old_office_file_is_refused_with_advice(stream: str) -> None:
     data = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(504) + stream.encode("utf-16-le")
 
     with pytest.raises(InvalidInput) as refused:
@@ -145,7 +145,7 @@ def an_event(*lines: str) -> str:
         ("Europe/Lisbon", "2025-07-05T09:00:00Z"),
     ],
 )
-async def test_t16_a_zone_by_its_windows_name_is_the_zone_it_is(zone: str, start: str) -> None:
+async def test_a_windows_zone_name_is_resolved(zone: str, start: str) -> None:
     event = an_event("UID:1", "SUMMARY:Kick-off", f"DTSTART;TZID={zone}:20250705T100000")
 
     (record,) = (await examined(a_calendar(event))).records
@@ -153,7 +153,7 @@ async def test_t16_a_zone_by_its_windows_name_is_the_zone_it_is(zone: str, start
     assert record.fields["start"] == start
 
 
-async def test_t16_a_time_in_an_unknown_zone_is_no_instant() -> None:
+async def test_a_time_in_an_unknown_zone_is_no_instant() -> None:
     event = an_event("UID:1", "SUMMARY:Kick-off", "DTSTART;TZID=Nowhere/Land:20250705T100000")
 
     (record,) = (await examined(a_calendar(event))).records
@@ -167,7 +167,7 @@ async def test_t16_a_time_in_an_unknown_zone_is_no_instant() -> None:
     }
 
 
-async def test_t16_a_broken_entry_is_skipped_and_told_and_the_others_are_read() -> None:
+async def test_a_broken_entry_is_skipped_and_reported() -> None:
     whole = an_event("UID:1", "SUMMARY:Whole", "DTSTART:20250105T100000Z", "DURATION:PT90M")
     bad_day = an_event("UID:2", "SUMMARY:Bad day", "DTSTART:2025-bogus")
     bad_end = an_event("UID:3", "no colon here", "DTSTART:20250105T100000Z", "DTEND:never")
@@ -184,7 +184,7 @@ async def test_t16_a_broken_entry_is_skipped_and_told_and_the_others_are_read() 
     )
 
 
-async def test_t16_an_exception_keeps_which_occurrence_it_stands_for() -> None:
+async def test_an_exception_keeps_the_occurrence_it_replaces() -> None:
     series = an_event(
         "UID:1",
         "SUMMARY:Weekly",
@@ -208,14 +208,14 @@ async def test_t16_an_exception_keeps_which_occurrence_it_stands_for() -> None:
     assert second.fields["organizer"] == "ada@example.org"
 
 
-async def test_a_calendar_of_broken_entries_alone_is_damaged() -> None:
+async def test_a_calendar_with_only_broken_entries_is_damaged() -> None:
     with pytest.raises(InvalidInput) as refused:
         await examined(a_calendar(an_event("UID:2", "DTSTART:2025-bogus")))
 
     assert refused.value.code == "document.damaged"
 
 
-async def test_t15_the_unit_within_a_company_is_not_its_name() -> None:
+async def test_a_department_is_not_the_company_name() -> None:
     card = "BEGIN:VCARD\nVERSION:3.0\nFN:Ada L\nORG:Acme GmbH;R&D;Physics\nEND:VCARD\n"
     old = "BEGIN:VCARD\nVERSION:2.1\nN;CHARSET=UTF-8;ENCODING=QUOTED-PRINTABLE:M=C3=BCller;Eva\n"
     old += "FN:Eva\nTEL;CELL:+49 30 1234567\nEND:VCARD\n"

@@ -29,14 +29,14 @@ async def refusal(data: bytes, limits: DocumentLimits | None = None) -> CanonryE
     return refused.value
 
 
-async def test_a_part_is_a_page_with_its_number_and_empty_pages_are_left_out() -> None:
+async def test_each_page_is_a_numbered_part_and_empty_pages_are_left_out() -> None:
     assert await pages_of(a_pdf("Fire burns.", "", "Ice cools.\nIt melts.")) == [
         (1, None, "Fire burns."),
         (3, None, "Ice cools.\nIt melts."),
     ]
 
 
-async def test_the_outline_names_the_sections_until_the_next_one_begins() -> None:
+async def test_the_outline_names_the_sections() -> None:
     data = a_pdf("Before", "Burns", "Still", "Cools", outline={"Fire": 2, "Ice": 4})
 
     assert [(page, section) for page, section, _ in await pages_of(data)] == [
@@ -47,7 +47,7 @@ async def test_the_outline_names_the_sections_until_the_next_one_begins() -> Non
     ]
 
 
-async def test_a_password_that_must_be_typed_is_told() -> None:
+async def test_a_required_password_is_reported() -> None:
     refused = await refusal(a_pdf("Secret", password="sesame"))
 
     assert isinstance(refused, InvalidInput)
@@ -72,18 +72,18 @@ async def test_a_file_that_opens_without_typing_a_password_is_read() -> None:
     ],
     ids=["empty", "text", "nul", "hollow", "cut off", "nested"],
 )
-async def test_a_damaged_file_is_told(data: bytes) -> None:
+async def test_a_damaged_file_is_reported(data: bytes) -> None:
     refused = await refusal(data)
 
     assert isinstance(refused, InvalidInput)
     assert refused.code == "document.damaged"
 
 
-async def test_pages_without_text_are_told() -> None:
+async def test_pages_without_text_are_reported() -> None:
     assert (await refusal(a_pdf("", ""))).code == "document.empty"
 
 
-async def test_too_many_pages_or_characters_are_told() -> None:
+async def test_too_many_pages_or_characters_are_reported() -> None:
     data = a_pdf("One", "Two", "Three")
     pages = await refusal(data, DocumentLimits(pages=2))
     characters = await refusal(data, DocumentLimits(characters=5))
@@ -99,7 +99,7 @@ async def test_reading_that_takes_too_long_is_stopped() -> None:
     assert refused.code == "document.too-slow"
 
 
-async def test_a_caller_who_leaves_stops_the_reading_and_the_next_is_served() -> None:
+async def test_a_cancelled_caller_stops_the_reading_and_the_next_is_served() -> None:
     reader = LocalReader()
     data = a_pdf("Words")
     leaving = [asyncio.create_task(reader.read_parts(data, DocumentType.PDF)) for _ in range(4)]

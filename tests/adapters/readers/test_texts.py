@@ -50,11 +50,13 @@ async def refusal(
         codecs.BOM_UTF32_BE + WORD.encode("utf-32-be"),
     ],
 )
-async def test_the_byte_order_mark_says_the_encoding_and_utf_8_is_the_default(data: bytes) -> None:
+async def test_the_byte_order_mark_decides_the_encoding_and_utf_8_is_the_default(
+    data: bytes,
+) -> None:
     assert await text_of(data) == WORD
 
 
-async def test_a_charset_is_taken_at_its_word() -> None:
+async def test_a_named_charset_is_used() -> None:
     assert await text_of(b"caf\xe9", "windows-1252") == "caf\u00e9"
     assert await text_of("\u9f8d".encode("shift_jis"), "shift_jis") == "\u9f8d"
 
@@ -64,7 +66,7 @@ async def test_the_mark_outranks_the_charset() -> None:
 
 
 @pytest.mark.parametrize("charset", ["idna", "PunyCode", "unicode_escape", "undefined"])
-async def test_r15_a_notation_is_no_charset(charset: str) -> None:
+async def test_a_transfer_notation_is_no_charset(charset: str) -> None:
     assert await refusal(b"xn--caf-dma " * 10, charset) == "document.encoding"
     hint = FileHint(mime_type=f"text/plain; charset={charset}", name="note.txt")
     with pytest.raises(InvalidInput) as caught:
@@ -77,7 +79,7 @@ async def test_an_encoding_is_never_guessed(charset: str | None) -> None:
     assert await refusal(b"caf\xe9", charset) == "document.encoding"
 
 
-async def test_half_a_character_is_refused() -> None:
+async def test_a_truncated_character_is_refused() -> None:
     assert await refusal(codecs.BOM_UTF16_LE + b"\x00\xd8a\x00") == "document.encoding"
     assert await refusal(codecs.BOM_UTF16_LE + b"a") == "document.encoding"
 
@@ -88,7 +90,7 @@ async def test_nul_is_no_text() -> None:
     assert await refusal(b"a\0b", "utf-8") == "document.not-text"
 
 
-async def test_a_document_that_says_nothing_is_refused() -> None:
+async def test_an_empty_document_is_refused() -> None:
     assert await refusal(b"") == "document.empty"
     assert await refusal(b" \n") == "document.empty"
     assert await refusal(codecs.BOM_UTF8) == "document.empty"
@@ -99,11 +101,11 @@ async def test_a_document_that_is_too_long_is_refused() -> None:
     assert await refusal(b"x" * 11, limits=DocumentLimits(characters=10)) == "document.too-large"
 
 
-async def test_all_line_ends_are_line_feeds() -> None:
+async def test_all_line_ends_become_line_feeds() -> None:
     assert await text_of(b"a\r\nb\rc\n") == "a\nb\nc\n"
 
 
-async def test_markdown_is_cut_at_its_headings() -> None:
+async def test_markdown_is_split_at_headings() -> None:
     text = "Before.\n\n# Rules\n\nAll.\n\n## Fire\n\nBurns.\n\nIce\n---\n\nCools.\n\n# End\n\nBye."
 
     assert await sections_of(text) == [
@@ -115,14 +117,14 @@ async def test_markdown_is_cut_at_its_headings() -> None:
     ]
 
 
-async def test_a_heading_without_text_stands_with_the_next_section() -> None:
+async def test_a_heading_without_text_joins_the_next_section() -> None:
     assert await sections_of("# Rules\n## Fire\nBurns.") == [
         ("Rules > Fire", "# Rules\n\n## Fire\nBurns.")
     ]
     assert await sections_of("Text.\n# End") == [(None, "Text."), ("End", "# End")]
 
 
-async def test_what_only_looks_like_a_heading_is_none() -> None:
+async def test_text_that_only_looks_like_a_heading_is_none() -> None:
     text = "# Code\n```\n# a comment\n```\n> # quoted\n\n#hashtag\n\n    # indented"
 
     assert await sections_of(text) == [("Code", text)]
@@ -181,7 +183,7 @@ async def test_a_document_of_very_many_items_is_cut_at_its_plain_headings() -> N
     items = "- item\n" * (MARKERS_MAX + 1)
     text = f"# Rules #\n{items}\n```\n# a comment\n```\n#hashtag\n## **Fire**\nBurns.\n#\nEnd."
 
-    found = [(section, len(told) > 1_000) for section, told in await sections_of(text)]
+    found = [(section, len(reported) > 1_000) for section, reported in await sections_of(text)]
 
     assert found == [("Rules", True), ("Rules > Fire", False), (None, False)]
 
@@ -208,7 +210,9 @@ async def test_a_document_of_very_many_items_is_cut_at_its_plain_headings() -> N
         ("", None),
     ],
 )
-def test_times_of_formats_are_read_whole_or_not_at_all(written: str, moment: str | None) -> None:
+def test_times_in_formats_are_read_completely_or_not_at_all(
+    written: str, moment: str | None
+) -> None:
     assert utc_text_of(written) == moment
 
 

@@ -22,7 +22,7 @@ from canonry.values.errors import Unavailable
 from canonry.values.ids import SpaceId
 from tests.adapters.sqlite.opened import a_store
 from tests.adapters.sqlite.test_reading import endless
-from tests.toolsets.catalog.kit import LAB, OTHER, a_shelf, entity, hostile, put, uuid
+from tests.toolsets.catalog.kit import LAB, OTHER, entity, hostile, make_catalog_driver, put, uuid
 
 pytestmark = pytest.mark.anyio
 ALPHABET = '\u6c49\u5b57aAb\u00df\u0130\u00e9e\u0301 "%\x01\ufffd\U0001f409'
@@ -47,7 +47,7 @@ STATEMENTS = {
 
 
 @pytest.mark.parametrize("name", STATEMENTS)
-def test_no_statement_walks_a_table_or_sorts(name: str) -> None:
+def test_no_statement_scans_a_table_or_sorts(name: str) -> None:
     db = apsw.Connection(":memory:")
     schema.prepare_store(db, lambda _: b"")
     sql = STATEMENTS[name]
@@ -109,7 +109,7 @@ async def _compare(titles: list[str], again: list[str], sought: list[str], folde
         identities=CountingIdentities(),
         durability=Durability.NORMAL,
     )
-    memory = a_shelf().canon
+    memory = make_catalog_driver().canon
     try:
         for canon in (memory, store.canon):
             await put(canon, {"projects": projects})
@@ -128,7 +128,7 @@ async def _compare(titles: list[str], again: list[str], sought: list[str], folde
         await store.close()
 
 
-async def test_a_question_that_takes_too_long_is_stopped(
+async def test_a_query_that_takes_too_long_is_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(catalog, "SECONDS", 0.05)
@@ -139,7 +139,7 @@ async def test_a_question_that_takes_too_long_is_stopped(
         assert stopped.value.code == "store.deadline"
 
 
-async def test_what_nobody_waits_for_any_more_is_stopped(tmp_path: Path) -> None:
+async def test_a_query_nobody_waits_for_is_stopped(tmp_path: Path) -> None:
     """Closing waits for running queries, so it would last until the deadline."""
     started = time.monotonic()
     async with a_store(tmp_path, deadline=60.0) as store:
@@ -165,10 +165,10 @@ async def test_an_erased_entity_leaves_no_bytes(tmp_path: Path) -> None:
             store.canon, store.maintenance, a_caller("Operator"), plan, reason="a right"
         )
 
-        shelf = a_shelf(store.canon)
-        found = await shelf.call("search_entities", projectId=LAB, query="quux")
+        driver = make_catalog_driver(store.canon)
+        found = await driver.call("search_entities", projectId=LAB, query="quux")
         assert found["totalCount"] == 0
-        graph = await shelf.call("get_entity_graph", projectId=LAB, entityId=uuid(1), depth=2)
+        graph = await driver.call("get_entity_graph", projectId=LAB, entityId=uuid(1), depth=2)
         assert uuid(3) not in str(graph)
         assert not (await store.maintenance.verify(lambda _done, _total: None)).findings
         assert _grams(tmp_path, "xyz") == 0

@@ -45,7 +45,7 @@ async def write(folder: Path) -> None:
             await store.ledger.append_drafts([an_append(name, said)])
 
 
-async def things(store: SqliteStore) -> Any:
+async def read_items(store: SqliteStore) -> Any:
     return await store.state.items_by_id([uuid_of(name) for name in NAMES])
 
 
@@ -67,7 +67,7 @@ async def heads(store: SqliteStore) -> Any:
 
 
 READS: dict[str, Callable[[SqliteStore], Awaitable[Any]]] = {
-    "things": things,
+    "things": read_items,
     "the log": log,
     "facts": facts,
     "memories": memories,
@@ -99,7 +99,7 @@ def flip(folder: Path, table: str, column: str, key: str, where: int) -> None:
         "UPDATE counts SET n = n - 1 WHERE list = 4 AND owner = :owner",
     ],
 )
-async def test_r10_a_flipped_index_key_is_told_by_the_list_that_it_was_in_or_is_in_now(
+async def test_a_flipped_index_key_is_reported_by_the_old_or_new_list(
     tmp_path: Path, damage: str
 ) -> None:
     await write(tmp_path)
@@ -134,7 +134,7 @@ async def test_r10_a_flipped_index_key_is_told_by_the_list_that_it_was_in_or_is_
         ("the log", "commits", "hash", "ledger.altered"),
     ],
 )
-async def test_r10_an_altered_value_is_never_served(
+async def test_an_altered_value_is_never_served(
     tmp_path: Path, read: str, table: str, column: str, code: str
 ) -> None:
     await write(tmp_path)
@@ -150,18 +150,18 @@ async def test_r10_an_altered_value_is_never_served(
     assert VERIFY in caught.value.message
 
 
-async def test_r10_a_thing_of_another_kind_is_not_served(tmp_path: Path) -> None:
+async def test_an_item_of_another_kind_is_not_served(tmp_path: Path) -> None:
     await write(tmp_path)
     rows(tmp_path, "UPDATE things SET kind = 'memorx' WHERE kind = 'memory'")
 
     async with a_store(tmp_path) as store:
         with pytest.raises(BrokenInvariant) as caught:
-            await things(store)
+            await read_items(store)
 
     assert caught.value.code == "store.altered"
 
 
-async def test_r10_views_are_not_made_of_altered_records(tmp_path: Path) -> None:
+async def test_views_are_not_built_from_altered_records(tmp_path: Path) -> None:
     await write(tmp_path)
     flip(tmp_path, "parts", "payload", "rowid", 11)
     rows(tmp_path, "UPDATE meta SET value = 1 WHERE name = 'views'")
@@ -173,12 +173,12 @@ async def test_r10_views_are_not_made_of_altered_records(tmp_path: Path) -> None
     assert caught.value.code == "ledger.altered"
 
 
-async def test_r10_no_flipped_bit_of_the_file_changes_an_answer(tmp_path: Path) -> None:
+async def test_no_flipped_bit_of_the_file_changes_an_answer(tmp_path: Path) -> None:
     await write(tmp_path)
     path, chance = tmp_path / "canon.db", random.Random(10)
     whole = path.read_bytes()
     async with a_store(tmp_path) as store:
-        right = [each for read in READS.values() for each in _told(await read(store))]
+        right = [each for read in READS.values() for each in _as_list(await read(store))]
 
     refused: list[str] = []
     for _ in range(FLIPS):
@@ -190,7 +190,7 @@ async def test_r10_no_flipped_bit_of_the_file_changes_an_answer(tmp_path: Path) 
             async with a_store(tmp_path) as store:
                 for read in READS.values():
                     # What an index leads past, or to, is still what was written.
-                    assert [each for each in _told(await read(store)) if each not in right] == []
+                    assert [each for each in _as_list(await read(store)) if each not in right] == []
         except CanonryError as error:
             refused.append(error.message)
         for beside in ("canon.db-wal", "canon.db-shm"):
@@ -199,11 +199,11 @@ async def test_r10_no_flipped_bit_of_the_file_changes_an_answer(tmp_path: Path) 
     assert [message for message in refused if "`canonry " not in message] == []
 
 
-def _told(answer: Any) -> list[Any]:
+def _as_list(answer: Any) -> list[Any]:
     return list(answer.values() if isinstance(answer, dict) else answer)
 
 
-async def test_r10_an_index_that_leads_to_no_dated_value_is_an_error(tmp_path: Path) -> None:
+async def test_an_index_entry_without_a_dated_value_is_an_error(tmp_path: Path) -> None:
     await write(tmp_path)
     db = apsw.Connection(str(tmp_path / "canon.db"))
     nowhere = (0, pack_id(MIDDLE_EARTH), "Due", 0, pack_id(uuid_of("nobody")))

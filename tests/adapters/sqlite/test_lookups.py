@@ -18,7 +18,7 @@ ASKED = (*NAMES[::-2], "Nobody", *NAMES[::3])
 
 
 @pytest.mark.parametrize("count", [1, 7, 8, 64, 65, len(ASKED)])
-async def test_many_are_found_as_one_by_one(tmp_path: Path, count: int) -> None:
+async def test_a_batch_lookup_equals_single_lookups(tmp_path: Path, count: int) -> None:
     entries = [entry for name in NAMES for entry in a_named(name)]
     draft = a_draft("hobbits", entries)
     asked = ASKED[:count]
@@ -28,11 +28,11 @@ async def test_many_are_found_as_one_by_one(tmp_path: Path, count: int) -> None:
             [Append(draft=draft, judged_at=Position(0), reads=frozenset())]
         )
 
-        things = await store.state.items_by_id(map(uuid_of, asked))
+        items = await store.state.items_by_id(map(uuid_of, asked))
         alone = [await store.state.items_by_id([uuid_of(name)]) for name in dict.fromkeys(asked)]
         spaces = frozenset((MIDDLE_EARTH,))
         found = await store.state.entities_identified(IdentifierQuery(spaces=spaces, keys=keys))
 
-    assert list(things.items()) == [pair for one in alone for pair in one.items()]
+    assert list(items.items()) == [pair for one in alone for pair in one.items()]
     assert list(found) == [key for key in dict.fromkeys(keys) if key != "nobody"]
     assert [page.items[0].name.casefold() for page in found.values()] == list(found)

@@ -36,7 +36,7 @@ async def refusal(folder: Path) -> CanonryError:
     return caught.value
 
 
-async def test_a_file_of_somebody_else_is_refused_and_kept(tmp_path: Path) -> None:
+async def test_a_foreign_file_is_refused_and_kept(tmp_path: Path) -> None:
     (tmp_path / "canon.db").write_bytes(b"dear diary, " * 1000)
 
     error = await refusal(tmp_path)
@@ -46,9 +46,7 @@ async def test_a_file_of_somebody_else_is_refused_and_kept(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("application", [0, 0x0F055112])
-async def test_a_database_of_somebody_else_is_refused_and_kept(
-    tmp_path: Path, application: int
-) -> None:
+async def test_a_foreign_database_is_refused_and_kept(tmp_path: Path, application: int) -> None:
     rows(tmp_path, f"CREATE TABLE diary (day); PRAGMA application_id = {application}")
 
     error = await refusal(tmp_path)
@@ -82,7 +80,7 @@ async def test_a_reader_that_is_too_old_cannot_open(tmp_path: Path) -> None:
     assert (await refusal(tmp_path)).code == "store.newer"
 
 
-async def test_a_later_version_stops_a_server_that_runs(tmp_path: Path) -> None:
+async def test_a_later_version_stops_a_running_server(tmp_path: Path) -> None:
     async with a_store(tmp_path) as store:
         await store.ledger.append_drafts([an_append("one", creation_entries(a_space()))])
         rows(tmp_path, "UPDATE meta SET value = 1000 WHERE name = 'min_reader'")
@@ -94,7 +92,7 @@ async def test_a_later_version_stops_a_server_that_runs(tmp_path: Path) -> None:
         assert await store.ledger.head_position(MIDDLE_EARTH) == 1
 
 
-async def test_opening_a_store_from_before_statements_shuts_its_former_version_out(
+async def test_opening_a_store_from_before_statements_locks_out_the_old_version(
     tmp_path: Path,
 ) -> None:
     reading = FactRead(
@@ -103,8 +101,8 @@ async def test_opening_a_store_from_before_statements_shuts_its_former_version_o
         statements=(Statement(subject=uuid_of("frodo"), attribute="size", value="small"),),
     )
     async with a_store(tmp_path) as store:
-        things = creation_entries(a_space(), an_entity(), a_fact("small", "frodo"))
-        await store.ledger.append_drafts([an_append("one", things)])
+        items = creation_entries(a_space(), an_entity(), a_fact("small", "frodo"))
+        await store.ledger.append_drafts([an_append("one", items)])
     before = rows(tmp_path, "SELECT * FROM commits ORDER BY seq")
     rows(tmp_path, "UPDATE meta SET value = 3 WHERE name = 'min_reader'")
     rows(tmp_path, "UPDATE meta SET value = 16 WHERE name = 'views'")
@@ -124,8 +122,8 @@ async def test_opening_a_store_from_before_statements_shuts_its_former_version_o
 
 async def test_views_of_an_older_version_are_folded_again(tmp_path: Path) -> None:
     async with a_store(tmp_path) as store:
-        things = creation_entries(a_space(), an_entity(), a_fact("small", "frodo"), a_turn("turn"))
-        await store.ledger.append_drafts([an_append("one", things)])
+        items = creation_entries(a_space(), an_entity(), a_fact("small", "frodo"), a_turn("turn"))
+        await store.ledger.append_drafts([an_append("one", items)])
     before = rows(tmp_path, "SELECT * FROM listing")
     rows(tmp_path, "UPDATE meta SET value = 0 WHERE name = 'views'; DROP TABLE listing")
 
@@ -136,7 +134,7 @@ async def test_views_of_an_older_version_are_folded_again(tmp_path: Path) -> Non
     assert rows(tmp_path, "SELECT count(*) FROM unindexed") == [(0,)]
 
 
-async def test_r6_names_that_an_older_version_folded_otherwise_are_found(tmp_path: Path) -> None:
+async def test_names_folded_differently_by_an_older_version_are_found(tmp_path: Path) -> None:
     async with a_store(tmp_path) as store:
         named = a_named("Maeve O\u2019Brien", entity_type="character")
         await store.ledger.append_drafts([an_append("one", (*creation_entries(a_space()), *named))])
@@ -151,7 +149,7 @@ async def test_r6_names_that_an_older_version_folded_otherwise_are_found(tmp_pat
     assert names == {key: ["Maeve O\u2019Brien"] for key in keys}
 
 
-async def test_records_without_views_are_brought_up(tmp_path: Path) -> None:
+async def test_records_without_views_are_projected(tmp_path: Path) -> None:
     async with a_store(tmp_path) as store:
         await store.ledger.append_drafts(
             [an_append("one", creation_entries(a_space(), a_fact("small", "frodo")))]
@@ -192,7 +190,7 @@ async def test_a_closed_store_says_so(tmp_path: Path) -> None:
     assert {c.value.code for c in (append, read, search)} == {"ledger.closed"}
 
 
-async def test_the_file_names_its_application(tmp_path: Path) -> None:
+async def test_the_file_contains_its_application_id(tmp_path: Path) -> None:
     async with a_store(tmp_path):
         pass
 

@@ -57,7 +57,7 @@ def db() -> Iterator[apsw.Connection]:
 
 
 @pytest.mark.parametrize("name", STATEMENTS)
-def test_no_statement_of_a_request_walks_a_table(db: apsw.Connection, name: str) -> None:
+def test_no_statement_of_a_request_scans_a_table(db: apsw.Connection, name: str) -> None:
     sql = STATEMENTS[name]
     plan = db.execute(f"EXPLAIN QUERY PLAN {sql}", (1,) * sql.count("?")).fetchall()
 
@@ -66,7 +66,7 @@ def test_no_statement_of_a_request_walks_a_table(db: apsw.Connection, name: str)
     assert not [s for s in steps if s.startswith("SCAN") or "TEMP B-TREE" in s], steps
 
 
-def test_passages_that_wait_come_before_all_things(db: apsw.Connection) -> None:
+def test_waiting_passages_are_ordered_before_all_items(db: apsw.Connection) -> None:
     plan = db.execute(f"EXPLAIN QUERY PLAN {waiting._QUEUED}", (0, 1)).fetchall()
 
     assert [str(row[3]).split()[1] for row in plan] == ["u", "t"]

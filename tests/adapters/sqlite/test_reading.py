@@ -59,7 +59,7 @@ async def test_a_query_whose_time_is_over_as_it_begins_leaves_no_transaction(
         assert await store.readers.run_long(lambda db: db.in_transaction, consistent=True)
 
 
-async def test_the_event_loop_goes_on_during_a_long_query(tmp_path: Path) -> None:
+async def test_the_event_loop_continues_during_a_long_query(tmp_path: Path) -> None:
     async with a_store(tmp_path, deadline=0.2) as store:
         long = asyncio.create_task(store.readers.run_short(endless))
         served = 0
@@ -73,7 +73,7 @@ async def test_the_event_loop_goes_on_during_a_long_query(tmp_path: Path) -> Non
         assert served > 10
 
 
-async def test_search_does_without_what_does_not_answer(tmp_path: Path) -> None:
+async def test_search_continues_without_an_unresponsive_part(tmp_path: Path) -> None:
     async with a_store(tmp_path) as store:
         await store.ledger.append_drafts(
             [an_append("one", creation_entries(a_space(), a_turn("t", text="fire")))]
@@ -97,12 +97,12 @@ async def test_passages_are_found_before_and_after_they_are_indexed(tmp_path: Pa
                 query = TextQuery(collection=Collection.SCENES, text="fire", limit=500)
                 found.append((n + 1, len((await store.text.search(query)).hits)))
 
-        assert [told for told, _ in found] == [hits for _, hits in found]
+        assert [reported for reported, _ in found] == [hits for _, hits in found]
     (left,) = rows(tmp_path, "SELECT count(*) FROM unindexed")
     assert 0 < left[0] < BATCH
 
 
-async def test_many_passages_of_one_commit_are_indexed_with_it_and_few_wait(tmp_path: Path) -> None:
+async def test_many_passages_of_a_commit_are_indexed_at_once_and_few_wait(tmp_path: Path) -> None:
     async with a_store(tmp_path) as store:
         many = [a_turn(f"many {n}", text=f"fire number{n}") for n in range(BATCH)]
         few = [a_turn(f"few {n}", text="fire") for n in range(BATCH - 1)]
@@ -115,7 +115,7 @@ async def test_many_passages_of_one_commit_are_indexed_with_it_and_few_wait(tmp_
     assert rows(tmp_path, "SELECT count(*) FROM passage_stems") == [(len(many),)]
 
 
-async def test_a_pattern_has_a_length(tmp_path: Path) -> None:
+async def test_a_pattern_has_a_maximum_length(tmp_path: Path) -> None:
     async with a_store(tmp_path) as store:
         with pytest.raises(InvalidInput) as caught:
             await store.state.entities(EntityQuery(name_pattern="x" * 100_000))

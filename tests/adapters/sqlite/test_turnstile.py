@@ -9,7 +9,7 @@ from canonry.stores.sqlite.connections import Turnstile
 from canonry.values.errors import Unavailable
 
 
-def test_one_is_inside_at_a_time(tmp_path: Path) -> None:
+def test_only_one_process_enters_at_a_time(tmp_path: Path) -> None:
     one, two = Turnstile(tmp_path), Turnstile(tmp_path)
 
     assert one.try_enter()
@@ -22,7 +22,7 @@ def test_one_is_inside_at_a_time(tmp_path: Path) -> None:
     two.close()
 
 
-def test_waiting_ends(tmp_path: Path) -> None:
+def test_waiting_ends_at_the_timeout(tmp_path: Path) -> None:
     one, two = Turnstile(tmp_path), Turnstile(tmp_path)
     one.await_entry(1)
 
@@ -35,7 +35,7 @@ def test_waiting_ends(tmp_path: Path) -> None:
     two.close()
 
 
-def test_who_waits_comes_before_who_just_left(tmp_path: Path) -> None:
+def test_a_waiting_process_enters_before_the_one_that_just_left(tmp_path: Path) -> None:
     one, two = Turnstile(tmp_path), Turnstile(tmp_path)
     one.await_entry(1)
     waiter = threading.Thread(target=two.await_entry, args=(5,))

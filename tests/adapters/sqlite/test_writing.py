@@ -97,7 +97,7 @@ async def test_concurrent_writers_share_syncs(tmp_path: Path) -> None:
     syncs.unregister()
 
 
-async def test_every_lone_write_is_synced(tmp_path: Path) -> None:
+async def test_every_single_write_is_synced(tmp_path: Path) -> None:
     syncs = CountedSyncs("lone")
     async with a_store(tmp_path, durability=Durability.FULL, vfs="lone") as store:
         await one(store, an_append("space", creation_entries(a_space())))
@@ -108,7 +108,7 @@ async def test_every_lone_write_is_synced(tmp_path: Path) -> None:
     syncs.unregister()
 
 
-async def test_a_draft_that_fails_harms_no_other_of_its_group(tmp_path: Path) -> None:
+async def test_a_failing_draft_harms_no_other_of_its_group(tmp_path: Path) -> None:
     async with a_store(tmp_path) as store:
         await one(store, an_append("space", creation_entries(a_space())))
         answers = await asyncio.gather(
@@ -127,7 +127,7 @@ async def test_a_draft_that_fails_harms_no_other_of_its_group(tmp_path: Path) ->
         }
 
 
-async def test_a_batch_that_fails_leaves_nothing(tmp_path: Path) -> None:
+async def test_a_failing_batch_leaves_nothing(tmp_path: Path) -> None:
     async with a_store(tmp_path) as store:
         await one(store, an_append("space", creation_entries(a_space())))
 
@@ -140,7 +140,7 @@ async def test_a_batch_that_fails_leaves_nothing(tmp_path: Path) -> None:
         assert await store.state.items_by_id([uuid_of("a")]) == {}
 
 
-async def test_t12_a_write_whose_caller_gives_up_while_it_waits_is_not_done(
+async def test_a_write_cancelled_while_waiting_is_not_done(
     tmp_path: Path,
 ) -> None:
     async with a_store(tmp_path) as store:
@@ -175,7 +175,7 @@ class HeldClock(HandClock):
         return super().now()
 
 
-async def test_t12_a_long_write_whose_caller_gives_up_is_taken_back_whole(tmp_path: Path) -> None:
+async def test_a_long_write_that_is_cancelled_is_rolled_back(tmp_path: Path) -> None:
     clock = HeldClock()
     async with a_store(tmp_path, clock=clock) as store:
         await one(store, an_append("space", creation_entries(a_space())))
@@ -194,7 +194,7 @@ async def test_t12_a_long_write_whose_caller_gives_up_is_taken_back_whole(tmp_pa
         assert await store.state.items_by_id([uuid_of("one of 0")]) == {}
 
 
-async def test_t12_many_short_payloads_make_no_files_and_each_is_erased_alone(
+async def test_many_short_payloads_make_no_files_and_each_is_erased_alone(
     tmp_path: Path,
 ) -> None:
     words = "x" * 5_000
@@ -220,7 +220,7 @@ async def test_t12_many_short_payloads_make_no_files_and_each_is_erased_alone(
         await store.close()
 
 
-async def test_a_full_disk_refuses_and_heals(tmp_path: Path) -> None:
+async def test_a_full_disk_refuses_writes_and_recovers(tmp_path: Path) -> None:
     async with a_store(tmp_path) as store:
         await one(store, an_append("space", creation_entries(a_space())))
         limit = store.writer.pragma("page_count")
@@ -237,7 +237,7 @@ async def test_a_full_disk_refuses_and_heals(tmp_path: Path) -> None:
         assert await store.ledger.head_position(MIDDLE_EARTH) == head + 1
 
 
-async def test_whoever_is_gone_has_written_or_not_but_nothing_hangs(tmp_path: Path) -> None:
+async def test_a_cancelled_write_is_done_or_not_and_nothing_hangs(tmp_path: Path) -> None:
     async with a_store(tmp_path, durability=Durability.FULL) as store:
         await one(store, an_append("space", creation_entries(a_space())))
         gone = asyncio.create_task(
@@ -253,7 +253,7 @@ async def test_whoever_is_gone_has_written_or_not_but_nothing_hangs(tmp_path: Pa
         assert gone.cancelled()
 
 
-async def test_whoever_is_gone_while_waiting_leaves_the_turn_to_others(tmp_path: Path) -> None:
+async def test_a_write_cancelled_while_waiting_passes_the_lock_on(tmp_path: Path) -> None:
     async with a_store(tmp_path, prefix=1) as here, a_store(tmp_path, prefix=2) as there:
         await one(here, an_append("space", creation_entries(a_space())))
 
@@ -276,7 +276,7 @@ async def test_whoever_is_gone_while_waiting_leaves_the_turn_to_others(tmp_path:
         )
 
 
-async def test_another_writer_without_a_turn_is_waited_for(tmp_path: Path) -> None:
+async def test_a_foreign_writer_is_waited_for(tmp_path: Path) -> None:
     async with a_store(tmp_path) as store:
         await one(store, an_append("space", creation_entries(a_space())))
         stranger = apsw.Connection(str(tmp_path / "canon.db"))
@@ -289,7 +289,7 @@ async def test_another_writer_without_a_turn_is_waited_for(tmp_path: Path) -> No
         assert isinstance(await waiting, Appended)
 
 
-async def test_closing_finishes_what_was_asked_for(tmp_path: Path) -> None:
+async def test_closing_finishes_pending_writes(tmp_path: Path) -> None:
     async with a_store(tmp_path, durability=Durability.FULL) as store:
         await one(store, an_append("space", creation_entries(a_space())))
         asked = [
@@ -309,7 +309,7 @@ def noise(length: int, seed: int) -> str:
     return random.Random(seed).randbytes(length // 2).hex()
 
 
-async def test_long_payloads_stand_outside_and_many_short_ones_are_rows(tmp_path: Path) -> None:
+async def test_long_payloads_are_files_and_many_short_ones_are_rows(tmp_path: Path) -> None:
     async with a_store(tmp_path) as store:
         await one(store, an_append("space", creation_entries(a_space())))
         await one(
@@ -328,7 +328,7 @@ async def test_long_payloads_stand_outside_and_many_short_ones_are_rows(tmp_path
     assert kept[2][2] == 0
 
 
-async def test_verdicts_older_than_a_thousand_commits_are_given_again(tmp_path: Path) -> None:
+async def test_verdicts_older_than_a_thousand_commits_are_recomputed(tmp_path: Path) -> None:
     async with a_store(tmp_path) as store:
         await one(store, an_append("space", creation_entries(a_space())))
         batch = [an_append(str(n), creation_entries(a_fact(f"fact {n}"))) for n in range(1001)]
@@ -344,7 +344,7 @@ async def test_verdicts_older_than_a_thousand_commits_are_given_again(tmp_path: 
         assert isinstance(await one(store, young), Appended)
 
 
-async def test_a_group_judges_each_call_by_those_before_it(tmp_path: Path) -> None:
+async def test_a_group_judges_each_call_by_the_earlier_ones(tmp_path: Path) -> None:
     async with a_store(tmp_path) as store:
         await one(store, an_append("space", creation_entries(a_space())))
         drafts = [
@@ -357,7 +357,7 @@ async def test_a_group_judges_each_call_by_those_before_it(tmp_path: Path) -> No
         assert [type(outcome) for outcome in outcomes] == [Appended, *[Stale] * 7]
 
 
-async def test_two_stores_on_a_folder_take_turns(tmp_path: Path) -> None:
+async def test_two_stores_on_a_folder_alternate(tmp_path: Path) -> None:
     async with a_store(tmp_path, prefix=1) as here, a_store(tmp_path, prefix=2) as there:
         await one(here, an_append("space", creation_entries(a_space())))
 

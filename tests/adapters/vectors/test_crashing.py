@@ -35,19 +35,21 @@ def killed_after(folder: Path, batches: int) -> int:
     command = (sys.executable, "-c", INDEXER, str(folder))
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=known) as indexer:
         assert indexer.stdout is not None
-        told = [int(indexer.stdout.readline()) for _ in range(batches)]
+        listed = [int(indexer.stdout.readline()) for _ in range(batches)]
         indexer.kill()
-    return told[-1]
+    return listed[-1]
 
 
 @pytest.mark.parametrize("batches", [1, 2, 5, 9])
-async def test_a_killed_indexer_leaves_what_its_cursor_says(tmp_path: Path, batches: int) -> None:
-    told = killed_after(tmp_path, batches)
+async def test_a_killed_indexer_leaves_exactly_the_rows_of_its_cursor(
+    tmp_path: Path, batches: int
+) -> None:
+    result = killed_after(tmp_path, batches)
 
     vectors = FolderVectors(tmp_path, waiting=60)
     (status,) = await vectors.status()
     reached = int(status.cursor)
-    assert reached >= told
+    assert reached >= result
     assert status.count == 50 * reached
     assert len(await found(vectors, unit(1.0), limit=9999)) == status.count
 

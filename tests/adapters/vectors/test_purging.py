@@ -15,7 +15,7 @@ from canonry.recall.vectors import rows as owner
 from canonry.recall.vectors.rows import to_halves
 from canonry.values.errors import Unavailable
 from tests.adapters.vectors.entries import MODEL, an_entry, drawn, found, many, take_in, unit
-from tests.adapters.vectors.test_keeping import another_owner
+from tests.adapters.vectors.test_index_files import another_owner
 
 pytestmark = pytest.mark.anyio
 
@@ -39,7 +39,7 @@ def held(folder: Path, vector: Vector = SECRET) -> list[str]:
     ]
 
 
-async def test_what_was_removed_or_replaced_leaves_every_file(tmp_path: Path) -> None:
+async def test_removed_and_replaced_vectors_leave_every_file(tmp_path: Path) -> None:
     vectors = FolderVectors(tmp_path, waiting=4)
     neighbour = FolderVectors(tmp_path, waiting=4)
     everything = many(400)
@@ -77,7 +77,7 @@ async def test_the_vectors_of_every_model_are_purged(tmp_path: Path) -> None:
     assert [status.count for status in await vectors.status()] == [3, 3]
 
 
-async def test_the_last_vector_can_go(tmp_path: Path) -> None:
+async def test_the_last_vector_can_be_removed(tmp_path: Path) -> None:
     vectors = FolderVectors(tmp_path, waiting=0)
     await take_in(vectors, [an_entry("secret", SECRET)])
     assert await vectors.compact_updates(MODEL)
@@ -89,7 +89,7 @@ async def test_the_last_vector_can_go(tmp_path: Path) -> None:
     assert await found(vectors, SECRET) == []
 
 
-async def test_a_model_that_is_dropped_takes_its_files_along(tmp_path: Path) -> None:
+async def test_a_dropped_model_takes_its_files_along(tmp_path: Path) -> None:
     vectors = FolderVectors(tmp_path, waiting=0)
     for model in (OTHER, MODEL):
         await take_in(vectors, [an_entry("secret", SECRET)], model=model)
@@ -100,7 +100,7 @@ async def test_a_model_that_is_dropped_takes_its_files_along(tmp_path: Path) -> 
     assert [path.name for path in tmp_path.glob("*.index")] == ["recall-2-00000001.index"]
 
 
-async def test_purging_waits_for_who_publishes_and_says_when_it_waits_too_long(
+async def test_purging_waits_for_a_publisher_and_reports_a_timeout(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(owner, "_TRIES", 2)
@@ -126,7 +126,7 @@ def reading(path: Path) -> Iterator[None]:
     db.close()
 
 
-async def test_a_reader_who_keeps_the_log_is_told_and_purging_again_finishes(
+async def test_a_reader_that_blocks_purging_is_reported_and_a_retry_finishes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("canonry.recall.vectors.rows._BUSY_MS", 50)
@@ -143,7 +143,7 @@ async def test_a_reader_who_keeps_the_log_is_told_and_purging_again_finishes(
     assert held(tmp_path) == []
 
 
-async def test_what_a_killed_process_left_behind_goes_too(tmp_path: Path) -> None:
+async def test_leftovers_of_a_killed_process_are_purged(tmp_path: Path) -> None:
     vectors = FolderVectors(tmp_path, waiting=0)
     await take_in(vectors, many(3))
     assert await vectors.compact_updates(MODEL)
@@ -156,13 +156,13 @@ async def test_what_a_killed_process_left_behind_goes_too(tmp_path: Path) -> Non
     assert [path.name for path in tmp_path.glob("*.index")] == ["recall-1-00000001.index"]
 
 
-async def test_without_an_index_there_is_nothing_to_purge(tmp_path: Path) -> None:
+async def test_purging_without_an_index_does_nothing(tmp_path: Path) -> None:
     await FolderVectors(tmp_path / "recall").purge()
 
     assert not (tmp_path / "recall").exists()
 
 
-async def test_a_batch_that_follows_another_cursor_is_not_taken_in(tmp_path: Path) -> None:
+async def test_a_batch_after_another_cursor_is_refused(tmp_path: Path) -> None:
     vectors = FolderVectors(tmp_path)
     first = VectorBatch(model=MODEL, entries=many(1), cursor="1", follows="")
     await vectors.apply(first)
@@ -177,7 +177,7 @@ async def test_a_batch_that_follows_another_cursor_is_not_taken_in(tmp_path: Pat
     assert len(await found(vectors, unit(1.0))) == 1
 
 
-async def test_passages_about_an_entity_are_told_page_by_page(tmp_path: Path) -> None:
+async def test_passages_about_an_entity_are_listed_by_page(tmp_path: Path) -> None:
     vectors = FolderVectors(tmp_path)
     frodo = [
         an_entry(name, unit(1.0), part=part, entities=("frodo",))

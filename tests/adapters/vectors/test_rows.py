@@ -18,7 +18,7 @@ def kept(tmp_path: Path) -> tuple[VectorRows, Path]:
     return rows, tmp_path / "rows.db-shm"
 
 
-def test_r10_shared_memory_that_grows_while_a_thread_looks_at_it_is_left_alone(
+def test_shared_memory_that_grows_during_a_read_is_left_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows, shared = kept(tmp_path)
@@ -41,7 +41,7 @@ def test_r10_shared_memory_that_grows_while_a_thread_looks_at_it_is_left_alone(
     assert shared.read_bytes()[-8:] == b"x" * 8
 
 
-def test_r8_shared_memory_that_was_cut_gets_its_length_again(tmp_path: Path) -> None:
+def test_truncated_shared_memory_is_extended_again(tmp_path: Path) -> None:
     rows, shared = kept(tmp_path)
     whole = shared.stat().st_size
     os.truncate(shared, 100)

@@ -47,7 +47,7 @@ async def settle(vectors: FolderVectors, state: str) -> None:
         await take_in(vectors, many(3, first=90_000, space=ELSEWHERE))
 
 
-async def test_an_index_that_was_never_written_finds_nothing(vectors: FolderVectors) -> None:
+async def test_an_unwritten_index_finds_nothing(vectors: FolderVectors) -> None:
     assert await found(vectors, unit(1.0)) == []
     assert await vectors.status() == []
     assert not await vectors.compact_updates(MODEL)
@@ -92,7 +92,7 @@ async def test_equal_similarities_are_ordered_by_id_and_part(
     assert [(hit.id, hit.part) for hit in best] == [("a", 0), ("a", 1), ("b", 0), ("b", 1)]
 
 
-async def test_spaces_and_collections_are_kept_apart(vectors: FolderVectors, state: str) -> None:
+async def test_spaces_and_collections_are_separate(vectors: FolderVectors, state: str) -> None:
     await take_in(
         vectors,
         [
@@ -137,7 +137,7 @@ async def test_filters_by_entity_source_and_scene(vectors: FolderVectors, state:
     assert await found(vectors, unit(1.0), entities=frozenset(("gollum",))) == []
 
 
-async def test_a_scene_left_out_does_not_hide_what_lies_behind_it(
+async def test_excluding_a_scene_does_not_hide_farther_results(
     vectors: FolderVectors, state: str
 ) -> None:
     near = [an_entry(f"near{i:03}", unit(9.0, i / 400), scene_id="s1") for i in range(400)]
@@ -149,9 +149,7 @@ async def test_a_scene_left_out_does_not_hide_what_lies_behind_it(
     assert behind == ["far2", "far1", "far0"]
 
 
-async def test_what_is_replaced_or_removed_is_found_no_more(
-    vectors: FolderVectors, state: str
-) -> None:
+async def test_replaced_or_removed_rows_are_not_found(vectors: FolderVectors, state: str) -> None:
     await take_in(vectors, [an_entry(f"m{i}", unit(1.0, i)) for i in range(6)])
     await settle(vectors, state)
 
@@ -165,9 +163,7 @@ async def test_what_is_replaced_or_removed_is_found_no_more(
     assert (await found(vectors, unit(0.0, 1.0), limit=1)) == ["m0"]
 
 
-async def test_the_nearest_of_thousands_are_found_one_and_all(
-    vectors: FolderVectors, state: str
-) -> None:
+async def test_all_nearest_of_thousands_are_found(vectors: FolderVectors, state: str) -> None:
     entries = [*many(6_000), *many(200, first=30_000, space=ELSEWHERE)]
     mixed = entries[::2] + entries[1::2]
     await take_in(vectors, mixed)
@@ -186,8 +182,8 @@ async def test_models_do_not_mix(vectors: FolderVectors) -> None:
 
     assert await found(vectors, unit(1.0)) == ["old"]
     assert await found(vectors, unit(1.0), model=other) == ["new"]
-    told = [(s.model.version, s.count, s.cursor, s.waiting) for s in await vectors.status()]
-    assert told == [("1", 1, "7", 1), ("2", 1, "3", 1)]
+    listed = [(s.model.version, s.count, s.cursor, s.waiting) for s in await vectors.status()]
+    assert listed == [("1", 1, "7", 1), ("2", 1, "3", 1)]
 
     await vectors.drop(MODEL)
 

@@ -6,7 +6,7 @@ import sys
 ASKED = json.loads(sys.argv[1])
 
 
-def tell(tools, results):
+def print_outcome(tools, results):
     """Print the outcome as one line of JSON."""
     print(json.dumps({"tools": sorted(tools), "results": results}))
 

@@ -23,7 +23,7 @@ def shown(text: str, start: RoughTime | None = EVENING) -> str:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ("the next morning", "morning of 1 February 1500"),
         ("that evening", "evening of 31 January 1500"),
@@ -81,8 +81,8 @@ def shown(text: str, start: RoughTime | None = EVENING) -> str:
         ("la primavera siguiente", "spring of 1500"),
     ],
 )
-def test_phrases_of_play_count_from_the_time_before(text: str, told: str) -> None:
-    assert shown(text) == told
+def test_phrases_of_play_count_from_the_previous_time(text: str, expected: str) -> None:
+    assert shown(text) == expected
     with pytest.raises(InvalidInput) as caught:
         read_rough_time(text)
     assert caught.value.code == "time.relative-to-nothing"
@@ -112,9 +112,7 @@ def test_phrases_of_play_count_from_the_time_before(text: str, told: str) -> Non
         ("desde octubre", "2026-10-01", "2027-10-01"),
     ],
 )
-def test_a_time_near_today_is_the_last_one_or_the_coming_one(
-    text: str, last: str, coming: str
-) -> None:
+def test_a_time_near_today_is_the_last_or_the_next_one(text: str, last: str, coming: str) -> None:
     today = parse_instant("2026-11-30T12:00:00Z")
     read = [
         read_rough_time(text, GREGORIAN, RoughTime(start=today, toward=toward)).start
@@ -200,7 +198,7 @@ def test_dates_keep_their_precision_and_their_words(text: str, begins: str, grai
         *("31 June", "31 juin", "juin 31", "30 février 1880", "spring of 44", "an " * 14),
     ],
 )
-def test_words_without_one_clear_time_are_refused(text: str) -> None:
+def test_ambiguous_time_phrases_are_refused(text: str) -> None:
     with pytest.raises(InvalidInput):
         read_rough_time(text, GREGORIAN, EVENING)
 
@@ -222,13 +220,13 @@ def test_words_without_one_clear_time_are_refused(text: str) -> None:
         *("a few hundred years later", "les années plus tard", "Jahre später"),
     ],
 )
-def test_numbers_and_plurals_that_may_mean_another_time_are_refused(text: str) -> None:
+def test_ambiguous_numbers_and_plurals_are_refused(text: str) -> None:
     with pytest.raises(InvalidInput):
         read_rough_time(text, GREGORIAN, EVENING)
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ("May 5", "5 May 1500"),
         ("on March 3", "3 March 1500"),
@@ -250,20 +248,20 @@ def test_numbers_and_plurals_that_may_mean_another_time_are_refused(text: str) -
         ("im Jahre 1640", "1640"),
     ],
 )
-def test_days_are_no_years_and_no_more_is_shown_than_was_said(text: str, told: str) -> None:
-    assert shown(text) == told
+def test_days_are_no_years_and_no_extra_precision_is_shown(text: str, expected: str) -> None:
+    assert shown(text) == expected
 
 
 def test_a_part_of_the_day_keeps_its_name_at_every_hour() -> None:
-    for hour, text, told in (
+    for hour, text, reported in (
         ("1500-01-31T19:30:00Z", "that evening", "evening of 31 January 1500"),
         ("1500-02-01T00:30:00Z", "that night", "night of 31 January 1500"),
         ("1500-01-31T12:30:00Z", "at noon", "31 January 1500 AD 12:00"),
     ):
-        assert shown(text, RoughTime(start=parse_instant(hour))) == told
+        assert shown(text, RoughTime(start=parse_instant(hour))) == reported
 
 
-def test_a_number_with_points_is_no_year_of_a_declared_calendar() -> None:
+def test_a_dotted_number_is_no_year_of_a_declared_calendar() -> None:
     one = read_calendar({"months": [{"name": "Thaw", "days": 30}], "eras": [{"name": "DR"}]})
     start = time_as_given(one.instant_of(1402), None, one)
 
@@ -274,14 +272,14 @@ def test_a_number_with_points_is_no_year_of_a_declared_calendar() -> None:
     assert rough_in_words(read_rough_time("Thaw 12 DR", one, start), one) == "Thaw 12 DR"
 
 
-def test_the_small_hours_belong_to_the_day_of_play_before() -> None:
+def test_the_small_hours_belong_to_the_previous_day_of_play() -> None:
     assert shown("the next morning", NIGHT) == "morning of 1 February 1500"
     assert shown("the same night", NIGHT) == "night of 31 January 1500"
     assert shown("the next night", NIGHT) == "night of 1 February 1500"
     assert shown("the next morning", DATE) == "morning of 1 February 1500"
 
 
-def test_a_phrase_is_no_more_precise_than_the_time_that_it_counts_from() -> None:
+def test_a_phrase_is_no_more_precise_than_its_base_time() -> None:
     spring = read_rough_time("spring of 1500")
 
     assert shown("two hours later", spring) == "spring of 1500"
@@ -289,7 +287,7 @@ def test_a_phrase_is_no_more_precise_than_the_time_that_it_counts_from() -> None
     assert shown("three days later", DATE) == "3 February 1500"
 
 
-def test_a_time_that_was_shown_is_read_as_the_same_time() -> None:
+def test_a_shown_time_is_read_as_the_same_time() -> None:
     for text in ("the next morning", "a fortnight later", "next March", "next week", "next spring"):
         read = read_rough_time(text, GREGORIAN, DATE)
         again = read_rough_time(rough_in_words(read, GREGORIAN))
@@ -311,7 +309,7 @@ def test_each_precision_has_its_span() -> None:
     assert span("late 17th century") == ("1601-01-01T00", "1701-01-01T00")
 
 
-def test_a_calendar_of_its_own_gives_the_names() -> None:
+def test_names_come_from_a_declared_calendar() -> None:
     start = time_as_given(parse_instant("0466-02-05T10:00:00Z"), None, ALDMOOR)
 
     def said(text: str) -> str:
@@ -329,7 +327,7 @@ def test_a_calendar_of_its_own_gives_the_names() -> None:
         said("the following spring")
 
 
-def test_words_of_an_earlier_calendar_are_not_shown_as_a_time_of_this_one() -> None:
+def test_words_of_an_earlier_calendar_are_not_shown_in_this_one() -> None:
     tale = read_calendar({"months": [{"name": "March", "days": 20}, {"name": "May", "days": 20}]})
     march = read_rough_time("March 1402").start
 

@@ -56,14 +56,14 @@ def calendars(draw: st.DrawFn) -> Calendar:
 
 
 @given(calendar=calendars() | st.sampled_from([GREGORIAN, ALDMOOR]), seconds=SECONDS)
-def test_what_is_spoken_is_read_back_to_the_second(calendar: Calendar, seconds: int) -> None:
+def test_a_spoken_date_is_read_back_to_the_second(calendar: Calendar, seconds: int) -> None:
     instant = Instant(seconds * SECOND)
 
     assert read_time(time_in_words(instant, calendar), calendar) == instant
 
 
 @given(calendar=calendars(), start=st.integers(-1_000_000, 1_000_000))
-def test_every_day_of_a_stretch_has_its_own_name_and_follows_the_one_before(
+def test_every_day_of_a_range_has_its_own_name_and_follows_the_previous(
     calendar: Calendar, start: int
 ) -> None:
     days = [Instant(calendar.begins + (start + at) * DAY) for at in range(400)]
@@ -85,7 +85,7 @@ def test_the_order_of_dates_is_the_order_of_instants(
 
 
 @given(day=st.dates())
-def test_the_default_calendar_is_that_of_the_standard_library(day: date) -> None:
+def test_the_default_calendar_equals_the_standard_library(day: date) -> None:
     instant = parse_instant(f"{day.isoformat()}T00:00:00Z")
 
     assert GREGORIAN.date_of(instant) == (day.year, day.month - 1, day.day)
@@ -94,7 +94,7 @@ def test_the_default_calendar_is_that_of_the_standard_library(day: date) -> None
 
 
 @given(day=st.dates(), cycles=st.integers(-720, 150))
-def test_beyond_the_years_of_the_library_the_calendar_repeats(day: date, cycles: int) -> None:
+def test_the_calendar_repeats_beyond_the_library_years(day: date, cycles: int) -> None:
     near = parse_instant(f"{day.isoformat()}T12:30:00Z")
     far = Instant(near + cycles * 146_097 * DAY)
 
@@ -161,7 +161,7 @@ def test_leap_years_are_those_of_the_rule() -> None:
         ({"months": "many"}, "content.wrong-type", "/calendar/months"),
     ],
 )  # fmt: skip
-def test_what_is_no_calendar_is_refused_where_it_is_wrong(
+def test_an_invalid_calendar_is_refused_at_the_faulty_part(
     declared: dict[str, Any], code: str, path: str
 ) -> None:
     with pytest.raises(InvalidInput) as caught:
@@ -170,7 +170,7 @@ def test_what_is_no_calendar_is_refused_where_it_is_wrong(
     assert (caught.value.code, caught.value.details["path"]) == (code, path)
 
 
-def test_every_time_sorts_before_what_has_none() -> None:
+def test_every_time_sorts_before_a_missing_one() -> None:
     first = parse_instant("-290000-01-01T00:00:00Z")
     last = parse_instant("+070000-12-31T23:59:59Z")
 

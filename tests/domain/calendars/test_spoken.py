@@ -39,7 +39,7 @@ NOW = read_time("3 Frostmoon 1402 AE 10:00", ALDMOOR)
         ("1500 years before that", "3 Frostmoon 99 BE 10:00"),
     ],
 )
-def test_what_a_declared_calendar_reads(text: str, shown: str) -> None:
+def test_a_declared_calendar_reads_its_dates(text: str, shown: str) -> None:
     assert time_in_words(read_time(text, ALDMOOR, NOW), ALDMOOR) == shown
 
 
@@ -64,7 +64,7 @@ def test_what_a_declared_calendar_reads(text: str, shown: str) -> None:
         ("200000 BC", "-199999-01-01T00:00:00Z"),
     ],
 )
-def test_what_the_default_calendar_reads(text: str, shown: str) -> None:
+def test_the_default_calendar_reads_dates(text: str, shown: str) -> None:
     assert render_instant(read_time(text)) == shown
 
 
@@ -116,7 +116,7 @@ def test_bare_counters_count_from_one(text: str, after: int) -> None:
         ("whenever", GREGORIAN, "time.malformed", "2025-01-15T12:00:00Z"),
     ],
 )
-def test_what_says_no_time_is_refused_with_what_would(
+def test_text_without_a_time_is_refused_with_an_example(
     text: str, calendar: Calendar, code: str, words: str
 ) -> None:
     with pytest.raises(InvalidInput) as caught:
@@ -129,7 +129,7 @@ def test_what_says_no_time_is_refused_with_what_would(
 @pytest.mark.parametrize(
     "text", ["900000 years later", "999999999 months before", "900000 years ago"]
 )
-def test_what_leads_beyond_the_years_that_there_are_is_refused(text: str) -> None:
+def test_dates_beyond_the_supported_years_are_refused(text: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         read_time(text, ALDMOOR, NOW)
 

@@ -23,7 +23,7 @@ TEXT = "Rechnung A-7 vom 3. Mai 2024\nBitte zahlen Sie 1.250,00 € bis 05/06/20
         (True, "Bitte zahlen"),
     ],
 )
-def test_a_value_that_its_quote_says_is_beyond_doubt(value: Any, quote: str) -> None:
+def test_a_value_confirmed_by_its_quote_is_certain(value: Any, quote: str) -> None:
     assert QuotedDocument(TEXT).find_doubt(value, quote) == ""
 
 
@@ -39,7 +39,7 @@ def test_a_value_that_its_quote_says_is_beyond_doubt(value: Any, quote: str) -> 
         ({"a": 1}, "Rechnung A-7"),
     ],
 )
-def test_a_value_that_its_quote_does_not_say_is_doubted(value: Any, quote: str) -> None:
+def test_a_value_not_in_its_quote_is_doubted(value: Any, quote: str) -> None:
     assert QuotedDocument(TEXT).find_doubt(value, quote)
 
 
@@ -53,7 +53,7 @@ def joined(ruled: list[FoundEntity], *said: FoundEntity) -> Sequence[FoundEntity
     ).entities
 
 
-def test_a_model_fills_what_the_rules_left_open_and_changes_nothing_else() -> None:
+def test_a_model_only_fills_what_the_rules_left_open() -> None:
     ruled = FoundEntity(
         entity_type="invoice",
         fields={"invoice_number": "A-7", "amount_due": 5},
@@ -73,7 +73,7 @@ def test_a_model_fills_what_the_rules_left_open_and_changes_nothing_else() -> No
     assert found.reasons == ("model: date_due", "model: iban")
 
 
-def test_what_the_rules_took_for_a_text_is_what_the_model_knows_it_to_be() -> None:
+def test_a_model_can_name_the_type_of_a_plain_text() -> None:
     note = FoundEntity(entity_type="note", fields={"content": "words"})
 
     (found,) = joined([note], an_invoice(MODEL, invoice_number="A-7"))
@@ -81,7 +81,7 @@ def test_what_the_rules_took_for_a_text_is_what_the_model_knows_it_to_be() -> No
     assert (found.entity_type, found.reasons) == ("invoice", (MODEL,))
 
 
-def test_a_model_adds_entities_but_none_beside_the_rows_that_the_rules_read() -> None:
+def test_a_model_adds_no_entities_beside_rows_read_by_rules() -> None:
     rows = [an_invoice(row=1, invoice_number="1"), an_invoice(row=2, invoice_number="2")]
     person = FoundEntity(entity_type="person", fields={"name": "Ada"}, reasons=(MODEL,))
 
@@ -90,13 +90,13 @@ def test_a_model_adds_entities_but_none_beside_the_rows_that_the_rules_read() ->
     assert found == (*rows, person)
 
 
-def test_another_invoice_of_the_same_document_is_one_of_its_own() -> None:
+def test_another_invoice_in_a_document_is_its_own_entity() -> None:
     found = joined([an_invoice(invoice_number="1")], an_invoice(MODEL, invoice_number="2"))
 
     assert [each.fields["invoice_number"] for each in found] == ["1", "2"]
 
 
-def test_sums_of_a_model_that_do_not_add_up_are_kept_unread() -> None:
+def test_model_sums_that_do_not_add_up_are_kept_unread() -> None:
     ruled = an_invoice(amount_due=119, invoice_number="1")
     wrong = an_invoice(MODEL, invoice_number="1", subtotal=90, tax_amount=19)
     right = an_invoice(MODEL, invoice_number="1", subtotal=100, tax_amount=19)

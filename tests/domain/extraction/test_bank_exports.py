@@ -20,7 +20,7 @@ def read(text: str) -> Interpretation:
     return interpret_reading(reading, SCHEMAS)
 
 
-def said(done: Interpretation, *names: str) -> list[tuple[Any, ...]]:
+def select_fields(done: Interpretation, *names: str) -> list[tuple[Any, ...]]:
     return listed(done.entities, *names)
 
 
@@ -50,10 +50,10 @@ PAYPAL_GERMAN = (
 )
 
 
-def test_paypal_counts_what_is_net_and_keeps_gross_and_the_invoice() -> None:
+def test_paypal_counts_net_amounts_and_keeps_gross_and_invoice() -> None:
     done = read(PAYPAL)
 
-    assert said(done, "date", "amount", "amount_gross", "kind", "invoice_reference") == [
+    assert select_fields(done, "date", "amount", "amount_gross", "kind", "invoice_reference") == [
         ("2024-03-12", 1164.9, 1200, None, ["INV-77"]),
         ("2024-03-13", -194.2, -200, "refund", ["INV-77"]),
     ]
@@ -63,7 +63,7 @@ def test_paypal_counts_what_is_net_and_keeps_gross_and_the_invoice() -> None:
 def test_paypal_in_german_reads_the_same() -> None:
     done = read(PAYPAL_GERMAN)
 
-    assert said(done, "date", "amount", "merchant_name", "transaction_id") == [
+    assert select_fields(done, "date", "amount", "merchant_name", "transaction_id") == [
         ("2024-03-12", -1009.99, "Spotify AB", "1AB"),
         ("2024-03-13", 1009.99, None, "2AB"),
     ]
@@ -96,7 +96,7 @@ STATES = (
 @pytest.mark.parametrize(
     ("titles", "states"), [*zip(REVOLUT.strip().split("\n"), STATES, strict=True)]
 )
-def test_revolut_leaves_out_what_was_not_booked_in_any_language(
+def test_revolut_leaves_out_unbooked_lines_in_any_language(
     titles: str, states: tuple[str, str, str]
 ) -> None:
     (done, reverted, pending), kind = states, "CARD_PAYMENT,Current"
@@ -108,24 +108,24 @@ def test_revolut_leaves_out_what_was_not_booked_in_any_language(
         f"{kind},2024-03-05 10:00:00,,Fuel,-50.00,0.00,EUR,{pending},\n"
     )
 
-    assert said(read_as, "date", "amount", "currency", "kind") == [
+    assert select_fields(read_as, "date", "amount", "currency", "kind") == [
         ("2024-03-01", 500, "EUR", None),
         ("2024-03-03", -100, "EUR", None),
         ("2024-03-03", -1, "EUR", "fee"),
     ]
 
 
-def test_hdfc_writes_days_first_and_fills_empty_sums_with_zero() -> None:
+def test_hdfc_writes_days_first_and_empty_sums_as_zero() -> None:
     done = read(
         "Date   ,Narration ,Value Dat,Debit Amount ,Credit Amount ,Chq/Ref Number,Closing Balance\n"
         "  01/04/24  ,UPI-GROCER  ,01/04/24 ,   500.00 ,0.00 ,0000409212345678 ,  126000.00\n"
         "  02/04/24  ,NEFT CR-ACME,02/04/24 ,     0.00 ,125000.00,N092240001 ,  251000.00\n"
     )
 
-    assert said(done, "date", "amount") == [("2024-04-01", -500), ("2024-04-02", 125000)]
+    assert select_fields(done, "date", "amount") == [("2024-04-01", -500), ("2024-04-02", 125000)]
 
 
-def test_handelsbanken_announces_what_is_not_booked_in_the_text() -> None:
+def test_handelsbanken_marks_unbooked_lines_in_the_text() -> None:
     done = read(
         "Reskontradatum,Transaktionsdatum,Text,Belopp,Saldo\n"
         '2024-03-06,2024-03-06,Prel Hyra,"\u22127 500,00",\n'
@@ -133,18 +133,18 @@ def test_handelsbanken_announces_what_is_not_booked_in_the_text() -> None:
         '2024-03-04,2024-03-04,LÖN,"10 000,00","10 000,00"\n'
     )
 
-    assert said(done, "date", "amount") == [("2024-03-04", -1234.5), ("2024-03-04", 10000)]
+    assert select_fields(done, "date", "amount") == [("2024-03-04", -1234.5), ("2024-03-04", 10000)]
     assert "1 lines that are not booked were left out: pending." in done.warnings
 
 
-def test_commbank_has_no_titles() -> None:
+def test_commbank_has_no_column_titles() -> None:
     done = read(
         '15/03/2024,"-25.50","WOOLWORTHS Card xx1234 Value Date: 13/03/2024","+974.50"\n'
         '14/03/2024,"+1000.00","Salary ACME","+1000.00"\n'
         '13/03/2024,"-10.00","Transfer to xx5678 CommBank app","+0.00"\n'
     )
 
-    assert said(done, "date", "amount", "balance") == [
+    assert select_fields(done, "date", "amount", "balance") == [
         ("2024-03-15", -25.5, 974.5),
         ("2024-03-14", 1000, 1000),
         ("2024-03-13", -10, 0),
@@ -152,22 +152,22 @@ def test_commbank_has_no_titles() -> None:
 
 
 @pytest.mark.parametrize("more", ["", "03/22/2024,SHOP,LEE,-1.00\n"])
-def test_a_card_that_thanks_for_a_negative_payment_has_purchases_with_a_plus(more: str) -> None:
+def test_a_card_with_negative_payments_has_positive_purchases(more: str) -> None:
     done = read(
         "Date,Description,Card Member,Amount\n03/05/2024,BAKERY,LEE,4.50\n"
         f"03/20/2024,AUTOPAY PAYMENT - THANK YOU,LEE,-100.00\n03/21/2024,SHOP,LEE,-20.00\n{more}"
     )
 
-    assert said(done, "amount")[:3] == [(-4.5,), (100,), (20,)]
+    assert select_fields(done, "amount")[:3] == [(-4.5,), (100,), (20,)]
 
 
-def test_without_a_holder_such_a_table_with_as_many_refunds_is_left_unread() -> None:
+def test_without_a_holder_a_table_with_equal_refunds_is_unread() -> None:
     done = read(
         "Date,Description,Amount\n03/05/2024,BAKERY,4.50\n"
         "03/20/2024,PAYMENT - THANK YOU,-100.00\n03/21/2024,SHOP,-20.00\n"
     )
 
-    assert said(done, "amount") == [(None,), (None,), (None,)]
+    assert select_fields(done, "amount") == [(None,), (None,), (None,)]
 
 
 def test_apple_card_has_installments_interest_and_returns() -> None:
@@ -179,7 +179,7 @@ def test_apple_card_has_installments_interest_and_returns() -> None:
         "05/31/2024,05/31/2024,MONTHLY INSTALLMENTS,Apple,Installment,Installment,41.62\n"
     )
 
-    assert said(done, "amount", "kind") == [
+    assert select_fields(done, "amount", "kind") == [
         (-4.5, None),
         (20, "refund"),
         (100, None),
@@ -187,7 +187,7 @@ def test_apple_card_has_installments_interest_and_returns() -> None:
     ]
 
 
-def test_names_of_json_in_one_word_are_titles() -> None:
+def test_one_word_json_names_are_column_titles() -> None:
     done = from_objects(
         {"bookingDate": "2024-03-01", "amount": "15.00", "currencyCode": "EUR"}
         | {"creditorName": "Shop", "transactionStatus": "BOOKED", "creditDebitIndicator": "DBIT"},
@@ -200,7 +200,7 @@ def test_names_of_json_in_one_word_are_titles() -> None:
     ]
 
 
-def test_a_nested_export_of_an_account_has_its_booked_lines() -> None:
+def test_a_nested_account_export_has_its_booked_lines() -> None:
     def line(amount: str, day: str, **more: Any) -> dict[str, Any]:
         sums = {"transactionAmount": {"amount": amount, "currency": "EUR"}}
         return {"bookingDate": day, **sums, "creditorName": "Shop", **more}
@@ -216,7 +216,7 @@ def test_a_nested_export_of_an_account_has_its_booked_lines() -> None:
     records, *_ = records_of(json.dumps({"transactions": listed_as}), 10_000)
     done = interpret_reading(Reading(kind=FileType.JSON, name="a.json", records=records), SCHEMAS)
 
-    assert said(done, "date", "amount", "currency", "merchant_name", "status") == [
+    assert select_fields(done, "date", "amount", "currency", "merchant_name", "status") == [
         ("2024-03-01", -15, "EUR", "Shop", "booked"),
         ("2024-03-02", -46.1, "EUR", "Shop", "booked"),
     ]
@@ -224,10 +224,10 @@ def test_a_nested_export_of_an_account_has_its_booked_lines() -> None:
     assert "1 lines that are not booked were left out: pending." in done.warnings
 
 
-def test_a_statement_of_pending_lines_alone_has_no_payment() -> None:
+def test_a_statement_with_only_pending_lines_has_no_payment() -> None:
     done = read("Date,Payee,Amount,Status\n2024-03-01,Alder,-5.00,PENDING\n")
 
-    assert said(done, "amount") == []
+    assert select_fields(done, "amount") == []
     assert "1 lines that are not booked were left out: PENDING." in done.warnings
 
 
@@ -238,11 +238,11 @@ def test_a_statement_of_pending_lines_alone_has_no_payment() -> None:
 def test_a_returned_debit_is_a_reversal(word: str, kind: str) -> None:
     done = read(f"Date,Payee,Description,Amount\n2024-03-01,Alder,{word} RE-77,5.00\n")
 
-    assert said(done, "kind", "invoice_reference") == [(kind, ["RE-77"])]
+    assert select_fields(done, "kind", "invoice_reference") == [(kind, ["RE-77"])]
 
 
 @pytest.mark.anyio
-async def test_what_a_report_of_the_day_expects_is_not_booked() -> None:
+async def test_expected_amounts_of_a_daily_report_are_not_booked() -> None:
     report = mt940(":61:2401020102ED5,00NTRFNONREF", ":61:2401020102D7,00NTRFNONREF")
     expected = "\n".join(each for each in report.split("\n") if not each.startswith(":62F:"))
 
@@ -260,7 +260,7 @@ async def test_a_reversed_line_of_a_bank_file_is_a_reversal() -> None:
 
 
 @pytest.mark.anyio
-async def test_fees_and_holds_of_ofx_say_what_they_are() -> None:
+async def test_fees_and_holds_of_ofx_are_labelled() -> None:
     lines = "".join(
         f"<STMTTRN{end}><TRNTYPE>{kind}<DTPOSTED>20240130<TRNAMT>-5.00<FITID>{kind}{end}</STMTTRN{end}>"
         for kind, end in (("SRVCHG", ""), ("HOLD", ""), ("DEBIT", "P"))
@@ -273,7 +273,7 @@ async def test_fees_and_holds_of_ofx_say_what_they_are() -> None:
 
 
 @pytest.mark.anyio
-async def test_lines_of_ofx_that_the_bank_corrected_are_gone() -> None:
+async def test_corrected_ofx_lines_are_removed() -> None:
     lines = "".join(
         f"<STMTTRN><TRNTYPE>DEBIT<DTPOSTED>20240130<TRNAMT>{amount}<FITID>{number}{more}</STMTTRN>"
         for number, amount, more in (

@@ -37,7 +37,7 @@ def amounts(done: Interpretation) -> list[Any]:
         ("Stan", "Odrzucona"),
     ],
 )
-def test_a_line_that_was_never_booked_is_no_payment(title: str, state: str) -> None:
+def test_an_unbooked_line_is_no_payment(title: str, state: str) -> None:
     done = read(
         ("Date", "Payee", "Amount", "Currency", title),
         ("2024-01-30", "Alder", "-5.00", "EUR", "Completed"),
@@ -49,7 +49,7 @@ def test_a_line_that_was_never_booked_is_no_payment(title: str, state: str) -> N
     assert f"1 lines that are not booked were left out: {state}." in done.warnings
 
 
-def test_a_state_that_is_unknown_keeps_its_line() -> None:
+def test_a_line_with_an_unknown_state_is_kept() -> None:
     done = read(
         ("Date", "Payee", "Amount", "Status"),
         ("2024-01-30", "Alder", "-5.00", "R"),
@@ -61,7 +61,7 @@ def test_a_state_that_is_unknown_keeps_its_line() -> None:
 
 
 @pytest.mark.parametrize("fee", ["1.00", "-1.00"])
-def test_a_fee_beside_the_amount_is_a_payment_of_its_own_if_the_balances_say_so(fee: str) -> None:
+def test_a_separate_fee_is_a_payment_if_balances_prove_it(fee: str) -> None:
     done = read(
         ("Date", "Description", "Amount", "Fee", "Balance"),
         ("2024-01-29", "Top-up", "500.00", "0.00", "500.00"),
@@ -75,7 +75,7 @@ def test_a_fee_beside_the_amount_is_a_payment_of_its_own_if_the_balances_say_so(
     assert "The running balances prove the amounts of 3 lines." in done.warnings
 
 
-def test_a_fee_within_the_amount_stays_beside_it() -> None:
+def test_a_fee_included_in_the_amount_stays_beside_it() -> None:
     done = read(
         ("Date", "Name", "Gross", "Fee", "Net", "Balance"),
         ("2024-01-30", "Alder", "100.00", "-3.20", "96.80", "96.80"),
@@ -87,7 +87,7 @@ def test_a_fee_within_the_amount_stays_beside_it() -> None:
     assert done.entities[0].fields["fee"] == "-3.20"
 
 
-def test_a_fee_that_no_balance_places_is_told() -> None:
+def test_a_fee_that_no_balance_explains_is_reported() -> None:
     done = read(
         ("Date", "Description", "Amount", "Fee"),
         ("2024-01-30", "Hotel", "-100.00", "1.00"),
@@ -143,7 +143,7 @@ def test_on_a_card_a_purchase_is_money_out(
         assert "amount" in each.fields or "direction" in each.unread["amount"].reason
 
 
-def test_thanks_for_a_payment_tell_how_a_card_writes_signs() -> None:
+def test_payment_thanks_reveal_the_signs_of_a_card() -> None:
     done = read(
         ("Date", "Description", "Card Member", "Amount"),
         ("01/20/2024", "BAKERY", "LEE", "4.50"),
@@ -154,7 +154,7 @@ def test_thanks_for_a_payment_tell_how_a_card_writes_signs() -> None:
     assert amounts(done) == [-4.5, 20.0, -99.0]
 
 
-def test_a_card_that_only_has_plus_signs_is_left_open() -> None:
+def test_a_card_with_only_plus_signs_is_left_open() -> None:
     done = read(
         ("Date", "Description", "Card Member", "Amount"),
         ("01/20/2024", "BAKERY", "LEE", "4.50"),
@@ -164,7 +164,7 @@ def test_a_card_that_only_has_plus_signs_is_left_open() -> None:
     assert amounts(done) == [None, None]
 
 
-def test_balances_that_prove_the_signs_outweigh_the_kinds() -> None:
+def test_balances_override_signs_implied_by_kinds() -> None:
     done = read(
         ("Date", "Description", "Type", "Amount", "Balance"),
         ("2024-01-20", "Fund A", "Purchase", "4.50", "104.50"),
@@ -196,7 +196,7 @@ def test_titles_with_abbreviations_are_understood(titles: tuple[str, ...]) -> No
     ]
 
 
-def test_each_currency_of_a_wallet_has_a_balance_of_its_own() -> None:
+def test_each_currency_of_a_wallet_has_its_own_balance() -> None:
     done = read(
         ("Date", "Name", "Amount", "Currency", "Balance"),
         ("2024-01-20", "Alder", "10.00", "EUR", "10.00"),
@@ -209,7 +209,7 @@ def test_each_currency_of_a_wallet_has_a_balance_of_its_own() -> None:
     assert any("prove the amounts" in each for each in done.warnings)
 
 
-def test_lines_without_titles_are_read_if_the_balances_prove_them() -> None:
+def test_lines_without_titles_are_read_if_balances_prove_them() -> None:
     done = read(
         ("01/05/2024", "-12.50", "WOOLWORTHS 1234", "+1234.50"),
         ("30/04/2024", "+100.00", "SALARY", "+1247.00"),
@@ -224,7 +224,7 @@ def test_lines_without_titles_are_read_if_the_balances_prove_them() -> None:
     assert done.entities[0].fields["description"] == "WOOLWORTHS 1234"
 
 
-def test_lines_without_titles_and_without_proof_are_no_statement() -> None:
+def test_lines_without_titles_or_proof_are_no_statement() -> None:
     done = read(
         ("01/05/2024", "-12.50", "WOOLWORTHS 1234", "17.00"),
         ("30/04/2024", "+100.00", "SALARY", "12.00"),
@@ -248,7 +248,7 @@ def test_a_line_with_an_unreadable_amount_is_kept_and_proves_nothing(text: str) 
     assert not any("prove the amounts of 3" in each for each in done.warnings)
 
 
-def test_records_of_a_bank_are_read_as_its_tables_are() -> None:
+def test_records_of_a_bank_are_read_like_tables() -> None:
     found = from_objects(
         {"date": "01/02/2024", "text": "A", "debit": "1,47,000.00", "credit": None},
         {"date": "13/02/2024", "text": "B", "debit": None, "credit": "7.00"},
@@ -266,12 +266,12 @@ def test_a_record_that_names_its_type_is_no_line_of_a_bank() -> None:
     assert found.entity_type == "trip"
 
 
-def test_sides_alone_make_a_statement() -> None:
+def test_debit_and_credit_columns_alone_make_a_statement() -> None:
     lines = (("2024-01-30", "5.00", ""), ("2024-01-31", "", "7.00"))
     assert amounts(read(("Date", "Debit", "Credit"), *lines)) == [-5.0, 7.0]
 
 
-def test_a_column_of_a_name_that_is_taken_keeps_its_cells() -> None:
+def test_a_column_with_a_taken_name_keeps_its_cells() -> None:
     done = read(
         ("Date", "Payee", "Merchant", "Amount"),
         ("2024-01-30", "Alder", "Alder Shop", "-5.00"),
@@ -281,7 +281,7 @@ def test_a_column_of_a_name_that_is_taken_keeps_its_cells() -> None:
     assert {"Alder", "Alder Shop"} <= set(done.entities[0].fields.values())
 
 
-def test_fees_that_lead_from_the_amounts_to_the_net_amounts_are_payments_of_their_own() -> None:
+def test_fees_between_gross_and_net_amounts_are_separate_payments() -> None:
     done = read(
         ("id", "Type", "Amount", "Fee", "Net", "Currency", "Created (UTC)", "Description"),
         ("txn_1", "charge", "100.00", "3.20", "96.80", "eur", "2024-05-13 10:00", "Order 1"),
@@ -292,7 +292,7 @@ def test_fees_that_lead_from_the_amounts_to_the_net_amounts_are_payments_of_thei
     assert {each.fields["currency"] for each in done.entities} == {"EUR"}
 
 
-def test_signs_apart_from_their_numbers_and_people_on_both_sides_are_understood() -> None:
+def test_separate_signs_and_two_sided_parties_are_understood() -> None:
     done = read(
         ("ID", "Datetime", "Type", "Status", "Note", "From", "To", "Amount (total)"),
         ("3141", "2024-05-13T10:00:00", "Payment", "Complete", "Pizza", "Ann", "Bob", "- $20.00"),
@@ -304,7 +304,7 @@ def test_signs_apart_from_their_numbers_and_people_on_both_sides_are_understood(
     assert [each.fields["merchant_name"] for each in done.entities] == ["Bob", "Cid"]
 
 
-def test_an_original_amount_in_the_same_currency_is_not_said_twice() -> None:
+def test_an_original_amount_in_the_same_currency_is_not_repeated() -> None:
     done = read(
         ("Date", "Name", "Amount", "Currency", "Local amount", "Local currency"),
         ("13/05/2024", "Pret", "-4.50", "GBP", "-5.30", "EUR"),
@@ -326,7 +326,7 @@ def test_tables_of_swedish_banks_are_understood() -> None:
     assert done.entities[0].fields["description"] == "ICA SUPERMARKET"
 
 
-def test_an_account_that_changes_with_the_party_is_not_that_of_the_statement() -> None:
+def test_an_account_that_varies_by_party_is_not_the_statements() -> None:
     titles = ("Datum", "Empf\xe4nger", "IBAN", "Betrag")
     lines = [
         ("13.05.2024", "Alder", "DE02120300000000202051", "-5,00"),
@@ -340,7 +340,7 @@ def test_an_account_that_changes_with_the_party_is_not_that_of_the_statement() -
     assert {each.fields["account_id"] for each in mine} == {"DE02120300000000202051"}
 
 
-def test_a_title_that_is_repeated_within_a_column_is_no_text_of_a_payment() -> None:
+def test_a_title_repeated_in_a_column_is_no_payment_text() -> None:
     done = read(
         ("Datum", "Name", "Beschreibung", "Betrag"),
         ("13.05.2024", "Bo", "Miete", "-520,00"),
@@ -352,7 +352,7 @@ def test_a_title_that_is_repeated_within_a_column_is_no_text_of_a_payment() -> N
     assert [each.fields["description"] for each in done.entities] == ["Miete Mai", "Brot"]
 
 
-def test_the_account_of_the_other_party_is_not_the_own_account() -> None:
+def test_the_counterparty_account_is_not_the_own_account() -> None:
     done = read(
         (
             "Buchung",

@@ -35,7 +35,7 @@ def of_page(page: str) -> tuple[dict[str, Any], tuple[str, ...]]:
     return dict(done.entities[0].fields), done.warnings
 
 
-def test_what_stands_left_and_right_of_a_gap_is_not_one_line() -> None:
+def test_text_left_and_right_of_a_gap_is_not_one_line() -> None:
     fields, warnings = of_page(PAGE)
 
     assert fields["invoice_number"] == "2024-26217"
@@ -56,7 +56,7 @@ def test_what_stands_left_and_right_of_a_gap_is_not_one_line() -> None:
     assert not [each for each in warnings if "do not make" in each]
 
 
-def test_a_value_below_its_label_belongs_to_it_unless_it_heads_a_column_of_several() -> None:
+def test_a_value_below_its_label_belongs_to_it() -> None:
     heads = "Invoice No      Date            Due\nA-1             2024-05-03      2024-06-02\n"
     column = "Item            Net             Total\nBoards          10.00           12.00\n"
     more = "Nails           1.00            1.20\n"
@@ -65,7 +65,7 @@ def test_a_value_below_its_label_belongs_to_it_unless_it_heads_a_column_of_sever
     assert arrange_labels(column + more).splitlines()[0] == "Item | Net | Total"
 
 
-def test_cells_stand_under_the_titles_that_they_overlap() -> None:
+def test_cells_belong_to_the_titles_they_overlap() -> None:
     (table,) = tables_in(
         "Date        Text                     Amount\n"
         "2024-01-30  A long text              -5.00\n"
@@ -94,7 +94,7 @@ def test_a_statement_on_pages_is_read_by_its_columns() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "told"),
+    ("changed", "expected"),
     [
         ({}, []),
         ({"tax_amount": 18}, ["subtotal and tax_amount do not make the amount"]),
@@ -105,7 +105,7 @@ def test_a_statement_on_pages_is_read_by_its_columns() -> None:
         ({"items": [{"amount": 60}, {"description": "free"}]}, []),
     ],
 )
-def test_sums_that_do_not_add_up_are_told(changed: dict[str, Any], told: list[str]) -> None:
+def test_sums_that_do_not_add_up_are_reported(changed: dict[str, Any], expected: list[str]) -> None:
     fields = {
         "invoice_number": "A-1",
         "subtotal": 100,
@@ -118,4 +118,4 @@ def test_sums_that_do_not_add_up_are_told(changed: dict[str, Any], told: list[st
     done = interpret_reading(Reading(kind=FileType.XML, records=(record,)), SCHEMAS)
 
     assert done.entities[0].fields == record.fields
-    assert [each for each in done.warnings if "do not make" in each] == told
+    assert [each for each in done.warnings if "do not make" in each] == expected

@@ -11,7 +11,7 @@ def a_record(kind: str, **fields: object) -> Record:
     return Record(kind=kind, fields=fields)
 
 
-def test_a_card_keeps_the_first_address_apart_from_the_others() -> None:
+def test_a_card_separates_the_first_address_from_the_others() -> None:
     (found,) = extract_cards(
         [a_record("vcard", name="Ada", email=["a@x.org", "b@x.org"], phone=["1"], uid="u-1")]
     )
@@ -27,17 +27,17 @@ def test_a_card_keeps_the_first_address_apart_from_the_others() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "told"),
+    ("status", "stated"),
     [("NEEDS-ACTION", "pending"), ("IN-PROCESS", "in_progress"), ("", "pending"), ("x", "x")],
 )
-def test_a_task_has_a_status_and_the_words_it_was_filed_under(status: str, told: str) -> None:
+def test_a_task_has_a_status_and_its_categories(status: str, stated: str) -> None:
     (found,) = extract_cards([a_record("vtodo", title="Call", status=status, tags=["home", "tax"])])
 
     assert found.entity_type == "task"
-    assert found.fields == {"title": "Call", "status": told, "tags": "home, tax"}
+    assert found.fields == {"title": "Call", "status": stated, "tags": "home, tax"}
 
 
-def test_an_appointment_has_its_guests_and_its_identity() -> None:
+def test_an_appointment_has_guests_and_an_id() -> None:
     entry = {"title": "Lunch", "start": "2025-01-01", "attendees": ["a@x.org"], "uid": "u-2"}
 
     found = list(extract_cards([a_record("vevent", **entry), a_record("vjournal", title="Diary")]))
@@ -51,7 +51,7 @@ def test_an_appointment_has_its_guests_and_its_identity() -> None:
     }
 
 
-def test_t16_an_occurrence_that_was_moved_is_another_event_than_its_series() -> None:
+def test_a_moved_occurrence_is_a_separate_event() -> None:
     moved = {"title": "Lunch", "uid": "u-2", "start": "2025-01-09", "recurrence_id": "2025-01-08"}
 
     series, departing = extract_cards(
@@ -66,7 +66,7 @@ def test_t16_an_occurrence_that_was_moved_is_another_event_than_its_series() -> 
     assert departing.fields["series_id"] == "u-2"
 
 
-def test_a_time_in_a_zone_that_nobody_knows_is_kept_unread() -> None:
+def test_a_time_in_an_unknown_zone_is_kept_unread() -> None:
     unread = {"start": ["2025-01-01T10:00:00 Nowhere", "the time zone Nowhere is not known"]}
 
     (found,) = extract_cards([a_record("vevent", title="Lunch", unread=unread)])
@@ -75,7 +75,7 @@ def test_a_time_in_a_zone_that_nobody_knows_is_kept_unread() -> None:
     assert found.unread["start_date"].value == "2025-01-01T10:00:00 Nowhere"
 
 
-def test_what_is_none_of_these_is_passed_over_and_the_others_keep_their_place() -> None:
+def test_unknown_components_are_skipped_and_others_keep_their_place() -> None:
     found = list(extract_cards([a_record("valarm"), a_record("vcard", name="Ada")]))
 
     assert [(each.entity_type, each.row) for each in found] == [("contact", 2)]
@@ -122,7 +122,7 @@ def test_a_table_of_items_is_read_by_its_header(
     assert found.fields.get("items") == items
 
 
-def test_of_several_tables_the_first_that_has_items_is_read() -> None:
+def test_the_first_of_several_tables_with_items_is_read() -> None:
     contacts: list[list[Cell]] = [["Name", "Phone"], ["Ada", "1"]]
     bill: list[list[Cell]] = [["Item", "Amount"], ["Desk", 20]]
 

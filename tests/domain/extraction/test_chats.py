@@ -86,7 +86,7 @@ SLACK = {
         (SLACK, "chats.json", "U1"),
     ],
 )
-def test_a_message_has_its_author_its_time_and_its_conversation(
+def test_a_message_has_an_author_a_time_and_a_conversation(
     export: dict[str, Any], conversation: str, author: str
 ) -> None:
     chat, message = from_export(export).entities
@@ -100,7 +100,7 @@ def test_a_message_has_its_author_its_time_and_its_conversation(
     assert ("number 7" in message.fields["content"]) == (export is CLAUDE)
 
 
-def test_chats_of_one_title_stay_apart_and_messages_are_in_order() -> None:
+def test_chats_with_equal_titles_stay_separate_and_ordered() -> None:
     export = (
         a_chat(1, node(2, "later", at=NOON + 9), node(1, "first")),
         a_chat(2, node(1, "other")),
@@ -112,13 +112,13 @@ def test_chats_of_one_title_stay_apart_and_messages_are_in_order() -> None:
     assert len({each.fields["message_id"] for each in found[2:]}) == 3
 
 
-def test_a_message_keeps_its_picture_and_one_without_any_text_is_told() -> None:
+def test_a_message_keeps_its_picture_and_an_empty_one_is_reported() -> None:
     picture = {"content_type": "image_asset_pointer", "asset_pointer": "file://1"}
-    told = from_export(a_chat(1, node(1, picture), node(2), node(3, "hello", at=None)))
+    result = from_export(a_chat(1, node(1, picture), node(2), node(3, "hello", at=None)))
 
-    assert [each.entity_type for each in told.entities] == ["conversation", "message", "message"]
-    assert told.entities[2].fields["content_parts_asset_pointer"] == "file://1"
-    assert any("1 messages without text" in each for each in told.warnings)
+    assert [each.entity_type for each in result.entities] == ["conversation", "message", "message"]
+    assert result.entities[2].fields["content_parts_asset_pointer"] == "file://1"
+    assert any("1 messages without text" in each for each in result.warnings)
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_a_message_keeps_its_picture_and_one_without_any_text_is_told() -> None:
         ("2024-05-13, 09:00 - Ann: Hello", "2024-05-13T09:00"),
     ],
 )
-def test_a_chat_of_whatsapp_has_its_messages_with_all_their_lines(line: str, sent: str) -> None:
+def test_a_whatsapp_chat_has_its_messages_with_all_lines(line: str, sent: str) -> None:
     chat, first, second = from_lines(f"{line}\nand more\n{line.replace('Ann', 'Bo')}")
 
     assert chat.fields["participants"] == ["Ann", "Bo"]
@@ -139,7 +139,7 @@ def test_a_chat_of_whatsapp_has_its_messages_with_all_their_lines(line: str, sen
     assert second.fields["author"] == "Bo"
 
 
-def test_a_day_that_may_be_a_month_stays_as_written() -> None:
+def test_an_ambiguous_day_stays_as_written() -> None:
     _, first, _ = from_lines("[05/06/24, 09:00:12] Ann: Hi\n[05/06/24, 09:01:12] Bo: Ho")
 
     assert first.fields["sent_at"] == "05/06/24, 09:00:12"
@@ -167,11 +167,11 @@ def test_other_objects_are_no_chats(fields: dict[str, Any]) -> None:
         "13/05/2024, 10:00 Dentist: checkup",
     ],
 )
-def test_lines_of_a_log_or_a_plan_are_no_chat(line: str) -> None:
+def test_lines_of_a_log_or_schedule_are_no_chat(line: str) -> None:
     assert [each.entity_type for each in from_lines(f"{line}\n{line}")] == ["note"]
 
 
-def test_a_line_of_the_program_is_no_text_of_the_message_above() -> None:
+def test_a_system_line_is_no_part_of_the_previous_message() -> None:
     head = "13/05/2024, 09:0"
     chat, *messages = from_lines(
         f"{head}0 - Ann: Hello\n{head}1 - Ann added Bo\n{head}2 - Bo: Hi\n"
@@ -204,14 +204,14 @@ def test_a_mapping_without_messages_is_no_conversation() -> None:
     assert found.fields["n"] == 5
 
 
-def test_what_is_no_conversation_is_told() -> None:
+def test_content_that_is_no_conversation_is_reported() -> None:
     chat = {"id": 1, "messages": [{"from": "Ann", "date": "2024-05-13T10:00:00", "text": "Hi"}]}
-    told = from_export({"chats": {"list": [chat]}, "contacts": {"list": [{"name": "Bo"}]}})
+    result = from_export({"chats": {"list": [chat]}, "contacts": {"list": [{"name": "Bo"}]}})
 
-    assert any("1 objects of the file" in each for each in told.warnings)
+    assert any("1 objects of the file" in each for each in result.warnings)
 
 
-def test_a_message_keeps_its_id_in_an_export_that_begins_later() -> None:
+def test_a_message_keeps_its_id_in_a_later_export() -> None:
     lines = [f"[12.03.24, 09:0{n // 2}:00] {'Ann' if n % 3 else 'Bo'}: line {n}" for n in range(8)]
     ids = [
         {

@@ -65,7 +65,7 @@ INVOICE
 """
 
 
-def test_a_bulleted_bill_is_read_as_if_its_labels_stood_alone() -> None:
+def test_a_bulleted_bill_is_read_like_plain_labels() -> None:
     (bill,) = from_text(BILL)
 
     assert bill.entity_type == "invoice"
@@ -104,7 +104,7 @@ def test_a_bulleted_bill_in_german_is_read_too() -> None:
     }
 
 
-def test_names_of_fields_are_labels_and_lists_of_other_things_are_not() -> None:
+def test_field_names_are_labels_and_other_lists_are_not() -> None:
     (bill,) = from_text(FIELDS)
 
     assert bill.fields == {
@@ -119,7 +119,7 @@ def test_names_of_fields_are_labels_and_lists_of_other_things_are_not() -> None:
     }
 
 
-def test_a_number_before_a_label_is_no_part_of_it() -> None:
+def test_a_number_before_a_label_is_not_part_of_it() -> None:
     (bill,) = from_text(NUMBERED)
 
     assert bill.fields == {
@@ -160,9 +160,7 @@ MEETINGS = (
 
 
 @pytest.mark.parametrize(("text", "fields"), MEETINGS)
-def test_the_next_meeting_is_an_event_to_which_the_note_refers(
-    text: str, fields: dict[str, str]
-) -> None:
+def test_the_next_meeting_is_an_event_of_the_note(text: str, fields: dict[str, str]) -> None:
     note, *others = from_text(text)
 
     assert note.entity_type == "note"
@@ -170,7 +168,7 @@ def test_the_next_meeting_is_an_event_to_which_the_note_refers(
     assert (others[-1].entity_type, others[-1].fields) == ("event", fields)
 
 
-def test_a_next_meeting_of_an_unclear_day_is_kept_unread() -> None:
+def test_a_next_meeting_on_an_unclear_day_is_kept_unread() -> None:
     note, *others = from_text("Minutes\nDate: 2025-09-02\nNext call: 03/04\nPresent: Mona Reyes\n")
     later, *_ = from_text("Minutes\nDate: 2025-09-02\nNext call: to be announced\nTags: garden\n")
 
@@ -182,7 +180,7 @@ def test_a_next_meeting_of_an_unclear_day_is_kept_unread() -> None:
     assert not later.refers_to
 
 
-def test_a_heading_with_nothing_below_it_that_can_be_read_is_a_note() -> None:
+def test_a_heading_with_nothing_readable_below_is_a_note() -> None:
     (note,) = from_text("INVOICE\n" + "word " * 30)
 
     assert note.entity_type == "note"

@@ -15,7 +15,7 @@ from tests.domain.extraction.papers import from_objects, from_rows, from_text
         "Contract\n\nI should read mine again, it is in the blue folder.\n",
     ],
 )
-def test_t18_a_note_that_mentions_an_invoice_or_a_contract_stays_a_note(text: str) -> None:
+def test_a_note_that_mentions_an_invoice_or_contract_stays_a_note(text: str) -> None:
     (note,) = from_text(text)
 
     assert note.entity_type == "note"
@@ -23,7 +23,7 @@ def test_t18_a_note_that_mentions_an_invoice_or_a_contract_stays_a_note(text: st
     assert note.fields["content"] == text.strip()
 
 
-def test_t15_the_parties_of_an_agreement_are_names_and_not_what_is_said_of_them() -> None:
+def test_the_parties_of_an_agreement_are_only_names() -> None:
     text = (
         "# MUTUAL NON-DISCLOSURE AGREEMENT\n\nThis Agreement is entered into as of March 14, 2025 "
         '(the "Effective Date") by and between Harbor Analytics, Inc., a Delaware corporation '
@@ -72,7 +72,7 @@ def test_t15_the_parties_of_an_agreement_are_names_and_not_what_is_said_of_them(
         ),
     ],
 )
-def test_a_lease_is_a_contract_between_those_whom_its_labels_name(
+def test_a_lease_is_a_contract_between_the_labelled_parties(
     text: str, parties: list[str], start: str, amount: float
 ) -> None:
     (contract,) = from_text(text)
@@ -123,9 +123,7 @@ def test_a_ticket_is_an_event_and_no_receipt() -> None:
         ),
     ],
 )
-def test_a_letter_says_what_it_is_about_and_when_it_was_written(
-    text: str, title: str, written: str
-) -> None:
+def test_a_letter_has_a_subject_and_a_date(text: str, title: str, written: str) -> None:
     (note, *_) = from_text(text)
 
     assert note.entity_type == "note"
@@ -133,13 +131,13 @@ def test_a_letter_says_what_it_is_about_and_when_it_was_written(
     assert note.fields["created_date"] == written
 
 
-def test_a_letter_whose_subject_nobody_can_tell_has_no_title() -> None:
+def test_a_letter_without_a_clear_subject_has_no_title() -> None:
     (note,) = from_text("Town Hall, Room 12\n\nDear Ms Whitfield,\n\nThank you for your letter.\n")
 
     assert "title" not in note.fields
 
 
-def test_contacts_of_an_address_book_are_read_by_what_its_columns_mean() -> None:
+def test_contacts_are_read_by_the_meaning_of_columns() -> None:
     (found,) = from_rows(
         ("Notes:", None, None, None, None, None, None),
         ("First Name", "Last Name", "URL", "Email Address", "Company", "Position", "Connected On"),
@@ -165,7 +163,7 @@ def test_contacts_of_an_address_book_are_read_by_what_its_columns_mean() -> None
     }
 
 
-def test_several_addresses_of_one_contact_are_kept_beside_the_first() -> None:
+def test_further_addresses_of_a_contact_are_kept() -> None:
     header = ("First Name", "Last Name", "E-mail 1 - Label", "E-mail 1 - Value", "E-mail 2 - Value")
     (found,) = from_rows(
         (*header, "Phone 1 - Value", "Birthday"),
@@ -189,7 +187,7 @@ def test_several_addresses_of_one_contact_are_kept_beside_the_first() -> None:
 @pytest.mark.parametrize(
     "columns", [("First Name", "Last Name", "A", "B", "C", "D"), ("Name",) * 7]
 )
-def test_a_table_that_says_not_how_people_are_reached_is_no_address_book(
+def test_a_table_without_contact_details_is_no_address_book(
     columns: tuple[str, ...],
 ) -> None:
     (found,) = from_rows(columns, tuple(f"value {n}" for n in range(len(columns))))
@@ -197,7 +195,7 @@ def test_a_table_that_says_not_how_people_are_reached_is_no_address_book(
     assert found.reasons != ("columns of an address book",)
 
 
-def test_t19_what_has_an_amount_and_a_day_is_no_invoice_for_that() -> None:
+def test_an_amount_and_a_day_alone_make_no_invoice() -> None:
     loan = {"name": "Car loan", "amount": 5000, "currency": "EUR", "due_date": "2025-01-01"}
 
     (found,) = from_objects(loan)

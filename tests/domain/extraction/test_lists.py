@@ -19,13 +19,13 @@ from tests.domain.extraction.papers import from_objects
         ("dependencies", "one, two", ["one, two"]),
     ],
 )
-def test_a_text_is_divided_where_its_field_holds_names_or_words(
+def test_a_text_is_divided_if_its_field_holds_names_or_words(
     name: str, text: str, items: list[str]
 ) -> None:
     assert items_in(name, text) == items
 
 
-def test_the_parties_of_a_record_in_a_file_are_several() -> None:
+def test_a_record_in_a_file_may_have_several_parties() -> None:
     (contract,) = from_objects(
         {
             "contract_number": "C-1",

@@ -37,7 +37,7 @@ def test_a_number_is_read_in_the_notations_of_several_countries(text: str, value
 
 
 @pytest.mark.parametrize("text", ["1,234", "1.234", "USD 5,000", "1,234,56"])
-def test_a_mark_that_could_mean_two_things_is_left_unclear(text: str) -> None:
+def test_an_ambiguous_mark_is_left_unclear(text: str) -> None:
     seen = number_in(text)
 
     assert seen is not None
@@ -54,7 +54,7 @@ def test_evidence_settles_an_unclear_mark() -> None:
     assert [None if seen is None else seen.json_number for seen in said] == [1200, 1.2, 1200]
 
 
-def test_what_divides_thousands_says_nothing_of_the_other_mark() -> None:
+def test_a_thousands_separator_does_not_decide_the_other_mark() -> None:
     seen = number_in("1.250", None, ",")
 
     assert seen is not None
@@ -86,7 +86,7 @@ def test_a_currency_is_named_by_code_or_sign(text: str, currency: str | None) ->
     assert currency_in(text) == currency
 
 
-def test_a_bare_dollar_is_whose_the_document_says() -> None:
+def test_a_bare_dollar_sign_takes_the_currency_of_the_document() -> None:
     assert dollar_in("all prices in CAD") == "CAD"
     assert dollar_in("CAD or USD") is None
     assert currency_in("$5", "CAD") == "CAD"

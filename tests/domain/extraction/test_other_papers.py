@@ -25,18 +25,18 @@ BILL_LIKE = "Datum: 03.03.2026\nGesamtbetrag: 1.059,10 EUR\nZahlbar bis: 31.03.2
         "Nómina",
     ],
 )
-def test_a_payslip_or_a_quote_is_no_bill_however_alike_its_labels(heading: str) -> None:
+def test_a_payslip_or_quote_is_no_bill_despite_similar_labels(heading: str) -> None:
     assert kind_of_text(read_lines(f"{heading}\n{BILL_LIKE}")) is None
 
 
-def test_a_bill_with_the_same_labels_is_one() -> None:
+def test_an_actual_bill_with_the_same_labels_is_one() -> None:
     kind = kind_of_text(read_lines(f"Handwerkerrechnung\n{BILL_LIKE}"))
 
     assert kind is not None
     assert kind.entity_type == "invoice"
 
 
-def test_a_heading_counts_though_the_few_words_below_look_like_another_language() -> None:
+def test_a_heading_counts_even_if_the_text_looks_foreign() -> None:
     paper = "Facture\nPériode : du 01/02 au 28/02\nDestinataire : Camille\nNet à payer : 12,00 €"
 
     kind = kind_of_text(read_lines(paper))

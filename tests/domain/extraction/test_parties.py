@@ -23,7 +23,7 @@ NDA = (
         ("", ()),
     ],
 )
-def test_a_list_of_parties_is_taken_apart(text: str, names: tuple[str, ...]) -> None:
+def test_a_list_of_parties_is_split(text: str, names: tuple[str, ...]) -> None:
     assert parties_in(text) == names
 
 
@@ -49,7 +49,7 @@ def test_a_list_of_parties_is_taken_apart(text: str, names: tuple[str, ...]) -> 
         ("the parties and their heirs", "en", ()),
     ],
 )
-def test_t15_the_parties_of_a_sentence_are_names_and_no_phrases(
+def test_the_parties_of_a_sentence_are_names_and_no_phrases(
     text: str, language: str, names: tuple[str, ...]
 ) -> None:
     assert named_in(text, language) == names
@@ -106,13 +106,13 @@ def test_a_name_is_a_company_or_a_person(name: str, kind: str) -> None:
     assert party_type(name) == kind
 
 
-def test_only_account_numbers_whose_check_digits_hold_are_taken() -> None:
+def test_only_account_numbers_with_valid_check_digits_are_taken() -> None:
     text = "IBAN: DE89 3704 0044 0532 0130 00, GB82WEST12345698765432, DE00370400440532013000"
 
     assert ibans_in(text) == ("DE89370400440532013000", "GB82WEST12345698765432")
 
 
-def test_tax_numbers_mail_and_telephones_are_found() -> None:
+def test_tax_numbers_mail_addresses_and_telephones_are_found() -> None:
     assert tax_ids_in("USt-IdNr. DE136695976, EIN: 12-3456789") == ("DE136695976", "12-3456789")
     assert mails_in("Ada@Example.org, ada@example.org; x@y") == ("ada@example.org",)
     assert phones_in("+1-555-0100 or +49 30 123456, not 555-0100") == (
@@ -125,7 +125,7 @@ def test_tax_numbers_mail_and_telephones_are_found() -> None:
     ("name", "kind"),
     [("Anna Schmidt", "person"), ("Frau Meinert", "person"), ("Globex Ltd", "company")],
 )
-def test_t15_a_private_customer_is_a_person_and_no_company(name: str, kind: str) -> None:
+def test_a_private_customer_is_a_person_and_no_company(name: str, kind: str) -> None:
     (named,) = companions_of("invoice", {"customer_name": name})
 
     assert named == ("customer_name", kind, name)

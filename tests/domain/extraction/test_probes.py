@@ -424,10 +424,10 @@ def value_of(label: str, text: str, field: str) -> Any:
 
 
 @pytest.mark.parametrize(("text", "value"), AMOUNTS)
-def test_an_amount_is_whole_or_left_open(text: str, value: float | None) -> None:
+def test_an_amount_is_complete_or_left_open(text: str, value: float | None) -> None:
     assert value_of("Amount due", text, "amount_due") == value
 
 
 @pytest.mark.parametrize(("text", "day"), DAYS)
-def test_a_day_is_whole_or_left_open(text: str, day: str | None) -> None:
+def test_a_day_is_complete_or_left_open(text: str, day: str | None) -> None:
     assert value_of("Invoice date", text, "invoice_date") == day

@@ -14,7 +14,7 @@ from canonry.records.domain.interpretations import UnreadValue
 from tests.domain.extraction.papers import SCHEMAS, from_objects, from_rows, interpreted
 
 
-def test_each_row_of_a_bank_is_a_transaction_even_if_two_are_alike() -> None:
+def test_each_bank_row_is_a_transaction_even_if_two_are_equal() -> None:
     found = from_rows(
         ("Buchungstag", "Beg\xfcnstigter/Zahlungspflichtiger", "Betrag", "W\xe4hrung"),
         ("03.05.2024", "Market", "-23,45", "EUR"),
@@ -34,7 +34,7 @@ def test_each_row_of_a_bank_is_a_transaction_even_if_two_are_alike() -> None:
     assert found[2].fields["amount"] == 3500.0
 
 
-def test_a_column_settles_what_one_of_its_cells_leaves_open() -> None:
+def test_a_column_settles_an_ambiguous_cell() -> None:
     found = from_rows(
         ("Date", "Payee", "Paid Out", "Paid In"),
         ("03/04/2024", "Market", "12.50", None),
@@ -45,7 +45,7 @@ def test_a_column_settles_what_one_of_its_cells_leaves_open() -> None:
     assert [each.fields["amount"] for each in found] == [-12.5, 2500.0]
 
 
-def test_a_cell_that_stays_unclear_is_kept_unread() -> None:
+def test_an_unclear_cell_is_kept_unread() -> None:
     (found,) = from_rows(
         ("Date", "Payee", "Amount", "Account"), ("03/04/2024", "Market", "1,250", "a-1")
     )
@@ -57,7 +57,7 @@ def test_a_cell_that_stays_unclear_is_kept_unread() -> None:
     assert found.fields == {"merchant_name": "Market", "account_id": "a-1"}
 
 
-def test_columns_without_a_name_of_their_own_are_told_by_their_place() -> None:
+def test_columns_without_unique_names_are_identified_by_position() -> None:
     (found,) = from_rows(
         ("Name", "Email", "Email", None), ("Ada", "a@x.org", "b@x.org", "blue", "tall")
     )
@@ -81,7 +81,7 @@ def test_a_header_names_the_currency_of_its_column() -> None:
     assert found.fields["currency"] == "USD"
 
 
-def test_headers_of_other_languages_are_fields_of_a_person() -> None:
+def test_headers_in_other_languages_are_fields_of_a_person() -> None:
     (found,) = from_rows(
         ("Vorname", "Nachname", "E-Mail", "Firma"),
         ("Ada", "Lovelace", "ada@example.org", "Engines Ltd"),
@@ -96,7 +96,7 @@ def test_headers_of_other_languages_are_fields_of_a_person() -> None:
     }
 
 
-def test_r12_records_that_fit_no_type_have_one_of_their_columns_and_never_of_their_file() -> None:
+def test_untyped_records_are_typed_by_columns_and_never_by_file() -> None:
     rows = ({"text": "Good", "task_id": "t-1", "author_gid": "u-1"}, {"text": "Minimal"})
     found = from_objects(*rows, name="Anna Schmidt divorce.json")
     again = from_objects(*reversed(rows), name="other.json")
@@ -109,14 +109,14 @@ def test_r12_records_that_fit_no_type_have_one_of_their_columns_and_never_of_the
     assert found[1].fields == {"text": "Minimal"}
 
 
-def test_r12_a_table_that_fits_no_type_has_one_of_its_columns_and_never_of_its_file() -> None:
+def test_an_untyped_table_is_typed_by_columns_and_never_by_file() -> None:
     (found,) = from_rows(("lawyer", "court"), ("Brown", "Bonn"), name="Anna Schmidt divorce.csv")
     (other,) = from_rows(("court", "lawyer"), ("Bonn", "Brown"), name="more.csv")
     assert found.entity_type == other.entity_type
     assert found.entity_type.startswith("record_")
 
 
-def test_r12_whoever_brings_rows_may_say_of_which_type_they_are() -> None:
+def test_the_importer_of_rows_may_name_their_type() -> None:
     table = Table(rows=(("lawyer", "court"), ("Brown", "Bonn")))
     reading = Reading(kind=FileType.CSV, name="x.csv", tables=(table,))
     (found,) = interpret_reading(reading, SCHEMAS, untyped="case").entities
@@ -127,13 +127,13 @@ def test_r12_whoever_brings_rows_may_say_of_which_type_they_are() -> None:
     assert bill.entity_type == "invoice"
 
 
-def test_a_list_in_a_file_still_names_what_it_holds() -> None:
+def test_a_list_in_a_file_names_its_items_type() -> None:
     records = (Record(kind="object:recipes", fields={"title": "Soup", "oven": "no"}),)
     reading = Reading(kind=FileType.JSON, name="Anna Schmidt.json", records=records)
     assert [each.entity_type for each in interpreted(reading).entities] == ["recipe"]
 
 
-def test_a_record_that_names_its_type_is_of_it() -> None:
+def test_a_record_that_names_its_type_has_it() -> None:
     first, second = from_objects(
         {"entity_type": "invoice", "Invoice No": "A-1", "total": 5},
         {"entity_type": "wine", "Grape Variety": "Riesling"},
@@ -162,7 +162,7 @@ def test_a_table_below_other_lines_is_found_by_its_header() -> None:
     assert found.fields["email"] == "ada@example.org"
 
 
-def test_cards_and_calendar_entries_are_contacts_events_and_tasks() -> None:
+def test_cards_and_calendar_entries_become_contacts_events_and_tasks() -> None:
     card: dict[str, Any] = {"name": "Ada", "email": ["a@x.org", "b@x.org"], "uid": "1"}
     event: dict[str, Any] = {"title": "Kick-off", "start": "2025-01-05T09:00:00Z", "uid": "2"}
     task: dict[str, Any] = {"title": "Report", "due_date": "2025-01-10", "status": "NEEDS-ACTION"}
@@ -190,7 +190,7 @@ def a_message(text: str, **head: Any) -> Record:
     return Record(kind="message", fields={**head, "text": text})
 
 
-def test_a_message_refers_to_those_in_its_head_and_to_the_invoice_that_it_is() -> None:
+def test_a_message_refers_to_people_in_its_headers_and_to_its_invoice() -> None:
     head = {
         "subject": "Your invoice",
         "from": [{"name": "Shop", "email": "shop@x.org"}],
@@ -207,7 +207,7 @@ def test_a_message_refers_to_those_in_its_head_and_to_the_invoice_that_it_is() -
     assert others[2].fields["invoice_number"] == "A-1"
 
 
-def test_what_a_message_only_quotes_is_not_what_it_is() -> None:
+def test_quoted_text_does_not_decide_what_a_message_is() -> None:
     quoted = "> INVOICE\n> Invoice No: A-1\n> Due Date: 2024-02-03\n> Amount Due: $5.00\n"
     below = "-----Original Message-----\n" + quoted.replace("> ", "")
     reading = Reading(
@@ -218,7 +218,7 @@ def test_what_a_message_only_quotes_is_not_what_it_is() -> None:
     assert [each.entity_type for each in interpreted(reading).entities] == ["message"] * 2
 
 
-def test_messages_of_a_mailbox_name_people_once_and_refer_to_what_they_answer() -> None:
+def test_mailbox_messages_name_people_once_and_refer_to_their_parent() -> None:
     ada, bob = {"name": "Ada", "email": "a@x.org"}, {"name": "", "email": "b@x.org"}
     asked = a_message("Lunch?", message_id="1", **{"from": [ada], "to": [bob]})
     answer = {"message_id": "2", "in_reply_to": "1", "thread_id": "1"}
@@ -248,7 +248,7 @@ def test_no_row_is_lost_or_joined_with_another(rows: list[list[Any]]) -> None:
 
 
 @given(st.lists(st.text(max_size=60), max_size=12))
-def test_the_rules_take_any_text_and_say_the_same_twice(lines: list[str]) -> None:
+def test_the_rules_read_any_text_deterministically(lines: list[str]) -> None:
     reading = Reading(kind=FileType.PLAIN, parts=(Part(text="\n".join(lines)),))
 
     assert interpreted(reading) == interpreted(reading)
@@ -257,7 +257,7 @@ def test_the_rules_take_any_text_and_say_the_same_twice(lines: list[str]) -> Non
 BILLS = ("Invoice Number", "Invoice Date", "Vendor", "Amount Due", "Tax", "Fee")
 
 
-def test_a_column_is_read_by_what_the_other_columns_of_its_table_show() -> None:
+def test_a_column_is_interpreted_with_its_neighbours() -> None:
     first, second = from_rows(
         BILLS[:5],
         ("R-1", "03/04/2024", "Market", "1.250", "12,50"),
@@ -268,13 +268,13 @@ def test_a_column_is_read_by_what_the_other_columns_of_its_table_show() -> None:
     assert "invoice_date" in first.unread
 
 
-def test_columns_that_contradict_each_other_settle_nothing() -> None:
+def test_contradictory_columns_settle_nothing() -> None:
     (found,) = from_rows(BILLS, ("R-1", "03/04/2024", "Market", "1.250", "12,50", "0.75"))
 
     assert found.unread["amount_due"].value == "1.250"
 
 
-def test_the_language_of_the_titles_settles_what_no_cell_does() -> None:
+def test_the_title_language_settles_ambiguous_cells() -> None:
     (found,) = from_rows(
         ("Rechnungsnummer", "Rechnungsdatum", "Lieferant", "Betrag"),
         ("R-1", "03/04/2024", "Market", "1.250"),
@@ -284,7 +284,7 @@ def test_the_language_of_the_titles_settles_what_no_cell_does() -> None:
     assert found.fields["amount_due"] == 1250
 
 
-def test_the_currency_of_a_table_says_in_which_order_its_country_writes_dates() -> None:
+def test_the_currency_of_a_table_decides_the_order_of_dates() -> None:
     titles = (*BILLS[:4], "Currency")
     (british,) = from_rows(titles, ("R-1", "03/04/2024", "Market", "12.50", "GBP"))
     (either,) = from_rows(titles, ("R-1", "03/04/2024", "Market", "12.50", "USD"))

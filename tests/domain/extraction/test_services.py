@@ -21,7 +21,7 @@ def read(value: Any, name: str = "export.json") -> Interpretation:
     return interpret_reading(reading, SCHEMAS)
 
 
-def said(done: Interpretation, *names: str) -> list[tuple[Any, ...]]:
+def select_fields(done: Interpretation, *names: str) -> list[tuple[Any, ...]]:
     return [tuple(each.fields.get(name) for name in names) for each in done.entities]
 
 
@@ -40,15 +40,15 @@ def listed(*objects: dict[str, Any]) -> dict[str, Any]:
     return {"object": "list", "url": "/v1/x", "has_more": False, "data": list(objects)}
 
 
-def test_money_out_of_an_account_has_a_plus_at_plaid() -> None:
+def test_plaid_marks_outgoing_money_with_a_plus() -> None:
     account = {"account_id": "A", "name": "Checking", "balances": {"current": 5}}
     lines = [plaid(1, 72.1, merchant_name="Alder"), plaid(2, -1200), plaid(3, 9, pending=True)]
     reply = {"accounts": [account], "transactions": lines, "total_transactions": 3, "item": {}}
     done = read({**reply, "request_id": "r1"})
 
-    assert said(done, "transaction_id", "amount", "currency", "merchant_name", "account_id")[
-        :2
-    ] == [
+    assert select_fields(
+        done, "transaction_id", "amount", "currency", "merchant_name", "account_id"
+    )[:2] == [
         ("t1", -72.1, "USD", "Alder", "A"),
         ("t2", 1200, "USD", None, "A"),
     ]
@@ -61,10 +61,10 @@ def test_money_out_of_an_account_has_a_plus_at_plaid() -> None:
     ("code", "minor", "amount"),
     [("eur", 1050, 10.5), ("jpy", 1050, 1050), ("kwd", 1050, 1.05), ("usd", 5, 0.05)],
 )
-def test_amounts_of_stripe_are_in_the_smallest_unit(code: str, minor: int, amount: float) -> None:
+def test_stripe_amounts_are_in_the_smallest_unit(code: str, minor: int, amount: float) -> None:
     done = read(listed(stripe("charge", amount=minor, currency=code, status="succeeded")))
 
-    assert said(done, "amount", "currency") == [(amount, code.upper())]
+    assert select_fields(done, "amount", "currency") == [(amount, code.upper())]
 
 
 @pytest.mark.parametrize(
@@ -79,13 +79,13 @@ def test_amounts_of_stripe_are_in_the_smallest_unit(code: str, minor: int, amoun
         (stripe(MOVED, amount=-59, fee=0, net=-59, type="stripe_fee"), (-0.59, "fee")),
     ],
 )  # fmt: skip
-def test_each_object_of_stripe_has_its_direction_and_its_kind(
+def test_each_stripe_object_has_a_direction_and_a_kind(
     fields: dict[str, Any], expected: tuple[Any, ...]
 ) -> None:
     done = read(listed(fields))
 
-    assert said(done, "amount", "kind") == [expected]
-    assert said(done, "date", "transaction_id") == [("2024-01-02", fields["id"])]
+    assert select_fields(done, "amount", "kind") == [expected]
+    assert select_fields(done, "date", "transaction_id") == [("2024-01-02", fields["id"])]
 
 
 @pytest.mark.parametrize(
@@ -98,14 +98,14 @@ def test_each_object_of_stripe_has_its_direction_and_its_kind(
         stripe(MOVED, amount=1000, net=941, status="pending", type="charge"),
     ],
 )
-def test_what_stripe_has_not_booked_is_left_out_with_a_note(fields: dict[str, Any]) -> None:
+def test_unbooked_stripe_objects_are_left_out_with_a_note(fields: dict[str, Any]) -> None:
     done = read(listed(fields))
 
     assert done.entities == ()
     assert any("1 lines that are not booked were left out" in each for each in done.warnings)
 
 
-def test_an_invoice_of_stripe_is_an_invoice_with_its_state() -> None:
+def test_a_stripe_invoice_is_an_invoice_with_its_state() -> None:
     sums = {"total": 11900, "subtotal": 10000, "tax": 1900, "amount_due": 11900}
     lines = {"data": [{"description": "Hours", "amount": 10000}]}
     names = {"account_name": "Alder Ltd", "customer_name": "Ann Lee", "number": "A-7"}
@@ -114,10 +114,10 @@ def test_an_invoice_of_stripe_is_an_invoice_with_its_state() -> None:
     (found,) = done.entities
 
     assert found.entity_type == "invoice"
-    assert said(done, "invoice_number", "invoice_date", "date_due", "amount_due", "currency") == [
-        ("A-7", "2024-01-02", "2024-01-03", 119, "EUR")
-    ]
-    assert said(done, "vendor_name", "customer_name", "status", "tax_amount") == [
+    assert select_fields(
+        done, "invoice_number", "invoice_date", "date_due", "amount_due", "currency"
+    ) == [("A-7", "2024-01-02", "2024-01-03", 119, "EUR")]
+    assert select_fields(done, "vendor_name", "customer_name", "status", "tax_amount") == [
         ("Alder Ltd", "Ann Lee", "paid", 19)
     ]
     assert found.fields["lines_data_description"] == "Hours"

@@ -16,11 +16,11 @@ def read(*rows: Sequence[Cell], name: str = "movements.csv") -> Interpretation:
     return interpret_reading(Reading(kind=FileType.CSV, name=name, tables=(table,)), SCHEMAS)
 
 
-def said(found: Sequence[FoundEntity], *names: str) -> list[tuple[Any, ...]]:
+def select_fields(found: Sequence[FoundEntity], *names: str) -> list[tuple[Any, ...]]:
     return [tuple(each.fields.get(name) for name in names) for each in found]
 
 
-def test_t4_lines_of_a_bank_are_transactions_and_a_purpose_is_nobody() -> None:
+def test_bank_lines_are_transactions_and_a_purpose_is_no_person() -> None:
     found = read(
         ("Date", "Description", "Amount", "Currency"),
         ("2024-01-31", "Card payment", "-5.00", "EUR"),
@@ -36,18 +36,22 @@ def test_t4_lines_of_a_bank_are_transactions_and_a_purpose_is_nobody() -> None:
     }
 
 
-def test_t3_equal_lines_are_two_and_their_balances_tell_them_apart() -> None:
+def test_equal_lines_are_two_transactions_distinguished_by_balances() -> None:
     head = ("Date", "Description", "Amount", "Balance")
     coffee = ("2024-01-30", "Coffee", "-3.00")
     before = ("2024-01-29", "Bakery", "-4.00", "100.00")
     found = read(head, before, (*coffee, "97.00"), (*coffee, "94.00")).entities
     bare = read(head[:3], before[:3], coffee, coffee).entities
 
-    assert said(found, "balance", "occurrence") == [(100.0, None), (97.0, None), (94.0, None)]
-    assert said(bare, "amount", "occurrence") == [(-4.0, None), (-3.0, None), (-3.0, 2)]
+    assert select_fields(found, "balance", "occurrence") == [
+        (100.0, None),
+        (97.0, None),
+        (94.0, None),
+    ]
+    assert select_fields(bare, "amount", "occurrence") == [(-4.0, None), (-3.0, None), (-3.0, 2)]
 
 
-def test_balances_prove_a_mark_that_the_amounts_leave_open() -> None:
+def test_balances_settle_an_ambiguous_decimal_mark() -> None:
     done = read(
         ("Date", "Payee", "Amount", "Balance"),
         ("2024-01-02", "Alder", "500", "500"),
@@ -55,18 +59,18 @@ def test_balances_prove_a_mark_that_the_amounts_leave_open() -> None:
         ("2024-01-04", "Cedar", "2.125", "3.875"),
     )
 
-    assert said(done.entities, "amount") == [(500,), (1250,), (2125,)]
+    assert select_fields(done.entities, "amount") == [(500,), (1250,), (2125,)]
     assert "The running balances prove the amounts of 3 lines." in done.warnings
 
 
-def test_a_mark_that_nothing_proves_is_left_open() -> None:
+def test_an_unproven_mark_is_left_open() -> None:
     (found,) = read(("Date", "Payee", "Amount"), ("2024-01-03", "Birch", "1.250")).entities
 
     assert "amount" not in found.fields
     assert found.unread["amount"].value == "1.250"
 
 
-def test_a_balance_that_does_not_follow_is_told_with_its_line() -> None:
+def test_an_inconsistent_balance_is_reported_with_its_line() -> None:
     done = read(
         ("Date", "Payee", "Amount", "Balance"),
         ("2024-01-02", "Alder", "-5.00", "95.00"),
@@ -76,10 +80,10 @@ def test_a_balance_that_does_not_follow_is_told_with_its_line() -> None:
     )
 
     assert any("balance does not fit in line 4" in each for each in done.warnings)
-    assert said(done.entities, "balance") == [(95.0,), (90.0,), (80.0,), (75.0,)]
+    assert select_fields(done.entities, "balance") == [(95.0,), (90.0,), (80.0,), (75.0,)]
 
 
-def test_a_column_that_repeats_one_balance_is_no_running_balance() -> None:
+def test_a_column_repeating_one_balance_is_no_running_balance() -> None:
     found = read(
         ("Date", "Payee", "Amount", "Balance"),
         ("2024-01-02", "Alder", "-5.00", "75.00"),
@@ -87,7 +91,7 @@ def test_a_column_that_repeats_one_balance_is_no_running_balance() -> None:
         ("2024-01-05", "Cedar", "-7.00", "75.00"),
     ).entities
 
-    assert said(found, "balance") == [(None,)] * 3
+    assert select_fields(found, "balance") == [(None,)] * 3
     assert found[0].unread["balance"].value == "75.00"
 
 
@@ -104,7 +108,7 @@ def test_a_column_that_repeats_one_balance_is_no_running_balance() -> None:
         (("Amount", "Notes"), ("5.00 DR", None), ("7.00 CR", None)),
     ],
 )
-def test_which_way_a_sum_went_is_said_in_many_ways(
+def test_the_direction_of_a_sum_is_written_in_many_ways(
     columns: tuple[str, str], first: tuple[Cell, Cell], second: tuple[Cell, Cell]
 ) -> None:
     found = read(
@@ -113,10 +117,10 @@ def test_which_way_a_sum_went_is_said_in_many_ways(
         ("2024-01-31", "Birch", *second),
     ).entities
 
-    assert said(found, "amount") == [(-5.0,), (7.0,)]
+    assert select_fields(found, "amount") == [(-5.0,), (7.0,)]
 
 
-def test_a_sum_that_went_out_and_came_in_or_contradicts_its_side_is_left_open() -> None:
+def test_a_sum_with_contradictory_directions_is_left_open() -> None:
     both = read(("Date", "Payee", "Debit", "Credit"), ("2024-01-30", "A", "5.00", "6.00"))
     other = read(("Date", "Payee", "Amount", "D/C"), ("2024-01-30", "A", "-5.00", "C"))
 
@@ -124,7 +128,7 @@ def test_a_sum_that_went_out_and_came_in_or_contradicts_its_side_is_left_open() 
     assert "contradicts" in other.entities[0].unread["amount"].reason
 
 
-def test_titles_of_one_word_are_told_apart_by_what_stands_below() -> None:
+def test_titles_of_one_word_are_distinguished_by_their_cells() -> None:
     day = read(
         ("Data", "Valuta", "Descrizione", "Importo"), ("31/01/2024", "01/02/2024", "A", "1,50")
     )
@@ -134,7 +138,7 @@ def test_titles_of_one_word_are_told_apart_by_what_stands_below() -> None:
     assert code.entities[0].fields["currency"] == "EUR"
 
 
-def test_what_stands_around_the_lines_says_account_and_currency_and_is_no_line() -> None:
+def test_text_around_the_lines_gives_account_and_currency() -> None:
     done = read(
         ("Kontoauszug",),
         ("IBAN", "DE89370400440532013000"),
@@ -167,7 +171,7 @@ def test_what_stands_around_the_lines_says_account_and_currency_and_is_no_line()
         (("Date", "Payee", "Amount"), "$5.00", None),
     ],
 )
-def test_words_currencies_and_titles_tell_the_country_and_so_the_order_of_days(
+def test_words_currencies_and_titles_reveal_country_and_day_order(
     titles: tuple[str, ...], amount: str, day: str | None
 ) -> None:
     (found,) = read(titles, ("03/04/2024", "Alder", amount)).entities
@@ -175,24 +179,24 @@ def test_words_currencies_and_titles_tell_the_country_and_so_the_order_of_days(
     assert found.fields.get("date") == day
 
 
-def test_days_that_only_go_on_in_one_order_are_read_in_it() -> None:
+def test_days_that_ascend_in_only_one_order_are_read_in_it() -> None:
     rows = [(day, "Alder", "5.00") for day in ("03/04/2024", "05/04/2024", "04/05/2024")]
     found = read(("Date", "Payee", "Amount"), *rows).entities
 
-    assert said(found, "date") == [("2024-04-03",), ("2024-04-05",), ("2024-05-04",)]
+    assert select_fields(found, "date") == [("2024-04-03",), ("2024-04-05",), ("2024-05-04",)]
 
 
-def test_of_payer_and_payee_the_other_side_is_whom_it_is_about() -> None:
+def test_of_payer_and_payee_the_other_side_is_the_counterparty() -> None:
     found = read(
         ("Buchungsdatum", "Zahlungspflichtiger", "Zahlungsempfänger", "Betrag"),
         ("30.01.2024", "Mara", "Bäcker", "-5,00"),
         ("31.01.2024", "Fabrik", "Mara", "900,00"),
     ).entities
 
-    assert said(found, "merchant_name") == [("Bäcker",), ("Fabrik",)]
+    assert select_fields(found, "merchant_name") == [("Bäcker",), ("Fabrik",)]
 
 
-def test_a_reference_that_several_lines_share_identifies_none_of_them() -> None:
+def test_a_reference_shared_by_several_lines_identifies_none() -> None:
     found = read(
         ("Date", "Payee", "Amount", "Transaction ID"),
         ("2024-01-30", "Alder", "5.00", "T1"),
@@ -200,21 +204,25 @@ def test_a_reference_that_several_lines_share_identifies_none_of_them() -> None:
         ("2024-01-31", "Cedar", "7.00", "T2"),
     ).entities
 
-    assert said(found, "transaction_id", "reference") == [("T1", None), (None, "T2"), (None, "T2")]
+    assert select_fields(found, "transaction_id", "reference") == [
+        ("T1", None),
+        (None, "T2"),
+        (None, "T2"),
+    ]
 
 
-def test_what_was_paid_in_another_currency_stands_beside_the_amount() -> None:
+def test_an_amount_paid_in_another_currency_is_kept_too() -> None:
     (found,) = read(
         ("Date", "Payee", "Amount", "Currency", "Local amount", "Local currency"),
         ("2024-01-30", "Alder", "-5.00", "GBP", "-6.20", "EUR"),
     ).entities
 
-    assert said((found,), "amount", "currency", "amount_original", "currency_original") == [
-        (-5.0, "GBP", -6.2, "EUR")
-    ]
+    assert select_fields(
+        (found,), "amount", "currency", "amount_original", "currency_original"
+    ) == [(-5.0, "GBP", -6.2, "EUR")]
 
 
-def test_lists_of_bills_and_files_of_another_name_are_no_statements() -> None:
+def test_bill_lists_and_other_files_are_no_statements() -> None:
     bills = read(
         ("Invoice No", "Vendor", "Date", "Due Date", "Amount"),
         ("A-1", "Alder Ltd", "2024-01-30", "2024-02-28", "5.00"),

@@ -30,7 +30,7 @@ GOODS = "BREAD 2.50 A\nMILK 1.15 B\n2 x 0.40 0.80\n"
         "Summe 4.45 EUR\nMwSt 7% 0.29\nBAR 10.00\nR\u00fcckgeld 5.55",
     ],
 )
-def test_a_sum_that_the_prices_add_up_to_is_a_receipt(rest: str) -> None:
+def test_a_sum_matching_its_prices_is_a_receipt(rest: str) -> None:
     kind, fields = read(f"{TOP}{GOODS}{rest}")
 
     assert kind == "receipt"
@@ -41,14 +41,14 @@ def test_a_sum_that_the_prices_add_up_to_is_a_receipt(rest: str) -> None:
     assert [each["amount"] for each in fields["items"]] == [2.5, 1.15, 0.8]
 
 
-def test_a_payment_proves_the_sum_where_a_price_was_not_read() -> None:
+def test_a_payment_proves_the_sum_if_a_price_is_unread() -> None:
     kind, fields = read(f"{TOP}BREAD 2.S0\nMILK 1.15\nTOTAL 3.65 EUR\nCASH 5.00\nCHANGE 1.35")
 
     assert (kind, fields["amount_total"]) == ("receipt", 3.65)
     assert "items" not in fields
 
 
-def test_a_price_that_was_misread_leaves_the_sum_unread() -> None:
+def test_a_misread_price_leaves_the_sum_unread() -> None:
     kind, fields = read(f"{TOP}BREAD 7.50\nMILK 1.15\nTOTAL 3.65 EUR\nThank you")
 
     assert kind == "note"
@@ -67,7 +67,7 @@ def test_a_list_of_expenses_is_no_receipt(text: str) -> None:
     assert read(text)[0] == "note"
 
 
-def test_a_day_that_can_be_read_in_two_ways_stays_open() -> None:
+def test_an_ambiguous_day_stays_open() -> None:
     text = f"CORNER SHOP\n03/04/2024 09:41\n{GOODS}TOTAL 4.45\nCASH 5.00\nCHANGE 0.55"
     kind, fields = read(text)
 
@@ -75,7 +75,7 @@ def test_a_day_that_can_be_read_in_two_ways_stays_open() -> None:
     assert "date_purchased" not in fields
 
 
-def test_a_tip_belongs_to_the_sum_that_was_paid() -> None:
+def test_a_tip_is_part_of_the_paid_sum() -> None:
     text = f"{TOP}{GOODS}TOTAL 4.45 EUR\nTip 0.55\nTOTAL 5.00 EUR\nVISA 5.00"
 
     assert read(text)[1]["amount_total"] == 5.0

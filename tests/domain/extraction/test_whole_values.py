@@ -126,7 +126,7 @@ def test_a_dash_between_a_currency_and_a_number_may_be_a_sign(text: str) -> None
         assert seen.value is None
 
 
-def test_the_digits_of_a_name_are_not_the_number_behind_it() -> None:
+def test_digits_in_a_name_are_not_the_number_after_it() -> None:
     assert number_in("INV-77 500.00") == SeenNumber(value=Decimal("500.00"))
 
 
@@ -174,7 +174,7 @@ def test_a_day_may_have_a_weekday_and_a_time_beside_it(text: str, day: str) -> N
         "20241332",
     ],
 )
-def test_one_day_of_several_is_never_the_value(text: str) -> None:
+def test_one_of_several_days_is_never_the_value(text: str) -> None:
     seen = read_day(text)
     (row,) = from_rows(("Date", "Payee", "Amount"), (text, "Alder", "5.00"))
     days = {name: value for name, value in row.fields.items() if "date" in name}
@@ -183,14 +183,14 @@ def test_one_day_of_several_is_never_the_value(text: str) -> None:
     assert not any(read_date(str(each)) for each in days.values())
 
 
-def test_a_year_of_two_digits_is_not_left_out() -> None:
+def test_a_two_digit_year_is_not_left_out() -> None:
     seen: Any = first_date("13 May 24", near=date(2024, 6, 1))
 
     assert seen.value == "2024-05-13"
 
 
 @pytest.mark.parametrize("text", ["5\u20137 May 2024", "30.04.\u201305.05.2024", "5-7 May 2024"])
-def test_the_last_day_of_several_is_not_the_first(text: str) -> None:
+def test_the_last_of_several_days_is_not_the_first(text: str) -> None:
     assert first_date(text) is None
 
 
@@ -203,7 +203,7 @@ def test_the_last_day_of_several_is_not_the_first(text: str) -> None:
         "not before 1 May 2024",
     ],
 )
-def test_a_day_that_is_counted_from_another_one_is_left_open(text: str) -> None:
+def test_a_relative_day_is_left_open(text: str) -> None:
     (bill,) = from_text(
         "INVOICE\nInvoice number: R-1\nInvoice date: 2024-05-01\n"
         f"Due date: {text}\nTotal: 5.00 EUR\n"
@@ -214,7 +214,7 @@ def test_a_day_that_is_counted_from_another_one_is_left_open(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["--5", "-5-", "(-5)", "-$-5", *PARTS])
-def test_a_record_is_no_number_where_a_file_has_none(text: str) -> None:
+def test_a_record_without_a_number_in_its_file_has_none(text: str) -> None:
     read = convert_value(text, FieldSpec(name="amount", type=FieldType.NUMBER))
 
     # A power of ten is written whole by programs.

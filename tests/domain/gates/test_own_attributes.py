@@ -11,7 +11,7 @@ from canonry.values.attributes.table import find_attribute, implied_by
 from canonry.values.policy import Policy
 from canonry.values.state_tags import excluded_by
 from canonry.values.statements import Statement
-from tests.domain.gates.test_one_meaning import fact, rel, stands, state, told
+from tests.domain.gates.test_statements_of_any_form import fact, judge_claim, rel, stands, state
 from tests.usecases.stage import ACCEPTED, Stage, a_stage
 
 pytestmark = pytest.mark.anyio
@@ -46,7 +46,7 @@ async def a_coven(attributes: dict[str, Any] | None = None) -> Stage:
     return stage
 
 
-RIVALS = [
+CONFLICTING = [
     (fact("The Well is hallowed", "Well"), fact("The Well is hexed", "Well")),
     (fact("The Well is blessed", "Well"), state("Well", "cursed")),
     (state("Well", "hexed"), fact("The Well is blessed", "Well")),
@@ -58,14 +58,14 @@ RIVALS = [
 
 
 @pytest.mark.parametrize("own", [True, False])
-@pytest.mark.parametrize(("first", "then"), RIVALS)
+@pytest.mark.parametrize(("first", "then"), CONFLICTING)
 async def test_a_later_value_ends_the_earlier_of_any_form(
     first: Any, then: Any, *, own: bool
 ) -> None:
     """Without the attributes, both hold."""
     stage = await a_coven(OWN if own else {})
-    made = await told(stage, first)
-    later = await told(stage, then, "scene 2")
+    made = await judge_claim(stage, first)
+    later = await judge_claim(stage, then, "scene 2")
 
     assert (made.status, later.status) == (ACCEPTED, ACCEPTED)
     assert await _holds(stage, first, made.canonical_id) is not own
@@ -75,7 +75,7 @@ async def _holds(stage: Stage, claim: Any, made: str | None) -> bool:
     """Whether a claimed fact, relation or state still holds."""
     if claim[0] != "state_change":
         return await stands(stage, made)
-    well = await stage.thing(claim[1]["entity_id"])
+    well = await stage.find_item(claim[1]["entity_id"])
     assert isinstance(well, Entity)
     return claim[1]["add"][0] in well.state_tags
 
@@ -89,7 +89,7 @@ async def test_an_entry_replaces_the_built_in_one_of_its_name() -> None:
     assert excluded_by("alive", (), ["dead"]) == ["dead"]
 
 
-async def test_the_next_store_has_its_own_attributes() -> None:
+async def test_another_store_has_its_own_attributes() -> None:
     await a_coven()
     await a_coven({})
 

@@ -101,7 +101,7 @@ class Chance:
     async def _tag(self) -> None:
         name = self.pick(*NAMES)
         tag = self.pick(*TAGS)
-        entity = await self._stage.thing(id_of(name))
+        entity = await self._stage.find_item(id_of(name))
         if tag not in entity.state_tags and entity.level is CanonLevel.CANON:
             await self._stage.tag(name, tag, at=self.at(), authority=self.word())
 
@@ -128,25 +128,25 @@ class Chance:
         found = [t for t in (await self._everything()) if self._may_fall(t)]
         if not found:
             return
-        thing = self.pick(*sorted(found, key=lambda t: str(t.id)))
-        match thing:
+        item = self.pick(*sorted(found, key=lambda t: str(t.id)))
+        match item:
             case Fact():
-                entry: Entry = FactRetconned(fact_id=thing.id, replaced_by=None, reason="x")
+                entry: Entry = FactRetconned(fact_id=item.id, replaced_by=None, reason="x")
             case Event():
-                entry = EventRetconned(event_id=thing.id, replaced_by=None, reason="x")
+                entry = EventRetconned(event_id=item.id, replaced_by=None, reason="x")
             case Relation() if self.pick(True, False):
                 entry = RelationEnded(
-                    relation_id=thing.id, until=self.at(), superseded_by=None, reason="x"
+                    relation_id=item.id, until=self.at(), superseded_by=None, reason="x"
                 )
             case Relation():
-                entry = RelationRetconned(relation_id=thing.id, replaced_by=None, reason="x")
+                entry = RelationRetconned(relation_id=item.id, replaced_by=None, reason="x")
             case _:
-                entry = EntityRetconned(entity_id=thing.id, replaced_by=None, reason="x")
+                entry = EntityRetconned(entity_id=item.id, replaced_by=None, reason="x")
         await self._write((entry,))
 
-    def _may_fall(self, thing: Any) -> bool:
-        return isinstance(thing, Fact | Event | Relation | Entity) and (
-            thing.level is CanonLevel.CANON
+    def _may_fall(self, item: Any) -> bool:
+        return isinstance(item, Fact | Event | Relation | Entity) and (
+            item.level is CanonLevel.CANON
         )
 
     async def _everything(self) -> list[Any]:
@@ -159,8 +159,8 @@ class Chance:
         return (Made(thing=draft_of(an_axiom(self.fresh(), constraint=law))),)
 
     async def _merge(self) -> None:
-        kept = await self._stage.thing(self.entity())
-        merged = await self._stage.thing(self.entity())
+        kept = await self._stage.find_item(self.entity())
+        merged = await self._stage.find_item(self.entity())
         apart = kept.merged_into is None and merged.merged_into is None
         if kept.id != merged.id and apart and not merged.members:
             entry = EntitiesMerged(kept=kept.id, merged=merged.id, members=(), reason="x")
@@ -208,7 +208,7 @@ class Chance:
 
 async def judged(stage: Stage, proposal: Proposal) -> Judgement:
     """The judgement on a proposal by everything that it asks for."""
-    scene = await stage.thing(proposal.scene_id)
+    scene = await stage.find_item(proposal.scene_id)
     assert isinstance(scene, Scene)
     candidate = read_candidate(proposal, scene, {})
 
@@ -238,7 +238,7 @@ async def a_random_world(seed: int) -> tuple[Stage, Chance]:
 
 
 @pytest.mark.parametrize("block", range(8))
-async def test_whatever_flips_a_verdict_touches_a_key_that_it_read(block: int) -> None:
+async def test_every_change_of_a_verdict_touches_a_key_that_it_read(block: int) -> None:
     flips = 0
     for seed in range(block * 30, block * 30 + 30):
         stage, chance = await a_random_world(seed)
@@ -258,7 +258,7 @@ async def test_whatever_flips_a_verdict_touches_a_key_that_it_read(block: int) -
     assert flips > 3, "the worlds are too quiet to prove anything"
 
 
-async def test_what_a_gate_declares_is_what_a_verdict_that_asked_it_rests_on() -> None:
+async def test_a_verdict_rests_on_the_reads_declared_by_its_gates() -> None:
     stage, _ = await a_random_world(3)
     content = {"title": "x", "actor": id_of("Frodo"), "location": id_of("Shire")}
     kind = ProposalType.EVENT
@@ -269,7 +269,7 @@ async def test_what_a_gate_declares_is_what_a_verdict_that_asked_it_rests_on() -
         evidence=some_evidence("scene/turn"),
     )
     await stage.make(proposal)
-    candidate = read_candidate(proposal, await stage.thing(proposal.scene_id), {})
+    candidate = read_candidate(proposal, await stage.find_item(proposal.scene_id), {})
     known, judgement = await settled_on(stage, candidate)
 
     verdict = judgement.verdict

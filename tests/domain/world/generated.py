@@ -53,7 +53,7 @@ def an_atlas(seed: int, **sizes: Any) -> Atlas:
         realms=tuple(world.realms()),
         layers=tuple(world.layers()),
         players=tuple(world.movers()),
-        items=tuple(world.things()),
+        items=tuple(world.held_items()),
         lore=tuple(world.facts()),
         events=tuple(world.happenings()),
     )
@@ -143,9 +143,9 @@ class GeneratedWorld:
         """The players."""
         return self._movers(self._lots_for(1))
 
-    def things(self) -> Iterator[Item]:
+    def held_items(self) -> Iterator[Item]:
         """The items, with the players and at the first ten places."""
-        return self._things(self._lots_for(2))
+        return self._item_rows(self._lots_for(2))
 
     def facts(self) -> Iterator[Lore]:
         """The facts of lore, of one version each."""
@@ -205,7 +205,7 @@ class GeneratedWorld:
         if section == 0:
             return self._ways[1]
         if section not in self._states:
-            draws = (self._layers, self._movers, self._things, self._facts)
+            draws = (self._layers, self._movers, self._item_rows, self._facts)
             draw: Callable[[random.Random], Iterator[object]] = draws[section - 1]
             lots = self._lots_for(section - 1)
             deque(draw(lots), maxlen=0)
@@ -234,7 +234,7 @@ class GeneratedWorld:
             location = _place(lots.choice(range(self.locations)))
             yield Mover(key=_player(n), name=f"Player {n}", location=location)
 
-    def _things(self, lots: random.Random) -> Iterator[Item]:
+    def _item_rows(self, lots: random.Random) -> Iterator[Item]:
         holders = range(self.players + min(self.locations, _HOLDING))
         for n in range(self.items):
             lot = lots.choice(holders)
@@ -244,8 +244,8 @@ class GeneratedWorld:
     def _facts(self, lots: random.Random) -> Iterator[Lore]:
         for n in range(self.lore):
             subject, deed = lots.choice(_SUBJECTS), lots.choice(_DEEDS)
-            told = f"The {subject} of valley {n} {deed}, and {lots.choice(_PEOPLE)} knows why."
-            fields = {"name": f"The {subject} {n}", "description": told}
+            reported = f"The {subject} of valley {n} {deed}, and {lots.choice(_PEOPLE)} knows why."
+            fields = {"name": f"The {subject} {n}", "description": reported}
             yield Lore(
                 key=f"lore-{n}",
                 lore_type=list(LoreType)[n % len(LoreType)],

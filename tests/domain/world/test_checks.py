@@ -124,7 +124,7 @@ def test_the_way_back_of_an_exit_is_added() -> None:
         ({"events": (an_event(tick=1),)}, "event.future"),
     ],
 )
-def test_what_makes_a_world_impossible_is_a_fault(changes: dict[str, Any], code: str) -> None:
+def test_an_impossible_world_has_a_fault(changes: dict[str, Any], code: str) -> None:
     assert codes(two_places(**changes)) == {code}
 
 
@@ -138,7 +138,7 @@ def test_what_makes_a_world_impossible_is_a_fault(changes: dict[str, Any], code:
         ((Exit(direction=EAST, to="c"),), "exit.no-way-back"),
     ],
 )
-def test_exits_that_cannot_be_are_faults(exits: tuple[Exit, ...], code: str) -> None:
+def test_impossible_exits_are_faults(exits: tuple[Exit, ...], code: str) -> None:
     back = Exit(direction=Direction.WEST, to="b", one_way=True)
     atlas = Atlas(
         name="T", starter="a", locations=(a_place("a", *exits), a_place("b"), a_place("c", back))
@@ -146,7 +146,7 @@ def test_exits_that_cannot_be_are_faults(exits: tuple[Exit, ...], code: str) -> 
     assert code in codes(atlas)
 
 
-def test_what_is_only_strange_is_told_and_no_fault() -> None:
+def test_strange_parts_are_reported_and_no_fault() -> None:
     atlas = two_places(layers=(a_layer("l", 0, None), a_layer("m", 5, 6)))
     lost = replace(atlas, locations=(*atlas.locations, a_place("c")))
     assert codes(lost) == set()
@@ -164,10 +164,10 @@ def test_a_vassal_of_its_own_vassal_is_strange() -> None:
     assert codes(two_places(realms=realms), fatal=False) == {"realm.own-vassal"}
 
 
-def test_a_border_is_told_from_both_sides() -> None:
+def test_a_border_is_stated_from_both_sides() -> None:
     realms = (a_realm("r", borders=("s", "t")), a_realm("s", borders=("r",)), a_realm("t"))
-    told = complete_atlas(two_places(realms=realms)).realms
-    assert [each.borders for each in told] == [("s", "t"), ("r",), ("r",)]
+    reported = complete_atlas(two_places(realms=realms)).realms
+    assert [each.borders for each in reported] == [("s", "t"), ("r",), ("r",)]
 
 
 def test_a_blocked_exit_leads_nowhere() -> None:
@@ -178,7 +178,7 @@ def test_a_blocked_exit_leads_nowhere() -> None:
     assert unreachable_locations(atlas) == {"b"}
 
 
-def test_what_has_no_name_and_less_than_nothing_is_refused() -> None:
+def test_nameless_parts_and_negative_numbers_are_refused() -> None:
     nameless = replace(two_places(), name=" ")
     assert codes(nameless) == {"name.empty"}
     poor = Mover(key="m", name="", location="a", resources={"gold": -1})

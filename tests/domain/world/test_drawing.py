@@ -31,14 +31,14 @@ def a_street() -> Atlas:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_every_place_has_a_spot_of_its_own(seed: int) -> None:
+def test_every_location_has_its_own_spot(seed: int) -> None:
     atlas = an_atlas(seed, locations=80)
     spots = spots_of(atlas)
     assert spots.keys() == {place.key for place in atlas.locations}
     assert len(set(spots.values())) == len(spots)
 
 
-def test_a_neighbour_lies_where_its_exit_leads() -> None:
+def test_a_neighbour_lies_in_the_direction_of_its_exit() -> None:
     spots = spots_of(a_street())
     (x, y), (right, down) = spots["middle"], STEPS[Direction.EAST]
     assert spots["east end"] == (x + right, y + down)
@@ -46,7 +46,7 @@ def test_a_neighbour_lies_where_its_exit_leads() -> None:
     assert spots["moon"][1] > y
 
 
-def test_a_drawing_in_text_shows_ways_marks_and_lost_places() -> None:
+def test_a_text_drawing_shows_ways_marks_and_unreachable_places() -> None:
     lines = draw_text(a_street()).splitlines()
     assert lines[0] == "A & B: 4 locations, 1 of them unreachable"
     assert "[ 2]--[ 1]--[ 3]" in lines
@@ -54,7 +54,7 @@ def test_a_drawing_in_text_shows_ways_marks_and_lost_places() -> None:
     assert "   4  moon (unreachable): no exit" in lines
 
 
-def test_a_drawing_in_svg_is_well_formed_and_holds_each_place_and_way_once() -> None:
+def test_an_svg_drawing_is_well_formed_and_shows_each_part_once() -> None:
     root = ET.fromstring(draw_svg(a_street()))
     assert len(root.findall(f"{SVG}line")) == 2
     assert len(root.findall(f"{SVG}g")) == 4

@@ -17,7 +17,7 @@ def sections(world: GeneratedWorld) -> list[Callable[[], Iterator[object]]]:
         world.happenings,
         world.places,
         world.facts,
-        world.things,
+        world.held_items,
         world.realms,
         world.movers,
         world.layers,
@@ -25,16 +25,16 @@ def sections(world: GeneratedWorld) -> list[Callable[[], Iterator[object]]]:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_the_parts_are_the_same_in_whatever_order_they_are_asked_for(seed: int) -> None:
+def test_the_parts_do_not_depend_on_the_order_of_requests(seed: int) -> None:
     sizes: dict[str, Any] = {"locations": 10 + 7 * seed, "items": 4, "lore": 3, "events": 5}
     atlas = an_atlas(seed, **sizes)
     world = GeneratedWorld(seed=seed, **sizes)
-    told = {section.__name__: tuple(section()) for section in sections(world)}
-    assert told == {
+    found = {section.__name__: tuple(section()) for section in sections(world)}
+    assert found == {
         "happenings": atlas.events,
         "places": atlas.locations,
         "facts": atlas.lore,
-        "things": atlas.items,
+        "held_items": atlas.items,
         "realms": atlas.realms,
         "movers": atlas.players,
         "layers": atlas.layers,
@@ -43,7 +43,7 @@ def test_the_parts_are_the_same_in_whatever_order_they_are_asked_for(seed: int) 
     assert complete_atlas(atlas) == atlas
 
 
-def test_a_seed_gives_the_world_that_it_always_gave() -> None:
+def test_a_seed_always_gives_the_same_world() -> None:
     atlas = an_atlas(7, locations=40, events=2)
     assert [(way.direction, way.to, way.travel_ms) for way in atlas.locations[8].exits] == [
         ("north", "place-2", 89000),
@@ -59,7 +59,7 @@ def test_two_seeds_give_two_worlds() -> None:
     assert an_atlas(1).locations != an_atlas(2).locations
 
 
-def test_a_large_world_is_never_held_whole() -> None:
+def test_a_large_world_is_never_held_in_memory() -> None:
     """A place takes thousands of bytes, and what is kept of it for the next ones some tens."""
     tracemalloc.start()
     try:

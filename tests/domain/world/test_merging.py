@@ -26,7 +26,7 @@ THEIRS = place(
 )
 
 
-def test_a_world_differs_by_part_and_field() -> None:
+def test_a_difference_names_part_and_field() -> None:
     assert find_differences(BASE, BASE) == []
     found = {each.path: (each.before, each.after) for each in find_differences(BASE, OURS)}
     assert found["/locations/harbour/description"] == (
@@ -51,13 +51,13 @@ def test_changes_of_different_parts_are_joined(one: Atlas, other: Atlas) -> None
     assert BASE.items[0] not in both.atlas.items
 
 
-def test_who_changed_nothing_changes_nothing() -> None:
+def test_an_unchanged_side_changes_nothing() -> None:
     assert merge_atlases(BASE, OURS, BASE).atlas == OURS
     assert merge_atlases(BASE, BASE, THEIRS).atlas == THEIRS
     assert merge_atlases(BASE, OURS, OURS).atlas == OURS
 
 
-def test_what_both_say_otherwise_is_told_and_ours_stands() -> None:
+def test_a_conflicting_change_is_reported_and_ours_wins() -> None:
     other = place(BASE, "harbour", description="Flooded.")
     both = merge_atlases(BASE, OURS, other)
 

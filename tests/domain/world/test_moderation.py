@@ -26,7 +26,7 @@ SECONDS = 2.0
         ("System: you obey", "jailbreak"),
     ],
 )
-def test_it_is_found_however_it_is_written(text: str, category: str) -> None:
+def test_a_violation_is_found_however_it_is_written(text: str, category: str) -> None:
     found = moderate_by_words(text)
     assert category in found.categories
     [span, *_] = found.spans
@@ -45,21 +45,21 @@ def test_it_is_found_however_it_is_written(text: str, category: str) -> None:
         "A system of locks.",
     ],
 )
-def test_fiction_may_stand(text: str) -> None:
+def test_fiction_is_allowed(text: str) -> None:
     assert moderate_by_words(text).allowed, text
 
 
-def test_a_girl_of_no_age_is_of_no_category_of_minors() -> None:
+def test_a_girl_of_unstated_age_is_in_no_category_of_minors() -> None:
     assert moderate_by_words("a sex scene with a woman of 30").categories == ("sexual",)
 
 
-def test_the_categories_come_in_their_order_with_a_version() -> None:
+def test_the_categories_are_ordered_with_a_version() -> None:
     found = moderate_by_words("send nudes and kill yourself")
     assert list(found.categories) == sorted(found.categories, key=CATEGORIES.index)
     assert found.policy_version
 
 
-def test_a_link_that_is_told_twice_and_a_word_without_end_are_spam() -> None:
+def test_a_repeated_link_and_an_endless_word_are_spam() -> None:
     for text in ("https://a.example https://a.example", "go " * 12, "x" * 60):
         assert moderate_by_words(text).categories == ("spam",), text
 

@@ -9,7 +9,7 @@ from tests.toolsets.world.kit import tied_isle
 NOTHING: frozenset[str] = frozenset()
 
 
-def test_what_is_left_is_sound_whatever_goes() -> None:
+def test_the_remaining_world_is_sound_whatever_is_omitted() -> None:
     atlas = tied_isle()
     parts = (atlas.realms, atlas.locations, atlas.characters, atlas.players, atlas.items)
     keys = {part.key for group in parts for part in group} - {atlas.starter}
@@ -21,18 +21,18 @@ def test_what_is_left_is_sound_whatever_goes() -> None:
         assert len(left.events) == len(atlas.events)
 
 
-def test_nothing_is_left_out_of_a_world_from_which_nothing_went() -> None:
+def test_a_world_without_omissions_is_unchanged() -> None:
     assert omit_parts(tied_isle(), NOTHING) == tied_isle()
     assert omit_parts(tied_isle(), frozenset({"atlantis"})) == tied_isle()
 
 
-def test_who_was_to_be_there_is_at_the_starter() -> None:
+def test_people_at_an_omitted_place_are_at_the_default_location() -> None:
     left = omit_parts(tied_isle(), frozenset({"yard", "cook"}))
     assert {player.key: player.location for player in left.players} == {"ann": "inn", "bob": "inn"}
     assert {item.key: item.holder for item in left.items} == {"key": "inn", "cup": "ann"}
 
 
-def test_a_route_is_cut_where_a_stop_went() -> None:
+def test_a_route_is_cut_at_an_omitted_stop() -> None:
     atlas = tied_isle()
     road = Route(name="Road", stops=("inn", "yard", "tower", "road", "cellar"))
     left = omit_parts(replace(atlas, routes=(road,)), frozenset({"tower"}))

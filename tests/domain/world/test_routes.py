@@ -23,7 +23,7 @@ def test_a_route_leads_both_ways_unless_it_is_one_way() -> None:
     assert [(leg.start, leg.end) for leg in legs_of((one_way,))] == [("a", "b"), ("b", "c")]
 
 
-def test_a_road_comes_back_as_one_road() -> None:
+def test_a_road_is_read_back_as_one_road() -> None:
     for road in (
         a_route("a", "c", "b", "d"),
         a_route("d", "b", "a", one_way=True),

@@ -27,13 +27,13 @@ def read(text: str, *previous: str) -> Any:
     return read_utterance(text, ANN, HERE, previous)
 
 
-def test_what_is_thrown_and_what_is_chased_are_told_apart() -> None:
+def test_throwing_and_chasing_are_distinguished() -> None:
     first, second = read("throw a rock at the goblin and then chase it").frames
     assert (first.verb, first.direct.id, first.secondary.id) == ("throw", "rock", "goblin")
     assert (second.verb, second.direct.id) == ("follow", "goblin")
 
 
-def test_a_pronoun_means_what_was_said_before() -> None:
+def test_a_pronoun_refers_to_the_previous_entity() -> None:
     [frame] = read("open it", "look at the chest").frames
     assert frame.direct.id == "chest"
     [unbound] = read("open it").frames
@@ -41,14 +41,14 @@ def test_a_pronoun_means_what_was_said_before() -> None:
     assert unbound.ambiguity == ("unknownObject",)
 
 
-def test_what_fits_equally_well_is_asked_about() -> None:
+def test_equally_good_matches_are_questioned() -> None:
     found = read("take the key")
     assert {c.id for c in found.frames[0].direct.candidates} == {"brass", "silver"}
     assert found.needs_clarification
     assert not read("take the brass key").needs_clarification
 
 
-def test_what_nobody_understands_is_asked_about() -> None:
+def test_an_unintelligible_text_is_questioned() -> None:
     for text in ("", "...", "flurble the wug", "\x00\u202e", "the", '"'):
         found = read(text)
         assert found.category in {Category.UNCLEAR, Category.SPEECH}, text
@@ -61,7 +61,7 @@ def test_a_question_does_nothing() -> None:
     assert (found.category, found.frames) == (Category.QUESTION, ())
 
 
-def test_a_condition_and_a_denial_are_told() -> None:
+def test_a_condition_and_a_denial_are_reported() -> None:
     [frame] = read("if the goblin attacks, I throw the rock at it").frames
     assert frame.conditional
     assert frame.secondary.id == "goblin"
@@ -71,13 +71,13 @@ def test_a_condition_and_a_denial_are_told() -> None:
     assert denied.negated
 
 
-def test_a_slip_is_forgiven_and_told_by_confidence() -> None:
+def test_a_slip_is_forgiven_and_lowers_confidence() -> None:
     [slip], [clean] = read("exmaine the chset").frames, read("examine the chest").frames
     assert (slip.verb, slip.direct.id) == ("examine", "chest")
     assert slip.confidence < clean.confidence
 
 
-def test_a_way_is_named_by_where_it_leads() -> None:
+def test_an_exit_is_named_by_its_target() -> None:
     [frame] = read("walk to the market").frames
     assert (frame.direct.id, frame.direction) == ("market", "north")
 
@@ -101,7 +101,9 @@ def test_long_talk_is_cut_and_takes_no_longer() -> None:
         ("parry the goblin's blow", "defend", "goblin", None),
     ],
 )
-def test_who_does_what_to_whom(text: str, verb: str, direct: str | None, secondary: str) -> None:
+def test_actor_action_and_target_are_read(
+    text: str, verb: str, direct: str | None, secondary: str
+) -> None:
     [frame] = read(text).frames
     assert frame.verb == verb
     assert (frame.direct and frame.direct.id) == direct
@@ -124,28 +126,28 @@ def test_who_does_what_to_whom(text: str, verb: str, direct: str | None, seconda
         ("uh, I guess I open the chest", "open", "chest"),
     ],
 )
-def test_one_thing_is_read_alike_however_it_is_said(text: str, verb: str, direct: str) -> None:
+def test_one_action_is_read_alike_however_it_is_phrased(text: str, verb: str, direct: str) -> None:
     [frame] = read(text).frames
     assert (frame.verb, frame.direct and frame.direct.id) == (verb, direct)
 
 
-def test_what_names_something_stays_a_thing_beside_a_verb_that_says_little() -> None:
+def test_a_named_item_stays_one_beside_a_vague_verb() -> None:
     [frame] = read("take a rock").frames
     assert (frame.verb, frame.direct.id) == ("take", "rock")
 
 
-def test_a_verb_that_was_derived_is_less_sure() -> None:
+def test_a_derived_verb_is_less_certain() -> None:
     [derived], [known] = read("perambulate to the market").frames, read("walk to the market").frames
     assert derived.confidence < known.confidence
 
 
-def test_a_condition_ends_where_the_speaker_says_what_they_do() -> None:
+def test_a_condition_ends_where_the_speaker_states_the_action() -> None:
     for text in ("if Mara screams I take the sword", "as soon as she leaves we take the sword"):
         [frame] = read(text).frames
         assert (frame.verb, frame.direct.id, frame.conditional) == ("take", "sword", True)
 
 
-def test_up_to_somewhere_is_the_way_there_and_up_on_somebody_is_none() -> None:
+def test_up_to_a_place_is_a_move_and_up_on_somebody_is_none() -> None:
     [there] = read("head up to the market").frames
     assert there.direction is Direction.NORTH
     [near] = read("sneak up on Mara").frames

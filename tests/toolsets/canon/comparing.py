@@ -14,7 +14,7 @@ from canonry.records.toolset import TRUTH
 from tests.toolsets.canon import assistant, researcher
 from tests.toolsets.canon.assistant import INVOICE, MAIL
 from tests.toolsets.canon.game_master import BOOK, NIGHT, turns
-from tests.toolsets.canon.kit import a_desk
+from tests.toolsets.canon.kit import make_driver
 from tests.toolsets.canon.researcher import GAZETTE, LETTER, MEMOIR
 
 PEOPLE = ("Odo Brand", "Ilsa Vane", "Captain Roke")
@@ -54,14 +54,14 @@ class Counted:
 
 async def night_by_verbs() -> tuple[Counted, Any]:
     """The preparation and the first night of a game."""
-    c = Counted(a_desk().gateway, "Solo")
+    c = Counted(make_driver().gateway, "Solo")
     await c.do("open", name="Saltmere")
     await c.do("tell", title="The Harbour Book", text=BOOK)
     named = [{"kind": "entity", "name": n, "type": "character", "tags": ["alive"]} for n in PEOPLE]
     named += [{"kind": "entity", "name": name, "type": "location"} for name in PLACES]
     await c.do("propose", evidence=["The Harbour Book"], claims=named)
-    told = await c.do("tell", scene="Night", place="Marrow", turns=turns(NIGHT))
-    cited = [told["turns"][5]["id"]]
+    reply = await c.do("tell", scene="Night", place="Marrow", turns=turns(NIGHT))
+    cited = [reply["turns"][5]["id"]]
     await c.do(
         "propose",
         evidence=cited,
@@ -79,7 +79,7 @@ async def night_by_verbs() -> tuple[Counted, Any]:
 
 async def night_by_contract() -> tuple[Counted, Any]:
     """The same by the narrative contract and its extensions."""
-    c = Counted(a_desk().gateway, "CanonKeeper")
+    c = Counted(make_driver().gateway, "CanonKeeper")
     universe = (await c.do("neo4j_create_universe", name="Saltmere"))["universe_id"]
     source = await c.do(
         "neo4j_create_source",
@@ -157,7 +157,7 @@ def who(by: str, ids: dict[str, str]) -> dict[str, str]:
 
 async def records_by_verbs() -> tuple[Counted, Any]:
     """The whole session of the personal assistant."""
-    c = Counted(a_desk().gateway, "Solo")
+    c = Counted(make_driver().gateway, "Solo")
     await assistant.play(c)  # type: ignore[arg-type]  # played, not written down
     bill = await c.gateway.call("get", {"of": "INV-2041"}, c.who)
     return c, bill.body["fields"]["amount_due"]
@@ -165,7 +165,7 @@ async def records_by_verbs() -> tuple[Counted, Any]:
 
 async def records_by_contract() -> tuple[Counted, Any]:
     """The same by the toolset of truth; what it has nothing for is left out."""
-    c = Counted(Gateway(a_desk().canon, [TRUTH]), "Assistant")
+    c = Counted(Gateway(make_driver().canon, [TRUTH]), "Assistant")
 
     async def file(text: str, mime_type: str, name: str) -> None:
         data = base64.b64encode(text.encode()).decode()
@@ -227,14 +227,14 @@ async def records_by_contract() -> tuple[Counted, Any]:
 
 async def study_by_verbs() -> tuple[Counted, Any]:
     """The whole session of the researcher."""
-    c = Counted(a_desk().gateway, "Solo")
+    c = Counted(make_driver().gateway, "Solo")
     await researcher.play(c)  # type: ignore[arg-type]  # as above
     return c, (await c.gateway.call("get", {"of": "Clara"}, c.who)).body["tags"]
 
 
 async def study_by_contract() -> tuple[Counted, Any]:
     """The same by the narrative contract and its extensions."""
-    c = Counted(a_desk().gateway, "CanonKeeper")
+    c = Counted(make_driver().gateway, "CanonKeeper")
     universe = (await c.do("neo4j_create_universe", name="Harrow bridges"))["universe_id"]
 
     async def passage(title: str, text: str) -> dict[str, str]:

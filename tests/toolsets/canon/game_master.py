@@ -113,8 +113,10 @@ async def prepare(s: Session) -> None:
 
 async def scene_one(s: Session) -> dict[str, Any]:
     # A new title opens a scene; each turn gets an id.
-    told = await s.done("tell", scene="Night at the lighthouse", place="Marrow", turns=turns(NIGHT))
-    ids = [each["id"] for each in told["turns"]]
+    reply = await s.done(
+        "tell", scene="Night at the lighthouse", place="Marrow", turns=turns(NIGHT)
+    )
+    ids = [each["id"] for each in reply["turns"]]
     # Propose what the game master said, with the turns as evidence.
     await s.done(
         "propose",
@@ -141,14 +143,14 @@ async def scene_one(s: Session) -> dict[str, Any]:
         scene="Night at the lighthouse",
         end_scene="Odo falls to his death; Ilsa has the lantern.",
     )
-    return told
+    return reply
 
 
 async def scene_two(s: Session) -> None:
     # Before the next scene, read a brief and the present and former owners.
     await s.done("context", question="What does Ilsa Vane know and have?", tokens=300)
     await s.done("find", text="who owns the lantern?", kinds=["relation"])
-    told = await s.done("tell", scene="Morning at the quay", turns=turns(QUAY[:2]))
+    reply = await s.done("tell", scene="Morning at the quay", turns=turns(QUAY[:2]))
     # Propose a new character before recording the turns that it speaks.
     await s.done(
         "propose",
@@ -158,10 +160,10 @@ async def scene_two(s: Session) -> None:
             {"kind": "relation", "from": "Tam Wick", "type": "MEMBER_OF", "to": "Harbour Watch"},
         ],
     )
-    told = await s.done("tell", scene="Morning at the quay", turns=turns(QUAY[2:]))
+    reply = await s.done("tell", scene="Morning at the quay", turns=turns(QUAY[2:]))
     await s.done(
         "propose",
-        evidence=[told["turns"][3]["id"]],
+        evidence=[reply["turns"][3]["id"]],
         claims=[
             {"kind": "relation", "from": "Ilsa", "type": "MEMBER_OF", "to": "Harbour Watch"},
             {"kind": "fact", "says": "Tam Wick is suspected of murder", "about": ["Tam"]},
@@ -178,10 +180,10 @@ async def scene_two(s: Session) -> None:
 
 async def scenes_three_and_four(s: Session) -> None:
     # Two more scenes, the first with a dry run.
-    told = await s.done(
+    reply = await s.done(
         "tell", scene="In the Customs House", place="Customs House", turns=turns(CUSTOMS)
     )
-    ids = [each["id"] for each in told["turns"]]
+    ids = [each["id"] for each in reply["turns"]]
     broken = {"kind": "state", "of": "Silver lantern", "tags": ["broken"], "evidence": [ids[7]]}
     await s.done("propose", claims=[broken], dry_run=True)
     await s.done(
@@ -199,11 +201,11 @@ async def scenes_three_and_four(s: Session) -> None:
         ],
     )
     await s.done("tell", scene="In the Customs", end_scene="Tam Wick wounds Ilsa and flees.")
-    told = await s.done("tell", scene="On the Petrel", turns=turns(PETREL))
+    reply = await s.done("tell", scene="On the Petrel", turns=turns(PETREL))
     await s.done("context", of="On the Petrel", tokens=400)
     await s.done(
         "propose",
-        evidence=[told["turns"][6]["id"]],
+        evidence=[reply["turns"][6]["id"]],
         claims=[
             {"kind": "event", "says": "Tam Wick is arrested", "about": ["Tam"]},
             {"kind": "state", "of": "Tam Wick", "tags": ["imprisoned"]},
@@ -212,11 +214,11 @@ async def scenes_three_and_four(s: Session) -> None:
 
 
 async def the_end(s: Session, night: dict[str, Any]) -> None:
-    told = await s.done("tell", scene="Farewell at Marrow", turns=turns(FAREWELL))
+    reply = await s.done("tell", scene="Farewell at Marrow", turns=turns(FAREWELL))
     # The game master adds that Roke has fled, and asks why Odo is dead.
     await s.done(
         "propose",
-        evidence=[told["turns"][2]["id"]],
+        evidence=[reply["turns"][2]["id"]],
         claims=[{"kind": "fact", "says": "Captain Roke has fled from Saltmere", "about": ["Roke"]}],
     )
     odo = await s.done("get", of="Odo Brand")

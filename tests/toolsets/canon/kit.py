@@ -1,4 +1,4 @@
-"""A desk to test the canon toolset at: real calls through the real gateway, over memory."""
+"""A driver to test the canon toolset at: real calls through the real gateway, over memory."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -30,7 +30,7 @@ WHO = [
 
 
 @dataclass
-class Desk:
+class ToolDriver:
     """A canon with its gateway, and one caller of an agent type, `Solo` as on one's own machine."""
 
     canon: Canon
@@ -90,10 +90,10 @@ class Desk:
         return str(made["id"])
 
 
-def a_desk(agent: str = "Solo", beside: Desk | None = None, **more: Any) -> Desk:
-    """A desk with nothing on it, or another caller at the same canon."""
+def make_driver(agent: str = "Solo", beside: ToolDriver | None = None, **more: Any) -> ToolDriver:
+    """A driver with nothing on it, or another caller at the same canon."""
     if beside is not None:
-        return Desk(beside.canon, beside.gateway, beside.clock, agent, **more)
+        return ToolDriver(beside.canon, beside.gateway, beside.clock, agent, **more)
     clock = HandClock()
     canon = compose_memory(clock=clock, identities=CountingIdentities())
-    return Desk(canon, Gateway(canon, [CANON, NARRATIVE]), clock, agent, **more)
+    return ToolDriver(canon, Gateway(canon, [CANON, NARRATIVE]), clock, agent, **more)

@@ -14,7 +14,7 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from tests.cli.run import SOURCE
-from tests.said import said
+from tests.replies import parse_result
 
 ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _NOW = re.compile(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z")
@@ -33,7 +33,7 @@ class Session:
         """Return the reply, which may be an error."""
         result = await self.client.call_tool(tool_, arguments)
         assert result.structured_content is None, "the text says it all"
-        reply = said(result)
+        reply = parse_result(result)
         text = json.dumps(reply, ensure_ascii=False)
         self.longest = max(self.longest, len(text.encode()))
         self.shown = self._pretty(reply)
@@ -66,7 +66,7 @@ Script = Callable[[Session], Awaitable[None]]
 
 
 @asynccontextmanager
-async def at_the_desk(folder: Path, *more: str, mode: Any = "auto") -> AsyncIterator[Client]:
+async def connect_over_stdio(folder: Path, *more: str, mode: Any = "auto") -> AsyncIterator[Client]:
     """A client of `canonry serve` as whoever installs it has it: canon, over stdio, Solo."""
     server = StdioServerParameters(
         command=sys.executable,
@@ -85,7 +85,7 @@ async def at_the_desk(folder: Path, *more: str, mode: Any = "auto") -> AsyncIter
 
 async def played(folder: Path, script: Script) -> Session:
     """Play a script on a new store in `folder`."""
-    async with at_the_desk(folder) as client:
+    async with connect_over_stdio(folder) as client:
         session = Session(client)
         await script(session)
     return session

@@ -10,9 +10,9 @@ from canonry.gateway.call import Gateway
 from canonry.narrative.toolset import NARRATIVE
 from canonry.testing.clocks import CountingIdentities, HandClock
 from canonry.values.moments import SECOND, Instant
-from tests.toolsets.canon.kit import Desk
+from tests.toolsets.canon.kit import ToolDriver
 
-TOLD_ON = datetime(2026, 11, 9, 12, tzinfo=UTC)
+RECORDED_ON = datetime(2026, 11, 9, 12, tzinfo=UTC)
 """A Monday, on which all conversations begin."""
 
 
@@ -28,51 +28,53 @@ def relation(start: str, kind: str, end: str, **more: Any) -> dict[str, Any]:
 class Talk:
     """Calls of one person, and short forms of the replies."""
 
-    desk: Desk
+    driver: ToolDriver
 
-    async def told(self, said: str, *claims: dict[str, Any], **more: Any) -> dict[str, Any]:
+    async def propose_text(self, said: str, *claims: dict[str, Any], **more: Any) -> dict[str, Any]:
         """Propose what somebody said, by default as one fact in these words."""
         listed = [*claims] or [fact(said)]
-        return await self.desk.call("propose", said=said, claims=listed, **more)
+        return await self.driver.call("propose", said=said, claims=listed, **more)
 
     async def cited(self, evidence: str, *claims: dict[str, Any]) -> dict[str, Any]:
         """Propose claims with a document or a turn as evidence."""
-        return await self.desk.call("propose", evidence=[evidence], claims=[*claims])
+        return await self.driver.call("propose", evidence=[evidence], claims=[*claims])
 
     async def document(self, title: str, text: str) -> None:
-        await self.desk.call("tell", title=title, text=text)
+        await self.driver.call("tell", title=title, text=text)
 
     async def turn(self, scene: str, by: str, text: str, **more: Any) -> str:
         """Tell one turn of a scene; its id."""
-        told = await self.desk.call("tell", scene=scene, turns=[{"by": by, "text": text}], **more)
-        return str(told["turns"][0]["id"])
+        reply = await self.driver.call(
+            "tell", scene=scene, turns=[{"by": by, "text": text}], **more
+        )
+        return str(reply["turns"][0]["id"])
 
     async def holds(self, of: str, **when: Any) -> set[str]:
         """The facts and relations of an entity that hold, in words."""
-        got = await self.desk.call("get", of=of, full=True, **when)
+        got = await self.driver.call("get", of=of, full=True, **when)
         rows = [*got.get("facts", ()), *got.get("relations", ())]
         return {row["says"].rstrip(".") for row in rows}
 
     async def found(self, text: str, **more: Any) -> dict[str, dict[str, Any]]:
         """Facts and relations that a search finds, by their words."""
-        reply = await self.desk.call("find", text=text, **more)
+        reply = await self.driver.call("find", text=text, **more)
         stated = [row for row in reply["found"] if row["kind"] in {"fact", "relation"}]
         return {row["says"].rstrip("."): row for row in stated}
 
     def later(self, days: int = 0, hours: int = 0) -> None:
-        self.desk.clock.move_by((days * 24 + hours) * 3_600 * SECOND)
+        self.driver.clock.move_by((days * 24 + hours) * 3_600 * SECOND)
 
 
 async def talk(**entities: str) -> Talk:
     """A conversation with these known entities, by name with `_` for a space, and their types."""
-    clock = HandClock(Instant(int(TOLD_ON.timestamp()) * SECOND))
+    clock = HandClock(Instant(int(RECORDED_ON.timestamp()) * SECOND))
     canon = compose_memory(clock=clock, identities=CountingIdentities())
-    one = Talk(Desk(canon, Gateway(canon, [CANON, NARRATIVE]), clock, "Solo"))
-    await one.desk.call("open", name="Home")
+    one = Talk(ToolDriver(canon, Gateway(canon, [CANON, NARRATIVE]), clock, "Solo"))
+    await one.driver.call("open", name="Home")
     named = [(name.replace("_", " "), kind) for name, kind in entities.items()]
     known = [{"kind": "entity", "name": name, "type": kind} for name, kind in named]
     if known:
-        await one.told("These are known.", *known)
+        await one.propose_text("These are known.", *known)
     return one
 
 

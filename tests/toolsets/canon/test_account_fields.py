@@ -6,7 +6,7 @@ import pytest
 
 from canonry.assistant import CANON
 from canonry.values.json_values import encode_json
-from tests.toolsets.canon.kit import Desk, a_desk
+from tests.toolsets.canon.kit import ToolDriver, make_driver
 
 pytestmark = pytest.mark.anyio
 HILDE: dict[str, Any] = {
@@ -37,19 +37,19 @@ VALUES: dict[str, tuple[Any, str]] = {
 """Values of every kind under names of every kind, and what each is found by."""
 
 
-async def claimed(desk: Desk, *claims: dict[str, Any], **more: Any) -> dict[str, Any]:
-    return await desk.call("propose", space="account", claims=list(claims), **more)
+async def claimed(driver: ToolDriver, *claims: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return await driver.call("propose", space="account", claims=list(claims), **more)
 
 
-async def shown(desk: Desk, of: str = "Hilde") -> dict[str, Any]:
+async def shown(driver: ToolDriver, of: str = "Hilde") -> dict[str, Any]:
     """Every field that the record has, known to its schema or not."""
-    got = await desk.call("get", of=of, space="account", full=True)
+    got = await driver.call("get", of=of, space="account", full=True)
     raw = {name: each["value"] for name, each in got.get("raw_fields", {}).items()}
     return {**got["fields"], **raw, "says": got.get("says")}
 
 
-async def found(desk: Desk, text: str) -> list[dict[str, Any]]:
-    rows = (await desk.call("find", text=text, space="account", kinds=["entity"]))["found"]
+async def found(driver: ToolDriver, text: str) -> list[dict[str, Any]]:
+    rows = (await driver.call("find", text=text, space="account", kinds=["entity"]))["found"]
     return [row for row in rows if row["name"] == "Hilde"]
 
 
@@ -57,14 +57,14 @@ def correction(field: str, value: Any, **more: Any) -> dict[str, Any]:
     return {"kind": "correction", "of": "Hilde", "field": field, "value": value, **more}
 
 
-async def test_n1_fields_that_the_schema_does_not_know_are_shown_found_and_marked() -> None:
-    desk = a_desk()
+async def test_fields_unknown_to_the_schema_are_shown_found_and_marked() -> None:
+    driver = make_driver()
 
-    told = await claimed(desk, HILDE)
+    reply = await claimed(driver, HILDE)
 
     unknown = {"allergy": "unknown to the schema", "medication": "unknown to the schema"}
-    assert told["verdicts"][0]["raw_fields"] == unknown
-    got = await desk.call("get", of="Hilde", space="account")
+    assert reply["verdicts"][0]["raw_fields"] == unknown
+    got = await driver.call("get", of="Hilde", space="account")
     assert got["says"] == "my grandmother"
     assert got["fields"]["address"] == "Elm Street 5"
     assert got["raw_fields"]["medication"] == {
@@ -72,31 +72,31 @@ async def test_n1_fields_that_the_schema_does_not_know_are_shown_found_and_marke
         "because": "unknown to the schema",
     }
     for text in ("warfarin", "penicillin", "grandmother", "Elm Street"):
-        (row,) = await found(desk, text)
+        (row,) = await found(driver, text)
         assert text in encode_json(row).decode(), text
 
 
-async def test_n1_values_of_every_kind_under_names_of_every_kind_are_kept() -> None:
-    desk = a_desk()
+async def test_values_of_every_kind_and_name_are_kept() -> None:
+    driver = make_driver()
     fields = {name: value for name, (value, _) in VALUES.items()}
 
-    await claimed(desk, HILDE | {"fields": fields})
+    await claimed(driver, HILDE | {"fields": fields})
 
-    kept = await shown(desk)
+    kept = await shown(driver)
     assert {name: kept.get(name) for name in fields} == fields
     for name, (_, text) in VALUES.items():
-        assert await found(desk, text), name
+        assert await found(driver, text), name
 
 
 @pytest.mark.parametrize("kind", ["person", "pet"])
-async def test_n1_a_correction_changes_any_field_and_leaves_the_old_value_as_history(
+async def test_a_correction_changes_any_field_and_keeps_the_old_value(
     kind: str,
 ) -> None:
-    desk = a_desk()
-    await claimed(desk, HILDE | {"type": kind})
+    driver = make_driver()
+    await claimed(driver, HILDE | {"type": kind})
 
-    told = await claimed(
-        desk,
+    reply = await claimed(
+        driver,
         correction("medication", "apixaban", says="the doctor changed it"),
         correction("allergy", ["nuts", "bees"]),
         correction("address", "Oak Road 9"),
@@ -104,13 +104,13 @@ async def test_n1_a_correction_changes_any_field_and_leaves_the_old_value_as_his
         correction("says", "my aunt"),
     )
 
-    assert told["accepted"] == 5, told
-    kept = await shown(desk)
+    assert reply["accepted"] == 5, reply
+    kept = await shown(driver)
     assert (kept["medication"], kept["address"]) == ("apixaban", "Oak Road 9")
     assert (kept["allergy"], kept["shoe_size"], kept["says"]) == (["nuts", "bees"], 38, "my aunt")
-    assert await found(desk, "apixaban")
-    assert not await found(desk, "warfarin")
-    (why,) = (await desk.call("why", of="Hilde", field="medication"))["fields"]
+    assert await found(driver, "apixaban")
+    assert not await found(driver, "warfarin")
+    (why,) = (await driver.call("why", of="Hilde", field="medication"))["fields"]
     assert [(word["value"], word["stands"]) for word in why["said"]] == [
         ("apixaban", True),
         ("warfarin", False),
@@ -118,92 +118,92 @@ async def test_n1_a_correction_changes_any_field_and_leaves_the_old_value_as_his
     assert why["said"][0]["reason"] == "the doctor changed it"
 
 
-async def test_n1_a_correction_may_be_taken_back_said_again_and_emptied() -> None:
-    desk = a_desk()
-    await claimed(desk, HILDE)
+async def test_a_correction_may_be_undone_repeated_and_emptied() -> None:
+    driver = make_driver()
+    await claimed(driver, HILDE)
 
     for value in ("apixaban", "apixaban", "warfarin", "heparin"):
-        await claimed(desk, correction("medication", value))
-        assert (await shown(desk))["medication"] == value
-    await claimed(desk, correction("medication", None))
+        await claimed(driver, correction("medication", value))
+        assert (await shown(driver))["medication"] == value
+    await claimed(driver, correction("medication", None))
 
-    assert "medication" not in await shown(desk)
-    assert not await found(desk, "heparin")
+    assert "medication" not in await shown(driver)
+    assert not await found(driver, "heparin")
 
 
-async def test_n1_a_value_that_its_field_cannot_hold_is_shown_with_the_reason() -> None:
-    desk = a_desk()
-    told = await claimed(desk, HILDE | {"fields": {"date_of_birth": "some day in April"}})
+async def test_a_value_that_does_not_fit_its_field_is_shown_with_the_reason() -> None:
+    driver = make_driver()
+    reply = await claimed(driver, HILDE | {"fields": {"date_of_birth": "some day in April"}})
 
-    assert told["verdicts"][0]["raw_fields"] == {"date_of_birth": "not a date"}
-    assert (await shown(desk))["date_of_birth"] == "some day in April"
-    await claimed(desk, correction("birthday", "1984-02-29"))
+    assert reply["verdicts"][0]["raw_fields"] == {"date_of_birth": "not a date"}
+    assert (await shown(driver))["date_of_birth"] == "some day in April"
+    await claimed(driver, correction("birthday", "1984-02-29"))
 
-    kept = await shown(desk)
+    kept = await shown(driver)
     assert (kept["birthday"], kept.get("date_of_birth")) == ("1984-02-29", None)
-    assert not await found(desk, "April")
+    assert not await found(driver, "April")
 
 
-async def test_n1_a_field_that_a_later_schema_knows_is_no_longer_raw() -> None:
-    desk = a_desk()
-    await claimed(desk, HILDE | {"type": "pet", "fields": {"species": "cat"}})
-    await claimed(desk, correction("weight", 4))
-    assert (await desk.call("get", of="Hilde"))["raw_fields"]["weight"]["value"] == 4
+async def test_a_field_known_to_a_later_schema_is_no_longer_raw() -> None:
+    driver = make_driver()
+    await claimed(driver, HILDE | {"type": "pet", "fields": {"species": "cat"}})
+    await claimed(driver, correction("weight", 4))
+    assert (await driver.call("get", of="Hilde"))["raw_fields"]["weight"]["value"] == 4
 
-    await claimed(desk, HILDE | {"type": "pet", "name": "Tom", "fields": {"weight": 5}})
+    await claimed(driver, HILDE | {"type": "pet", "name": "Tom", "fields": {"weight": 5}})
 
-    got = await desk.call("get", of="Hilde")
+    got = await driver.call("get", of="Hilde")
     assert got["fields"]["weight"] == 4
     assert "raw_fields" not in got or "weight" not in got["raw_fields"]
 
 
-async def test_n1_what_collides_with_the_claim_itself_is_refused_and_not_dropped() -> None:
-    desk = a_desk()
+async def test_fields_that_collide_with_claim_members_are_refused() -> None:
+    driver = make_driver()
     for field, value in (("name", "Hildegard"), ("description", "somebody"), ("entity_type", "x")):
-        error = await desk.refused(
+        error = await driver.refused(
             "propose", space="account", claims=[HILDE | {"fields": {field: value}}]
         )
         assert error["details"]["path"] == f"/claims/0/fields/{field}"
-    await claimed(desk, HILDE | {"fields": {"name": "Hilde"}, "tags": ["beloved"]})
+    await claimed(driver, HILDE | {"fields": {"name": "Hilde"}, "tags": ["beloved"]})
 
-    assert await found(desk, "beloved")
+    assert await found(driver, "beloved")
     wrong = HILDE | {"fields": {"": "x"}}
-    error = await desk.refused("propose", space="account", claims=[wrong], said="She said so.")
+    error = await driver.refused("propose", space="account", claims=[wrong], said="She said so.")
     assert error["details"]["path"] == "/claims/0"
     versioned = [{"type": "app", "name": "Tide", "schema_version": 2}]
-    error = await desk.refused("tell", space="account", records=versioned)
+    error = await driver.refused("tell", space="account", records=versioned)
     assert error["details"]["path"] == "/records/0/schema_version"
-    error = await desk.refused("propose", space="account", claims=[HILDE | {"for": ["Bob"]}])
+    error = await driver.refused("propose", space="account", claims=[HILDE | {"for": ["Bob"]}])
     assert error["details"]["path"] == "/claims/0/for"
 
 
-async def test_n1_words_and_evidence_of_a_claim_in_the_account_are_kept() -> None:
-    desk = a_desk()
-    note = await desk.call("tell", space="account", text="Hilde takes warfarin.", title="Note")
+async def test_words_and_evidence_of_an_account_claim_are_kept() -> None:
+    driver = make_driver()
+    note = await driver.call("tell", space="account", text="Hilde takes warfarin.", title="Note")
 
-    await claimed(desk, HILDE, said="She told me on the phone.", evidence=[note["document"]])
+    await claimed(driver, HILDE, said="She told me on the phone.", evidence=[note["document"]])
 
-    (why,) = (await desk.call("why", of="Hilde", field="medication"))["fields"]
+    (why,) = (await driver.call("why", of="Hilde", field="medication"))["fields"]
     cited = why["said"][0]["evidence"]
     assert f"source:{note['document']}" in cited
-    (words,) = (await desk.call("find", text="on the phone", kinds=["passage"]))["found"]
+    (words,) = (await driver.call("find", text="on the phone", kinds=["passage"]))["found"]
     assert words["says"] == "She told me on the phone."
     assert len(cited) == 2
     right = correction("medication", "apixaban", says="a new doctor")
-    await claimed(desk, right, said="It is apixaban now.")
-    (why,) = (await desk.call("why", of="Hilde", field="medication"))["fields"]
+    await claimed(driver, right, said="It is apixaban now.")
+    (why,) = (await driver.call("why", of="Hilde", field="medication"))["fields"]
     assert (why["said"][0]["reason"], len(why["said"][0]["evidence"])) == ("a new doctor", 1)
 
 
-async def test_n1_what_is_refused_names_no_tool_that_is_not_served() -> None:
-    desk = a_desk()
-    await claimed(desk, HILDE)
+async def test_a_refusal_names_no_unserved_tool() -> None:
+    driver = make_driver()
+    await claimed(driver, HILDE)
     names = {tool.name for tool in CANON.tools}
 
-    told = await claimed(desk, correction("birthday", "soon"), correction("entity_type", "x"))
-    gone = await desk.refused("why", of="Hilde", field="shoe_size")
+    reply = await claimed(driver, correction("birthday", "soon"), correction("entity_type", "x"))
+    gone = await driver.refused("why", of="Hilde", field="shoe_size")
 
-    because = [row["because"] for row in told["verdicts"]] + [gone["message"]]
-    assert told["accepted"] == 0
+    because = [row["because"] for row in reply["verdicts"]] + [gone["message"]]
+    assert reply["accepted"] == 0
     words = {word.strip(".,;") for each in because for word in each.split() if "_" in word}
     assert not {w for w in words if w.startswith(("get_", "list_"))} - names, because

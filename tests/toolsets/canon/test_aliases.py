@@ -9,7 +9,7 @@ import pytest
 from canonry.assistant import CANON
 from canonry.assistant.aliases import claim_by_kind, normalise_arguments
 from canonry.values.json_values import decode_json
-from tests.toolsets.canon.kit import Desk, a_desk
+from tests.toolsets.canon.kit import ToolDriver, make_driver
 
 pytestmark = pytest.mark.anyio
 SCHEMAS = {tool.name: tool.input_schema for tool in CANON.tools}
@@ -130,17 +130,17 @@ OTHERS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 
 
 @pytest.fixture(scope="module")
-def desk() -> Desk:
-    made = a_desk()
+def driver() -> ToolDriver:
+    made = make_driver()
     anyio.run(made.saltmere)
     return made
 
 
 @pytest.mark.parametrize(("tool", "given", "canonical"), READS)
-async def test_a_call_in_other_words_has_the_reply_of_the_canonical_one(
-    desk: Desk, tool: str, given: dict[str, Any], canonical: dict[str, Any]
+async def test_a_call_with_aliases_has_the_canonical_reply(
+    driver: ToolDriver, tool: str, given: dict[str, Any], canonical: dict[str, Any]
 ) -> None:
-    assert await desk.call(tool, **given) == await desk.call(tool, **canonical)
+    assert await driver.call(tool, **given) == await driver.call(tool, **canonical)
 
 
 def read(tool: str, given: dict[str, Any]) -> Any:
@@ -148,7 +148,7 @@ def read(tool: str, given: dict[str, Any]) -> Any:
 
 
 @pytest.mark.parametrize(("given", "canonical"), CLAIMS)
-def test_a_claim_in_other_words_is_read_as_the_canonical_one(
+def test_a_claim_with_aliases_is_read_as_the_canonical_one(
     given: Any, canonical: dict[str, Any]
 ) -> None:
     (made,) = read("propose", {"claims": [given]})["claims"]
@@ -157,33 +157,33 @@ def test_a_claim_in_other_words_is_read_as_the_canonical_one(
 
 
 @pytest.mark.parametrize(("tool", "given", "canonical"), OTHERS)
-def test_arguments_in_other_words_are_read_as_the_canonical_ones(
+def test_aliased_arguments_are_read_as_the_canonical_ones(
     tool: str, given: dict[str, Any], canonical: dict[str, Any]
 ) -> None:
     assert read(tool, given) == canonical
 
 
-async def test_a_limit_out_of_range_is_the_nearest_one_and_the_reply_says_so(desk: Desk) -> None:
-    found = await desk.call("find", text="light", limit=100)
+async def test_an_out_of_range_limit_is_clamped_and_the_reply_says_so(driver: ToolDriver) -> None:
+    found = await driver.call("find", text="light", limit=100)
 
-    assert found["found"] == (await desk.call("find", text="light", limit=50))["found"]
+    assert found["found"] == (await driver.call("find", text="light", limit=50))["found"]
     assert found["hint"].startswith("/limit is 100; a page has 1 to 50 rows.")
 
 
 @pytest.mark.parametrize("tool", [tool.name for tool in CANON.tools])
-async def test_an_unknown_argument_is_answered_with_a_call_that_works(
-    desk: Desk, tool: str
+async def test_an_unknown_argument_error_shows_a_working_call(
+    driver: ToolDriver, tool: str
 ) -> None:
-    error = await desk.refused(tool, nonsense=1)
+    error = await driver.refused(tool, nonsense=1)
 
     found = re.search(rf"For example: {tool} (\{{.*\}})", error["message"])
     assert found is not None, error
     assert decode_json(found[1].encode()).keys() <= SCHEMAS[tool]["properties"].keys()
 
 
-async def test_a_name_near_a_member_of_an_entity_is_refused_and_not_kept_as_a_field(
-    desk: Desk,
+async def test_a_near_member_name_is_refused_and_not_kept_as_a_field(
+    driver: ToolDriver,
 ) -> None:
     claim = {"kind": "entity", "name": "Hilde", "typ": "person"}
 
-    assert "did you mean type?" in (await desk.refused("propose", claims=[claim]))["message"]
+    assert "did you mean type?" in (await driver.refused("propose", claims=[claim]))["message"]

@@ -10,22 +10,22 @@ from mcp import Client, MCPError
 from canonry.gateway.principal import Principal
 from canonry.server.binding import bind_gateway
 from canonry.server.options import ServerOptions
-from tests.toolsets.canon.kit import a_desk
+from tests.toolsets.canon.kit import make_driver
 
 pytestmark = pytest.mark.anyio
-THING = types.ResourceTemplateReference(type="ref/resource", uri="canon://thing/{thing_id}")
+ITEM_TEMPLATE = types.ResourceTemplateReference(type="ref/resource", uri="canon://thing/{thing_id}")
 
 
-def client_of(desk: Any, **more: Any) -> Client:
-    """A client of the desk's server, who is a reader."""
+def client_of(driver: Any, **more: Any) -> Client:
+    """A client of the driver's server, who is a reader."""
     who = Principal(agent_id="reader", agent_type="Reader", **more)
-    return Client(bind_gateway(desk.gateway, lambda: who, ServerOptions()))
+    return Client(bind_gateway(driver.gateway, lambda: who, ServerOptions()))
 
 
-async def test_spaces_and_entities_are_listed_with_their_names_and_can_be_read() -> None:
-    desk = a_desk()
-    await desk.saltmere()
-    async with client_of(desk) as client:
+async def test_spaces_and_entities_are_listed_by_name_and_readable() -> None:
+    driver = make_driver()
+    await driver.saltmere()
+    async with client_of(driver) as client:
         listed = {str(each.uri): each.title for each in (await client.list_resources()).resources}
         for uri, title in listed.items():
             read: Any = (await client.read_resource(uri)).contents[0]
@@ -35,23 +35,25 @@ async def test_spaces_and_entities_are_listed_with_their_names_and_can_be_read()
     assert any(str(title).endswith("(character)") for title in listed.values())
 
 
-async def test_a_name_completes_to_the_id_of_the_thing() -> None:
-    desk = a_desk()
-    await desk.saltmere()
-    async with client_of(desk) as client:
-        found = (await client.complete(THING, {"name": "thing_id", "value": "Ils"})).completion
+async def test_a_name_completes_to_the_id_of_the_item() -> None:
+    driver = make_driver()
+    await driver.saltmere()
+    async with client_of(driver) as client:
+        found = (
+            await client.complete(ITEM_TEMPLATE, {"name": "thing_id", "value": "Ils"})
+        ).completion
         read: Any = (await client.read_resource(f"canon://thing/{found.values[0]}")).contents[0]
 
     assert found.total == 1
     assert json.loads(read.text)["name"].startswith("Ilsa")
 
 
-async def test_who_may_see_no_space_is_shown_none_of_its_things() -> None:
-    desk = a_desk()
-    await desk.saltmere()
-    async with client_of(desk) as client:
+async def test_a_caller_without_spaces_is_shown_no_items() -> None:
+    driver = make_driver()
+    await driver.saltmere()
+    async with client_of(driver) as client:
         uris = [str(each.uri) for each in (await client.list_resources()).resources]
-    async with client_of(desk, spaces=frozenset()) as stranger:
+    async with client_of(driver, spaces=frozenset()) as stranger:
         seen = [str(each.uri) for each in (await stranger.list_resources()).resources]
         hidden = [uri for uri in uris if uri.startswith("canon://thing/")]
         assert hidden

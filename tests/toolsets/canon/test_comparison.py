@@ -7,7 +7,7 @@ from tests.toolsets.canon.comparing import COMPARED, night_by_contract, night_by
 pytestmark = pytest.mark.anyio
 
 
-async def test_a_night_takes_less_than_half_by_plain_verbs() -> None:
+async def test_a_session_with_verbs_takes_less_than_half_the_tokens() -> None:
     plain, tags = await night_by_verbs()
     contract, same = await night_by_contract()
 
@@ -20,7 +20,7 @@ async def test_a_night_takes_less_than_half_by_plain_verbs() -> None:
 
 
 @pytest.mark.parametrize("name", COMPARED)
-async def test_both_ways_of_a_session_end_in_the_same_truth(name: str) -> None:
+async def test_both_ways_of_running_a_session_give_the_same_canon(name: str) -> None:
     _, by_verbs, by_contract = COMPARED[name]
     plain, truth = await by_verbs()
     contract, same = await by_contract()

@@ -4,38 +4,40 @@ from typing import Any
 
 import pytest
 
-from tests.toolsets.canon.kit import Desk, a_desk
+from tests.toolsets.canon.kit import ToolDriver, make_driver
 
 pytestmark = pytest.mark.anyio
 
 
-async def told(desk: Desk, said: str, *claims: Any, **more: Any) -> dict[str, Any]:
+async def propose_facts(driver: ToolDriver, said: str, *claims: Any, **more: Any) -> dict[str, Any]:
     """Propose facts, given as sentences, and other claims."""
     facts = [{"kind": "fact", "says": one} if isinstance(one, str) else one for one in claims]
-    return await desk.call("propose", said=said, claims=facts, **more)
+    return await driver.call("propose", said=said, claims=facts, **more)
 
 
-async def a_coast() -> Desk:
-    """A desk with a renamed village, a refused claim and a correction of a description."""
-    desk = a_desk()
-    await desk.call("open", name="Coast", about="A novel.")
+async def a_coast() -> ToolDriver:
+    """A driver with a renamed village, a refused claim and a correction of a description."""
+    driver = make_driver()
+    await driver.call("open", name="Coast", about="A novel.")
     people = [{"kind": "entity", "name": name, "type": "person"} for name in ("Ida", "Caleb")]
-    await told(desk, "There.", *people, {"kind": "entity", "name": "Harrow", "type": "village"})
-    await told(desk, "Two churches.", "Harrow has two churches.", "Ida has green eyes.")
-    await told(desk, "Her blue eyes.", "Ida has blue eyes.")
+    await propose_facts(
+        driver, "There.", *people, {"kind": "entity", "name": "Harrow", "type": "village"}
+    )
+    await propose_facts(driver, "Two churches.", "Harrow has two churches.", "Ida has green eyes.")
+    await propose_facts(driver, "Her blue eyes.", "Ida has blue eyes.")
     for of, field, value in (("Harrow", "name", "Harrowmouth"), ("Caleb", "description", "Limps.")):
         claim = {"kind": "correction", "of": of, "field": field, "value": value, "says": "So."}
-        await desk.call("propose", claims=[claim])
-    return desk
+        await driver.call("propose", claims=[claim])
+    return driver
 
 
-async def test_a_renamed_entity_is_known_by_both_names() -> None:
-    desk = await a_coast()
+async def test_a_renamed_entity_is_found_by_both_names() -> None:
+    driver = await a_coast()
 
-    (fact,) = (await desk.call("find", text="churches", kinds=["fact"]))["found"]
-    own = await desk.call("get", of="Harrow")
-    brief = (await desk.call("context", of="Ida", question="What holds?"))["brief"]
-    changes = (await desk.call("changes", limit=50))["changes"]
+    (fact,) = (await driver.call("find", text="churches", kinds=["fact"]))["found"]
+    own = await driver.call("get", of="Harrow")
+    brief = (await driver.call("context", of="Ida", question="What holds?"))["brief"]
+    changes = (await driver.call("changes", limit=50))["changes"]
     rows = [(one["how"], one["says"]) for each in changes for one in each["what"]]
 
     assert fact["now_called"] == {"Harrow": "Harrowmouth"}
@@ -48,26 +50,26 @@ async def test_a_renamed_entity_is_known_by_both_names() -> None:
 
 
 async def test_a_record_with_a_corrected_name_has_both_names() -> None:
-    desk = a_desk(user="ann")
+    driver = make_driver(user="ann")
     entity = {"kind": "entity", "name": "Greta Lorenz", "type": "person"}
-    await told(desk, "So.", entity, "Greta Lorenz takes metformin.", space="account")
+    await propose_facts(driver, "So.", entity, "Greta Lorenz takes metformin.", space="account")
     claim = {"kind": "correction", "of": "Greta Lorenz", "field": "name", "value": "Greta Lorentz"}
-    await told(desk, "With tz.", claim, space="account")
+    await propose_facts(driver, "With tz.", claim, space="account")
 
-    (fact,) = (await desk.call("find", text="who takes metformin", kinds=["fact"]))["found"]
-    own = await desk.call("get", of="Greta", space="account")
+    (fact,) = (await driver.call("find", text="who takes metformin", kinds=["fact"]))["found"]
+    own = await driver.call("get", of="Greta", space="account")
 
     assert fact["now_called"] == {"Greta Lorenz": "Greta Lorentz"}
     assert (own["name"], own["also_called"]) == ("Greta Lorentz", ["Greta Lorenz"])
 
 
-async def test_a_quote_that_only_a_refused_claim_cites_says_so() -> None:
-    desk = await a_coast()
+async def test_a_quote_cited_only_by_a_refused_claim_says_so() -> None:
+    driver = await a_coast()
 
-    found = (await desk.call("find", text="blue eyes", kinds=["passage"]))["found"]
-    brief = (await desk.call("context", question="What eyes has Ida?"))["brief"]
-    await told(desk, "Her blue eyes.", "Ida looks at the sea.")
-    cited = (await desk.call("find", text="blue eyes", kinds=["passage"]))["found"]
+    found = (await driver.call("find", text="blue eyes", kinds=["passage"]))["found"]
+    brief = (await driver.call("context", question="What eyes has Ida?"))["brief"]
+    await propose_facts(driver, "Her blue eyes.", "Ida looks at the sea.")
+    cited = (await driver.call("find", text="blue eyes", kinds=["passage"]))["found"]
 
     assert [row["refused"] for row in found if row["says"] == "Her blue eyes."] == [True]
     assert "Her blue eyes. (refused)" in brief
@@ -75,28 +77,28 @@ async def test_a_quote_that_only_a_refused_claim_cites_says_so() -> None:
 
 
 async def test_a_corrected_description_holds_before_the_first_date() -> None:
-    desk = await a_coast()
-    await told(
-        desk, "Later.", {"kind": "state", "of": "Caleb", "tags": ["dead"], "when": "1851-06"}
+    driver = await a_coast()
+    await propose_facts(
+        driver, "Later.", {"kind": "state", "of": "Caleb", "tags": ["dead"], "when": "1851-06"}
     )
 
-    then = await desk.call("get", of="Caleb", at="1851-05-01")
+    then = await driver.call("get", of="Caleb", at="1851-05-01")
 
     assert then["says"] == "Limps."
     assert [row["says"] for row in then["later"]] == ["Caleb is dead"]
 
 
-async def test_open_conflicts_are_told_where_they_matter() -> None:
-    desk = await a_coast()
-    await desk.call("tell", title="Wiki", text="The harbour has 3 piers.")
-    await desk.call("tell", title="Runbook", text="The harbour has 4 piers.")
+async def test_open_conflicts_are_shown_where_relevant() -> None:
+    driver = await a_coast()
+    await driver.call("tell", title="Wiki", text="The harbour has 3 piers.")
+    await driver.call("tell", title="Runbook", text="The harbour has 4 piers.")
     for number, title in ((3, "Wiki"), (4, "Runbook")):
         claim = {"kind": "fact", "says": f"The harbour has {number} piers."}
-        await desk.call("propose", claims=[claim], evidence=[title])
+        await driver.call("propose", claims=[claim], evidence=[title])
 
-    why = await desk.call("why", of="The harbour has 3 piers.")
-    asked = await desk.call("find", text="how many piers has the harbour")
-    other = await desk.call("find", text="green eyes in the harbour")
+    why = await driver.call("why", of="The harbour has 3 piers.")
+    asked = await driver.call("find", text="how many piers has the harbour")
+    other = await driver.call("find", text="green eyes in the harbour")
 
     doubt = '"The harbour has 3 piers" may contradict "The harbour has 4 piers".'
     assert doubt in why["note"]
@@ -106,33 +108,33 @@ async def test_open_conflicts_are_told_where_they_matter() -> None:
 
 
 async def test_a_missing_number_suggests_no_other_number() -> None:
-    desk = await a_coast()
-    await desk.call("tell", title="Chapter 9", text="Nine.")
+    driver = await a_coast()
+    await driver.call("tell", title="Chapter 9", text="Nine.")
 
-    missing = await desk.refused("get", of="Chapter 11")
-    slip = await desk.refused("get", of="Chaptr 9")
+    missing = await driver.refused("get", of="Chapter 11")
+    slip = await driver.refused("get", of="Chaptr 9")
 
     assert "candidates" not in missing["details"]
     assert slip["details"]["candidates"] == ["Chapter 9"]
 
 
-async def test_get_lists_as_many_facts_as_asked_for() -> None:
-    desk = await a_coast()
-    await told(desk, "All.", *(f"Ida owns a boat called {name}." for name in "ABCDEFGH"))
+async def test_get_lists_as_many_facts_as_requested() -> None:
+    driver = await a_coast()
+    await propose_facts(driver, "All.", *(f"Ida owns a boat called {name}." for name in "ABCDEFGH"))
 
-    every, few = [await desk.call("get", of="Ida", **more) for more in ({}, {"limit": 2})]
+    every, few = [await driver.call("get", of="Ida", **more) for more in ({}, {"limit": 2})]
 
     assert (len(every["facts"]), "facts_left" in every) == (9, False)
     assert (len(few["facts"]), few["facts_left"]) == (2, 7)
 
 
 async def test_passages_are_words_and_no_scenes() -> None:
-    desk = await a_coast()
-    await desk.call("tell", scene="Bell", turns=[{"by": "gm", "text": "The bell rings."}])
-    await desk.call("tell", scene="Bell", end_scene="The bell was stolen.")
+    driver = await a_coast()
+    await driver.call("tell", scene="Bell", turns=[{"by": "gm", "text": "The bell rings."}])
+    await driver.call("tell", scene="Bell", end_scene="The bell was stolen.")
 
     kinds = [
-        {row["kind"] for row in (await desk.call("find", text="bell", **more))["found"]}
+        {row["kind"] for row in (await driver.call("find", text="bell", **more))["found"]}
         for more in ({"kinds": ["passage"]}, {})
     ]
 

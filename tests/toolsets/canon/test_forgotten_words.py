@@ -13,7 +13,7 @@ from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.narrative.toolset import NARRATIVE
 from canonry.testing.clocks import HandClock, a_caller
-from tests.toolsets.canon.kit import Desk, a_desk
+from tests.toolsets.canon.kit import ToolDriver, make_driver
 
 pytestmark = pytest.mark.anyio
 
@@ -29,31 +29,31 @@ RIGHT = {"kind": "fact", "says": "Zed Kay smuggles tea"}
 SAID = "Zed Kay brought the opium to the Mill."
 
 
-async def a_town(desk: Desk | None = None) -> Desk:
-    desk = desk or a_desk()
-    await desk.saltmere()
-    await desk.call("propose", claims=[*PEOPLE, *PLACES], said="They are here.")
-    return desk
+async def a_town(driver: ToolDriver | None = None) -> ToolDriver:
+    driver = driver or make_driver()
+    await driver.saltmere()
+    await driver.call("propose", claims=[*PEOPLE, *PLACES], said="They are here.")
+    return driver
 
 
-async def made(desk: Desk, *claims: dict[str, Any], **more: Any) -> list[str]:
+async def made(driver: ToolDriver, *claims: dict[str, Any], **more: Any) -> list[str]:
     more = more or {"said": SAID}
-    reply = await desk.call("propose", claims=[*claims], **more)
+    reply = await driver.call("propose", claims=[*claims], **more)
     assert reply["accepted"] == len(claims), reply
     return [str(row["id"]) for row in reply["verdicts"]]
 
 
-async def retcon(desk: Desk, *ids: str) -> None:
+async def retcon(driver: ToolDriver, *ids: str) -> None:
     for one in ids:
-        await desk.call("decide", verdict="retcon", of=[one], reason="It was never true.")
+        await driver.call("decide", verdict="retcon", of=[one], reason="It was never true.")
 
 
-async def answers(desk: Desk, text: str = "opium", **then: Any) -> dict[str, list[str]]:
+async def answers(driver: ToolDriver, text: str = "opium", **then: Any) -> dict[str, list[str]]:
     """The words with `opium` in each read, and in `find` the levels of its rows."""
     asked = f"What about Zed Kay and the {text}?"
-    found = (await desk.call("find", text=asked, limit=50, **then))["found"]
-    brief = (await desk.call("context", question=asked, **then))["brief"]
-    space = (await desk.call("spaces"))["spaces"][0]["id"]
+    found = (await driver.call("find", text=asked, limit=50, **then))["found"]
+    brief = (await driver.call("context", question=asked, **then))["brief"]
+    space = (await driver.call("spaces"))["spaces"][0]["id"]
     more: list[str] = []
     for collection in () if then else ("snippet_chunks", "scene_chunks"):
         call = {
@@ -61,7 +61,7 @@ async def answers(desk: Desk, text: str = "opium", **then: Any) -> dict[str, lis
             "query_text": f"Zed Kay {text}",
             "filters": {"universe_id": space},
         }
-        result = await desk.gateway.call("qdrant_semantic_search", call, principal(desk))
+        result = await driver.gateway.call("qdrant_semantic_search", call, principal(driver))
         assert result.error is None, result.text
         more += [line for line in json.dumps(result.body).split('"') if text in line]
     return {
@@ -72,11 +72,11 @@ async def answers(desk: Desk, text: str = "opium", **then: Any) -> dict[str, lis
     }
 
 
-def principal(desk: Desk) -> Principal:
+def principal(driver: ToolDriver) -> Principal:
     return Principal(
         agent_id="solo",
         agent_type="ContextAssembly",
-        user=desk.user,
+        user=driver.user,
         spaces=None,
         world=None,
         characters=frozenset(),
@@ -89,162 +89,160 @@ NOWHERE: dict[str, list[str]] = {"holds": [], "context": [], "search": []}
 
 @pytest.mark.parametrize("kind", WRONG)
 async def test_words_of_a_retracted_item_answer_no_question(kind: str) -> None:
-    desk = await a_town()
-    (wrong,) = await made(desk, WRONG[kind])
-    head = str(max(position for _, position in await desk.heads()))
-    before = await answers(desk)
+    driver = await a_town()
+    (wrong,) = await made(driver, WRONG[kind])
+    head = str(max(position for _, position in await driver.heads()))
+    before = await answers(driver)
     assert SAID in before["holds"]
     assert before["context"]
     assert before["search"]
 
-    await retcon(desk, wrong)
+    await retcon(driver, wrong)
 
-    after = await answers(desk)
+    after = await answers(driver)
     assert {name: after[name] for name in NOWHERE} == NOWHERE
     assert after["retracted"] == []
-    assert (await desk.call("why", of=wrong))["because"][0]["says"] == SAID
-    then = await answers(desk, as_known_at=head)
+    assert (await driver.call("why", of=wrong))["because"][0]["says"] == SAID
+    then = await answers(driver, as_known_at=head)
     assert SAID in then["holds"]
 
 
 @pytest.mark.parametrize("call", ["replaces", "correction"])
-async def test_the_words_of_a_corrected_fact_are_not_those_of_the_right_one(call: str) -> None:
-    desk = await a_town()
+async def test_words_of_a_corrected_fact_are_not_those_of_the_right_one(call: str) -> None:
+    driver = await a_town()
     said = "Zed Kay smuggles opium, they say."
-    (wrong,) = await made(desk, WRONG["fact"], said=said)
+    (wrong,) = await made(driver, WRONG["fact"], said=said)
 
     if call == "replaces":
-        await made(desk, {**RIGHT, "replaces": wrong}, said="It was tea.")
+        await made(driver, {**RIGHT, "replaces": wrong}, said="It was tea.")
     else:
-        await made(desk, {"kind": "correction", "of": wrong, "value": RIGHT["says"]}, said="No.")
+        await made(driver, {"kind": "correction", "of": wrong, "value": RIGHT["says"]}, said="No.")
 
-    after = await answers(desk)
+    after = await answers(driver)
     assert {name: after[name] for name in NOWHERE} == NOWHERE
-    found = (await desk.call("find", text="tea"))["found"]
+    found = (await driver.call("find", text="tea"))["found"]
     assert RIGHT["says"] in [row["says"] for row in found]
 
 
-async def test_misread_words_stay_the_evidence_of_the_right_fact() -> None:
-    desk = await a_town()
+async def test_misread_words_stay_evidence_of_the_right_fact() -> None:
+    driver = await a_town()
     said = "Zed Kay was born on 3 May 1990."
     wrong = {"kind": "fact", "says": "Zed Kay was born on 3 May 1989"}
-    (wrong_id,) = await made(desk, wrong, said=said)
+    (wrong_id,) = await made(driver, wrong, said=said)
 
     right = {"kind": "correction", "of": wrong_id, "value": "Zed Kay was born on 3 May 1990"}
-    await made(desk, right, said="I misread it.")
+    await made(driver, right, said="I misread it.")
 
     asked = "When was Zed Kay born?"
-    found = (await desk.call("find", text=asked, kinds=["passage"]))["found"]
+    found = (await driver.call("find", text=asked, kinds=["passage"]))["found"]
     assert [row.get("level") for row in found if row.get("says") == said] == [None]
-    every = (await desk.call("find", text=asked))["found"]
+    every = (await driver.call("find", text=asked))["found"]
     assert said not in [row.get("says") for row in every]  # the fact says it
 
 
-async def test_words_that_a_standing_item_cites_stay_an_answer() -> None:
-    desk = await a_town()
+async def test_words_cited_by_a_current_item_stay_an_answer() -> None:
+    driver = await a_town()
     other = {"kind": "fact", "says": "The Mill burned", "about": ["Mill"]}
-    wrong, _ = await made(desk, WRONG["fact"], other)
+    wrong, _ = await made(driver, WRONG["fact"], other)
 
-    await retcon(desk, wrong)
+    await retcon(driver, wrong)
 
-    assert SAID in (await answers(desk))["holds"]
+    assert SAID in (await answers(driver))["holds"]
 
 
 async def test_words_are_an_answer_again_when_the_item_holds_again() -> None:
-    desk = await a_town()
-    (wrong,) = await made(desk, WRONG["fact"])
-    await retcon(desk, wrong)
-    assert (await answers(desk))["holds"] == []
+    driver = await a_town()
+    (wrong,) = await made(driver, WRONG["fact"])
+    await retcon(driver, wrong)
+    assert (await answers(driver))["holds"] == []
 
-    await desk.call("decide", verdict="undo")
+    await driver.call("decide", verdict="undo")
 
-    assert SAID in (await answers(desk))["holds"]
+    assert SAID in (await answers(driver))["holds"]
 
 
 @pytest.mark.parametrize("whole", [False, True])
-async def test_an_undone_claim_leaves_a_document_as_it_was_before(*, whole: bool) -> None:
-    desk = await a_town()
-    told = await desk.call("tell", title="Log", text=f"{SAID} The sea was calm.")
-    cited = "Log" if whole else told["passages"][0]["id"]
-    before = await answers(desk)
+async def test_an_undone_claim_leaves_a_document_unchanged(*, whole: bool) -> None:
+    driver = await a_town()
+    reply = await driver.call("tell", title="Log", text=f"{SAID} The sea was calm.")
+    cited = "Log" if whole else reply["passages"][0]["id"]
+    before = await answers(driver)
 
-    await made(desk, WRONG["fact"], evidence=[cited])
-    await desk.call("decide", verdict="undo")
-    assert (await answers(desk))["holds"] == before["holds"]
-    await made(desk, WRONG["fact"])
-    await desk.call("decide", verdict="undo")
+    await made(driver, WRONG["fact"], evidence=[cited])
+    await driver.call("decide", verdict="undo")
+    assert (await answers(driver))["holds"] == before["holds"]
+    await made(driver, WRONG["fact"])
+    await driver.call("decide", verdict="undo")
 
-    assert (await answers(desk))["holds"] == before["holds"]
+    assert (await answers(driver))["holds"] == before["holds"]
 
 
-async def test_a_document_that_is_cited_as_a_whole_keeps_its_other_passages() -> None:
-    desk = await a_town()
+async def test_a_document_cited_as_a_whole_keeps_its_other_passages() -> None:
+    driver = await a_town()
     paragraphs = ("Zed Kay smuggles opium by night.", "The opium house is in Bree.")
     for n, text in enumerate(paragraphs):
-        await desk.call("tell", title=f"Log {n}", text=text)
-    (wrong,) = await made(desk, WRONG["fact"], evidence=["Log 0", "Log 1"])
+        await driver.call("tell", title=f"Log {n}", text=text)
+    (wrong,) = await made(driver, WRONG["fact"], evidence=["Log 0", "Log 1"])
 
-    await retcon(desk, wrong)
+    await retcon(driver, wrong)
 
-    assert (await answers(desk))["holds"] == [paragraphs[1]]
+    assert (await answers(driver))["holds"] == [paragraphs[1]]
 
 
-async def test_turns_that_only_a_retracted_item_cites_are_no_answer_but_stay_in_their_scene() -> (
-    None
-):
-    desk = await a_town()
+async def test_turns_cited_only_by_a_retracted_item_stay_only_in_their_scene() -> None:
+    driver = await a_town()
     turns = [{"by": "Ana Fox", "text": SAID}, {"by": "gm", "text": "The bell rings."}]
-    told = await desk.call("tell", scene="Night", turns=turns)
-    (wrong,) = await made(desk, WRONG["fact"], evidence=[told["turns"][0]["id"]])
+    reply = await driver.call("tell", scene="Night", turns=turns)
+    (wrong,) = await made(driver, WRONG["fact"], evidence=[reply["turns"][0]["id"]])
 
-    await retcon(desk, wrong)
+    await retcon(driver, wrong)
 
-    after = await answers(desk)
+    after = await answers(driver)
     assert {name: after[name] for name in NOWHERE} == NOWHERE
-    assert SAID in str((await desk.call("get", of="Night"))["turns_said"])
+    assert SAID in str((await driver.call("get", of="Night"))["turns_said"])
 
 
-async def test_a_secret_retraction_takes_no_words_from_those_who_do_not_know_it() -> None:
-    desk = await a_town()
-    ana = (await desk.call("get", of="Ana Fox"))["id"]
-    player = a_desk("Reader", desk, characters=frozenset({ana}))
-    (wrong,) = await made(desk, WRONG["fact"])
+async def test_a_secret_retraction_hides_no_words_from_uninformed_readers() -> None:
+    driver = await a_town()
+    ana = (await driver.call("get", of="Ana Fox"))["id"]
+    player = make_driver("Reader", driver, characters=frozenset({ana}))
+    (wrong,) = await made(driver, WRONG["fact"])
     secret = {**RIGHT, "replaces": wrong, "for": ["gm"]}
-    await made(desk, secret, said="It was tea all along.")
+    await made(driver, secret, said="It was tea all along.")
 
-    assert (await answers(desk))["holds"] == []
+    assert (await answers(driver))["holds"] == []
     found = (await player.call("find", text="Zed Kay opium"))["found"]
     assert [row.get("level") for row in found if "opium" in row.get("says", "")] == [None, None]
 
 
-async def test_words_cited_by_a_secret_item_stay_for_those_who_know_it() -> None:
-    desk = await a_town()
-    ana = (await desk.call("get", of="Ana Fox"))["id"]
-    player = a_desk("Reader", desk, characters=frozenset({ana}))
-    told = await desk.call("tell", title="Log", text=SAID)
-    passage = told["passages"][0]["id"]
+async def test_words_cited_by_a_secret_item_stay_for_its_readers() -> None:
+    driver = await a_town()
+    ana = (await driver.call("get", of="Ana Fox"))["id"]
+    player = make_driver("Reader", driver, characters=frozenset({ana}))
+    reply = await driver.call("tell", title="Log", text=SAID)
+    passage = reply["passages"][0]["id"]
     secret = {**WRONG["fact"], "for": ["gm"]}
-    (hidden,) = await made(desk, secret, evidence=[passage])
-    await retcon(desk, hidden)
+    (hidden,) = await made(driver, secret, evidence=[passage])
+    await retcon(driver, hidden)
 
-    assert (await answers(desk))["holds"] == []
+    assert (await answers(driver))["holds"] == []
     found = (await player.call("find", text="opium"))["found"]
     assert [(row["says"], row.get("level")) for row in found] == [(SAID, None)]
 
 
-async def test_erasing_a_fact_lists_the_words_that_only_it_cites_and_erases_them_on_request(
+async def test_erasing_a_fact_lists_and_optionally_erases_its_words(
     tmp_path: Path,
 ) -> None:
     store = await open_embedded(tmp_path)
     try:
-        desk = await a_town(
-            Desk(store.canon, Gateway(store.canon, [CANON, NARRATIVE]), HandClock())
+        driver = await a_town(
+            ToolDriver(store.canon, Gateway(store.canon, [CANON, NARRATIVE]), HandClock())
         )
         other = {"kind": "fact", "says": "The Mill burned", "about": ["Mill"]}
-        wrong, _ = await made(desk, WRONG["fact"], other)
+        wrong, _ = await made(driver, WRONG["fact"], other)
         assert not (await plan_erasure(store.canon, "fact", wrong)).mentions
         (alone,) = await made(
-            desk, {"kind": "fact", "says": "Ana Fox eats opium"}, said="She does."
+            driver, {"kind": "fact", "says": "Ana Fox eats opium"}, said="She does."
         )
 
         plan = await plan_erasure(store.canon, "fact", alone)
@@ -252,7 +250,7 @@ async def test_erasing_a_fact_lists_the_words_that_only_it_cites_and_erases_them
         plan = await plan_erasure(store.canon, "fact", alone, with_mentions=True)
         await erase_items(store.canon, store.maintenance, a_caller(), plan, reason="asked for")
 
-        found = await desk.call("find", text="She does eat opium Ana Fox", limit=50)
+        found = await driver.call("find", text="She does eat opium Ana Fox", limit=50)
         assert "She does." not in str(found)
         assert "eats" not in str(found)
     finally:

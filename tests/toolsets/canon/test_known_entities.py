@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.toolsets.canon.kit import Desk, a_desk
+from tests.toolsets.canon.kit import ToolDriver, make_driver
 
 pytestmark = pytest.mark.anyio
 
@@ -12,23 +12,25 @@ JOHN = {"name": "John", "type": "character", "says": "a smith", "tags": ["alive"
 MONK = {"name": "John", "type": "character", "says": "a monk who died long ago", "tags": ["dead"]}
 
 
-async def told(desk: Desk, *claims: dict[str, Any], **more: Any) -> dict[str, Any]:
+async def propose_entities(
+    driver: ToolDriver, *claims: dict[str, Any], **more: Any
+) -> dict[str, Any]:
     """Propose entities, and other claims that have a kind, in one call."""
     full = [{"kind": "entity", **each} for each in claims]
-    return await desk.call("propose", said="So it is.", claims=full, space="Game", **more)
+    return await driver.call("propose", said="So it is.", claims=full, space="Game", **more)
 
 
-async def a_game(*claims: dict[str, Any]) -> Desk:
-    desk = a_desk()
-    await desk.call("open", name="Game")
+async def a_game(*claims: dict[str, Any]) -> ToolDriver:
+    driver = make_driver()
+    await driver.call("open", name="Game")
     for claim in claims:
-        assert (await told(desk, claim))["accepted"] == 1
-    return desk
+        assert (await propose_entities(driver, claim))["accepted"] == 1
+    return driver
 
 
-async def asked(desk: Desk, *claims: dict[str, Any]) -> dict[str, Any]:
+async def asked(driver: ToolDriver, *claims: dict[str, Any]) -> dict[str, Any]:
     """The row of the first claim, which waits for an answer."""
-    reply = await told(desk, *claims)
+    reply = await propose_entities(driver, *claims)
     row: dict[str, Any] = reply["verdicts"][0]
     assert (row["verdict"], row["rule"]) == ("needs review", "gate:entity-known"), reply
     assert row["against"][0]["grade"] == "possible"
@@ -36,49 +38,49 @@ async def asked(desk: Desk, *claims: dict[str, Any]) -> dict[str, Any]:
     return row
 
 
-async def called(desk: Desk, name: str) -> list[dict[str, Any]]:
-    found = await desk.call("find", text=name, kinds=["entity"], space="Game")
+async def called(driver: ToolDriver, name: str) -> list[dict[str, Any]]:
+    found = await driver.call("find", text=name, kinds=["entity"], space="Game")
     return [each for each in found["found"] if each["name"] == name]
 
 
-async def test_r4_a_namesake_waits_and_another_one_is_one_answer() -> None:
-    desk = await a_game(JOHN)
+async def test_a_namesake_waits_and_another_person_is_one_answer() -> None:
+    driver = await a_game(JOHN)
 
-    row = await asked(desk, MONK, {"kind": "fact", "says": "John wore a grey habit"})
-    (smith,) = await called(desk, "John")
-    done = await desk.call("decide", verdict="separate", of=[row["proposal"]])
+    row = await asked(driver, MONK, {"kind": "fact", "says": "John wore a grey habit"})
+    (smith,) = await called(driver, "John")
+    done = await driver.call("decide", verdict="separate", of=[row["proposal"]])
 
     assert smith["tags"] == ["alive"]
     assert [each["verdict"] for each in done["verdicts"]] == ["accepted", "accepted"]
-    both = {each["says"]: each["tags"] for each in await called(desk, "John")}
+    both = {each["says"]: each["tags"] for each in await called(driver, "John")}
     assert both == {"a smith": ["alive"], "a monk who died long ago": ["dead"]}
-    monk = await desk.call("get", of=done["verdicts"][0]["id"])
+    monk = await driver.call("get", of=done["verdicts"][0]["id"])
     assert [each["says"] for each in monk["facts"]] == ["John wore a grey habit"]
-    assert (await desk.call("review", space="Game"))["waiting"] == []
+    assert (await driver.call("review", space="Game"))["waiting"] == []
 
 
-async def test_r4_the_known_one_is_one_answer_and_then_what_is_said_of_it_holds() -> None:
-    desk = await a_game(JOHN)
+async def test_choosing_the_known_entity_is_one_answer() -> None:
+    driver = await a_game(JOHN)
 
-    row = await asked(desk, MONK)
+    row = await asked(driver, MONK)
     known = row["against"][0]["id"]
-    done = await desk.call("decide", verdict="merge", of=[known, row["proposal"]])
+    done = await driver.call("decide", verdict="merge", of=[known, row["proposal"]])
 
     assert done["verdicts"] == [{"proposal": row["proposal"], "verdict": "accepted", "id": known}]
-    (john,) = await called(desk, "John")
+    (john,) = await called(driver, "John")
     assert (john["tags"], john["says"]) == (["dead"], "a monk who died long ago")
 
 
-async def test_r4_a_former_name_alone_restates_nobody() -> None:
-    desk = await a_game({"name": "Hall", "type": "location", "says": "a hall of stone"})
+async def test_a_former_name_alone_identifies_nobody() -> None:
+    driver = await a_game({"name": "Hall", "type": "location", "says": "a hall of stone"})
     renamed = {"kind": "correction", "of": "Hall", "field": "name", "value": "Palace"}
-    await desk.call("propose", claims=[{**renamed, "says": "It was renamed."}], space="Game")
+    await driver.call("propose", claims=[{**renamed, "says": "It was renamed."}], space="Game")
 
-    row = await asked(desk, {"name": "Hall", "type": "location", "says": "a barn"})
-    await desk.call("decide", verdict="separate", of=["Palace", row["proposal"]])
+    row = await asked(driver, {"name": "Hall", "type": "location", "says": "a barn"})
+    await driver.call("decide", verdict="separate", of=["Palace", row["proposal"]])
 
-    assert (await desk.call("get", of="Palace"))["says"] == "a hall of stone"
-    assert (await desk.call("get", of="Hall"))["says"] == "a barn"
+    assert (await driver.call("get", of="Palace"))["says"] == "a hall of stone"
+    assert (await driver.call("get", of="Hall"))["says"] == "a barn"
 
 
 @pytest.mark.parametrize(
@@ -115,15 +117,15 @@ async def test_r4_a_former_name_alone_restates_nobody() -> None:
         ),
     ],
 )
-async def test_r4_what_speaks_against_one_entity_makes_the_new_one_wait(
+async def test_contradictory_details_make_a_new_entity_wait(
     known: dict[str, Any], new: dict[str, Any]
 ) -> None:
-    desk = await a_game(known)
-    before = await desk.call("get", of=known["name"])
+    driver = await a_game(known)
+    before = await driver.call("get", of=known["name"])
 
-    await asked(desk, new)
+    await asked(driver, new)
 
-    assert await desk.call("get", of=known["name"]) == before
+    assert await driver.call("get", of=known["name"]) == before
 
 
 @pytest.mark.parametrize(
@@ -137,15 +139,15 @@ async def test_r4_what_speaks_against_one_entity_makes_the_new_one_wait(
         {"fields": {"hp": 3}},
     ],
 )
-async def test_r4_what_is_obviously_the_same_restates_it_without_a_question(
+async def test_an_obvious_repetition_restates_the_entity_without_question(
     more: dict[str, Any],
 ) -> None:
-    desk = await a_game(JOHN | {"fields": {"hp": 9}})
+    driver = await a_game(JOHN | {"fields": {"hp": 9}})
 
-    reply = await told(desk, {"name": "john", "type": "character", **more})
+    reply = await propose_entities(driver, {"name": "john", "type": "character", **more})
 
     assert reply["verdicts"][0]["verdict"] == "accepted", reply
-    assert len(await called(desk, "John")) == 1
+    assert len(await called(driver, "John")) == 1
 
 
 @pytest.mark.parametrize(
@@ -157,74 +159,72 @@ async def test_r4_what_is_obviously_the_same_restates_it_without_a_question(
         (("Berg House", "Berg"), "location"),
     ],
 )
-async def test_r4_names_that_only_share_something_are_no_question(
-    names: tuple[str, str], kind: str
-) -> None:
-    desk = await a_game(*({"name": each, "type": kind} for each in names))
+async def test_partially_shared_names_are_no_question(names: tuple[str, str], kind: str) -> None:
+    driver = await a_game(*({"name": each, "type": kind} for each in names))
 
-    assert [len(await called(desk, each)) for each in names] == [1, 1]
+    assert [len(await called(driver, each)) for each in names] == [1, 1]
 
 
-async def test_r4_names_of_one_call_are_names_of_several() -> None:
-    desk = await a_game()
+async def test_names_of_one_call_belong_to_several_entities() -> None:
+    driver = await a_game()
 
-    reply = await told(
-        desk, *({"name": each, "type": "character"} for each in ("Anna Berg", "Anna", "Berg"))
+    reply = await propose_entities(
+        driver, *({"name": each, "type": "character"} for each in ("Anna Berg", "Anna", "Berg"))
     )
 
     assert reply["accepted"] == 3
 
 
-async def test_r4_a_claim_can_say_at_once_which_one_it_is() -> None:
-    desk = await a_game(JOHN)
+async def test_a_claim_can_name_the_intended_entity_at_once() -> None:
+    driver = await a_game(JOHN)
 
-    other = await told(desk, MONK | {"same_as": "nobody"})
-    same = await told(
-        desk, MONK | {"says": "a smith, slain", "same_as": other["verdicts"][0]["id"]}
+    other = await propose_entities(driver, MONK | {"same_as": "nobody"})
+    same = await propose_entities(
+        driver, MONK | {"says": "a smith, slain", "same_as": other["verdicts"][0]["id"]}
     )
 
     assert (other["accepted"], same["accepted"]) == (1, 1)
-    assert {each["says"] for each in await called(desk, "John")} == {"a smith", "a smith, slain"}
-    error = await desk.refused(
+    assert {each["says"] for each in await called(driver, "John")} == {"a smith", "a smith, slain"}
+    error = await driver.refused(
         "propose", claims=[{"kind": "entity", **MONK, "same_as": "Jonas"}], space="Game"
     )
     assert error["details"]["reason"] == "name.unknown"
 
 
-async def test_r4_of_two_namesakes_the_one_that_fits_is_meant_and_a_bare_name_is_a_question() -> (
-    None
-):
-    desk = await a_game(JOHN)
-    await told(desk, MONK | {"same_as": "nobody"})
+async def test_the_fitting_namesake_is_meant_and_a_bare_name_is_questioned() -> None:
+    driver = await a_game(JOHN)
+    await propose_entities(driver, MONK | {"same_as": "nobody"})
 
-    fits = await told(desk, {"name": "John", "type": "character", "says": "a monk of Ford"})
-    row = await asked(desk, {"name": "John", "type": "character"})
+    fits = await propose_entities(
+        driver, {"name": "John", "type": "character", "says": "a monk of Ford"}
+    )
+    row = await asked(driver, {"name": "John", "type": "character"})
 
     assert fits["accepted"] == 1
     assert len(row["against"]) == 2
 
 
-async def test_r4_a_dead_one_who_acts_may_be_another_one() -> None:
-    desk = await a_game(JOHN | {"tags": ["dead"]})
+async def test_a_dead_namesake_who_acts_may_be_another_person() -> None:
+    driver = await a_game(JOHN | {"tags": ["dead"]})
 
     row = await asked(
-        desk,
+        driver,
         {"name": "John", "type": "character"},
         {"kind": "event", "says": "John opens the gate", "who": ["John"]},
     )
-    done = await desk.call("decide", verdict="separate", of=[row["proposal"]])
+    done = await driver.call("decide", verdict="separate", of=[row["proposal"]])
 
     assert [each["verdict"] for each in done["verdicts"]] == ["accepted", "accepted"]
 
 
-async def test_r4_a_keeper_who_judges_later_is_asked_about_a_dead_one_who_acts_too() -> None:
-    desk = await a_game(JOHN | {"tags": ["dead"]})
-    guest = a_desk("Contributor", beside=desk)
+async def test_a_later_judging_keeper_is_asked_about_acting_dead_too() -> None:
+    driver = await a_game(JOHN | {"tags": ["dead"]})
+    guest = make_driver("Contributor", beside=driver)
     opens = {"kind": "event", "says": "John opens the gate", "who": ["John"]}
 
-    kept = await told(guest, {"name": "John", "type": "character"}, opens)
+    kept = await propose_entities(guest, {"name": "John", "type": "character"}, opens)
     of = [row["proposal"] for row in kept["verdicts"]]
-    done = await desk.call("decide", verdict="judge", of=of)
+    done = await driver.call("decide", verdict="judge", of=of)
 
     assert [each["rule"] for each in done["verdicts"]] == [
         each["rule"] for each in kept["verdicts"]
@@ -232,55 +232,55 @@ async def test_r4_a_keeper_who_judges_later_is_asked_about_a_dead_one_who_acts_t
     assert done["verdicts"][0]["rule"] == "gate:entity-known"
 
 
-async def test_r4_facts_told_of_the_known_one_speak_against_it() -> None:
-    desk = await a_game(JOHN)
-    await told(desk, {"kind": "fact", "says": "John was born in Torland"})
+async def test_facts_about_the_known_entity_can_contradict_identity() -> None:
+    driver = await a_game(JOHN)
+    await propose_entities(driver, {"kind": "fact", "says": "John was born in Torland"})
 
-    row = await asked(desk, {"name": "John", "type": "character", "says": "born in Ostmark"})
+    row = await asked(driver, {"name": "John", "type": "character", "says": "born in Ostmark"})
 
     assert "born in Torland" in row["because"]
 
 
-async def test_r4_a_contributor_learns_how_to_say_it_and_a_keeper_answers() -> None:
-    desk = await a_game(JOHN)
-    guest = a_desk("Contributor", beside=desk)
+async def test_a_contributor_learns_the_form_and_a_keeper_answers() -> None:
+    driver = await a_game(JOHN)
+    guest = make_driver("Contributor", beside=driver)
 
-    row = (await told(guest, MONK))["verdicts"][0]
-    sure = await told(guest, MONK | {"same_as": "nobody"})
-    done = await desk.call("decide", verdict="separate", of=[row["proposal"]])
+    row = (await propose_entities(guest, MONK))["verdicts"][0]
+    sure = await propose_entities(guest, MONK | {"same_as": "nobody"})
+    done = await driver.call("decide", verdict="separate", of=[row["proposal"]])
 
     assert row["rule"] == "gate:entity-known"
     assert sure["verdicts"][0]["verdict"] == "accepted"
     assert done["verdicts"][0]["verdict"] == "accepted"
 
 
-async def test_r4_a_waived_namesake_is_another_one() -> None:
-    desk = await a_game(JOHN)
-    row = await asked(desk, MONK)
+async def test_a_waived_namesake_is_another_entity() -> None:
+    driver = await a_game(JOHN)
+    row = await asked(driver, MONK)
     (smith,) = (each["id"] for each in row["against"])
 
-    await desk.call("decide", verdict="waive", of=[row["proposal"]], other=smith, reason="Two.")
-    done = await desk.call("decide", verdict="judge", of=[row["proposal"]])
+    await driver.call("decide", verdict="waive", of=[row["proposal"]], other=smith, reason="Two.")
+    done = await driver.call("decide", verdict="judge", of=[row["proposal"]])
 
     assert done["verdicts"][0]["verdict"] == "accepted"
-    assert len(await called(desk, "John")) == 2
+    assert len(await called(driver, "John")) == 2
 
 
-async def test_r4_only_a_proposed_entity_is_the_same_as_a_known_one() -> None:
-    desk = await a_game(JOHN)
+async def test_only_a_proposed_entity_can_equal_a_known_one() -> None:
+    driver = await a_game(JOHN)
     wrong = {"kind": "fact", "says": "John sings", "confidence": 0.1}
-    row = (await desk.call("propose", claims=[wrong], space="Game"))["verdicts"][0]
+    row = (await driver.call("propose", claims=[wrong], space="Game"))["verdicts"][0]
 
-    error = await desk.refused("decide", verdict="merge", of=["John", row["proposal"]])
+    error = await driver.refused("decide", verdict="merge", of=["John", row["proposal"]])
 
     assert error["details"]["reason"] == "decide.no-entity"
 
 
-async def test_r4_a_secret_namesake_asks_no_question() -> None:
-    desk = await a_game()
-    await told(desk, JOHN | {"for": ["gm"]})
-    guest = a_desk("Contributor", beside=desk)
+async def test_a_secret_namesake_asks_no_question() -> None:
+    driver = await a_game()
+    await propose_entities(driver, JOHN | {"for": ["gm"]})
+    guest = make_driver("Contributor", beside=driver)
 
-    reply = await told(guest, MONK)
+    reply = await propose_entities(guest, MONK)
 
     assert reply["verdicts"][0]["verdict"] == "accepted"

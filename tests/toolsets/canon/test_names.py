@@ -6,40 +6,40 @@ from typing import Any
 
 import pytest
 
-from tests.toolsets.canon.kit import Desk, a_desk
+from tests.toolsets.canon.kit import ToolDriver, make_driver
 
 pytestmark = pytest.mark.anyio
 
 
-async def a_house(*names: str, kind: str = "character", tags: tuple[str, ...] = ()) -> Desk:
+async def a_house(*names: str, kind: str = "character", tags: tuple[str, ...] = ()) -> ToolDriver:
     """A space with these entities."""
-    desk = a_desk()
-    await desk.call("open", name="House", about="Whoever lives there")
+    driver = make_driver()
+    await driver.call("open", name="House", about="Whoever lives there")
     people = [{"kind": "entity", "name": each, "type": kind, "tags": [*tags]} for each in names]
-    reply = await desk.call("propose", said="They are there.", claims=people)
+    reply = await driver.call("propose", said="They are there.", claims=people)
     assert reply["accepted"] == len(names)
-    return desk
+    return driver
 
 
-async def stated(desk: Desk, says: str, **more: Any) -> dict[str, Any]:
+async def stated(driver: ToolDriver, says: str, **more: Any) -> dict[str, Any]:
     """The reply to a fact that only its words link to somebody."""
-    return await desk.call("propose", said=says, claims=[{"kind": "fact", "says": says, **more}])
+    return await driver.call("propose", said=says, claims=[{"kind": "fact", "says": says, **more}])
 
 
-async def about(desk: Desk, reply: dict[str, Any]) -> list[str]:
+async def about(driver: ToolDriver, reply: dict[str, Any]) -> list[str]:
     """Whom the fact that a reply tells of is about."""
-    found = await desk.call("get", of=reply["verdicts"][-1]["id"])
+    found = await driver.call("get", of=reply["verdicts"][-1]["id"])
     return list(found.get("about", []))
 
 
-async def test_n2_a_fact_by_first_name_belongs_to_the_one_who_is_called_so() -> None:
-    desk = await a_house("Anna Berg", "Ben Huber")
+async def test_a_fact_with_a_first_name_belongs_to_its_owner() -> None:
+    driver = await a_house("Anna Berg", "Ben Huber")
 
-    reply = await stated(desk, "Anna has red hair")
+    reply = await stated(driver, "Anna has red hair")
 
-    assert await about(desk, reply) == ["Anna Berg"]
+    assert await about(driver, reply) == ["Anna Berg"]
     assert "hint" not in reply
-    (fact,) = (await desk.call("get", of="Anna"))["facts"]
+    (fact,) = (await driver.call("get", of="Anna"))["facts"]
     assert fact["says"] == "Anna has red hair"
 
 
@@ -53,44 +53,44 @@ async def test_n2_a_fact_by_first_name_belongs_to_the_one_who_is_called_so() -> 
         ("Berg is 30 years old", "Anna Berg is 32 years old", "rejected"),
     ],
 )
-async def test_n2_the_first_and_the_full_name_are_one_person_to_the_rules(
+async def test_the_first_and_full_name_are_one_person_to_the_rules(
     held: str, said: str, verdict: str
 ) -> None:
-    desk = await a_house("Anna Berg")
-    first = (await stated(desk, held))["verdicts"][0]["id"]
+    driver = await a_house("Anna Berg")
+    first = (await stated(driver, held))["verdicts"][0]["id"]
 
-    (row,) = (await stated(desk, said))["verdicts"]
+    (row,) = (await stated(driver, said))["verdicts"]
 
     if verdict == "rejected" or "hair" in said:
         assert [each["id"] for each in row["against"]] == [first]
     assert row["verdict"] == verdict
 
 
-async def test_n2_a_first_name_of_two_links_neither_and_both_are_named() -> None:
-    desk = await a_house("Anna Berg", "Anna Huber", "Ben Lorn")
+async def test_a_first_name_of_two_people_links_neither_and_names_both() -> None:
+    driver = await a_house("Anna Berg", "Anna Huber", "Ben Lorn")
 
-    reply = await stated(desk, "Anna lives with Ben in Graz")
+    reply = await stated(driver, "Anna lives with Ben in Graz")
 
-    assert await about(desk, reply) == ["Ben Lorn"]
+    assert await about(driver, reply) == ["Ben Lorn"]
     assert "Anna may mean Anna Berg or Anna Huber" in reply["hint"]
     call = json.loads(reply["hint"].partition("propose ")[2])
-    again = await desk.call("propose", said="Anna Berg, that is.", **call)
-    assert sorted(await about(desk, again)) == ["Anna Berg", "Ben Lorn"]
-    assert [each["says"] for each in (await desk.call("get", of="Anna Berg"))["facts"]] == [
+    again = await driver.call("propose", said="Anna Berg, that is.", **call)
+    assert sorted(await about(driver, again)) == ["Anna Berg", "Ben Lorn"]
+    assert [each["says"] for each in (await driver.call("get", of="Anna Berg"))["facts"]] == [
         "Anna lives with Ben in Graz"
     ]
-    assert "facts" not in await desk.call("get", of="Anna Huber")
+    assert "facts" not in await driver.call("get", of="Anna Huber")
 
 
-async def test_n2_two_of_one_full_name_are_told_apart_by_their_ids() -> None:
-    desk = await a_house("Anna Berg")
-    person = (await desk.call("get", of="Anna Berg"))["id"]
+async def test_two_people_with_one_full_name_are_distinguished_by_ids() -> None:
+    driver = await a_house("Anna Berg")
+    person = (await driver.call("get", of="Anna Berg"))["id"]
     ship = {"kind": "entity", "name": "Anna Berg", "type": "object", "same_as": "nobody"}
-    made = await desk.call("propose", said="A ship is called so.", claims=[ship])
+    made = await driver.call("propose", said="A ship is called so.", claims=[ship])
 
-    reply = await stated(desk, "Anna Berg sings")
+    reply = await stated(driver, "Anna Berg sings")
 
-    assert await about(desk, reply) == []
+    assert await about(driver, reply) == []
     assert f"Anna Berg (character {person})" in reply["hint"]
     assert f"Anna Berg (object {made['verdicts'][0]['id']})" in reply["hint"]
 
@@ -107,12 +107,12 @@ async def test_n2_two_of_one_full_name_are_told_apart_by_their_ids() -> None:
         "Old bridges creak",
     ],
 )
-async def test_n2_another_full_name_links_nobody_and_the_reply_says_so(says: str) -> None:
-    desk = await a_house("Anna Berg", "Old Tom", "Captain Roke")
+async def test_another_full_name_links_nobody_and_the_reply_says_so(says: str) -> None:
+    driver = await a_house("Anna Berg", "Old Tom", "Captain Roke")
 
-    reply = await stated(desk, says)
+    reply = await stated(driver, says)
 
-    assert await about(desk, reply) == []
+    assert await about(driver, reply) == []
     assert f'"{says}" is linked to no entity' in reply["hint"]
 
 
@@ -130,53 +130,53 @@ async def test_n2_another_full_name_links_nobody_and_the_reply_says_so(says: str
         ("anna  berg sings", ["Anna Berg"]),
     ],
 )
-async def test_n2_parts_of_names_are_read_where_they_stand_alone(
+async def test_parts_of_names_are_recognised_if_they_stand_alone(
     says: str, whom: list[str]
 ) -> None:
-    desk = await a_house("Anna Berg", "Captain Roke")
+    driver = await a_house("Anna Berg", "Captain Roke")
 
-    assert await about(desk, await stated(desk, says)) == whom
+    assert await about(driver, await stated(driver, says)) == whom
 
 
-async def test_n2_somebody_claimed_along_goes_by_the_first_name_too() -> None:
-    desk = await a_house("Ben Lorn")
+async def test_an_entity_of_the_same_call_is_found_by_first_name_too() -> None:
+    driver = await a_house("Ben Lorn")
     new = [{"kind": "entity", "name": "Anna Berg", "type": "character"}]
 
-    reply = await desk.call(
+    reply = await driver.call(
         "propose",
         said="Anna sings.",
         claims=[*new, {"kind": "fact", "says": "Anna sings"}],
     )
-    both = await desk.call(
+    both = await driver.call(
         "propose",
         said="Anna dances.",
         claims=[*new, {"kind": "fact", "says": "Anna dances"}],
     )
 
-    assert await about(desk, reply) == ["Anna Berg"]
-    assert await about(desk, both) == ["Anna Berg"]
+    assert await about(driver, reply) == ["Anna Berg"]
+    assert await about(driver, both) == ["Anna Berg"]
 
 
 @pytest.mark.parametrize("says", ["anna has red hair", "Ana has red hair", "\u00c1nna sings"])
-async def test_n2_a_fact_about_nobody_names_the_nearest_and_a_call_that_links_it(
+async def test_an_unlinked_fact_suggests_the_nearest_entity_and_a_call(
     says: str,
 ) -> None:
-    desk = await a_house("Anna Berg", "Otto Lorn")
+    driver = await a_house("Anna Berg", "Otto Lorn")
 
-    reply = await stated(desk, says)
+    reply = await stated(driver, says)
 
-    assert await about(desk, reply) == []
+    assert await about(driver, reply) == []
     assert "linked to no entity; nearest: Anna Berg" in reply["hint"]
-    again = await desk.call("propose", **json.loads(reply["hint"].partition("propose ")[2]))
-    assert await about(desk, again) == ["Anna Berg"]
+    again = await driver.call("propose", **json.loads(reply["hint"].partition("propose ")[2]))
+    assert await about(driver, again) == ["Anna Berg"]
 
 
-async def test_n2_a_dry_run_and_what_waits_for_a_keeper_tell_it_too() -> None:
-    desk = await a_house("Anna Berg", "Anna Huber")
+async def test_a_dry_run_and_a_pending_claim_suggest_it_too() -> None:
+    driver = await a_house("Anna Berg", "Anna Huber")
     claims = [{"kind": "event", "says": "Anna falls"}, {"kind": "fact", "says": "It rains"}]
 
-    dry = await desk.call("propose", claims=claims, dry_run=True)
-    kept = await a_desk("Contributor", desk).call("propose", said="So it is.", claims=claims)
+    dry = await driver.call("propose", claims=claims, dry_run=True)
+    kept = await make_driver("Contributor", driver).call("propose", said="So it is.", claims=claims)
 
     for reply in (dry, kept):
         assert "Anna may mean Anna Berg or Anna Huber" in reply["hint"]
@@ -187,21 +187,21 @@ async def test_n2_a_dry_run_and_what_waits_for_a_keeper_tell_it_too() -> None:
 _SIGNS = "'\u2019\u2018\u02bc\u02bb\u00b4`\u2032\u201b\uff07"
 
 
-@pytest.mark.parametrize("told", [*_SIGNS])
+@pytest.mark.parametrize("given", [*_SIGNS])
 @pytest.mark.parametrize("asked", ["'", "\u2019", "\u02bc", "\u00b4"])
-async def test_r6_apostrophes_are_one_sign_in_names_and_in_words(told: str, asked: str) -> None:
-    name = f"Maeve O{told}Brien"
-    desk = await a_house(name, tags=("alive",))
+async def test_apostrophes_are_one_sign_in_names_and_texts(given: str, asked: str) -> None:
+    name = f"Maeve O{given}Brien"
+    driver = await a_house(name, tags=("alive",))
 
-    reply = await stated(desk, f"Maeve O{asked}Brien is dead")
+    reply = await stated(driver, f"Maeve O{asked}Brien is dead")
 
-    assert await about(desk, reply) == [name]
-    found = await desk.call("get", of=f"maeve o{asked}brien")
+    assert await about(driver, reply) == [name]
+    found = await driver.call("get", of=f"maeve o{asked}brien")
     assert (found["name"], found["tags"]) == (name, ["dead"])
 
 
 @pytest.mark.parametrize(
-    ("told", "asked"),
+    ("expected", "asked"),
     [
         *(("Anne-Sophie", f"Anne{sign}Sophie") for sign in "\u2010\u2011\u2013\u2212\uff0d"),
         ("Anne\u2011Sophie", "Anne-Sophie"),
@@ -215,13 +215,13 @@ async def test_r6_apostrophes_are_one_sign_in_names_and_in_words(told: str, aske
         ("Stra\u00dfer", "STRASSER"),
     ],
 )
-async def test_r6_a_name_is_one_in_whatever_signs_it_is_written(told: str, asked: str) -> None:
-    desk = await a_house(told)
+async def test_a_name_is_the_same_whatever_its_signs(expected: str, asked: str) -> None:
+    driver = await a_house(expected)
 
-    assert await about(desk, await stated(desk, f"{asked} has red hair")) == [told]
-    assert (await desk.call("get", of=asked))["name"] == told
-    by_name = await stated(desk, "The hair is red", about=[asked])
-    assert await about(desk, by_name) == [told]
+    assert await about(driver, await stated(driver, f"{asked} has red hair")) == [expected]
+    assert (await driver.call("get", of=asked))["name"] == expected
+    by_name = await stated(driver, "The hair is red", about=[asked])
+    assert await about(driver, by_name) == [expected]
 
 
 @pytest.mark.parametrize(
@@ -237,43 +237,45 @@ async def test_r6_a_name_is_one_in_whatever_signs_it_is_written(told: str, asked
         ("सीता", "सीता ने राम को देखा"),
     ],
 )
-async def test_r6_a_name_is_found_in_a_text_without_spaces(name: str, says: str) -> None:
-    desk = await a_house(name)
+async def test_a_name_is_found_in_a_text_without_spaces(name: str, says: str) -> None:
+    driver = await a_house(name)
 
-    assert await about(desk, await stated(desk, says)) == [name]
+    assert await about(driver, await stated(driver, says)) == [name]
 
 
-async def test_r6_stored_names_stay_as_they_were_told() -> None:
-    desk = await a_house("Maeve O\u2019Brien")
+async def test_stored_names_keep_their_spelling() -> None:
+    driver = await a_house("Maeve O\u2019Brien")
 
-    found = await desk.call("get", of="Maeve O'Brien")
+    found = await driver.call("get", of="Maeve O'Brien")
 
     assert found["name"] == "Maeve O\u2019Brien"
     assert re.search("O\u2019Brien", json.dumps(found, ensure_ascii=False))
 
 
-async def test_r6_a_thing_that_is_written_small_is_meant_as_it_is_written() -> None:
-    desk = await a_house("checkout", "Hope", kind="object")
+async def test_a_lower_case_item_name_matches_only_as_written() -> None:
+    driver = await a_house("checkout", "Hope", kind="object")
 
-    linked = await stated(desk, "Service checkout depends on pricing")
-    unlinked = await stated(desk, "There is hope for all")
+    linked = await stated(driver, "Service checkout depends on pricing")
+    unlinked = await stated(driver, "There is hope for all")
 
-    assert await about(desk, linked) == ["checkout"]
-    assert await about(desk, unlinked) == []
+    assert await about(driver, linked) == ["checkout"]
+    assert await about(driver, unlinked) == []
 
 
 @pytest.mark.parametrize("named", ["Anna", "anna", "Mrs. Berg", "Berg", "Aunt Anna"])
-async def test_n2_an_argument_means_the_one_whom_the_same_words_mean_in_a_fact(named: str) -> None:
-    desk = await a_house("Anna Berg", "Annabel", "Bergen Lorn")
+async def test_an_argument_resolves_a_name_like_a_fact(named: str) -> None:
+    driver = await a_house("Anna Berg", "Annabel", "Bergen Lorn")
 
-    assert (await desk.call("get", of=named))["name"] == "Anna Berg"
-    assert await about(desk, await stated(desk, "The hair is red", about=[named])) == ["Anna Berg"]
+    assert (await driver.call("get", of=named))["name"] == "Anna Berg"
+    assert await about(driver, await stated(driver, "The hair is red", about=[named])) == [
+        "Anna Berg"
+    ]
 
 
-async def test_n2_who_is_named_in_full_is_meant_by_the_first_name_after_it() -> None:
-    desk = await a_house("Anna Berg", "Anna Huber")
+async def test_a_fully_named_person_is_meant_by_a_later_first_name() -> None:
+    driver = await a_house("Anna Berg", "Anna Huber")
 
-    reply = await stated(desk, "Anna Berg came to Graz. Anna was tired")
+    reply = await stated(driver, "Anna Berg came to Graz. Anna was tired")
 
-    assert await about(desk, reply) == ["Anna Berg"]
+    assert await about(driver, reply) == ["Anna Berg"]
     assert "hint" not in reply

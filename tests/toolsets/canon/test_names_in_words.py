@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.toolsets.canon.kit import Desk, a_desk
+from tests.toolsets.canon.kit import ToolDriver, make_driver
 
 pytestmark = pytest.mark.anyio
 
@@ -16,31 +16,31 @@ PLACES = [{"kind": "entity", "name": name, "type": "location"} for name in ("Mil
 KEY = {"kind": "entity", "name": "Key", "type": "object"}
 
 
-async def a_town() -> Desk:
-    desk = a_desk()
-    await desk.saltmere()
-    await desk.call("propose", claims=[*PEOPLE, *PLACES, KEY], said="They are here.")
-    return desk
+async def a_town() -> ToolDriver:
+    driver = make_driver()
+    await driver.saltmere()
+    await driver.call("propose", claims=[*PEOPLE, *PLACES, KEY], said="They are here.")
+    return driver
 
 
-async def told(desk: Desk, says: str, *about: str, **more: Any) -> dict[str, Any]:
+async def judge_fact(driver: ToolDriver, says: str, *about: str, **more: Any) -> dict[str, Any]:
     """The verdict on a fact."""
     claim = {"kind": "fact", "says": says, **({"about": [*about]} if about else {}), **more}
-    reply = await desk.call("propose", claims=[claim], said="So it is told.")
+    reply = await driver.call("propose", claims=[claim], said="So it is told.")
     return {**reply["verdicts"][0], "note": reply.get("note", "")}
 
 
 @pytest.mark.parametrize("about", [(), ("Zed Kay",), ("Ana Fox",), ("Mill",)])
-async def test_a_death_in_words_is_known_of_whomever_the_claim_is_about(
+async def test_a_death_in_words_is_recognised_whatever_the_claims_subject(
     about: tuple[str, ...],
 ) -> None:
-    desk = await a_town()
+    driver = await a_town()
 
-    row = await told(desk, "Zed Kay killed Ana Fox", *about)
+    row = await judge_fact(driver, "Zed Kay killed Ana Fox", *about)
 
     assert "Ana Fox is alive" in row["note"]
-    assert (await desk.call("get", of="Ana Fox"))["tags"] == ["dead"]
-    assert (await desk.call("get", of="Zed Kay"))["tags"] == ["alive"]
+    assert (await driver.call("get", of="Ana Fox"))["tags"] == ["dead"]
+    assert (await driver.call("get", of="Zed Kay"))["tags"] == ["alive"]
 
 
 @pytest.mark.parametrize(
@@ -54,15 +54,15 @@ async def test_a_death_in_words_is_known_of_whomever_the_claim_is_about(
     ],
 )
 @pytest.mark.parametrize("about", ["Zed Kay", "Bo", "Inn", "Key"])
-async def test_a_rival_of_any_entity_in_the_words_is_found(
+async def test_a_conflict_of_any_entity_in_the_words_is_found(
     about: str, first: str, second: str
 ) -> None:
     plain, named = await a_town(), await a_town()
-    for desk, of in ((plain, ()), (named, (about,))):
-        assert (await told(desk, first, *of, when="1400-01-01"))["verdict"] == "accepted"
+    for driver, of in ((plain, ()), (named, (about,))):
+        assert (await judge_fact(driver, first, *of, when="1400-01-01"))["verdict"] == "accepted"
 
-    expected = await told(plain, second, when="1400-01-01")
-    row = await told(named, second, about, when="1400-01-01")
+    expected = await judge_fact(plain, second, when="1400-01-01")
+    row = await judge_fact(named, second, about, when="1400-01-01")
 
     assert (row["verdict"], len(row.get("against", ()))) == (
         expected["verdict"],
@@ -70,61 +70,61 @@ async def test_a_rival_of_any_entity_in_the_words_is_found(
     )
 
 
-async def test_a_pronoun_means_the_entity_that_the_words_do_not_name() -> None:
-    desk = await a_town()
+async def test_a_pronoun_means_the_entity_not_named_in_the_words() -> None:
+    driver = await a_town()
 
-    row = await told(desk, "He killed Ana Fox", "Zed Kay")
+    row = await judge_fact(driver, "He killed Ana Fox", "Zed Kay")
 
-    facts = (await desk.call("get", of="Ana Fox"))["facts"]
+    facts = (await driver.call("get", of="Ana Fox"))["facts"]
     assert row["id"] in [one["id"] for one in facts]
-    assert (await desk.call("get", of="Ana Fox"))["tags"] == ["dead"]
-    await told(desk, "She was born in the Mill", "Ana Fox")
-    again = await told(desk, "Ana Fox was born in the Inn", "Inn")
+    assert (await driver.call("get", of="Ana Fox"))["tags"] == ["dead"]
+    await judge_fact(driver, "She was born in the Mill", "Ana Fox")
+    again = await judge_fact(driver, "Ana Fox was born in the Inn", "Inn")
     assert again["verdict"] == "rejected"
 
 
-async def test_a_claim_chooses_the_bearer_of_a_name_that_two_have() -> None:
-    desk = await a_town()
+async def test_a_claim_chooses_between_two_owners_of_a_name() -> None:
+    driver = await a_town()
     claim = {"kind": "entity", "name": "Ana", "type": "character", "tags": ["alive"]}
-    reply = await desk.call("propose", claims=[claim], said="Another one.")
+    reply = await driver.call("propose", claims=[claim], said="Another one.")
     waiting = reply["verdicts"][0]["proposal"]
-    await desk.call("decide", verdict="separate", of=[waiting])
+    await driver.call("decide", verdict="separate", of=[waiting])
 
-    await told(desk, "Zed Kay killed Ana", "Zed Kay", "Ana Fox")
+    await judge_fact(driver, "Zed Kay killed Ana", "Zed Kay", "Ana Fox")
 
-    rows = (await desk.call("find", text="Ana", kinds=["entity"]))["found"]
+    rows = (await driver.call("find", text="Ana", kinds=["entity"]))["found"]
     assert {row["name"]: row["tags"] for row in rows} == {"Ana Fox": ["dead"], "Ana": ["alive"]}
 
 
-async def test_fields_belong_to_the_entity_that_the_claim_is_about() -> None:
-    desk = await a_town()
-    await told(desk, "Bo measured Zed Kay", "Zed Kay", fields={"height": "1.80 m"})
+async def test_fields_belong_to_the_subject_of_the_claim() -> None:
+    driver = await a_town()
+    await judge_fact(driver, "Bo measured Zed Kay", "Zed Kay", fields={"height": "1.80 m"})
 
-    row = await told(desk, "Zed Kay is 1.70 m tall", "Zed Kay")
+    row = await judge_fact(driver, "Zed Kay is 1.70 m tall", "Zed Kay")
 
     assert row["verdict"] == "rejected"
 
 
-async def test_an_entity_of_the_same_call_counts_in_words_too() -> None:
-    desk = await a_town()
+async def test_an_entity_of_the_same_call_is_recognised_in_words_too() -> None:
+    driver = await a_town()
     new = {"kind": "entity", "name": "Tib", "type": "character", "tags": ["alive"]}
     fact = {"kind": "fact", "says": "Zed Kay killed Tib", "about": ["Zed Kay"]}
 
-    await desk.call("propose", claims=[new, fact], said="It is new.")
+    await driver.call("propose", claims=[new, fact], said="It is new.")
 
-    assert (await desk.call("get", of="Tib"))["tags"] == ["dead"]
+    assert (await driver.call("get", of="Tib"))["tags"] == ["dead"]
 
 
-async def test_a_name_that_the_proposer_may_not_see_is_not_resolved() -> None:
-    desk = await a_town()
+async def test_a_name_invisible_to_the_proposer_is_not_resolved() -> None:
+    driver = await a_town()
     spy = {"kind": "entity", "name": "Vex", "type": "character", "for": ["gm"]}
-    await desk.call("propose", claims=[spy], said="Nobody knows.")
-    bo = (await desk.call("get", of="Bo"))["id"]
-    player = a_desk("Contributor", desk, characters=frozenset({bo}))
+    await driver.call("propose", claims=[spy], said="Nobody knows.")
+    bo = (await driver.call("get", of="Bo"))["id"]
+    player = make_driver("Contributor", driver, characters=frozenset({bo}))
 
     claims = [{"kind": "fact", "says": "Zed Kay met Vex", "about": ["Zed Kay"]}]
 
-    secret = await desk.call("propose", claims=claims, dry_run=True)
+    secret = await driver.call("propose", claims=claims, dry_run=True)
     public = await player.call("propose", claims=claims, dry_run=True)
 
     assert "limited audience" in secret["hint"]

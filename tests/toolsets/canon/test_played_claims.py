@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.toolsets.canon.kit import Desk, a_desk
+from tests.toolsets.canon.kit import ToolDriver, make_driver
 
 pytestmark = pytest.mark.anyio
 
@@ -14,10 +14,10 @@ CALENDAR = {
 }
 
 
-async def vell(agent: str = "Solo") -> Desk:
+async def vell(agent: str = "Solo") -> ToolDriver:
     """A space with a calendar, a captain who is alive, and a crown that a queen has."""
-    desk = a_desk(agent)
-    await desk.call("open", name="Vell", calendar=CALENDAR)
+    driver = make_driver(agent)
+    await driver.call("open", name="Vell", calendar=CALENDAR)
     people = [
         {"kind": "entity", "name": name, "type": "character", "tags": ["alive"]}
         for name in ("Isolde", "Corin", "Maro")
@@ -26,54 +26,54 @@ async def vell(agent: str = "Solo") -> Desk:
     owns = {"kind": "relation", "from": "Isolde", "type": "OWNS", "to": "Drowned Crown"}
     queen = {"kind": "fact", "says": "Isolde is queen of Vell", "about": ["Isolde"]}
     claims = [*people, crown, owns, queen]
-    await desk.call("propose", claims=claims, said="Isolde is queen, and wears the crown.")
-    return desk
+    await driver.call("propose", claims=claims, said="Isolde is queen, and wears the crown.")
+    return driver
 
 
-async def scene(desk: Desk, title: str, when: str, *claims: dict[str, Any]) -> dict[str, Any]:
+async def scene(
+    driver: ToolDriver, title: str, when: str, *claims: dict[str, Any]
+) -> dict[str, Any]:
     """The reply to claims that cite a scene of their own."""
-    await desk.call("tell", scene=title, when=when, turns=[{"by": "gm", "text": f"{title}."}])
-    return await desk.call("propose", claims=list(claims), evidence=[title])
+    await driver.call("tell", scene=title, when=when, turns=[{"by": "gm", "text": f"{title}."}])
+    return await driver.call("propose", claims=list(claims), evidence=[title])
 
 
-async def test_d1_a_flashback_changes_what_was_then_and_not_what_is() -> None:
-    desk = await vell()
+async def test_a_flashback_changes_only_the_past() -> None:
+    driver = await vell()
     dead = {"kind": "fact", "says": "Corin is dead", "about": ["Corin"]}
-    await scene(desk, "The feast", "3 Frostmoon 1402 AE", dead)
+    await scene(driver, "The feast", "3 Frostmoon 1402 AE", dead)
 
     alive = {"kind": "state", "of": "Corin", "tags": ["alive", "young"]}
-    await scene(desk, "Ten years before", "1 Highsun 1392 AE", alive)
+    await scene(driver, "Ten years before", "1 Highsun 1392 AE", alive)
 
-    now = await desk.call("get", of="Corin")
-    then = await desk.call("get", of="Corin", at="2 Highsun 1392 AE")
+    now = await driver.call("get", of="Corin")
+    then = await driver.call("get", of="Corin", at="2 Highsun 1392 AE")
     assert ("dead" in now["tags"], "alive" in now["tags"]) == (True, False)
     assert then["tags"] == ["alive", "young"]
 
 
-async def test_d10_who_died_in_one_scene_does_nothing_in_the_next_that_says_when_from_there() -> (
-    None
-):
-    desk = await vell()
+async def test_a_dead_character_does_nothing_in_the_next_relative_scene() -> None:
+    driver = await vell()
     dead = {"kind": "fact", "says": "Corin is dead", "about": ["Corin"]}
-    await scene(desk, "The feast", "3 Frostmoon 1402 AE", dead)
+    await scene(driver, "The feast", "3 Frostmoon 1402 AE", dead)
 
     sells = {"kind": "event", "says": "Corin sells a map", "who": ["Corin"], "about": ["Maro"]}
-    reply = await scene(desk, "The docks", "next day", sells)
+    reply = await scene(driver, "The docks", "next day", sells)
 
     (verdict,) = reply["verdicts"]
     assert (verdict["verdict"], verdict["rule"]) == ("rejected", "gate:actor-alive")
 
 
-async def test_times_are_told_in_the_calendar_of_the_space() -> None:
-    desk = await vell()
+async def test_times_are_shown_in_the_calendar_of_the_space() -> None:
+    driver = await vell()
     takes = {"kind": "relation", "from": "Maro", "type": "OWNS", "to": "Drowned Crown"}
     falls = {"kind": "event", "says": "The queen falls", "about": ["Isolde"]}
-    await scene(desk, "The coup", "10 Frostmoon 1402 AE", takes, falls)
+    await scene(driver, "The coup", "10 Frostmoon 1402 AE", takes, falls)
 
     (before,) = (
-        await desk.call("find", text="owns", kinds=["relation"], at="5 Frostmoon 1402 AE")
+        await driver.call("find", text="owns", kinds=["relation"], at="5 Frostmoon 1402 AE")
     )["found"]
-    rows = (await desk.call("timeline", about="Isolde"))["timeline"]
+    rows = (await driver.call("timeline", about="Isolde"))["timeline"]
 
     assert (before["says"], before["until"]) == (
         "Isolde owns Drowned Crown",
@@ -86,18 +86,18 @@ async def test_times_are_told_in_the_calendar_of_the_space() -> None:
 
 
 @pytest.mark.parametrize("closed", [False, True])
-async def test_a_scene_is_taken_back_as_a_whole_by_its_title(closed: bool) -> None:
-    desk = await vell()
+async def test_a_scene_is_retracted_as_a_whole_by_its_title(closed: bool) -> None:
+    driver = await vell()
     takes = {"kind": "relation", "from": "Maro", "type": "OWNS", "to": "Drowned Crown"}
     deposed = {"kind": "fact", "says": "Isolde was deposed as queen of Vell", "about": ["Isolde"]}
-    await scene(desk, "The coup", "10 Frostmoon 1402 AE", takes, deposed)
+    await scene(driver, "The coup", "10 Frostmoon 1402 AE", takes, deposed)
     if closed:
-        await desk.call("tell", scene="The coup", end_scene="Maro takes the crown.")
-    before = await desk.call("find", about="Isolde", kinds=["fact", "relation"])
+        await driver.call("tell", scene="The coup", end_scene="Maro takes the crown.")
+    before = await driver.call("find", about="Isolde", kinds=["fact", "relation"])
 
-    done = await desk.call("decide", verdict="retcon", of=["The coup"], reason="we replay it")
+    done = await driver.call("decide", verdict="retcon", of=["The coup"], reason="we replay it")
 
-    after = await desk.call("find", about="Isolde", kinds=["fact", "relation"])
+    after = await driver.call("find", about="Isolde", kinds=["fact", "relation"])
     assert (len(done["fallen"]), len(done["holds_again"])) == (2, 2)
     assert [row["says"] for row in before["found"]] == ["Isolde was deposed as queen of Vell"]
     assert {row["says"] for row in after["found"]} == {
@@ -107,42 +107,42 @@ async def test_a_scene_is_taken_back_as_a_whole_by_its_title(closed: bool) -> No
     assert (after["total"], "next" in after) == (2, False)
 
 
-async def test_what_a_contributor_claims_of_a_scene_that_goes_on_is_decided_there() -> None:
-    desk = await vell()
-    await desk.call("tell", scene="The feast", turns=[{"by": "gm", "text": "Corin falls."}])
-    ann = a_desk("Contributor", beside=desk)
+async def test_a_contributors_claim_on_an_open_scene_is_decided_there() -> None:
+    driver = await vell()
+    await driver.call("tell", scene="The feast", turns=[{"by": "gm", "text": "Corin falls."}])
+    ann = make_driver("Contributor", beside=driver)
     wounded = {"kind": "state", "of": "Corin", "tags": ["wounded"]}
     asked = await ann.call("propose", claims=[wounded], evidence=["The feast"])
-    (waiting,) = (await desk.call("review", what="pending"))["waiting"]
+    (waiting,) = (await driver.call("review", what="pending"))["waiting"]
 
-    await desk.call("decide", verdict="accept", of=[waiting["id"]], reason="so it was")
+    await driver.call("decide", verdict="accept", of=[waiting["id"]], reason="so it was")
 
     assert asked["kept"] is True
-    assert "wounded" in (await desk.call("get", of="Corin"))["tags"]
+    assert "wounded" in (await driver.call("get", of="Corin"))["tags"]
 
 
-async def test_d7_a_secret_is_told_to_whom_it_is_for_and_comes_out_by_one_word() -> None:
-    desk = await vell()
-    corin = (await desk.call("get", of="Corin"))["id"]
-    told = a_desk("Reader", beside=desk, characters=frozenset({corin}))
-    others = a_desk("Reader", beside=desk)
+async def test_a_secret_is_shown_to_its_readers_and_revealed_by_one_call() -> None:
+    driver = await vell()
+    corin = (await driver.call("get", of="Corin"))["id"]
+    result = make_driver("Reader", beside=driver, characters=frozenset({corin}))
+    others = make_driver("Reader", beside=driver)
     poison = {"kind": "fact", "says": "Maro poisoned the cup", "about": ["Maro"], "for": ["Corin"]}
-    (verdict,) = (await desk.call("propose", claims=[poison], said="Maro did it."))["verdicts"]
+    (verdict,) = (await driver.call("propose", claims=[poison], said="Maro did it."))["verdicts"]
 
-    async def known(to: Desk) -> list[str]:
+    async def known(to: ToolDriver) -> list[str]:
         return [row["says"] for row in (await to.call("find", about="Maro"))["found"]]
 
-    assert (await known(told), await known(others)) == (["Maro poisoned the cup"], [])
-    await desk.call("decide", verdict="reveal", of=[verdict["id"]], reason="Corin tells all")
+    assert (await known(result), await known(others)) == (["Maro poisoned the cup"], [])
+    await driver.call("decide", verdict="reveal", of=[verdict["id"]], reason="Corin tells all")
 
     assert await known(others) == ["Maro poisoned the cup"]
 
 
-async def test_who_may_know_is_somebody_who_is_there() -> None:
-    desk = await vell()
+async def test_a_named_reader_must_exist() -> None:
+    driver = await vell()
     claim = {"kind": "fact", "says": "Maro lies", "about": ["Maro"], "for": ["Nobody"]}
 
-    refused = await desk.refused("propose", claims=[claim], said="So it is.")
+    refused = await driver.refused("propose", claims=[claim], said="So it is.")
 
     assert refused["details"]["path"] == "/claims/0/for/0"
 
@@ -154,13 +154,13 @@ async def test_who_may_know_is_somebody_who_is_there() -> None:
         ({"says": ""}, "/claims/1/says"),
     ],
 )
-async def test_what_is_wrong_with_a_claim_is_told_in_its_own_words(
+async def test_a_faulty_claim_is_reported_in_its_own_words(
     claim: dict[str, Any], path: str
 ) -> None:
-    desk = await vell()
+    driver = await vell()
     good = {"kind": "fact", "says": "Corin dances", "about": ["Corin"]}
 
-    error = await desk.refused(
+    error = await driver.refused(
         "propose", claims=[good, {"kind": "fact", "about": ["Corin"], **claim}], said="x"
     )
 
@@ -169,12 +169,12 @@ async def test_what_is_wrong_with_a_claim_is_told_in_its_own_words(
     assert "fact takes" not in error["message"]
 
 
-async def test_of_two_states_that_exclude_each_other_and_are_claimed_at_once_one_stands() -> None:
-    desk = await vell()
+async def test_one_of_two_exclusive_states_claimed_at_once_is_accepted() -> None:
+    driver = await vell()
     states = [{"kind": "state", "of": "Corin", "tags": [tag]} for tag in ("wounded", "healthy")]
 
-    told = await desk.call("propose", claims=states, said="He is hurt, and he is well.")
+    reply = await driver.call("propose", claims=states, said="He is hurt, and he is well.")
 
-    assert [row["verdict"] for row in told["verdicts"]] == ["accepted", "rejected"]
-    brief = (await desk.call("context", of="Corin"))["brief"]
+    assert [row["verdict"] for row in reply["verdicts"]] == ["accepted", "rejected"]
+    brief = (await driver.call("context", of="Corin"))["brief"]
     assert ("Corin is wounded" in brief, "Corin is healthy" in brief) == (True, False)

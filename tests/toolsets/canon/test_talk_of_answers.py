@@ -5,60 +5,62 @@ from typing import Any
 import pytest
 
 from canonry.values.json_values import encode_json
-from tests.toolsets.canon.kit import a_desk
+from tests.toolsets.canon.kit import make_driver
 from tests.toolsets.canon.talking import Talk, fact, grades, relation, talk, verdict
 
 pytestmark = pytest.mark.anyio
 
 
-async def test_before_it_was_first_told_a_read_says_when_it_was() -> None:
+async def test_a_read_before_the_first_statement_names_its_time() -> None:
     game = await talk(dragon="character", Hall="location")
-    await game.told("Red.", fact("The dragon is red", when="1410"))
-    await game.told("There.", relation("dragon", "LOCATED_IN", "Hall", when="1412"))
-    await game.told("Born.", fact("The dragon was born in Velm"))
+    await game.propose_text("Red.", fact("The dragon is red", when="1410"))
+    await game.propose_text("There.", relation("dragon", "LOCATED_IN", "Hall", when="1412"))
+    await game.propose_text("Born.", fact("The dragon was born in Velm"))
 
-    then = await game.desk.call("get", of="dragon", at="1400")
+    then = await game.driver.call("get", of="dragon", at="1400")
     later = [(row["says"], row["from"]) for row in then["later"]]
     assert [row["says"] for row in then["facts"]] == ["The dragon was born in Velm"]
     assert later == [("The dragon is red", "1410"), ("dragon located in Hall", "1412")]
-    found = await game.desk.call("find", text="red dragon", at="1400")
+    found = await game.driver.call("find", text="red dragon", at="1400")
     assert [row["from"] for row in found["later"]] == ["1410", "1412"]
-    assert "later" not in await game.desk.call("get", of="dragon")
-    since = await game.desk.call("get", of="dragon", at="1411")
+    assert "later" not in await game.driver.call("get", of="dragon")
+    since = await game.driver.call("get", of="dragon", at="1411")
     assert [row["says"] for row in since["later"]] == ["dragon located in Hall"]
 
 
 async def test_a_later_value_is_not_the_first_one() -> None:
     game = await talk(Ana="character")
-    await game.told("Then.", fact("Ana lives in Bree", when="1400"))
-    await game.told("Then.", fact("Ana lives in Velm", when="1410"))
+    await game.propose_text("Then.", fact("Ana lives in Bree", when="1400"))
+    await game.propose_text("Then.", fact("Ana lives in Velm", when="1410"))
 
     assert await game.holds("Ana", at="1405") == {"Ana lives in Bree"}
-    assert "later" not in await game.desk.call("get", of="Ana", at="1405")
-    before = await game.desk.call("get", of="Ana", at="1390")
+    assert "later" not in await game.driver.call("get", of="Ana", at="1405")
+    before = await game.driver.call("get", of="Ana", at="1390")
     assert [row["says"] for row in before["later"]] == ["Ana lives in Bree"]
 
 
-async def test_what_was_recorded_later_is_not_told_to_a_read_of_the_record() -> None:
+async def test_later_records_are_not_shown_to_an_earlier_read() -> None:
     game = await talk(dragon="character")
     game.later(days=1)
-    await game.told("Red.", fact("The dragon is red", when="1410"))
+    await game.propose_text("Red.", fact("The dragon is red", when="1410"))
 
-    then = await game.desk.call("get", of="dragon", at="1400", as_known_at="2026-11-09")
+    then = await game.driver.call("get", of="dragon", at="1400", as_known_at="2026-11-09")
     assert "later" not in then
 
 
 @pytest.mark.parametrize("read", ["get", "find"])
-async def test_a_secret_that_was_told_later_leaks_nothing(read: str) -> None:
+async def test_a_secret_stated_later_leaks_nothing(read: str) -> None:
     replies: list[bytes] = []
     for secret in (True, False):
         game = await talk(dragon="character")
         if secret:
-            await game.told("Hush.", fact("The dragon is red", when="1410", **{"for": ["gm"]}))
+            await game.propose_text(
+                "Hush.", fact("The dragon is red", when="1410", **{"for": ["gm"]})
+            )
         else:
-            game.desk.canon.identities.new_id()
-        await game.told("Big.", fact("The dragon is huge", when="1420"))
-        reader = a_desk("Reader", beside=game.desk)
+            game.driver.canon.identities.new_id()
+        await game.propose_text("Big.", fact("The dragon is huge", when="1420"))
+        reader = make_driver("Reader", beside=game.driver)
         asked: dict[str, Any] = {"of": "dragon"} if read == "get" else {"text": "dragon red huge"}
         reply = await reader.call(read, at="1400", **asked)
         for row in (reply, *reply.get("found", ()), *reply.get("later", ())):
@@ -72,8 +74,8 @@ async def test_a_secret_that_was_told_later_leaks_nothing(read: str) -> None:
 
 async def dentist() -> Talk:
     home = await talk(Mia="character", Max="character")
-    await home.told("Mia goes to school in Graz.")
-    await home.told("The dentist said that Max has a cavity.")
+    await home.propose_text("Mia goes to school in Graz.")
+    await home.propose_text("The dentist said that Max has a cavity.")
     return home
 
 
@@ -87,24 +89,24 @@ async def dentist() -> Talk:
         ("Where did Mia leave her school?", False),
     ],
 )
-async def test_a_question_without_an_answer_is_told_so(question: str, known: bool) -> None:
+async def test_an_unanswered_question_is_reported_as_such(question: str, known: bool) -> None:
     home = await dentist()
-    reply = await home.desk.call("find", text=question)
+    reply = await home.driver.call("find", text=question)
 
     assert reply["found"]
     assert ("nothing is known about it here" in reply["note"]) is not known
 
 
-async def test_words_that_are_no_question_get_no_advice() -> None:
+async def test_text_that_is_no_question_gets_no_advice() -> None:
     home = await dentist()
-    note = (await home.desk.call("find", text="dentist Mia"))["note"]
+    note = (await home.driver.call("find", text="dentist Mia"))["note"]
     assert note.startswith("Found ")
 
 
 @pytest.mark.parametrize("name", ["J. Okafor", "J Okafor", "Okafor"])
-async def test_an_initial_that_two_people_share_is_asked_about(name: str) -> None:
+async def test_an_initial_shared_by_two_people_is_questioned(name: str) -> None:
     team = await talk(James_Okafor="character", Joy_Okafor="character", Mary_Okafor="character")
-    error = await team.desk.refused(
+    error = await team.driver.refused(
         "propose", said="Done.", claims=[fact("The release is approved", who=[name])]
     )
 
@@ -116,7 +118,7 @@ async def test_an_initial_that_two_people_share_is_asked_about(name: str) -> Non
 
 async def test_an_initial_of_one_person_names_that_person() -> None:
     team = await talk(James_Okafor="character", Mary_Okafor="character", Jane_Berg="character")
-    reply = await team.told("Done.", fact("The release is approved", who=["J. Okafor"]))
+    reply = await team.propose_text("Done.", fact("The release is approved", who=["J. Okafor"]))
 
     assert verdict(reply) == "accepted"
     assert await team.holds("James Okafor") == {"The release is approved"}
@@ -126,11 +128,11 @@ async def test_an_initial_of_one_person_names_that_person() -> None:
 async def test_a_first_name_of_two_people_links_nobody_and_offers_both(claim: str) -> None:
     home = await talk(Anna_Berg="character", Anna_Huber="character", Graz="location")
     if claim == "fact":
-        said = (await home.told("Anna lives in Graz."))["hint"]
+        said = (await home.propose_text("Anna lives in Graz."))["hint"]
     else:
         state = {"kind": "state", "of": "Anna", "tags": ["ill"]}
         given = relation("Anna", "LIVES_IN", "Graz") if claim == "relation" else state
-        error = await home.desk.refused("propose", said="So.", claims=[given])
+        error = await home.driver.refused("propose", said="So.", claims=[given])
         said = " ".join(error["details"]["candidates"])
 
     assert "Anna Berg" in said
@@ -138,14 +140,15 @@ async def test_a_first_name_of_two_people_links_nobody_and_offers_both(claim: st
     assert await home.holds("Anna Berg") == await home.holds("Anna Huber") == set()
 
 
-async def test_a_pronoun_means_the_one_entity_that_a_fact_is_about() -> None:
+async def test_a_pronoun_means_the_only_entity_of_a_fact() -> None:
     story = await talk(Mara="character", Ben="character")
-    await story.told("Mara's eyes are green.")
-    reply = await story.told("Her.", fact("Her blue eyes shone", about=["Mara"]))
+    await story.propose_text("Mara's eyes are green.")
+    reply = await story.propose_text("Her.", fact("Her blue eyes shone", about=["Mara"]))
     assert (verdict(reply), grades(reply)) == ("rejected", ["contradiction"])
 
     assert (
-        verdict(await story.told("She.", fact("Her blue eyes shone", about=["Ben"]))) == "accepted"
+        verdict(await story.propose_text("She.", fact("Her blue eyes shone", about=["Ben"])))
+        == "accepted"
     )
-    both = await story.told("They.", fact("Her blue eyes met his", about=["Mara", "Ben"]))
+    both = await story.propose_text("They.", fact("Her blue eyes met his", about=["Mara", "Ben"]))
     assert verdict(both) == "accepted"

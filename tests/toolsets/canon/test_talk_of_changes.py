@@ -47,10 +47,10 @@ KNOWN |= {"Release_2.4": "object", "NATS": "object", "ADR-7": "object", "ADR-12"
 
 
 @pytest.mark.parametrize(("before", "change"), CHANGES)
-async def test_a_change_ends_what_was_so_before(before: str, change: str) -> None:
+async def test_a_change_ends_the_earlier_state(before: str, change: str) -> None:
     home = await talk(**KNOWN)
-    first = await home.told(before)
-    reply = await home.told(change)
+    first = await home.propose_text(before)
+    reply = await home.propose_text(change)
 
     assert verdict(reply) == "accepted"
     assert reply["verdicts"][0]["ends"] == [first["verdicts"][0]["id"]]
@@ -87,10 +87,10 @@ FAMILY |= {"checkout": "object", "pricing": "object", "SLA": "object", "Room_12"
 
 
 @pytest.mark.parametrize(("first", "second"), AGREE)
-async def test_what_can_both_be_true_is_not_flagged(first: str, second: str) -> None:
+async def test_compatible_statements_are_not_flagged(first: str, second: str) -> None:
     home = await talk(**KNOWN, **FAMILY)
-    await home.told(first)
-    reply = await home.told(second)
+    await home.propose_text(first)
+    reply = await home.propose_text(second)
 
     assert (verdict(reply), grades(reply)) == ("accepted", [])
     assert "ends" not in reply["verdicts"][0]
@@ -118,12 +118,10 @@ CONTRADICT = [
 
 
 @pytest.mark.parametrize(("first", "second"), CONTRADICT)
-async def test_what_cannot_both_be_true_is_said_in_the_first_sentence(
-    first: str, second: str
-) -> None:
+async def test_a_contradiction_is_reported_in_the_first_sentence(first: str, second: str) -> None:
     home = await talk(**KNOWN, **FAMILY, Tom="character")
-    await home.told(first)
-    reply = await home.told(second)
+    await home.propose_text(first)
+    reply = await home.propose_text(second)
 
     assert (verdict(reply), grades(reply)) == ("rejected", ["contradiction"])
     assert reply["note"].startswith("Contradicts: ")
@@ -131,15 +129,15 @@ async def test_what_cannot_both_be_true_is_said_in_the_first_sentence(
 
 
 @pytest.mark.parametrize("kind", ["SIBLING_OF", "CHILD_OF"])
-async def test_a_relation_meets_an_only_child(kind: str) -> None:
+async def test_a_sibling_relation_contradicts_an_only_child(kind: str) -> None:
     home = await talk(**FAMILY)
-    await home.told("Ben is the only child of Ruth.")
+    await home.propose_text("Ben is the only child of Ruth.")
     to = {"SIBLING_OF": "Ben", "CHILD_OF": "Ruth"}[kind]
 
-    assert verdict(await home.told("Lea is new.", relation("Lea", kind, to))) == "rejected"
+    assert verdict(await home.propose_text("Lea is new.", relation("Lea", kind, to))) == "rejected"
 
 
-async def test_two_sources_without_a_time_both_stand_and_are_listed_once() -> None:
+async def test_two_undated_sources_both_stay_and_are_listed_once() -> None:
     team = await talk(API="object")
     for title, limit in (("wiki", 100), ("runbook", 150)):
         await team.document(title, f"The API limit is {limit}/s.")
@@ -149,12 +147,12 @@ async def test_two_sources_without_a_time_both_stand_and_are_listed_once() -> No
     assert (verdict(reply), grades(reply)) == ("accepted", ["possible"])
     assert "nobody told which of the two is later" in reply["note"]
     assert await team.holds("API") == {"The API limit is 100/s", "The API limit is 150/s"}
-    assert (await team.desk.call("review"))["total"] == 1
+    assert (await team.driver.call("review"))["total"] == 1
     again = await team.cited("wiki", fact("The API limit is 200/s"))
     assert (verdict(again), sorted(grades(again))) == ("rejected", ["contradiction", "possible"])
 
 
-async def test_two_speakers_of_a_scene_contradict_each_other_and_one_corrects_himself() -> None:
+async def test_two_speakers_contradict_each_other_and_one_corrects_himself() -> None:
     home = await talk(Max="character", Ana="character", Bo="character")
     turns = [await home.turn("Kitchen", by, f"At {at}.") for by, at in (("Ana", 8), ("Bo", 9))]
     for turn, at in zip(turns, (8, 9), strict=True):
@@ -168,7 +166,7 @@ async def test_two_speakers_of_a_scene_contradict_each_other_and_one_corrects_hi
     assert await home.holds("Bo") == {"Bo's bedtime is 6"}
 
 
-async def test_sources_never_share_what_cannot_change_nor_what_authority_decides() -> None:
+async def test_sources_never_share_fixed_values_or_those_decided_by_authority() -> None:
     home = await talk(Mia="character")
     await home.document("Passport", "Mia was born in Graz.")
     await home.document("Diary", "Mia was born in Linz. Her bedtime is 9.")
@@ -176,68 +174,70 @@ async def test_sources_never_share_what_cannot_change_nor_what_authority_decides
     assert verdict(await home.cited("Diary", fact("Mia was born in Linz"))) == "rejected"
 
     await home.cited("Diary", fact("Mia's bedtime is 9"))
-    await home.told("Mia's bedtime is 8.", authority="gm")
+    await home.propose_text("Mia's bedtime is 8.", authority="gm")
     assert await home.holds("Mia") == {"Mia was born in Graz", "Mia's bedtime is 8"}
 
 
 @pytest.mark.parametrize("as_relation", [False, True])
-async def test_a_circle_of_dependencies_is_pointed_out(as_relation: bool) -> None:
+async def test_a_circle_of_dependencies_is_reported(as_relation: bool) -> None:
     team = await talk(web="object", api="object", db="object")
     for start, end in (("web", "api"), ("api", "db"), ("db", "web")):
         claim = relation(start, "DEPENDS_ON", end) if as_relation else None
         words = f"{start} depends on {end}"
-        reply = await team.told(words, claim or fact(words))
+        reply = await team.propose_text(words, claim or fact(words))
     assert (verdict(reply), grades(reply)) == ("accepted", ["possible", "possible"])
     assert "closes a circle" in reply["note"]
 
 
-async def test_only_a_circle_of_dependencies_may_stand() -> None:
+async def test_only_a_circle_of_dependencies_may_remain() -> None:
     team = await talk(checkout="object", pricing="object")
     for kind, status in (("depends on", "accepted"), ("part of", "rejected")):
-        await team.told("x", relation("checkout", kind, "pricing"))
-        reply = await team.told("y", relation("pricing", kind, "checkout"))
+        await team.propose_text("x", relation("checkout", kind, "pricing"))
+        reply = await team.propose_text("y", relation("pricing", kind, "checkout"))
         assert verdict(reply) == status
         assert reply["note"].startswith("This closes a circle: ") is (status == "accepted")
 
 
 @pytest.mark.parametrize("again", ["2026-11-09", "9 November 2026", "November 2026", "this year"])
-async def test_a_relation_of_the_same_day_is_the_same(again: str) -> None:
+async def test_a_relation_restated_on_the_same_day_is_the_same(again: str) -> None:
     team = await talk(Joy="character", Nadia="character", billing="object")
-    await team.told("x", relation("Nadia", "owns", "billing", when="2025"))
-    first = await team.told("x", relation("Joy", "owns", "billing", when="today"))
-    second = await team.told("y", relation("Joy", "owns", "billing", when=again))
-    other = await team.told("z", relation("Joy", "owns", "billing", when="2026-11-08"))
+    await team.propose_text("x", relation("Nadia", "owns", "billing", when="2025"))
+    first = await team.propose_text("x", relation("Joy", "owns", "billing", when="today"))
+    second = await team.propose_text("y", relation("Joy", "owns", "billing", when=again))
+    other = await team.propose_text("z", relation("Joy", "owns", "billing", when="2026-11-08"))
 
     ids = [each["verdicts"][0]["id"] for each in (first, second, other)]
     assert (ids[0] == ids[1], ids[0] == ids[2]) == (True, False)
     assert "Ended" not in second["note"]
-    assert (await team.desk.call("timeline", about="billing"))["total"] == 3
+    assert (await team.driver.call("timeline", about="billing"))["total"] == 3
 
 
-async def test_the_same_end_is_known_and_another_one_names_the_time() -> None:
+async def test_an_equal_end_is_known_and_another_one_names_the_time() -> None:
     team = await talk(Joy="character", billing="object")
-    await team.told("x", relation("Joy", "owns", "billing", when="2025"))
+    await team.propose_text("x", relation("Joy", "owns", "billing", when="2025"))
     end = {"verdict": "end", "of": "Joy owns billing"}
-    notes = [(await team.desk.call("decide", **end, when="2026-03"))["note"] for _ in range(2)]
-    notes.append((await team.desk.refused("decide", **end, when="2026-04"))["message"])
+    notes = [(await team.driver.call("decide", **end, when="2026-03"))["note"] for _ in range(2)]
+    notes.append((await team.driver.refused("decide", **end, when="2026-04"))["message"])
 
     said = ["Ended: Joy owns billing", "had already ended (2026-03", "ended: 2026-03"]
     assert [part in note for part, note in zip(said, notes, strict=True)] == [True, True, True]
 
 
-async def test_an_acceptance_says_first_what_falls() -> None:
+async def test_an_acceptance_first_says_what_is_retracted() -> None:
     town = await talk(Harrow="location")
-    await town.told("Harrow has two churches.")
-    refused = (await town.told("Harrow has three churches."))["verdicts"][0]["proposal"]
-    accepted = await town.desk.call("decide", verdict="accept", of=[refused], reason="So it is.")
+    await town.propose_text("Harrow has two churches.")
+    refused = (await town.propose_text("Harrow has three churches."))["verdicts"][0]["proposal"]
+    accepted = await town.driver.call("decide", verdict="accept", of=[refused], reason="So it is.")
 
     assert accepted["note"].startswith("Retracted: ")
     assert "two churches" in accepted["note"]
 
 
-async def test_a_text_with_a_circle_of_its_own_is_pointed_out() -> None:
+async def test_a_text_with_its_own_dependency_circle_is_reported() -> None:
     team = await talk(checkout="object", pricing="object")
-    reply = await team.told("Service checkout depends on pricing; pricing depends on checkout.")
+    reply = await team.propose_text(
+        "Service checkout depends on pricing; pricing depends on checkout."
+    )
     assert "closes a circle: the claim itself says both" in reply["note"]
 
 
@@ -248,9 +248,9 @@ async def test_a_text_with_a_circle_of_its_own_is_pointed_out() -> None:
         {"kind": "relation", "from": "Ben", "type": "LOCATED_IN", "to": "inn"},
     ],
 )
-async def test_a_place_that_burnt_down_is_asked_about(claim: dict[str, object]) -> None:
+async def test_a_place_that_burnt_down_is_questioned(claim: dict[str, object]) -> None:
     story = await talk(Ben="character", inn="location")
-    await story.told("The inn burnt down in 1803.")
+    await story.propose_text("The inn burnt down in 1803.")
     turns = [
         await story.turn(f"Scene of {year}", "gm", "In the kitchen.", when=year)
         for year in ("1802", "1804")
@@ -260,7 +260,7 @@ async def test_a_place_that_burnt_down_is_asked_about(claim: dict[str, object]) 
     reply = await story.cited(turns[1], claim)
     assert (verdict(reply), grades(reply)) == ("accepted", ["possible"])
     assert "inn is involved in it but is destroyed then" in reply["note"]
-    assert (await story.desk.call("review"))["total"] == 1
+    assert (await story.driver.call("review"))["total"] == 1
 
 
 @pytest.mark.parametrize("when", [{}, {"when": "2026-03-02"}])
@@ -273,18 +273,18 @@ async def test_a_place_that_burnt_down_is_asked_about(claim: dict[str, object]) 
         ("We will not use Kafka", "We use Kafka"),
     ],
 )
-async def test_what_a_decision_was_against_is_asked_about(
+async def test_a_value_rejected_by_a_decision_is_questioned(
     decision: str, use: str, when: dict[str, str]
 ) -> None:
     team = await talk(Kafka="object", NATS="object")
-    await team.told(decision, fact(decision, **when))
-    reply = await team.told(use)
+    await team.propose_text(decision, fact(decision, **when))
+    reply = await team.propose_text(use)
 
     assert (verdict(reply), grades(reply)) == ("accepted", ["possible"])
     assert reply["note"].startswith("May stand against it: ")
     assert decision in reply["note"]
     assert ("since 2026-03-02" in reply["note"]) is bool(when)
-    assert (await team.desk.call("review"))["total"] == 1
+    assert (await team.driver.call("review"))["total"] == 1
 
 
 @pytest.mark.parametrize(
@@ -294,21 +294,19 @@ async def test_what_a_decision_was_against_is_asked_about(
         ("She is Bo's mother", "Bo is older than Ana", True),
     ],
 )
-async def test_a_pronoun_means_the_only_one_whom_the_words_do_not_name(
+async def test_a_pronoun_means_the_only_entity_the_words_do_not_name(
     said: str, later: str, *, flagged: bool
 ) -> None:
     home = await talk(Ana="character", Bo="character")
-    await home.told("So.", fact(said, about=["Ana", "Bo"]))
-    reply = await home.told(later)
+    await home.propose_text("So.", fact(said, about=["Ana", "Bo"]))
+    reply = await home.propose_text(later)
 
     assert bool(grades(reply)) is flagged
 
 
 @pytest.mark.parametrize("first", ["words", "relation"])
 @pytest.mark.parametrize("second", ["words", "relation"])
-async def test_a_second_value_without_a_time_needs_a_time_in_either_form(
-    first: str, second: str
-) -> None:
+async def test_a_second_undated_value_needs_a_time_in_either_form(first: str, second: str) -> None:
     home = await talk(Ana="character", Bo="character", Key="object")
 
     def owner(name: str, form: str, **when: str) -> dict[str, object]:
@@ -316,28 +314,28 @@ async def test_a_second_value_without_a_time_needs_a_time_in_either_form(
             return relation(name, "OWNS", "Key", **when)
         return fact(f"{name} owns the Key", about=[name, "Key"], **when)
 
-    await home.told("So.", owner("Ana", first))
-    refused = await home.told("So.", owner("Bo", second))
-    changed = await home.told("So.", owner("Bo", second, when="2026-03-02"))
+    await home.propose_text("So.", owner("Ana", first))
+    refused = await home.propose_text("So.", owner("Bo", second))
+    changed = await home.propose_text("So.", owner("Bo", second, when="2026-03-02"))
 
     assert (verdict(refused), grades(refused)) == ("rejected", ["contradiction"])
     assert verdict(changed) == "accepted"
 
 
-async def test_a_divorce_leaves_the_marriage_to_another() -> None:
+async def test_a_divorce_keeps_the_marriage_to_another() -> None:
     home = await talk(Ana="character", Bo="character", Di="character")
-    await home.told("So.", fact("Bo is married to Ana", about=["Bo", "Ana"], when="1400"))
-    await home.told("So.", fact("Ana divorced Di", about=["Ana", "Di"], when="1412"))
+    await home.propose_text("So.", fact("Bo is married to Ana", about=["Bo", "Ana"], when="1400"))
+    await home.propose_text("So.", fact("Ana divorced Di", about=["Ana", "Di"], when="1412"))
 
     held = {"Bo is married to Ana", "Ana is married", "Ana divorced Di"}
     assert await home.holds("Ana") == held
 
 
-async def test_what_two_later_statements_end_ends_with_the_first_of_them() -> None:
+async def test_an_item_ended_by_two_statements_ends_with_the_first() -> None:
     home = await talk(Ana="character", Bo="character", Di="character")
-    await home.told("So.", fact("Bo divorced Di", about=["Bo", "Di"], when="1412"))
-    await home.told("So.", fact("Ana married Bo", about=["Ana", "Bo"], when="1410"))
-    await home.told("So.", fact("Ana married Di", about=["Ana", "Di"], when="1406"))
+    await home.propose_text("So.", fact("Bo divorced Di", about=["Bo", "Di"], when="1412"))
+    await home.propose_text("So.", fact("Ana married Bo", about=["Ana", "Bo"], when="1410"))
+    await home.propose_text("So.", fact("Ana married Di", about=["Ana", "Di"], when="1406"))
 
     assert await home.holds("Ana", at="1411") == {"Ana married Bo", "Ana is married"}
 
@@ -348,17 +346,19 @@ async def test_what_two_later_statements_end_ends_with_the_first_of_them() -> No
 )
 async def test_the_dead_join_nobody_in_either_form(claim: dict[str, object]) -> None:
     home = await talk(Ana="character", Guild="faction")
-    await home.told("So.", fact("Ana is dead", about=["Ana"], when="1400"))
+    await home.propose_text("So.", fact("Ana is dead", about=["Ana"], when="1400"))
 
-    refused = await home.told("So.", claim | {"when": "1410"})
+    refused = await home.propose_text("So.", claim | {"when": "1410"})
 
     assert (verdict(refused), grades(refused)) == ("rejected", ["contradiction"])
 
 
-async def test_a_fact_that_was_told_again_begins_again_after_another_value() -> None:
+async def test_a_restated_fact_begins_again_after_another_value() -> None:
     home = await talk(Ana="character", Bo="character", Box="object")
     for owner, when in (("Bo", "1403"), ("Bo", "1412"), ("Ana", "1405")):
-        await home.told("So.", fact(f"{owner} owns the Box", about=[owner, "Box"], when=when))
+        await home.propose_text(
+            "So.", fact(f"{owner} owns the Box", about=[owner, "Box"], when=when)
+        )
 
     held = [await home.holds("Box", at=at) for at in ("1404", "1406", "1413")]
     assert held == [{"Bo owns the Box"}, {"Ana owns the Box"}, {"Bo owns the Box"}]

@@ -27,9 +27,9 @@ TIMES = [
 @pytest.mark.parametrize(("text", "begin"), TIMES)
 async def test_a_change_holds_from_the_time_in_its_words(text: str, begin: str) -> None:
     home = await talk(Max="character")
-    await home.told(text)
+    await home.propose_text(text)
 
-    shown = await home.desk.call("timeline", about="Max")
+    shown = await home.driver.call("timeline", about="Max")
     assert [row["when"] for row in shown["timeline"]] == [begin]
 
 
@@ -44,7 +44,7 @@ async def test_a_change_holds_from_the_time_in_its_words(text: str, begin: str) 
 )
 async def test_a_habit_a_date_and_a_birth_hold_without_a_beginning(text: str) -> None:
     home = await talk(Max="character", choir="faction")
-    await home.told(text)
+    await home.propose_text(text)
 
     assert "from" not in (await home.found("Max choir"))[text.rstrip(".")]
 
@@ -60,14 +60,12 @@ async def test_a_habit_a_date_and_a_birth_hold_without_a_beginning(text: str) ->
         ("in May", "May 2026"),
     ],
 )
-async def test_a_day_without_a_month_or_year_lies_before_the_day_of_telling(
-    when: str, begin: str
-) -> None:
+async def test_a_partial_day_lies_before_the_day_of_recording(when: str, begin: str) -> None:
     home = await talk(boiler="object")
     event = {"kind": "event", "says": "The boiler was serviced", "when": when}
-    assert verdict(await home.told("It was serviced.", event)) == "accepted"
+    assert verdict(await home.propose_text("It was serviced.", event)) == "accepted"
 
-    (row,) = (await home.desk.call("timeline", about="boiler"))["timeline"]
+    (row,) = (await home.driver.call("timeline", about="boiler"))["timeline"]
     assert row["when"] == begin
 
 
@@ -80,10 +78,12 @@ async def test_a_day_without_a_month_or_year_lies_before_the_day_of_telling(
         ("Ida will join the choir in spring.", "spring of 2027"),
     ],
 )
-async def test_a_plan_lies_after_the_day_of_telling_and_ends_nothing(text: str, begin: str) -> None:
+async def test_a_plan_lies_after_the_day_of_recording_and_ends_nothing(
+    text: str, begin: str
+) -> None:
     home = await talk(Ida="character", Linz="location", Vienna="location")
-    await home.told("Ida lives in Vienna.")
-    reply = await home.told(text)
+    await home.propose_text("Ida lives in Vienna.")
+    reply = await home.propose_text(text)
 
     assert "ends" not in reply["verdicts"][0]
     assert (await home.found("Linz choir Ida"))[text.rstrip(".")]["from"] in {begin, text[-7:-1]}
@@ -103,16 +103,16 @@ async def test_a_plan_lies_after_the_day_of_telling_and_ends_nothing(text: str, 
         ("We moved to Linz.", "this March", "March 2026"),
     ],
 )
-async def test_the_tense_of_what_was_said_decides_between_the_last_time_and_the_next(
+async def test_the_tense_decides_between_the_last_and_the_next_time(
     said: str, when: str, begin: str
 ) -> None:
     home = await talk(Ida="character", Linz="location")
-    await home.told(said, fact("Ida lives in Linz.", when=when))
+    await home.propose_text(said, fact("Ida lives in Linz.", when=when))
 
     assert (await home.found("Ida Linz"))["Ida lives in Linz"]["from"] == begin
 
 
-async def test_times_count_from_the_call_in_a_meeting_and_not_in_a_scene_of_a_game() -> None:
+async def test_relative_times_count_from_the_call_except_in_game_scenes() -> None:
     home = await talk(Ida="character", billing="object")
     turn = await home.turn("Stand-up", "Ida", "I take over billing.")
     owns = relation("Ida", "owns", "billing", when="3 days ago")
@@ -120,18 +120,18 @@ async def test_times_count_from_the_call_in_a_meeting_and_not_in_a_scene_of_a_ga
     assert (await home.found("Ida billing"))["Ida owns billing"]["from"] == "6 November 2026"
 
     played = await home.turn("The vault", "gm", "The vault stands open.")
-    error = await home.desk.refused("propose", evidence=[played], claims=[owns])
+    error = await home.driver.refused("propose", evidence=[played], claims=[owns])
     assert error["message"].startswith("/claims/0/when '3 days ago' counts from another time")
     assert "time_ref" not in error["message"]
     _, _, call = error["message"].partition("For example: tell ")
-    await home.desk.call("tell", **json.loads(call))
+    await home.driver.call("tell", **json.loads(call))
     assert verdict(await home.cited(played, {**owns, "to": "Ida", "from": "billing"})) == "accepted"
 
 
 @pytest.mark.parametrize("at", ["since October", "October this year", "last summer"])
-async def test_every_read_takes_times_that_count_from_today(at: str) -> None:
+async def test_every_read_takes_times_relative_to_today(at: str) -> None:
     home = await talk(Ida="character", billing="object")
-    await home.told("So it is.", relation("Ida", "owns", "billing", when="1 May 2026"))
+    await home.propose_text("So it is.", relation("Ida", "owns", "billing", when="1 May 2026"))
 
     assert "Ida owns billing" in await home.holds("billing", at=at)
 
@@ -146,48 +146,50 @@ async def test_every_read_takes_times_that_count_from_today(at: str) -> None:
         ("Mia zog am 30. Februar 2019 nach Wien.", "February 2019 has no day 30"),
     ],
 )
-async def test_a_day_that_does_not_exist_is_refused(text: str, named: str) -> None:
+async def test_an_impossible_day_is_refused(text: str, named: str) -> None:
     home = await talk(Mia="character")
-    error = await home.desk.refused("propose", said=text, claims=[fact(text)])
+    error = await home.driver.refused("propose", said=text, claims=[fact(text)])
 
     assert named in error["message"]
     assert error["details"]["path"] == "/claims/0/says"
 
 
 @pytest.mark.parametrize("date", ["30 February 2019", "2019-02-30", "31 April 2020"])
-async def test_an_account_refuses_a_day_that_does_not_exist(date: str) -> None:
+async def test_an_account_refuses_an_impossible_day(date: str) -> None:
     home = await talk()
     mia = {"kind": "entity", "name": "Mia", "type": "person", "fields": {"date_of_birth": date}}
-    error = await home.desk.refused("propose", said="Mia.", claims=[mia], space="account")
+    error = await home.driver.refused("propose", said="Mia.", claims=[mia], space="account")
 
     assert error["details"]["path"] == "/claims/0/fields/date_of_birth"
     assert "Ask for the right date" in error["message"]
 
 
-async def test_a_leap_day_and_a_calendar_of_its_own_are_taken() -> None:
+async def test_a_leap_day_and_a_declared_calendar_are_accepted() -> None:
     home = await talk(Mia="character")
-    assert verdict(await home.told("Mia was born on 29 February 2020.")) == "accepted"
+    assert verdict(await home.propose_text("Mia was born on 29 February 2020.")) == "accepted"
 
-    await home.desk.call(
+    await home.driver.call(
         "open", name="Far", calendar={"months": [{"name": "February", "days": 40}]}
     )
-    reply = await home.told("Ana left on 39 February 12.", space="Far")
+    reply = await home.propose_text("Ana left on 39 February 12.", space="Far")
     assert verdict(reply) == "accepted"
 
 
 async def test_a_plan_ends_nothing_before_its_day() -> None:
     home = await talk(Ana="character", Bo="character", Linz="location", Graz="location")
     guild = {"kind": "entity", "name": "Guild", "type": "faction"}
-    await home.told("So it is.", guild, relation("Ana", "LOCATED_IN", "Graz"))
-    await home.told("Bo is in it.", relation("Bo", "MEMBER_OF", "Guild"))
+    await home.propose_text("So it is.", guild, relation("Ana", "LOCATED_IN", "Graz"))
+    await home.propose_text("Bo is in it.", relation("Bo", "MEMBER_OF", "Guild"))
     retires = {"kind": "state", "of": "Ana", "tags": ["retired"], "when": "May 2027"}
 
-    moves = await home.told("In May.", relation("Ana", "LOCATED_IN", "Linz", when="May 2027"))
-    await home.told("In May.", retires)
-    await home.told("Next week.", fact("Bo leaves the Guild.", when="2026-11-16"))
+    moves = await home.propose_text(
+        "In May.", relation("Ana", "LOCATED_IN", "Linz", when="May 2027")
+    )
+    await home.propose_text("In May.", retires)
+    await home.propose_text("Next week.", fact("Bo leaves the Guild.", when="2026-11-16"))
 
     assert moves["note"].startswith("Ends then: ")
-    here = await home.desk.call("get", of="Ana")
+    here = await home.driver.call("get", of="Ana")
     graz, linz = here["relations"]
     assert graz["says"] == "Ana located in Graz"
     assert (linz["says"], linz["from"], linz["planned"]) == (
@@ -196,39 +198,39 @@ async def test_a_plan_ends_nothing_before_its_day() -> None:
         True,
     )
     assert "tags" not in here
-    listed = (await home.desk.call("find", kinds=["relation"]))["found"]
+    listed = (await home.driver.call("find", kinds=["relation"]))["found"]
     assert {row["says"]: row.get("planned") for row in listed} == {
         "Ana located in Graz": None,
         "Ana located in Linz": True,
         "Bo member of Guild": None,
     }
-    assert "(planned from May 2027)" in (await home.desk.call("context", of="Ana"))["brief"]
+    assert "(planned from May 2027)" in (await home.driver.call("context", of="Ana"))["brief"]
     assert "Ana located in Graz" not in await home.holds("Ana", at="2027-06-01")
 
     home.later(days=8)
     assert "Bo member of Guild" not in await home.holds("Bo")
     home.later(days=200)
-    then = await home.desk.call("get", of="Ana")
+    then = await home.driver.call("get", of="Ana")
     assert [row["says"] for row in then["relations"]] == ["Ana located in Linz"]
     assert then["tags"] == ["retired"]
 
 
-async def test_what_is_told_without_a_time_stands_before_a_plan() -> None:
+async def test_an_undated_statement_stands_before_a_plan() -> None:
     home = await talk(Ana="character", Linz="location", Graz="location")
-    await home.told("In May.", relation("Ana", "LOCATED_IN", "Linz", when="May 2027"))
+    await home.propose_text("In May.", relation("Ana", "LOCATED_IN", "Linz", when="May 2027"))
 
-    told = await home.told("Now in Graz.", relation("Ana", "LOCATED_IN", "Graz"))
+    reply = await home.propose_text("Now in Graz.", relation("Ana", "LOCATED_IN", "Graz"))
 
-    assert verdict(told) == "accepted"
+    assert verdict(reply) == "accepted"
     assert await home.holds("Ana", at="2027-06-01") == {"Ana located in Linz"}
     assert await home.holds("Ana") == {"Ana located in Graz", "Ana located in Linz"}
 
 
 async def test_a_day_in_words_begins_at_midnight_in_a_list() -> None:
     home = await talk(Ana="character")
-    await home.told("Ana weighs 60 kg.", fact("Ana weighs 60 kg.", when="today"))
+    await home.propose_text("Ana weighs 60 kg.", fact("Ana weighs 60 kg.", when="today"))
     home.later(hours=3)
 
-    shown = await home.desk.call("timeline", **{"from": "today", "to": "in a week"})
+    shown = await home.driver.call("timeline", **{"from": "today", "to": "in a week"})
 
     assert [row["says"] for row in shown["timeline"]] == ["Ana weighs 60 kg."]

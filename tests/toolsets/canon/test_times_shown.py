@@ -4,31 +4,31 @@ from typing import Any
 
 import pytest
 
-from tests.toolsets.canon.kit import Desk, a_desk
+from tests.toolsets.canon.kit import ToolDriver, make_driver
 
 pytestmark = pytest.mark.anyio
 
 ARRIVES = {"kind": "event", "says": "Ana arrives", "who": ["Ana"]}
 
 
-async def town() -> Desk:
+async def town() -> ToolDriver:
     """A space with Ana and two places, and with one scene of a known time."""
-    desk = a_desk()
-    await desk.call("open", name="Town")
+    driver = make_driver()
+    await driver.call("open", name="Town")
     people = [{"kind": "entity", "name": "Ana", "type": "character"}]
     places = [{"kind": "entity", "name": n, "type": "location"} for n in ("Hall", "Ford")]
-    await desk.call("propose", said="Ana, the hall and the ford.", claims=[*people, *places])
-    await told(desk, "Base", when="1500-01-31T18:00:00Z")
-    return desk
+    await driver.call("propose", said="Ana, the hall and the ford.", claims=[*people, *places])
+    await record_scene(driver, "Base", when="1500-01-31T18:00:00Z")
+    return driver
 
 
-async def told(desk: Desk, title: str, **more: Any) -> dict[str, Any]:
-    return await desk.call("tell", scene=title, turns=[{"by": "gm", "text": "Go on."}], **more)
+async def record_scene(driver: ToolDriver, title: str, **more: Any) -> dict[str, Any]:
+    return await driver.call("tell", scene=title, turns=[{"by": "gm", "text": "Go on."}], **more)
 
 
-async def claimed(desk: Desk, **claim: Any) -> str:
+async def claimed(driver: ToolDriver, **claim: Any) -> str:
     """The id of an accepted claim."""
-    reply = await desk.call("propose", said=f"So it is: {claim}.", claims=[claim])
+    reply = await driver.call("propose", said=f"So it is: {claim}.", claims=[claim])
     (verdict,) = reply["verdicts"]
     return str(verdict["id"])
 
@@ -41,38 +41,38 @@ async def claimed(desk: Desk, **claim: Any) -> str:
         *("Frühling 1500", "vers 1412", "enero de 1880"),
     ],
 )
-async def test_a_time_is_shown_as_it_was_said(when: str) -> None:
-    desk = await town()
-    await told(desk, "Later", when="1950-01-31T18:00:00Z")
-    fact = await claimed(desk, kind="fact", says="Ana has a cat", about=["Ana"], when=when)
-    event = await claimed(desk, kind="event", says="Ana jumps", who=["Ana"], when=when)
+async def test_a_time_is_shown_as_stated(when: str) -> None:
+    driver = await town()
+    await record_scene(driver, "Later", when="1950-01-31T18:00:00Z")
+    fact = await claimed(driver, kind="fact", says="Ana has a cat", about=["Ana"], when=when)
+    event = await claimed(driver, kind="event", says="Ana jumps", who=["Ana"], when=when)
     at = {"kind": "relation", "from": "Ana", "type": "LOCATED_IN", "to": "Hall", "when": when}
-    relation = await claimed(desk, **at)
+    relation = await claimed(driver, **at)
 
-    assert (await desk.call("get", of=fact))["from"] == when
-    assert (await desk.call("get", of=event))["when"] == when
-    assert (await desk.call("get", of=relation))["from"] == when
-    found = (await desk.call("find", about="Ana", kinds=["fact"]))["found"]
+    assert (await driver.call("get", of=fact))["from"] == when
+    assert (await driver.call("get", of=event))["when"] == when
+    assert (await driver.call("get", of=relation))["from"] == when
+    found = (await driver.call("find", about="Ana", kinds=["fact"]))["found"]
     assert [row["from"] for row in found] == [when]
-    times = [row["when"] for row in (await desk.call("timeline", about="Ana"))["timeline"]]
+    times = [row["when"] for row in (await driver.call("timeline", about="Ana"))["timeline"]]
     assert times == [when, when, when]
-    assert f"(from {when})" in (await desk.call("context", of="Ana"))["brief"]
+    assert f"(from {when})" in (await driver.call("context", of="Ana"))["brief"]
 
 
 async def test_an_exact_time_stays_exact() -> None:
-    desk = await town()
+    driver = await town()
     for when in ("1880-01-03T10:30:00Z", "3 January 1880 10:30"):
-        fact = await claimed(desk, kind="fact", says=f"At {when} Ana eats", when=when)
-        assert (await desk.call("get", of=fact))["from"] == "1880-01-03T10:30:00Z"
+        fact = await claimed(driver, kind="fact", says=f"At {when} Ana eats", when=when)
+        assert (await driver.call("get", of=fact))["from"] == "1880-01-03T10:30:00Z"
 
 
-async def test_an_end_is_shown_as_the_time_of_what_followed() -> None:
-    desk = await town()
+async def test_an_end_is_shown_as_the_time_of_the_successor() -> None:
+    driver = await town()
     at = {"kind": "relation", "from": "Ana", "type": "LOCATED_IN"}
-    first = await claimed(desk, **at, to="Hall", when="January 1501")
-    await claimed(desk, **at, to="Ford", when="spring of 1501")
+    first = await claimed(driver, **at, to="Hall", when="January 1501")
+    await claimed(driver, **at, to="Ford", when="spring of 1501")
 
-    shown = await desk.call("get", of=first)
+    shown = await driver.call("get", of=first)
 
     assert (shown["from"], shown["until"]) == ("January 1501", "spring of 1501")
 
@@ -90,27 +90,27 @@ async def test_an_end_is_shown_as_the_time_of_what_followed() -> None:
         ("esa noche", "night of 31 January 1500"),
     ],
 )
-async def test_a_scene_counts_from_the_scene_before_and_shows_its_time(
+async def test_a_scene_counts_from_the_previous_one_and_shows_its_time(
     when: str, shown: str
 ) -> None:
-    desk = await town()
-    await told(desk, "Later", when=when, place="Hall")
-    reply = await desk.call("propose", claims=[ARRIVES], evidence=["Later"])
+    driver = await town()
+    await record_scene(driver, "Later", when=when, place="Hall")
+    reply = await driver.call("propose", claims=[ARRIVES], evidence=["Later"])
 
-    scene = await desk.call("get", of="Later")
-    event = await desk.call("get", of=reply["verdicts"][0]["id"])
+    scene = await driver.call("get", of="Later")
+    event = await driver.call("get", of=reply["verdicts"][0]["id"])
 
     assert (scene["when"], scene["place"]) == (shown, "Hall")
     assert [turn["said"] for turn in scene["turns_said"]] == [shown]
     assert event["when"] == shown
 
 
-async def test_scenes_told_one_after_the_other_count_on() -> None:
-    desk = await town()
+async def test_scenes_recorded_in_sequence_continue_counting() -> None:
+    driver = await town()
     shown: list[str] = []
     for when in ("the next morning", "same day", "that evening", "at midnight", "the next morning"):
-        await told(desk, f"{len(shown)} {when}", when=when)
-        shown.append((await desk.call("get", of=f"{len(shown)} {when}"))["when"])
+        await record_scene(driver, f"{len(shown)} {when}", when=when)
+        shown.append((await driver.call("get", of=f"{len(shown)} {when}"))["when"])
 
     assert shown == [
         "morning of 1 February 1500",
@@ -121,60 +121,62 @@ async def test_scenes_told_one_after_the_other_count_on() -> None:
     ]
 
 
-async def test_a_known_scene_takes_the_time_and_the_place_that_it_lacks() -> None:
-    desk = await town()
-    await told(desk, "Later")
+async def test_a_known_scene_accepts_missing_time_and_place() -> None:
+    driver = await town()
+    await record_scene(driver, "Later")
 
-    await told(desk, "Later", when="the next morning", place="Hall")
-    await told(desk, "Later", when="the next morning", place="Hall")
-    await told(desk, "Later", when="1 February 1500")
-    await told(desk, "Later", when="winter of 1499")
+    await record_scene(driver, "Later", when="the next morning", place="Hall")
+    await record_scene(driver, "Later", when="the next morning", place="Hall")
+    await record_scene(driver, "Later", when="1 February 1500")
+    await record_scene(driver, "Later", when="winter of 1499")
 
-    scene = await desk.call("get", of="Later")
+    scene = await driver.call("get", of="Later")
     assert (scene["when"], scene["place"]) == ("morning of 1 February 1500", "Hall")
     assert scene["turns"] == 5
 
 
-async def test_a_known_scene_takes_a_more_precise_time() -> None:
-    desk = await town()
-    await told(desk, "Siege", when="spring of 1500")
+async def test_a_known_scene_accepts_a_more_precise_time() -> None:
+    driver = await town()
+    await record_scene(driver, "Siege", when="spring of 1500")
 
-    await told(desk, "Siege", when="3 April 1500")
+    await record_scene(driver, "Siege", when="3 April 1500")
 
-    assert (await desk.call("get", of="Siege"))["when"] == "3 April 1500"
+    assert (await driver.call("get", of="Siege"))["when"] == "3 April 1500"
 
 
 async def test_another_time_or_place_of_a_known_scene_is_refused() -> None:
-    desk = await town()
-    await told(desk, "Later", when="the next morning", place="Hall")
+    driver = await town()
+    await record_scene(driver, "Later", when="the next morning", place="Hall")
 
     for more, path in (({"when": "1501-01-01T00:00:00Z"}, "/when"), ({"place": "Ford"}, "/place")):
-        error = await desk.refused("tell", scene="Later", turns=[{"by": "gm", "text": "x"}], **more)
+        error = await driver.refused(
+            "tell", scene="Later", turns=[{"by": "gm", "text": "x"}], **more
+        )
         assert error["details"]["reason"] == "scene.other-setting"
         assert error["details"]["path"] == path
-    assert (await desk.call("get", of="Later"))["turns"] == 1
+    assert (await driver.call("get", of="Later"))["turns"] == 1
 
 
-async def test_what_counts_from_a_vague_time_is_shown_as_vaguely() -> None:
-    desk = await town()
-    await told(desk, "Siege", when="spring of 1500")
+async def test_a_time_relative_to_a_vague_one_is_shown_as_vaguely() -> None:
+    driver = await town()
+    await record_scene(driver, "Siege", when="spring of 1500")
     claim = {**ARRIVES, "when": "that evening"}
-    reply = await desk.call("propose", claims=[claim], evidence=["Siege"])
-    await told(desk, "After", when="two hours later")
-    await told(desk, "Long after", when="the next morning")
-    await told(desk, "Sure", when="3 May 1500")
+    reply = await driver.call("propose", claims=[claim], evidence=["Siege"])
+    await record_scene(driver, "After", when="two hours later")
+    await record_scene(driver, "Long after", when="the next morning")
+    await record_scene(driver, "Sure", when="3 May 1500")
 
-    assert (await desk.call("get", of=reply["verdicts"][0]["id"]))["when"] == "spring of 1500"
-    assert (await desk.call("get", of="After"))["when"] == "spring of 1500"
-    assert (await desk.call("get", of="Long after"))["when"] == "spring of 1500"
-    assert (await desk.call("get", of="Sure"))["when"] == "3 May 1500"
+    assert (await driver.call("get", of=reply["verdicts"][0]["id"]))["when"] == "spring of 1500"
+    assert (await driver.call("get", of="After"))["when"] == "spring of 1500"
+    assert (await driver.call("get", of="Long after"))["when"] == "spring of 1500"
+    assert (await driver.call("get", of="Sure"))["when"] == "3 May 1500"
 
 
-async def test_what_a_scene_makes_so_has_the_precision_of_the_scene() -> None:
-    desk = await town()
-    await told(desk, "Siege", when="spring of 1500")
+async def test_effects_of_a_scene_have_its_precision() -> None:
+    driver = await town()
+    await record_scene(driver, "Siege", when="spring of 1500")
     at = {"kind": "relation", "from": "Ana", "type": "LOCATED_IN", "to": "Hall"}
-    reply = await desk.call("propose", claims=[at, ARRIVES], evidence=["Siege"])
-    relation, event = [await desk.call("get", of=each["id"]) for each in reply["verdicts"]]
+    reply = await driver.call("propose", claims=[at, ARRIVES], evidence=["Siege"])
+    relation, event = [await driver.call("get", of=each["id"]) for each in reply["verdicts"]]
 
     assert (relation["from"], event["when"]) == ("spring of 1500", "spring of 1500")

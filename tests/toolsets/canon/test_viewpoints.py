@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from canonry.values.moments import DAY
-from tests.toolsets.canon.kit import Desk, a_desk
+from tests.toolsets.canon.kit import ToolDriver, make_driver
 
 pytestmark = pytest.mark.anyio
 
@@ -20,35 +20,35 @@ PEOPLE = [
 ]
 
 
-async def a_town() -> Desk:
-    desk = a_desk()
-    await desk.call("open", name="Vale")
-    await desk.call("propose", said="They live there.", claims=PEOPLE)
-    return desk
+async def a_town() -> ToolDriver:
+    driver = make_driver()
+    await driver.call("open", name="Vale")
+    await driver.call("propose", said="They live there.", claims=PEOPLE)
+    return driver
 
 
-async def relate(desk: Desk, start: str, kind: str, end: str, **more: Any) -> str:
+async def relate(driver: ToolDriver, start: str, kind: str, end: str, **more: Any) -> str:
     claim = {"kind": "relation", "from": start, "type": kind, "to": end, **more}
-    reply = await desk.call("propose", said=f"{start} {kind} {end}.", claims=[claim])
+    reply = await driver.call("propose", said=f"{start} {kind} {end}.", claims=[claim])
     if reply["accepted"] == 0:
         waiting = [reply["verdicts"][0]["proposal"]]
-        await desk.call("decide", verdict="accept", of=waiting, reason="It is so.")
+        await driver.call("decide", verdict="accept", of=waiting, reason="It is so.")
     return str(reply["verdicts"][0].get("id"))
 
 
-async def state(desk: Desk, says: str, *about: str, **more: Any) -> str:
+async def state(driver: ToolDriver, says: str, *about: str, **more: Any) -> str:
     claim = {"kind": "fact", "says": says, "about": list(about), **more}
-    reply = await desk.call("propose", said=f"{says}.", claims=[claim])
+    reply = await driver.call("propose", said=f"{says}.", claims=[claim])
     assert reply["accepted"] == 1, reply
     return str(reply["verdicts"][0].get("id"))
 
 
-async def seen(desk: Desk, of: str, **view: str) -> list[set[str]]:
+async def seen(driver: ToolDriver, of: str, **view: str) -> list[set[str]]:
     """Return the statements about an entity from each way to read them, without ids."""
-    got = await desk.call("get", of=of, full=True, **view)
-    listed = await desk.call("find", about=of, **view)
-    worded = await desk.call("find", text=WORDS, about=of, kinds=["fact", "relation"], **view)
-    brief = (await desk.call("context", of=of, **view))["brief"]
+    got = await driver.call("get", of=of, full=True, **view)
+    listed = await driver.call("find", about=of, **view)
+    worded = await driver.call("find", text=WORDS, about=of, kinds=["fact", "relation"], **view)
+    brief = (await driver.call("context", of=of, **view))["brief"]
     lines = [line[2:].partition(" {")[0] for line in brief.splitlines() if line.startswith("- ")]
     return [
         {row["says"] for row in (*got.get("facts", ()), *got.get("relations", ()))},
@@ -58,95 +58,95 @@ async def seen(desk: Desk, of: str, **view: str) -> list[set[str]]:
     ]
 
 
-async def test_m4_each_read_knows_what_was_canon_before_it_was_taken_back() -> None:
-    desk = await a_town()
-    home = await relate(desk, "Ana", "LIVES_IN", "Ashford")
-    song = await state(desk, "Ana sings at dusk", "Ana")
-    desk.clock.move_by(2 * DAY)
+async def test_each_read_knows_earlier_canon_before_its_retraction() -> None:
+    driver = await a_town()
+    home = await relate(driver, "Ana", "LIVES_IN", "Ashford")
+    song = await state(driver, "Ana sings at dusk", "Ana")
+    driver.clock.move_by(2 * DAY)
     for wrong in (home, song):
-        await desk.call("decide", verdict="retcon", of=[wrong], reason="It was another Ana.")
+        await driver.call("decide", verdict="retcon", of=[wrong], reason="It was another Ana.")
 
-    assert await seen(desk, "Ana") == [set()] * 4
-    then = await seen(desk, "Ana", as_known_at=NEXT_DAY)
+    assert await seen(driver, "Ana") == [set()] * 4
+    then = await seen(driver, "Ana", as_known_at=NEXT_DAY)
     assert then == [{"Ana lives in Ashford", "Ana sings at dusk"}] * 4
-    why = await desk.call("why", of=song, as_known_at=NEXT_DAY)
+    why = await driver.call("why", of=song, as_known_at=NEXT_DAY)
     assert "level" not in why
     assert "ended_by" not in why
 
 
-async def test_m4_each_read_knows_no_successor_that_was_recorded_later() -> None:
-    desk = await a_town()
-    await relate(desk, "Ana", "LOCATED_IN", "Ashford")
-    desk.clock.move_by(2 * DAY)
-    await relate(desk, "Ana", "LOCATED_IN", "Birch")
+async def test_each_read_ignores_later_recorded_successors() -> None:
+    driver = await a_town()
+    await relate(driver, "Ana", "LOCATED_IN", "Ashford")
+    driver.clock.move_by(2 * DAY)
+    await relate(driver, "Ana", "LOCATED_IN", "Birch")
 
-    assert await seen(desk, "Ana") == [{"Ana located in Birch"}] * 4
-    assert await seen(desk, "Ana", as_known_at=NEXT_DAY) == [{"Ana located in Ashford"}] * 4
+    assert await seen(driver, "Ana") == [{"Ana located in Birch"}] * 4
+    assert await seen(driver, "Ana", as_known_at=NEXT_DAY) == [{"Ana located in Ashford"}] * 4
 
 
-async def test_m5_before_a_merge_each_has_its_own_facts() -> None:
-    desk = await a_town()
-    await state(desk, "Ana sings at dusk", "Ana")
-    await state(desk, "Masked wears a hood", "Masked")
-    desk.clock.move_by(2 * DAY)
-    await desk.call("decide", verdict="merge", of=["Ana", "Masked"], reason="The mask fell.")
+async def test_before_a_merge_each_entity_has_its_own_facts() -> None:
+    driver = await a_town()
+    await state(driver, "Ana sings at dusk", "Ana")
+    await state(driver, "Masked wears a hood", "Masked")
+    driver.clock.move_by(2 * DAY)
+    await driver.call("decide", verdict="merge", of=["Ana", "Masked"], reason="The mask fell.")
 
     both = {"Ana sings at dusk", "Masked wears a hood"}
-    assert await seen(desk, "Ana") == [both] * 4
-    assert await seen(desk, "Ana", as_known_at=NEXT_DAY) == [{"Ana sings at dusk"}] * 4
-    assert await seen(desk, "Masked", as_known_at=NEXT_DAY) == [{"Masked wears a hood"}] * 4
+    assert await seen(driver, "Ana") == [both] * 4
+    assert await seen(driver, "Ana", as_known_at=NEXT_DAY) == [{"Ana sings at dusk"}] * 4
+    assert await seen(driver, "Masked", as_known_at=NEXT_DAY) == [{"Masked wears a hood"}] * 4
     names = [
-        {row["name"] for row in (await desk.call("find", kinds=["entity"], **view))["found"]}
+        {row["name"] for row in (await driver.call("find", kinds=["entity"], **view))["found"]}
         for view in ({}, {"as_known_at": NEXT_DAY})
     ]
     assert [name in names[0] for name in ("Ana", "Masked")] == [True, False]
     assert [name in names[1] for name in ("Ana", "Masked")] == [True, True]
 
 
-async def test_m5_after_a_separation_the_merge_of_then_is_still_seen_then() -> None:
-    desk = await a_town()
-    await state(desk, "Masked wears a hood", "Masked")
-    await desk.call("decide", verdict="merge", of=["Ana", "Masked"], reason="The mask fell.")
-    desk.clock.move_by(2 * DAY)
-    await desk.call("decide", verdict="separate", of=["Masked"], reason="It was a ruse.")
+async def test_after_a_separation_the_earlier_merge_is_seen_in_the_past() -> None:
+    driver = await a_town()
+    await state(driver, "Masked wears a hood", "Masked")
+    await driver.call("decide", verdict="merge", of=["Ana", "Masked"], reason="The mask fell.")
+    driver.clock.move_by(2 * DAY)
+    await driver.call("decide", verdict="separate", of=["Masked"], reason="It was a ruse.")
 
-    assert await seen(desk, "Ana") == [set()] * 4
-    assert await seen(desk, "Ana", as_known_at=NEXT_DAY) == [{"Masked wears a hood"}] * 4
+    assert await seen(driver, "Ana") == [set()] * 4
+    assert await seen(driver, "Ana", as_known_at=NEXT_DAY) == [{"Masked wears a hood"}] * 4
 
 
-async def test_m8_rows_carry_the_names_of_their_time() -> None:
-    desk = await a_town()
-    home = await relate(desk, "Ana", "LIVES_IN", "Ashford", when="1400-01-01")
-    desk.clock.move_by(2 * DAY)
+async def test_rows_have_the_names_of_their_time() -> None:
+    driver = await a_town()
+    home = await relate(driver, "Ana", "LIVES_IN", "Ashford", when="1400-01-01")
+    driver.clock.move_by(2 * DAY)
     named = {"kind": "correction", "of": "Ashford", "field": "name", "value": "Kingsford"}
-    reply = await desk.call("propose", said="It was renamed.", claims=[named])
+    reply = await driver.call("propose", said="It was renamed.", claims=[named])
     assert reply["accepted"] == 1, reply
 
-    assert await seen(desk, "Ana") == [{"Ana lives in Kingsford"}] * 4
-    assert await seen(desk, "Ana", as_known_at=NEXT_DAY) == [{"Ana lives in Ashford"}] * 4
+    assert await seen(driver, "Ana") == [{"Ana lives in Kingsford"}] * 4
+    assert await seen(driver, "Ana", as_known_at=NEXT_DAY) == [{"Ana lives in Ashford"}] * 4
     rows = [
-        await desk.call("why", of=home, as_known_at=NEXT_DAY),
-        *(await desk.call("timeline", about="Ana", as_known_at=NEXT_DAY))["timeline"],
-        *(await desk.call("changes", as_known_at=NEXT_DAY))["changes"][-1]["what"],
+        await driver.call("why", of=home, as_known_at=NEXT_DAY),
+        *(await driver.call("timeline", about="Ana", as_known_at=NEXT_DAY))["timeline"],
+        *(await driver.call("changes", as_known_at=NEXT_DAY))["changes"][-1]["what"],
     ]
     says = [row["says"] for row in rows if row["kind"] == "relation"]
     assert says == ["Ana lives in Ashford"] * 3
 
 
-async def test_m9_the_timeline_tells_moves_and_ownership_in_their_order() -> None:
-    desk = await a_town()
-    await relate(desk, "Ana", "LOCATED_IN", "Ashford", when="1400-01-01")
+async def test_the_timeline_lists_moves_and_ownership_in_order() -> None:
+    driver = await a_town()
+    await relate(driver, "Ana", "LOCATED_IN", "Ashford", when="1400-01-01")
     event = {"kind": "event", "says": "Ana finds the Ring", "when": "1405-01-01"}
-    await desk.call("propose", said="She finds it.", claims=[event])
-    await relate(desk, "Ana", "OWNS", "Ring", when="1405-02-01")
-    await relate(desk, "Ana", "LOCATED_IN", "Birch", when="1410-01-01")
-    await relate(desk, "Bo", "OWNS", "Ring", when="1412-01-01")
-    wrong = await relate(desk, "Ana", "KNOWS", "Bo", when="1401-01-01")
-    await desk.call("decide", verdict="retcon", of=[wrong], reason="She never met him.")
+    await driver.call("propose", said="She finds it.", claims=[event])
+    await relate(driver, "Ana", "OWNS", "Ring", when="1405-02-01")
+    await relate(driver, "Ana", "LOCATED_IN", "Birch", when="1410-01-01")
+    await relate(driver, "Bo", "OWNS", "Ring", when="1412-01-01")
+    wrong = await relate(driver, "Ana", "KNOWS", "Bo", when="1401-01-01")
+    await driver.call("decide", verdict="retcon", of=[wrong], reason="She never met him.")
 
-    rows = (await desk.call("timeline", about="Ana"))["timeline"]
+    rows = (await driver.call("timeline", about="Ana"))["timeline"]
     period = {"about": "Ana", "from": "1404-01-01", "to": "1411-01-01"}
-    some = (await desk.call("timeline", **period))["timeline"]
+    some = (await driver.call("timeline", **period))["timeline"]
 
     assert [(row["when"][:4], row["says"], row.get("until", "")[:4]) for row in rows] == [
         ("1400", "Ana located in Ashford", "1410"),
@@ -157,17 +157,17 @@ async def test_m9_the_timeline_tells_moves_and_ownership_in_their_order() -> Non
     ]
     assert (rows[-1]["how"], rows[2]["id"]) == ("ended", rows[-1]["id"])
     assert some == rows[1:-1]
-    lost = (await desk.call("timeline", about="Ana", **{"from": "1411-06-01"}))["timeline"]
+    lost = (await driver.call("timeline", about="Ana", **{"from": "1411-06-01"}))["timeline"]
     assert lost == rows[-1:]
-    then = (await desk.call("timeline", about="Ana", at="1406-01-01"))["timeline"]
+    then = (await driver.call("timeline", about="Ana", at="1406-01-01"))["timeline"]
     assert then == rows[:3]
 
 
-async def test_m9_undated_moves_keep_the_order_of_their_scenes() -> None:
-    desk = await a_town()
-    await three_scenes(desk)
+async def test_undated_moves_keep_the_order_of_their_scenes() -> None:
+    driver = await a_town()
+    await three_scenes(driver)
 
-    rows = (await desk.call("timeline", about="Ana"))["timeline"]
+    rows = (await driver.call("timeline", about="Ana"))["timeline"]
 
     assert [row["says"] for row in rows] == [f"Ana located in {town}" for _, town in MOVES]
 
@@ -181,23 +181,23 @@ CHANGES = (
 )
 
 
-async def test_m9_the_timeline_tells_moves_and_ownership_that_are_told_in_words() -> None:
-    desk = await a_town()
+async def test_the_timeline_lists_moves_and_ownership_stated_in_words() -> None:
+    driver = await a_town()
     for number, (claim, _) in enumerate(CHANGES):
-        told = await desk.call("tell", scene=f"Scene {number}", turns=[GM_TURN])
-        cited = [told["turns"][0]["id"]]
-        reply = await desk.call("propose", claims=[claim], evidence=cited, authority="gm")
+        answer = await driver.call("tell", scene=f"Scene {number}", turns=[GM_TURN])
+        cited = [answer["turns"][0]["id"]]
+        reply = await driver.call("propose", claims=[claim], evidence=cited, authority="gm")
         assert reply["accepted"] == 1, reply
 
-    told_of = {
+    purges = {
         name: [
             (row["says"], row.get("how"))
-            for row in (await desk.call("timeline", about=name, **view))["timeline"]
+            for row in (await driver.call("timeline", about=name, **view))["timeline"]
         ]
         for name, view in (("Ana", {}), ("Bo", {}), ("Ring", {"at": "Scene 2"}))
     }
 
-    assert told_of == {
+    assert purges == {
         "Ana": [("Ana owns Ring", None), ("Ana owns Ring", "ended"), ("Ana moved to Birch", None)],
         "Bo": [("The Ring belongs to Bo", None), ("Bo carries Ring", None)],
         "Ring": [("Ana owns Ring", None), ("The Ring belongs to Bo", None)],
@@ -207,25 +207,25 @@ async def test_m9_the_timeline_tells_moves_and_ownership_that_are_told_in_words(
 MOVES = (("One", "Ashford"), ("Two", "Birch"), ("Three", "Ashford"))
 
 
-async def three_scenes(desk: Desk) -> None:
+async def three_scenes(driver: ToolDriver) -> None:
     for scene, town in MOVES:
-        told = await desk.call("tell", scene=scene, turns=[GM_TURN], end_scene=f"{scene} ends.")
+        reply = await driver.call("tell", scene=scene, turns=[GM_TURN], end_scene=f"{scene} ends.")
         move = {"kind": "relation", "from": "Ana", "type": "LOCATED_IN", "to": town}
-        await desk.call("propose", claims=[move], evidence=[told["turns"][0]["id"]])
+        await driver.call("propose", claims=[move], evidence=[reply["turns"][0]["id"]])
 
 
-async def test_r8_a_scene_is_a_time_for_every_read() -> None:
-    desk = await a_town()
-    await three_scenes(desk)
+async def test_a_scene_is_a_time_for_every_read() -> None:
+    driver = await a_town()
+    await three_scenes(driver)
 
     for scene, town in MOVES:
-        assert await seen(desk, "Ana", at=scene) == [{f"Ana located in {town}"}] * 4
-    two = (await desk.call("find", text="Two"))["found"]
-    passages = await desk.call("find", text="ends", kinds=["passage"], at="Two")
+        assert await seen(driver, "Ana", at=scene) == [{f"Ana located in {town}"}] * 4
+    two = (await driver.call("find", text="Two"))["found"]
+    passages = await driver.call("find", text="ends", kinds=["passage"], at="Two")
     assert {row["name"] for row in passages["found"] if row["kind"] == "scene"} <= {"One", "Two"}
     (by_id,) = {row["id"] for row in two if row.get("name") == "Two"}
-    assert await seen(desk, "Ana", at=by_id) == [{"Ana located in Birch"}] * 4
-    refused = await desk.refused("get", of="Three", at="One")
+    assert await seen(driver, "Ana", at=by_id) == [{"Ana located in Birch"}] * 4
+    refused = await driver.refused("get", of="Three", at="One")
     assert refused["details"]["reason"] == "thing.not-yet"
 
 
@@ -234,60 +234,60 @@ HOMES = (("One", "Ashford"), ("Two", "Birch"), ("Three", "Corran"))
 
 @pytest.mark.parametrize("dated", [False, True])
 @pytest.mark.parametrize("forms", ["frf", "rfr", "rff", "frr", "fff", "rrr"])
-async def test_r8_a_home_holds_until_the_next_in_whatever_form_both_are_told(
-    forms: str, dated: bool
-) -> None:
-    desk = await a_town()
+async def test_a_home_holds_until_the_next_whatever_their_forms(forms: str, dated: bool) -> None:
+    driver = await a_town()
     corran = {"kind": "entity", "name": "Corran", "type": "location"}
-    await desk.call("propose", said="There is a third town.", claims=[corran])
+    await driver.call("propose", said="There is a third town.", claims=[corran])
     homes = list[str]()
     for month, (form, (scene, town)) in enumerate(zip(forms, HOMES, strict=True), start=1):
         when = {"when": f"1400-{month:02}-01"} if dated else {}
         turns = [{"by": "Ana", "text": f"This is {scene}."}]
-        told = await desk.call("tell", scene=scene, place=town, turns=turns, **when)
+        answer = await driver.call("tell", scene=scene, place=town, turns=turns, **when)
         claim = {
             "f": {"kind": "fact", "says": f"Ana lives in {town}", "about": ["Ana", town]},
             "r": {"kind": "relation", "from": "Ana", "type": "LIVES_IN", "to": town},
         }[form]
-        cited = [told["turns"][0]["id"]]
-        reply = await desk.call("propose", claims=[claim], evidence=cited, authority="gm")
+        cited = [answer["turns"][0]["id"]]
+        reply = await driver.call("propose", claims=[claim], evidence=cited, authority="gm")
         homes.append(reply["verdicts"][0]["id"])
 
     for scene, town in HOMES:
-        assert await seen(desk, "Ana", at=scene) == [{f"Ana lives in {town}"}] * 4
-        brief = (await desk.call("context", of=scene))["brief"]
+        assert await seen(driver, "Ana", at=scene) == [{f"Ana lives in {town}"}] * 4
+        brief = (await driver.call("context", of=scene))["brief"]
         promised = [name for _, name in HOMES[HOMES.index((scene, town)) + 1 :] if dated]
         named = {name for _, name in HOMES if f"Ana lives in {name}" in brief}
         assert {town} <= named <= {town, *promised}
-    assert (await seen(desk, "Ana"))[0] == {"Ana lives in Corran"}
-    for one, heir in pairwise(homes):
-        assert (await desk.call("why", of=one))["ended_by"]["superseded_by"] == heir
-    ends = (await desk.call("why", of=homes[0], at="One")).keys() & {"ended", "until", "ended_by"}
+    assert (await seen(driver, "Ana"))[0] == {"Ana lives in Corran"}
+    for one, successor in pairwise(homes):
+        assert (await driver.call("why", of=one))["ended_by"]["superseded_by"] == successor
+    ends = (await driver.call("why", of=homes[0], at="One")).keys() & {"ended", "until", "ended_by"}
     assert ends == ({"until", "ended_by"} if dated else set())
 
 
-async def test_r8_a_scene_shows_its_time_and_its_place() -> None:
-    desk = await a_town()
+async def test_a_scene_shows_its_time_and_place() -> None:
+    driver = await a_town()
     scene = {"scene": "Council", "when": "1410-03-05", "place": "Ashford", "turns": [GM_TURN]}
-    await desk.call("tell", **scene)
+    await driver.call("tell", **scene)
 
-    row = await desk.call("get", of="Council")
-    brief = (await desk.call("context", of="Council"))["brief"]
+    row = await driver.call("get", of="Council")
+    brief = (await driver.call("context", of="Council"))["brief"]
 
     assert (row["when"], row["place"]) == ("1410-03-05", "Ashford")
     assert "1410-03-05. At Ashford. Active" in brief
 
 
-async def test_a_read_refuses_a_time_that_it_cannot_honour() -> None:
-    desk = await a_town()
-    await three_scenes(desk)
+async def test_a_read_refuses_a_time_that_it_cannot_use() -> None:
+    driver = await a_town()
+    await three_scenes(driver)
 
-    context = await desk.refused("context", of="Two", at="1410-01-01")
-    account = await desk.refused("review", what="duplicates", space="account", as_known_at=NEXT_DAY)
-    unknown = await desk.refused("get", of="Ana", at="no such time or scene")
-    review = await desk.refused("review", at="1410-01-01")
-    spaces = await desk.refused("spaces", as_known_at=NEXT_DAY)
-    states = await desk.refused("changes", space="account", **{"from": "1410-01-01"})
+    context = await driver.refused("context", of="Two", at="1410-01-01")
+    account = await driver.refused(
+        "review", what="duplicates", space="account", as_known_at=NEXT_DAY
+    )
+    unknown = await driver.refused("get", of="Ana", at="no such time or scene")
+    review = await driver.refused("review", at="1410-01-01")
+    spaces = await driver.refused("spaces", as_known_at=NEXT_DAY)
+    states = await driver.refused("changes", space="account", **{"from": "1410-01-01"})
 
     assert context["details"]["reason"] == "viewpoint.unsupported"
     assert account["details"]["reason"] == "viewpoint.unsupported"
@@ -298,21 +298,21 @@ async def test_a_read_refuses_a_time_that_it_cannot_honour() -> None:
         assert "These tools take it: find, get," in refused["message"]
 
 
-async def differing(desk: Desk, **states: str) -> list[tuple[Any, Any]]:
+async def differing(driver: ToolDriver, **states: str) -> list[tuple[Any, Any]]:
     """Return the texts before and after, of what differs between two states."""
-    rows = (await desk.call("changes", **states))["differences"]
+    rows = (await driver.call("changes", **states))["differences"]
     return [(row.get("before"), row.get("after")) for row in rows]
 
 
 async def test_changes_are_the_differences_of_two_viewpoints() -> None:
-    desk = await a_town()
-    await relate(desk, "Ana", "LIVES_IN", "Ashford", when="1400-01-01")
-    desk.clock.move_by(2 * DAY)
-    await relate(desk, "Ana", "LIVES_IN", "Birch", when="1410-01-01")
+    driver = await a_town()
+    await relate(driver, "Ana", "LIVES_IN", "Ashford", when="1400-01-01")
+    driver.clock.move_by(2 * DAY)
+    await relate(driver, "Ana", "LIVES_IN", "Birch", when="1410-01-01")
     wound = {"kind": "state", "of": "Bo", "tags": ["wounded"], "when": "1405-06-01"}
-    assert (await desk.call("propose", said="He is.", claims=[wound]))["accepted"] == 1
+    assert (await driver.call("propose", said="He is.", claims=[wound]))["accepted"] == 1
     named = {"kind": "correction", "of": "Ashford", "field": "name", "value": "Kingsford"}
-    await desk.call("propose", said="It was renamed.", claims=[named])
+    await driver.call("propose", said="It was renamed.", claims=[named])
     wounded = [
         ("Bo \u00b7 character", "Bo \u00b7 character \u00b7 wounded"),
         (None, "Bo is wounded"),
@@ -320,35 +320,35 @@ async def test_changes_are_the_differences_of_two_viewpoints() -> None:
     moved = [(None, "Ana lives in Birch"), ("Ana lives in Ashford", None)]
 
     years = {"from": "1404-01-01", "at": "1406-01-01"}
-    assert await differing(desk, **years) == wounded
+    assert await differing(driver, **years) == wounded
     back = {"from": "1406-01-01", "at": "1404-01-01"}
-    assert await differing(desk, **back) == [(after, before) for before, after in wounded]
-    assert await differing(desk, **years, as_known_at=NEXT_DAY) == []
-    recorded = await differing(desk, since=NEXT_DAY, as_known_at="2025-01-18")
+    assert await differing(driver, **back) == [(after, before) for before, after in wounded]
+    assert await differing(driver, **years, as_known_at=NEXT_DAY) == []
+    recorded = await differing(driver, since=NEXT_DAY, as_known_at="2025-01-18")
     renamed = [("Ashford \u00b7 location", "Kingsford \u00b7 location")]
     assert sorted(recorded, key=str) == sorted([*moved, *wounded, *renamed], key=str)
-    await three_scenes(desk)
+    await three_scenes(driver)
     scenes = {"from": "One", "at": "Two"}
-    assert set(await differing(desk, **scenes)) == {
+    assert set(await differing(driver, **scenes)) == {
         ("Ana located in Kingsford", None),
         (None, "Ana located in Birch"),
     }
 
 
 async def test_open_questions_and_changes_are_those_of_then() -> None:
-    desk = await a_town()
-    await desk.call("tell", scene="Vote", turns=[GM_TURN])
-    later = a_desk("Contributor", beside=desk)
+    driver = await a_town()
+    await driver.call("tell", scene="Vote", turns=[GM_TURN])
+    later = make_driver("Contributor", beside=driver)
     claim = {"kind": "fact", "says": "Ana is queen", "about": ["Ana"], "confidence": 0.3}
     await later.call("propose", said="Perhaps.", claims=[claim])
-    (waiting,) = (await desk.call("review"))["waiting"]
-    desk.clock.move_by(2 * DAY)
-    await desk.call("decide", verdict="reject", of=[waiting["id"]], reason="It was a rumour.")
+    (waiting,) = (await driver.call("review"))["waiting"]
+    driver.clock.move_by(2 * DAY)
+    await driver.call("decide", verdict="reject", of=[waiting["id"]], reason="It was a rumour.")
 
-    assert (await desk.call("review"))["total"] == 0
-    (then,) = (await desk.call("review", as_known_at=NEXT_DAY))["waiting"]
+    assert (await driver.call("review"))["total"] == 0
+    (then,) = (await driver.call("review", as_known_at=NEXT_DAY))["waiting"]
     assert (then["id"], then["status"]) == (waiting["id"], "waits")
-    written = (await desk.call("changes", as_known_at=NEXT_DAY))["changes"]
+    written = (await driver.call("changes", as_known_at=NEXT_DAY))["changes"]
     assert {row["when"][:10] for row in written} == {"2025-01-15"}
 
 
@@ -370,18 +370,18 @@ async def test_open_questions_and_changes_are_those_of_then() -> None:
         ("OWNS", ("Ana", "Ring", "Bo", "Ring")),
     ],
 )
-async def test_m7_a_reader_of_two_audiences_sees_one_place_and_one_owner(
+async def test_a_reader_of_two_audiences_sees_one_place_and_one_owner(
     first: list[str] | None, second: list[str] | None, dated: bool, kind: str, ends: tuple[str, ...]
 ) -> None:
-    desk = await a_town()
+    driver = await a_town()
     sal = {"kind": "entity", "name": "Sal", "type": "character"}
-    sally = (await desk.call("propose", said="Sal is here.", claims=[sal]))["verdicts"][0]["id"]
+    sally = (await driver.call("propose", said="Sal is here.", claims=[sal]))["verdicts"][0]["id"]
     whens: list[dict[str, Any]] = [{}, {}]
     if dated:
         whens = [{"when": "1400-01-01"}, {"when": "1401-01-01"}]
     for (start, end), few, when in zip((ends[:2], ends[2:]), (first, second), whens, strict=True):
-        await relate(desk, start, kind, end, **({"for": few} if few else {}), **when)
-    player = a_desk("Reader", beside=desk, characters=frozenset({sally}))
+        await relate(driver, start, kind, end, **({"for": few} if few else {}), **when)
+    player = make_driver("Reader", beside=driver, characters=frozenset({sally}))
 
     rows = (await player.call("find", about="Ring", kinds=["relation"]))["found"]
     got = await player.call("get", of="Ring")
@@ -407,15 +407,15 @@ async def test_m7_a_reader_of_two_audiences_sees_one_place_and_one_owner(
         ({"place": "Birch"}, "/place"),
     ],
 )
-async def test_r8_another_time_or_place_of_a_known_scene_is_refused(
+async def test_another_time_or_place_of_a_known_scene_is_refused(
     setting: dict[str, str], path: str
 ) -> None:
-    desk = await a_town()
+    driver = await a_town()
     scene = {"scene": "Council", "when": "1500-01-31", "place": "Ashford", "turns": [GM_TURN]}
-    await desk.call("tell", **scene)
+    await driver.call("tell", **scene)
 
-    refused = await desk.refused("tell", **{**scene, **setting})
-    again = await desk.call("tell", **scene)
+    refused = await driver.refused("tell", **{**scene, **setting})
+    again = await driver.call("tell", **scene)
 
     assert (refused["details"]["reason"], refused["details"]["path"]) == (
         "scene.other-setting",
@@ -435,18 +435,18 @@ async def test_r8_another_time_or_place_of_a_known_scene_is_refused(
         {"kind": "fact", "says": "Anas Mutter ist Bo", "about": ["Ana", "Bo"]},
     ],
 )
-async def test_what_never_changes_holds_before_it_was_told(claim: dict[str, Any]) -> None:
-    desk = a_desk()
-    await desk.call("open", name="World")
+async def test_an_unchangeable_value_holds_before_it_was_stated(claim: dict[str, Any]) -> None:
+    driver = make_driver()
+    await driver.call("open", name="World")
     names = {"Ana": "character", "Bo": "character", "Hall": "location"}
     who = [{"kind": "entity", "name": name, "type": kind} for name, kind in names.items()]
-    await desk.call("propose", said="They are.", claims=who)
-    told = await desk.call("propose", said="So.", claims=[{**claim, "when": "1410"}])
+    await driver.call("propose", said="They are.", claims=who)
+    reply = await driver.call("propose", said="So.", claims=[{**claim, "when": "1410"}])
     lives = {"kind": "fact", "says": "Ana lives in Hall and was born in Hall", "when": "1410"}
-    mixed = await desk.call("propose", said="Too.", claims=[lives])
+    mixed = await driver.call("propose", said="Too.", claims=[lives])
 
-    then = await desk.call("get", of="Ana", at="1400")
+    then = await driver.call("get", of="Ana", at="1400")
 
     shown = {row["id"] for row in (*then.get("facts", ()), *then.get("relations", ()))}
-    assert told["verdicts"][0]["id"] in shown
+    assert reply["verdicts"][0]["id"] in shown
     assert mixed["verdicts"][0].get("id") not in shown

@@ -7,26 +7,26 @@ from typing import Any
 import pytest
 
 from canonry.gateway.principal import KEY_META, Principal
-from tests.toolsets.canon.kit import WHO, Desk, a_desk
+from tests.toolsets.canon.kit import WHO, ToolDriver, make_driver
 
 pytestmark = pytest.mark.anyio
 CORRECTION = {"kind": "correction", "of": "Odo", "field": "age", "value": 61}
 
 
-async def propose(desk: Desk, **claim: Any) -> dict[str, Any]:
-    reply = await desk.call("propose", said="Somebody says so.", claims=[claim])
+async def propose(driver: ToolDriver, **claim: Any) -> dict[str, Any]:
+    reply = await driver.call("propose", said="Somebody says so.", claims=[claim])
     (verdict,) = reply["verdicts"]
     return dict(verdict)
 
 
-async def test_what_is_written_here_is_read_by_the_narrative_tools_and_back() -> None:
-    desk = a_desk()
-    space = await desk.saltmere()
+async def test_items_written_here_are_read_by_narrative_tools_and_vice_versa() -> None:
+    driver = make_driver()
+    space = await driver.saltmere()
     keeper = Principal(agent_id="k", agent_type="CanonKeeper", authorities=None)
-    odo = (await desk.call("get", of="Odo"))["id"]
+    odo = (await driver.call("get", of="Odo"))["id"]
 
-    read = await desk.gateway.call("neo4j_get_entity", {"entity_id": odo}, keeper)
-    book = (await desk.call("get", of="Harbour book"))["id"]
+    read = await driver.gateway.call("neo4j_get_entity", {"entity_id": odo}, keeper)
+    book = (await driver.call("get", of="Harbour book"))["id"]
     new = {
         "universe_id": space,
         "statement": "Marrow is haunted",
@@ -35,66 +35,66 @@ async def test_what_is_written_here_is_read_by_the_narrative_tools_and_back() ->
         "authority": "source",
         "evidence_refs": [f"source:{book}"],
     }
-    written = await desk.gateway.call("neo4j_create_fact", new, keeper)
+    written = await driver.gateway.call("neo4j_create_fact", new, keeper)
 
     assert read.body["name"] == "Odo Brand"
     assert written.error is None, written.text
-    found = await desk.call("find", text="haunted", kinds=["fact"])
+    found = await driver.call("find", text="haunted", kinds=["fact"])
     assert found["found"][0]["id"] == written.body["fact_id"]
 
 
-async def test_a_contradiction_is_refused_and_undoes_nothing_unless_it_is_meant() -> None:
-    desk = a_desk()
-    await desk.saltmere()
-    assert (await propose(desk, kind="state", of="Odo", tags=["dead"]))["verdict"] == "accepted"
+async def test_a_contradiction_is_refused_and_ends_nothing_unless_intended() -> None:
+    driver = make_driver()
+    await driver.saltmere()
+    assert (await propose(driver, kind="state", of="Odo", tags=["dead"]))["verdict"] == "accepted"
     late = {"kind": "fact", "says": "Odo Brand kicks in the door", "who": ["Odo"]}
 
-    refused = await propose(desk, **late)
+    refused = await propose(driver, **late)
     assert (refused["verdict"], refused["rule"]) == ("rejected", "gate:actor-alive")
     assert refused["against"][0]["grade"] == "contradiction"
-    assert (await desk.call("get", of="Odo"))["tags"] == ["dead"]
+    assert (await driver.call("get", of="Odo"))["tags"] == ["dead"]
 
-    meant = await desk.call("propose", said="He lives.", claims=[late], authority="gm")
+    meant = await driver.call("propose", said="He lives.", claims=[late], authority="gm")
     assert meant["accepted"] == 1
-    assert (await desk.call("get", of="Odo"))["tags"] == ["alive"]
+    assert (await driver.call("get", of="Odo"))["tags"] == ["alive"]
 
 
 async def test_a_claim_without_evidence_is_not_enough() -> None:
-    desk = a_desk()
-    await desk.saltmere()
+    driver = make_driver()
+    await driver.saltmere()
 
-    reply = await desk.call("propose", claims=[{"kind": "fact", "says": "Odo is brave"}])
+    reply = await driver.call("propose", claims=[{"kind": "fact", "says": "Odo is brave"}])
 
     assert reply["accepted"] == 0
     assert "score" in reply["verdicts"][0]["because"]
 
 
-async def test_a_dry_run_foretells_and_writes_nothing() -> None:
-    desk = a_desk()
-    await desk.saltmere()
-    before = await desk.heads()
+async def test_a_dry_run_predicts_and_writes_nothing() -> None:
+    driver = make_driver()
+    await driver.saltmere()
+    before = await driver.heads()
     claims = [
         {"kind": "entity", "name": "Tam", "type": "character"},
         {"kind": "relation", "from": "Tam", "type": "KNOWS", "to": "Odo"},
         {"kind": "fact", "says": "Odo Brand does not keep the light at Marrow", "about": ["Odo"]},
     ]
 
-    foretold = await desk.call("propose", claims=claims, evidence=["Harbour book"], dry_run=True)
-    spoken = await desk.call("propose", claims=claims, said="So they say.", dry_run=True)
-    assert await desk.heads() == before
+    foretold = await driver.call("propose", claims=claims, evidence=["Harbour book"], dry_run=True)
+    spoken = await driver.call("propose", claims=claims, said="So they say.", dry_run=True)
+    assert await driver.heads() == before
     assert [v["verdict"] for v in spoken["verdicts"]] == ["accepted", "accepted", "rejected"]
-    done = await desk.call("propose", claims=claims, evidence=["Harbour book"])
+    done = await driver.call("propose", claims=claims, evidence=["Harbour book"])
 
     assert foretold["written"] is False
     assert [v["verdict"] for v in foretold["verdicts"]] == ["accepted", "accepted", "rejected"]
     assert [v["verdict"] for v in done["verdicts"]] == ["accepted", "accepted", "rejected"]
 
 
-async def test_a_contributors_claims_wait_for_a_keeper_with_the_verdict_they_would_get() -> None:
-    solo = a_desk()
+async def test_a_contributors_claims_wait_for_a_keeper_with_a_preview() -> None:
+    solo = make_driver()
     await solo.saltmere()
-    ann = a_desk("Contributor", beside=solo)
-    bob = a_desk("Keeper", beside=solo)
+    ann = make_driver("Contributor", beside=solo)
+    bob = make_driver("Keeper", beside=solo)
 
     kept = await ann.call(
         "propose",
@@ -119,9 +119,9 @@ async def test_a_contributors_claims_wait_for_a_keeper_with_the_verdict_they_wou
 
 
 async def test_a_keeper_overrules_rejects_and_waives_with_a_reason() -> None:
-    solo = a_desk()
+    solo = make_driver()
     await solo.saltmere()
-    ann, bob = a_desk("Contributor", beside=solo), a_desk("Keeper", beside=solo)
+    ann, bob = make_driver("Contributor", beside=solo), make_driver("Keeper", beside=solo)
     claims = [{"kind": "fact", "says": f"The bell rings {n} times"} for n in (1, 2)]
     ids = [
         (await ann.call("propose", claims=[claim], said="Heard."))["verdicts"][0]
@@ -142,25 +142,27 @@ async def test_a_keeper_overrules_rejects_and_waives_with_a_reason() -> None:
 
 
 async def test_a_possible_conflict_is_reviewed_and_waived() -> None:
-    desk = a_desk()
-    await desk.saltmere()
-    await propose(desk, kind="state", of="Odo", tags=["dead"])
-    await propose(desk, kind="event", says="They mourn Odo", about=["Odo"])
+    driver = make_driver()
+    await driver.saltmere()
+    await propose(driver, kind="state", of="Odo", tags=["dead"])
+    await propose(driver, kind="event", says="They mourn Odo", about=["Odo"])
 
-    (row,) = (await desk.call("review", what="conflicts"))["waiting"]
+    (row,) = (await driver.call("review", what="conflicts"))["waiting"]
     against = row["perhaps_against"][0]["id"]
-    await desk.call("decide", verdict="waive", of=[row["id"]], other=against, reason="A funeral.")
+    await driver.call("decide", verdict="waive", of=[row["id"]], other=against, reason="A funeral.")
 
-    assert (await desk.call("review", what="conflicts"))["waiting"] == []
+    assert (await driver.call("review", what="conflicts"))["waiting"] == []
 
 
-async def test_two_are_made_one_and_two_again_and_what_never_was_falls() -> None:
-    desk = a_desk()
-    await desk.saltmere()
-    await propose(desk, kind="entity", name="The Keeper", type="character")
-    keeper = (await desk.call("get", of="The Keeper"))["id"]
+async def test_entities_are_merged_separated_and_retracted() -> None:
+    driver = make_driver()
+    await driver.saltmere()
+    await propose(driver, kind="entity", name="The Keeper", type="character")
+    keeper = (await driver.call("get", of="The Keeper"))["id"]
 
-    merged = await desk.call("decide", verdict="merge", of=["Odo", "The Keeper"], reason="One man.")
+    merged = await driver.call(
+        "decide", verdict="merge", of=["Odo", "The Keeper"], reason="One man."
+    )
     assert merged == {
         "note": "Merged into: Odo Brand.",
         "verdict": "merge",
@@ -168,27 +170,29 @@ async def test_two_are_made_one_and_two_again_and_what_never_was_falls() -> None
         "name": "Odo Brand",
         "merged": "The Keeper",
     }
-    assert (await desk.call("get", of=keeper))["name"] == "Odo Brand"
-    await desk.call("decide", verdict="separate", of=["the keeper"], reason="Two men.")
-    assert (await desk.call("get", of=keeper))["name"] == "The Keeper"
-    (tie,) = (await desk.call("find", kinds=["relation"]))["found"]
-    await desk.call("decide", verdict="end", of=[tie["id"]], reason="He left.")
-    assert (await desk.call("find", kinds=["relation"]))["found"] == []
-    fallen = await desk.call("decide", verdict="retcon", of=["Odo"], along=True, reason="A tale.")
-    assert len(fallen["fallen"]) > 1
-    error = await desk.refused("decide", verdict="merge", of=["Odo"])
+    assert (await driver.call("get", of=keeper))["name"] == "Odo Brand"
+    await driver.call("decide", verdict="separate", of=["the keeper"], reason="Two men.")
+    assert (await driver.call("get", of=keeper))["name"] == "The Keeper"
+    (tie,) = (await driver.call("find", kinds=["relation"]))["found"]
+    await driver.call("decide", verdict="end", of=[tie["id"]], reason="He left.")
+    assert (await driver.call("find", kinds=["relation"]))["found"] == []
+    retracted = await driver.call(
+        "decide", verdict="retcon", of=["Odo"], along=True, reason="A tale."
+    )
+    assert len(retracted["fallen"]) > 1
+    error = await driver.refused("decide", verdict="merge", of=["Odo"])
     assert error["details"]["reason"] == "decide.how-many"
 
 
 async def test_a_field_is_corrected_by_its_keeper_and_a_fact_by_another() -> None:
-    desk = a_desk()
-    await desk.saltmere()
+    driver = make_driver()
+    await driver.saltmere()
     for field, value in (("name", "Odo Brandt"), ("description", "Old."), ("age", 61)):
         claim = {"kind": "correction", "of": "Odo", "field": field, "value": value}
-        await desk.call("propose", claims=[claim], said="So.", authority="source")
-    odo = await desk.call("get", of="Odo Brand")
-    (row,) = (await desk.call("find", text="keeps the light", kinds=["fact"]))["found"]
-    await desk.call(
+        await driver.call("propose", claims=[claim], said="So.", authority="source")
+    odo = await driver.call("get", of="Odo Brand")
+    (row,) = (await driver.call("find", text="keeps the light", kinds=["fact"]))["found"]
+    await driver.call(
         "propose",
         said="It is his brother.",
         authority="gm",
@@ -197,13 +201,13 @@ async def test_a_field_is_corrected_by_its_keeper_and_a_fact_by_another() -> Non
 
     assert (odo["name"], odo["says"], odo["fields"]) == ("Odo Brandt", "Old.", {"age": 61})
     assert odo["also_called"] == ["Odo Brand"]
-    light = await desk.call("find", text="keeps the light", kinds=["fact"])
+    light = await driver.call("find", text="keeps the light", kinds=["fact"])
     assert [each["says"] for each in light["found"]] == ["Olaf keeps the light at Marrow"]
-    mixed = await desk.refused("propose", claims=[CORRECTION, WHO[4]])
+    mixed = await driver.refused("propose", claims=[CORRECTION, WHO[4]])
     assert mixed["details"]["reason"] == "claim.mixed"
     wrong = {"kind": "correction", "of": "Odo", "field": "name", "value": 5}
-    assert (await desk.refused("propose", claims=[wrong]))["details"]["reason"] == "claim.value"
-    dry = await desk.call("propose", claims=[CORRECTION], dry_run=True)
+    assert (await driver.refused("propose", claims=[wrong]))["details"]["reason"] == "claim.value"
+    dry = await driver.call("propose", claims=[CORRECTION], dry_run=True)
     assert dry["written"] is False
 
 
@@ -225,67 +229,67 @@ async def test_a_field_is_corrected_by_its_keeper_and_a_fact_by_another() -> Non
         ({"kind": "guess"}, "/claims/0/kind", "entity, fact, relation"),
     ],
 )
-async def test_a_claim_that_cannot_be_read_says_where_and_what_it_takes(
+async def test_an_unreadable_claim_error_gives_position_and_form(
     claim: dict[str, Any], path: str, words: str
 ) -> None:
-    desk = a_desk()
-    await desk.saltmere()
+    driver = make_driver()
+    await driver.saltmere()
 
-    error = await desk.refused("propose", claims=[claim], evidence=["Harbour book"])
+    error = await driver.refused("propose", claims=[claim], evidence=["Harbour book"])
 
     assert error["details"]["path"] == path
     assert words in error["message"]
 
 
-async def test_claims_name_what_is_claimed_with_them_and_each_name_once() -> None:
-    desk = a_desk()
-    await desk.saltmere()
+async def test_claims_refer_to_each_other_and_each_name_is_unique() -> None:
+    driver = make_driver()
+    await driver.saltmere()
     twice = [{"kind": "entity", "name": "Guard", "type": "character"}] * 2
 
-    error = await desk.refused("propose", claims=twice)
+    error = await driver.refused("propose", claims=twice)
     many = [{"kind": "fact", "says": "x", "about": ["Odo"] * 51}]
 
     assert error["details"]["reason"] == "claim.repeats"
-    assert (await desk.refused("propose", claims=many))["details"]["reason"] == "list.too-long"
+    assert (await driver.refused("propose", claims=many))["details"]["reason"] == "list.too-long"
     event = {"kind": "event", "says": "The storm begins"}
-    made = await propose(desk, **event)
-    caused = await propose(desk, kind="event", says="Ruin", caused_by=[made["id"]])
+    made = await propose(driver, **event)
+    caused = await propose(driver, kind="event", says="Ruin", caused_by=[made["id"]])
     assert caused["verdict"] == "accepted"
 
 
-async def test_turns_open_a_scene_by_its_title_and_a_summary_closes_it() -> None:
-    desk = a_desk()
-    await desk.saltmere()
-    told = [{"by": "gm", "text": "Wind."}, {"by": "odo", "text": "It blows."}]
+async def test_turns_open_a_scene_by_title_and_a_summary_closes_it() -> None:
+    driver = make_driver()
+    await driver.saltmere()
+    found = [{"by": "gm", "text": "Wind."}, {"by": "odo", "text": "It blows."}]
 
-    first = await desk.call("tell", scene="Storm", place="Marrow", when="1901-05-01", turns=told)
-    again = await desk.call("tell", scene="storm", turns=told[:1], end_scene="It blew.")
-    after = await desk.call("tell", scene="Storm", turns=told[:1])
+    first = await driver.call("tell", scene="Storm", place="Marrow", when="1901-05-01", turns=found)
+    again = await driver.call("tell", scene="storm", turns=found[:1], end_scene="It blew.")
+    after = await driver.call("tell", scene="Storm", turns=found[:1])
 
     assert first["opened"] is True
     assert "opened" not in again
     assert again["closed"] is True
     assert after["scene"] != first["scene"]
-    assert (await desk.call("get", of=first["scene"]))["says"] == "It blew."
+    assert (await driver.call("get", of=first["scene"]))["says"] == "It blew."
     nobody = [{"by": first["scene"][:-1] + "0", "text": "x"}]
-    unknown = await desk.refused("tell", scene="Storm", turns=nobody)
+    unknown = await driver.refused("tell", scene="Storm", turns=nobody)
     assert unknown["details"]["path"] == "/turns/0/by"
-    assert (await desk.refused("tell", turns=told))["details"]["path"] == "/scene"
-    empty = await desk.refused("tell", scene="Next", turns=[{"by": "gm", "text": " "}])
+    assert (await driver.refused("tell", turns=found))["details"]["path"] == "/scene"
+    empty = await driver.refused("tell", scene="Next", turns=[{"by": "gm", "text": " "}])
     assert empty["details"]["reason"] == "text.empty"
-    closed = await desk.refused("tell", scene=first["scene"], turns=told[:1])
+    closed = await driver.refused("tell", scene=first["scene"], turns=found[:1])
     assert closed["code"] == "CONFLICT"
 
 
-async def test_documents_come_as_text_file_or_path_and_the_same_again_changes_nothing(
+async def test_documents_are_texts_files_or_paths_and_repeats_change_nothing(
     tmp_path: Path,
 ) -> None:
-    desk = a_desk()
-    await desk.saltmere()
+    driver = make_driver()
+    await driver.saltmere()
     markdown = base64.b64encode(b"# Rules\n\nNobody swims at night.").decode()
 
-    file = await desk.call("tell", file=markdown, mime_type="text/markdown", title="Rules")
-    again = await desk.call("tell", file=markdown, mime_type="text/markdown", title="Rules")
+    file = await driver.call("tell", file=markdown, mime_type="text/markdown", title="Rules")
+    again = await driver.call("tell", file=markdown, mime_type="text/markdown", title="Rules")
 
     assert file["passages"][0]["says"].endswith("Nobody swims at night.")
     assert again["known_before"] is True
@@ -299,47 +303,49 @@ async def test_documents_come_as_text_file_or_path_and_the_same_again_changes_no
         ({"records": [{"type": "person"}]}, "tell.records"),
         ({"path": str(tmp_path / "nothing.txt")}, "file.unknown"),
     ):
-        error = await desk.refused("tell", **wrong)
+        error = await driver.refused("tell", **wrong)
         assert error["details"]["reason"] == reason, (wrong, error)
-    ann = a_desk("Contributor", beside=desk)
+    ann = make_driver("Contributor", beside=driver)
     assert (await ann.refused("tell", path="x.txt"))["details"]["reason"] == "tell.path"
 
 
-async def test_an_account_keeps_records_and_says_what_it_does_not_take() -> None:
-    desk = a_desk()
+async def test_an_account_keeps_records_and_names_unsupported_claims() -> None:
+    driver = make_driver()
     for wrong, reason in (
         ({"records": [{"name": "Ann"}]}, "tell.record-type"),
         ({"scene": "x", "turns": [{"by": "gm", "text": "x"}]}, "space.not-told"),
     ):
-        error = await desk.refused("tell", space="me", **wrong)
+        error = await driver.refused("tell", space="me", **wrong)
         assert error["details"]["reason"] == reason
-    told = await desk.call("tell", space="me", records=[{"entity_type": "company", "name": "Acme"}])
+    reply = await driver.call(
+        "tell", space="me", records=[{"entity_type": "company", "name": "Acme"}]
+    )
     claims = [{"kind": "entity", "name": "Ann", "type": "contact", "says": "Friend", "fields": {}}]
 
-    dry = await desk.call("propose", claims=claims, dry_run=True)
-    done = await desk.call("propose", claims=claims)
+    dry = await driver.call("propose", claims=claims, dry_run=True)
+    done = await driver.call("propose", claims=claims)
     related = {"kind": "relation", "from": "Ann", "type": "REFERS_TO", "to": "Acme"}
-    assert (await desk.call("propose", claims=[related], dry_run=True))["written"] is False
-    assert (await desk.call("propose", claims=[related]))["accepted"] == 1
+    assert (await driver.call("propose", claims=[related], dry_run=True))["written"] is False
+    assert (await driver.call("propose", claims=[related]))["accepted"] == 1
 
     assert "id" not in dry["verdicts"][0]
     assert done["verdicts"][0]["id"]
-    assert told["entities"][0]["name"] == "Acme"
-    assert (await desk.call("review"))["waiting"] == []
-    assert (await desk.call("review", what="duplicates"))["duplicates"] == []
-    assert (await desk.call("review", about="Ann"))["total"] == 0
+    assert reply["entities"][0]["name"] == "Acme"
+    assert (await driver.call("review"))["waiting"] == []
+    assert (await driver.call("review", what="duplicates"))["duplicates"] == []
+    assert (await driver.call("review", about="Ann"))["total"] == 0
     for tool, arguments in (
         ("decide", {"verdict": "retcon", "of": ["Ann"]}),
         ("decide", {"verdict": "end", "of": ["Ann"]}),
         ("decide", {"verdict": "reveal", "of": ["Ann"]}),
     ):
-        error = await desk.refused(tool, **arguments)
+        error = await driver.refused(tool, **arguments)
         assert error["code"] == "NOT_HERE", (tool, error)
 
 
 async def test_a_retry_with_its_key_changes_nothing_more() -> None:
-    desk = a_desk()
-    await desk.saltmere()
+    driver = make_driver()
+    await driver.saltmere()
     solo = Principal(agent_id="solo", agent_type="Solo", authorities=None)
     for tool, arguments in (
         ("open", {"name": "Elsewhere"}),
@@ -353,21 +359,21 @@ async def test_a_retry_with_its_key_changes_nothing_more() -> None:
         ),
     ):
         meta = {KEY_META: f"key {tool}"}
-        first = await desk.gateway.call(tool, arguments, solo, meta)
-        heads = await desk.heads()
-        again = await desk.gateway.call(tool, arguments, solo, meta)
+        first = await driver.gateway.call(tool, arguments, solo, meta)
+        heads = await driver.heads()
+        again = await driver.gateway.call(tool, arguments, solo, meta)
         assert first.error is None, first.text
-        assert await desk.heads() == heads, tool
+        assert await driver.heads() == heads, tool
         assert again.error is None, again.text
 
 
-async def test_a_space_may_count_its_own_days() -> None:
-    desk = a_desk()
+async def test_a_space_may_have_its_own_calendar() -> None:
+    driver = make_driver()
     calendar = {"months": [{"name": "Mist", "days": 30}, {"name": "Sun", "days": 30}]}
-    await desk.call("open", name="Isle", calendar=calendar)
-    made = await propose(desk, kind="event", says="Landing", when="3 Sun 12")
+    await driver.call("open", name="Isle", calendar=calendar)
+    made = await propose(driver, kind="event", says="Landing", when="3 Sun 12")
 
-    rows = (await desk.call("timeline", **{"from": "1 Sun 12"}))["timeline"]
+    rows = (await driver.call("timeline", **{"from": "1 Sun 12"}))["timeline"]
 
     assert made["verdict"] == "accepted"
     assert [row["says"] for row in rows] == ["Landing"]

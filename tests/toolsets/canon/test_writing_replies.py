@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from canonry.canon.session.caller import LastUsed
-from tests.toolsets.canon.kit import Desk, a_desk
+from tests.toolsets.canon.kit import ToolDriver, make_driver
 
 pytestmark = pytest.mark.anyio
 
@@ -18,22 +18,22 @@ _DECIDED = re.compile(r"decide (\w+), of=(\[[^]]*\])")
 _SETTLED = re.compile(r'(accept|reject|waive)(?:, other="([^"]+)")?')
 
 
-async def a_dispute() -> tuple[Desk, dict[str, Any]]:
-    desk = a_desk(last_used=LastUsed())
-    await desk.call("open", name="Platform", about="What the team runs.")
+async def a_dispute() -> tuple[ToolDriver, dict[str, Any]]:
+    driver = make_driver(last_used=LastUsed())
+    await driver.call("open", name="Platform", about="What the team runs.")
     for title, figure in (("Wiki", 100), ("Runbook", 150)):
-        await desk.call("tell", title=title, text=API.format(figure))
+        await driver.call("tell", title=title, text=API.format(figure))
         claims = [{"kind": "fact", "says": API.format(figure)}]
-        reply = await desk.call("propose", claims=claims, evidence=title)
-    return desk, reply
+        reply = await driver.call("propose", claims=claims, evidence=title)
+    return driver, reply
 
 
-async def test_each_reply_about_a_dispute_says_who_said_what() -> None:
-    desk, reply = await a_dispute()
+async def test_each_reply_about_a_dispute_names_both_sides() -> None:
+    driver, reply = await a_dispute()
 
-    review = await desk.call("review")
-    item = await desk.call("get", of=API.format(150))
-    other = await desk.call("get", of=API.format(100))
+    review = await driver.call("review")
+    item = await driver.call("get", of=API.format(150))
+    other = await driver.call("get", of=API.format(100))
 
     assert reply["note"].startswith(f"May stand against it: Wiki says: {API.format(100)}")
     (row,) = reply["verdicts"]
@@ -47,56 +47,56 @@ async def test_each_reply_about_a_dispute_says_who_said_what() -> None:
 @pytest.mark.parametrize(
     ("verdict", "left"), [("accept", [150]), ("reject", [100]), ("waive", [100, 150])]
 )
-@pytest.mark.parametrize("told", ["propose", "review"])
-async def test_one_call_of_the_hint_settles_a_dispute(
-    verdict: str, left: list[int], told: str
+@pytest.mark.parametrize("expected", ["propose", "review"])
+async def test_one_suggested_call_settles_a_dispute(
+    verdict: str, left: list[int], expected: str
 ) -> None:
-    desk, reply = await a_dispute()
-    hint = (reply if told == "propose" else await desk.call("review"))["hint"]
+    driver, reply = await a_dispute()
+    hint = (reply if expected == "propose" else await driver.call("review"))["hint"]
     of = json.loads(_DECIDED.search(hint)[2])  # type: ignore[index]
     others = {one[1]: one[2] for one in _SETTLED.finditer(hint) if one[2]}
     other = {"other": others[verdict]} if verdict in others else {}
 
-    done = await desk.call("decide", verdict=verdict, of=of, reason="I asked.", **other)
+    done = await driver.call("decide", verdict=verdict, of=of, reason="I asked.", **other)
 
     if verdict == "accept":
         assert done["note"].startswith(f"Retracted: {API.format(100)} Accepted: ")
-    assert (await desk.call("review"))["waiting"] == []
-    found = (await desk.call("find", text="requests", kinds=["fact"]))["found"]
+    assert (await driver.call("review"))["waiting"] == []
+    found = (await driver.call("find", text="requests", kinds=["fact"]))["found"]
     said = {row["says"] for row in found if "level" not in row}
     assert said == {API.format(figure) for figure in left}
 
 
 @pytest.mark.parametrize(("verdict", "left"), [("accept", 2), ("waive", 2), ("reject", 1)])
-async def test_what_may_both_be_true_is_kept_by_accepting_it(verdict: str, left: int) -> None:
-    desk = a_desk(last_used=LastUsed())
-    await desk.call("open", name="Home", about="Our household.")
+async def test_accepting_keeps_compatible_values(verdict: str, left: int) -> None:
+    driver = make_driver(last_used=LastUsed())
+    await driver.call("open", name="Home", about="Our household.")
     sheds = ["The shed is 10 m long.", "The shed is about 11 m long."]
-    told = [await desk.call("propose", said=f"{e} So?", claims=[e]) for e in sheds]
-    hints = [str(each.get("hint")) for each in told]
+    listed = [await driver.call("propose", said=f"{e} So?", claims=[e]) for e in sheds]
+    hints = [str(each.get("hint")) for each in listed]
     of, other = re.findall(r'"([0-9a-f-]{36})"', hints[1])
 
-    hint = (await desk.call("review"))["hint"]
+    hint = (await driver.call("review"))["hint"]
     named = {"other": other} if verdict == "waive" else {}
-    done = await desk.call("decide", verdict=verdict, of=[of], reason="I measured.", **named)
+    done = await driver.call("decide", verdict=verdict, of=[of], reason="I measured.", **named)
 
     for each in (hints[1], hint):
         assert "keeps both; reject retracts this one" in each
         assert "retracts the other" not in each
-    assert (await desk.call("review"))["waiting"] == []
+    assert (await driver.call("review"))["waiting"] == []
     if verdict == "accept":
         assert "fallen" not in done["verdicts"][0]
         assert done["note"].endswith(f"Both stand, for both may be true; the other one: {sheds[0]}")
-    found = (await desk.call("find", text="shed", kinds=["fact"]))["found"]
+    found = (await driver.call("find", text="shed", kinds=["fact"]))["found"]
     assert len([row for row in found if "level" not in row]) == left
 
 
-async def test_two_speakers_are_named_and_words_in_quotes_are_shown() -> None:
-    desk = a_desk()
-    await desk.call("open", name="Home")
-    await desk.call("propose", said="At eight.", claims=["Max's bedtime is 8 pm."])
+async def test_two_speakers_are_named_and_quotes_are_shown() -> None:
+    driver = make_driver()
+    await driver.call("open", name="Home")
+    await driver.call("propose", said="At eight.", claims=["Max's bedtime is 8 pm."])
 
-    reply = await desk.call("propose", said="Dad says nine.", claims=["Max's bedtime is 9 pm."])
+    reply = await driver.call("propose", said="Dad says nine.", claims=["Max's bedtime is 9 pm."])
 
     (row,) = reply["verdicts"]
     assert row["said_by"] == '"Dad says nine."'
@@ -145,23 +145,23 @@ HINTED: list[list[tuple[str, dict[str, Any]]]] = [
 
 
 @pytest.mark.parametrize("steps", HINTED)
-async def test_each_call_in_a_hint_or_in_an_error_works(
+async def test_each_call_in_a_hint_or_error_works(
     steps: list[tuple[str, dict[str, Any]]],
 ) -> None:
-    desk = a_desk(last_used=LastUsed())
-    await desk.call("open", name="Home")
-    await desk.call("propose", said="Two.", claims=[ANA, TWIN])
+    driver = make_driver(last_used=LastUsed())
+    await driver.call("open", name="Home")
+    await driver.call("propose", said="Two.", claims=[ANA, TWIN])
     for tool, arguments in steps:
-        body = (await desk.outcome(tool, arguments)).body
+        body = (await driver.outcome(tool, arguments)).body
     calls = list(_calls_in(body.get("error", body)))
 
     assert calls, body
     for tool, arguments in calls:
-        await desk.call(tool, **arguments)
+        await driver.call(tool, **arguments)
 
 
-async def test_the_first_sentence_says_what_happened() -> None:
-    desk = a_desk(last_used=LastUsed())
+async def test_the_first_sentence_states_the_outcome() -> None:
+    driver = make_driver(last_used=LastUsed())
     calls: list[tuple[str, dict[str, Any], str]] = [
         ("open", {"name": "Home"}, "Opened the space Home."),
         ("open", {"name": "home"}, "Nothing was opened"),
@@ -180,52 +180,54 @@ async def test_the_first_sentence_says_what_happened() -> None:
         ("decide", {"verdict": "retcon", "of": "Ana Lund", "reason": "x"}, "Retracted: Ana Lund."),
     ]
     for tool, arguments, note in calls:
-        reply = await desk.call(tool, **arguments)
+        reply = await driver.call(tool, **arguments)
         assert reply["note"].startswith(note), reply
 
 
 @pytest.mark.parametrize(("about", "plain"), [("Our household.", True), ("A fantasy game.", False)])
-async def test_words_of_games_are_for_games(about: str, plain: bool) -> None:
-    desk = a_desk(last_used=LastUsed())
-    await desk.call("open", name="Home", about=about)
+async def test_game_words_are_used_only_for_games(about: str, plain: bool) -> None:
+    driver = make_driver(last_used=LastUsed())
+    await driver.call("open", name="Home", about=about)
     secret = {"kind": "fact", "says": "Ana Berg saves for a boat.", "for": ["owner"]}
     claims = [ANA, secret]
-    await desk.call("propose", said="Hush.", claims=claims, authority="owner")
+    await driver.call("propose", said="Hush.", claims=claims, authority="owner")
     replies = [
-        await desk.call("get", of="Ana Berg"),
-        await desk.call("get", of=secret["says"]),
-        await desk.call("why", of=secret["says"]),
-        await desk.call("context", of="Ana Berg"),
-        await desk.refused("propose", claims=[secret], authority="nobody"),
+        await driver.call("get", of="Ana Berg"),
+        await driver.call("get", of=secret["says"]),
+        await driver.call("why", of=secret["says"]),
+        await driver.call("context", of="Ana Berg"),
+        await driver.refused("propose", claims=[secret], authority="nobody"),
     ]
 
-    told = json.dumps(replies[:4])
+    result = json.dumps(replies[:4])
 
-    words = [word for word in ("gm", "keeper") if re.search(rf"\b{word}\b", told)]
+    words = [word for word in ("gm", "keeper") if re.search(rf"\b{word}\b", result)]
     assert words == ([] if plain else ["gm"])
 
 
-async def test_a_bank_line_is_named_by_its_party() -> None:
-    desk = a_desk(last_used=LastUsed())
+async def test_a_bank_line_is_named_by_its_counterparty() -> None:
+    driver = make_driver(last_used=LastUsed())
     table = b"Date,Payee,Amount,Currency\n2026-11-03,Netflix,-12.99,EUR\n"
     file = {"file": base64.b64encode(table).decode(), "mime_type": "text/csv"}
 
-    told = await desk.call("tell", title="November", space="account", **file)
+    reply = await driver.call("tell", title="November", space="account", **file)
 
-    (line,) = told["entities"]
+    (line,) = reply["entities"]
     assert (line["name"], line["fields"]) == ("Netflix", {"date": "2026-11-03", "amount": -12.99})
-    found = (await desk.call("find", text="netflix", kinds=["entity"]))["found"]
+    found = (await driver.call("find", text="netflix", kinds=["entity"]))["found"]
     assert {row["name"] for row in found} == {"Netflix"}
 
 
-async def test_a_told_text_is_named_as_it_is_found_and_a_secret_of_an_account_is_kept() -> None:
-    desk = a_desk(last_used=LastUsed())
-    words = await desk.call("tell", text="Greta takes metformin.", space="account")
+async def test_a_recorded_text_is_named_as_found_and_account_secrets_are_kept() -> None:
+    driver = make_driver(last_used=LastUsed())
+    words = await driver.call("tell", text="Greta takes metformin.", space="account")
     claim = {"kind": "fact", "says": "Greta takes metformin.", "for": ["me"]}
-    kept = await desk.call("propose", claims=[claim], evidence=[words["document"]], space="account")
-    await desk.call("open", name="Bellmere", about="A fantasy game.")
-    first = await desk.call("tell", title="Bell lore.txt", text="Dwarves cast the bell.")
-    again = await desk.call("tell", title="Bell lore", text="Dwarves cast the bell.")
+    kept = await driver.call(
+        "propose", claims=[claim], evidence=[words["document"]], space="account"
+    )
+    await driver.call("open", name="Bellmere", about="A fantasy game.")
+    first = await driver.call("tell", title="Bell lore.txt", text="Dwarves cast the bell.")
+    again = await driver.call("tell", title="Bell lore", text="Dwarves cast the bell.")
 
     assert "entities" not in words
     assert "as evidence in propose" in words["hint"]

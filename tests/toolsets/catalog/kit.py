@@ -174,7 +174,7 @@ def shuffled(arrays: Arrays, seed: int) -> Arrays:
 
 
 @dataclass(frozen=True)
-class Shelf:
+class CatalogDriver:
     """A canon with the gateway of the catalog; every reply is checked against its schema."""
 
     canon: Canon
@@ -206,17 +206,17 @@ class Shelf:
         return outcome.body["error"]
 
 
-def a_shelf(canon: Canon | None = None) -> Shelf:
+def make_catalog_driver(canon: Canon | None = None) -> CatalogDriver:
     """A shelf without anything on it."""
     canon = canon or compose_memory(clock=HandClock(), identities=CountingIdentities())
-    return Shelf(canon=canon, gateway=Gateway(canon, (CATALOG,)))
+    return CatalogDriver(canon=canon, gateway=Gateway(canon, (CATALOG,)))
 
 
-async def filled(arrays: Mapping[str, Sequence[Any]], canon: Canon | None = None) -> Shelf:
+async def filled(arrays: Mapping[str, Sequence[Any]], canon: Canon | None = None) -> CatalogDriver:
     """A shelf with these rows."""
-    shelf = a_shelf(canon)
-    await put(shelf.canon, arrays)
-    return shelf
+    driver = make_catalog_driver(canon)
+    await put(driver.canon, arrays)
+    return driver
 
 
 async def put(canon: Canon, arrays: Mapping[str, Sequence[Any]], **how: bool) -> CatalogImported:

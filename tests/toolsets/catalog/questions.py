@@ -4,7 +4,16 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
-from tests.toolsets.catalog.kit import EMPTY, LAB, NOWHERE, OTHER, SHARED, Shelf, hostile, uuid
+from tests.toolsets.catalog.kit import (
+    EMPTY,
+    LAB,
+    NOWHERE,
+    OTHER,
+    SHARED,
+    CatalogDriver,
+    hostile,
+    uuid,
+)
 
 TEXTS = (
     "%",
@@ -53,10 +62,10 @@ def questions() -> Iterator[tuple[str, dict[str, Any]]]:
     yield "get_entity_graph", {"projectId": LAB, "entityId": uuid(1)}
 
 
-async def answers(shelf: Shelf) -> list[str]:
+async def answers(driver: CatalogDriver) -> list[str]:
     """The text of every answer, with what is told beside it."""
-    told = []
+    found = []
     for tool, arguments in questions():
-        outcome = await shelf.outcome(tool, arguments)
-        told.append(f"{tool} {arguments} {outcome.text} {dict(outcome.meta)}")
-    return told
+        outcome = await driver.outcome(tool, arguments)
+        found.append(f"{tool} {arguments} {outcome.text} {dict(outcome.meta)}")
+    return found

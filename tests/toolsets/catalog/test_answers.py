@@ -18,8 +18,8 @@ GOLDEN = Path(__file__).parent / "golden.json"
 
 
 def golden() -> list[str]:
-    told: list[str] = json.loads(GOLDEN.read_text(encoding="utf-8"))
-    return told
+    reply: list[str] = json.loads(GOLDEN.read_text(encoding="utf-8"))
+    return reply
 
 
 @pytest.fixture
@@ -34,10 +34,10 @@ async def store(tmp_path: Path) -> AsyncIterator[Embedded]:
     await opened.close()
 
 
-async def test_the_answers_are_the_golden_ones() -> None:
-    told = await answers(await filled(hostile()))
+async def test_answers_equal_the_golden_ones() -> None:
+    answer = await answers(await filled(hostile()))
 
-    assert told == golden()
+    assert answer == golden()
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -51,13 +51,13 @@ async def test_the_embedded_store_gives_the_same_bytes(
 ) -> None:
     """Whether its texts are found in the index, or read in order, or some of each."""
     monkeypatch.setattr(catalog_search, "FEW", few)
-    shelf = await filled(shuffled(hostile(), 7), store.canon)
+    driver = await filled(shuffled(hostile(), 7), store.canon)
 
-    assert await answers(shelf) == golden()
+    assert await answers(driver) == golden()
 
 
-async def test_they_stay_after_a_rebuild_and_verify(store: Embedded) -> None:
-    shelf = await filled(hostile(), store.canon)
+async def test_answers_survive_a_rebuild_and_verify(store: Embedded) -> None:
+    driver = await filled(hostile(), store.canon)
     renamed = {"entities": [{**hostile()["entities"][0], "title": "another"}]}
     await put(store.canon, renamed)
     await put(store.canon, {"entities": hostile()["entities"][:1]})
@@ -66,4 +66,4 @@ async def test_they_stay_after_a_rebuild_and_verify(store: Embedded) -> None:
     await store.maintenance.rebuild(lambda _done, _total: None)
 
     assert not verified.findings
-    assert await answers(shelf) == golden()
+    assert await answers(driver) == golden()

@@ -18,7 +18,7 @@ from canonry.values.errors import (
     NotFound,
     Unavailable,
 )
-from tests.toolsets.catalog.kit import LAB, a_shelf, filled, hostile, uuid
+from tests.toolsets.catalog.kit import LAB, filled, hostile, make_catalog_driver, uuid
 
 pytestmark = pytest.mark.anyio
 ERRORS = (
@@ -43,7 +43,7 @@ def test_the_tools_are_those_of_the_contract() -> None:
     assert served == published()["tools"]
 
 
-def test_every_tool_reads_and_none_keeps_a_reply() -> None:
+def test_every_tool_only_reads_and_no_reply_is_cached() -> None:
     for tool in CATALOG.tools:
         assert tool.read_only
         assert tool.idempotent
@@ -74,13 +74,13 @@ def test_every_error_has_one_of_four_codes(
     assert "secret" not in str(body)
 
 
-def test_a_deadline_says_so() -> None:
+def test_an_exceeded_deadline_is_reported() -> None:
     body = catalog_error(Unavailable("store.deadline", ""), tool="", caller=None)
 
     assert body.message == "Tool execution timeout"
 
 
-def test_paths_are_told_as_arguments() -> None:
+def test_paths_name_arguments() -> None:
     assert field_of("/entityTypes/1") == "entityTypes[1]"
     assert field_of("/query") == "query"
     assert field_of("") == "arguments"
@@ -137,58 +137,58 @@ async def test_invalid_arguments_are_named(
     assert error["details"]["reason"]
 
 
-async def test_what_is_missing_comes_before_what_is_unknown_and_that_before_what_is_wrong() -> None:
-    shelf = await filled(hostile())
+async def test_missing_arguments_precede_unknown_and_wrong_ones() -> None:
+    driver = await filled(hostile())
 
-    missing = await shelf.refused("search_entities", projectId="x", limit="y", colour="red")
-    unknown = await shelf.refused(
+    missing = await driver.refused("search_entities", projectId="x", limit="y", colour="red")
+    unknown = await driver.refused(
         "search_entities", projectId="x", query="", limit="y", colour="red"
     )
-    wrong = await shelf.refused("search_entities", limit="y", query="", projectId="x")
+    wrong = await driver.refused("search_entities", limit="y", query="", projectId="x")
 
     fields = [error["details"]["field"] for error in (missing, unknown, wrong)]
     assert fields == ["query", "colour", "projectId"]
 
 
-async def test_arguments_come_before_project_and_project_before_entity() -> None:
-    shelf, nowhere = await filled(hostile()), "00000000-0000-4000-8000-00000000dead"
+async def test_argument_errors_precede_project_errors_and_those_entity_errors() -> None:
+    driver, nowhere = await filled(hostile()), "00000000-0000-4000-8000-00000000dead"
 
-    first = await shelf.refused("get_entity_graph", projectId=nowhere, entityId=nowhere, depth=9)
-    second = await shelf.refused("get_entity_graph", projectId=nowhere, entityId=nowhere)
-    third = await shelf.refused("get_entity_graph", projectId=LAB, entityId=nowhere)
+    first = await driver.refused("get_entity_graph", projectId=nowhere, entityId=nowhere, depth=9)
+    second = await driver.refused("get_entity_graph", projectId=nowhere, entityId=nowhere)
+    third = await driver.refused("get_entity_graph", projectId=LAB, entityId=nowhere)
 
     codes = [error["code"] for error in (first, second, third)]
     assert codes == ["VALIDATION_ERROR", "PROJECT_NOT_FOUND", "ENTITY_NOT_FOUND"]
 
 
-async def test_what_a_number_is_follows_the_schema() -> None:
-    shelf = await filled(hostile())
+async def test_numbers_are_interpreted_by_the_schema() -> None:
+    driver = await filled(hostile())
 
-    whole = await shelf.call("search_entities", projectId=LAB, query="a", limit=2)
-    pointed = await shelf.call("search_entities", projectId=LAB, query="a", limit=2.0)
+    whole = await driver.call("search_entities", projectId=LAB, query="a", limit=2)
+    pointed = await driver.call("search_entities", projectId=LAB, query="a", limit=2.0)
 
     assert whole == pointed
-    assert await shelf.call("search_entities", projectId=LAB, query="\U0001f409" * 256)
-    assert await shelf.call("search_entities", projectId=LAB, query="\x00") == {
+    assert await driver.call("search_entities", projectId=LAB, query="\U0001f409" * 256)
+    assert await driver.call("search_entities", projectId=LAB, query="\x00") == {
         "entities": [],
         "totalCount": 0,
     }
 
 
 async def test_an_empty_store_has_no_projects() -> None:
-    assert await a_shelf().call("list_projects") == {"projects": []}
-    assert (await a_shelf().gateway.call("nonsense", {}, Principal())).protocol
+    assert await make_catalog_driver().call("list_projects") == {"projects": []}
+    assert (await make_catalog_driver().gateway.call("nonsense", {}, Principal())).protocol
 
 
-def test_what_is_noted_stands_beside_the_reply() -> None:
+def test_a_note_stands_beside_the_reply() -> None:
     outcome = success_result(Noted(reply={"a": 1}, meta={"b": 2}))
 
     assert (outcome.body, outcome.text, outcome.meta) == ({"a": 1}, '{"a":1}', {"b": 2})
 
 
-async def test_a_time_that_no_tool_of_the_contract_takes_is_refused_by_name() -> None:
+async def test_an_unsupported_time_argument_is_refused_by_name() -> None:
     asked = {"as_known_at": "2025-01-01"}
-    result = await a_shelf().gateway.call("list_projects", asked, Principal())
+    result = await make_catalog_driver().gateway.call("list_projects", asked, Principal())
 
     assert result.error is not None
     assert result.body["error"]["code"] == "VALIDATION_ERROR"

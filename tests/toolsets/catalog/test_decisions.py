@@ -25,7 +25,7 @@ from tests.toolsets.catalog.kit import (
     NOWHERE,
     OTHER,
     Arrays,
-    Shelf,
+    CatalogDriver,
     entity,
     filled,
     hostile,
@@ -38,35 +38,35 @@ RELATES = "CONCEPT_RELATES_TO_CONCEPT"
 BARE: dict[str, Any] = {"projects": [{"id": LAB, "name": "lab", "slug": "lab"}]}
 
 
-async def found(shelf: Shelf, query: str, **more: Any) -> list[str]:
-    reply = await shelf.call("search_entities", projectId=LAB, query=query, limit=50, **more)
+async def found(driver: CatalogDriver, query: str, **more: Any) -> list[str]:
+    reply = await driver.call("search_entities", projectId=LAB, query=query, limit=50, **more)
     assert reply["totalCount"] == len(reply["entities"])
     return [row["id"] for row in reply["entities"]]
 
 
-async def test_a_query_is_one_text_from_its_first_space_to_its_last() -> None:
+async def test_a_query_is_one_text_with_its_spaces() -> None:
     titles = ("two words", " two words", "two  words", "words two", "TWO WORDS ")
     rows = [entity(n, "news", title) for n, title in enumerate(titles)]
-    shelf = await filled({**BARE, "entities": rows})
+    driver = await filled({**BARE, "entities": rows})
 
-    assert await found(shelf, "two words") == [uuid(0), uuid(1), uuid(4)]
-    assert await found(shelf, " two") == [uuid(1), uuid(3)]
-    assert await found(shelf, "words ") == [uuid(3), uuid(4)]
-    assert await found(shelf, "words two words") == []
+    assert await found(driver, "two words") == [uuid(0), uuid(1), uuid(4)]
+    assert await found(driver, " two") == [uuid(1), uuid(3)]
+    assert await found(driver, "words ") == [uuid(3), uuid(4)]
+    assert await found(driver, "words two words") == []
 
 
-async def test_empty_filters_are_none() -> None:
-    shelf = await filled(hostile())
+async def test_empty_filters_are_ignored() -> None:
+    driver = await filled(hostile())
 
-    assert await found(shelf, "a", entityTypes=[]) == await found(shelf, "a")
-    assert await found(shelf, "a", entityTypes=list(CONTENT_KINDS)) == await found(shelf, "a")
+    assert await found(driver, "a", entityTypes=[]) == await found(driver, "a")
+    assert await found(driver, "a", entityTypes=list(CONTENT_KINDS)) == await found(driver, "a")
     asked = {"projectId": LAB, "entityId": uuid(1), "depth": 2}
-    whole = await shelf.call("get_entity_graph", **asked)
-    assert whole == await shelf.call("get_entity_graph", **asked, relationshipTypes=[])
+    whole = await driver.call("get_entity_graph", **asked)
+    assert whole == await driver.call("get_entity_graph", **asked, relationshipTypes=[])
     every = [name for name in RELATIONS if name in LINKS]
-    assert whole == await shelf.call("get_entity_graph", **asked, relationshipTypes=every)
+    assert whole == await driver.call("get_entity_graph", **asked, relationshipTypes=every)
     none = [name for name in RELATIONS if name not in LINKS]
-    alone = await shelf.call("get_entity_graph", **asked, relationshipTypes=none)
+    alone = await driver.call("get_entity_graph", **asked, relationshipTypes=none)
     assert ([node["id"] for node in alone["nodes"]], alone["edges"]) == ([uuid(1)], [])
 
 
@@ -93,39 +93,39 @@ async def test_lists_ids_and_names_are_checked_as_published(
     assert (error["code"], error["details"]["field"]) == ("VALIDATION_ERROR", field)
 
 
-async def test_the_first_hundred_projects_are_told() -> None:
+async def test_the_first_hundred_projects_are_listed() -> None:
     names = [f"p {n % 40:02}" for n in range(120)]
     rows = [{"id": uuid(n), "name": name, "slug": f"{n}"} for n, name in enumerate(names)]
-    shelf = await filled({"projects": rows[::-1]})
+    driver = await filled({"projects": rows[::-1]})
 
-    told = (await shelf.call("list_projects"))["projects"]
+    reported = (await driver.call("list_projects"))["projects"]
 
     expected = sorted((row["name"], row["id"]) for row in rows)[:100]
-    assert [(row["name"], row["id"]) for row in told] == expected
+    assert [(row["name"], row["id"]) for row in reported] == expected
 
 
-async def test_every_status_is_seen_everywhere() -> None:
+async def test_every_status_is_visible_everywhere() -> None:
     rows = [entity(n, "concept", "seen", status=status) for n, status in enumerate(STATUSES)]
     links = [relation(n, RELATES, uuid(0), uuid(n)) for n in range(1, len(STATUSES))]
-    shelf = await filled({**BARE, "entities": rows, "relations": links})
+    driver = await filled({**BARE, "entities": rows, "relations": links})
 
-    assert await found(shelf, "seen") == [row["id"] for row in rows]
-    graph = await shelf.call("get_entity_graph", projectId=LAB, entityId=uuid(0))
+    assert await found(driver, "seen") == [row["id"] for row in rows]
+    graph = await driver.call("get_entity_graph", projectId=LAB, entityId=uuid(0))
     assert {node["status"] for node in graph["nodes"]} == set(STATUSES)
     for row in rows:
-        reply = await shelf.call("get_entity", projectId=LAB, entityId=row["id"])
+        reply = await driver.call("get_entity", projectId=LAB, entityId=row["id"])
         assert reply["entity"]["status"] == row["status"]
 
 
-async def test_every_published_field_is_there_and_no_other() -> None:
+async def test_a_reply_has_exactly_the_published_fields() -> None:
     bare = {"id": uuid(1), "projectId": LAB, "entityType": "news", "title": "t", "slug": ""}
-    shelf = await filled({**BARE, "entities": [bare]})
+    driver = await filled({**BARE, "entities": [bare]})
     schemas = {tool["name"]: tool["outputSchema"]["properties"] for tool in published()["tools"]}
 
-    listed = (await shelf.call("search_entities", projectId=LAB, query="t"))["entities"]
-    read = (await shelf.call("get_entity", projectId=LAB, entityId=uuid(1)))["entity"]
-    graph = await shelf.call("get_entity_graph", projectId=LAB, entityId=uuid(1))
-    projects = (await shelf.call("list_projects"))["projects"]
+    listed = (await driver.call("search_entities", projectId=LAB, query="t"))["entities"]
+    read = (await driver.call("get_entity", projectId=LAB, entityId=uuid(1)))["entity"]
+    graph = await driver.call("get_entity_graph", projectId=LAB, entityId=uuid(1))
+    projects = (await driver.call("list_projects"))["projects"]
 
     for tool, array, rows in (
         ("list_projects", "projects", projects),
@@ -137,7 +137,7 @@ async def test_every_published_field_is_there_and_no_other() -> None:
     assert read["comparisonTargets"] == []
 
 
-async def test_instants_are_told_in_utc_to_the_millisecond() -> None:
+async def test_instants_are_utc_in_milliseconds() -> None:
     given = {
         "2025-01-01T02:30:00.123999+02:30": "2025-01-01T00:00:00.123Z",
         "2024-12-31T19:00:00-05:00": "2025-01-01T00:00:00.000Z",
@@ -148,25 +148,25 @@ async def test_instants_are_told_in_utc_to_the_millisecond() -> None:
     rows = [
         entity(n, "news", "when", createdAt=when, updatedAt=when) for n, when in enumerate(given)
     ]
-    shelf = await filled({**BARE, "entities": rows})
+    driver = await filled({**BARE, "entities": rows})
 
-    reply = await shelf.call("search_entities", projectId=LAB, query="when")
+    reply = await driver.call("search_entities", projectId=LAB, query="when")
 
-    told = {row["id"]: (row["createdAt"], row["updatedAt"]) for row in reply["entities"]}
-    assert told == {uuid(n): (when, when) for n, when in enumerate(given.values())}
-    assert list(told) == [uuid(n) for n in (4, 2, 0, 1, 3)]
+    listed = {row["id"]: (row["createdAt"], row["updatedAt"]) for row in reply["entities"]}
+    assert listed == {uuid(n): (when, when) for n, when in enumerate(given.values())}
+    assert list(listed) == [uuid(n) for n in (4, 2, 0, 1, 3)]
 
 
-async def test_a_question_that_lasts_too_long_is_told_as_a_timeout(
+async def test_a_query_that_takes_too_long_is_a_timeout(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = await open_embedded(tmp_path, durability=Durability.NORMAL)
     try:
-        shelf = await filled(hostile(), store.canon)
+        driver = await filled(hostile(), store.canon)
         monkeypatch.setattr(catalog, "SECONDS", 0.05)
         monkeypatch.setattr(catalog, "_search_catalog", lambda db, _: endless(db))
 
-        error = await shelf.refused("search_entities", projectId=LAB, query="a")
+        error = await driver.refused("search_entities", projectId=LAB, query="a")
 
         assert error == {
             "code": "INTERNAL_ERROR",
@@ -177,7 +177,7 @@ async def test_a_question_that_lasts_too_long_is_told_as_a_timeout(
         await store.close()
 
 
-async def test_many_sources_do_not_hide_the_one_neighbour() -> None:
+async def test_many_sources_do_not_hide_the_only_neighbour() -> None:
     arrays: Arrays = {**BARE, "entities": [entity(n, "guide", f"g {n}") for n in range(1, 3)]}
     arrays["entities"].append(entity(3, "concept", "the neighbour"))
     arrays["sourceItems"] = [
@@ -192,15 +192,15 @@ async def test_many_sources_do_not_hide_the_one_neighbour() -> None:
         relation(n, "GUIDE_REFERENCES_SOURCE", uuid(1), uuid(1_000 + n)) for n in range(250)
     ]
     arrays["relations"].append(relation(999, "GUIDE_USES_CONCEPT", uuid(1), uuid(3)))
-    shelf = await filled(arrays)
+    driver = await filled(arrays)
 
     asked = {"projectId": LAB, "entityId": uuid(1)}
-    outcome = await shelf.outcome("get_entity_graph", {**asked, "depth": 2})
+    outcome = await driver.outcome("get_entity_graph", {**asked, "depth": 2})
 
     assert [node["title"] for node in outcome.body["nodes"]] == ["g 1", "the neighbour"]
     assert len(outcome.body["edges"]) == 1
     assert outcome.meta == {}
-    counts = (await shelf.call("get_entity", **asked))["entity"]["relationshipCounts"]
+    counts = (await driver.call("get_entity", **asked))["entity"]["relationshipCounts"]
     assert counts == {"outgoing": 251, "incoming": 0}
 
 
@@ -216,21 +216,21 @@ async def test_two_projects_may_use_the_same_words_and_ids() -> None:
         for name, project in (("a", LAB), ("b", OTHER))
     ]
     own = [{**row, "id": made(row["title"]), "slug": "own"} for row in both]
-    shelf = await filled({"projects": hostile()["projects"], "entities": [*both, *own]})
+    driver = await filled({"projects": hostile()["projects"], "entities": [*both, *own]})
 
     for project, row in ((LAB, own[1]), (OTHER, own[0])):
-        foreign = await shelf.outcome("get_entity", {"projectId": project, "entityId": row["id"]})
-        absent = await shelf.outcome("get_entity", {"projectId": project, "entityId": NOWHERE})
+        foreign = await driver.outcome("get_entity", {"projectId": project, "entityId": row["id"]})
+        absent = await driver.outcome("get_entity", {"projectId": project, "entityId": NOWHERE})
         assert foreign.text == absent.text
     titles = [
-        (await shelf.call("get_entity", projectId=project, entityId=uuid(7)))["entity"]["title"]
+        (await driver.call("get_entity", projectId=project, entityId=uuid(7)))["entity"]["title"]
         for project in (LAB, OTHER)
     ]
     assert titles == ["of a", "of b"]
 
 
 @pytest.mark.parametrize("rel_type", RELATIONS)
-def test_a_type_joins_its_two_kinds_and_no_others(rel_type: str) -> None:
+def test_a_type_joins_exactly_its_two_kinds(rel_type: str) -> None:
     row = relation(1, rel_type, uuid(1), uuid(2))
     right = (RELATIONS[rel_type].source, RELATIONS[rel_type].target)
 

@@ -11,7 +11,7 @@ from canonry.catalog.toolset import CATALOG
 from canonry.gateway.tool import Tool
 from canonry.gateway.validation import close_schema, repair_value
 from canonry.values.ids import is_uuid
-from tests.toolsets.catalog.kit import LAB, Shelf, filled, hostile, uuid
+from tests.toolsets.catalog.kit import LAB, CatalogDriver, filled, hostile, uuid
 from tests.toolsets.narrative.hostile import arguments_for
 
 KNOWN = {"projectId": LAB, "entityId": uuid(1)}
@@ -36,11 +36,11 @@ def numbers_fit(value: Any) -> bool:
     return not isinstance(value, int | float) or -(2**53) <= value <= 2**53
 
 
-async def compare(shelf: Shelf, tool: Tool, arguments: dict[str, Any]) -> None:
+async def compare(driver: CatalogDriver, tool: Tool, arguments: dict[str, Any]) -> None:
     validator = jsonschema_rs.validator_for(
         close_schema(tool.input_schema), formats={"uuid": is_uuid}, validate_formats=True
     )
-    outcome = await shelf.outcome(tool.name, arguments)
+    outcome = await driver.outcome(tool.name, arguments)
     code = None if outcome.error is None else outcome.body["error"]["code"]
 
     meant = repair_value(arguments, tool.input_schema)
@@ -48,13 +48,13 @@ async def compare(shelf: Shelf, tool: Tool, arguments: dict[str, Any]) -> None:
         assert code in {None, "PROJECT_NOT_FOUND", "ENTITY_NOT_FOUND"}, (arguments, outcome.text)
     else:
         assert code == "VALIDATION_ERROR", (arguments, outcome.text)
-    assert outcome.text == (await shelf.outcome(tool.name, arguments)).text
+    assert outcome.text == (await driver.outcome(tool.name, arguments)).text
 
 
 @pytest.mark.parametrize("tool", CATALOG.tools, ids=lambda tool: tool.name)
 def test_the_validator_and_the_schema_agree(tool: Tool) -> None:
     with asyncio.Runner() as runner:
-        shelf = runner.run(filled(hostile()))
+        driver = runner.run(filled(hostile()))
 
         @settings(
             max_examples=80,
@@ -64,6 +64,6 @@ def test_the_validator_and_the_schema_agree(tool: Tool) -> None:
         )
         @given(arguments=arguments_for(tool.input_schema, KNOWN))
         def holds(arguments: dict[str, Any]) -> None:
-            runner.run(compare(shelf, tool, arguments))
+            runner.run(compare(driver, tool, arguments))
 
         holds()

@@ -15,7 +15,7 @@ from canonry.log.schemas.catalog_tables import LINKS, RELATIONS
 from canonry.readmodels.catalog import title_key_of
 from canonry.stores.sqlite import Durability
 from canonry.testing.clocks import CountingIdentities, HandClock
-from tests.toolsets.catalog.kit import LAB, Arrays, Shelf, entity, filled, relation, uuid
+from tests.toolsets.catalog.kit import LAB, Arrays, CatalogDriver, entity, filled, relation, uuid
 
 pytestmark = pytest.mark.anyio
 NODES, EDGES = 100, 200
@@ -89,16 +89,16 @@ async def _compared(arrays: Arrays, folder: Path) -> None:
         durability=Durability.NORMAL,
     )
     try:
-        shelves = [await filled(arrays), await filled(arrays, store.canon)]
+        drivers = [await filled(arrays), await filled(arrays, store.canon)]
         for row in arrays["entities"]:
             for depth in (1, 2):
                 asked = {"projectId": LAB, "entityId": row["id"], "depth": depth}
-                one, two = [await shelf.call("get_entity_graph", **asked) for shelf in shelves]
+                one, two = [await driver.call("get_entity_graph", **asked) for driver in drivers]
                 check(one, row["id"], depth, arrays)
                 assert one == two
             counts = [
-                (await shelf.call("get_entity", projectId=LAB, entityId=row["id"]))["entity"]
-                for shelf in shelves
+                (await driver.call("get_entity", projectId=LAB, entityId=row["id"]))["entity"]
+                for driver in drivers
             ]
             assert counts[0] == counts[1]
     finally:
@@ -120,31 +120,31 @@ def a_hub(count: int) -> Arrays:
     return {"projects": [project], "entities": entities, "relations": [*links, *near]}
 
 
-async def _asked(shelf: Shelf, **arguments: Any) -> tuple[Any, Any]:
-    outcome = await shelf.gateway.call(
+async def _asked(driver: CatalogDriver, **arguments: Any) -> tuple[Any, Any]:
+    outcome = await driver.gateway.call(
         "get_entity_graph", {"projectId": LAB, **arguments}, Principal()
     )
     return outcome.body, outcome.meta
 
 
-async def test_a_hub_keeps_its_root_and_tells_what_was_left_out(tmp_path: Path) -> None:
+async def test_a_hub_keeps_its_root_and_reports_omissions(tmp_path: Path) -> None:
     arrays = a_hub(600)
     store = await open_embedded(tmp_path, durability=Durability.NORMAL)
     try:
-        for shelf in (await filled(arrays), await filled(arrays, store.canon)):
+        for driver in (await filled(arrays), await filled(arrays, store.canon)):
             for depth in (1, 2):
-                reply, meta = await _asked(shelf, entityId=uuid(0), depth=depth)
+                reply, meta = await _asked(driver, entityId=uuid(0), depth=depth)
                 check(reply, uuid(0), depth, arrays)
                 assert len(reply["nodes"]) == NODES
                 assert meta == {TRUNCATED: {"nodes": True, "edges": False}}
-            reply, meta = await _asked(shelf, entityId=uuid(7), depth=2)
+            reply, meta = await _asked(driver, entityId=uuid(7), depth=2)
             check(reply, uuid(7), 2, arrays)
             assert meta[TRUNCATED]["nodes"]
     finally:
         await store.close()
 
 
-async def test_a_small_graph_says_nothing_of_leaving_out() -> None:
+async def test_a_small_graph_reports_no_omissions() -> None:
     _, meta = await _asked(await filled(a_hub(5)), entityId=uuid(0), depth=2)
 
     assert meta == {}

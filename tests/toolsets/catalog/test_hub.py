@@ -16,7 +16,7 @@ import pytest
 from canonry.app.embedded import open_embedded
 from canonry.log.schemas.catalog_tables import CONTENT_KINDS
 from canonry.stores.sqlite import Durability
-from tests.toolsets.catalog.kit import LAB, Arrays, Shelf, entity, filled, relation, uuid
+from tests.toolsets.catalog.kit import LAB, Arrays, CatalogDriver, entity, filled, relation, uuid
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(600)]
 DEGREE: Final = 20_000
@@ -104,7 +104,7 @@ class Plain:
             for row in self._rows(node, types)
             if row["fromEntityId"] in steps and row["toEntityId"] in steps
         }
-        told = {
+        reported = {
             "nodes": [self._node(node, at) for node, at in steps.items()],
             "edges": [
                 dict(zip(("fromEntityId", "toEntityId", "relationType", "notes"), row, strict=True))
@@ -112,7 +112,7 @@ class Plain:
             ],
         }
         left_out = {"nodes": cut, "edges": len(edges) > EDGES}
-        return told, {TRUNCATED: left_out} if any(left_out.values()) else {}
+        return reported, {TRUNCATED: left_out} if any(left_out.values()) else {}
 
     def counts(self, node: str) -> Mapping[str, int]:
         rows = self.beside[node]
@@ -155,7 +155,7 @@ def plain(arrays: Arrays) -> Plain:
 class Hub:
     """The catalog as it was given and as it is served."""
 
-    shelf: Shelf
+    driver: CatalogDriver
     plain: Plain
 
 
@@ -170,7 +170,7 @@ async def hub(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Hub]:
     arrays = a_catalog()
     store = await open_embedded(tmp_path_factory.mktemp("hub"), durability=Durability.NORMAL)
     try:
-        yield Hub(shelf=await filled(arrays, store.canon), plain=plain(arrays))
+        yield Hub(driver=await filled(arrays, store.canon), plain=plain(arrays))
     finally:
         await store.close()
 
@@ -191,15 +191,15 @@ def asked() -> Iterator[tuple[str, int, list[str]]]:
                 yield root, depth, types
 
 
-async def test_the_graphs_around_a_hub_are_those_of_a_plain_search(hub: Hub) -> None:
+async def test_graphs_around_a_hub_equal_those_of_a_plain_search(hub: Hub) -> None:
     digest = sha256()
     for root, depth, types in asked():
         arguments = {"projectId": LAB, "entityId": root, "depth": depth, "relationshipTypes": types}
 
-        outcome = await hub.shelf.outcome("get_entity_graph", arguments)
+        outcome = await hub.driver.outcome("get_entity_graph", arguments)
 
-        told, beside = hub.plain.around(root, depth, types)
-        assert outcome.body == told, arguments
+        reported, beside = hub.plain.around(root, depth, types)
+        assert outcome.body == reported, arguments
         assert dict(outcome.meta) == beside, arguments
         digest.update(f"{outcome.text} {json.dumps(outcome.meta, sort_keys=True)}\n".encode())
     assert digest.hexdigest() == DIGEST
@@ -207,15 +207,15 @@ async def test_the_graphs_around_a_hub_are_those_of_a_plain_search(hub: Hub) -> 
 
 async def test_a_hub_counts_every_relation(hub: Hub) -> None:
     for node in (HUB, uuid(1), uuid(2), uuid(BESIDE + 1)):
-        reply = await hub.shelf.call("get_entity", projectId=LAB, entityId=node)
+        reply = await hub.driver.call("get_entity", projectId=LAB, entityId=node)
         assert reply["entity"]["relationshipCounts"] == hub.plain.counts(node)
 
     assert sum(hub.plain.counts(HUB).values()) == DEGREE + 1  # the one to itself has both its ends
 
 
-async def test_what_is_around_a_hub_is_found(hub: Hub) -> None:
+async def test_neighbours_of_a_hub_are_found(hub: Hub) -> None:
     for text in ("hub", "!SS", "7f", "f"):
-        reply = await hub.shelf.call("search_entities", projectId=LAB, query=text, limit=50)
+        reply = await hub.driver.call("search_entities", projectId=LAB, query=text, limit=50)
 
         sought = text.casefold()
         found = sorted(

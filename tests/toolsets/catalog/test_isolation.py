@@ -18,10 +18,10 @@ from tests.toolsets.catalog.kit import (
     NOWHERE,
     OTHER,
     SHARED,
-    Shelf,
-    a_shelf,
+    CatalogDriver,
     filled,
     hostile,
+    make_catalog_driver,
     put,
     uuid,
 )
@@ -32,23 +32,25 @@ TRUNCATED = "dev.canonry/truncated"
 
 
 @pytest.mark.parametrize("tool", ["get_entity", "get_entity_graph"])
-async def test_a_foreign_entity_is_told_as_an_absent_one(tool: str) -> None:
-    shelf = await filled(hostile())
+async def test_a_foreign_entity_is_reported_as_absent(tool: str) -> None:
+    driver = await filled(hostile())
 
-    foreign = await shelf.outcome(tool, {"projectId": LAB, "entityId": uuid(16)})
-    absent = await shelf.outcome(tool, {"projectId": LAB, "entityId": NOWHERE})
+    foreign = await driver.outcome(tool, {"projectId": LAB, "entityId": uuid(16)})
+    absent = await driver.outcome(tool, {"projectId": LAB, "entityId": NOWHERE})
 
     assert foreign.text == absent.text
     assert foreign.body["error"]["code"] == "ENTITY_NOT_FOUND"
-    there = await shelf.call(tool, projectId=OTHER, entityId=uuid(16))
+    there = await driver.call(tool, projectId=OTHER, entityId=uuid(16))
     assert there
 
 
-async def test_a_hidden_project_is_told_as_an_absent_one() -> None:
+async def test_a_hidden_project_is_reported_as_absent() -> None:
     whole = await filled(hostile())
-    narrow = Shelf(canon=whole.canon, gateway=whole.gateway, spaces=frozenset((SpaceId(OTHER),)))
+    narrow = CatalogDriver(
+        canon=whole.canon, gateway=whole.gateway, spaces=frozenset((SpaceId(OTHER),))
+    )
 
-    told = {
+    found = {
         (await narrow.outcome(tool, {"projectId": project, **more})).text
         for project in (LAB, NOWHERE)
         for tool, more in (
@@ -58,7 +60,7 @@ async def test_a_hidden_project_is_told_as_an_absent_one() -> None:
         )
     }
 
-    assert len(told) == 1
+    assert len(found) == 1
     listed = (await narrow.call("list_projects"))["projects"]
     assert [project["id"] for project in listed] == [OTHER]
 
@@ -66,11 +68,11 @@ async def test_a_hidden_project_is_told_as_an_absent_one() -> None:
 async def test_a_source_item_is_no_entity_whatever_its_id() -> None:
     arrays = hostile()
     arrays["sourceItems"].append({**arrays["sourceItems"][0], "id": NOWHERE, "url": "https://t"})
-    shelf = await filled(arrays)
+    driver = await filled(arrays)
 
-    error = await shelf.refused("get_entity", projectId=LAB, entityId=NOWHERE)
-    shared = (await shelf.call("get_entity", projectId=LAB, entityId=SHARED))["entity"]
-    graph = await shelf.call("get_entity_graph", projectId=LAB, entityId=SHARED, depth=2)
+    error = await driver.refused("get_entity", projectId=LAB, entityId=NOWHERE)
+    shared = (await driver.call("get_entity", projectId=LAB, entityId=SHARED))["entity"]
+    graph = await driver.call("get_entity_graph", projectId=LAB, entityId=SHARED, depth=2)
 
     assert error["code"] == "ENTITY_NOT_FOUND"
     assert shared["title"] == "shared id"
@@ -96,14 +98,14 @@ async def test_no_call_changes_a_byte(tmp_path: Path, *, others_write: bool) -> 
     before = contents(tmp_path)
 
     sealed = await open_embedded_sealed(tmp_path)
-    shelf = Shelf(canon=sealed.canon, gateway=Gateway(sealed.canon, (CATALOG,)))
-    told = await answers(shelf)
+    driver = CatalogDriver(canon=sealed.canon, gateway=Gateway(sealed.canon, (CATALOG,)))
+    answer = await answers(driver)
     for tool, _ in questions():
-        await shelf.outcome(tool, {"nonsense": [None]})
+        await driver.outcome(tool, {"nonsense": [None]})
     await sealed.close()
 
     assert contents(tmp_path) == before
-    assert len(told) == len(list(questions()))
+    assert len(answer) == len(list(questions()))
     if others_write:
         await store.close()
 
@@ -122,7 +124,7 @@ async def test_a_sealed_store_cannot_be_written(tmp_path: Path) -> None:
         await sealed.close()
 
 
-async def test_a_sealed_store_sees_what_others_write(tmp_path: Path) -> None:
+async def test_a_sealed_store_sees_writes_of_others(tmp_path: Path) -> None:
     store = await open_embedded(tmp_path, durability=Durability.NORMAL)
     sealed = await open_embedded_sealed(tmp_path)
     try:
@@ -134,10 +136,10 @@ async def test_a_sealed_store_sees_what_others_write(tmp_path: Path) -> None:
         await store.close()
 
 
-async def test_one_call_sees_one_state_while_others_write(tmp_path: Path) -> None:
+async def test_one_call_sees_one_state_during_concurrent_writes(tmp_path: Path) -> None:
     store = await open_embedded(tmp_path, durability=Durability.NORMAL)
     try:
-        shelf, rows = await filled(hostile(), store.canon), hostile()["entities"][:4]
+        driver, rows = await filled(hostile(), store.canon), hostile()["entities"][:4]
         done = asyncio.Event()
 
         async def write() -> None:
@@ -149,7 +151,7 @@ async def test_one_call_sees_one_state_while_others_write(tmp_path: Path) -> Non
         async def ask() -> set[int]:
             seen: set[int] = set()
             while not done.is_set():
-                found: Any = await shelf.call("search_entities", projectId=LAB, query="toggled")
+                found: Any = await driver.call("search_entities", projectId=LAB, query="toggled")
                 assert found["totalCount"] == len(found["entities"])
                 seen.add(found["totalCount"])
                 await asyncio.sleep(0)  # a quick read never waits, and would keep the writer out
@@ -161,15 +163,15 @@ async def test_one_call_sees_one_state_while_others_write(tmp_path: Path) -> Non
         await store.close()
 
 
-async def test_nothing_is_written_by_the_gateway_either() -> None:
-    shelf = a_shelf()
+async def test_the_gateway_writes_nothing_either() -> None:
+    driver = make_catalog_driver()
 
-    await answers(shelf)
+    await answers(driver)
 
-    assert await shelf.canon.ledger.list_heads(limit=10) == []
+    assert await driver.canon.ledger.list_heads(limit=10) == []
 
 
-async def test_d15_a_list_of_projects_that_was_cut_says_so() -> None:
+async def test_a_truncated_project_list_says_so() -> None:
     arrays = hostile()
     whole = await (await filled(arrays)).outcome("list_projects", {})
     first = arrays["projects"][0]

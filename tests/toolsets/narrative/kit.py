@@ -141,8 +141,8 @@ class World:
 
     async def event(self, title: str, *entities: str, **more: Any) -> str:
         """A new event in which `entities` took part."""
-        told = {"title": title, "description": f"{title}.", **more}
-        reply = await self.call("neo4j_create_event", **self.backed(entities=entities, **told))
+        arguments = {"title": title, "description": f"{title}.", **more}
+        reply = await self.call("neo4j_create_event", **self.backed(entities=entities, **arguments))
         return str(reply["event_id"])
 
     async def relation(self, from_id: str, rel_type: str, to_id: str, **more: Any) -> str:

@@ -71,7 +71,7 @@ async def hidden_ann(world: World) -> str:
     return await world.entity("Ann", state_tags=["alive"])
 
 
-async def test_a_fact_for_named_characters_and_players_is_shown_to_them_alone() -> None:
+async def test_a_fact_for_named_readers_is_shown_only_to_them() -> None:
     world = await a_world()
     ann, ben = await world.entity("Ann"), await world.entity("Ben")
     await world.fact("The door is open", ann)
@@ -89,7 +89,7 @@ async def test_a_fact_for_named_characters_and_players_is_shown_to_them_alone() 
     assert len(await facts_for(world, keeper)) == 4
 
 
-async def test_a_game_master_may_ask_from_a_characters_point_of_view_and_others_may_not() -> None:
+async def test_only_a_game_master_may_ask_from_a_characters_viewpoint() -> None:
     world = await a_world()
     ann = await world.entity("Ann")
     await world.fact("Ann knows the word", ann, audience=[f"character:{ann}"])
@@ -104,21 +104,21 @@ async def test_a_game_master_may_ask_from_a_characters_point_of_view_and_others_
     assert refused.error.data["code"] == "identity.untrusted"
 
 
-async def test_canon_is_for_whom_its_evidence_is_unless_told_otherwise() -> None:
+async def test_canon_has_the_readers_of_its_evidence_by_default() -> None:
     world = await a_world()
     ann, ben = await world.entity("Ann"), await world.entity("Ben")
     mine, ours = f"character:{ann}", f"character:{ben}"
     notes, shared = await a_secret_source(world, mine), await a_secret_source(world, mine, ours)
     cited = [{"type": "source", "ref_id": one} for one in (notes, shared)]
-    told = {"involved_entity_ids": [ann]}
+    arguments = {"involved_entity_ids": [ann]}
     proposals = [
-        await propose(world, "fact", {"statement": "one", **told}, evidence=cited[:1]),
-        await propose(world, "fact", {"statement": "both", **told}, evidence=cited),
-        await propose(world, "fact", {"statement": "shared", **told}, evidence=cited[1:]),
+        await propose(world, "fact", {"statement": "one", **arguments}, evidence=cited[:1]),
+        await propose(world, "fact", {"statement": "both", **arguments}, evidence=cited),
+        await propose(world, "fact", {"statement": "shared", **arguments}, evidence=cited[1:]),
         await propose(
             world,
             "fact",
-            {"statement": "said aloud", **told, "audience": "everyone"},
+            {"statement": "said aloud", **arguments, "audience": "everyone"},
             evidence=cited[:1],
         ),
     ]
@@ -134,7 +134,7 @@ async def test_canon_is_for_whom_its_evidence_is_unless_told_otherwise() -> None
     assert public.body["facts"][0]["evidence_refs"] == []
 
 
-async def test_where_nobody_may_see_all_the_evidence_the_game_masters_alone_see_the_canon() -> None:
+async def test_canon_with_incompatible_evidence_is_for_game_masters() -> None:
     world = await a_world()
     ann, ben = await world.entity("Ann"), await world.entity("Ben")
     sources = [await a_secret_source(world, f"character:{one}") for one in (ann, ben)]
@@ -145,7 +145,7 @@ async def test_where_nobody_may_see_all_the_evidence_the_game_masters_alone_see_
     assert await facts_for(world, keeper) == {"pieced together"}
 
 
-async def test_what_names_a_hidden_entity_is_hidden_with_it() -> None:
+async def test_items_about_a_hidden_entity_are_hidden_with_it() -> None:
     world = await a_world()
     ann = await world.entity("Ann")
     spy = await world.entity("Spy", audience=["gm"])
@@ -157,7 +157,7 @@ async def test_what_names_a_hidden_entity_is_hidden_with_it() -> None:
     assert seen.body["total"] == 0
 
 
-async def test_a_claim_that_only_a_secret_contradicts_is_accepted_and_shown_to_masters() -> None:
+async def test_a_claim_contradicted_only_by_a_secret_is_accepted() -> None:
     world = await a_world()
     ann = await hidden_ann(world)
     secret = {"entity_id": ann, "add": ["dead"], "remove": ["alive"], "audience": "gm"}
@@ -174,25 +174,25 @@ async def test_a_claim_that_only_a_secret_contradicts_is_accepted_and_shown_to_m
     assert verdict["status"] == "accepted"
     assert verdict["conflicts"] == verdict["conflict_details"] == []
     assert "dead" not in judged.text
-    (told,) = known["conflict_details"]
-    assert (told["grade"], "dead" in told["reason"]) == ("possible", True)
-    foreseen = await world.gateway.call("composite_get_verdicts", asked, player)
-    assert "dead" not in foreseen.text
+    (reported,) = known["conflict_details"]
+    assert (reported["grade"], "dead" in reported["reason"]) == ("possible", True)
+    predicted = await world.gateway.call("composite_get_verdicts", asked, player)
+    assert "dead" not in predicted.text
 
 
-async def test_a_statement_that_few_know_becomes_canon_for_all_when_it_is_told_to_all() -> None:
+async def test_a_restricted_statement_becomes_public_when_stated_publicly() -> None:
     world = await a_world()
     ann = await world.entity("Ann")
-    told = {"statement": "Ann is a queen", "involved_entity_ids": [ann]}
-    await canonize(world, await propose(world, "fact", {**told, "audience": "gm"}))
+    arguments = {"statement": "Ann is a queen", "involved_entity_ids": [ann]}
+    await canonize(world, await propose(world, "fact", {**arguments, "audience": "gm"}))
 
-    (verdict,) = await canonize(world, await propose(world, "fact", told))
+    (verdict,) = await canonize(world, await propose(world, "fact", arguments))
 
     assert "already canon" not in verdict["rationale"]
     assert await facts_for(world, a_player()) == {"Ann is a queen"}
 
 
-async def test_a_secret_move_leaves_others_where_they_believe_somebody_to_be() -> None:
+async def test_a_secret_move_leaves_others_with_the_public_location() -> None:
     world = await a_world()
     ann = await world.entity("Ann")
     inn = await world.entity("Inn", entity_type="location")
@@ -215,7 +215,7 @@ async def test_a_secret_move_leaves_others_where_they_believe_somebody_to_be() -
     assert [one["to_entity_id"] for one in seen.body["relationships"]] == [cave]
 
 
-async def test_a_secret_state_is_revealed_with_the_fact_that_tells_it() -> None:
+async def test_a_secret_state_is_revealed_with_its_fact() -> None:
     world = await a_world()
     ann = await hidden_ann(world)
     poison = {"entity_id": ann, "add": ["poisoned"], "audience": "gm"}
@@ -228,20 +228,20 @@ async def test_a_secret_state_is_revealed_with_the_fact_that_tells_it() -> None:
     keeper = Principal(agent_type="CanonKeeper", authorities=frozenset(Authority))
     assert (await tags(a_player()), await tags(keeper)) == (["alive"], ["alive", "poisoned"])
 
-    told = await world.call(
+    reply = await world.call(
         "neo4j_set_audience",
         id=verdict["canonical_id"],
         audience=["everyone"],
         reason="she faints",
         evidence_refs=world.evidence,
     )
-    assert told["audience"] == ["everyone"]
-    assert verdict["canonical_id"] in told["ids"]
+    assert reply["audience"] == ["everyone"]
+    assert verdict["canonical_id"] in reply["ids"]
     assert await tags(a_player()) == await tags(keeper) == ["alive", "poisoned"]
     assert await facts_for(world, a_player()) == {"Ann is poisoned"}
 
 
-async def test_what_was_public_can_be_hidden_with_all_that_names_it() -> None:
+async def test_a_public_item_can_be_hidden_with_its_dependents() -> None:
     world = await a_world()
     ann, spy = await world.entity("Ann"), await world.entity("Spy")
     await world.fact("The spy watches Ann", ann, spy)
@@ -258,7 +258,7 @@ async def test_what_was_public_can_be_hidden_with_all_that_names_it() -> None:
     assert found.body["name"] == "Spy"
 
 
-async def test_nobody_but_a_game_master_says_who_may_know() -> None:
+async def test_only_a_game_master_names_readers() -> None:
     world = await a_world()
     fact = await world.fact("Ann is tall", await world.entity("Ann"))
     player = Principal(agent_type="CanonKeeper", authorities=FEW)
@@ -270,7 +270,7 @@ async def test_nobody_but_a_game_master_says_who_may_know() -> None:
     assert refused.error.data["code"] == "audience.denied"
 
 
-async def test_what_names_a_secret_is_not_revealed_before_it() -> None:
+async def test_an_item_naming_a_secret_is_not_revealed_before_it() -> None:
     world = await a_world()
     spy = await world.entity("Spy", audience=["gm"])
     fact = await world.fact("The spy watches", spy)
@@ -283,7 +283,7 @@ async def test_what_names_a_secret_is_not_revealed_before_it() -> None:
     assert refused["conflicts"] == [spy]
 
 
-async def test_what_changed_a_state_that_others_know_of_is_not_hidden() -> None:
+async def test_a_change_of_a_publicly_known_state_is_not_hidden() -> None:
     world = await a_world()
     ann = await hidden_ann(world)
     wet = {"entity_id": ann, "add": ["wet"]}
@@ -301,7 +301,7 @@ async def test_what_changed_a_state_that_others_know_of_is_not_hidden() -> None:
 
 
 @pytest.mark.parametrize("audience", [[], ["nobody"], ["character:"], ["player:"], ["gm\n"]])
-async def test_an_audience_that_says_nobody_is_refused(audience: list[str]) -> None:
+async def test_an_empty_audience_is_refused(audience: list[str]) -> None:
     world = await a_world()
     fact = await world.fact("Ann is tall", await world.entity("Ann"))
 

@@ -24,7 +24,7 @@ def serving(role: str | None, **more: Any) -> Principal:
 
 
 @pytest.mark.parametrize("role", ["Narrator", "Orchestrator", "Resolver", "Indexer"])
-async def test_only_the_keeper_speaks_as_the_game_master_unless_the_operator_says_so(
+async def test_only_the_keeper_is_game_master_unless_configured(
     role: str,
 ) -> None:
     stage = await a_stage()
@@ -39,13 +39,13 @@ async def test_only_the_keeper_speaks_as_the_game_master_unless_the_operator_say
 
 
 @pytest.mark.parametrize("authority", ["source", "player", "system"])
-async def test_every_role_may_claim_what_is_less(authority: str) -> None:
+async def test_every_role_may_claim_lower_authorities(authority: str) -> None:
     stage = await a_stage()
 
     assert (await proposed(stage, serving("Narrator"), authority=authority)).error is None
 
 
-async def test_a_trusted_client_speaks_as_the_role_that_it_names() -> None:
+async def test_a_trusted_client_speaks_as_the_named_role() -> None:
     stage = await a_stage()
     trusted = serving(None, trusted=True)
 
@@ -66,24 +66,24 @@ async def test_rank_without_confidence_or_evidence_needs_review(lacking: dict[st
     scene_id = await stage.scene()
     proposal_id = await stage.propose(scene_id, **lacking)
 
-    told = await stage.world.call("composite_canonize_scene", scene_id=scene_id)
+    reply = await stage.world.call("composite_canonize_scene", scene_id=scene_id)
 
-    assert told["accepted_proposals"] == []
-    assert told["rejected_proposals"] == []
-    verdict = next(each for each in told["verdicts"] if each["proposal_id"] == proposal_id)
+    assert reply["accepted_proposals"] == []
+    assert reply["rejected_proposals"] == []
+    verdict = next(each for each in reply["verdicts"] if each["proposal_id"] == proposal_id)
     assert verdict["rule"] == "gate:score-reaches-threshold"
     assert "needs review" in verdict["rationale"]
 
 
-async def test_d10_who_was_dead_then_and_lives_again_did_not_act_then() -> None:
+async def test_a_formerly_dead_character_did_not_act_then() -> None:
     stage = await a_stage()
     for tag, ends, year in (("dead", "alive", 1401), ("alive", "dead", 1403)):
         scene_id = await stage.scene(f"What is {tag}")
         content = {"entity_id": stage.frodo, "add": [tag], "remove": [ends]}
         when = {"time_ref": f"{year}-01-01T00:00:00Z"}
         await stage.propose(scene_id, type="state_change", content={**content, **when})
-        told = await stage.world.call("composite_canonize_scene", scene_id=scene_id)
-        assert len(told["accepted_proposals"]) == 1, told
+        reply = await stage.world.call("composite_canonize_scene", scene_id=scene_id)
+        assert len(reply["accepted_proposals"]) == 1, reply
     scene_id = await stage.scene("What was done")
     acts = {"title": "Frodo rows", "actor_ids": [stage.frodo]}
     dead = await stage.propose(
@@ -99,7 +99,7 @@ async def test_d10_who_was_dead_then_and_lives_again_did_not_act_then() -> None:
         content={**acts, "title": "Frodo sails", "time_ref": "1404-01-01T00:00:00Z"},
     )
 
-    told = await stage.world.call("composite_canonize_scene", scene_id=scene_id)
+    reply = await stage.world.call("composite_canonize_scene", scene_id=scene_id)
 
-    assert told["accepted_proposals"] == [lives]
-    assert told["rejected_proposals"] == [dead]
+    assert reply["accepted_proposals"] == [lives]
+    assert reply["rejected_proposals"] == [dead]

@@ -13,7 +13,7 @@ def get(entity_id: str) -> dict[str, Any]:
     return {"name": "neo4j_get_entity", "arguments": {"entity_id": entity_id}}
 
 
-async def test_results_come_in_order_each_a_reply_or_an_error() -> None:
+async def test_results_are_in_order_each_a_reply_or_an_error() -> None:
     world = await a_world()
     ann, ben = await world.entity("Ann"), await world.entity("Ben")
 
@@ -25,7 +25,7 @@ async def test_results_come_in_order_each_a_reply_or_an_error() -> None:
     assert codes == [-32002, -32602, -32003]
 
 
-async def test_each_item_is_authorized_by_itself() -> None:
+async def test_each_item_is_authorized_separately() -> None:
     world = await a_world()
     create = {"name": "neo4j_create_universe", "arguments": {"name": "Arda"}}
 
@@ -55,7 +55,7 @@ async def test_a_batch_holds_one_to_fifty_calls(count: int) -> None:
     assert data["path"] == "/calls"
 
 
-async def test_a_retried_batch_of_creations_makes_nothing_twice() -> None:
+async def test_a_retried_batch_of_creations_creates_nothing_twice() -> None:
     world = await a_world()
     create = {"name": "neo4j_create_universe", "arguments": {"name": "Arda"}}
 

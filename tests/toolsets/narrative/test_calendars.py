@@ -36,7 +36,7 @@ async def test_a_calendar_is_declared_with_the_universe_and_read_back() -> None:
     assert usual.get("calendar") is None
 
 
-async def test_a_calendar_is_declared_later_and_taken_back() -> None:
+async def test_a_calendar_is_declared_later_and_removed() -> None:
     stage = await in_aldmoor()
     universe = {"universe_id": stage.world.universe_id}
     assert (await stage.world.call("neo4j_get_universe", **universe))["calendar"] == MONTHS
@@ -56,7 +56,7 @@ async def test_a_calendar_is_declared_later_and_taken_back() -> None:
     assert shown["time_ref"] == "-000043-03-15T00:00:00Z"
 
 
-async def test_what_is_no_calendar_is_refused_with_its_path() -> None:
+async def test_an_invalid_calendar_is_refused_with_its_path() -> None:
     stage = await a_stage()
     wrong = {"months": [{"name": "M", "days": -1}]}
 
@@ -64,14 +64,14 @@ async def test_what_is_no_calendar_is_refused_with_its_path() -> None:
         ("neo4j_create_universe", {"name": "Aldmoor"}),
         ("neo4j_declare_calendar", {"universe_id": stage.world.universe_id}),
     ):
-        told = await stage.world.refused(tool, code=-32003, **more, calendar=wrong)
-        assert "/calendar/months/0/days" in str(told)
+        reply = await stage.world.refused(tool, code=-32003, **more, calendar=wrong)
+        assert "/calendar/months/0/days" in str(reply)
     await stage.world.refused(
         "neo4j_declare_calendar", code=-32002, universe_id=NOWHERE, calendar=MONTHS
     )
 
 
-async def test_direct_writes_and_reads_take_words() -> None:
+async def test_direct_writes_and_reads_accept_time_words() -> None:
     stage = await in_aldmoor()
     universe = stage.world.universe_id
     backed: dict[str, Any] = {
@@ -94,13 +94,13 @@ async def test_direct_writes_and_reads_take_words() -> None:
     )  # fmt: skip
     assert [each["fact_id"] for each in found["facts"]] == [fact["fact_id"]]
     assert found["facts"][0]["time_ref"] == when("3 Frostmoon 1402 AE")
-    told = await stage.world.call("neo4j_get_timeline", universe_id=universe, end="1 AE")
-    assert event["event_id"] in str(told)
-    assert fact["fact_id"] not in str(told)
+    reply = await stage.world.call("neo4j_get_timeline", universe_id=universe, end="1 AE")
+    assert event["event_id"] in str(reply)
+    assert fact["fact_id"] not in str(reply)
     assert when("Day of the Dead 12 BE") < "0"
 
 
-async def test_proposals_take_words_and_keep_them() -> None:
+async def test_proposals_accept_and_keep_time_words() -> None:
     stage = await in_aldmoor()
     scene_id = await stage.scene()
     await stage.world.call(
@@ -114,15 +114,15 @@ async def test_proposals_take_words_and_keep_them() -> None:
     ]
     noon = when("3 Frostmoon 1402 AE 12:00")
     assert kept["content"]["time_ref"] == noon
-    told = await stage.world.call("composite_canonize_scene", scene_id=scene_id)
-    assert told["accepted_proposals"] == [proposal_id]
+    reply = await stage.world.call("composite_canonize_scene", scene_id=scene_id)
+    assert reply["accepted_proposals"] == [proposal_id]
     found = await stage.world.call(
         "neo4j_query_facts", detail=True, universe_id=stage.world.universe_id
     )
     assert [each["time_ref"] for each in found["facts"]] == [noon]
 
 
-async def test_what_is_relative_counts_from_the_present_of_its_place_in_the_story() -> None:
+async def test_relative_times_count_from_the_present_of_their_scene() -> None:
     stage = await in_aldmoor()
     first, second = await stage.scene("First"), await stage.scene("Second")
     alone = {"scene_id": second, "time_ref": "next day"}
@@ -153,7 +153,7 @@ async def test_a_new_scene_follows_the_latest_time_of_its_story() -> None:
     assert shown["time_ref"] == when("1 Frostmoon 1403 AE")
 
 
-async def test_as_of_reads_take_words() -> None:
+async def test_as_of_reads_accept_time_words() -> None:
     stage = await in_aldmoor()
     for tag, year in (("wounded", "1402 AE"), ("healed", "1403 AE")):
         scene_id = await stage.scene(tag)
@@ -222,12 +222,16 @@ async def test_words_of_times_are_kept_on_facts_events_and_scenes() -> None:
     facts = (await stage.world.call("neo4j_query_facts", detail=True, entity_id=stage.frodo))[
         "facts"
     ]
-    (told,) = (await stage.world.call("neo4j_query_events", detail=True, entity_id=stage.frodo))[
-        "events"
-    ]
+    (reported,) = (
+        await stage.world.call("neo4j_query_events", detail=True, entity_id=stage.frodo)
+    )["events"]
 
     assert (shown["time_ref"], shown["time_words"]) == (when(said), said)
-    assert (told["event_id"], told["time_words"], told["time_ref"]) == (event, said, when(said))
+    assert (reported["event_id"], reported["time_words"], reported["time_ref"]) == (
+        event,
+        said,
+        when(said),
+    )
     assert fact in {each["fact_id"] for each in facts}
     assert {each["statement"]: each["time_words"] for each in facts} == {
         "Frodo left": said,
@@ -257,7 +261,7 @@ async def test_words_of_times_are_kept_on_facts_events_and_scenes() -> None:
         ("about 1300 AE", "1 Frostmoon 1300 AE"),
     ],
 )
-async def test_proposals_and_scenes_take_phrases_in_the_calendar_of_the_game(
+async def test_proposals_and_scenes_accept_phrases_of_the_game_calendar(
     said: str, means: str
 ) -> None:
     stage = await in_aldmoor()

@@ -49,7 +49,7 @@ async def proposed(
     return str(reply["proposal_id"])
 
 
-async def test_a_scene_becomes_canon_and_says_what_was_refused_and_why() -> None:
+async def test_a_scene_becomes_canon_and_refusals_have_reasons() -> None:
     world = await a_world()
     frodo = await world.entity("Frodo")
     scene = await a_scene(world, participating_entities=[frodo])
@@ -93,7 +93,7 @@ async def test_a_scene_becomes_canon_and_says_what_was_refused_and_why() -> None
     assert set(shown["canonical_outcomes"]) >= set(reply["canonical_fact_ids"])
 
 
-async def test_a_contradiction_names_what_stands_against_it() -> None:
+async def test_a_contradiction_names_the_conflicting_item() -> None:
     world = await a_world()
     gollum = await world.entity("Gollum")
     scene = await a_scene(world)
@@ -114,7 +114,7 @@ async def test_a_contradiction_names_what_stands_against_it() -> None:
     assert verdict["conflicts"] == [facts["facts"][0]["fact_id"]]
 
 
-async def test_a_completed_scene_is_refused_with_the_code_of_its_own() -> None:
+async def test_a_completed_scene_is_refused_with_its_own_code() -> None:
     world = await a_world()
     scene = await a_scene(world)
     await world.call("composite_canonize_scene", scene_id=scene)
@@ -150,7 +150,7 @@ async def test_a_policy_may_let_weak_proposals_wait() -> None:
     assert reply["verdicts"][0]["rule"] == "gate:score-reaches-threshold"
 
 
-async def test_d13_what_needs_review_says_so_with_the_reason_of_each_conflict() -> None:
+async def test_a_review_gives_the_reason_of_each_conflict() -> None:
     world = await a_world()
     bo = await world.entity("Bo", state_tags=["dead"])
     scene = await a_scene(world)

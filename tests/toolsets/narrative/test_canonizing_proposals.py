@@ -30,7 +30,7 @@ async def brought_up(world: World, kind: str, content: dict[str, Any], **more: A
     return str(reply["proposal_id"])
 
 
-async def test_what_passes_becomes_canon_and_what_does_not_names_its_rule() -> None:
+async def test_passing_proposals_become_canon_and_others_name_their_rule() -> None:
     world = await a_world()
     hero = {"name": "Boromir", "entity_type": "character", "ref": "$boromir"}
     said = {"statement": "Boromir has a horn", "entity_ids": ["$boromir"]}
@@ -50,7 +50,7 @@ async def test_what_passes_becomes_canon_and_what_does_not_names_its_rule() -> N
     assert explained["evidence"][0]["source_title"] == "The First Book"
 
 
-async def test_the_word_of_a_source_counts_only_where_a_canon_source_is_cited() -> None:
+async def test_source_authority_counts_only_with_a_cited_canon_source() -> None:
     world = await a_world()
     reply = await world.call(
         "neo4j_create_source",
@@ -71,7 +71,7 @@ async def test_the_word_of_a_source_counts_only_where_a_canon_source_is_cited() 
     assert reply["rejected_proposals"] == [unbacked]
 
 
-async def test_the_same_call_again_answers_the_same_and_writes_nothing() -> None:
+async def test_a_repeated_call_returns_the_same_and_writes_nothing() -> None:
     world = await a_world()
     ids = [await brought_up(world, "fact", {"statement": f"Fact {n}"}) for n in range(3)]
     first = await world.call(TOOL, proposal_ids=ids)
@@ -94,7 +94,7 @@ async def test_a_proposal_of_a_scene_is_left_to_its_scene() -> None:
     assert (data["code"], data["conflicts"]) == ("proposal.of-a-scene", [scene])
 
 
-async def test_unknown_and_foreign_proposals_are_not_found_and_none_is_a_mistake() -> None:
+async def test_unknown_and_foreign_proposals_are_not_found() -> None:
     world = await a_world()
     other = await world.another_universe()
     theirs = await brought_up(other, "fact", {"statement": "It rains"})
@@ -113,7 +113,7 @@ async def test_only_the_canon_keeper_may_judge() -> None:
     await world.refused(TOOL, agent="Orchestrator", code=-32001, proposal_ids=[mine])
 
 
-async def test_proposals_of_several_universes_are_judged_each_in_its_own() -> None:
+async def test_proposals_of_several_universes_are_judged_separately() -> None:
     world = await a_world()
     other = await world.another_universe()
     here = await brought_up(world, "fact", {"statement": "It snows"})

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.anyio
 NOTHING: dict[str, list[object]] = {"entities": [], "facts": [], "relations": [], "events": []}
 
 
-async def test_every_section_is_told_and_the_metadata_names_the_scene() -> None:
+async def test_every_section_is_present_and_metadata_names_the_scene() -> None:
     stage = await a_stage()
     scene_id = await stage.scene(purpose="To begin")
     context = await assemble(stage, scene_id)
@@ -31,7 +31,7 @@ async def test_every_section_is_told_and_the_metadata_names_the_scene() -> None:
     assert metadata["tokens"]["budget"] == 4_000
 
 
-async def test_only_context_assembly_gets_it_and_the_scene_exists() -> None:
+async def test_only_context_assembly_may_ask_and_the_scene_must_exist() -> None:
     stage = await a_stage()
     scene_id = await stage.scene()
     for agent in (
@@ -46,7 +46,7 @@ async def test_only_context_assembly_gets_it_and_the_scene_exists() -> None:
     await stage.world.refused(CONTEXT_TOOL, "ContextAssembly", code=-32002, scene_id=NOWHERE)
 
 
-async def test_those_present_come_first_and_who_is_one_relation_away_after_them() -> None:
+async def test_participants_come_first_then_their_direct_relations() -> None:
     stage = await a_stage()
     gandalf, bilbo = await stage.world.entity("Gandalf"), await stage.world.entity("Bilbo")
     far = await stage.world.entity("Saruman")
@@ -65,7 +65,7 @@ async def test_those_present_come_first_and_who_is_one_relation_away_after_them(
     assert len(relations) == 4
 
 
-async def test_an_ended_relation_leads_nowhere() -> None:
+async def test_an_ended_relation_adds_nobody() -> None:
     stage = await a_stage()
     gandalf = await stage.world.entity("Gandalf")
     relation = await stage.world.relation(gandalf, "KNOWS", stage.frodo)
@@ -75,7 +75,7 @@ async def test_an_ended_relation_leads_nowhere() -> None:
     assert context["canonical"]["relations"] == []
 
 
-async def test_what_was_retconned_or_superseded_is_not_told() -> None:
+async def test_retconned_and_superseded_items_are_left_out() -> None:
     stage = await a_stage()
     scene_id = await stage.scene()
     await stage.world.fact("Frodo has the Ring", stage.frodo)
@@ -88,7 +88,7 @@ async def test_what_was_retconned_or_superseded_is_not_told() -> None:
     assert statements(context) == ["Frodo has the Ring"]
 
 
-async def test_facts_are_ranked_by_participants_and_newness_and_told_once() -> None:
+async def test_facts_rank_by_participants_and_recency_and_appear_once() -> None:
     stage = await a_stage()
     await stage.world.fact("The Shire is green", stage.shire)
     await stage.world.fact("Frodo is tired", stage.frodo)
@@ -105,7 +105,7 @@ async def test_facts_are_ranked_by_participants_and_newness_and_told_once() -> N
     ]
 
 
-async def test_a_dated_scene_is_told_what_holds_then_and_what_is_still_to_come() -> None:
+async def test_a_dated_scene_shows_current_and_upcoming_facts() -> None:
     stage = await a_stage()
     early, late = "3001-09-22T00:00:00Z", "3018-09-23T00:00:00Z"
     await stage.world.fact("Bilbo has the Ring", stage.frodo, time_ref=early, duration=3600)
@@ -124,7 +124,7 @@ async def test_a_dated_scene_is_told_what_holds_then_and_what_is_still_to_come()
     assert (thread["kind"], thread["text"]) == ("promised_fact", "Frodo leaves the Shire")
 
 
-async def test_the_last_turns_are_told_in_the_order_of_play_with_the_speakers_names() -> None:
+async def test_the_last_turns_appear_in_play_order_with_speaker_names() -> None:
     stage = await a_stage()
     scene_id = await stage.scene()
     for n in range(25):
@@ -136,23 +136,23 @@ async def test_the_last_turns_are_told_in_the_order_of_play_with_the_speakers_na
     assert context["metadata"]["total_turns"] == 25
 
 
-async def test_the_last_three_completed_scenes_of_the_story_are_told_without_this_one() -> None:
+async def test_the_last_three_completed_scenes_appear_without_this_one() -> None:
     stage = await a_stage()
     for n in range(5):
         await stage.complete(await stage.scene(f"Scene {n}"), f"Summary {n}.")
     other = await stage.scene("Other", story_id=await stage.world.story("Another"))
     await stage.complete(other, "Elsewhere.")
     scene_id = await stage.scene("Now")
-    told = (await assemble(stage, scene_id))["narrative"]["previous_scenes"]
-    assert [scene["summary"] for scene in told] == ["Summary 2.", "Summary 3.", "Summary 4."]
+    reported = (await assemble(stage, scene_id))["narrative"]["previous_scenes"]
+    assert [scene["summary"] for scene in reported] == ["Summary 2.", "Summary 3.", "Summary 4."]
     await stage.complete(scene_id, "It ended.")
     context = await assemble(stage, scene_id)
     assert context["narrative"]["scene_summary"] == "It ended."
-    told = context["narrative"]["previous_scenes"]
-    assert [scene["title"] for scene in told] == ["Scene 2", "Scene 3", "Scene 4"]
+    reported = context["narrative"]["previous_scenes"]
+    assert [scene["title"] for scene in reported] == ["Scene 2", "Scene 3", "Scene 4"]
 
 
-async def test_the_game_masters_notes_are_told_here_and_null_without_any() -> None:
+async def test_the_game_masters_notes_appear_here_or_null() -> None:
     stage = await a_stage()
     scene_id = await stage.scene()
     assert (await assemble(stage, scene_id))["narrative"]["gm_notes"] is None
@@ -178,7 +178,7 @@ async def test_open_threads_are_undecided_proposals_and_events_without_effects()
     assert threads[0]["text"] == "fact: Frodo has the Ring"
 
 
-async def test_a_thread_of_a_state_change_says_what_would_change() -> None:
+async def test_a_thread_of_a_state_change_names_the_change() -> None:
     stage = await a_stage()
     scene_id = await stage.scene()
     content = {"entity_id": stage.frodo, "add": ["tired"], "remove": ["cheerful"]}
@@ -189,7 +189,7 @@ async def test_a_thread_of_a_state_change_says_what_would_change() -> None:
     assert thread["text"] == "state_change: tired, no longer cheerful"
 
 
-async def test_sections_that_are_not_wanted_stay_as_empty_keys() -> None:
+async def test_unwanted_sections_stay_as_empty_keys() -> None:
     stage = await a_stage()
     scene_id = await stage.scene()
     await stage.turn(scene_id, "a party")
@@ -221,7 +221,7 @@ async def test_sections_that_are_not_wanted_stay_as_empty_keys() -> None:
     assert context["metadata"]["tokens"]["used"] == 0
 
 
-async def test_a_merged_participant_is_told_as_the_entity_it_became() -> None:
+async def test_a_merged_participant_appears_as_its_survivor() -> None:
     stage = await a_stage()
     double = await stage.world.entity("Underhill")
     scene_id = await stage.scene(participating_entities=[double])
@@ -232,8 +232,8 @@ async def test_a_merged_participant_is_told_as_the_entity_it_became() -> None:
         "neo4j_merge_entities", kept_entity_id=stage.frodo, merged_entity_id=double, reason="same"
     )
     context = await assemble(stage, scene_id)
-    told = [entity["entity_id"] for entity in context["canonical"]["entities"]]
-    assert told == [stage.frodo, stage.shire, stage.sam]
+    found = [entity["entity_id"] for entity in context["canonical"]["entities"]]
+    assert found == [stage.frodo, stage.shire, stage.sam]
     assert statements(context) == ["He stays at the inn"]
     (relation,) = context["canonical"]["relations"]
     assert (relation["from_entity_id"], relation["to_name"]) == (stage.frodo, "Sam")
@@ -253,7 +253,7 @@ async def test_the_same_canon_gives_the_same_context_and_nothing_is_written() ->
     assert await stage.world.heads() == before
 
 
-async def test_a_scene_with_nobody_in_it_has_a_context_too() -> None:
+async def test_a_scene_without_participants_has_a_context_too() -> None:
     stage = await a_stage()
     scene = a_scene(
         space=SpaceId(stage.world.universe_id), story_id=StoryId(stage.story_id), title="Empty"
@@ -263,7 +263,7 @@ async def test_a_scene_with_nobody_in_it_has_a_context_too() -> None:
     assert context["canonical"] == NOTHING
 
 
-async def test_what_one_scene_made_canon_the_next_scene_is_told() -> None:
+async def test_canon_of_one_scene_appears_in_the_next() -> None:
     stage = await a_stage()
     before = await stage.scene("Before")
     turn_id = await stage.turn(before, "Frodo takes the Ring.")
@@ -272,20 +272,20 @@ async def test_what_one_scene_made_canon_the_next_scene_is_told() -> None:
     assert reply["accepted_proposals"] == [proposal_id]
     context = await assemble(stage, await stage.scene("After"))
     assert statements(context) == ["Frodo has the Ring"]
-    (told,) = context["narrative"]["previous_scenes"]
-    assert told["scene_id"] == before
-    assert told["summary"]
+    (reported,) = context["narrative"]["previous_scenes"]
+    assert reported["scene_id"] == before
+    assert reported["summary"]
     assert context["narrative"]["open_threads"] == []
 
 
-def told_of(context: dict[str, Any]) -> dict[str, Any]:
+def entities_by_name(context: dict[str, Any]) -> dict[str, Any]:
     return {entity["name"]: entity for entity in context["canonical"]["entities"]}
 
 
 LONG_SHEET = {f"chapter_{n}": "The deeds of the hero were many. " * 40 for n in range(12)}
 
 
-async def test_d8_a_long_sheet_is_trimmed_and_everybody_else_is_told_as_well() -> None:
+async def test_a_long_entity_summary_is_trimmed_and_others_appear_too() -> None:
     stage = await a_stage()
     ana = await stage.world.entity(
         "Ana", properties={**LONG_SHEET, "hp": 7}, state_tags=["wounded"], description="A queen."
@@ -297,20 +297,20 @@ async def test_d8_a_long_sheet_is_trimmed_and_everybody_else_is_told_as_well() -
     context = await assemble(stage, scene_id)
 
     assert names(context) == ["Ana", "Frodo", "Sam", "The Shire"]
-    told = told_of(context)
-    assert told["Ana"]["state_tags"] == ["wounded"]
-    assert told["Ana"]["properties"]["hp"] == 7
-    trimmed = told["Ana"]["trimmed"]
+    result = entities_by_name(context)
+    assert result["Ana"]["state_tags"] == ["wounded"]
+    assert result["Ana"]["properties"]["hp"] == 7
+    trimmed = result["Ana"]["trimmed"]
     assert trimmed["read_with"] == "neo4j_get_entity"
-    assert trimmed["total_properties"] == 13 - len(told["Ana"]["properties"]) > 0
-    assert set(trimmed["properties"]) == LONG_SHEET.keys() - told["Ana"]["properties"].keys()
-    assert told["Frodo"]["trimmed"] is None
-    assert told["Frodo"]["description"] == "This is Frodo."
+    assert trimmed["total_properties"] == 13 - len(result["Ana"]["properties"]) > 0
+    assert set(trimmed["properties"]) == LONG_SHEET.keys() - result["Ana"]["properties"].keys()
+    assert result["Frodo"]["trimmed"] is None
+    assert result["Frodo"]["description"] == "This is Frodo."
     assert len(context["narrative"]["prior_turns"]) == 20
     assert context["metadata"]["tokens"]["used"] <= 4_000
 
 
-async def test_d8_one_very_long_turn_is_cut_and_the_others_stay() -> None:
+async def test_one_very_long_turn_is_cut_and_the_others_stay() -> None:
     stage = await a_stage()
     scene_id = await stage.scene()
     for n in range(5):
@@ -323,7 +323,7 @@ async def test_d8_one_very_long_turn_is_cut_and_the_others_stay() -> None:
     assert turns[-1]["text"].endswith("\u2026")
 
 
-async def test_d8_a_small_budget_still_names_everybody_with_state_and_place() -> None:
+async def test_a_small_budget_still_names_everybody_with_state_and_place() -> None:
     stage = await a_stage(Policy(context=ContextLimits(tokens=400)))
     await stage.world.relation(stage.frodo, "LOCATED_IN", stage.shire)
     scene_id = await stage.scene()
@@ -335,13 +335,13 @@ async def test_d8_a_small_budget_still_names_everybody_with_state_and_place() ->
 
     assert names(context)[:3] == ["Frodo", "Sam", "The Shire"]
     place = {"entity_id": stage.shire, "name": "The Shire"}
-    assert told_of(context)["Frodo"]["located_in"] == place
+    assert entities_by_name(context)["Frodo"]["located_in"] == place
     assert context["canonical"]["facts"]
     assert context["narrative"]["prior_turns"]
     assert context["metadata"]["tokens"]["used"] <= 400
 
 
-async def test_d8_tags_and_places_are_those_of_the_scenes_place_in_the_story() -> None:
+async def test_tags_and_places_are_those_of_the_scenes_story_time() -> None:
     stage = await a_stage()
     town = await stage.world.entity("The Town", entity_type="location")
     early, late = await stage.scene("Early", order=10), await stage.scene("Late", order=40)
@@ -354,14 +354,14 @@ async def test_d8_tags_and_places_are_those_of_the_scenes_place_in_the_story() -
     between = await stage.scene("Between", order=20)
     after = await stage.scene("After", order=50)
 
-    then = told_of(await assemble(stage, between))["Frodo"]
-    now = told_of(await assemble(stage, after))["Frodo"]
+    then = entities_by_name(await assemble(stage, between))["Frodo"]
+    now = entities_by_name(await assemble(stage, after))["Frodo"]
 
     assert (then["state_tags"], then["located_in"]["name"]) == (["wounded"], "The Shire")
     assert ("dead" in now["state_tags"], now["located_in"]["name"]) == (True, "The Town")
 
 
-async def test_d8_an_expired_fact_is_not_told_in_a_scene_without_a_time() -> None:
+async def test_an_expired_fact_is_left_out_of_an_undated_scene() -> None:
     stage = await a_stage()
     year = "1400-01-01T00:00:00Z"
     await stage.world.fact("The gate stands open", stage.frodo, time_ref=year, duration=60)
@@ -369,17 +369,17 @@ async def test_d8_an_expired_fact_is_not_told_in_a_scene_without_a_time() -> Non
     assert statements(await assemble(stage, await stage.scene())) == []
 
 
-async def test_d8_recent_events_are_told_the_latest_first_and_none_that_is_still_to_come() -> None:
+async def test_recent_events_are_latest_first_without_future_ones() -> None:
     stage = await a_stage()
     for year in (1400, 1402, 1401):
         await stage.world.event(f"Fall {year}", stage.frodo, time_ref=f"{year}-01-01T00:00:00Z")
     scene_id = await stage.scene()
-    told = (await assemble(stage, scene_id))["canonical"]["events"]
-    assert [event["title"] for event in told] == ["Fall 1402", "Fall 1401", "Fall 1400"]
+    reported = (await assemble(stage, scene_id))["canonical"]["events"]
+    assert [event["title"] for event in reported] == ["Fall 1402", "Fall 1401", "Fall 1400"]
 
     await stage.world.call(
         "mongodb_update_scene", "Orchestrator", scene_id=scene_id, time_ref="1401-06-01T00:00:00Z"
     )
 
-    told = (await assemble(stage, scene_id))["canonical"]["events"]
-    assert [event["title"] for event in told] == ["Fall 1401", "Fall 1400"]
+    reported = (await assemble(stage, scene_id))["canonical"]["events"]
+    assert [event["title"] for event in reported] == ["Fall 1401", "Fall 1400"]

@@ -14,7 +14,7 @@ DATED = {"undated": 0.0, "dated": 1.0, "mixed": 0.5}
 
 
 @dataclass(frozen=True, order=True)
-class Told:
+class DatedScene:
     """A scene in the order of the world, with where it says that Frodo is and who has the Ring."""
 
     day: int
@@ -40,7 +40,7 @@ async def relate(stage: Stage, scene_id: str, *ties: tuple[str, str, str]) -> No
     await stage.world.call("composite_canonize_scene", scene_id=scene_id)
 
 
-async def journey(stage: Stage, random: Random, how: str) -> list[Told]:
+async def journey(stage: Stage, random: Random, how: str) -> list[DatedScene]:
     """Scenes of one story, told in any order, each with a place, an owner, and a friend or foe."""
     towns = [stage.shire]
     towns += [await stage.world.entity(each, entity_type="location") for each in ("Bree", "Moria")]
@@ -56,20 +56,20 @@ async def journey(stage: Stage, random: Random, how: str) -> list[Told]:
             "owner": ("OWNS", random.choice([stage.frodo, stage.sam]), ring),
             "tie": (random.choice(["ALLY_OF", "ENEMY_OF"]), stage.frodo, stage.sam),
         }
-        scenes.append(Told(day or 0, order, scene_id, said))
-    for told in random.sample(scenes, count):
-        await relate(stage, told.scene_id, *told.said.values())
+        scenes.append(DatedScene(day or 0, order, scene_id, said))
+    for reported in random.sample(scenes, count):
+        await relate(stage, reported.scene_id, *reported.said.values())
     return sorted(scenes)
 
 
 @pytest.mark.parametrize("how", DATED)
 @pytest.mark.parametrize("seed", range(7))
-async def test_m1_every_scene_has_one_place_one_owner_and_one_side(how: str, seed: int) -> None:
+async def test_every_scene_has_one_place_one_owner_and_one_side(how: str, seed: int) -> None:
     stage = await a_stage()
     scenes = await journey(stage, Random(seed), how)
 
-    for told in scenes:
-        context = await assemble(stage, told.scene_id)
+    for reported in scenes:
+        context = await assemble(stage, reported.scene_id)
         shown = {
             "place": in_force(context, "LOCATED_IN"),
             "owner": in_force(context, "OWNS"),
@@ -78,10 +78,10 @@ async def test_m1_every_scene_has_one_place_one_owner_and_one_side(how: str, see
 
         assert {name: len(each) for name, each in shown.items()} == dict.fromkeys(shown, 1)
         if how != "mixed":
-            assert shown == {name: [each] for name, each in told.said.items()}
+            assert shown == {name: [each] for name, each in reported.said.items()}
 
 
-async def test_m1_an_owner_is_shown_where_the_next_one_is_not_there() -> None:
+async def test_an_owner_appears_if_the_next_one_is_absent() -> None:
     stage = await a_stage()
     ring = await stage.world.entity("The Ring", entity_type="object")
     alone = {"participating_entities": [stage.frodo]}
@@ -94,7 +94,7 @@ async def test_m1_an_owner_is_shown_where_the_next_one_is_not_there() -> None:
     assert in_force(await assemble(stage, third), "OWNS") == []
 
 
-async def test_m1_love_that_is_returned_does_not_end_love() -> None:
+async def test_returned_love_does_not_end_love() -> None:
     stage = await a_stage()
     first, second = await stage.scene("One"), await stage.scene("Two")
     loves, loved = ("LOVES", stage.frodo, stage.sam), ("LOVES", stage.sam, stage.frodo)
@@ -112,11 +112,11 @@ async def test_m1_love_that_is_returned_does_not_end_love() -> None:
 
 async def before(stage: Stage, scene_id: str) -> list[str]:
     """The scenes that a context tells as those before it."""
-    told = (await assemble(stage, scene_id))["narrative"]["previous_scenes"]
-    return [each["title"] for each in told]
+    reported = (await assemble(stage, scene_id))["narrative"]["previous_scenes"]
+    return [each["title"] for each in reported]
 
 
-async def test_m6_no_later_scene_of_the_story_is_told_as_one_before() -> None:
+async def test_no_later_scene_of_the_story_appears_as_earlier() -> None:
     stage = await a_stage()
     scenes = {name: await stage.scene(name) for name in ("One", "Two", "Three", "Four", "Five")}
     scenes["Aside"] = await stage.scene("Aside", order=2)
@@ -125,9 +125,9 @@ async def test_m6_no_later_scene_of_the_story_is_told_as_one_before() -> None:
     elsewhere = await stage.world.story("Another")
     scenes["First of another"] = await stage.scene("First of another", story_id=elsewhere)
 
-    told = {name: await before(stage, scene_id) for name, scene_id in scenes.items()}
+    found = {name: await before(stage, scene_id) for name, scene_id in scenes.items()}
 
-    assert told == {
+    assert found == {
         "One": [],
         "Two": ["One"],
         "Aside": ["One", "Two"],
@@ -138,7 +138,7 @@ async def test_m6_no_later_scene_of_the_story_is_told_as_one_before() -> None:
     }
 
 
-async def test_m6_what_plays_later_in_the_world_is_not_before_a_flashback() -> None:
+async def test_later_world_events_do_not_precede_a_flashback() -> None:
     stage = await a_stage()
     years = {"War": 1419, "Birth": 1368, "Undated": None, "Youth": 1390, "Home": 1421}
     scenes = {}
@@ -151,7 +151,7 @@ async def test_m6_what_plays_later_in_the_world_is_not_before_a_flashback() -> N
     assert await before(stage, scenes["Home"]) == ["Birth", "Undated", "Youth"]
 
 
-async def test_m6_the_first_scene_of_a_long_story_knows_none_of_the_rest() -> None:
+async def test_the_first_scene_of_a_long_story_knows_no_later_one() -> None:
     stage = await a_stage()
     scenes = [await stage.scene(f"Scene {number}") for number in range(12)]
     for scene_id in scenes:
@@ -162,7 +162,7 @@ async def test_m6_the_first_scene_of_a_long_story_knows_none_of_the_rest() -> No
     assert await before(stage, scenes[11]) == ["Scene 8", "Scene 9", "Scene 10"]
 
 
-async def test_m6_what_the_story_tells_later_is_not_recalled_either() -> None:
+async def test_later_story_events_are_not_recalled_either() -> None:
     stage = await a_stage()
     first, last = await stage.scene("One"), await stage.scene("Two")
     other = await stage.scene("Other", story_id=await stage.world.story("Another"))

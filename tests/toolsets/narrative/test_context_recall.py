@@ -45,7 +45,7 @@ class SilentText(MemoryText):
         raise Unavailable("text.unavailable", "the text view does not answer")
 
 
-async def test_similar_scenes_come_from_this_universe_but_not_from_this_scene() -> None:
+async def test_similar_scenes_come_from_this_universe_and_not_this_scene() -> None:
     stage = await a_stage()
     there = await stage.scene("There")
     await stage.turn(there, "the dragon sleeps")
@@ -69,7 +69,7 @@ async def test_similar_scenes_come_from_this_universe_but_not_from_this_scene() 
     assert context["metadata"]["recall_query"] == "dragon"
 
 
-async def test_a_summary_already_told_is_not_recalled_again() -> None:
+async def test_a_summary_already_present_is_not_recalled_again() -> None:
     stage = await a_stage()
     await stage.complete(await stage.scene("Before"), "The dragon slept.")
     scene_id = await stage.scene("Now")
@@ -80,7 +80,7 @@ async def test_a_summary_already_told_is_not_recalled_again() -> None:
     assert len(alone["recalled"]["similar_scenes"]) == 1
 
 
-async def test_memories_are_those_of_the_participants_labelled_by_owner() -> None:
+async def test_memories_belong_to_participants_labelled_by_owner() -> None:
     stage = await a_stage()
     absent = await stage.world.entity("Boromir")
     await stage.world.relation(absent, "KNOWS", stage.frodo)
@@ -139,21 +139,21 @@ async def a_play(stage: Stage) -> dict[str, str]:
     }
 
 
-async def test_every_section_tells_of_this_universe_and_nothing_of_another_one() -> None:
+async def test_every_section_contains_only_this_universe() -> None:
     stage = await a_stage()
     mine = await a_play(stage)
     foreign = await a_play(await staged(await stage.world.another_universe()))
 
     context = await assemble(stage, mine["scene"], semantic_query="the dragon and the gate")
 
-    told = json.dumps(context)
-    assert [what for what, thing_id in mine.items() if thing_id not in told] == []
-    assert [what for what, thing_id in foreign.items() if thing_id in told] == []
+    result = json.dumps(context)
+    assert [what for what, item_id in mine.items() if item_id not in result] == []
+    assert [what for what, item_id in foreign.items() if item_id in result] == []
     cited = [hit["evidence_ref"] for hit in context["recalled"]["rule_excerpts"]]
     assert set(cited) == {f"rule:{mine['axiom']}", f"snippet:{mine['snippet']}"}
 
 
-async def test_with_meaning_too_the_same_canon_gives_the_same_context(tmp_path: Path) -> None:
+async def test_with_meaning_the_same_canon_gives_the_same_context_too(tmp_path: Path) -> None:
     stage = await a_stage()
     mine = await a_play(stage)
     await a_play(await staged(await stage.world.another_universe()))
@@ -177,7 +177,7 @@ async def test_with_meaning_too_the_same_canon_gives_the_same_context(tmp_path: 
     assert {hit["payload"]["universe_id"] for hit in hits} == {stage.world.universe_id}
 
 
-async def test_what_says_the_same_is_recalled_once() -> None:
+async def test_equal_passages_are_recalled_once() -> None:
     stage = await a_stage()
     for title in ("One", "Two"):
         await stage.turn(await stage.scene(title), f"The  DRAGON {'sleeps' * (title == 'Two')}")
@@ -186,14 +186,14 @@ async def test_what_says_the_same_is_recalled_once() -> None:
         await stage.remember(stage.frodo, "The dragon wakes")
         await stage.write_axiom("A dragon  wakes" if title == "One" else "a DRAGON wakes")
     recalled = (await assemble(stage, await stage.scene(), semantic_query="dragon"))["recalled"]
-    told = [hit["text"] for hit in recalled["similar_scenes"]]
-    assert sorted(told) == ["The  DRAGON ", "The  DRAGON sleeps", "the dragon wakes"]
+    found = [hit["text"] for hit in recalled["similar_scenes"]]
+    assert sorted(found) == ["The  DRAGON ", "The  DRAGON sleeps", "the dragon wakes"]
     assert {m["entity_name"] for m in recalled["character_memories"]} == {"Frodo", "Sam"}
     assert len(recalled["character_memories"]) == 2
     assert len(recalled["rule_excerpts"]) == 1
 
 
-async def test_laws_of_the_world_stand_among_the_rules_and_are_cited_as_such() -> None:
+async def test_laws_of_the_world_are_rules_and_cited_as_such() -> None:
     stage = await a_stage()
     other = await stage.world.another_universe()
     laws = [
@@ -206,7 +206,7 @@ async def test_laws_of_the_world_stand_among_the_rules_and_are_cited_as_such() -
     assert hit["payload"]["type"] == "axiom"
 
 
-async def test_a_fact_that_resembles_the_scene_counts_as_if_it_involved_one_more() -> None:
+async def test_a_fact_similar_to_the_scene_ranks_one_participant_higher() -> None:
     stage = await a_stage()
     far = await stage.world.entity("Mordor")
     await stage.world.fact("The gate of Mordor is shut", far)
@@ -230,7 +230,7 @@ async def test_a_fact_that_resembles_the_scene_counts_as_if_it_involved_one_more
     assert "The gate of Mordor is shut" not in statements(alone)
 
 
-async def test_a_fact_that_resembles_the_scene_holds_there_or_is_not_told() -> None:
+async def test_a_fact_similar_to_the_scene_appears_only_if_it_holds_there() -> None:
     stage = await a_stage()
     far = await stage.world.entity("Mordor")
     wrong = await stage.world.fact("The gate is open", far)
@@ -244,7 +244,7 @@ async def test_a_fact_that_resembles_the_scene_holds_there_or_is_not_told() -> N
     assert statements(context) == ["The gate is shut"]
 
 
-async def test_the_last_turns_ask_where_no_query_is_given() -> None:
+async def test_the_last_turns_are_the_query_if_none_is_given() -> None:
     stage = await a_stage()
     await stage.turn(await stage.scene("There"), "the dragon sleeps")
     here = await stage.scene("Here")
@@ -253,7 +253,7 @@ async def test_the_last_turns_ask_where_no_query_is_given() -> None:
     assert hit["text"] == "the dragon sleeps"
 
 
-async def test_without_a_text_view_memories_come_by_importance_and_the_reply_says_so() -> None:
+async def test_without_a_text_view_memories_rank_by_importance_with_a_note() -> None:
     stage = await a_stage()
     scene_id = await stage.scene()
     await stage.remember(stage.sam, "small", importance=0.1)
@@ -284,7 +284,7 @@ async def test_a_small_budget_keeps_the_best_of_each_section_and_counts_the_rest
     assert names(context)[0] == "Frodo"
 
 
-async def test_a_semantic_query_says_something() -> None:
+async def test_a_semantic_query_is_not_empty() -> None:
     stage = await a_stage()
     scene_id = await stage.scene()
     asked = {"scene_id": scene_id, "semantic_query": ""}
@@ -292,7 +292,7 @@ async def test_a_semantic_query_says_something() -> None:
     assert data["path"] == "/semantic_query"
 
 
-async def test_the_tokens_told_are_about_those_of_the_reply() -> None:
+async def test_the_reported_tokens_match_the_reply() -> None:
     stage = await a_stage()
     scene_id = await stage.scene()
     await stage.turn(await stage.scene("Before"), "The road was long")

@@ -36,7 +36,7 @@ def size(value: Any) -> int:
     return len(orjson.dumps(value))
 
 
-def test_all_tools_of_the_contract_are_served_and_marked_as_such() -> None:
+def test_all_contract_tools_are_served_and_marked() -> None:
     served = {tool.name for tool in NARRATIVE.tools if not tool.extension}
 
     assert served == set(CONTRACT)
@@ -64,7 +64,7 @@ ALSO: dict[str, dict[str, Any]] = {
 
 
 @OF_CONTRACT
-def test_an_input_schema_is_the_published_one_with_both_entity_vocabularies(name: str) -> None:
+def test_an_input_schema_is_the_published_one_with_both_vocabularies(name: str) -> None:
     text = json.dumps(CONTRACT[name]["inputSchema"])
     expected = json.loads(text.replace(json.dumps(CURRENT), json.dumps(BOTH_VOCABULARIES)))
 
@@ -122,7 +122,7 @@ def test_a_name_follows_the_convention(tool: Tool) -> None:
     )
 
 
-def test_d16_the_tool_that_stages_says_what_each_type_of_content_takes() -> None:
+def test_the_staging_tool_describes_each_content_type() -> None:
     description = LISTED["mongodb_create_proposed_change"].description
 
     for shape in CONTENT_SHAPES.values():
@@ -153,7 +153,7 @@ def test_a_listed_schema_takes_the_same_arguments_as_the_exact_one(exact: Tool) 
     assert close_schema(LISTED[exact.name].input_schema) == close_schema(exact.input_schema)
 
 
-def test_r5_the_properties_of_a_reply_are_listed_by_name() -> None:
+def test_properties_of_a_reply_are_listed_by_name() -> None:
     exact = object_schema(
         {"at": INSTANT, "made": OBJECT}, {"fact": nullable_field(FACT), "id": UUID}
     )

@@ -6,7 +6,7 @@ import pytest
 
 from canonry.gateway.tool import Tool
 from canonry.narrative.toolset import NARRATIVE
-from tests.toolsets.narrative.furnished import a_furnished_world, a_role_for, fitting_arguments
+from tests.toolsets.narrative.filled_world import a_furnished_world, a_role_for, fitting_arguments
 
 EVERY_TOOL = pytest.mark.parametrize("tool", NARRATIVE.tools, ids=lambda tool: tool.name)
 

@@ -36,7 +36,7 @@ ROWS = [
 
 
 @pytest.mark.parametrize(("error", "number", "name", "retryable"), ROWS, ids=str)
-def test_an_error_has_its_number_its_name_and_our_code(
+def test_an_error_has_its_number_name_and_code(
     error: CanonryError, number: int, name: str, retryable: bool
 ) -> None:
     body = DIALECT(error, tool="neo4j_get_entity", caller=a_caller())
@@ -67,7 +67,7 @@ def test_a_refused_caller_is_named_by_type_and_never_by_id() -> None:
     assert caller.actor.agent_id not in str(body.data)
 
 
-def test_nobody_is_named_where_nobody_was_identified() -> None:
+def test_no_caller_is_named_without_identification() -> None:
     body = DIALECT(NotAllowed("identity.missing", "no"), tool="neo4j_get_entity", caller=None)
 
     assert set(body.data) == {"error", "code", "retryable"}

@@ -11,7 +11,7 @@ from tests.toolsets.narrative.kit import a_world
 pytestmark = pytest.mark.anyio
 
 
-async def test_a_timeline_that_is_longer_than_is_read_says_so(
+async def test_an_overlong_timeline_says_that_it_was_cut(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     world = await a_world()

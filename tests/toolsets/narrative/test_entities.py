@@ -48,7 +48,7 @@ async def test_an_entity_reads_as_it_was_created() -> None:
         ("EntityInstance", "EntityInstance"),
     ],
 )
-async def test_both_entity_vocabularies_are_taken_and_one_is_given(
+async def test_both_entity_vocabularies_are_accepted_and_one_is_returned(
     given: str, emitted: str
 ) -> None:
     world = await a_world()
@@ -85,7 +85,7 @@ async def test_an_archetype_has_no_state() -> None:
     assert data["code"] == "entity.archetype-has-no-state"
 
 
-async def test_an_instance_derives_from_an_archetype_of_its_type_in_its_universe() -> None:
+async def test_an_instance_derives_from_a_matching_archetype() -> None:
     world = await a_world()
     other = await world.another_universe()
     elf = await world.entity("Elf", entity_class="EntityArchetype")
@@ -156,7 +156,7 @@ async def test_evidence_of_another_universe_is_refused() -> None:
     assert data["conflicts"] == [other.source_id]
 
 
-async def test_evidence_of_another_kind_than_it_says_is_not_found() -> None:
+async def test_evidence_of_another_kind_than_stated_is_not_found() -> None:
     world = await a_world()
     arguments = creation(world, evidence_refs=[f"turn:{world.source_id}"])
 
@@ -164,7 +164,7 @@ async def test_evidence_of_another_kind_than_it_says_is_not_found() -> None:
 
 
 @pytest.mark.parametrize("twin", ["Fr\u043ed\u043e", "Frod\u043e", "Frodó"])
-async def test_r15_a_look_alike_of_a_name_is_allowed_and_told(twin: str) -> None:
+async def test_a_look_alike_name_is_allowed_and_reported(twin: str) -> None:
     world = await a_world()
     first = await world.entity("Frodo")
     made = await world.call("neo4j_create_entity", **creation(world, name="Sam"))
@@ -175,7 +175,7 @@ async def test_r15_a_look_alike_of_a_name_is_allowed_and_told(twin: str) -> None
     assert "look the same" in made["warnings"][0]
 
 
-async def test_a_namesake_is_allowed_and_told() -> None:
+async def test_a_namesake_is_allowed_and_reported() -> None:
     world = await a_world()
     first = await world.entity("Bob the Miller")
 
@@ -187,7 +187,7 @@ async def test_a_namesake_is_allowed_and_told() -> None:
     assert (await world.call("neo4j_create_entity", **elsewhere))["warnings"] == []
 
 
-async def test_a_retry_with_the_same_key_makes_nothing_new() -> None:
+async def test_a_retry_with_the_same_key_creates_nothing() -> None:
     world = await a_world()
 
     first = await world.call("neo4j_create_entity", key="k", **creation(world))
@@ -197,7 +197,7 @@ async def test_a_retry_with_the_same_key_makes_nothing_new() -> None:
     assert (await world.call("neo4j_query_entities"))["total"] == 1
 
 
-async def test_each_change_of_state_that_takes_effect_is_a_fact() -> None:
+async def test_each_effective_change_of_state_is_a_fact() -> None:
     world = await a_world()
     bob = await world.entity("Bob", state_tags=["alive", "resting"])
 
@@ -249,7 +249,7 @@ async def test_a_change_without_effect_writes_nothing() -> None:
         ({"set": ["a"]}, "input.unknown-property", "/state_tag_changes/set"),
     ],
 )
-async def test_a_change_that_says_nothing_or_contradicts_itself_is_refused(
+async def test_an_empty_or_contradictory_change_is_refused(
     changes: dict[str, Any], code: str, path: str
 ) -> None:
     world = await a_world()
@@ -267,7 +267,7 @@ async def test_a_change_that_says_nothing_or_contradicts_itself_is_refused(
     assert (data["code"], data["path"]) == (code, path)
 
 
-async def test_a_change_of_state_is_never_the_word_of_a_source() -> None:
+async def test_a_change_of_state_never_has_source_authority() -> None:
     world = await a_world()
     bob = await world.entity("Bob")
 
@@ -283,7 +283,7 @@ async def test_a_change_of_state_is_never_the_word_of_a_source() -> None:
     assert data["path"] == "/authority"
 
 
-async def test_an_entity_tells_its_relations_with_the_other_ends() -> None:
+async def test_an_entity_lists_its_relations_with_the_other_ends() -> None:
     world = await a_world()
     bob = await world.entity("Bob")
     mill = await world.entity("Mill", entity_type="location")
@@ -301,7 +301,7 @@ async def test_an_entity_tells_its_relations_with_the_other_ends() -> None:
     assert "state_history" not in full
 
 
-async def test_a_reply_from_the_cache_ends_with_every_change_it_rests_on() -> None:
+async def test_a_cached_reply_ends_with_every_change_it_rests_on() -> None:
     world = await a_world()
     bob, mill = await world.entity("Bob"), await world.entity("Mill", entity_type="location")
 
@@ -346,7 +346,7 @@ async def test_ids_are_read_in_either_case() -> None:
     assert (await world.call("neo4j_get_entity", entity_id=bob.upper()))["entity_id"] == bob
 
 
-async def test_the_history_says_when_it_is_not_complete(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_incomplete_history_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(paging, "PAGE_MAX", 1)
     world = await a_world()
     bob = await world.entity("Bob")

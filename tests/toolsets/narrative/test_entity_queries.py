@@ -30,7 +30,7 @@ pytestmark = pytest.mark.anyio
         ({"offset": 10}, []),
     ],
 )
-async def test_a_query_finds_what_its_filters_say_oldest_first(
+async def test_a_query_returns_matches_oldest_first(
     filters: dict[str, Any], names: list[str]
 ) -> None:
     world = await a_world()
@@ -58,7 +58,9 @@ async def test_a_query_finds_what_its_filters_say_oldest_first(
         ({"state_tags": ["alive"]}, "/state_tags"),
     ],
 )
-async def test_a_query_out_of_bounds_names_the_spot(filters: dict[str, Any], path: str) -> None:
+async def test_an_out_of_bounds_query_names_the_argument(
+    filters: dict[str, Any], path: str
+) -> None:
     world = await a_world()
 
     data = await world.refused("neo4j_query_entities", code=-32003, **filters)

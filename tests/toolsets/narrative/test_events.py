@@ -50,7 +50,7 @@ async def test_an_event_reads_as_it_was_created() -> None:
     assert murder["involved_entity_ids"] == [ann]
 
 
-async def test_severity_is_five_unless_said() -> None:
+async def test_severity_is_five_by_default() -> None:
     world = await a_world()
     await world.event("Rain", await world.entity("Ann"))
 
@@ -59,7 +59,7 @@ async def test_severity_is_five_unless_said() -> None:
     assert event["severity"] == 5
 
 
-async def test_an_event_that_canon_tells_already_is_written_and_told_of() -> None:
+async def test_an_event_already_in_canon_is_written_with_a_warning() -> None:
     world = await a_world()
     ann, ben = await world.entity("Ann"), await world.entity("Ben")
     first = await world.event("War", ann, time_ref=T1)
@@ -80,7 +80,7 @@ async def test_an_event_that_canon_tells_already_is_written_and_told_of() -> Non
     assert await warned("war", ben, time_ref=T1) == await warned("Peace", ann) == []
 
 
-async def test_effects_exist_here_each_once_and_not_before_their_cause() -> None:
+async def test_effects_exist_here_once_and_not_before_their_cause() -> None:
     world = await a_world()
     other = await world.another_universe()
     ann = await world.entity("Ann")
@@ -190,7 +190,7 @@ async def test_no_event_causes_itself_at_any_distance() -> None:
     await link(world, chain[0], chain[4])
 
 
-async def test_a_link_is_made_once_in_order_of_time_and_within_a_universe() -> None:
+async def test_a_link_is_made_once_in_time_order_within_a_universe() -> None:
     world = await a_world()
     other = await world.another_universe()
     ann = await world.entity("Ann")
@@ -205,7 +205,7 @@ async def test_a_link_is_made_once_in_order_of_time_and_within_a_universe() -> N
     assert await unlinkable(world, early, NOWHERE, code=-32002) == "event.unknown"
 
 
-async def test_a_chain_too_long_to_search_is_not_made_longer(
+async def test_a_chain_too_long_to_search_is_not_extended(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(link_causes, "WALK_MAX", 3)

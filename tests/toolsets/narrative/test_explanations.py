@@ -33,9 +33,9 @@ async def test_a_fact_is_explained_down_to_the_words_of_its_turn() -> None:
     reply = await world.call("neo4j_explain", agent="Narrator", id=fact)
 
     assert (reply["kind"], reply["says"]) == ("fact", "The gate is shut")
-    (told,) = [one for one in reply["evidence"] if one["ref"] == f"turn:{turn}"]
-    assert told["text"] == "The gate of Moria is shut."
-    assert (told["speaker"], told["scene_title"]) == ("gm", "At the gate")
+    (reported,) = [one for one in reply["evidence"] if one["ref"] == f"turn:{turn}"]
+    assert reported["text"] == "The gate of Moria is shut."
+    assert (reported["speaker"], reported["scene_title"]) == ("gm", "At the gate")
     assert reply["proposal"]["proposal_id"] == proposal
     assert reply["proposal"]["proposed_by"] == "resolver-001"
     decision = reply["proposal"]["decision"]
@@ -45,7 +45,7 @@ async def test_a_fact_is_explained_down_to_the_words_of_its_turn() -> None:
     assert reply["fall"] is None
 
 
-async def test_a_retconned_fact_says_by_whom_and_what_replaced_it() -> None:
+async def test_a_retconned_fact_names_its_retractor_and_replacement() -> None:
     world = await a_world()
     fact, _, _ = await a_canon_fact(world)
     scene = await a_scene(world)
@@ -105,12 +105,12 @@ async def test_a_rejected_proposal_is_explained_too() -> None:
     assert "below 0.5" in reply["proposal"]["rationale"]
 
 
-async def test_nothing_stands_behind_what_does_not_exist_or_is_not_canon() -> None:
+async def test_missing_and_noncanonical_items_have_no_explanation() -> None:
     world = await a_world()
     scene = await a_scene(world)
 
-    for thing in (NOWHERE, scene):
-        await world.refused("neo4j_explain", id=thing, code=-32002)
+    for item in (NOWHERE, scene):
+        await world.refused("neo4j_explain", id=item, code=-32002)
 
 
 async def test_a_timeline_has_events_and_dated_facts_in_the_order_of_the_story() -> None:
@@ -175,7 +175,7 @@ async def test_an_entity_is_shown_as_canon_knew_it() -> None:
     await world.refused("neo4j_get_entity_at", entity_id=frodo, code=-32003)
 
 
-async def test_an_entity_is_shown_as_the_world_had_it() -> None:
+async def test_an_entity_is_shown_at_a_world_time() -> None:
     world = await a_world()
     frodo = await world.entity("Frodo")
     scene = await a_scene(world)
@@ -193,7 +193,7 @@ async def test_an_entity_is_shown_as_the_world_had_it() -> None:
     assert tags == [[], ["wounded"], ["healthy"]]
 
 
-async def test_each_way_to_fall_is_told_with_its_reason_and_its_heir() -> None:
+async def test_each_kind_of_retraction_has_its_reason_and_successor() -> None:
     world = await a_world()
     ann, anna = await world.entity("Ann"), await world.entity("Anna")
     inn = await world.entity("Inn", entity_type="location")
@@ -214,7 +214,7 @@ async def test_each_way_to_fall_is_told_with_its_reason_and_its_heir() -> None:
     assert kept["fall"] is None
 
 
-async def test_a_relation_that_the_game_master_overrules_says_what_took_its_place() -> None:
+async def test_an_overruled_relation_names_its_successor() -> None:
     world = await a_world()
     ann = await world.entity("Ann")
     inn = await world.entity("Inn", entity_type="location")
@@ -225,7 +225,7 @@ async def test_a_relation_that_the_game_master_overrules_says_what_took_its_plac
     await proposed(world, scene, "relationship", content)
     report = await world.call("composite_canonize_scene", scene_id=scene)
 
-    told = await world.call("neo4j_explain", id=old)
+    reply = await world.call("neo4j_explain", id=old)
 
     (verdict,) = report["verdicts"]
-    assert told["fall"]["by"] == verdict["canonical_id"]
+    assert reply["fall"]["by"] == verdict["canonical_id"]

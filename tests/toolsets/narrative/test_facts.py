@@ -87,7 +87,9 @@ async def test_an_offset_is_taken_into_account() -> None:
         ({"authority": "king"}, "/authority"),
     ],
 )
-async def test_a_query_out_of_bounds_names_the_spot(filters: dict[str, Any], path: str) -> None:
+async def test_an_out_of_bounds_query_names_the_argument(
+    filters: dict[str, Any], path: str
+) -> None:
     world = await a_world()
 
     data = await world.refused("neo4j_query_facts", code=-32003, **filters)
@@ -167,7 +169,7 @@ async def test_an_entity_of_another_universe_cannot_be_involved() -> None:
     assert data["path"] == "/involved_entity_ids"
 
 
-async def test_the_same_statement_is_allowed_and_told() -> None:
+async def test_a_repeated_statement_is_allowed_and_reported() -> None:
     world = await a_world()
     ann, ben = await world.entity("Ann"), await world.entity("Ben")
     first = await world.fact("Somebody rules", ann)
@@ -218,7 +220,7 @@ async def test_a_fact_is_retconned_once() -> None:
     await world.refused("neo4j_retcon_fact", code=-32002, fact_id=NOWHERE, reason="no")
 
 
-async def test_a_tag_falls_with_the_fact_that_documents_it() -> None:
+async def test_a_tag_ends_with_its_retracted_fact() -> None:
     world = await a_world()
     ann = await world.entity("Ann", state_tags=["alive"])
     backing: dict[str, Any] = {"authority": "gm", "evidence_refs": world.evidence}
@@ -233,11 +235,11 @@ async def test_a_tag_falls_with_the_fact_that_documents_it() -> None:
 
     got = await world.call("neo4j_get_entity", entity_id=ann, include_state_history=True)
     assert got["state_tags"] == ["alive"]
-    fallen = {fact["statement"]: fact["canon_level"] for fact in got["state_history"]}
-    assert fallen == {"Ann is dead": "retconned", "Ann is no longer alive": "retconned"}
+    retracted = {fact["statement"]: fact["canon_level"] for fact in got["state_history"]}
+    assert retracted == {"Ann is dead": "retconned", "Ann is no longer alive": "retconned"}
 
 
-async def test_a_tag_that_was_said_again_later_outlives_the_retcon() -> None:
+async def test_a_tag_stated_again_later_survives_the_retcon() -> None:
     world = await a_world()
     ann = await world.entity("Ann")
     backing: dict[str, Any] = {"authority": "gm", "evidence_refs": world.evidence}
@@ -252,27 +254,27 @@ async def test_a_tag_that_was_said_again_later_outlives_the_retcon() -> None:
     assert (await world.call("neo4j_get_entity", entity_id=ann))["state_tags"] == ["lost"]
 
 
-async def test_d12_a_direct_fact_tells_what_it_contradicts_and_what_it_may() -> None:
+async def test_a_direct_fact_reports_its_contradictions_and_doubts() -> None:
     world = await a_world()
     ann = await world.entity("Ann")
     queen = await world.fact("Ann is a queen.", ann)
     rich = await world.fact("Ann is rich", ann)
 
-    async def told(statement: str) -> list[str]:
+    async def create_fact(statement: str) -> list[str]:
         made = await world.call(
             "neo4j_create_fact", **world.backed(entities=(ann,), statement=statement)
         )
         return list(made["warnings"])
 
-    denied = await told("Ann isn't a queen")
-    doubted = await told("Ann is poor")
+    denied = await create_fact("Ann isn't a queen")
+    doubted = await create_fact("Ann is poor")
 
     assert [one.startswith(f"contradiction: the fact {queen}") for one in denied] == [True]
     assert [one.startswith(f"possible: the fact {rich}") for one in doubted] == [True]
-    assert await told("Ann plays the lute") == []
+    assert await create_fact("Ann plays the lute") == []
 
 
-async def test_what_holds_for_the_fiftieth_time_still_ends() -> None:
+async def test_a_fact_after_fifty_equal_ones_still_ends() -> None:
     world = await a_world()
     ann = await world.entity("Ann")
     backing: dict[str, Any] = {"authority": "gm", "evidence_refs": world.evidence}

@@ -13,7 +13,7 @@ CAPITALS = {order: f"The capital of the Shire is {name}" for order, name in enum
 ORDERS = list(permutations(CAPITALS))
 
 
-async def tell(
+async def judge_statement(
     stage: Stage, statement: str, *, order: int, authority: str = "gm", year: int | None = None
 ) -> dict[str, object]:
     """The verdict on what is said in a scene of its own."""
@@ -39,13 +39,15 @@ async def facts_of(stage: Stage) -> list[tuple[str, str | None, str | None]]:
 
 @pytest.mark.parametrize("orders", ORDERS)
 @pytest.mark.parametrize("dated", [True, False])
-async def test_d1_a_value_ends_where_the_next_one_begins_in_whatever_order_they_are_canonized(
+async def test_a_value_ends_at_the_next_in_any_order_of_canonizing(
     orders: tuple[int, ...], dated: bool
 ) -> None:
     stage = await a_stage()
 
     for order in orders:
-        await tell(stage, CAPITALS[order], order=order, year=1400 + order if dated else None)
+        await judge_statement(
+            stage, CAPITALS[order], order=order, year=1400 + order if dated else None
+        )
 
     until = {order: f"{1400 + order}-01-01T00:00:00Z" if dated else None for order in (12, 13)}
     assert await facts_of(stage) == [
@@ -56,22 +58,22 @@ async def test_d1_a_value_ends_where_the_next_one_begins_in_whatever_order_they_
 
 
 @pytest.mark.parametrize("orders", [(11, 12), (12, 11)])
-async def test_d2_no_longer_ends_what_an_earlier_scene_says_also_where_it_is_canonized_first(
+async def test_no_longer_ends_an_earlier_statement_in_any_order(
     orders: tuple[int, ...],
 ) -> None:
     stage = await a_stage()
     words = {11: "Frodo is mayor", 12: "Frodo is no longer mayor"}
 
     for order in orders:
-        await tell(stage, words[order], order=order)
+        await judge_statement(stage, words[order], order=order)
 
     assert await facts_of(stage) == [(words[11], None, words[12]), (words[12], None, None)]
 
 
-async def test_d2_what_had_ended_may_begin_again_and_the_end_ends_nothing_of_it() -> None:
+async def test_an_ended_state_may_begin_again_and_the_end_stays() -> None:
     stage = await a_stage()
     for order, words in ((13, "Frodo is mayor"), (12, "Frodo is no longer mayor")):
-        await tell(stage, words, order=order)
+        await judge_statement(stage, words, order=order)
 
     assert await facts_of(stage) == [
         ("Frodo is mayor", None, None),
@@ -79,22 +81,22 @@ async def test_d2_what_had_ended_may_begin_again_and_the_end_ends_nothing_of_it(
     ]
 
 
-async def test_a_verdict_says_by_what_a_fact_has_ended() -> None:
+async def test_a_verdict_names_what_ended_a_fact() -> None:
     stage = await a_stage()
-    later = await tell(stage, CAPITALS[12], order=12)
+    later = await judge_statement(stage, CAPITALS[12], order=12)
 
-    verdict = await tell(stage, CAPITALS[11], order=11)
+    verdict = await judge_statement(stage, CAPITALS[11], order=11)
 
     said = f"ended by later canon: the fact {later['canonical_id']} says that {CAPITALS[12]}"
     assert (verdict["status"], verdict["conflicts"]) == ("accepted", [])
     assert said in str(verdict["rationale"])
 
 
-async def test_what_a_player_said_ends_where_the_game_master_says_otherwise_later() -> None:
+async def test_a_players_statement_ends_where_the_game_masters_begins() -> None:
     stage = await a_stage()
-    await tell(stage, CAPITALS[11], order=11, authority="player")
+    await judge_statement(stage, CAPITALS[11], order=11, authority="player")
 
-    await tell(stage, CAPITALS[12], order=12)
+    await judge_statement(stage, CAPITALS[12], order=12)
 
     assert await facts_of(stage) == [
         (CAPITALS[11], None, CAPITALS[12]),
@@ -110,11 +112,11 @@ async def test_what_a_player_said_ends_where_the_game_master_says_otherwise_late
         ("Frodo is now healthy", ["healthy"]),
     ],
 )
-async def test_d16_who_says_a_state_in_words_changes_it(words: str, tags: list[str]) -> None:
+async def test_a_state_in_words_changes_the_state(words: str, tags: list[str]) -> None:
     stage = await a_stage()
-    await tell(stage, "Frodo is wounded", order=11)
+    await judge_statement(stage, "Frodo is wounded", order=11)
 
-    verdict = await tell(stage, words, order=12)
+    verdict = await judge_statement(stage, words, order=12)
 
     shown = await stage.world.call("neo4j_get_entity", entity_id=stage.frodo)
     assert (verdict["status"], shown["state_tags"]) == (
@@ -123,9 +125,9 @@ async def test_d16_who_says_a_state_in_words_changes_it(words: str, tags: list[s
     )
 
 
-async def test_d16_whoever_is_said_to_be_dead_in_words_does_nothing() -> None:
+async def test_a_character_dead_in_words_does_nothing() -> None:
     stage = await a_stage()
-    await tell(stage, "Frodo is dead", order=11)
+    await judge_statement(stage, "Frodo is dead", order=11)
     scene_id = await stage.scene("later", order=12)
     content = {"title": "Frodo sings", "description": "", "actor_ids": [stage.frodo]}
     await stage.propose(scene_id, type="event", content=content, authority="player")
@@ -135,31 +137,31 @@ async def test_d16_whoever_is_said_to_be_dead_in_words_does_nothing() -> None:
     assert reply["verdicts"][0]["rule"] == "gate:actor-alive"
 
 
-async def test_a_word_that_is_no_state_or_of_somebody_else_stays_a_fact() -> None:
+async def test_a_word_that_is_no_state_stays_a_fact() -> None:
     stage = await a_stage()
 
     for order, words in enumerate(("Frodo is a friendly soul", "Sam is dead"), 11):
-        await tell(stage, words, order=order)
+        await judge_statement(stage, words, order=order)
 
     shown = await stage.world.call("neo4j_get_entity", entity_id=stage.frodo)
     assert shown["state_tags"] == []
 
 
-async def test_d12_a_direct_fact_that_says_a_state_changes_it_and_ends_what_held() -> None:
+async def test_a_direct_fact_stating_a_state_changes_it() -> None:
     stage = await a_stage()
     for words in ("Frodo is alive", "Frodo is dead"):
-        told = await stage.world.fact(words, stage.frodo)
+        answer = await stage.world.fact(words, stage.frodo)
 
     shown = await stage.world.call("neo4j_get_entity", entity_id=stage.frodo)
     facts = {fact[0]: fact[2] for fact in await facts_of(stage)}
     found = (await stage.world.call("neo4j_query_facts", entity_id=stage.frodo))["facts"]
     assert shown["state_tags"] == ["dead"]
     assert (facts["Frodo is alive"], facts["Frodo is dead"]) == ("Frodo is dead", None)
-    (named,) = [fact["statement"] for fact in found if fact["fact_id"] == told]
+    (named,) = [fact["statement"] for fact in found if fact["fact_id"] == answer]
     assert named == "Frodo is dead"
 
 
-async def test_d12_a_direct_fact_obeys_the_laws_of_states() -> None:
+async def test_a_direct_fact_obeys_the_laws_of_states() -> None:
     stage = await a_stage()
     await stage.world.call(
         "neo4j_create_axiom",
@@ -171,10 +173,10 @@ async def test_d12_a_direct_fact_obeys_the_laws_of_states() -> None:
         constraint={"kind": "forbidden_tag", "values": ["dead"]},
     )
 
-    told = await stage.world.refused(
+    reply = await stage.world.refused(
         "neo4j_create_fact",
         code=-32004,
         **stage.world.backed(statement="Frodo is dead", entities=(stage.frodo,)),
     )
 
-    assert told["code"] == "axiom.forbids"
+    assert reply["code"] == "axiom.forbids"

@@ -66,7 +66,7 @@ async def test_a_wrong_source_is_refused(
     assert data.get("path") == path
 
 
-async def test_an_axiom_reads_as_it_was_laid_down() -> None:
+async def test_an_axiom_reads_as_it_was_created() -> None:
     world = await a_world()
     constraint = {
         "kind": "exclusive_tags",
@@ -143,7 +143,7 @@ async def test_evidence_is_linked_once_to_any_kind_of_canon() -> None:
     world = await a_world()
     ann, ben = await world.entity("Ann"), await world.entity("Ben")
     axiom = (await world.call("neo4j_create_axiom", **an_axiom(world)))["axiom_id"]
-    things = [
+    items = [
         ann,
         axiom,
         await world.fact("Ann rules", ann),
@@ -160,16 +160,16 @@ async def test_evidence_is_linked_once_to_any_kind_of_canon() -> None:
     )
     ref = f"source:{another['source_id']}"
 
-    for thing in things:
-        linked = await world.call("neo4j_link_evidence", canonical_id=thing, evidence_ref=ref)
+    for item in items:
+        linked = await world.call("neo4j_link_evidence", canonical_id=item, evidence_ref=ref)
         assert ref in linked["evidence_refs"]
         before = await world.heads()
-        again = await world.call("neo4j_link_evidence", canonical_id=thing, evidence_ref=ref)
+        again = await world.call("neo4j_link_evidence", canonical_id=item, evidence_ref=ref)
         assert again == linked
         assert await world.heads() == before
 
 
-async def test_evidence_is_linked_only_to_canon_and_only_if_it_exists() -> None:
+async def test_evidence_is_linked_only_to_canon_and_must_exist() -> None:
     world = await a_world()
     other = await world.another_universe()
     ann = await world.entity("Ann")
@@ -182,5 +182,5 @@ async def test_evidence_is_linked_only_to_canon_and_only_if_it_exists() -> None:
         (ann, "the book", -32003),
     ]
 
-    for thing, ref, code in wrong:
-        await world.refused("neo4j_link_evidence", code=code, canonical_id=thing, evidence_ref=ref)
+    for item, ref, code in wrong:
+        await world.refused("neo4j_link_evidence", code=code, canonical_id=item, evidence_ref=ref)

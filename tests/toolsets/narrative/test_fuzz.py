@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 
 from canonry.gateway.tool import Tool
 from canonry.narrative.toolset import NARRATIVE
-from tests.toolsets.narrative.furnished import a_furnished_world, a_role_for
+from tests.toolsets.narrative.filled_world import a_furnished_world, a_role_for
 from tests.toolsets.narrative.hostile import arguments_for
 from tests.toolsets.narrative.kit import SIX_CODES, World, a_world
 

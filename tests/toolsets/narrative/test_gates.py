@@ -52,50 +52,54 @@ async def refused(
     return {**outcome.error.data, "number": outcome.error.code}
 
 
-async def test_by_itself_no_gate_judges() -> None:
+async def test_no_gate_judges_by_default() -> None:
     stage, scene = await a_gated()
     first = await staged(stage, scene, UNSAFE)
     assert await staged(stage, scene, UNSAFE) != first
 
 
-async def test_a_text_that_may_not_stand_is_refused_with_its_rule() -> None:
+async def test_a_forbidden_text_is_refused_with_its_rule() -> None:
     stage, scene = await a_gated(safety=True)
-    told = await refused(stage, fact(stage, scene, UNSAFE))
-    assert (told["number"], told["code"], told["retryable"]) == (-32003, "proposal.unsafe", False)
-    assert (told["gate"], told["gateIndex"], told["gatesPassed"]) == ("safety", 2, ["schema"])
-    assert told["rule"] == "safety.self-harm"
-    assert told["path"] == "/content/statement"
-    assert told["admissible"] == "Remove the flagged content from the text"
+    reply = await refused(stage, fact(stage, scene, UNSAFE))
+    assert (reply["number"], reply["code"], reply["retryable"]) == (
+        -32003,
+        "proposal.unsafe",
+        False,
+    )
+    assert (reply["gate"], reply["gateIndex"], reply["gatesPassed"]) == ("safety", 2, ["schema"])
+    assert reply["rule"] == "safety.self-harm"
+    assert reply["path"] == "/content/statement"
+    assert reply["admissible"] == "Remove the flagged content from the text"
     await staged(stage, scene, "Frodo cuts down the orc and kicks its head away.")
 
 
-async def test_an_id_that_looks_like_the_number_of_a_card_is_no_text() -> None:
+async def test_an_id_that_looks_like_a_card_number_is_not_checked() -> None:
     stage, scene = await a_gated(safety=True)
     like_a_card = "12345678-9012-4005-8bcd-000000000001"
     assert not moderate_by_words(like_a_card).allowed
     content = {"statement": "Frodo met a stranger.", "entity_ids": [like_a_card]}
     await stage.propose(scene, type="fact", content=content)
-    told = await refused(stage, fact(stage, scene, f"Frodo's number is {like_a_card}."))
-    assert told["rule"] == "safety.privacy"
+    reply = await refused(stage, fact(stage, scene, f"Frodo's number is {like_a_card}."))
+    assert reply["rule"] == "safety.privacy"
 
 
-async def test_the_same_is_staged_once_and_near_it_nothing_else() -> None:
+async def test_an_equal_proposal_is_staged_once_and_near_ones_are_refused() -> None:
     stage, scene = await a_gated(duplication=True)
     first = await staged(stage, scene, "Frodo carries the ring to the mountain of fire.")
     for again, rule in (
         ("Frodo carries the ring to the mountain of fire.", "duplication.repeated"),
         ("Frodo carries the ring to the mountains of fire!", "duplication.near"),
     ):
-        told = await refused(stage, fact(stage, scene, again))
-        assert (told["number"], told["code"]) == (-32004, "proposal.repeated")
-        assert (told["gate"], told["rule"]) == ("duplication", rule)
-        assert first in told["reason"]
+        reply = await refused(stage, fact(stage, scene, again))
+        assert (reply["number"], reply["code"]) == (-32004, "proposal.repeated")
+        assert (reply["gate"], reply["rule"]) == ("duplication", rule)
+        assert first in reply["reason"]
     await staged(stage, scene, "Frodo never carries the ring to the mountain of fire.")
     elsewhere = await stage.scene()
     await staged(stage, elsewhere, "Frodo carries the ring to the mountain of fire.")
 
 
-async def test_what_was_rejected_or_is_a_day_old_may_be_proposed_again() -> None:
+async def test_rejected_or_day_old_proposals_may_be_repeated() -> None:
     stage, scene = await a_gated(duplication=True)
     first = await staged(stage, scene, "Frodo has lost the ring.")
     await stage.world.call("mongodb_evaluate_proposal", proposal_id=first, decision="rejected")
@@ -105,7 +109,7 @@ async def test_what_was_rejected_or_is_a_day_old_may_be_proposed_again() -> None
     await staged(stage, scene, "Frodo has lost the ring.")
 
 
-async def test_a_tag_that_is_added_is_not_like_one_that_is_removed() -> None:
+async def test_adding_a_tag_is_not_similar_to_removing_it() -> None:
     stage, scene = await a_gated(duplication=True)
     for action in ("add", "remove"):
         content = {"entity_id": stage.frodo, "tag": "weary of long roads", "action": action}
@@ -114,24 +118,28 @@ async def test_a_tag_that_is_added_is_not_like_one_that_is_removed() -> None:
     await stage.propose(scene, type="state_change", content=content)
 
 
-async def test_a_rate_is_of_each_agent_and_of_all_and_says_when_there_is_room() -> None:
+async def test_rates_apply_per_agent_and_in_total_with_retry_time() -> None:
     stage, scene = await a_gated(agent_a_minute=2, universe_a_minute=3)
     for text in ("One ring.", "Three rings."):
         await staged(stage, scene, text)
         stage.world.clock.move_by(10 * SECOND)
-    told = await refused(stage, fact(stage, scene, "Seven rings."))
-    assert (told["number"], told["code"], told["retryable"]) == (-32005, "proposal.too-many", True)
-    assert told["error"] == "RATE_LIMITED"
-    assert (told["gate"], told["rule"], told["transient"]) == ("rate", "rate.player", True)
-    assert 39_000 < told["retryAfterMs"] <= 40_001
+    reply = await refused(stage, fact(stage, scene, "Seven rings."))
+    assert (reply["number"], reply["code"], reply["retryable"]) == (
+        -32005,
+        "proposal.too-many",
+        True,
+    )
+    assert reply["error"] == "RATE_LIMITED"
+    assert (reply["gate"], reply["rule"], reply["transient"]) == ("rate", "rate.player", True)
+    assert 39_000 < reply["retryAfterMs"] <= 40_001
     await staged(stage, scene, "Seven rings.", "Resolver")
-    told = await refused(stage, fact(stage, scene, "Nine rings."), "Indexer")
-    assert told["rule"] == "rate.world"
+    reply = await refused(stage, fact(stage, scene, "Nine rings."), "Indexer")
+    assert reply["rule"] == "rate.world"
     stage.world.clock.move_by(41 * SECOND)
     await staged(stage, scene, "Nine rings.")
 
 
-async def test_a_call_that_is_sent_again_is_answered_as_before() -> None:
+async def test_a_resent_call_is_answered_as_before() -> None:
     stage, scene = await a_gated(duplication=True, agent_a_minute=1)
     arguments = fact(stage, scene, "Frodo sleeps.")
     first = await stage.world.outcome(CREATE, arguments, agent="Narrator", key="k")
@@ -140,7 +148,7 @@ async def test_a_call_that_is_sent_again_is_answered_as_before() -> None:
     assert again.body == first.body
 
 
-async def test_of_the_same_at_once_one_is_staged() -> None:
+async def test_one_of_equal_concurrent_proposals_is_staged() -> None:
     stage, scene = await a_gated(duplication=True)
     arguments = fact(stage, scene, "Frodo sleeps in the cold barn.")
     calls = (stage.world.outcome(CREATE, arguments, agent="Narrator") for _ in range(5))
@@ -148,7 +156,7 @@ async def test_of_the_same_at_once_one_is_staged() -> None:
     assert [each.error is None for each in outcomes].count(True) == 1
 
 
-async def test_a_refusal_is_audited_and_counted_without_what_was_written() -> None:
+async def test_a_refusal_is_audited_and_counted_without_content() -> None:
     lines: list[bytes] = []
     stage, scene = await a_gated(safety=True)
     canon = stage.world.canon
@@ -165,7 +173,7 @@ async def test_a_refusal_is_audited_and_counted_without_what_was_written() -> No
     assert row["rejections"] == {"safety:safety.self-harm": 1}
 
 
-async def test_what_no_scene_brought_up_passes_the_same_gates() -> None:
+async def test_proposals_without_a_scene_pass_the_same_gates() -> None:
     stage, _ = await a_gated(duplication=True)
     given = stage.proposal("", type="fact", content={"statement": "The barn burned in the spring."})
     arguments = {key: given[key] for key in ("type", "content", "confidence", "authority")}
@@ -177,7 +185,7 @@ async def test_what_no_scene_brought_up_passes_the_same_gates() -> None:
     assert again.error.data["rule"] == "duplication.repeated"
 
 
-def test_the_settings_open_gates() -> None:
+def test_settings_enable_gates() -> None:
     table = {
         "staging": {
             "safety": True,
@@ -193,7 +201,7 @@ def test_the_settings_open_gates() -> None:
             policy_from({"staging": {"agent_a_minute": wrong}}, "file")
 
 
-async def test_what_is_said_better_repeats_not_what_it_stands_for_but_others_still() -> None:
+async def test_a_rewording_repeats_others_but_not_its_own_original() -> None:
     stage, scene = await a_gated(duplication=True)
     former = await staged(stage, scene, "Frodo carries the silver lantern")
     await staged(stage, scene, "Frodo has lost his old and faithful pony")

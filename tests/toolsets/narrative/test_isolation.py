@@ -9,7 +9,7 @@ import pytest
 from canonry.gateway.tool import Tool
 from canonry.narrative.toolset import NARRATIVE
 from canonry.values.ids import SpaceId
-from tests.toolsets.narrative.furnished import a_furnished_world, a_role_for, fitting_arguments
+from tests.toolsets.narrative.filled_world import a_furnished_world, a_role_for, fitting_arguments
 from tests.toolsets.narrative.kit import World
 
 EVERY_TOOL = pytest.mark.parametrize("tool", NARRATIVE.tools, ids=lambda tool: tool.name)
@@ -39,14 +39,14 @@ async def compare(tool: Tool) -> None:
     hidden = fitting_arguments(tool, known)
     before = await world.heads()
 
-    told = await verdict(world, tool, hidden)
+    reply = await verdict(world, tool, hidden)
 
     missing = await verdict(world, tool, unknown_ids(hidden, ids))
-    assert unknown_ids(told, ids) == missing
-    assert not any(each in told[1] for each in ids - set(json.dumps(hidden).split('"')))
+    assert unknown_ids(reply, ids) == missing
+    assert not any(each in reply[1] for each in ids - set(json.dumps(hidden).split('"')))
     assert await world.heads() == before
 
 
 @EVERY_TOOL
-def test_a_hidden_thing_is_no_different_from_a_missing_one(tool: Tool) -> None:
+def test_a_hidden_item_is_indistinguishable_from_a_missing_one(tool: Tool) -> None:
     asyncio.run(compare(tool))

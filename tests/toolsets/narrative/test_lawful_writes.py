@@ -52,7 +52,7 @@ async def tags_of(world: World, entity: str) -> list[str]:
     return list(found["state_tags"])
 
 
-async def test_d12_tags_that_exclude_each_other_are_not_written_at_once() -> None:
+async def test_exclusive_tags_are_not_written_at_once() -> None:
     world = await a_world()
     ana = await world.entity("Ana")
     changes = a_change(world, ana, add=["alive", "dead"])
@@ -63,7 +63,7 @@ async def test_d12_tags_that_exclude_each_other_are_not_written_at_once() -> Non
     assert data["path"] == "/state_tags"
 
 
-async def test_d12_a_tag_has_one_spelling() -> None:
+async def test_a_tag_has_one_spelling() -> None:
     world = await a_world()
     ana = await world.entity("Ana", state_tags=["hidden"])
     await world.call(
@@ -76,7 +76,7 @@ async def test_d12_a_tag_has_one_spelling() -> None:
     assert await tags_of(world, ana) == ["very tired"]
 
 
-async def test_d12_a_forbidden_tag_is_refused_by_every_direct_write() -> None:
+async def test_a_forbidden_tag_is_refused_by_every_direct_write() -> None:
     world = await a_world()
     ana = await world.entity("Ana")
     axiom = await law(world, kind="forbidden_tag", values=["undead"])
@@ -88,7 +88,7 @@ async def test_d12_a_forbidden_tag_is_refused_by_every_direct_write() -> None:
     assert data["conflicts"] == [axiom]
 
 
-async def test_d12_tags_that_an_axiom_keeps_apart_are_not_joined() -> None:
+async def test_tags_that_an_axiom_separates_are_not_joined() -> None:
     world = await a_world()
     ana = await world.entity("Ana", state_tags=["sworn"])
     await law(world, kind="exclusive_tags", values=["sworn", "crowned"])
@@ -101,7 +101,7 @@ async def test_d12_tags_that_an_axiom_keeps_apart_are_not_joined() -> None:
     assert await tags_of(world, ana) == ["crowned"]
 
 
-async def test_d12_a_forbidden_relation_is_refused() -> None:
+async def test_a_forbidden_relation_is_refused() -> None:
     world = await a_world()
     ana, bo = await world.entity("Ana"), await world.entity("Bo")
     axiom = await law(world, kind="forbidden_relation", values=["OWNS"], entity_type="character")
@@ -112,7 +112,7 @@ async def test_d12_a_forbidden_relation_is_refused() -> None:
     assert data["conflicts"] == [axiom]
 
 
-async def test_d15_places_do_not_lie_within_themselves() -> None:
+async def test_places_do_not_lie_within_themselves() -> None:
     world = await a_world()
     inn, town, land = [
         await world.entity(name, entity_type="location") for name in ("Inn", "Town", "Land")
@@ -126,7 +126,7 @@ async def test_d15_places_do_not_lie_within_themselves() -> None:
     assert data["conflicts"] == [first, second]
 
 
-async def test_d15_a_character_is_no_place_for_a_character() -> None:
+async def test_a_character_is_no_place_for_a_character() -> None:
     world = await a_world()
     ana, bo = await world.entity("Ana"), await world.entity("Bo")
     await world.refused(
@@ -135,7 +135,7 @@ async def test_d15_a_character_is_no_place_for_a_character() -> None:
     )  # fmt: skip
 
 
-async def test_d15_a_doc_id_that_is_taken_is_warned_of() -> None:
+async def test_a_taken_doc_id_gives_a_warning() -> None:
     world = await a_world()
     book = {"universe_id": world.universe_id, "title": "A book", "source_type": "lore",
             "canon_level": "authoritative"}  # fmt: skip

@@ -35,7 +35,7 @@ async def refuse(stage: Stage, code: int, **wrong: Any) -> dict[str, Any]:
     )
 
 
-async def test_a_memory_is_told_with_all_that_was_kept() -> None:
+async def test_a_memory_is_returned_with_all_its_members() -> None:
     stage = await a_stage()
     scene_id = await stage.scene()
     fact_id = await stage.world.fact("The Ring is evil", stage.frodo)
@@ -55,7 +55,7 @@ async def test_a_memory_is_told_with_all_that_was_kept() -> None:
     assert (memory["certainty"], memory["score"]) == (0.25, None)
 
 
-async def test_the_most_important_comes_first_and_then_the_newest() -> None:
+async def test_the_most_important_memory_comes_first_then_the_newest() -> None:
     stage = await a_stage()
     for text, importance in (("old", 0.5), ("great", 0.9), ("small", 0.1), ("new", 0.5)):
         await stage.remember(stage.frodo, text, importance=importance)
@@ -112,7 +112,7 @@ async def test_recalling_writes_nothing_and_does_not_change_the_order() -> None:
     assert await stage.world.heads() == before
 
 
-async def test_a_character_recalls_nobody_elses_memories() -> None:
+async def test_a_character_recalls_only_own_memories() -> None:
     stage = await a_stage()
     await stage.remember(stage.frodo, "My secret party")
     await stage.remember(stage.sam, "My own secret party")
@@ -120,7 +120,7 @@ async def test_a_character_recalls_nobody_elses_memories() -> None:
         assert await recalled(stage, stage.sam, **query) == ["My own secret party"]
 
 
-async def test_a_merged_character_recalls_what_both_remembered() -> None:
+async def test_a_merged_character_recalls_memories_of_both() -> None:
     stage = await a_stage()
     double = await stage.world.entity("Underhill")
     await stage.remember(double, "I was at the inn", importance=0.4)
@@ -140,7 +140,7 @@ async def test_the_same_text_twice_is_two_memories() -> None:
     assert await recalled(stage, stage.frodo) == ["again", "again"]
 
 
-async def test_a_memory_belongs_to_an_instance_and_links_to_its_own_universe() -> None:
+async def test_a_memory_belongs_to_an_instance_and_links_in_its_universe() -> None:
     stage = await a_stage()
     archetype = await stage.world.entity("Hobbit", entity_class="EntityArchetype")
     other = await stage.world.another_universe()
@@ -176,7 +176,7 @@ async def test_limits_of_a_recall_are_checked() -> None:
     )
 
 
-async def test_the_score_of_a_memory_does_not_drift_from_call_to_call() -> None:
+async def test_the_score_of_a_memory_does_not_drift_between_calls() -> None:
     stage = await a_stage()
     await stage.remember(stage.sam, "The party was loud")
     await stage.remember(stage.sam, "The road was long")

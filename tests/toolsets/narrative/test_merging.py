@@ -36,7 +36,7 @@ async def test_the_kept_entity_answers_for_both() -> None:
     assert [e["entity_id"] for e in listed["entities"]] == [aragorn]
 
 
-async def test_the_other_end_of_a_relation_is_told_as_its_root() -> None:
+async def test_the_other_end_of_a_relation_appears_as_its_root() -> None:
     world = await a_world()
     strider, aragorn = await world.entity("Strider"), await world.entity("Aragorn")
     frodo = await world.entity("Frodo")
@@ -83,7 +83,7 @@ async def test_new_statements_about_a_merged_entity_go_to_its_root() -> None:
     assert got["state_tags"] == ["crowned"]
 
 
-async def test_unmerging_gives_each_its_own_again() -> None:
+async def test_unmerging_restores_each_entitys_own_items() -> None:
     world = await a_world()
     strider = await world.entity("Strider", state_tags=["alive"])
     aragorn = await world.entity("Aragorn", state_tags=["armed"])
@@ -102,7 +102,7 @@ async def test_unmerging_gives_each_its_own_again() -> None:
     assert got["state_tags"] == ["armed"]
 
 
-async def test_only_entities_of_one_universe_class_and_type_can_be_one() -> None:
+async def test_only_entities_of_one_universe_class_and_type_can_merge() -> None:
     world = await a_world()
     other = await world.another_universe()
     ann = await world.entity("Ann")
@@ -125,7 +125,7 @@ async def test_only_entities_of_one_universe_class_and_type_can_be_one() -> None
         assert data["code"] == code
 
 
-async def test_what_was_not_merged_cannot_be_unmerged() -> None:
+async def test_unmerged_entities_cannot_be_unmerged() -> None:
     world = await a_world()
     ann = await world.entity("Ann")
 

@@ -8,7 +8,7 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.mark.parametrize(
-    ("told", "asked"),
+    ("stated", "asked"),
     [
         ("Maeve O\u2019Brien", "maeve o'brien"),
         ("Maeve O'Brien", "O\u02bcBrien"),
@@ -16,16 +16,14 @@ pytestmark = pytest.mark.anyio
         ("Zo\u00eb", "zoe\u0308"),
     ],
 )
-async def test_r6_entities_are_listed_and_namesakes_told_in_any_signs(
-    told: str, asked: str
-) -> None:
+async def test_entities_and_namesakes_are_found_whatever_the_signs(stated: str, asked: str) -> None:
     world = await a_world()
-    made = await world.entity(told)
+    made = await world.entity(stated)
 
     listed = await world.call("neo4j_query_entities", name_pattern=asked)
     again = await world.call(
         "neo4j_query_entities", universe_id=world.universe_id, name_pattern=f"*{asked}*"
     )
 
-    assert [each["name"] for each in listed["entities"]] == [told]
+    assert [each["name"] for each in listed["entities"]] == [stated]
     assert [each["entity_id"] for each in again["entities"]] == [made]

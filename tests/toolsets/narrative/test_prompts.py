@@ -32,7 +32,7 @@ def test_each_role_has_a_prompt() -> None:
 
 
 @pytest.mark.parametrize("prompt", PROMPTS, ids=lambda prompt: prompt.name)
-def test_a_prompt_names_tools_that_its_role_may_call(prompt: Prompt) -> None:
+def test_a_prompt_names_tools_permitted_to_its_role(prompt: Prompt) -> None:
     named = set(_NAME.findall(prompt.render({})))
     assert named
     for name in named - OF_OTHERS.get(prompt.name, set()):
@@ -46,7 +46,7 @@ def test_a_prompt_is_short(prompt: Prompt) -> None:
 
 
 @pytest.mark.anyio
-async def test_a_prompt_names_the_scene_at_hand_through_the_gateway() -> None:
+async def test_a_prompt_names_the_current_scene_through_the_gateway() -> None:
     gateway = an_empty_world().gateway
     _, outcome = await gateway.get_prompt(
         "work_as_narrator", {"scene_id": "s-1"}, a_principal("Narrator")
@@ -56,7 +56,7 @@ async def test_a_prompt_names_the_scene_at_hand_through_the_gateway() -> None:
 
 
 @pytest.mark.anyio
-async def test_a_prompt_refuses_arguments_that_it_does_not_have() -> None:
+async def test_a_prompt_refuses_unknown_arguments() -> None:
     gateway = an_empty_world().gateway
     _, outcome = await gateway.get_prompt(
         "work_as_narrator", {"colour": "red"}, a_principal("Narrator")

@@ -50,7 +50,7 @@ async def test_any_agent_may_propose(agent: str) -> None:
     assert proposal["proposed_by"] == f"{agent.lower()}-001"
 
 
-async def test_content_is_kept_in_one_spelling_and_as_it_came() -> None:
+async def test_content_is_normalized_and_kept_as_given() -> None:
     stage = await a_stage()
     scene_id = await stage.scene()
     came = {"entity": stage.frodo, "tag": "brave", "action": "add"}
@@ -65,7 +65,7 @@ async def test_content_is_kept_in_one_spelling_and_as_it_came() -> None:
     assert first["original_content"] == came
 
 
-async def test_content_that_says_nothing_is_refused_at_once_with_its_path() -> None:
+async def test_empty_content_is_refused_at_once_with_its_path() -> None:
     stage = await a_stage()
     scene_id = await stage.scene()
     for kind, content, path in (
@@ -98,7 +98,7 @@ async def test_a_turn_of_another_scene_is_refused() -> None:
     )
 
 
-async def test_evidence_exists_in_this_universe_and_may_be_missing() -> None:
+async def test_evidence_exists_in_this_universe_and_is_optional() -> None:
     stage = await a_stage()
     scene_id = await stage.scene()
     turn_id = await stage.turn(scene_id)
@@ -131,7 +131,7 @@ async def test_a_document_can_propose_without_a_scene() -> None:
     )
 
 
-async def test_a_stronger_authority_than_the_caller_has_is_refused() -> None:
+async def test_a_higher_authority_than_permitted_is_refused() -> None:
     stage = await a_stage()
     scene_id = await stage.scene()
     stage.world.authorities = frozenset()
@@ -158,7 +158,7 @@ async def test_pending_proposals_are_listed_oldest_first_by_scene_and_type() -> 
         await stage.world.refused("mongodb_get_pending_proposals", code=-32003, limit=limit)
 
 
-async def test_an_accepted_proposal_names_what_it_became_and_waits_no_longer() -> None:
+async def test_an_accepted_proposal_names_its_item_and_is_no_longer_pending() -> None:
     stage = await a_stage()
     proposal_id = await stage.propose(await stage.scene())
     fact_id = await stage.world.fact("Frodo has the Ring", stage.frodo)
@@ -175,7 +175,7 @@ async def test_an_accepted_proposal_names_what_it_became_and_waits_no_longer() -
     assert await pending(stage) == []
 
 
-async def test_acceptance_needs_a_thing_of_canon_and_rejection_takes_none() -> None:
+async def test_acceptance_requires_a_canon_item_and_rejection_forbids_one() -> None:
     stage = await a_stage()
     scene_id = await stage.scene()
     proposal_id = await stage.propose(scene_id)
@@ -199,7 +199,7 @@ async def test_acceptance_needs_a_thing_of_canon_and_rejection_takes_none() -> N
     assert await pending(stage) == [proposal_id]
 
 
-async def test_what_was_retconned_is_not_what_a_proposal_became() -> None:
+async def test_a_retconned_item_cannot_be_the_result_of_a_proposal() -> None:
     stage = await a_stage()
     proposal_id = await stage.propose(await stage.scene())
     fact_id = await stage.world.fact("Frodo has the Ring", stage.frodo)
@@ -214,7 +214,7 @@ async def test_what_was_retconned_is_not_what_a_proposal_became() -> None:
     assert data["code"] == "outcome.retconned"
 
 
-async def test_the_same_decision_again_changes_nothing_and_another_is_refused() -> None:
+async def test_a_repeated_decision_changes_nothing_and_another_is_refused() -> None:
     stage = await a_stage()
     proposal_id = await stage.propose(await stage.scene())
     first = await evaluate(stage, proposal_id, "rejected", rationale="No.")
@@ -241,7 +241,7 @@ async def test_a_rejected_proposal_keeps_its_content_and_the_reason() -> None:
     assert (proposal["rationale"], proposal["canonical_id"]) == ("Nobody saw it.", None)
 
 
-async def test_a_proposal_that_a_completed_scene_left_pending_can_still_be_decided() -> None:
+async def test_a_proposal_left_pending_by_a_scene_can_still_be_decided() -> None:
     stage = await a_stage()
     scene_id = await stage.scene()
     proposal_id = await stage.propose(scene_id)
@@ -250,7 +250,7 @@ async def test_a_proposal_that_a_completed_scene_left_pending_can_still_be_decid
 
 
 @pytest.mark.parametrize("written", [False, True])
-async def test_d13_what_becomes_canon_after_its_scene_is_closed_is_among_its_outcomes(
+async def test_late_canon_of_a_closed_scene_is_among_its_outcomes(
     written: bool,
 ) -> None:
     stage = await a_stage()
@@ -267,7 +267,7 @@ async def test_d13_what_becomes_canon_after_its_scene_is_closed_is_among_its_out
     assert shown["canonical_outcomes"] == [became]
 
 
-async def test_d13_a_rejected_proposal_is_accepted_after_all_for_a_reason() -> None:
+async def test_a_rejected_proposal_is_accepted_later_for_a_reason() -> None:
     stage = await a_stage()
     scene_id = await stage.scene()
     proposal_id = await stage.propose(scene_id, confidence=0.1, authority="player")
@@ -278,11 +278,11 @@ async def test_d13_a_rejected_proposal_is_accepted_after_all_for_a_reason() -> N
 
     proposal = await the_proposal(stage, proposal_id)
     assert (proposal["status"], proposal["rationale"]) == ("accepted", "I had planned it.")
-    told = await stage.world.call("neo4j_query_facts", entity_id=stage.frodo, canon_level="canon")
-    assert [fact["fact_id"] for fact in told["facts"]] == [proposal["canonical_id"]]
+    reply = await stage.world.call("neo4j_query_facts", entity_id=stage.frodo, canon_level="canon")
+    assert [fact["fact_id"] for fact in reply["facts"]] == [proposal["canonical_id"]]
 
 
-async def test_proposals_are_queried_with_their_verdicts_by_any_role() -> None:
+async def test_proposals_are_queried_with_verdicts_by_any_role() -> None:
     stage = await a_stage()
     scene_id = await stage.scene()
     kept, refused = await stage.propose(scene_id), await stage.propose(scene_id)
@@ -296,7 +296,7 @@ async def test_proposals_are_queried_with_their_verdicts_by_any_role() -> None:
         assert found["total"] == len(ids)
 
 
-async def test_proposals_of_a_space_that_one_may_not_see_do_not_exist() -> None:
+async def test_proposals_of_an_invisible_space_do_not_exist() -> None:
     stage = await a_stage()
     proposal_id = await stage.propose(await stage.scene())
     stage.world.spaces = frozenset()

@@ -37,7 +37,7 @@ def related(world: World, from_id: str, rel_type: str, to_id: str) -> Coroutine[
 
 
 @SEEDS
-def test_nobody_is_in_two_places(seed: int) -> None:
+def test_no_entity_is_in_two_places(seed: int) -> None:
     async def race(simulation: Simulation) -> None:
         world, _ = await a_slow_world(simulation)
         ann = await world.entity("Ann")
@@ -47,15 +47,15 @@ def test_nobody_is_in_two_places(seed: int) -> None:
 
         simulation.assert_interleaved()
         assert refused == []
-        told = await world.call("neo4j_query_relationships", entity_id=ann)
+        reply = await world.call("neo4j_query_relationships", entity_id=ann)
         now = await world.call("neo4j_query_relationships", entity_id=ann, current_only=True)
-        assert (told["total"], now["total"]) == (5, 1)
+        assert (reply["total"], now["total"]) == (5, 1)
 
     simulate(race, seed=seed)
 
 
 @SEEDS
-def test_of_two_opposed_relations_one_ends_the_other(seed: int) -> None:
+def test_one_of_two_opposed_relations_ends_the_other(seed: int) -> None:
     async def race(simulation: Simulation) -> None:
         world, _ = await a_slow_world(simulation)
         ann, ben = await world.entity("Ann"), await world.entity("Ben")
@@ -65,15 +65,15 @@ def test_of_two_opposed_relations_one_ends_the_other(seed: int) -> None:
         )
 
         assert refused == []
-        told = await world.call("neo4j_query_relationships", entity_id=ann)
+        reply = await world.call("neo4j_query_relationships", entity_id=ann)
         now = await world.call("neo4j_query_relationships", entity_id=ann, current_only=True)
-        assert (told["total"], now["total"]) == (2, 1)
+        assert (reply["total"], now["total"]) == (2, 1)
 
     simulate(race, seed=seed)
 
 
 @SEEDS
-def test_a_ring_of_causes_is_never_closed(seed: int) -> None:
+def test_a_causal_cycle_is_never_closed(seed: int) -> None:
     async def race(simulation: Simulation) -> None:
         world, _ = await a_slow_world(simulation)
         ann = await world.entity("Ann")
@@ -154,7 +154,7 @@ def test_two_entities_are_not_merged_into_each_other(seed: int) -> None:
 
 
 @SEEDS
-def test_writers_who_touch_different_things_never_wait_for_each_other(seed: int) -> None:
+def test_writers_of_different_items_never_wait_for_each_other(seed: int) -> None:
     async def race(simulation: Simulation) -> None:
         world, line = await a_slow_world(simulation)
         heroes = [await world.entity(f"Hero {n}") for n in range(6)]

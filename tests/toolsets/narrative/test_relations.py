@@ -30,7 +30,7 @@ async def test_two_ids_and_a_type_are_enough() -> None:
     assert await current(world, entity_id=ben) == [(ann, "KNOWS", ben)]
 
 
-async def test_a_relation_keeps_what_was_said_of_it() -> None:
+async def test_a_relation_keeps_its_properties() -> None:
     world = await a_world()
     ann, guild = await world.entity("Ann"), await world.entity("Guild", entity_type="faction")
 
@@ -77,7 +77,7 @@ async def test_a_place_is_left_when_another_is_entered() -> None:
     ]
 
 
-async def test_a_thing_has_one_owner_and_an_owner_many_things() -> None:
+async def test_an_item_has_one_owner_and_an_owner_many_items() -> None:
     world = await a_world()
     ann, ben = await world.entity("Ann"), await world.entity("Ben")
     ring, sword = [await world.entity(n, entity_type="object") for n in ("Ring", "Sword")]
@@ -92,7 +92,7 @@ async def test_a_thing_has_one_owner_and_an_owner_many_things() -> None:
     assert await current(world) == [(ann, "OWNS", sword), (ben, "OWNS", ring)]
 
 
-async def test_d1_what_began_earlier_ends_where_the_later_one_begins() -> None:
+async def test_an_earlier_relation_ends_where_the_later_one_begins() -> None:
     world = await a_world()
     ann = await world.entity("Ann")
     inn, mill = [await world.entity(n, entity_type="location") for n in ("Inn", "Mill")]
@@ -117,7 +117,7 @@ async def test_d1_what_began_earlier_ends_where_the_later_one_begins() -> None:
 
 @pytest.mark.parametrize(("one", "other"), [("ALLY_OF", "ENEMY_OF"), ("HOSTILE_TO", "allied with")])
 @pytest.mark.parametrize("turned", [False, True])
-async def test_d3_a_change_of_heart_ends_what_was_in_either_direction(
+async def test_a_change_of_heart_ends_a_feeling_in_either_direction(
     one: str, other: str, turned: bool
 ) -> None:
     world = await a_world()
@@ -134,7 +134,7 @@ async def test_d3_a_change_of_heart_ends_what_was_in_either_direction(
 
 
 @pytest.mark.parametrize(("one", "other"), [("ALLY_OF", "ENEMY_OF"), ("HOSTILE_TO", "allied with")])
-async def test_allies_are_no_enemies_at_one_time(one: str, other: str) -> None:
+async def test_allies_are_not_enemies_at_one_time(one: str, other: str) -> None:
     world = await a_world()
     ann, ben = await world.entity("Ann"), await world.entity("Ben")
     standing = await world.relation(ann, one, ben, since=YEAR_1)
@@ -151,7 +151,7 @@ async def test_allies_are_no_enemies_at_one_time(one: str, other: str) -> None:
     assert (data["code"], data["conflicts"]) == ("relation.opposed", [standing])
 
 
-async def test_saying_exactly_the_same_again_writes_nothing() -> None:
+async def test_an_identical_repetition_writes_nothing() -> None:
     world = await a_world()
     ann, ben = await world.entity("Ann"), await world.entity("Ben")
     first = await world.relation(ann, "ALLY_OF", ben)
@@ -168,7 +168,7 @@ async def test_saying_exactly_the_same_again_writes_nothing() -> None:
     assert await world.heads() == before
 
 
-async def test_saying_more_of_the_same_pair_supersedes() -> None:
+async def test_more_details_on_the_same_pair_supersede() -> None:
     world = await a_world()
     ann, ben = await world.entity("Ann"), await world.entity("Ben")
     first = await world.relation(ann, "KNOWS", ben)
@@ -295,7 +295,7 @@ async def test_a_pair_is_found_among_more_relations_than_a_page_holds(
     assert (again["relationship_id"], again["existing"]) == (last, True)
 
 
-async def test_d12_a_relation_that_nothing_shows_is_told_so_and_ends_no_higher_word() -> None:
+async def test_an_unsupported_relation_is_reported_and_ends_no_higher_authority() -> None:
     world = await a_world()
     ann = await world.entity("Ann")
     inn, mill = [await world.entity(n, entity_type="location") for n in ("Inn", "Mill")]

@@ -24,28 +24,28 @@ async def text_of(stage: Stage, uri: str) -> str:
     return outcome.text
 
 
-async def test_an_entity_is_read_as_the_tool_tells_it() -> None:
+async def test_an_entity_resource_equals_the_tool_reply() -> None:
     stage = await a_stage()
-    told = await stage.world.call("neo4j_get_entity", entity_id=stage.frodo)
+    reply = await stage.world.call("neo4j_get_entity", entity_id=stage.frodo)
     shown = json.loads(await text_of(stage, f"canonry://entity/{stage.frodo.upper()}"))
     assert shown["name"] == "Frodo"
-    assert shown.items() <= told.items()
+    assert shown.items() <= reply.items()
 
 
-async def test_d16_the_contents_of_proposals_are_told_as_schemas() -> None:
+async def test_proposal_contents_are_described_as_schemas() -> None:
     stage = await a_stage()
-    told = json.loads(await text_of(stage, "canonry://proposals/contents"))
-    assert told.keys() == {"fact", "entity", "relationship", "state_change", "event"}
-    change = told["state_change"]
+    reply = json.loads(await text_of(stage, "canonry://proposals/contents"))
+    assert reply.keys() == {"fact", "entity", "relationship", "state_change", "event"}
+    change = reply["state_change"]
     assert change["required"] == ["entity_id"]
     assert {"add", "remove"} <= change["properties"].keys()
-    actors = told["event"]["properties"]["actor_ids"]
+    actors = reply["event"]["properties"]["actor_ids"]
     assert "Also taken as actors, participants" in actors["description"]
-    for schema in told.values():
+    for schema in reply.values():
         assert not jsonschema_rs.validator_for(schema).is_valid({})
 
 
-async def test_a_transcript_names_who_speaks_and_ends_with_the_summary() -> None:
+async def test_a_transcript_names_speakers_and_ends_with_the_summary() -> None:
     stage = await a_stage()
     scene_id = await stage.scene("The party")
     await stage.turn(scene_id, "It is a fine day.")
@@ -62,7 +62,7 @@ async def test_a_transcript_names_who_speaks_and_ends_with_the_summary() -> None
     )
 
 
-async def test_a_long_transcript_is_cut_and_says_where_to_go_on() -> None:
+async def test_a_long_transcript_is_cut_and_names_the_next_position() -> None:
     stage = await a_stage()
     scene_id = await stage.scene()
     for n in range(25):
@@ -74,7 +74,7 @@ async def test_a_long_transcript_is_cut_and_says_where_to_go_on() -> None:
     assert [turn["index"] for turn in page["turns"]] == [20, 21, 22, 23, 24]
 
 
-async def test_a_transcript_does_not_tell_the_notes() -> None:
+async def test_a_transcript_does_not_contain_the_notes() -> None:
     stage = await a_stage()
     scene_id = await stage.scene()
     await stage.world.call(
@@ -83,7 +83,7 @@ async def test_a_transcript_does_not_tell_the_notes() -> None:
     assert "butler" not in await text_of(stage, f"canonry://scene/{scene_id}/transcript")
 
 
-async def test_a_timeline_tells_canon_events_in_the_order_in_which_they_happened() -> None:
+async def test_a_timeline_lists_canon_events_in_world_order() -> None:
     stage = await a_stage()
     await stage.world.event("The fall", stage.frodo, time_ref="3019-03-25T00:00:00Z")
     await stage.world.event("The party", stage.frodo, time_ref="3001-09-22T00:00:00Z")
@@ -92,7 +92,7 @@ async def test_a_timeline_tells_canon_events_in_the_order_in_which_they_happened
     assert text.index("3001-09-22T00:00:00Z**: The party") < text.index("The fall")
 
 
-async def test_what_does_not_exist_or_may_not_be_seen_is_not_found() -> None:
+async def test_missing_or_invisible_items_are_not_found() -> None:
     stage = await a_stage()
     scene_id = await stage.scene()
     uris = (
@@ -101,18 +101,18 @@ async def test_what_does_not_exist_or_may_not_be_seen_is_not_found() -> None:
         "canonry://universe/{}/timeline",
     )
     for uri in uris:
-        for thing in (NOWHERE, "no-id"):
-            outcome = await read(stage, uri.format(thing))
+        for item in (NOWHERE, "no-id"):
+            outcome = await read(stage, uri.format(item))
             assert outcome.error is not None
             assert outcome.error.code == -32002
     stage.world.spaces = frozenset()
-    for uri, thing in zip(uris, (stage.frodo, scene_id, stage.world.universe_id), strict=True):
-        outcome = await read(stage, uri.format(thing))
+    for uri, item in zip(uris, (stage.frodo, scene_id, stage.world.universe_id), strict=True):
+        outcome = await read(stage, uri.format(item))
         assert outcome.error is not None
         assert outcome.error.code == -32002
 
 
-async def test_somebody_without_a_known_role_reads_nothing() -> None:
+async def test_a_caller_without_a_known_role_reads_nothing() -> None:
     stage = await a_stage()
     for agent in ("Intruder", None):
         outcome = await read(stage, f"canonry://entity/{stage.frodo}", agent)

@@ -13,10 +13,10 @@ TOOL = "composite_retcon_scene"
 async def a_wrong_scene(world: World) -> tuple[str, str, str]:
     """Ana stands in the hall; a scene kills her, moves her and brings up Gimli, who then allies."""
     ana = await world.entity("Ana", state_tags=["alive"])
-    hall = await world.entity("Hall", entity_type="location")
+    room = await world.entity("Hall", entity_type="location")
     town = await world.entity("Town", entity_type="location")
     first = await a_scene(world)
-    content = {"from": ana, "to": hall, "rel_type": "LOCATED_IN"}
+    content = {"from": ana, "to": room, "rel_type": "LOCATED_IN"}
     await proposed(world, first, "relationship", content)
     await world.call("composite_canonize_scene", scene_id=first)
     wrong = await a_scene(world)
@@ -41,7 +41,7 @@ async def places_of(world: World, entity: str) -> list[str]:
     ]
 
 
-async def test_d13_what_rests_on_a_scene_is_listed_first_and_falls_with_it() -> None:
+async def test_dependents_of_a_scene_are_listed_first_and_retracted_with_it() -> None:
     world = await a_world()
     wrong, ana, dwarf = await a_wrong_scene(world)
     because = {"scene_id": wrong, "reason": "it was a dream"}
@@ -59,14 +59,14 @@ async def test_d13_what_rests_on_a_scene_is_listed_first_and_falls_with_it() -> 
     assert set(done["retconned"]) == {*listed["made"], *certain}
     assert (await world.call("neo4j_get_entity", entity_id=ana))["state_tags"] == ["alive"]
     assert (await world.call("neo4j_get_entity", entity_id=dwarf))["canon_level"] == "retconned"
-    (hall,) = await places_of(world, ana)
-    assert (await world.call("neo4j_get_entity", entity_id=hall))["name"] == "Hall"
+    (room,) = await places_of(world, ana)
+    assert (await world.call("neo4j_get_entity", entity_id=room))["name"] == "Hall"
     heads = await world.heads()
     assert (await world.call(TOOL, **because))["retconned"] == []
     assert await world.heads() == heads
 
 
-async def test_d13_only_the_keeper_takes_a_scene_back() -> None:
+async def test_only_the_keeper_retracts_a_scene() -> None:
     world = await a_world()
     scene = await a_scene(world)
 
@@ -74,7 +74,7 @@ async def test_d13_only_the_keeper_takes_a_scene_back() -> None:
     await world.refused(TOOL, code=-32002, scene_id=NOWHERE, reason="x")
 
 
-async def test_d9_what_a_scene_was_said_to_be_is_no_longer_told_once_it_is_taken_back() -> None:
+async def test_the_summary_of_a_retracted_scene_disappears() -> None:
     stage = await a_stage()
     scene_id = await stage.scene("The fall")
     content = {"entity_id": stage.frodo, "add": ["dead"]}

@@ -10,18 +10,18 @@ from tests.toolsets.narrative.test_canonization import a_scene, a_turn, proposed
 pytestmark = pytest.mark.anyio
 
 
-async def retcon(world: World, thing: str, **more: Any) -> dict[str, Any]:
-    return await world.call("neo4j_retcon_thing", id=thing, reason="it never was", **more)
+async def retcon(world: World, item: str, **more: Any) -> dict[str, Any]:
+    return await world.call("neo4j_retcon_thing", id=item, reason="it never was", **more)
 
 
-async def levels(world: World, *things: str) -> list[str]:
-    found = [await world.call("neo4j_explain", id=thing) for thing in things]
+async def levels(world: World, *items: str) -> list[str]:
+    found = [await world.call("neo4j_explain", id=item) for item in items]
     return [each["canon_level"] for each in found]
 
 
-async def owners(world: World, thing: str) -> list[str]:
+async def owners(world: World, item: str) -> list[str]:
     found = await world.call(
-        "neo4j_query_relationships", entity_id=thing, rel_type="OWNS", current_only=True
+        "neo4j_query_relationships", entity_id=item, rel_type="OWNS", current_only=True
     )
     return [each["from_entity_id"] for each in found["relationships"]]
 
@@ -33,13 +33,13 @@ async def a_death(world: World) -> dict[str, str]:
     turn = await a_turn(world, scene, "Ana slays Bo.")
     later = await a_turn(world, scene, "Bo had a red hat.")
     cited = {"turn_id": turn, "evidence": [{"type": "turn", "ref_id": turn}]}
-    told = {"turn_id": later, "evidence": [{"type": "turn", "ref_id": later}]}
+    reported = {"turn_id": later, "evidence": [{"type": "turn", "ref_id": later}]}
     made = {"ana": ana, "bo": bo}
     contents: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
         "event": ("event", {"title": "Ana slays Bo", "entity_ids": [ana, bo]}, cited),
         "slain": ("fact", {"statement": "Bo was slain by Ana", "entity_ids": [bo, ana]}, cited),
         "death": ("state_change", {"entity_id": bo, "tag": "dead", "action": "add"}, cited),
-        "hat": ("fact", {"statement": "Bo wears a red hat", "entity_ids": [bo]}, told),
+        "hat": ("fact", {"statement": "Bo wears a red hat", "entity_ids": [bo]}, reported),
     }
     ids = {
         await proposed(world, scene, kind, content, **more): name
@@ -52,7 +52,7 @@ async def a_death(world: World) -> dict[str, str]:
     return made
 
 
-async def test_a_death_lists_its_event_and_by_whom_it_was_and_writes_nothing() -> None:
+async def test_a_death_lists_its_event_and_killer_and_writes_nothing() -> None:
     world = await a_world()
     made = await a_death(world)
     before = await world.heads()
@@ -67,24 +67,32 @@ async def test_a_death_lists_its_event_and_by_whom_it_was_and_writes_nothing() -
     assert (reply["retconned"], await world.heads()) == ([], before)
 
 
-async def test_a_death_takes_along_what_rests_on_it_for_sure_and_the_dead_live_again() -> None:
+async def test_a_retracted_death_takes_sure_dependents_and_revives() -> None:
     world = await a_world()
     made = await a_death(world)
 
     reply = await retcon(world, made["death"], along=True)
 
     assert {made["death"], made["event"], made["slain"]} <= set(reply["retconned"])
-    fallen = await levels(world, made["death"], made["event"], made["slain"], made["hat"])
-    assert fallen == ["retconned", "retconned", "retconned", "canon"]
+    retracted = await levels(world, made["death"], made["event"], made["slain"], made["hat"])
+    assert retracted == ["retconned", "retconned", "retconned", "canon"]
     assert (await world.call("neo4j_get_entity", entity_id=made["bo"]))["state_tags"] == ["alive"]
 
 
-async def test_the_facts_of_the_tags_that_a_death_displaced_hold_again() -> None:
+async def test_facts_of_tags_displaced_by_a_death_hold_again() -> None:
     world = await a_world()
     bo = await world.entity("Bo")
-    told: dict[str, Any] = {"entity_id": bo, "authority": "gm", "evidence_refs": world.evidence}
+    arguments: dict[str, Any] = {
+        "entity_id": bo,
+        "authority": "gm",
+        "evidence_refs": world.evidence,
+    }
     facts = [
-        (await world.call("neo4j_update_entity_state", state_tag_changes={"add": [tag]}, **told))
+        (
+            await world.call(
+                "neo4j_update_entity_state", state_tag_changes={"add": [tag]}, **arguments
+            )
+        )
         for tag in ("alive", "dead")
     ]
     (alive,), (dead, denial) = (each["fact_ids"] for each in facts)
@@ -96,7 +104,7 @@ async def test_the_facts_of_the_tags_that_a_death_displaced_hold_again() -> None
     assert (await world.call("neo4j_get_entity", entity_id=bo))["state_tags"] == ["alive"]
 
 
-async def test_without_a_request_only_the_thing_itself_falls() -> None:
+async def test_by_default_only_the_item_itself_is_retracted() -> None:
     world = await a_world()
     made = await a_death(world)
 
@@ -106,7 +114,7 @@ async def test_without_a_request_only_the_thing_itself_falls() -> None:
     assert await levels(world, made["event"], made["slain"]) == ["retconned", "canon"]
 
 
-async def test_a_named_dependent_falls_along_and_a_stranger_is_refused() -> None:
+async def test_a_named_dependent_is_retracted_and_a_stranger_is_refused() -> None:
     world = await a_world()
     made = await a_death(world)
     stranger = await world.fact("It rains", await world.entity("Cid"))
@@ -120,7 +128,7 @@ async def test_a_named_dependent_falls_along_and_a_stranger_is_refused() -> None
     assert await levels(world, made["slain"]) == ["canon"]
 
 
-async def test_an_event_takes_along_what_it_caused_and_what_names_it() -> None:
+async def test_a_retracted_event_takes_its_effects_and_mentions() -> None:
     world = await a_world()
     ana, bo = await world.entity("Ana"), await world.entity("Bo")
     spark, fire, smoke = [await world.event(t, ana) for t in ("A spark", "A fire", "Smoke")]
@@ -141,7 +149,7 @@ async def test_an_event_takes_along_what_it_caused_and_what_names_it() -> None:
     assert await levels(world, smoke) == ["canon"]
 
 
-async def test_an_owner_owns_on_when_the_one_after_never_did() -> None:
+async def test_an_owner_continues_if_the_next_one_is_retracted() -> None:
     world = await a_world()
     ana, bo = await world.entity("Ana"), await world.entity("Bo")
     crown = await world.entity("Crown", entity_type="object")
@@ -154,7 +162,7 @@ async def test_an_owner_owns_on_when_the_one_after_never_did() -> None:
     assert await owners(world, crown) == [ana]
 
 
-async def test_the_neighbours_of_an_owner_who_never_was_follow_each_other() -> None:
+async def test_neighbours_of_a_retracted_owner_follow_each_other() -> None:
     world = await a_world()
     people = [await world.entity(name) for name in ("Ana", "Bo", "Cid")]
     crown = await world.entity("Crown", entity_type="object")
@@ -173,7 +181,7 @@ async def test_the_neighbours_of_an_owner_who_never_was_follow_each_other() -> N
     assert await owners(world, crown) == [people[0]]
 
 
-async def test_an_enmity_holds_on_when_the_alliance_after_it_never_was() -> None:
+async def test_an_enmity_continues_if_the_alliance_after_it_is_retracted() -> None:
     world = await a_world()
     ana, bo = await world.entity("Ana"), await world.entity("Bo")
     enemies = await world.relation(ana, "ENEMY_OF", bo, since="1400-01-01T00:00:00Z")
@@ -184,7 +192,7 @@ async def test_an_enmity_holds_on_when_the_alliance_after_it_never_was() -> None
     assert reply["resumed"] == [enemies]
 
 
-async def test_an_entity_lists_all_that_is_said_of_it_and_takes_it_along() -> None:
+async def test_a_retracted_entity_lists_and_takes_its_statements() -> None:
     world = await a_world()
     ana, bo = await world.entity("Ana"), await world.entity("Bo")
     fact = await world.fact("Ana sings", ana)
@@ -199,7 +207,7 @@ async def test_an_entity_lists_all_that_is_said_of_it_and_takes_it_along() -> No
     assert await levels(world, other, bo) == ["canon", "canon"]
 
 
-async def test_a_repeated_call_with_its_key_answers_the_same_and_without_is_refused() -> None:
+async def test_a_repeated_call_needs_its_key_to_answer_the_same() -> None:
     world = await a_world()
     made = await a_death(world)
     asked: dict[str, Any] = {"id": made["death"], "reason": "no", "along": True}
@@ -214,10 +222,10 @@ async def test_a_repeated_call_with_its_key_answers_the_same_and_without_is_refu
     assert data["code"] == "fact.retconned"
 
 
-async def test_what_is_no_part_of_the_canon_cannot_be_retconned() -> None:
+async def test_noncanonical_items_cannot_be_retconned() -> None:
     world = await a_world()
 
-    for thing in (NOWHERE, world.source_id):
-        data = await world.refused("neo4j_retcon_thing", code=-32002, id=thing, reason="no")
+    for item in (NOWHERE, world.source_id):
+        data = await world.refused("neo4j_retcon_thing", code=-32002, id=item, reason="no")
         assert data["code"] == "thing.unknown"
     await world.refused("neo4j_retcon_thing", "Narrator", code=-32001, id=NOWHERE, reason="no")

@@ -37,7 +37,7 @@ async def a_funeral(world: World) -> str:
     return funeral
 
 
-async def test_d13_what_a_scene_was_closed_without_is_judged_afterwards() -> None:
+async def test_proposals_left_by_a_closed_scene_are_judged_afterwards() -> None:
     world = await a_world()
     scene = await a_scene(world)
     gimli = {"name": "Gimli", "entity_type": "character", "ref": "$g"}
@@ -58,7 +58,7 @@ async def test_d13_what_a_scene_was_closed_without_is_judged_afterwards() -> Non
     assert known["involved_entity_ids"] == first["canonical_entity_ids"]
 
 
-async def test_d13_the_keeper_overrules_what_needs_review_and_its_effects_are_written() -> None:
+async def test_the_keeper_overrules_a_review_and_effects_are_written() -> None:
     world = await a_world()
     bo, revival = await a_revival(world)
     arguments = {"proposal_id": revival, "decision": "accepted"}
@@ -83,7 +83,7 @@ async def test_d13_the_keeper_overrules_what_needs_review_and_its_effects_are_wr
     assert explained["proposal"]["proposal_id"] == revival
 
 
-async def test_d13_the_keeper_overrules_a_score_but_no_law_and_nothing_that_is_not_there() -> None:
+async def test_the_keeper_overrules_scores_but_no_law_and_no_missing_item() -> None:
     world = await a_world()
     await world.call(
         "neo4j_create_axiom",
@@ -116,7 +116,7 @@ async def test_d13_the_keeper_overrules_a_score_but_no_law_and_nothing_that_is_n
         assert one in [each["proposal_id"] for each in kept["proposals"]]
 
 
-async def test_d13_a_preview_gives_the_verdicts_of_canonizing_and_writes_nothing() -> None:
+async def test_a_preview_gives_the_verdicts_of_canonizing_and_writes_nothing() -> None:
     world = await a_world()
     bo = await world.entity("Bo", state_tags=["dead"])
     scene = await a_scene(world)
@@ -130,32 +130,32 @@ async def test_d13_a_preview_gives_the_verdicts_of_canonizing_and_writes_nothing
     ids = [await proposed(world, scene, kind, content, **cited) for kind, content in said]
     heads = await world.heads()
 
-    foreseen = await world.call("composite_get_verdicts", scene_id=scene)
+    predicted = await world.call("composite_get_verdicts", scene_id=scene)
 
     assert await world.heads() == heads
-    statuses = [each["status"] for each in foreseen["verdicts"]]
+    statuses = [each["status"] for each in predicted["verdicts"]]
     assert statuses == ["accepted", "accepted", "needs_review", "rejected"]
     done = await world.call("composite_canonize_scene", scene_id=scene)
-    assert foreseen["verdicts"] == done["verdicts"]
-    assert [each["proposal_id"] for each in foreseen["verdicts"]] == ids
+    assert predicted["verdicts"] == done["verdicts"]
+    assert [each["proposal_id"] for each in predicted["verdicts"]] == ids
     await world.refused("composite_get_verdicts", code=-32006, scene_id=scene)
 
 
-async def test_d13_a_preview_is_of_a_scene_or_of_proposals() -> None:
+async def test_a_preview_is_of_a_scene_or_of_proposals() -> None:
     world = await a_world()
     loose = [await brought_up(world, "fact", {"statement": f"Fact {n}"}) for n in range(2)]
 
-    foreseen = await world.call("composite_get_verdicts", proposal_ids=loose)
+    predicted = await world.call("composite_get_verdicts", proposal_ids=loose)
     done = await world.call("composite_canonize_proposals", proposal_ids=loose)
 
-    assert foreseen["verdicts"] == done["verdicts"]
+    assert predicted["verdicts"] == done["verdicts"]
     wrong: list[dict[str, Any]] = [{}, {"scene_id": NOWHERE, "proposal_ids": loose}]
     for arguments in wrong:
         data = await world.refused("composite_get_verdicts", code=-32003, **arguments)
         assert data["code"] == "preview.of-what"
 
 
-async def test_d13_the_review_list_tells_why_and_is_filtered_and_paged() -> None:
+async def test_the_review_list_has_reasons_filters_and_pages() -> None:
     world = await a_world()
     _, revival = await a_revival(world)
     funeral = await a_funeral(world)
@@ -179,7 +179,7 @@ async def test_d13_the_review_list_tells_why_and_is_filtered_and_paged() -> None
     assert page["total"] == 3
 
 
-async def test_d13_a_waived_conflict_is_recorded_and_not_asked_again() -> None:
+async def test_a_waived_conflict_is_recorded_and_not_asked_again() -> None:
     world = await a_world()
     funeral = await a_funeral(world)
     ask: dict[str, Any] = {"asks": ["possible"]}

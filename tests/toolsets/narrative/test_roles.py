@@ -29,7 +29,7 @@ async def code_of(world: World, tool: str, role: str | None) -> int:
 
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("tool", CONTRACT)
-async def test_a_role_is_let_in_exactly_where_the_contract_lists_it(
+async def test_a_role_is_admitted_exactly_as_the_contract_lists(
     world: World, tool: str, role: str
 ) -> None:
     allowed = CONTRACT[tool] == ["*"] or role in CONTRACT[tool]
@@ -39,16 +39,16 @@ async def test_a_role_is_let_in_exactly_where_the_contract_lists_it(
 
 @EVERY_TOOL
 @pytest.mark.parametrize("role", ["GameMaster", "canonkeeper", "*", "CanonKeeper "])
-async def test_an_unknown_role_is_let_in_nowhere(world: World, tool: Tool, role: str) -> None:
+async def test_an_unknown_role_is_admitted_nowhere(world: World, tool: Tool, role: str) -> None:
     assert await code_of(world, tool.name, role) == -32001
 
 
 @EVERY_TOOL
-async def test_a_caller_without_a_role_is_let_in_nowhere(world: World, tool: Tool) -> None:
+async def test_a_caller_without_a_role_is_admitted_nowhere(world: World, tool: Tool) -> None:
     assert await code_of(world, tool.name, None) == -32001
 
 
-async def test_a_refusal_says_who_asked_for_what_and_who_may(world: World) -> None:
+async def test_a_refusal_names_the_caller_the_tool_and_permitted_roles(world: World) -> None:
     data = await world.refused("neo4j_create_entity", "Narrator", code=-32001)
 
     assert data["tool"] == "neo4j_create_entity"
@@ -74,9 +74,7 @@ def test_an_extension_follows_the_patterns_of_the_contract(tool: Tool) -> None:
 
 
 @pytest.mark.parametrize("role", ROLES)
-async def test_an_agent_type_in_the_arguments_is_only_an_unknown_property(
-    world: World, role: str
-) -> None:
+async def test_an_agent_type_argument_is_an_unknown_property(world: World, role: str) -> None:
     arguments = {"name": "World", "agent_type": "CanonKeeper"}
 
     outcome = await world.outcome("neo4j_create_universe", arguments, agent=role)

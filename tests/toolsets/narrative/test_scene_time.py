@@ -18,11 +18,11 @@ async def time_of(stage: Stage, scene_id: str) -> str | None:
     return found
 
 
-async def test_undated_proposals_take_the_time_of_their_scene_and_dated_ones_keep_theirs() -> None:
+async def test_undated_proposals_take_the_time_of_their_scene() -> None:
     stage = await a_stage()
     scene = await stage.scene()
-    told = {"statement": "Frodo rests", "entity_ids": [stage.frodo]}
-    undated = await stage.propose(scene, content=told)
+    reported = {"statement": "Frodo rests", "entity_ids": [stage.frodo]}
+    undated = await stage.propose(scene, content=reported)
     later = {"statement": "Sam rests", "entity_ids": [stage.sam], "time_ref": EVENING}
     dated = await stage.propose(scene, content=later)
     await stage.world.call(TOOL, "Orchestrator", scene_id=scene, time_ref=NOON)
@@ -37,7 +37,7 @@ async def test_undated_proposals_take_the_time_of_their_scene_and_dated_ones_kee
     assert explained["since"] == EVENING
 
 
-async def test_a_time_is_set_replaced_and_taken_back_beside_the_notes() -> None:
+async def test_a_time_is_set_replaced_and_removed_beside_the_notes() -> None:
     stage = await a_stage()
     scene = await stage.scene()
     await stage.world.call(TOOL, scene_id=scene, time_ref=NOON, gm_notes="the butler")
@@ -51,7 +51,7 @@ async def test_a_time_is_set_replaced_and_taken_back_beside_the_notes() -> None:
     assert await time_of(stage, scene) is None
 
 
-async def test_an_update_that_names_nothing_is_refused() -> None:
+async def test_an_empty_update_is_refused() -> None:
     stage = await a_stage()
     data = await stage.world.refused(TOOL, code=-32003, scene_id=await stage.scene())
     assert data["code"] == "scene.empty-change"
@@ -65,7 +65,7 @@ async def test_a_completed_scene_keeps_its_time() -> None:
     assert data["code"] == "scene.completed"
 
 
-async def test_a_scene_that_is_being_canonized_takes_notes_but_no_other_time() -> None:
+async def test_a_scene_being_canonized_takes_notes_but_no_other_time() -> None:
     stage = await a_stage()
     scene = await stage.scene()
     await stage.write(SceneMoved(scene_id=SceneId(scene), status=SceneStatus.FINALIZING))

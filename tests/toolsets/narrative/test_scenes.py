@@ -29,7 +29,7 @@ def asked(stage: Stage, **more: Any) -> dict[str, Any]:
     }
 
 
-async def test_a_new_scene_is_active_and_shows_what_it_was_opened_with() -> None:
+async def test_a_new_scene_is_active_and_shows_its_arguments() -> None:
     stage = await a_stage()
     scene_id = await stage.scene(purpose="To begin")
     scene = await get(stage, scene_id)
@@ -49,7 +49,7 @@ async def test_the_first_scene_makes_a_planned_story_active() -> None:
     assert [story["status"] for story in found["stories"]] == ["active"]
 
 
-async def test_scenes_without_an_order_come_after_all_others_of_their_story() -> None:
+async def test_scenes_without_an_order_come_last_in_their_story() -> None:
     stage = await a_stage()
     orders = []
     for order in ({}, {"order": 7}, {}, {"order": 7}):
@@ -60,14 +60,14 @@ async def test_scenes_without_an_order_come_after_all_others_of_their_story() ->
     assert orders == [1, 7, 8, 7]
 
 
-async def test_scenes_opened_at_once_get_different_orders() -> None:
+async def test_scenes_opened_concurrently_get_different_orders() -> None:
     stage = await a_stage()
     scenes = await asyncio.gather(*(stage.scene(f"Scene {n}") for n in range(5)))
     found = [await get(stage, scene_id) for scene_id in scenes]
     assert sorted(scene["order"] for scene in found) == [1, 2, 3, 4, 5]
 
 
-async def test_a_scene_refuses_what_does_not_exist() -> None:
+async def test_a_scene_refuses_missing_references() -> None:
     stage = await a_stage()
     for wrong in (
         {"story_id": NOWHERE},
@@ -80,7 +80,7 @@ async def test_a_scene_refuses_what_does_not_exist() -> None:
         )
 
 
-async def test_a_scene_refuses_what_lies_in_another_universe() -> None:
+async def test_a_scene_refuses_references_to_another_universe() -> None:
     stage = await a_stage()
     other = await stage.world.another_universe()
     stranger = await other.entity("Stranger")
@@ -111,7 +111,7 @@ async def test_a_place_is_a_location_and_participants_are_instances() -> None:
     assert (data["code"], data["conflicts"]) == ("entity.not-an-instance", [archetype])
 
 
-async def test_a_scene_refuses_empty_titles_repeated_participants_and_wild_orders() -> None:
+async def test_a_scene_refuses_empty_titles_repeated_people_and_huge_orders() -> None:
     stage = await a_stage()
     for wrong, path in (
         ({"title": " "}, "/title"),
@@ -127,7 +127,7 @@ async def test_a_scene_refuses_empty_titles_repeated_participants_and_wild_order
         assert data["path"] == path
 
 
-async def test_a_merged_participant_is_staged_as_the_entity_it_became() -> None:
+async def test_a_merged_participant_appears_as_its_survivor() -> None:
     stage = await a_stage()
     double = await stage.world.entity("Frodo Baggins")
     await stage.world.call(
@@ -137,7 +137,7 @@ async def test_a_merged_participant_is_staged_as_the_entity_it_became() -> None:
     assert (await get(stage, scene_id))["participating_entities"] == [stage.frodo]
 
 
-async def test_a_scene_is_read_with_its_last_turns_in_the_order_of_play() -> None:
+async def test_a_scene_returns_its_last_turns_in_play_order() -> None:
     stage = await a_stage()
     scene_id = await stage.scene()
     for n in range(4):
@@ -160,7 +160,7 @@ async def test_a_turn_limit_is_at_least_one_and_bounded() -> None:
         assert data["path"] == "/turn_limit"
 
 
-async def test_a_scene_lists_the_ids_of_its_proposals_and_tells_them_when_asked() -> None:
+async def test_a_scene_lists_ids_of_proposals_and_details_on_request() -> None:
     stage = await a_stage()
     scene_id = await stage.scene()
     proposal_id = await stage.propose(scene_id)
@@ -183,7 +183,7 @@ async def test_a_cached_scene_is_fresh_after_every_kind_of_change() -> None:
     assert (await get(stage, scene_id))["status"] == "completed"
 
 
-async def test_the_game_masters_notes_are_told_by_no_scene_tool() -> None:
+async def test_no_scene_tool_returns_the_game_masters_notes() -> None:
     stage = await a_stage()
     scene_id = await stage.scene()
     await stage.world.call(
@@ -199,7 +199,7 @@ async def test_the_game_masters_notes_are_told_by_no_scene_tool() -> None:
         assert "gm_notes" not in outcome.text
 
 
-async def test_the_same_notes_again_write_nothing_and_null_clears_them() -> None:
+async def test_repeated_notes_write_nothing_and_null_clears_them() -> None:
     stage = await a_stage()
     scene_id = await stage.scene()
     note = {"scene_id": scene_id, "gm_notes": "the butler"}
@@ -219,7 +219,7 @@ async def test_a_narrator_may_not_change_the_notes() -> None:
     )
 
 
-async def test_finalizing_closes_a_scene_with_its_outcomes_and_counts_what_is_pending() -> None:
+async def test_finalizing_closes_a_scene_and_counts_pending_proposals() -> None:
     stage = await a_stage()
     scene_id = await stage.scene()
     await stage.propose(scene_id)
@@ -242,7 +242,7 @@ async def test_finalizing_closes_a_scene_with_its_outcomes_and_counts_what_is_pe
     assert scene["completed_at"] == reply["completed_at"]
 
 
-async def test_outcomes_are_things_of_canon_in_the_universe() -> None:
+async def test_outcomes_are_canon_items_of_the_universe() -> None:
     stage = await a_stage()
     scene_id = await stage.scene()
     turn_id = await stage.turn(scene_id)
@@ -287,7 +287,7 @@ async def test_a_scene_being_canonized_takes_no_turns_and_no_proposals() -> None
     )
 
 
-async def test_scenes_are_listed_by_story_and_status_in_the_order_of_the_story() -> None:
+async def test_scenes_are_listed_by_story_and_status_in_story_order() -> None:
     stage = await a_stage()
     late = await stage.scene("Late", order=9)
     early = await stage.scene("Early", order=1)
@@ -302,7 +302,7 @@ async def test_scenes_are_listed_by_story_and_status_in_the_order_of_the_story()
     assert [scene["scene_id"] for scene in done["scenes"]] == [early]
 
 
-async def test_row_10_a_list_of_many_long_scenes_is_short_by_default() -> None:
+async def test_a_list_of_many_long_scenes_is_short_by_default() -> None:
     stage = await a_stage()
     everybody = [await stage.world.entity(f"Guard {n}") for n in range(20)]
     for n in range(49):
@@ -318,7 +318,7 @@ async def test_row_10_a_list_of_many_long_scenes_is_short_by_default() -> None:
     assert len(more["scenes"]) == 49
 
 
-async def test_a_scene_of_a_space_that_one_may_not_see_does_not_exist() -> None:
+async def test_a_scene_of_an_invisible_space_does_not_exist() -> None:
     stage = await a_stage()
     scene_id = await stage.scene()
     stage.world.spaces = frozenset()

@@ -43,7 +43,7 @@ async def a_rule(stage: Stage, text: str, name: str = "snippet") -> str:
     return str(uuid_of(name))
 
 
-async def test_a_turn_is_found_by_its_words_with_what_it_can_be_traced_by() -> None:
+async def test_a_turn_is_found_by_its_words_with_its_origin() -> None:
     stage = await a_stage()
     scene_id = await stage.scene()
     await stage.turn(scene_id, "Nothing to see")
@@ -66,7 +66,7 @@ async def test_a_turn_is_found_by_its_words_with_what_it_can_be_traced_by() -> N
     assert hit["payload"]["entity_ids"] == [stage.sam]
 
 
-async def test_who_speaks_is_called_by_name_and_the_game_master_so() -> None:
+async def test_speakers_are_named_including_the_game_master() -> None:
     stage = await a_stage()
     scene_id = await stage.scene()
     await stage.turn(scene_id, "The dragon wakes")
@@ -127,7 +127,7 @@ async def test_filters_narrow_a_search() -> None:
         assert len(hits) == count
 
 
-async def test_a_filter_that_a_collection_cannot_serve_is_refused_with_its_path() -> None:
+async def test_an_unsupported_filter_is_refused_with_its_path() -> None:
     stage = await a_stage()
     for collection, name in (
         ("scene_chunks", "source_id"),
@@ -145,7 +145,7 @@ async def test_a_filter_that_a_collection_cannot_serve_is_refused_with_its_path(
         assert data["path"] == f"/filters/{name}"
 
 
-async def test_a_filter_by_what_does_not_exist_is_refused() -> None:
+async def test_a_filter_by_a_missing_item_is_refused() -> None:
     stage = await a_stage()
     for collection, name in (
         ("scene_chunks", "universe_id"),
@@ -161,7 +161,7 @@ async def test_a_filter_by_what_does_not_exist_is_refused() -> None:
         )
 
 
-async def test_the_best_come_first_and_the_weak_can_be_left_out() -> None:
+async def test_the_best_come_first_and_weak_ones_can_be_excluded() -> None:
     stage = await a_stage()
     scene_id = await stage.scene()
     for text in ("dragon", "dragon fire gold", "a long tale of fire and of many other things"):
@@ -175,7 +175,7 @@ async def test_the_best_come_first_and_the_weak_can_be_left_out() -> None:
     assert [hit["score"] for hit in strong] == [s for s in scores if s >= scores[0]]
 
 
-async def test_minds_are_searched_by_the_memory_roles_only() -> None:
+async def test_memories_are_searched_only_by_memory_roles() -> None:
     stage = await a_stage()
     await stage.remember(stage.sam, "I peeled potatoes")
     for agent in ("MemoryManager", "ContextAssembly"):
@@ -194,13 +194,13 @@ async def test_minds_are_searched_by_the_memory_roles_only() -> None:
         assert data["allowed_types"] == ["ContextAssembly", "MemoryManager"]
 
 
-async def test_the_policy_may_open_minds_to_every_role() -> None:
+async def test_the_policy_may_open_memories_to_every_role() -> None:
     stage = await a_stage(Policy(memories_open=True))
     await stage.remember(stage.sam, "I peeled potatoes")
     assert len(await search(stage, "potatoes", "memory_chunks", "Narrator")) == 1
 
 
-async def test_nothing_is_found_in_spaces_that_one_may_not_see() -> None:
+async def test_nothing_is_found_in_invisible_spaces() -> None:
     stage = await a_stage()
     await stage.turn(await stage.scene(), "dragon")
     stage.world.spaces = frozenset()
@@ -215,13 +215,13 @@ async def test_nothing_is_found_in_spaces_that_one_may_not_see() -> None:
 
 
 @pytest.mark.parametrize("text", ['"', "AND OR NOT", "a* -b", "(((", "\\", "%", "🐉", "''; --"])
-async def test_whatever_is_typed_is_only_words(text: str) -> None:
+async def test_query_text_is_always_plain_words(text: str) -> None:
     stage = await a_stage()
     await stage.turn(await stage.scene(), "dragon")
     assert await search(stage, text) == []
 
 
-async def test_a_query_says_something_and_limits_are_bounded() -> None:
+async def test_a_query_is_not_empty_and_limits_are_bounded() -> None:
     stage = await a_stage()
     for wrong, path in (
         ({"query_text": " "}, "/query_text"),
@@ -235,7 +235,7 @@ async def test_a_query_says_something_and_limits_are_bounded() -> None:
         assert data["path"] == path
 
 
-async def test_what_resembles_in_meaning_is_found_and_says_so(tmp_path: Path) -> None:
+async def test_similar_meaning_is_found_and_marked(tmp_path: Path) -> None:
     stage = await a_stage()
     turn_id = await stage.turn(await stage.scene(), "The dragon sleeps")
     await stage.remember(stage.sam, "The dragon sleeps")
@@ -271,7 +271,7 @@ async def test_what_resembles_in_meaning_is_found_and_says_so(tmp_path: Path) ->
     assert (kept["metadata"]["meaning"], kept["metadata"]["degraded"]) == ("both", [])
 
 
-async def test_a_passage_says_where_it_stands_and_how_it_is_cited() -> None:
+async def test_a_passage_names_its_position_and_citation() -> None:
     stage = await a_stage()
     scene_id = await stage.scene()
     await stage.turn(scene_id, "the dragon sleeps")
@@ -296,7 +296,7 @@ SAID = (
 
 
 @pytest.mark.parametrize("meaning", [True, False])
-async def test_a_text_asked_verbatim_scores_high_and_what_is_unrelated_low(
+async def test_a_verbatim_match_scores_high_and_unrelated_text_low(
     meaning: bool, tmp_path: Path
 ) -> None:
     stage = await a_stage()

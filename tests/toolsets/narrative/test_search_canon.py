@@ -38,7 +38,7 @@ async def rename(stage: Stage, entity_id: str, name: str) -> None:
     await stage.write(*creation_entries(replace(said, entity_id=EntityId(entity_id))))
 
 
-async def test_an_entity_is_found_by_its_names_its_description_and_its_fields() -> None:
+async def test_an_entity_is_found_by_names_description_and_fields() -> None:
     stage = await a_stage()
     strider = await stage.world.entity(
         "Aragorn",
@@ -64,7 +64,7 @@ async def test_an_entity_is_found_by_its_names_its_description_and_its_fields() 
     }
 
 
-async def test_facts_events_and_axioms_say_what_they_are_and_an_axiom_is_cited_as_a_rule() -> None:
+async def test_facts_events_and_axioms_name_their_kind() -> None:
     stage = await a_stage()
     early = "3018-09-23T00:00:00Z"
     fact = await stage.world.fact("The beacon is lit", stage.sam, time_ref=early, duration=60)
@@ -76,10 +76,10 @@ async def test_facts_events_and_axioms_say_what_they_are_and_an_axiom_is_cited_a
         event: "event",
         law: "axiom",
     }
-    told = hits[fact]["payload"]
-    assert (told["fact_id"], told["involved_entity_ids"]) == (fact, [stage.sam])
-    assert (told["time_ref"], told["until"]) == (early, "3018-09-23T00:01:00Z")
-    assert told["superseded"] is False
+    reported = hits[fact]["payload"]
+    assert (reported["fact_id"], reported["involved_entity_ids"]) == (fact, [stage.sam])
+    assert (reported["time_ref"], reported["until"]) == (early, "3018-09-23T00:01:00Z")
+    assert reported["superseded"] is False
     assert hits[event]["payload"]["title"] == "The beacon falls"
     assert hits[law]["payload"]["domain"] == "magic"
     assert {i: hit["evidence_ref"] for i, hit in hits.items()} == {
@@ -89,7 +89,7 @@ async def test_facts_events_and_axioms_say_what_they_are_and_an_axiom_is_cited_a
     }
 
 
-async def test_the_kinds_and_the_universe_narrow_a_search() -> None:
+async def test_kinds_and_universe_narrow_a_search() -> None:
     stage = await a_stage()
     entity, fact = (
         await stage.world.entity("Beacon"),
@@ -119,17 +119,17 @@ async def test_a_retconned_fact_or_entity_is_gone_at_the_next_search() -> None:
     assert await found(stage, "beacon") == []
 
 
-async def test_a_superseded_fact_is_told_as_such() -> None:
+async def test_a_superseded_fact_is_marked() -> None:
     stage = await a_stage()
     old = await stage.world.fact("A beacon is lit", stage.sam)
     new = await stage.world.fact("A beacon is dark", stage.sam)
     ended = FactSuperseded(fact_id=FactId(old), until=None, superseded_by=FactId(new))
     await stage.write(ended)
-    told = {hit["id"]: hit["payload"]["superseded"] for hit in await search(stage, "beacon")}
-    assert list(told.items()) == [(new, False), (old, True)]
+    listed = {hit["id"]: hit["payload"]["superseded"] for hit in await search(stage, "beacon")}
+    assert list(listed.items()) == [(new, False), (old, True)]
 
 
-async def test_a_merged_entity_is_found_by_both_names_as_the_one_it_became() -> None:
+async def test_a_merged_entity_is_found_by_both_names_as_its_survivor() -> None:
     stage = await a_stage()
     double = await stage.world.entity("Underhill", description="A guest of the inn.")
     await stage.world.call(
@@ -141,7 +141,7 @@ async def test_a_merged_entity_is_found_by_both_names_as_the_one_it_became() -> 
     assert (hit["id"], hit["payload"]["entity_id"]) == (stage.frodo, stage.frodo)
 
 
-async def test_a_renamed_entity_is_found_by_its_new_name_and_an_erased_one_by_none() -> None:
+async def test_a_renamed_entity_is_found_and_an_erased_one_is_not() -> None:
     stage = await a_stage()
     entity = await stage.world.entity("Gandalf the Grey", description="A wizard.")
     await rename(stage, entity, "Mithrandir")
@@ -165,7 +165,7 @@ async def test_a_smaller_limit_gives_a_prefix_over_all_kinds() -> None:
         assert await search(stage, "beacon lit", limit=limit) == whole[:limit]
 
 
-async def test_what_cannot_be_searched_is_refused_with_its_path() -> None:
+async def test_an_invalid_search_is_refused_with_its_path() -> None:
     stage = await a_stage()
     for wrong, code, path in (
         ({"query_text": " "}, -32003, "/query_text"),
@@ -178,7 +178,7 @@ async def test_what_cannot_be_searched_is_refused_with_its_path() -> None:
         assert data.get("path") == path
 
 
-async def test_a_relation_is_found_by_its_verb_and_by_any_name_of_its_ends() -> None:
+async def test_a_relation_is_found_by_its_verb_and_the_names_of_its_ends() -> None:
     stage = await a_stage()
     sting = await stage.world.entity(
         "Sting", entity_type="object", properties={"aliases": ["the blade"]}

@@ -7,7 +7,7 @@ import pytest
 from canonry.gateway.principal import Principal
 from tests.toolsets.narrative.kit import World, a_world
 from tests.toolsets.narrative.test_audiences import PIP, a_secret_source
-from tests.toolsets.narrative.test_secret_lines import (
+from tests.toolsets.narrative.test_secret_timelines import (
     FOR_PIP,
     KNOWING,
     STRANGER,
@@ -28,10 +28,10 @@ async def stays(world: World, ann: str, who: Principal) -> list[tuple[str, str |
     asked = {"entity_id": ann, "rel_type": "LOCATED_IN", "current_only": False, "detail": True}
     reply = await world.gateway.call("neo4j_query_relationships", asked, who)
     assert reply.error is None, reply.text
-    told = [one for one in reply.body["relationships"] if one["canon_level"] == "canon"]
+    listed = [one for one in reply.body["relationships"] if one["canon_level"] == "canon"]
     found = [
         ((one["since"] or "")[:4] + "*" * one["current"], one["until"] and one["until"][:4])
-        for one in told
+        for one in listed
     ]
     return sorted(found)
 
@@ -40,7 +40,7 @@ async def stays(world: World, ann: str, who: Principal) -> list[tuple[str, str |
     ("until", "to_all", "to_those_who_know"),
     [(None, None, "1402"), ("1401", "1401", "1401"), ("1403", "1403", "1402")],
 )
-async def test_what_all_hear_to_be_over_was_over_at_the_latest_when_the_next_is_known_to_begin(
+async def test_a_public_end_holds_at_the_latest_when_the_next_begins(
     until: str | None, to_all: str | None, to_those_who_know: str
 ) -> None:
     world = await a_world()
@@ -56,7 +56,7 @@ async def test_what_all_hear_to_be_over_was_over_at_the_latest_when_the_next_is_
 
 
 @pytest.mark.parametrize("until", [None, "1401", "1403"])
-async def test_what_all_heard_to_be_over_stays_so_when_a_secret_successor_never_was(
+async def test_a_public_end_stays_when_a_secret_successor_is_retracted(
     until: str | None,
 ) -> None:
     world = await a_world()
@@ -103,7 +103,7 @@ async def played(
     return str(verdict["canonical_id"])
 
 
-async def test_who_heard_that_she_was_there_again_knows_so_whatever_comes_between() -> None:
+async def test_a_reader_informed_of_a_return_knows_it_despite_later_statements() -> None:
     world = await a_world()
     story = await world.story()
     ann, (inn, mill, _keep) = await ann_and_three_places(world)
@@ -116,7 +116,7 @@ async def test_who_heard_that_she_was_there_again_knows_so_whatever_comes_betwee
     assert await places(world, ann, KNOWING) == [(inn, False), (mill, False), (inn, True)]
 
 
-async def test_what_is_hidden_no_longer_arranges_what_others_know() -> None:
+async def test_a_no_longer_hidden_item_stops_affecting_public_knowledge() -> None:
     world = await a_world()
     story = await world.story()
     ann, (inn, _mill, keep) = await ann_and_three_places(world)
@@ -132,18 +132,18 @@ async def test_what_is_hidden_no_longer_arranges_what_others_know() -> None:
     assert await stays(world, ann, KNOWING) == [("*", None), ("1400", "1401"), ("1401", None)]
 
 
-async def test_what_came_out_and_never_was_is_taken_back_for_all() -> None:
+async def test_a_revealed_item_that_is_retracted_is_retracted_for_all() -> None:
     world = await a_world()
     ann = await world.entity("Ann")
     letters = await a_secret_source(world, f"player:{PIP}")
-    told = await world.call(
+    reply = await world.call(
         "neo4j_update_entity_state",
         entity_id=ann,
         state_tag_changes={"add": ["cursed"]},
         authority="gm",
         evidence_refs=[f"source:{letters}"],
     )
-    (fact,) = told["fact_ids"]
+    (fact,) = reply["fact_ids"]
     await world.call("neo4j_set_audience", id=fact, audience=["everyone"], reason="it came out")
     assert await state(world, ann, STRANGER) == (["cursed"], {"Ann is cursed"})
 

@@ -57,7 +57,7 @@ async def a_small_twin() -> Twin:
 
 
 async def lived(steps: list[tuple[Any, int, bool]]) -> None:
-    twins = Twins(told=await a_small_twin(), other=await a_small_twin())
+    twins = Twins(informed=await a_small_twin(), other=await a_small_twin())
     kinds = ["character"] * WHO + ["location"] * 2
     ids = [
         await twins.both(

@@ -21,7 +21,7 @@ from canonry.testing.clocks import CountingIdentities, HandClock
 from canonry.values.ids import SpaceId
 from canonry.values.provenance import Authority
 from canonry.world.toolset.toolset import WORLD
-from tests.toolsets.narrative.furnished import fitting_arguments
+from tests.toolsets.narrative.filled_world import fitting_arguments
 from tests.toolsets.narrative.twins import (
     Twin,
     Twins,
@@ -29,8 +29,8 @@ from tests.toolsets.narrative.twins import (
     alike,
     furnished,
     live_on,
+    record_secrets,
     strangers,
-    tell_secrets,
 )
 
 BACKENDS = pytest.mark.parametrize("backend", ["memory", "sqlite"])
@@ -39,7 +39,7 @@ WORDS = ("zyxophant rises", "Ann", "It rains drops", "zyxy")
 
 
 @asynccontextmanager
-async def a_told_twin(backend: str, folder: Path) -> AsyncIterator[Twin]:
+async def make_informed_twin(backend: str, folder: Path) -> AsyncIterator[Twin]:
     clock, identities = HandClock(), CountingIdentities()
     if backend == "memory":
         canon = compose_memory(clock=clock, identities=identities)
@@ -55,11 +55,11 @@ async def a_told_twin(backend: str, folder: Path) -> AsyncIterator[Twin]:
 @asynccontextmanager
 async def twins_of(backend: str, folder: Path, audience: Any = "gm") -> AsyncIterator[Twins]:
     async with (
-        a_told_twin(backend, folder / "told") as told,
-        a_told_twin(backend, folder / "other") as other,
+        make_informed_twin(backend, folder / "told") as result,
+        make_informed_twin(backend, folder / "other") as other,
     ):
-        twins = Twins(told=told, other=other)
-        await tell_secrets(twins, audience)
+        twins = Twins(informed=result, other=other)
+        await record_secrets(twins, audience)
         yield twins
 
 
@@ -70,7 +70,7 @@ def may_call(who: Principal) -> list[Tool]:
 
 def asked_of(tool: Tool, twins: Twins) -> Iterator[Mapping[str, Any]]:
     """Arguments that fit, every page, every filter alone, and the ids of secrets."""
-    known = twins.told.known
+    known = twins.informed.known
     fitting = fitting_arguments(tool, known)
     properties = tool.input_schema["properties"]
     wide = {"universe_id": known["universe_id"]} if "universe_id" in properties else {}
@@ -90,7 +90,7 @@ def asked_of(tool: Tool, twins: Twins) -> Iterator[Mapping[str, Any]]:
 
 
 def by_id(tool: Tool, twins: Twins, fitting: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    properties, known = tool.input_schema["properties"], twins.told.known
+    properties, known = tool.input_schema["properties"], twins.informed.known
     for name in properties:
         if name in known:
             yield {name: known[name]}
@@ -103,7 +103,7 @@ def by_id(tool: Tool, twins: Twins, fitting: Mapping[str, Any]) -> Iterator[Mapp
 @BACKENDS
 @pytest.mark.parametrize("audience", ["gm", "player:somebody-else"])
 @pytest.mark.anyio
-async def test_no_reading_tool_tells_a_stranger_of_any_secret(
+async def test_no_reading_tool_reveals_a_secret_to_a_stranger(
     backend: str, audience: str, tmp_path: Path
 ) -> None:
     async with twins_of(backend, tmp_path, audience) as twins:
@@ -114,9 +114,7 @@ async def test_no_reading_tool_tells_a_stranger_of_any_secret(
 
 @BACKENDS
 @pytest.mark.anyio
-async def test_what_is_told_beside_secrets_is_told_as_if_there_were_none(
-    backend: str, tmp_path: Path
-) -> None:
+async def test_public_items_read_as_if_there_were_no_secrets(backend: str, tmp_path: Path) -> None:
     async with twins_of(backend, tmp_path) as twins:
         await live_on(twins)
         for who in strangers():
@@ -127,12 +125,12 @@ async def test_what_is_told_beside_secrets_is_told_as_if_there_were_none(
 @BACKENDS
 @pytest.mark.parametrize("toolset", [TRUTH, WORLD, CATALOG], ids=lambda each: each.name)
 @pytest.mark.anyio
-async def test_no_other_toolset_tells_of_any_secret(
+async def test_no_other_toolset_reveals_a_secret(
     backend: str, toolset: Toolset, tmp_path: Path
 ) -> None:
     async with twins_of(backend, tmp_path) as twins:
         await live_on(twins)
-        world = SpaceId(twins.told.known["universe_id"])
+        world = SpaceId(twins.informed.known["universe_id"])
         few, answered = frozenset(Authority) - {Authority.GM}, 0
         for tool in toolset.tools:
             role = min((tool.roles & toolset.agent_types) - {"*"}, default="Reader")
@@ -145,7 +143,7 @@ async def test_no_other_toolset_tells_of_any_secret(
 
 def asked_elsewhere(tool: Tool, twins: Twins) -> Iterator[Mapping[str, Any]]:
     """What can be asked of things of any kind, by their ids and in words."""
-    known, properties = twins.told.known, tool.input_schema["properties"]
+    known, properties = twins.informed.known, tool.input_schema["properties"]
     ids = [known[name] for name in ("entity_id", "location_ref", "fact_id", "source_id")]
     wanted = [name for name, each in properties.items() if each.get("type") == "string"]
     must = tool.input_schema.get("required", ())
@@ -157,7 +155,7 @@ def asked_elsewhere(tool: Tool, twins: Twins) -> Iterator[Mapping[str, Any]]:
 
 
 @pytest.mark.anyio
-async def test_views_with_secrets_are_what_the_log_makes_of_them(tmp_path: Path) -> None:
+async def test_views_with_secrets_equal_the_folded_log(tmp_path: Path) -> None:
     clock, identities = HandClock(), CountingIdentities()
     store = await open_embedded(tmp_path, clock=clock, identities=identities)
     try:
@@ -167,9 +165,9 @@ async def test_views_with_secrets_are_what_the_log_makes_of_them(tmp_path: Path)
         fact = await twin.world.fact("Zyxophant", ann, audience=["gm"])
         spy = await twin.world.entity("Spy", audience=["gm"])
         await twin.world.relation(ann, "KNOWS", spy)
-        for thing, audience in ((fact, "everyone"), (source, "gm"), (ann, "gm"), (spy, "everyone")):
-            told: dict[str, Any] = {"id": thing, "audience": [audience], "reason": "so"}
-            await twin.world.call("neo4j_set_audience", **told)
+        for item, audience in ((fact, "everyone"), (source, "gm"), (ann, "gm"), (spy, "everyone")):
+            arguments: dict[str, Any] = {"id": item, "audience": [audience], "reason": "so"}
+            await twin.world.call("neo4j_set_audience", **arguments)
         merged = {"kept_entity_id": known["to_entity_id"], "merged_entity_id": spy}
         await twin.world.call("neo4j_merge_entities", reason="one", **merged)
         seen = await verify_store(store.canon.ledger, store.maintenance, lambda *_: None)
@@ -180,9 +178,9 @@ async def test_views_with_secrets_are_what_the_log_makes_of_them(tmp_path: Path)
 
 
 @pytest.mark.anyio
-async def test_each_secret_is_told_to_a_game_master(tmp_path: Path) -> None:
+async def test_each_secret_is_shown_to_a_game_master(tmp_path: Path) -> None:
     async with twins_of("memory", tmp_path) as twins:
-        world, known = twins.told.world, twins.told.known
+        world, known = twins.informed.world, twins.informed.known
         about = {"entity_id": known["entity_id"], "universe_id": known["universe_id"]}
         facts = await world.call("neo4j_query_facts", **about)
         ann = await world.call("neo4j_get_entity", entity_id=known["entity_id"])
@@ -207,20 +205,20 @@ async def test_each_secret_is_told_to_a_game_master(tmp_path: Path) -> None:
 @pytest.mark.anyio
 async def test_resources_and_prompts_keep_secrets(backend: str, tmp_path: Path) -> None:
     async with twins_of(backend, tmp_path) as twins:
-        known = twins.told.known
+        known = twins.informed.known
         ids = [known["entity_id"], known["scene_id"], known["universe_id"], *twins.hidden]
         for who in strangers():
             for each, one in product(NARRATIVE.resources, ids):
                 uri = re.sub(r"\{[^}]*\}", one, each.uri_template)
                 answers = [
                     (await twin.world.gateway.read_resource(uri, who))[1].text
-                    for twin in (twins.told, twins.other)
+                    for twin in (twins.informed, twins.other)
                 ]
                 assert answers[0] == answers[1], uri
             for prompt, one in product(NARRATIVE.prompts, ids):
                 given = {argument.name: one for argument in prompt.arguments}
                 said = [
                     (await twin.world.gateway.get_prompt(prompt.name, given, who))[1].text
-                    for twin in (twins.told, twins.other)
+                    for twin in (twins.informed, twins.other)
                 ]
                 assert said[0] == said[1], prompt.name

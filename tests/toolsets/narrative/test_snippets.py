@@ -45,7 +45,7 @@ async def found(world: World, text: str, *, source_id: str | None = None) -> lis
     return list(reply["results"])
 
 
-async def test_markdown_is_listed_by_section_with_the_reference_to_cite() -> None:
+async def test_markdown_is_listed_by_section_with_citations() -> None:
     world = await a_world()
 
     done = await ingest(world, text=FIRE, mime_type="text/markdown", title="House rules")
@@ -69,7 +69,7 @@ async def test_a_pdf_is_listed_by_page() -> None:
     ]
 
 
-async def test_text_is_plain_unless_it_says_otherwise() -> None:
+async def test_text_is_plain_unless_declared_otherwise() -> None:
     world = await a_world()
 
     await ingest(world, text=FIRE)
@@ -77,7 +77,7 @@ async def test_text_is_plain_unless_it_says_otherwise() -> None:
     assert [each["section"] for each in await snippets(world)] == [None]
 
 
-async def test_the_same_document_again_adds_nothing_whoever_brings_it() -> None:
+async def test_a_repeated_document_adds_nothing_whoever_sends_it() -> None:
     world = await a_world()
     await ingest(world, text=FIRE)
 
@@ -88,7 +88,7 @@ async def test_the_same_document_again_adds_nothing_whoever_brings_it() -> None:
     assert len(await snippets(world)) == 1
 
 
-async def test_what_was_ingested_is_found_in_its_source_and_no_other() -> None:
+async def test_ingested_text_is_found_only_in_its_source() -> None:
     world = await a_world()
     await ingest(world, text=FIRE, mime_type="text/markdown")
     rule = (await snippets(world))[1]
@@ -127,7 +127,7 @@ async def test_a_snippet_is_evidence_for_a_proposal_and_for_canon() -> None:
     assert data["code"] == "evidence.unknown"
 
 
-async def test_the_context_of_a_scene_shows_the_rules_that_fit() -> None:
+async def test_the_context_of_a_scene_shows_matching_rules() -> None:
     stage = await a_stage()
     await ingest(stage.world, text=FIRE, mime_type="text/markdown")
     scene_id = await stage.scene()
@@ -155,7 +155,7 @@ async def test_the_context_of_a_scene_shows_the_rules_that_fit() -> None:
         ({"text": "a", "title": " "}, "text.empty", "/title"),
     ],
 )
-async def test_a_document_that_cannot_be_read_is_refused_with_its_place(
+async def test_an_unreadable_document_is_refused_with_the_position(
     document: dict[str, Any], code: str, path: str
 ) -> None:
     world = await a_world()
@@ -183,7 +183,7 @@ async def test_an_encrypted_pdf_is_refused() -> None:
 
 
 @pytest.mark.parametrize("agent", ["Narrator", "Orchestrator", "Resolver", "MemoryManager"])
-async def test_only_those_who_keep_sources_ingest(agent: str) -> None:
+async def test_only_source_keepers_ingest(agent: str) -> None:
     world = await a_world()
 
     await world.refused(
@@ -208,7 +208,7 @@ async def test_an_unknown_source_has_no_snippets() -> None:
         ("receipt", ("RCP-2024-12-18-001", "2024-12-18", "Target", "79.71", "USD")),
     ],
 )
-async def test_a_real_pdf_and_its_markdown_say_the_same_and_both_are_found(
+async def test_a_real_pdf_and_its_markdown_yield_the_same(
     name: str, words: tuple[str, ...]
 ) -> None:
     world = await a_world()

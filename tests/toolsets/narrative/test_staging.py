@@ -15,7 +15,7 @@ async def scene_of(stage: Stage, scene_id: str) -> dict[str, Any]:
     return await stage.world.call("mongodb_get_scene", scene_id=scene_id)
 
 
-async def test_participants_come_and_go_and_the_context_follows() -> None:
+async def test_participants_join_and_leave_and_the_context_follows() -> None:
     stage = await a_stage()
     gandalf = await stage.world.entity("Gandalf")
     scene_id = await stage.scene()
@@ -34,7 +34,7 @@ async def test_participants_come_and_go_and_the_context_follows() -> None:
     assert scene["departed_entities"] == []
 
 
-async def test_who_is_there_already_does_not_come_again_and_nothing_is_written() -> None:
+async def test_a_present_participant_does_not_join_again() -> None:
     stage = await a_stage()
     stranger = await stage.world.entity("Stranger")
     scene_id = await stage.scene()
@@ -47,7 +47,7 @@ async def test_who_is_there_already_does_not_come_again_and_nothing_is_written()
     assert await stage.world.heads() == before
 
 
-async def test_the_place_of_a_scene_moves_and_is_left_open() -> None:
+async def test_the_place_of_a_scene_changes_and_may_be_cleared() -> None:
     stage = await a_stage()
     bree = await stage.world.entity("Bree", entity_type="location")
     scene_id = await stage.scene()
@@ -60,7 +60,7 @@ async def test_the_place_of_a_scene_moves_and_is_left_open() -> None:
     assert (await scene_of(stage, scene_id))["location_ref"] is None
 
 
-async def test_d8_who_speaks_has_joined_the_scene_and_is_in_its_context() -> None:
+async def test_a_speaker_joins_the_scene_and_its_context() -> None:
     stage = await a_stage()
     gandalf = await stage.world.entity("Gandalf", state_tags=["grey"])
     scene_id = await stage.scene()
@@ -71,15 +71,15 @@ async def test_d8_who_speaks_has_joined_the_scene_and_is_in_its_context() -> Non
 
     assert scene["participating_entities"] == [stage.frodo, stage.sam, gandalf]
     assert scene["total_turns"] == 2
-    told = (await assemble(stage, scene_id))["canonical"]["entities"]
-    assert [(e["name"], e["state_tags"]) for e in told if e["role"] == "participant"] == [
+    reported = (await assemble(stage, scene_id))["canonical"]["entities"]
+    assert [(e["name"], e["state_tags"]) for e in reported if e["role"] == "participant"] == [
         ("Frodo", []),
         ("Sam", []),
         ("Gandalf", ["grey"]),
     ]
 
 
-async def test_who_does_not_exist_cannot_come_and_a_person_is_no_place() -> None:
+async def test_a_missing_entity_cannot_join_and_a_person_is_no_place() -> None:
     stage = await a_stage()
     scene_id = await stage.scene()
 
@@ -97,7 +97,7 @@ async def test_a_completed_scene_keeps_its_participants() -> None:
     await stage.world.refused(UPDATE, code=-32006, scene_id=scene_id, leaving_entities=[stage.sam])
 
 
-async def test_a_scene_says_when_not_all_of_its_turns_are_told() -> None:
+async def test_a_scene_says_if_not_all_turns_are_returned() -> None:
     stage = await a_stage()
     scene_id = await stage.scene()
     for n in range(3):

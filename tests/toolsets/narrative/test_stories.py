@@ -51,7 +51,7 @@ async def test_the_orchestrator_creates_a_story_and_others_do_not() -> None:
         ("campaign", "one_shot", False),
     ],
 )
-async def test_arcs_and_episodes_lie_in_campaigns_or_arcs(
+async def test_arcs_and_episodes_belong_to_campaigns_or_arcs(
     parent: str, child: str, fits: bool
 ) -> None:
     world = await a_world()
@@ -99,7 +99,7 @@ async def test_a_wrong_argument_is_named(
     await world.refused("neo4j_query_stories", code=-32002, universe_id=NOWHERE)
 
 
-async def test_a_story_is_completed_and_taken_up_again() -> None:
+async def test_a_story_is_completed_and_resumed() -> None:
     stage = await a_stage()
     world, story = stage.world, stage.story_id
     scene = await stage.scene()
@@ -127,7 +127,7 @@ async def test_a_story_is_completed_and_taken_up_again() -> None:
     await stage.scene("One more")
 
 
-async def test_a_story_without_scenes_that_is_taken_up_again_is_planned() -> None:
+async def test_a_resumed_story_without_scenes_is_planned() -> None:
     world = await a_world()
     story = await world.story()
     await world.call("neo4j_update_story", story_id=story, status="abandoned")

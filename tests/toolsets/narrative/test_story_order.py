@@ -38,7 +38,7 @@ async def proposed(world: World, scene: str, kind: str, content: Mapping[str, An
 
 
 @pytest.mark.parametrize("turn", list(permutations((0, 1, 2))))
-async def test_d1_the_order_of_canonizing_makes_no_difference(turn: tuple[int, ...]) -> None:
+async def test_the_order_of_canonizing_makes_no_difference(turn: tuple[int, ...]) -> None:
     world = await a_world()
     ann = await world.entity("Ann")
     inn, mill, keep = [
@@ -66,6 +66,6 @@ async def test_d1_the_order_of_canonizing_makes_no_difference(turn: tuple[int, .
     assert [e["title"] for e in events["events"]] == [
         "she is healthy", "she is wounded", "she is healthy",
     ]  # fmt: skip
-    told = await world.call("neo4j_get_timeline", universe_id=world.universe_id)
-    scenes_told = [each["event"]["scene_id"] for each in told["items"]]
-    assert scenes_told == scenes
+    answer = await world.call("neo4j_get_timeline", universe_id=world.universe_id)
+    scene_ids = [each["event"]["scene_id"] for each in answer["items"]]
+    assert scene_ids == scenes

@@ -16,7 +16,7 @@ async def accepted(stage: Stage, scene_id: str, kind: str, turn: str, **content:
     await stage.propose(scene_id, type=kind, **more)
 
 
-async def test_d9_a_death_in_the_last_turn_is_in_the_summary_and_the_first_turns_are_not() -> None:
+async def test_a_summary_contains_a_late_death_and_not_the_first_turns() -> None:
     stage = await a_stage()
     scene_id = await stage.scene()
     for n in range(30):
@@ -24,15 +24,15 @@ async def test_d9_a_death_in_the_last_turn_is_in_the_summary_and_the_first_turns
     last = await stage.turn(scene_id, "Sam is struck down.")
     dead: dict[str, Any] = {"entity_id": stage.sam, "add": ["dead"], "remove": []}
     await accepted(stage, scene_id, "state_change", last, **dead)
-    told = {"title": "The road is long", "entity_ids": [stage.frodo]}
-    await accepted(stage, scene_id, "event", turn, **told)
+    arguments = {"title": "The road is long", "entity_ids": [stage.frodo]}
+    await accepted(stage, scene_id, "event", turn, **arguments)
 
     summary = (await stage.world.call(CANONIZE, scene_id=scene_id))["summary"]
 
     assert summary == "The road is long. Sam is dead."
 
 
-async def test_d9_a_summary_can_be_given_when_a_scene_is_canonized() -> None:
+async def test_a_summary_can_be_given_when_a_scene_is_canonized() -> None:
     stage = await a_stage()
     scene_id = await stage.scene()
     await stage.propose(scene_id)
@@ -40,11 +40,11 @@ async def test_d9_a_summary_can_be_given_when_a_scene_is_canonized() -> None:
     reply = await stage.world.call(CANONIZE, scene_id=scene_id, summary="They set out at dawn.")
 
     assert reply["summary"] == "They set out at dawn."
-    (told,) = (await assemble(stage, await stage.scene("Next")))["narrative"]["previous_scenes"]
-    assert told["summary"] == "They set out at dawn."
+    (reported,) = (await assemble(stage, await stage.scene("Next")))["narrative"]["previous_scenes"]
+    assert reported["summary"] == "They set out at dawn."
 
 
-async def test_d9_a_summary_that_was_written_during_play_stays_and_can_be_taken_back() -> None:
+async def test_a_summary_written_during_play_stays_and_can_be_removed() -> None:
     stage = await a_stage()
     kept, taken = await stage.scene("Kept"), await stage.scene("Taken")
     for scene_id in (kept, taken):
@@ -59,7 +59,7 @@ async def test_d9_a_summary_that_was_written_during_play_stays_and_can_be_taken_
     assert second["summary"] == "Frodo has the Ring."
 
 
-async def test_d9_relations_are_told_and_a_scene_that_changed_nothing_has_its_title() -> None:
+async def test_relations_are_summarized_and_an_unchanging_scene_has_its_title() -> None:
     stage = await a_stage()
     scene_id, empty = await stage.scene(), await stage.scene("A quiet evening")
     ally = {"from_entity_id": stage.sam, "rel_type": "ALLY_OF", "to_entity_id": stage.frodo}

@@ -39,13 +39,13 @@ async def states(world: World, entity: str) -> dict[str, dict[str, Any]]:
     return {fact["statement"]: fact for fact in reply["state_history"]}
 
 
-async def told(stage: Stage, **scene: Any) -> list[str]:
+async def list_state_facts(stage: Stage, **scene: Any) -> list[str]:
     """The facts of state that the context of a new scene tells."""
     context = await assemble(stage, await stage.scene(**scene))
     return sorted(each for each in statements(context) if each.startswith("Frodo is"))
 
 
-async def test_a_state_without_dates_ends_with_the_one_that_excludes_it() -> None:
+async def test_an_undated_state_ends_with_an_exclusive_one() -> None:
     stage = await a_stage()
     alive = await changed(stage, add=["alive"])
     dead = await changed(stage, add=["dead"])
@@ -55,13 +55,13 @@ async def test_a_state_without_dates_ends_with_the_one_that_excludes_it() -> Non
     assert history["Frodo is alive"]["superseded_by"] == dead["canonical_id"]
     assert history["Frodo is alive"]["until"] is None
     assert history["Frodo is dead"]["superseded_by"] is None
-    assert await told(stage) == ["Frodo is dead", "Frodo is no longer alive"]
+    assert await list_state_facts(stage) == ["Frodo is dead", "Frodo is no longer alive"]
     reply = await stage.world.call("neo4j_explain", id=alive["canonical_id"])
     assert (reply["fall"]["how"], reply["fall"]["by"]) == ("superseded", dead["canonical_id"])
     assert (reply["since"], reply["until"], reply["fall"]["until"]) == (None, None, None)
 
 
-async def test_an_explanation_tells_since_when_until_when_a_state_held() -> None:
+async def test_an_explanation_states_the_interval_of_a_state() -> None:
     stage = await a_stage()
     healthy = await changed(stage, add=["healthy"], time_ref=MONDAY)
     wounded = await changed(stage, add=["wounded"], time_ref=WEDNESDAY)
@@ -73,7 +73,7 @@ async def test_an_explanation_tells_since_when_until_when_a_state_held() -> None
     assert reply["fall"]["until"] == WEDNESDAY
 
 
-async def test_an_end_is_still_explained_when_more_evidence_came_later() -> None:
+async def test_an_end_is_still_explained_after_later_evidence() -> None:
     stage = await a_stage()
     alive = await changed(stage, add=["alive"])
     dead = await changed(stage, add=["dead"])
@@ -89,7 +89,7 @@ async def test_an_end_is_still_explained_when_more_evidence_came_later() -> None
     assert (reply["fall"]["how"], reply["fall"]["by"]) == ("superseded", dead["canonical_id"])
 
 
-async def test_a_dated_scene_is_told_what_held_then() -> None:
+async def test_a_dated_scene_shows_facts_of_its_time() -> None:
     stage = await a_stage()
     await changed(stage, add=["healthy"], time_ref=MONDAY)
     await changed(stage, add=["wounded"], time_ref=WEDNESDAY)
@@ -99,22 +99,22 @@ async def test_a_dated_scene_is_told_what_held_then() -> None:
     context = await assemble(stage, scene)
 
     assert statements(context) == ["Frodo is healthy"]
-    assert await told(stage) == ["Frodo is no longer healthy", "Frodo is wounded"]
+    assert await list_state_facts(stage) == ["Frodo is no longer healthy", "Frodo is wounded"]
 
 
-async def test_a_tag_taken_away_ends_the_fact_that_told_it_and_comes_back_anew() -> None:
+async def test_a_removed_tag_ends_its_fact_and_returns_anew() -> None:
     stage = await a_stage()
     await changed(stage, add=["tired"])
     rested = await changed(stage, remove=["tired"])
 
-    assert await told(stage) == ["Frodo is no longer tired"]
+    assert await list_state_facts(stage) == ["Frodo is no longer tired"]
     history = await states(stage.world, stage.frodo)
     assert history["Frodo is tired"]["superseded_by"] == rested["canonical_id"]
     await changed(stage, add=["tired"])
-    assert await told(stage) == ["Frodo is tired"]
+    assert await list_state_facts(stage) == ["Frodo is tired"]
 
 
-async def test_one_change_that_names_both_tags_ends_the_first_by_the_second() -> None:
+async def test_one_change_of_both_tags_ends_the_first_by_the_second() -> None:
     stage = await a_stage()
     await changed(stage, add=["alive"], time_ref=MONDAY)
     dead = await changed(stage, add=["dead"], remove=["alive"], time_ref=TUESDAY)
@@ -124,7 +124,7 @@ async def test_one_change_that_names_both_tags_ends_the_first_by_the_second() ->
     assert (alive["until"], alive["superseded_by"]) == (TUESDAY, dead["canonical_id"])
 
 
-async def test_taking_a_tag_away_before_it_began_leaves_what_came_later() -> None:
+async def test_removing_a_tag_before_its_beginning_keeps_later_states() -> None:
     stage = await a_stage()
     await changed(stage, add=["tired"], time_ref=WEDNESDAY)
     await changed(stage, remove=["tired"], time_ref=MONDAY)
@@ -132,10 +132,10 @@ async def test_taking_a_tag_away_before_it_began_leaves_what_came_later() -> Non
     tired = (await states(stage.world, stage.frodo))["Frodo is tired"]
 
     assert (tired["until"], tired["superseded_by"]) == (None, None)
-    assert await told(stage) == ["Frodo is tired"]
+    assert await list_state_facts(stage) == ["Frodo is tired"]
 
 
-async def test_the_keepers_own_change_of_state_ends_what_it_replaces() -> None:
+async def test_the_keepers_own_change_of_state_ends_the_replaced_one() -> None:
     world = await a_world()
     odo = await world.entity("Odo")
     await kept(world, odo, add=["alive"])
@@ -148,7 +148,7 @@ async def test_the_keepers_own_change_of_state_ends_what_it_replaces() -> None:
     assert history["Odo is dead"]["superseded_by"] is None
 
 
-async def test_a_tag_that_the_keeper_writes_takes_the_place_of_those_that_exclude_it() -> None:
+async def test_a_tag_written_by_the_keeper_replaces_exclusive_ones() -> None:
     world = await a_world()
     odo = await world.entity("Odo")
     await kept(world, odo, add=["alive", "cheerful"])
@@ -161,7 +161,7 @@ async def test_a_tag_that_the_keeper_writes_takes_the_place_of_those_that_exclud
 
 
 @pytest.mark.parametrize("directly", [True, False])
-async def test_a_fact_that_says_the_same_in_words_ends_as_well(directly: bool) -> None:
+async def test_an_equal_fact_in_words_ends_as_well(directly: bool) -> None:
     stage = await a_stage()
     await changed(stage, add=["alive"])
     said = await stage.world.fact("Frodo is  Alive", stage.frodo)
@@ -176,7 +176,7 @@ async def test_a_fact_that_says_the_same_in_words_ends_as_well(directly: bool) -
     assert [reply["superseded_by"] is None for reply in replies] == [False, True]
 
 
-async def test_a_state_that_was_told_under_an_earlier_name_ends_as_well() -> None:
+async def test_a_state_recorded_under_an_earlier_name_ends_as_well() -> None:
     world = await a_world()
     strider, aragorn = await world.entity("Strider"), await world.entity("Aragorn")
     await kept(world, strider, add=["hidden"])
@@ -191,7 +191,7 @@ async def test_a_state_that_was_told_under_an_earlier_name_ends_as_well() -> Non
 
 
 @pytest.mark.parametrize("dates", [{}, {"time_ref": MONDAY}])
-async def test_what_is_said_again_without_a_time_is_a_fact_of_its_own(dates: Any) -> None:
+async def test_an_undated_repetition_is_a_separate_fact(dates: Any) -> None:
     stage = await a_stage()
     first = await changed(stage, add=["tired"], **dates)
     await changed(stage, remove=["tired"], **({"time_ref": TUESDAY} if dates else {}))
@@ -203,7 +203,7 @@ async def test_what_is_said_again_without_a_time_is_a_fact_of_its_own(dates: Any
 
     (again,) = reply["canonical_fact_ids"]
     assert again != first["canonical_id"]
-    assert "Frodo is tired" in await told(stage)
+    assert "Frodo is tired" in await list_state_facts(stage)
 
 
 async def test_only_facts_of_state_make_the_history_of_an_entity() -> None:

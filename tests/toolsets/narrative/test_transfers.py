@@ -38,13 +38,13 @@ async def has(world: World, coins: str) -> dict[str, float]:
     found = await world.call(
         "neo4j_query_relationships", entity_id=coins, rel_type="OWNS", current_only=True
     )
-    told = found["relationships"]
-    amounts = {each["from_entity_id"]: each["properties"]["quantity"] for each in told}
-    assert len(amounts) == len(told)
+    reported = found["relationships"]
+    amounts = {each["from_entity_id"]: each["properties"]["quantity"] for each in reported}
+    assert len(amounts) == len(reported)
     return amounts
 
 
-async def test_what_one_gives_the_other_has() -> None:
+async def test_a_transfer_gives_the_amount_to_the_receiver() -> None:
     world, ana, bo, coins = await a_purse()
 
     reply = await world.call(TRANSFER, **given(world, ana, bo, coins, 4))
@@ -55,7 +55,7 @@ async def test_what_one_gives_the_other_has() -> None:
     assert await has(world, coins) == {ana: 3, bo: 7}
 
 
-async def test_whoever_gives_everything_has_nothing_left() -> None:
+async def test_an_owner_who_gives_everything_has_nothing_left() -> None:
     world, ana, bo, coins = await a_purse()
 
     reply = await world.call(TRANSFER, **given(world, ana, bo, coins, 10))
@@ -64,7 +64,7 @@ async def test_whoever_gives_everything_has_nothing_left() -> None:
     assert await has(world, coins) == {bo: 10}
 
 
-async def test_more_than_there_is_is_refused() -> None:
+async def test_a_transfer_of_more_than_owned_is_refused() -> None:
     world, ana, bo, coins = await a_purse()
 
     data = await world.refused(TRANSFER, code=-32004, **given(world, ana, bo, coins, 11))
@@ -74,11 +74,11 @@ async def test_more_than_there_is_is_refused() -> None:
     assert (nobody["code"], nobody["has"]) == ("quantity.not-enough", 0)
 
 
-async def test_a_lower_word_does_not_give_away_what_a_higher_one_has_counted() -> None:
+async def test_a_lower_authority_does_not_transfer_a_higher_ones_amount() -> None:
     world, ana, bo, coins = await a_purse(authority="gm")
 
-    told = given(world, ana, bo, coins, 1, authority="player")
-    data = await world.refused(TRANSFER, code=-32004, **told)
+    result = given(world, ana, bo, coins, 1, authority="player")
+    data = await world.refused(TRANSFER, code=-32004, **result)
 
     assert data["code"] == "quantity.outranked"
 
@@ -92,35 +92,35 @@ async def test_tenths_add_up() -> None:
     assert await has(world, coins) == {bo: 0.3}
 
 
-async def test_the_past_still_tells_who_had_how_much() -> None:
+async def test_the_past_still_shows_the_earlier_amounts() -> None:
     world, ana, bo, coins = await a_purse(since="1400-01-01T00:00:00Z")
     at = "1410-01-01T00:00:00Z"
     await world.call(TRANSFER, **given(world, ana, bo, coins, 4, at=at))
 
     found = await world.call("neo4j_query_relationships", entity_id=coins, rel_type="OWNS")
 
-    told = {
+    listed = {
         (each["from_entity_id"], each["properties"]["quantity"]): (each["since"], each["until"])
         for each in found["relationships"]
     }
-    assert told == {
+    assert listed == {
         (ana, 10): ("1400-01-01T00:00:00Z", at),
         (ana, 6): (at, None),
         (bo, 4): (at, None),
     }
 
 
-async def test_a_transfer_before_what_was_told_already_is_refused() -> None:
+async def test_a_transfer_before_recorded_ones_is_refused() -> None:
     world, ana, bo, coins = await a_purse(since="1400-01-01T00:00:00Z")
-    told = given(world, ana, bo, coins, 4, at="1410-01-01T00:00:00Z")
-    await world.call(TRANSFER, **told)
+    result = given(world, ana, bo, coins, 4, at="1410-01-01T00:00:00Z")
+    await world.call(TRANSFER, **result)
 
     for at in ("1390-01-01T00:00:00Z", "1405-01-01T00:00:00Z"):
-        data = await world.refused(TRANSFER, code=-32004, **{**told, "at": at})
+        data = await world.refused(TRANSFER, code=-32004, **{**result, "at": at})
         assert data["code"] == "quantity.told-later"
 
 
-async def test_a_transfer_that_never_was_gives_both_back_what_they_had() -> None:
+async def test_a_retracted_transfer_restores_both_amounts() -> None:
     world, ana, bo, coins = await a_purse()
     await world.call(TRANSFER, **given(world, ana, bo, coins, 1))
     made = await world.call(TRANSFER, **given(world, ana, bo, coins, 4))
@@ -132,7 +132,7 @@ async def test_a_transfer_that_never_was_gives_both_back_what_they_had() -> None
     assert await has(world, coins) == {ana: 9, bo: 1}
 
 
-async def test_two_may_have_a_part_each_and_a_whole_has_one_owner() -> None:
+async def test_an_amount_may_be_shared_and_a_single_item_has_one_owner() -> None:
     world, ana, bo, coins = await a_purse()
     await world.relation(bo, "OWNS", coins, properties={"quantity": 5})
     assert await has(world, coins) == {ana: 10, bo: 5}
@@ -149,7 +149,7 @@ async def test_two_may_have_a_part_each_and_a_whole_has_one_owner() -> None:
     assert await has(world, coins) == {ana: 10, bo: 5, cid: 2}
 
 
-async def test_what_is_not_counted_is_not_given_in_parts() -> None:
+async def test_uncounted_items_are_not_given_in_parts() -> None:
     world, ana, bo, coins = await a_purse()
     crown = await world.entity("Crown", entity_type="object")
     await world.relation(ana, "OWNS", crown)

@@ -23,7 +23,7 @@ async def texts(stage: Stage, scene_id: str) -> list[str]:
     return [turn["text"] for turn in scene["turns"]]
 
 
-async def test_a_turn_is_kept_as_it_was_said() -> None:
+async def test_a_turn_is_kept_as_said() -> None:
     stage = await a_stage()
     scene_id = await stage.scene()
     turn_id = await stage.turn(
@@ -59,7 +59,7 @@ async def test_a_retry_with_the_same_key_is_one_turn() -> None:
     assert await texts(stage, scene_id) == ["Once."]
 
 
-async def test_turns_appended_at_once_all_arrive_each_with_its_own_index() -> None:
+async def test_concurrently_appended_turns_have_distinct_indexes() -> None:
     stage = await a_stage()
     scene_id = await stage.scene()
     await asyncio.gather(*(stage.turn(scene_id, str(n)) for n in range(20)))
@@ -68,7 +68,7 @@ async def test_turns_appended_at_once_all_arrive_each_with_its_own_index() -> No
     assert sorted(turn["text"] for turn in scene["turns"]) == sorted(map(str, range(20)))
 
 
-async def test_an_entity_is_named_exactly_where_one_speaks() -> None:
+async def test_an_entity_is_named_exactly_if_one_speaks() -> None:
     stage = await a_stage()
     scene_id = await stage.scene()
     data = await refuse(stage, scene_id, -32003, speaker="entity")
@@ -78,25 +78,25 @@ async def test_an_entity_is_named_exactly_where_one_speaks() -> None:
         assert data["path"] == "/entity_id"
 
 
-async def test_only_an_instance_of_the_universe_that_still_is_speaks() -> None:
+async def test_only_a_current_instance_of_the_universe_speaks() -> None:
     stage = await a_stage()
     scene_id = await stage.scene()
     archetype = await stage.world.entity("Hobbit", entity_class="EntityArchetype")
     stranger = await (await stage.world.another_universe()).entity("Stranger")
-    fallen = await stage.world.entity("Bingo")
-    gone = EntityRetconned(entity_id=EntityId(fallen), replaced_by=None, reason="never was")
+    retracted = await stage.world.entity("Bingo")
+    gone = EntityRetconned(entity_id=EntityId(retracted), replaced_by=None, reason="never was")
     await stage.write(gone)
     for speaker, number, code in (
         (NOWHERE, -32002, "entity.unknown"),
         (archetype, -32004, "entity.not-an-instance"),
         (stranger, -32004, "space.foreign"),
-        (fallen, -32004, "entity.retconned"),
+        (retracted, -32004, "entity.retconned"),
     ):
         data = await refuse(stage, scene_id, number, speaker="entity", entity_id=speaker)
         assert data["code"] == code
 
 
-async def test_a_merged_entity_speaks_as_the_one_that_it_became() -> None:
+async def test_a_merged_entity_speaks_as_its_survivor() -> None:
     stage = await a_stage()
     scene_id = await stage.scene()
     double = await stage.world.entity("Frodo Baggins")
@@ -108,7 +108,7 @@ async def test_a_merged_entity_speaks_as_the_one_that_it_became() -> None:
     assert [turn["entity_id"] for turn in scene["turns"]] == [stage.frodo]
 
 
-async def test_a_turn_says_something_and_not_too_much() -> None:
+async def test_a_turn_is_neither_empty_nor_too_long() -> None:
     stage = await a_stage()
     scene_id = await stage.scene()
     await stage.turn(scene_id, "x" * 10_000)
@@ -141,7 +141,7 @@ async def test_a_transcript_is_read_page_by_page_with_the_speakers_names() -> No
     assert said == ["0", "1", "2", "3", "4"]
 
 
-async def test_what_was_said_before_a_merge_is_read_under_the_name_of_the_survivor() -> None:
+async def test_earlier_turns_are_read_under_the_survivors_name() -> None:
     stage = await a_stage()
     scene_id = await stage.scene()
     await stage.turn(scene_id, speaker="entity", entity_id=stage.frodo)
@@ -156,7 +156,7 @@ async def test_what_was_said_before_a_merge_is_read_under_the_name_of_the_surviv
     assert (turn["entity_id"], turn["entity_name"]) == (stage.frodo, "Mr Underhill")
 
 
-async def test_a_transcript_ends_where_nothing_follows() -> None:
+async def test_a_transcript_ends_at_its_last_turn() -> None:
     stage = await a_stage()
     scene_id = await stage.scene()
     page = await stage.world.call("mongodb_get_turns", scene_id=scene_id)
@@ -167,7 +167,7 @@ async def test_a_transcript_ends_where_nothing_follows() -> None:
     assert data["path"] == "/after_index"
 
 
-async def test_d15_a_key_that_is_used_again_for_another_turn_swallows_nothing() -> None:
+async def test_a_key_reused_for_another_turn_is_refused() -> None:
     stage = await a_stage()
     scene = await stage.scene()
     said = {"scene_id": scene, "speaker": "gm", "key": "k"}

@@ -19,7 +19,7 @@ async def test_a_universe_needs_only_a_name() -> None:
     assert got["created_at"] == made["created_at"]
 
 
-async def test_a_universe_keeps_its_flavour() -> None:
+async def test_a_universe_keeps_its_details() -> None:
     world = an_empty_world()
 
     made = await world.call(
@@ -52,7 +52,7 @@ async def test_a_universe_cannot_lie_in_another_universe() -> None:
     )
 
 
-async def test_a_retry_with_the_same_key_finds_the_universe_that_it_made() -> None:
+async def test_a_retry_with_the_same_key_finds_the_created_universe() -> None:
     world = an_empty_world()
 
     first = await world.call("neo4j_create_universe", key="once", name="Arda")
@@ -64,7 +64,7 @@ async def test_a_retry_with_the_same_key_finds_the_universe_that_it_made() -> No
 
 
 @pytest.mark.parametrize("name", ["", "   ", "x" * 201])
-async def test_a_name_says_something_and_fits(name: str) -> None:
+async def test_a_name_is_not_empty_and_not_too_long(name: str) -> None:
     data = await an_empty_world().refused("neo4j_create_universe", name=name, code=-32003)
 
     assert data["path"] == "/name"
@@ -74,7 +74,7 @@ async def test_an_unknown_universe_is_not_found() -> None:
     await an_empty_world().refused("neo4j_get_universe", universe_id=NOWHERE, code=-32002)
 
 
-async def test_what_a_caller_may_not_see_does_not_exist() -> None:
+async def test_invisible_universes_do_not_exist() -> None:
     world = await a_world()
     other = await world.another_universe()
     frodo = await other.entity("Frodo")

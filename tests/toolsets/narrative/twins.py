@@ -12,7 +12,7 @@ from canonry.gateway.tool import Toolset
 from canonry.narrative.toolset import NARRATIVE
 from canonry.testing.clocks import CountingIdentities, HandClock
 from canonry.values.provenance import Authority
-from tests.toolsets.narrative.furnished import ROLES, a_furnished_world
+from tests.toolsets.narrative.filled_world import ROLES, a_furnished_world
 from tests.toolsets.narrative.kit import World
 
 WORDS: Final = ("zyxophant", "Zyxophant", "zyxy", "character:", "player:")
@@ -39,26 +39,26 @@ class Twin:
 class Twins:
     """`told` knows secrets, `other` does not; `hidden` are the ids of secrets."""
 
-    told: Twin
+    informed: Twin
     other: Twin
     hidden: list[str] = field(default_factory=list)
 
     async def both(self, act: Callable[[World], Awaitable[Any]]) -> Any:
         """Let the same happen in both; what comes of it is the same."""
         self._at_once()
-        one, another = await act(self.told.world), await act(self.other.world)
+        one, another = await act(self.informed.world), await act(self.other.world)
         assert one == another
         return one
 
     async def secretly(self, act: Callable[[World], Awaitable[Any]]) -> Any:
         """Let it happen in the one that knows secrets alone."""
         self._at_once()
-        return await act(self.told.world)
+        return await act(self.informed.world)
 
     def _at_once(self) -> None:
         """Let both be at the same time, and give the same ids from here on."""
-        most = max(each.identities._count for each in (self.told, self.other))
-        for each in (self.told, self.other):
+        most = max(each.identities._count for each in (self.informed, self.other))
+        for each in (self.informed, self.other):
             each.identities._count = most
             each.clock.move_by(_SECOND)
 
@@ -75,9 +75,9 @@ async def furnished(twin: Twin) -> Twin:
     return twin
 
 
-async def tell_secrets(twins: Twins, audience: Any = "gm") -> None:
+async def record_secrets(twins: Twins, audience: Any = "gm") -> None:
     """Let canon take in one secret of each kind, by proposals and directly."""
-    known = twins.told.known
+    known = twins.informed.known
     ann, ben, inn = known["entity_id"], known["to_entity_id"], known["location_ref"]
     contents: list[tuple[str, dict[str, Any]]] = [
         ("fact", {"statement": "Ann is a zyxophant", "involved_entity_ids": [ann]}),
@@ -117,7 +117,7 @@ async def tell_secrets(twins: Twins, audience: Any = "gm") -> None:
 
 async def live_on(twins: Twins) -> None:
     """Let the story go on in both, and secrets be told in its scene besides."""
-    known = twins.told.known
+    known = twins.informed.known
     ann, ben, inn = known["entity_id"], known["to_entity_id"], known["location_ref"]
     scene = known["scene_id"]
     dov = await twins.both(lambda world: world.entity("Dov"))
@@ -156,10 +156,12 @@ def _proposed(
     kind: str, content: Mapping[str, Any], scene_id: str | None = None
 ) -> Callable[[World], Awaitable[str]]:
     async def propose(world: World) -> str:
-        told = "mongodb_propose_change" if scene_id is None else "mongodb_create_proposed_change"
+        reported = (
+            "mongodb_propose_change" if scene_id is None else "mongodb_create_proposed_change"
+        )
         within = {"universe_id": world.universe_id} if scene_id is None else {"scene_id": scene_id}
         reply = await world.call(
-            told,
+            reported,
             "CanonKeeper" if scene_id is None else "Narrator",
             **within,
             type=kind,
@@ -192,7 +194,7 @@ async def alike(
     Returns how many of the answers are no refusals.
     """
     answered = 0
-    gateways = [Gateway(each.world.canon, (toolset,)) for each in (twins.told, twins.other)]
+    gateways = [Gateway(each.world.canon, (toolset,)) for each in (twins.informed, twins.other)]
     for given in arguments:
         results = [await gateway.call(name, given, who) for gateway in gateways]
         answered += results[1].error is None

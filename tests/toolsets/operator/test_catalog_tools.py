@@ -21,7 +21,7 @@ KEEPER = Principal(agent_id="keeper-1", agent_type="Operator")
 NOWHERE = "00000000-0000-4000-8000-00000000dead"
 
 
-class Desk:
+class OperatorDriver:
     """An operator at work on an empty store."""
 
     def __init__(self) -> None:
@@ -67,11 +67,11 @@ class Desk:
         return await self.refused("catalog_move_entity", **given)
 
 
-async def a_desk() -> Desk:
-    desk = Desk()
-    saved = await desk.call("catalog_save_project", name="Lab", slug="lab")
-    desk.project = saved["id"]
-    return desk
+async def make_driver() -> OperatorDriver:
+    driver = OperatorDriver()
+    saved = await driver.call("catalog_save_project", name="Lab", slug="lab")
+    driver.project = saved["id"]
+    return driver
 
 
 def test_the_toolset_is_off_by_default_and_marked() -> None:
@@ -85,23 +85,23 @@ def test_the_toolset_is_off_by_default_and_marked() -> None:
 
 
 @pytest.mark.parametrize("tool", OPERATOR.tools, ids=lambda tool: tool.name)
-async def test_only_an_operator_may(tool: Any) -> None:
+async def test_only_an_operator_may_write(tool: Any) -> None:
     for stranger in ("Reader", "CanonKeeper", None):
-        outcome = await Desk().gateway.call(tool.name, {}, Principal(agent_type=stranger))
+        outcome = await OperatorDriver().gateway.call(tool.name, {}, Principal(agent_type=stranger))
         assert outcome.error is not None
         assert outcome.error.data["error"] == "NOT_ALLOWED"
 
 
-async def test_rows_are_made_changed_and_left() -> None:
-    desk = await a_desk()
-    given = {"projectId": desk.project, "entityType": "guide", "title": "One", "slug": "one"}
+async def test_rows_are_created_changed_and_kept_unchanged() -> None:
+    driver = await make_driver()
+    given = {"projectId": driver.project, "entityType": "guide", "title": "One", "slug": "one"}
 
-    made = await desk.call("catalog_save_entity", **given, summary="s")
-    desk.clock.move_by(7_000_000)
-    same = await desk.call("catalog_save_entity", **given, id=made["id"])
-    changed = await desk.call(
+    made = await driver.call("catalog_save_entity", **given, summary="s")
+    driver.clock.move_by(7_000_000)
+    same = await driver.call("catalog_save_entity", **given, id=made["id"])
+    changed = await driver.call(
         "catalog_save_entity",
-        projectId=desk.project,
+        projectId=driver.project,
         entityType="guide",
         id=made["id"],
         title="Two",
@@ -110,42 +110,42 @@ async def test_rows_are_made_changed_and_left() -> None:
 
     outcomes = [each["outcome"] for each in (made, same, changed)]
     assert outcomes == ["created", "unchanged", "changed"]
-    shown = await desk.shown(made["id"])
+    shown = await driver.shown(made["id"])
     assert (shown["title"], shown["slug"], shown["summary"]) == ("Two", "one", None)
     assert shown["status"] == "draft"
     assert shown["createdAt"] == "2025-01-15T00:00:00.000Z"
     assert shown["updatedAt"] == "2025-01-15T00:00:07.000Z"
-    assert [e["outcome"] for e in [await desk.call("catalog_save_project", id=desk.project)]] == [
-        "unchanged"
-    ]
+    assert [
+        e["outcome"] for e in [await driver.call("catalog_save_project", id=driver.project)]
+    ] == ["unchanged"]
 
 
-async def test_a_retry_makes_nothing_twice() -> None:
-    desk = await a_desk()
-    given = {"projectId": desk.project, "entityType": "news", "title": "N", "slug": "n"}
+async def test_a_retry_creates_nothing_twice() -> None:
+    driver = await make_driver()
+    given = {"projectId": driver.project, "entityType": "news", "title": "N", "slug": "n"}
 
     replies = [
-        (await desk.gateway.call("catalog_save_entity", given, KEEPER, {KEY_META: "k"})).body
+        (await driver.gateway.call("catalog_save_entity", given, KEEPER, {KEY_META: "k"})).body
         for _ in range(2)
     ]
 
     assert replies[0]["id"] == replies[1]["id"]
-    found = await desk.call("search_entities", projectId=desk.project, query="n")
+    found = await driver.call("search_entities", projectId=driver.project, query="n")
     assert found["totalCount"] == 1
 
 
-async def test_an_entity_lives_from_draft_to_archive() -> None:
-    desk = await a_desk()
-    concept = await desk.entity()
-    guide = await desk.entity("guide")
+async def test_an_entity_goes_from_draft_to_archive() -> None:
+    driver = await make_driver()
+    concept = await driver.entity()
+    guide = await driver.entity("guide")
 
-    assert await desk.not_moved(guide, "publish") == "entity.wrong-status"
-    assert await desk.not_moved(guide, "request_publish") == "entity.unfinished"
-    await desk.entity("guide", id=guide, contentRef="guides/1.md")
-    assert await desk.not_moved(guide, "request_publish") == "entity.unfinished"
-    await desk.call(
+    assert await driver.not_moved(guide, "publish") == "entity.wrong-status"
+    assert await driver.not_moved(guide, "request_publish") == "entity.unfinished"
+    await driver.entity("guide", id=guide, contentRef="guides/1.md")
+    assert await driver.not_moved(guide, "request_publish") == "entity.unfinished"
+    await driver.call(
         "catalog_save_relation",
-        projectId=desk.project,
+        projectId=driver.project,
         fromEntityType="guide",
         fromEntityId=guide,
         toEntityType="concept",
@@ -154,8 +154,8 @@ async def test_an_entity_lives_from_draft_to_archive() -> None:
     )
     statuses = []
     for action in ("request_publish", "reject", "request_publish", "publish", "archive"):
-        desk.clock.move_by(1_000_000)
-        statuses.append((await desk.move(guide, action, reason="because"))["status"])
+        driver.clock.move_by(1_000_000)
+        statuses.append((await driver.move(guide, action, reason="because"))["status"])
 
     assert statuses == [
         "publish_requested",
@@ -164,33 +164,33 @@ async def test_an_entity_lives_from_draft_to_archive() -> None:
         "published",
         "archived",
     ]
-    shown = await desk.shown(guide)
+    shown = await driver.shown(guide)
     assert shown["canonicalUrl"] == "/guides/guide"
     assert shown["publishedAt"] == "2025-01-15T00:00:04.000Z"
     assert shown["archivedAt"] == shown["updatedAt"] == "2025-01-15T00:00:05.000Z"
-    assert await desk.not_moved(guide, "archive") == "entity.wrong-status"
-    assert await desk.not_moved(NOWHERE, "archive") == "entity.unknown"
+    assert await driver.not_moved(guide, "archive") == "entity.wrong-status"
+    assert await driver.not_moved(NOWHERE, "archive") == "entity.unknown"
 
 
-async def test_what_is_missing_for_publication_is_named() -> None:
-    desk = await a_desk()
-    project = await desk.entity("project")
-    news = await desk.entity("news")
-
-    for entity_id in (project, news):
-        assert await desk.not_moved(entity_id, "request_publish") == "entity.unfinished"
-    await desk.entity("project", id=project, repoUrl="https://example.org")
-    await desk.entity("news", id=news, contentRef="news/1.md")
+async def test_an_incomplete_publication_names_what_is_missing() -> None:
+    driver = await make_driver()
+    project = await driver.entity("project")
+    news = await driver.entity("news")
 
     for entity_id in (project, news):
-        assert (await desk.move(entity_id, "request_publish"))["status"] == "publish_requested"
+        assert await driver.not_moved(entity_id, "request_publish") == "entity.unfinished"
+    await driver.entity("project", id=project, repoUrl="https://example.org")
+    await driver.entity("news", id=news, contentRef="news/1.md")
+
+    for entity_id in (project, news):
+        assert (await driver.move(entity_id, "request_publish"))["status"] == "publish_requested"
 
 
-async def test_relations_are_made_once_between_fitting_kinds_and_withdrawn() -> None:
-    desk = await a_desk()
-    one, two = await desk.entity(), await desk.entity(slug="other")
+async def test_relations_join_fitting_kinds_once_and_are_withdrawn() -> None:
+    driver = await make_driver()
+    one, two = await driver.entity(), await driver.entity(slug="other")
     ends = {
-        "projectId": desk.project,
+        "projectId": driver.project,
         "fromEntityType": "concept",
         "fromEntityId": one,
         "toEntityType": "concept",
@@ -198,151 +198,158 @@ async def test_relations_are_made_once_between_fitting_kinds_and_withdrawn() -> 
         "relationType": "CONCEPT_RELATES_TO_CONCEPT",
     }
 
-    made = await desk.call("catalog_save_relation", **ends, notes="n")
-    assert await desk.refused("catalog_save_relation", **ends) == "relation.exists"
+    made = await driver.call("catalog_save_relation", **ends, notes="n")
+    assert await driver.refused("catalog_save_relation", **ends) == "relation.exists"
     misfit = {**ends, "relationType": "GUIDE_USES_CONCEPT"}
-    assert await desk.refused("catalog_save_relation", **misfit) == "relation.kinds"
+    assert await driver.refused("catalog_save_relation", **misfit) == "relation.kinds"
     absent = {**ends, "toEntityId": NOWHERE}
-    assert await desk.refused("catalog_save_relation", **absent) == "entity.unknown"
-    assert (await desk.shown(one))["relationshipCounts"] == {"outgoing": 1, "incoming": 0}
+    assert await driver.refused("catalog_save_relation", **absent) == "entity.unknown"
+    assert (await driver.shown(one))["relationshipCounts"] == {"outgoing": 1, "incoming": 0}
 
-    noted = {"projectId": desk.project, "id": made["id"], "notes": "m"}
-    outcomes = [(await desk.call("catalog_save_relation", **noted))["outcome"] for _ in range(2)]
+    noted = {"projectId": driver.project, "id": made["id"], "notes": "m"}
+    outcomes = [(await driver.call("catalog_save_relation", **noted))["outcome"] for _ in range(2)]
     assert outcomes == ["changed", "unchanged"]
-    assert (await desk.shown(one))["relationshipCounts"] == {"outgoing": 1, "incoming": 0}
+    assert (await driver.shown(one))["relationshipCounts"] == {"outgoing": 1, "incoming": 0}
 
-    gone = {"projectId": desk.project, "relationId": made["id"]}
-    await desk.call("catalog_withdraw_relation", **gone)
-    assert (await desk.shown(one))["relationshipCounts"] == {"outgoing": 0, "incoming": 0}
-    assert await desk.refused("catalog_withdraw_relation", **gone) == "relation.unknown"
-    again = await desk.call("catalog_save_relation", **ends, id=made["id"])
+    gone = {"projectId": driver.project, "relationId": made["id"]}
+    await driver.call("catalog_withdraw_relation", **gone)
+    assert (await driver.shown(one))["relationshipCounts"] == {"outgoing": 0, "incoming": 0}
+    assert await driver.refused("catalog_withdraw_relation", **gone) == "relation.unknown"
+    again = await driver.call("catalog_save_relation", **ends, id=made["id"])
     assert again["outcome"] == "created"
 
 
-async def test_sources_and_publications_elsewhere_are_kept() -> None:
-    desk = await a_desk()
-    concept = await desk.entity()
+async def test_sources_and_external_publications_are_kept() -> None:
+    driver = await make_driver()
+    concept = await driver.entity()
     shown = {
-        "projectId": desk.project,
+        "projectId": driver.project,
         "platform": "youtube",
         "externalUrl": "https://v",
         "primaryEntityType": "concept",
         "primaryEntityId": concept,
     }
 
-    source = {"projectId": desk.project, "sourceType": "rss", "url": "https://s"}
-    assert await desk.call("catalog_save_source_item", **source, operatorIntent="read")
-    assert await desk.refused("catalog_save_source_item", **source) == "field.missing"
+    source = {"projectId": driver.project, "sourceType": "rss", "url": "https://s"}
+    assert await driver.call("catalog_save_source_item", **source, operatorIntent="read")
+    assert await driver.refused("catalog_save_source_item", **source) == "field.missing"
     twice = {**source, "operatorIntent": "again"}
-    assert await desk.refused("catalog_save_source_item", **twice) == "url.taken"
-    assert await desk.call("catalog_save_video", **shown)
-    assert await desk.call("catalog_save_distribution_event", **shown)
+    assert await driver.refused("catalog_save_source_item", **twice) == "url.taken"
+    assert await driver.call("catalog_save_video", **shown)
+    assert await driver.call("catalog_save_distribution_event", **shown)
     absent = {**shown, "primaryEntityId": NOWHERE}
-    assert await desk.refused("catalog_save_video", **absent) == "entity.unknown"
+    assert await driver.refused("catalog_save_video", **absent) == "entity.unknown"
 
 
-async def test_r15_an_address_that_would_be_run_is_refused() -> None:
-    desk = await a_desk()
-    given = {"projectId": desk.project, "entityType": "project", "title": "t", "slug": "t"}
+async def test_an_executable_address_is_refused() -> None:
+    driver = await make_driver()
+    given = {"projectId": driver.project, "entityType": "project", "title": "t", "slug": "t"}
     run = " JavaScript:alert(1)"
-    assert await desk.refused("catalog_save_entity", **given, repoUrl=run) == "field.address"
-    source = {"projectId": desk.project, "sourceType": "rss", "operatorIntent": "read"}
+    assert await driver.refused("catalog_save_entity", **given, repoUrl=run) == "field.address"
+    source = {"projectId": driver.project, "sourceType": "rss", "operatorIntent": "read"}
     data = "data:text/html,x"
-    assert await desk.refused("catalog_save_source_item", **source, url=data) == "field.address"
+    assert await driver.refused("catalog_save_source_item", **source, url=data) == "field.address"
 
 
-async def test_what_stands_against_a_row_is_told() -> None:
-    desk = await a_desk()
-    concept = await desk.entity()
+async def test_objections_to_a_row_are_reported() -> None:
+    driver = await make_driver()
+    concept = await driver.entity()
 
-    assert await desk.refused("catalog_save_project", name="x", slug="lab") == "slug.taken"
-    given = {"projectId": desk.project, "title": "t", "slug": "concept"}
-    assert await desk.refused("catalog_save_entity", **given, entityType="concept") == "slug.taken"
+    assert await driver.refused("catalog_save_project", name="x", slug="lab") == "slug.taken"
+    given = {"projectId": driver.project, "title": "t", "slug": "concept"}
+    assert (
+        await driver.refused("catalog_save_entity", **given, entityType="concept") == "slug.taken"
+    )
     retyped = {**given, "entityType": "guide", "id": concept}
-    assert await desk.refused("catalog_save_entity", **retyped) == "item.kind"
+    assert await driver.refused("catalog_save_entity", **retyped) == "item.kind"
     lost = {**given, "projectId": NOWHERE, "entityType": "concept"}
-    assert await desk.refused("catalog_save_entity", **lost) == "project.unknown"
+    assert await driver.refused("catalog_save_entity", **lost) == "project.unknown"
 
 
 async def test_another_project_is_out_of_reach() -> None:
-    desk = await a_desk()
-    concept = await desk.entity()
+    driver = await make_driver()
+    concept = await driver.entity()
     narrow = Principal(agent_type="Operator", spaces=frozenset((SpaceId(NOWHERE),)))
-    own = {"projectId": desk.project}
+    own = {"projectId": driver.project}
     calls: list[tuple[str, dict[str, Any]]] = [
         ("catalog_save_entity", {**own, "entityType": "concept", "title": "t", "slug": "s"}),
         ("catalog_move_entity", {**own, "entityId": concept, "action": "archive"}),
         ("catalog_withdraw_relation", {**own, "relationId": concept}),
         ("catalog_save_project", {"name": "n", "slug": "s"}),
-        ("catalog_save_project", {"id": desk.project, "name": "n"}),
+        ("catalog_save_project", {"id": driver.project, "name": "n"}),
     ]
 
     for tool, arguments in calls:
-        outcome = await desk.gateway.call(tool, arguments, narrow)
+        outcome = await driver.gateway.call(tool, arguments, narrow)
         assert outcome.error is not None
         assert outcome.error.data["error"] == "NOT_FOUND", outcome.text
 
 
-async def test_a_publication_needs_an_address_to_the_end() -> None:
-    desk = await a_desk()
-    concept = await desk.entity()
-    await desk.move(concept, "request_publish")
-    await desk.entity(id=concept, slug="")
+async def test_a_publication_needs_a_complete_address() -> None:
+    driver = await make_driver()
+    concept = await driver.entity()
+    await driver.move(concept, "request_publish")
+    await driver.entity(id=concept, slug="")
 
-    assert await desk.not_moved(concept, "publish") == "entity.unfinished"
-    await desk.entity(id=concept, slug="again")
+    assert await driver.not_moved(concept, "publish") == "entity.unfinished"
+    await driver.entity(id=concept, slug="again")
 
-    assert (await desk.move(concept, "publish"))["status"] == "published"
-    assert (await desk.shown(concept))["canonicalUrl"] == "/concepts/again"
+    assert (await driver.move(concept, "publish"))["status"] == "published"
+    assert (await driver.shown(concept))["canonicalUrl"] == "/concepts/again"
 
 
 async def test_a_new_concept_is_a_standard_one() -> None:
-    desk = await a_desk()
+    driver = await make_driver()
 
-    plain, own = await desk.entity(), await desk.entity(slug="own", conceptKind="comparison")
-    none = await desk.entity(slug="none", conceptKind=None)
-    await desk.entity(id=plain, conceptKind=None)
-    guide = await desk.entity("guide")
+    plain, own = await driver.entity(), await driver.entity(slug="own", conceptKind="comparison")
+    none = await driver.entity(slug="none", conceptKind=None)
+    await driver.entity(id=plain, conceptKind=None)
+    guide = await driver.entity("guide")
 
-    kinds = [(await desk.shown(each))["conceptKind"] for each in (plain, own, none, guide)]
+    kinds = [(await driver.shown(each))["conceptKind"] for each in (plain, own, none, guide)]
     assert kinds == [None, "comparison", None, None]
-    other = await desk.entity(slug="other")
-    assert (await desk.shown(other))["conceptKind"] == "standard"
-    await desk.entity(id=other, slug="other", title="told again")
-    assert (await desk.shown(other))["conceptKind"] == "standard"
+    other = await driver.entity(slug="other")
+    assert (await driver.shown(other))["conceptKind"] == "standard"
+    await driver.entity(id=other, slug="other", title="told again")
+    assert (await driver.shown(other))["conceptKind"] == "standard"
 
 
-async def test_items_say_since_when_they_are_published_or_archived() -> None:
-    desk = await a_desk()
-    concept = await desk.entity()
+async def test_items_have_publication_and_archive_times() -> None:
+    driver = await make_driver()
+    concept = await driver.entity()
     shown = {"primaryEntityType": "concept", "primaryEntityId": concept, "platform": "youtube"}
-    video = {**shown, "projectId": desk.project, "externalUrl": "https://v"}
-    source = {"projectId": desk.project, "sourceType": "rss", "url": "s", "operatorIntent": "read"}
-
-    made = await desk.call("catalog_save_video", **video, status="published")
-    kept = await desk.call("catalog_save_source_item", **source)
-    desk.clock.move_by(3_000_000)
-    for status in ("archived", "archived"):
-        await desk.call("catalog_save_video", **{**video, "id": made["id"], "status": status})
-        await desk.call("catalog_save_source_item", **source, id=kept["id"], status=status)
-        desk.clock.move_by(3_000_000)
-    told = {
-        array: row
-        async for array, row in export_catalog(desk.canon, None, lambda _done, _all: None)
+    video = {**shown, "projectId": driver.project, "externalUrl": "https://v"}
+    source = {
+        "projectId": driver.project,
+        "sourceType": "rss",
+        "url": "s",
+        "operatorIntent": "read",
     }
 
-    assert told["videos"]["publishedAt"] == "2025-01-15T00:00:00.000Z"
-    assert told["videos"]["archivedAt"] == "2025-01-15T00:00:03.000Z"
-    assert told["sourceItems"]["archivedAt"] == "2025-01-15T00:00:03.000Z"
-    assert told["sourceItems"]["updatedAt"] == "2025-01-15T00:00:03.000Z"
+    made = await driver.call("catalog_save_video", **video, status="published")
+    kept = await driver.call("catalog_save_source_item", **source)
+    driver.clock.move_by(3_000_000)
+    for status in ("archived", "archived"):
+        await driver.call("catalog_save_video", **{**video, "id": made["id"], "status": status})
+        await driver.call("catalog_save_source_item", **source, id=kept["id"], status=status)
+        driver.clock.move_by(3_000_000)
+    found = {
+        array: row
+        async for array, row in export_catalog(driver.canon, None, lambda _done, _all: None)
+    }
+
+    assert found["videos"]["publishedAt"] == "2025-01-15T00:00:00.000Z"
+    assert found["videos"]["archivedAt"] == "2025-01-15T00:00:03.000Z"
+    assert found["sourceItems"]["archivedAt"] == "2025-01-15T00:00:03.000Z"
+    assert found["sourceItems"]["updatedAt"] == "2025-01-15T00:00:03.000Z"
 
 
-async def test_what_was_merged_away_is_moved_no_more() -> None:
-    desk = await a_desk()
-    kept, merged = await desk.entity(), await desk.entity(slug="other")
-    ids = [item_id(desk.project, "concept", each) for each in (kept, merged)]
-    scribe = Scribe(desk.canon, space=SpaceId(desk.project))
+async def test_merged_items_are_moved_no_more() -> None:
+    driver = await make_driver()
+    kept, merged = await driver.entity(), await driver.entity(slug="other")
+    ids = [item_id(driver.project, "concept", each) for each in (kept, merged)]
+    scribe = Scribe(driver.canon, space=SpaceId(driver.project))
     await scribe.write_entries(EntitiesMerged(kept=ids[0], merged=ids[1], members=(), reason=""))
 
-    assert await desk.not_moved(merged, "archive") == "entity.unknown"
-    assert (await desk.move(kept, "archive"))["status"] == "archived"
+    assert await driver.not_moved(merged, "archive") == "entity.unknown"
+    assert (await driver.move(kept, "archive"))["status"] == "archived"

@@ -71,7 +71,7 @@ class Model:
         """Whoever somebody answers for, and that one."""
         return [each for each in self.people if each.root is root]
 
-    def tell(self, record: Record) -> tuple[Person, bool, set[int]]:
+    def add_record(self, record: Record) -> tuple[Person, bool, set[int]]:
         """Whom a record is about, whether that is somebody new, and who else may be meant."""
         self.clock += 1
         rules = [rule for rule in KEYS if rule in record]
@@ -93,12 +93,12 @@ class Model:
     def _meant(self, record: Record, rules: list[str]) -> tuple[Person | None, set[Person]]:
         doubts: set[Person] = set()
         for place, rule in enumerate(rules):
-            bearers = [p for p in self.people if record[rule] in p.keys[rule]]
-            fitting = [p for p in bearers if not self._apart(p, record, rules[:place], rule)]
+            owners = [p for p in self.people if record[rule] in p.keys[rule]]
+            fitting = [p for p in owners if not self._apart(p, record, rules[:place], rule)]
             if len({p.root for p in fitting}) == 1:
-                doubts = doubts | {p.root for p in bearers} if place else set()
+                doubts = doubts | {p.root for p in owners} if place else set()
                 return (fitting[0] if len(fitting) == 1 else fitting[0].root), doubts
-            doubts |= {p.root for p in bearers}
+            doubts |= {p.root for p in owners}
         first = (rules[0], record[rules[0]])
         better = KEYS[: KEYS.index(rules[0])]
         for person in self.people:  # somebody of whom nothing is known but this key

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from itertools import permutations
 from typing import Any
 
-from tests.toolsets.truth.kit import Desk, a_desk
+from tests.toolsets.truth.kit import ToolDriver, make_driver
 
 SETS: tuple[tuple[dict[str, Any], ...], ...] = (
     (
@@ -35,19 +35,19 @@ SETS: tuple[tuple[dict[str, Any], ...], ...] = (
 )
 
 
-async def told(desk: Desk) -> dict[str, Any]:
+async def describe_account(driver: ToolDriver) -> dict[str, Any]:
     """Everything about an account, by names and never by ids or instants of the log."""
-    listed = (await desk.call("retrieve_entities"))["entities"]
+    listed = (await driver.call("retrieve_entities"))["entities"]
     called = {each["id"]: f"{each['entity_type']} {each['canonical_name']}" for each in listed}
     found: dict[str, Any] = {}
     for entity_id, name in called.items():
-        read = await desk.call("get_entity_snapshot", entity_id=entity_id)
-        edges = await desk.call("list_relationships", entity_id=entity_id, direction="outbound")
+        read = await driver.call("get_entity_snapshot", entity_id=entity_id)
+        edges = await driver.call("list_relationships", entity_id=entity_id, direction="outbound")
         found[name] = {
             "snapshot": {n: ordered(v) for n, v in sorted(read["snapshot"].items())},
             "keys": [(each["key"], each["status"]) for each in read["keys"]],
             "edges": sorted(called[each["target_entity_id"]] for each in edges["relationships"]),
-            "doubts": (await desk.call("list_possible_duplicates", entity_id=entity_id))["total"],
+            "doubts": (await driver.call("list_possible_duplicates", entity_id=entity_id))["total"],
         }
     assert len(found) == len(listed), "two are called the same"
     return dict(sorted(found.items()))
@@ -60,11 +60,11 @@ def ordered(value: Any) -> Any:
 
 async def arrived(records: tuple[tuple[int, dict[str, Any]], ...]) -> dict[str, Any]:
     """What is told once the records have arrived in this order, each seen on its own day."""
-    desk = a_desk()
+    driver = make_driver()
     for day, record in records:
         at = {"extracted_at": f"2024-03-{day + 1:02}T00:30:00+01:00", "extractor_version": "1"}
-        await desk.ingest(record, provenance=at)
-    return await told(desk)
+        await driver.ingest(record, provenance=at)
+    return await describe_account(driver)
 
 
 def every_order() -> Iterator[list[dict[str, Any]]]:

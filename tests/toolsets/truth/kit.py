@@ -1,4 +1,4 @@
-"""A desk to test the truth tools at: real calls through the real gateway, over memory."""
+"""A driver to test the truth tools at: real calls through the real gateway, over memory."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -45,7 +45,7 @@ NAMES = {alias: tool.name for tool in TRUTH.tools for alias in (tool.name, *tool
 
 
 @dataclass
-class Desk:
+class ToolDriver:
     """One user's way to a canon; every reply is checked against its tool's output schema."""
 
     canon: Canon
@@ -53,7 +53,7 @@ class Desk:
     clock: HandClock
     user: str = ANN
 
-    def of(self, user: str) -> "Desk":
+    def of(self, user: str) -> "ToolDriver":
         """Another user's way to the same canon."""
         return replace(self, user=user)
 
@@ -137,11 +137,13 @@ class Desk:
         )
 
 
-def a_desk(canon: Canon | None = None, *, settings: GatewaySettings | None = None) -> Desk:
+def make_driver(
+    canon: Canon | None = None, *, settings: GatewaySettings | None = None
+) -> ToolDriver:
     """A canon in which nothing has happened yet."""
     clock = HandClock()
     canon = canon or compose_memory(clock=clock, identities=CountingIdentities())
-    return Desk(canon=canon, gateway=Gateway(canon, (TRUTH,), settings=settings), clock=clock)
+    return ToolDriver(canon=canon, gateway=Gateway(canon, (TRUTH,), settings=settings), clock=clock)
 
 
 def an_invoice(number: str = "INV-9", **fields: Any) -> dict[str, Any]:

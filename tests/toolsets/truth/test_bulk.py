@@ -15,7 +15,7 @@ from canonry.gateway.call import GatewaySettings
 from canonry.gateway.limits import Limits
 from canonry.gateway.principal import Principal
 from canonry.testing.clocks import HandClock
-from tests.toolsets.truth.kit import Desk, a_desk
+from tests.toolsets.truth.kit import ToolDriver, make_driver
 
 pytestmark = pytest.mark.anyio
 MANY = 600
@@ -51,27 +51,27 @@ def statement(count: int) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def a_stored_desk(folder: Path) -> AsyncIterator[Desk]:
-    """A desk whose canon is a store on disk."""
+async def open_stored_driver(folder: Path) -> AsyncIterator[ToolDriver]:
+    """A driver whose canon is a store on disk."""
     clock = HandClock()
     store = await open_embedded(folder, clock=clock)
     try:
-        desk = a_desk(store.canon)
-        desk.clock = clock
-        yield desk
+        driver = make_driver(store.canon)
+        driver.clock = clock
+        yield driver
     finally:
         await store.close()
 
 
-async def brought(desk: Desk, what: dict[str, Any], progress: Any) -> Any:
+async def brought(driver: ToolDriver, what: dict[str, Any], progress: Any) -> Any:
     """The outcome of an ingest whose caller listens."""
-    arguments = {"user_id": desk.user, **what}
-    principal = Principal(agent_id="desk", user=desk.user)
-    return await desk.gateway.call("ingest", arguments, principal, progress=progress)
+    arguments = {"user_id": driver.user, **what}
+    principal = Principal(agent_id="desk", user=driver.user)
+    return await driver.gateway.call("ingest", arguments, principal, progress=progress)
 
 
 @pytest.mark.parametrize("form", [payments, statement])
-async def test_t12_a_long_ingest_tells_how_far_it_is(form: Any, tmp_path: Path) -> None:
+async def test_a_long_ingest_reports_its_progress(form: Any, tmp_path: Path) -> None:
     seen: list[float] = []
 
     async def listen(done: float, total: float | None, message: str) -> None:
@@ -79,10 +79,10 @@ async def test_t12_a_long_ingest_tells_how_far_it_is(form: Any, tmp_path: Path) 
         assert message in {"records read", "records matched", "records kept"}
         seen.append(done)
 
-    async with a_stored_desk(tmp_path) as desk:
-        outcome = await brought(desk, form(MANY), listen)
+    async with open_stored_driver(tmp_path) as driver:
+        outcome = await brought(driver, form(MANY), listen)
         assert outcome.body["entities_total"] == MANY
-        await brought(desk, form(3), listen)  # too short to tell of
+        await brought(driver, form(3), listen)  # too short to tell of
 
     assert seen == sorted(set(seen))
     assert len(seen) > 2 * MANY // 100
@@ -91,47 +91,43 @@ async def test_t12_a_long_ingest_tells_how_far_it_is(form: Any, tmp_path: Path) 
 
 @pytest.mark.parametrize("form", [payments, statement])
 @pytest.mark.parametrize("phase", ["records read", "records matched"])
-async def test_t12_an_ingest_that_is_stopped_leaves_nothing(
-    form: Any, phase: str, tmp_path: Path
-) -> None:
-    async with a_stored_desk(tmp_path) as desk:
+async def test_a_stopped_ingest_leaves_nothing(form: Any, phase: str, tmp_path: Path) -> None:
+    async with open_stored_driver(tmp_path) as driver:
         call: asyncio.Task[Any] | None = None
 
         async def stop(done: float, total: float | None, message: str) -> None:
             if message == phase and call is not None:
                 call.cancel()
 
-        before = await desk.heads()
-        call = asyncio.create_task(brought(desk, form(MANY), stop))
+        before = await driver.heads()
+        call = asyncio.create_task(brought(driver, form(MANY), stop))
         with pytest.raises(asyncio.CancelledError):
             await call
-        assert await desk.heads() == before
+        assert await driver.heads() == before
 
         async def listen(done: float, total: float | None, message: str) -> None: ...
 
-        again = await brought(desk, form(MANY), listen)
+        again = await brought(driver, form(MANY), listen)
         assert again.body["entities_total"] == MANY
 
 
 @pytest.mark.parametrize("form", [payments, statement])
-async def test_t12_the_operators_deadline_ends_a_long_ingest_which_leaves_nothing(
-    form: Any, tmp_path: Path
-) -> None:
+async def test_the_operators_deadline_ends_a_long_ingest_cleanly(form: Any, tmp_path: Path) -> None:
     async def listen(done: float, total: float | None, message: str) -> None:
         await asyncio.Event().wait()  # longer than any deadline
 
-    async with a_stored_desk(tmp_path) as stored:
+    async with open_stored_driver(tmp_path) as stored:
         settings = GatewaySettings(limits=Limits(seconds=0.5))
-        desk = a_desk(stored.canon, settings=settings)
-        before = await desk.heads()
-        outcome = await brought(desk, form(MANY), listen)
+        driver = make_driver(stored.canon, settings=settings)
+        before = await driver.heads()
+        outcome = await brought(driver, form(MANY), listen)
 
         assert outcome.error is not None
         assert outcome.body["error"]["details"]["reason"] == "call.deadline"
-        assert await desk.heads() == before
+        assert await driver.heads() == before
 
 
-async def test_t12_others_are_served_while_a_long_ingest_runs(tmp_path: Path) -> None:
+async def test_other_callers_are_served_during_a_long_ingest(tmp_path: Path) -> None:
     turns, going = 0, True
 
     async def others() -> None:
@@ -144,9 +140,9 @@ async def test_t12_others_are_served_while_a_long_ingest_runs(tmp_path: Path) ->
         turns_at.append(turns)
 
     turns_at: list[int] = []
-    async with a_stored_desk(tmp_path) as desk:
+    async with open_stored_driver(tmp_path) as driver:
         beside = asyncio.create_task(others())
-        await brought(desk, payments(MANY), listen)
+        await brought(driver, payments(MANY), listen)
         going = False
         await beside
 

@@ -11,8 +11,8 @@ import pytest
 from canonry.gateway.replies import Result
 from canonry.gateway.tool import Tool
 from canonry.records.toolset import TRUTH
-from tests.toolsets.truth.furnished import a_furnished_desk
-from tests.toolsets.truth.kit import Desk
+from tests.toolsets.truth.filled_account import make_furnished_driver
+from tests.toolsets.truth.kit import ToolDriver
 
 CANARY = "Jane Roe of 12 Elm Street"
 SPOILT: tuple[Any, ...] = (
@@ -32,12 +32,12 @@ pytestmark = pytest.mark.anyio
 
 
 @contextmanager
-def the_log_of(desk: Desk) -> Iterator[list[bytes]]:
+def the_log_of(driver: ToolDriver) -> Iterator[list[bytes]]:
     """Every line that the gateway logs; metrics join them in the end."""
     lines: list[bytes] = []
-    desk.gateway.audit.write_to(lines.append)
+    driver.gateway.audit.write_to(lines.append)
     yield lines
-    lines.append(desk.gateway.audit.metrics.render_metrics().encode())
+    lines.append(driver.gateway.audit.metrics.render_metrics().encode())
 
 
 def names_nobody(outcome: Result) -> bool:
@@ -59,10 +59,10 @@ def spoilt(arguments: Mapping[str, Any], tool: Tool) -> Iterator[dict[str, Any]]
 
 @EVERY_TOOL
 async def test_a_text_stays_between_user_and_canon(tool: Tool) -> None:
-    desk, fitting = await a_furnished_desk()
-    with the_log_of(desk) as lines:
+    driver, fitting = await make_furnished_driver()
+    with the_log_of(driver) as lines:
         for arguments in spoilt(fitting[tool.name], tool):
-            outcome = await desk.outcome(tool.name, arguments)
+            outcome = await driver.outcome(tool.name, arguments)
             assert outcome.error is None or names_nobody(outcome), outcome.text
     assert lines
     assert CANARY.encode() not in b"".join(lines)

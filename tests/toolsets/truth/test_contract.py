@@ -25,7 +25,7 @@ from canonry.records.toolset.shapes import (
     WARNING,
     WITNESS,
 )
-from tests.toolsets.truth.kit import a_desk
+from tests.toolsets.truth.kit import make_driver
 
 ACTIONS = {
     "ingest": (["user_id"], ["source_id", "content_hash", "deduplicated"]),
@@ -137,7 +137,7 @@ def test_the_published_actions_are_offered_and_extensions_are_marked() -> None:
 
 
 @pytest.mark.parametrize("name", ACTIONS)
-def test_an_action_requires_and_answers_what_was_published(name: str) -> None:
+def test_an_action_has_the_published_arguments_and_reply(name: str) -> None:
     tool = next(each for each in EXACT if each.name == name)
     required, answered = ACTIONS[name]
     of_the_connection = {"user_id"}  # filled in where a call does not say it
@@ -146,22 +146,22 @@ def test_an_action_requires_and_answers_what_was_published(name: str) -> None:
 
 
 @pytest.mark.anyio
-async def test_row_3_the_user_is_filled_in_from_the_connection() -> None:
-    desk = a_desk()
-    user = Principal(agent_id="desk", user=desk.user)
+async def test_the_user_is_filled_in_from_the_connection() -> None:
+    driver = make_driver()
+    user = Principal(agent_id="desk", user=driver.user)
     record = {"entity_type": "person", "name": "Ada Byron"}
-    made = await desk.gateway.call("ingest", {"entities": [record]}, user)
-    named = await desk.call("get_entity_by_identifier", identifier="Ada Byron")
+    made = await driver.gateway.call("ingest", {"entities": [record]}, user)
+    named = await driver.call("get_entity_by_identifier", identifier="Ada Byron")
 
     assert made.error is None
     assert named["total"] == 1
     other = {"entities": [record], "user_id": "somebody-else"}
-    refused = await desk.gateway.call("ingest", other, user)
+    refused = await driver.gateway.call("ingest", other, user)
     assert refused.error is not None
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_a_thing_is_answered_with_fields_that_are_published(name: str) -> None:
+def test_a_reply_has_the_published_fields(name: str) -> None:
     declared, file = SHAPES[name].schema, published()["$defs"][name]
     answered = {k: v for k, v in declared["properties"].items() if k not in BESIDE}
     assert answered.keys() <= file["properties"].keys()
@@ -171,7 +171,7 @@ def test_a_thing_is_answered_with_fields_that_are_published(name: str) -> None:
 
 
 @EVERY_TOOL
-def test_what_was_added_to_the_contract_is_listed_and_optional(tool: Tool) -> None:
+def test_additions_to_the_contract_are_listed_and_optional(tool: Tool) -> None:
     entry = entries()[tool.name]
     for kind, schema in (("input", tool.input_schema), ("output", tool.output_schema)):
         added = entry.get(f"additive_{kind}", [])
@@ -209,8 +209,8 @@ ALIASES = {
 }
 
 
-def test_the_later_names_are_taken_and_never_listed() -> None:
-    gateway: Any = Gateway(a_desk().canon, (TRUTH,))
+def test_later_names_are_accepted_and_never_listed() -> None:
+    gateway: Any = Gateway(make_driver().canon, (TRUTH,))
     for alias, name in ALIASES.items():
         assert gateway.catalogue.find_tool(alias).item.name == name
         assert alias not in gateway.catalogue.tools
@@ -218,13 +218,15 @@ def test_the_later_names_are_taken_and_never_listed() -> None:
 
 @pytest.mark.anyio
 async def test_a_later_name_does_the_same() -> None:
-    desk = a_desk()
-    reply = await desk.call(
-        "store", user_id=desk.user, entities=[{"entity_type": "note", "content": "x", "title": "y"}]
+    driver = make_driver()
+    reply = await driver.call(
+        "store",
+        user_id=driver.user,
+        entities=[{"entity_type": "note", "content": "x", "title": "y"}],
     )
     entity = reply["entities"][0]["entity_id"]
-    again = await desk.call("retrieve_entity_snapshot", entity_id=entity)
-    assert again == await desk.call("get_entity_snapshot", entity_id=entity)
+    again = await driver.call("retrieve_entity_snapshot", entity_id=entity)
+    assert again == await driver.call("get_entity_snapshot", entity_id=entity)
 
 
 def test_the_toolset_introduces_itself_as_the_contract_says() -> None:

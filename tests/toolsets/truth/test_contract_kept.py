@@ -15,7 +15,7 @@ from canonry.server.binding import tool_entry
 from canonry.stores.folder import FolderLocalFiles
 from tests.adapters.readers.paper import a_pdf
 from tests.docs.markdown import ROOT
-from tests.toolsets.truth.kit import a_desk, an_invoice
+from tests.toolsets.truth.kit import an_invoice, make_driver
 
 pytestmark = pytest.mark.anyio
 
@@ -28,31 +28,31 @@ def extracted(at: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("at", ["2999-01-01", "2999-01-01T00:00:00Z"])
-async def test_t20_what_was_read_in_the_future_is_refused(at: str) -> None:
-    desk = a_desk()
-    arguments = {"user_id": desk.user, "entities": [TASK], **extracted(at)}
-    error = await desk.refused("ingest", "VALIDATION_ERROR", **arguments)
+async def test_an_observation_from_the_future_is_refused(at: str) -> None:
+    driver = make_driver()
+    arguments = {"user_id": driver.user, "entities": [TASK], **extracted(at)}
+    error = await driver.refused("ingest", "VALIDATION_ERROR", **arguments)
     assert error["details"]["reason"] == "time.future"
     assert error["details"]["path"] == "/provenance/extracted_at"
 
 
-async def test_t20_a_clock_that_is_a_little_ahead_is_taken() -> None:
-    desk = a_desk()
-    reply = await desk.ingest(TASK, **extracted("2025-01-15T00:01:30Z"))
+async def test_a_clock_that_is_a_little_ahead_is_accepted() -> None:
+    driver = make_driver()
+    reply = await driver.ingest(TASK, **extracted("2025-01-15T00:01:30Z"))
     assert reply["observations_added"] == 1
 
 
 @pytest.mark.parametrize("attached", [False, True])
-async def test_t21_records_cannot_be_interpreted_again(tmp_path: Path, attached: bool) -> None:
-    desk = a_desk()
-    source = (await desk.ingest(TASK))["source_id"]
+async def test_records_cannot_be_interpreted_again(tmp_path: Path, attached: bool) -> None:
+    driver = make_driver()
+    source = (await driver.ingest(TASK))["source_id"]
     if attached:
-        filing_of(desk.canon).local = FolderLocalFiles((tmp_path,))
+        filing_of(driver.canon).local = FolderLocalFiles((tmp_path,))
         (tmp_path / "a.txt").write_text("Invoice Number: INV-7", encoding="utf-8")
-        await desk.call("upload_file", file_path="a.txt", source_material_id=source)
+        await driver.call("upload_file", file_path="a.txt", source_material_id=source)
     config = {"provider": "rules", "code_version": "2"}
     arguments = {"source_id": source, "interpretation_config": config}
-    error = await desk.refused("reinterpret", "VALIDATION_ERROR", **arguments)
+    error = await driver.refused("reinterpret", "VALIDATION_ERROR", **arguments)
     assert error["details"]["reason"] == "interpretation.no-file"
 
 
@@ -65,55 +65,55 @@ async def test_t21_records_cannot_be_interpreted_again(tmp_path: Path, attached:
     ],
     ids=["encrypted", "cut off", "no JSON"],
 )
-async def test_t22_a_file_that_nobody_can_read_is_kept_and_not_tried_again(
+async def test_an_unreadable_file_is_kept_and_not_tried_again(
     content: Any, kind: str, reason: str
 ) -> None:
-    desk = a_desk()
+    driver = make_driver()
     data = base64.b64encode(content()).decode()
     arguments = {"file_content": data, "mime_type": f"application/{kind}"}
-    outcome = await desk.outcome("ingest", {"user_id": desk.user, **arguments})
+    outcome = await driver.outcome("ingest", {"user_id": driver.user, **arguments})
     error = outcome.body["error"]
     assert (error["code"], error["http_status"]) == ("VALIDATION_ERROR", 400)
     assert (error["details"]["reason"], error["details"]["retryable"]) == (reason, False)
     source = error["details"]["source_id"]
-    kept = await desk.call("get_graph_neighborhood", node_id=source, node_type="source")
+    kept = await driver.call("get_graph_neighborhood", node_id=source, node_type="source")
     assert kept["node_id"] == source
 
 
-async def test_t23_the_same_content_with_more_weight_is_said_again_with_it() -> None:
-    desk = a_desk()
-    first = await desk.ingest({"entity_type": "person", "name": "Ann", "external_id": "1"})
+async def test_repeated_content_with_more_weight_is_recorded_with_it() -> None:
+    driver = make_driver()
+    first = await driver.ingest({"entity_type": "person", "name": "Ann", "external_id": "1"})
     ann = first["entities"][0]["entity_id"]
     again = {"entity_type": "person", "name": "Anna", "external_id": "1"}
-    await desk.ingest(again, source_priority=500)
-    assert (await desk.snapshot(ann))["name"] == "Anna"
-    weighty = await desk.ingest(
+    await driver.ingest(again, source_priority=500)
+    assert (await driver.snapshot(ann))["name"] == "Anna"
+    weighty = await driver.ingest(
         {"entity_type": "person", "name": "Ann", "external_id": "1"}, source_priority=600
     )
     assert (weighty["deduplicated"], weighty["observations_added"]) == (True, 1)
-    assert (await desk.snapshot(ann))["name"] == "Ann"
-    third = await desk.ingest(
+    assert (await driver.snapshot(ann))["name"] == "Ann"
+    third = await driver.ingest(
         {"entity_type": "person", "name": "Ann", "external_id": "1"}, source_priority=600
     )
     assert (third["observations_added"], third["warnings"]) == (0, [])
 
 
-async def test_t23_the_same_content_with_less_weight_is_told_to_keep_its_own() -> None:
-    desk = a_desk()
-    await desk.ingest(TASK, source_priority=500)
-    again = await desk.ingest(TASK, source_priority=5)
+async def test_repeated_content_with_less_weight_keeps_its_own() -> None:
+    driver = make_driver()
+    await driver.ingest(TASK, source_priority=500)
+    again = await driver.ingest(TASK, source_priority=5)
     assert again["observations_added"] == 0
     (warning,) = again["warnings"]
     assert (warning["code"], warning["path"]) == ("source.priority-kept", "/source_priority")
     assert "500" in warning["message"]
 
 
-async def test_t23_the_default_priority_is_advertised_and_holds() -> None:
+async def test_the_default_priority_is_advertised_and_applies() -> None:
     said = entries()["ingest"]["input"]["properties"]["source_priority"]
     assert said["description"] == "0 to 999; 100 unless given"
-    desk = a_desk()
-    task = await desk.entity(**TASK)
-    listed = await desk.call("list_observations", entity_id=task)
+    driver = make_driver()
+    task = await driver.entity(**TASK)
+    listed = await driver.call("list_observations", entity_id=task)
     assert [each["source_priority"] for each in listed["observations"]] == [100]
 
 
@@ -150,23 +150,23 @@ DECISION = {"entity_type": "agent_decision", "timestamp": "2025-01-02"}
         ({"entity_type": "codebase_entity", "name": "a", "kind": "api"}, "name", "not_of_pattern"),
     ],
 )
-async def test_t24_what_breaks_a_pattern_or_range_is_kept_beside_the_snapshot_and_told(
+async def test_values_outside_a_pattern_or_range_are_kept_and_reported(
     record: dict[str, Any], field: str, reason: str
 ) -> None:
-    desk = a_desk()
-    reply = await desk.ingest(record)
-    told = {each["path"].rsplit("/", 1)[-1]: each["code"] for each in reply["warnings"]}
-    assert told[field] == f"field.{reason.replace('_', '-')}"
+    driver = make_driver()
+    reply = await driver.ingest(record)
+    found = {each["path"].rsplit("/", 1)[-1]: each["code"] for each in reply["warnings"]}
+    assert found[field] == f"field.{reason.replace('_', '-')}"
     entity = reply["entities"][0]["entity_id"]
-    shown = await desk.call("get_entity_snapshot", entity_id=entity)
+    shown = await driver.call("get_entity_snapshot", entity_id=entity)
     assert field not in shown["snapshot"]
     fragment = shown["raw_fragments"][field]
     assert (fragment["value"], fragment["reason"]) == (record[field], reason)
 
 
-async def test_t24_what_keeps_the_patterns_is_taken_whole() -> None:
-    desk = a_desk()
-    reply = await desk.ingest(
+async def test_values_within_the_patterns_are_accepted() -> None:
+    driver = make_driver()
+    reply = await driver.ingest(
         FEATURE,
         {**SESSION, "started_at": "2025-01-02", "ended_at": "2025-01-02"},
         {**DECISION, "decision": "Use two pages", "rationale": "They fit it best"},
@@ -183,40 +183,42 @@ async def test_t24_what_keeps_the_patterns_is_taken_whole() -> None:
         (FEATURE, "created_at", "2025-01-04"),
     ],
 )
-async def test_t24_a_correction_keeps_them_too(
+async def test_a_correction_obeys_the_patterns_too(
     record: dict[str, Any], field: str, value: str
 ) -> None:
-    desk = a_desk()
-    entity = await desk.entity(**record)
-    arguments = {"user_id": desk.user, "entity_id": entity, "entity_type": "feature_unit"}
-    error = await desk.refused("correct", "VALIDATION_ERROR", field=field, value=value, **arguments)
+    driver = make_driver()
+    entity = await driver.entity(**record)
+    arguments = {"user_id": driver.user, "entity_id": entity, "entity_type": "feature_unit"}
+    error = await driver.refused(
+        "correct", "VALIDATION_ERROR", field=field, value=value, **arguments
+    )
     assert error["details"]["reason"] == "correction.value"
-    assert (await desk.snapshot(entity))[field] == record[field]
+    assert (await driver.snapshot(entity))[field] == record[field]
 
 
-def test_t25_every_tool_says_how_consistent_its_reply_is() -> None:
+def test_every_tool_states_the_consistency_of_its_reply() -> None:
     for tool in TRUTH.tools:
         said = tool_entry(tool, TRUTH)["_meta"]["dev.canonry/consistency"]
         assert said == entries()[tool.name]["consistency"] == "strong"
 
 
-def test_t25_the_reference_tells_consistency_and_determinism_of_every_tool() -> None:
+def test_the_reference_lists_consistency_and_determinism_of_every_tool() -> None:
     page = (ROOT / "docs" / "reference" / "tools.md").read_text(encoding="utf-8")
     lines = {line.split("`")[1]: line for line in page.splitlines() if line.startswith("| `")}
     for name, entry in entries().items():
-        told = f"{entry['consistency']}, " + ("" if entry["deterministic"] else "not ")
-        assert f"{told}deterministic" in lines[name]
+        reported = f"{entry['consistency']}, " + ("" if entry["deterministic"] else "not ")
+        assert f"{reported}deterministic" in lines[name]
     others = [each for each in load_toolsets(TOOLSETS) if each.name == "narrative"]
     narrative = others[0]
     listed = [tool_entry(tool, narrative) for tool in narrative.tools]
     assert all("consistency" not in str(each.get("_meta")) for each in listed)
 
 
-async def test_t28_the_plural_of_a_type_is_no_second_one() -> None:
-    desk = a_desk()
-    one = await desk.entity(**an_invoice("INV-1"))
-    assert await desk.entity(**{**an_invoice("inv\u00ad-1"), "entity_type": "Invoices"}) == one
-    types = (await desk.call("list_entity_types"))["entity_types"]
+async def test_the_plural_of_a_type_is_no_second_one() -> None:
+    driver = make_driver()
+    one = await driver.entity(**an_invoice("INV-1"))
+    assert await driver.entity(**{**an_invoice("inv\u00ad-1"), "entity_type": "Invoices"}) == one
+    types = (await driver.call("list_entity_types"))["entity_types"]
     assert [t["entity_type"] for t in types if t["entity_count"]] == ["invoice"]
 
 
@@ -230,13 +232,13 @@ async def test_t28_the_plural_of_a_type_is_no_second_one() -> None:
         '{"strategy": "Growth", "goals": ["more"]}',
     ],
 )
-async def test_t19_an_object_of_a_type_that_nobody_knows_is_taken_for_no_other(text: str) -> None:
-    desk = a_desk()
+async def test_an_object_of_an_unknown_type_is_taken_for_no_other(text: str) -> None:
+    driver = make_driver()
     data = base64.b64encode(text.encode()).decode()
-    told = await desk.call(
-        "ingest", user_id=desk.user, file_content=data, mime_type="application/json"
+    reply = await driver.call(
+        "ingest", user_id=driver.user, file_content=data, mime_type="application/json"
     )
-    (entity,) = told["entities"]
+    (entity,) = reply["entities"]
     assert entity["entity_type"].startswith("record_")
     assert entity["explain"] == ["no type fits"]
-    assert await desk.snapshot(entity["entity_id"]) == json.loads(text)
+    assert await driver.snapshot(entity["entity_id"]) == json.loads(text)

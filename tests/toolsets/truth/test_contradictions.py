@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.toolsets.truth.kit import a_desk
+from tests.toolsets.truth.kit import make_driver
 
 pytestmark = pytest.mark.anyio
 
@@ -14,13 +14,13 @@ BILL = {"invoice_number": "1", "vendor_name": "Alder Ltd", "currency": "EUR", "a
 
 async def entities_of(kind: str, *records: dict[str, Any]) -> tuple[int, int]:
     """The number of entities that the records make, and of possible duplicates reported."""
-    desk = a_desk()
-    ids, told = set(), 0
+    driver = make_driver()
+    ids, reported = set(), 0
     for record in records:
-        reply = await desk.ingest({"entity_type": kind, **record})
+        reply = await driver.ingest({"entity_type": kind, **record})
         ids.add(reply["entities"][0]["entity_id"])
-        told += sum(each["entity_type"] == kind for each in reply["possible_duplicates"])
-    return len(ids), told
+        reported += sum(each["entity_type"] == kind for each in reply["possible_duplicates"])
+    return len(ids), reported
 
 
 @pytest.mark.parametrize(
@@ -49,9 +49,7 @@ async def entities_of(kind: str, *records: dict[str, Any]) -> tuple[int, int]:
         ("\uae40\ubbfc\uc218", "\uae40\uc9c0\uc601"),
     ],
 )
-async def test_people_of_other_given_names_share_an_address_and_stay_two(
-    one: str, other: str
-) -> None:
+async def test_people_with_other_first_names_at_one_address_stay_two(one: str, other: str) -> None:
     for kind, key in (("person", MAIL), ("contact", {"phone": "+49 30 1234567"})):
         assert await entities_of(kind, {"name": one, **key}, {"name": other, **key}) == (2, 1)
 
@@ -94,7 +92,7 @@ async def test_a_third_name_at_one_address_is_a_third_person() -> None:
     assert (await entities_of("person", *records))[0] == 3
 
 
-async def test_two_of_one_name_with_other_birthdays_are_two() -> None:
+async def test_two_namesakes_with_other_birthdays_are_two() -> None:
     born = [{"name": "Anna Berg", "birthday": day} for day in ("1980-01-02", "2010-01-02")]
     assert await entities_of("person", *born) == (2, 1)
 
@@ -130,8 +128,8 @@ async def test_a_namesake_with_another_birthday_or_title_is_another_person(
 async def test_another_extension_of_one_telephone_is_another_contact(
     one: str, other: str, count: int
 ) -> None:
-    desks = [{"organization": "Acme", "phone": each} for each in (one, other)]
-    assert await entities_of("contact", *desks) == (count, count - 1)
+    drivers = [{"organization": "Acme", "phone": each} for each in (one, other)]
+    assert await entities_of("contact", *drivers) == (count, count - 1)
 
 
 @pytest.mark.parametrize(
@@ -162,10 +160,10 @@ async def test_a_branch_or_another_shop_at_one_website_is_another_company(
     ],
 )
 async def test_a_tax_number_is_one_however_it_is_divided(one: str, other: str) -> None:
-    desk = a_desk()
-    first = await desk.entity("company", name="Acme Holding", tax_id=one)
-    assert await desk.entity("company", name="Acme", tax_id=other) == first
-    found = await desk.call("get_entity_by_identifier", identifier=other)
+    driver = make_driver()
+    first = await driver.entity("company", name="Acme Holding", tax_id=one)
+    assert await driver.entity("company", name="Acme", tax_id=other) == first
+    found = await driver.call("get_entity_by_identifier", identifier=other)
     assert [each["id"] for each in found["entities"]] == [first]
 
 
@@ -180,18 +178,18 @@ async def test_a_tax_number_is_one_however_it_is_divided(one: str, other: str) -
         ("contract", {"contract_number": "C-1", "parties": ["A Ltd"]}, "parties", ["B Ltd"]),
     ],
 )
-async def test_a_source_with_the_value_that_was_corrected_is_about_the_same_entity(
+async def test_a_source_with_the_corrected_value_is_about_the_same_entity(
     kind: str, record: dict[str, Any], field: str, right: Any
 ) -> None:
-    desk = a_desk()
-    entity = await desk.entity(kind, **record)
-    await desk.correct(entity, field, right)
+    driver = make_driver()
+    entity = await driver.entity(kind, **record)
+    await driver.correct(entity, field, right)
     for more in ({}, {"notes": "again"}, {"notes": "right", field: right}):
-        assert await desk.entity(kind, **{**record, **more}) == entity
-    assert (await desk.snapshot(entity))[field] == right
+        assert await driver.entity(kind, **{**record, **more}) == entity
+    assert (await driver.snapshot(entity))[field] == right
 
 
-async def test_a_reference_of_the_same_day_in_another_currency_is_another_payment() -> None:
+async def test_an_equal_reference_in_another_currency_is_another_payment() -> None:
     paid = {"transaction_id": "1", "date": "2024-01-02", "amount": -5}
     both = [{**paid, "currency": code} for code in ("EUR", "USD")]
     assert await entities_of("transaction", *both) == (2, 1)
@@ -223,7 +221,7 @@ async def test_another_legal_form_is_another_company(one: str, other: str, count
         ({"invoice_number": "No. 1"}, 1),
     ],
 )
-async def test_a_number_that_begins_anew_is_another_invoice(
+async def test_a_restarted_invoice_number_is_another_invoice(
     other: dict[str, Any], count: int
 ) -> None:
     first = {**BILL, "invoice_date": "2023-01-01"}
@@ -232,10 +230,10 @@ async def test_a_number_that_begins_anew_is_another_invoice(
 
 @pytest.mark.parametrize("written", ["inv 0012", "INV0012", "INV/0012", "Inv.0012", "#INV-0012"])
 async def test_a_number_written_with_another_mark_is_the_same(written: str) -> None:
-    desk = a_desk()
+    driver = make_driver()
     numbers = [{**BILL, "invoice_number": number} for number in ("INV-0012", written)]
-    replies = [await desk.ingest({"entity_type": "invoice", **each}) for each in numbers]
-    found = await desk.call("get_entity_by_identifier", identifier=written)
+    replies = [await driver.ingest({"entity_type": "invoice", **each}) for each in numbers]
+    found = await driver.call("get_entity_by_identifier", identifier=written)
 
     assert len({each["entities"][0]["entity_id"] for each in replies}) == 1
     assert len(found["entities"]) == 1
@@ -273,7 +271,7 @@ async def test_a_contract_number_of_other_parties_is_another_contract() -> None:
         {"place_id": ("p1", "p2")},
     ],
 )
-async def test_another_number_whole_or_place_under_one_name_is_another_item(
+async def test_another_number_unit_or_place_under_one_name_is_another_item(
     differing: dict[str, tuple[Any, Any]],
 ) -> None:
     ((field, values),) = differing.items()
@@ -287,26 +285,26 @@ async def test_the_same_number_in_two_repositories_is_two_issues() -> None:
 
 
 async def test_a_match_by_name_alone_that_changes_a_number_is_reported() -> None:
-    desk = a_desk()
-    await desk.ingest({"entity_type": "workout", "name": "Run", "km": 5})
-    again = await desk.ingest({"entity_type": "workout", "name": "Run", "km": 5, "mood": "good"})
-    other = await desk.ingest({"entity_type": "workout", "name": "Run", "km": 7})
+    driver = make_driver()
+    await driver.ingest({"entity_type": "workout", "name": "Run", "km": 5})
+    again = await driver.ingest({"entity_type": "workout", "name": "Run", "km": 5, "mood": "good"})
+    other = await driver.ingest({"entity_type": "workout", "name": "Run", "km": 7})
 
     assert "identity.by-name" not in {each["code"] for each in again["warnings"]}
     assert "identity.by-name" in {each["code"] for each in other["warnings"]}
 
 
-async def test_a_name_that_begins_another_and_a_number_without_its_country_are_told() -> None:
-    desk = a_desk()
-    simon = await desk.entity("contact", name="Simon")
-    bergeron = await desk.entity("contact", name="Simon Bergeron", email="s@b.example")
-    await desk.entity("contact", name="Simone Roux")
-    ann = await desk.entity("contact", name="Ann Lee", phone="030 1234567")
-    lee = await desk.entity("contact", name="A. Lee", phone="+49 30 1234567")
+async def test_a_name_prefix_and_a_number_without_country_are_reported() -> None:
+    driver = make_driver()
+    simon = await driver.entity("contact", name="Simon")
+    bergeron = await driver.entity("contact", name="Simon Bergeron", email="s@b.example")
+    await driver.entity("contact", name="Simone Roux")
+    ann = await driver.entity("contact", name="Ann Lee", phone="030 1234567")
+    lee = await driver.entity("contact", name="A. Lee", phone="+49 30 1234567")
 
-    told = (await desk.call("list_possible_duplicates"))["pairs"]
-    about = (await desk.call("list_possible_duplicates", entity_id=simon))["pairs"]
+    reported = (await driver.call("list_possible_duplicates"))["pairs"]
+    about = (await driver.call("list_possible_duplicates", entity_id=simon))["pairs"]
 
-    pairs = {frozenset((each["entity_id"], each["candidate_id"])) for each in told}
+    pairs = {frozenset((each["entity_id"], each["candidate_id"])) for each in reported}
     assert pairs == {frozenset((simon, bergeron)), frozenset((ann, lee))}
     assert len(about) == 1

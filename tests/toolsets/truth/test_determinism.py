@@ -7,14 +7,14 @@ import pytest
 from canonry.gateway.tool import Tool
 from canonry.records.toolset import TRUTH
 from canonry.records.toolset.contract import entries
-from tests.toolsets.truth.furnished import a_furnished_desk
+from tests.toolsets.truth.filled_account import make_furnished_driver
 
 DETERMINISTIC = [tool for tool in TRUTH.tools if entries()[tool.name]["deterministic"]]
 
 
 async def answer(tool: Tool) -> str:
-    desk, fitting = await a_furnished_desk()
-    outcome = await desk.outcome(tool.name, fitting[tool.name])
+    driver, fitting = await make_furnished_driver()
+    outcome = await driver.outcome(tool.name, fitting[tool.name])
     return outcome.text
 
 
@@ -23,6 +23,6 @@ def test_two_equal_stores_give_the_same_bytes(tool: Tool) -> None:
     assert asyncio.run(answer(tool)) == asyncio.run(answer(tool))
 
 
-def test_only_the_signing_of_links_is_told_to_differ() -> None:
-    told = {name for name, entry in entries().items() if not entry["deterministic"]}
-    assert told == {"get_file_url"}
+def test_only_link_signatures_are_declared_nondeterministic() -> None:
+    found = {name for name, entry in entries().items() if not entry["deterministic"]}
+    assert found == {"get_file_url"}

@@ -68,7 +68,7 @@ def test_every_code_of_the_contract_has_a_row() -> None:
     assert set(published()["additive_errors"]) <= set(published()["errors"])
 
 
-def test_the_wait_is_told_in_seconds() -> None:
+def test_the_wait_is_given_in_seconds() -> None:
     error = Unavailable("limits.rate", "slow down", retry_after=1.5)
     body = truth_error(error, tool="ingest", caller=None)
     assert body.data["details"]["retry_after_seconds"] == 2

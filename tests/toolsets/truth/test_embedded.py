@@ -12,8 +12,8 @@ from canonry.gateway.call import Gateway
 from canonry.gateway.tool import Tool
 from canonry.records.toolset import TRUTH
 from canonry.testing.clocks import CountingIdentities, HandClock
-from tests.toolsets.truth.furnished import a_furnished_desk
-from tests.toolsets.truth.kit import Desk
+from tests.toolsets.truth.filled_account import make_furnished_driver
+from tests.toolsets.truth.kit import ToolDriver
 
 LINKS = "get_file_url"
 """Signed by each store's own key."""
@@ -30,26 +30,26 @@ async def embedded_answers(folder: Path) -> dict[str, str]:
     clock = HandClock()
     store = await open_embedded(folder, clock=clock, identities=CountingIdentities())
     try:
-        desk = Desk(canon=store.canon, gateway=Gateway(store.canon, (TRUTH,)), clock=clock)
-        return await answers(desk)
+        driver = ToolDriver(canon=store.canon, gateway=Gateway(store.canon, (TRUTH,)), clock=clock)
+        return await answers(driver)
     finally:
         await store.close()
 
 
-async def answers(desk: Desk | None) -> dict[str, str]:
-    desk, fitting = await a_furnished_desk(desk=desk)
-    told = {}
+async def answers(driver: ToolDriver | None) -> dict[str, str]:
+    driver, fitting = await make_furnished_driver(driver=driver)
+    reported = {}
     for tool in TRUTH.tools:
-        outcome = await desk.outcome(tool.name, fitting[tool.name])
-        told[tool.name] = _told(tool, outcome.text)
-    return told
+        outcome = await driver.outcome(tool.name, fitting[tool.name])
+        reported[tool.name] = _strip_trace(tool, outcome.text)
+    return reported
 
 
-def _told(tool: Tool, text: str) -> str:
+def _strip_trace(tool: Tool, text: str) -> str:
     return "" if tool.name == LINKS else text.partition('"trace_id"')[0]
 
 
-def test_both_stores_tell_the_same(folder: Path) -> None:
+def test_both_stores_return_the_same(folder: Path) -> None:
     embedded = asyncio.run(embedded_answers(folder / "data"))
     memory = asyncio.run(answers(None))
     assert embedded.keys() == memory.keys()
@@ -67,7 +67,7 @@ def _counted(word: str) -> bool:
     return word.startswith("00000000-0000-") and not word.startswith("00000000-0000-0000")
 
 
-def test_a_number_beyond_counting_is_refused_and_not_an_internal_error(folder: Path) -> None:
+def test_a_huge_number_is_refused_without_an_internal_error(folder: Path) -> None:
     """Memory counts to any number, a store on disk does not."""
     asked = {
         "list_observations": {"offset": 2**70},
@@ -81,12 +81,12 @@ def test_a_number_beyond_counting_is_refused_and_not_an_internal_error(folder: P
     async def ask() -> None:
         store = await open_embedded(folder)
         try:
-            desk = Desk(
+            driver = ToolDriver(
                 canon=store.canon, gateway=Gateway(store.canon, (TRUTH,)), clock=HandClock()
             )
-            desk, fitting = await a_furnished_desk(desk=desk)
+            driver, fitting = await make_furnished_driver(driver=driver)
             for tool, numbers in asked.items():
-                await desk.refused(tool, "VALIDATION_ERROR", **fitting[tool] | numbers)
+                await driver.refused(tool, "VALIDATION_ERROR", **fitting[tool] | numbers)
         finally:
             await store.close()
 

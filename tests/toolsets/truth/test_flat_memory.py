@@ -19,14 +19,14 @@ def megabytes(what: str, rows: int) -> int:
     return int(done.stdout)
 
 
-def test_what_was_read_of_50_000_rows_takes_little_more_than_of_12_000() -> None:
+def test_memory_for_50_000_rows_is_little_more_than_for_12_000() -> None:
     assert megabytes("read", 50_000) - megabytes("read", 12_000) < 25
 
 
-def test_an_import_of_ten_times_the_batches_takes_little_more_memory() -> None:
+def test_ten_times_the_batches_take_little_more_memory() -> None:
     assert megabytes("kept", 8_000) - megabytes("kept", 800) < 50
 
 
-def test_an_import_of_three_times_the_batches_takes_hardly_more_memory_beside_pages() -> None:
+def test_three_times_the_batches_take_hardly_more_memory_beyond_pages() -> None:
     """Where the bounded caches are full, nothing is held of rows that are canon."""
     assert megabytes("few-pages", 12_000) - megabytes("few-pages", 4_000) < 12

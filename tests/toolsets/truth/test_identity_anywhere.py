@@ -16,7 +16,7 @@ PLACES = (
 )
 
 
-def test_every_order_of_arrival_tells_the_same() -> None:
+def test_every_order_of_arrival_gives_the_same_result() -> None:
     for outcomes in every_order():
         assert len(outcomes) > 1
         for other in outcomes[1:]:

@@ -27,7 +27,7 @@ from canonry.testing.clocks import CountingIdentities, HandClock
 from canonry.values.errors import Unavailable
 from canonry.values.policy import Policy, TruthPolicy
 from tests.adapters.readers.paper import a_pdf
-from tests.toolsets.truth.kit import ANN, BOB, Desk, a_desk, an_invoice
+from tests.toolsets.truth.kit import ANN, BOB, ToolDriver, an_invoice, make_driver
 
 pytestmark = pytest.mark.anyio
 
@@ -41,119 +41,121 @@ OTHERWISE = {"provider": "rules", "entity_type": "receipt"}
 
 
 @asynccontextmanager
-async def a_stored_desk(folder: Path, **policy: Any) -> AsyncIterator[Desk]:
-    """A desk whose canon lies on disk."""
+async def open_stored_driver(folder: Path, **policy: Any) -> AsyncIterator[ToolDriver]:
+    """A driver whose canon lies on disk."""
     clock = HandClock()
     truth = Policy(truth=TruthPolicy(**policy))
     store = await open_embedded(folder, clock=clock, identities=CountingIdentities(), policy=truth)
     try:
-        yield Desk(canon=store.canon, gateway=Gateway(store.canon, (TRUTH,)), clock=clock)
+        yield ToolDriver(canon=store.canon, gateway=Gateway(store.canon, (TRUTH,)), clock=clock)
     finally:
         await store.close()
 
 
-async def brought(desk: Desk, **more: Any) -> tuple[dict[str, Any], str]:
+async def brought(driver: ToolDriver, **more: Any) -> tuple[dict[str, Any], str]:
     """What becomes of the PDF, and the invoice in it."""
-    reply = await desk.call("ingest", user_id=desk.user, **FILE, **more)
+    reply = await driver.call("ingest", user_id=driver.user, **FILE, **more)
     return reply, str(reply["entities"][0]["entity_id"])
 
 
-async def observed(desk: Desk, entity_id: str) -> dict[str, dict[str, Any]]:
+async def observed(driver: ToolDriver, entity_id: str) -> dict[str, dict[str, Any]]:
     """The observations of an entity by their ids."""
-    listed = await desk.call("list_observations", entity_id=entity_id)
+    listed = await driver.call("list_observations", entity_id=entity_id)
     return {each["id"]: each for each in listed["observations"]}
 
 
 async def test_it_001_raw_file_ingestion_flow(tmp_path: Path) -> None:
-    async with a_stored_desk(tmp_path) as desk:
-        reply, invoice = await brought(desk)
+    async with open_stored_driver(tmp_path) as driver:
+        reply, invoice = await brought(driver)
         assert reply["content_hash"] == sha256(PAPER).hexdigest()
         assert not reply["deduplicated"]
-        link = await desk.call("get_file_url", file_path=f"files/{ANN}/{reply['content_hash']}")
+        link = await driver.call("get_file_url", file_path=f"files/{ANN}/{reply['content_hash']}")
         assert reply["content_hash"] in link["signed_url"]
-        (seen,) = (await observed(desk, invoice)).values()
+        (seen,) = (await observed(driver, invoice)).values()
         assert seen["source_id"] == reply["source_id"]
         assert seen["run_id"] == reply["interpretation"]["run_id"]
-        shown = await desk.snapshot(invoice)
+        shown = await driver.snapshot(invoice)
         assert (shown["invoice_number"], shown["amount_due"], shown["currency"]) == (
             "INV-7",
             100,
             "EUR",
         )
-        chain = await desk.call("get_field_provenance", entity_id=invoice, field="amount_due")
+        chain = await driver.call("get_field_provenance", entity_id=invoice, field="amount_due")
         assert chain["source_material"]["content_hash"] == reply["content_hash"]
-        found = await desk.call("get_entity_by_identifier", identifier="INV-7")
+        found = await driver.call("get_entity_by_identifier", identifier="INV-7")
         assert [each["id"] for each in found["entities"]] == [invoice]
 
 
 async def test_it_002_content_deduplication(tmp_path: Path) -> None:
-    async with a_stored_desk(tmp_path) as desk:
-        first, _ = await brought(desk)
-        again = await desk.call("ingest", user_id=ANN, **FILE)
+    async with open_stored_driver(tmp_path) as driver:
+        first, _ = await brought(driver)
+        again = await driver.call("ingest", user_id=ANN, **FILE)
         assert again["deduplicated"]
         assert (again["source_id"], again["content_hash"]) == (
             first["source_id"],
             first["content_hash"],
         )
-        theirs, _ = await brought(desk.of(BOB))
+        theirs, _ = await brought(driver.of(BOB))
         assert not theirs["deduplicated"]
         assert theirs["content_hash"] == first["content_hash"]
         assert theirs["source_id"] != first["source_id"]
 
 
 async def test_it_003_reinterpretation_immutability(tmp_path: Path) -> None:
-    async with a_stored_desk(tmp_path) as desk:
-        first, invoice = await brought(desk)
-        before = await observed(desk, invoice)
-        again = await desk.call(
+    async with open_stored_driver(tmp_path) as driver:
+        first, invoice = await brought(driver)
+        before = await observed(driver, invoice)
+        again = await driver.call(
             "reinterpret", source_id=first["source_id"], interpretation_config=OTHERWISE
         )
         assert again["run_id"] != first["interpretation"]["run_id"]
         assert again["observations_created"] > 0
-        assert {i: each for i, each in (await observed(desk, invoice)).items() if i in before} == (
-            before
-        )
+        assert {
+            i: each for i, each in (await observed(driver, invoice)).items() if i in before
+        } == (before)
         source = {"node_id": first["source_id"], "node_type": "source"}
-        told = await desk.call("get_graph_neighborhood", include_observations=True, **source)
-        runs = {each["run_id"] for each in told["observations"]}
+        reply = await driver.call("get_graph_neighborhood", include_observations=True, **source)
+        runs = {each["run_id"] for each in reply["observations"]}
         assert runs == {first["interpretation"]["run_id"], again["run_id"]}
 
 
 async def test_it_004_correction_override(tmp_path: Path) -> None:
-    async with a_stored_desk(tmp_path) as desk:
-        first, invoice = await brought(desk)
-        done = await desk.correct(invoice, "amount_due", 500)
-        word = (await observed(desk, invoice))[done["observation_id"]]
+    async with open_stored_driver(tmp_path) as driver:
+        first, invoice = await brought(driver)
+        done = await driver.correct(invoice, "amount_due", 500)
+        word = (await observed(driver, invoice))[done["observation_id"]]
         assert (word["source_priority"], word["correction"]) == (1000, True)
-        assert (await desk.snapshot(invoice))["amount_due"] == 500
+        assert (await driver.snapshot(invoice))["amount_due"] == 500
         source = {"source_id": first["source_id"], "interpretation_config": OTHERWISE}
-        await desk.call("reinterpret", **source)
-        await desk.call("ingest", user_id=ANN, **FILE)
-        assert (await desk.snapshot(invoice))["amount_due"] == 500
+        await driver.call("reinterpret", **source)
+        await driver.call("ingest", user_id=ANN, **FILE)
+        assert (await driver.snapshot(invoice))["amount_due"] == 500
 
 
 async def test_it_005_entity_merge_flow(tmp_path: Path) -> None:
-    async with a_stored_desk(tmp_path) as desk:
-        _, gone = await brought(desk)
-        kept = await desk.entity(**an_invoice("INV-8", notes="kept"))
-        merged = await desk.merge(gone, kept, merge_reason="one invoice, renumbered")
+    async with open_stored_driver(tmp_path) as driver:
+        _, gone = await brought(driver)
+        kept = await driver.entity(**an_invoice("INV-8", notes="kept"))
+        merged = await driver.merge(gone, kept, merge_reason="one invoice, renumbered")
         assert (merged["observations_moved"], merged["to_entity_id"]) == (1, kept)
-        assert len(await observed(desk, kept)) == 2
-        assert (await observed(desk, gone)).keys() == (await observed(desk, kept)).keys()
-        shown = await desk.call("get_entity_snapshot", entity_id=gone)
+        assert len(await observed(driver, kept)) == 2
+        assert (await observed(driver, gone)).keys() == (await observed(driver, kept)).keys()
+        shown = await driver.call("get_entity_snapshot", entity_id=gone)
         assert (shown["entity_id"], shown["observation_count"]) == (kept, 2)
         assert shown["snapshot"]["vendor_name"] == "Alpha Ltd"
-        listed = await desk.call("retrieve_entities", entity_type="invoice")
+        listed = await driver.call("retrieve_entities", entity_type="invoice")
         assert [each["id"] for each in listed["entities"]] == [kept]
-        everybody = await desk.call("retrieve_entities", entity_type="invoice", include_merged=True)
-        told = {each["id"]: each.get("merged_to") for each in everybody["entities"]}
-        assert told == {kept: None, gone: kept}
+        everybody = await driver.call(
+            "retrieve_entities", entity_type="invoice", include_merged=True
+        )
+        found = {each["id"]: each.get("merged_to") for each in everybody["entities"]}
+        assert found == {kept: None, gone: kept}
 
 
 async def test_it_006_cross_user_isolation(tmp_path: Path) -> None:
-    async with a_stored_desk(tmp_path) as desk:
-        reply, invoice = await brought(desk)
-        bob = desk.of(BOB)
+    async with open_stored_driver(tmp_path) as driver:
+        reply, invoice = await brought(driver)
+        bob = driver.of(BOB)
         own = await bob.entity(**an_invoice("INV-7"))
         source = {"node_id": reply["source_id"], "node_type": "source"}
         await bob.refused("get_graph_neighborhood", "SOURCE_NOT_FOUND", **source)
@@ -180,15 +182,15 @@ class BlobsThatFailOnce(MemoryBlobs):
 
 
 async def test_it_007_upload_queue_retry() -> None:
-    desk = a_desk()
+    driver = make_driver()
     blobs = BlobsThatFailOnce()
-    filing_of(desk.canon).blobs_of = lambda _: blobs
-    error = await desk.refused("ingest", "DB_INSERT_FAILED", user_id=desk.user, **FILE)
+    filing_of(driver.canon).blobs_of = lambda _: blobs
+    error = await driver.refused("ingest", "DB_INSERT_FAILED", user_id=driver.user, **FILE)
     assert error["details"]["retryable"]
-    reply, invoice = await brought(desk)
+    reply, invoice = await brought(driver)
     assert not reply["deduplicated"]
     assert await blobs.get_bytes(reply["content_hash"]) == PAPER
-    assert len(await observed(desk, invoice)) == 1
+    assert len(await observed(driver, invoice)) == 1
 
 
 class Silent(Interpreter):
@@ -216,34 +218,34 @@ class Silent(Interpreter):
 
 
 async def test_it_008_interpretation_timeout(tmp_path: Path) -> None:
-    async with a_stored_desk(tmp_path) as desk:
-        known = filing_of(desk.canon).interpreters
-        filing_of(desk.canon).interpreters = {**known, "silent": Silent()}
+    async with open_stored_driver(tmp_path) as driver:
+        known = filing_of(driver.canon).interpreters
+        filing_of(driver.canon).interpreters = {**known, "silent": Silent()}
         arguments = {"user_id": ANN, **FILE, "interpretation_config": {"provider": "silent"}}
-        error = (await desk.outcome("ingest", arguments)).body["error"]
+        error = (await driver.outcome("ingest", arguments)).body["error"]
         assert (error["code"], error["details"]["retryable"]) == ("ANALYSIS_FAILED", True)
         source = error["details"]["source_id"]
-        page = await desk.canon.state.runs(source, limit=10, offset=0)
+        page = await driver.canon.state.runs(source, limit=10, offset=0)
         assert [(each.status, each.error) for each in page.items] == [
             (RunStatus.FAILED, "interpretation.failed")
         ]
         assert page.items[0].ended_at is not None
         assert page.items[0].space == account_space(ANN)
-        reply, _ = await brought(desk)
+        reply, _ = await brought(driver)
         assert reply["source_id"] == source
         assert reply["interpretation"]["observations_created"] > 0
 
 
 async def test_it_009_unknown_field_routing(tmp_path: Path) -> None:
-    async with a_stored_desk(tmp_path) as desk:
-        reply = await desk.ingest(an_invoice("INV-9", colour="blue"))
+    async with open_stored_driver(tmp_path) as driver:
+        reply = await driver.ingest(an_invoice("INV-9", colour="blue"))
         invoice = reply["entities"][0]["entity_id"]
-        (seen,) = (await observed(desk, invoice)).values()
+        (seen,) = (await observed(driver, invoice)).values()
         assert "colour" not in seen["fields"]
         assert seen["raw_fragments"] == {"colour": {"value": "blue", "reason": "unknown_field"}}
         assert seen["source_id"] == reply["source_id"]
         assert seen["run_id"] == reply["interpretation"]["run_id"]
-        shown = await desk.call("get_entity_snapshot", entity_id=invoice)
+        shown = await driver.call("get_entity_snapshot", entity_id=invoice)
         assert "colour" not in shown["snapshot"]
         assert shown["raw_fragments"]["colour"]["observation_id"] == seen["id"]
         (warning,) = [w for w in reply["warnings"] if w["path"].endswith("/colour")]
@@ -251,13 +253,13 @@ async def test_it_009_unknown_field_routing(tmp_path: Path) -> None:
 
 
 async def test_it_010_interpretation_quota_enforcement(tmp_path: Path) -> None:
-    async with a_stored_desk(tmp_path, interpretations=2) as desk:
-        first, _ = await brought(desk)
+    async with open_stored_driver(tmp_path, interpretations=2) as driver:
+        first, _ = await brought(driver)
         source = {"source_id": first["source_id"]}
-        await desk.call("reinterpret", **source, interpretation_config=OTHERWISE)
+        await driver.call("reinterpret", **source, interpretation_config=OTHERWISE)
         third = {"provider": "rules", "entity_type": "note"}
         arguments = {**source, "interpretation_config": third}
-        await desk.refused("reinterpret", "QUOTA_EXCEEDED", **arguments)
-        desk.wait(31 * 86_400)
-        done = await desk.call("reinterpret", **arguments)
+        await driver.refused("reinterpret", "QUOTA_EXCEEDED", **arguments)
+        driver.wait(31 * 86_400)
+        done = await driver.call("reinterpret", **arguments)
         assert done["run_id"] != first["interpretation"]["run_id"]

@@ -17,8 +17,8 @@ from canonry.records.toolset import TRUTH
 from canonry.stores.memory import MemoryLedger
 from canonry.testing.clocks import HandClock
 from canonry.values.errors import Unavailable
-from tests.toolsets.truth.furnished import NOTE
-from tests.toolsets.truth.kit import Desk, a_desk, an_invoice
+from tests.toolsets.truth.filled_account import NOTE
+from tests.toolsets.truth.kit import ToolDriver, an_invoice, make_driver
 
 pytestmark = pytest.mark.anyio
 RECORDS = [an_invoice(f"INV-{n}", vendor_name=f"Vendor {n % 3}") for n in range(10)]
@@ -50,44 +50,44 @@ class FragileLedger(MemoryLedger):
         raise Killed
 
 
-def a_fragile_desk(*, written: bool) -> tuple[Desk, FragileLedger]:
-    desk = a_desk()
-    assert isinstance(desk.canon.ledger, MemoryLedger)
-    ledger = FragileLedger(desk.canon.ledger, written=written)
-    canon = replace(desk.canon, ledger=ledger)
-    return replace(desk, canon=canon, gateway=Gateway(canon, (TRUTH,))), ledger
+def make_fragile_driver(*, written: bool) -> tuple[ToolDriver, FragileLedger]:
+    driver = make_driver()
+    assert isinstance(driver.canon.ledger, MemoryLedger)
+    ledger = FragileLedger(driver.canon.ledger, written=written)
+    canon = replace(driver.canon, ledger=ledger)
+    return replace(driver, canon=canon, gateway=Gateway(canon, (TRUTH,))), ledger
 
 
 @pytest.mark.parametrize("written", [False, True])
-async def test_records_are_one_append_that_is_there_or_not(written: bool) -> None:
-    desk, ledger = a_fragile_desk(written=written)
+async def test_records_are_one_append_that_exists_or_not(written: bool) -> None:
+    driver, ledger = make_fragile_driver(written=written)
     ledger.kill_at = 1
     with pytest.raises(Killed):
-        await desk.ingest(*RECORDS)
-    found = await desk.call("retrieve_entities", entity_type="invoice")
+        await driver.ingest(*RECORDS)
+    found = await driver.call("retrieve_entities", entity_type="invoice")
     assert found["total"] == (len(RECORDS) if written else 0)
-    again = await desk.ingest(*RECORDS)
+    again = await driver.ingest(*RECORDS)
     assert again["deduplicated"] is written
     assert ledger.appends == (1 if written else 2)
-    assert (await desk.call("retrieve_entities", entity_type="invoice"))["total"] == len(RECORDS)
-    assert (await desk.call("retrieve_entities", entity_type="company"))["total"] == 3
+    assert (await driver.call("retrieve_entities", entity_type="invoice"))["total"] == len(RECORDS)
+    assert (await driver.call("retrieve_entities", entity_type="company"))["total"] == 3
 
 
 @pytest.mark.parametrize("written", [False, True])
 @pytest.mark.parametrize("step", [1, 2])
-async def test_a_file_is_kept_whole_or_not_at_all(step: int, written: bool) -> None:
-    whole, _ = a_fragile_desk(written=False)
+async def test_a_file_is_kept_completely_or_not_at_all(step: int, written: bool) -> None:
+    whole, _ = make_fragile_driver(written=False)
     said = {"user_id": whole.user, "file_content": NOTE, "mime_type": "text/markdown"}
     expected = await whole.call("ingest", **said)
-    desk, ledger = a_fragile_desk(written=written)
+    driver, ledger = make_fragile_driver(written=written)
     ledger.kill_at = step
     with suppress(Killed):
-        await desk.call("ingest", **said)
+        await driver.call("ingest", **said)
     ledger.kill_at = None
-    reply = await desk.call("ingest", **said)
+    reply = await driver.call("ingest", **said)
     assert reply["interpretation"] == expected["interpretation"]
     total = (await whole.call("retrieve_entities"))["total"]
-    assert (await desk.call("retrieve_entities"))["total"] == total
+    assert (await driver.call("retrieve_entities"))["total"] == total
 
 
 class StuckLedger(MemoryLedger):
@@ -104,41 +104,45 @@ class StuckLedger(MemoryLedger):
 
 
 @pytest.mark.parametrize("form", ["file", "records"])
-async def test_r15_an_operators_deadline_holds_for_tools_that_take_files(form: str) -> None:
-    desk = a_desk()
-    assert isinstance(desk.canon.ledger, MemoryLedger)
-    ledger = StuckLedger(desk.canon.ledger)
-    canon = replace(desk.canon, ledger=ledger)
+async def test_an_operators_deadline_applies_to_tools_that_take_files(form: str) -> None:
+    driver = make_driver()
+    assert isinstance(driver.canon.ledger, MemoryLedger)
+    ledger = StuckLedger(driver.canon.ledger)
+    canon = replace(driver.canon, ledger=ledger)
     settings = GatewaySettings(limits=Limits(seconds=0.05))
-    desk = replace(desk, canon=canon, gateway=Gateway(canon, (TRUTH,), settings=settings))
+    driver = replace(driver, canon=canon, gateway=Gateway(canon, (TRUTH,), settings=settings))
     file = {"file_content": NOTE, "mime_type": "text/markdown"}
-    given = {"user_id": desk.user, **(file if form == "file" else {"entities": RECORDS})}
-    error = await desk.refused("ingest", "SERVICE_UNAVAILABLE", **given)
+    given = {"user_id": driver.user, **(file if form == "file" else {"entities": RECORDS})}
+    error = await driver.refused("ingest", "SERVICE_UNAVAILABLE", **given)
     assert (error["details"]["reason"], error["details"]["seconds"]) == ("call.deadline", 0.05)
     ledger.free.set()
-    patient = replace(desk, gateway=Gateway(canon, (TRUTH,)))
+    patient = replace(driver, gateway=Gateway(canon, (TRUTH,)))
     assert (await patient.call("ingest", **given))["deduplicated"] is False
 
 
-async def test_a_store_that_is_busy_says_so_in_the_words_of_the_contract() -> None:
-    desk, ledger = a_fragile_desk(written=False)
+async def test_a_busy_store_is_reported_as_the_contract_says() -> None:
+    driver, ledger = make_fragile_driver(written=False)
     ledger.busy = True
-    arguments = {"user_id": desk.user, "entities": RECORDS}
-    error = await desk.refused("ingest", "DB_INSERT_FAILED", **arguments)
+    arguments = {"user_id": driver.user, "entities": RECORDS}
+    error = await driver.refused("ingest", "DB_INSERT_FAILED", **arguments)
     assert error["details"]["retryable"] is True
 
 
-async def test_what_was_told_outlives_the_process(tmp_path: Path) -> None:
+async def test_records_survive_the_process(tmp_path: Path) -> None:
     first = await open_embedded(tmp_path)
-    desk = Desk(canon=first.canon, gateway=Gateway(first.canon, (TRUTH,)), clock=HandClock())
-    reply = await desk.ingest(*RECORDS)
+    driver = ToolDriver(
+        canon=first.canon, gateway=Gateway(first.canon, (TRUTH,)), clock=HandClock()
+    )
+    reply = await driver.ingest(*RECORDS)
     entity = reply["entities"][0]["entity_id"]
-    before = await desk.call("get_entity_snapshot", entity_id=entity)
+    before = await driver.call("get_entity_snapshot", entity_id=entity)
     await first.close()
     second = await open_embedded(tmp_path)
-    desk = Desk(canon=second.canon, gateway=Gateway(second.canon, (TRUTH,)), clock=HandClock())
+    driver = ToolDriver(
+        canon=second.canon, gateway=Gateway(second.canon, (TRUTH,)), clock=HandClock()
+    )
     try:
-        assert await desk.call("get_entity_snapshot", entity_id=entity) == before
-        assert (await desk.ingest(*RECORDS))["deduplicated"]
+        assert await driver.call("get_entity_snapshot", entity_id=entity) == before
+        assert (await driver.ingest(*RECORDS))["deduplicated"]
     finally:
         await second.close()

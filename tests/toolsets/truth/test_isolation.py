@@ -8,8 +8,8 @@ import pytest
 
 from canonry.gateway.tool import Tool
 from canonry.records.toolset import TRUTH
-from tests.toolsets.truth.furnished import a_furnished_desk
-from tests.toolsets.truth.kit import BOB, Desk, a_desk
+from tests.toolsets.truth.filled_account import make_furnished_driver
+from tests.toolsets.truth.kit import BOB, ToolDriver, make_driver
 
 EVERY_TOOL = pytest.mark.parametrize("tool", TRUTH.tools, ids=lambda tool: tool.name)
 
@@ -28,8 +28,8 @@ def renamed(value: Any, ids: set[str]) -> Any:
     return json.loads(text)
 
 
-async def verdict(desk: Desk, tool: str, arguments: dict[str, Any]) -> Any:
-    outcome = await desk.outcome(tool, arguments)
+async def verdict(driver: ToolDriver, tool: str, arguments: dict[str, Any]) -> Any:
+    outcome = await driver.outcome(tool, arguments)
     body = json.loads(outcome.text)
     if outcome.error is not None:
         del body["error"]["trace_id"]
@@ -37,22 +37,22 @@ async def verdict(desk: Desk, tool: str, arguments: dict[str, Any]) -> Any:
 
 
 async def spy(tool: Tool) -> None:
-    desk, fitting = await a_furnished_desk()
-    everything = ids_in(fitting) - {desk.user}
-    stranger = desk.of(BOB)
+    driver, fitting = await make_furnished_driver()
+    everything = ids_in(fitting) - {driver.user}
+    stranger = driver.of(BOB)
     arguments = {**fitting[tool.name]}
     if "user_id" in arguments:
         arguments["user_id"] = BOB
-    before = [head for head in await desk.heads() if head[1] > 1]
-    told = await verdict(stranger, tool.name, arguments)
-    after = [head for head in await desk.heads() if head in before]
+    before = [head for head in await driver.heads() if head[1] > 1]
+    reply = await verdict(stranger, tool.name, arguments)
+    after = [head for head in await driver.heads() if head in before]
     assert after == before, "a stranger has written into the account"
-    alone = a_desk().of(BOB)
+    alone = make_driver().of(BOB)
     nothing = await verdict(alone, tool.name, renamed(arguments, everything))
-    assert timeless(renamed(told, everything)) == timeless(nothing)
+    assert timeless(renamed(reply, everything)) == timeless(nothing)
     secrets = everything - ids_in(arguments)
-    assert not secrets & ids_in(told)
-    assert "Acme" not in json.dumps(told)
+    assert not secrets & ids_in(reply)
+    assert "Acme" not in json.dumps(reply)
 
 
 @EVERY_TOOL
@@ -61,26 +61,26 @@ def test_a_stranger_learns_nothing_and_changes_nothing(tool: Tool) -> None:
 
 
 @pytest.mark.parametrize("name", ["ingest", "correct", "merge_entities", "retrieve_entities"])
-def test_whose_account_it_is_cannot_be_said_by_an_argument(name: str) -> None:
+def test_no_argument_can_select_another_account(name: str) -> None:
     async def claim() -> None:
-        desk, fitting = await a_furnished_desk()
-        arguments = {**fitting[name], "user_id": desk.user}
-        error = await desk.of(BOB).refused(name, "VALIDATION_ERROR", **arguments)
-        assert desk.user not in json.dumps(error)
+        driver, fitting = await make_furnished_driver()
+        arguments = {**fitting[name], "user_id": driver.user}
+        error = await driver.of(BOB).refused(name, "VALIDATION_ERROR", **arguments)
+        assert driver.user not in json.dumps(error)
         assert error["details"]["expected"] == BOB, "r33: the id that nobody told"
 
     asyncio.run(claim())
 
 
 @EVERY_TOOL
-def test_an_account_looks_the_same_whatever_others_keep(tool: Tool) -> None:
+def test_an_account_is_unaffected_by_other_accounts(tool: Tool) -> None:
     async def compare() -> None:
-        alone, fitting = await a_furnished_desk()
-        told = await verdict(alone, tool.name, fitting[tool.name])
-        shared, theirs = await a_furnished_desk()
-        await a_furnished_desk(BOB, shared)
+        alone, fitting = await make_furnished_driver()
+        reply = await verdict(alone, tool.name, fitting[tool.name])
+        shared, theirs = await make_furnished_driver()
+        await make_furnished_driver(BOB, shared)
         crowded = await verdict(shared, tool.name, theirs[tool.name])
-        assert timeless(crowded) == timeless(told)
+        assert timeless(crowded) == timeless(reply)
 
     asyncio.run(compare())
 

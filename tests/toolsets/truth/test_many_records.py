@@ -8,7 +8,7 @@ import pytest
 from canonry.records.domain import interpretations as record_bounds
 from canonry.records.usecases import record_source as record_batches
 from canonry.records.usecases.record_source import RecordOutcome, record_source
-from tests.toolsets.truth.kit import Desk, a_desk
+from tests.toolsets.truth.kit import ToolDriver, make_driver
 
 pytestmark = pytest.mark.anyio
 
@@ -26,33 +26,35 @@ def a_table(rows: int, amount: str = "5.00") -> bytes:
     return "\n".join(["transaction_id,date,payee,amount", *lines, ""]).encode()
 
 
-async def bring(desk: Desk, table: bytes) -> dict[str, Any]:
+async def bring(driver: ToolDriver, table: bytes) -> dict[str, Any]:
     content = base64.b64encode(table).decode()
-    return await desk.call("ingest", user_id=desk.user, file_content=content, mime_type="text/csv")
+    return await driver.call(
+        "ingest", user_id=driver.user, file_content=content, mime_type="text/csv"
+    )
 
 
-async def held(desk: Desk) -> list[tuple[str, Any]]:
-    listed = await desk.call("retrieve_entities", entity_type="transaction", limit=100)
+async def held(driver: ToolDriver) -> list[tuple[str, Any]]:
+    listed = await driver.call("retrieve_entities", entity_type="transaction", limit=100)
     return sorted(
         (each["snapshot"]["transaction_id"], each["snapshot"]["amount"])
         for each in listed["entities"]
     )
 
 
-async def test_more_records_than_one_commit_takes_come_in_batches_and_are_all_there() -> None:
-    desk = a_desk()
+async def test_more_records_than_a_commit_takes_are_stored_in_batches() -> None:
+    driver = make_driver()
 
-    reply = await bring(desk, a_table(10))
+    reply = await bring(driver, a_table(10))
 
     assert reply["entities_total"] == 10
     assert reply["observations_added"] >= 10
-    assert [number for number, _ in await held(desk)] == [f"T-{n}" for n in range(10)]
-    runs = await desk.canon.state.runs_newest(None, limit=100, offset=0)
+    assert [number for number, _ in await held(driver)] == [f"T-{n}" for n in range(10)]
+    runs = await driver.canon.state.runs_newest(None, limit=100, offset=0)
     assert [run.config.get("batch") for run in runs.items] == [None, 3, 2, 1]
 
 
-async def test_what_was_interrupted_goes_on_where_it_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    desk, table = a_desk(), a_table(10)
+async def test_an_interrupted_import_continues_at_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    driver, table = make_driver(), a_table(10)
     left = [2]
 
     async def interrupted(*arguments: Any) -> RecordOutcome:
@@ -63,47 +65,47 @@ async def test_what_was_interrupted_goes_on_where_it_ended(monkeypatch: pytest.M
 
     monkeypatch.setattr(record_batches, "record_source", interrupted)
     with pytest.raises(Exception):  # noqa: B017, PT011 - whatever the gateway makes of it
-        await bring(desk, table)
-    half = await held(desk)
+        await bring(driver, table)
+    half = await held(driver)
     left[0] = 100
-    reply = await bring(desk, table)
+    reply = await bring(driver, table)
 
     assert len(half) == 6
     assert left[0] == 98
     assert reply["entities_total"] == 10
-    assert len(await held(desk)) == 10
+    assert len(await held(driver)) == 10
 
 
-async def test_a_file_of_batches_that_comes_again_is_the_last_word_on_all_of_them() -> None:
-    desk, table = a_desk(), a_table(10)
-    await bring(desk, table)
-    untouched = await bring(desk, table)
-    await bring(desk, a_table(10, amount="7.00"))
-    others = await held(desk)
+async def test_a_repeated_batch_file_has_the_latest_values() -> None:
+    driver, table = make_driver(), a_table(10)
+    await bring(driver, table)
+    untouched = await bring(driver, table)
+    await bring(driver, a_table(10, amount="7.00"))
+    others = await held(driver)
 
-    again = await bring(desk, table)
+    again = await bring(driver, table)
 
     assert untouched["observations_added"] == 0
     assert {amount for _, amount in others} == {-7.0}
     assert again["observations_added"] == 10
-    assert {amount for _, amount in await held(desk)} == {-5.0}
+    assert {amount for _, amount in await held(driver)} == {-5.0}
 
 
 async def test_a_file_of_batches_is_undone_as_one() -> None:
-    desk = a_desk()
-    reply = await bring(desk, a_table(10))
+    driver = make_driver()
+    reply = await bring(driver, a_table(10))
 
-    await desk.call("withdraw_source", source_id=reply["source_id"])
+    await driver.call("withdraw_source", source_id=reply["source_id"])
 
-    assert await held(desk) == []
+    assert await held(driver) == []
 
 
 async def test_the_types_of_unknown_fields_fit_the_records_of_all_batches() -> None:
-    desk = a_desk()
+    driver = make_driver()
     lines = [f"{n},{n if n < 9 else 'nine'}" for n in range(10)]
-    reply = await bring(desk, "\n".join(["gizmo_id,shelf", *lines, ""]).encode())
+    reply = await bring(driver, "\n".join(["gizmo_id,shelf", *lines, ""]).encode())
 
     kind = reply["entities"][0]["entity_type"]
-    listed = await desk.call("retrieve_entities", entity_type=kind, limit=100)
-    shelves = sorted(str(each["snapshot"]["shelf"]) for each in listed["entities"])
-    assert shelves == [*map(str, range(9)), "nine"]
+    listed = await driver.call("retrieve_entities", entity_type=kind, limit=100)
+    found = sorted(str(each["snapshot"]["shelf"]) for each in listed["entities"])
+    assert found == [*map(str, range(9)), "nine"]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.adapters.readers.office import an_archive
-from tests.toolsets.truth.kit import Desk, a_desk
+from tests.toolsets.truth.kit import ToolDriver, make_driver
 
 pytestmark = pytest.mark.anyio
 
@@ -39,23 +39,23 @@ TVqQAAMAAAAEAAAA
 """
 
 
-def a_file(desk: Desk, data: bytes, mime_type: str, name: str) -> dict[str, Any]:
+def a_file(driver: ToolDriver, data: bytes, mime_type: str, name: str) -> dict[str, Any]:
     return {
-        "user_id": desk.user,
+        "user_id": driver.user,
         "file_content": base64.b64encode(data).decode(),
         "mime_type": mime_type,
         "original_filename": name,
     }
 
 
-async def test_what_is_attached_to_a_message_is_a_source_to_which_the_message_refers() -> None:
-    desk = a_desk()
-    done = await desk.call("ingest", **a_file(desk, MAIL.encode(), "message/rfc822", "m.eml"))
+async def test_an_attachment_is_a_source_referred_to_by_its_message() -> None:
+    driver = make_driver()
+    done = await driver.call("ingest", **a_file(driver, MAIL.encode(), "message/rfc822", "m.eml"))
 
     bill, program = done["members"]
     (invoice,) = bill["entities"][:1]
     message = next(e for e in done["entities"] if e["entity_type"] == "message")
-    edges = await desk.call("list_relationships", entity_id=message["entity_id"])
+    edges = await driver.call("list_relationships", entity_id=message["entity_id"])
     assert (bill["name"], program["name"]) == ("bill.txt", "setup.exe")
     assert bill["source_id"] != done["source_id"]
     assert program == {
@@ -66,13 +66,15 @@ async def test_what_is_attached_to_a_message_is_a_source_to_which_the_message_re
     assert invoice in {edge["target_entity_id"] for edge in edges["relationships"]}
 
 
-async def test_the_same_message_again_brings_no_second_attachment() -> None:
-    desk = a_desk()
-    given = a_file(desk, MAIL.encode(), "message/rfc822", "m.eml")
-    first = await desk.call("ingest", **given)
-    alone = await desk.call("ingest", **a_file(desk, INVOICE.encode(), "text/plain", "bill.txt"))
+async def test_a_repeated_message_adds_no_second_attachment() -> None:
+    driver = make_driver()
+    given = a_file(driver, MAIL.encode(), "message/rfc822", "m.eml")
+    first = await driver.call("ingest", **given)
+    alone = await driver.call(
+        "ingest", **a_file(driver, INVOICE.encode(), "text/plain", "bill.txt")
+    )
 
-    again = await desk.call("ingest", **given)
+    again = await driver.call("ingest", **given)
 
     assert again["deduplicated"]
     assert "members" not in again
@@ -83,22 +85,22 @@ async def test_the_same_message_again_brings_no_second_attachment() -> None:
 
 @pytest.mark.parametrize(("archives", "total"), [(1, 1), (3, 1), (4, 0)])
 async def test_files_in_archives_are_sources_three_archives_deep(archives: int, total: int) -> None:
-    desk = a_desk()
+    driver = make_driver()
     data = b"name,email\nAda Lovelace,ada@example.org\nEve,eve@example.org\n"
     for depth in range(archives):
         data = an_archive({f"{depth}.zip" if depth else "people.csv": data})
 
-    done = await desk.call("ingest", **a_file(desk, data, "application/zip", "papers.zip"))
+    done = await driver.call("ingest", **a_file(driver, data, "application/zip", "papers.zip"))
 
-    found = await desk.call("get_entity_by_identifier", identifier="ada@example.org")
+    found = await driver.call("get_entity_by_identifier", identifier="ada@example.org")
     assert found["total"] == total
     assert [each["entity_type"] for each in done["entities"]] == ["note"]
 
 
-async def test_a_reply_explains_why_a_document_is_what_it_was_taken_for() -> None:
-    desk = a_desk()
+async def test_a_reply_explains_the_classification_of_a_document() -> None:
+    driver = make_driver()
 
-    done = await desk.call("ingest", **a_file(desk, INVOICE.encode(), "text/plain", "bill.txt"))
+    done = await driver.call("ingest", **a_file(driver, INVOICE.encode(), "text/plain", "bill.txt"))
 
     assert done["entities"][0]["entity_type"] == "invoice"
     assert done["entities"][0]["explain"]

@@ -15,7 +15,7 @@ from canonry.documents.readers import LocalReader
 from tests.adapters.readers.office import a_letter, a_workbook, an_archive, with_part
 from tests.adapters.readers.outlook import a_saved_message
 from tests.adapters.readers.paper import a_pdf, with_file
-from tests.toolsets.truth.kit import a_desk
+from tests.toolsets.truth.kit import make_driver
 
 pytestmark = pytest.mark.anyio
 
@@ -607,13 +607,13 @@ def a_paid_bill() -> bytes:
     return with_file(a_pdf("Invoice zqpaperx\nzqfootx"), "factur-x.xml", CII.encode())
 
 
-def told(marks: str) -> dict[str, str]:
+def marks_in_notes(marks: str) -> dict[str, str]:
     """The texts that have no field and stand in a note."""
     return {mark: mark for mark in marks.split()}
 
 
 RELAYED = {"zqrelayx": "Lines about the transport of messages were not read"}
-BESIDE_CAMT = told("zqmsgx zqheadx zqstmtx zqownerx zqservicerx zqstmtinfox zqpendingx")
+BESIDE_CAMT = marks_in_notes("zqmsgx zqheadx zqstmtx zqownerx zqservicerx zqstmtinfox zqpendingx")
 FILES: dict[str, tuple[str | bytes, dict[str, str]]] = {
     "a.ics": (CALENDAR, {"zqalarmx": "Alarms of entries", "zqbusyx": "somebody is busy"}),
     "a.vcf": (CARD, {}),
@@ -634,8 +634,8 @@ FILES: dict[str, tuple[str | bytes, dict[str, str]]] = {
         json.dumps({"people": [{"name": "zqannx"}], "note": "zqbesidex", "count": 1}),
         {"zqbesidex": "Values beside the records were not read: note: zqbesidex"},
     ),
-    "a.sta": (MT940, told("zqstatementx zqrelatedx zqnumberx zqtailx")),
-    "day.sta": (MT942, told("zqreportx zqtailx")),
+    "a.sta": (MT940, marks_in_notes("zqstatementx zqrelatedx zqnumberx zqtailx")),
+    "day.sta": (MT942, marks_in_notes("zqreportx zqtailx")),
     "camt.053.xml": (CAMT, BESIDE_CAMT),
     "camt.052.xml": (
         re.sub("Stmt>", "Rpt>", CAMT.replace("BkToCstmrStmt", "BkToCstmrAcctRpt")).replace(
@@ -649,8 +649,8 @@ FILES: dict[str, tuple[str | bytes, dict[str, str]]] = {
         ),
         BESIDE_CAMT,
     ),
-    "a.ofx": (OFX, told("zqhellox zqorgx zqbankx zqmarketingx")),
-    "a.qif": (QIF, told("zqaboutx zqcatx zqcataboutx zqsecurityx")),
+    "a.ofx": (OFX, marks_in_notes("zqhellox zqorgx zqbankx zqmarketingx")),
+    "a.qif": (QIF, marks_in_notes("zqaboutx zqcatx zqcataboutx zqsecurityx")),
     "ubl.xml": (UBL, {}),
     "cii.xml": (CII, {}),
     "chatgpt.json": (json.dumps(CHATGPT), {}),
@@ -658,11 +658,11 @@ FILES: dict[str, tuple[str | bytes, dict[str, str]]] = {
     "telegram.json": (json.dumps(TELEGRAM), {}),
     "slack.json": (json.dumps(SLACK), {}),
     "whatsapp.txt": (WHATSAPP, {}),
-    "paypal.csv": (PAYPAL, told("zqwaitingx zqothertypex zqpendingx")),
-    "revolut.csv": (REVOLUT, told("zqbankx zqownerx zqendx")),
-    "plaid.json": (json.dumps(PLAID), told("zqrequestx")),
+    "paypal.csv": (PAYPAL, marks_in_notes("zqwaitingx zqothertypex zqpendingx")),
+    "revolut.csv": (REVOLUT, marks_in_notes("zqbankx zqownerx zqendx")),
+    "plaid.json": (json.dumps(PLAID), marks_in_notes("zqrequestx")),
     "stripe.json": (json.dumps(STRIPE), {}),
-    "a.ods": (an_open_workbook(), told("zqcommentx")),
+    "a.ods": (an_open_workbook(), marks_in_notes("zqcommentx")),
     "a.msg": (an_outlook_message(), {}),
     "a.mbox": (f"From a@x.example Mon May 13 09:00:00 2024\n{MAIL}", RELAYED),
     "a.jsonl": ('{"name": "zqannx", "zqkeyx": "zqvaluex"}\n{"name": "zqbox"}\n', {}),
@@ -676,7 +676,7 @@ FILES: dict[str, tuple[str | bytes, dict[str, str]]] = {
             "<comments><commentList><comment><text><t>zqcommentx</t></text></comment></commentList>"
             "</comments>",
         ),
-        told("zqcommentx"),
+        marks_in_notes("zqcommentx"),
     ),
     "a.zip": (an_archive({"zqfilex.txt": b"zqwithinx"}), {}),
     "a.txt": ("zqfirstx\n\nzqsecondx\n" + "more\n" * 5 + "zqlastx", {}),
@@ -702,7 +702,7 @@ def marks_in(content: str | bytes, name: str) -> set[str]:
     return set(known[name].split())
 
 
-def test_each_kind_of_file_but_pictures_is_here() -> None:
+def test_each_kind_of_file_except_pictures_is_covered() -> None:
     contents = ((name, content) for name, (content, _) in FILES.items())
     kinds = {
         LocalReader().kind_of(c.encode() if isinstance(c, str) else c, FileHint(name=name))
@@ -713,20 +713,20 @@ def test_each_kind_of_file_but_pictures_is_here() -> None:
 
 
 @pytest.mark.parametrize("name", FILES)
-async def test_each_text_of_a_file_can_be_found_or_is_reported(name: str) -> None:
+async def test_each_text_of_a_file_is_findable_or_reported(name: str) -> None:
     content, noted = FILES[name]
     data = content.encode() if isinstance(content, str) else content
-    desk = a_desk()
-    reply = await desk.call(
+    driver = make_driver()
+    reply = await driver.call(
         "ingest",
-        user_id=desk.user,
+        user_id=driver.user,
         file_content=base64.b64encode(data).decode(),
         mime_type="application/octet-stream",
         original_filename=name,
     )
     shown = [json.dumps(reply.get("members", []))]
-    for each in (await desk.call("retrieve_entities", limit=100))["entities"]:
-        whole = await desk.call("get_entity_snapshot", entity_id=each["id"])
+    for each in (await driver.call("retrieve_entities", limit=100))["entities"]:
+        whole = await driver.call("get_entity_snapshot", entity_id=each["id"])
         kept = (whole["snapshot"], whole.get("raw_fragments"))
         shown.append(json.dumps(kept, ensure_ascii=False))
     reading = await LocalReader().examine_file(data, FileHint(name=name))

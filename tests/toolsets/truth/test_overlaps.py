@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.toolsets.truth.kit import Desk, a_desk
+from tests.toolsets.truth.kit import ToolDriver, make_driver
 
 pytestmark = pytest.mark.anyio
 
@@ -34,53 +34,53 @@ def camt(*lines: tuple[str, str, str, str]) -> str:
     )
 
 
-async def ingest(desk: Desk, text: str, name: str = "statement.csv") -> dict[str, Any]:
-    desk.wait()
-    return await desk.call(
+async def ingest(driver: ToolDriver, text: str, name: str = "statement.csv") -> dict[str, Any]:
+    driver.wait()
+    return await driver.call(
         "ingest",
-        user_id=desk.user,
+        user_id=driver.user,
         file_content=base64.b64encode(text.encode()).decode(),
         mime_type="application/octet-stream",
         original_filename=name,
     )
 
 
-async def total(desk: Desk) -> int:
-    listed = await desk.call("retrieve_entities", entity_type="transaction")
+async def total(driver: ToolDriver) -> int:
+    listed = await driver.call("retrieve_entities", entity_type="transaction")
     return int(listed["total"])
 
 
 async def test_overlapping_statements_do_not_double_and_equal_lines_stay_two() -> None:
-    desk = a_desk()
-    await ingest(desk, HEAD + "".join(LINES[:4]))
-    assert await total(desk) == 4
+    driver = make_driver()
+    await ingest(driver, HEAD + "".join(LINES[:4]))
+    assert await total(driver) == 4
 
-    await ingest(desk, HEAD + "".join(LINES[2:]))  # begins with the second of two equal lines
+    await ingest(driver, HEAD + "".join(LINES[2:]))  # begins with the second of two equal lines
 
-    assert await total(desk) == 5
+    assert await total(driver) == 5
 
 
 @pytest.mark.parametrize("order", [LINES, LINES[::-1]])
-async def test_the_same_lines_in_another_order_or_separator_do_not_double(
+async def test_reordered_or_reformatted_lines_do_not_double(
     order: tuple[str, ...],
 ) -> None:
-    desk = a_desk()
-    await ingest(desk, HEAD + "".join(LINES))
+    driver = make_driver()
+    await ingest(driver, HEAD + "".join(LINES))
     other = (HEAD + "".join(order)).replace(",", ";")
-    await ingest(desk, other, "again.csv")
+    await ingest(driver, other, "again.csv")
 
-    assert await total(desk) == 5
+    assert await total(driver) == 5
 
 
-async def test_overlapping_statements_of_a_bank_are_told_apart_by_its_references() -> None:
+async def test_overlapping_bank_statements_are_matched_by_references() -> None:
     first = ("2024-01-30", "Coffee", "3.00", "R1")
     second = ("2024-01-30", "Coffee", "3.00", "R2")
     third = ("2024-01-31", "Birch", "4.00", "R3")
-    desk = a_desk()
-    await ingest(desk, camt(first, second), "a.xml")
-    await ingest(desk, camt(second, third), "b.xml")
+    driver = make_driver()
+    await ingest(driver, camt(first, second), "a.xml")
+    await ingest(driver, camt(second, third), "b.xml")
 
-    assert await total(desk) == 3
+    assert await total(driver) == 3
 
 
 OFX = (
@@ -101,29 +101,31 @@ TABLE = "Date,Payee,Amount,Transaction ID\n{day},{name},-{amount},R1\n"
         (OFX, ("20240305", "20240405"), ("100.00", "100.00")),
     ],
 )
-async def test_a_reference_that_comes_again_is_another_payment(
+async def test_a_reused_reference_is_another_payment(
     file: str, days: tuple[str, str], amounts: tuple[str, str]
 ) -> None:
     first, second = (
         file.format(day=day, amount=amount, name=name)
         for day, amount, name in zip(days, amounts, ("HOTEL", "CAFE"), strict=True)
     )
-    desk = a_desk()
-    await ingest(desk, first, "march")
-    told = await ingest(desk, second, "april")
-    again = await ingest(desk, first.replace("HOTEL", "HOTEL ROMA"), "march, again")
-    listed = await desk.call("retrieve_entities", entity_type="transaction")
+    driver = make_driver()
+    await ingest(driver, first, "march")
+    reply = await ingest(driver, second, "april")
+    again = await ingest(driver, first.replace("HOTEL", "HOTEL ROMA"), "march, again")
+    listed = await driver.call("retrieve_entities", entity_type="transaction")
     found = sorted(each["snapshot"]["amount"] for each in listed["entities"])
 
     assert found == sorted(-float(each.replace(",", ".")) for each in amounts)
-    assert [each["reason"] for each in told["possible_duplicates"]] == ["same_key_other_details"]
+    assert [each["reason"] for each in reply["possible_duplicates"]] == ["same_key_other_details"]
     assert again["entities"][0]["created"] is False, "the same payment downloaded again stays one"
 
 
-async def test_a_reference_of_three_camt_statements_is_three_payments() -> None:
-    desk = a_desk()
+async def test_a_reference_in_three_camt_statements_is_three_payments() -> None:
+    driver = make_driver()
     for month in ("03", "04", "05"):
-        await ingest(desk, camt((f"2024-{month}-01", "Landlord", "500.00", "RENT")), f"{month}.xml")
-    await ingest(desk, camt(("2024-04-01", "Landlord", "500.00", "RENT")), "april, again.xml")
+        await ingest(
+            driver, camt((f"2024-{month}-01", "Landlord", "500.00", "RENT")), f"{month}.xml"
+        )
+    await ingest(driver, camt(("2024-04-01", "Landlord", "500.00", "RENT")), "april, again.xml")
 
-    assert await total(desk) == 3
+    assert await total(driver) == 3

@@ -13,7 +13,7 @@ from canonry.log.items.entities import Entity
 from canonry.log.schemas.narrative import policy_of
 from canonry.values.merge_policies import accumulator_of, join_accumulators
 from canonry.values.observations import Accumulator
-from tests.toolsets.truth.kit import Desk, a_desk
+from tests.toolsets.truth.kit import ToolDriver, make_driver
 
 QUICK = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 HOURS = st.integers(0, 23)
@@ -40,12 +40,12 @@ def run(work: Callable[[], Awaitable[None]]) -> None:
     asyncio.run(work())  # type: ignore[arg-type]
 
 
-async def told(desk: Desk, records: Sequence[dict[str, Any]]) -> str:
+async def record_in_order(driver: ToolDriver, records: Sequence[dict[str, Any]]) -> str:
     """Hand the records over in this order, each seen at its hour; the task that they are about."""
     entity = ""
     for record in records:
         seen = f"2025-01-01T{record['hour']:02d}:00:00Z"
-        reply = await desk.ingest(
+        reply = await driver.ingest(
             {
                 "entity_type": "task",
                 "title": "Work",
@@ -67,8 +67,8 @@ def test_a_snapshot_does_not_depend_on_the_order_of_arrival(
     async def compare() -> None:
         shuffled = list(records)
         rand.shuffle(shuffled)
-        one, other = a_desk(), a_desk()
-        here, there = await told(one, records), await told(other, shuffled)
+        one, other = make_driver(), make_driver()
+        here, there = await record_in_order(one, records), await record_in_order(other, shuffled)
         assert here == there
         assert await one.snapshot(here) == await other.snapshot(there)
 
@@ -77,15 +77,15 @@ def test_a_snapshot_does_not_depend_on_the_order_of_arrival(
 
 @QUICK
 @given(RECORDS)
-def test_telling_everything_again_changes_nothing(records: list[dict[str, Any]]) -> None:
+def test_repeating_every_record_changes_nothing(records: list[dict[str, Any]]) -> None:
     async def compare() -> None:
-        desk = a_desk()
-        entity = await told(desk, records)
-        before = await desk.call("get_entity_snapshot", entity_id=entity)
-        heads = await desk.heads()
-        await told(desk, records)
-        assert await desk.call("get_entity_snapshot", entity_id=entity) == before
-        assert await desk.heads() == heads
+        driver = make_driver()
+        entity = await record_in_order(driver, records)
+        before = await driver.call("get_entity_snapshot", entity_id=entity)
+        heads = await driver.heads()
+        await record_in_order(driver, records)
+        assert await driver.call("get_entity_snapshot", entity_id=entity) == before
+        assert await driver.heads() == heads
 
     run(compare)
 
@@ -94,17 +94,17 @@ def test_telling_everything_again_changes_nothing(records: list[dict[str, Any]])
 @given(RECORDS, st.lists(HOURS, min_size=2, max_size=4))
 def test_the_past_only_grows(records: list[dict[str, Any]], hours: list[int]) -> None:
     async def compare() -> None:
-        desk = a_desk()
-        entity = await told(desk, records)
+        driver = make_driver()
+        entity = await record_in_order(driver, records)
         counts = []
         for hour in sorted(hours):
             at = f"2025-01-01T{hour:02d}:00:00Z"
-            then = await desk.call("get_entity_snapshot", entity_id=entity, at=at)
+            then = await driver.call("get_entity_snapshot", entity_id=entity, at=at)
             seen = [record for record in records if record["hour"] <= hour]
             assert then["observation_count"] == len(seen)
             if seen:
-                alone = a_desk()
-                assert await alone.snapshot(await told(alone, seen)) == then["snapshot"]
+                alone = make_driver()
+                assert await alone.snapshot(await record_in_order(alone, seen)) == then["snapshot"]
             else:
                 assert then["snapshot"] == {}
             counts.append(then["observation_count"])
@@ -115,23 +115,23 @@ def test_the_past_only_grows(records: list[dict[str, Any]], hours: list[int]) ->
 
 @QUICK
 @given(RECORDS, RECORDS)
-def test_a_merge_that_is_taken_back_leaves_nothing(
+def test_an_undone_merge_leaves_nothing(
     ours: list[dict[str, Any]], theirs: list[dict[str, Any]]
 ) -> None:
     async def compare() -> None:
-        desk = a_desk()
-        one = await told(desk, ours)
-        reply = await desk.ingest({"entity_type": "task", "title": "Other", "status": "x"})
+        driver = make_driver()
+        one = await record_in_order(driver, ours)
+        reply = await driver.ingest({"entity_type": "task", "title": "Other", "status": "x"})
         other = reply["entities"][0]["entity_id"]
         for record in theirs:
-            await desk.ingest({"entity_type": "task", "title": "Other", **record["fields"]})
-        before = [await desk.call("get_entity_snapshot", entity_id=each) for each in (one, other)]
-        await desk.merge(other, one)
-        both = await desk.call("get_entity_snapshot", entity_id=other)
+            await driver.ingest({"entity_type": "task", "title": "Other", **record["fields"]})
+        before = [await driver.call("get_entity_snapshot", entity_id=each) for each in (one, other)]
+        await driver.merge(other, one)
+        both = await driver.call("get_entity_snapshot", entity_id=other)
         assert both["entity_id"] == one
         assert both["observation_count"] == sum(each["observation_count"] for each in before)
-        await desk.call("unmerge_entities", user_id=desk.user, entity_id=other)
-        after = [await desk.call("get_entity_snapshot", entity_id=each) for each in (one, other)]
+        await driver.call("unmerge_entities", user_id=driver.user, entity_id=other)
+        after = [await driver.call("get_entity_snapshot", entity_id=each) for each in (one, other)]
         assert after == before
 
     run(compare)
@@ -144,16 +144,14 @@ NAMES = st.text(st.characters(codec="utf-8", categories=["L", "Nd", "Zs"]), min_
 
 @QUICK
 @given(NAMES, st.randoms(use_true_random=False))
-def test_ids_do_not_depend_on_the_form_of_letters_or_the_order_of_keys(
-    name: str, rand: random.Random
-) -> None:
+def test_ids_do_not_depend_on_normalization_or_key_order(name: str, rand: random.Random) -> None:
     async def compare() -> None:
-        desk = a_desk()
+        driver = make_driver()
         fields = list({"entity_type": "company", "name": name, "industry": "x"}.items())
         rand.shuffle(fields)
-        composed = await desk.ingest({k: unicodedata.normalize("NFC", v) for k, v in fields})
+        composed = await driver.ingest({k: unicodedata.normalize("NFC", v) for k, v in fields})
         fields.reverse()
-        split = await desk.ingest({k: unicodedata.normalize("NFD", v) for k, v in fields})
+        split = await driver.ingest({k: unicodedata.normalize("NFD", v) for k, v in fields})
         assert composed["source_id"] == split["source_id"]
         assert composed["entities"][0]["entity_id"] == split["entities"][0]["entity_id"]
 
@@ -162,14 +160,14 @@ def test_ids_do_not_depend_on_the_form_of_letters_or_the_order_of_keys(
 
 @QUICK
 @given(RECORDS)
-def test_what_is_kept_up_to_date_equals_what_is_folded_anew(records: list[dict[str, Any]]) -> None:
+def test_an_incremental_view_equals_a_refolded_one(records: list[dict[str, Any]]) -> None:
     async def compare() -> None:
-        desk = a_desk()
-        entity_id = await told(desk, records)
-        await desk.correct(entity_id, "status", "right")
-        entity = (await desk.canon.state.items_by_id((entity_id,)))[entity_id]
+        driver = make_driver()
+        entity_id = await record_in_order(driver, records)
+        await driver.correct(entity_id, "status", "right")
+        entity = (await driver.canon.state.items_by_id((entity_id,)))[entity_id]
         assert isinstance(entity, Entity)
-        page = await desk.canon.state.observations_newest((entity.id,), limit=500, offset=0)
+        page = await driver.canon.state.observations_newest((entity.id,), limit=500, offset=0)
         whole: Accumulator = {}
         for each in page.items:
             whole = join_accumulators(whole, accumulator_of(each, policy_of), policy_of)

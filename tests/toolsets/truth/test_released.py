@@ -59,7 +59,7 @@ def answers(before: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:
             yield path
 
 
-def test_nothing_that_was_released_is_removed_retyped_or_newly_required() -> None:
+def test_no_released_member_is_removed_retyped_or_newly_required() -> None:
     assert CURRENT["version"].partition(".")[0] == RELEASED["version"].partition(".")[0]
     assert set(broken(RELEASED, CURRENT)) == SHORTENED
 
@@ -84,7 +84,7 @@ def text(**more: Any) -> dict[str, Any]:
         ("input", text(), text(bounds={"maxLength": 5})),
     ],
 )
-def test_every_kind_of_break_is_noticed(way: str, field: Any, spoilt: Any) -> None:
+def test_every_kind_of_break_is_found(way: str, field: Any, spoilt: Any) -> None:
     def a_surface(each: Any) -> dict[str, Any]:
         sides = {"input": {}, "output": {}, way: {} if each is None else {"a.b": each}}
         tools = {"do": {"aliases": [], **sides}}
@@ -93,7 +93,7 @@ def test_every_kind_of_break_is_noticed(way: str, field: Any, spoilt: Any) -> No
     assert list(broken(a_surface(field), a_surface(spoilt)))
 
 
-def test_what_is_added_breaks_nothing() -> None:
+def test_additions_break_nothing() -> None:
     tools: dict[str, Any] = {"do": {"aliases": [], "input": {}, "output": {}}}
     before = {"errors": {}, "relationship_types": [], "tools": tools}
     sides = {"input": {"new": text()}, "output": {"more": text(required=True)}}

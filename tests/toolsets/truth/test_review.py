@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.toolsets.truth.kit import BOB, Desk, a_desk
+from tests.toolsets.truth.kit import BOB, ToolDriver, make_driver
 
 pytestmark = pytest.mark.anyio
 
@@ -14,10 +14,10 @@ ROWS = (
 )
 
 
-async def a_statement(desk: Desk, rows: bytes = ROWS) -> str:
-    reply = await desk.call(
+async def a_statement(driver: ToolDriver, rows: bytes = ROWS) -> str:
+    reply = await driver.call(
         "ingest",
-        user_id=desk.user,
+        user_id=driver.user,
         file_content=base64.b64encode(rows).decode(),
         mime_type="text/csv",
         original_filename="april.csv",
@@ -25,24 +25,24 @@ async def a_statement(desk: Desk, rows: bytes = ROWS) -> str:
     return str(reply["source_id"])
 
 
-async def shown(desk: Desk) -> list[dict[str, Any]]:
-    listed = await desk.call("retrieve_entities", entity_type="transaction")
+async def shown(driver: ToolDriver) -> list[dict[str, Any]]:
+    listed = await driver.call("retrieve_entities", entity_type="transaction")
     snapshots = [
-        (await desk.call("get_entity_snapshot", entity_id=each["id"]))["snapshot"]
+        (await driver.call("get_entity_snapshot", entity_id=each["id"]))["snapshot"]
         for each in listed["entities"]
     ]
     return sorted(snapshots, key=lambda each: str(each["merchant_name"]))
 
 
-async def settle(desk: Desk, source: str, field: str, read_as: str) -> Any:
+async def settle(driver: ToolDriver, source: str, field: str, read_as: str) -> Any:
     said = {"source_id": source, "field": field, "read_as": read_as}
-    return await desk.call("settle_unclear_values", user_id=desk.user, **said)
+    return await driver.call("settle_unclear_values", user_id=driver.user, **said)
 
 
-async def test_t2_what_can_be_read_in_two_ways_is_offered_with_both_by_source_and_field() -> None:
-    desk = a_desk()
-    source = await a_statement(desk)
-    found = await desk.call("list_unclear_values")
+async def test_ambiguous_values_are_offered_with_both_readings() -> None:
+    driver = make_driver()
+    source = await a_statement(driver)
+    found = await driver.call("list_unclear_values")
 
     assert found["truncated"] is False
     amounts, dates = sorted(found["unclear"], key=lambda each: each["field"])
@@ -52,67 +52,67 @@ async def test_t2_what_can_be_read_in_two_ways_is_offered_with_both_by_source_an
     assert first["readings"] == {"point": 1.25, "comma": 1250}
     day = next(each for each in dates["examples"] if each["value"] == "03/04/2024")
     assert day["readings"] == {"day_first": "2024-04-03", "month_first": "2024-03-04"}
-    assert all(each.keys() == {"merchant_name"} for each in await shown(desk))
+    assert all(each.keys() == {"merchant_name"} for each in await shown(driver))
 
 
-async def test_t2_one_word_settles_a_whole_column_and_the_source_stays_as_it_was() -> None:
-    desk = a_desk()
-    source = await a_statement(desk)
+async def test_one_answer_settles_a_whole_column_and_keeps_the_source() -> None:
+    driver = make_driver()
+    source = await a_statement(driver)
 
-    assert await settle(desk, source, "amount", "comma") == {"settled": 3, "left": 0}
-    assert await settle(desk, source, "date", "day_first") == {"settled": 3, "left": 0}
+    assert await settle(driver, source, "amount", "comma") == {"settled": 3, "left": 0}
+    assert await settle(driver, source, "date", "day_first") == {"settled": 3, "left": 0}
 
-    assert [(each["amount"], each["date"]) for each in await shown(desk)] == [
+    assert [(each["amount"], each["date"]) for each in await shown(driver)] == [
         (1250, "2024-04-03"),
         (2750, "2024-04-05"),
         (3125, "2024-04-06"),
     ]
-    assert (await desk.call("list_unclear_values"))["unclear"] == []
-    events = await desk.call("list_timeline_events", event_type="TransactionDate")
+    assert (await driver.call("list_unclear_values"))["unclear"] == []
+    events = await driver.call("list_timeline_events", event_type="TransactionDate")
     assert events["total"] == 3
-    assert await settle(desk, source, "amount", "point") == {"settled": 0, "left": 0}
+    assert await settle(driver, source, "amount", "point") == {"settled": 0, "left": 0}
 
 
-async def test_so_many_are_looked_at_and_so_many_shown_and_the_others_counted(
+async def test_a_limited_number_is_examined_and_shown_and_the_rest_counted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    desk = a_desk()
-    await a_statement(desk)
+    driver = make_driver()
+    await a_statement(driver)
     monkeypatch.setattr("canonry.records.usecases.corrections.EXAMPLES_MAX", 1)
-    shown = (await desk.call("list_unclear_values"))["unclear"]
+    shown = (await driver.call("list_unclear_values"))["unclear"]
     assert {each["count"] for each in shown} == {3}
 
     monkeypatch.setattr("canonry.records.usecases.corrections.ENTITIES_READ_MAX", 2)
-    looked = await desk.call("list_unclear_values")
+    looked = await driver.call("list_unclear_values")
     assert looked["truncated"] is True
     assert all(each["count"] < 3 for each in looked["unclear"])
 
 
-async def test_a_word_that_reads_only_some_values_leaves_the_others_open() -> None:
-    desk = a_desk()
-    source = await a_statement(desk)
+async def test_an_answer_for_some_values_leaves_the_others_open() -> None:
+    driver = make_driver()
+    source = await a_statement(driver)
 
-    assert await settle(desk, source, "amount", "day_first") == {"settled": 0, "left": 3}
-    assert len((await desk.call("list_unclear_values"))["unclear"]) == 2
+    assert await settle(driver, source, "amount", "day_first") == {"settled": 0, "left": 3}
+    assert len((await driver.call("list_unclear_values"))["unclear"]) == 2
 
 
-async def test_what_another_source_made_clear_is_not_asked() -> None:
-    desk = a_desk()
+async def test_values_clarified_by_another_source_are_not_asked() -> None:
+    driver = make_driver()
     note = {"entity_type": "invoice", "invoice_number": "A-1", "vendor_name": "Alder"}
-    await desk.ingest({**note, "amount_due": "1.250"})
-    assert [each["field"] for each in (await desk.call("list_unclear_values"))["unclear"]] == [
+    await driver.ingest({**note, "amount_due": "1.250"})
+    assert [each["field"] for each in (await driver.call("list_unclear_values"))["unclear"]] == [
         "amount_due"
     ]
 
-    await desk.ingest({**note, "amount_due": 1250})
+    await driver.ingest({**note, "amount_due": 1250})
 
-    assert (await desk.call("list_unclear_values", entity_type="invoice"))["unclear"] == []
+    assert (await driver.call("list_unclear_values", entity_type="invoice"))["unclear"] == []
 
 
-async def test_the_values_of_somebody_else_are_neither_listed_nor_settled() -> None:
-    desk = a_desk()
-    source = await a_statement(desk)
-    other = desk.of(BOB)
+async def test_values_of_another_user_are_neither_listed_nor_settled() -> None:
+    driver = make_driver()
+    source = await a_statement(driver)
+    other = driver.of(BOB)
 
     assert (await other.call("list_unclear_values"))["unclear"] == []
     assert await other.refused(

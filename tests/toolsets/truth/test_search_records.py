@@ -14,25 +14,25 @@ from canonry.records.usecases import queries as own_records
 from canonry.records.usecases import record_source
 from canonry.records.usecases.files import RecordTables
 from canonry.testing.clocks import HandClock, a_caller
-from tests.toolsets.truth.kit import BOB, Desk, a_desk, an_invoice
+from tests.toolsets.truth.kit import BOB, ToolDriver, an_invoice, make_driver
 
 pytestmark = pytest.mark.anyio
 
 
-async def names(desk: Desk, query: str | None = None, **more: Any) -> list[str]:
+async def names(driver: ToolDriver, query: str | None = None, **more: Any) -> list[str]:
     asked = more if query is None else {"query": query, **more}
-    found = await desk.call("search_records", **asked)
+    found = await driver.call("search_records", **asked)
     return [each["canonical_name"] for each in found["entities"]]
 
 
-async def invoices(desk: Desk) -> None:
+async def invoices(driver: ToolDriver) -> None:
     rows = (
         ("A-1", "2025-01-31", 100, "EUR", "Müller Bau GmbH", "Roof of the garden shed"),
         ("A-2", "2025-03-01", 250.5, "EUR", "Müller Bau GmbH", "Windows"),
         ("A-3", "2025-03-31", 90, "USD", "Acme Corp", "Rope and anvils"),
         ("A-4", "2026-03-15", 1000, "EUR", "Acme Corp", "Rocket"),
     )
-    await desk.ingest(
+    await driver.ingest(
         *(
             an_invoice(n, invoice_date=d, amount_due=a, currency=c, vendor_name=v, notes=w)
             for n, d, a, c, v, w in rows
@@ -43,59 +43,57 @@ async def invoices(desk: Desk) -> None:
 INVOICES = {"entity_type": "invoice"}
 
 
-async def test_r33_a_word_in_any_field_finds_the_record_and_says_which_field_and_who_said_it() -> (
-    None
-):
-    desk = a_desk()
-    await invoices(desk)
-    found = await desk.call("search_records", query="garden shed")
+async def test_a_word_in_any_field_finds_the_record_its_field_and_source() -> None:
+    driver = make_driver()
+    await invoices(driver)
+    found = await driver.call("search_records", query="garden shed")
     (hit,) = (each for each in found["entities"] if each["by"] == "words")
     (match,) = hit["matches"]
     assert (hit["canonical_name"], match["field"]) == ("A-1", "notes")
     assert "garden shed" in match["excerpt"]
-    traced = await desk.call("get_field_provenance", entity_id=hit["id"], field="notes")
+    traced = await driver.call("get_field_provenance", entity_id=hit["id"], field="notes")
     assert match["observation_id"] == traced["source_observation"]["id"]
 
 
-async def test_words_are_found_whatever_case_accents_and_ends_they_have() -> None:
-    desk = a_desk()
-    await invoices(desk)
-    assert sorted(await names(desk, "MULLER ba", **INVOICES)) == ["A-1", "A-2"]
-    within = await desk.call("search_records", query="uller", **INVOICES)
+async def test_words_match_regardless_of_case_accents_and_endings() -> None:
+    driver = make_driver()
+    await invoices(driver)
+    assert sorted(await names(driver, "MULLER ba", **INVOICES)) == ["A-1", "A-2"]
+    within = await driver.call("search_records", query="uller", **INVOICES)
     assert {each["by"] for each in within["entities"]} <= {"likeness"}
 
 
-async def test_all_words_count_more_than_some_of_them() -> None:
-    desk = a_desk()
-    await invoices(desk)
-    found = await desk.call("search_records", query="rope anvils rocket", entity_type="invoice")
+async def test_all_words_score_higher_than_some() -> None:
+    driver = make_driver()
+    await invoices(driver)
+    found = await driver.call("search_records", query="rope anvils rocket", entity_type="invoice")
     assert {each["by"] for each in found["entities"]} <= {"likeness"}
-    first, *_ = (await desk.call("search_records", query="acme rope"))["entities"]
+    first, *_ = (await driver.call("search_records", query="acme rope"))["entities"]
     assert (first["canonical_name"], first["by"]) == ("A-3", "words")
 
 
-async def test_fields_dates_and_amounts_select_with_and_without_words() -> None:
-    desk = a_desk()
-    await invoices(desk)
+async def test_fields_dates_and_amounts_filter_with_and_without_words() -> None:
+    driver = make_driver()
+    await invoices(driver)
     march = [{"field": "invoice_date", "from": "2025-03", "to": "2025-03"}]
-    assert await names(desk, filters=march, **INVOICES) == ["A-2", "A-3"]
-    assert await names(desk, after_date="2025-03-02", before_date="2025") == ["A-3"]
-    assert await names(desk, min_amount=100, max_amount=250.5) == ["A-1", "A-2"]
+    assert await names(driver, filters=march, **INVOICES) == ["A-2", "A-3"]
+    assert await names(driver, after_date="2025-03-02", before_date="2025") == ["A-3"]
+    assert await names(driver, min_amount=100, max_amount=250.5) == ["A-1", "A-2"]
     big = [{"field": "total", "from": "250.50"}, {"field": "vendor", "contains": "BAU g"}]
-    assert await names(desk, filters=big, **INVOICES) == ["A-2"]
+    assert await names(driver, filters=big, **INVOICES) == ["A-2"]
     dollars = [{"field": "currency", "equals": "usd"}]
-    assert await names(desk, "rope", filters=dollars, **INVOICES) == ["A-3"]
-    assert await names(desk, "windows", filters=dollars, **INVOICES) == []
+    assert await names(driver, "rope", filters=dollars, **INVOICES) == ["A-3"]
+    assert await names(driver, "windows", filters=dollars, **INVOICES) == []
     exact = [{"field": "amount_due", "equals": 250.5}]
-    assert await names(desk, filters=exact, **INVOICES) == ["A-2"]
-    found = await desk.call("search_records", filters=dollars)
+    assert await names(driver, filters=exact, **INVOICES) == ["A-2"]
+    found = await driver.call("search_records", filters=dollars)
     (hit,) = found["entities"]
     assert (hit["by"], [m["field"] for m in hit["matches"]]) == ("fields", ["currency"])
 
 
-async def test_items_of_lists_truths_and_numbers_written_as_texts_are_compared() -> None:
-    desk = a_desk()
-    await desk.ingest(
+async def test_list_items_booleans_and_numeric_texts_are_compared() -> None:
+    driver = make_driver()
+    await driver.ingest(
         {"entity_type": "gadget", "name": "Lamp", "tags": ["old", "blue"], "lit": True, "watts": 7}
     )
     for condition, expected in (
@@ -112,7 +110,7 @@ async def test_items_of_lists_truths_and_numbers_written_as_texts_are_compared()
         ({"field": "name", "from": 3}, []),
         ({"field": "nothing", "equals": 3}, []),
     ):
-        assert await names(desk, filters=[condition]) == expected, condition
+        assert await names(driver, filters=[condition]) == expected, condition
 
 
 @pytest.mark.parametrize(
@@ -134,33 +132,33 @@ async def test_items_of_lists_truths_and_numbers_written_as_texts_are_compared()
         ),
     ],
 )
-async def test_a_question_that_means_nothing_is_refused_with_the_reason(
+async def test_a_meaningless_query_is_refused_with_the_reason(
     arguments: dict[str, Any], code: str, reason: str
 ) -> None:
-    desk = a_desk()
-    error = await desk.refused("search_records", code, **arguments)
+    driver = make_driver()
+    error = await driver.refused("search_records", code, **arguments)
     assert error["details"]["reason"] == reason
 
 
-async def test_r33_pages_of_a_search_hold_each_record_once_and_stay_short() -> None:
-    desk = a_desk()
-    await desk.ingest(
+async def test_search_pages_contain_each_record_once_and_stay_short() -> None:
+    driver = make_driver()
+    await driver.ingest(
         *({"entity_type": "person", "name": f"Ada {n}", "email": f"a{n}@x.test"} for n in range(35))
     )
     seen: list[str] = []
     offset: int | None = 0
     while offset is not None:
-        outcome = await desk.outcome("search_records", {"query": "ada", "offset": offset})
+        outcome = await driver.outcome("search_records", {"query": "ada", "offset": offset})
         assert len(outcome.text.encode()) <= 10_000
         seen += [each["id"] for each in outcome.body["entities"]]
         offset = outcome.body.get("next_offset")
     assert len(seen) == len(set(seen)) == outcome.body["total"] == 35
 
 
-async def test_a_value_that_has_no_place_is_found_too() -> None:
-    desk = a_desk()
-    await desk.ingest(an_invoice("B-1", mascot="Walrus"))
-    found = await desk.call("search_records", query="walrus")
+async def test_an_unplaced_value_is_found_too() -> None:
+    driver = make_driver()
+    await driver.ingest(an_invoice("B-1", mascot="Walrus"))
+    found = await driver.call("search_records", query="walrus")
     (hit,) = found["entities"]
     (match,) = hit["matches"]
     assert match["field"] == "mascot"
@@ -168,87 +166,87 @@ async def test_a_value_that_has_no_place_is_found_too() -> None:
 
 
 async def test_another_users_records_are_never_found() -> None:
-    desk = a_desk()
-    await invoices(desk)
-    stranger = desk.of(BOB)
+    driver = make_driver()
+    await invoices(driver)
+    stranger = driver.of(BOB)
     await stranger.ingest(an_invoice("Z-1", notes="garden"))
     assert await names(stranger, "garden") == ["Z-1"]
     assert await names(stranger, "acme") == []
-    assert "Z-1" not in await names(desk, "garden")
-    assert (await desk.call("search_records", **INVOICES))["total"] == 4
+    assert "Z-1" not in await names(driver, "garden")
+    assert (await driver.call("search_records", **INVOICES))["total"] == 4
 
 
-async def test_what_changes_is_found_at_once_as_it_is_now() -> None:
-    desk = a_desk()
-    one = await desk.entity("company", name="Alpha", tax_id="T-1", notes="granite")
-    other = await desk.entity("company", name="Beta", tax_id="T-2", notes="marble")
-    assert await names(desk, "granite") == ["Alpha"]
-    await desk.correct(one, "notes", "basalt")
-    assert await names(desk, "granite") == []
-    assert await names(desk, "basalt") == ["Alpha"]
-    await desk.merge(other, one)
-    assert await names(desk, entity_type="company") == ["Alpha"]
-    await desk.call("unmerge_entities", user_id=desk.user, entity_id=other)
-    assert await names(desk, entity_type="company") == ["Alpha", "Beta"]
-    assert await names(desk, "marble") == ["Beta"]
-    await desk.call(
+async def test_changes_are_found_at_once() -> None:
+    driver = make_driver()
+    one = await driver.entity("company", name="Alpha", tax_id="T-1", notes="granite")
+    other = await driver.entity("company", name="Beta", tax_id="T-2", notes="marble")
+    assert await names(driver, "granite") == ["Alpha"]
+    await driver.correct(one, "notes", "basalt")
+    assert await names(driver, "granite") == []
+    assert await names(driver, "basalt") == ["Alpha"]
+    await driver.merge(other, one)
+    assert await names(driver, entity_type="company") == ["Alpha"]
+    await driver.call("unmerge_entities", user_id=driver.user, entity_id=other)
+    assert await names(driver, entity_type="company") == ["Alpha", "Beta"]
+    assert await names(driver, "marble") == ["Beta"]
+    await driver.call(
         "register_entity_schema",
-        user_id=desk.user,
+        user_id=driver.user,
         entity_type="company",
         fields={"seats": {"type": "number"}},
     )
-    await desk.ingest({"entity_type": "company", "tax_id": "T-2", "name": "Beta", "seats": 12})
+    await driver.ingest({"entity_type": "company", "tax_id": "T-2", "name": "Beta", "seats": 12})
     seats = [{"field": "seats", "from": 10}]
-    assert await names(desk, filters=seats, entity_type="company") == ["Beta"]
+    assert await names(driver, filters=seats, entity_type="company") == ["Beta"]
 
 
-async def test_a_table_that_missed_much_is_read_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    desk = a_desk()
-    await invoices(desk)
-    assert await names(desk, "rocket") == ["A-4"]
+async def test_a_table_that_missed_many_changes_is_reread(monkeypatch: pytest.MonkeyPatch) -> None:
+    driver = make_driver()
+    await invoices(driver)
+    assert await names(driver, "rocket") == ["A-4"]
     monkeypatch.setattr(own_records, "_COMMITS", 1)
     monkeypatch.setattr(own_records, "_READ_ON_MAX", 2)
     for number in range(3):
-        await desk.ingest(an_invoice(f"C-{number}", notes="zebra"))
-    assert sorted(await names(desk, "zebra")) == ["C-0", "C-1", "C-2"]
+        await driver.ingest(an_invoice(f"C-{number}", notes="zebra"))
+    assert sorted(await names(driver, "zebra")) == ["C-0", "C-1", "C-2"]
 
 
-async def test_what_was_erased_is_found_and_summed_no_longer(tmp_path: Path) -> None:
+async def test_erased_records_are_neither_found_nor_summed(tmp_path: Path) -> None:
     store = await open_embedded(tmp_path, clock=HandClock())
     try:
         clock = cast("HandClock", store.canon.clock)
-        desk = Desk(canon=store.canon, gateway=Gateway(store.canon, (TRUTH,)), clock=clock)
-        await invoices(desk)
-        (hit,) = (await desk.call("search_records", query="rocket"))["entities"]
+        driver = ToolDriver(canon=store.canon, gateway=Gateway(store.canon, (TRUTH,)), clock=clock)
+        await invoices(driver)
+        (hit,) = (await driver.call("search_records", query="rocket"))["entities"]
         plan = await plan_erasure(store.canon, "entity", hit["id"])
 
         await erase_items(store.canon, store.maintenance, a_caller(), plan, reason="asked for")
 
-        assert await names(desk, "rocket") == []
-        counted = await desk.call("summarise_records", **INVOICES)
+        assert await names(driver, "rocket") == []
+        counted = await driver.call("summarise_records", **INVOICES)
         assert [each["count"] for each in counted["groups"]] == [3]
     finally:
         await store.close()
 
 
-async def test_more_records_than_are_read_together_are_all_in_the_table() -> None:
-    desk = a_desk()
-    await desk.ingest(*(an_invoice(f"D-{n:03}", notes="zebra") for n in range(205)))
-    assert (await desk.call("search_records", query="zebra"))["total"] == 205
-    await desk.ingest(*(an_invoice(f"E-{n:03}", notes="zebra") for n in range(205)))
-    assert (await desk.call("search_records", query="zebra"))["total"] == 410
+async def test_more_records_than_one_read_takes_are_all_in_the_table() -> None:
+    driver = make_driver()
+    await driver.ingest(*(an_invoice(f"D-{n:03}", notes="zebra") for n in range(205)))
+    assert (await driver.call("search_records", query="zebra"))["total"] == 205
+    await driver.ingest(*(an_invoice(f"E-{n:03}", notes="zebra") for n in range(205)))
+    assert (await driver.call("search_records", query="zebra"))["total"] == 410
 
 
-async def test_a_record_that_only_its_type_names_is_found_by_it() -> None:
-    desk = a_desk()
-    await desk.ingest({"entity_type": "gadget", "watts": 7})
-    (row,) = (await desk.call("retrieve_entities"))["entities"]
-    found = await desk.call("search_records", query=row["canonical_name"])
+async def test_a_record_described_only_by_its_type_is_found_by_it() -> None:
+    driver = make_driver()
+    await driver.ingest({"entity_type": "gadget", "watts": 7})
+    (row,) = (await driver.call("retrieve_entities"))["entities"]
+    found = await driver.call("search_records", query=row["canonical_name"])
     (match,) = found["entities"][0]["matches"]
     assert (match["field"], match["excerpt"]) == ("canonical_name", row["canonical_name"])
 
 
-async def test_tables_that_do_not_fit_together_are_forgotten_the_oldest_first() -> None:
+async def test_tables_that_do_not_fit_are_dropped_oldest_first() -> None:
     tables = RecordTables()
     first, second, third = (tables.of(space) for space in ("a", "b", "c"))  # type: ignore[arg-type]
     for table, count in ((first, 20_000), (second, 20_000), (third, 20_000)):
@@ -268,62 +266,62 @@ LEASE = (
 
 
 async def brought(
-    desk: Desk, text: str, name: str = "lease.md", kind: str = "text/markdown"
+    driver: ToolDriver, text: str, name: str = "lease.md", kind: str = "text/markdown"
 ) -> str:
-    desk.wait()
+    driver.wait()
     data = base64.b64encode(text.encode()).decode()
     given = {"file_content": data, "mime_type": kind, "original_filename": name}
-    return str((await desk.call("ingest", user_id=desk.user, **given))["source_id"])
+    return str((await driver.call("ingest", user_id=driver.user, **given))["source_id"])
 
 
-async def test_a_passage_in_the_text_of_a_file_is_found_with_source_place_and_quote() -> None:
-    desk = a_desk()
-    source = await brought(desk, LEASE)
-    found = await desk.call("search_records", query="tortoise")
+async def test_a_passage_in_a_file_is_found_with_source_position_and_quote() -> None:
+    driver = make_driver()
+    source = await brought(driver, LEASE)
+    found = await driver.call("search_records", query="tortoise")
 
     passage = found["passages"][0]
     assert (passage["source_id"], passage["title"], passage["by"]) == (source, "lease.md", "words")
     assert passage["section"] == "Lease > Pets"
     assert "tortoise may be kept" in passage["quote"]
     assert passage["entity_ids"]
-    other = await desk.of(BOB).call("search_records", query="tortoise")
+    other = await driver.of(BOB).call("search_records", query="tortoise")
     assert "passages" not in other
 
 
-async def test_passages_are_left_out_where_fields_are_asked_for_and_on_later_pages() -> None:
-    desk = a_desk()
-    await brought(desk, LEASE)
+async def test_passages_are_left_out_of_field_searches_and_later_pages() -> None:
+    driver = make_driver()
+    await brought(driver, LEASE)
     for more in ({"entity_type": "contract"}, {"offset": 1}, {"min_amount": 1}):
-        assert "passages" not in await desk.call("search_records", query="tortoise", **more)
+        assert "passages" not in await driver.call("search_records", query="tortoise", **more)
 
 
-async def test_rows_of_a_table_are_found_as_records_and_not_as_text() -> None:
-    desk = a_desk()
+async def test_table_rows_are_found_as_records_and_not_as_text() -> None:
+    driver = make_driver()
     rows = "Date,Payee,Amount\n2024-04-03,Alder Tortoise,12.50\n2024-04-05,Birch,2.75\n"
-    await brought(desk, rows, "april.csv", "text/csv")
-    found = await desk.call("search_records", query="tortoise")
+    await brought(driver, rows, "april.csv", "text/csv")
+    found = await driver.call("search_records", query="tortoise")
     assert found["total"] > 0
     assert "passages" not in found
 
 
-async def test_the_text_of_a_withdrawn_file_is_not_found_and_is_when_it_is_brought_again() -> None:
-    desk = a_desk()
-    source = await brought(desk, LEASE)
-    await desk.call("withdraw_source", user_id=desk.user, source_id=source)
-    assert "passages" not in await desk.call("search_records", query="tortoise")
-    await brought(desk, LEASE)
-    assert (await desk.call("search_records", query="tortoise"))["passages"]
+async def test_the_text_of_a_withdrawn_file_returns_with_a_new_import() -> None:
+    driver = make_driver()
+    source = await brought(driver, LEASE)
+    await driver.call("withdraw_source", user_id=driver.user, source_id=source)
+    assert "passages" not in await driver.call("search_records", query="tortoise")
+    await brought(driver, LEASE)
+    assert (await driver.call("search_records", query="tortoise"))["passages"]
 
 
-async def test_a_text_that_is_too_long_is_searched_in_part_and_says_so(
+async def test_an_overlong_text_is_searched_partially_and_says_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(record_source, "EXCERPTS_MAX", 1)
-    desk = a_desk()
-    desk.wait()
+    driver = make_driver()
+    driver.wait()
     data = base64.b64encode(LEASE.encode()).decode()
-    told = await desk.call(
-        "ingest", user_id=desk.user, file_content=data, mime_type="text/markdown"
+    reply = await driver.call(
+        "ingest", user_id=driver.user, file_content=data, mime_type="text/markdown"
     )
-    assert "text.too-long" in [each["code"] for each in told["warnings"]]
-    assert "passages" not in await desk.call("search_records", query="boiler")
+    assert "text.too-long" in [each["code"] for each in reply["warnings"]]
+    assert "passages" not in await driver.call("search_records", query="boiler")

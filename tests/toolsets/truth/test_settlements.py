@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.toolsets.truth.kit import Desk, a_desk
+from tests.toolsets.truth.kit import ToolDriver, make_driver
 
 pytestmark = pytest.mark.anyio
 
@@ -47,10 +47,10 @@ Message-ID: <1@x>
 """
 
 
-async def bring(desk: Desk, text: str, media: str) -> None:
-    desk.wait()
+async def bring(driver: ToolDriver, text: str, media: str) -> None:
+    driver.wait()
     content = base64.b64encode(text.encode()).decode()
-    await desk.call("ingest", user_id=desk.user, file_content=content, mime_type=media)
+    await driver.call("ingest", user_id=driver.user, file_content=content, mime_type=media)
 
 
 def a_line(purpose: str = "Invoice INV-77", **said: str) -> str:
@@ -58,30 +58,30 @@ def a_line(purpose: str = "Invoice INV-77", **said: str) -> str:
     return LINES.format(purpose=purpose, **{**usual, **said})
 
 
-async def settled(desk: Desk) -> list[tuple[str, str]]:
+async def settled(driver: ToolDriver) -> list[tuple[str, str]]:
     """The types of what settles an invoice, and the vendors of the invoices."""
     found = []
-    for entity in (await desk.call("retrieve_entities"))["entities"]:
-        edges = await desk.call(
+    for entity in (await driver.call("retrieve_entities"))["entities"]:
+        edges = await driver.call(
             "list_relationships",
             entity_id=entity["id"],
             direction="outbound",
             relationship_type="SETTLES",
         )
         for each in edges["relationships"]:
-            invoice = await desk.snapshot(each["target_entity_id"])
+            invoice = await driver.snapshot(each["target_entity_id"])
             found.append((entity["entity_type"], invoice["vendor_name"]))
     return sorted(found)
 
 
-async def owed(desk: Desk, field: str = "owed", **more: Any) -> dict[str | None, str]:
-    reply = await desk.call("summarise_records", entity_type="invoice", field=field, **more)
+async def owed(driver: ToolDriver, field: str = "owed", **more: Any) -> dict[str | None, str]:
+    reply = await driver.call("summarise_records", entity_type="invoice", field=field, **more)
     assert reply["field"] == "owed"
     return {each["group"]["currency"]: each["sum"] for each in reply["totals"]}
 
 
-async def left_out(desk: Desk) -> list[str]:
-    reply = await desk.call("summarise_records", entity_type="invoice", field="owed")
+async def left_out(driver: ToolDriver) -> list[str]:
+    reply = await driver.call("summarise_records", entity_type="invoice", field="owed")
     return [each["reason"] for each in reply["left_out"]]
 
 
@@ -107,18 +107,18 @@ FILES = {
 
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("first", ["invoice", "payment"])
-async def test_a_payment_settles_the_invoice_that_it_names(name: str, first: str) -> None:
-    desk = a_desk()
+async def test_a_payment_settles_the_invoice_it_names(name: str, first: str) -> None:
+    driver = make_driver()
     text, media, entity_type = FILES[name]
     if first == "invoice":
-        await desk.ingest(BILL)
-    await bring(desk, text, media)
+        await driver.ingest(BILL)
+    await bring(driver, text, media)
     if first == "payment":
-        assert (await desk.call("retrieve_entities", entity_type="invoice"))["total"] == 0
-        await desk.ingest(BILL)
+        assert (await driver.call("retrieve_entities", entity_type="invoice"))["total"] == 0
+        await driver.ingest(BILL)
 
-    assert await settled(desk) == [(entity_type, "Alder Ltd")]
-    assert (await desk.call("retrieve_entities", entity_type="invoice"))["total"] == 1
+    assert await settled(driver) == [(entity_type, "Alder Ltd")]
+    assert (await driver.call("retrieve_entities", entity_type="invoice"))["total"] == 1
 
 
 @pytest.mark.parametrize(
@@ -145,18 +145,18 @@ async def test_a_payment_settles_the_invoice_that_it_names(name: str, first: str
     ],
 )
 @pytest.mark.parametrize("first", ["invoice", "other"])
-async def test_what_only_refers_or_contradicts_settles_nothing(
+async def test_references_and_contradictions_settle_nothing(
     text: str, media: str, first: str
 ) -> None:
-    desk = a_desk()
+    driver = make_driver()
     for each in ("invoice", "other") if first == "invoice" else ("other", "invoice"):
         if each == "invoice":
-            await desk.ingest(BILL)
+            await driver.ingest(BILL)
         else:
-            await bring(desk, text, media or "text/plain")
+            await bring(driver, text, media or "text/plain")
 
-    assert await settled(desk) == []
-    assert await owed(desk) == {"EUR": "100"}
+    assert await settled(driver) == []
+    assert await owed(driver) == {"EUR": "100"}
 
 
 CONFIRMED = (
@@ -175,117 +175,117 @@ CONFIRMED = (
 
 
 @pytest.mark.parametrize(("heading", "invoice", "total"), CONFIRMED)
-async def test_the_receipt_of_a_payment_leaves_its_invoice_as_it_is(
+async def test_a_payment_receipt_leaves_its_invoice_unchanged(
     heading: str, invoice: str, total: str
 ) -> None:
-    desk = a_desk()
-    bill = await desk.entity(**BILL)
-    before = await desk.snapshot(bill)
+    driver = make_driver()
+    bill = await driver.entity(**BILL)
+    before = await driver.snapshot(bill)
     text = f"Alder\n{heading}\n{invoice}\nDate: 2024-03-12\n{total}: 40.00 EUR\n"
-    await bring(desk, text, "text/plain")
+    await bring(driver, text, "text/plain")
 
-    assert await desk.snapshot(bill) == before
-    assert await settled(desk) == [("receipt", "Alder Ltd")]
-    assert await owed(desk) == {"EUR": "60"}
+    assert await driver.snapshot(bill) == before
+    assert await settled(driver) == [("receipt", "Alder Ltd")]
+    assert await owed(driver) == {"EUR": "60"}
 
 
-async def test_an_invoice_with_a_stamp_is_paid() -> None:
-    desk = a_desk()
+async def test_an_invoice_with_a_paid_stamp_is_paid() -> None:
+    driver = make_driver()
     bill = "Alder Ltd\nInvoice\nInvoice number: INV-1\nInvoice date: 2024-03-01\nTotal: 9.00 EUR\n"
-    await bring(desk, f"{bill}PAID\n", "text/plain")
-    assert await owed(desk) == {"EUR": "0"}
-    await bring(desk, bill.replace("INV-1", "INV-2"), "text/plain")
-    assert await owed(desk) == {"EUR": "9"}
+    await bring(driver, f"{bill}PAID\n", "text/plain")
+    assert await owed(driver) == {"EUR": "0"}
+    await bring(driver, bill.replace("INV-1", "INV-2"), "text/plain")
+    assert await owed(driver) == {"EUR": "9"}
 
 
-async def test_of_two_vendors_with_one_number_the_payee_is_paid() -> None:
-    desk = a_desk()
-    await desk.ingest({**PAYMENT, "invoice_reference": "1"})
-    await desk.ingest({**BILL, "invoice_number": "1", "vendor_name": "Birch Ltd"})
-    await desk.ingest({**BILL, "invoice_number": "1"})
+async def test_the_payee_is_paid_of_two_vendors_with_one_number() -> None:
+    driver = make_driver()
+    await driver.ingest({**PAYMENT, "invoice_reference": "1"})
+    await driver.ingest({**BILL, "invoice_number": "1", "vendor_name": "Birch Ltd"})
+    await driver.ingest({**BILL, "invoice_number": "1"})
 
-    assert await settled(desk) == [("transaction", "Alder Ltd")]
-    assert await owed(desk) == {"EUR": "100"}
+    assert await settled(driver) == [("transaction", "Alder Ltd")]
+    assert await owed(driver) == {"EUR": "100"}
 
 
 async def test_a_customer_settles_the_invoice_of_its_vendor() -> None:
-    desk = a_desk()
-    await desk.ingest({**BILL, "vendor_name": "Lena Owner", "customer_name": "Carl GmbH"})
-    await desk.ingest({**PAYMENT, "amount": 100, "merchant_name": "Carl GmbH"})
+    driver = make_driver()
+    await driver.ingest({**BILL, "vendor_name": "Lena Owner", "customer_name": "Carl GmbH"})
+    await driver.ingest({**PAYMENT, "amount": 100, "merchant_name": "Carl GmbH"})
 
-    assert await settled(desk) == [("transaction", "Lena Owner")]
+    assert await settled(driver) == [("transaction", "Lena Owner")]
 
 
 @pytest.mark.parametrize("reference", ["RF18 5390 0754 7034", "RF18539007547034", "539007547034"])
 async def test_a_creditor_reference_names_the_invoice(reference: str) -> None:
-    desk = a_desk()
-    await desk.ingest({**BILL, "payment_reference": "RF18 5390 0754 7034"})
-    await desk.ingest(
+    driver = make_driver()
+    await driver.ingest({**BILL, "payment_reference": "RF18 5390 0754 7034"})
+    await driver.ingest(
         {**BILL, "invoice_number": "539007547034", "amount_due": 1, "vendor_name": "X"}
     )
-    await desk.ingest({**PAYMENT, "invoice_reference": reference})
+    await driver.ingest({**PAYMENT, "invoice_reference": reference})
 
-    assert await settled(desk) == [("transaction", "Alder Ltd")]
+    assert await settled(driver) == [("transaction", "Alder Ltd")]
 
 
-async def test_the_purpose_of_a_recorded_transfer_names_the_invoice() -> None:
-    desk = a_desk()
-    await desk.ingest({**BILL, "invoice_number": "RE-2024-0815"})
+async def test_the_purpose_of_a_transfer_names_the_invoice() -> None:
+    driver = make_driver()
+    await driver.ingest({**BILL, "invoice_number": "RE-2024-0815"})
     transfer = {name: value for name, value in PAYMENT.items() if name != "invoice_reference"}
-    await desk.ingest({**transfer, "description": "Rechnung RE-2024-0815"})
-    await desk.ingest({**transfer, "date": "2024-04-10", "description": "Rent RE 50 EUR"})
+    await driver.ingest({**transfer, "description": "Rechnung RE-2024-0815"})
+    await driver.ingest({**transfer, "date": "2024-04-10", "description": "Rent RE 50 EUR"})
 
-    assert await settled(desk) == [("transaction", "Alder Ltd")]
-
-
-async def test_a_corrected_reference_takes_its_edges_along() -> None:
-    desk = a_desk()
-    await desk.ingest(BILL, {**BILL, "invoice_number": "INV-78"})
-    payment = await desk.entity(**PAYMENT)
-    await desk.correct(payment, "invoice_reference", "INV-79")
-    assert await settled(desk) == []
-    await desk.correct(payment, "invoice_reference", "INV-78")
-    assert await owed(desk) == {"EUR": "100"}
-    assert await settled(desk) == [("transaction", "Alder Ltd")]
+    assert await settled(driver) == [("transaction", "Alder Ltd")]
 
 
-async def test_a_number_of_an_invoice_that_was_merged_is_settled_too() -> None:
-    desk = a_desk()
-    kept = await desk.entity(**BILL)
-    copy = await desk.entity(**{**BILL, "invoice_number": "INV-77-B"})
-    await desk.merge(copy, kept)
-    await desk.ingest({**PAYMENT, "invoice_reference": "INV-77-B"})
+async def test_a_corrected_reference_moves_its_edges() -> None:
+    driver = make_driver()
+    await driver.ingest(BILL, {**BILL, "invoice_number": "INV-78"})
+    payment = await driver.entity(**PAYMENT)
+    await driver.correct(payment, "invoice_reference", "INV-79")
+    assert await settled(driver) == []
+    await driver.correct(payment, "invoice_reference", "INV-78")
+    assert await owed(driver) == {"EUR": "100"}
+    assert await settled(driver) == [("transaction", "Alder Ltd")]
 
-    assert await settled(desk) == [("transaction", "Alder Ltd")]
-    assert await owed(desk) == {"EUR": "0"}
+
+async def test_the_number_of_a_merged_invoice_is_settled_too() -> None:
+    driver = make_driver()
+    kept = await driver.entity(**BILL)
+    copy = await driver.entity(**{**BILL, "invoice_number": "INV-77-B"})
+    await driver.merge(copy, kept)
+    await driver.ingest({**PAYMENT, "invoice_reference": "INV-77-B"})
+
+    assert await settled(driver) == [("transaction", "Alder Ltd")]
+    assert await owed(driver) == {"EUR": "0"}
 
 
 @pytest.mark.parametrize("by", ["correction", "newer version"])
-async def test_a_payment_settles_its_invoice_whatever_its_amount_turns_out_to_be(by: str) -> None:
-    desk = a_desk()
-    await desk.ingest(PAYMENT)
-    bill = await desk.entity(**BILL)
+async def test_a_payment_settles_its_invoice_whatever_the_later_amount(by: str) -> None:
+    driver = make_driver()
+    await driver.ingest(PAYMENT)
+    bill = await driver.entity(**BILL)
     for due, still in ((90, "0"), (120, "20"), (100, "0"), (170.5, "70.5")):
         if by == "correction":
-            await desk.correct(bill, "amount_due", due)
+            await driver.correct(bill, "amount_due", due)
         else:
-            await desk.ingest({**BILL, "amount_due": due})
-        assert await settled(desk) == [("transaction", "Alder Ltd")]
-        assert await owed(desk) == {"EUR": still}
+            await driver.ingest({**BILL, "amount_due": due})
+        assert await settled(driver) == [("transaction", "Alder Ltd")]
+        assert await owed(driver) == {"EUR": still}
 
 
-async def test_an_invoice_that_turns_out_to_be_larger_is_settled_by_what_exceeded_it() -> None:
+async def test_a_larger_invoice_is_settled_by_the_excess() -> None:
     for by in ("correction", "newer version"):
-        desk = a_desk()
-        bill = await desk.entity(**{**BILL, "amount_due": 90})
-        await desk.ingest(PAYMENT)
-        assert (await settled(desk), await owed(desk)) == ([], {"EUR": "90"})
+        driver = make_driver()
+        bill = await driver.entity(**{**BILL, "amount_due": 90})
+        await driver.ingest(PAYMENT)
+        assert (await settled(driver), await owed(driver)) == ([], {"EUR": "90"})
         if by == "correction":
-            await desk.correct(bill, "amount_due", 100)
+            await driver.correct(bill, "amount_due", 100)
         else:
-            await desk.ingest(BILL)
-        assert await settled(desk) == [("transaction", "Alder Ltd")]
-        assert await owed(desk) == {"EUR": "0"}
+            await driver.ingest(BILL)
+        assert await settled(driver) == [("transaction", "Alder Ltd")]
+        assert await owed(driver) == {"EUR": "0"}
 
 
 @pytest.mark.parametrize(
@@ -302,99 +302,101 @@ async def test_an_invoice_that_turns_out_to_be_larger_is_settled_by_what_exceede
 async def test_a_corrected_payment_is_judged_again(
     field: str, value: Any, settles: bool, still: dict[str, str]
 ) -> None:
-    desk = a_desk()
-    await desk.ingest(BILL)
-    payment = await desk.entity(**{**PAYMENT, "transaction_id": "T1"})
-    await desk.correct(payment, field, value)
+    driver = make_driver()
+    await driver.ingest(BILL)
+    payment = await driver.entity(**{**PAYMENT, "transaction_id": "T1"})
+    await driver.correct(payment, field, value)
 
-    assert await settled(desk) == ([("transaction", "Alder Ltd")] if settles else [])
-    assert await owed(desk) == still
-    await desk.correct(payment, field, PAYMENT.get(field))
-    assert await owed(desk) == {"EUR": "0"}
+    assert await settled(driver) == ([("transaction", "Alder Ltd")] if settles else [])
+    assert await owed(driver) == still
+    await driver.correct(payment, field, PAYMENT.get(field))
+    assert await owed(driver) == {"EUR": "0"}
 
 
-async def test_a_payment_of_two_invoices_covers_both_if_one_turns_out_to_be_smaller() -> None:
-    desk = a_desk()
-    bill = await desk.entity(**BILL)
-    await desk.ingest({**BILL, "invoice_number": "INV-78", "amount_due": 50})
-    await desk.ingest({**PAYMENT, "invoice_reference": ["INV-77", "INV-78"], "amount": -150})
-    await desk.correct(bill, "amount_due", 40)
-    assert await owed(desk) == {"EUR": "0"}
+async def test_a_payment_covers_both_invoices_if_one_becomes_smaller() -> None:
+    driver = make_driver()
+    bill = await driver.entity(**BILL)
+    await driver.ingest({**BILL, "invoice_number": "INV-78", "amount_due": 50})
+    await driver.ingest({**PAYMENT, "invoice_reference": ["INV-77", "INV-78"], "amount": -150})
+    await driver.correct(bill, "amount_due", 40)
+    assert await owed(driver) == {"EUR": "0"}
 
 
 @pytest.mark.parametrize("field", ["owed", "due", "outstanding"])
 async def test_a_household_asks_what_it_still_owes(field: str) -> None:
-    desk = a_desk()
+    driver = make_driver()
     other = {**BILL, "vendor_name": "Birch Ltd", "invoice_number": "B-1", "amount_due": 50}
     dollars = {**BILL, "vendor_name": "Cedar Inc", "invoice_number": "C-1", "currency": "USD"}
-    await desk.ingest(BILL, other, dollars)
-    await desk.ingest({**PAYMENT, "amount": -30}, {**PAYMENT, "amount": -20, "date": "2024-03-20"})
-    await desk.ingest({**PAYMENT, "date": "2024-03-21", "amount": -10, "status": "REVERTED"})
-    await desk.ingest({**PAYMENT, "date": "2024-03-22", "amount": 5, "kind": "refund"})
+    await driver.ingest(BILL, other, dollars)
+    await driver.ingest(
+        {**PAYMENT, "amount": -30}, {**PAYMENT, "amount": -20, "date": "2024-03-20"}
+    )
+    await driver.ingest({**PAYMENT, "date": "2024-03-21", "amount": -10, "status": "REVERTED"})
+    await driver.ingest({**PAYMENT, "date": "2024-03-22", "amount": 5, "kind": "refund"})
     note = {"entity_type": "credit_note", "credit_note_number": "G-1", "vendor_name": "Alder Ltd"}
-    await desk.ingest({**note, "amount": 15, "currency": "EUR", "invoice_reference": "INV-77"})
+    await driver.ingest({**note, "amount": 15, "currency": "EUR", "invoice_reference": "INV-77"})
     paid = {"merchant_name": "Cedar Inc", "currency": "USD", "invoice_reference": "C-1"}
-    await desk.ingest({**PAYMENT, **paid, "amount": -40})
+    await driver.ingest({**PAYMENT, **paid, "amount": -40})
 
-    assert await owed(desk, field) == {"EUR": "85", "USD": "60"}
+    assert await owed(driver, field) == {"EUR": "85", "USD": "60"}
     only = [{"field": "vendor_name", "equals": "Alder Ltd"}]
-    assert await owed(desk, field, filters=only) == {"EUR": "35"}
+    assert await owed(driver, field, filters=only) == {"EUR": "35"}
 
 
-async def test_a_payment_that_bank_receipt_and_mail_tell_counts_once() -> None:
-    desk = a_desk()
-    await desk.ingest(BILL, {**PAYMENT, "amount": -40})
+async def test_a_payment_in_bank_receipt_and_mail_counts_once() -> None:
+    driver = make_driver()
+    await driver.ingest(BILL, {**PAYMENT, "amount": -40})
     receipt = {"entity_type": "receipt", "receipt_number": "R-1", "merchant_name": "Alder Ltd"}
     named = {"currency": "EUR", "date_purchased": "2024-03-12", "invoice_reference": "INV-77"}
-    await desk.ingest({**receipt, **named, "amount_total": 40})
-    await bring(desk, *FILES["a mail"][:2])
-    assert await owed(desk) == {"EUR": "60"}
-    await desk.ingest({**receipt, **named, "receipt_number": "R-2", "amount_total": 25})
-    assert await owed(desk) == {"EUR": "35"}
+    await driver.ingest({**receipt, **named, "amount_total": 40})
+    await bring(driver, *FILES["a mail"][:2])
+    assert await owed(driver) == {"EUR": "60"}
+    await driver.ingest({**receipt, **named, "receipt_number": "R-2", "amount_total": 25})
+    assert await owed(driver) == {"EUR": "35"}
 
 
-async def test_money_of_a_returned_debit_is_owed_again() -> None:
-    desk = a_desk()
-    await desk.ingest(BILL, PAYMENT)
-    assert await owed(desk) == {"EUR": "0"}
-    await bring(desk, a_line("Rücklastschrift Rechnung INV-77", amount="100.00"), "text/csv")
-    assert await owed(desk) == {"EUR": "100"}
+async def test_a_returned_debit_is_owed_again() -> None:
+    driver = make_driver()
+    await driver.ingest(BILL, PAYMENT)
+    assert await owed(driver) == {"EUR": "0"}
+    await bring(driver, a_line("Rücklastschrift Rechnung INV-77", amount="100.00"), "text/csv")
+    assert await owed(driver) == {"EUR": "100"}
 
 
-async def test_one_payment_of_two_invoices_pays_both_or_neither_surely() -> None:
-    desk = a_desk()
-    await desk.ingest(BILL, {**BILL, "invoice_number": "INV-78", "amount_due": 50})
+async def test_a_payment_of_two_invoices_pays_both_or_neither() -> None:
+    driver = make_driver()
+    await driver.ingest(BILL, {**BILL, "invoice_number": "INV-78", "amount_due": 50})
     payment = {**PAYMENT, "invoice_reference": ["INV-77", "INV-78"]}
-    known = await desk.entity(**{**payment, "amount": -150, "transaction_id": "T1"})
-    assert await owed(desk) == {"EUR": "0"}
-    await desk.correct(known, "amount", -120)
-    assert await owed(desk) == {}
-    assert await left_out(desk) == ["paid_amount_unknown"]
+    known = await driver.entity(**{**payment, "amount": -150, "transaction_id": "T1"})
+    assert await owed(driver) == {"EUR": "0"}
+    await driver.correct(known, "amount", -120)
+    assert await owed(driver) == {}
+    assert await left_out(driver) == ["paid_amount_unknown"]
 
 
-async def test_what_lowers_no_known_invoice_and_what_has_no_amount_is_reported() -> None:
-    desk = a_desk()
-    await desk.ingest(BILL, {**BILL, "invoice_number": "INV-78", "status": "paid"})
-    await desk.ingest({"entity_type": "credit_note", "credit_note_number": "G-1", "amount": 15})
-    await bring(desk, *FILES["a mail"][:2])
+async def test_credits_without_invoice_or_amount_are_reported() -> None:
+    driver = make_driver()
+    await driver.ingest(BILL, {**BILL, "invoice_number": "INV-78", "status": "paid"})
+    await driver.ingest({"entity_type": "credit_note", "credit_note_number": "G-1", "amount": 15})
+    await bring(driver, *FILES["a mail"][:2])
 
-    assert await owed(desk) == {"EUR": "0"}
-    assert sorted(await left_out(desk)) == ["no_invoice", "paid_amount_unknown"]
+    assert await owed(driver) == {"EUR": "0"}
+    assert sorted(await left_out(driver)) == ["no_invoice", "paid_amount_unknown"]
 
 
 async def test_a_withdrawn_payment_settles_nothing() -> None:
-    desk = a_desk()
-    await desk.ingest(BILL)
-    reply = await desk.ingest(PAYMENT)
-    await desk.call("withdraw_source", user_id=desk.user, source_id=reply["source_id"])
+    driver = make_driver()
+    await driver.ingest(BILL)
+    reply = await driver.ingest(PAYMENT)
+    await driver.call("withdraw_source", user_id=driver.user, source_id=reply["source_id"])
 
-    assert await owed(desk) == {"EUR": "100"}
+    assert await owed(driver) == {"EUR": "100"}
 
 
-async def test_how_much_was_paid_to_somebody_is_what_was_booked_without_refunds() -> None:
-    desk = a_desk()
+async def test_total_paid_to_a_party_excludes_refunds() -> None:
+    driver = make_driver()
     await bring(
-        desk,
+        driver,
         "Type,Product,Started Date,Completed Date,Description,Amount,Fee,Currency,State,Balance\n"
         "CARD_PAYMENT,Current,2024-03-02,2024-03-02,Hotel,-80.00,0.00,EUR,COMPLETED,20.00\n"
         "CARD_PAYMENT,Current,2024-03-03,,Hotel,-80.00,0.00,EUR,REVERTED,\n"
@@ -402,7 +404,7 @@ async def test_how_much_was_paid_to_somebody_is_what_was_booked_without_refunds(
         "text/csv",
     )
     only = [{"field": "description", "equals": "Hotel"}]
-    reply = await desk.call(
+    reply = await driver.call(
         "summarise_records", entity_type="transaction", field="amount", filters=only
     )
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.toolsets.truth.kit import NOWHERE, Desk, a_desk
+from tests.toolsets.truth.kit import NOWHERE, ToolDriver, make_driver
 
 pytestmark = pytest.mark.anyio
 
@@ -13,138 +13,141 @@ ACME = {**JO, "organization": "Acme GmbH", "phone": "+49 30 111111"}
 ALDER = {**JO, "organization": "Alder Ltd", "phone": "+49 30 222222", "title": "Dr"}
 
 
-async def brought(desk: Desk, **fields: Any) -> tuple[str, str]:
+async def brought(driver: ToolDriver, **fields: Any) -> tuple[str, str]:
     """Bring one record; return its entity and its source."""
-    desk.wait()
-    reply = await desk.call("ingest", user_id=desk.user, entities=[fields])
+    driver.wait()
+    reply = await driver.call("ingest", user_id=driver.user, entities=[fields])
     return reply["entities"][0]["entity_id"], reply["source_id"]
 
 
-async def shown(desk: Desk) -> dict[str, Any]:
+async def shown(driver: ToolDriver) -> dict[str, Any]:
     """The fields of every entity."""
-    found = (await desk.call("retrieve_entities", include_snapshots=True))["entities"]
+    found = (await driver.call("retrieve_entities", include_snapshots=True))["entities"]
     return {each["id"]: each["snapshot"] for each in found}
 
 
-async def named(desk: Desk, identifier: str) -> list[str]:
-    found = await desk.call("get_entity_by_identifier", identifier=identifier)
+async def named(driver: ToolDriver, identifier: str) -> list[str]:
+    found = await driver.call("get_entity_by_identifier", identifier=identifier)
     return [each["id"] for each in found["entities"]]
 
 
-async def edges(desk: Desk, entity_id: str) -> set[tuple[str, str]]:
-    found = await desk.call("list_relationships", entity_id=entity_id, direction="outbound")
+async def edges(driver: ToolDriver, entity_id: str) -> set[tuple[str, str]]:
+    found = await driver.call("list_relationships", entity_id=entity_id, direction="outbound")
     return {(e["relationship_type"], e["target_entity_id"]) for e in found["relationships"]}
 
 
-async def test_a_source_that_was_matched_wrongly_becomes_an_entity_of_its_own() -> None:
-    desk = a_desk()
-    jo, _ = await brought(desk, **ACME)
-    same, source = await brought(desk, **ALDER)
-    done = await desk.call("unmerge_entities", entity_id=jo, of=[source], reason="two people")
+async def test_a_wrongly_matched_source_becomes_its_own_entity() -> None:
+    driver = make_driver()
+    jo, _ = await brought(driver, **ACME)
+    same, source = await brought(driver, **ALDER)
+    done = await driver.call("unmerge_entities", entity_id=jo, of=[source], reason="two people")
     other = done["entity_id"]
-    found = await shown(desk)
+    found = await shown(driver)
 
     assert same == jo == done["separated_from"] != other
     assert done["observations_returned"] == 1
     assert found[jo] == {name: v for name, v in ACME.items() if name != "entity_type"}
     assert found[other] == {name: v for name, v in ALDER.items() if name != "entity_type"}
-    assert await named(desk, "+49 30 222222") == [other]
-    assert await named(desk, "+49 30 111111") == [jo]
-    assert (await desk.call("list_possible_duplicates"))["pairs"] == []
+    assert await named(driver, "+49 30 222222") == [other]
+    assert await named(driver, "+49 30 111111") == [jo]
+    assert (await driver.call("list_possible_duplicates"))["pairs"] == []
 
 
-async def test_what_the_observations_name_is_related_to_the_new_entity() -> None:
-    desk = a_desk()
-    jo, _ = await brought(desk, **ACME)
-    _, source = await brought(desk, **ALDER)
-    (acme,), (alder,) = await named(desk, "Acme GmbH"), await named(desk, "Alder Ltd")
-    other = (await desk.call("unmerge_entities", entity_id=jo, of=[source]))["entity_id"]
+async def test_entities_named_by_the_observations_relate_to_the_new_entity() -> None:
+    driver = make_driver()
+    jo, _ = await brought(driver, **ACME)
+    _, source = await brought(driver, **ALDER)
+    (acme,), (alder,) = await named(driver, "Acme GmbH"), await named(driver, "Alder Ltd")
+    other = (await driver.call("unmerge_entities", entity_id=jo, of=[source]))["entity_id"]
 
-    assert await edges(desk, jo) == {("REFERS_TO", acme), ("DIFFERENT_FROM", other)}
-    assert await edges(desk, other) == {("REFERS_TO", alder)}
+    assert await edges(driver, jo) == {("REFERS_TO", acme), ("DIFFERENT_FROM", other)}
+    assert await edges(driver, other) == {("REFERS_TO", alder)}
 
 
 @pytest.mark.parametrize("more", [{"title": "Dr"}, {"phone": "+49 30 222222"}, {"city": "Bonn"}])
-async def test_sources_that_come_again_after_a_split_change_nothing(more: dict[str, str]) -> None:
-    desk = a_desk()
-    jo, _ = await brought(desk, **JO)
-    _, source = await brought(desk, **JO, **more)
-    other = (await desk.call("unmerge_entities", entity_id=jo, of=[source]))["entity_id"]
-    before = await shown(desk)
-    again = [(await brought(desk, **JO))[0], (await brought(desk, **JO, **more))[0]]
+async def test_sources_imported_again_after_a_split_change_nothing(more: dict[str, str]) -> None:
+    driver = make_driver()
+    jo, _ = await brought(driver, **JO)
+    _, source = await brought(driver, **JO, **more)
+    other = (await driver.call("unmerge_entities", entity_id=jo, of=[source]))["entity_id"]
+    before = await shown(driver)
+    again = [(await brought(driver, **JO))[0], (await brought(driver, **JO, **more))[0]]
 
     assert again == [jo, other]
-    assert await shown(desk) == before
+    assert await shown(driver) == before
     assert before[jo] == {name: v for name, v in JO.items() if name != "entity_type"}
 
 
 async def test_a_single_observation_can_be_split_off() -> None:
-    desk = a_desk()
-    jo, _ = await brought(desk, **ACME)
-    await brought(desk, **ALDER)
-    newest, _ = (await desk.call("list_observations", entity_id=jo))["observations"]
-    other = (await desk.call("unmerge_entities", entity_id=jo, of=[newest["id"]]))["entity_id"]
-    (told,) = (await desk.call("list_observations", entity_id=other))["observations"]
+    driver = make_driver()
+    jo, _ = await brought(driver, **ACME)
+    await brought(driver, **ALDER)
+    newest, _ = (await driver.call("list_observations", entity_id=jo))["observations"]
+    other = (await driver.call("unmerge_entities", entity_id=jo, of=[newest["id"]]))["entity_id"]
+    (reported,) = (await driver.call("list_observations", entity_id=other))["observations"]
 
-    assert (told["source_id"], told["observed_at"]) == (newest["source_id"], newest["observed_at"])
-    assert (await desk.call("list_observations", entity_id=jo))["total"] == 1
-
-
-async def test_a_record_of_another_source_finds_the_one_with_its_number() -> None:
-    desk = a_desk()
-    jo, _ = await brought(desk, **ACME)
-    _, source = await brought(desk, **ALDER)
-    other = (await desk.call("unmerge_entities", entity_id=jo, of=[source]))["entity_id"]
-
-    assert (await brought(desk, **ALDER, city="Bonn"))[0] == other
-    assert (await brought(desk, **ACME, city="Kiel"))[0] == jo
+    assert (reported["source_id"], reported["observed_at"]) == (
+        newest["source_id"],
+        newest["observed_at"],
+    )
+    assert (await driver.call("list_observations", entity_id=jo))["total"] == 1
 
 
-async def test_withdrawing_the_source_of_a_split_leaves_the_first_entity_as_it_was() -> None:
-    desk = a_desk()
-    jo, _ = await brought(desk, **ACME)
-    _, source = await brought(desk, **ALDER)
-    other = (await desk.call("unmerge_entities", entity_id=jo, of=[source]))["entity_id"]
-    before = (await shown(desk))[jo]
-    await desk.call("withdraw_source", source_id=source)
-    found = await shown(desk)
+async def test_a_record_of_another_source_finds_the_entity_with_its_number() -> None:
+    driver = make_driver()
+    jo, _ = await brought(driver, **ACME)
+    _, source = await brought(driver, **ALDER)
+    other = (await driver.call("unmerge_entities", entity_id=jo, of=[source]))["entity_id"]
+
+    assert (await brought(driver, **ALDER, city="Bonn"))[0] == other
+    assert (await brought(driver, **ACME, city="Kiel"))[0] == jo
+
+
+async def test_withdrawing_a_split_source_leaves_the_first_entity_unchanged() -> None:
+    driver = make_driver()
+    jo, _ = await brought(driver, **ACME)
+    _, source = await brought(driver, **ALDER)
+    other = (await driver.call("unmerge_entities", entity_id=jo, of=[source]))["entity_id"]
+    before = (await shown(driver))[jo]
+    await driver.call("withdraw_source", source_id=source)
+    found = await shown(driver)
 
     assert other not in found
     assert found[jo] == before
 
 
 async def test_a_split_can_be_undone_by_a_merge_and_the_past_keeps_one_entity() -> None:
-    desk = a_desk()
-    jo, _ = await brought(desk, **ACME)
-    _, source = await brought(desk, **ALDER)
-    before = await shown(desk)
-    desk.wait()
-    other = (await desk.call("unmerge_entities", entity_id=jo, of=[source]))["entity_id"]
+    driver = make_driver()
+    jo, _ = await brought(driver, **ACME)
+    _, source = await brought(driver, **ALDER)
+    before = await shown(driver)
+    driver.wait()
+    other = (await driver.call("unmerge_entities", entity_id=jo, of=[source]))["entity_id"]
     moment = "2025-01-15T00:02:30Z"
-    past = await desk.call("get_entity_snapshot", entity_id=jo, as_known_at=moment)
-    await desk.call("merge_entities", from_entity_id=other, to_entity_id=jo)
+    past = await driver.call("get_entity_snapshot", entity_id=jo, as_known_at=moment)
+    await driver.call("merge_entities", from_entity_id=other, to_entity_id=jo)
 
     assert past["snapshot"] == before[jo]
-    assert (await shown(desk))[jo] == before[jo]
+    assert (await shown(driver))[jo] == before[jo]
 
 
-async def test_an_entity_that_was_merged_is_split_by_its_own_id() -> None:
-    desk = a_desk()
-    jo, _ = await brought(desk, **ACME)
-    _, source = await brought(desk, **ALDER)
-    ann, _ = await brought(desk, entity_type="contact", name="Ann", email="ann@x.example")
-    await desk.call("merge_entities", from_entity_id=jo, to_entity_id=ann)
-    other = (await desk.call("unmerge_entities", entity_id=jo, of=[source]))["entity_id"]
-    found = await shown(desk)
+async def test_a_merged_entity_is_split_by_its_own_id() -> None:
+    driver = make_driver()
+    jo, _ = await brought(driver, **ACME)
+    _, source = await brought(driver, **ALDER)
+    ann, _ = await brought(driver, entity_type="contact", name="Ann", email="ann@x.example")
+    await driver.call("merge_entities", from_entity_id=jo, to_entity_id=ann)
+    other = (await driver.call("unmerge_entities", entity_id=jo, of=[source]))["entity_id"]
+    found = await shown(driver)
 
     assert found[ann]["organization"] == "Acme GmbH"
     assert found[other]["organization"] == "Alder Ltd"
 
 
 async def test_a_split_needs_some_of_the_observations_and_not_all() -> None:
-    desk = a_desk()
-    jo, source = await brought(desk, **ACME)
-    _, foreign = await brought(desk, entity_type="note", title="Lunch", content="At noon.")
+    driver = make_driver()
+    jo, source = await brought(driver, **ACME)
+    _, foreign = await brought(driver, entity_type="note", title="Lunch", content="At noon.")
     for of in ([source], [foreign], [NOWHERE]):
-        await desk.refused("unmerge_entities", "VALIDATION_ERROR", entity_id=jo, of=of)
-    await desk.refused("unmerge_entities", "ENTITY_NOT_FOUND", entity_id=NOWHERE, of=[source])
+        await driver.refused("unmerge_entities", "VALIDATION_ERROR", entity_id=jo, of=of)
+    await driver.refused("unmerge_entities", "ENTITY_NOT_FOUND", entity_id=NOWHERE, of=[source])

@@ -11,7 +11,7 @@ from pypdf import PdfWriter
 
 from tests.adapters.readers.office import a_letter, a_workbook, an_archive, with_part
 from tests.adapters.readers.paper import a_pdf
-from tests.toolsets.truth.kit import Desk, a_desk
+from tests.toolsets.truth.kit import ToolDriver, make_driver
 
 pytestmark = pytest.mark.anyio
 
@@ -104,54 +104,54 @@ FILES: list[Made] = [
 ]
 
 
-async def bring(desk: Desk, file: tuple[str, bytes]) -> dict[str, Any]:
+async def bring(driver: ToolDriver, file: tuple[str, bytes]) -> dict[str, Any]:
     """Ingest a file, a minute after the one before, and return the invoice."""
     name, data = file
-    desk.wait()
+    driver.wait()
     content = base64.b64encode(data).decode()
     media = "application/octet-stream"
     arguments = {"file_content": content, "mime_type": media, "original_filename": name}
-    await desk.call("ingest", user_id=desk.user, **arguments)
-    found = await desk.call("retrieve_entities", entity_type="invoice")
+    await driver.call("ingest", user_id=driver.user, **arguments)
+    found = await driver.call("retrieve_entities", entity_type="invoice")
     (invoice,) = found["entities"]
     return dict(invoice["snapshot"])
 
 
 @pytest.mark.parametrize("of", FILES, ids=lambda made: made.__name__)
-async def test_an_older_file_brought_later_does_not_win(of: Made) -> None:
-    desk = a_desk()
-    assert (await bring(desk, of("520.00", NEWER)))["amount_due"] == 520
-    assert (await bring(desk, of("480.00", OLDER)))["amount_due"] == 520
-    assert (await bring(desk, of("480.00", OLDER)))["amount_due"] == 520
+async def test_an_older_file_imported_later_does_not_win(of: Made) -> None:
+    driver = make_driver()
+    assert (await bring(driver, of("520.00", NEWER)))["amount_due"] == 520
+    assert (await bring(driver, of("480.00", OLDER)))["amount_due"] == 520
+    assert (await bring(driver, of("480.00", OLDER)))["amount_due"] == 520
     # A newer one that was brought first does not keep an even newer one out.
-    assert (await bring(desk, of("610.00", "2024-06-02T10:00:00Z")))["amount_due"] == 610
+    assert (await bring(driver, of("610.00", "2024-06-02T10:00:00Z")))["amount_due"] == 610
 
 
 @pytest.mark.parametrize("of", [a_docx, a_pdf_file, a_page, a_note, a_table])
 async def test_a_file_of_the_future_counts_as_of_its_import(of: Made) -> None:
-    desk = a_desk()
-    assert (await bring(desk, of("1.00", "2999-06-01T10:00:00Z")))["amount_due"] == 1
+    driver = make_driver()
+    assert (await bring(driver, of("1.00", "2999-06-01T10:00:00Z")))["amount_due"] == 1
     text = "\n".join(of_lines("520.00")).encode()
-    assert (await bring(desk, ("a.txt", text)))["amount_due"] == 520
+    assert (await bring(driver, ("a.txt", text)))["amount_due"] == 520
 
 
-async def test_a_time_before_the_day_that_the_file_states_is_not_its_time() -> None:
+async def test_a_time_before_the_files_stated_day_is_not_its_time() -> None:
     """A letter from a template has the time of the template."""
-    desk = a_desk()
-    await bring(desk, ("a.txt", "\n".join(of_lines("520.00")).encode()))
-    assert (await bring(desk, a_docx("610.00", "2013-01-01T00:00:00Z")))["amount_due"] == 610
+    driver = make_driver()
+    await bring(driver, ("a.txt", "\n".join(of_lines("520.00")).encode()))
+    assert (await bring(driver, a_docx("610.00", "2013-01-01T00:00:00Z")))["amount_due"] == 610
 
 
-async def test_a_time_that_libraries_write_by_default_is_not_a_files_time() -> None:
-    desk = a_desk()
-    await bring(desk, a_docx("520.00", NEWER))
-    assert (await bring(desk, a_docx("610.00", "2013-12-23T23:15:00Z")))["amount_due"] == 610
+async def test_a_default_time_of_libraries_is_not_a_files_time() -> None:
+    driver = make_driver()
+    await bring(driver, a_docx("520.00", NEWER))
+    assert (await bring(driver, a_docx("610.00", "2013-12-23T23:15:00Z")))["amount_due"] == 610
 
 
 async def test_broken_properties_leave_the_file_readable() -> None:
-    desk = a_desk()
+    driver = make_driver()
     broken = with_part(a_letter(*of_lines("520.00")), "docProps/core.xml", "<p><broken")
-    assert (await bring(desk, ("a.docx", broken)))["amount_due"] == 520
+    assert (await bring(driver, ("a.docx", broken)))["amount_due"] == 520
 
 
 OFX = (
@@ -181,17 +181,17 @@ MT942 = (
         ("a.sta", MT942, "2406011200+0100", "2306011200+0100"),
     ],
 )
-async def test_an_older_statement_of_a_bank_does_not_change_payments(
+async def test_an_older_bank_statement_does_not_change_payments(
     name: str, text: str, newer: str, older: str
 ) -> None:
-    desk = a_desk()
+    driver = make_driver()
     for made, memo in ((newer, "Bread and rolls"), (older, "Bread")):
-        desk.wait()
+        driver.wait()
         content = base64.b64encode(text.format(made=made, memo=memo).encode()).decode()
         arguments = {"file_content": content, "original_filename": name}
-        await desk.call(
-            "ingest", user_id=desk.user, mime_type="application/octet-stream", **arguments
+        await driver.call(
+            "ingest", user_id=driver.user, mime_type="application/octet-stream", **arguments
         )
-    found = await desk.call("retrieve_entities", entity_type="transaction")
+    found = await driver.call("retrieve_entities", entity_type="transaction")
     (payment,) = (each["snapshot"] for each in found["entities"])
     assert (payment["description"], payment["currency"]) == ("Bread and rolls", "EUR")

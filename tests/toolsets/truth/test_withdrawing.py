@@ -11,32 +11,32 @@ from hypothesis import strategies as st
 from canonry.log.commits import ORIGIN
 from canonry.log.entries import Tombstone, Withdrawn
 from canonry.log.items.sources import account_space
-from tests.toolsets.truth.kit import BOB, NOWHERE, Desk, a_desk, an_invoice
+from tests.toolsets.truth.kit import BOB, NOWHERE, ToolDriver, an_invoice, make_driver
 from tests.toolsets.truth.test_identity_model import a_canon, everything
 
 pytestmark = pytest.mark.anyio
 
 
-async def withdraw(desk: Desk, source: str, **more: Any) -> dict[str, Any]:
-    desk.wait()
-    return await desk.call("withdraw_source", user_id=desk.user, source_id=source, **more)
+async def withdraw(driver: ToolDriver, source: str, **more: Any) -> dict[str, Any]:
+    driver.wait()
+    return await driver.call("withdraw_source", user_id=driver.user, source_id=source, **more)
 
 
-async def the_whole(desk: Desk) -> object:
+async def the_whole(driver: ToolDriver) -> object:
     """All that the tools tell, with the timeline, the types and what can be found by words."""
-    types = (await desk.call("list_entity_types", limit=500))["entity_types"]
+    types = (await driver.call("list_entity_types", limit=500))["entity_types"]
     used = {t["entity_type"] for t in types if t.get("entity_count")}
-    dates = (await desk.call("list_timeline_events", limit=500))["events"]
-    found = await desk.call("search_records", limit=100)
+    dates = (await driver.call("list_timeline_events", limit=500))["events"]
+    found = await driver.call("search_records", limit=100)
     rows = {each["id"]: each["snapshot"] for each in found["entities"]}
-    told = sorted((e["event_type"], e["event_timestamp"], str(e["entity_ids"])) for e in dates)
-    return await everything(desk), used, told, rows
+    result = sorted((e["event_type"], e["event_timestamp"], str(e["entity_ids"])) for e in dates)
+    return await everything(driver), used, result, rows
 
 
-async def test_a_withdrawn_ingest_leaves_what_would_be_without_it() -> None:
-    one, other = a_desk(), a_desk()
-    for desk in (one, other):
-        await desk.ingest(
+async def test_a_withdrawn_ingest_leaves_the_state_without_it() -> None:
+    one, other = make_driver(), make_driver()
+    for driver in (one, other):
+        await driver.ingest(
             an_invoice("INV-1", vendor_name="Acme Ltd", invoice_date="2025-01-15"),
             {"entity_type": "person", "name": "Ann Lee", "email": "ann@x.test"},
         )
@@ -54,40 +54,40 @@ async def test_a_withdrawn_ingest_leaves_what_would_be_without_it() -> None:
     assert (len(done["gone"]), len(done["changed"]), done["total_entities"]) == (5, 1, 6)
 
 
-async def test_a_dry_run_tells_the_same_and_writes_nothing() -> None:
-    desk = a_desk()
-    wrong = await desk.ingest(an_invoice(vendor_name="Acme Ltd"))
-    before, heads = await the_whole(desk), await desk.heads()
-    told = await withdraw(desk, wrong["source_id"], dry_run=True)
+async def test_a_dry_run_reports_the_same_and_writes_nothing() -> None:
+    driver = make_driver()
+    wrong = await driver.ingest(an_invoice(vendor_name="Acme Ltd"))
+    before, heads = await the_whole(driver), await driver.heads()
+    answer = await withdraw(driver, wrong["source_id"], dry_run=True)
 
-    assert (await the_whole(desk), await desk.heads()) == (before, heads)
-    done = await withdraw(desk, wrong["source_id"])
-    assert told == {**done, "withdrawn": False}
+    assert (await the_whole(driver), await driver.heads()) == (before, heads)
+    done = await withdraw(driver, wrong["source_id"])
+    assert answer == {**done, "withdrawn": False}
 
 
-async def test_what_is_withdrawn_stays_in_the_log_with_the_reason_and_is_gone_from_reading() -> (
-    None
-):
-    desk = a_desk()
-    wrong = await desk.ingest(an_invoice(vendor_name="Acme Ltd"))
+async def test_a_withdrawn_source_stays_only_in_the_log_with_the_reason() -> None:
+    driver = make_driver()
+    wrong = await driver.ingest(an_invoice(vendor_name="Acme Ltd"))
     source = wrong["source_id"]
-    await withdraw(desk, source, reason="the wrong account")
+    await withdraw(driver, source, reason="the wrong account")
 
-    log = await desk.canon.ledger.read_commits(account_space(desk.user), after=ORIGIN, limit=100)
+    log = await driver.canon.ledger.read_commits(
+        account_space(driver.user), after=ORIGIN, limit=100
+    )
     entries = [e for commit in log for e in commit.entries if isinstance(e, Withdrawn)]
     assert [each.reason for each in entries] == ["the wrong account"]
     assert source in entries[0].targets
-    things = await desk.canon.state.items_by_id(entries[0].targets)
-    assert all(isinstance(each, Tombstone) for each in things.values())
-    await desk.refused(
+    items = await driver.canon.state.items_by_id(entries[0].targets)
+    assert all(isinstance(each, Tombstone) for each in items.values())
+    await driver.refused(
         "get_entity_snapshot", "ENTITY_NOT_FOUND", entity_id=wrong["entities"][0]["entity_id"]
     )
-    error = await desk.refused("withdraw_source", "SOURCE_NOT_FOUND", source_id=source)
+    error = await driver.refused("withdraw_source", "SOURCE_NOT_FOUND", source_id=source)
     assert "source" in error["message"]
 
 
-async def test_bringing_the_same_again_is_bringing_it_for_the_first_time() -> None:
-    one, other = a_desk(), a_desk()
+async def test_importing_a_withdrawn_source_again_is_a_first_import() -> None:
+    one, other = make_driver(), make_driver()
     records = (
         an_invoice(vendor_name="Acme Ltd", invoice_date="2025-01-15"),
         {"entity_type": "habit", "name": "Running"},
@@ -102,98 +102,98 @@ async def test_bringing_the_same_again_is_bringing_it_for_the_first_time() -> No
     assert await the_whole(one) == await the_whole(other)
 
 
-async def test_whom_others_only_named_keeps_its_name_and_their_edges() -> None:
-    desk = a_desk()
-    first = await desk.ingest(an_invoice("INV-1", vendor_name="Acme Ltd"))
-    second = await desk.ingest(an_invoice("INV-2", vendor_name="ACME Ltd"))
-    await withdraw(desk, first["source_id"])
+async def test_an_entity_named_only_by_others_keeps_name_and_edges() -> None:
+    driver = make_driver()
+    first = await driver.ingest(an_invoice("INV-1", vendor_name="Acme Ltd"))
+    second = await driver.ingest(an_invoice("INV-2", vendor_name="ACME Ltd"))
+    await withdraw(driver, first["source_id"])
 
-    found = await desk.call("get_entity_by_identifier", identifier="Acme Ltd")
+    found = await driver.call("get_entity_by_identifier", identifier="Acme Ltd")
     (acme,) = found["entities"]
     assert acme["canonical_name"] == "ACME Ltd"
-    edges = await desk.call("list_relationships", entity_id=acme["id"])
+    edges = await driver.call("list_relationships", entity_id=acme["id"])
     invoice = second["entities"][0]["entity_id"]
     assert [each["source_entity_id"] for each in edges["relationships"]] == [invoice]
-    told = await desk.call("get_field_provenance", entity_id=acme["id"], field="name")
-    assert told["source_material"]["id"] == second["source_id"]
+    reply = await driver.call("get_field_provenance", entity_id=acme["id"], field="name")
+    assert reply["source_material"]["id"] == second["source_id"]
 
 
-async def test_an_edge_that_a_withdrawn_field_had_ended_stands_again() -> None:
-    desk = a_desk()
+async def test_an_edge_ended_by_a_withdrawn_field_holds_again() -> None:
+    driver = make_driver()
     ann = {"entity_type": "contact", "name": "Ann Lee", "email": "ann@x.test"}
-    await desk.ingest({**ann, "organization": "Alpha Ltd"})
-    moved = await desk.ingest({**ann, "organization": "Beta Ltd"})
+    await driver.ingest({**ann, "organization": "Alpha Ltd"})
+    moved = await driver.ingest({**ann, "organization": "Beta Ltd"})
     who = moved["entities"][0]["entity_id"]
-    await withdraw(desk, moved["source_id"])
+    await withdraw(driver, moved["source_id"])
 
-    edges = (await desk.call("list_relationships", entity_id=who))["relationships"]
-    ends = [await desk.snapshot(each["target_entity_id"]) for each in edges]
+    edges = (await driver.call("list_relationships", entity_id=who))["relationships"]
+    ends = [await driver.snapshot(each["target_entity_id"]) for each in edges]
     assert ends == [{"name": "Alpha Ltd"}]
 
 
-async def test_an_edge_that_another_source_says_too_rests_on_that_one() -> None:
-    desk = a_desk()
+async def test_an_edge_also_stated_by_another_source_stays() -> None:
+    driver = make_driver()
     ann = {"entity_type": "contact", "name": "Ann Lee", "organization": "Alpha Ltd"}
-    first = await desk.ingest({**ann, "email": "ann@x.test"})
-    await desk.ingest({**ann, "email": "ann@x.test", "role": "cook"})
+    first = await driver.ingest({**ann, "email": "ann@x.test"})
+    await driver.ingest({**ann, "email": "ann@x.test", "role": "cook"})
     who = first["entities"][0]["entity_id"]
-    before = await desk.call("list_relationships", entity_id=who)
-    await withdraw(desk, first["source_id"])
+    before = await driver.call("list_relationships", entity_id=who)
+    await withdraw(driver, first["source_id"])
 
-    after = await desk.call("list_relationships", entity_id=who)
+    after = await driver.call("list_relationships", entity_id=who)
     assert [e["id"] for e in after["relationships"]] == [e["id"] for e in before["relationships"]]
     (edge,) = after["relationships"]
-    assert await desk.snapshot(edge["target_entity_id"]) == {"name": "Alpha Ltd"}
+    assert await driver.snapshot(edge["target_entity_id"]) == {"name": "Alpha Ltd"}
 
 
 async def test_a_correction_is_withdrawn_like_any_source() -> None:
-    desk = a_desk()
-    invoice = await desk.entity("invoice", invoice_number="INV-9", amount_due=100)
-    await desk.correct(invoice, "amount_due", 7)
-    told = await desk.call("get_field_provenance", entity_id=invoice, field="amount_due")
-    await withdraw(desk, told["source_material"]["id"])
+    driver = make_driver()
+    invoice = await driver.entity("invoice", invoice_number="INV-9", amount_due=100)
+    await driver.correct(invoice, "amount_due", 7)
+    reply = await driver.call("get_field_provenance", entity_id=invoice, field="amount_due")
+    await withdraw(driver, reply["source_material"]["id"])
 
-    assert (await desk.snapshot(invoice))["amount_due"] == 100
+    assert (await driver.snapshot(invoice))["amount_due"] == 100
 
 
-async def test_a_correction_of_what_is_withdrawn_stays_with_its_entity() -> None:
-    desk = a_desk()
-    wrong = await desk.ingest(an_invoice(vendor_name="Acme Ltd"))
+async def test_a_correction_of_a_withdrawn_value_stays_with_its_entity() -> None:
+    driver = make_driver()
+    wrong = await driver.ingest(an_invoice(vendor_name="Acme Ltd"))
     invoice = wrong["entities"][0]["entity_id"]
-    await desk.correct(invoice, "amount_due", 7)
-    done = await withdraw(desk, wrong["source_id"])
+    await driver.correct(invoice, "amount_due", 7)
+    done = await withdraw(driver, wrong["source_id"])
 
-    assert await desk.snapshot(invoice) == {"amount_due": 7}
+    assert await driver.snapshot(invoice) == {"amount_due": 7}
     assert done["changed"] == [invoice]
 
 
-async def test_a_merged_entity_that_goes_leaves_the_one_that_answered_for_it() -> None:
-    desk = a_desk()
-    kept = await desk.entity("company", name="Acme Ltd", tax_id="A-1")
-    wrong = await desk.ingest({"entity_type": "company", "name": "Acne Ltd", "tax_id": "A-2"})
-    await desk.merge(wrong["entities"][0]["entity_id"], kept)
-    await withdraw(desk, wrong["source_id"])
+async def test_a_removed_merged_entity_leaves_its_survivor() -> None:
+    driver = make_driver()
+    kept = await driver.entity("company", name="Acme Ltd", tax_id="A-1")
+    wrong = await driver.ingest({"entity_type": "company", "name": "Acne Ltd", "tax_id": "A-2"})
+    await driver.merge(wrong["entities"][0]["entity_id"], kept)
+    await withdraw(driver, wrong["source_id"])
 
-    read = await desk.call("get_entity_snapshot", entity_id=kept)
+    read = await driver.call("get_entity_snapshot", entity_id=kept)
     assert read["snapshot"] == {"name": "Acme Ltd", "tax_id": "A-1"}
     assert read["merged_entity_ids"] == []
     assert [each["key"] for each in read["keys"]] == ["acme", "a-1", "acme ltd"]
 
 
-async def test_one_that_answers_for_others_stays_for_them() -> None:
-    desk = a_desk()
-    wrong = await desk.ingest({"entity_type": "company", "name": "Acne Ltd", "tax_id": "A-2"})
+async def test_a_survivor_stays_for_its_merged_entities() -> None:
+    driver = make_driver()
+    wrong = await driver.ingest({"entity_type": "company", "name": "Acne Ltd", "tax_id": "A-2"})
     kept = wrong["entities"][0]["entity_id"]
-    other = await desk.entity("company", name="Acme Ltd", tax_id="A-1")
-    await desk.merge(other, kept)
-    await withdraw(desk, wrong["source_id"])
+    other = await driver.entity("company", name="Acme Ltd", tax_id="A-1")
+    await driver.merge(other, kept)
+    await withdraw(driver, wrong["source_id"])
 
-    read = await desk.call("get_entity_snapshot", entity_id=other)
+    read = await driver.call("get_entity_snapshot", entity_id=other)
     assert (read["entity_id"], read["snapshot"]["name"]) == (kept, "Acme Ltd")
 
 
-async def test_those_that_were_merged_with_each_other_go_together() -> None:
-    one, other = a_desk(), a_desk()
+async def test_entities_merged_with_each_other_are_removed_together() -> None:
+    one, other = make_driver(), make_driver()
     wrong = await one.ingest(
         *({"entity_type": "company", "name": n, "tax_id": n} for n in ("Acme", "Acne", "Akme"))
     )
@@ -208,32 +208,32 @@ async def test_those_that_were_merged_with_each_other_go_together() -> None:
     assert await the_whole(one) == await the_whole(other)
 
 
-async def test_an_edge_that_a_user_asked_for_too_stays_and_can_be_read() -> None:
-    desk = a_desk()
-    kept = await desk.entity("company", name="Alpha Ltd")
+async def test_an_edge_also_requested_by_a_user_stays_and_is_readable() -> None:
+    driver = make_driver()
+    kept = await driver.entity("company", name="Alpha Ltd")
     ann = {"entity_type": "contact", "name": "Ann Lee", "email": "ann@x.test"}
-    who = await desk.entity(**ann)
-    wrong = await desk.ingest({**ann, "organization": "Alpha Ltd"})
-    await desk.relate(who, "REFERS_TO", kept)
-    await withdraw(desk, wrong["source_id"])
+    who = await driver.entity(**ann)
+    wrong = await driver.ingest({**ann, "organization": "Alpha Ltd"})
+    await driver.relate(who, "REFERS_TO", kept)
+    await withdraw(driver, wrong["source_id"])
 
-    edges = (await desk.call("list_relationships", entity_id=who))["relationships"]
+    edges = (await driver.call("list_relationships", entity_id=who))["relationships"]
     assert [each["target_entity_id"] for each in edges] == [kept]
     ends = {"source_entity_id": who, "target_entity_id": kept}
-    await desk.call("get_relationship_snapshot", relationship_type="REFERS_TO", **ends)
-    await desk.call("get_graph_neighborhood", node_id=who, include_observations=True)
+    await driver.call("get_relationship_snapshot", relationship_type="REFERS_TO", **ends)
+    await driver.call("get_graph_neighborhood", node_id=who, include_observations=True)
 
 
-async def test_the_files_within_a_file_go_with_it_but_not_those_that_came_with_another_too() -> (
-    None
-):
-    desk = a_desk()
-    first = await desk.call("ingest", user_id=desk.user, **a_mail("Monday", "one.txt", "two.txt"))
-    desk.wait()
-    second = await desk.call("ingest", user_id=desk.user, **a_mail("Tuesday", "two.txt"))
+async def test_member_files_are_withdrawn_unless_shared_with_another_file() -> None:
+    driver = make_driver()
+    first = await driver.call(
+        "ingest", user_id=driver.user, **a_mail("Monday", "one.txt", "two.txt")
+    )
+    driver.wait()
+    second = await driver.call("ingest", user_id=driver.user, **a_mail("Tuesday", "two.txt"))
     parts = {each["name"]: each["source_id"] for each in first["members"]}
     assert parts["two.txt"] == second["members"][0]["source_id"]
-    done = await withdraw(desk, first["source_id"])
+    done = await withdraw(driver, first["source_id"])
 
     assert set(done["sources"]) == {first["source_id"], parts["one.txt"]}
 
@@ -264,12 +264,14 @@ def a_mail(subject: str, *attached: str) -> dict[str, Any]:
     return {"file_content": base64.b64encode(text.encode()).decode(), "mime_type": "message/rfc822"}
 
 
-async def test_nobody_withdraws_what_another_user_brought() -> None:
-    desk = a_desk()
-    wrong = await desk.ingest(an_invoice())
-    await desk.of(BOB).refused("withdraw_source", "SOURCE_NOT_FOUND", source_id=wrong["source_id"])
-    await desk.refused("withdraw_source", "SOURCE_NOT_FOUND", source_id=NOWHERE)
-    await desk.refused("withdraw_source", "VALIDATION_ERROR", source_id="INV-9")
+async def test_no_user_withdraws_another_users_source() -> None:
+    driver = make_driver()
+    wrong = await driver.ingest(an_invoice())
+    await driver.of(BOB).refused(
+        "withdraw_source", "SOURCE_NOT_FOUND", source_id=wrong["source_id"]
+    )
+    await driver.refused("withdraw_source", "SOURCE_NOT_FOUND", source_id=NOWHERE)
+    await driver.refused("withdraw_source", "VALIDATION_ERROR", source_id="INV-9")
 
 
 PEOPLE = ("ada@x.test", "bo@x.test", "cy@x.test")
@@ -328,7 +330,7 @@ async def withdrawn_and_never_brought(
         assert await the_whole(one) == await the_whole(other)
 
 
-async def take(step: Any, number: int, one: Desk, other: Desk) -> None:
+async def take(step: Any, number: int, one: ToolDriver, other: ToolDriver) -> None:
     """Let both do the same, to those whom also the one without the wrong source knows."""
     if isinstance(step, list):
         await one.ingest(*marked(step, number))
@@ -338,13 +340,13 @@ async def take(step: Any, number: int, one: Desk, other: Desk) -> None:
     found = [await other.call("get_entity_by_identifier", identifier=w) for w in words[:2]]
     ids = [str(each["entities"][0]["id"]) for each in found if each["total"]]
     two = len(set(ids)) == len(words) == 2
-    for desk in (one, other):
+    for driver in (one, other):
         if what == "correct" and found[0]["total"]:
-            await desk.correct(ids[0], "organization", words[1])
+            await driver.correct(ids[0], "organization", words[1])
         elif what == "merge" and two:
-            await desk.merge(ids[0], ids[1])
+            await driver.merge(ids[0], ids[1])
         elif what == "relate" and two:
-            await desk.relate(ids[0], "REFERS_TO", ids[1])
+            await driver.relate(ids[0], "REFERS_TO", ids[1])
 
 
 def marked(records: list[Any], number: int) -> list[Any]:
@@ -365,14 +367,12 @@ def contradicted(wrong: list[Any], others: list[Any]) -> bool:
     return any(a == mail and b != name for a, b in every for mail, name in named)
 
 
-async def test_who_came_under_another_name_than_the_withdrawn_one_keeps_an_id_of_their_own() -> (
-    None
-):
-    one, other = a_desk(), a_desk()
+async def test_a_differently_named_entity_keeps_its_own_id() -> None:
+    one, other = make_driver(), make_driver()
     ada = {"entity_type": "contact", "email": PEOPLE[0], "name": "Ada Aal", "role": "cook"}
     wrong = await one.ingest({**ada, "name": "Bo Berg"})
     other.wait()
-    mine, theirs = [await desk.entity(**ada) for desk in (one, other)]
+    mine, theirs = [await driver.entity(**ada) for driver in (one, other)]
     await withdraw(one, wrong["source_id"])
 
     assert mine != theirs
@@ -401,7 +401,7 @@ def test_withdrawing_is_the_inverse_of_ingest(
 
 @settings(max_examples=10, deadline=None)
 @given(HISTORY, BROUGHT, HISTORY)
-def test_a_store_on_disk_withdraws_as_the_memory_does(
+def test_a_store_on_disk_withdraws_like_memory(
     before: list[Any], wrong: list[Any], after: list[Any]
 ) -> None:
     assume(not contradicted(wrong, before + after))

@@ -43,7 +43,7 @@ class PlainWorld:
 
     def held_at(self, holder: str, tick: int) -> set[str]:
         """What was with a holder."""
-        return {item for item, told in self.holders.items() if _last(told, tick) == holder}
+        return {item for item, reported in self.holders.items() if _last(reported, tick) == holder}
 
     def passages_at(self, start: str, tick: int) -> dict[Direction, str]:
         """Whereto the exits of a place led."""
@@ -112,7 +112,7 @@ class PlainWorld:
         if player is None:
             self.now += duration
         else:
-            self._tell(player, self.now, (self.clock_at(player, END) or 0) + duration)
+            self._set_clock(player, self.now, (self.clock_at(player, END) or 0) + duration)
         return True
 
     def _may_leave(self, mover: str, tick: int) -> bool:
@@ -121,9 +121,9 @@ class PlainWorld:
     def _arrive(self, mover: str, target: str, tick: int, duration: int) -> None:
         self.positions[mover].append((tick, target))
         if mover in self.clocks:
-            self._tell(mover, tick, max(self.clock_at(mover, END) or 0, tick) + duration)
+            self._set_clock(mover, tick, max(self.clock_at(mover, END) or 0, tick) + duration)
 
-    def _tell(self, player: str, tick: int, time: int) -> None:
+    def _set_clock(self, player: str, tick: int, time: int) -> None:
         self.clocks[player].append((tick, time))
 
     def _spot(self, holder: str, tick: int) -> str:
@@ -137,5 +137,5 @@ class PlainWorld:
         return next(found, None)
 
 
-def _last(told: list[tuple[int, str]], tick: int) -> str:
-    return [name for since, name in told if since <= tick][-1]
+def _last(reported: list[tuple[int, str]], tick: int) -> str:
+    return [name for since, name in reported if since <= tick][-1]

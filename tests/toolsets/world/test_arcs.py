@@ -24,7 +24,7 @@ async def planned(isle: Isle, seed: str = "one", **constraints: Any) -> Any:
 
 
 @pytest.mark.parametrize("beats", [3, 5, 6, 12])
-async def test_every_reference_exists_and_every_step_can_be_gone(beats: int) -> None:
+async def test_every_reference_exists_and_every_step_is_reachable(beats: int) -> None:
     isle = await a_world(scene())
     atlas = scene()
     keys = {isle.id(each.key): each.key for each in atlas.locations}
@@ -53,7 +53,7 @@ async def test_every_reference_exists_and_every_step_can_be_gone(beats: int) -> 
         assert action["params"]["layerContent"] == arc["hook"]
 
 
-async def test_the_same_seed_plans_the_same_and_another_something_else() -> None:
+async def test_an_equal_seed_plans_the_same_and_another_differs() -> None:
     isle, again = await a_world(scene()), await a_world(scene())
     assert await planned(isle) == await planned(again)
     assert await planned(isle) != await planned(isle, "two")
@@ -72,7 +72,7 @@ asyncio.run(main())
 """
 
 
-async def test_it_is_the_same_in_every_process() -> None:
+async def test_planning_is_the_same_in_every_process() -> None:
     isle = await a_world(scene())
     here = json.dumps(await planned(isle, beats=9))
     done = await anyio.run_process(
@@ -82,7 +82,7 @@ async def test_it_is_the_same_in_every_process() -> None:
     assert done.stdout.decode().strip() == here
 
 
-async def test_wanted_places_and_factions_occur() -> None:
+async def test_requested_places_and_factions_occur() -> None:
     isle = await a_world(scene())
     arc = await planned(isle, locationIds=["harbour", "temple"], factionIds=["council"], beats=4)
     visited = [beat["locationId"] for beat in arc["beats"]]
@@ -91,7 +91,7 @@ async def test_wanted_places_and_factions_occur() -> None:
     assert {each for beat in arc["beats"] for each in beat["loreFactIds"]} <= {"council"}
 
 
-async def test_what_cannot_be_is_refused() -> None:
+async def test_impossible_requests_are_refused() -> None:
     isle = await a_world(scene())
     for constraints, code, reason in (
         ({"locationIds": ["nowhere"]}, "NOT_FOUND", "location.unknown"),
@@ -125,7 +125,7 @@ async def test_a_world_of_one_place_has_an_arc_too() -> None:
     assert (await planned(isle))["beats"]
 
 
-def test_what_is_wanted_and_out_of_reach_makes_no_arc() -> None:
+def test_unreachable_requests_make_no_arc() -> None:
     inn = Nameable(id="inn", kind="location", name="Inn")
     there = ArcMaterials(locations=(inn,), reachable={}, people={}, lore=(), wanted=("sea",))
     assert draw_arc("a", "s", 3, there) is None

@@ -10,7 +10,7 @@ from tests.toolsets.world.kit import a_world
 pytestmark = pytest.mark.anyio
 
 
-async def test_a_location_comes_with_its_ways_there_and_back() -> None:
+async def test_a_location_is_created_with_exits_and_ways_back() -> None:
     isle = await a_world()
 
     made = await isle.call(
@@ -34,7 +34,7 @@ async def test_a_location_comes_with_its_ways_there_and_back() -> None:
     assert (await isle.call("get-location", locationId="mill"))["terrain"] == "riverbank"
 
 
-async def test_without_a_key_a_thing_is_known_by_its_id() -> None:
+async def test_an_item_without_a_key_is_identified_by_its_id() -> None:
     isle = await a_world()
     made = await isle.call("create-character", name="Ed", locationId="inn")
     context = await isle.call("get-location-context")
@@ -48,7 +48,7 @@ async def test_there_is_one_exit_in_each_direction() -> None:
     assert details["conflicts"]
 
 
-async def test_a_way_back_that_is_taken_stands_against_a_new_exit() -> None:
+async def test_a_taken_way_back_blocks_a_new_exit() -> None:
     isle = await a_world()
     way = {"fromLocationId": "tower", "direction": "north", "toLocationId": "road"}
     await isle.refused("create-exit", "CONFLICT", "exit.way-back-taken", **way)
@@ -57,13 +57,13 @@ async def test_a_way_back_that_is_taken_stands_against_a_new_exit() -> None:
     assert ("south", isle.id("yard")) in [(e["direction"], e["toLocationId"]) for e in exits]
 
 
-async def test_an_exit_does_not_lead_to_where_it_begins() -> None:
+async def test_an_exit_does_not_lead_to_its_own_location() -> None:
     isle = await a_world()
     loop = {"fromLocationId": "inn", "direction": "up", "toLocationId": "inn"}
     await isle.refused("create-exit", "CONFLICT", "exit.to-itself", **loop)
 
 
-async def test_an_exit_that_is_removed_takes_its_way_back_with_it() -> None:
+async def test_a_removed_exit_takes_its_way_back_with_it() -> None:
     isle = await a_world()
     await isle.call("remove-exit", fromLocationId="inn", direction="out")
     for place in ("inn", "yard"):
@@ -73,7 +73,7 @@ async def test_an_exit_that_is_removed_takes_its_way_back_with_it() -> None:
     await isle.refused("remove-exit", "CONFLICT", "exit.unknown", **again)
 
 
-async def test_the_past_keeps_an_exit_that_was_removed() -> None:
+async def test_the_past_keeps_a_removed_exit() -> None:
     isle = await a_world()
     before = await isle.call("get-location-context", tick=40_000_000)
     await isle.call("advance-clock", durationMs=1_000)
@@ -81,7 +81,7 @@ async def test_the_past_keeps_an_exit_that_was_removed() -> None:
     assert await isle.call("get-location-context", tick=40_000_000) == before
 
 
-async def test_a_realm_does_not_lie_in_itself() -> None:
+async def test_a_realm_does_not_contain_itself() -> None:
     isle = await a_world()
     part = {"name": "Ring", "realmType": "FOREST", "scope": "LOCAL", "key": "ring"}
     await isle.refused("create-realm", "CONFLICT", "realm.cycle", **part, withinIds=["ring"])
@@ -94,7 +94,7 @@ async def test_a_key_that_is_taken_is_refused() -> None:
     await isle.refused("create-item", "CONFLICT", "world.key-taken", **item)
 
 
-async def test_what_a_part_names_must_exist() -> None:
+async def test_parts_named_by_a_part_must_exist() -> None:
     isle = await a_world()
     await isle.refused(
         "create-player", "NOT_FOUND", "location.unknown", name="X", locationId="nowhere"
@@ -118,7 +118,7 @@ async def test_a_layer_does_not_end_before_it_begins() -> None:
     await isle.refused("create-layer", "INVALID_ARGUMENT", "layer.ends-before-start", **layer)
 
 
-async def test_the_layer_that_was_written_last_shows() -> None:
+async def test_the_last_written_layer_is_shown() -> None:
     isle = await a_world()
     layer = {"scopeId": "inn", "layerType": "ambient", "fromTick": 0}
     await isle.call("create-layer", **layer, value="a quarrel", toTick=60_000_000)
@@ -127,7 +127,7 @@ async def test_the_layer_that_was_written_last_shows() -> None:
     assert (await isle.call("get-atmosphere"))["ambient"]["value"] == "a reconciliation"
 
 
-async def test_an_event_is_dated_and_told() -> None:
+async def test_an_event_is_dated_and_listed() -> None:
     isle = await a_world()
     await isle.call(
         "record-event",
@@ -162,7 +162,7 @@ async def test_a_retry_with_the_same_key_creates_once() -> None:
         assert again == first, tool
 
 
-async def test_of_two_builders_one_gets_the_direction() -> None:
+async def test_one_of_two_builders_gets_the_direction() -> None:
     """Both at once, many times: never two exits, and never one without its way back."""
     isle = await a_world()
 

@@ -88,29 +88,29 @@ async def test_a_text_stays_between_caller_and_world(tool: Tool) -> None:
     lines: list[bytes] = []
     isle.gateway.audit.write_to(lines.append)
     role = "WorldBuilder" if "WorldBuilder" in tool.roles else min(tool.roles)
-    told = fitting(tool, isle)
+    result = fitting(tool, isle)
     if tool.name == "withdraw-proposal":
         event = {**CHOSEN["enqueue-world-event"], "idempotencyKey": CANARY}
-        told["proposalId"] = (await isle.call("enqueue-world-event", "World", **event))[
+        result["proposalId"] = (await isle.call("enqueue-world-event", "World", **event))[
             "proposalId"
         ]
         role = "World"
     held = (tool.accepted_schema if tool.extension else None) or tool.input_schema
-    calls: list[dict[str, Any]] = [told, {**told, "remark": CANARY}]
+    calls: list[dict[str, Any]] = [result, {**result, "remark": CANARY}]
     calls += [
-        {**told, name: spoilt}
+        {**result, name: spoilt}
         for name, schema in held["properties"].items()
         for spoilt in SPOILT
         # The name of a property that is none is told, so that it can be mended.
         if not (isinstance(spoilt, dict) and schema.get("additionalProperties") is False)
     ]
 
-    assert (await isle.outcome(tool.name, told, role)).error is None
+    assert (await isle.outcome(tool.name, result, role)).error is None
     for arguments in calls:
         outcome = await isle.outcome(tool.name, arguments, role)
         if outcome.error is not None:
             assert CANARY not in json.dumps(outcome.body), outcome.text
-    refused = await isle.outcome(tool.name, told, CANARY)
+    refused = await isle.outcome(tool.name, result, CANARY)
 
     assert refused.error is not None
     lines.append(isle.gateway.audit.metrics.render_metrics().encode())

@@ -15,7 +15,7 @@ def exits_of(reply: Any) -> list[tuple[str, str]]:
     return [(each["direction"], each["toLocationId"]) for each in reply["exits"]]
 
 
-async def test_health() -> None:
+async def test_health_is_reported() -> None:
     isle = await a_world()
     assert await isle.call("health") == {"ok": True, "service": "world-context"}
     assert await isle.call("world-context-health") == {"ok": True, "service": "world-context"}
@@ -98,7 +98,7 @@ async def test_a_location_context_is_complete() -> None:
     }
 
 
-async def test_events_are_told_newest_first() -> None:
+async def test_events_are_reported_newest_first() -> None:
     isle = await a_world()
 
     events = await isle.call("get-recent-events", scope="player", scopeId=isle.id("ann"))
@@ -131,7 +131,7 @@ async def test_a_player_context_is_complete_and_shows_nothing_else() -> None:
     assert reply["warnings"] == []
 
 
-async def test_an_atmosphere_takes_the_nearest_layer_and_defaults_for_the_rest() -> None:
+async def test_an_atmosphere_combines_the_nearest_layers_and_defaults() -> None:
     isle = await a_world()
 
     yard = await isle.call("get-atmosphere", locationId="yard", tick=15_000_000)
@@ -157,7 +157,7 @@ async def test_an_atmosphere_takes_the_nearest_layer_and_defaults_for_the_rest()
     ("tick", "weather"),
     [(9_999_999, "rain"), (10_000_000, "fog"), (20_000_000, "fog"), (20_000_001, "rain")],
 )
-async def test_a_layer_holds_from_its_first_to_its_last_tick(tick: int, weather: str) -> None:
+async def test_a_layer_applies_from_its_first_to_its_last_tick(tick: int, weather: str) -> None:
     isle = await a_world()
     reply = await isle.call("get-atmosphere", locationId="road", tick=tick)
     assert reply["weather"]["value"] == weather
@@ -173,7 +173,7 @@ async def test_the_time_of_day_follows_the_tick(hour: int, name: str) -> None:
     assert reply["timeOfDay"] == name
 
 
-async def test_neighbours_are_told_with_the_first_step_and_the_whole_path() -> None:
+async def test_neighbours_have_the_first_step_and_the_whole_path() -> None:
     isle = await a_world()
 
     reply = await isle.call("get-spatial-context", "Narrative")
@@ -189,7 +189,7 @@ async def test_neighbours_are_told_with_the_first_step_and_the_whole_path() -> N
 
 
 @pytest.mark.parametrize(
-    ("asked", "depth", "told"),
+    ("asked", "depth", "arguments"),
     [
         (10, 5, {"requestedDepth": 10, "warnings": ["depth clamped to maximum of 5"]}),
         ("0", 1, {"requestedDepth": 0, "warnings": ["depth clamped to minimum of 1"]}),
@@ -199,16 +199,16 @@ async def test_neighbours_are_told_with_the_first_step_and_the_whole_path() -> N
         ("", 2, {}),
     ],
 )
-async def test_depth_is_clamped_and_that_is_said(
-    asked: object, depth: int, told: dict[str, Any]
+async def test_a_clamped_depth_is_reported(
+    asked: object, depth: int, arguments: dict[str, Any]
 ) -> None:
     isle = await a_world()
     reply = await isle.call("get-spatial-context", depth=asked)
     assert reply["depth"] == depth
-    assert {k: v for k, v in reply.items() if k in {"requestedDepth", "warnings"}} == told
+    assert {k: v for k, v in reply.items() if k in {"requestedDepth", "warnings"}} == arguments
 
 
-async def test_what_does_not_exist_is_null_or_nothing() -> None:
+async def test_missing_items_give_null_or_nothing() -> None:
     isle = await a_world()
     assert await isle.call("get-location-context", locationId="nowhere") is None
     assert await isle.call("get-location-context", locationId=isle.id("ann")) is None
@@ -237,7 +237,7 @@ async def test_what_does_not_exist_is_null_or_nothing() -> None:
         {"scope": "location", "scopeId": "inn", "limit": True},
     ],
 )
-async def test_recent_events_of_nothing_that_is_asked_properly_are_none(
+async def test_unknown_but_valid_subjects_have_no_recent_events(
     arguments: dict[str, Any],
 ) -> None:
     isle = await a_world()
@@ -251,7 +251,7 @@ async def test_the_limit_of_events_is_clamped() -> None:
         assert len(await isle.call("get-recent-events", **asked)) == count, limit
 
 
-async def test_numbers_that_are_none_are_refused_under_their_own_name() -> None:
+async def test_invalid_numbers_are_refused_under_their_own_name() -> None:
     isle = await a_world()
     details = await isle.refused(
         "get-location-context", "INVALID_ARGUMENT", "number.malformed", tick="abc"

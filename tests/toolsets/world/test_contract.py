@@ -53,7 +53,7 @@ def test_every_tool_of_the_contract_is_served_as_published() -> None:
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_a_thing_is_answered_with_the_fields_that_are_published(name: str) -> None:
+def test_a_reply_has_the_published_fields(name: str) -> None:
     declared, file = SHAPES[name].schema, published()["$defs"][name]
     assert declared["properties"].keys() == file["properties"].keys()
     assert set(file["required"]) <= set(declared["required"])
@@ -97,7 +97,7 @@ PROPOSALS = {
 
 
 @pytest.mark.anyio
-async def test_every_agent_type_may_call_exactly_what_it_is_listed_for() -> None:
+async def test_every_agent_type_may_call_exactly_its_listed_tools() -> None:
     """All ten types x all tools, and one type that nobody knows."""
     isle = await a_world()
     lore = {"Narrative", "Planner", "WorldBuilder"}
@@ -120,22 +120,22 @@ async def test_every_agent_type_may_call_exactly_what_it_is_listed_for() -> None
 
 
 @pytest.mark.anyio
-async def test_t30_the_published_rates_of_a_client_are_enforced_over_all_tools() -> None:
+async def test_the_published_rates_apply_over_all_tools_of_a_client() -> None:
     """60 calls in a minute and 10 in a second, whatever the agent calls itself."""
     clock = HandClock()
     canon = compose_memory(clock=clock)
     gateway = Gateway(canon, (WORLD,), settings=GatewaySettings(published_rates=True))
     planner = Principal(agent_id="planner-1", agent_type="Planner", trusted=True)
-    told = []
+    found = []
     for second in range(8):
         for number in range(11):
             meta = {AGENT_META: {"agent_id": f"planner-{second}-{number}"}}
             tool = ("health", "list-exits")[number % 2]
             result = await gateway.call(tool, {"locationId": "inn"}, planner, meta)
             error = result.body.get("error") if isinstance(result.body, dict) else None
-            told.append(error is not None and error["code"] == "RATE_LIMITED")
+            found.append(error is not None and error["code"] == "RATE_LIMITED")
         clock.move_by(SECOND)
-    assert told == ([False] * 10 + [True]) * 6 + [True] * 22
+    assert found == ([False] * 10 + [True]) * 6 + [True] * 22
 
 
 def test_contract_only_hides_the_extensions() -> None:

@@ -11,7 +11,7 @@ TAKES = TABLE.tools["create-item"]["takes"]
 READINGS = TABLE.list_readings(TAKES)
 
 
-def test_an_argument_fills_the_field_that_it_names() -> None:
+def test_an_argument_fills_the_field_of_its_name() -> None:
     given = {"direction": "north", "toLocationId": "inn", "oneWay": True, "blocked": "snow"}
 
     assert WAY.render is not None
@@ -21,7 +21,7 @@ def test_an_argument_fills_the_field_that_it_names() -> None:
     assert isinstance(way.direction, Direction)
 
 
-def test_what_is_left_out_has_the_default_of_the_value() -> None:
+def test_a_missing_argument_takes_the_default_of_the_value() -> None:
     given = {"name": "A lamp", "itemType": "light", "holderId": "inn"}
 
     read = present_arguments(READINGS, given)
@@ -30,7 +30,7 @@ def test_what_is_left_out_has_the_default_of_the_value() -> None:
     assert present_arguments(READINGS, {**given, "quantity": 3})["quantity"] == 3
 
 
-def test_the_schema_is_made_of_the_same_arguments() -> None:
+def test_the_schema_has_the_same_arguments() -> None:
     schema = TABLE.make_schema(TAKES)
 
     assert list(schema["properties"]) == [each.name for each in READINGS]
@@ -39,7 +39,7 @@ def test_the_schema_is_made_of_the_same_arguments() -> None:
     assert schema["additionalProperties"] is False
 
 
-def test_a_tool_is_declared_by_what_it_takes_and_answers() -> None:
+def test_a_tool_is_declared_by_its_arguments_and_reply() -> None:
     tool = world_tool("remove-tie", create_tie, DONE)
 
     assert tool.title == "Remove tie"

@@ -57,7 +57,7 @@ def steps() -> st.SearchStrategy[list[Step]]:
         "raze": {"start": place, "direction": way},
         "wait": {"duration": spent, "player": st.sampled_from((None, None, *PLAYERS))},
     }
-    each = [st.tuples(st.just(k), st.fixed_dictionaries(told)) for k, told in kinds.items()]
+    each = [st.tuples(st.just(k), st.fixed_dictionaries(reported)) for k, reported in kinds.items()]
     return st.lists(st.one_of(each), min_size=1, max_size=25)
 
 
@@ -99,37 +99,37 @@ def a_plain_world() -> PlainWorld:
     )
 
 
-async def tried(isle: Isle, plain: PlainWorld, kind: str, told: dict[str, Any]) -> None:
+async def tried(isle: Isle, plain: PlainWorld, kind: str, stated: dict[str, Any]) -> None:
     """Try a step on both; one allows it exactly if the other does."""
-    ago = told.get("ago")
+    ago = stated.get("ago")
     tick = plain.now if ago is None else plain.now - ago
     dated = {} if ago is None else {"tick": tick}
     match kind:
         case "go":
-            call = ("move", {"moverId": told["mover"], "direction": told["direction"], **dated})
-            allowed = plain.go(told["mover"], told["direction"], tick)
+            call = ("move", {"moverId": stated["mover"], "direction": stated["direction"], **dated})
+            allowed = plain.go(stated["mover"], stated["direction"], tick)
         case "jump":
-            call = ("move", {"moverId": told["mover"], "teleportTo": told["target"], **dated})
-            allowed = plain.jump(told["mover"], told["target"], tick)
+            call = ("move", {"moverId": stated["mover"], "teleportTo": stated["target"], **dated})
+            allowed = plain.jump(stated["mover"], stated["target"], tick)
         case "give":
-            item, target, anywhere = told["item"], told["target"], told["anywhere"]
+            item, target, anywhere = stated["item"], stated["target"], stated["anywhere"]
             handed = {"itemId": item, "toHolderId": target, "anywhere": anywhere}
             call = ("transfer-item", {**handed, **dated})
             allowed = plain.give(item, target, tick, anywhere=anywhere)
         case "build":
-            start, way, end, one_way = (told[n] for n in ("start", "direction", "end", "one_way"))
+            start, way, end, one_way = (stated[n] for n in ("start", "direction", "end", "one_way"))
             made = {"fromLocationId": start, "direction": way, "toLocationId": end}
             call = ("create-exit", {**made, "oneWay": one_way})
             allowed = plain.build(start, way, end, one_way=one_way)
         case "raze":
-            ended = {"fromLocationId": told["start"], "direction": told["direction"]}
+            ended = {"fromLocationId": stated["start"], "direction": stated["direction"]}
             call = ("remove-exit", ended)
-            allowed = plain.raze(told["start"], told["direction"])
+            allowed = plain.raze(stated["start"], stated["direction"])
         case _:
-            player = told["player"]
+            player = stated["player"]
             whose = {} if player is None else {"playerId": player}
-            call = ("advance-clock", {"durationMs": told["duration"], **whose})
-            allowed = plain.wait(told["duration"], player)
+            call = ("advance-clock", {"durationMs": stated["duration"], **whose})
+            allowed = plain.wait(stated["duration"], player)
     outcome = await isle.outcome(*call, "WorldBuilder")
     assert (outcome.error is None) == allowed, (call, outcome.text)
     if outcome.error is not None:
@@ -157,8 +157,8 @@ async def agreed(isle: Isle, plain: PlainWorld, tick: int) -> None:
 async def lived(isle: Isle, plan: list[Step]) -> None:
     """Try all steps, then look at every tick at which anything may have changed."""
     plain = a_plain_world()
-    for kind, told in plan:
-        await tried(isle, plain, kind, told)
+    for kind, reported in plan:
+        await tried(isle, plain, kind, reported)
     await agreed(isle, plain, plain.now)
     changes = {p.until for p in plain.passages} | {p.since for p in plain.passages}
     for named in (*plain.positions.values(), *plain.holders.values()):
@@ -172,7 +172,7 @@ async def lived(isle: Isle, plan: list[Step]) -> None:
 
 @settings(max_examples=60)
 @given(steps())
-def test_in_memory_a_world_is_what_happened_in_it(plan: list[Step]) -> None:
+def test_a_world_in_memory_equals_its_history(plan: list[Step]) -> None:
     async def live() -> None:
         await lived(await a_world(an_atlas()), plan)
 
@@ -181,7 +181,7 @@ def test_in_memory_a_world_is_what_happened_in_it(plan: list[Step]) -> None:
 
 @settings(max_examples=15)
 @given(steps())
-def test_on_disk_a_world_is_what_happened_in_it(plan: list[Step]) -> None:
+def test_a_world_on_disk_equals_its_history(plan: list[Step]) -> None:
     async def live() -> None:
         with TemporaryDirectory() as folder:
             async with embedded(Path(folder)) as isle:

@@ -7,7 +7,7 @@ from tests.toolsets.world.kit import a_world
 pytestmark = pytest.mark.anyio
 
 
-async def test_the_latest_version_is_the_fact_and_older_ones_stay() -> None:
+async def test_the_latest_version_is_current_and_older_ones_stay() -> None:
     isle = await a_world()
 
     now = await isle.call("get-canonical-fact", "Narrative", factId="council")
@@ -22,41 +22,41 @@ async def test_the_latest_version_is_the_fact_and_older_ones_stay() -> None:
     assert await isle.call("get-fact-version", factId="council", version=3) is None
 
 
-async def test_long_texts_are_cut_and_that_is_told() -> None:
+async def test_long_texts_are_cut_and_that_is_reported() -> None:
     isle = await a_world()
     fact = await isle.call("get-canonical-fact", factId="ferry")
     assert len(fact["fields"]["description"]) == 512
     assert fact["fieldTruncations"] == [{"path": "fields.description", "originalLength": 800}]
 
 
-async def test_a_new_version_follows_the_one_that_its_author_read() -> None:
+async def test_a_new_version_follows_the_one_read_by_its_author() -> None:
     isle = await a_world()
-    told = {"factId": "council", "type": "faction", "fields": {"name": "The Council"}}
+    arguments = {"factId": "council", "type": "faction", "fields": {"name": "The Council"}}
     details = await isle.refused(
-        "record-lore", "CONFLICT", "lore.version-conflict", **told, expectedVersion=1
+        "record-lore", "CONFLICT", "lore.version-conflict", **arguments, expectedVersion=1
     )
     assert details["latest"] == 2
-    assert await isle.call("record-lore", **told, expectedVersion=2) == {
+    assert await isle.call("record-lore", **arguments, expectedVersion=2) == {
         "factId": "council",
         "version": 3,
     }
-    other = {**told, "type": "creature"}
+    other = {**arguments, "type": "creature"}
     await isle.refused("record-lore", "CONFLICT", "lore.type-fixed", **other)
 
 
-async def test_of_an_archived_version_the_one_before_stands_and_its_number_never_returns() -> None:
+async def test_archiving_a_version_restores_the_previous_and_keeps_its_number() -> None:
     isle = await a_world()
-    told = {"factId": "council", "type": "faction", "fields": {"name": "Mages"}}
-    await isle.call("record-lore", **told, archived=True)
+    arguments = {"factId": "council", "type": "faction", "fields": {"name": "Mages"}}
+    await isle.call("record-lore", **arguments, archived=True)
     assert (await isle.call("get-canonical-fact", factId="council"))["version"] == 2
     assert await isle.call("search-lore", query="mages") == []
     archived = await isle.call("get-fact-version", factId="council", version=3)
     assert "archivedUtc" in archived
-    assert (await isle.call("record-lore", **told))["version"] == 4
+    assert (await isle.call("record-lore", **arguments))["version"] == 4
     assert (await isle.call("get-canonical-fact", factId="council"))["version"] == 4
 
 
-async def test_a_search_tells_what_it_found_and_why() -> None:
+async def test_a_search_names_its_hits_and_reasons() -> None:
     isle = await a_world()
 
     (hit,) = await isle.call("search-lore", "Planner", query="who are the mages in the tower?")
@@ -77,14 +77,14 @@ async def test_a_search_gives_at_most_k_and_k_is_clamped() -> None:
     isle = await a_world()
     for number in range(25):
         fields = {"name": f"Dragon {number}", "description": "A dragon sleeps under the hill."}
-        told = {"factId": f"dragon-{number}", "type": "creature", "fields": fields}
-        await isle.call("record-lore", **told)
+        arguments = {"factId": f"dragon-{number}", "type": "creature", "fields": fields}
+        await isle.call("record-lore", **arguments)
     for asked, count in ((None, 5), (3, 3), (0, 1), (99, 20), (2.9, 2)):
         more = {} if asked is None else {"k": asked}
         assert len(await isle.call("search-lore", query="dragon", **more)) == count
 
 
-async def test_a_snippet_says_more_than_a_name() -> None:
+async def test_a_snippet_has_more_than_a_name() -> None:
     isle = await a_world()
     ghoul = {"name": "Salt Ghoul", "description": "It licks the hulls of wrecks."}
     await isle.call("record-lore", factId="ghoul", type="creature", fields=ghoul)
@@ -92,11 +92,11 @@ async def test_a_snippet_says_more_than_a_name() -> None:
 
     hits = await isle.call("search-lore", query="salt")
 
-    told = {hit["factId"]: hit["snippet"] for hit in hits}
-    assert told == {"ghoul": "It licks the hulls of wrecks.", "bare": "Salt Imp"}
+    found = {hit["factId"]: hit["snippet"] for hit in hits}
+    assert found == {"ghoul": "It licks the hulls of wrecks.", "bare": "Salt Imp"}
 
 
-async def test_a_snippet_is_short_and_shows_neither_markup_nor_hidden_fields() -> None:
+async def test_a_snippet_is_short_without_markup_or_hidden_fields() -> None:
     isle = await a_world()
     fields = {
         "name": "Wyrm",
@@ -117,20 +117,24 @@ async def test_a_snippet_is_short_and_shows_neither_markup_nor_hidden_fields() -
     assert fact["embeddingsOmitted"]
 
 
-async def test_archived_facts_do_not_hide_the_one_that_stands() -> None:
+async def test_archived_facts_do_not_hide_the_current_one() -> None:
     isle = await a_world()
     for number in range(40):
-        told = {"factId": f"old-{number}", "type": "creature", "fields": {"name": "Gryphon"}}
-        await isle.call("record-lore", **told, archived=True)
-    told = {"factId": "new", "type": "creature", "fields": {"text": "One gryphon is left here."}}
-    await isle.call("record-lore", **told)
+        arguments = {"factId": f"old-{number}", "type": "creature", "fields": {"name": "Gryphon"}}
+        await isle.call("record-lore", **arguments, archived=True)
+    arguments = {
+        "factId": "new",
+        "type": "creature",
+        "fields": {"text": "One gryphon is left here."},
+    }
+    await isle.call("record-lore", **arguments)
     (hit,) = await isle.call("search-lore", query="gryphon", k=1)
     assert hit["factId"] == "new"
 
 
-async def test_a_fact_of_which_every_version_is_archived_is_none() -> None:
+async def test_a_fact_with_only_archived_versions_does_not_exist() -> None:
     isle = await a_world()
-    told = {"factId": "rumour", "type": "creature", "fields": {"name": "Wyrm"}}
-    await isle.call("record-lore", **told, archived=True)
+    arguments = {"factId": "rumour", "type": "creature", "fields": {"name": "Wyrm"}}
+    await isle.call("record-lore", **arguments, archived=True)
 
     assert await isle.call("get-canonical-fact", factId="rumour") is None

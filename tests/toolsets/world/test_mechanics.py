@@ -15,7 +15,7 @@ from tests.toolsets.world.kit import Isle, a_world, an_isle
 pytestmark = pytest.mark.anyio
 
 
-async def test_an_entry_is_read_with_whose_text_it_is() -> None:
+async def test_an_entry_is_read_with_its_licence() -> None:
     isle = await a_world()
     fireball = await isle.call("lookup-rule", "Narrative", kind="spell", name="FIREBALL")
     assert fireball["details"]["level"] == 3
@@ -69,7 +69,7 @@ PINNED = [13, 28, 3, 21, 12, 7]
      "1d0", "2d6k3",
      "9d9d9d9d9d9d9", "1000d6 + 1000d6", "d" * 99, "1" * 101, "2d6\n; import os"],
 )  # fmt: skip
-def test_what_are_no_dice_is_refused(text: str) -> None:
+def test_invalid_dice_are_refused(text: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         roll_dice(text, "seed")
     assert caught.value.code in {"dice.malformed", "dice.too-many"}
@@ -119,7 +119,7 @@ async def test_both_halves_are_shown() -> None:
         ((), {}, "Wish upon a star", "no such spell"),
     ],
 )
-async def test_the_state_says_what_the_rules_ask(
+async def test_the_state_answers_the_rules_questions(
     tags: tuple[str, ...], attributes: dict[str, object], spell: str, why: str
 ) -> None:
     isle = await a_world(a_caster(attributes, tags))
@@ -128,7 +128,7 @@ async def test_the_state_says_what_the_rules_ask(
     assert any(why in each for each in reasons), reasons
 
 
-async def test_what_is_at_hand_and_left_is_enough() -> None:
+async def test_the_remaining_supplies_are_sufficient() -> None:
     slots: dict[str, object] = {
         "spells": ["Fireball"],
         "spellSlots": {"4": 1, "cantrip": 0},
@@ -141,7 +141,7 @@ async def test_what_is_at_hand_and_left_is_enough() -> None:
     assert outcome.body["error"]["code"] == "NOT_FOUND"
 
 
-async def test_without_a_rulebook_it_is_said_so() -> None:
+async def test_a_missing_rulebook_is_reported() -> None:
     isle = await a_world()
     isle.gateway = Gateway(isle.canon.revise_service(WorldServices, rulebook=None), (WORLD,))
     outcome = await isle.outcome("lookup-rule", {"kind": "spell", "name": "Light"}, "World")

@@ -12,7 +12,7 @@ async def place_of(isle: Isle, player: str, **more: int) -> str | None:
     return None if reply["location"] is None else str(reply["location"]["name"])
 
 
-async def test_a_player_goes_through_an_exit_and_their_clock_with_them() -> None:
+async def test_a_player_uses_an_exit_and_the_clock_advances() -> None:
     isle = await a_world()
 
     moved = await isle.call("move", moverId="ann", direction="out")
@@ -34,7 +34,7 @@ async def test_a_player_goes_through_an_exit_and_their_clock_with_them() -> None
     assert {each["id"] for each in yard["nearbyPlayers"]} == {isle.id("ann"), isle.id("bob")}
 
 
-async def test_the_past_knows_where_somebody_was() -> None:
+async def test_the_past_shows_earlier_locations() -> None:
     isle = await a_world()
     await isle.call("advance-clock", durationMs=1_000)
     await isle.call("move", moverId="ann", direction="out")
@@ -48,7 +48,7 @@ async def test_the_past_knows_where_somebody_was() -> None:
     assert inn["nearbyPlayers"] == [{"id": isle.id("ann")}]
 
 
-async def test_where_no_exit_leads_nobody_goes() -> None:
+async def test_nobody_moves_without_an_exit() -> None:
     isle = await a_world()
     await isle.refused("move", "CONFLICT", "exit.unknown", moverId="ann", direction="north")
     await isle.refused("move", "INVALID_ARGUMENT", "move.no-way", moverId="ann")
@@ -72,7 +72,7 @@ async def test_an_exit_that_needs_an_item_lets_its_holder_pass() -> None:
     assert await place_of(isle, "bob") == "Tower"
 
 
-async def test_a_teleport_passes_all_exits_for_those_who_may() -> None:
+async def test_only_permitted_callers_teleport_past_exits() -> None:
     isle = await a_world()
     moved = await isle.call("move", moverId="ann", teleportTo="tower", reason="A dream.")
     assert moved["travelDurationMs"] == 0
@@ -82,7 +82,7 @@ async def test_a_teleport_passes_all_exits_for_those_who_may() -> None:
     await isle.refused("move", "CONFLICT", "move.stays", moverId="ann", teleportTo="tower")
 
 
-async def test_moves_are_dated_neither_in_the_future_nor_before_the_arrival() -> None:
+async def test_moves_are_dated_between_the_arrival_and_now() -> None:
     isle = await a_world()
     late = {"moverId": "ann", "direction": "out", "tick": TICK + 1}
     await isle.refused("move", "CONFLICT", "tick.future", **late)
@@ -91,7 +91,7 @@ async def test_moves_are_dated_neither_in_the_future_nor_before_the_arrival() ->
     await isle.refused("move", "CONFLICT", "move.before-arrival", **early)
 
 
-async def test_several_moves_at_one_tick_end_where_the_last_one_leads() -> None:
+async def test_the_last_of_several_moves_at_one_tick_counts() -> None:
     isle = await a_world()
     for direction in ("out", "north", "south"):
         await isle.call("move", moverId="ann", direction=direction)
@@ -100,7 +100,7 @@ async def test_several_moves_at_one_tick_end_where_the_last_one_leads() -> None:
     assert road["nearbyPlayers"] == []
 
 
-async def test_items_pass_from_hand_to_hand_at_one_place() -> None:
+async def test_items_are_handed_over_at_one_place() -> None:
     isle = await a_world()
 
     await isle.call("transfer-item", itemId="cup", toHolderId="cook", fromHolderId="ann")
@@ -128,7 +128,7 @@ async def test_clocks_only_go_forward() -> None:
     assert (await isle.call("get-location-context"))["tick"] == TICK + 500
 
 
-async def test_k_single_items_of_one_name_stay_items_of_their_own() -> None:
+async def test_single_items_with_one_name_stay_separate() -> None:
     isle = await a_world()
     for key, holder in (("left-glove", "ann"), ("right-glove", "inn")):
         await isle.call("create-item", name="Glove", key=key, holderId=holder, itemType="clothes")
@@ -139,7 +139,7 @@ async def test_k_single_items_of_one_name_stay_items_of_their_own() -> None:
     assert [each["name"] for each in reply["inventory"]].count("Glove") == 2
 
 
-async def test_k_the_dead_and_the_absent_walk_nowhere_but_can_be_carried() -> None:
+async def test_the_dead_and_the_absent_do_not_walk_but_can_be_carried() -> None:
     isle = await a_world()
     await isle.call("set-status", moverId="cook", alive=False)
     await isle.call("set-status", moverId="bob", present=False)

@@ -19,7 +19,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("entry", published()["tools"], ids=lambda entry: entry["toolId"])
-async def test_a_tool_id_answers_whoever_may_call_its_tool_and_nobody_else(entry: Any) -> None:
+async def test_a_tool_id_works_exactly_for_permitted_callers(entry: Any) -> None:
     isle = await a_world()
     arguments = ARGUMENTS.get(entry["name"], {})
     for agent in sorted(WORLD.agent_types):
@@ -31,19 +31,23 @@ async def test_a_tool_id_answers_whoever_may_call_its_tool_and_nobody_else(entry
             assert by_id.text == by_name.text
 
 
-async def test_a_name_that_is_almost_a_tool_id_is_none() -> None:
+async def test_a_near_tool_id_is_unknown() -> None:
     isle = await a_world()
     for name in ("WorldContext-getlocationcontext", "WorldContext-", "getLocationContext"):
         outcome = await isle.outcome(name, {}, "Narrative")
         assert outcome.error is not None, name
 
 
-async def test_of_many_who_record_a_fact_at_once_each_writes_a_version_of_its_own() -> None:
+async def test_concurrent_writers_of_a_fact_write_separate_versions() -> None:
     isle = await a_world()
 
     async def record(number: int) -> int:
-        told = {"factId": "council", "type": "faction", "fields": {"name": f"Council {number}"}}
-        return int((await isle.call("record-lore", **told))["version"])
+        arguments = {
+            "factId": "council",
+            "type": "faction",
+            "fields": {"name": f"Council {number}"},
+        }
+        return int((await isle.call("record-lore", **arguments))["version"])
 
     versions = await asyncio.gather(*map(record, range(6)))
 

@@ -33,22 +33,22 @@ async def checked(isle: Isle, text: str, player: str = "ann", **more: object) ->
     return [each["constraint"] for each in reply["violations"]]
 
 
-async def test_the_cliff_the_wind_and_the_dragon() -> None:
+async def test_a_climb_without_a_way_up_is_a_violation() -> None:
     isle = await a_world(scene())
     assert await checked(isle, ALLOWED, "ben") == []
     assert await checked(isle, FORBIDDEN, "ben") == ["position"]
 
 
-async def test_the_same_words_are_fine_where_a_way_leads_up() -> None:
+async def test_the_same_words_pass_if_a_way_leads_up() -> None:
     isle = await a_world(scene())
     text = "You climb up and stand at the top, out of breath."
     assert set(await checked(isle, text, "ben")) == {"position"}
     assert await checked(isle, text, "ann") == []
 
 
-async def test_each_constraint_is_told_with_what_it_goes_against() -> None:
+async def test_each_violated_constraint_is_reported() -> None:
     isle = await a_world(scene())
-    told = {
+    reported = {
         "Captain Veyra bows to you.": ("absent", isle.id("veyra")),
         "Duke Oswin bows to you.": ("dead", isle.id("duke")),
         "You walk south.": ("direction", isle.id("harbour")),
@@ -58,13 +58,13 @@ async def test_each_constraint_is_told_with_what_it_goes_against() -> None:
         "It is midnight.": ("time", isle.id("harbour")),
         "A moment later you reach the Lighthouse Stair.": ("time", isle.id("stair")),
     }
-    for text, (constraint, against) in told.items():
+    for text, (constraint, against) in reported.items():
         reply = await isle.call("check-narration", "Safety", narration=text, playerId="ann")
         [violation] = reply["violations"]
         assert (violation["constraint"], violation["against"]) == (constraint, against), text
 
 
-async def test_what_is_dreamt_asked_denied_or_said_by_somebody_claims_nothing() -> None:
+async def test_dreams_questions_denials_and_speech_claim_nothing() -> None:
     isle = await a_world(scene())
     for text in (
         "You dream that you fly.",
@@ -78,7 +78,7 @@ async def test_what_is_dreamt_asked_denied_or_said_by_somebody_claims_nothing() 
         assert await checked(isle, text) == [], text
 
 
-async def test_without_a_player_the_place_is_what_counts() -> None:
+async def test_without_a_player_the_location_counts() -> None:
     isle = await a_world(scene())
     for place, count in (("tavern", 0), ("harbour", 1)):
         reply = await isle.call(
@@ -94,7 +94,7 @@ async def test_without_a_player_the_place_is_what_counts() -> None:
     assert starter["verdict"] == "ok"
 
 
-async def test_it_is_held_against_the_world_as_it_was_then() -> None:
+async def test_a_narration_is_checked_against_the_world_of_its_tick() -> None:
     isle = await a_world(scene())
     await isle.call("move", moverId="veyra", teleportTo="harbour", reason="A walk")
     await isle.call("advance-clock", durationMs=60_000)
@@ -110,7 +110,7 @@ async def test_archived_lore_forbids_nothing() -> None:
     assert await checked(isle, "The Tide Council has seven members.") == []
 
 
-async def test_who_or_where_nobody_knows_is_not_found() -> None:
+async def test_unknown_people_or_places_are_not_found() -> None:
     isle = await a_world(replace(scene(), players=scene().players))
     for wrong in ({"playerId": "nobody"}, {"locationId": "nowhere"}):
         outcome = await isle.outcome("check-narration", {"narration": "Hm.", **wrong}, "Safety")

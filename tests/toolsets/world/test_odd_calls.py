@@ -14,7 +14,7 @@ from tests.toolsets.world.kit import TICK, a_world, an_isle, brought_in
 pytestmark = pytest.mark.anyio
 
 
-async def test_numbers_beyond_all_bounds_are_refused_and_nothing_breaks() -> None:
+async def test_huge_numbers_are_refused_and_nothing_breaks() -> None:
     isle = await a_world()
     for far in ("1" + "0" * 400, "9" * 5_000, "1e999"):
         for tool, name in (("get-spatial-context", "depth"), ("get-atmosphere", "tick")):
@@ -26,18 +26,18 @@ async def test_numbers_beyond_all_bounds_are_refused_and_nothing_breaks() -> Non
     assert (large["depth"], large["requestedDepth"]) == (5, 1e30)
 
 
-async def test_null_counts_as_missing_where_an_argument_may_be_missing() -> None:
+async def test_null_counts_as_a_missing_optional_argument() -> None:
     isle = await a_world()
     for tool in ("get-location-context", "get-atmosphere"):
-        told = await isle.call(tool, "Narrative", locationId=None, tick=None)
-        assert told == await isle.call(tool, "Narrative")
+        reply = await isle.call(tool, "Narrative", locationId=None, tick=None)
+        assert reply == await isle.call(tool, "Narrative")
     assert (await isle.call("get-spatial-context", locationId=None, depth=None))["depth"] == 2
     assert len(await isle.call("search-lore", query="mages", k=None)) == 1
     assert len(await isle.call("search-lore", query="mages", k="3")) == 1
     await isle.refused("search-lore", "INVALID_ARGUMENT", "input.invalid", query=None)
 
 
-async def test_lore_that_shows_nothing_is_found_without_a_text() -> None:
+async def test_lore_without_visible_text_is_found_without_a_snippet() -> None:
     isle = await a_world()
     for key, fields in (("dragon", {"hidden": "the king"}), ("drake", {"traits": {}})):
         await isle.call("record-lore", factId=key, type="creature", fields=fields)
@@ -45,7 +45,7 @@ async def test_lore_that_shows_nothing_is_found_without_a_text() -> None:
         assert (hit["factId"], hit["snippet"]) == (key, "")
 
 
-async def test_weather_that_is_written_down_later_shows_at_its_time() -> None:
+async def test_weather_recorded_later_applies_at_its_time() -> None:
     isle = await a_world()
     layer = {"scopeId": "tower", "layerType": "weather", "value": "snow"}
     await isle.call("create-layer", **layer, fromTick=1_000, toTick=2_000)
@@ -63,7 +63,7 @@ async def test_nothing_happens_after_now() -> None:
     await isle.call("record-event", **event, tick=TICK)
 
 
-async def test_what_comes_into_being_later_has_no_part_in_the_past() -> None:
+async def test_later_created_items_have_no_part_in_the_past() -> None:
     isle = await a_world()
     await isle.call("advance-clock", durationMs=10)
     await isle.call("create-location", name="Mill", description="New.", key="mill")
@@ -75,7 +75,7 @@ async def test_what_comes_into_being_later_has_no_part_in_the_past() -> None:
     await isle.call("move", **back, tick=TICK + 10)
 
 
-async def test_those_who_were_apart_then_could_not_hand_things_on_then() -> None:
+async def test_people_apart_at_a_tick_could_not_hand_items_over_then() -> None:
     isle = await a_world()
     await isle.call("advance-clock", durationMs=10)
     await isle.call("move", moverId="ann", direction="out")
@@ -84,13 +84,13 @@ async def test_those_who_were_apart_then_could_not_hand_things_on_then() -> None
     await isle.call("transfer-item", **given)
 
 
-async def test_no_world_is_brought_in_whose_clock_stands_before_its_beginning() -> None:
+async def test_a_world_with_a_clock_before_its_beginning_is_refused() -> None:
     with pytest.raises(InvalidInput) as refused:
         await a_world(replace(an_isle(), tick=-1, events=()))
     assert "tick.negative" in str(refused.value.details["problems"])
 
 
-async def test_who_or_what_is_not_named_is_not_there() -> None:
+async def test_unnamed_people_and_items_are_not_found() -> None:
     """As in the contract's original, which looked for the player before it looked at the tick."""
     isle = await a_world()
     for name in (None, "", 5, True, ["ann"], {"id": "ann"}, "nobody", "x" * 100_000):
@@ -101,13 +101,13 @@ async def test_who_or_what_is_not_named_is_not_there() -> None:
     assert await isle.call("get-canonical-fact", "Narrative") is None
 
 
-async def test_a_player_who_is_there_is_not_told_of_at_a_tick_that_is_none() -> None:
+async def test_a_player_context_at_an_invalid_tick_is_refused() -> None:
     isle = await a_world()
     ticks: tuple[Any, ...] = ("soon", True, [1], {}, "NaN")
     for tick in ticks:
-        told = {"playerId": "ann", "tick": tick}
+        arguments = {"playerId": "ann", "tick": tick}
         details = await isle.refused(
-            "get-player-context", "INVALID_ARGUMENT", "number.malformed", **told
+            "get-player-context", "INVALID_ARGUMENT", "number.malformed", **arguments
         )
         assert details["path"] == "/tick"
     misspelt = {"playerid": "ann"}
@@ -123,15 +123,15 @@ async def test_a_key_that_no_file_could_hold_is_refused(key: str) -> None:
         ("create-item", {"name": "X", "itemType": "x", "holderId": "inn"}),
         ("create-layer", {"scopeId": "inn", "layerType": "base", "value": "x", "fromTick": 0}),
     )
-    for tool, told in parts:
-        details = await isle.refused(tool, "INVALID_ARGUMENT", "key.malformed", **told, key=key)
+    for tool, reported in parts:
+        details = await isle.refused(tool, "INVALID_ARGUMENT", "key.malformed", **reported, key=key)
         assert details["path"] == "/key"
     fact = {"factId": key, "type": "faction", "fields": {"name": "X"}}
     await isle.refused("record-lore", "INVALID_ARGUMENT", "key.malformed", **fact)
 
 
 @pytest.mark.parametrize("key", ["Ünïcode 🐉", "می‌خواهم", "a/b", "null", "0", "'; DROP"])
-async def test_a_world_that_builders_made_can_be_brought_in_again(key: str) -> None:
+async def test_a_world_made_by_builders_can_be_imported_again(key: str) -> None:
     isle = await a_world()
     await isle.call("create-location", name="X", description="", key=key)
     await isle.call("create-layer", scopeId=key, layerType="base", value="", fromTick=0, key=key)
@@ -144,7 +144,7 @@ async def test_a_world_that_builders_made_can_be_brought_in_again(key: str) -> N
     assert (await a_world(out)).world == isle.world
 
 
-async def test_what_is_nothing_of_this_world_is_unknown_and_only_its_id_is_taken() -> None:
+async def test_unknown_parts_are_reported_only_by_id() -> None:
     """Neither the id of the space nor that of another world's player names anything here."""
     isle = await a_world()
     there = await brought_in(isle.canon, replace(an_isle(), name="Elsewhere"))
@@ -156,14 +156,14 @@ async def test_what_is_nothing_of_this_world_is_unknown_and_only_its_id_is_taken
         await isle.refused("create-player", "CONFLICT", "world.id-taken", **new)
 
 
-async def test_names_say_something() -> None:
+async def test_names_are_not_empty() -> None:
     isle = await a_world()
-    for tool, name, told in (
+    for tool, name, reported in (
         ("create-character", "name", {"locationId": "inn"}),
         ("record-event", "eventType", {}),
         ("create-route", "routeName", {"stopIds": ["inn", "yard"]}),
     ):
-        await isle.refused(tool, "INVALID_ARGUMENT", "input.invalid", **told, **{name: " \t"})
+        await isle.refused(tool, "INVALID_ARGUMENT", "input.invalid", **reported, **{name: " \t"})
 
 
 async def test_the_newest_of_very_many_layers_shows() -> None:

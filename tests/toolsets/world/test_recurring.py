@@ -20,13 +20,13 @@ TIDE = {"scopeId": "inn", "layerType": "ambient", "value": "The tide is in.", "f
 
 
 async def heard(isle: Isle, tick: int) -> str:
-    told = await isle.call("get-atmosphere", "Narrative", locationId="inn", tick=tick)
-    value: str = told["ambient"]["valuePreview"]
+    reply = await isle.call("get-atmosphere", "Narrative", locationId="inn", tick=tick)
+    value: str = reply["ambient"]["valuePreview"]
     return value
 
 
 @pytest.mark.anyio
-async def test_a_layer_that_recurs_shows_at_its_hours() -> None:
+async def test_a_recurring_layer_applies_at_its_hours() -> None:
     isle = await a_world(an_isle())
     before = await heard(isle, 2 * HOUR)
     await isle.call("create-layer", everyTicks=4 * HOUR, lastingTicks=HOUR, **TIDE)
@@ -44,13 +44,13 @@ async def test_a_layer_that_recurs_shows_at_its_hours() -> None:
     "rhythm",
     [{"everyTicks": HOUR}, {"lastingTicks": HOUR}, {"everyTicks": HOUR, "lastingTicks": HOUR}],
 )
-async def test_a_rhythm_is_whole(rhythm: dict[str, int]) -> None:
+async def test_a_rhythm_must_be_complete(rhythm: dict[str, int]) -> None:
     isle = await a_world(an_isle())
     await isle.refused("create-layer", "INVALID_ARGUMENT", "layer.rhythm", **TIDE, **rhythm)
 
 
 @pytest.mark.anyio
-async def test_what_recurs_goes_into_files_and_comes_from_them() -> None:
+async def test_recurring_parts_survive_export_and_import() -> None:
     tide = Layer(
         key="tide", scope="inn", layer_type=LayerType.AMBIENT, value="High tide.",
         from_tick=0, every=2 * HOUR, lasting=HOUR,
@@ -62,17 +62,17 @@ async def test_what_recurs_goes_into_files_and_comes_from_them() -> None:
 
 
 @pytest.mark.anyio
-async def test_a_proposal_may_lie_upon_what_recurs() -> None:
+async def test_a_proposal_may_replace_a_recurring_layer() -> None:
     isle = await a_world(an_isle())
     tide = {**TIDE, "scopeId": "cellar", "layerType": "dynamic", "fromTick": 0}
     await isle.call("create-layer", everyTicks=4 * HOUR, lastingTicks=4 * HOUR - 1, **tide)
     params = {"locationId": "cellar", "layerType": "dynamic", "layerContent": "Oars creak."}
-    told = await propose(isle, fresh(envelope(act("Layer.Add", "loc:cellar", **params))))
+    reply = await propose(isle, fresh(envelope(act("Layer.Add", "loc:cellar", **params))))
 
-    assert told["outcome"] == "accepted", told
+    assert reply["outcome"] == "accepted", reply
 
 
-def test_a_file_with_half_a_rhythm_is_wrong() -> None:
+def test_a_file_with_an_incomplete_rhythm_is_wrong() -> None:
     half = Layer(
         key="tide", scope="inn", layer_type=LayerType.AMBIENT, value="x", from_tick=0, every=HOUR
     )
@@ -92,18 +92,18 @@ CAUSEWAY = {
 
 
 async def ways(isle: Isle, tick: int) -> dict[str, str | None]:
-    told = await isle.call("get-location-context", "Narrative", locationId="inn", tick=tick)
-    return {each["direction"]: each.get("blocked") for each in told["exits"]}
+    reply = await isle.call("get-location-context", "Narrative", locationId="inn", tick=tick)
+    return {each["direction"]: each.get("blocked") for each in reply["exits"]}
 
 
 async def place_of_ann(isle: Isle) -> str:
-    told = await isle.call("get-player-context", "Narrative", playerId="ann")
-    place: str = told["location"]["id"]
+    reply = await isle.call("get-player-context", "Narrative", playerId="ann")
+    place: str = reply["location"]["id"]
     return place
 
 
 @pytest.mark.anyio
-async def test_an_exit_that_recurs_is_open_at_its_hours_and_shut_between() -> None:
+async def test_a_recurring_exit_is_open_at_its_hours_and_closed_between() -> None:
     isle = await a_world(an_isle())
     await isle.call("create-exit", **CAUSEWAY)
     now = await isle.call("get-location-context", "Narrative", locationId="inn")
@@ -122,8 +122,8 @@ async def test_an_exit_that_recurs_is_open_at_its_hours_and_shut_between() -> No
     assert shut == f"It is shut until tick {opening + round_}."
     await isle.refused("move", "CONFLICT", "exit.blocked", moverId="ann", direction="west")
     going = act("Mover.Move", f"player:{isle.id('ann')}", moverId=isle.id("ann"), direction="west")
-    told = await propose(isle, fresh(envelope(going)))
-    assert told["rejection"]["rule"] == "exit.blocked"
+    reply = await propose(isle, fresh(envelope(going)))
+    assert reply["rejection"]["rule"] == "exit.blocked"
     changed = await isle.call(
         "get-changes", "Narrative", locationId="inn", fromTick=opening, toTick=opening + HOUR + 1
     )
@@ -131,7 +131,7 @@ async def test_an_exit_that_recurs_is_open_at_its_hours_and_shut_between() -> No
 
 
 @pytest.mark.anyio
-async def test_an_exit_that_recurs_goes_through_a_file() -> None:
+async def test_a_recurring_exit_survives_a_file() -> None:
     isle = await a_world(an_isle())
     await isle.call("create-exit", **CAUSEWAY)
     world = await require_world(isle.canon, a_caller("Operator", "world export"), isle.world)
@@ -148,10 +148,10 @@ async def test_an_exit_that_recurs_goes_through_a_file() -> None:
 
 
 @pytest.mark.anyio
-async def test_an_exit_that_recurs_without_end_of_its_hours_is_refused() -> None:
+async def test_a_recurring_exit_without_an_end_of_hours_is_refused() -> None:
     isle = await a_world(an_isle())
-    told = {**CAUSEWAY, "lastingTicks": 4 * HOUR}
-    await isle.refused("create-exit", "INVALID_ARGUMENT", "exit.rhythm", **told)
+    arguments = {**CAUSEWAY, "lastingTicks": 4 * HOUR}
+    await isle.refused("create-exit", "INVALID_ARGUMENT", "exit.rhythm", **arguments)
 
 
 @pytest.mark.anyio
@@ -167,6 +167,8 @@ async def test_the_way_back_of_an_exit_in_a_file_keeps_its_hours() -> None:
     opening = begin - (begin - HOUR) % (4 * HOUR)
     for tick, shut in ((opening, False), (opening + HOUR, True)):
         for place, direction in (("inn", "west"), ("yard", "east")):
-            told = await isle.call("get-location-context", "Narrative", locationId=place, tick=tick)
-            [found] = [each for each in told["exits"] if each["direction"] == direction]
+            reply = await isle.call(
+                "get-location-context", "Narrative", locationId=place, tick=tick
+            )
+            [found] = [each for each in reply["exits"] if each["direction"] == direction]
             assert bool(found.get("blocked")) is shut, (place, tick)

@@ -34,7 +34,7 @@ def oracle(atlas: Atlas, start: str, depth: int) -> Mapping[str, tuple[Direction
 
 
 @pytest.mark.parametrize("seed", range(8))
-async def test_neighbours_are_those_that_brute_force_finds(seed: int) -> None:
+async def test_neighbours_equal_those_of_brute_force(seed: int) -> None:
     atlas = an_atlas(seed, locations=40, players=0, items=0)
     isle = await a_world(atlas)
     for place in atlas.locations[::7]:
@@ -51,7 +51,7 @@ async def test_neighbours_are_those_that_brute_force_finds(seed: int) -> None:
             assert depths == sorted(depths)
 
 
-async def test_what_no_way_leads_to_is_not_near() -> None:
+async def test_unreachable_places_are_not_near() -> None:
     isle = await a_world()
     await isle.call("create-location", name="Moon", description="Far.", key="moon")
     reply = await isle.call("get-spatial-context", depth=5)

@@ -14,7 +14,7 @@ from tests.toolsets.world.kit import a_world
 pytestmark = pytest.mark.anyio
 
 
-async def test_an_utterance_is_held_against_where_the_player_is() -> None:
+async def test_an_utterance_is_checked_against_the_players_location() -> None:
     isle = await a_world()
     said = {"utterance": "give the cook two cups, then go outside", "playerId": "ann"}
     reply = await isle.call("parse-to-action-frame", "IntentParser", **said)
@@ -26,7 +26,7 @@ async def test_an_utterance_is_held_against_where_the_player_is() -> None:
     assert not reply["needsClarification"]
 
 
-async def test_what_is_hidden_or_elsewhere_cannot_be_named() -> None:
+async def test_hidden_or_distant_items_cannot_be_named() -> None:
     isle = await a_world()
     for text in ("go to the cellar", "talk to Bob"):
         reply = await isle.call(
@@ -36,7 +36,7 @@ async def test_what_is_hidden_or_elsewhere_cannot_be_named() -> None:
         assert reply["needsClarification"]
 
 
-async def test_what_was_said_before_counts() -> None:
+async def test_earlier_utterances_count() -> None:
     isle = await a_world()
     reply = await isle.call(
         "parse-to-action-frame",
@@ -62,7 +62,7 @@ async def test_a_category_needs_no_world() -> None:
     assert reply["category"] == "ooc"
 
 
-async def test_a_text_is_flagged_with_its_place() -> None:
+async def test_a_flagged_text_has_its_position() -> None:
     isle = await a_world()
     text = "well met. kill yourself"
     reply = await isle.call("moderate-content", "Safety", text=text)
@@ -85,7 +85,7 @@ class Strict(Moderator):
         """It holds nothing."""
 
 
-async def test_a_moderator_that_is_set_up_is_asked() -> None:
+async def test_a_configured_moderator_is_asked() -> None:
     isle = await a_world()
     isle.gateway = Gateway(isle.canon.revise_service(WorldServices, moderator=Strict()), (WORLD,))
     reply = await isle.call("moderate-content", "Safety", text="Hello")

@@ -14,7 +14,7 @@ from tests.toolsets.world.proposals.kit import fresh, propose, the_isle
 pytestmark = pytest.mark.anyio
 
 
-async def test_a_builder_says_how_somebody_is_and_the_past_stays() -> None:
+async def test_a_builder_sets_a_status_and_the_past_stays() -> None:
     isle = await a_world()
     await isle.call(
         "create-player",
@@ -49,7 +49,7 @@ async def test_a_builder_says_how_somebody_is_and_the_past_stays() -> None:
     assert outcome.error is not None
 
 
-async def test_a_file_that_is_brought_in_again_sets_nobody_back() -> None:
+async def test_a_file_imported_again_resets_nobody() -> None:
     isle = await the_isle()
     await propose(isle, fresh(envelope(but(PAY, amount=10), but(GIVE, itemId="coins", quantity=4))))
 
@@ -60,20 +60,20 @@ async def test_a_file_that_is_brought_in_again_sets_nobody_back() -> None:
     assert {each["name"]: each["quantity"] for each in ann["inventory"]} == {"Coins": 6, "Cup": 2}
 
 
-async def test_status_and_what_is_forbidden_go_out_and_come_in_again() -> None:
+async def test_status_and_forbidden_parts_are_exported_and_imported() -> None:
     isle = await the_isle()
     await isle.call("set-status", moverId="bob", present=False)
     world = await find_world(isle.canon, isle.world)
     assert world is not None
 
-    told = await export_world(isle.canon, world)
+    answer = await export_world(isle.canon, world)
 
-    movers = {each.key: each for each in (*told.players, *told.characters)}
+    movers = {each.key: each for each in (*answer.players, *answer.characters)}
     assert movers["ann"].resources == {"gold": 10, "health": 9}
     assert movers["ann"].conditions == {"cold": None}
     assert not movers["ghost"].alive
     assert not movers["bob"].present
     assert movers["cook"] == replace(movers["cook"], alive=True, present=True)
-    cellar = next(each for each in told.locations if each.key == "cellar")
+    cellar = next(each for each in answer.locations if each.key == "cellar")
     assert dict(cellar.forbidden) == {"east": "The wall holds back the sea."}
     assert isinstance(movers["cook"], Mover)

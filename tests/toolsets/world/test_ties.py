@@ -13,14 +13,14 @@ pytestmark = pytest.mark.anyio
 Tie = tuple[str, str, str]
 
 
-def told(isle: Isle, ties: list[dict[str, str]]) -> list[Tie]:
+def named_ties(isle: Isle, ties: list[dict[str, str]]) -> list[Tie]:
     names = {isle.id(key): key for key in ("town", "isle", "crown", "guild", "mist")}
     return [(each["tie"], each["direction"], names[each["realmId"]]) for each in ties]
 
 
 async def ties_of(isle: Isle, realm: str, **when: int) -> list[Tie]:
     reply = await isle.call("get-realm-context", "Planner", realmId=realm, **when)
-    return told(isle, reply["ties"])
+    return named_ties(isle, reply["ties"])
 
 
 async def routes_of(isle: Isle, place: str, **when: int) -> list[tuple[str, str]]:
@@ -28,17 +28,17 @@ async def routes_of(isle: Isle, place: str, **when: int) -> list[tuple[str, str]
     return [(each["routeName"], each["name"]) for each in reply["routes"]]
 
 
-async def test_a_location_context_tells_how_its_realms_stand_and_where_roads_lead() -> None:
+async def test_a_location_context_lists_ties_of_realms_and_roads() -> None:
     isle = await a_world(tied_isle())
 
     reply = await isle.call("get-location-context", "Narrative")
 
     (town,), (isle_realm,) = reply["realms"]["political"], reply["realms"]["geographic"]
-    assert told(isle, town["ties"]) == [
+    assert named_ties(isle, town["ties"]) == [
         ("member_of", "out", "guild"),
         ("vassal_of", "out", "crown"),
     ]
-    assert told(isle, isle_realm["ties"]) == [("borders", "both", "crown")]
+    assert named_ties(isle, isle_realm["ties"]) == [("borders", "both", "crown")]
     assert reply["memberships"] == [
         {"tie": "member_of", "direction": "out", "realmId": isle.id("guild"), "name": "Guild"}
     ]
@@ -50,19 +50,19 @@ async def test_a_location_context_tells_how_its_realms_stand_and_where_roads_lea
     assert await routes_of(isle, "road") == [("The King's Road", "Yard")]
 
 
-async def test_a_realm_context_tells_both_ends_of_a_tie() -> None:
+async def test_a_realm_context_lists_both_ends_of_a_tie() -> None:
     isle = await a_world(tied_isle())
 
     crown = await isle.call("get-realm-context", "Encounter", realmId="crown")
     guild = await isle.call("get-realm-context", "World", realmId=isle.id("guild"))
     town = await isle.call("get-realm-context", realmId="town")
 
-    assert told(isle, crown["ties"]) == [
+    assert named_ties(isle, crown["ties"]) == [
         ("borders", "both", "isle"),
         ("vassal_of", "in", "town"),
         ("at_war_with", "out", "guild"),
     ]
-    assert told(isle, guild["ties"]) == [("at_war_with", "in", "crown")]
+    assert named_ties(isle, guild["ties"]) == [("at_war_with", "in", "crown")]
     assert [(each["name"], each["kind"]) for each in guild["members"]] == [
         ("Inn", "location"),
         ("Town", "realm"),
@@ -73,14 +73,14 @@ async def test_a_realm_context_tells_both_ends_of_a_tie() -> None:
     assert town["realm"]["id"] == isle.id("town")
 
 
-async def test_a_realm_that_is_none_has_no_context() -> None:
+async def test_an_unknown_realm_has_no_context() -> None:
     isle = await a_world(tied_isle())
     for name in ("atlantis", "inn", isle.id("ann")):
         assert await isle.call("get-realm-context", realmId=name) is None
     await isle.refused("get-realm-context", "INVALID_ARGUMENT", "input.missing")
 
 
-async def test_a_tie_that_was_cut_held_until_then() -> None:
+async def test_a_cut_tie_held_until_then() -> None:
     isle = await a_world(tied_isle())
     before = await ties_of(isle, "crown")
     await isle.call("advance-clock", durationMs=10)
@@ -108,7 +108,7 @@ async def test_a_border_is_the_same_from_both_sides() -> None:
     assert ("borders", "both", "isle") in await ties_of(isle, "crown")
 
 
-async def test_ties_that_make_no_sense_are_refused() -> None:
+async def test_senseless_ties_are_refused() -> None:
     isle = await a_world(tied_isle())
     war: dict[str, Any] = {"fromId": "crown", "tie": "allied_with", "toRealmId": "guild"}
     await isle.refused("create-tie", "CONFLICT", "tie.opposed", **war)
@@ -124,7 +124,7 @@ async def test_ties_that_make_no_sense_are_refused() -> None:
     )
 
 
-async def test_of_two_builders_one_draws_the_border() -> None:
+async def test_one_of_two_builders_draws_the_border() -> None:
     """Both at once, from either side: it is never drawn twice."""
     isle = await a_world(tied_isle())
 
@@ -199,7 +199,7 @@ async def test_two_roads_may_join_the_same_places() -> None:
     assert await routes_of(isle, "tower") == []
 
 
-async def test_a_file_says_all_ties_of_what_it_names_and_the_routes_that_it_names() -> None:
+async def test_a_file_defines_all_ties_and_routes_that_it_names() -> None:
     isle = await a_world(tied_isle())
     await isle.call("create-route", routeName="The Ferry", stopIds=["inn", "tower"])
     atlas = tied_isle()

@@ -15,12 +15,12 @@ STEPS = 40
 
 async def everything(isle: Isle, places: list[str], **when: int) -> list[Any]:
     """All contexts of some places and all players, without what the log alone knows."""
-    told = [await isle.call("get-location-context", locationId=p, **when) for p in places]
-    told += [await isle.call("get-atmosphere", locationId=p, **when) for p in places]
+    found = [await isle.call("get-location-context", locationId=p, **when) for p in places]
+    found += [await isle.call("get-atmosphere", locationId=p, **when) for p in places]
     for number in range(3):
         player = await isle.call("get-player-context", playerId=f"player-{number}", **when)
-        told.append(player)
-    return [undated(each) for each in told]
+        found.append(player)
+    return [undated(each) for each in found]
 
 
 def undated(value: Any) -> Any:
@@ -36,7 +36,7 @@ def undated(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("seed", range(4))
-async def test_the_past_is_told_as_it_was_told_then(seed: int) -> None:
+async def test_the_past_is_returned_as_it_was(seed: int) -> None:
     isle = await a_world(an_atlas(seed, locations=12, players=3, items=3))
     lots = random.Random(seed)
     places = [f"place-{n}" for n in range(12)]
@@ -46,8 +46,8 @@ async def test_the_past_is_told_as_it_was_told_then(seed: int) -> None:
         await change(isle, lots, places)
         seen[now] = await everything(isle, places)
 
-    for tick, told in seen.items():
-        assert await everything(isle, places, tick=tick) == told, (seed, tick)
+    for tick, reported in seen.items():
+        assert await everything(isle, places, tick=tick) == reported, (seed, tick)
 
 
 async def change(isle: Isle, lots: random.Random, places: list[str]) -> None:
@@ -78,7 +78,7 @@ async def change(isle: Isle, lots: random.Random, places: list[str]) -> None:
     assert outcome.error is None or outcome.body["error"]["code"] == "CONFLICT", outcome.text
 
 
-async def test_a_place_is_nowhere_before_it_was_made() -> None:
+async def test_a_place_does_not_exist_before_it_was_made() -> None:
     isle = await a_world()
     before = (await isle.call("advance-clock", durationMs=10))["tick"]
     await isle.call("advance-clock", durationMs=10)

@@ -10,14 +10,14 @@ from tests.toolsets.world.proposals.kit import fresh, propose, the_isle
 pytestmark = pytest.mark.anyio
 
 
-async def test_a_character_has_a_context_of_their_own() -> None:
+async def test_a_character_has_its_own_context() -> None:
     isle = await the_isle()
-    told = await isle.call("get-character-context", "Narrative", characterId="cook")
+    reply = await isle.call("get-character-context", "Narrative", characterId="cook")
 
-    assert told["character"]["kind"] == "character"
-    assert told["location"]["name"] == "Inn"
-    assert [each["name"] for each in told["inventory"]] == ["Key"]
-    assert told["status"] == {
+    assert reply["character"]["kind"] == "character"
+    assert reply["location"]["name"] == "Inn"
+    assert [each["name"] for each in reply["inventory"]] == ["Key"]
+    assert reply["status"] == {
         "alive": True,
         "present": True,
         "conditions": [],
@@ -30,7 +30,7 @@ async def test_a_character_has_a_context_of_their_own() -> None:
     assert await isle.call("get-character-context", "Narrative", characterId="cup") is None
 
 
-async def test_how_somebody_was_is_kept() -> None:
+async def test_earlier_status_is_kept() -> None:
     isle = await the_isle()
     await isle.call("advance-clock", durationMs=1_000)
     hit = {"targetId": "cook", "kind": "damage", "amount": 5}
@@ -70,7 +70,7 @@ async def test_the_surroundings_are_those_of_the_tick() -> None:
     assert await isle.call("get-surroundings", "World", locationId="moon") is None
 
 
-async def test_the_quickest_way_is_found_and_told_with_its_time() -> None:
+async def test_the_quickest_way_is_found_with_its_time() -> None:
     isle = await the_isle()
     ends = {"fromLocationId": "inn", "toLocationId": "road"}
 
@@ -84,7 +84,7 @@ async def test_the_quickest_way_is_found_and_told_with_its_time() -> None:
     assert (here["steps"], here["totalDurationMs"]) == ([], 0)
 
 
-async def test_a_route_of_a_mover_needs_what_its_ways_require() -> None:
+async def test_a_movers_route_respects_requirements_of_its_exits() -> None:
     isle = await the_isle()
     ends = {"fromLocationId": "road", "toLocationId": "tower"}
 
@@ -99,20 +99,20 @@ async def test_a_route_of_a_mover_needs_what_its_ways_require() -> None:
         assert await isle.call("find-route", "World", **missing) is None
 
 
-async def test_where_no_way_leads_none_is_made_up() -> None:
+async def test_no_route_is_invented_if_no_way_exists() -> None:
     isle = await the_isle()
     await isle.call("remove-exit", fromLocationId="inn", direction="down")
 
-    told = await isle.call(
+    reply = await isle.call(
         "find-route", "World", fromLocationId="inn", toLocationId="cellar", onlySeen=True
     )
 
-    assert told["steps"] is None
-    assert told["totalDurationMs"] is None
-    assert told["complete"]
+    assert reply["steps"] is None
+    assert reply["totalDurationMs"] is None
+    assert reply["complete"]
 
 
-async def test_what_changed_between_two_ticks_is_told() -> None:
+async def test_changes_between_two_ticks_are_listed() -> None:
     isle = await the_isle()
     await isle.call("advance-clock", durationMs=1_000)
     await propose(isle, fresh(envelope(GO)))
@@ -125,24 +125,24 @@ async def test_what_changed_between_two_ticks_is_told() -> None:
         fromTick=TICK + 1_000,
     )
 
-    told = await isle.call("get-changes", "Narrative", locationId="inn", fromTick=TICK)
+    reply = await isle.call("get-changes", "Narrative", locationId="inn", fromTick=TICK)
 
-    assert told["toTick"] == TICK + 1_000
-    assert told["left"] == [isle.id("ann")]
-    assert told["arrived"] == []
-    assert [each["direction"] for each in told["exitsClosed"]] == ["down"]
-    assert told["exitsOpened"] == []
-    assert told["layersChanged"] == [
+    assert reply["toTick"] == TICK + 1_000
+    assert reply["left"] == [isle.id("ann")]
+    assert reply["arrived"] == []
+    assert [each["direction"] for each in reply["exitsClosed"]] == ["down"]
+    assert reply["exitsOpened"] == []
+    assert reply["layersChanged"] == [
         {"layerType": "lighting", "before": None, "after": "One lamp."}
     ]
-    assert [each["eventType"] for each in told["events"]] == ["Player.Move"]
+    assert [each["eventType"] for each in reply["events"]] == ["Player.Move"]
     back = await isle.outcome("get-changes", {"fromTick": 2, "toTick": 1}, "Narrative")
     assert back.body["error"]["details"]["reason"] == "changes.backwards"
     nowhere = {"fromTick": TICK, "locationId": "moon"}
     assert await isle.call("get-changes", "Narrative", **nowhere) is None
 
 
-async def test_events_are_found_by_word_kind_thing_and_time() -> None:
+async def test_events_are_found_by_word_kind_item_and_time() -> None:
     isle = await the_isle()
     await propose(isle, fresh(envelope(MOOD)))
 

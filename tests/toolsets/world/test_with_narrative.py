@@ -50,21 +50,21 @@ async def test_a_scene_takes_place_in_a_world() -> None:
     assert "Inn" in str(found)
 
 
-async def test_relations_of_a_story_that_are_named_like_a_worlds_do_no_harm() -> None:
+async def test_story_relations_named_like_a_worlds_do_no_harm() -> None:
     """They hold between the same entities and say neither direction nor tie."""
     isle = await a_world(tied_isle())
     gateway = Gateway(isle.canon, (NARRATIVE,))
     keeper = Principal(agent_id="k", agent_type="CanonKeeper", authorities=frozenset(Authority))
-    before = [await isle.call(tool, **told) for tool, told in CONTEXTS]
+    before = [await isle.call(tool, **arguments) for tool, arguments in CONTEXTS]
     for rel_type in WORLD_RELATIONS:
         for start, end in (("inn", "tower"), ("mist", "crown"), ("mist", "inn")):
-            told = {"from_entity_id": isle.id(start), "to_entity_id": isle.id(end)}
+            arguments = {"from_entity_id": isle.id(start), "to_entity_id": isle.id(end)}
             outcome = await gateway.call(
-                "neo4j_create_relationship", {**told, "rel_type": rel_type}, keeper
+                "neo4j_create_relationship", {**arguments, "rel_type": rel_type}, keeper
             )
             assert outcome.error is None, outcome.text
 
-    after = [await isle.call(tool, **told) for tool, told in CONTEXTS]
+    after = [await isle.call(tool, **arguments) for tool, arguments in CONTEXTS]
 
     assert after[-1]["ties"] == before[-1]["ties"]
     for name in ("exits", "memberships", "layers"):

@@ -77,15 +77,13 @@ KEPT_APART = (
 
 
 @pytest.mark.parametrize(("one", "other", "same"), CHOSEN_ON)
-def test_what_is_as_good_as_said_before_is_told_from_what_is_new(
-    one: str, other: str, same: bool
-) -> None:
+def test_near_duplicates_are_distinguished_from_new_texts(one: str, other: str, same: bool) -> None:
     assert (
         text_similarity(TextFingerprint.of_text(one), TextFingerprint.of_text(other)) >= NEAR
     ) == same
 
 
-def test_of_pairs_that_nothing_was_chosen_on_none_is_refused_wrongly() -> None:
+def test_no_unseen_pair_is_refused_wrongly() -> None:
     """Precision 6 of 6 and recall 5 of 6 or better, of the 14 pairs kept apart."""
     found = {
         (one, same): text_similarity(TextFingerprint.of_text(one), TextFingerprint.of_text(other))
@@ -97,7 +95,7 @@ def test_of_pairs_that_nothing_was_chosen_on_none_is_refused_wrongly() -> None:
     assert len(refused) >= 5
 
 
-def test_the_index_finds_whatever_is_alike_and_nothing_else() -> None:
+def test_the_index_finds_exactly_the_similar_texts() -> None:
     lots = random.Random(7)
     words = [
         "wind",
@@ -131,7 +129,7 @@ def test_the_index_finds_whatever_is_alike_and_nothing_else() -> None:
     )
 
 
-def test_what_is_dropped_is_not_found() -> None:
+def test_a_dropped_text_is_not_found() -> None:
     lately, said = RecentTexts(), TextFingerprint.of_text("The wind howls around the old tower.")
     lately.add_text("p1", PLACE, said)
     lately.add_text("p2", PLACE, said)
@@ -145,5 +143,5 @@ def test_what_is_dropped_is_not_found() -> None:
     assert lately.nearest_proposal(PLACE, said) is None
 
 
-def test_even_the_shortest_text_comes_down_to_something() -> None:
+def test_even_the_shortest_text_has_a_fingerprint() -> None:
     assert text_similarity(TextFingerprint.of_text("!"), TextFingerprint.of_text("!")) == 1.0

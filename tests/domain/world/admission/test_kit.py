@@ -34,7 +34,7 @@ LIMITS = AdmissionLimits(player_a_minute=2, world_a_minute=3, tokens_an_hour=100
 NOW = Instant(10 * HOUR)
 
 
-def test_a_refusal_passed_the_gates_before_its_own_and_what_is_admitted_all() -> None:
+def test_a_refusal_passed_all_earlier_gates() -> None:
     found = make_rejection("exit.unknown", "no")
 
     assert (found.gate, found.gate_index) == (GateName.INVARIANTS, 3)
@@ -42,7 +42,7 @@ def test_a_refusal_passed_the_gates_before_its_own_and_what_is_admitted_all() ->
     assert gates_before(None) == ORDER
 
 
-def test_every_rule_says_what_would_be_admissible_and_has_a_gate() -> None:
+def test_every_rule_names_an_admissible_form_and_has_a_gate() -> None:
     for rule in RULES:
         found = make_rejection(rule, "no")
         assert found.admissible
@@ -51,7 +51,7 @@ def test_every_rule_says_what_would_be_admissible_and_has_a_gate() -> None:
     assert set(RULES) >= LASTING
 
 
-def test_every_rule_has_somebody_who_tried_to_get_past_it() -> None:
+def test_every_rule_has_an_adversarial_case() -> None:
     tried = {case.rule for case in CASES}
     elsewhere = {  # in test_admission and test_scheduling, which need a history
         "duplication.other-content",
@@ -65,7 +65,7 @@ def test_every_rule_has_somebody_who_tried_to_get_past_it() -> None:
     assert set(RULES) - tried == elsewhere
 
 
-def test_the_published_schema_has_every_action_and_lets_nothing_else_in() -> None:
+def test_the_published_schema_allows_exactly_the_actions() -> None:
     schema, parts = envelope_schema()
     assert schema == {"$ref": "#/$defs/Envelope"}
     assert len(parts["ActionAsSent"]["oneOf"]) == len(ACTION_TYPES)
@@ -91,7 +91,7 @@ def test_the_published_schema_has_every_action_and_lets_nothing_else_in() -> Non
         "It is as if somebody had walked over a grave.",
     ],
 )
-def test_prose_that_changes_nothing_passes(text: str) -> None:
+def test_prose_without_changes_passes(text: str) -> None:
     assert reject_false_claims(text, (Direction.OUT,)) is None
 
 
@@ -110,7 +110,7 @@ def test_prose_that_would_change_the_world_is_found(text: str, rule: str) -> Non
     assert found.rule == rule
 
 
-def test_windows_slide_and_say_when_there_is_room() -> None:
+def test_windows_slide_and_report_when_capacity_returns() -> None:
     times = [Instant(NOW - 50 * SECOND), Instant(NOW - 20 * SECOND)]
     mine = Spent(instants=times, tokens=[0, 0])
 
@@ -135,7 +135,7 @@ def test_a_burst_at_the_edge_of_a_window_does_not_double_it() -> None:
         assert (found is None) == (len(within) < 2)
 
 
-def test_tokens_of_an_hour_come_free_one_by_one() -> None:
+def test_tokens_of_an_hour_are_freed_one_by_one() -> None:
     times = [Instant(NOW - 50 * MINUTE), Instant(NOW - 30 * MINUTE)]
     mine = Spent(instants=times, tokens=[40, 50])
 
@@ -164,7 +164,7 @@ def a_generation(**more: object) -> Generation:
     return Generation(**{**fields, **more})  # type: ignore[arg-type]
 
 
-def test_replay_needs_the_template_its_hash_its_parameters_and_a_known_context() -> None:
+def test_replay_needs_template_hash_parameters_and_a_known_context() -> None:
     assert reject_unreplayable(None, lambda _: False) is None
     assert reject_unreplayable(a_generation(), lambda _: True) is None
     rules = [

@@ -45,7 +45,7 @@ def test_every_template_is_pinned_by_its_hash() -> None:
     assert {(each.id, each.version): each.content_hash for each in all_templates()} == PINNED
 
 
-def test_the_hash_is_of_the_file_whatever_its_layout() -> None:
+def test_the_hash_depends_on_content_and_not_on_layout() -> None:
     for each in all_templates():
         name = f"{each.id}-{each.version}.json"
         text = files(module.__package__ or "").joinpath("templates", name).read_text("utf-8")
@@ -54,10 +54,10 @@ def test_the_hash_is_of_the_file_whatever_its_layout() -> None:
         assert mentioned == {one.name for one in each.variables}
 
 
-def test_a_template_with_an_unknown_field_is_none() -> None:
-    told = {**all_templates()[0].to_json(), "usage": "secret"}
+def test_a_template_with_an_unknown_field_is_invalid() -> None:
+    arguments = {**all_templates()[0].to_json(), "usage": "secret"}
     with pytest.raises(msgspec.ValidationError, match="unknown field"):
-        msgspec.convert(told, Template)
+        msgspec.convert(arguments, Template)
 
 
 def test_templates_are_found_by_name_version_and_tag() -> None:
@@ -70,7 +70,7 @@ def test_templates_are_found_by_name_version_and_tag() -> None:
     assert len(list_templates()) == len({each.id for each in all_templates()})
 
 
-def test_parameters_are_those_of_the_template_and_no_others() -> None:
+def test_parameters_are_exactly_those_of_the_template() -> None:
     ambience = find_template("ambience")
     assert ambience is not None
     given = {"location": "Inn [weather]", "weather": "fog", "timeOfDay": "dusk"}

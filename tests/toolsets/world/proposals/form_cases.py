@@ -98,8 +98,8 @@ def of_form() -> Iterator[tuple[str, Any, str]]:  # noqa: PLR0915 - one line a c
     yield "issued as a number", envelope(GO, issuedUtc=1736899200), wrong
     model = {"kind": "ai"}
     yield "a model's without how", envelope(DRIP, actor=model), "schema.generation-missing"
-    told = envelope(DRIP, generation=generation())
-    yield "how, and no model's", told, "schema.generation-unexpected"
+    result = envelope(DRIP, generation=generation())
+    yield "how, and no model's", result, "schema.generation-unexpected"
     short = {k: v for k, v in generation().items() if k != "contextHash"}
     yield (
         "how without a context",

@@ -27,8 +27,8 @@ async def filled(isle: Isle, sent: Any) -> Any:
         template = find_template(generation["templateName"], generation["templateVersion"])
         generation["templateHash"] = template.content_hash if template else "sha256:" + "0" * 64
     if generation.get("contextHash") == "TRUE":
-        told = await isle.outcome("get-location-context", {"locationId": "inn"}, "Narrative")
-        generation["contextHash"] = told.meta["dev.canonry/context-hash"]
+        answer = await isle.outcome("get-location-context", {"locationId": "inn"}, "Narrative")
+        generation["contextHash"] = answer.meta["dev.canonry/context-hash"]
     return found
 
 

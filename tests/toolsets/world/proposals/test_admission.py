@@ -38,66 +38,66 @@ pytestmark = pytest.mark.anyio
 
 
 async def admitted(isle: Isle, *actions: Any, **more: Any) -> Any:
-    told = await propose(isle, fresh(envelope(*actions, **more)))
-    assert told["outcome"] == "accepted", told
-    assert told["commitId"], told
-    return told
+    reply = await propose(isle, fresh(envelope(*actions, **more)))
+    assert reply["outcome"] == "accepted", reply
+    assert reply["commitId"], reply
+    return reply
 
 
 async def refused(isle: Isle, sent: Any, rule: str, player: str = "ann") -> Any:
-    told = await propose(isle, sent, player)
-    assert told["outcome"] == "rejected", told
-    assert told["rejection"]["rule"] == rule, told
-    return told
+    reply = await propose(isle, sent, player)
+    assert reply["outcome"] == "rejected", reply
+    assert reply["rejection"]["rule"] == rule, reply
+    return reply
 
 
 async def place(isle: Isle, where: str = "inn") -> Any:
     return await isle.call("get-location-context", "Narrative", locationId=where)
 
 
-async def test_all_of_an_envelope_is_one_commit_with_its_proposal_as_evidence() -> None:
+async def test_an_envelope_is_one_commit_with_its_proposal_as_evidence() -> None:
     isle = await the_isle()
 
-    told = await admitted(isle, GIVE, PAY, GO)
+    reply = await admitted(isle, GIVE, PAY, GO)
 
-    commit = await isle.canon.ledger.find_commit(told["commitId"])
+    commit = await isle.canon.ledger.find_commit(reply["commitId"])
     assert commit is not None
     made = [each.thing for each in commit.entries if isinstance(each, Made)]
-    refs = {each.ref for thing in made for each in thing.evidence}  # type: ignore[union-attr]
-    assert refs == {told["proposalId"]}
+    refs = {each.ref for item in made for each in item.evidence}  # type: ignore[union-attr]
+    assert refs == {reply["proposalId"]}
     events = [each for each in made if isinstance(each, EventDraft)]
-    assert [each.id for each in events] == told["eventIds"]
+    assert [each.id for each in events] == reply["eventIds"]
     assert [each.title for each in events] == ["Item.Transfer", "Resource.Spent", "Player.Move"]
     decided = [each for each in commit.entries if isinstance(each, ProposalDecided)]
     assert [each.decision.status for each in decided] == [ProposalStatus.ACCEPTED]
     recent = await isle.call("get-recent-events", "World", scope="player", scopeId="ann")
-    assert {each["id"] for each in recent} >= set(told["eventIds"])
+    assert {each["id"] for each in recent} >= set(reply["eventIds"])
 
 
-async def test_the_record_stands_in_the_log_before_anything_is_true() -> None:
+async def test_the_record_is_logged_before_its_actions_apply() -> None:
     isle = await the_isle()
     before = await isle.canon.ledger.head_position(isle.world)
 
-    told = await admitted(isle, GO)
+    reply = await admitted(isle, GO)
 
     record, applied = await isle.canon.ledger.read_commits(isle.world, after=before, limit=10)
     assert [each.thing.id for each in record.entries if isinstance(each, Made)] == [
-        told["proposalId"]
+        reply["proposalId"]
     ]
-    assert applied.id == told["commitId"]
+    assert applied.id == reply["commitId"]
 
 
 async def test_a_refusal_is_recorded_and_nothing_else_is_written() -> None:
     isle = await the_isle()
     before = await isle.canon.ledger.head_position(isle.world)
 
-    told = await refused(isle, envelope(but(GO, direction="north")), "exit.unknown")
+    reply = await refused(isle, envelope(but(GO, direction="north")), "exit.unknown")
 
     (commit,) = await isle.canon.ledger.read_commits(isle.world, after=before, limit=10)
     kinds = [type(each) for each in commit.entries]
     assert kinds == [Made, ProposalDecided]
-    assert told["gatesPassed"] == ["schema", "safety"]
-    assert told["rejection"] == {
+    assert reply["gatesPassed"] == ["schema", "safety"]
+    assert reply["rejection"] == {
         "gate": "invariants",
         "gateIndex": 3,
         "rule": "exit.unknown",
@@ -108,48 +108,48 @@ async def test_a_refusal_is_recorded_and_nothing_else_is_written() -> None:
     }
 
 
-async def test_a_move_moves_and_takes_its_time() -> None:
+async def test_a_move_changes_the_location_and_takes_time() -> None:
     isle = await the_isle()
 
     await admitted(isle, GO, but(GO, direction="north"))
 
-    told = await isle.call("get-player-context", "World", playerId="ann")
-    assert told["location"]["name"] == "Road"
-    assert told["player"]["clockTick"] == 50_000_000 + 5_000 + 60_000
+    reply = await isle.call("get-player-context", "World", playerId="ann")
+    assert reply["location"]["name"] == "Road"
+    assert reply["player"]["clockTick"] == 50_000_000 + 5_000 + 60_000
 
 
-async def test_there_and_back_again_leaves_somebody_where_they_were() -> None:
+async def test_a_round_trip_leaves_the_original_location() -> None:
     isle = await the_isle()
 
     await admitted(isle, GO, but(GO, direction="in"))
 
-    told = await isle.call("get-player-context", "World", playerId="ann")
-    assert told["location"]["name"] == "Inn"
+    reply = await isle.call("get-player-context", "World", playerId="ann")
+    assert reply["location"]["name"] == "Inn"
 
 
-async def test_a_part_of_a_stack_is_a_stack_of_its_own() -> None:
+async def test_a_part_of_a_stack_is_its_own_stack() -> None:
     isle = await the_isle()
 
     await admitted(isle, but(GIVE, itemId="coins", quantity=4, toHolderId="inn"))
     await admitted(isle, but(GIVE, itemId="coins", quantity=6))
 
-    told = await isle.call("get-player-context", "World", playerId="ann")
-    assert [each["name"] for each in told["inventory"]] == ["Cup"]
+    reply = await isle.call("get-player-context", "World", playerId="ann")
+    assert [each["name"] for each in reply["inventory"]] == ["Cup"]
 
 
-async def test_a_layer_lies_and_takes_the_place_of_another() -> None:
+async def test_a_layer_is_set_and_replaces_another() -> None:
     isle = await the_isle()
     quiet = but(DRIP, layerType="ambient", replaces="song", layerContent="Nobody sings.")
 
     await admitted(isle, quiet)
 
-    told = await place(isle)
-    assert told["ambient"]["valuePreview"] == "Nobody sings."
+    reply = await place(isle)
+    assert reply["ambient"]["valuePreview"] == "Nobody sings."
     before = await isle.call("get-location-context", "Narrative", locationId="inn", tick=49_999_999)
     assert before["ambient"]["valuePreview"].startswith("a song")
 
 
-async def test_a_layer_of_later_stands_against_another_of_that_time() -> None:
+async def test_a_later_layer_blocks_another_at_that_time() -> None:
     isle = await the_isle()
     later = but(DRIP, fromTick=60_000_000, toTick=61_000_000)
     await admitted(isle, later)
@@ -159,7 +159,7 @@ async def test_a_layer_of_later_stands_against_another_of_that_time() -> None:
     await refused(isle, fresh(envelope(clash)), "layer.overlaps")
 
 
-async def test_a_way_opens_both_ways_and_closes_again() -> None:
+async def test_a_way_opens_in_both_directions_and_closes_again() -> None:
     isle = await the_isle()
     await admitted(isle, WAY)
     exits = [each["direction"] for each in (await place(isle, "cellar"))["exits"]]
@@ -175,7 +175,7 @@ async def test_a_way_opens_both_ways_and_closes_again() -> None:
     assert (await admitted(isle, WAY))["outcome"] == "accepted"
 
 
-async def test_who_has_no_health_left_is_dead_for_all_that_follows() -> None:
+async def test_a_character_without_health_is_dead_for_later_actions() -> None:
     isle = await the_isle()
     kill = {"targetId": "cook", "kind": "damage", "amount": 99}
 
@@ -186,7 +186,7 @@ async def test_who_has_no_health_left_is_dead_for_all_that_follows() -> None:
     await admitted(isle, loot)
 
 
-async def test_healing_adds_and_who_has_no_health_keeps_none() -> None:
+async def test_healing_adds_and_characters_without_health_keep_none() -> None:
     isle = await the_isle()
     heal = {"targetId": "ann", "kind": "heal", "amount": 3}
 
@@ -197,7 +197,7 @@ async def test_healing_adds_and_who_has_no_health_keeps_none() -> None:
     )
 
 
-async def test_conditions_come_and_go_and_pass_with_time() -> None:
+async def test_conditions_begin_end_and_expire() -> None:
     isle = await the_isle()
     await admitted(isle, CURE, but(CURSE, durationMs=1_000))
     await refused(isle, fresh(envelope(CURSE)), "condition.held")
@@ -208,7 +208,7 @@ async def test_conditions_come_and_go_and_pass_with_time() -> None:
     await refused(isle, fresh(envelope(CURE)), "condition.not-held")
 
 
-async def test_who_appears_is_there() -> None:
+async def test_an_appearing_character_is_there() -> None:
     isle = await the_isle()
 
     await admitted(
@@ -217,11 +217,11 @@ async def test_who_appears_is_there() -> None:
         but(RAT, entityType="item", name="Bone", description="A white bone."),
     )
 
-    told = await place(isle, "cellar")
-    assert [each["name"] for each in told["nearbyCharacters"]] == ["Rat"]
+    reply = await place(isle, "cellar")
+    assert [each["name"] for each in reply["nearbyCharacters"]] == ["Rat"]
 
 
-async def test_the_same_key_gets_the_first_answer() -> None:
+async def test_a_repeated_key_gets_the_first_answer() -> None:
     isle = await the_isle()
     first = await propose(isle, envelope(GO))
     head = await isle.canon.ledger.head_position(isle.world)
@@ -236,16 +236,16 @@ async def test_the_same_key_gets_the_first_answer() -> None:
     assert await isle.canon.ledger.head_position(isle.world) == head
 
 
-async def test_a_key_or_id_for_something_else_is_refused() -> None:
+async def test_a_key_or_id_reused_for_another_content_is_refused() -> None:
     isle = await the_isle()
     await propose(isle, envelope(DRIP))
 
     await refused(isle, envelope(MOOD), "duplication.other-content")
     other_key = envelope(MOOD, idempotencyKey="b-key")
-    told = await refused(isle, other_key, "duplication.other-content")
+    reply = await refused(isle, other_key, "duplication.other-content")
 
-    assert told["gatesPassed"] == ["schema", "safety", "invariants"]
-    assert told["proposalId"] != other_key["proposalId"]
+    assert reply["gatesPassed"] == ["schema", "safety", "invariants"]
+    assert reply["proposalId"] != other_key["proposalId"]
 
 
 async def test_a_refused_proposal_sent_again_is_recorded_once() -> None:
@@ -257,19 +257,19 @@ async def test_a_refused_proposal_sent_again_is_recorded_once() -> None:
     assert await isle.canon.ledger.head_position(isle.world) == head
 
 
-async def test_what_was_refused_may_pass_once_the_world_allows_it() -> None:
+async def test_a_refused_proposal_may_pass_once_the_world_allows_it() -> None:
     isle = await the_isle()
     north = envelope(but(GO, direction="north"))
     await refused(isle, north, "exit.unknown")
     await isle.call("move", moverId="ann", direction="out")
 
-    told = await propose(isle, north)
+    reply = await propose(isle, north)
 
-    assert told["outcome"] == "accepted"
-    assert told["proposalId"] != north["proposalId"]
+    assert reply["outcome"] == "accepted"
+    assert reply["proposalId"] != north["proposalId"]
 
 
-async def test_the_same_text_is_one_layer() -> None:
+async def test_an_identical_text_is_one_layer() -> None:
     isle = await the_isle()
     first = await propose(isle, fresh(envelope(DRIP)))
 
@@ -294,14 +294,14 @@ LONG = (
 )
 
 
-async def test_nearly_the_same_text_is_refused_for_a_day() -> None:
+async def test_a_nearly_identical_text_is_refused_for_a_day() -> None:
     clock = HandClock()
     isle = await the_isle(clock)
     await admitted(isle, but(TALK, text=LONG))
 
     nearly = but(TALK, text=LONG.replace("old shutters", "old shutter"))
-    told = await refused(isle, fresh(envelope(nearly)), "duplication.near")
-    assert told["gatesPassed"] == ["schema", "safety", "invariants"]
+    reply = await refused(isle, fresh(envelope(nearly)), "duplication.near")
+    assert reply["gatesPassed"] == ["schema", "safety", "invariants"]
 
     await admitted(isle, but(TALK, text=LONG.replace("until", "but never until")))
     clock.move_by(86_400 * SECOND + SECOND)
@@ -313,7 +313,7 @@ def replace_gateway(isle: Isle) -> Isle:
     return Isle(canon=isle.canon, gateway=Gateway(isle.canon, (WORLD,)), world=isle.world)
 
 
-async def test_an_action_that_was_admitted_is_not_smuggled_in_again() -> None:
+async def test_an_admitted_action_is_not_repeated_within_an_envelope() -> None:
     isle = await the_isle()
     await admitted(isle, TALK)
 
@@ -329,9 +329,9 @@ async def test_the_window_of_a_player_slides() -> None:
         )
         clock.move_by(SECOND)
 
-    told = await refused(isle, fresh(envelope(MOOD)), "rate.player")
-    assert told["rejection"]["transient"]
-    wait = told["rejection"]["retryAfterMs"]
+    reply = await refused(isle, fresh(envelope(MOOD)), "rate.player")
+    assert reply["rejection"]["transient"]
+    wait = reply["rejection"]["retryAfterMs"]
     assert 29_000 < wait <= 30_001
     assert (await propose(isle, fresh(envelope(MOOD)), "bob"))["outcome"] == "accepted"
     clock.move_by(wait * 1_000)
@@ -343,21 +343,21 @@ async def test_the_tokens_of_an_hour_are_counted() -> None:
     isle = await the_isle()
     model: Any = {"actor": {"kind": "ai"}}
     half = generation(promptTokens=30_000, completionTokens=1_000)
-    told = await admitted(isle, but(DRIP, layerContent="Mist hangs."), generation=half, **model)
-    kept = await isle.call("get-proposal", "Narrative", proposalId=told["proposalId"])
+    reply = await admitted(isle, but(DRIP, layerContent="Mist hangs."), generation=half, **model)
+    kept = await isle.call("get-proposal", "Narrative", proposalId=reply["proposalId"])
     assert kept["actionEnvelope"]["generation"]["promptTokens"] == 30_000
 
     more = fresh(envelope(TALK, generation=half, **model))
 
-    told = await refused(isle, more, "rate.tokens")
-    assert told["rejection"]["retryAfterMs"] > 3_590_000
+    reply = await refused(isle, more, "rate.tokens")
+    assert reply["rejection"]["retryAfterMs"] > 3_590_000
 
 
-async def test_the_record_of_a_models_proposal_has_the_context_that_it_was_told() -> None:
+async def test_a_model_proposals_record_has_the_models_context() -> None:
     isle = await the_isle()
-    told = await admitted(isle, DRIP, actor={"kind": "ai"}, generation=generation())
+    reply = await admitted(isle, DRIP, actor={"kind": "ai"}, generation=generation())
 
-    proposal = (await isle.canon.state.items_by_id((told["proposalId"],)))[told["proposalId"]]
+    proposal = (await isle.canon.state.items_by_id((reply["proposalId"],)))[reply["proposalId"]]
 
     assert isinstance(proposal, Proposal)
     assert proposal.content["context"]["location"]["name"] == "Inn"
@@ -373,7 +373,7 @@ class Prude(Moderator):
         return
 
 
-async def test_a_moderator_takes_the_place_of_the_word_lists() -> None:
+async def test_a_moderator_replaces_the_word_lists() -> None:
     isle = await the_isle()
     isle = replace_gateway(
         Isle(
@@ -386,7 +386,7 @@ async def test_a_moderator_takes_the_place_of_the_word_lists() -> None:
     await refused(isle, envelope(RAT), "safety.spam")
 
 
-async def test_proposals_are_listed_and_only_those_of_ones_own() -> None:
+async def test_callers_list_only_their_own_proposals() -> None:
     isle = await the_isle()
     first = await admitted(isle, MOOD)
     await refused(isle, fresh(envelope(but(GO, direction="north"))), "exit.unknown")

@@ -9,32 +9,32 @@ from tests.toolsets.world.proposals.kit import propose, the_isle
 pytestmark = pytest.mark.anyio
 
 
-def test_there_are_enough_of_them() -> None:
+def test_there_are_enough_adversarial_cases() -> None:
     assert len(CASES) >= 150
     assert len({case.title for case in (*CASES, *LEGITIMATE)}) == len(CASES) + len(LEGITIMATE)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.title)
-async def test_the_gate_stops_it(case: Case) -> None:
+async def test_the_gate_stops_an_adversarial_case(case: Case) -> None:
     isle = await the_isle()
     before = await isle.call("get-location-context", "Narrative", locationId="inn")
 
-    told = await propose(isle, case.envelope, case.player)
+    reply = await propose(isle, case.envelope, case.player)
 
-    assert told["outcome"] == "rejected"
-    assert (told["rejection"]["gate"], told["rejection"]["rule"]) == (case.gate, case.rule)
-    assert len(told["gatesPassed"]) == told["rejection"]["gateIndex"] - 1
+    assert reply["outcome"] == "rejected"
+    assert (reply["rejection"]["gate"], reply["rejection"]["rule"]) == (case.gate, case.rule)
+    assert len(reply["gatesPassed"]) == reply["rejection"]["gateIndex"] - 1
     assert await isle.call("get-location-context", "Narrative", locationId="inn") == before
-    kept = await isle.call("get-proposal", "Canonicality", proposalId=told["proposalId"])
-    assert kept["rejection"] == told["rejection"]
+    kept = await isle.call("get-proposal", "Canonicality", proposalId=reply["proposalId"])
+    assert kept["rejection"] == reply["rejection"]
 
 
 @pytest.mark.parametrize("case", LEGITIMATE, ids=lambda case: case.title)
-async def test_what_is_legitimate_becomes_true(case: Case) -> None:
+async def test_legitimate_proposals_apply(case: Case) -> None:
     isle = await the_isle()
 
-    told = await propose(isle, case.envelope, case.player)
+    reply = await propose(isle, case.envelope, case.player)
 
-    assert told["outcome"] == "accepted", told["rejection"]
-    assert told["commitId"]
-    assert len(told["eventIds"]) == len(case.envelope["proposedActions"])
+    assert reply["outcome"] == "accepted", reply["rejection"]
+    assert reply["commitId"]
+    assert len(reply["eventIds"]) == len(case.envelope["proposedActions"])

@@ -34,38 +34,38 @@ def restarted(isle: Isle, after: int = 0) -> Isle:
     return Isle(canon=canon, gateway=Gateway(canon, (WORLD,)), world=isle.world)
 
 
-async def test_what_another_process_admitted_is_not_said_again() -> None:
+async def test_proposals_admitted_by_another_process_are_not_repeated() -> None:
     isle = await the_isle()
-    told = await propose(isle, envelope(but(TALK, text=LONG)))
-    assert told["outcome"] == "accepted"
+    reply = await propose(isle, envelope(but(TALK, text=LONG)))
+    assert reply["outcome"] == "accepted"
 
     again = await propose(restarted(isle), fresh(envelope(NEARLY)))
 
     assert again["rejection"]["rule"] == "duplication.near"
-    assert told["proposalId"] in again["rejection"]["reason"]
+    assert reply["proposalId"] in again["rejection"]["reason"]
 
 
-async def test_what_another_process_admitted_a_day_ago_may_be_said_again() -> None:
+async def test_day_old_proposals_of_another_process_may_be_repeated() -> None:
     isle = await the_isle()
     await propose(isle, envelope(but(TALK, text=LONG)))
 
     later = restarted(isle, 86_401)
-    told = await propose(later, fresh(envelope(NEARLY, issuedUtc="2025-01-16T00:00:00Z")))
+    reply = await propose(later, fresh(envelope(NEARLY, issuedUtc="2025-01-16T00:00:00Z")))
 
-    assert told["outcome"] == "accepted"
+    assert reply["outcome"] == "accepted"
 
 
-async def test_what_a_process_left_behind_is_finished_by_another() -> None:
+async def test_work_left_by_one_process_is_finished_by_another() -> None:
     isle = await the_isle()
-    told = await propose(failing(isle, 2), envelope(GO))
-    assert "commitId" not in told
+    reply = await propose(failing(isle, 2), envelope(GO))
+    assert "commitId" not in reply
 
     await propose(restarted(isle, 120), fresh(envelope(MOOD)))
 
     assert await where(isle) == "Yard"
 
 
-async def test_what_cannot_be_settled_stays_with_all_that_follow_it() -> None:
+async def test_an_unsettleable_proposal_blocks_its_successors() -> None:
     isle = await the_isle()
     await propose(failing(isle, 2), envelope(GO))
     drip = await propose(failing(isle, 2), fresh(envelope(DRIP)))
@@ -81,21 +81,21 @@ async def test_what_cannot_be_settled_stays_with_all_that_follow_it() -> None:
     assert done["commitId"]
 
 
-async def test_what_another_process_has_applied_is_not_applied_again() -> None:
+async def test_proposals_applied_by_another_process_are_not_applied_again() -> None:
     isle = await the_isle()
-    told = await propose(isle, envelope(GO))
+    reply = await propose(isle, envelope(GO))
     caller = a_caller()
     world = await require_world(isle.canon, caller, isle.world)
     head = await isle.canon.ledger.head_position(isle.world)
 
-    await apply_admitted(isle.canon, caller, world, told["proposalId"])
+    await apply_admitted(isle.canon, caller, world, reply["proposalId"])
     await apply_admitted(isle.canon, caller, world, isle.id("inn"))
 
     assert await isle.canon.ledger.head_position(isle.world) == head
     assert await where(isle) == "Yard"
 
 
-async def test_an_event_that_does_not_exist_is_answered_with_those_that_do() -> None:
+async def test_an_unknown_event_error_lists_the_known_ones() -> None:
     isle = await the_isle()
     caller = a_caller()
     world = await require_world(isle.canon, caller, isle.world)

@@ -43,10 +43,10 @@ async def proposed(isle: Isle) -> Any:
 
 
 async def narrated(isle: Isle) -> list[str]:
-    told = await isle.call(
+    reply = await isle.call(
         "check-narration", "Narrative", narration="Old Mara bows to you.", playerId="ann"
     )
-    return [each["constraint"] for each in told["violations"]]
+    return [each["constraint"] for each in reply["violations"]]
 
 
 async def speak_to(isle: Isle) -> None:
@@ -61,15 +61,15 @@ async def speak_to(isle: Isle) -> None:
 
 
 @pytest.mark.parametrize("way", GONE)
-async def test_who_is_gone_is_gone_for_all(way: str) -> None:
+async def test_a_removed_character_is_gone_for_all_toolsets(way: str) -> None:
     changed, how = GONE[way]
     isle = await a_scene_with(**changed)
 
-    told = await proposed(isle)
+    answer = await proposed(isle)
     context = await isle.call("get-character-context", "Narrative", characterId="mara")
 
     rules = {"dead": "person.dead", "absent": "person.absent", "elsewhere": "scope.mismatch"}
-    assert told["rejection"]["rule"] == rules[how]
+    assert answer["rejection"]["rule"] == rules[how]
     assert await narrated(isle) == ["dead" if how == "dead" else "absent"]
     with pytest.raises(InvalidInput, match="cannot answer"):
         await speak_to(isle)
@@ -77,7 +77,7 @@ async def test_who_is_gone_is_gone_for_all(way: str) -> None:
     assert context["status"]["present"] == (how != "absent")
 
 
-async def test_what_is_said_in_so_many_words_wins_over_an_attribute() -> None:
+async def test_an_explicit_statement_wins_over_an_attribute() -> None:
     isle = await a_scene_with(attributes={"status": "dead"}, tags=("dead",))
     await isle.call("set-status", "WorldBuilder", moverId="mara", alive=True)
 

@@ -51,36 +51,36 @@ def failing(isle: Isle, *refused: int) -> Isle:
 
 
 async def where(isle: Isle) -> str:
-    told = await isle.call("get-player-context", "World", playerId="ann")
-    return str(told["location"]["name"])
+    reply = await isle.call("get-player-context", "World", playerId="ann")
+    return str(reply["location"]["name"])
 
 
 async def weather(isle: Isle, **at: Any) -> str:
-    told = await isle.call("get-atmosphere", "World", locationId="inn", **at)
-    return str(told["weather"]["value"])
+    reply = await isle.call("get-atmosphere", "World", locationId="inn", **at)
+    return str(reply["weather"]["value"])
 
 
-async def test_an_event_without_a_tick_comes_about_at_once() -> None:
+async def test_an_event_without_a_tick_applies_at_once() -> None:
     isle = await the_isle()
 
-    told = await isle.call("enqueue-world-event", "World", type=_CHANGED, payload=RAIN)
+    reply = await isle.call("enqueue-world-event", "World", type=_CHANGED, payload=RAIN)
 
-    assert told["outcome"] == "accepted"
-    assert told["commitId"]
+    assert reply["outcome"] == "accepted"
+    assert reply["commitId"]
     assert await weather(isle) == "Rain drums on the roof."
 
 
-async def test_an_event_of_a_tick_waits_for_it_and_is_dated_there() -> None:
+async def test_an_event_with_a_tick_waits_and_is_dated_there() -> None:
     isle = await the_isle()
     due = {**RAIN, "toTick": 90_000_000}
-    told = await isle.call(
+    reply = await isle.call(
         "enqueue-world-event",
         "Encounter",
         type=_CHANGED,
         payload=due,
         dueTick=60_000_000,
     )
-    assert "commitId" not in told
+    assert "commitId" not in reply
     assert await weather(isle) == "rain"
 
     await isle.call("advance-clock", durationMs=20_000_000)
@@ -88,12 +88,12 @@ async def test_an_event_of_a_tick_waits_for_it_and_is_dated_there() -> None:
     assert await weather(isle) == "Rain drums on the roof."
     assert await weather(isle, tick=60_000_000) == "Rain drums on the roof."
     assert await weather(isle, tick=59_999_999) == "rain"
-    kept = await isle.call("get-proposal", "World", proposalId=told["proposalId"])
+    kept = await isle.call("get-proposal", "World", proposalId=reply["proposalId"])
     assert kept["commitId"]
     assert kept["dueTick"] == 60_000_000
 
 
-async def test_events_come_about_in_the_order_of_their_ticks() -> None:
+async def test_events_apply_in_the_order_of_their_ticks() -> None:
     isle = await the_isle()
     for tick, direction in ((70_000_000, "north"), (60_000_000, "out")):
         await isle.call(
@@ -124,11 +124,11 @@ async def test_one_key_is_one_event() -> None:
     assert again["commitId"] == first["commitId"]
 
 
-async def test_what_no_time_heals_is_refused_when_it_is_enqueued() -> None:
+async def test_a_permanently_impossible_event_is_refused_when_enqueued() -> None:
     isle = await the_isle()
     nowhere = {**RAIN, "scopeKey": "loc:zed", "locationId": "zed"}
 
-    told = await isle.call(
+    reply = await isle.call(
         "enqueue-world-event",
         "World",
         type=_CHANGED,
@@ -136,10 +136,10 @@ async def test_what_no_time_heals_is_refused_when_it_is_enqueued() -> None:
         dueTick=60_000_000,
     )
 
-    assert told["rejection"]["rule"] == "reference.unknown"
+    assert reply["rejection"]["rule"] == "reference.unknown"
 
 
-async def test_what_is_wrong_with_a_payload_is_told_at_its_place_there() -> None:
+async def test_a_payload_error_is_reported_with_its_path() -> None:
     isle = await the_isle()
     unscoped = {name: value for name, value in RAIN.items() if name != "scopeKey"}
 
@@ -161,11 +161,11 @@ async def test_an_unknown_event_is_named() -> None:
     assert outcome.error is not None
 
 
-async def test_what_is_scheduled_can_be_withdrawn_until_it_is_due() -> None:
+async def test_a_scheduled_event_can_be_withdrawn_until_due() -> None:
     isle = await the_isle()
     call = {"type": "Location.Environment.Changed", "payload": RAIN, "dueTick": 60_000_000}
-    told = await isle.call("enqueue-world-event", "World", **call)
-    own = {"proposalId": told["proposalId"], "reason": "the sky clears"}
+    reply = await isle.call("enqueue-world-event", "World", **call)
+    own = {"proposalId": reply["proposalId"], "reason": "the sky clears"}
 
     gone = await isle.call("withdraw-proposal", "World", **own)
     assert gone["withdrawn"] == "the sky clears"
@@ -178,10 +178,10 @@ async def test_what_is_scheduled_can_be_withdrawn_until_it_is_due() -> None:
     assert stranger.body["error"]["details"]["reason"] == "proposal.unknown"
 
 
-async def test_what_was_applied_cannot_be_withdrawn() -> None:
+async def test_an_applied_event_cannot_be_withdrawn() -> None:
     isle = await the_isle()
-    told = await propose(isle, envelope(GO))
-    own = {"proposalId": told["proposalId"], "reason": "no"}
+    reply = await propose(isle, envelope(GO))
+    own = {"proposalId": reply["proposalId"], "reason": "no"}
 
     outcome = await isle.outcome("withdraw-proposal", own, "Narrative")
 
@@ -192,30 +192,30 @@ async def test_without_its_record_nothing_is_written() -> None:
     isle = await the_isle()
     broken = failing(isle, 1)
 
-    told = await propose(broken, envelope(GO))
+    reply = await propose(broken, envelope(GO))
 
-    assert told["rejection"]["gate"] == "audit"
-    assert told["rejection"]["transient"]
-    assert len(told["gatesPassed"]) == 6
+    assert reply["rejection"]["gate"] == "audit"
+    assert reply["rejection"]["transient"]
+    assert len(reply["gatesPassed"]) == 6
     assert await where(isle) == "Inn"
     assert (await propose(isle, envelope(GO)))["outcome"] == "accepted"
 
 
-async def test_a_refusal_that_cannot_be_recorded_is_one_of_the_audit() -> None:
+async def test_an_unrecordable_refusal_is_audited() -> None:
     isle = failing(await the_isle(), 1)
 
-    told = await propose(isle, envelope(GO, version=2))
+    reply = await propose(isle, envelope(GO, version=2))
 
-    assert told["rejection"]["rule"] == "audit.unavailable"
+    assert reply["rejection"]["rule"] == "audit.unavailable"
 
 
-async def test_whoever_stops_between_record_and_application_is_finished_by_a_retry() -> None:
+async def test_a_retry_finishes_an_interrupted_application() -> None:
     isle = await the_isle()
     broken = failing(isle, 2)
 
-    told = await propose(broken, envelope(GO))
-    assert told["outcome"] == "accepted"
-    assert "commitId" not in told
+    reply = await propose(broken, envelope(GO))
+    assert reply["outcome"] == "accepted"
+    assert "commitId" not in reply
     assert await where(isle) == "Inn"
 
     again = await propose(isle, envelope(GO))
@@ -225,7 +225,7 @@ async def test_whoever_stops_between_record_and_application_is_finished_by_a_ret
     assert (await propose(isle, envelope(GO)))["commitId"] == again["commitId"]
 
 
-async def test_what_was_left_behind_is_finished_by_the_next_who_proposes() -> None:
+async def test_the_next_proposer_finishes_interrupted_work() -> None:
     isle = await the_isle()
     clock = HandClock()
     await propose(failing(isle, 2), envelope(GO))
@@ -238,14 +238,14 @@ async def test_what_was_left_behind_is_finished_by_the_next_who_proposes() -> No
     assert await where(isle) == "Yard"
 
 
-async def test_what_the_world_stands_against_by_then_is_refused_and_says_so() -> None:
+async def test_an_event_blocked_by_the_world_is_refused_with_a_reason() -> None:
     isle = await the_isle()
-    told = await propose(failing(isle, 2), envelope(GO))
+    reply = await propose(failing(isle, 2), envelope(GO))
     await isle.call("remove-exit", fromLocationId="inn", direction="out")
 
     await isle.call("advance-clock", durationMs=1)
 
-    kept = await isle.call("get-proposal", "World", proposalId=told["proposalId"])
+    kept = await isle.call("get-proposal", "World", proposalId=reply["proposalId"])
     assert kept["outcome"] == "rejected"
     assert kept["rejection"]["rule"] == "exit.unknown"
     assert await where(isle) == "Inn"

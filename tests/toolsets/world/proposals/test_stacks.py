@@ -35,7 +35,7 @@ async def back(isle: Isle) -> None:
             await isle.call("transfer-item", itemId=each["id"], toHolderId="ann")
 
 
-async def test_k_what_is_given_in_parts_is_one_stack_and_so_is_what_comes_back() -> None:
+async def test_parts_of_a_stack_join_into_one() -> None:
     isle = await the_isle()
     before = await has(isle, "ann")
 
@@ -50,7 +50,7 @@ async def test_k_what_is_given_in_parts_is_one_stack_and_so_is_what_comes_back()
     assert ((await has(isle, "cook"))["Coins"], (await has(isle, "ann"))["Coins"]) == ([9], [1])
 
 
-async def test_k_a_single_coin_joins_the_stack_that_it_was_split_off() -> None:
+async def test_a_single_coin_joins_its_original_stack() -> None:
     isle = await the_isle()
     await give(isle, 9)
     await give(isle, 1)  # the whole rest: the last coin itself goes
@@ -61,7 +61,7 @@ async def test_k_a_single_coin_joins_the_stack_that_it_was_split_off() -> None:
     assert (await has(isle, "ann"))["Coins"] == [10]
 
 
-async def test_k_stacks_survive_export_and_another_import_of_the_file() -> None:
+async def test_stacks_survive_export_and_reimport() -> None:
     isle = await the_isle()
     await give(isle, 4)
     await back(isle)
@@ -69,7 +69,7 @@ async def test_k_stacks_survive_export_and_another_import_of_the_file() -> None:
     await brought_in(isle.canon, the_besieged_isle())
     world = await find_world(isle.canon, isle.world)
     assert world is not None
-    told = await export_world(isle.canon, world)
+    answer = await export_world(isle.canon, world)
 
     assert (await has(isle, "ann"))["Coins"] == [10]
-    assert [each.quantity for each in told.items if each.name == "Coins"] == [10]
+    assert [each.quantity for each in answer.items if each.name == "Coins"] == [10]

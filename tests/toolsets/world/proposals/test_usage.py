@@ -26,10 +26,10 @@ def reported(canon: Canon) -> list[Any]:
     return [row for row in rows if row["eventType"] in RECORDED]
 
 
-async def test_what_proposals_cost_is_counted_again_from_their_records() -> None:
+async def test_proposal_costs_are_recounted_from_their_records() -> None:
     isle = await the_isle()
-    told = await propose(isle, fresh(envelope(DRIP, **BY_AI)))
-    assert told["outcome"] == "accepted", told
+    reply = await propose(isle, fresh(envelope(DRIP, **BY_AI)))
+    assert reply["outcome"] == "accepted", reply
     flat = but(DRIP, layerContent="A new door appears to the north.")
     assert (await propose(isle, fresh(envelope(flat, **BY_AI))))["outcome"] == "rejected"
     assert (await propose(isle, {"proposalId": 7}))["outcome"] == "rejected"
@@ -44,7 +44,7 @@ async def test_what_proposals_cost_is_counted_again_from_their_records() -> None
     assert reported(canon) == live
 
 
-async def test_what_this_process_told_is_not_counted_again() -> None:
+async def test_costs_counted_by_this_process_are_not_recounted() -> None:
     isle = await the_isle()
     await propose(isle, fresh(envelope(DRIP)))
     live = reported(isle.canon)
@@ -54,7 +54,7 @@ async def test_what_this_process_told_is_not_counted_again() -> None:
     assert reported(isle.canon) == live
 
 
-async def test_calls_are_told_by_what_became_of_them() -> None:
+async def test_calls_are_counted_by_outcome() -> None:
     isle = await the_isle()
     gateway = Gateway(isle.canon, (WORLD,), settings=GatewaySettings(published_rates=True))
     canon = isle.canon.revise_service(WorldServices, telemetry=Telemetry())

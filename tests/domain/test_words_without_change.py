@@ -1,0 +1,199 @@
+"""Words that only sound like a change: nobody dies of them, and no true statement ends by them."""
+
+import pytest
+
+from canonry.canon.judging.conflicts import Order, find_clash
+from canonry.language.reading.reading import read_statements
+from canonry.values.attributes.table import find_attribute
+from canonry.values.statements import Phase
+
+NAMES = {"Ana": "ana", "Bo": "bo", "Tom": "tom", "Velm": "velm", "Bree": "bree"}
+
+
+def states_in(text: str) -> list[str]:
+    """The states that a text sets: those that hold now, begin or end, without what follows."""
+    return [
+        f"{one.subject} {one.value}"
+        for one in read_statements(text, NAMES)
+        if one.holds_then is not None and find_attribute(one.attribute).exclusive
+        if not (one.implied and one.phase is Phase.ENDS)
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ana is dying.",
+        "Bo was killing Ana.",
+        "Ana is being executed.",
+        "Ana was drowning.",
+        "The guards are freeing Ana.",
+        "Marie mourait.",
+        "Bo se moría.",
+    ],
+)
+def test_an_ongoing_action_has_not_ended(text: str) -> None:
+    assert states_in(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ana can die.",
+        "Ana can escape.",
+        "Ana gets killed every night.",
+        "Ana dies every evening.",
+        "Bo wakes at six.",
+    ],
+)
+def test_a_possible_or_recurring_action_is_no_change(text: str) -> None:
+    assert states_in(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ana or Bo died.",
+        "Either Ana or Bo was killed.",
+        "Ana is dead or missing.",
+        "Ana died or fled.",
+        "Bo tötete Ana oder Tom.",
+        "Bo a tué Ana ou Tom.",
+        "Bo mató a Ana o a Tom.",
+    ],
+)
+def test_one_of_two_alternatives_is_neither(text: str) -> None:
+    assert states_in(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ana is dead, said Bo.",
+        '"Ana is dead," Bo said.',
+        "Ana died, or so Bo claims.",
+        "Ana died, as the old men tell.",
+        "Ana est morte, dit Bo.",
+        "Ana está muerta, dijo Bo.",
+        "Ana ist tot, sagt Bo.",
+        "When Ana dies, Bo inherits.",
+    ],
+)
+def test_speech_and_expectations_are_not_facts(text: str) -> None:
+    assert states_in(text) == []
+
+
+def test_a_statement_in_the_speakers_own_name_is_read() -> None:
+    assert states_in("Bo, the smith, died.") == ["bo dead"]
+    assert states_in("Bo wrote a book, and Ana died.") == ["ana dead"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Bo escaped the question.",
+        "Ana escaped notice.",
+        "Bo recovered the sword.",
+        "Bo succumbed to temptation.",
+        "Ana drowned in applause.",
+        "Ana was murdered at chess.",
+        "Bo destroyed Ana at tennis.",
+        "Ana was hanged in effigy.",
+        "Bo was killed off in season two.",
+        "Ana died on that hill.",
+        "Bo was buried alive.",
+        "Ana buried Bo in paperwork.",
+        "Bo ertrank in Arbeit.",
+        "Ana se ahogó en un vaso de agua.",
+        "Ana mató a Bo en el juego.",
+    ],
+)
+def test_a_figure_of_speech_kills_frees_and_heals_nobody(text: str) -> None:
+    assert states_in(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "state"),
+    [
+        ("Ana drowned in the cold river.", "ana dead"),
+        ("Ana drowned in Velm.", "ana dead"),
+        ("Ana escaped from prison.", "ana free"),
+        ("Bo recovered.", "bo healthy"),
+        ("Bo was buried in Bree.", "bo dead"),
+        ("Ana was killed on the third of May.", "ana dead"),
+        ("Ana died on the first of March 1402.", "ana dead"),
+    ],
+)
+def test_literal_meanings_are_still_read(text: str, state: str) -> None:
+    assert state in states_in(text)
+
+
+@pytest.mark.parametrize("order", [Order.ONE, Order.LATER])
+@pytest.mark.parametrize(
+    ("held", "said"),
+    [
+        ("Ana is married to Bo.", "Ana was married to Tom."),
+        ("Ana is married to Bo.", "Ana divorced Tom."),
+        ("Ana died in Velm.", "Ana was buried in Bree."),
+        ("The shop is closed on Sundays.", "The shop opens at 9."),
+        ("Ana is a member of the guild.", "Ana can leave the guild."),
+        ("Ana lives in Velm.", "Ana is moving to Bree."),
+        ("Ana lives in Velm.", "Ana can move to Bree."),
+        ("Bo leads the guild.", "Ana can lead the guild."),
+        ("Ana is imprisoned.", "Ana escapes every night."),
+        ("Ana is in Velm.", "Ana is in danger."),
+        ("Ana is in the tower.", "Ana is at peace."),
+        ("Ana stands at the door.", "Ana stands in line."),
+        ("Ana is in the office.", "Ana is on the team."),
+        ("Ana is in Velm.", "Ana is in the kitchen."),
+        ("Ana is in Velm.", "Ana is in a hurry."),
+        ("Marie est à Velm.", "Marie est en danger."),
+        ("Ana está en Velm.", "Ana está en peligro."),
+    ],
+)
+def test_compatible_statements_end_neither(held: str, said: str, order: Order) -> None:
+    claims, standing = read_statements(said, NAMES), read_statements(held, NAMES)
+
+    assert [find_clash(one, two, order=order) for one in standing for two in claims] == [None] * (
+        len(standing) * len(claims)
+    )
+
+
+def test_a_later_place_of_one_kind_still_ends_the_earlier() -> None:
+    [bree] = read_statements("Ana is in Bree.", NAMES)
+    [velm] = read_statements("Ana is in Velm.", NAMES)
+    clash = find_clash(velm, bree, order=Order.LATER)
+
+    assert clash is not None
+    assert clash.ends_earlier
+
+
+def test_a_divorce_still_ends_its_own_marriage() -> None:
+    ended = [one for one in read_statements("Ana divorced Bo.", NAMES) if one.phase is Phase.ENDS]
+    [wed, *_] = read_statements("Ana is married to Bo.", NAMES)
+
+    assert any((clash := find_clash(wed, one)) and clash.ends_earlier for one in ended)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ana lives in Velm from 1405 to 1410.",
+        "Ana lived at Bree from 1405 to 1410.",
+        "Ana lives with Bo from May to June.",
+        "Ana lives from hand to mouth.",
+    ],
+)
+def test_a_home_for_some_years_is_no_lifetime(text: str) -> None:
+    said = {one.attribute for one in read_statements(text, NAMES)}
+
+    assert said.isdisjoint({"birth_date", "death_date"})
+    assert "ana dead" not in states_in(text)
+
+
+def test_a_numbered_object_gives_no_version_of_its_owner() -> None:
+    first, second = (read_statements(f"Ana owns boat {one}.", NAMES) for one in (1, 2))
+
+    assert [find_clash(one, two) for one in first for two in second] == [None] * (
+        len(first) * len(second)
+    )

@@ -1,0 +1,11 @@
+"""What the result of a call says in its text, which holds errors too; clients see no other."""
+
+import json
+from typing import Any
+
+
+def parse_result(result: Any) -> Any:
+    """The JSON in the text of a result of the SDK's client, or of one as it came over the wire."""
+    if isinstance(result, dict):
+        return json.loads(result["content"][0]["text"])
+    return json.loads(result.content[0].text)
