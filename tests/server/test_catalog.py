@@ -128,7 +128,9 @@ def test_every_form_of_arguments_is_answered_by_the_tool(
 
 
 @pytest.mark.parametrize(("tool", "arguments", "word"), REFUSED, ids=range(len(REFUSED)))
-def test_an_operator_is_told_the_problem(lines: Wire, tool: str, arguments: Any, word: str) -> None:
+def test_an_operator_gets_the_reason_of_a_failure(
+    lines: Wire, tool: str, arguments: Any, word: str
+) -> None:
     error = error_in(lines.ask("tools/call", params(tool, arguments)))
 
     assert error["data"]["error"] == word

@@ -57,7 +57,7 @@ async def test_names_descriptions_and_properties_are_those_of_the_scenes_time() 
     assert (was["description"], was["properties"]) == ("This is Frodo.", {})
 
 
-async def test_an_earlier_scene_told_later_does_not_change_the_present() -> None:
+async def test_an_earlier_scene_recorded_later_keeps_the_present() -> None:
     stage = await a_stage()
     first, second = await stage.scene("One", order=1), await stage.scene("Two", order=2)
     for scene_id, colour in ((second, "green"), (first, "blue")):

@@ -269,7 +269,7 @@ async def test_input_in_neither_form_of_ingest_is_refused(arguments: dict[str, A
     await driver.refused("ingest", "VALIDATION_ERROR", user_id=driver.user, **arguments)
 
 
-async def test_pages_follow_the_order_of_first_sight() -> None:
+async def test_pages_follow_the_order_of_first_observation() -> None:
     driver = make_driver()
     for number in range(7):
         await driver.ingest(an_invoice(f"INV-{number}"))
