@@ -40,7 +40,7 @@ class Account:
 
 
 def company(number: int) -> dict[str, Any]:
-    """A company that is told apart by its tax number."""
+    """A company that is distinguished by its tax number."""
     return {
         "entity_type": "company",
         "name": f"Company {number:07}",

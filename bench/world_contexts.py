@@ -175,7 +175,7 @@ def _row(what: str, value: float, *, budget: float | None = None, note: str = ""
 async def _build(  # noqa: C901, PLR0912 - one loop a noun
     store: Embedded, drawn: GeneratedWorld, places: list[str], players: list[str]
 ) -> SpaceId:
-    """The world written in large commits: an import would look twice at each thing.
+    """The world written in large commits: an import would look twice at each item.
 
     Each realm borders the next one and is the vassal of another; a road joins every place to one.
     """

@@ -1,7 +1,7 @@
 """Writers: how 16 concurrent ones share syncs, attempts and time, with full durability.
 
 The writers create entities and append turns in one universe, each its own; so they touch different
-things, and a second attempt means that keys are too coarse.
+items, and a second attempt means that keys are too coarse.
 """
 
 import asyncio

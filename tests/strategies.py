@@ -1,4 +1,4 @@
-"""Hypothesis strategies for values and things; ids are those of `things.ident` over few names."""
+"""Hypothesis strategies for values and items; ids are derived from few names."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -83,7 +83,7 @@ def json_values() -> st.SearchStrategy[Any]:
 
 @cache
 def property_maps() -> st.SearchStrategy[Mapping[str, Any]]:
-    """What a thing may say about itself."""
+    """What a field may say about itself."""
     return st.dictionaries(texts(8), json_values(), max_size=3)
 
 

@@ -121,7 +121,7 @@ async def _stalls(lots: random.Random) -> Counter[str]:
 
 
 def _fitting(tool: Tool, known: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The ids that a tool asks for, of things that exist."""
+    """The ids that a tool asks for, of items that exist."""
     properties = tool.input_schema.get("properties", {})
     return {
         name: value

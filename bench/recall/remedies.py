@@ -41,7 +41,7 @@ def ways() -> Mapping[str, Remedies]:
 
 
 def sets(*, kept: bool) -> Iterator[tuple[str, Conversation]]:
-    """The conversations, with the names by which they are told."""
+    """The conversations, by their names in the report."""
     whole = crd3()
     names = ("heldout", "dated-kept") if kept else ("tuning", "dated")
     if whole is not None:

@@ -48,12 +48,12 @@ class Narrations:
 
     @property
     def precision(self) -> float:
-        """Of what is told, the share that is so."""
+        """The share of findings that are right."""
         return self.found / (self.found + self.wrong)
 
     @property
     def recall(self) -> float:
-        """Of what is so, the share that is told with its constraint."""
+        """Of what is so, the share that is stated with its constraint."""
         return self.found / (self.found + self.missed)
 
 

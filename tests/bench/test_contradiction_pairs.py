@@ -35,7 +35,7 @@ though to together told too under unless until up was wasn't were what when wher
 who whoever whom whose why will with without won't would yet called days hours years feet fifty
 forty hundred sixty two three four
 """
-"""Words that say how things are said, or how many, and not what of: both halves need them."""
+"""Words for manner and number, which do not reveal the subject: both halves need them."""
 
 
 @cache
@@ -62,7 +62,7 @@ def words(statement: str) -> Sequence[str]:
 
 
 def content(pairs: Sequence[Pair]) -> frozenset[str]:
-    """The words of content: neither names nor what things are said with."""
+    """The words of content: neither names nor function words."""
     named = {word for name in names(english()) for word in words(name)}
     said = {word.removesuffix("'s") for side in sides(pairs) for word in words(side.statement)}
     said = {word for word in said if len(word) > 2 and not word.isdigit()}

@@ -1,4 +1,4 @@
-"""What the tools say in the end of a campaign, whatever the order in which it was told."""
+"""What the tools say in the end of a campaign, whatever the order of recording."""
 
 from tests.campaign.model import MASTERS
 from tests.campaign.play import Table

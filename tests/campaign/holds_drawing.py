@@ -1,4 +1,4 @@
-"""Random plots that the tools can be told, drawn from a seed.
+"""Random plots that the tools can be reported, drawn from a seed.
 
 Each plot may have divorces, several values in one scene, flashbacks, plans and dreams, corrections,
 and retractions that are taken back.
@@ -90,7 +90,7 @@ def draw_identity(random: Random, number: int, steps: Sequence[Step]) -> Identit
 
 
 def draw_clear(random: Random, drawn: Statement, steps: Sequence[Step], kind: Kind) -> list[Claim]:
-    """Draw how a statement is told; nothing if the model and the tools do not read it alike."""
+    """Draw the form of a statement; nothing if the model and the tools do not read it alike."""
     found = [each.statement for each in steps if isinstance(each, Claim)]
     known = [each.id for each in steps if isinstance(each, Scene)]
     scene = random.choice(known) if known and random.random() < 0.6 else ""

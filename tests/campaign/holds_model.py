@@ -193,7 +193,7 @@ class View:
         return max(beside, default=(-inf, 0))
 
     def stands(self, entry_id: str) -> bool:
-        """Tell whether no standing retraction names an entry; one with a cause falls with it."""
+        """Return whether no standing retraction names an entry; one with a cause falls with it."""
         return not any(
             self.stands(r.id) and (not r.cause or self.stands(r.cause))
             for _, r in self.entries

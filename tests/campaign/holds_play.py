@@ -105,7 +105,7 @@ def forms(one: Statement) -> list[Form]:
 
 
 def is_change(one: Statement, form: Form) -> bool:
-    """Tell whether a claim is in a word of change, or of a state, which are changes by nature.
+    """Return whether a claim is in a word of change, or of a state, which are changes by nature.
 
     A change ends another value of its own moment.
     """
@@ -266,7 +266,7 @@ class PlotRun:
                 self.said.setdefault(item, []).append(result)
 
     def is_whole(self, item: str, view: View) -> bool:
-        """Tell whether all that was told of an item is of one time, so that it is one row."""
+        """Return whether all that was told of an item is of one time, so that it is one row."""
         reported = self.said[item]
         ids, one = {each.id for each in reported}, reported[0]
         stretches = view.holds(one.subject, one.attribute) if len(reported) > 1 else []

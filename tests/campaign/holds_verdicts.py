@@ -31,7 +31,7 @@ class Verdict:
 
 
 def has_time(view: View, s: Statement) -> bool:
-    """Tell whether a statement, its scene, or the statement that it corrects gives its time."""
+    """Return whether a statement, its scene, or the statement that it corrects gives its time."""
     scenes = {e.id: e for _, e in view.entries if isinstance(e, Scene)}
     origin = next(
         (e for _, e in view.entries if isinstance(e, Statement) and e.id == s.corrects), None
@@ -40,7 +40,7 @@ def has_time(view: View, s: Statement) -> bool:
 
 
 def is_sure(view: View, a: Statement, b: Statement) -> bool:
-    """Tell whether the order of two statements is stated: by times or by one story."""
+    """Return whether the order of two statements is stated: by times or by one story."""
     scenes = {e.id: e.story for _, e in view.entries if isinstance(e, Scene)}
     if a.scene and b.scene and not a.span and not b.span and scenes[a.scene] == scenes[b.scene]:
         return True
@@ -118,7 +118,7 @@ def list_conflicts(view: View, new: Statement) -> list[tuple[Grade, Statement]]:
 
 
 def is_over(view: View, new: Statement, old: Statement) -> bool:
-    """Tell whether a denial of its scene comes after a change there that ended what it denies."""
+    """Return whether a denial of its scene comes after a change there that ended what it denies."""
     if new.positive or not old.positive or not new.scene or new.scene != old.scene:
         return False
     known = View(view.table, view.log[:-1], viewer=view.viewer).holds(old.subject, old.attribute)
@@ -160,7 +160,7 @@ def judge(
         before = [s for each in sides if each for s in known.holds(each, new.attribute)]
         now = view.keys[new.id]
         current = {i for s in before if s.begins <= now < s.ends for i in s.ids}
-        current = {i for i in current if known.keys[i] <= now}  # not what is told again later
+        current = {i for i in current if known.keys[i] <= now}  # not what is stated again later
         may_end = grade in ("change", "possible") and not table[new.attribute].fixed
         waits = waits or (may_end and old.authority > new.authority and old.id in current)
     if waits:

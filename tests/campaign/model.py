@@ -1,6 +1,6 @@
 """A small model of what holds in a campaign, written apart from the implementation.
 
-For each line (the state of a character, the place of one, the owner of a thing, the feeling of a
+For each line (the state of a character, the place of one, the owner of an item, the feeling of a
 pair) it keeps the list of what was accepted. What holds is found by walking that list from its
 beginning; nothing is ever ended, resumed or carried over.
 """
@@ -14,7 +14,7 @@ LIVELY = frozenset(("healthy", "wounded", "hostile", "friendly", "neutral"))
 """States that only the living come into."""
 GROUPS = (("alive", "dead"), ("healthy", "wounded"), ("hostile", "friendly", "neutral"))
 NEVER = 10**6
-"""A day after all that can be told."""
+"""A day after all that can be stated."""
 EVERYBODY, MASTERS = "everybody", "masters"
 FEW = ("Bo", "Cid")
 
@@ -28,8 +28,8 @@ class Stated:
     """Something said about a line, or that something happened.
 
     `value` is a tag, a place, an owner, a feeling or a title; `holds` is false where a tag ceases.
-    `day` is the day in the world; `own_day`: it was told with the day itself, not just in a scene
-    of that day. `scene` is 0 for the keeper's own words; `told` counts everything said.
+    `day` is the day in the world; `own_day`: it was stated with the day itself, not just in a scene
+    of that day. `scene` is 0 for the keeper's own words; `number` counts all statements.
     """
 
     line: Line
@@ -144,7 +144,7 @@ class Truth:
         return (line[0], *map(self.root, line[1:]))
 
     def lines(self) -> list[Line]:
-        """All lines about which something was told, each once."""
+        """All lines about which something was reported, each once."""
         return sorted({self.rooted(line) for line in self.said})
 
     def words(self, line: Line) -> list[Stated]:
@@ -157,7 +157,7 @@ class Truth:
         ]
 
     def as_stated(self, reported: int) -> Stated:
-        """A word as it was told."""
+        """A statement as it was recorded."""
         return next(one for said in self.said.values() for one in said if one.number == reported)
 
     def audience(self, stated: Stated) -> str:
@@ -165,7 +165,7 @@ class Truth:
         return self.audiences.get(of, stated.audience)
 
     def record(self, stated: Stated) -> None:
-        """Keep it as it was told."""
+        """Keep a statement as it was recorded."""
         self.said.setdefault(stated.line, []).append(stated)
 
     def before(self, new: Stated) -> list[Stated]:
@@ -252,11 +252,11 @@ class Truth:
         return True
 
     def standing(self, new: Stated) -> dict[str, list[Stated]]:
-        """The tags that hold where something new is told."""
+        """The tags that hold where something new is stated."""
         return _standing(self.before(new))
 
     def correctable(self) -> list[Stated]:
-        """What was said once only, so that it is one thing of the canon."""
+        """What was said once only, so that it is one item of the canon."""
         known = self.seen_by(MASTERS)
         said = [
             one

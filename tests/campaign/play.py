@@ -29,7 +29,7 @@ COINS = 10
 
 
 class DisagreementError(AssertionError):
-    """The tools say one thing and the model another."""
+    """The tools say one value and the model another."""
 
 
 @dataclass
@@ -272,7 +272,7 @@ class Table:
         self.truth.never(reported)
 
     async def _reveal(self, reveal: Reveal) -> None:
-        """Tell everybody of something that only few know of, where it is one thing of the canon."""
+        """Reveal to everybody an item of the canon that only few know."""
         secrets = self.truth.secrets()
         if not secrets:
             return

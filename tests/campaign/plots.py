@@ -140,7 +140,7 @@ def a_plot(
 
 
 def with_secrets(plot: Plot, share: float = 0.35) -> Plot:
-    """The same campaign, where much is for few, facts are told, and secrets come out."""
+    """The same campaign, where much is for few, facts are stated, and secrets come out."""
     lots = Random(f"secrets of {plot.seed}")
     anew = iter(INSTEAD)
 

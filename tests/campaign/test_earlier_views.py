@@ -40,7 +40,7 @@ async def read(driver: ToolDriver, **view: str) -> list[Any]:
 
 
 async def standing(driver: ToolDriver, **view: str) -> list[tuple[str, str]]:
-    """Return each person with a place, and each thing with an owner, as relations say it."""
+    """Return each person with a place, and each item with an owner, as relations say it."""
     found = (await driver.call("find", kinds=["relation"], limit=50, **view))["found"]
     placed = [row["says"].partition(" located in ")[::2] for row in found]
     owned = [row["says"].partition(" owns ")[::2] for row in found]

@@ -56,7 +56,7 @@ class Campaign:
     items: dict[str, str] = field(default_factory=dict)
     """What the names of the proposals refer to, once it is canon."""
     firsts: dict[str, str] = field(default_factory=dict)
-    """The proposal that first brought up a thing of the canon."""
+    """The proposal that first brought up an item of the canon."""
     found: dict[str, dict[str, Any]] = field(default_factory=dict)
     """The verdicts in the form of the file."""
     reasons: dict[str, tuple[str, str]] = field(default_factory=dict)

@@ -298,7 +298,7 @@ COUNTED = ("things", "spaces", "entities", "events", "stories", "scenes", "propo
 
 
 def count_items(data: Path) -> dict[str, Any]:
-    """How many things the store holds."""
+    """How many items the store holds."""
     _, found = doctor("--data", str(data))
     return {key: found["store"][key] for key in COUNTED}
 

@@ -1,4 +1,4 @@
-"""Transcript files: the shapes that are understood, and how a damaged file is told."""
+"""Transcript files: the shapes that are understood, and how a damaged file is reported."""
 
 import json
 from pathlib import Path

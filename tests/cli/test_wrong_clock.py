@@ -1,4 +1,4 @@
-"""A store that was written while the clock was ahead: it is told, and there is a way back."""
+"""A store that was written while the clock was ahead: it is reported, and there is a way back."""
 
 import asyncio
 import json

@@ -74,7 +74,7 @@ class HistoryStep:
 
 @dataclass(slots=True)
 class _Teller:
-    """Draws entries that fit what was told before."""
+    """Draws entries that fit what was stated before."""
 
     draw: Callable[..., Any]
     made: dict[str, list[str]] = field(default_factory=dict)

@@ -44,7 +44,7 @@ async def emptied(database: Neo4jDatabase) -> None:
 
 
 async def kinds(database: Neo4jDatabase) -> dict[str, str]:
-    """The kind of each thing that the graph shows."""
+    """The kind of each item that the graph shows."""
     return {row[0]: row[1] for row in await database.fetch_rows(_KINDS)}
 
 

@@ -30,7 +30,7 @@ FAULTS = Faults(delay=0.0, refused=0.1, lost=0.15, twice=0.15)
 
 
 async def nothing(space: SpaceId, targets: Sequence[str]) -> int:
-    """Upkeep erases from a copy what was erased from the record, and there is none here."""
+    """Maintenance erases from a copy what was erased from the record, and there is none here."""
     del space, targets
     return 0
 

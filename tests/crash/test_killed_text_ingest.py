@@ -1,4 +1,4 @@
-"""A text whose telling is killed with -9 is one document when it is told again with its key."""
+"""A text whose telling is killed with -9 is one document when it is stated again with its key."""
 
 import asyncio
 import random
@@ -30,7 +30,7 @@ def test_repeated_kills_while_recording_texts_lose_nothing(tmp_path: Path) -> No
 
 
 async def judge(folder: Path, acknowledged: Sequence[str]) -> list[str]:
-    """Whatever was told, and what was being told, is one document; the names of all of them."""
+    """Return the names of all recorded texts, each of which is one document."""
     store = await open_embedded(folder, durability=Durability.NORMAL)
     try:
         life, _, number = acknowledged[-1].rpartition("/")

@@ -1,4 +1,4 @@
-"""A process that works on a store until it is killed, and tells each thing done on its output."""
+"""A process that works on a store until it is killed, and tells each item done on its output."""
 
 import asyncio
 import base64
@@ -114,7 +114,7 @@ async def backing_up(store: Embedded, life: str) -> None:
 
 
 async def purging(store: Embedded, life: str) -> None:
-    """What was written is erased again; an erased name is told with a minus."""
+    """What was written is erased again; an erased name is stated with a minus."""
     ledger = store.canon.ledger
     for n in count():
         name = f"{life}/{n}"

@@ -59,7 +59,7 @@ def a_commit(position: int, *entries: Entry) -> Commit:
 
 
 def folded(*commits: Commit) -> dict[str, StoredItem]:
-    """All things after these commits, each loaded as an adapter loads them."""
+    """All items after these commits, each loaded as an adapter loads them."""
     items: dict[str, StoredItem] = {}
     for commit in commits:
         loaded = {i: items[i] for i in ids_needed(commit.entries) if i in items}

@@ -1,4 +1,4 @@
-"""Keys: what a thing touches covers every way in which somebody may have read it."""
+"""Keys: what an item touches covers every way in which somebody may have read it."""
 
 import pytest
 from hypothesis import given, settings

@@ -85,7 +85,7 @@ def test_undated_items_happen_in_the_present_of_their_scene() -> None:
 def test_the_order_does_not_depend_on_the_order_of_arrival(
     stated: list[tuple[int | None, int]],
 ) -> None:
-    """No two things are told at one place of the log."""
+    """No two items are stated at one place of the log."""
     moments = [
         beside(at, recorded=place) if order == 0 else moment(at, order=order, stated=place)
         for place, (at, order) in enumerate(stated)

@@ -1,4 +1,4 @@
-"""MongoDB slow, silent, cut off or full: it is told in time, and nothing is lost or twice."""
+"""MongoDB slow, silent, cut off or full: it is stated in time, and nothing is lost or twice."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator

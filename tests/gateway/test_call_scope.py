@@ -1,4 +1,4 @@
-"""A call remembers what it was told, for as long as it lasts."""
+"""A call remembers the answers that it received until it ends."""
 
 import asyncio
 

@@ -37,7 +37,7 @@ class Mood(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pony:
-    """A thing to answer with."""
+    """An item to answer with."""
 
     id: str = "00000000-0000-4000-8000-000000000001"
     name: str = "Bill"

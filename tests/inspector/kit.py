@@ -41,7 +41,7 @@ __all__ = ["HOST", "Answer", "Reader"]
 
 @dataclass(frozen=True)
 class Harbour:
-    """A canon with something on every page; `ids` are by what things are called here."""
+    """A canon with something on every page; `ids` are by what items are called here."""
 
     driver: ToolDriver
     space: str

@@ -1,4 +1,4 @@
-"""Addresses that name nothing, or a time that nobody can read, are told as such."""
+"""Addresses that name nothing, or a time that nobody can read, are reported as such."""
 
 import pytest
 

@@ -21,7 +21,7 @@ ANSWERING: Final = (
 BEYOND: Final = frozenset(
     {"items_by_id", "items_as_known_at", "list_items", "spaces", "cursor", "apply"}
 )
-"""What of the state gives things of any space; all else is asked of spaces or things in hand."""
+"""What of the state gives items of any space; all else is asked of spaces or items in hand."""
 
 WITHIN: Final = frozenset(name for name in dir(State) if not name.startswith("_")) - BEYOND
 QUERIES: Final = frozenset(
@@ -61,7 +61,7 @@ LOOKING_BEYOND: Final = {
 
 
 def reads_beyond_scope(tree: ast.AST) -> bool:
-    """Whether a module reads things of any space from the state, or hands the state on."""
+    """Whether a module reads items of any space from the state, or hands the state on."""
     bounded = {
         id(node.value)
         for node in ast.walk(tree)

@@ -1,4 +1,4 @@
-"""One word for one thing: no two types of the package have one name, public or private."""
+"""One name for one type: no two types of the package have one name, public or private."""
 
 import ast
 import re

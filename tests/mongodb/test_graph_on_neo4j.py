@@ -44,7 +44,7 @@ async def store(tmp_path: Path) -> AsyncIterator[SplitStore]:
 
 
 async def shown(store: SplitStore) -> dict[str, str]:
-    """The kind of each thing that the graph shows."""
+    """The kind of each item that the graph shows."""
     async with neo4j_store.opened(store.store.database.name) as graph:
         return await neo4j_store.kinds(graph)
 

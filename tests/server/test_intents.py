@@ -37,11 +37,11 @@ class Heard:
     model: Model
 
     def id(self, key: str) -> str:
-        """The id of the thing with this key."""
+        """The id of the item with this key."""
         return item_id_of(self.isle.world, key)
 
     def short_id(self, key: str) -> str:
-        """The short id by which the model knows the thing that has this name."""
+        """The short id by which the model knows the item that has this name."""
         asked = self.model.asked[-1]["messages"][1]["content"]
         items = json.loads(asked.split("\n")[1])["things"]
         [found] = [each["id"] for each in items if each["name"] == key]
@@ -78,7 +78,7 @@ async def a_listener(tiers: ModelTiers | None = None, wait: float = 20.0) -> Asy
         )
         heard = Heard(isle, model)
         heard.answers("unclear")
-        await heard.read("hm")  # and from now on it is known what things are called
+        await heard.read("hm")  # and from now on it is known what items are called
         try:
             yield heard
         finally:

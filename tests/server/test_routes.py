@@ -94,7 +94,7 @@ class RouteCase:
         return "Keeper" if self.is_page or self.path == "/mcp/canon" else "Narrative"
 
     def address(self, known: str) -> str:
-        """The path, about the thing `known`."""
+        """The path, about the item `known`."""
         parts = self.path.split("/")
         values = {
             "number": "1",

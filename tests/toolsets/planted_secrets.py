@@ -142,7 +142,7 @@ async def _proposed(here: Planted) -> None:
 
 
 def asked_of(tool: Tool, here: Planted) -> Iterator[dict[str, Any]]:
-    """Calls with what a tool takes: each thing that is known or secret for each of its names."""
+    """Calls with what a tool takes: each item that is known or secret for each of its names."""
     properties = tool.input_schema["properties"]
     must = tool.input_schema.get("required", ())
     texts = [name for name, each in properties.items() if _is_text(each)]

@@ -245,7 +245,7 @@ def gets_of(routes: Iterable[BaseRoute], under: str = "") -> Iterator[str]:
 
 
 def addresses(path: str, here: Planted) -> Iterator[str]:
-    """A path with each thing in it, or else with all that pages take as a query."""
+    """A path with each item in it, or else with all that pages take as a query."""
     ids = [*here.known.values(), *here.secret.values(), here.space]
     where = f"space={here.space}"
     if "{" in path:

@@ -1,7 +1,7 @@
-"""The calls of all toolsets answer the same where a page of the store holds two things only.
+"""The calls of all toolsets answer the same where a page of the store holds two items only.
 
 Whoever reads all of something goes from page to page. A loop that stops early, or begins again
-where it should go on, shows only beyond five hundred things, so here a page is made small, and
+where it should go on, shows only beyond five hundred items, so here a page is made small, and
 every test of the modules below that asks for nothing is run once more.
 """
 

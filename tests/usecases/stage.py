@@ -57,7 +57,7 @@ def id_of(name: str) -> str:
 
 @dataclass
 class Stage:
-    """Writes things by name; the current scene is called `scene`."""
+    """Writes items by name; the current scene is called `scene`."""
 
     canon: Canon
     scribe: Scribe
@@ -65,7 +65,7 @@ class Stage:
     names: dict[str, str] = field(default_factory=dict)
 
     async def make(self, *items: Born) -> None:
-        """Bring things into being with one commit."""
+        """Bring items into being with one commit."""
         await self.scribe.make_items(*items)
         for one in items:
             if isinstance(one, FactDraft):
@@ -179,7 +179,7 @@ def verdict_on(report: Judged, proposal: str) -> ProposalVerdict:
 
 
 def backing(authority: Authority = Authority.GM) -> Backing:
-    """What stands behind things that are written directly."""
+    """What stands behind items that are written directly."""
     return Backing(
         space=MIDDLE_EARTH,
         authority=authority,

@@ -1,4 +1,4 @@
-"""Canonizing reads each thing once, and again only after something was written."""
+"""Canonizing reads each item once, and again only after something was written."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.anyio
 
 @dataclass
 class Reads:
-    """What was read since the last write, and of all reads how many each thing had."""
+    """What was read since the last write, and of all reads how many each item had."""
 
     since: list[str] = field(default_factory=list)
     twice: list[str] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Checking files: what is missing or altered is told, and what nobody names is collected."""
+"""Checking files: what is missing or altered is reported, and what nobody names is collected."""
 
 import os
 from pathlib import Path

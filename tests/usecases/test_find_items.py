@@ -1,4 +1,4 @@
-"""Finding things of every kind: what had been said by a time, and relations beside the rest."""
+"""Finding items of every kind: what had been said by a time, and relations beside the rest."""
 
 from dataclasses import replace
 

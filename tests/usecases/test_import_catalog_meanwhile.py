@@ -34,7 +34,7 @@ ANOTHER = relation(2, BETWEEN, uuid(2), uuid(3))
 
 
 class BusyLedger(MemoryLedger):
-    """A ledger in which somebody else is faster, once: when a thing of a kind is about to come.
+    """A ledger in which somebody else is faster, once: when an item of a kind is about to come.
 
     Before a space comes somebody is faster at the turnstile, which the import then passes.
     """

@@ -1,4 +1,4 @@
-"""Possible duplicates: what is found is told, and so is that not everything was looked at."""
+"""Possible duplicates: what is found is reported, and so is that not everything was looked at."""
 
 from dataclasses import replace
 from functools import partial

@@ -49,7 +49,7 @@ class Moody(MemoryLedger):
 
 
 class Shown(Projection):
-    """Keeps the things that it is given."""
+    """Keeps the items that it is given."""
 
     def __init__(self) -> None:
         self.items: list[StoredItem] = []

@@ -1,4 +1,4 @@
-"""When things were said: what a question asks of a time finds, and what it is told by."""
+"""When items were said: what a question asks of a time finds, and what it is told by."""
 
 from dataclasses import replace
 

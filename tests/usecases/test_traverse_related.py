@@ -1,4 +1,4 @@
-"""Walking from thing to thing: everything once, merged ones as their survivors, and bounds told."""
+"""Walking from item to item: each once, merged ones as their survivors, within reported bounds."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Verifying against heads that were written down: what was cut off or replaced is told."""
+"""Verifying against heads that were written down: what was cut off or replaced is reported."""
 
 import json
 from pathlib import Path

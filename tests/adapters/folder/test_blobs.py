@@ -1,4 +1,4 @@
-"""Blobs in a folder: only whole files count, and a folder that refuses is told."""
+"""Blobs in a folder: only whole files count, and a folder that refuses is reported."""
 
 from pathlib import Path
 

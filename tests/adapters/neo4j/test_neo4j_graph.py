@@ -35,7 +35,7 @@ ORDER BY type(r), b.name
 
 
 class Walked:
-    """A world that was told in memory, and the graph that shows it."""
+    """A world that was stated in memory, and the graph that shows it."""
 
     def __init__(self, scribe: Scribe, projector: Projector, database: Neo4jDatabase) -> None:
         self.scribe = scribe

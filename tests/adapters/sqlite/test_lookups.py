@@ -1,4 +1,4 @@
-"""Lookups of many things at once find exactly what lookups one by one find, in the same order."""
+"""Lookups of many items at once find exactly what lookups one by one find, in the same order."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Bodies: things are packed small, and read the same whoever has packed them."""
+"""Bodies: items are packed small, and read the same whoever has packed them."""
 
 import zlib
 from pathlib import Path

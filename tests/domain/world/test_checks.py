@@ -1,4 +1,4 @@
-"""Checks: every fault and every oddity of a world is told, and a sound world has none."""
+"""Checks: every fault and every oddity of a world is reported, and a sound world has none."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""Omitting: what is left of a world without some of its things is sound, and says nothing else."""
+"""Omitting: what is left of a world without some of its items is sound, and says nothing else."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""A conversation in a space of its own: somebody tells things, and asks what the canon knows."""
+"""A conversation in a space of its own: somebody states facts, and asks what the canon knows."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime

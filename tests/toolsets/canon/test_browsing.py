@@ -1,4 +1,4 @@
-"""Spaces and things are listed, read and completed for those who may; others see nothing."""
+"""Spaces and items are listed, read and completed for those who may; others see nothing."""
 
 import json
 from typing import Any

@@ -14,7 +14,7 @@ HILDE = {"kind": "entity", "name": "Hilde", "type": "person", "fields": {"medica
 
 
 async def trapped(last_used: LastUsed | None = None) -> ToolDriver:
-    """Somebody who told a note before they opened a space, and has things in both."""
+    """Somebody who told a note before they opened a space, and has items in both."""
     driver = make_driver(last_used=last_used)
     await driver.call("tell", text="The wifi password is swordfish.", title="Wifi")
     await driver.call("propose", claims=[HILDE], space="account")

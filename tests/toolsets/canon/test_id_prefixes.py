@@ -1,4 +1,4 @@
-"""The beginning of an id serves where it means one thing, and tells nobody of what is hidden."""
+"""The beginning of an id serves where it means one item, and tells nobody of what is hidden."""
 
 import pytest
 

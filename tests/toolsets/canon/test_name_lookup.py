@@ -1,4 +1,4 @@
-"""How things are called: new ones by a word of their name, spaces by a name that there is once."""
+"""How items are called: new ones by a word of their name, spaces by a name that there is once."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What people call things: with an article, by an office, by a title or by their own words."""
+"""What people call items: with an article, by an office, by a title or by their own words."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What is foreign, hidden or absent is told in the same bytes; no call leaves a trace."""
+"""What is foreign, hidden or absent gives the same bytes; no call leaves a trace."""
 
 import asyncio
 from hashlib import sha256

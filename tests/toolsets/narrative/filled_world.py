@@ -1,4 +1,4 @@
-"""A furnished world: one thing of nearly every kind, and arguments that fit each tool."""
+"""A furnished world: one item of nearly every kind, and arguments that fit each tool."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +11,7 @@ Known = Mapping[str, Any]
 
 
 async def a_furnished_world(world: World | None = None) -> tuple[World, dict[str, Any]]:
-    """A world with one thing of nearly every kind, and values that fit properties by name."""
+    """A world with one item of nearly every kind, and values that fit properties by name."""
     world = world or await a_world()
     elsewhere = await world.another_universe()
     ann, ben = await world.entity("Ann", state_tags=["alive"]), await world.entity("Ben")

@@ -72,7 +72,7 @@ def deeply_nested(levels: int) -> Any:
 def arguments_for(schema: Mapping[str, Any], known: Mapping[str, Any]) -> Values:
     """Arguments for a tool; most would be taken but for one or two properties.
 
-    `known` maps the names of properties to values that fit them, such as ids of things that exist,
+    `known` maps the names of properties to values that fit them, such as ids of items that exist,
     or to strategies that draw them.
     """
     return st.one_of(

@@ -1,4 +1,4 @@
-"""Audiences: who may know of what is told, how evidence keeps it, and how it is revealed."""
+"""Audiences: who may know a statement, how evidence keeps it, and how it is revealed."""
 
 from collections.abc import Mapping
 from typing import Any

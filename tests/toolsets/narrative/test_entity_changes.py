@@ -1,4 +1,4 @@
-"""Upkeep: names that change, who answers for whom, and what is kept of how it was."""
+"""Maintenance: names that change, who answers for whom, and what is kept of how it was."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Retconning: what rests on a thing is told first, falls along on request, and lines close up."""
+"""Retconning: what rests on an item is told first, falls along on request, and lines close up."""
 
 from typing import Any
 

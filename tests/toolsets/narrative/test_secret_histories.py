@@ -1,4 +1,4 @@
-"""Random histories: whatever is told in whatever order, strangers read it without the secrets."""
+"""Random histories: whatever is stated in whatever order, strangers read it without the secrets."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

@@ -1,4 +1,4 @@
-"""Secrets: to whoever may not know one, everything is as if it had never been told."""
+"""Secrets: to whoever may not know one, everything is as if it had never been reported."""
 
 import re
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -142,7 +142,7 @@ async def test_no_other_toolset_reveals_a_secret(
 
 
 def asked_elsewhere(tool: Tool, twins: Twins) -> Iterator[Mapping[str, Any]]:
-    """What can be asked of things of any kind, by their ids and in words."""
+    """What can be asked of items of any kind, by their ids and in words."""
     known, properties = twins.informed.known, tool.input_schema["properties"]
     ids = [known[name] for name in ("entity_id", "location_ref", "fact_id", "source_id")]
     wanted = [name for name, each in properties.items() if each.get("type") == "string"]

@@ -37,7 +37,7 @@ class Twin:
 
 @dataclass
 class Twins:
-    """`told` knows secrets, `other` does not; `hidden` are the ids of secrets."""
+    """`informed` knows secrets, `other` does not; `hidden` are the ids of secrets."""
 
     informed: Twin
     other: Twin
@@ -69,7 +69,7 @@ def a_twin(canon: Canon, clock: HandClock, identities: CountingIdentities) -> Tw
 
 
 async def furnished(twin: Twin) -> Twin:
-    """The twin with one thing of nearly every kind, that everybody may see."""
+    """The twin with one item of nearly every kind, that everybody may see."""
     await twin.world.begin("Middle-earth")
     _, twin.known = await a_furnished_world(twin.world)
     return twin
@@ -116,7 +116,7 @@ async def record_secrets(twins: Twins, audience: Any = "gm") -> None:
 
 
 async def live_on(twins: Twins) -> None:
-    """Let the story go on in both, and secrets be told in its scene besides."""
+    """Let the story go on in both, and secrets be stated in its scene besides."""
     known = twins.informed.known
     ann, ben, inn = known["entity_id"], known["to_entity_id"], known["location_ref"]
     scene = known["scene_id"]

@@ -1,4 +1,4 @@
-"""A furnished account: one thing of every kind, and arguments that each tool takes."""
+"""A furnished account: one item of every kind, and arguments that each tool takes."""
 
 import base64
 from collections.abc import Mapping

@@ -59,7 +59,7 @@ def ordered(value: Any) -> Any:
 
 
 async def arrived(records: tuple[tuple[int, dict[str, Any]], ...]) -> dict[str, Any]:
-    """What is told once the records have arrived in this order, each seen on its own day."""
+    """What is stated once the records have arrived in this order, each seen on its own day."""
     driver = make_driver()
     for day, record in records:
         at = {"extracted_at": f"2024-03-{day + 1:02}T00:30:00+01:00", "extractor_version": "1"}

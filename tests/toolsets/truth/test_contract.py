@@ -127,7 +127,7 @@ SHAPES = {
     "left_out": LEFT_OUT,
 }
 BESIDE = {"existing"}
-"""What only the reply of one tool has beside the fields of the thing."""
+"""What only the reply of one tool has beside the fields of the item."""
 EVERY_TOOL = pytest.mark.parametrize("tool", EXACT, ids=lambda tool: tool.name)
 
 

@@ -1,4 +1,4 @@
-"""Which records are one: what two files say of one payment, and states of one thing."""
+"""Which records are one: what two files say of one payment, and states of one item."""
 
 import base64
 from typing import Any

@@ -361,7 +361,7 @@ def names_of(*steps: Any) -> set[tuple[str, str]]:
 
 
 def contradicted(wrong: list[Any], others: list[Any]) -> bool:
-    """Tell whether a source gives an address another name than itself or one of the others."""
+    """Return whether a source gives an address another name than itself or one of the others."""
     named = names_of(wrong)
     every = named | names_of(*others)
     return any(a == mail and b != name for a, b in every for mail, name in named)

@@ -223,7 +223,7 @@ class Isle:
     world: SpaceId
 
     def id(self, key: str) -> str:
-        """The id of the thing with this key."""
+        """The id of the item with this key."""
         return item_id_of(self.world, key)
 
     def layer(self, key: str) -> str:

@@ -25,7 +25,7 @@ class Passage:
 
 @dataclass(slots=True, kw_only=True)
 class PlainWorld:
-    """Where everybody is and who has what: for each thing the ticks at which that changed.
+    """Where everybody is and who has what: for each item the ticks at which that changed.
 
     A rule returns whether it lets something happen; what it refuses changes nothing.
     """

@@ -101,7 +101,7 @@ async def test_a_text_stays_between_caller_and_world(tool: Tool) -> None:
         {**result, name: spoilt}
         for name, schema in held["properties"].items()
         for spoilt in SPOILT
-        # The name of a property that is none is told, so that it can be mended.
+        # The name of a property that is none is reported, so that it can be mended.
         if not (isinstance(spoilt, dict) and schema.get("additionalProperties") is False)
     ]
 

@@ -1,4 +1,4 @@
-"""What models were asked for is told again after a restart; calls are told by their outcome."""
+"""Usage of models is counted again after a restart; calls are counted by outcome."""
 
 from typing import Any
 
