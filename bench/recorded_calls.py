@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 FORMER: Final = {
+    "canonry.app.load_settings": "canonry.app.settings",
     "canonry.app.packages": "canonry.bootstrap.toolsets",
     "canonry.app": "canonry.bootstrap",
     "canonry.values": "canonry.domain",
