@@ -448,7 +448,7 @@ def observed_fields(observation: Observation, keys: KeyReader | None) -> dict[st
     return fields
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=4096)  # asked for each field of a record: bench compare, bulk
 def _is_known(entity_type: str, field: str) -> bool:
     return (
         field in _NAMES
@@ -482,9 +482,8 @@ def _value_texts(entity_type: str, field: str, value: Any) -> frozenset[str]:
     return frozenset(found)
 
 
-@lru_cache(maxsize=4096)
 def _texts_of(entity_type: str, field: str, one: str) -> frozenset[str]:
-    """Return the identifiers in one value; cached, as reading, matching and folding ask."""
+    """Return the identifiers in one value."""
     text = plain_text(one)
     if text is None:
         return _NOTHING
