@@ -36,7 +36,7 @@ PACKAGES: Final[Mapping[str, Package]] = {
 """Name of the package below `canonry` -> its contributions."""
 
 
-@cache
+@cache  # searches the import path: bench compare, start
 def is_installed(name: str) -> bool:
     """Return whether the package `canonry.<name>` is installed."""
     return find_spec(f"canonry.{name}") is not None

@@ -245,7 +245,7 @@ class CallCounter:
 
 
 _HEADS: Final = 500
-_FRESH_SECONDS: Final = 60.0
+_FRESH_SECONDS: Final = 60.0  # a health check must not read all heads each time
 
 
 class ClockWatch:

@@ -14,7 +14,7 @@ from canonry.gateway.tool import Cached
 from canonry.log.folding import ANY, key_hash
 from canonry.log.ports.ledger import Ledger
 
-_TOUCHED_LIMIT: Final = 1000
+_TOUCHED_LIMIT: Final = 1000  # after more keys, all replies are dropped instead of compared
 _EVERYTHING: Final = key_hash(ANY)
 
 Name = tuple[Any, ...]

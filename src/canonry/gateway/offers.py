@@ -65,13 +65,13 @@ def restrict_to_contract(tool: Tool) -> Tool:
     return replace(bare, input_schema=own.schema, accepted_schema=own.accepted)
 
 
-@cache
+@cache  # a start reads each contract often: bench compare, start
 def _read_contract(package: str, file: str) -> Mapping[str, Any]:
     contract: Mapping[str, Any] = json.loads(files(package).joinpath(file).read_bytes())
     return contract
 
 
-@cache
+@cache  # a start asks for each tool: bench compare, start
 def _entries_by_name(contract: ContractFile) -> Mapping[str, Mapping[str, Any]]:
     return {tool["name"]: tool for tool in contract.read_contract()["tools"]}
 

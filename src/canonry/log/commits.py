@@ -105,7 +105,7 @@ def stamp_draft(draft: ItemDraft, position: Position, at: Instant, **counted: An
     return item
 
 
-@cache
+@cache  # asked for each entry: bench compare, bulk
 def _date_fields(kind: type[Any]) -> frozenset[str]:
     return _INSTANTS.intersection(each.name for each in fields(kind))
 

@@ -103,7 +103,7 @@ listing_key: Final[_KeyOfTwo] = "listing:{}:{}".format
 """The items of a kind in a space, for cached lists; no gate reads it."""
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=4096)  # append and fold hash the same keys: bench compare, create_fact
 def key_hash(key: str) -> int:
     """Return the key as a signed 64-bit number for storage. A collision only costs a retry."""
     return int.from_bytes(blake2b(key.encode(), digest_size=_HASH_BYTES).digest(), signed=True)

@@ -55,7 +55,7 @@ class LogEnd:
 
 _COMMITS: Final = 64
 _SPACES: Final = 100
-_KEYS_MAX: Final = 1000
+_KEYS_MAX: Final = 1000  # bounds the memory of a space that imports: bench writers
 
 
 class KnownEnds:

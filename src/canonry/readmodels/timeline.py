@@ -53,7 +53,7 @@ class TimelineEvent:
     entries: tuple[TimelineEntry, ...]
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=4096)  # records of one import share dates: bench compare, bulk
 def _event_id(source_id: str, event_type: str, instant: int) -> str:
     return content_id("timeline", source_id, event_type, str(instant))
 

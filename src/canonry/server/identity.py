@@ -176,7 +176,7 @@ def _loop_time() -> float:
 
 
 _KEPT: Final = 1024
-_KEPT_SECONDS: Final = 60.0
+_KEPT_SECONDS: Final = 60.0  # a signature is not verified again for each call
 _LONGEST_TOKEN: Final = 16_384
 
 

@@ -32,7 +32,7 @@ _LISTENING: Final = 3
 _RANKS: Final = 4
 _FIELDS: Final = 128
 _AHEAD: Final = 16
-_SWEEP_SECONDS: Final = 1.0
+_SWEEP_SECONDS: Final = 1.0  # one timer for all connections, instead of one each
 
 
 class Connections:
@@ -264,7 +264,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
 _BACKLOG: Final = 2_048
 _SPARE_FILES: Final = 1_024
-_SILENT_SECONDS: Final = 60
+_SILENT_SECONDS: Final = 60  # a peer that vanished frees its seat after two minutes
 
 
 def open_socket(host: str, port: int) -> socket.socket:

@@ -248,7 +248,7 @@ class CalendarDate:
     instant: Instant
 
 
-@lru_cache(maxsize=4096, typed=True)
+@lru_cache(maxsize=4096, typed=True)  # records of one file share dates: bench compare, bulk
 def read_date(value: str | int) -> CalendarDate | None:
     """Read a date from a text, or from a number of seconds (or smaller units) since 1970.
 

@@ -208,7 +208,7 @@ def legal_forms(text: str) -> frozenset[str]:
     return frozenset() if len(text) > LONG else _split_company(text)[1]
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=4096)  # one party is compared with many records: bench compare, bulk
 def _split_company(text: str) -> tuple[str, frozenset[str]]:
     """Divide a company's name into the name and its legal forms."""
     plain = words_only(text)

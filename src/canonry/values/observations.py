@@ -130,7 +130,7 @@ class Observation(ObservationDraft):
         return None
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=1024)  # records of one file have the same fields: bench compare, bulk
 def _hash_likeness(weight: tuple[Any, ...], fields: tuple[str, ...]) -> str:
     apart = fields.index("")
     names = (sorted(fields[:apart]), sorted(fields[apart + 1 :]))

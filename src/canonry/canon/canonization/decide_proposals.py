@@ -314,7 +314,7 @@ BATCH: Final = 64
 ROUNDS_FREE: Final = 3
 """After this many stale batches in a row, a batch is judged under the write lock."""
 
-ROUNDS_MAX: Final = 5
+ROUNDS_MAX: Final = 5  # canonizing ends although others write: bench canonization
 FAILURES_MAX: Final = 3
 """After this many failures in a row, the store counts as unavailable; the rest stays pending."""
 

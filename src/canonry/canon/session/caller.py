@@ -45,7 +45,7 @@ class LastUsed:
             del self._spaces[next(iter(self._spaces))]
 
 
-_REMEMBERED_MAX: Final = 1_000
+_REMEMBERED_MAX: Final = 1_000  # agents come and go; the oldest is asked for its space again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -180,7 +180,7 @@ async def _least_eventful(canon: Canon, here: EventQuery, involved: Sequence[str
 ATTEMPTS_FREE: Final = 3
 """After this many conflicts, a call judges while it holds the write lock."""
 
-ATTEMPTS_MAX: Final = 5
+ATTEMPTS_MAX: Final = 5  # under the lock only other processes conflict: bench writers
 
 
 Found = TypeVar("Found", default=None)

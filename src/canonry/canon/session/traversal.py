@@ -23,7 +23,7 @@ from canonry.values.ids import EntityId
 # A relation of a merged entity counts as its survivor's. Duplicate relations after a merge count
 # once; relations from the survivor to itself are skipped.
 
-NODES_MAX: Final = 1_000
+NODES_MAX: Final = 1_000  # bounds the memory of a walk and the reply
 EDGES_MAX: Final = 5_000
 DIRECTIONS: Final = {"outbound": "out", "inbound": "in", "both": "any"}
 

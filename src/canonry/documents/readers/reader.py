@@ -425,7 +425,7 @@ def _fault_error(fault: str, limits: DocumentLimits) -> CanonryError:
     return InvalidInput("document.too-large", message, unit=fault, limit=limit)
 
 
-_AT_ONCE: Final = 2
+_AT_ONCE: Final = 2  # parsers are processes that use a core each
 _SHORT: Final = 10_000
 """A text of at most so many bytes is read faster than a thread is started."""
 _PARSERS: Final = "canonry.documents.parsers"

@@ -68,7 +68,7 @@ def read_statements(
     return _read_cached(text, tuple(sorted(names.items())), about, current_attributes())
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=16_384)  # a call reads each sentence 4 times: bench compare, propose
 def _read_cached(
     text: str, names: tuple[tuple[str, str], ...], before: str, _table: Any
 ) -> tuple[Statement, ...]:
@@ -240,7 +240,7 @@ def _language_of(text: str, names: Sequence[str]) -> WordTable:
     return word_table(max(_TABLES, key=lambda code: (scores[code], foreign and code != "en")))
 
 
-@lru_cache(maxsize=32_768)
+@lru_cache(maxsize=32_768)  # one call weighs 64 known words: bench compare, propose
 def _language_weight(term: str, code: str, _table: Any) -> int:
     """Return how much a word shows that a text is of a language."""
     words = word_table(code)

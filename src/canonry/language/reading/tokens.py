@@ -239,7 +239,7 @@ _READERS: Final[Mapping[Any, Callable[[Any], Any]]] = {
 """How the members of a table are read, by their type."""
 
 
-@cache
+@cache  # a large file per language: bench compare, propose and start
 def word_table(code: str) -> WordTable:
     """Return the table of a language."""
     data = _DATA[code]
@@ -381,7 +381,7 @@ def _mask_unknown(found: str, words: WordTable, mask: Masking) -> str:
     return mask("~" + "_".join(low.split())) + ("'s" if own != found else "")
 
 
-@lru_cache(maxsize=32_768)
+@lru_cache(maxsize=32_768)  # asked for each word of a phrase: bench compare, propose
 def noun_of(word: str, code: str) -> str:
     """Return the form of a noun or adjective that its singular and plural share."""
     words = word_table(code)
@@ -400,7 +400,7 @@ def _is_noun(word: str, words: WordTable) -> bool:
     return words.has_word("roles", word) or any(word in table for table in tables)
 
 
-@lru_cache(maxsize=32_768)
+@lru_cache(maxsize=32_768)  # a sentence asks 3 times for each word: bench compare, propose
 def verb_of(word: str, code: str) -> tuple[str, str] | None:
     """Return the base and the form of a verb: base, s, past, participle or ing; None: no verb."""
     words = word_table(code)
@@ -448,7 +448,7 @@ def _irregular_form(word: str, words: WordTable) -> str:
     return "ing" if (word[-3:], "ing") in words.verb_endings else "s"
 
 
-@cache
+@cache  # a union of seven sets: bench compare, propose
 def _known_verbs(code: str) -> frozenset[str]:
     words = word_table(code)
     groups = ("common", "idle", "say", "know", "try", "stop", "start")

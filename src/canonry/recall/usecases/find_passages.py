@@ -298,7 +298,7 @@ MEANT_MAX: Final = 1_000
 """The most characters of a question that are compared by meaning."""
 _DENYING: Final = 20
 _SEVERAL: Final = 2
-_CHARACTERS_MAX: Final = 2_000
+_CHARACTERS_MAX: Final = 2_000  # a reranker cuts longer texts; stems cost time: bench search
 _NOTHING: Final = TextFound(hits=(), asked=Asked(terms={}, strongest=0.0))
 _Similar: TypeAlias = Mapping[str, float]
 _Missing: TypeAlias = tuple[str, ...]

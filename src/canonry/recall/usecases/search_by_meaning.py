@@ -44,7 +44,7 @@ InTime: TypeAlias = Callable[[], bool]
 KnownDigests: TypeAlias = Callable[[Sequence[str]], Awaitable[Mapping[str, Sequence[bytes]]]]
 """Returns the digests that the index has of passages."""
 
-_AT_ONCE: Final = 16
+_AT_ONCE: Final = 16  # the deadline is checked between blocks: bench search
 _ASKED_ONE_BY_ONE: Final = 32
 """With more spaces, their heads are read in one query with all others."""
 
@@ -210,7 +210,7 @@ QUERY_PATIENCE: Final = 10.0
 _REST: Final = 1.5
 """The pause after a model failed, in multiples of the patience."""
 
-_STATUS_SECONDS: Final = 5.0
+_STATUS_SECONDS: Final = 5.0  # searches share one check of the index: bench search
 _PARTS: Final = 32
 _QUESTIONS: Final = 32
 

@@ -44,7 +44,7 @@ with suppress(ImportError):  # without the extra `meaning`, an index can only be
     import numpy as np
     from numpy.typing import NDArray
 
-READ_AT_ONCE: Final = 4096
+READ_AT_ONCE: Final = 4096  # bounds the memory of a rebuild: bench vectors
 _COMPARED_AT_ONCE: Final = 2048  # other threads may run after each
 _BLOCKS: Final = 16
 

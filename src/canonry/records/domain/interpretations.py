@@ -16,7 +16,7 @@ from canonry.values.errors import InvalidInput
 #
 # They are not canon yet. `unread` keeps unclear values, so that nothing is guessed or lost.
 
-_BATCH_SIZE: Final = 1_000
+_BATCH_SIZE: Final = 1_000  # one batch is unpacked to read one entity
 _UNPACKED_MAX: Final = 10_000
 """More entities than this are packed, which limits the memory of long files."""
 

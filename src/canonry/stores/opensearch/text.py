@@ -232,7 +232,7 @@ _STEM_MAX: Final = 400
 """Longer stems are indexed by their beginning and hash, because keys have a maximal length."""
 
 _LINES_MAX: Final = 1_000
-_BYTES_MAX: Final = 4_000_000
+_BYTES_MAX: Final = 4_000_000  # hosted servers refuse requests above 10 MB
 
 BulkLine = dict[str, Any]
 
@@ -306,7 +306,7 @@ def _bytes_in(found: Mapping[str, Any], field: str) -> bytes:
     return urlsafe_b64decode(found["fields"].get(field, ("",))[0] + "==")
 
 
-CANDIDATES_MAX: Final = 8_000
+CANDIDATES_MAX: Final = 8_000  # as many as POSTINGS_MAX lets one word select in SQLite
 ALIKE_MAX: Final = 20_000
 """Words of similar length that are compared with a misspelled word."""
 

@@ -220,7 +220,7 @@ def not_canonry() -> CanonryError:
     return BrokenInvariant("store.not-canonry", "This is not a Canonry store. Name another folder.")
 
 
-CACHE_KB: Final = 65_536
+CACHE_KB: Final = 65_536  # reads of a warm store stay in memory: bench growth
 _WRITERS_CACHE_KB: Final = 16_384
 """Smaller for the writer: its cache is dropped whenever the log restarts, and is not read."""
 
@@ -314,7 +314,7 @@ def make_private(path: Path) -> None:
 T = TypeVar("T")
 Query = Callable[[apsw.Connection], T]
 
-INLINE_SECONDS: Final = 0.002
+INLINE_SECONDS: Final = 0.002  # a thread costs more than a short query: bench compare, get
 _STEPS: Final = 2000
 _STEPS_APART: Final = 40_000
 """Interval of progress checks in a thread. Checks are rare, because each waits for the GIL."""
@@ -499,7 +499,7 @@ PAGES_TOO_MANY: Final = 50_000
 PAGES_KEPT: Final = 16_000
 """A longer log is emptied as soon as no reader needs it: 64 MB, the size of one burst."""
 
-_RETRY_SECONDS: Final = 1.0
+_RETRY_SECONDS: Final = 1.0  # a reader may hold the log; writers do not wait for it
 _ATTEMPTS: Final = 20
 _PAUSE: Final = 0.05
 

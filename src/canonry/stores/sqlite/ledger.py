@@ -113,7 +113,7 @@ PATIENCE_SECONDS: Final = 10.0
 WEIGHT_INLINE: Final = 64
 """Larger groups, counted in entries, are written in the thread, so that the loop stays free."""
 
-WEIGHT_MAX: Final = 2000
+WEIGHT_MAX: Final = 2000  # bounds how long one fsync delays the next group: bench writers
 _WEIGHT_BETWEEN: Final = 32
 """Entries between two checks of whether the chore is due."""
 

@@ -106,7 +106,7 @@ class SqliteView(View):
         return await self._read_consistent(lambda db: select_items(db, sql, values))
 
 
-NAMESAKES_MAX: Final = 50
+NAMESAKES_MAX: Final = 50  # a name that thousands share costs no more than this
 _FOLDED_INLINE: Final = 200
 _READ_INLINE: Final = 256
 """More items than this exceed the time of a query on the event loop."""

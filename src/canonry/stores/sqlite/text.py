@@ -60,12 +60,12 @@ from canonry.values.json_values import decode_json
 RUN_MAX: Final = 5_000
 """Stems with the same first letter that are compared with a misspelled one."""
 
-MARKS_MAX: Final = 16
+MARKS_MAX: Final = 16  # each mark is scanned for each first letter: bench search
 LETTERS_MAX: Final = 64
 """First letters that are tried for a wrong one. Scripts with more have no such misspellings."""
 
 _NEXT: Final = "SELECT stem FROM stem_counts WHERE mark = ? AND stem > ? ORDER BY stem LIMIT 1"
-_AT_ONCE: Final = 32
+_AT_ONCE: Final = 32  # one statement per batch, not per stem: bench search
 _COUNTS: Final = (
     "SELECT stem, n FROM stem_counts"  # noqa: S608 - marks for values
     f" WHERE mark = ? AND stem IN ({', '.join('?' * _AT_ONCE)})"
@@ -205,7 +205,7 @@ def _queued_rows(db: apsw.Connection) -> Iterator[Sequence[_QueuedRow]]:
         after = rows[-1][0] if rows else after
 
 
-@lru_cache(maxsize=_KNOWN)
+@lru_cache(maxsize=_KNOWN)  # each search decodes the queued passages: bench compare, find
 def _decode_passage(kind: str, body: bytes) -> tuple[Passage, Sequence[str]] | None:
     """Return the passage of a queued item, with its stems."""
     passage = passage_of(item_in_row(kind, body))

@@ -57,7 +57,7 @@ _COUNT: Final = (
 _UNCOUNT: Final = "DELETE FROM stem_counts WHERE mark = ? AND stem = ? AND n <= 0"
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=4096)  # one value per collection and space: bench compare, bulk
 def mark_of(space: str, collection: Collection) -> str:
     """Return the mark before the words of one collection of one space."""
     return blake2b(f"{space}/{collection}".encode(), digest_size=_MARK_BYTES).hexdigest()

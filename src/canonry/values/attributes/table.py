@@ -107,7 +107,7 @@ class AttributeTable:
         return self.by_word.get(" ".join(word.casefold().replace("_", " ").split()))
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=1)  # read from a file once: bench compare, start
 def builtin_attributes() -> AttributeTable:
     """Return the attributes that come with the program."""
     return with_attributes({})
@@ -138,7 +138,7 @@ def current_attributes() -> AttributeTable:
     return IN_USE.get("table") or builtin_attributes()
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=4096)  # one call asks 128 times: bench compare, propose
 def find_attribute(name: str) -> Attribute:
     """Return the attribute of that name, or one that takes any number of values."""
     return current_attributes().find_attribute(name)
@@ -299,7 +299,7 @@ def statements_of_tag(entity_id: str, tag: str, *, holds: bool) -> tuple[Stateme
     return (said, *(one for one in implied_by(said) if holds and one.phase is Phase.ENDS))
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=4)  # built from the whole table: bench compare, propose
 def exclusive_words(table: AttributeTable) -> tuple[tuple[str, ...], ...]:
     """Return the groups of words of which one holds at a time, of attributes that are not soft."""
     return tuple(

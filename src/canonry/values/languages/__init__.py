@@ -57,7 +57,7 @@ class Language:
     times: Mapping[str, Sequence[Sequence[str]]]
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=1)  # reads a file per language: bench compare, ingest
 def known_languages() -> Mapping[str, Language]:
     """Return all languages by code."""
     return {code: _read_language(code) for code in CODES}

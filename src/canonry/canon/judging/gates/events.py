@@ -20,7 +20,7 @@ from canonry.values.moments import Moment, is_same_scene
 from canonry.values.state_tags import is_gone
 from canonry.values.statements import Phase, Statement
 
-WALK_MAX: Final = 500
+WALK_MAX: Final = 500  # each event is one lookup while a proposal is judged
 
 
 @make_gate(EventContent)
