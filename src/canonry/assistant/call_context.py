@@ -1,11 +1,11 @@
 """The context of one call of the default toolset: the caller and the space."""
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar, cast
 
-from canonry.assistant.rows import items_shown_as
+from canonry.assistant.rows import items_shown_as, named_in_reader, reader_names
 from canonry.assistant.wording import KINDS
 from canonry.canon.canonization.undo_call import TOOLS
 from canonry.canon.queries.listings import ChosenSpace, choose_space, spaces_held
@@ -31,6 +31,7 @@ from canonry.values.audience import EVERYBODY as ALL_READERS
 from canonry.values.audience import Audience, audience_in, character_reader
 from canonry.values.calendars.declaring import wording_of_time
 from canonry.values.calendars.reckoning import GREGORIAN, Calendar, time_in_words
+from canonry.values.data_files import read_toml
 from canonry.values.errors import InvalidInput, NotAllowed, NotFound, NotSupported
 from canonry.values.ids import SpaceId, SpaceKind, is_uuid
 from canonry.values.json_values import fold_text
@@ -44,7 +45,8 @@ PAGE_MAX: Final = 50
 NAME_MAX: Final = 500
 _NAMED_MAX: Final = 50
 _MIDNIGHT: Final = re.compile(r"midnight|\b(?:00?:00|12 ?am)", re.IGNORECASE)
-_READERS: Final = {"gm": "gm", "owner": "gm", "everyone": "everyone"}
+_READERS: Final[Mapping[str, str]] = read_toml(__package__, "aliases.toml")["readers"]
+"""The readers that words mean, beside names of characters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,13 +90,14 @@ class CallContext:
 
     async def _unknown(self, text: str, error: NotFound) -> NotFound:
         """Return the error for a name that matches nothing, or only a retracted entity."""
+        path = error.details["path"]
         level, here = CanonLevel.RETCONNED, frozenset((self.space.id,))
         query = EntityQuery(spaces=here, level=level, name_pattern=text.strip())
         found = (await self.canon.state.entities(query)).items
         gone = [one.id for one in found if fold_text(text.strip()) in one.known_as]
         for one in (await self.canon.caller_scope(self.caller).items_by_id(gone[-1:])).values():
-            message = f"{error.details['path']} {text!r} was retracted; why of={one.id} tells more."
-            return NotFound(error.code, message, path=error.details["path"])
+            message = f"{path} {text!r} was retracted; why of={one.id} tells more."
+            return NotFound(error.code, message, path=path)
         return error
 
     async def find_entity(self, text: str, *, path: str) -> Entity:
@@ -113,16 +116,10 @@ class CallContext:
         named = [one.id for one in known if fold_text(text.strip()) in one.known_as]
         return named[0] if len(named) == 1 else root.id
 
-    async def find_entities(self, texts: Sequence[str], *, path: str) -> Sequence[Entity]:
-        """Return the entities that texts name in this space, without repetitions."""
-        require_few(texts, path)
-        found = [await self.find_entity(each, path=f"{path}/{n}") for n, each in enumerate(texts)]
-        return list({each.id: each for each in found}.values())
-
     async def read_reader(self, text: str, *, path: str) -> str:
         """Return the reader that a text names: a written reader, or a character by name."""
-        if text in _READERS or ":" in text:
-            return _READERS.get(text, text)
+        if (known := _READERS.get(fold_text(text))) is not None or ":" in text:
+            return known or text
         return character_reader((await self.find_entity(text, path=path)).id)
 
     async def read_audience(self, arguments: Arguments) -> Audience:
@@ -136,6 +133,14 @@ class CallContext:
         require_few(texts, "/for")
         readers = [await self.read_reader(each, path=f"/for/{n}") for n, each in enumerate(texts)]
         return audience_in(readers, path="/for")
+
+    async def readers_in_words(self, audience: Audience) -> str:
+        """Return for whom an item is kept, such as `only for gm`; empty for everybody."""
+        if not audience:
+            return ""
+        seen = self.canon.caller_scope(self.caller)
+        names = await seen.root_entities(map(named_in_reader, audience))
+        return f"only for {', '.join(reader_names(audience, names))}"
 
     def require_reader(self, audience: Audience, *, path: str) -> None:
         """Refuse to record a text that the caller could not read afterwards.
@@ -365,7 +370,7 @@ SOLO: Final = "Solo"
 EVERYBODY: Final = frozenset({READER, CONTRIBUTOR, KEEPER, SOLO})
 CONTRIBUTORS: Final = frozenset({CONTRIBUTOR, KEEPER, SOLO})
 KEEPERS: Final = frozenset({KEEPER, SOLO})
-PRIVATE: Final = "Only you can read your account."
+PRIVATE: Final = "for you alone, like everything in your account"
 _OWNERS: Final = frozenset({"me", "myself", "only me", "owner", "gm", "private"})
 
 

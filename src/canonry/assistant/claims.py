@@ -1,9 +1,10 @@
 """Claims of a propose call, read as proposals or recorded in an account."""
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 from canonry.assistant.call_context import CallContext, require_few
@@ -243,26 +244,19 @@ class ClaimReader:
 
     async def _resolve_value(self, name: str, value: Any, path: str) -> Any:
         """Replace names in the value by ids, or by references to entities of this call."""
-        if isinstance(value, list):
-            require_few(value, path)
+        resolve: Callable[..., Awaitable[str]]
         if name == "for":
-            return [
-                await self.context.read_reader(each, path=f"{path}/{n}")
-                for n, each in enumerate(value)
-            ]
-        if name in _ENTITIES and (name, value) != ("same_as", NOBODY):
-            if isinstance(value, list):
-                return [
-                    await self._resolve_entity(each, f"{path}/{n}") for n, each in enumerate(value)
-                ]
-            return await self._resolve_entity(value, path)
-        if name in _OTHERS:
-            if isinstance(value, list):
-                return [
-                    await self._resolve_other(name, e, f"{path}/{n}") for n, e in enumerate(value)
-                ]
-            return await self._resolve_other(name, value, path)
-        return value
+            resolve = self.context.read_reader
+        elif name in _ENTITIES and (name, value) != ("same_as", NOBODY):
+            resolve = self._resolve_entity
+        elif name in _OTHERS:
+            resolve = partial(self._resolve_other, name)
+        else:
+            return value
+        if not isinstance(value, list):
+            return await resolve(value, path=path)
+        require_few(value, path)
+        return [await resolve(each, path=f"{path}/{n}") for n, each in enumerate(value)]
 
     async def _resolve_entity(self, text: str, path: str) -> str:
         named = text.strip()
@@ -346,10 +340,7 @@ async def change_content(
     does: dict[str, Any]
     match claim["kind"]:
         case "merge":
-            merged, kept = [
-                await context.find_entity(claim[end], path=f"{path}/{end}")
-                for end in ("from", "to")
-            ]
+            merged, kept = await _find_ends(context, claim, path)
             does = {"from_entity_id": merged.id, "to_entity_id": kept.id}
         case "retcon":
             item = await context.find_item(
@@ -367,6 +358,11 @@ async def change_content(
                 value = checked_text(value, most, path=f"{path}/value")
             does = {"entity_id": entity.id, "field": name, "value": value}
     return {"does": claim["kind"], **does, "reason": claim.get("reason", "")}
+
+
+async def _find_ends(context: CallContext, claim: Mapping[str, Any], path: str) -> list[Entity]:
+    """Return the entities in `from` and `to` of a claim."""
+    return [await context.find_entity(claim[end], path=f"{path}/{end}") for end in ("from", "to")]
 
 
 async def corrected_values(
@@ -438,24 +434,13 @@ async def evidence_of(
 
 def brief_claim(claim: Mapping[str, Any]) -> str:
     """Return a short text by which a person recognises the claim."""
-    match claim["kind"]:
-        case "entity":
-            text = claim["name"]
-        case "relation":
-            text = f"{claim['from']} {claim['type']} {claim['to']}"
-        case "state":
-            signs = [*(f"+{each}" for each in claim.get("tags", ()))]
-            signs += [*(f"-{each}" for each in claim.get("untags", ()))]
-            text = f"{claim['of']} {' '.join(signs)}"
-        case "merge":
-            text = f"{claim['from']} is {claim['to']}"
-        case "retcon":
-            text = f"{claim['of']} was never true"
-        case "correction":
-            text = ": ".join(str(claim[name]) for name in ("of", "field", "value") if name in claim)
-        case _:
-            text = claim["says"]
-    return str(text).strip()
+    if claim["kind"] == "state":
+        signs = [*(f"+{each}" for each in claim.get("tags", ()))]
+        signs += [*(f"-{each}" for each in claim.get("untags", ()))]
+        return f"{claim['of']} {' '.join(signs)}".strip()
+    if claim["kind"] == "correction":
+        return ": ".join(str(claim[name]) for name in ("of", "field", "value") if name in claim)
+    return str(_CLAIMS["brief"][claim["kind"]].format_map(claim)).strip()
 
 
 _UNKNOWN: Final = frozenset({"unknown_field", "not_in_schema"})
@@ -710,13 +695,10 @@ async def _record_other(
     """Record a relation or a correction and return its row; an error does not stop the others."""
     row: Row = {"claim": brief_claim(claim), "verdict": "accepted"}
     try:
-        return (
-            row
-            if dry
-            else {**row, "id": await _record_statement(context, claim, provenance, number)}
-        )
+        made = {} if dry else {"id": await _record_statement(context, claim, provenance, number)}
     except (InvalidInput, Conflict, NotFound) as error:
         return {**row, "verdict": "rejected", "rule": error.code, "because": error.message}
+    return {**row, **made}
 
 
 async def _record_statement(
@@ -724,9 +706,7 @@ async def _record_statement(
 ) -> str:
     path, caller = f"/claims/{number}", derive_step(context.caller, f"claim {number}")
     if claim["kind"] == "relation":
-        from_, to = [
-            await context.find_entity(claim[end], path=f"{path}/{end}") for end in ("from", "to")
-        ]
+        from_, to = await _find_ends(context, claim, path)
         when = {"when": claim["when"]} if "when" in claim else {}
         metadata = {**when, **claim.get("fields", {})}
         ends = (from_.id, to.id)
@@ -735,9 +715,7 @@ async def _record_statement(
         )
         return made.id
     if claim["kind"] == "merge":
-        from_, to = [
-            await context.find_entity(claim[end], path=f"{path}/{end}") for end in ("from", "to")
-        ]
+        from_, to = await _find_ends(context, claim, path)
         ids, reason = {"from_id": from_.id, "to_id": to.id}, claim.get("reason", "")
         await merge_records(context.canon, caller, None, **ids, reason=reason)
         return to.id

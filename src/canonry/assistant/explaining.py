@@ -34,6 +34,7 @@ from canonry.assistant.rows import (
 )
 from canonry.assistant.spaces import contexts_of, find_item_in, read_each_space, with_space_name
 from canonry.assistant.tools import canon_tool
+from canonry.canon.canonization.decide_proposals import is_by_rules
 from canonry.canon.commands.retcon_items import list_dependents
 from canonry.canon.queries.explain import (
     ChangeQuery,
@@ -507,7 +508,8 @@ def effect_of(entry: Entry) -> str:
     """Return the effect of an entry in a word or two."""
     match entry:
         case ProposalDecided(decision=decision):
-            return decision.status.value
+            refused = decision.status is ProposalStatus.REJECTED and is_by_rules(decision)
+            return "refused" if refused else decision.status.value
         case AudienceChanged(audience=audience):
             return "hidden" if audience else "revealed"
         case _:
@@ -647,12 +649,16 @@ def _row_line(row: Row) -> str:
     since = f" ({planned}{' '.join(times)})" if row.keys() & {"from", "until"} else ""
     when = f" ({row['when']})" if row.get("when") else ""
     where = next((f" — {row[name]}" for name in ("by", "scene", "document") if row.get(name)), "")
-    cited = "" if row["kind"] == "entity" else f" {{{row['id']}}}"
     few = f" (only for {', '.join(row['for'])})" if row.get("for") else ""
     now = "".join(f" ({one} is now {name})" for one, name in row.get("now_called", {}).items())
     doubts = "".join(f' (may contradict "{one["says"]}")' for one in row.get("disputed", ()))
     reported = f"{text}{' (refused)' if row.get('refused') else ''}{doubts}{now}{since}{when}"
-    return f"{reported}{where}{few}{cited}".replace("\n", " ")
+    return _with_id(f"{reported}{where}{few}", row["id"])
+
+
+def _with_id(text: str, item_id: str) -> str:
+    """Return a text in one line that ends with the id to cite."""
+    return f"{text} {{{item_id}}}".replace("\n", " ")
 
 
 def _make_brief(title: str, sections: dict[str, list[str]], budget: int, more: str = "") -> Row:
@@ -729,9 +735,13 @@ async def _scene_sections(
         "events": await row_lines(canonical.events),
         "turns": await row_lines(narrative.turns),
         "scenes": await row_lines(narrative.scenes),
-        "threads": [each.text for each in narrative.threads],
-        "memories": [each.memory.text for each in scene_context.recalled.memories],
-        "documents": [hit.passage.text for hit in scene_context.recalled.rules],
+        "threads": [_with_id(each.text, each.id) for each in narrative.threads],
+        "memories": [
+            _with_id(each.memory.text, each.memory.id) for each in scene_context.recalled.memories
+        ],
+        "documents": [
+            _with_id(hit.passage.text, hit.passage.id) for hit in scene_context.recalled.rules
+        ],
     }
     return {name: each for name, each in sections.items() if each}
 

@@ -340,7 +340,7 @@ async def _find_items(canon: Canon, caller: Caller, arguments: Arguments) -> Rep
     if "type" in arguments:
         kinds = frozenset({FoundKind.ENTITY})
     about = entity if isinstance(entity, Entity) else None
-    if arguments.get("text") is None:
+    if not (arguments.get("text") or "").strip():
         return await _list_items(contexts, arguments, kinds, about)
     return await search_items(contexts, arguments, kinds, about)
 

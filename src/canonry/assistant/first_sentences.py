@@ -123,8 +123,8 @@ def _changes_sentence(arguments: Arguments, reply: Row) -> str:
     more = f", and {left} more follow" if left else ""
     if left and len(rows) < arguments.get("limit", PAGE_DEFAULT):
         more += ", as this page is full"
-    newest = "" if "since" in arguments else "newest "
-    return f"Listed: the {newest}{count_in_words(len(rows), 'change')}, oldest first{more}{also}."
+    newest = "" if "since" in arguments else "the newest "
+    return f"Listed: {newest}{count_in_words(len(rows), 'change')}, oldest first{more}{also}."
 
 
 def _context_sentence(_: Arguments, reply: Row) -> str:

@@ -1,6 +1,7 @@
 """The tool `propose`: claims, their evidence and their audience."""
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
@@ -121,6 +122,8 @@ async def hints_on_readers(
     return hints
 
 
+_OF_OWNER: Final = re.compile(r"\b(?:I|me|my|mine|we|us|our)\b")
+"""The words for the owner of an account, who is no entity."""
 _SHOWN: Final = 3
 """The number of unlinked claims that get a hint each."""
 
@@ -136,7 +139,10 @@ async def hints_on_links(
         (_UnlinkedClaim(claims[n], evidence[n], rows[n].get("id")), mentions)
         for n, mentions in reading.mentions.items()
         if mentions.unclear
-        or not (mentions.found or claims[n].get("who") or claims[n].get("where"))
+        or (
+            not (mentions.found or claims[n].get("who") or claims[n].get("where"))
+            and not (reading.context.is_account and _OF_OWNER.search(claims[n]["says"]))
+        )
     ]
     hints = [await _link_hint(reading, *each) for each in open_ones[:_SHOWN]]
     if len(open_ones) > _SHOWN:
@@ -227,10 +233,14 @@ async def _describe_reply(context: CallContext, reply: Row, asked: int) -> Row:
     good = sum(row["verdict"] == "accepted" for row in verdicts)
     done = "Would accept" if reply.get("written") is False else "Accepted"
     known: Sequence[str] = reply.pop("known", ())
-    note = reply.get("note") or ("" if len(known) == asked else f"{done} {good} of {asked}.")
+    few = ", ".join(dict.fromkeys(reply.pop("kept_for", ()))) if good else ""
+    note, hidden = reply.get("note", ""), few and len(known) < asked
+    if hidden or not (note or len(known) == asked):
+        note = f"{done} {good} of {asked}{few and ', '}{few}. {note}".strip()
     reported = f"Known already: {await what_items_say(context, known)}." if known else ""
     note = " ".join(filter(None, (note, reported)))
-    note += f" Added as documents: {', '.join(row['claim'] for row in added)}." if added else ""
+    added_names = ", ".join(row["claim"] for row in added)
+    note += f" Linked to documents recorded before: {added_names}." if added else ""
     note += await _doubtful(context, [row["id"] for row in verdicts if "id" in row])
     counts = {"accepted": good, "of": asked, "verdicts": verdicts}
     return {"note": note} | reply | {"note": note} | counts
@@ -272,14 +282,10 @@ async def _doubtful(context: CallContext, made: Sequence[str]) -> str:
     old = [
         one.subject for e in (await seen.items_by_id(made)).values() for one in successions_in(e)
     ]
-    titles = (
-        {fold_text(one.name) for one in (await seen.root_entities(old)).values()} if old else ()
-    )
-    gone = (
-        {one.id for one in await _documents(context) if fold_text(one.title) in titles}
-        if old
-        else ()
-    )
+    if not old:
+        return ""
+    titles = {fold_text(one.name) for one in (await seen.root_entities(old)).values()}
+    gone = {one.id for one in await _documents(context) if fold_text(one.title) in titles}
     if not gone:
         return ""
     asked = FactQuery(spaces=frozenset((context.space.id,)), level=CanonLevel.CANON)
@@ -311,9 +317,7 @@ async def _claim_in_account(
             raise NotSupported("claim.account", message, path=f"/claims/{n}/for")
     if any("for" in claim for claim in claims):
         claims = [{name: e for name, e in one.items() if name != "for"} for one in claims]
-        reply = await _claim_in_account(context, claims, arguments)
-        hint = " ".join(filter(None, (PRIVATE, reply.get("hint"))))
-        return {**reply, "hint": hint}
+        return {**await _claim_in_account(context, claims, arguments), "kept_for": [PRIVATE]}
     new = {fold_text(one["name"]): n for n, one in enumerate(claims) if one["kind"] == "entity"}
     own = [n for n, one in enumerate(claims) if await is_recorded(context, one, new)]
     judged_numbers = [n for n in range(len(claims)) if n not in own]
@@ -397,6 +401,14 @@ async def _propose_judged(
     reply = _verdict_reply(claims, verdicts, later, written=decides and not dry)
     known = [e.canonical_id for e in verdicts if decides and not dry and KNOWN in e.rationale]
     reply |= without_empty({"known": known})
+    good = [
+        audience
+        for one, audience in zip(verdicts, readers, strict=True)
+        if one.status is ProposalStatus.ACCEPTED
+    ]
+    few = [(n, await context.readers_in_words(one)) for one, n in Counter(good).items() if one]
+    kept_for = [text if n == len(good) else f"{n} of them {text}" for n, text in few]
+    reply |= without_empty({"kept_for": kept_for})
     if not decides and not dry:
         kept = "The proposals wait for a Keeper's decision. The verdicts are a preview."
         asks = any(row.get("rule") == entity_known.id for row in reply["verdicts"])

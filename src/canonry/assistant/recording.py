@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from canonry.assistant.call_context import (
     CONTRIBUTORS,
+    PRIVATE,
     SOLO,
     CallContext,
     RowPage,
@@ -124,7 +125,14 @@ _FORMS: Final = ("text", "turns", "records", "file", "path")
 _LIMITS: Final = Limits(characters=80_000_000, seconds=120.0, any_number=True)
 _OPEN_MAX: Final = 500
 _NAMED_MAX: Final = 3
-_BY: Final = {"user": Speaker.USER, "me": Speaker.USER, "gm": Speaker.GM, "narrator": Speaker.GM}
+_BY: Final = {
+    "user": Speaker.USER,
+    "me": Speaker.USER,
+    "gm": Speaker.GM,
+    "narrator": Speaker.GM,
+    "dm": Speaker.GM,
+    "game master": Speaker.GM,
+}
 
 
 async def _record_given(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -153,10 +161,11 @@ async def _record_given(canon: Canon, caller: Caller, arguments: Arguments) -> R
             )
             raise InvalidInput("tell.records", message, path="/records")
         given = [_with_entity_type(each, n) for n, each in enumerate(arguments["records"])]
+        few = PRIVATE if "for" in arguments else ""
         recorded = await ingest_records(context.canon, context.caller, None, given)
         head: Row = {"document": recorded.source.id, "known_before": recorded.again or None}
         named = await _named(context, recorded.records)
-        note = _note([row["name"] for row in named], again=recorded.again)
+        note = _note([row["name"] for row in named], again=recorded.again, few=few)
         return without_empty({**note, **head, **_recorded_row(named, recorded)})
     return await _record_document(
         context, arguments, await given_document(context, arguments, forms[0])
@@ -166,7 +175,7 @@ async def _record_given(canon: Canon, caller: Caller, arguments: Arguments) -> R
 async def _record_document(context: CallContext, arguments: Arguments, given: GivenFile) -> Reply:
     title = arguments.get("title") or given.hint.name.rsplit("/", 1)[-1] or "Untitled"
     if context.is_account:
-        account = account_of(context.caller)
+        account, few = account_of(context.caller), PRIVATE if "for" in arguments else ""
         done = await ingest_file(context.canon, context.caller, account, given)
         named = await _named(context, () if done.recorded is None else done.recorded.records)
         title = done.source.title or next((one["name"] for one in named), title)
@@ -178,7 +187,11 @@ async def _record_document(context: CallContext, arguments: Arguments, given: Gi
             }
         return without_empty(
             {
-                **_note([cut_text(title, full=False)], again=done.deduplicated),
+                **_note(
+                    [cut_text(title, full=False)],
+                    again=done.deduplicated,
+                    few=few,
+                ),
                 "document": done.source.id,
                 "title": title,
                 "known_before": done.deduplicated or None,
@@ -201,7 +214,7 @@ async def _record_document(context: CallContext, arguments: Arguments, given: Gi
     more = f"To list all passages, get {kept.source_id}. " if len(shown) < kept.snippets else ""
     return without_empty(
         {
-            **_note([title], again=kept.added == 0),
+            **_note([title], again=kept.added == 0, few=await context.readers_in_words(audience)),
             "document": kept.source_id,
             "title": title,
             "passages": shown,
@@ -212,10 +225,10 @@ async def _record_document(context: CallContext, arguments: Arguments, given: Gi
     )
 
 
-def _note(names: Sequence[str], *, again: bool) -> Row:
-    """Return the sentence that says what was recorded."""
+def _note(names: Sequence[str], *, again: bool, few: str = "") -> Row:
+    """Return the sentence that says what was recorded, and for which `few` readers."""
     more = f" and {len(names) - _NAMED_MAX} more" if len(names) > _NAMED_MAX else ""
-    known = "Nothing new was recorded; known before" if again else "Recorded"
+    known = "Nothing new was recorded; known before" if again else f"Recorded {few}".strip()
     return {"note": f"{known}: {'; '.join(names[:_NAMED_MAX]).rstrip('.')}{more}."}
 
 
@@ -308,7 +321,8 @@ async def _record_turns(context: CallContext, arguments: Arguments) -> Reply:
         )
         turn_rows.append({"id": first_made(receipt, TurnDraft).id, "by": turn["by"]})
     said = count_in_words(len(turn_rows), "turn") if turn_rows else scene.title
-    note = _note([said], again=False)
+    few = await context.readers_in_words(audience or scene.audience)
+    note = _note([said], again=False, few=few)
     reply: Row = {
         **note,
         "scene": scene.id,

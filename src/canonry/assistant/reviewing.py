@@ -21,7 +21,12 @@ from canonry.assistant.undoing import undo_last, what_items_say, withdrawal
 from canonry.assistant.wording import DONE
 from canonry.canon.canonization.canonize_scene import canonize_proposals
 from canonry.canon.canonization.change_audience import HasAudience, change_audience
-from canonry.canon.canonization.decide_proposals import ProposalVerdict, verdict_on, waive_conflict
+from canonry.canon.canonization.decide_proposals import (
+    ProposalVerdict,
+    is_by_rules,
+    verdict_on,
+    waive_conflict,
+)
 from canonry.canon.canonization.proposals import KeeperVerdict, evaluate_proposal, list_proposals
 from canonry.canon.commands.entities import merge_entities, unmerge_entities
 from canonry.canon.commands.forget_statements import forget_statements
@@ -37,12 +42,12 @@ from canonry.canon.session.lookup import Account, require_all, require_item, wit
 from canonry.canon.session.paging import newest_match
 from canonry.canon.session.what_holds import is_current
 from canonry.gateway.tool import Arguments, Reply
-from canonry.log.entries import KIND_NAMES, Made
+from canonry.log.entries import KIND_NAMES, Made, Tombstone
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Event, Fact, Relation
 from canonry.log.items.proposals import Grade, Proposal, ProposalStatus, ProposalType, ReviewKind
 from canonry.log.items.scenes import Scene
-from canonry.log.items.sources import SnippetDraft, Source
+from canonry.log.items.sources import SnippetDraft, Source, holds_quotes
 from canonry.readmodels.ports.documents import ProposalQuery
 from canonry.readmodels.ports.view import PAGE_MAX
 from canonry.records.notation.numbers import NOTATIONS
@@ -58,6 +63,7 @@ from canonry.records.usecases.withdrawing import split_records
 from canonry.values.audience import EVERYBODY as ALL
 from canonry.values.errors import Conflict, InvalidInput, NotSupported
 from canonry.values.json_values import encode_json
+from canonry.values.observations import Observation
 from canonry.values.provenance import Authority, CanonLevel
 
 _HINT: Final = "To settle one, decide read: of=[document], its field, other=one name in read_as."
@@ -120,6 +126,10 @@ _ASKS: Final[Mapping[str, frozenset[ReviewKind]]] = {
 _WHAT: Final = (*_ASKS, "duplicates", "unclear")
 WAITING: Final = frozenset(ProposalType) - {ProposalType.WORLD}
 """Types of proposals that a keeper decides. Actions in a world have their own gates."""
+_REFUSED: Final = (
+    "A refused claim contradicts what stands: accept it instead, or reject it for good. "
+)
+_DECIDE: Final = "Use decide to accept, reject, judge or waive; merge or separate entities."
 _ENDED: Final = "ended by decision"
 _FORGOTTEN: Final = "forgotten at the caller's wish"
 _BRING_BACK: Final = (
@@ -176,7 +186,7 @@ async def _list_waiting(context: CallContext, page: RowPage, asks: frozenset[Rev
     if not shown:
         reply["hint"] = "No proposal waits. For possible duplicates, review what=duplicates."
     else:
-        reply["hint"] = "Use decide to accept, reject, judge or waive; merge or separate entities."
+        reply["hint"] = f"{_REFUSED if refused else ''}{_DECIDE}"
     return await with_sayers(context, reply)
 
 
@@ -191,7 +201,7 @@ async def _refused_claims(context: CallContext) -> Sequence[Proposal]:
     against = {
         each.id: {one.id for one in each.decision.all_conflicts}
         for each in found
-        if each.decision is not None and each.decision.rule.startswith("gate:")
+        if each.decision is not None and is_by_rules(each.decision)
     }
     ids = frozenset[str]().union(*against.values())
     items = (
@@ -209,6 +219,8 @@ def _waiting_row(proposal: Proposal, shown: Row) -> Row:
         "by": proposal.proposed_by,
         "status": proposal.status.value if proposal.decision else "waits",
     }
+    if proposal.status is ProposalStatus.REJECTED:
+        row["status"] = "refused"
     if ruling is not None and ruling.status is not ProposalStatus.ACCEPTED:
         row |= {"rule": ruling.rule, "because": ruling.rationale}
     against = {one.id: one.reason for one in proposal.doubts}
@@ -255,11 +267,24 @@ async def _decide_by_verdict(canon: Canon, caller: Caller, arguments: Arguments)
     if verdict != "undo" and not of:
         _require_count(of, 1)
     row = await with_sayers(context, await _VERDICTS[verdict](context, of, arguments))
-    return {
-        "note": row.get("note") or await _done(context, verdict, row),
-        "verdict": verdict,
-        **row,
-    }
+    note = row.get("note") or await _done(context, verdict, row)
+    return {"note": note, "verdict": verdict, **row, **await _items_of_ids(context, row)}
+
+
+async def _items_of_ids(context: CallContext, row: Row) -> Row:
+    """Return what several ids in a decision's reply stand for, and the ids that have words."""
+    rows = (row, *row.get("verdicts", ()))
+    ids = [i for each in rows for name in _ID_LISTS for i in each.get(name, ())]
+    if len(ids) < 2:  # noqa: PLR2004 - the first sentence says what a single one is
+        return {}
+    found = await context.canon.caller_scope(context.caller).items_by_id(ids)
+    gone = Tombstone | Observation | Proposal
+    items = [e for e in found.values() if not (isinstance(e, gone) or holds_quotes(e))]
+    shown = {each["id"]: each for each in await rows_of(context, items)}
+    kept = ("id", "kind", "name", "says")
+    lists: Row = {name: [i for i in row[name] if i in shown] for name in _ID_LISTS if name in row}
+    brief = [{n: shown[i][n] for n in kept if n in shown[i]} for i in ids if i in shown]
+    return without_empty({**lists, "items": brief})
 
 
 async def _done(context: CallContext, verdict: str, row: Row) -> str:
@@ -461,7 +486,8 @@ async def _waive_possible(context: CallContext, of: Sequence[str], arguments: Ar
 
 
 async def _merge_two(context: CallContext, of: Sequence[str], arguments: Arguments) -> Row:
-    known, new = await _known_or_new(context, _require_count(of, 2))
+    other = [arguments["other"]] if "other" in arguments else []
+    known, new = await _known_or_new(context, _require_count([*of, *other], 2))
     reason = arguments.get("reason") or ""
     if new is not None:
         return await _identify_proposed(
@@ -634,6 +660,8 @@ async def _end_item(context: CallContext, of: Sequence[str], arguments: Argument
 
 
 _SHOWN: Final = 10
+_ID_LISTS: Final = ("fallen", "revealed", "holds_again", "kept")
+"""Members of a reply that list ids."""
 _VERDICTS: Final[Mapping[str, Decide]] = {
     "judge": _judge_again,
     "accept": _evaluate_proposals,
@@ -653,7 +681,7 @@ _VERDICTS: Final[Mapping[str, Decide]] = {
 
 def _require_count(of: Sequence[str], count: int) -> Sequence[str]:
     if len(of) != count:
-        message = f"/of has {len(of)} items; this verdict takes {count}."
+        message = f"/of names {len(of)}; this verdict takes {count} names or ids."
         raise InvalidInput("decide.how-many", message, path="/of")
     return of
 

@@ -40,7 +40,7 @@ from canonry.readmodels.ports.view import PAGE_MAX
 from canonry.recall.usecases.find_items import involved_entities
 from canonry.recall.usecases.find_passages import passage_times
 from canonry.recall.usecases.search import relation_text
-from canonry.values.audience import Reader
+from canonry.values.audience import GAME_MASTERS, Audience, Reader
 from canonry.values.fields import PROPOSAL_PREFIX
 from canonry.values.ids import EntityId
 from canonry.values.json_values import fold_text
@@ -106,7 +106,7 @@ async def rows_of(
     masters = context.caller.viewer.masters
     readers = [audience_of(each) if masters else () for each in listed]
     ids = {i for each in listed for i in ids_named(each)}
-    ids |= {_named_by(one) for each in readers for one in each}
+    ids |= {named_in_reader(one) for each in readers for one in each}
     ends = ("superseded_by", "scene_id")
     ids |= {i for each in listed for name in ends if (i := getattr(each, name, None))}
     seen = context.canon.caller_scope(context.caller)
@@ -119,7 +119,7 @@ async def rows_of(
         rows = [row | without_empty({"superseded_by": over.get(row["id"])}) for row in rows]
     for row, audience in zip(rows, readers, strict=True):
         if audience:  # only game masters see that an item is secret
-            row["for"] = [_reader_name(one, names) for one in audience]
+            row["for"] = reader_names(audience, names)
     for row, each in zip(rows, listed, strict=True):
         if context.canon.viewpoint.plans(each):
             row[
@@ -196,15 +196,15 @@ def _time_text(
     return getattr(item, "time_words", None) if getattr(item, "time_ref", at) == at else None
 
 
-def _named_by(reader: Reader) -> str:
+def named_in_reader(reader: Reader) -> str:
     """Return the id within a reader such as `character:<id>`; empty if there is none."""
     return reader.partition(":")[2]
 
 
-def _reader_name(reader: Reader, names: Names) -> str:
-    """Return the reader in the form that `for` in a claim accepts."""
-    found = names.get(_named_by(reader))
-    return reader if found is None else found.name
+def reader_names(readers: Audience, names: Names) -> list[str]:
+    """Return readers in the form that `for` in a claim accepts, game masters first."""
+    some = sorted(readers, key=lambda each: each not in GAME_MASTERS)
+    return [getattr(names.get(named_in_reader(each)), "name", each) for each in some]
 
 
 def successions_in(item: StoredItem) -> list[Statement]:

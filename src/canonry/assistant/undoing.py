@@ -20,6 +20,7 @@ from canonry.log.items.proposals import Proposal
 from canonry.log.items.sources import Snippet, holds_quotes
 from canonry.records.usecases.withdrawing import entries_withdrawing
 from canonry.values.errors import Conflict, InvalidInput
+from canonry.values.ids import is_uuid
 from canonry.values.observations import Observation, ObservationDraft
 
 _GONE: Final = (log.EntityRetconned, log.EventRetconned, log.RelationRetconned, log.FactRetconned)
@@ -38,8 +39,8 @@ async def undo_last(context: CallContext, of: Sequence[str], arguments: Argument
         InvalidInput: `decide.how-many`.
         Conflict: `undo.rests-on`, with what the later items say.
     """
-    if len(of) > 1:
-        message = f"/of has {len(of)} items. Omit it, or give the id that an undo returned."
+    if of and (len(of) > 1 or not is_uuid(of[0])):
+        message = "Omit /of to undo your last call, or give one id that a reply of decide has."
         raise InvalidInput("decide.how-many", message, path="/of")
     reason = arguments.get("reason") or "the caller took the call back"
     asked: Row = {
@@ -110,9 +111,10 @@ async def what_items_say(
     texts = [str(row.get("name") or row.get("says", "")).rstrip(".") for row in rows]
     for n, row in enumerate(rows if tagged else ()):
         texts[n] += f" is {', '.join(row['tags'])}" if "tags" in row else ""
-    gone = [one for one in known if isinstance(one, Tombstone)]
-    texts += [_title(drafts.get(one.id)) for one in gone]
-    counts = Counter(one.was for one in gone)
+    gone = [one for one in known if isinstance(one, Tombstone) and one.was != "story"]
+    titles = {one.id: _title(drafts.get(one.id)) for one in gone}
+    texts += titles.values()
+    counts = Counter(one.was for one in gone if not titles[one.id])
     texts += [count_in_words(count, _NOUNS[was]) for was, count in counts.items() if was in _NOUNS]
     texts = list(dict.fromkeys(filter(None, texts)))
     more = f" and {len(texts) - _NAMED} more" if len(texts) > _NAMED else ""

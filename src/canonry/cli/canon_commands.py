@@ -242,14 +242,10 @@ def _tool_command(name: str) -> click.Command:
 class _Object(click.ParamType[list[Any]]):
     """JSON objects for one argument: as a text, from @FILE, or from standard input as -.
 
-    Without JSON, "by: text" is a turn, and any other text is a fact to claim.
+    Other texts stay as they are: the tool reads a fact from them, or a turn from "by: text".
     """
 
     name = "json"
-
-    def __init__(self, members: Mapping[str, Schema]) -> None:
-        """Take the members that the schema of the argument names."""
-        self._members = members
 
     @override
     def convert(
@@ -267,14 +263,7 @@ class _Object(click.ParamType[list[Any]]):
                 message = f"{escape_line(text[:80])} is not JSON: {error}"
                 raise click.BadParameter(message, ctx, param) from error
             return data if isinstance(data, list) else [data]
-        if "says" in self._members and text:
-            return [{"kind": "fact", "says": text}]
-        by, _, words = text.partition(":")
-        if "by" in self._members and by.strip() and words.strip():
-            return [{"by": by.strip(), "text": words.strip()}]
-        form = "'NAME: WORDS' or " if "by" in self._members else ""
-        message = f"'{escape_line(text[:80])}' is not {form}a JSON object."
-        raise click.BadParameter(message, ctx, param)
+        return [text]
 
 
 def _tool_argument(name: str, schema: Schema, *, required: bool, last: bool) -> click.Argument:
@@ -315,7 +304,7 @@ _FILE_HELP: Final = "File of this machine to record; its type is that of its nam
 
 def _parameter_type(schema: Schema) -> click.ParamType[Any]:
     if schema.get("type") == "object":
-        return _Object(schema.get("properties", {}))
+        return _Object()
     if "enum" in schema:
         return click.Choice(schema["enum"])
     return click.INT if schema.get("type") == "integer" else click.STRING
@@ -345,13 +334,6 @@ def _with_file(given: Mapping[str, Any], file: Path) -> dict[str, Any]:
     return {"title": file.name, "mime_type": mime_type, **given, "file": data}
 
 
-find = _tool_command("find")
-show = _tool_command("show")
-why = _tool_command("why")
-timeline = _tool_command("timeline")
-changes = _tool_command("changes")
-context = _tool_command("context")
-tell_words = _tool_command("tell")
-propose = _tool_command("propose")
-proposals = _tool_command("proposals")
-decide = _tool_command("decide")
+find, show, why, timeline = map(_tool_command, ("find", "show", "why", "timeline"))
+changes, context, tell_words = map(_tool_command, ("changes", "context", "tell"))
+propose, proposals, decide = map(_tool_command, ("propose", "proposals", "decide"))

@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, TextIO
@@ -391,17 +391,12 @@ def demo(*, keep: Path | None, inspects: bool | None) -> None:
     if keep is not None and keep.exists() and any(keep.iterdir()):
         raise click.UsageError(f"{keep} is not empty. Give a new folder with --keep.")
     started = time.monotonic()
-    if keep is None:
-        with tempfile.TemporaryDirectory(prefix="canonry-demo-") as folder:
-            asyncio.run(_run_demo(Path(folder)))
-            _next_steps(time.monotonic() - started, keep)
-            if inspects:
-                inspect_folder(Path(folder))
-    else:
-        asyncio.run(_run_demo(keep))
+    kept = nullcontext(str(keep)) if keep else tempfile.TemporaryDirectory(prefix="canonry-demo-")
+    with kept as folder:
+        asyncio.run(_run_demo(Path(folder)))
         _next_steps(time.monotonic() - started, keep)
         if inspects:
-            inspect_folder(keep)
+            inspect_folder(Path(folder))
 
 
 async def _run_demo(data: Path) -> None:

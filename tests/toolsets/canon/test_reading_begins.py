@@ -123,7 +123,7 @@ async def test_an_account_lists_refused_claims_until_settled() -> None:
         said = await driver.call("propose", said=claim["says"], claims=[claim], space="account")
 
     (row,) = (await driver.call("review", space="account"))["waiting"]
-    assert (row["id"], row["status"]) == (said["verdicts"][0]["proposal"], "rejected")
+    assert (row["id"], row["status"]) == (said["verdicts"][0]["proposal"], "refused")
     assert "12 kg" in row["because"]
 
     of = {"of": [row["id"]], "reason": "It was weighed again.", "space": "account"}

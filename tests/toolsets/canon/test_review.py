@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from canonry.canon.canonization import proposals
+from canonry.canon.session.caller import LastUsed
 from tests.toolsets.canon.kit import ToolDriver, make_driver
 
 pytestmark = pytest.mark.anyio
@@ -130,3 +131,25 @@ async def test_a_claim_pending_for_another_reason_keeps_waiting() -> None:
 
     assert "judged_again" not in reply
     assert [row["id"] for row in (await driver.call("review"))["waiting"]] == [waiting]
+
+
+async def test_a_refused_claim_leaves_the_review_and_enters_the_changes_when_it_is_rejected() -> (
+    None
+):
+    driver = make_driver(last_used=LastUsed())
+    for says in ("Biscuit weighs 12 kg.", "Biscuit weighs 15 kg."):
+        claim = {"kind": "fact", "says": says}
+        (verdict,) = (await driver.call("propose", claims=[claim], said=says, space="account"))[
+            "verdicts"
+        ]
+    (waits,) = (await driver.call("review"))["waiting"]
+    for _ in range(2):
+        await driver.call("decide", verdict="reject", of=[verdict["proposal"]], reason="A slip.")
+
+    assert (waits["id"], waits["status"]) == (verdict["proposal"], "refused")
+    assert (await driver.call("review"))["waiting"] == []
+    changes = (await driver.call("changes", space="account"))["changes"]
+    ways = [what["how"] for row in changes for what in row["what"] if what["kind"] == "proposal"]
+    assert ways == ["refused", "rejected"]
+    await driver.call("decide", verdict="undo")
+    assert [row["id"] for row in (await driver.call("review"))["waiting"]] == [waits["id"]]

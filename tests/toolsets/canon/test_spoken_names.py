@@ -106,7 +106,7 @@ async def test_a_document_is_an_end_of_a_relation_by_its_title() -> None:
     reply = await driver.call("propose", claims=claims, evidence="ADR-9")
 
     assert reply["accepted"] == reply["of"] == 1
-    assert "Added as documents: ADR-9, ADR-3." in reply["note"]
+    assert "Linked to documents recorded before: ADR-9, ADR-3." in reply["note"]
     assert (await driver.call("get", of="ADR-9 supersedes ADR-3"))["kind"] == "relation"
     assert (await driver.call("get", of="ADR-3"))["kind"] == "document"
     assert (await driver.call("propose", claims=claims, evidence="ADR-9"))["of"] == 1
@@ -133,7 +133,7 @@ async def test_statements_of_a_superseded_document_end_or_are_named(claim: dict[
 
     reply = await driver.call("propose", claims=[claim, new], evidence="ADR-9")
 
-    assert reply["note"].startswith("Ended: ADR-3 says: The pipeline uses Redpanda. Added")
+    assert reply["note"].startswith("Ended: ADR-3 says: The pipeline uses Redpanda. Linked")
     assert reply["note"].endswith("May no longer hold: We decided against Kafka.")
     assert "ADR-9 supersedes it" in (await driver.call("get", of="ADR-3"))["note"]
     assert "superseded_by" not in await driver.call("get", of="ADR-9")

@@ -184,6 +184,22 @@ async def test_the_first_sentence_states_the_outcome() -> None:
         assert reply["note"].startswith(note), reply
 
 
+@pytest.mark.parametrize("readers", ["GM", "the game master", ["secret"]])
+async def test_words_for_a_reader_are_read_and_the_first_sentence_names_the_reader(
+    readers: Any,
+) -> None:
+    driver = make_driver()
+    await driver.saltmere()
+    secret = {"kind": "fact", "says": "Odo Brand owes Ilsa Vane", "for": readers}
+    claims = [secret, {"kind": "fact", "says": "Odo Brand likes rum"}]
+
+    told = await driver.call("tell", title="Whisper", text="Odo owes Ilsa.", **{"for": readers})
+    both = await driver.call("propose", said="Two things.", claims=claims)
+
+    assert told["note"] == "Recorded only for gm: Whisper."
+    assert both["note"] == "Accepted 2 of 2, 1 of them only for gm."
+
+
 @pytest.mark.parametrize(("about", "plain"), [("Our household.", True), ("A fantasy game.", False)])
 async def test_game_words_are_used_only_for_games(about: str, plain: bool) -> None:
     driver = make_driver(last_used=LastUsed())
@@ -231,8 +247,6 @@ async def test_a_recorded_text_is_named_as_found_and_account_secrets_are_kept() 
 
     assert "entities" not in words
     assert "as evidence in propose" in words["hint"]
-    assert (kept["accepted"], kept["hint"].partition(". ")[0]) == (
-        1,
-        "Only you can read your account",
-    )
+    alone = "for you alone, like everything in your account"
+    assert kept["note"] == f"Accepted 1 of 1, {alone}."
     assert first["title"] == again["title"] == "Bell lore.txt"

@@ -271,6 +271,11 @@ def _is_reported(said: Statement) -> bool:
     return isinstance(said.value, str) and said.value.startswith(f"{PHRASE}that_")
 
 
+def is_by_rules(decision: DecisionDraft) -> bool:
+    """Return whether a rule made the decision, and nobody by hand."""
+    return decision.rule.startswith("gate:")
+
+
 ENDS: Final = "ends"
 KNOWN: Final = "; already canon: "
 """Stands in the rationale of an accepted proposal that only added evidence, before the item."""

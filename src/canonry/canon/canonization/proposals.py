@@ -6,7 +6,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from canonry.canon.canonization.canonize_scene import read_candidates, require_canonical
-from canonry.canon.canonization.decide_proposals import OVERRULED, Judgement, decide_candidate
+from canonry.canon.canonization.decide_proposals import (
+    OVERRULED,
+    Judgement,
+    decide_candidate,
+    is_by_rules,
+)
 from canonry.canon.judging.contents import CONTENT_SHAPES, Holding, normalise_content, time_text_of
 from canonry.canon.judging.slices import Lookup, Slice
 from canonry.canon.session.caller import Caller
@@ -326,7 +331,7 @@ class KeeperVerdict:
 async def evaluate_proposal(
     canon: Canon, caller: Caller, proposal_id: str, verdict: KeeperVerdict
 ) -> Proposal:
-    """Decide a pending proposal, or accept a rejected one; a repetition changes nothing.
+    """Decide a pending or rejected proposal; a repetition changes nothing.
 
     The log keeps the first decision, its rule, and the keeper's reason for the second.
 
@@ -341,9 +346,9 @@ async def evaluate_proposal(
     async def prepare_change(_: NewId) -> Change:
         current = await require_item(canon, caller, Proposal, proposal_id)
         accepts = verdict.status is ProposalStatus.ACCEPTED
-        overrides = accepts and bool(verdict.rationale.strip())  # a rejection, with a reason
         rejected = current.status is ProposalStatus.REJECTED
-        if current.decision is not None and not (rejected and overrides):
+        overrides = rejected and bool(verdict.rationale.strip())  # by hand, with a reason
+        if current.decision and not (overrides and (accepts or is_by_rules(current.decision))):
             _require_same(current.decision, verdict)
             return Change(entries=(), reads=frozenset())
         if accepts and verdict.canonical_id is None:

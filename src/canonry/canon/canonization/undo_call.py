@@ -20,11 +20,12 @@ from canonry.log import entries as log
 from canonry.log.commits import ORIGIN, Commit, Position
 from canonry.log.fold_commit import ids_of
 from canonry.log.folding import ANY
-from canonry.log.items.proposals import ProposalDraft, ProposalStatus
+from canonry.log.items.proposals import DecisionDraft, ProposalDraft, ProposalStatus
 from canonry.log.items.scenes import SceneStatus, Turn
 from canonry.log.items.sources import SnippetDraft, SourceDraft, holds_quotes
 from canonry.log.observations import entry_audience, list_named_ids
 from canonry.values.errors import Conflict, NotFound
+from canonry.values.fields import narrow_to
 from canonry.values.ids import CommitId, EntityId, NewId, SpaceId
 from canonry.values.json_values import decode_json, encode_json
 from canonry.values.observations import ObservationDraft
@@ -280,6 +281,9 @@ class _UndoRun:
             case log.AudienceChanged() if own in self.before:
                 was = self.before[own]
                 yield log.AudienceChanged(thing_id=own, audience=was.audience, reason=reason)
+            case log.ProposalDecided() if getattr(self.before.get(own), "decision", None):
+                draft = narrow_to(DecisionDraft, self.before[own].decision)  # before one by hand
+                yield log.ProposalDecided(proposal_id=item.id, decision=draft)
             case log.ProposalDecided() if item.decision is not None:
                 yield restored(fields={"status": ProposalStatus.PENDING.value, "decision": None})
             case log.ConflictWaived(other=other):
