@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bench.report import Row
 from tests.toolsets.hostile_texts import Heartbeat, House, houses
-from tests.toolsets.test_stalls import brought, hard_calls, large_calls
+from tests.toolsets.test_stalls import hard_calls, hostile_imports, large_calls
 
 SECTION = "stalls"
 STALL_MAX = 250.0
@@ -45,7 +45,7 @@ async def _worst(house: House) -> dict[str, tuple[float, str]]:
     calls = [call for turn in TURNS for call in hard_calls(house, turn)]
     calls += large_calls(house)
     if house.toolset.name == "truth":
-        calls += brought(house)
+        calls += hostile_imports(house)
     worst: dict[str, tuple[float, str]] = {}
     for what, tool, arguments in calls:
         seconds = await Heartbeat().during(house.call(tool, arguments))

@@ -13,7 +13,7 @@ from canonry.recall.usecases.index_passages import PassageIndexer
 from canonry.recall.usecases.search_by_meaning import Engines, Recall
 from canonry.recall.vectors import FolderVectors
 from canonry.testing.example_items import uuid_of
-from tests.usecases.recall_scenario import Scenario, a_scenario, found, index
+from tests.usecases.recall_scenario import Scenario, a_scenario, index, search_ids
 
 pytestmark = pytest.mark.anyio
 
@@ -57,19 +57,19 @@ async def test_the_previous_models_index_serves_until_it_is_replaced(world: Scen
     now = recall(world)
     indexer = PassageIndexer(now, items_per_step=1)
 
-    assert (await found(now, ASKED))[0] == uuid_of(DRAGON)
+    assert (await search_ids(now, ASKED))[0] == uuid_of(DRAGON)
     serving = await now.former_embedder()
     assert serving is not None
     assert serving.model == FORMER
 
     await indexer.index_step()
     assert await models(now) == {FORMER, MINILM.identity}
-    assert (await found(now, ASKED))[0] == uuid_of(DRAGON)
+    assert (await search_ids(now, ASKED))[0] == uuid_of(DRAGON)
 
     while not (await indexer.index_step()).idle:
         pass
     assert await models(now) == {MINILM.identity}
-    assert (await found(now, ASKED))[0] == uuid_of(DRAGON)
+    assert (await search_ids(now, ASKED))[0] == uuid_of(DRAGON)
 
 
 async def test_new_passages_are_found_by_the_previous_model(world: Scenario) -> None:
@@ -85,4 +85,4 @@ async def test_new_passages_are_found_by_the_previous_model(world: Scenario) -> 
     serving = await asked.former_embedder()
     assert serving is not None
     assert serving.model == FORMER
-    assert (await found(asked, ASKED))[0] == uuid_of(DRAGON)
+    assert (await search_ids(asked, ASKED))[0] == uuid_of(DRAGON)

@@ -27,7 +27,7 @@ async def play_scenes(*scenes: tuple[PlannedStatement, ...], order: tuple[int, .
     return table
 
 
-async def here(world: World, entity: str, kind: str) -> list[str]:
+async def current_ends(world: World, entity: str, kind: str) -> list[str]:
     """The other ends of the current relations of a type."""
     reply = await world.call(
         "neo4j_query_relationships", entity_id=entity, rel_type=kind, current_only=True
@@ -44,7 +44,7 @@ async def test_a_backstory_leaves_the_present_location() -> None:
 
     table = await play_scenes((room,), (town,), order=(1, 2))
 
-    assert await here(table.world, table.ids["Ann"], "LOCATED_IN") == [table.ids["Keep"]]
+    assert await current_ends(table.world, table.ids["Ann"], "LOCATED_IN") == [table.ids["Keep"]]
 
 
 async def test_a_change_of_heart_ends_an_enmity_and_keeps_its_past() -> None:
@@ -80,7 +80,7 @@ async def test_a_confirmation_does_not_weaken_the_game_masters_statement() -> No
 
     waiting = await table.world.call("mongodb_get_scene", scene_id=table.scenes[3])
     assert waiting["canonical_outcomes"] == []
-    assert await here(table.world, table.ids["Crown"], "OWNS") == [table.ids["Ann"]]
+    assert await current_ends(table.world, table.ids["Crown"], "OWNS") == [table.ids["Ann"]]
 
 
 async def test_a_late_statement_about_an_earlier_scene_comes_earlier() -> None:
@@ -98,7 +98,7 @@ async def test_a_return_still_holds_after_a_detour_stated_late() -> None:
 
     table = await play_scenes((inn,), (mill,), (inn,), order=(1, 3, 2))
 
-    assert await here(table.world, table.ids["Ann"], "LOCATED_IN") == [table.ids["Inn"]]
+    assert await current_ends(table.world, table.ids["Ann"], "LOCATED_IN") == [table.ids["Inn"]]
 
 
 async def test_a_lifted_curse_stays_lifted_when_its_beginning_is_stated_late() -> None:
@@ -164,7 +164,7 @@ async def test_an_owner_owns_again_after_a_date_moves_a_beginning() -> None:
 
     table = await play_scenes(first, second, order=(2, 1))
 
-    assert await here(table.world, table.ids["Sword"], "OWNS") == [table.ids["Cid"]]
+    assert await current_ends(table.world, table.ids["Sword"], "OWNS") == [table.ids["Cid"]]
 
 
 async def test_a_repeated_ownership_may_move_anothers_beginning() -> None:
@@ -176,7 +176,7 @@ async def test_a_repeated_ownership_may_move_anothers_beginning() -> None:
 
     table = await play_scenes(first, second, order=(2, 1))
 
-    assert await here(table.world, table.ids["Crown"], "OWNS") == [table.ids["Bo"]]
+    assert await current_ends(table.world, table.ids["Crown"], "OWNS") == [table.ids["Bo"]]
 
 
 async def test_a_death_stated_at_two_times_leaves_no_fact_after_retraction() -> None:
@@ -208,7 +208,7 @@ async def test_a_timeline_ignores_a_retconned_relation() -> None:
 
     await table.world.call("neo4j_retcon_thing", id=ann, reason="she never did")
 
-    assert await here(table.world, table.ids["Sword"], "OWNS") == [table.ids["Bo"]]
+    assert await current_ends(table.world, table.ids["Sword"], "OWNS") == [table.ids["Bo"]]
 
 
 async def test_a_state_restored_by_retraction_ends_where_the_next_begins() -> None:

@@ -49,7 +49,7 @@ def propose_claims(folder: Path, claims: Any, said: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def begun(folder: Path) -> Path:
+def make_note_store(folder: Path) -> Path:
     """A folder with a store of a space in which Hilde, a mill and four statements are known."""
     session = folder / "session.json"
     session.write_text(json.dumps([{"speaker": "GM", "text": "It rains."}]), encoding="utf-8")
@@ -74,7 +74,7 @@ def edited(path: Path, *changes: tuple[str, str]) -> None:
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return begun(tmp_path_factory.mktemp("notes"))
+    return make_note_store(tmp_path_factory.mktemp("notes"))
 
 
 def test_an_unchanged_folder_proposes_nothing(home: Path) -> None:
@@ -103,7 +103,7 @@ def test_an_export_shows_its_position_and_only_game_masters_see_the_index(home: 
 
 
 def test_edits_become_judged_proposals(tmp_path: Path) -> None:
-    notes = exported(begun(tmp_path), "notes")
+    notes = exported(make_note_store(tmp_path), "notes")
     key, sea = re.search(r"- Hilde fears.*\n", (notes / "Hilde.md").read_text()), "the sea"
     assert key is not None
     edited(notes / "Hilde.md", ("a spare key", "two keys"), (key[0], ""))
@@ -142,7 +142,7 @@ def test_a_secret_changes_no_byte_for_uninformed_readers(tmp_path: Path) -> None
     texts = []
     for name, secret in (("twin", ()), ("told", SECRET)):
         (tmp_path / name).mkdir()
-        folder = begun(tmp_path / name)
+        folder = make_note_store(tmp_path / name)
         if secret:
             propose_claims(folder, [{**each, "for": ["gm"]} for each in secret], "A secret.")
         propose_claims(folder, LATER, "A keeper came.")

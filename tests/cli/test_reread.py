@@ -70,7 +70,7 @@ async def facts_of(data: Path) -> Sequence[Fact]:
     return found
 
 
-def done(*words: str, answer: str | None = None) -> str:
+def run_command(*words: str, answer: str | None = None) -> str:
     """The output of the command if a person types this answer."""
     with ThreadPoolExecutor(1) as threads:
         ran = threads.submit(CliRunner().invoke, main, words, input=answer).result(90)
@@ -81,7 +81,7 @@ def done(*words: str, answer: str | None = None) -> str:
 async def test_a_dry_run_lists_unread_facts_and_ends_and_writes_nothing(
     data: Path,
 ) -> None:
-    listed = done("reread", "--data", str(data))
+    listed = run_command("reread", "--data", str(data))
 
     assert "5 facts wait, 2 items end" in listed
     assert '"Ana lives in Bree" ends where "Ana lives in Dale" begins' in listed
@@ -91,7 +91,7 @@ async def test_a_dry_run_lists_unread_facts_and_ends_and_writes_nothing(
 
 
 async def test_reread_records_statements_with_the_readers_version_once(data: Path) -> None:
-    done("reread", "--data", str(data), "--yes")
+    run_command("reread", "--data", str(data), "--yes")
 
     facts = {fact.statement: fact for fact in await facts_of(data)}
     assert all(fact.reader is not None for fact in facts.values())
@@ -100,20 +100,20 @@ async def test_reread_records_statements_with_the_readers_version_once(data: Pat
         "Ana lives in Bree",
         "Ana is a member of the Guild",
     ]
-    assert "No fact waits" in done("reread", "--data", str(data), "--yes")
-    assert "all is well" in done("verify", "--data", str(data))
+    assert "No fact waits" in run_command("reread", "--data", str(data), "--yes")
+    assert "all is well" in run_command("verify", "--data", str(data))
 
 
 async def test_upgrade_backs_up_and_asks_and_no_changes_nothing(data: Path, tmp_path: Path) -> None:
-    reply = done("upgrade", str(tmp_path / "one"), "--data", str(data), answer="n\n")
+    reply = run_command("upgrade", str(tmp_path / "one"), "--data", str(data), answer="n\n")
     assert "2 items end" in reply
     assert "Nothing was changed" in reply
     assert (tmp_path / "one" / "manifest.json").exists()
     assert all(fact.reader is None for fact in await facts_of(data))
 
-    done("upgrade", str(tmp_path / "two"), "--data", str(data), "--yes")
+    run_command("upgrade", str(tmp_path / "two"), "--data", str(data), "--yes")
     assert all(fact.reader is not None for fact in await facts_of(data))
-    done("restore", str(tmp_path / "two"), "--data", str(tmp_path / "back"))
+    run_command("restore", str(tmp_path / "two"), "--data", str(tmp_path / "back"))
     assert all(fact.reader is None for fact in await facts_of(tmp_path / "back"))
 
 

@@ -12,7 +12,7 @@ from canonry.app.packages import load_toolsets
 from canonry.app.serving import advice_on
 from canonry.stores.sqlite import Durability
 from tests.cli.test_serve import served
-from tests.toolsets.catalog.kit import LAB, NOWHERE, hostile, put, uuid
+from tests.toolsets.catalog.kit import LAB, NOWHERE, hostile, import_rows, uuid
 from tests.toolsets.catalog.test_isolation import contents
 
 pytestmark = pytest.mark.anyio
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.anyio
 
 async def test_a_client_reads_a_catalog_and_leaves_no_trace(tmp_path: Path) -> None:
     store = await open_embedded(tmp_path, durability=Durability.NORMAL)
-    await put(store.canon, hostile())
+    await import_rows(store.canon, hostile())
     await store.close()
     before = contents(tmp_path)
 

@@ -50,7 +50,7 @@ class Place:
         return Server.running(self.folder, self.log, self.environment)
 
 
-def made(answered: Mapping[str, Any]) -> str:
+def id_of_outcome(answered: Mapping[str, Any]) -> str:
     """The id of what a call made."""
     return str(answered.get("turn_id") or answered["entity_id"])
 
@@ -133,7 +133,7 @@ class Client:
 
     def _note(self, message: Mapping[str, Any]) -> None:
         name = self._on_their_way.pop(message["id"])
-        item_id = made(outcome(message))
+        item_id = id_of_outcome(outcome(message))
         assert self.acknowledged.setdefault(name, item_id) == item_id, "a retry answers alike"
 
 
@@ -175,7 +175,7 @@ async def run_race(race: Race, places: Sequence[Place]) -> tuple[World, dict[str
     return world, answered
 
 
-async def kept(store: KeptStore, world: World) -> dict[str, str]:
+async def read_writes(store: KeptStore, world: World) -> dict[str, str]:
     """Name and id of every write that the store holds; it is sound, and nothing is there twice."""
     try:
         assert (await store.maintenance.verify(check_progress)).findings == ()

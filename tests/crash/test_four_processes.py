@@ -8,7 +8,7 @@ import pytest
 
 from canonry.app.embedded import open_embedded
 from canonry.stores.sqlite import Durability
-from tests.crash.racing import Place, Race, World, kept, run_race
+from tests.crash.racing import Place, Race, World, read_writes, run_race
 
 RACE = Race(servers=4, writes=250, late=50, killed_after={0: 40, 2: 120})
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="asyncio pipes d
 
 
 async def kept_in(folder: Path, world: World) -> dict[str, str]:
-    return await kept(await open_embedded(folder, durability=Durability.NORMAL), world)
+    return await read_writes(await open_embedded(folder, durability=Durability.NORMAL), world)
 
 
 def test_each_acknowledged_write_exists_once(tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ def looking(store: Path) -> Iterator[Wire]:
             process.kill()
 
 
-def asked(wire: Wire, tool: str, **arguments: Any) -> Any:
+def call_tool(wire: Wire, tool: str, **arguments: Any) -> Any:
     """The reply, or nothing while there is no such project or entity yet."""
     result = wire.call(tool, arguments)["result"]
     found = parse_result(result)
@@ -101,13 +101,13 @@ def asked(wire: Wire, tool: str, **arguments: Any) -> Any:
 
 def count_entities(wire: Wire) -> int:
     """How many entities there are, after a look at whether all that is told fits together."""
-    graph = asked(wire, "get_entity_graph", projectId=LAB, entityId=uuid(0), depth=2)
+    graph = call_tool(wire, "get_entity_graph", projectId=LAB, entityId=uuid(0), depth=2)
     if graph is not None:
         ids = {node["id"] for node in graph["nodes"]}
         assert uuid(0) in ids
         for edge in graph["edges"]:
             assert {edge["fromEntityId"], edge["toEntityId"]} <= ids
-    found = asked(wire, "search_entities", **ALL)
+    found = call_tool(wire, "search_entities", **ALL)
     if found is None:
         return 0
     assert len(found["entities"]) == min(found["totalCount"], 50)

@@ -159,7 +159,7 @@ def test_values_of_one_property_share_a_key_whatever_the_words() -> None:
     assert seen & reported == {f"timeline:{ana.id}:measure:height"}
 
 
-def test_a_statement_has_a_bounded_number_of_keys_and_each_of_its_entities_has_them() -> None:
+def test_a_statement_and_its_entities_have_a_bounded_number_of_keys() -> None:
     names = {f"Ana{n}": f"e{n}" for n in range(9)}
     everybody = " and ".join(names)
     long = f"{everybody} own " + ", ".join(f"the wall of town{n}" for n in range(99))

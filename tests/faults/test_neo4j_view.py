@@ -37,7 +37,7 @@ async def graph_beside(graph: str, folder: Path) -> AsyncIterator[SplitStore]:
         await dropped(name)
 
 
-async def written(store: SplitStore, names: list[str]) -> int:
+async def write_facts(store: SplitStore, names: list[str]) -> int:
     """Write facts one after the other, none of which may be refused; how many there are now."""
     for name in names:
         await Scribe(store.canon, name).make_items(a_fact(name))
@@ -68,12 +68,12 @@ async def test_writes_continue_while_the_graph_is_away_and_it_catches_up(
         relayed_url(neo4j_store.URL) as (relay, url),
         graph_beside(url, tmp_path) as store,
     ):
-        await shows_all(store, await written(store, ["before"]))
+        await shows_all(store, await write_facts(store, ["before"]))
         relay.delay, relay.away = (2.0, False) if harm == "slow" else (0.0, True)
         await relay.cut()
 
         began = asyncio.get_running_loop().time()
-        count = await written(store, [f"{harm} {n}" for n in range(10)])
+        count = await write_facts(store, [f"{harm} {n}" for n in range(10)])
         lasted = asyncio.get_running_loop().time() - began
         relay.delay, relay.away = 0.0, False
 

@@ -65,7 +65,7 @@ async def relayed(
         yield relay, store, name
 
 
-async def written(store: SplitStore, names: list[str]) -> None:
+async def write_facts(store: SplitStore, names: list[str]) -> None:
     """Write facts one after the other, none of which may be refused."""
     for name in names:
         await Scribe(store.canon, name).make_items(a_fact(name))
@@ -95,14 +95,14 @@ async def test_writes_and_searches_continue_while_the_server_is_away(
     relayed: tuple[Relay, SplitStore, str], harm: str
 ) -> None:
     relay, store, name = relayed
-    await written(store, ["sword before"])
+    await write_facts(store, ["sword before"])
     assert await found(store) == [uuid_of("sword before")]
     relay.delay, relay.away = (2.0, False) if harm == "slow" else (0.0, True)
     await relay.cut()
 
     names = [f"sword {n}" for n in range(10)]
     began = asyncio.get_running_loop().time()
-    await written(store, names)
+    await write_facts(store, names)
     wanted = sorted(uuid_of(each) for each in ("sword before", *names))
     assert await found(store) == wanted
     assert asyncio.get_running_loop().time() - began < 10 * 2.0
@@ -122,7 +122,7 @@ async def test_cut_connections_leave_each_passage_once(
             await asyncio.sleep(0.1)
             await relay.cut()
 
-    await asyncio.gather(cut(), written(store, names))
+    await asyncio.gather(cut(), write_facts(store, names))
 
     await catches_up(store, name, sorted(map(uuid_of, names)))
 
@@ -147,13 +147,13 @@ async def test_a_full_server_stops_nobody_and_catches_up(
     relayed: tuple[Relay, SplitStore, str],
 ) -> None:
     _, store, name = relayed
-    await written(store, ["sword before"])
+    await write_facts(store, ["sword before"])
     assert await found(store) == [uuid_of("sword before")]
     about = {"index": f"{name}-passages"}
     async with AsyncOpenSearch(hosts=[opensearch_text.URL]) as server:
         await server.indices.put_settings(body={FLOOD: True}, **about)
 
-        await written(store, ["sword after"])
+        await write_facts(store, ["sword after"])
         wanted = sorted(map(uuid_of, ("sword before", "sword after")))
         assert await found(store) == wanted
         assert [

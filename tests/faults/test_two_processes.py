@@ -12,7 +12,7 @@ from canonry.app.backends.mongodb import open_mongodb
 from canonry.app.backends.postgres import open_postgres
 from canonry.app.stores import KeptStore
 from tests.conformance import mongodb_store, postgres_store
-from tests.crash.racing import Place, Race, kept, run_race
+from tests.crash.racing import Place, Race, read_writes, run_race
 
 pytestmark = pytest.mark.anyio
 RACE = Race(servers=2, writes=40, late=10, killed_after={0: 15})
@@ -69,5 +69,5 @@ async def test_each_acknowledged_write_exists_once(kind: str, tmp_path: Path) ->
     world, answered = await run_race(RACE, places)
 
     assert len(answered) == RACE.total
-    assert await kept(await shared.opened(tmp_path / "third"), world) == answered
+    assert await read_writes(await shared.opened(tmp_path / "third"), world) == answered
     await shared.dropped()

@@ -19,7 +19,7 @@ BOTH = Principal(agent_id="both", agent_type="Visitor", agent_types=("Visitor", 
 FOR_KEEPERS = {"light", "found"}
 
 
-async def shown(principal: Principal, gateway: Gateway | None = None) -> set[str]:
+async def list_tools(principal: Principal, gateway: Gateway | None = None) -> set[str]:
     """The tools that are listed to somebody."""
     server = bind_gateway(gateway or a_gateway(), lambda: principal, ServerOptions())
     async with Client(server) as client:
@@ -33,10 +33,10 @@ async def test_tools_resources_and_prompts_are_listed_to_permitted_callers() -> 
         templates = (await client.list_resource_templates()).resource_templates
         prompts = (await client.list_prompts()).prompts
 
-    assert await shown(KEEPER) == everything
-    assert await shown(GUEST) == everything - FOR_KEEPERS
+    assert await list_tools(KEEPER) == everything
+    assert await list_tools(GUEST) == everything - FOR_KEEPERS
     assert (templates, prompts) == ([], [])
-    assert await shown(Principal()) == set()
+    assert await list_tools(Principal()) == set()
 
 
 async def test_a_client_naming_its_agent_per_call_is_shown_everything() -> None:
@@ -44,9 +44,9 @@ async def test_a_client_naming_its_agent_per_call_is_shown_everything() -> None:
     meta: Any = {AGENT_META: {"agent_id": "v", "agent_type": "Visitor"}}
     tools = gateway.catalogue.tools.values()
 
-    assert await shown(TRUSTED) == {tool.name for tool in LAMPS.tools}
+    assert await list_tools(TRUSTED) == {tool.name for tool in LAMPS.tools}
     named = {offer.item.name for offer in gateway.offers_for(tools, TRUSTED, meta)}
-    assert named == await shown(GUEST)
+    assert named == await list_tools(GUEST)
 
 
 async def test_each_call_takes_the_first_of_several_permitted_roles() -> None:
@@ -61,7 +61,7 @@ async def test_each_call_takes_the_first_of_several_permitted_roles() -> None:
     assert lit.error is None
     assert counted.error is None
     assert [json.loads(line)["agent_type"] for line in said] == ["Keeper", "Visitor"]
-    assert await shown(BOTH) == {tool.name for tool in LAMPS.tools}
+    assert await list_tools(BOTH) == {tool.name for tool in LAMPS.tools}
 
 
 async def test_a_call_may_name_one_of_several_roles_and_no_other() -> None:
@@ -81,9 +81,11 @@ async def test_only_reads_are_served_if_the_operator_says_so() -> None:
     reading = a_gateway(*select_toolsets((LAMPS,), read_only=True, only=("light", "lo*", "count")))
     refused = await reading.call("light", {"lamp_id": LAMP}, KEEPER)
 
-    assert await shown(KEEPER, reading) == {"look", "look_uncached", "count"}
+    assert await list_tools(KEEPER, reading) == {"look", "look_uncached", "count"}
     assert refused.protocol
-    assert await shown(KEEPER, a_gateway(*select_toolsets((LAMPS,), only=("light",)))) == {"light"}
+    assert await list_tools(KEEPER, a_gateway(*select_toolsets((LAMPS,), only=("light",)))) == {
+        "light"
+    }
 
 
 def test_a_caller_in_the_connections_role_reuses_its_principal() -> None:

@@ -16,7 +16,7 @@ TABLE = FieldTable(
 )
 
 
-def shown(written: Any, **attributes: Any) -> dict[str, Any]:
+def render_field(written: Any, **attributes: Any) -> dict[str, Any]:
     """The field `told` of an item with these attributes."""
     return Shape(told=TABLE.make_field(written))(SimpleNamespace(**attributes))
 
@@ -26,18 +26,18 @@ def test_a_text_defines_a_field_and_the_source_of_its_value() -> None:
     assert TABLE.make_field("list of instant").schema["items"] == INSTANT.schema
     assert TABLE.make_field("one of new, old").schema["enum"] == ["new", "old"]
     assert TABLE.make_field({"is": "count", "maximum": 3}).schema["maximum"] == 3
-    assert shown("instant from at", at=Instant(0)) == {"told": "1970-01-01T00:00:00Z"}
-    assert shown("text from @mood", properties={"mood": "calm"}) == {"told": "calm"}
-    assert shown('text from @mood else "calm"', properties={}) == {"told": "calm"}
-    assert shown("text from ways.1.kind", ways=["in", SimpleNamespace(kind="out")]) == {
+    assert render_field("instant from at", at=Instant(0)) == {"told": "1970-01-01T00:00:00Z"}
+    assert render_field("text from @mood", properties={"mood": "calm"}) == {"told": "calm"}
+    assert render_field('text from @mood else "calm"', properties={}) == {"told": "calm"}
+    assert render_field("text from ways.1.kind", ways=["in", SimpleNamespace(kind="out")]) == {
         "told": "out"
     }
 
 
 def test_a_missing_value_is_null_or_left_out_as_defined() -> None:
-    assert shown("text or null", told=None) == {"told": None}
-    assert shown("text or nothing", told=None) == {}
-    assert shown("list of text or nothing if empty from tags", tags=[]) == {}
+    assert render_field("text or null", told=None) == {"told": None}
+    assert render_field("text or nothing", told=None) == {}
+    assert render_field("list of text or nothing if empty from tags", tags=[]) == {}
     assert "told" not in Shape(told=TABLE.make_field("text or nothing")).schema["required"]
 
 

@@ -26,7 +26,7 @@ async def harbour() -> Harbour:
     return await a_harbour()
 
 
-async def written(harbour: Harbour) -> list[dict[str, Any]]:
+async def read_log(harbour: Harbour) -> list[dict[str, Any]]:
     """All that the log of Saltmere tells."""
     found: list[dict[str, Any]] = []
     cursor, left = "0", 1
@@ -89,7 +89,7 @@ async def test_a_field_shows_its_authority_and_evidence(harbour: Harbour) -> Non
 
 async def test_the_past_is_shown_as_the_tools_report_it(harbour: Harbour) -> None:
     odo = harbour.ids["Odo Brand"]
-    changes = await written(harbour)
+    changes = await read_log(harbour)
     reader = harbour.reader()
 
     seen = set()
@@ -108,7 +108,7 @@ async def test_the_past_is_shown_as_the_tools_report_it(harbour: Harbour) -> Non
 
 async def test_two_moments_differ_as_the_tools_report(harbour: Harbour) -> None:
     odo = harbour.ids["Odo Brand"]
-    changes = await written(harbour)
+    changes = await read_log(harbour)
     born = next(e["when"] for e in changes if any(w.get("id") == odo for w in e["what"]))
 
     page = await harbour.reader().page(f"/difference/{odo}?known1={born}")

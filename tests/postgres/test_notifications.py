@@ -99,7 +99,7 @@ async def other(store: Shared, tmp_path: Path) -> AsyncIterator[Other]:
     await asyncio.to_thread(process.end)
 
 
-async def heard(store: Shared, other: Other, word: str) -> float:
+async def seconds_until_notified(store: Shared, other: Other, word: str) -> float:
     """How many seconds it took until what another process wrote was heard of."""
     waiting = asyncio.ensure_future(store.canon.ledger.await_news(LONG))
     await asyncio.sleep(0)
@@ -113,8 +113,8 @@ async def test_writes_of_another_process_are_notified(store: Shared, other: Othe
     await store.canon.ledger.await_news(0.01)  # it begins to listen
     await becomes(lambda: listener(store), "it listens")
 
-    assert await heard(store, other, "one") < LONG / 10
-    assert await heard(store, other, "two") < LONG / 10
+    assert await seconds_until_notified(store, other, "one") < LONG / 10
+    assert await seconds_until_notified(store, other, "two") < LONG / 10
 
 
 async def test_a_disconnected_listener_reconnects_and_polls_meanwhile(
@@ -130,7 +130,7 @@ async def test_a_disconnected_listener_reconnects_and_polls_meanwhile(
     assert (await store.canon.ledger.touched_since(cursor, limit=9)).keys
 
     await becomes(lambda: listener(store, but=first), "it listens again")
-    assert await heard(store, other, "heard") < LONG / 10
+    assert await seconds_until_notified(store, other, "heard") < LONG / 10
 
 
 async def test_a_watcher_is_notified_of_writes_by_another_process(

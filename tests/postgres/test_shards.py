@@ -121,7 +121,7 @@ async def moved(store: Shared, target: str, space: SpaceId = MIDDLE_EARTH) -> Mo
     return done
 
 
-async def written(store: Shared, *names: str) -> set[str]:
+async def write_commits(store: Shared, *names: str) -> set[str]:
     """The ids of commits that were acknowledged, one for each name."""
     ids: set[str] = set()
     for name in names:
@@ -136,7 +136,7 @@ async def test_a_space_moved_during_writes_loses_nothing(
     divided: Divided,
 ) -> None:
     mine, theirs = await divided.open(), await divided.open()
-    await written(mine, "first")
+    await write_commits(mine, "first")
 
     async def harm() -> None:
         await moved(mine, await elsewhere(mine))
@@ -154,18 +154,18 @@ async def test_a_killed_move_leaves_the_space_whole_and_is_resumed(
     divided: Divided, step: str, when: str
 ) -> None:
     store = await divided.open()
-    before = await written(store, *(f"before {n}" for n in range(5)))
+    before = await write_commits(store, *(f"before {n}" for n in range(5)))
     target = await elsewhere(store)
 
     assert await asyncio.to_thread(divided.killed_at, step, when, target) == -9
-    meanwhile = await written(store, "meanwhile")
+    meanwhile = await write_commits(store, "meanwhile")
     is_there = await elsewhere(store) != target
     if not is_there:
         await moved(store, target)
 
     assert await elsewhere(store) != target
     assert is_there == (STEPS.index(step) > 2 or (step, when) == ("record_move", "after"))
-    after = await written(store, "after")
+    after = await write_commits(store, "after")
     again = await divided.open()
     await require_whole(again.canon, again.maintenance, before | meanwhile | after)
 
@@ -174,8 +174,8 @@ async def test_a_writer_with_an_outdated_shard_writes_nothing_there(
     divided: Divided,
 ) -> None:
     store, stale = await divided.open(), await divided.open()
-    kept = await written(store, "kept")
-    await written(stale, "known")
+    kept = await write_commits(store, "kept")
+    await write_commits(stale, "known")
     old = shards_of(stale).shards.servers[await home_of(stale)]
     await moved(store, await elsewhere(store))
 
@@ -185,13 +185,13 @@ async def test_a_writer_with_an_outdated_shard_writes_nothing_there(
 
     assert refused.value.code == "space.moved"
     assert await old.store.ledger.head_position(MIDDLE_EARTH) == ORIGIN
-    late = await written(stale, "late")
+    late = await write_commits(stale, "late")
     await require_whole(store.canon, store.maintenance, kept | late)
 
 
 async def test_two_movers_of_one_space_do_not_collide(divided: Divided) -> None:
     mine, theirs = await divided.open(), await divided.open()
-    kept = await written(mine, *(f"kept {n}" for n in range(20)))
+    kept = await write_commits(mine, *(f"kept {n}" for n in range(20)))
     target = await elsewhere(mine)
 
     outcomes = await asyncio.gather(
@@ -206,7 +206,7 @@ async def test_two_movers_of_one_space_do_not_collide(divided: Divided) -> None:
 
 async def test_data_erased_during_a_move_is_on_neither_server(divided: Divided) -> None:
     store, other = await divided.open(), await divided.open()
-    kept = await written(store, *(f"kept {n}" for n in range(20)))
+    kept = await write_commits(store, *(f"kept {n}" for n in range(20)))
     fact = a_fact("the word that goes")
     gone = Scribe(store.canon, "gone").next_append(creation_entries(fact))
     await Scribe(store.canon, "gone").append_batch([gone])

@@ -22,7 +22,7 @@ from tests.server.lamp_process import ENVELOPE, MODERN
 from tests.server.test_worlds import ACCEPT, running
 from tests.toolsets.world.kit import an_isle, brought_in
 from tests.toolsets.world.proposals.adversarial import DRIP, GO, envelope, generation
-from tests.toolsets.world.proposals.kit import filled, fresh, the_isle
+from tests.toolsets.world.proposals.kit import the_isle, with_new_ids, with_true_hashes
 
 pytestmark = pytest.mark.anyio
 NARRATOR = Principal(agent_id="n", agent_type="Narrative")
@@ -48,10 +48,10 @@ async def test_a_proposal_over_http_is_answered_with_the_code_of_its_gate() -> N
 
         admitted = await post(envelope(GO))
         malformed = await post({})
-        refused = await post(fresh(envelope(GO, GO)))
+        refused = await post(with_new_ids(envelope(GO, GO)))
         dear = generation(promptTokens=60_000)
-        sent = await filled(isle, envelope(DRIP, actor={"kind": "ai"}, generation=dear))
-        late = await post(fresh(sent))
+        sent = await with_true_hashes(isle, envelope(DRIP, actor={"kind": "ai"}, generation=dear))
+        late = await post(with_new_ids(sent))
         no_json = await http.post("/api/proposals", content=b"{")
         too_large = await http.post("/api/proposals", content=b" " * 300_000)
         found = await http.get(f"/api/proposals/{admitted.json()['proposalId']}")
@@ -99,7 +99,9 @@ async def test_templates_are_listed_once_with_their_hash() -> None:
 
 async def test_model_costs_are_reported_as_sums() -> None:
     isle = await the_isle()
-    made = await filled(isle, envelope(DRIP, actor={"kind": "ai"}, generation=generation()))
+    made = await with_true_hashes(
+        isle, envelope(DRIP, actor={"kind": "ai"}, generation=generation())
+    )
     async with client(app_of(isle.gateway)) as http:
         for sent in (made, {"secret": "of Jane Roe"}):
             await http.post("/api/proposals", json={"playerId": "ann", "actionEnvelope": sent})

@@ -15,7 +15,7 @@ from canonry.server.options import ServerOptions
 from canonry.values.ids import SpaceId
 from tests.server.test_browsing import listed
 from tests.toolsets.canon.kit import make_driver as make_canon_driver
-from tests.toolsets.catalog.kit import LAB, OTHER, filled, hostile, uuid
+from tests.toolsets.catalog.kit import LAB, OTHER, hostile, make_filled_driver, uuid
 from tests.toolsets.narrative.kit import a_principal
 from tests.toolsets.narrative.stage import a_stage
 from tests.toolsets.truth.kit import ANN, BOB, make_driver
@@ -139,7 +139,7 @@ async def test_a_caller_without_worlds_or_permission_browses_none() -> None:
 
 
 async def test_projects_and_items_of_a_catalog_are_browsed_and_read() -> None:
-    driver = await filled(hostile())
+    driver = await make_filled_driver(hostile())
     async with client_of(driver.gateway, Principal()) as client:
         found = dict(await listed(client))
         project = await text_at(client, f"catalog://project/{LAB}")
@@ -157,7 +157,7 @@ async def test_projects_and_items_of_a_catalog_are_browsed_and_read() -> None:
 
 
 async def test_items_of_invisible_projects_are_neither_listed_nor_read() -> None:
-    driver = await filled(hostile())
+    driver = await make_filled_driver(hostile())
     async with client_of(driver.gateway, Principal(spaces=frozenset({SpaceId(OTHER)}))) as client:
         found = dict(await listed(client))
         for uri in (f"catalog://item/{uuid(2)}", f"catalog://project/{LAB}", "catalog://item/x"):

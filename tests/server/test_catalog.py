@@ -25,7 +25,7 @@ from tests.replies import parse_result
 from tests.server.http_process import serve_over_http
 from tests.server.lamp_process import ENVELOPE, MODERN, Message, Wire
 from tests.server.test_worlds import ACCEPT, running
-from tests.toolsets.catalog.kit import LAB, NOWHERE, OTHER, hostile, put, uuid
+from tests.toolsets.catalog.kit import LAB, NOWHERE, OTHER, hostile, import_rows, uuid
 
 SOURCE: Final = Path(__file__).parents[2] / "src"
 COMMAND: Final = (sys.executable, "-m", "canonry.cli")
@@ -157,7 +157,7 @@ def test_an_unknown_tool_is_an_error_of_the_protocol(lines: Wire) -> None:
 @pytest.mark.anyio
 async def test_http_returns_the_same() -> None:
     canon = compose_memory(clock=HandClock(), identities=CountingIdentities())
-    await put(canon, hostile())
+    await import_rows(canon, hostile())
     gateway = Gateway(canon, (CATALOG, OPERATOR))
     principal = Principal(agent_id="keeper", agent_type="Operator")
     app = http_app(gateway, principal, server_options=ServerOptions())

@@ -34,7 +34,7 @@ class SteadyClock(HandClock):
 
 
 @asynccontextmanager
-async def asked(
+async def open_client(
     data: Path, clock: SteadyClock, lines: list[bytes]
 ) -> AsyncIterator[tuple[httpx2.AsyncClient, Scribe]]:
     """A client of a server on a store that tells the time by `clock`."""
@@ -63,7 +63,7 @@ async def test_health_and_log_report_a_clock_jump_until_corrected(
     tmp_path: Path,
 ) -> None:
     clock, lines = SteadyClock(), list[bytes]()
-    async with asked(tmp_path, clock, lines) as (client, _):
+    async with open_client(tmp_path, clock, lines) as (client, _):
         assert await health(client) == (200, "ok\n")
         clock.move_by(400 * DAY)
         assert await health(client) == (200, "ok\nclock.jumped\n")
@@ -77,10 +77,10 @@ async def test_health_and_log_report_a_clock_jump_until_corrected(
 
 async def test_health_reports_a_clock_behind_the_records(tmp_path: Path) -> None:
     clock, lines = SteadyClock(), list[bytes]()
-    async with asked(tmp_path, clock, lines) as (_, scribe):
+    async with open_client(tmp_path, clock, lines) as (_, scribe):
         await scribe.make_items(a_space(), a_fact("while the clock was ahead"))
     clock.move_by(-400 * DAY)
-    async with asked(tmp_path, clock, lines) as (client, _):
+    async with open_client(tmp_path, clock, lines) as (client, _):
         assert await health(client) == (200, "ok\nclock.behind\n")
         clock.move_by(400 * DAY + SECOND)
         clock.seconds += 400 * 86_400
@@ -91,6 +91,6 @@ async def test_health_reports_a_clock_behind_the_records(tmp_path: Path) -> None
 
 async def test_health_reports_an_impossible_clock(tmp_path: Path) -> None:
     clock = SteadyClock()
-    async with asked(tmp_path, clock, []) as (client, _):
+    async with open_client(tmp_path, clock, []) as (client, _):
         clock.move_by(-clock.now())
         assert await health(client) == (200, "ok\nclock.implausible\n")

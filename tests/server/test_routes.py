@@ -169,7 +169,7 @@ def _is_public(path: str) -> bool:
     return path in PUBLIC or path.startswith("/.well-known/")
 
 
-async def asked(
+async def request_route(
     town: Town, route: RouteCase, claims: dict[str, Any] | None, *, world: str = ""
 ) -> httpx2.Response:
     """The answer to somebody with these claims, signed in where pages want a session."""
@@ -198,7 +198,7 @@ async def answers(name: str) -> list[tuple[RouteCase, httpx2.Response]]:
     town = await a_town()
     async with running(town.app):
         return [
-            (route, await asked(town, route, STRANGERS[name], world=str(town.isle.world)))
+            (route, await request_route(town, route, STRANGERS[name], world=str(town.isle.world)))
             for route in town.routes()
             if not _is_public(route.path)
         ]
@@ -227,7 +227,7 @@ async def test_an_incomplete_token_is_answered_by_no_route(name: str) -> None:
 async def test_a_page_with_an_incomplete_token_shows_sign_in_and_reason() -> None:
     town = await a_town()
     route = RouteCase("POST", "/sign-in")
-    answer = await asked(town, route, STRANGERS["no spaces"])
+    answer = await request_route(town, route, STRANGERS["no spaces"])
     assert answer.status_code == 403
     assert "This token names no spaces" in answer.text
     assert "set-cookie" not in answer.headers

@@ -23,7 +23,7 @@ from canonry.narrative.toolset import NARRATIVE
 from canonry.records.toolset import TRUTH
 from canonry.testing.clocks import CountingIdentities, HandClock
 from canonry.world.toolset import WORLD
-from tests.toolsets.catalog.kit import LAB, hostile, put, uuid
+from tests.toolsets.catalog.kit import LAB, hostile, import_rows, uuid
 from tests.toolsets.narrative.filled_world import a_furnished_world, a_role_for, fitting_arguments
 from tests.toolsets.narrative.kit import World
 from tests.toolsets.truth.filled_account import make_furnished_driver
@@ -175,7 +175,7 @@ async def _world(canon: Canon, clock: HandClock) -> list[House]:
 
 async def _catalog(canon: Canon, clock: HandClock) -> list[House]:
     del clock
-    await put(canon, hostile())
+    await import_rows(canon, hostile())
     keeper = Principal(agent_id="keeper", agent_type="Operator")
     return [
         House(toolset, Gateway(canon, (toolset,)), lambda _: keeper, _fitting(IN_CATALOG))

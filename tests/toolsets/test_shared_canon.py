@@ -11,7 +11,7 @@ from canonry.readmodels.catalog import item_id
 from canonry.records.toolset import TRUTH
 from canonry.values.provenance import Authority
 from canonry.world.toolset import WORLD
-from tests.toolsets.catalog.kit import LAB, OTHER, hostile, put, uuid
+from tests.toolsets.catalog.kit import LAB, OTHER, hostile, import_rows, uuid
 from tests.toolsets.world.kit import Isle, a_world
 
 pytestmark = pytest.mark.anyio
@@ -38,7 +38,7 @@ class Together:
 
 async def together() -> Together:
     isle = await a_world()
-    await put(isle.canon, hostile())
+    await import_rows(isle.canon, hostile())
     return Together(isle)
 
 

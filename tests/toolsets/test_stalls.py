@@ -78,7 +78,7 @@ def large_calls(house: House) -> Iterator[tuple[str, Tool, Arguments]]:
                     yield what, tool, placed(house.fitting(tool), path, value)
 
 
-def brought(house: House) -> Iterator[tuple[str, Tool, Arguments]]:
+def hostile_imports(house: House) -> Iterator[tuple[str, Tool, Arguments]]:
     """Records and files as a stranger might write them."""
     tool = next(each for each in house.toolset.tools if each.name == "ingest")
     user = house.fitting(tool)["user_id"]
@@ -116,7 +116,7 @@ async def test_no_record_or_file_blocks_others(folder: Path) -> None:
         (house,) = (house for house in built if house.toolset.name == "truth")
         slow = {
             what: seconds
-            for what, tool, arguments in brought(house)
+            for what, tool, arguments in hostile_imports(house)
             if (seconds := await stall(house, tool, arguments)) > STALL_MAX
         }
     assert not slow

@@ -107,6 +107,6 @@ async def index(recall: Recall, items: int = 256) -> int:
             return made
 
 
-async def found(recall: Recall, text: str, query: TextQuery = SCENES) -> list[str]:
+async def search_ids(recall: Recall, text: str, query: TextQuery = SCENES) -> list[str]:
     """The ids that a search finds, nearest first."""
     return [item_id for item_id, _ in await recall.find_nearest(text, query)]

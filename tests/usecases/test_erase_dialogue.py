@@ -76,7 +76,7 @@ async def spoken(canon: Canon) -> BoundWorld:
     return world
 
 
-def written(folder: Path, text: str) -> bool:
+def store_contains(folder: Path, text: str) -> bool:
     """Whether a file of the store has this text."""
     files = [path for path in folder.rglob("*") if path.is_file()]
     return any(text.encode() in path.read_bytes() for path in files)
@@ -90,12 +90,12 @@ async def test_a_players_utterances_and_replies_are_erased_with_the_player(
     ann = item_id_of(world.space, "ann")
     plan = await plan_erasure(canon, "entity", ann)
     counts = dict(plan.counts)
-    assert written(tmp_path, SAID)
-    assert written(tmp_path, REPLY)
+    assert store_contains(tmp_path, SAID)
+    assert store_contains(tmp_path, REPLY)
     assert (counts["proposal"], counts["event"] >= 1) == (2, True)
 
     await erase_items(canon, store.maintenance, a_caller(), plan, reason="asked for")
     await store.close()
 
-    assert not written(tmp_path, SAID)
-    assert not written(tmp_path, REPLY)
+    assert not store_contains(tmp_path, SAID)
+    assert not store_contains(tmp_path, REPLY)

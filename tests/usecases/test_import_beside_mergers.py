@@ -7,14 +7,14 @@ from canonry.log.entries import EntitiesMerged, EntitiesUnmerged, EntityRetconne
 from canonry.readmodels.catalog import item_id
 from canonry.testing.clocks import CountingIdentities, HandClock, Scribe
 from canonry.values.ids import SpaceId
-from tests.toolsets.catalog.kit import LAB, hostile, put, relation, uuid
+from tests.toolsets.catalog.kit import LAB, hostile, import_rows, relation, uuid
 
 pytestmark = pytest.mark.anyio
 
 
 async def test_removed_rows_are_reported_and_joined_to_nothing() -> None:
     canon = compose_memory(clock=HandClock(), identities=CountingIdentities())
-    await put(canon, hostile())
+    await import_rows(canon, hostile())
     scribe = Scribe(canon, space=SpaceId(LAB))
     kept, merged, retconned = (item_id(LAB, "concept", uuid(n)) for n in (3, 12, 8))
     await scribe.write_entries(EntitiesMerged(kept=kept, merged=merged, members=(), reason=""))
@@ -22,7 +22,7 @@ async def test_removed_rows_are_reported_and_joined_to_nothing() -> None:
     late = [relation(90 + n, "GUIDE_USES_CONCEPT", uuid(2), uuid(n)) for n in (12, 8, 3)]
     rows = [hostile()["entities"][n] for n in (2, 7, 11)]
 
-    report = await put(canon, {"entities": rows, "relations": late}, lenient=True)
+    report = await import_rows(canon, {"entities": rows, "relations": late}, lenient=True)
 
     found = [(each.array, each.row, each.code) for each in report.problems]
     assert found == [
@@ -35,5 +35,5 @@ async def test_removed_rows_are_reported_and_joined_to_nothing() -> None:
     await scribe.write_entries(
         EntitiesUnmerged(kept=kept, separated=merged, remaining=(), reason="")
     )
-    again = await put(canon, {"entities": rows[2:], "relations": late[:1]})
+    again = await import_rows(canon, {"entities": rows[2:], "relations": late[:1]})
     assert (again.unchanged["entities"], again.made["relations"]) == (1, 1)

@@ -23,7 +23,7 @@ from tests.toolsets.catalog.kit import (
     Arrays,
     entity,
     hostile,
-    put,
+    import_rows,
     relation,
     shuffled,
     uuid,
@@ -54,9 +54,9 @@ def changed(array: str, row: int, **fields: Any) -> Arrays:
 async def test_a_second_import_adds_nothing() -> None:
     canon = a_canon()
 
-    first = await put(canon, hostile())
+    first = await import_rows(canon, hostile())
     before = await positions(canon)
-    again = await put(canon, shuffled(hostile(), 5))
+    again = await import_rows(canon, shuffled(hostile(), 5))
 
     assert sum(first.made.values()) == TOTAL
     assert sum(again.unchanged.values()) == TOTAL
@@ -65,13 +65,13 @@ async def test_a_second_import_adds_nothing() -> None:
 
 async def test_an_export_equals_the_import_and_can_be_imported_again() -> None:
     one, two = a_canon(), a_canon()
-    await put(one, hostile())
+    await import_rows(one, hostile())
     answer = await exported(one)
     arrays: Arrays = {}
     for array, row in answer:
         arrays.setdefault(array, []).append(dict(row))
 
-    await put(two, shuffled(arrays, 3))
+    await import_rows(two, shuffled(arrays, 3))
 
     assert await exported(two) == answer
     titles = {row["id"]: row["title"] for array, row in answer if array == "entities"}
@@ -81,9 +81,9 @@ async def test_an_export_equals_the_import_and_can_be_imported_again() -> None:
 
 async def test_a_changed_row_is_one_more_observation() -> None:
     canon = a_canon()
-    await put(canon, hostile())
+    await import_rows(canon, hostile())
 
-    report = await put(canon, changed("entities", 0, title="other", summary=None))
+    report = await import_rows(canon, changed("entities", 0, title="other", summary=None))
 
     other_id = item_id(LAB, "guide", uuid(1))
     seen = await canon.state.observations(other_id, after=ORIGIN, limit=10)
@@ -99,9 +99,9 @@ async def test_a_changed_row_is_one_more_observation() -> None:
 
 async def test_a_changed_project_keeps_its_history() -> None:
     canon = a_canon()
-    await put(canon, hostile())
+    await import_rows(canon, hostile())
 
-    report = await put(canon, changed("projects", 0, name="Renamed"))
+    report = await import_rows(canon, changed("projects", 0, name="Renamed"))
 
     assert report.changed["projects"] == 1
     space = (await canon.state.items_by_id((LAB,)))[LAB]
@@ -113,11 +113,11 @@ async def test_a_changed_project_keeps_its_history() -> None:
 
 async def test_a_changed_relation_ends_and_begins_anew() -> None:
     canon = a_canon()
-    await put(canon, hostile())
+    await import_rows(canon, hostile())
 
-    noted = await put(canon, changed("relations", 2, notes="second"))
-    again = await put(canon, changed("relations", 2, notes="second"))
-    moved = await put(canon, changed("relations", 2, toEntityId=uuid(5), notes="second"))
+    noted = await import_rows(canon, changed("relations", 2, notes="second"))
+    again = await import_rows(canon, changed("relations", 2, notes="second"))
+    moved = await import_rows(canon, changed("relations", 2, toEntityId=uuid(5), notes="second"))
 
     assert (noted.changed["relations"], again.changed["relations"]) == (1, 0)
     assert moved.changed["relations"] == 1
@@ -136,7 +136,7 @@ async def test_an_omitted_field_has_its_default_and_now() -> None:
         ],
     }
 
-    await put(canon, arrays)
+    await import_rows(canon, arrays)
 
     (project, entity_row) = await exported(canon)
     assert project[1]["createdAt"] == "2025-01-15T00:00:00.000Z"
@@ -144,9 +144,9 @@ async def test_an_omitted_field_has_its_default_and_now() -> None:
     assert entity_row[1]["updatedAt"] == "2025-01-15T00:00:00.000Z"
     assert entity_row[1]["comparisonTargets"] == ()
     canon.clock.move_by(5_000_000)  # type: ignore[attr-defined]
-    assert not (await put(canon, arrays)).changed
+    assert not (await import_rows(canon, arrays)).changed
     arrays["entities"][0]["title"] = "u"
-    await put(canon, arrays)
+    await import_rows(canon, arrays)
     assert (await exported(canon))[1][1]["updatedAt"] == "2025-01-15T00:00:05.000Z"
 
 
@@ -219,12 +219,12 @@ async def test_one_wrong_row_refuses_everything_and_is_named(
     canon = a_canon()
 
     with pytest.raises(InvalidInput) as refused:
-        await put(canon, arrays)
+        await import_rows(canon, arrays)
 
     reported = refused.value.details["problems"]
     assert any(each.startswith(f"{array}[{row}].{field}: ") for each in reported), reported
     assert await positions(canon) == {}
-    lenient = await put(canon, arrays, lenient=True)
+    lenient = await import_rows(canon, arrays, lenient=True)
     assert (array, row, field, code) in {
         (each.array, each.row, each.field, each.code) for each in lenient.problems
     }
@@ -235,7 +235,7 @@ async def test_one_wrong_row_refuses_everything_and_is_named(
 async def test_a_dry_run_reports_and_stores_nothing() -> None:
     canon = a_canon()
 
-    report = await put(canon, hostile(), dry_run=True)
+    report = await import_rows(canon, hostile(), dry_run=True)
 
     assert report.dry_run
     assert sum(report.made.values()) == TOTAL
@@ -246,7 +246,7 @@ async def test_rows_that_refer_to_a_refused_row_are_refused_too() -> None:
     canon = a_canon()
     broken = changed("entities", 2, title="")
 
-    report = await put(canon, broken, lenient=True)
+    report = await import_rows(canon, broken, lenient=True)
 
     blamed = {each.array for each in report.problems}
     assert blamed == {"entities", "relations"}
@@ -256,20 +256,20 @@ async def test_rows_that_refer_to_a_refused_row_are_refused_too() -> None:
 @pytest.mark.parametrize("arrays", [{"guides": []}, {"entities": {}}, {"relations": "x"}])
 async def test_arrays_must_be_known(arrays: Any) -> None:
     with pytest.raises(InvalidInput) as refused:
-        await put(a_canon(), arrays)
+        await import_rows(a_canon(), arrays)
 
     assert refused.value.code == "catalog.malformed"
 
 
 async def test_rows_in_the_store_count_too() -> None:
     canon = a_canon()
-    await put(canon, hostile())
+    await import_rows(canon, hostile())
     taken = entity(99, "guide", "late", slug="guide-1")
     other = {**entity(1, "concept", "a guide until now"), "slug": "new"}
     twice = relation(99, "GUIDE_USES_CONCEPT", uuid(1), uuid(3))
     project = {"id": NOWHERE, "name": "n", "slug": "slug-1"}
 
-    report = await put(
+    report = await import_rows(
         canon,
         {"projects": [project], "entities": [taken, other], "relations": [twice]},
         lenient=True,
@@ -285,29 +285,29 @@ async def test_rows_in_the_store_count_too() -> None:
 
 async def test_a_slug_is_free_once_its_owner_has_another() -> None:
     canon = a_canon()
-    await put(canon, hostile())
+    await import_rows(canon, hostile())
     owner = {**hostile()["entities"][0], "slug": "moved"}
     successor = entity(99, "guide", "late", slug="guide-1")
 
-    report = await put(canon, {"entities": [owner, successor]})
+    report = await import_rows(canon, {"entities": [owner, successor]})
 
     assert (report.changed["entities"], report.made["entities"]) == (1, 1)
 
 
 async def test_an_erased_id_is_not_used_again() -> None:
     canon = a_canon()
-    await put(canon, hostile())
+    await import_rows(canon, hostile())
     scribe = Scribe(canon, space=SpaceId(LAB))
     await scribe.write_entries(Erased(targets=(item_id(LAB, "concept", uuid(12)),), reason=""))
 
-    report = await put(canon, hostile(), lenient=True)
+    report = await import_rows(canon, hostile(), lenient=True)
 
     assert [(each.row, each.code) for each in report.problems] == [(11, "item.erased")]
 
 
 async def test_a_catalog_entity_is_one_of_the_shared_canon() -> None:
     canon = a_canon()
-    await put(canon, hostile())
+    await import_rows(canon, hostile())
 
     other_id = item_id(LAB, "guide", uuid(2))
     found = (await canon.state.items_by_id((other_id,)))[other_id]
@@ -319,13 +319,13 @@ async def test_a_catalog_entity_is_one_of_the_shared_canon() -> None:
 
 async def test_two_relations_swap_their_ends() -> None:
     canon = a_canon()
-    await put(canon, hostile())
+    await import_rows(canon, hostile())
     arrays = hostile()
     one, two = arrays["relations"][2], arrays["relations"][3]
     one["fromEntityId"], two["fromEntityId"] = two["fromEntityId"], one["fromEntityId"]
 
-    report = await put(canon, {"relations": arrays["relations"]})
-    again = await put(canon, {"relations": arrays["relations"]})
+    report = await import_rows(canon, {"relations": arrays["relations"]})
+    again = await import_rows(canon, {"relations": arrays["relations"]})
 
     assert (report.changed["relations"], again.changed["relations"]) == (2, 0)
     found = {
@@ -337,31 +337,31 @@ async def test_two_relations_swap_their_ends() -> None:
 async def test_views_on_disk_follow_a_swap(tmp_path: Path) -> None:
     store = await open_embedded(tmp_path)
     try:
-        await put(store.canon, hostile())
+        await import_rows(store.canon, hostile())
         arrays = hostile()
         one, two = arrays["relations"][2:4]
         one["fromEntityId"], two["fromEntityId"] = two["fromEntityId"], one["fromEntityId"]
         three, four = arrays["entities"][2:4]
         three["slug"], four["slug"] = four["slug"], three["slug"]
 
-        report = await put(store.canon, arrays)
+        report = await import_rows(store.canon, arrays)
 
         assert (report.changed["relations"], report.changed["entities"]) == (2, 2)
         assert (await store.maintenance.verify(lambda *_: None)).findings == ()
-        assert sum((await put(store.canon, arrays)).unchanged.values()) == TOTAL
+        assert sum((await import_rows(store.canon, arrays)).unchanged.values()) == TOTAL
     finally:
         await store.close()
 
 
 async def test_three_entities_rotate_their_slugs() -> None:
     canon = a_canon()
-    await put(canon, hostile())
+    await import_rows(canon, hostile())
     rows = hostile()["entities"][2:5]
     slugs = [row["slug"] for row in rows]
     for row, slug in zip(rows, (*slugs[1:], slugs[0]), strict=True):
         row["slug"] = slug
 
-    report = await put(canon, {"entities": rows})
+    report = await import_rows(canon, {"entities": rows})
 
     assert report.changed["entities"] == 3
     found = {row["id"]: row["slug"] for array, row in await exported(canon) if array == "entities"}
@@ -370,12 +370,12 @@ async def test_three_entities_rotate_their_slugs() -> None:
 
 async def test_a_refused_row_releases_nothing_to_another() -> None:
     canon = a_canon()
-    await put(canon, hostile())
+    await import_rows(canon, hostile())
     one, two = hostile()["relations"][2:4]
     one["fromEntityId"] = two["fromEntityId"]
     two["fromEntityId"] = NOWHERE
 
-    report = await put(canon, {"relations": [one, two]}, lenient=True)
+    report = await import_rows(canon, {"relations": [one, two]}, lenient=True)
 
     assert [problem.code for problem in report.problems] == ["relation.exists", "entity.unknown"]
     assert not report.changed["relations"]
@@ -385,11 +385,11 @@ async def test_a_swap_across_many_rows_is_one_commit() -> None:
     canon = a_canon()
     concepts = [entity(n, "concept", f"c{n}") for n in range(700)]
     lab = [each for each in hostile()["projects"] if each["id"] == LAB]
-    await put(canon, {"projects": lab, "entities": concepts})
+    await import_rows(canon, {"projects": lab, "entities": concepts})
     before = (await positions(canon))[LAB]
     concepts[0]["slug"], concepts[699]["slug"] = concepts[699]["slug"], concepts[0]["slug"]
 
-    report = await put(canon, {"entities": concepts})
+    report = await import_rows(canon, {"entities": concepts})
 
     assert report.changed["entities"] == 2
     assert (await positions(canon))[LAB] == before + 1

@@ -19,7 +19,7 @@ from canonry.readmodels.catalog import item_id
 from canonry.stores.memory import MemoryLedger
 from canonry.testing.clocks import CountingIdentities, HandClock, Scribe
 from canonry.values.ids import SpaceDraft, SpaceId
-from tests.toolsets.catalog.kit import LAB, OTHER, entity, put, relation, uuid
+from tests.toolsets.catalog.kit import LAB, OTHER, entity, import_rows, relation, uuid
 
 pytestmark = pytest.mark.anyio
 
@@ -83,12 +83,12 @@ async def joined(canon: Canon) -> int:
 
 async def test_a_slug_taken_meanwhile_refuses_its_row_and_dependents() -> None:
     canon, ledger = a_busy_canon()
-    await put(canon, {"projects": PROJECTS})
+    await import_rows(canon, {"projects": PROJECTS})
     taking = {**entity(50, "concept", "Faster"), "slug": CONCEPTS[0]["slug"]}
-    ledger.first = lambda: put(canon, {"entities": [taking]})
+    ledger.first = lambda: import_rows(canon, {"entities": [taking]})
 
     arrays = {"entities": CONCEPTS, "relations": [LINK, ANOTHER]}
-    report = await put(canon, arrays, lenient=True)
+    report = await import_rows(canon, arrays, lenient=True)
 
     assert [(each.array, each.row, each.code) for each in report.problems] == [
         ("entities", 0, "slug.taken"),
@@ -100,12 +100,12 @@ async def test_a_slug_taken_meanwhile_refuses_its_row_and_dependents() -> None:
 
 async def test_an_end_erased_meanwhile_refuses_its_relation() -> None:
     canon, ledger = a_busy_canon()
-    await put(canon, {"projects": PROJECTS, "entities": CONCEPTS})
+    await import_rows(canon, {"projects": PROJECTS, "entities": CONCEPTS})
     scribe = Scribe(canon, space=SpaceId(LAB))
     gone = Erased(targets=(item_id(LAB, "concept", uuid(1)),), reason="")
     ledger.before, ledger.first = RelationDraft, lambda: scribe.write_entries(gone)
 
-    report = await put(canon, {"relations": [LINK, ANOTHER]}, lenient=True)
+    report = await import_rows(canon, {"relations": [LINK, ANOTHER]}, lenient=True)
 
     assert [(each.row, each.code) for each in report.problems] == [(0, "entity.unknown")]
     assert report.made["relations"] == 1
@@ -113,11 +113,11 @@ async def test_an_end_erased_meanwhile_refuses_its_relation() -> None:
 
 async def test_an_equal_relation_added_meanwhile_is_not_stored_twice() -> None:
     canon, ledger = a_busy_canon()
-    await put(canon, {"projects": PROJECTS, "entities": CONCEPTS})
+    await import_rows(canon, {"projects": PROJECTS, "entities": CONCEPTS})
     twin = {**LINK, "id": uuid(77)}
-    ledger.before, ledger.first = RelationDraft, lambda: put(canon, {"relations": [twin]})
+    ledger.before, ledger.first = RelationDraft, lambda: import_rows(canon, {"relations": [twin]})
 
-    report = await put(canon, {"relations": [LINK, ANOTHER]}, lenient=True)
+    report = await import_rows(canon, {"relations": [LINK, ANOTHER]}, lenient=True)
 
     assert [(each.row, each.code) for each in report.problems] == [(0, "relation.exists")]
     assert report.made["relations"] == 1
@@ -125,10 +125,10 @@ async def test_an_equal_relation_added_meanwhile_is_not_stored_twice() -> None:
 
 async def test_unrelated_concurrent_writes_refuse_nothing() -> None:
     canon, ledger = a_busy_canon()
-    await put(canon, {"projects": PROJECTS})
-    ledger.first = lambda: put(canon, {"entities": [entity(50, "guide", "Beside")]})
+    await import_rows(canon, {"projects": PROJECTS})
+    ledger.first = lambda: import_rows(canon, {"entities": [entity(50, "guide", "Beside")]})
 
-    report = await put(canon, {"entities": CONCEPTS, "relations": [LINK, ANOTHER]})
+    report = await import_rows(canon, {"entities": CONCEPTS, "relations": [LINK, ANOTHER]})
 
     assert (report.problems, report.made["entities"], report.made["relations"]) == ([], 3, 2)
     assert await joined(canon) == report.made["relations"]
@@ -137,10 +137,10 @@ async def test_unrelated_concurrent_writes_refuse_nothing() -> None:
 async def test_a_project_slug_taken_meanwhile_excludes_its_items() -> None:
     canon, ledger = a_busy_canon()
     faster = {"id": OTHER, "name": "Faster", "slug": "lab"}
-    ledger.before, ledger.first = SpaceDraft, lambda: put(canon, {"projects": [faster]})
+    ledger.before, ledger.first = SpaceDraft, lambda: import_rows(canon, {"projects": [faster]})
 
     arrays = {"projects": PROJECTS[:1], "entities": CONCEPTS, "relations": [LINK]}
-    report = await put(canon, arrays, lenient=True)
+    report = await import_rows(canon, arrays, lenient=True)
 
     codes = [(each.array, each.code) for each in report.problems]
     assert codes == [

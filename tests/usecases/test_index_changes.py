@@ -18,7 +18,7 @@ from canonry.recall.usecases.search_by_meaning import Recall
 from canonry.testing.example_items import MIDDLE_EARTH, a_memory, a_turn, an_observation, uuid_of
 from canonry.values.errors import Unavailable
 from canonry.values.ids import EntityId
-from tests.usecases.recall_scenario import Noting, Scenario, a_scenario, found, index
+from tests.usecases.recall_scenario import Noting, Scenario, a_scenario, index, search_ids
 from tests.usecases.stage import id_of
 
 pytestmark = pytest.mark.anyio
@@ -59,7 +59,7 @@ async def test_the_old_index_follows_while_another_model_embeds_everything(
     reader = world.recall(64)
     assert await positions(reader) == {384: await head(world), 64: 2}
     made = len(world.embedders[384].texts)
-    assert (await found(reader, "we sail at dawn"))[0] == uuid_of(DAWN)
+    assert (await search_ids(reader, "we sail at dawn"))[0] == uuid_of(DAWN)
     assert reader.commits_behind == 0
     assert len(world.embedders[384].texts) == made, "it was in the index already"
 
@@ -139,7 +139,7 @@ async def test_after_a_kill_both_models_continue(world: Scenario) -> None:
     assert world.embedders[384].texts.count(f"GM: {DRAGON}\nGM: {DAWN}") == 1
     assert world.embedders[64].texts.count(f"GM: {DRAGON}\nGM: {DAWN}") == 1
     assert await positions(recall) == {64: await head(world)}
-    assert (await found(recall, "we sail at dawn"))[0] == uuid_of(DAWN)
+    assert (await search_ids(recall, "we sail at dawn"))[0] == uuid_of(DAWN)
 
 
 async def test_an_unavailable_old_model_blocks_no_new_one(world: Scenario) -> None:
@@ -151,7 +151,7 @@ async def test_an_unavailable_old_model_blocks_no_new_one(world: Scenario) -> No
     recall = world.recall(64)
     await index(recall)
 
-    assert (await found(recall, "we sail at dawn"))[0] == uuid_of(DAWN)
+    assert (await search_ids(recall, "we sail at dawn"))[0] == uuid_of(DAWN)
     assert await positions(recall) == {64: await head(world)}
 
 
@@ -199,7 +199,7 @@ async def test_a_renamed_entity_has_its_passages_reembedded(
 
     assert texts_naming("Elessar", texts) >= BEARING
     assert not any("GM: Wait." in text for text in texts)
-    assert uuid_of("one") in (await found(recall, "Elessar: Follow me."))[:2]
+    assert uuid_of("one") in (await search_ids(recall, "Elessar: Follow me."))[:2]
 
 
 async def test_a_merge_uses_the_survivors_name_until_undone(
@@ -256,7 +256,7 @@ async def test_an_index_dropped_meanwhile_is_recreated_completely(
         pass
 
     recall = world.recall()
-    assert set(await found(recall, "dragon dawn")) >= {uuid_of(DRAGON), uuid_of(DAWN)}
+    assert set(await search_ids(recall, "dragon dawn")) >= {uuid_of(DRAGON), uuid_of(DAWN)}
     assert recall.commits_behind == 0
     assert await positions(recall) == {384: await head(world)}
 

@@ -14,7 +14,7 @@ from canonry.recall.usecases.index_passages import PassageIndexer, drop_index
 from canonry.recall.usecases.search_by_meaning import FRESH
 from canonry.testing.example_items import a_memory, a_snippet, a_turn, uuid_of
 from canonry.values.errors import Unavailable
-from tests.usecases.recall_scenario import SCENES, Scenario, a_scenario, found, index
+from tests.usecases.recall_scenario import SCENES, Scenario, a_scenario, index, search_ids
 from tests.usecases.stage import id_of
 
 pytestmark = pytest.mark.anyio
@@ -31,7 +31,7 @@ async def test_indexed_passages_are_found_by_another_process(world: Scenario) ->
     assert await index(world.recall()) == 3
 
     other = world.recall()
-    ids = await found(other, "a dragon that sleeps")
+    ids = await search_ids(other, "a dragon that sleeps")
 
     assert ids[0] == uuid_of("The dragon sleeps on gold.")
     assert other.commits_behind == 0
@@ -42,12 +42,12 @@ async def test_new_passages_are_found_before_they_are_indexed(world: Scenario) -
     await index(recall)
     await world.say("The dragon sleeps on gold.", "We sail at dawn.")
 
-    ids = await found(recall, "a dragon that sleeps")
+    ids = await search_ids(recall, "a dragon that sleeps")
 
     assert ids[0] == uuid_of("The dragon sleeps on gold.")
     assert recall.commits_behind == 0
     made = len(world.embedders[384].texts)
-    await found(recall, "sailing")
+    await search_ids(recall, "sailing")
     assert len(world.embedders[384].texts) == made
 
 
@@ -61,13 +61,13 @@ async def test_among_too_many_new_passages_the_newest_are_found(
         await world.say(*texts[low : low + 8], start=1 + low)
 
     everything = replace(SCENES, limit=2 * len(texts))
-    ids = await found(recall, "line", everything)
+    ids = await search_ids(recall, "line", everything)
 
     assert uuid_of(texts[-1]) in ids
     assert uuid_of(texts[0]) not in ids
     assert recall.commits_behind > 0
     await index(recall)
-    assert uuid_of(texts[0]) in await found(recall, "line", everything)
+    assert uuid_of(texts[0]) in await search_ids(recall, "line", everything)
     assert recall.commits_behind == 0
 
 
@@ -102,15 +102,17 @@ async def test_filters_apply_to_indexed_and_new_passages(world: Scenario) -> Non
             await index(recall)
 
     everywhere = replace(SCENES, limit=50)
-    by_entity = await found(recall, "a", replace(everywhere, entities=frozenset((id_of("Frodo"),))))
-    without = await found(recall, "a", replace(everywhere, without_scene=uuid_of("scene")))
-    foreign = await found(recall, "a", replace(everywhere, spaces=frozenset()))
+    by_entity = await search_ids(
+        recall, "a", replace(everywhere, entities=frozenset((id_of("Frodo"),)))
+    )
+    without = await search_ids(recall, "a", replace(everywhere, without_scene=uuid_of("scene")))
+    foreign = await search_ids(recall, "a", replace(everywhere, spaces=frozenset()))
     snippets = replace(everywhere, collection=Collection.SNIPPETS, source_id=uuid_of("source"))
 
     assert set(by_entity) == {uuid_of("indexed/a"), uuid_of("new/a")}
     assert set(without) == {uuid_of("indexed/c"), uuid_of("new/c")}
     assert foreign == []
-    assert set(await found(recall, "a", snippets)) == {uuid_of("indexed/d"), uuid_of("new/d")}
+    assert set(await search_ids(recall, "a", snippets)) == {uuid_of("indexed/d"), uuid_of("new/d")}
 
 
 async def test_a_long_passage_is_found_once_by_any_of_its_parts(world: Scenario) -> None:
@@ -120,7 +122,7 @@ async def test_a_long_passage_is_found_once_by_any_of_its_parts(world: Scenario)
     assert await index(recall) > 2
 
     snippets = replace(SCENES, collection=Collection.SNIPPETS)
-    assert await found(recall, "comet strikes the mill", snippets) == [uuid_of("long")]
+    assert await search_ids(recall, "comet strikes the mill", snippets) == [uuid_of("long")]
 
 
 async def test_an_interrupted_indexer_continues(world: Scenario) -> None:
@@ -144,16 +146,16 @@ async def test_an_unavailable_model_loses_nothing(world: Scenario) -> None:
     await world.say("The dragon sleeps on gold.")
 
     with pytest.raises(Unavailable, match="away"):
-        await found(recall, "dragon")
+        await search_ids(recall, "dragon")
     with pytest.raises(Unavailable, match="just failed"):
-        await found(recall, "dragon")
+        await search_ids(recall, "dragon")
     with pytest.raises(Unavailable, match="away"):
         await index(recall)
 
     world.embedders[384].away = False
     world.clock.move_by(60_000_000)
     assert await index(recall) == 1
-    assert uuid_of("The dragon sleeps on gold.") in await found(recall, "dragon")
+    assert uuid_of("The dragon sleeps on gold.") in await search_ids(recall, "dragon")
 
 
 async def test_the_old_model_serves_until_the_new_one_has_seen_everything(world: Scenario) -> None:
@@ -163,11 +165,11 @@ async def test_the_old_model_serves_until_the_new_one_has_seen_everything(world:
     recall = world.recall(64)
     indexer = PassageIndexer(recall, items_per_step=1)
     await indexer.index_step()
-    assert (await found(recall, "dragon sleeps"))[0] == uuid_of("The dragon sleeps on gold.")
+    assert (await search_ids(recall, "dragon sleeps"))[0] == uuid_of("The dragon sleeps on gold.")
     assert len(world.embedders[64].texts) < 3
 
     await index(recall)
-    assert (await found(recall, "dragon sleeps"))[0] == uuid_of("The dragon sleeps on gold.")
+    assert (await search_ids(recall, "dragon sleeps"))[0] == uuid_of("The dragon sleeps on gold.")
     assert len(world.embedders[64].texts) == 3
     statuses = await (await recall.open_engines()).vectors.status()
     assert [status.model.dimensions for status in statuses] == [64]
@@ -181,10 +183,10 @@ async def test_an_erased_turn_leaves_the_index_and_the_next_turns_vector(world: 
         Erased(targets=(uuid_of("Xanthippe took the letter."),), reason="asked")
     )
 
-    assert uuid_of("Xanthippe took the letter.") not in await found(recall, "Xanthippe letter")
+    assert uuid_of("Xanthippe took the letter.") not in await search_ids(recall, "Xanthippe letter")
     world.embedders[384].texts.clear()
     await index(recall)
-    assert uuid_of("Xanthippe took the letter.") not in await found(recall, "Xanthippe letter")
+    assert uuid_of("Xanthippe took the letter.") not in await search_ids(recall, "Xanthippe letter")
     assert "GM: Then she left." in world.embedders[384].texts
 
 
@@ -199,11 +201,11 @@ async def test_a_damaged_index_is_reported_and_recreated(world: Scenario) -> Non
 
     recall = world.recall()
     with pytest.raises(Unavailable) as caught:
-        await found(recall, "dragon")
+        await search_ids(recall, "dragon")
     assert caught.value.code == "vectors.corrupt"
     with pytest.raises(Unavailable):
         await index(recall)
 
     await drop_index(recall)
     await index(recall)
-    assert uuid_of("The dragon sleeps on gold.") in await found(recall, "dragon")
+    assert uuid_of("The dragon sleeps on gold.") in await search_ids(recall, "dragon")

@@ -10,7 +10,7 @@ import pytest
 from canonry.readmodels.passages import Collection
 from canonry.testing.example_items import an_observation
 from canonry.values.ids import EntityId
-from tests.usecases.recall_scenario import SCENES, Scenario, a_scenario, found, index
+from tests.usecases.recall_scenario import SCENES, Scenario, a_scenario, index, search_ids
 
 pytestmark = pytest.mark.anyio
 
@@ -40,14 +40,14 @@ async def test_an_entity_with_unchanged_text_is_embedded_once(world: Scenario) -
     (portrait,) = portraits_of("Strider", texts)
 
     await changed(world, "hurt", strider, state_tags={"wounded": True})
-    await found(recall, "a ranger", ENTITIES)
+    await search_ids(recall, "a ranger", ENTITIES)
     await index(recall)
     assert portraits_of("Strider", texts) == [portrait]
 
     await changed(world, "known", strider, description="A ranger of the north")
-    await found(recall, "a ranger", ENTITIES)
+    await search_ids(recall, "a ranger", ENTITIES)
     await changed(world, "well", strider, state_tags={"wounded": False})
-    assert await found(recall, "a ranger of the north", ENTITIES) == [strider]
+    assert await search_ids(recall, "a ranger of the north", ENTITIES) == [strider]
     assert len(portraits_of("Strider", texts)) == 2, "the search remembers what it has embedded"
     await index(recall)
     assert len(portraits_of("Strider", texts)) == 3
@@ -62,7 +62,7 @@ async def test_passages_restored_to_their_indexed_text_are_not_reembedded(world:
     made = len(texts)
 
     await changed(world, "other", strider, description="A king in his hall")
-    await found(recall, "a ranger of the north", ENTITIES)
+    await search_ids(recall, "a ranger of the north", ENTITIES)
     await changed(world, "again", strider, description="A ranger of the north")
 
     (_, likeness), *_ = await recall.find_nearest("A ranger of the north", ENTITIES)

@@ -24,7 +24,7 @@ from canonry.testing.clocks import a_caller
 from canonry.testing.example_items import MIDDLE_EARTH, a_fact, a_turn, an_observation, uuid_of
 from canonry.values.errors import Unavailable
 from canonry.values.ids import EntityId, FactId
-from tests.usecases.recall_scenario import SCENES, Scenario, a_scenario, found, index
+from tests.usecases.recall_scenario import SCENES, Scenario, a_scenario, index, search_ids
 from tests.usecases.stage import id_of
 
 pytestmark = pytest.mark.anyio
@@ -138,7 +138,7 @@ async def test_passages_indexed_during_a_search_are_found_by_it(
     await world.say("A comet strikes the mill.", start=3)
     vectors.meanwhile = lambda: index(recall)
 
-    nearest = await found(recall, "the comet strikes a mill")
+    nearest = await search_ids(recall, "the comet strikes a mill")
 
     assert nearest[0] == uuid_of("A comet strikes the mill.")
 

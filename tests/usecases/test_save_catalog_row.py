@@ -13,7 +13,7 @@ from canonry.readmodels.catalog import format_instant, item_id, item_row
 from canonry.stores.sqlite import Durability
 from canonry.testing.clocks import a_caller
 from canonry.values.ids import SpaceId
-from tests.toolsets.catalog.kit import LAB, hostile, put, uuid
+from tests.toolsets.catalog.kit import LAB, hostile, import_rows, uuid
 
 pytestmark = pytest.mark.anyio
 
@@ -35,7 +35,7 @@ async def test_a_save_does_not_revert_concurrent_changes(tmp_path: Path) -> None
         return row
 
     try:
-        await put(canon, hostile())
+        await import_rows(canon, hostile())
         now = format_instant(canon.clock.now())
 
         made, same = await store_row(canon, a_caller("Operator"), SpaceId(LAB), read, now)

@@ -11,7 +11,7 @@ from canonry.app.embedded import open_embedded
 from canonry.canon.session.canon import Canon
 from canonry.testing.clocks import CountingIdentities, HandClock
 from canonry.values.errors import InvalidInput
-from tests.toolsets.catalog.kit import put, uuid
+from tests.toolsets.catalog.kit import import_rows, uuid
 
 pytestmark = pytest.mark.anyio
 
@@ -27,26 +27,26 @@ async def slugs(canon: Canon) -> list[str]:
 @pytest.mark.parametrize("wanted", tuple(permutations("abcd", 3)), ids="".join)
 async def test_slugs_rotate_in_any_order(wanted: tuple[str, ...]) -> None:
     canon = compose_memory(clock=HandClock(), identities=CountingIdentities())
-    await put(canon, {"projects": projects("a", "b", "c")})
+    await import_rows(canon, {"projects": projects("a", "b", "c")})
     rows = projects(*wanted)
 
     for order in (rows, rows[::-1]):
-        await put(canon, {"projects": projects("a", "b", "c")})
-        report = await put(canon, {"projects": order})
+        await import_rows(canon, {"projects": projects("a", "b", "c")})
+        report = await import_rows(canon, {"projects": order})
         changed = sum(one != two for one, two in zip(wanted, "abc", strict=True))
 
         assert report.changed["projects"] == changed
         assert report.unchanged["projects"] == 3 - changed
         assert await slugs(canon) == list(wanted)
-        assert not (await put(canon, {"projects": order})).changed
+        assert not (await import_rows(canon, {"projects": order})).changed
 
 
 async def test_views_on_disk_follow_a_swap_of_projects(tmp_path: Path) -> None:
     store = await open_embedded(tmp_path)
     try:
-        await put(store.canon, {"projects": projects("a", "b")})
+        await import_rows(store.canon, {"projects": projects("a", "b")})
 
-        await put(store.canon, {"projects": projects("b", "a")})
+        await import_rows(store.canon, {"projects": projects("b", "a")})
 
         assert await slugs(store.canon) == ["b", "a"]
         assert not (await store.maintenance.verify(lambda *_: None)).findings
@@ -56,14 +56,14 @@ async def test_views_on_disk_follow_a_swap_of_projects(tmp_path: Path) -> None:
 
 async def test_an_unmoved_project_keeps_its_slug_from_others() -> None:
     canon = compose_memory(clock=HandClock(), identities=CountingIdentities())
-    await put(canon, {"projects": projects("a", "b", "c")})
+    await import_rows(canon, {"projects": projects("a", "b", "c")})
     rows = projects("b", "a")
     rows[1]["name"] = ""
 
     with pytest.raises(InvalidInput) as refused:
-        await put(canon, {"projects": projects("c", "a")})
+        await import_rows(canon, {"projects": projects("c", "a")})
     assert "projects[0].slug: Another project has this slug" in str(refused.value)
-    report = await put(canon, {"projects": rows}, lenient=True)
+    report = await import_rows(canon, {"projects": rows}, lenient=True)
 
     assert [(each.row, each.code) for each in report.problems] == [
         (1, "field.empty"),

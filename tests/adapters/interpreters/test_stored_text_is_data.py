@@ -31,7 +31,7 @@ CLOSING = (
 FACES = (CATALOG, NARRATIVE, OPERATOR, TRUTH, WORLD)
 
 
-def asked(text: str, name: str = "bill.txt", header: str = "amount") -> str:
+def question_about_file(text: str, name: str = "bill.txt", header: str = "amount") -> str:
     """The question about a file, where an earlier one brought about a type with that field."""
     reading = Reading(kind=FileType.PLAIN, name=name, parts=(Part(text=text),))
     schema = derive_schema(SPACE, header, [{header: "x"}])
@@ -39,7 +39,7 @@ def asked(text: str, name: str = "bill.txt", header: str = "amount") -> str:
 
 
 def test_a_column_name_of_an_earlier_file_stands_between_data_marks() -> None:
-    outside, inside = parted(asked("Total: 5 EUR", header=ORDER))
+    outside, inside = parted(question_about_file("Total: 5 EUR", header=ORDER))
     assert ORDER in inside
     assert ORDER not in outside
     assert ORDER not in INSTRUCTIONS
@@ -47,21 +47,21 @@ def test_a_column_name_of_an_earlier_file_stands_between_data_marks() -> None:
 
 @pytest.mark.parametrize("closing", CLOSING)
 def test_no_spelling_of_a_mark_closes_it(closing: str) -> None:
-    outside, inside = parted(asked(f"{closing}\n{ORDER}", name=f"{closing}{ORDER}"))
+    outside, inside = parted(question_about_file(f"{closing}\n{ORDER}", name=f"{closing}{ORDER}"))
     assert ORDER in inside
     assert ORDER not in outside
 
 
 def test_a_document_containing_another_mark_does_not_close_its_own() -> None:
-    first = asked("Total: 5 EUR")
+    first = question_about_file("Total: 5 EUR")
     mark = first.partition("<")[2].partition(">")[0]
-    outside, inside = parted(asked(f"Total: 5 EUR\n</{mark}>\n{ORDER}"))
+    outside, inside = parted(question_about_file(f"Total: 5 EUR\n</{mark}>\n{ORDER}"))
     assert ORDER in inside
     assert ORDER not in outside
 
 
 def test_a_repeated_question_has_the_same_text() -> None:
-    assert asked("Total: 5 EUR") == asked("Total: 5 EUR")
+    assert question_about_file("Total: 5 EUR") == question_about_file("Total: 5 EUR")
 
 
 @given(st.text(st.characters()))

@@ -25,7 +25,7 @@ from tests.conformance.neo4j_store import URL, graphs, kinds
 from tests.conformance.test_memory import open_memory
 from tests.faults.disks import full
 from tests.faults.relay import relayed_url
-from tests.faults.test_neo4j_view import graph_beside, shows_all, written
+from tests.faults.test_neo4j_view import graph_beside, shows_all, write_facts
 from tests.mongodb.test_machines import becomes
 from tests.servers.graph import Graph
 from tests.servers.processes import PASSWORD, PORT
@@ -114,9 +114,9 @@ async def test_a_killed_and_restarted_server_shows_each_commit_once(
 
 async def test_a_full_then_killed_server_stops_no_writer(server: Graph, tmp_path: Path) -> None:
     async with graph_beside(server.url, tmp_path) as store:
-        await shows_all(store, await written(store, ["before"]))
+        await shows_all(store, await write_facts(store, ["before"]))
         with full(server.process(), ROOM):
-            await written(store, [f"{n} {WORDS}" for n in range(MANY)])
+            await write_facts(store, [f"{n} {WORDS}" for n in range(MANY)])
             with pytest.raises(Unavailable) as refused:
                 await require_part(store.graph).catch_up()
             assert refused.value.code in {"view.full", "view.behind", "store.failing"}
@@ -129,7 +129,7 @@ async def test_a_full_then_killed_server_stops_no_writer(server: Graph, tmp_path
             await asyncio.to_thread(server.start)
 
         async def write(writer: int) -> None:
-            await written(store, [f"killed {writer}/{n}" for n in range(EACH)])
+            await write_facts(store, [f"killed {writer}/{n}" for n in range(EACH)])
 
         await asyncio.gather(restart(), *(write(each) for each in range(WRITERS)))
 

@@ -22,7 +22,15 @@ from canonry.values.errors import Unavailable
 from canonry.values.ids import SpaceId
 from tests.adapters.sqlite.opened import a_store
 from tests.adapters.sqlite.test_reading import endless
-from tests.toolsets.catalog.kit import LAB, OTHER, entity, hostile, make_catalog_driver, put, uuid
+from tests.toolsets.catalog.kit import (
+    LAB,
+    OTHER,
+    entity,
+    hostile,
+    import_rows,
+    make_catalog_driver,
+    uuid,
+)
 
 pytestmark = pytest.mark.anyio
 ALPHABET = '\u6c49\u5b57aAb\u00df\u0130\u00e9e\u0301 "%\x01\ufffd\U0001f409'
@@ -112,9 +120,9 @@ async def _compare(titles: list[str], again: list[str], sought: list[str], folde
     memory = make_catalog_driver().canon
     try:
         for canon in (memory, store.canon):
-            await put(canon, {"projects": projects})
+            await import_rows(canon, {"projects": projects})
             for row in (*entities, *changed):
-                await put(canon, {"entities": [row]})
+                await import_rows(canon, {"entities": [row]})
         for text in sought:
             for kinds in (frozenset(), frozenset(KINDS[:2])):
                 query = CatalogQuery(project=SpaceId(LAB), text=text, kinds=kinds, limit=3)
@@ -158,7 +166,7 @@ async def test_an_erased_entity_leaves_no_bytes(tmp_path: Path) -> None:
     try:
         arrays = hostile()
         arrays["entities"][2] |= {"title": secret, "slug": "xyzzy-quuxford", "summary": secret}
-        await put(store.canon, arrays)
+        await import_rows(store.canon, arrays)
         plan = await plan_erasure(store.canon, "entity", item_id(LAB, "concept", uuid(3)))
 
         await erase_items(
@@ -194,7 +202,7 @@ def _grams(folder: Path, gram: str) -> int:
 async def test_a_catalog_row_that_was_altered_is_found(tmp_path: Path) -> None:
     store = await open_embedded(tmp_path, durability=Durability.NORMAL)
     try:
-        await put(store.canon, hostile())
+        await import_rows(store.canon, hostile())
         for damage in (
             "UPDATE catalog_texts SET title = 'x' WHERE kind = 'news'",
             "DELETE FROM catalog_texts WHERE kind = 'guide'",

@@ -12,7 +12,7 @@ BLOCK = 32_768
 """SQLite gives the shared index as many bytes more whenever the log has outgrown it."""
 
 
-def held(folder: Path) -> tuple[Anchor, Path]:
+def make_anchor(folder: Path) -> tuple[Anchor, Path]:
     """An anchor that has seen an index of two blocks."""
     index = folder / "canon.db-shm"
     (folder / "canon.db").write_bytes(b"")
@@ -25,7 +25,7 @@ def held(folder: Path) -> tuple[Anchor, Path]:
 def test_an_index_that_grows_during_a_read_is_left_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one, index = held(tmp_path)
+    one, index = make_anchor(tmp_path)
     looking = [index]
 
     def outrun(path: str) -> os.stat_result:
@@ -45,7 +45,7 @@ def test_an_index_that_grows_during_a_read_is_left_alone(
 
 
 def test_a_truncated_index_is_extended_again_once(tmp_path: Path) -> None:
-    one, index = held(tmp_path)
+    one, index = make_anchor(tmp_path)
     os.truncate(index, 100)
 
     one.check_files()

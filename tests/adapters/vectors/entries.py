@@ -65,7 +65,7 @@ async def take_in(
     await vectors.apply(VectorBatch(model=model, entries=entries, removed=removed, cursor=cursor))
 
 
-async def found(vectors: Vectors, vector: Vector, **given: object) -> list[str]:
+async def search_memories(vectors: Vectors, vector: Vector, **given: object) -> list[str]:
     """The ids that a search finds among memories, nearest first."""
     return [hit.id for hit in await hits(vectors, vector, **given)]
 

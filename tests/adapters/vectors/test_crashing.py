@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from canonry.recall.vectors import FolderVectors
-from tests.adapters.vectors.entries import MODEL, SPACE, found, many, take_in, unit
+from tests.adapters.vectors.entries import MODEL, SPACE, many, search_memories, take_in, unit
 
 pytestmark = pytest.mark.anyio
 
@@ -51,10 +51,10 @@ async def test_a_killed_indexer_leaves_exactly_the_rows_of_its_cursor(
     reached = int(status.cursor)
     assert reached >= result
     assert status.count == 50 * reached
-    assert len(await found(vectors, unit(1.0), limit=9999)) == status.count
+    assert len(await search_memories(vectors, unit(1.0), limit=9999)) == status.count
 
     await take_in(vectors, many(100, first=50 * reached), cursor=str(reached + 2))
     assert await vectors.compact_updates(MODEL)
-    everything = await found(vectors, unit(1.0), spaces=frozenset((SPACE,)), limit=99_999)
+    everything = await search_memories(vectors, unit(1.0), spaces=frozenset((SPACE,)), limit=99_999)
     assert len(everything) == 50 * (reached + 2)
     await vectors.close()

@@ -22,8 +22,8 @@ from tests.adapters.vectors.entries import (
     as_stored,
     drawn,
     exactly,
-    found,
     many,
+    search_memories,
     take_in,
     unit,
 )
@@ -63,16 +63,16 @@ async def test_a_second_process_finds_rows_written_and_published_by_the_first(
 ) -> None:
     one, two = FolderVectors(tmp_path, waiting=2), FolderVectors(tmp_path, waiting=2)
     await take_in(one, [an_entry("a", unit(1.0))])
-    assert await found(two, unit(1.0)) == ["a"]
+    assert await search_memories(two, unit(1.0)) == ["a"]
 
     await take_in(two, [an_entry("b", unit(1.0, 0.1)), an_entry("c", unit(1.0, 0.2))])
     assert await one.compact_updates(MODEL)
     await take_in(one, [an_entry("d", unit(1.0, 0.3))], removed=["a"])
 
-    assert await found(two, unit(1.0)) == ["b", "c", "d"]
+    assert await search_memories(two, unit(1.0)) == ["b", "c", "d"]
     assert [status.waiting for status in await two.status()] == [1]
     await one.close()
-    assert await found(one, unit(1.0)) == ["b", "c", "d"]
+    assert await search_memories(one, unit(1.0)) == ["b", "c", "d"]
 
 
 async def test_publishing_waits_until_it_pays_and_leaves_one_version(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ async def test_removing_many_rows_publishes_again(tmp_path: Path) -> None:
     await take_in(vectors, removed=[f"e{i:05}" for i in range(6)])
 
     assert await vectors.compact_updates(MODEL)
-    assert await found(vectors, unit(1.0), limit=99) != []
+    assert await search_memories(vectors, unit(1.0), limit=99) != []
 
 
 async def test_only_the_owning_process_publishes(tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ async def test_only_the_owning_process_publishes(tmp_path: Path) -> None:
     await take_in(vectors, many(9))
     with another_owner(tmp_path):
         assert not await vectors.compact_updates(MODEL)
-        assert len(await found(vectors, unit(1.0))) == 9
+        assert len(await search_memories(vectors, unit(1.0))) == 9
 
     assert await vectors.compact_updates(MODEL)
 
@@ -124,7 +124,7 @@ async def test_a_damaged_version_is_ignored_and_replaced(tmp_path: Path, harm: s
     vectors = FolderVectors(tmp_path, waiting=2)
     await take_in(vectors, many(50))
     assert await vectors.compact_updates(MODEL)
-    wanted = await found(vectors, unit(1.0))
+    wanted = await search_memories(vectors, unit(1.0))
     await vectors.close()
     path = tmp_path / "recall-1-00000001.index"
     whole = path.read_bytes()
@@ -133,9 +133,9 @@ async def test_a_damaged_version_is_ignored_and_replaced(tmp_path: Path, harm: s
     harmed = {"flip": flipped, "cut": whole[:-9], "empty": b"", "foreign": b"x" * 999}
     path.write_bytes(harmed[harm])
 
-    assert await found(vectors, unit(1.0)) == wanted
+    assert await search_memories(vectors, unit(1.0)) == wanted
     assert await vectors.compact_updates(MODEL)
-    assert await found(vectors, unit(1.0)) == wanted
+    assert await search_memories(vectors, unit(1.0)) == wanted
     assert [status.waiting for status in await vectors.status()] == [0]
 
 
@@ -149,7 +149,7 @@ async def test_a_clustered_index_opens_and_is_replaced(tmp_path: Path) -> None:
     wanted = exactly([as_stored(entry) for entry in everything], drawn(9), 99)
 
     for published in (False, True):
-        assert await found(vectors, drawn(9), limit=99) == wanted
+        assert await search_memories(vectors, drawn(9), limit=99) == wanted
         assert [(s.count, s.cursor) for s in await vectors.status()] == [(47, "8")]
         assert await vectors.compact_updates(MODEL) is not published
 
@@ -168,7 +168,7 @@ async def test_a_version_of_other_rows_is_not_used(tmp_path: Path) -> None:
 
     await take_in(vectors, [an_entry("only", unit(1.0))])
 
-    assert await found(vectors, unit(1.0)) == ["only"]
+    assert await search_memories(vectors, unit(1.0)) == ["only"]
 
 
 @pytest.mark.parametrize("harm", [b"not a database " * 300, None])
@@ -186,7 +186,7 @@ async def test_unreadable_rows_are_reported_and_dropped(tmp_path: Path, harm: by
 
     for _ in range(2):
         with pytest.raises(Unavailable) as caught:
-            await found(vectors, unit(1.0))
+            await search_memories(vectors, unit(1.0))
         assert caught.value.code == "vectors.corrupt"
         with pytest.raises(Unavailable):
             await take_in(vectors, many(1))
@@ -194,7 +194,7 @@ async def test_unreadable_rows_are_reported_and_dropped(tmp_path: Path, harm: by
     await vectors.drop()
     assert await vectors.status() == []
     await take_in(vectors, [an_entry("new", unit(1.0))])
-    assert await found(vectors, unit(1.0)) == ["new"]
+    assert await search_memories(vectors, unit(1.0)) == ["new"]
 
 
 async def test_a_reader_of_a_dropped_file_continues_with_the_new_one(
@@ -202,19 +202,23 @@ async def test_a_reader_of_a_dropped_file_continues_with_the_new_one(
 ) -> None:
     one, two = FolderVectors(tmp_path), FolderVectors(tmp_path)
     await take_in(one, [an_entry("old", unit(1.0))])
-    assert await found(two, unit(1.0)) == ["old"]
+    assert await search_memories(two, unit(1.0)) == ["old"]
 
     await one.drop()
     await take_in(two, [an_entry("new", unit(1.0))])
 
-    assert await found(one, unit(1.0)) == ["new"]
+    assert await search_memories(one, unit(1.0)) == ["new"]
 
 
 async def test_a_folder_that_cannot_be_made_is_unavailable(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     vectors = FolderVectors(tmp_path / "file")
 
-    for asked in (found(vectors, unit(1.0)), vectors.compact_updates(MODEL), vectors.status()):
+    for asked in (
+        search_memories(vectors, unit(1.0)),
+        vectors.compact_updates(MODEL),
+        vectors.status(),
+    ):
         with pytest.raises(Unavailable) as caught:
             await asked
         assert caught.value.code == "vectors.unavailable"
@@ -227,7 +231,7 @@ async def test_a_vector_of_another_size_is_refused(tmp_path: Path) -> None:
         await take_in(vectors, [an_entry("a", unit(1.0)), an_entry("b", b"1234")])
 
     assert await vectors.status() == []
-    assert await found(vectors, b"1234") == []
+    assert await search_memories(vectors, b"1234") == []
 
 
 async def test_searching_continues_while_others_write_and_publish(tmp_path: Path) -> None:
@@ -241,7 +245,7 @@ async def test_searching_continues_while_others_write_and_publish(tmp_path: Path
 
     async def look() -> None:
         for _ in range(40):
-            assert (await found(vectors, unit(1.0), limit=1)) == ["first"]
+            assert (await search_memories(vectors, unit(1.0), limit=1)) == ["first"]
 
     await asyncio.gather(write(), look(), look())
     assert [status.count for status in await vectors.status()] == [401]
@@ -256,7 +260,7 @@ async def test_a_file_of_the_previous_version_is_taken_over(tmp_path: Path) -> N
     db.close()
 
     vectors = FolderVectors(tmp_path)
-    assert await found(vectors, unit(1.0)) == ["a"]
+    assert await search_memories(vectors, unit(1.0)) == ["a"]
     assert await vectors.vector_digests(MODEL, ["a", "b"]) == {"a": (b"",)}
     again = [replace(an_entry("a", unit(1.0), part=part), digest=bytes([part])) for part in (1, 0)]
     await take_in(vectors, again)
@@ -289,7 +293,7 @@ async def test_an_incomplete_schema_is_not_created(tmp_path: Path) -> None:
 
     await take_in(vectors, [an_entry("a", unit(1.0))])
 
-    assert await found(vectors, unit(1.0)) == ["a"]
+    assert await search_memories(vectors, unit(1.0)) == ["a"]
     await vectors.close()
 
 

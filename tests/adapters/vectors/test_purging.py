@@ -14,7 +14,15 @@ from canonry.recall.vectors import FolderVectors
 from canonry.recall.vectors import rows as owner
 from canonry.recall.vectors.rows import to_halves
 from canonry.values.errors import Unavailable
-from tests.adapters.vectors.entries import MODEL, an_entry, drawn, found, many, take_in, unit
+from tests.adapters.vectors.entries import (
+    MODEL,
+    an_entry,
+    drawn,
+    many,
+    search_memories,
+    take_in,
+    unit,
+)
 from tests.adapters.vectors.test_index_files import another_owner
 
 pytestmark = pytest.mark.anyio
@@ -29,7 +37,7 @@ def traces(vector: Vector) -> tuple[bytes, bytes]:
     return to_halves(vector), numbers.astype("<f4").tobytes()
 
 
-def held(folder: Path, vector: Vector = SECRET) -> list[str]:
+def files_with_vector(folder: Path, vector: Vector = SECRET) -> list[str]:
     """The files of the index that hold a trace of the vector."""
     files = [path for path in folder.iterdir() if path.is_file()]
     return [
@@ -46,19 +54,19 @@ async def test_removed_and_replaced_vectors_leave_every_file(tmp_path: Path) -> 
     everything[200] = an_entry("secret", SECRET)
     await take_in(vectors, everything)
     assert await vectors.compact_updates(MODEL)
-    assert await found(neighbour, SECRET, limit=1) == ["secret"]
-    assert "recall-1-00000001.index" in held(tmp_path)
+    assert await search_memories(neighbour, SECRET, limit=1) == ["secret"]
+    assert "recall-1-00000001.index" in files_with_vector(tmp_path)
     with (tmp_path / "recall-1-00000001.index").open("rb") as mapped_elsewhere:
         await take_in(vectors, [an_entry("e00007", drawn(7_007))], removed=["secret"])
 
         await vectors.purge()
 
         assert not any(trace in mapped_elsewhere.read() for trace in traces(SECRET))
-    assert held(tmp_path) == []
-    assert held(tmp_path, drawn(7)) == []
-    assert len(held(tmp_path, drawn(8))) == 2
-    assert "secret" not in await found(neighbour, SECRET, limit=500)
-    assert (await found(neighbour, drawn(8), limit=1)) == ["e00008"]
+    assert files_with_vector(tmp_path) == []
+    assert files_with_vector(tmp_path, drawn(7)) == []
+    assert len(files_with_vector(tmp_path, drawn(8))) == 2
+    assert "secret" not in await search_memories(neighbour, SECRET, limit=500)
+    assert (await search_memories(neighbour, drawn(8), limit=1)) == ["e00008"]
     await neighbour.close()
     await vectors.close()
 
@@ -72,7 +80,7 @@ async def test_the_vectors_of_every_model_are_purged(tmp_path: Path) -> None:
     await vectors.remove(["secret"])
     await vectors.purge()
 
-    assert held(tmp_path) == []
+    assert files_with_vector(tmp_path) == []
     assert await vectors.cursors() == {OTHER: "7", MODEL: "7"}
     assert [status.count for status in await vectors.status()] == [3, 3]
 
@@ -85,8 +93,8 @@ async def test_the_last_vector_can_be_removed(tmp_path: Path) -> None:
     await vectors.remove(["secret"])
     await vectors.purge()
 
-    assert held(tmp_path) == []
-    assert await found(vectors, SECRET) == []
+    assert files_with_vector(tmp_path) == []
+    assert await search_memories(vectors, SECRET) == []
 
 
 async def test_a_dropped_model_takes_its_files_along(tmp_path: Path) -> None:
@@ -113,7 +121,7 @@ async def test_purging_waits_for_a_publisher_and_reports_a_timeout(
 
     assert caught.value.code == "vectors.unfinished"
     await vectors.purge()
-    assert held(tmp_path) == []
+    assert files_with_vector(tmp_path) == []
 
 
 @contextmanager
@@ -136,11 +144,11 @@ async def test_a_reader_that_blocks_purging_is_reported_and_a_retry_finishes(
         await vectors.remove(["secret"])
         with pytest.raises(Unavailable) as caught:
             await vectors.purge()
-        assert await found(vectors, SECRET) == []
+        assert await search_memories(vectors, SECRET) == []
 
     assert caught.value.code == "vectors.unfinished"
     await vectors.purge()
-    assert held(tmp_path) == []
+    assert files_with_vector(tmp_path) == []
 
 
 async def test_leftovers_of_a_killed_process_are_purged(tmp_path: Path) -> None:
@@ -152,7 +160,7 @@ async def test_leftovers_of_a_killed_process_are_purged(tmp_path: Path) -> None:
 
     await vectors.purge()
 
-    assert held(tmp_path) == []
+    assert files_with_vector(tmp_path) == []
     assert [path.name for path in tmp_path.glob("*.index")] == ["recall-1-00000001.index"]
 
 
@@ -174,7 +182,7 @@ async def test_a_batch_after_another_cursor_is_refused(tmp_path: Path) -> None:
         assert caught.value.code == "vectors.moved"
 
     assert await vectors.cursors() == {MODEL: "2"}
-    assert len(await found(vectors, unit(1.0))) == 1
+    assert len(await search_memories(vectors, unit(1.0))) == 1
 
 
 async def test_passages_about_an_entity_are_listed_by_page(tmp_path: Path) -> None:

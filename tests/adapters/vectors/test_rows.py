@@ -9,7 +9,7 @@ import pytest
 from canonry.recall.vectors.rows import VectorRows
 
 
-def kept(tmp_path: Path) -> tuple[VectorRows, Path]:
+def open_rows(tmp_path: Path) -> tuple[VectorRows, Path]:
     """Rows with a free connection, which have seen their shared memory."""
     rows = VectorRows(tmp_path / "rows.db")
     for _time in range(2):
@@ -21,7 +21,7 @@ def kept(tmp_path: Path) -> tuple[VectorRows, Path]:
 def test_shared_memory_that_grows_during_a_read_is_left_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows, shared = kept(tmp_path)
+    rows, shared = open_rows(tmp_path)
     look, grown = Path.stat, list[int]()
 
     def outrun(self: Path, *, follow_symlinks: bool = True) -> os.stat_result:
@@ -42,7 +42,7 @@ def test_shared_memory_that_grows_during_a_read_is_left_alone(
 
 
 def test_truncated_shared_memory_is_extended_again(tmp_path: Path) -> None:
-    rows, shared = kept(tmp_path)
+    rows, shared = open_rows(tmp_path)
     whole = shared.stat().st_size
     os.truncate(shared, 100)
 

@@ -16,9 +16,9 @@ from tests.adapters.vectors.entries import (
     as_stored,
     drawn,
     exactly,
-    found,
     hits,
     many,
+    search_memories,
     take_in,
     unit,
 )
@@ -48,7 +48,7 @@ async def settle(vectors: FolderVectors, state: str) -> None:
 
 
 async def test_an_unwritten_index_finds_nothing(vectors: FolderVectors) -> None:
-    assert await found(vectors, unit(1.0)) == []
+    assert await search_memories(vectors, unit(1.0)) == []
     assert await vectors.status() == []
     assert not await vectors.compact_updates(MODEL)
 
@@ -103,14 +103,14 @@ async def test_spaces_and_collections_are_separate(vectors: FolderVectors, state
     )
     await settle(vectors, state)
 
-    assert await found(vectors, unit(1.0), spaces=frozenset((ELSEWHERE,)), limit=2) == [
+    assert await search_memories(vectors, unit(1.0), spaces=frozenset((ELSEWHERE,)), limit=2) == [
         "there0",
         "there1",
     ]
-    assert await found(vectors, unit(1.0), limit=2) == ["here0", "there0"]
-    assert await found(vectors, unit(1.0), spaces=frozenset()) == []
-    assert await found(vectors, unit(1.0), collection=Collection.SCENES) == ["told"]
-    assert await found(vectors, unit(1.0), collection=Collection.SNIPPETS) == []
+    assert await search_memories(vectors, unit(1.0), limit=2) == ["here0", "there0"]
+    assert await search_memories(vectors, unit(1.0), spaces=frozenset()) == []
+    assert await search_memories(vectors, unit(1.0), collection=Collection.SCENES) == ["told"]
+    assert await search_memories(vectors, unit(1.0), collection=Collection.SNIPPETS) == []
 
 
 async def test_filters_by_entity_source_and_scene(vectors: FolderVectors, state: str) -> None:
@@ -127,14 +127,24 @@ async def test_filters_by_entity_source_and_scene(vectors: FolderVectors, state:
     await settle(vectors, state)
 
     spaces = frozenset((SPACE,))
-    assert await found(vectors, unit(1.0), entities=frozenset(("sam",))) == ["a", "b", "c"]
-    assert await found(vectors, unit(1.0), entities=frozenset(("frodo", "sam")), limit=1) == ["a"]
-    assert await found(vectors, unit(1.0), source_id="book", spaces=spaces) == ["c", "d"]
-    assert await found(
+    assert await search_memories(vectors, unit(1.0), entities=frozenset(("sam",))) == [
+        "a",
+        "b",
+        "c",
+    ]
+    assert await search_memories(
+        vectors, unit(1.0), entities=frozenset(("frodo", "sam")), limit=1
+    ) == ["a"]
+    assert await search_memories(vectors, unit(1.0), source_id="book", spaces=spaces) == ["c", "d"]
+    assert await search_memories(
         vectors, unit(1.0), source_id="book", entities=frozenset(("sam",)), spaces=spaces
     ) == ["c"]
-    assert await found(vectors, unit(1.0), without_scene="s1", spaces=spaces) == ["b", "d", "e"]
-    assert await found(vectors, unit(1.0), entities=frozenset(("gollum",))) == []
+    assert await search_memories(vectors, unit(1.0), without_scene="s1", spaces=spaces) == [
+        "b",
+        "d",
+        "e",
+    ]
+    assert await search_memories(vectors, unit(1.0), entities=frozenset(("gollum",))) == []
 
 
 async def test_excluding_a_scene_does_not_hide_farther_results(
@@ -145,7 +155,9 @@ async def test_excluding_a_scene_does_not_hide_farther_results(
     await take_in(vectors, [*near, *far])
     await settle(vectors, state)
 
-    behind = await found(vectors, unit(1.0), without_scene="s1", spaces=frozenset((SPACE,)))
+    behind = await search_memories(
+        vectors, unit(1.0), without_scene="s1", spaces=frozenset((SPACE,))
+    )
     assert behind == ["far2", "far1", "far0"]
 
 
@@ -155,12 +167,12 @@ async def test_replaced_or_removed_rows_are_not_found(vectors: FolderVectors, st
 
     await take_in(vectors, [an_entry("m0", unit(0.0, 1.0))], removed=["m1", "unknown"])
 
-    assert await found(vectors, unit(1.0), limit=3, spaces=frozenset((SPACE,))) == [
+    assert await search_memories(vectors, unit(1.0), limit=3, spaces=frozenset((SPACE,))) == [
         "m2",
         "m3",
         "m4",
     ]
-    assert (await found(vectors, unit(0.0, 1.0), limit=1)) == ["m0"]
+    assert (await search_memories(vectors, unit(0.0, 1.0), limit=1)) == ["m0"]
 
 
 async def test_all_nearest_of_thousands_are_found(vectors: FolderVectors, state: str) -> None:
@@ -172,7 +184,9 @@ async def test_all_nearest_of_thousands_are_found(vectors: FolderVectors, state:
 
     for seed in range(50_000, 50_030):
         asked = drawn(seed)
-        assert await found(vectors, asked, spaces=frozenset((SPACE,))) == exactly(here, asked, 10)
+        assert await search_memories(vectors, asked, spaces=frozenset((SPACE,))) == exactly(
+            here, asked, 10
+        )
 
 
 async def test_models_do_not_mix(vectors: FolderVectors) -> None:
@@ -180,12 +194,12 @@ async def test_models_do_not_mix(vectors: FolderVectors) -> None:
     await take_in(vectors, [an_entry("old", unit(1.0))], cursor="7")
     await take_in(vectors, [an_entry("new", unit(1.0))], model=other, cursor="3")
 
-    assert await found(vectors, unit(1.0)) == ["old"]
-    assert await found(vectors, unit(1.0), model=other) == ["new"]
+    assert await search_memories(vectors, unit(1.0)) == ["old"]
+    assert await search_memories(vectors, unit(1.0), model=other) == ["new"]
     listed = [(s.model.version, s.count, s.cursor, s.waiting) for s in await vectors.status()]
     assert listed == [("1", 1, "7", 1), ("2", 1, "3", 1)]
 
     await vectors.drop(MODEL)
 
-    assert await found(vectors, unit(1.0)) == []
-    assert await found(vectors, unit(1.0), model=other) == ["new"]
+    assert await search_memories(vectors, unit(1.0)) == []
+    assert await search_memories(vectors, unit(1.0), model=other) == ["new"]

@@ -28,7 +28,7 @@ from tests.usecases.stage import (
 pytestmark = pytest.mark.anyio
 
 
-async def ended(stage: Stage, name: str, rel_type: str, start: str, end: str) -> None:
+async def add_ended_relation(stage: Stage, name: str, rel_type: str, start: str, end: str) -> None:
     """A relation that held from the first day to the fifth."""
     await stage.make(a_relation_of(name, rel_type, start, end, since=day(1)))
     over = RelationEnded(
@@ -47,7 +47,7 @@ async def test_a_former_occupant_was_there_at_the_time(
     stated: str | None, status: ProposalStatus
 ) -> None:
     stage = await a_peopled_stage()
-    await ended(stage, "stay", "LOCATED_IN", "Frodo", "Shire")
+    await add_ended_relation(stage, "stay", "LOCATED_IN", "Frodo", "Shire")
     content = {"title": "x", "actor": id_of("Frodo"), "location": id_of("Mordor")}
 
     verdict = await stage.verdict("event", {**content, **({"time_ref": stated} if stated else {})})
@@ -68,7 +68,7 @@ async def test_a_former_owner_owned_the_item_alone(
 ) -> None:
     stage = await a_peopled_stage()
     await stage.entity("Ring", EntityType.OBJECT)
-    await ended(stage, "hoard", "OWNS", "Gollum", "Ring")
+    await add_ended_relation(stage, "hoard", "OWNS", "Gollum", "Ring")
     content = {"from": id_of("Frodo"), "to": id_of("Ring"), "type": "OWNS"}
 
     verdict = await stage.verdict(
@@ -84,7 +84,7 @@ async def test_former_allies_were_no_enemies_at_the_time(
     stated: str | None, status: ProposalStatus
 ) -> None:
     stage = await a_peopled_stage()
-    await ended(stage, "pact", "ALLY_OF", "Gollum", "Frodo")
+    await add_ended_relation(stage, "pact", "ALLY_OF", "Gollum", "Frodo")
     content = {"from": id_of("Frodo"), "to": id_of("Gollum"), "type": "ENEMY_OF"}
 
     verdict = await stage.verdict(

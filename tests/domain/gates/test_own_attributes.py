@@ -11,7 +11,13 @@ from canonry.values.attributes.table import find_attribute, implied_by
 from canonry.values.policy import Policy
 from canonry.values.state_tags import excluded_by
 from canonry.values.statements import Statement
-from tests.domain.gates.test_statements_of_any_form import fact, judge_claim, rel, stands, state
+from tests.domain.gates.test_statements_of_any_form import (
+    fact,
+    judge_claim,
+    rel,
+    state,
+    still_holds,
+)
 from tests.usecases.stage import ACCEPTED, Stage, a_stage
 
 pytestmark = pytest.mark.anyio
@@ -74,7 +80,7 @@ async def test_a_later_value_ends_the_earlier_of_any_form(
 async def _holds(stage: Stage, claim: Any, made: str | None) -> bool:
     """Whether a claimed fact, relation or state still holds."""
     if claim[0] != "state_change":
-        return await stands(stage, made)
+        return await still_holds(stage, made)
     well = await stage.find_item(claim[1]["entity_id"])
     assert isinstance(well, Entity)
     return claim[1]["add"][0] in well.state_tags

@@ -62,7 +62,7 @@ async def judge_claim(
     return await stage.verdict(claim[0], claim[1], authority=authority, scene=scene)
 
 
-async def stands(stage: Stage, made: str | None) -> bool:
+async def still_holds(stage: Stage, made: str | None) -> bool:
     """Whether an item still holds."""
     item = await stage.find_item(made)
     if item.level is not CanonLevel.CANON:
@@ -102,7 +102,7 @@ async def test_a_later_statement_ends_an_earlier_one_of_another_form(
     verdict = await judge_claim(stage, claim, "scene 2")
 
     assert (first.status, verdict.status) == (ACCEPTED, ACCEPTED)
-    assert not await stands(stage, first.canonical_id)
+    assert not await still_holds(stage, first.canonical_id)
     assert [one["id"] for one in verdict.ends] == [first.canonical_id]
 
 
@@ -116,7 +116,7 @@ async def test_a_lower_authority_waits_before_ending_another_form(
     verdict = await judge_claim(stage, claim, "scene 2", Authority.PLAYER)
 
     assert verdict.status is PENDING
-    assert await stands(stage, first.canonical_id)
+    assert await still_holds(stage, first.canonical_id)
 
 
 @pytest.mark.parametrize(
@@ -216,11 +216,11 @@ async def test_an_ended_item_holds_again_when_its_ending_is_retracted(
     stage = await a_village()
     first = await judge_claim(stage, held)
     second = await judge_claim(stage, claim, "scene 2")
-    assert not await stands(stage, first.canonical_id)
+    assert not await still_holds(stage, first.canonical_id)
 
     await take_back(stage, second.canonical_id)
 
-    assert await stands(stage, first.canonical_id)
+    assert await still_holds(stage, first.canonical_id)
 
 
 @pytest.mark.parametrize(
@@ -243,7 +243,7 @@ async def test_compatible_statements_end_nothing_and_ask_nothing(held: Claim, cl
     verdict = await judge_claim(stage, claim, "scene 2")
 
     assert (verdict.status, verdict.graded, verdict.ends) == (ACCEPTED, (), ())
-    assert await stands(stage, first.canonical_id)
+    assert await still_holds(stage, first.canonical_id)
 
 
 async def test_a_room_in_a_house_and_the_house_are_no_conflict() -> None:
@@ -272,7 +272,7 @@ SAID_IN_TORLAND = fact("Ana is in Torland", "Ana", "Torland")
 
 async def current(stage: Stage, *made: ProposalVerdict) -> list[bool]:
     """Whether each item still holds."""
-    return [await stands(stage, one.canonical_id) for one in made]
+    return [await still_holds(stage, one.canonical_id) for one in made]
 
 
 @pytest.mark.parametrize(

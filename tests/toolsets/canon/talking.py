@@ -78,7 +78,7 @@ async def talk(**entities: str) -> Talk:
     return one
 
 
-def verdict(reply: dict[str, Any]) -> str:
+def last_verdict(reply: dict[str, Any]) -> str:
     """The verdict on the last claim of a reply."""
     return str(reply["verdicts"][-1]["verdict"])
 

@@ -41,7 +41,7 @@ async def claimed(driver: ToolDriver, *claims: dict[str, Any], **more: Any) -> d
     return await driver.call("propose", space="account", claims=list(claims), **more)
 
 
-async def shown(driver: ToolDriver, of: str = "Hilde") -> dict[str, Any]:
+async def read_fields(driver: ToolDriver, of: str = "Hilde") -> dict[str, Any]:
     """Every field that the record has, known to its schema or not."""
     got = await driver.call("get", of=of, space="account", full=True)
     raw = {name: each["value"] for name, each in got.get("raw_fields", {}).items()}
@@ -82,7 +82,7 @@ async def test_values_of_every_kind_and_name_are_kept() -> None:
 
     await claimed(driver, HILDE | {"fields": fields})
 
-    kept = await shown(driver)
+    kept = await read_fields(driver)
     assert {name: kept.get(name) for name in fields} == fields
     for name, (_, text) in VALUES.items():
         assert await found(driver, text), name
@@ -105,7 +105,7 @@ async def test_a_correction_changes_any_field_and_keeps_the_old_value(
     )
 
     assert reply["accepted"] == 5, reply
-    kept = await shown(driver)
+    kept = await read_fields(driver)
     assert (kept["medication"], kept["address"]) == ("apixaban", "Oak Road 9")
     assert (kept["allergy"], kept["shoe_size"], kept["says"]) == (["nuts", "bees"], 38, "my aunt")
     assert await found(driver, "apixaban")
@@ -124,10 +124,10 @@ async def test_a_correction_may_be_undone_repeated_and_emptied() -> None:
 
     for value in ("apixaban", "apixaban", "warfarin", "heparin"):
         await claimed(driver, correction("medication", value))
-        assert (await shown(driver))["medication"] == value
+        assert (await read_fields(driver))["medication"] == value
     await claimed(driver, correction("medication", None))
 
-    assert "medication" not in await shown(driver)
+    assert "medication" not in await read_fields(driver)
     assert not await found(driver, "heparin")
 
 
@@ -136,10 +136,10 @@ async def test_a_value_that_does_not_fit_its_field_is_shown_with_the_reason() ->
     reply = await claimed(driver, HILDE | {"fields": {"date_of_birth": "some day in April"}})
 
     assert reply["verdicts"][0]["raw_fields"] == {"date_of_birth": "not a date"}
-    assert (await shown(driver))["date_of_birth"] == "some day in April"
+    assert (await read_fields(driver))["date_of_birth"] == "some day in April"
     await claimed(driver, correction("birthday", "1984-02-29"))
 
-    kept = await shown(driver)
+    kept = await read_fields(driver)
     assert (kept["birthday"], kept.get("date_of_birth")) == ("1984-02-29", None)
     assert not await found(driver, "April")
 

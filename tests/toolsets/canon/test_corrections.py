@@ -25,7 +25,7 @@ async def a_crew() -> ToolDriver:
     return driver
 
 
-async def made(driver: ToolDriver, **claim: Any) -> str:
+async def accept_claim(driver: ToolDriver, **claim: Any) -> str:
     """The id of what an accepted claim became."""
     reply = await driver.call("propose", claims=[claim], said="So it is told.")
     (row,) = reply["verdicts"]
@@ -51,7 +51,9 @@ async def read_entity(
 
 async def test_a_fact_is_corrected_with_its_effects_and_why_gives_the_reason() -> None:
     driver = await a_crew()
-    wrong = await made(driver, kind="fact", says="Zed Kay killed Ana Fox", when="1410-01-01")
+    wrong = await accept_claim(
+        driver, kind="fact", says="Zed Kay killed Ana Fox", when="1410-01-01"
+    )
 
     row = await corrected(driver, wrong, "Zed Kay killed Odo Brand")
 
@@ -72,8 +74,8 @@ async def test_a_fact_is_corrected_with_its_effects_and_why_gives_the_reason() -
 async def test_a_corrected_relation_restores_the_relation_it_had_ended() -> None:
     driver = await a_crew()
     owns = {"kind": "relation", "type": "OWNS"}
-    await made(driver, **owns, **{"from": "Ana Fox"}, to="Mill", when="1400-01-01")
-    wrong = await made(driver, **owns, **{"from": "Zed Kay"}, to="Mill", when="1405-01-01")
+    await accept_claim(driver, **owns, **{"from": "Ana Fox"}, to="Mill", when="1400-01-01")
+    wrong = await accept_claim(driver, **owns, **{"from": "Zed Kay"}, to="Mill", when="1405-01-01")
 
     other = await corrected(driver, wrong, "Inn")
     own = await corrected(driver, other["id"], "Ana Fox", field="from")
@@ -88,8 +90,8 @@ async def test_a_corrected_relation_restores_the_relation_it_had_ended() -> None
 async def test_a_later_relation_still_ends_the_corrected_one() -> None:
     driver = await a_crew()
     lies = {"kind": "relation", "from": "Zed Kay", "type": "LOCATED_IN"}
-    wrong = await made(driver, **lies, to="Inn", when="1400-01-01")
-    await made(driver, **lies, to="Mill", when="1405-01-01")
+    wrong = await accept_claim(driver, **lies, to="Inn", when="1400-01-01")
+    await accept_claim(driver, **lies, to="Mill", when="1405-01-01")
 
     await corrected(driver, wrong, "Marrow Lighthouse")
 
@@ -101,7 +103,7 @@ async def test_a_later_relation_still_ends_the_corrected_one() -> None:
 async def test_an_explicit_end_stays_with_the_corrected_relation() -> None:
     driver = await a_crew()
     knows = {"kind": "relation", "from": "Zed Kay", "type": "SERVES"}
-    wrong = await made(driver, **knows, to="Ana Fox", when="1400-01-01")
+    wrong = await accept_claim(driver, **knows, to="Ana Fox", when="1400-01-01")
     await driver.call("decide", verdict="end", of=[wrong], when="1403-01-01")
 
     await corrected(driver, wrong, "Ilsa Vane")
@@ -114,7 +116,7 @@ async def test_an_explicit_end_stays_with_the_corrected_relation() -> None:
 
 async def test_a_state_is_corrected_to_another_state_time_or_person() -> None:
     driver = await a_crew()
-    await made(driver, kind="state", of="Ana Fox", tags=["wounded"], when="1400-01-01")
+    await accept_claim(driver, kind="state", of="Ana Fox", tags=["wounded"], when="1400-01-01")
 
     await corrected(driver, "Ana Fox is wounded", "ill")
     assert (await read_entity(driver, "Ana Fox", at="1400-06-01"))[0] == ["ill"]
@@ -128,9 +130,11 @@ async def test_a_state_is_corrected_to_another_state_time_or_person() -> None:
 
 async def test_a_fact_or_relation_may_be_corrected_only_in_time() -> None:
     driver = await a_crew()
-    death = await made(driver, kind="fact", says="Zed Kay killed Ana Fox", when="1410-01-01")
+    death = await accept_claim(
+        driver, kind="fact", says="Zed Kay killed Ana Fox", when="1410-01-01"
+    )
     tie = {"kind": "relation", "from": "Zed Kay", "type": "OWNS", "to": "Mill"}
-    owned = await made(driver, **tie, when="1400-01-01")
+    owned = await accept_claim(driver, **tie, when="1400-01-01")
 
     await corrected(driver, death, "1412-01-01", field="when")
     await corrected(driver, owned, "1405-01-01", field="when")
@@ -143,7 +147,7 @@ async def test_a_fact_or_relation_may_be_corrected_only_in_time() -> None:
 
 async def test_an_event_keeps_its_time_and_its_entities() -> None:
     driver = await a_crew()
-    wrong = await made(
+    wrong = await accept_claim(
         driver, kind="event", says="The bell falls", about=["Ana Fox"], when="1403-01-01"
     )
 
@@ -157,9 +161,9 @@ async def test_an_event_keeps_its_time_and_its_entities() -> None:
 async def test_a_claim_of_another_kind_can_replace_a_wrong_item() -> None:
     driver = await a_crew()
     lies = {"kind": "relation", "from": "Ana Fox", "type": "LOCATED_IN"}
-    wrong = await made(driver, **lies, to="Inn", when="1400-01-01")
+    wrong = await accept_claim(driver, **lies, to="Inn", when="1400-01-01")
 
-    await made(driver, kind="fact", says="Ana Fox is at the Mill", replaces=wrong)
+    await accept_claim(driver, kind="fact", says="Ana Fox is at the Mill", replaces=wrong)
 
     _, facts, relations = await read_entity(driver, "Ana Fox", at="1401-01-01")
     assert (facts, relations) == (["Ana Fox is at the Mill"], [])
@@ -167,7 +171,7 @@ async def test_a_claim_of_another_kind_can_replace_a_wrong_item() -> None:
 
 async def test_a_lower_authority_waits_and_a_keeper_accepts_it() -> None:
     driver = await a_crew()
-    wrong = await made(driver, kind="fact", says="Zed Kay owns a boat")
+    wrong = await accept_claim(driver, kind="fact", says="Zed Kay owns a boat")
     claim = {"kind": "correction", "of": wrong, "value": "Zed Kay owns a cart", "says": "Look."}
 
     low = await driver.call("propose", claims=[claim], authority="player")
@@ -233,7 +237,7 @@ async def test_an_unreadable_correction_error_lists_the_members(
     more: dict[str, Any], path: str
 ) -> None:
     driver = await a_crew()
-    wrong = await made(driver, kind="fact", says="Zed Kay owns a boat")
+    wrong = await accept_claim(driver, kind="fact", says="Zed Kay owns a boat")
     claim = {"kind": "correction", "of": wrong, "value": "ill", **more}
 
     error = await driver.refused("propose", claims=[claim])
@@ -243,9 +247,11 @@ async def test_an_unreadable_correction_error_lists_the_members(
 
 async def test_ended_or_missing_items_cannot_be_corrected() -> None:
     driver = await a_crew()
-    wrong = await made(driver, kind="fact", says="Zed Kay owns a boat")
-    await made(driver, kind="state", of="Zed Kay", tags=["ill"], when="1400-01-01")
-    ended = await made(driver, kind="state", of="Zed Kay", untags=["ill"], when="1401-01-01")
+    wrong = await accept_claim(driver, kind="fact", says="Zed Kay owns a boat")
+    await accept_claim(driver, kind="state", of="Zed Kay", tags=["ill"], when="1400-01-01")
+    ended = await accept_claim(
+        driver, kind="state", of="Zed Kay", untags=["ill"], when="1401-01-01"
+    )
     await driver.call("decide", verdict="retcon", of=[wrong], reason="No boat.")
 
     gone = await corrected(driver, wrong, "Zed Kay owns a cart")
@@ -257,7 +263,7 @@ async def test_ended_or_missing_items_cannot_be_corrected() -> None:
 
 async def test_an_item_of_another_space_corrects_nothing_here() -> None:
     driver = await a_crew()
-    wrong = await made(driver, kind="fact", says="Zed Kay owns a boat")
+    wrong = await accept_claim(driver, kind="fact", says="Zed Kay owns a boat")
     await driver.call("open", name="Elsewhere")
     claim = {"kind": "correction", "of": wrong, "value": "Zed Kay owns a cart", "says": "No."}
 
@@ -269,7 +275,7 @@ async def test_an_item_of_another_space_corrects_nothing_here() -> None:
 
 async def test_one_of_two_concurrent_corrections_is_accepted() -> None:
     driver = await a_crew()
-    wrong = await made(driver, kind="fact", says="Zed Kay owns a boat")
+    wrong = await accept_claim(driver, kind="fact", says="Zed Kay owns a boat")
     rows: list[str] = []
 
     async def correct(item: str) -> None:
@@ -303,9 +309,11 @@ async def test_a_corrected_fact_restores_items_ended_by_its_words() -> None:
     boat = [{"kind": "entity", "name": "Petrel", "type": "object"}]
     await driver.call("propose", claims=boat, said="A boat.")
     old = {"kind": "relation", "from": "Ana Fox", "type": "OWNS", "to": "Petrel"}
-    await made(driver, **old, when="1400-01-01")
-    first = await made(driver, kind="fact", says="The Petrel belongs to Zed Kay", when="1403-01-01")
-    wrong = await made(
+    await accept_claim(driver, **old, when="1400-01-01")
+    first = await accept_claim(
+        driver, kind="fact", says="The Petrel belongs to Zed Kay", when="1403-01-01"
+    )
+    wrong = await accept_claim(
         driver, kind="fact", says="The Petrel belongs to Ilsa Vane", when="1405-01-01"
     )
 

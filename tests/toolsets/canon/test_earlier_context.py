@@ -31,7 +31,7 @@ async def relate(driver: ToolDriver, rel_type: str, to: str, **more: Any) -> str
     return str(reply["verdicts"][0]["id"])
 
 
-async def shown(driver: ToolDriver, at: str | None) -> list[set[str]]:
+async def ids_from_reads(driver: ToolDriver, at: str | None) -> list[set[str]]:
     """The ids that each way to read about Ana shows at a time."""
     when = {} if at is None else {"at": at}
     found = await driver.call("find", about="Ana", **when)
@@ -57,13 +57,13 @@ async def test_a_retconned_relation_holds_at_no_time(
     if repeated:
         assert wrong == await relate(driver, rel_type, "Ashford", when="1412-01-01")
     kept = await relate(driver, "KNOWS", "Bo")
-    for each in await shown(driver, "1415-01-01"):
+    for each in await ids_from_reads(driver, "1415-01-01"):
         assert wrong in each
 
     await driver.call("decide", verdict="retcon", of=[wrong], reason="It was another Ana.")
 
     for at in (None, "1411-01-01", "1415-01-01"):
-        for each in await shown(driver, at):
+        for each in await ids_from_reads(driver, at):
             assert wrong not in each
             assert kept in each
 
@@ -74,7 +74,7 @@ async def test_a_relation_ended_by_a_retconned_one_holds_again() -> None:
     wrong = await relate(driver, "LIVES_IN", "Birch", when="1410-01-01")
     await driver.call("decide", verdict="retcon", of=[wrong], reason="She never moved.")
 
-    for each in await shown(driver, "1415-01-01"):
+    for each in await ids_from_reads(driver, "1415-01-01"):
         assert home in each
         assert wrong not in each
 

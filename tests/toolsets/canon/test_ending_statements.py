@@ -49,7 +49,7 @@ async def retract(driver: ToolDriver, item: str) -> None:
     await driver.call("propose", said="No.", claims=[{"kind": "retcon", "of": item, "says": "no"}])
 
 
-async def shown(driver: ToolDriver, name: str, at: str | None = None) -> set[str]:
+async def describe_entity(driver: ToolDriver, name: str, at: str | None = None) -> set[str]:
     """Return the facts, relations and tags of an entity in words, as a page shows them."""
     moment = {} if at is None else {"at": at}
     page = await driver.call("get", of=name, full=True, **moment)
@@ -68,7 +68,10 @@ async def test_a_reader_of_two_secrets_sees_one_place() -> None:
     await tie(driver, "Ring", "LOCATED_IN", "Hall", when="1401-01-01", **{"for": ["Ana", "Cy"]})
     await tie(driver, "Ring", "LOCATED_IN", "Mill", when="1402-01-01", **{"for": ["Bo", "Cy"]})
 
-    places = {name: await shown(await reader(driver, name), "Ring") for name in ("Ana", "Bo", "Cy")}
+    places = {
+        name: await describe_entity(await reader(driver, name), "Ring")
+        for name in ("Ana", "Bo", "Cy")
+    }
 
     assert places == {
         "Ana": {"Ring located in Hall"},
@@ -85,9 +88,11 @@ async def test_a_reader_of_two_secrets_sees_one_captain(later: list[str]) -> Non
     more: dict[str, Any] = {"for": later} if later else {}
     await fact(driver, second, "Gull", "Bo", when="1402-01-01", **more)
 
-    assert await shown(await reader(driver, "Cy"), "Gull") == {second}
-    assert await shown(driver, "Gull") == {second}
-    assert await shown(await reader(driver, "Ana"), "Gull") == ({first} if later else {second})
+    assert await describe_entity(await reader(driver, "Cy"), "Gull") == {second}
+    assert await describe_entity(driver, "Gull") == {second}
+    assert await describe_entity(await reader(driver, "Ana"), "Gull") == (
+        {first} if later else {second}
+    )
 
 
 async def test_an_earlier_secret_successor_counts_for_readers_of_both() -> None:
@@ -97,10 +102,13 @@ async def test_an_earlier_secret_successor_counts_for_readers_of_both() -> None:
     await fact(driver, says("Di"), "Gull", "Di", when="1399-01-01", **{"for": ["Bo", "Cy"]})
     await fact(driver, says("Bo"), "Gull", "Bo", when="1405-01-01", **{"for": ["Ana", "Cy"]})
 
-    then = {name: await shown(await reader(driver, name), "Gull", "1402") for name in ("Ana", "Cy")}
+    then = {
+        name: await describe_entity(await reader(driver, name), "Gull", "1402")
+        for name in ("Ana", "Cy")
+    }
 
     assert then == {"Ana": {says("Ana")}, "Cy": {says("Di")}}
-    assert await shown(driver, "Gull", "1402") == {says("Di")}
+    assert await describe_entity(driver, "Gull", "1402") == {says("Di")}
 
 
 @pytest.mark.parametrize("replaces", [True, False])
@@ -111,14 +119,14 @@ async def test_an_item_retracted_by_a_retracted_claim_holds_again(replaces: bool
     old = await fact(driver, says("Ana"), "Gull", "Ana", when="1401-01-01")
     more = {"replaces": old} if replaces else {}
     new = await fact(driver, says("Bo"), "Gull", "Bo", authority="gm", when="1401-01-01", **more)
-    assert await shown(driver, "Gull") == {says("Bo")}
+    assert await describe_entity(driver, "Gull") == {says("Bo")}
 
     await retract(driver, new)
 
-    assert await shown(driver, "Gull") == {says("Ana")}
-    assert await shown(driver, "Gull", "1400") == {says("Di")}
+    assert await describe_entity(driver, "Gull") == {says("Ana")}
+    assert await describe_entity(driver, "Gull", "1400") == {says("Di")}
     await retract(driver, old)
-    assert await shown(driver, "Gull") == {says("Di")}
+    assert await describe_entity(driver, "Gull") == {says("Di")}
 
 
 async def test_a_relation_retracted_by_higher_authority_holds_again() -> None:
@@ -126,12 +134,12 @@ async def test_a_relation_retracted_by_higher_authority_holds_again() -> None:
     await tie(driver, "Ana", "LOCATED_IN", "Hall", when="1400-01-01")
     await tie(driver, "Ana", "LOCATED_IN", "Ford", when="1401-01-01")
     new = await tie(driver, "Ana", "LOCATED_IN", "Mill", authority="gm", when="1401-01-01")
-    assert await shown(driver, "Ana") == {"Ana located in Mill"}
+    assert await describe_entity(driver, "Ana") == {"Ana located in Mill"}
 
     await retract(driver, new)
 
-    assert await shown(driver, "Ana") == {"Ana located in Ford"}
-    assert await shown(driver, "Ana", "1400-06-01") == {"Ana located in Hall"}
+    assert await describe_entity(driver, "Ana") == {"Ana located in Ford"}
+    assert await describe_entity(driver, "Ana", "1400-06-01") == {"Ana located in Hall"}
 
 
 async def test_an_item_retracted_by_a_retracted_claim_holds_until_a_later_value() -> None:
@@ -143,8 +151,8 @@ async def test_an_item_retracted_by_a_retracted_claim_holds_until_a_later_value(
 
     await retract(driver, new)
 
-    assert await shown(driver, "Gull") == {says("Cy")}
-    assert await shown(driver, "Gull", "1402") == {says("Ana")}
+    assert await describe_entity(driver, "Gull") == {says("Cy")}
+    assert await describe_entity(driver, "Gull", "1402") == {says("Ana")}
 
 
 @pytest.mark.parametrize("form", ["state", "words"])
@@ -154,14 +162,14 @@ async def test_a_state_retracted_by_higher_authority_holds_again(form: str) -> N
         await accept_claim(driver, kind="state", of="Ana", tags=["dead"], when="1401-01-01")
     else:
         await fact(driver, "Zed killed Ana", "Ana", when="1401-01-01")
-    assert "dead" in await shown(driver, "Ana")
+    assert "dead" in await describe_entity(driver, "Ana")
     alive = {"kind": "state", "of": "Ana", "tags": ["alive"], "when": "1401-01-01"}
     new = (await accept_claim(driver, authority="gm", **alive))["id"]
-    assert (await shown(driver, "Ana")) & {"alive", "dead"} == {"alive"}
+    assert (await describe_entity(driver, "Ana")) & {"alive", "dead"} == {"alive"}
 
     await retract(driver, new)
 
-    assert (await shown(driver, "Ana")) & {"alive", "dead"} == {"dead"}
+    assert (await describe_entity(driver, "Ana")) & {"alive", "dead"} == {"dead"}
 
 
 async def test_a_marriage_ends_an_earlier_one_of_either_spouse() -> None:
@@ -169,9 +177,9 @@ async def test_a_marriage_ends_an_earlier_one_of_either_spouse() -> None:
     await tie(driver, "Ana", "MARRIED_TO", "Bo", when="1395-01-01")
     await tie(driver, "Bo", "MARRIED_TO", "Cy", when="1403-01-01")
 
-    assert await shown(driver, "Bo") == {"Bo married to Cy"}
-    assert await shown(driver, "Ana") == set()
-    assert await shown(driver, "Bo", "1400") == {"Ana married to Bo"}
+    assert await describe_entity(driver, "Bo") == {"Bo married to Cy"}
+    assert await describe_entity(driver, "Ana") == set()
+    assert await describe_entity(driver, "Bo", "1400") == {"Ana married to Bo"}
 
 
 async def test_a_fact_restated_for_an_earlier_time_held_since_then() -> None:
@@ -180,8 +188,8 @@ async def test_a_fact_restated_for_an_earlier_time_held_since_then() -> None:
     await fact(driver, says, "Gull", "Di", when="1403-01-01")
     await fact(driver, says, "Gull", "Di", when="1400-01-01")
 
-    assert await shown(driver, "Gull", "1401") == {says}
-    assert await shown(driver, "Gull", "1399") == set()
+    assert await describe_entity(driver, "Gull", "1401") == {says}
+    assert await describe_entity(driver, "Gull", "1399") == set()
 
 
 async def test_a_fact_restated_later_begins_again_after_an_intermediate_value() -> None:
@@ -194,11 +202,14 @@ async def test_a_fact_restated_later_begins_again_after_an_intermediate_value() 
     await tie(driver, "Ring", "LOCATED_IN", "Mill", when="1405-01-01")
 
     boxes = {
-        year: await shown(driver, "Box", year) & {"open", "closed"} for year in ("1400", "1407")
+        year: await describe_entity(driver, "Box", year) & {"open", "closed"}
+        for year in ("1400", "1407")
     }
     assert boxes == {"1400": {"open"}, "1407": {"closed"}}
-    assert "open" in await shown(driver, "Box")
-    places = {year: await shown(driver, "Ring", year) for year in ("1400", "1407", "1411")}
+    assert "open" in await describe_entity(driver, "Box")
+    places = {
+        year: await describe_entity(driver, "Ring", year) for year in ("1400", "1407", "1411")
+    }
     room, mill = {"Ring located in Hall"}, {"Ring located in Mill"}
     assert places == {"1400": room, "1407": mill, "1411": room}
 
@@ -209,12 +220,12 @@ async def test_an_end_without_successor_applies_again_after_a_retraction() -> No
     ended = {"relationship_id": first, "until": "1405-01-01T00:00:00Z", "reason": "it was moved"}
     await make_driver("CanonKeeper", driver).call("neo4j_end_relationship", **ended)
     between = await fact(driver, "The Ring is in the Ford", "Ring", "Ford", when="1400-01-01")
-    assert await shown(driver, "Ring", "1402") == {"The Ring is in the Ford"}
+    assert await describe_entity(driver, "Ring", "1402") == {"The Ring is in the Ford"}
 
     await retract(driver, between)
 
-    assert await shown(driver, "Ring", "1402") == {"Ring located in Hall"}
-    assert await shown(driver, "Ring", "1407") == set()
+    assert await describe_entity(driver, "Ring", "1402") == {"Ring located in Hall"}
+    assert await describe_entity(driver, "Ring", "1407") == set()
 
 
 async def test_a_restored_location_ends_where_a_fact_states_the_next() -> None:
@@ -225,8 +236,8 @@ async def test_a_restored_location_ends_where_a_fact_states_the_next() -> None:
 
     await retract(driver, wrong)
 
-    assert await shown(driver, "Ana") == {"Ana is in Mill"}
-    assert await shown(driver, "Ana", "1405") == {"Ana located in Hall"}
+    assert await describe_entity(driver, "Ana") == {"Ana is in Mill"}
+    assert await describe_entity(driver, "Ana", "1405") == {"Ana located in Hall"}
 
 
 async def test_an_undated_scene_follows_the_scenes_before_it() -> None:
@@ -236,9 +247,13 @@ async def test_an_undated_scene_follows_the_scenes_before_it() -> None:
     claim = {"kind": "relation", "from": "Ana", "type": "LOCATED_IN", "to": "Hall"}
     await driver.call("propose", evidence=[reply["turns"][0]["id"]], claims=[claim])
 
-    assert await shown(driver, "Ana", "1400-01-01") == set()
-    assert await shown(driver, "Ana", "1402-01-01") == await shown(driver, "Ana") != set()
-    assert await shown(driver, "Hall", "1400-01-01") == set()
+    assert await describe_entity(driver, "Ana", "1400-01-01") == set()
+    assert (
+        await describe_entity(driver, "Ana", "1402-01-01")
+        == await describe_entity(driver, "Ana")
+        != set()
+    )
+    assert await describe_entity(driver, "Hall", "1400-01-01") == set()
 
 
 async def test_an_undated_statement_follows_earlier_ones_on_its_subject() -> None:
@@ -246,10 +261,10 @@ async def test_an_undated_statement_follows_earlier_ones_on_its_subject() -> Non
     await fact(driver, "Ana is in the Hall", "Ana", "Hall", when="1400-01-01")
     await tie(driver, "Ana", "LOCATED_IN", "Ford")
 
-    assert await shown(driver, "Ana", "1390-01-01") == set()
-    assert await shown(driver, "Ford", "1390-01-01") == set()
-    assert await shown(driver, "Ana") == await shown(driver, "Ford") != set()
-    assert await shown(driver, "Hall") == set()
+    assert await describe_entity(driver, "Ana", "1390-01-01") == set()
+    assert await describe_entity(driver, "Ford", "1390-01-01") == set()
+    assert await describe_entity(driver, "Ana") == await describe_entity(driver, "Ford") != set()
+    assert await describe_entity(driver, "Hall") == set()
 
 
 async def test_undated_lore_holds_at_any_date() -> None:
@@ -257,7 +272,7 @@ async def test_undated_lore_holds_at_any_date() -> None:
     await fact(driver, "Bo is in the Mill", "Bo", "Mill", when="1400-01-01")
     await fact(driver, "The Mill has a bell", "Mill")
 
-    assert await shown(driver, "Mill", "1300-01-01") == {"The Mill has a bell"}
+    assert await describe_entity(driver, "Mill", "1300-01-01") == {"The Mill has a bell"}
 
 
 WEDDINGS: list[dict[str, Any]] = [
@@ -274,16 +289,16 @@ async def test_a_death_ends_the_marriage_whoever_states_it(
     driver = await a_table()
     wed = {"Bo married to Ana", "Bo married Ana", "Bo is married", "married"}
     await accept_claim(driver, **wedding, when="1406-04-01")
-    before = await shown(driver, "Bo")
+    before = await describe_entity(driver, "Bo")
     claim = {"kind": "fact", "says": death, "about": ["Ana", "Cy"][: 1 + ("Cy" in death)]}
 
     answer = await accept_claim(driver, "player", **claim, when="1410-04-01")
 
     assert before & wed
-    assert not (await shown(driver, "Bo")) & wed
-    assert await shown(driver, "Bo", "1407-01-01") == before
+    assert not (await describe_entity(driver, "Bo")) & wed
+    assert await describe_entity(driver, "Bo", "1407-01-01") == before
     await retract(driver, answer["id"])
-    assert await shown(driver, "Bo") == before
+    assert await describe_entity(driver, "Bo") == before
 
 
 async def test_a_marriage_stated_after_the_death_ended_with_it() -> None:
@@ -292,8 +307,8 @@ async def test_a_marriage_stated_after_the_death_ended_with_it() -> None:
 
     await accept_claim(driver, **WEDDINGS[0], when="1406-04-01")
 
-    assert await shown(driver, "Bo", "1407-01-01") == {"Bo married to Ana"}
-    assert await shown(driver, "Bo") == set()
+    assert await describe_entity(driver, "Bo", "1407-01-01") == {"Bo married to Ana"}
+    assert await describe_entity(driver, "Bo") == set()
 
 
 async def test_an_undated_death_comes_after_the_wedding() -> None:
@@ -302,8 +317,8 @@ async def test_an_undated_death_comes_after_the_wedding() -> None:
 
     await fact(driver, "Ana is dead", "Ana")
 
-    assert "Ana is dead" not in await shown(driver, "Ana", "1405-01-01")
-    assert await shown(driver, "Bo") == set()
+    assert "Ana is dead" not in await describe_entity(driver, "Ana", "1405-01-01")
+    assert await describe_entity(driver, "Bo") == set()
 
 
 async def test_the_present_of_a_story_is_the_latest_time_of_its_scenes() -> None:
@@ -319,7 +334,7 @@ async def test_the_present_of_a_story_is_the_latest_time_of_its_scenes() -> None
         "Ana is the captain of the Gull": True,
     }
     await driver.call("tell", scene="Mill", turns=[{"by": "gm", "text": "On."}], when="1407-07-01")
-    assert await shown(driver, "Gull") == {"Ana is the captain of the Gull"}
+    assert await describe_entity(driver, "Gull") == {"Ana is the captain of the Gull"}
 
 
 async def test_a_planned_end_yields_to_an_earlier_successor() -> None:
@@ -329,6 +344,6 @@ async def test_a_planned_end_yields_to_an_earlier_successor() -> None:
     await fact(driver, "The Ring belongs to Cy", "Cy", "Ring", when="1412-04-01")
     between = await tie(driver, "Ana", "OWNS", "Ring", when="1409-04-01")
 
-    assert await shown(driver, "Ring") == {"Ana owns Ring", "The Ring belongs to Cy"}
+    assert await describe_entity(driver, "Ring") == {"Ana owns Ring", "The Ring belongs to Cy"}
     await retract(driver, between)
-    assert await shown(driver, "Ring") == {"Di owns Ring", "The Ring belongs to Cy"}
+    assert await describe_entity(driver, "Ring") == {"Di owns Ring", "The Ring belongs to Cy"}

@@ -28,7 +28,7 @@ async def a_game(*claims: dict[str, Any]) -> ToolDriver:
     return driver
 
 
-async def asked(driver: ToolDriver, *claims: dict[str, Any]) -> dict[str, Any]:
+async def first_question(driver: ToolDriver, *claims: dict[str, Any]) -> dict[str, Any]:
     """The row of the first claim, which waits for an answer."""
     reply = await propose_entities(driver, *claims)
     row: dict[str, Any] = reply["verdicts"][0]
@@ -46,7 +46,7 @@ async def called(driver: ToolDriver, name: str) -> list[dict[str, Any]]:
 async def test_a_namesake_waits_and_another_person_is_one_answer() -> None:
     driver = await a_game(JOHN)
 
-    row = await asked(driver, MONK, {"kind": "fact", "says": "John wore a grey habit"})
+    row = await first_question(driver, MONK, {"kind": "fact", "says": "John wore a grey habit"})
     (smith,) = await called(driver, "John")
     done = await driver.call("decide", verdict="separate", of=[row["proposal"]])
 
@@ -62,7 +62,7 @@ async def test_a_namesake_waits_and_another_person_is_one_answer() -> None:
 async def test_choosing_the_known_entity_is_one_answer() -> None:
     driver = await a_game(JOHN)
 
-    row = await asked(driver, MONK)
+    row = await first_question(driver, MONK)
     known = row["against"][0]["id"]
     done = await driver.call("decide", verdict="merge", of=[known, row["proposal"]])
 
@@ -76,7 +76,7 @@ async def test_a_former_name_alone_identifies_nobody() -> None:
     renamed = {"kind": "correction", "of": "Hall", "field": "name", "value": "Palace"}
     await driver.call("propose", claims=[{**renamed, "says": "It was renamed."}], space="Game")
 
-    row = await asked(driver, {"name": "Hall", "type": "location", "says": "a barn"})
+    row = await first_question(driver, {"name": "Hall", "type": "location", "says": "a barn"})
     await driver.call("decide", verdict="separate", of=["Palace", row["proposal"]])
 
     assert (await driver.call("get", of="Palace"))["says"] == "a hall of stone"
@@ -123,7 +123,7 @@ async def test_contradictory_details_make_a_new_entity_wait(
     driver = await a_game(known)
     before = await driver.call("get", of=known["name"])
 
-    await asked(driver, new)
+    await first_question(driver, new)
 
     assert await driver.call("get", of=known["name"]) == before
 
@@ -198,7 +198,7 @@ async def test_the_fitting_namesake_is_meant_and_a_bare_name_is_questioned() -> 
     fits = await propose_entities(
         driver, {"name": "John", "type": "character", "says": "a monk of Ford"}
     )
-    row = await asked(driver, {"name": "John", "type": "character"})
+    row = await first_question(driver, {"name": "John", "type": "character"})
 
     assert fits["accepted"] == 1
     assert len(row["against"]) == 2
@@ -207,7 +207,7 @@ async def test_the_fitting_namesake_is_meant_and_a_bare_name_is_questioned() -> 
 async def test_a_dead_namesake_who_acts_may_be_another_person() -> None:
     driver = await a_game(JOHN | {"tags": ["dead"]})
 
-    row = await asked(
+    row = await first_question(
         driver,
         {"name": "John", "type": "character"},
         {"kind": "event", "says": "John opens the gate", "who": ["John"]},
@@ -236,7 +236,9 @@ async def test_facts_about_the_known_entity_can_contradict_identity() -> None:
     driver = await a_game(JOHN)
     await propose_entities(driver, {"kind": "fact", "says": "John was born in Torland"})
 
-    row = await asked(driver, {"name": "John", "type": "character", "says": "born in Ostmark"})
+    row = await first_question(
+        driver, {"name": "John", "type": "character", "says": "born in Ostmark"}
+    )
 
     assert "born in Torland" in row["because"]
 
@@ -256,7 +258,7 @@ async def test_a_contributor_learns_the_form_and_a_keeper_answers() -> None:
 
 async def test_a_waived_namesake_is_another_entity() -> None:
     driver = await a_game(JOHN)
-    row = await asked(driver, MONK)
+    row = await first_question(driver, MONK)
     (smith,) = (each["id"] for each in row["against"])
 
     await driver.call("decide", verdict="waive", of=[row["proposal"]], other=smith, reason="Two.")

@@ -6,7 +6,7 @@ import pytest
 
 from canonry.values.json_values import encode_json
 from tests.toolsets.canon.kit import make_driver
-from tests.toolsets.canon.talking import Talk, fact, grades, relation, talk, verdict
+from tests.toolsets.canon.talking import Talk, fact, grades, last_verdict, relation, talk
 
 pytestmark = pytest.mark.anyio
 
@@ -120,7 +120,7 @@ async def test_an_initial_of_one_person_names_that_person() -> None:
     team = await talk(James_Okafor="character", Mary_Okafor="character", Jane_Berg="character")
     reply = await team.propose_text("Done.", fact("The release is approved", who=["J. Okafor"]))
 
-    assert verdict(reply) == "accepted"
+    assert last_verdict(reply) == "accepted"
     assert await team.holds("James Okafor") == {"The release is approved"}
 
 
@@ -144,11 +144,11 @@ async def test_a_pronoun_means_the_only_entity_of_a_fact() -> None:
     story = await talk(Mara="character", Ben="character")
     await story.propose_text("Mara's eyes are green.")
     reply = await story.propose_text("Her.", fact("Her blue eyes shone", about=["Mara"]))
-    assert (verdict(reply), grades(reply)) == ("rejected", ["contradiction"])
+    assert (last_verdict(reply), grades(reply)) == ("rejected", ["contradiction"])
 
     assert (
-        verdict(await story.propose_text("She.", fact("Her blue eyes shone", about=["Ben"])))
+        last_verdict(await story.propose_text("She.", fact("Her blue eyes shone", about=["Ben"])))
         == "accepted"
     )
     both = await story.propose_text("They.", fact("Her blue eyes met his", about=["Mara", "Ben"]))
-    assert verdict(both) == "accepted"
+    assert last_verdict(both) == "accepted"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.toolsets.canon.talking import fact, grades, relation, talk, verdict
+from tests.toolsets.canon.talking import fact, grades, last_verdict, relation, talk
 
 pytestmark = pytest.mark.anyio
 
@@ -52,7 +52,7 @@ async def test_a_change_ends_the_earlier_state(before: str, change: str) -> None
     first = await home.propose_text(before)
     reply = await home.propose_text(change)
 
-    assert verdict(reply) == "accepted"
+    assert last_verdict(reply) == "accepted"
     assert reply["verdicts"][0]["ends"] == [first["verdicts"][0]["id"]]
     assert reply["note"].startswith("Ended: ")
     assert before in reply["note"]
@@ -92,7 +92,7 @@ async def test_compatible_statements_are_not_flagged(first: str, second: str) ->
     await home.propose_text(first)
     reply = await home.propose_text(second)
 
-    assert (verdict(reply), grades(reply)) == ("accepted", [])
+    assert (last_verdict(reply), grades(reply)) == ("accepted", [])
     assert "ends" not in reply["verdicts"][0]
 
 
@@ -123,7 +123,7 @@ async def test_a_contradiction_is_reported_in_the_first_sentence(first: str, sec
     await home.propose_text(first)
     reply = await home.propose_text(second)
 
-    assert (verdict(reply), grades(reply)) == ("rejected", ["contradiction"])
+    assert (last_verdict(reply), grades(reply)) == ("rejected", ["contradiction"])
     assert reply["note"].startswith("Contradicts: ")
     assert first in reply["note"]
 
@@ -134,7 +134,10 @@ async def test_a_sibling_relation_contradicts_an_only_child(kind: str) -> None:
     await home.propose_text("Ben is the only child of Ruth.")
     to = {"SIBLING_OF": "Ben", "CHILD_OF": "Ruth"}[kind]
 
-    assert verdict(await home.propose_text("Lea is new.", relation("Lea", kind, to))) == "rejected"
+    assert (
+        last_verdict(await home.propose_text("Lea is new.", relation("Lea", kind, to)))
+        == "rejected"
+    )
 
 
 async def test_two_undated_sources_both_stay_and_are_listed_once() -> None:
@@ -144,12 +147,15 @@ async def test_two_undated_sources_both_stay_and_are_listed_once() -> None:
     await team.cited("wiki", fact("The API limit is 100/s"))
     reply = await team.cited("runbook", fact("The API limit is 150/s"))
 
-    assert (verdict(reply), grades(reply)) == ("accepted", ["possible"])
+    assert (last_verdict(reply), grades(reply)) == ("accepted", ["possible"])
     assert "nobody told which of the two is later" in reply["note"]
     assert await team.holds("API") == {"The API limit is 100/s", "The API limit is 150/s"}
     assert (await team.driver.call("review"))["total"] == 1
     again = await team.cited("wiki", fact("The API limit is 200/s"))
-    assert (verdict(again), sorted(grades(again))) == ("rejected", ["contradiction", "possible"])
+    assert (last_verdict(again), sorted(grades(again))) == (
+        "rejected",
+        ["contradiction", "possible"],
+    )
 
 
 async def test_two_speakers_contradict_each_other_and_one_corrects_himself() -> None:
@@ -157,7 +163,7 @@ async def test_two_speakers_contradict_each_other_and_one_corrects_himself() -> 
     turns = [await home.turn("Kitchen", by, f"At {at}.") for by, at in (("Ana", 8), ("Bo", 9))]
     for turn, at in zip(turns, (8, 9), strict=True):
         reply = await home.cited(turn, fact(f"Max's bedtime is {at}"))
-    assert (verdict(reply), grades(reply)) == ("accepted", ["possible"])
+    assert (last_verdict(reply), grades(reply)) == ("accepted", ["possible"])
     assert await home.holds("Max") == {"Max's bedtime is 8", "Max's bedtime is 9"}
 
     first, later = [await home.turn("Hall", "Ana", text) for text in ("It is 7.", "No, 6.")]
@@ -171,7 +177,7 @@ async def test_sources_never_share_fixed_values_or_those_decided_by_authority() 
     await home.document("Passport", "Mia was born in Graz.")
     await home.document("Diary", "Mia was born in Linz. Her bedtime is 9.")
     await home.cited("Passport", fact("Mia was born in Graz"))
-    assert verdict(await home.cited("Diary", fact("Mia was born in Linz"))) == "rejected"
+    assert last_verdict(await home.cited("Diary", fact("Mia was born in Linz"))) == "rejected"
 
     await home.cited("Diary", fact("Mia's bedtime is 9"))
     await home.propose_text("Mia's bedtime is 8.", authority="gm")
@@ -185,7 +191,7 @@ async def test_a_circle_of_dependencies_is_reported(as_relation: bool) -> None:
         claim = relation(start, "DEPENDS_ON", end) if as_relation else None
         words = f"{start} depends on {end}"
         reply = await team.propose_text(words, claim or fact(words))
-    assert (verdict(reply), grades(reply)) == ("accepted", ["possible", "possible"])
+    assert (last_verdict(reply), grades(reply)) == ("accepted", ["possible", "possible"])
     assert "closes a circle" in reply["note"]
 
 
@@ -194,7 +200,7 @@ async def test_only_a_circle_of_dependencies_may_remain() -> None:
     for kind, status in (("depends on", "accepted"), ("part of", "rejected")):
         await team.propose_text("x", relation("checkout", kind, "pricing"))
         reply = await team.propose_text("y", relation("pricing", kind, "checkout"))
-        assert verdict(reply) == status
+        assert last_verdict(reply) == status
         assert reply["note"].startswith("This closes a circle: ") is (status == "accepted")
 
 
@@ -258,7 +264,7 @@ async def test_a_place_that_burnt_down_is_questioned(claim: dict[str, object]) -
 
     assert grades(await story.cited(turns[0], claim)) == []
     reply = await story.cited(turns[1], claim)
-    assert (verdict(reply), grades(reply)) == ("accepted", ["possible"])
+    assert (last_verdict(reply), grades(reply)) == ("accepted", ["possible"])
     assert "inn is involved in it but is destroyed then" in reply["note"]
     assert (await story.driver.call("review"))["total"] == 1
 
@@ -280,7 +286,7 @@ async def test_a_value_rejected_by_a_decision_is_questioned(
     await team.propose_text(decision, fact(decision, **when))
     reply = await team.propose_text(use)
 
-    assert (verdict(reply), grades(reply)) == ("accepted", ["possible"])
+    assert (last_verdict(reply), grades(reply)) == ("accepted", ["possible"])
     assert reply["note"].startswith("May stand against it: ")
     assert decision in reply["note"]
     assert ("since 2026-03-02" in reply["note"]) is bool(when)
@@ -318,8 +324,8 @@ async def test_a_second_undated_value_needs_a_time_in_either_form(first: str, se
     refused = await home.propose_text("So.", owner("Bo", second))
     changed = await home.propose_text("So.", owner("Bo", second, when="2026-03-02"))
 
-    assert (verdict(refused), grades(refused)) == ("rejected", ["contradiction"])
-    assert verdict(changed) == "accepted"
+    assert (last_verdict(refused), grades(refused)) == ("rejected", ["contradiction"])
+    assert last_verdict(changed) == "accepted"
 
 
 async def test_a_divorce_keeps_the_marriage_to_another() -> None:
@@ -350,7 +356,7 @@ async def test_the_dead_join_nobody_in_either_form(claim: dict[str, object]) -> 
 
     refused = await home.propose_text("So.", claim | {"when": "1410"})
 
-    assert (verdict(refused), grades(refused)) == ("rejected", ["contradiction"])
+    assert (last_verdict(refused), grades(refused)) == ("rejected", ["contradiction"])
 
 
 async def test_a_restated_fact_begins_again_after_another_value() -> None:

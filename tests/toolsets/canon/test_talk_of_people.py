@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.toolsets.canon.talking import fact, grades, relation, talk, verdict
+from tests.toolsets.canon.talking import fact, grades, last_verdict, relation, talk
 
 pytestmark = pytest.mark.anyio
 
@@ -35,7 +35,7 @@ async def test_a_second_holder_of_an_exclusive_role_is_a_contradiction(
     await home.propose_text("So it is.", first)
     reply = await home.propose_text("So it is, too.", second)
 
-    assert (verdict(reply), grades(reply)) == ("rejected", ["contradiction"])
+    assert (last_verdict(reply), grades(reply)) == ("rejected", ["contradiction"])
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.toolsets.canon.talking import fact, relation, talk, verdict
+from tests.toolsets.canon.talking import fact, last_verdict, relation, talk
 
 pytestmark = pytest.mark.anyio
 
@@ -63,7 +63,7 @@ async def test_a_habit_a_date_and_a_birth_hold_without_a_beginning(text: str) ->
 async def test_a_partial_day_lies_before_the_day_of_recording(when: str, begin: str) -> None:
     home = await talk(boiler="object")
     event = {"kind": "event", "says": "The boiler was serviced", "when": when}
-    assert verdict(await home.propose_text("It was serviced.", event)) == "accepted"
+    assert last_verdict(await home.propose_text("It was serviced.", event)) == "accepted"
 
     (row,) = (await home.driver.call("timeline", about="boiler"))["timeline"]
     assert row["when"] == begin
@@ -116,7 +116,7 @@ async def test_relative_times_count_from_the_call_except_in_game_scenes() -> Non
     home = await talk(Ida="character", billing="object")
     turn = await home.turn("Stand-up", "Ida", "I take over billing.")
     owns = relation("Ida", "owns", "billing", when="3 days ago")
-    assert verdict(await home.cited(turn, owns)) == "accepted"
+    assert last_verdict(await home.cited(turn, owns)) == "accepted"
     assert (await home.found("Ida billing"))["Ida owns billing"]["from"] == "6 November 2026"
 
     played = await home.turn("The vault", "gm", "The vault stands open.")
@@ -125,7 +125,10 @@ async def test_relative_times_count_from_the_call_except_in_game_scenes() -> Non
     assert "time_ref" not in error["message"]
     _, _, call = error["message"].partition("For example: tell ")
     await home.driver.call("tell", **json.loads(call))
-    assert verdict(await home.cited(played, {**owns, "to": "Ida", "from": "billing"})) == "accepted"
+    assert (
+        last_verdict(await home.cited(played, {**owns, "to": "Ida", "from": "billing"}))
+        == "accepted"
+    )
 
 
 @pytest.mark.parametrize("at", ["since October", "October this year", "last summer"])
@@ -166,13 +169,13 @@ async def test_an_account_refuses_an_impossible_day(date: str) -> None:
 
 async def test_a_leap_day_and_a_declared_calendar_are_accepted() -> None:
     home = await talk(Mia="character")
-    assert verdict(await home.propose_text("Mia was born on 29 February 2020.")) == "accepted"
+    assert last_verdict(await home.propose_text("Mia was born on 29 February 2020.")) == "accepted"
 
     await home.driver.call(
         "open", name="Far", calendar={"months": [{"name": "February", "days": 40}]}
     )
     reply = await home.propose_text("Ana left on 39 February 12.", space="Far")
-    assert verdict(reply) == "accepted"
+    assert last_verdict(reply) == "accepted"
 
 
 async def test_a_plan_ends_nothing_before_its_day() -> None:
@@ -221,7 +224,7 @@ async def test_an_undated_statement_stands_before_a_plan() -> None:
 
     reply = await home.propose_text("Now in Graz.", relation("Ana", "LOCATED_IN", "Graz"))
 
-    assert verdict(reply) == "accepted"
+    assert last_verdict(reply) == "accepted"
     assert await home.holds("Ana", at="2027-06-01") == {"Ana located in Linz"}
     assert await home.holds("Ana") == {"Ana located in Graz", "Ana located in Linz"}
 

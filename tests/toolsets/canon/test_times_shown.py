@@ -26,7 +26,7 @@ async def record_scene(driver: ToolDriver, title: str, **more: Any) -> dict[str,
     return await driver.call("tell", scene=title, turns=[{"by": "gm", "text": "Go on."}], **more)
 
 
-async def claimed(driver: ToolDriver, **claim: Any) -> str:
+async def accept_claim(driver: ToolDriver, **claim: Any) -> str:
     """The id of an accepted claim."""
     reply = await driver.call("propose", said=f"So it is: {claim}.", claims=[claim])
     (verdict,) = reply["verdicts"]
@@ -44,10 +44,10 @@ async def claimed(driver: ToolDriver, **claim: Any) -> str:
 async def test_a_time_is_shown_as_stated(when: str) -> None:
     driver = await town()
     await record_scene(driver, "Later", when="1950-01-31T18:00:00Z")
-    fact = await claimed(driver, kind="fact", says="Ana has a cat", about=["Ana"], when=when)
-    event = await claimed(driver, kind="event", says="Ana jumps", who=["Ana"], when=when)
+    fact = await accept_claim(driver, kind="fact", says="Ana has a cat", about=["Ana"], when=when)
+    event = await accept_claim(driver, kind="event", says="Ana jumps", who=["Ana"], when=when)
     at = {"kind": "relation", "from": "Ana", "type": "LOCATED_IN", "to": "Hall", "when": when}
-    relation = await claimed(driver, **at)
+    relation = await accept_claim(driver, **at)
 
     assert (await driver.call("get", of=fact))["from"] == when
     assert (await driver.call("get", of=event))["when"] == when
@@ -62,15 +62,15 @@ async def test_a_time_is_shown_as_stated(when: str) -> None:
 async def test_an_exact_time_stays_exact() -> None:
     driver = await town()
     for when in ("1880-01-03T10:30:00Z", "3 January 1880 10:30"):
-        fact = await claimed(driver, kind="fact", says=f"At {when} Ana eats", when=when)
+        fact = await accept_claim(driver, kind="fact", says=f"At {when} Ana eats", when=when)
         assert (await driver.call("get", of=fact))["from"] == "1880-01-03T10:30:00Z"
 
 
 async def test_an_end_is_shown_as_the_time_of_the_successor() -> None:
     driver = await town()
     at = {"kind": "relation", "from": "Ana", "type": "LOCATED_IN"}
-    first = await claimed(driver, **at, to="Hall", when="January 1501")
-    await claimed(driver, **at, to="Ford", when="spring of 1501")
+    first = await accept_claim(driver, **at, to="Hall", when="January 1501")
+    await accept_claim(driver, **at, to="Ford", when="spring of 1501")
 
     shown = await driver.call("get", of=first)
 

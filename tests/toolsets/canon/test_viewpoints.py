@@ -43,7 +43,7 @@ async def state(driver: ToolDriver, says: str, *about: str, **more: Any) -> str:
     return str(reply["verdicts"][0].get("id"))
 
 
-async def seen(driver: ToolDriver, of: str, **view: str) -> list[set[str]]:
+async def statements_from_reads(driver: ToolDriver, of: str, **view: str) -> list[set[str]]:
     """Return the statements about an entity from each way to read them, without ids."""
     got = await driver.call("get", of=of, full=True, **view)
     listed = await driver.call("find", about=of, **view)
@@ -66,8 +66,8 @@ async def test_each_read_knows_earlier_canon_before_its_retraction() -> None:
     for wrong in (home, song):
         await driver.call("decide", verdict="retcon", of=[wrong], reason="It was another Ana.")
 
-    assert await seen(driver, "Ana") == [set()] * 4
-    then = await seen(driver, "Ana", as_known_at=NEXT_DAY)
+    assert await statements_from_reads(driver, "Ana") == [set()] * 4
+    then = await statements_from_reads(driver, "Ana", as_known_at=NEXT_DAY)
     assert then == [{"Ana lives in Ashford", "Ana sings at dusk"}] * 4
     why = await driver.call("why", of=song, as_known_at=NEXT_DAY)
     assert "level" not in why
@@ -80,8 +80,11 @@ async def test_each_read_ignores_later_recorded_successors() -> None:
     driver.clock.move_by(2 * DAY)
     await relate(driver, "Ana", "LOCATED_IN", "Birch")
 
-    assert await seen(driver, "Ana") == [{"Ana located in Birch"}] * 4
-    assert await seen(driver, "Ana", as_known_at=NEXT_DAY) == [{"Ana located in Ashford"}] * 4
+    assert await statements_from_reads(driver, "Ana") == [{"Ana located in Birch"}] * 4
+    assert (
+        await statements_from_reads(driver, "Ana", as_known_at=NEXT_DAY)
+        == [{"Ana located in Ashford"}] * 4
+    )
 
 
 async def test_before_a_merge_each_entity_has_its_own_facts() -> None:
@@ -92,9 +95,15 @@ async def test_before_a_merge_each_entity_has_its_own_facts() -> None:
     await driver.call("decide", verdict="merge", of=["Ana", "Masked"], reason="The mask fell.")
 
     both = {"Ana sings at dusk", "Masked wears a hood"}
-    assert await seen(driver, "Ana") == [both] * 4
-    assert await seen(driver, "Ana", as_known_at=NEXT_DAY) == [{"Ana sings at dusk"}] * 4
-    assert await seen(driver, "Masked", as_known_at=NEXT_DAY) == [{"Masked wears a hood"}] * 4
+    assert await statements_from_reads(driver, "Ana") == [both] * 4
+    assert (
+        await statements_from_reads(driver, "Ana", as_known_at=NEXT_DAY)
+        == [{"Ana sings at dusk"}] * 4
+    )
+    assert (
+        await statements_from_reads(driver, "Masked", as_known_at=NEXT_DAY)
+        == [{"Masked wears a hood"}] * 4
+    )
     names = [
         {row["name"] for row in (await driver.call("find", kinds=["entity"], **view))["found"]}
         for view in ({}, {"as_known_at": NEXT_DAY})
@@ -110,8 +119,11 @@ async def test_after_a_separation_the_earlier_merge_is_seen_in_the_past() -> Non
     driver.clock.move_by(2 * DAY)
     await driver.call("decide", verdict="separate", of=["Masked"], reason="It was a ruse.")
 
-    assert await seen(driver, "Ana") == [set()] * 4
-    assert await seen(driver, "Ana", as_known_at=NEXT_DAY) == [{"Masked wears a hood"}] * 4
+    assert await statements_from_reads(driver, "Ana") == [set()] * 4
+    assert (
+        await statements_from_reads(driver, "Ana", as_known_at=NEXT_DAY)
+        == [{"Masked wears a hood"}] * 4
+    )
 
 
 async def test_rows_have_the_names_of_their_time() -> None:
@@ -122,8 +134,11 @@ async def test_rows_have_the_names_of_their_time() -> None:
     reply = await driver.call("propose", said="It was renamed.", claims=[named])
     assert reply["accepted"] == 1, reply
 
-    assert await seen(driver, "Ana") == [{"Ana lives in Kingsford"}] * 4
-    assert await seen(driver, "Ana", as_known_at=NEXT_DAY) == [{"Ana lives in Ashford"}] * 4
+    assert await statements_from_reads(driver, "Ana") == [{"Ana lives in Kingsford"}] * 4
+    assert (
+        await statements_from_reads(driver, "Ana", as_known_at=NEXT_DAY)
+        == [{"Ana lives in Ashford"}] * 4
+    )
     rows = [
         await driver.call("why", of=home, as_known_at=NEXT_DAY),
         *(await driver.call("timeline", about="Ana", as_known_at=NEXT_DAY))["timeline"],
@@ -219,12 +234,14 @@ async def test_a_scene_is_a_time_for_every_read() -> None:
     await three_scenes(driver)
 
     for scene, town in MOVES:
-        assert await seen(driver, "Ana", at=scene) == [{f"Ana located in {town}"}] * 4
+        assert (
+            await statements_from_reads(driver, "Ana", at=scene) == [{f"Ana located in {town}"}] * 4
+        )
     two = (await driver.call("find", text="Two"))["found"]
     passages = await driver.call("find", text="ends", kinds=["passage"], at="Two")
     assert {row["name"] for row in passages["found"] if row["kind"] == "scene"} <= {"One", "Two"}
     (by_id,) = {row["id"] for row in two if row.get("name") == "Two"}
-    assert await seen(driver, "Ana", at=by_id) == [{"Ana located in Birch"}] * 4
+    assert await statements_from_reads(driver, "Ana", at=by_id) == [{"Ana located in Birch"}] * 4
     refused = await driver.refused("get", of="Three", at="One")
     assert refused["details"]["reason"] == "thing.not-yet"
 
@@ -252,12 +269,14 @@ async def test_a_home_holds_until_the_next_whatever_their_forms(forms: str, date
         homes.append(reply["verdicts"][0]["id"])
 
     for scene, town in HOMES:
-        assert await seen(driver, "Ana", at=scene) == [{f"Ana lives in {town}"}] * 4
+        assert (
+            await statements_from_reads(driver, "Ana", at=scene) == [{f"Ana lives in {town}"}] * 4
+        )
         brief = (await driver.call("context", of=scene))["brief"]
         promised = [name for _, name in HOMES[HOMES.index((scene, town)) + 1 :] if dated]
         named = {name for _, name in HOMES if f"Ana lives in {name}" in brief}
         assert {town} <= named <= {town, *promised}
-    assert (await seen(driver, "Ana"))[0] == {"Ana lives in Corran"}
+    assert (await statements_from_reads(driver, "Ana"))[0] == {"Ana lives in Corran"}
     for one, successor in pairwise(homes):
         assert (await driver.call("why", of=one))["ended_by"]["superseded_by"] == successor
     ends = (await driver.call("why", of=homes[0], at="One")).keys() & {"ended", "until", "ended_by"}

@@ -212,14 +212,18 @@ def make_catalog_driver(canon: Canon | None = None) -> CatalogDriver:
     return CatalogDriver(canon=canon, gateway=Gateway(canon, (CATALOG,)))
 
 
-async def filled(arrays: Mapping[str, Sequence[Any]], canon: Canon | None = None) -> CatalogDriver:
+async def make_filled_driver(
+    arrays: Mapping[str, Sequence[Any]], canon: Canon | None = None
+) -> CatalogDriver:
     """A shelf with these rows."""
     driver = make_catalog_driver(canon)
-    await put(driver.canon, arrays)
+    await import_rows(driver.canon, arrays)
     return driver
 
 
-async def put(canon: Canon, arrays: Mapping[str, Sequence[Any]], **how: bool) -> CatalogImported:
+async def import_rows(
+    canon: Canon, arrays: Mapping[str, Sequence[Any]], **how: bool
+) -> CatalogImported:
     """Import these rows."""
     caller = a_caller("Operator")
     return await import_catalog(canon, caller, arrays, lambda _done, _total: None, **how)

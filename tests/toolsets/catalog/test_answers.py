@@ -10,7 +10,7 @@ from canonry.app.embedded import Embedded, open_embedded
 from canonry.stores.sqlite import Durability
 from canonry.stores.sqlite import catalog as catalog_search
 from canonry.testing.clocks import CountingIdentities, HandClock
-from tests.toolsets.catalog.kit import filled, hostile, put, shuffled
+from tests.toolsets.catalog.kit import hostile, import_rows, make_filled_driver, shuffled
 from tests.toolsets.catalog.questions import answers
 
 pytestmark = pytest.mark.anyio
@@ -35,14 +35,14 @@ async def store(tmp_path: Path) -> AsyncIterator[Embedded]:
 
 
 async def test_answers_equal_the_golden_ones() -> None:
-    answer = await answers(await filled(hostile()))
+    answer = await answers(await make_filled_driver(hostile()))
 
     assert answer == golden()
 
 
 @pytest.mark.parametrize("seed", range(3))
 async def test_the_order_of_rows_makes_no_difference(seed: int) -> None:
-    assert await answers(await filled(shuffled(hostile(), seed))) == golden()
+    assert await answers(await make_filled_driver(shuffled(hostile(), seed))) == golden()
 
 
 @pytest.mark.parametrize("few", [1_000, 2, 0])
@@ -51,16 +51,16 @@ async def test_the_embedded_store_gives_the_same_bytes(
 ) -> None:
     """Whether its texts are found in the index, or read in order, or some of each."""
     monkeypatch.setattr(catalog_search, "FEW", few)
-    driver = await filled(shuffled(hostile(), 7), store.canon)
+    driver = await make_filled_driver(shuffled(hostile(), 7), store.canon)
 
     assert await answers(driver) == golden()
 
 
 async def test_answers_survive_a_rebuild_and_verify(store: Embedded) -> None:
-    driver = await filled(hostile(), store.canon)
+    driver = await make_filled_driver(hostile(), store.canon)
     renamed = {"entities": [{**hostile()["entities"][0], "title": "another"}]}
-    await put(store.canon, renamed)
-    await put(store.canon, {"entities": hostile()["entities"][:1]})
+    await import_rows(store.canon, renamed)
+    await import_rows(store.canon, {"entities": hostile()["entities"][:1]})
 
     verified = await store.maintenance.verify(lambda _done, _total: None)
     await store.maintenance.rebuild(lambda _done, _total: None)

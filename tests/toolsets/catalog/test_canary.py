@@ -12,7 +12,7 @@ from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.gateway.tool import Tool
 from canonry.testing.clocks import CountingIdentities, HandClock
-from tests.toolsets.catalog.kit import LAB, hostile, put, uuid
+from tests.toolsets.catalog.kit import LAB, hostile, import_rows, uuid
 
 pytestmark = pytest.mark.anyio
 CANARY = "Jane Roe of 12 Elm Street"
@@ -37,7 +37,7 @@ FITTING: dict[str, Any] = {
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 async def test_a_text_stays_between_caller_and_store(tool: Tool) -> None:
     canon = compose_memory(clock=HandClock(), identities=CountingIdentities())
-    await put(canon, hostile())
+    await import_rows(canon, hostile())
     gateway = Gateway(canon, (CATALOG, OPERATOR))
     lines: list[bytes] = []
     gateway.audit.write_to(lines.append)

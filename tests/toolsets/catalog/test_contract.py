@@ -18,7 +18,7 @@ from canonry.values.errors import (
     NotFound,
     Unavailable,
 )
-from tests.toolsets.catalog.kit import LAB, filled, hostile, make_catalog_driver, uuid
+from tests.toolsets.catalog.kit import LAB, hostile, make_catalog_driver, make_filled_driver, uuid
 
 pytestmark = pytest.mark.anyio
 ERRORS = (
@@ -129,7 +129,7 @@ INVALID: tuple[tuple[str, dict[str, Any], str], ...] = (
 async def test_invalid_arguments_are_named(
     tool: str, arguments: dict[str, Any], field: str
 ) -> None:
-    error = await (await filled(hostile())).refused(tool, **arguments)
+    error = await (await make_filled_driver(hostile())).refused(tool, **arguments)
 
     assert error["code"] == "VALIDATION_ERROR"
     assert error["message"] == "Invalid input parameters"
@@ -138,7 +138,7 @@ async def test_invalid_arguments_are_named(
 
 
 async def test_missing_arguments_precede_unknown_and_wrong_ones() -> None:
-    driver = await filled(hostile())
+    driver = await make_filled_driver(hostile())
 
     missing = await driver.refused("search_entities", projectId="x", limit="y", colour="red")
     unknown = await driver.refused(
@@ -151,7 +151,7 @@ async def test_missing_arguments_precede_unknown_and_wrong_ones() -> None:
 
 
 async def test_argument_errors_precede_project_errors_and_those_entity_errors() -> None:
-    driver, nowhere = await filled(hostile()), "00000000-0000-4000-8000-00000000dead"
+    driver, nowhere = await make_filled_driver(hostile()), "00000000-0000-4000-8000-00000000dead"
 
     first = await driver.refused("get_entity_graph", projectId=nowhere, entityId=nowhere, depth=9)
     second = await driver.refused("get_entity_graph", projectId=nowhere, entityId=nowhere)
@@ -162,7 +162,7 @@ async def test_argument_errors_precede_project_errors_and_those_entity_errors() 
 
 
 async def test_numbers_are_interpreted_by_the_schema() -> None:
-    driver = await filled(hostile())
+    driver = await make_filled_driver(hostile())
 
     whole = await driver.call("search_entities", projectId=LAB, query="a", limit=2)
     pointed = await driver.call("search_entities", projectId=LAB, query="a", limit=2.0)

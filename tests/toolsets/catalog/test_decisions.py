@@ -27,8 +27,8 @@ from tests.toolsets.catalog.kit import (
     Arrays,
     CatalogDriver,
     entity,
-    filled,
     hostile,
+    make_filled_driver,
     relation,
     uuid,
 )
@@ -47,7 +47,7 @@ async def found(driver: CatalogDriver, query: str, **more: Any) -> list[str]:
 async def test_a_query_is_one_text_with_its_spaces() -> None:
     titles = ("two words", " two words", "two  words", "words two", "TWO WORDS ")
     rows = [entity(n, "news", title) for n, title in enumerate(titles)]
-    driver = await filled({**BARE, "entities": rows})
+    driver = await make_filled_driver({**BARE, "entities": rows})
 
     assert await found(driver, "two words") == [uuid(0), uuid(1), uuid(4)]
     assert await found(driver, " two") == [uuid(1), uuid(3)]
@@ -56,7 +56,7 @@ async def test_a_query_is_one_text_with_its_spaces() -> None:
 
 
 async def test_empty_filters_are_ignored() -> None:
-    driver = await filled(hostile())
+    driver = await make_filled_driver(hostile())
 
     assert await found(driver, "a", entityTypes=[]) == await found(driver, "a")
     assert await found(driver, "a", entityTypes=list(CONTENT_KINDS)) == await found(driver, "a")
@@ -88,7 +88,7 @@ async def test_lists_ids_and_names_are_checked_as_published(
 ) -> None:
     asked = {"projectId": LAB, "entityId": uuid(1), **more}
 
-    error = await (await filled(hostile())).refused(tool, **asked)
+    error = await (await make_filled_driver(hostile())).refused(tool, **asked)
 
     assert (error["code"], error["details"]["field"]) == ("VALIDATION_ERROR", field)
 
@@ -96,7 +96,7 @@ async def test_lists_ids_and_names_are_checked_as_published(
 async def test_the_first_hundred_projects_are_listed() -> None:
     names = [f"p {n % 40:02}" for n in range(120)]
     rows = [{"id": uuid(n), "name": name, "slug": f"{n}"} for n, name in enumerate(names)]
-    driver = await filled({"projects": rows[::-1]})
+    driver = await make_filled_driver({"projects": rows[::-1]})
 
     reported = (await driver.call("list_projects"))["projects"]
 
@@ -107,7 +107,7 @@ async def test_the_first_hundred_projects_are_listed() -> None:
 async def test_every_status_is_visible_everywhere() -> None:
     rows = [entity(n, "concept", "seen", status=status) for n, status in enumerate(STATUSES)]
     links = [relation(n, RELATES, uuid(0), uuid(n)) for n in range(1, len(STATUSES))]
-    driver = await filled({**BARE, "entities": rows, "relations": links})
+    driver = await make_filled_driver({**BARE, "entities": rows, "relations": links})
 
     assert await found(driver, "seen") == [row["id"] for row in rows]
     graph = await driver.call("get_entity_graph", projectId=LAB, entityId=uuid(0))
@@ -119,7 +119,7 @@ async def test_every_status_is_visible_everywhere() -> None:
 
 async def test_a_reply_has_exactly_the_published_fields() -> None:
     bare = {"id": uuid(1), "projectId": LAB, "entityType": "news", "title": "t", "slug": ""}
-    driver = await filled({**BARE, "entities": [bare]})
+    driver = await make_filled_driver({**BARE, "entities": [bare]})
     schemas = {tool["name"]: tool["outputSchema"]["properties"] for tool in published()["tools"]}
 
     listed = (await driver.call("search_entities", projectId=LAB, query="t"))["entities"]
@@ -148,7 +148,7 @@ async def test_instants_are_utc_in_milliseconds() -> None:
     rows = [
         entity(n, "news", "when", createdAt=when, updatedAt=when) for n, when in enumerate(given)
     ]
-    driver = await filled({**BARE, "entities": rows})
+    driver = await make_filled_driver({**BARE, "entities": rows})
 
     reply = await driver.call("search_entities", projectId=LAB, query="when")
 
@@ -162,7 +162,7 @@ async def test_a_query_that_takes_too_long_is_a_timeout(
 ) -> None:
     store = await open_embedded(tmp_path, durability=Durability.NORMAL)
     try:
-        driver = await filled(hostile(), store.canon)
+        driver = await make_filled_driver(hostile(), store.canon)
         monkeypatch.setattr(catalog, "SECONDS", 0.05)
         monkeypatch.setattr(catalog, "_search_catalog", lambda db, _: endless(db))
 
@@ -192,7 +192,7 @@ async def test_many_sources_do_not_hide_the_only_neighbour() -> None:
         relation(n, "GUIDE_REFERENCES_SOURCE", uuid(1), uuid(1_000 + n)) for n in range(250)
     ]
     arrays["relations"].append(relation(999, "GUIDE_USES_CONCEPT", uuid(1), uuid(3)))
-    driver = await filled(arrays)
+    driver = await make_filled_driver(arrays)
 
     asked = {"projectId": LAB, "entityId": uuid(1)}
     outcome = await driver.outcome("get_entity_graph", {**asked, "depth": 2})
@@ -216,7 +216,9 @@ async def test_two_projects_may_use_the_same_words_and_ids() -> None:
         for name, project in (("a", LAB), ("b", OTHER))
     ]
     own = [{**row, "id": made(row["title"]), "slug": "own"} for row in both]
-    driver = await filled({"projects": hostile()["projects"], "entities": [*both, *own]})
+    driver = await make_filled_driver(
+        {"projects": hostile()["projects"], "entities": [*both, *own]}
+    )
 
     for project, row in ((LAB, own[1]), (OTHER, own[0])):
         foreign = await driver.outcome("get_entity", {"projectId": project, "entityId": row["id"]})

@@ -11,7 +11,7 @@ from canonry.catalog.toolset import CATALOG
 from canonry.gateway.tool import Tool
 from canonry.gateway.validation import close_schema, repair_value
 from canonry.values.ids import is_uuid
-from tests.toolsets.catalog.kit import LAB, CatalogDriver, filled, hostile, uuid
+from tests.toolsets.catalog.kit import LAB, CatalogDriver, hostile, make_filled_driver, uuid
 from tests.toolsets.narrative.hostile import arguments_for
 
 KNOWN = {"projectId": LAB, "entityId": uuid(1)}
@@ -54,7 +54,7 @@ async def compare(driver: CatalogDriver, tool: Tool, arguments: dict[str, Any]) 
 @pytest.mark.parametrize("tool", CATALOG.tools, ids=lambda tool: tool.name)
 def test_the_validator_and_the_schema_agree(tool: Tool) -> None:
     with asyncio.Runner() as runner:
-        driver = runner.run(filled(hostile()))
+        driver = runner.run(make_filled_driver(hostile()))
 
         @settings(
             max_examples=80,

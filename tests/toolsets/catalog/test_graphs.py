@@ -15,7 +15,15 @@ from canonry.log.schemas.catalog_tables import LINKS, RELATIONS
 from canonry.readmodels.catalog import title_key_of
 from canonry.stores.sqlite import Durability
 from canonry.testing.clocks import CountingIdentities, HandClock
-from tests.toolsets.catalog.kit import LAB, Arrays, CatalogDriver, entity, filled, relation, uuid
+from tests.toolsets.catalog.kit import (
+    LAB,
+    Arrays,
+    CatalogDriver,
+    entity,
+    make_filled_driver,
+    relation,
+    uuid,
+)
 
 pytestmark = pytest.mark.anyio
 NODES, EDGES = 100, 200
@@ -89,7 +97,7 @@ async def _compared(arrays: Arrays, folder: Path) -> None:
         durability=Durability.NORMAL,
     )
     try:
-        drivers = [await filled(arrays), await filled(arrays, store.canon)]
+        drivers = [await make_filled_driver(arrays), await make_filled_driver(arrays, store.canon)]
         for row in arrays["entities"]:
             for depth in (1, 2):
                 asked = {"projectId": LAB, "entityId": row["id"], "depth": depth}
@@ -131,7 +139,10 @@ async def test_a_hub_keeps_its_root_and_reports_omissions(tmp_path: Path) -> Non
     arrays = a_hub(600)
     store = await open_embedded(tmp_path, durability=Durability.NORMAL)
     try:
-        for driver in (await filled(arrays), await filled(arrays, store.canon)):
+        for driver in (
+            await make_filled_driver(arrays),
+            await make_filled_driver(arrays, store.canon),
+        ):
             for depth in (1, 2):
                 reply, meta = await _asked(driver, entityId=uuid(0), depth=depth)
                 check(reply, uuid(0), depth, arrays)
@@ -145,6 +156,6 @@ async def test_a_hub_keeps_its_root_and_reports_omissions(tmp_path: Path) -> Non
 
 
 async def test_a_small_graph_reports_no_omissions() -> None:
-    _, meta = await _asked(await filled(a_hub(5)), entityId=uuid(0), depth=2)
+    _, meta = await _asked(await make_filled_driver(a_hub(5)), entityId=uuid(0), depth=2)
 
     assert meta == {}

@@ -16,7 +16,15 @@ import pytest
 from canonry.app.embedded import open_embedded
 from canonry.log.schemas.catalog_tables import CONTENT_KINDS
 from canonry.stores.sqlite import Durability
-from tests.toolsets.catalog.kit import LAB, Arrays, CatalogDriver, entity, filled, relation, uuid
+from tests.toolsets.catalog.kit import (
+    LAB,
+    Arrays,
+    CatalogDriver,
+    entity,
+    make_filled_driver,
+    relation,
+    uuid,
+)
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(600)]
 DEGREE: Final = 20_000
@@ -170,7 +178,7 @@ async def hub(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Hub]:
     arrays = a_catalog()
     store = await open_embedded(tmp_path_factory.mktemp("hub"), durability=Durability.NORMAL)
     try:
-        yield Hub(driver=await filled(arrays, store.canon), plain=plain(arrays))
+        yield Hub(driver=await make_filled_driver(arrays, store.canon), plain=plain(arrays))
     finally:
         await store.close()
 

@@ -19,10 +19,10 @@ from tests.toolsets.catalog.kit import (
     OTHER,
     SHARED,
     CatalogDriver,
-    filled,
     hostile,
+    import_rows,
     make_catalog_driver,
-    put,
+    make_filled_driver,
     uuid,
 )
 from tests.toolsets.catalog.questions import answers, questions
@@ -33,7 +33,7 @@ TRUNCATED = "dev.canonry/truncated"
 
 @pytest.mark.parametrize("tool", ["get_entity", "get_entity_graph"])
 async def test_a_foreign_entity_is_reported_as_absent(tool: str) -> None:
-    driver = await filled(hostile())
+    driver = await make_filled_driver(hostile())
 
     foreign = await driver.outcome(tool, {"projectId": LAB, "entityId": uuid(16)})
     absent = await driver.outcome(tool, {"projectId": LAB, "entityId": NOWHERE})
@@ -45,7 +45,7 @@ async def test_a_foreign_entity_is_reported_as_absent(tool: str) -> None:
 
 
 async def test_a_hidden_project_is_reported_as_absent() -> None:
-    whole = await filled(hostile())
+    whole = await make_filled_driver(hostile())
     narrow = CatalogDriver(
         canon=whole.canon, gateway=whole.gateway, spaces=frozenset((SpaceId(OTHER),))
     )
@@ -68,7 +68,7 @@ async def test_a_hidden_project_is_reported_as_absent() -> None:
 async def test_a_source_item_is_no_entity_whatever_its_id() -> None:
     arrays = hostile()
     arrays["sourceItems"].append({**arrays["sourceItems"][0], "id": NOWHERE, "url": "https://t"})
-    driver = await filled(arrays)
+    driver = await make_filled_driver(arrays)
 
     error = await driver.refused("get_entity", projectId=LAB, entityId=NOWHERE)
     shared = (await driver.call("get_entity", projectId=LAB, entityId=SHARED))["entity"]
@@ -92,7 +92,7 @@ def contents(folder: Path) -> dict[str, tuple[int, str]]:
 @pytest.mark.parametrize("others_write", [False, True])
 async def test_no_call_changes_a_byte(tmp_path: Path, *, others_write: bool) -> None:
     store = await open_embedded(tmp_path, durability=Durability.NORMAL)
-    await put(store.canon, hostile())
+    await import_rows(store.canon, hostile())
     if not others_write:
         await store.close()
     before = contents(tmp_path)
@@ -118,7 +118,7 @@ async def test_a_sealed_store_cannot_be_written(tmp_path: Path) -> None:
     sealed = await open_embedded_sealed(tmp_path)
     try:
         with pytest.raises(NotSupported) as refused:
-            await put(sealed.canon, hostile())
+            await import_rows(sealed.canon, hostile())
         assert refused.value.code == "store.reading-only"
     finally:
         await sealed.close()
@@ -129,7 +129,7 @@ async def test_a_sealed_store_sees_writes_of_others(tmp_path: Path) -> None:
     sealed = await open_embedded_sealed(tmp_path)
     try:
         assert await sealed.canon.catalog.projects(None, limit=9) == []
-        await put(store.canon, hostile())
+        await import_rows(store.canon, hostile())
         assert len(await sealed.canon.catalog.projects(None, limit=9)) == 3
     finally:
         await sealed.close()
@@ -139,13 +139,15 @@ async def test_a_sealed_store_sees_writes_of_others(tmp_path: Path) -> None:
 async def test_one_call_sees_one_state_during_concurrent_writes(tmp_path: Path) -> None:
     store = await open_embedded(tmp_path, durability=Durability.NORMAL)
     try:
-        driver, rows = await filled(hostile(), store.canon), hostile()["entities"][:4]
+        driver, rows = await make_filled_driver(hostile(), store.canon), hostile()["entities"][:4]
         done = asyncio.Event()
 
         async def write() -> None:
             for n in range(12):
                 title = "toggled" if n % 2 else "still"
-                await put(store.canon, {"entities": [{**row, "title": title} for row in rows]})
+                await import_rows(
+                    store.canon, {"entities": [{**row, "title": title} for row in rows]}
+                )
             done.set()
 
         async def ask() -> set[int]:
@@ -173,11 +175,11 @@ async def test_the_gateway_writes_nothing_either() -> None:
 
 async def test_a_truncated_project_list_says_so() -> None:
     arrays = hostile()
-    whole = await (await filled(arrays)).outcome("list_projects", {})
+    whole = await (await make_filled_driver(arrays)).outcome("list_projects", {})
     first = arrays["projects"][0]
     more = [{**first, "id": uuid(5_000 + n), "slug": f"more-{n}"} for n in range(101)]
     arrays["projects"].extend(more)
-    cut = await (await filled(arrays)).outcome("list_projects", {})
+    cut = await (await make_filled_driver(arrays)).outcome("list_projects", {})
     assert TRUNCATED not in whole.meta
     assert len(cut.body["projects"]) == 100
     assert cut.meta[TRUNCATED] == {"projects": True}

@@ -21,7 +21,7 @@ async def changed(stage: Stage, **content: Any) -> dict[str, Any]:
     return dict(verdict)
 
 
-async def kept(world: World, entity: str, **tags: Any) -> list[str]:
+async def change_directly(world: World, entity: str, **tags: Any) -> list[str]:
     """The facts of a change that the canon keeper writes directly."""
     reply = await world.call(
         "neo4j_update_entity_state",
@@ -138,8 +138,8 @@ async def test_removing_a_tag_before_its_beginning_keeps_later_states() -> None:
 async def test_the_keepers_own_change_of_state_ends_the_replaced_one() -> None:
     world = await a_world()
     odo = await world.entity("Odo")
-    await kept(world, odo, add=["alive"])
-    dead, gone = await kept(world, odo, add=["dead"], remove=["alive"])
+    await change_directly(world, odo, add=["alive"])
+    dead, gone = await change_directly(world, odo, add=["dead"], remove=["alive"])
 
     history = await states(world, odo)
 
@@ -151,9 +151,9 @@ async def test_the_keepers_own_change_of_state_ends_the_replaced_one() -> None:
 async def test_a_tag_written_by_the_keeper_replaces_exclusive_ones() -> None:
     world = await a_world()
     odo = await world.entity("Odo")
-    await kept(world, odo, add=["alive", "cheerful"])
+    await change_directly(world, odo, add=["alive", "cheerful"])
 
-    dead_and_gone = await kept(world, odo, add=["dead"])
+    dead_and_gone = await change_directly(world, odo, add=["dead"])
 
     entity = await world.call("neo4j_get_entity", entity_id=odo)
     assert entity["state_tags"] == ["cheerful", "dead"]
@@ -167,7 +167,7 @@ async def test_an_equal_fact_in_words_ends_as_well(directly: bool) -> None:
     said = await stage.world.fact("Frodo is  Alive", stage.frodo)
     other = await stage.world.fact("Frodo is alive", stage.frodo, stage.sam)
     if directly:
-        await kept(stage.world, stage.frodo, add=["dead"], remove=["alive"])
+        await change_directly(stage.world, stage.frodo, add=["dead"], remove=["alive"])
     else:
         await changed(stage, add=["dead"])
 
@@ -179,11 +179,11 @@ async def test_an_equal_fact_in_words_ends_as_well(directly: bool) -> None:
 async def test_a_state_recorded_under_an_earlier_name_ends_as_well() -> None:
     world = await a_world()
     strider, aragorn = await world.entity("Strider"), await world.entity("Aragorn")
-    await kept(world, strider, add=["hidden"])
+    await change_directly(world, strider, add=["hidden"])
     await world.call(
         "neo4j_merge_entities", kept_entity_id=aragorn, merged_entity_id=strider, reason="one man"
     )
-    await kept(world, aragorn, remove=["hidden"])
+    await change_directly(world, aragorn, remove=["hidden"])
 
     history = await states(world, aragorn)
 
@@ -210,6 +210,6 @@ async def test_only_facts_of_state_make_the_history_of_an_entity() -> None:
     world = await a_world()
     odo = await world.entity("Odo")
     await world.fact("Odo was born", odo)
-    await kept(world, odo, add=["alive"])
+    await change_directly(world, odo, add=["alive"])
 
     assert list(await states(world, odo)) == ["Odo is alive"]

@@ -63,7 +63,7 @@ async def open_stored_driver(folder: Path) -> AsyncIterator[ToolDriver]:
         await store.close()
 
 
-async def brought(driver: ToolDriver, what: dict[str, Any], progress: Any) -> Any:
+async def ingest_listening(driver: ToolDriver, what: dict[str, Any], progress: Any) -> Any:
     """The outcome of an ingest whose caller listens."""
     arguments = {"user_id": driver.user, **what}
     principal = Principal(agent_id="desk", user=driver.user)
@@ -80,9 +80,9 @@ async def test_a_long_ingest_reports_its_progress(form: Any, tmp_path: Path) -> 
         seen.append(done)
 
     async with open_stored_driver(tmp_path) as driver:
-        outcome = await brought(driver, form(MANY), listen)
+        outcome = await ingest_listening(driver, form(MANY), listen)
         assert outcome.body["entities_total"] == MANY
-        await brought(driver, form(3), listen)  # too short to tell of
+        await ingest_listening(driver, form(3), listen)  # too short to tell of
 
     assert seen == sorted(set(seen))
     assert len(seen) > 2 * MANY // 100
@@ -100,14 +100,14 @@ async def test_a_stopped_ingest_leaves_nothing(form: Any, phase: str, tmp_path: 
                 call.cancel()
 
         before = await driver.heads()
-        call = asyncio.create_task(brought(driver, form(MANY), stop))
+        call = asyncio.create_task(ingest_listening(driver, form(MANY), stop))
         with pytest.raises(asyncio.CancelledError):
             await call
         assert await driver.heads() == before
 
         async def listen(done: float, total: float | None, message: str) -> None: ...
 
-        again = await brought(driver, form(MANY), listen)
+        again = await ingest_listening(driver, form(MANY), listen)
         assert again.body["entities_total"] == MANY
 
 
@@ -120,7 +120,7 @@ async def test_the_operators_deadline_ends_a_long_ingest_cleanly(form: Any, tmp_
         settings = GatewaySettings(limits=Limits(seconds=0.5))
         driver = make_driver(stored.canon, settings=settings)
         before = await driver.heads()
-        outcome = await brought(driver, form(MANY), listen)
+        outcome = await ingest_listening(driver, form(MANY), listen)
 
         assert outcome.error is not None
         assert outcome.body["error"]["details"]["reason"] == "call.deadline"
@@ -142,7 +142,7 @@ async def test_other_callers_are_served_during_a_long_ingest(tmp_path: Path) -> 
     turns_at: list[int] = []
     async with open_stored_driver(tmp_path) as driver:
         beside = asyncio.create_task(others())
-        await brought(driver, payments(MANY), listen)
+        await ingest_listening(driver, payments(MANY), listen)
         going = False
         await beside
 

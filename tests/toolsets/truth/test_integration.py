@@ -52,7 +52,7 @@ async def open_stored_driver(folder: Path, **policy: Any) -> AsyncIterator[ToolD
         await store.close()
 
 
-async def brought(driver: ToolDriver, **more: Any) -> tuple[dict[str, Any], str]:
+async def ingest_invoice(driver: ToolDriver, **more: Any) -> tuple[dict[str, Any], str]:
     """What becomes of the PDF, and the invoice in it."""
     reply = await driver.call("ingest", user_id=driver.user, **FILE, **more)
     return reply, str(reply["entities"][0]["entity_id"])
@@ -66,7 +66,7 @@ async def observed(driver: ToolDriver, entity_id: str) -> dict[str, dict[str, An
 
 async def test_it_001_raw_file_ingestion_flow(tmp_path: Path) -> None:
     async with open_stored_driver(tmp_path) as driver:
-        reply, invoice = await brought(driver)
+        reply, invoice = await ingest_invoice(driver)
         assert reply["content_hash"] == sha256(PAPER).hexdigest()
         assert not reply["deduplicated"]
         link = await driver.call("get_file_url", file_path=f"files/{ANN}/{reply['content_hash']}")
@@ -88,14 +88,14 @@ async def test_it_001_raw_file_ingestion_flow(tmp_path: Path) -> None:
 
 async def test_it_002_content_deduplication(tmp_path: Path) -> None:
     async with open_stored_driver(tmp_path) as driver:
-        first, _ = await brought(driver)
+        first, _ = await ingest_invoice(driver)
         again = await driver.call("ingest", user_id=ANN, **FILE)
         assert again["deduplicated"]
         assert (again["source_id"], again["content_hash"]) == (
             first["source_id"],
             first["content_hash"],
         )
-        theirs, _ = await brought(driver.of(BOB))
+        theirs, _ = await ingest_invoice(driver.of(BOB))
         assert not theirs["deduplicated"]
         assert theirs["content_hash"] == first["content_hash"]
         assert theirs["source_id"] != first["source_id"]
@@ -103,7 +103,7 @@ async def test_it_002_content_deduplication(tmp_path: Path) -> None:
 
 async def test_it_003_reinterpretation_immutability(tmp_path: Path) -> None:
     async with open_stored_driver(tmp_path) as driver:
-        first, invoice = await brought(driver)
+        first, invoice = await ingest_invoice(driver)
         before = await observed(driver, invoice)
         again = await driver.call(
             "reinterpret", source_id=first["source_id"], interpretation_config=OTHERWISE
@@ -121,7 +121,7 @@ async def test_it_003_reinterpretation_immutability(tmp_path: Path) -> None:
 
 async def test_it_004_correction_override(tmp_path: Path) -> None:
     async with open_stored_driver(tmp_path) as driver:
-        first, invoice = await brought(driver)
+        first, invoice = await ingest_invoice(driver)
         done = await driver.correct(invoice, "amount_due", 500)
         word = (await observed(driver, invoice))[done["observation_id"]]
         assert (word["source_priority"], word["correction"]) == (1000, True)
@@ -134,7 +134,7 @@ async def test_it_004_correction_override(tmp_path: Path) -> None:
 
 async def test_it_005_entity_merge_flow(tmp_path: Path) -> None:
     async with open_stored_driver(tmp_path) as driver:
-        _, gone = await brought(driver)
+        _, gone = await ingest_invoice(driver)
         kept = await driver.entity(**an_invoice("INV-8", notes="kept"))
         merged = await driver.merge(gone, kept, merge_reason="one invoice, renumbered")
         assert (merged["observations_moved"], merged["to_entity_id"]) == (1, kept)
@@ -154,7 +154,7 @@ async def test_it_005_entity_merge_flow(tmp_path: Path) -> None:
 
 async def test_it_006_cross_user_isolation(tmp_path: Path) -> None:
     async with open_stored_driver(tmp_path) as driver:
-        reply, invoice = await brought(driver)
+        reply, invoice = await ingest_invoice(driver)
         bob = driver.of(BOB)
         own = await bob.entity(**an_invoice("INV-7"))
         source = {"node_id": reply["source_id"], "node_type": "source"}
@@ -187,7 +187,7 @@ async def test_it_007_upload_queue_retry() -> None:
     filing_of(driver.canon).blobs_of = lambda _: blobs
     error = await driver.refused("ingest", "DB_INSERT_FAILED", user_id=driver.user, **FILE)
     assert error["details"]["retryable"]
-    reply, invoice = await brought(driver)
+    reply, invoice = await ingest_invoice(driver)
     assert not reply["deduplicated"]
     assert await blobs.get_bytes(reply["content_hash"]) == PAPER
     assert len(await observed(driver, invoice)) == 1
@@ -231,7 +231,7 @@ async def test_it_008_interpretation_timeout(tmp_path: Path) -> None:
         ]
         assert page.items[0].ended_at is not None
         assert page.items[0].space == account_space(ANN)
-        reply, _ = await brought(driver)
+        reply, _ = await ingest_invoice(driver)
         assert reply["source_id"] == source
         assert reply["interpretation"]["observations_created"] > 0
 
@@ -254,7 +254,7 @@ async def test_it_009_unknown_field_routing(tmp_path: Path) -> None:
 
 async def test_it_010_interpretation_quota_enforcement(tmp_path: Path) -> None:
     async with open_stored_driver(tmp_path, interpretations=2) as driver:
-        first, _ = await brought(driver)
+        first, _ = await ingest_invoice(driver)
         source = {"source_id": first["source_id"]}
         await driver.call("reinterpret", **source, interpretation_config=OTHERWISE)
         third = {"provider": "rules", "entity_type": "note"}

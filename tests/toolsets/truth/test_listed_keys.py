@@ -15,7 +15,7 @@ async def keys(driver: ToolDriver, entity_id: str) -> dict[str, str]:
     return {each["key"]: each["status"] for each in shown["keys"]}
 
 
-async def met(driver: ToolDriver, identifier: str) -> dict[str, str]:
+async def find_owner(driver: ToolDriver, identifier: str) -> dict[str, str]:
     """Whom a text leads to, and what it is to them."""
     found = await driver.call("get_entity_by_identifier", identifier=identifier)
     return {each["id"]: each["key_status"] for each in found["entities"]}
@@ -48,7 +48,7 @@ async def test_a_key_is_listed_as_current_former_or_shadowed() -> None:
     }
     assert answer == await keys(driver, gone)
     for text, status in answer.items():
-        assert await met(driver, text.title()) == {kept: status}
+        assert await find_owner(driver, text.title()) == {kept: status}
     shown = await driver.call("get_entity_snapshot", entity_id=kept)
     (former,) = [each for each in shown["keys"] if each["status"] == "former"]
     assert former == {**former, "rule": "email", "entity_id": gone}
@@ -58,16 +58,16 @@ async def test_a_former_name_is_marked_as_one() -> None:
     driver = make_driver()
     ann = await driver.entity(**ANN)
     await driver.ingest({**RAY, "email": "ann@lee.test"})
-    assert await met(driver, "Ann Lee") == {ann: "former"}
-    assert await met(driver, "Ann Ray") == {ann: "current"}
+    assert await find_owner(driver, "Ann Lee") == {ann: "former"}
+    assert await find_owner(driver, "Ann Ray") == {ann: "current"}
 
 
 async def test_a_text_that_is_no_key_is_explained_too() -> None:
     driver = make_driver()
     first = await driver.entity(**an_invoice("INV-1", iban="DE89 3704 0044 0532 0130 00"))
     await driver.correct(first, "iban", "DE02 1203 0000 0000 2020 51")
-    assert await met(driver, "de89 3704 0044 0532 0130 00") == {first: "former"}
-    assert await met(driver, "INV-1") == {first: "current"}
+    assert await find_owner(driver, "de89 3704 0044 0532 0130 00") == {first: "former"}
+    assert await find_owner(driver, "INV-1") == {first: "current"}
     found = await driver.call("get_entity_by_identifier", identifier="INV")
     assert "key_status" not in found["entities"][0]
 
@@ -129,11 +129,11 @@ async def test_an_alias_is_added_shown_found_and_removed() -> None:
     done = await edit(driver, ann, add=["Annie", "Lee A."])
     assert (done["entity_id"], sorted(done["values"])) == (ann, ["Annie", "Lee A."])
     assert sorted((await driver.snapshot(ann))["aliases"]) == ["Annie", "Lee A."]
-    assert await met(driver, "annie") == {ann: "current"}
+    assert await find_owner(driver, "annie") == {ann: "current"}
     assert {each["key"] for each in done["keys"]} >= {"annie", "lee a.", "ann lee"}
     gone = await edit(driver, ann, remove=["ANNIE"])
     assert gone["values"] == ["Lee A."]
-    assert await met(driver, "Annie") == {}
+    assert await find_owner(driver, "Annie") == {}
     assert "annie" not in await keys(driver, ann)
     assert await driver.entity("person", name="Annie") != ann
     assert (await edit(driver, ann, add=["Lea"]))["values"] == ["Lee A.", "Lea"]
@@ -155,7 +155,7 @@ async def test_a_wrong_former_key_is_removed_from_its_owner() -> None:
     await driver.correct(gone, "email", "lee@work.test")
     await driver.merge(gone, kept)
     await edit(driver, kept, remove=["ann@lee.test"])
-    assert await met(driver, "ann@lee.test") == {}
+    assert await find_owner(driver, "ann@lee.test") == {}
     assert await driver.entity("person", email="ann@lee.test") not in {kept, gone}
     driver.wait()
     await driver.call("unmerge_entities", user_id=driver.user, entity_id=gone)
@@ -170,7 +170,7 @@ async def test_addresses_are_edited_in_the_same_way() -> None:
     assert (await driver.snapshot(ann))["emails"] == ["lee@work.test"]
     await edit(driver, ann, field="emails", add=["a@b.test"], remove=["lee@work.test"])
     assert (await driver.snapshot(ann))["emails"] == ["a@b.test"]
-    assert await met(driver, "lee@work.test") == {}
+    assert await find_owner(driver, "lee@work.test") == {}
 
 
 async def test_a_removed_key_returns_once_recorded_again() -> None:
@@ -179,7 +179,7 @@ async def test_a_removed_key_returns_once_recorded_again() -> None:
     await edit(driver, ann, add=["Annie"])
     await edit(driver, ann, remove=["Annie"])
     await driver.ingest({**ANN, "aliases": ["Annie", "Nan"]})
-    assert set(await met(driver, "Annie")) == {ann}
+    assert set(await find_owner(driver, "Annie")) == {ann}
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ async def test_an_entity_without_aliases_can_lose_a_wrong_key_and_gain_none() ->
     )
     assert error["details"]["reason"] == "alias.field"
     await edit(driver, first, remove=["DE89"])
-    assert await met(driver, "DE89") == {}
+    assert await find_owner(driver, "DE89") == {}
 
 
 async def test_unmerging_returns_an_alias_to_its_original_owner() -> None:
@@ -218,11 +218,11 @@ async def test_unmerging_returns_an_alias_to_its_original_owner() -> None:
     await driver.merge(gone, kept)
     await edit(driver, gone, add=["Annie"])
     await edit(driver, kept, add=["Rayette"])
-    assert await met(driver, "Annie") == {kept: "current"}
+    assert await find_owner(driver, "Annie") == {kept: "current"}
     driver.wait()
     await driver.call("unmerge_entities", user_id=driver.user, entity_id=gone)
-    assert await met(driver, "Annie") == {gone: "current"}
-    assert await met(driver, "Rayette") == {kept: "current"}
+    assert await find_owner(driver, "Annie") == {gone: "current"}
+    assert await find_owner(driver, "Rayette") == {kept: "current"}
 
 
 async def test_connected_entities_are_reported_with_evidence_of_both() -> None:
@@ -304,4 +304,4 @@ async def test_a_record_is_matched_by_its_title_whatever_the_signs(sign: str) ->
     driver = make_driver()
     task = await driver.entity(entity_type="task", title="Call O\u2019Brien about 10\u201111")
 
-    assert list(await met(driver, f"call o{sign}brien about 10-11")) == [task]
+    assert list(await find_owner(driver, f"call o{sign}brien about 10-11")) == [task]

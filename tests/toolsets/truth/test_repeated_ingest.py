@@ -10,7 +10,7 @@ from tests.toolsets.truth.kit import ToolDriver, an_invoice, make_driver
 pytestmark = pytest.mark.anyio
 
 
-async def brought(driver: ToolDriver, total: int, **more: Any) -> dict[str, Any]:
+async def ingest_invoice_file(driver: ToolDriver, total: int, **more: Any) -> dict[str, Any]:
     """An invoice as a file, a minute after whatever was before."""
     driver.wait()
     text = f"# Invoice\n\nInvoice number: INV-9\nVendor: Acme Corp\nTotal: {total}.00 EUR\n"
@@ -21,41 +21,41 @@ async def brought(driver: ToolDriver, total: int, **more: Any) -> dict[str, Any]
 
 async def test_an_older_file_imported_again_has_the_latest_values() -> None:
     driver = make_driver()
-    first = await brought(driver, 100)
+    first = await ingest_invoice_file(driver, 100)
     invoice = first["entities"][0]["entity_id"]
-    await brought(driver, 200)
+    await ingest_invoice_file(driver, 200)
     assert (await driver.snapshot(invoice))["amount_due"] == 200
-    again = await brought(driver, 100)
+    again = await ingest_invoice_file(driver, 100)
     assert again["deduplicated"] is True
     assert again["interpretation"] == first["interpretation"]
     assert again["observations_added"] == 1
     assert (await driver.snapshot(invoice))["amount_due"] == 100
     traced = await driver.call("get_field_provenance", entity_id=invoice, field="amount_due")
     assert traced["source_material"]["id"] == first["source_id"]
-    assert (await brought(driver, 100))["observations_added"] == 0
-    assert (await brought(driver, 200))["observations_added"] == 1
+    assert (await ingest_invoice_file(driver, 100))["observations_added"] == 0
+    assert (await ingest_invoice_file(driver, 200))["observations_added"] == 1
     assert (await driver.snapshot(invoice))["amount_due"] == 200
     assert (await driver.call("list_observations", entity_id=invoice))["total"] == 4
 
 
 async def test_a_file_that_is_only_kept_records_nothing_again() -> None:
     driver = make_driver()
-    invoice = (await brought(driver, 100))["entities"][0]["entity_id"]
-    await brought(driver, 200)
-    await brought(driver, 100, interpret=False)
+    invoice = (await ingest_invoice_file(driver, 100))["entities"][0]["entity_id"]
+    await ingest_invoice_file(driver, 200)
+    await ingest_invoice_file(driver, 100, interpret=False)
     assert (await driver.snapshot(invoice))["amount_due"] == 200
 
 
 async def test_a_repeated_file_updates_the_survivor_below_corrections() -> None:
     driver = make_driver()
-    invoice = (await brought(driver, 100))["entities"][0]["entity_id"]
+    invoice = (await ingest_invoice_file(driver, 100))["entities"][0]["entity_id"]
     survivor = await driver.entity("invoice", invoice_number="INV-10", amount_due=300)
     await driver.merge(invoice, survivor)
     assert (await driver.snapshot(survivor))["amount_due"] == 300
-    assert (await brought(driver, 100))["observations_added"] == 1
+    assert (await ingest_invoice_file(driver, 100))["observations_added"] == 1
     assert (await driver.snapshot(survivor))["amount_due"] == 100
     await driver.correct(survivor, "amount_due", 7)
-    assert (await brought(driver, 100))["observations_added"] == 0
+    assert (await ingest_invoice_file(driver, 100))["observations_added"] == 0
     assert (await driver.snapshot(survivor))["amount_due"] == 7
 
 

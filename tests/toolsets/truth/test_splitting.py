@@ -13,14 +13,14 @@ ACME = {**JO, "organization": "Acme GmbH", "phone": "+49 30 111111"}
 ALDER = {**JO, "organization": "Alder Ltd", "phone": "+49 30 222222", "title": "Dr"}
 
 
-async def brought(driver: ToolDriver, **fields: Any) -> tuple[str, str]:
+async def ingest_record(driver: ToolDriver, **fields: Any) -> tuple[str, str]:
     """Bring one record; return its entity and its source."""
     driver.wait()
     reply = await driver.call("ingest", user_id=driver.user, entities=[fields])
     return reply["entities"][0]["entity_id"], reply["source_id"]
 
 
-async def shown(driver: ToolDriver) -> dict[str, Any]:
+async def read_all_fields(driver: ToolDriver) -> dict[str, Any]:
     """The fields of every entity."""
     found = (await driver.call("retrieve_entities", include_snapshots=True))["entities"]
     return {each["id"]: each["snapshot"] for each in found}
@@ -38,11 +38,11 @@ async def edges(driver: ToolDriver, entity_id: str) -> set[tuple[str, str]]:
 
 async def test_a_wrongly_matched_source_becomes_its_own_entity() -> None:
     driver = make_driver()
-    jo, _ = await brought(driver, **ACME)
-    same, source = await brought(driver, **ALDER)
+    jo, _ = await ingest_record(driver, **ACME)
+    same, source = await ingest_record(driver, **ALDER)
     done = await driver.call("unmerge_entities", entity_id=jo, of=[source], reason="two people")
     other = done["entity_id"]
-    found = await shown(driver)
+    found = await read_all_fields(driver)
 
     assert same == jo == done["separated_from"] != other
     assert done["observations_returned"] == 1
@@ -55,8 +55,8 @@ async def test_a_wrongly_matched_source_becomes_its_own_entity() -> None:
 
 async def test_entities_named_by_the_observations_relate_to_the_new_entity() -> None:
     driver = make_driver()
-    jo, _ = await brought(driver, **ACME)
-    _, source = await brought(driver, **ALDER)
+    jo, _ = await ingest_record(driver, **ACME)
+    _, source = await ingest_record(driver, **ALDER)
     (acme,), (alder,) = await named(driver, "Acme GmbH"), await named(driver, "Alder Ltd")
     other = (await driver.call("unmerge_entities", entity_id=jo, of=[source]))["entity_id"]
 
@@ -67,21 +67,21 @@ async def test_entities_named_by_the_observations_relate_to_the_new_entity() -> 
 @pytest.mark.parametrize("more", [{"title": "Dr"}, {"phone": "+49 30 222222"}, {"city": "Bonn"}])
 async def test_sources_imported_again_after_a_split_change_nothing(more: dict[str, str]) -> None:
     driver = make_driver()
-    jo, _ = await brought(driver, **JO)
-    _, source = await brought(driver, **JO, **more)
+    jo, _ = await ingest_record(driver, **JO)
+    _, source = await ingest_record(driver, **JO, **more)
     other = (await driver.call("unmerge_entities", entity_id=jo, of=[source]))["entity_id"]
-    before = await shown(driver)
-    again = [(await brought(driver, **JO))[0], (await brought(driver, **JO, **more))[0]]
+    before = await read_all_fields(driver)
+    again = [(await ingest_record(driver, **JO))[0], (await ingest_record(driver, **JO, **more))[0]]
 
     assert again == [jo, other]
-    assert await shown(driver) == before
+    assert await read_all_fields(driver) == before
     assert before[jo] == {name: v for name, v in JO.items() if name != "entity_type"}
 
 
 async def test_a_single_observation_can_be_split_off() -> None:
     driver = make_driver()
-    jo, _ = await brought(driver, **ACME)
-    await brought(driver, **ALDER)
+    jo, _ = await ingest_record(driver, **ACME)
+    await ingest_record(driver, **ALDER)
     newest, _ = (await driver.call("list_observations", entity_id=jo))["observations"]
     other = (await driver.call("unmerge_entities", entity_id=jo, of=[newest["id"]]))["entity_id"]
     (reported,) = (await driver.call("list_observations", entity_id=other))["observations"]
@@ -95,22 +95,22 @@ async def test_a_single_observation_can_be_split_off() -> None:
 
 async def test_a_record_of_another_source_finds_the_entity_with_its_number() -> None:
     driver = make_driver()
-    jo, _ = await brought(driver, **ACME)
-    _, source = await brought(driver, **ALDER)
+    jo, _ = await ingest_record(driver, **ACME)
+    _, source = await ingest_record(driver, **ALDER)
     other = (await driver.call("unmerge_entities", entity_id=jo, of=[source]))["entity_id"]
 
-    assert (await brought(driver, **ALDER, city="Bonn"))[0] == other
-    assert (await brought(driver, **ACME, city="Kiel"))[0] == jo
+    assert (await ingest_record(driver, **ALDER, city="Bonn"))[0] == other
+    assert (await ingest_record(driver, **ACME, city="Kiel"))[0] == jo
 
 
 async def test_withdrawing_a_split_source_leaves_the_first_entity_unchanged() -> None:
     driver = make_driver()
-    jo, _ = await brought(driver, **ACME)
-    _, source = await brought(driver, **ALDER)
+    jo, _ = await ingest_record(driver, **ACME)
+    _, source = await ingest_record(driver, **ALDER)
     other = (await driver.call("unmerge_entities", entity_id=jo, of=[source]))["entity_id"]
-    before = (await shown(driver))[jo]
+    before = (await read_all_fields(driver))[jo]
     await driver.call("withdraw_source", source_id=source)
-    found = await shown(driver)
+    found = await read_all_fields(driver)
 
     assert other not in found
     assert found[jo] == before
@@ -118,9 +118,9 @@ async def test_withdrawing_a_split_source_leaves_the_first_entity_unchanged() ->
 
 async def test_a_split_can_be_undone_by_a_merge_and_the_past_keeps_one_entity() -> None:
     driver = make_driver()
-    jo, _ = await brought(driver, **ACME)
-    _, source = await brought(driver, **ALDER)
-    before = await shown(driver)
+    jo, _ = await ingest_record(driver, **ACME)
+    _, source = await ingest_record(driver, **ALDER)
+    before = await read_all_fields(driver)
     driver.wait()
     other = (await driver.call("unmerge_entities", entity_id=jo, of=[source]))["entity_id"]
     moment = "2025-01-15T00:02:30Z"
@@ -128,17 +128,17 @@ async def test_a_split_can_be_undone_by_a_merge_and_the_past_keeps_one_entity() 
     await driver.call("merge_entities", from_entity_id=other, to_entity_id=jo)
 
     assert past["snapshot"] == before[jo]
-    assert (await shown(driver))[jo] == before[jo]
+    assert (await read_all_fields(driver))[jo] == before[jo]
 
 
 async def test_a_merged_entity_is_split_by_its_own_id() -> None:
     driver = make_driver()
-    jo, _ = await brought(driver, **ACME)
-    _, source = await brought(driver, **ALDER)
-    ann, _ = await brought(driver, entity_type="contact", name="Ann", email="ann@x.example")
+    jo, _ = await ingest_record(driver, **ACME)
+    _, source = await ingest_record(driver, **ALDER)
+    ann, _ = await ingest_record(driver, entity_type="contact", name="Ann", email="ann@x.example")
     await driver.call("merge_entities", from_entity_id=jo, to_entity_id=ann)
     other = (await driver.call("unmerge_entities", entity_id=jo, of=[source]))["entity_id"]
-    found = await shown(driver)
+    found = await read_all_fields(driver)
 
     assert found[ann]["organization"] == "Acme GmbH"
     assert found[other]["organization"] == "Alder Ltd"
@@ -146,8 +146,8 @@ async def test_a_merged_entity_is_split_by_its_own_id() -> None:
 
 async def test_a_split_needs_some_of_the_observations_and_not_all() -> None:
     driver = make_driver()
-    jo, source = await brought(driver, **ACME)
-    _, foreign = await brought(driver, entity_type="note", title="Lunch", content="At noon.")
+    jo, source = await ingest_record(driver, **ACME)
+    _, foreign = await ingest_record(driver, entity_type="note", title="Lunch", content="At noon.")
     for of in ([source], [foreign], [NOWHERE]):
         await driver.refused("unmerge_entities", "VALIDATION_ERROR", entity_id=jo, of=of)
     await driver.refused("unmerge_entities", "ENTITY_NOT_FOUND", entity_id=NOWHERE, of=[source])

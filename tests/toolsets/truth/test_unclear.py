@@ -22,7 +22,9 @@ async def a_file(driver: ToolDriver, text: str, mime_type: str, name: str) -> di
     )
 
 
-async def shown(driver: ToolDriver, reply: dict[str, Any], place: int = 0) -> dict[str, Any]:
+async def read_snapshot(
+    driver: ToolDriver, reply: dict[str, Any], place: int = 0
+) -> dict[str, Any]:
     """The snapshot of an entity that a reply names, with its fragments."""
     entity_id = reply["entities"][place]["entity_id"]
     return await driver.call("get_entity_snapshot", entity_id=entity_id)
@@ -37,7 +39,7 @@ async def test_a_record_with_an_unclear_number_keeps_it_as_a_fragment(said: str)
 
     codes = {each["code"] for each in reply["warnings"]}
     assert "field.unclear-number" in {code.lower().replace("_", "-") for code in codes}
-    seen = await shown(driver, reply)
+    seen = await read_snapshot(driver, reply)
     assert "amount_due" not in seen["snapshot"]
     assert seen["raw_fragments"]["amount_due"]["value"] == said
 
@@ -47,7 +49,7 @@ async def test_an_unclear_total_of_a_text_is_neither_shown_nor_lost() -> None:
     text = "Invoice\n\nInvoice Number: R-7\nInvoice Date: 2025-01-15\nTotal: 1.250 EUR\n"
     reply = await a_file(driver, text, "text/plain", "r.txt")
 
-    seen = await shown(driver, reply)
+    seen = await read_snapshot(driver, reply)
     assert "amount_due" not in seen["snapshot"]
     assert "1.250" in seen["raw_fragments"]["amount_due"]["value"]
 
@@ -61,7 +63,7 @@ async def test_the_other_numbers_of_a_column_decide(other: str, amount: float) -
     text = f"{head}\nt-1;2025-01-15;Market;1.250;EUR\nt-2;2025-01-16;Market;{other};EUR\n"
     reply = await a_file(driver, text, "text/csv", "bank.csv")
 
-    assert (await shown(driver, reply))["snapshot"]["amount"] == amount
+    assert (await read_snapshot(driver, reply))["snapshot"]["amount"] == amount
 
 
 async def test_an_unclear_column_stays_as_written() -> None:
@@ -70,7 +72,7 @@ async def test_an_unclear_column_stays_as_written() -> None:
     text = f"{head}\nt-1;2025-01-15;Market;1.250;EUR\nt-2;2025-01-16;Market;2.500;EUR\n"
     reply = await a_file(driver, text, "text/csv", "bank.csv")
 
-    seen = await shown(driver, reply)
+    seen = await read_snapshot(driver, reply)
     assert "amount" not in seen["snapshot"]
     assert seen["raw_fragments"]["amount"]["value"] == "1.250"
 
@@ -118,7 +120,7 @@ async def test_equal_rows_without_a_key_are_as_many_items(head: str, begins: str
     (kind,) = {each["entity_type"] for each in reply["entities"]}
     assert kind.startswith(begins)
     assert len({each["entity_id"] for each in reply["entities"]}) == 4
-    seen = [await shown(driver, reply, place) for place in range(4)]
+    seen = [await read_snapshot(driver, reply, place) for place in range(4)]
     fragments = [each.get("raw_fragments", {}).get("occurrence", {}).get("value") for each in seen]
     numbers = [each["snapshot"].get("occurrence") for each in seen]
     assert [n or f for n, f in zip(numbers, fragments, strict=True)] == [None, 2, None, 3]
@@ -143,4 +145,4 @@ async def test_equal_rows_with_a_key_are_one() -> None:
     reply = await a_file(driver, text, "text/csv", "members.csv")
 
     assert len({each["entity_id"] for each in reply["entities"]}) == 1
-    assert "occurrence" not in (await shown(driver, reply))["snapshot"]
+    assert "occurrence" not in (await read_snapshot(driver, reply))["snapshot"]

@@ -13,7 +13,7 @@ from canonry.world.usecases.exchange import export_world
 from canonry.world.usecases.worlds import require_world
 from tests.toolsets.world.kit import TICK, Isle, a_world, an_isle
 from tests.toolsets.world.proposals.adversarial import act, envelope
-from tests.toolsets.world.proposals.kit import fresh, propose
+from tests.toolsets.world.proposals.kit import propose, with_new_ids
 
 HOUR = 3_600_000
 TIDE = {"scopeId": "inn", "layerType": "ambient", "value": "The tide is in.", "fromTick": HOUR}
@@ -67,7 +67,7 @@ async def test_a_proposal_may_replace_a_recurring_layer() -> None:
     tide = {**TIDE, "scopeId": "cellar", "layerType": "dynamic", "fromTick": 0}
     await isle.call("create-layer", everyTicks=4 * HOUR, lastingTicks=4 * HOUR - 1, **tide)
     params = {"locationId": "cellar", "layerType": "dynamic", "layerContent": "Oars creak."}
-    reply = await propose(isle, fresh(envelope(act("Layer.Add", "loc:cellar", **params))))
+    reply = await propose(isle, with_new_ids(envelope(act("Layer.Add", "loc:cellar", **params))))
 
     assert reply["outcome"] == "accepted", reply
 
@@ -122,7 +122,7 @@ async def test_a_recurring_exit_is_open_at_its_hours_and_closed_between() -> Non
     assert shut == f"It is shut until tick {opening + round_}."
     await isle.refused("move", "CONFLICT", "exit.blocked", moverId="ann", direction="west")
     going = act("Mover.Move", f"player:{isle.id('ann')}", moverId=isle.id("ann"), direction="west")
-    reply = await propose(isle, fresh(envelope(going)))
+    reply = await propose(isle, with_new_ids(envelope(going)))
     assert reply["rejection"]["rule"] == "exit.blocked"
     changed = await isle.call(
         "get-changes", "Narrative", locationId="inn", fromTick=opening, toTick=opening + HOUR + 1

@@ -9,7 +9,7 @@ from canonry.world.usecases.exchange import export_world
 from canonry.world.usecases.worlds import find_world
 from tests.toolsets.world.kit import a_world, brought_in
 from tests.toolsets.world.proposals.adversarial import GIVE, PAY, but, envelope, the_besieged_isle
-from tests.toolsets.world.proposals.kit import fresh, propose, the_isle
+from tests.toolsets.world.proposals.kit import propose, the_isle, with_new_ids
 
 pytestmark = pytest.mark.anyio
 
@@ -51,7 +51,9 @@ async def test_a_builder_sets_a_status_and_the_past_stays() -> None:
 
 async def test_a_file_imported_again_resets_nobody() -> None:
     isle = await the_isle()
-    await propose(isle, fresh(envelope(but(PAY, amount=10), but(GIVE, itemId="coins", quantity=4))))
+    await propose(
+        isle, with_new_ids(envelope(but(PAY, amount=10), but(GIVE, itemId="coins", quantity=4)))
+    )
 
     await brought_in(isle.canon, the_besieged_isle())
 

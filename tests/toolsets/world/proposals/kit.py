@@ -17,7 +17,7 @@ async def the_isle(clock: HandClock | None = None) -> Isle:
     return await a_world(the_besieged_isle(), clock)
 
 
-async def filled(isle: Isle, sent: Any) -> Any:
+async def with_true_hashes(isle: Isle, sent: Any) -> Any:
     """The envelope with the true hashes where it says so."""
     if not isinstance(sent, dict) or not isinstance(sent.get("generation"), dict):
         return sent
@@ -34,11 +34,11 @@ async def filled(isle: Isle, sent: Any) -> Any:
 
 async def propose(isle: Isle, sent: Any, player: str = "ann", agent: str = "Narrative") -> Any:
     """What is answered to a proposal."""
-    sent = await filled(isle, sent)
+    sent = await with_true_hashes(isle, sent)
     return await isle.call("propose-action", agent, playerId=player, actionEnvelope=sent)
 
 
-def fresh(sent: dict[str, Any]) -> dict[str, Any]:
+def with_new_ids(sent: dict[str, Any]) -> dict[str, Any]:
     """The same proposal under another id and key."""
     number = next(_NUMBERS)
     ids = {"proposalId": f"00000000-0000-4000-8000-{number:012x}", "idempotencyKey": f"k{number}"}

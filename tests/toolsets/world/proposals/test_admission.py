@@ -32,13 +32,13 @@ from tests.toolsets.world.proposals.adversarial import (
     envelope,
     generation,
 )
-from tests.toolsets.world.proposals.kit import fresh, propose, the_isle
+from tests.toolsets.world.proposals.kit import propose, the_isle, with_new_ids
 
 pytestmark = pytest.mark.anyio
 
 
 async def admitted(isle: Isle, *actions: Any, **more: Any) -> Any:
-    reply = await propose(isle, fresh(envelope(*actions, **more)))
+    reply = await propose(isle, with_new_ids(envelope(*actions, **more)))
     assert reply["outcome"] == "accepted", reply
     assert reply["commitId"], reply
     return reply
@@ -156,7 +156,7 @@ async def test_a_later_layer_blocks_another_at_that_time() -> None:
 
     await admitted(isle, but(DRIP, toTick=59_999_999, layerContent="It is dry for now."))
     clash = but(DRIP, fromTick=60_500_000, layerContent="Somebody has mopped the floor.")
-    await refused(isle, fresh(envelope(clash)), "layer.overlaps")
+    await refused(isle, with_new_ids(envelope(clash)), "layer.overlaps")
 
 
 async def test_a_way_opens_in_both_directions_and_closes_again() -> None:
@@ -181,7 +181,7 @@ async def test_a_character_without_health_is_dead_for_later_actions() -> None:
 
     await admitted(isle, but(FIGHT, effects=[kill]))
 
-    await refused(isle, fresh(envelope(TALK)), "person.dead")
+    await refused(isle, with_new_ids(envelope(TALK)), "person.dead")
     loot = act("Item.Transfer", "loc:inn", itemId="key", fromHolderId="cook", toHolderId="ann")
     await admitted(isle, loot)
 
@@ -193,19 +193,19 @@ async def test_healing_adds_and_characters_without_health_keep_none() -> None:
     await admitted(isle, but(FIGHT, effects=[heal]))
     await admitted(isle, but(PAY, resource="health", amount=12))
     await refused(
-        isle, fresh(envelope(but(PAY, resource="health", amount=1))), "resource.too-little"
+        isle, with_new_ids(envelope(but(PAY, resource="health", amount=1))), "resource.too-little"
     )
 
 
 async def test_conditions_begin_end_and_expire() -> None:
     isle = await the_isle()
     await admitted(isle, CURE, but(CURSE, durationMs=1_000))
-    await refused(isle, fresh(envelope(CURSE)), "condition.held")
+    await refused(isle, with_new_ids(envelope(CURSE)), "condition.held")
 
     await isle.call("advance-clock", durationMs=1_000)
 
     await admitted(isle, CURSE)
-    await refused(isle, fresh(envelope(CURE)), "condition.not-held")
+    await refused(isle, with_new_ids(envelope(CURE)), "condition.not-held")
 
 
 async def test_an_appearing_character_is_there() -> None:
@@ -271,9 +271,9 @@ async def test_a_refused_proposal_may_pass_once_the_world_allows_it() -> None:
 
 async def test_an_identical_text_is_one_layer() -> None:
     isle = await the_isle()
-    first = await propose(isle, fresh(envelope(DRIP)))
+    first = await propose(isle, with_new_ids(envelope(DRIP)))
 
-    again = await propose(isle, fresh(envelope(but(DRIP, layerContent="  water DRIPS "))))
+    again = await propose(isle, with_new_ids(envelope(but(DRIP, layerContent="  water DRIPS "))))
 
     assert again["duplicateOf"] == first["proposalId"]
     assert again["outcome"] == "accepted"
@@ -300,12 +300,12 @@ async def test_a_nearly_identical_text_is_refused_for_a_day() -> None:
     await admitted(isle, but(TALK, text=LONG))
 
     nearly = but(TALK, text=LONG.replace("old shutters", "old shutter"))
-    reply = await refused(isle, fresh(envelope(nearly)), "duplication.near")
+    reply = await refused(isle, with_new_ids(envelope(nearly)), "duplication.near")
     assert reply["gatesPassed"] == ["schema", "safety", "invariants"]
 
     await admitted(isle, but(TALK, text=LONG.replace("until", "but never until")))
     clock.move_by(86_400 * SECOND + SECOND)
-    later = fresh(envelope(nearly, issuedUtc="2025-01-16T00:00:00Z"))
+    later = with_new_ids(envelope(nearly, issuedUtc="2025-01-16T00:00:00Z"))
     assert (await propose(isle, later))["outcome"] == "accepted"
 
 
@@ -317,7 +317,7 @@ async def test_an_admitted_action_is_not_repeated_within_an_envelope() -> None:
     isle = await the_isle()
     await admitted(isle, TALK)
 
-    await refused(isle, fresh(envelope(TALK, MOOD)), "duplication.repeated")
+    await refused(isle, with_new_ids(envelope(TALK, MOOD)), "duplication.repeated")
 
 
 async def test_the_window_of_a_player_slides() -> None:
@@ -329,14 +329,14 @@ async def test_the_window_of_a_player_slides() -> None:
         )
         clock.move_by(SECOND)
 
-    reply = await refused(isle, fresh(envelope(MOOD)), "rate.player")
+    reply = await refused(isle, with_new_ids(envelope(MOOD)), "rate.player")
     assert reply["rejection"]["transient"]
     wait = reply["rejection"]["retryAfterMs"]
     assert 29_000 < wait <= 30_001
-    assert (await propose(isle, fresh(envelope(MOOD)), "bob"))["outcome"] == "accepted"
+    assert (await propose(isle, with_new_ids(envelope(MOOD)), "bob"))["outcome"] == "accepted"
     clock.move_by(wait * 1_000)
     await admitted(isle, MOOD)
-    await refused(isle, fresh(envelope(MOOD)), "rate.player")
+    await refused(isle, with_new_ids(envelope(MOOD)), "rate.player")
 
 
 async def test_the_tokens_of_an_hour_are_counted() -> None:
@@ -347,7 +347,7 @@ async def test_the_tokens_of_an_hour_are_counted() -> None:
     kept = await isle.call("get-proposal", "Narrative", proposalId=reply["proposalId"])
     assert kept["actionEnvelope"]["generation"]["promptTokens"] == 30_000
 
-    more = fresh(envelope(TALK, generation=half, **model))
+    more = with_new_ids(envelope(TALK, generation=half, **model))
 
     reply = await refused(isle, more, "rate.tokens")
     assert reply["rejection"]["retryAfterMs"] > 3_590_000
@@ -389,7 +389,7 @@ async def test_a_moderator_replaces_the_word_lists() -> None:
 async def test_callers_list_only_their_own_proposals() -> None:
     isle = await the_isle()
     first = await admitted(isle, MOOD)
-    await refused(isle, fresh(envelope(but(GO, direction="north"))), "exit.unknown")
+    await refused(isle, with_new_ids(envelope(but(GO, direction="north"))), "exit.unknown")
 
     page = await isle.call("list-proposals", "Canonicality", limit=1)
     rest = await isle.call("list-proposals", "Canonicality", cursor=page["nextCursor"])

@@ -15,7 +15,7 @@ from canonry.world.usecases.proposals.outcomes import apply_admitted
 from canonry.world.usecases.worlds import require_world
 from tests.toolsets.world.kit import Isle
 from tests.toolsets.world.proposals.adversarial import DRIP, GO, MOOD, TALK, but, envelope
-from tests.toolsets.world.proposals.kit import fresh, propose, the_isle
+from tests.toolsets.world.proposals.kit import propose, the_isle, with_new_ids
 from tests.toolsets.world.proposals.test_scheduling import failing, where
 
 pytestmark = pytest.mark.anyio
@@ -39,7 +39,7 @@ async def test_proposals_admitted_by_another_process_are_not_repeated() -> None:
     reply = await propose(isle, envelope(but(TALK, text=LONG)))
     assert reply["outcome"] == "accepted"
 
-    again = await propose(restarted(isle), fresh(envelope(NEARLY)))
+    again = await propose(restarted(isle), with_new_ids(envelope(NEARLY)))
 
     assert again["rejection"]["rule"] == "duplication.near"
     assert reply["proposalId"] in again["rejection"]["reason"]
@@ -50,7 +50,7 @@ async def test_day_old_proposals_of_another_process_may_be_repeated() -> None:
     await propose(isle, envelope(but(TALK, text=LONG)))
 
     later = restarted(isle, 86_401)
-    reply = await propose(later, fresh(envelope(NEARLY, issuedUtc="2025-01-16T00:00:00Z")))
+    reply = await propose(later, with_new_ids(envelope(NEARLY, issuedUtc="2025-01-16T00:00:00Z")))
 
     assert reply["outcome"] == "accepted"
 
@@ -60,7 +60,7 @@ async def test_work_left_by_one_process_is_finished_by_another() -> None:
     reply = await propose(failing(isle, 2), envelope(GO))
     assert "commitId" not in reply
 
-    await propose(restarted(isle, 120), fresh(envelope(MOOD)))
+    await propose(restarted(isle, 120), with_new_ids(envelope(MOOD)))
 
     assert await where(isle) == "Yard"
 
@@ -68,7 +68,7 @@ async def test_work_left_by_one_process_is_finished_by_another() -> None:
 async def test_an_unsettleable_proposal_blocks_its_successors() -> None:
     isle = await the_isle()
     await propose(failing(isle, 2), envelope(GO))
-    drip = await propose(failing(isle, 2), fresh(envelope(DRIP)))
+    drip = await propose(failing(isle, 2), with_new_ids(envelope(DRIP)))
 
     await failing(isle, 2).call("advance-clock", durationMs=1)
 

@@ -12,7 +12,7 @@ from canonry.world.usecases.dialogue import PlayerUtterance, Voices, take_turn
 from canonry.world.usecases.worlds import require_world
 from tests.toolsets.world.kit import Isle, a_world
 from tests.toolsets.world.proposals.adversarial import act, envelope
-from tests.toolsets.world.proposals.kit import fresh, propose
+from tests.toolsets.world.proposals.kit import propose, with_new_ids
 
 pytestmark = pytest.mark.anyio
 
@@ -38,7 +38,7 @@ async def a_scene_with(**changed: Any) -> Isle:
 async def proposed(isle: Isle) -> Any:
     """What becomes of her speaking to a player at the harbour."""
     said = {"npcId": "mara", "playerId": "ann", "text": "The nets are torn."}
-    sent = fresh(envelope(act("NPC.Dialogue", "loc:harbour", **said)))
+    sent = with_new_ids(envelope(act("NPC.Dialogue", "loc:harbour", **said)))
     return await propose(isle, sent, "ann")
 
 

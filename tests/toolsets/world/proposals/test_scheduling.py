@@ -18,7 +18,7 @@ from canonry.world.toolset import WORLD
 from tests.simulation.loops import Faults, FaultyLedger
 from tests.toolsets.world.kit import Isle
 from tests.toolsets.world.proposals.adversarial import GO, MOOD, envelope
-from tests.toolsets.world.proposals.kit import fresh, propose, the_isle
+from tests.toolsets.world.proposals.kit import propose, the_isle, with_new_ids
 
 pytestmark = pytest.mark.anyio
 _CHANGED = "Location.Environment.Changed"
@@ -233,7 +233,7 @@ async def test_the_next_proposer_finishes_interrupted_work() -> None:
     canon = replace(isle.canon, clock=clock)
     later = Isle(canon=canon, gateway=Gateway(canon, (WORLD,)), world=isle.world)
 
-    await propose(later, fresh(envelope(MOOD)))
+    await propose(later, with_new_ids(envelope(MOOD)))
 
     assert await where(isle) == "Yard"
 

@@ -6,7 +6,7 @@ from canonry.world.usecases.exchange import export_world
 from canonry.world.usecases.worlds import find_world
 from tests.toolsets.world.kit import Isle, brought_in
 from tests.toolsets.world.proposals.adversarial import GIVE, but, envelope, the_besieged_isle
-from tests.toolsets.world.proposals.kit import fresh, propose, the_isle
+from tests.toolsets.world.proposals.kit import propose, the_isle, with_new_ids
 
 pytestmark = pytest.mark.anyio
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.anyio
 async def give(isle: Isle, *counts: int, item: str = "coins") -> None:
     """Ann gives so many of an item to the cook, each with an action of one proposal."""
     acts = [but(GIVE, itemId=item, quantity=each) for each in counts]
-    answer = await propose(isle, fresh(envelope(*acts)))
+    answer = await propose(isle, with_new_ids(envelope(*acts)))
     assert answer["outcome"] == "accepted", answer
 
 

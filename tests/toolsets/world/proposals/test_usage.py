@@ -13,7 +13,7 @@ from canonry.world.models.services import Telemetry, WorldServices, usage_report
 from canonry.world.toolset import WORLD
 from canonry.world.usecases.dialogue import recount_usage
 from tests.toolsets.world.proposals.adversarial import DRIP, GO, but, envelope, generation
-from tests.toolsets.world.proposals.kit import fresh, propose, the_isle
+from tests.toolsets.world.proposals.kit import propose, the_isle, with_new_ids
 
 pytestmark = pytest.mark.anyio
 RECORDED = {"Agent.Proposal.Accepted", "Agent.Proposal.Rejected", "Agent.Proposal.Applied"}
@@ -28,12 +28,12 @@ def reported(canon: Canon) -> list[Any]:
 
 async def test_proposal_costs_are_recounted_from_their_records() -> None:
     isle = await the_isle()
-    reply = await propose(isle, fresh(envelope(DRIP, **BY_AI)))
+    reply = await propose(isle, with_new_ids(envelope(DRIP, **BY_AI)))
     assert reply["outcome"] == "accepted", reply
     flat = but(DRIP, layerContent="A new door appears to the north.")
-    assert (await propose(isle, fresh(envelope(flat, **BY_AI))))["outcome"] == "rejected"
+    assert (await propose(isle, with_new_ids(envelope(flat, **BY_AI))))["outcome"] == "rejected"
     assert (await propose(isle, {"proposalId": 7}))["outcome"] == "rejected"
-    assert (await propose(isle, fresh(envelope(GO))))["outcome"] == "accepted"
+    assert (await propose(isle, with_new_ids(envelope(GO))))["outcome"] == "accepted"
     live = reported(isle.canon)
     assert [row["promptTokens"] for row in live if row["model"]] == [200, 200]
 
@@ -46,7 +46,7 @@ async def test_proposal_costs_are_recounted_from_their_records() -> None:
 
 async def test_costs_counted_by_this_process_are_not_recounted() -> None:
     isle = await the_isle()
-    await propose(isle, fresh(envelope(DRIP)))
+    await propose(isle, with_new_ids(envelope(DRIP)))
     live = reported(isle.canon)
 
     await recount_usage(isle.canon)
