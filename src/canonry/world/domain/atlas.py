@@ -99,7 +99,7 @@ class Realm:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
-    """A road, river or line with a name, from stop to stop; nobody needs an exit to tell of it.
+    """A road, river or railway with a name, from stop to stop.
 
     Routes of one name are branches of one. With `one_way` it only leads from the first stop on.
     """
@@ -128,7 +128,7 @@ class Layer:
 
 
 def is_rhythm(every: int | None, lasting: int | None) -> bool:
-    """Whether something can recur so: it lasts for fewer ticks than it recurs after."""
+    """Return whether a rhythm is possible: each occurrence ends before the next one begins."""
     return every is not None and lasting is not None and 0 < lasting < every
 
 
@@ -334,13 +334,13 @@ def routes_of(legs: Iterable[Leg]) -> Iterator[Route]:
             for leg in named[name]
             if Leg(route=leg.route, start=leg.end, end=leg.start) in named[name]
         }
-        for stops in _walk_legs(both, both_ways=True):
+        for stops in _walk_legs(both, both_directions=True):
             yield Route(name=name, stops=tuple(stops))
-        for stops in _walk_legs(named[name] - both, both_ways=False):
+        for stops in _walk_legs(named[name] - both, both_directions=False):
             yield Route(name=name, stops=tuple(stops), one_way=True)
 
 
-def _walk_legs(legs: Iterable[Leg], *, both_ways: bool) -> Iterator[Sequence[str]]:
+def _walk_legs(legs: Iterable[Leg], *, both_directions: bool) -> Iterator[Sequence[str]]:
     """Walks that use each leg once, starting where most legs would be left over."""
     onward: dict[str, list[str]] = defaultdict(list)
     arriving: dict[str, int] = defaultdict(int)
@@ -351,7 +351,7 @@ def _walk_legs(legs: Iterable[Leg], *, both_ways: bool) -> Iterator[Sequence[str
     begin = {
         stop
         for stop, ends in onward.items()
-        if (len(ends) % 2 == 1 if both_ways else len(ends) > arriving[stop])
+        if (len(ends) % 2 == 1 if both_directions else len(ends) > arriving[stop])
     }
     for start in sorted(onward, key=lambda stop: (stop not in begin, stop)):
         while onward[start]:
@@ -359,7 +359,7 @@ def _walk_legs(legs: Iterable[Leg], *, both_ways: bool) -> Iterator[Sequence[str
             while onward[stops[-1]]:
                 here = stops[-1]
                 stops.append(onward[here].pop())
-                if both_ways:
+                if both_directions:
                     onward[stops[-1]].remove(here)
             yield stops
 
@@ -387,7 +387,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergedAtlas:
-    """One world of two; where both say otherwise, `ours` stands and `conflicts` tell of it."""
+    """One world made of two; where they differ, `ours` counts and `conflicts` lists it."""
 
     atlas: Atlas
     conflicts: tuple[Difference, ...]

@@ -91,7 +91,7 @@ class Gate:
     examine: Examine
 
     def find_objections(self, candidate: Candidate, view: SliceView) -> Iterable[Objection]:
-        """Return what the rule objects to; nothing to contents of other kinds."""
+        """Return the rule's objections; contents of other kinds get none."""
         content = candidate.content
         return self.examine(candidate, content, view) if isinstance(content, self.kinds) else ()
 
@@ -203,7 +203,7 @@ def _weigh_objections(
     authority = Authority.GM if overruling else score.authority
     given = partial(Verdict, score=score, reads=frozenset(view.read), wanted=frozenset(view.wanted))
     enough = [(one, may_end if one.taken_back else may_retcon) for one in strict]
-    if lost := [one for one, gives_way in enough if not gives_way(authority, one.authority)]:
+    if lost := [one for one, yields in enough if not yields(authority, one.authority)]:
         return given(
             status=ProposalStatus.REJECTED,
             rule=lost[0].rule,
