@@ -59,7 +59,7 @@ class CallContext:
 
     @property
     def is_account(self) -> bool:
-        """Whether the space is the caller's account of records and documents."""
+        """Return whether the space is the caller's account of records and documents."""
         return self.space.kind is SpaceKind.ACCOUNT
 
     async def find_item(self, text: str, *kinds: type, path: str) -> StoredItem:
@@ -186,7 +186,7 @@ class CallContext:
         return replace(self, canon=canon)
 
     async def items_holding(self, items: Iterable[T]) -> list[T]:
-        """Return the items that hold at the viewpoint, as they are there, in their order."""
+        """Return the items that hold at the viewpoint, in their state of then and in order."""
         view, there = self.canon.viewpoint, await items_at_viewpoint(self.canon, items)
         return [each for each in there if view.may_show(each) and not view.plans(each)]
 

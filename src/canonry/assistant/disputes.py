@@ -171,7 +171,7 @@ async def refused_quotes(context: CallContext, items: Iterable[StoredItem]) -> f
 
 
 async def disputes_of(context: CallContext, ids: Collection[str]) -> Mapping[str, list[Row]]:
-    """Return the statements that may stand against items, with who said them, by the items' ids."""
+    """Return the statements that may contradict items, with their authors, by the items' ids."""
     query = ProposalQuery(
         spaces=frozenset((context.space.id,)), asks=frozenset({ReviewKind.POSSIBLE}), limit=PAGE_MAX
     )

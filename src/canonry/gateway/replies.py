@@ -180,7 +180,7 @@ class Shape(Field):
         return {name: self.fields[name] for name in names}
 
     def fields_within(self, attribute: str) -> dict[str, Field]:
-        """Return its fields, for the shape of an item that has this one as an attribute."""
+        """Return the shape's fields for the shape of an item that has this one as an attribute."""
         return {
             name: each.from_source(_inner_source(attribute, name, each))
             for name, each in self.fields.items()

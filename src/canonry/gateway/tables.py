@@ -407,7 +407,7 @@ def compose_arguments(
 def present_arguments(
     readings: tuple[ArgumentReading, ...], arguments: Arguments
 ) -> dict[str, Any]:
-    """Return the values of the arguments that are there, by the parameters that they fill."""
+    """Return the values of the given arguments, by the parameters that they fill."""
     found: dict[str, Any] = {}
     for each in readings:
         if each.name in arguments:

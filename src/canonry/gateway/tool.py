@@ -166,7 +166,7 @@ class Resource:
         return self.uri_template.replace(f"{{{self.variables[0]}}}", quote(value, safe=""))
 
     def link_to(self, value: str, title: str) -> Mapping[str, Any]:
-        """Return a link to it, as a part of a reply."""
+        """Return a link to the resource, as a part of a reply."""
         about = {"name": title or self.title, "mimeType": self.mime_type}
         return {"type": "resource_link", "uri": self.uri_for(value), **about}
 

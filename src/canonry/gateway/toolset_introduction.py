@@ -34,7 +34,7 @@ class Face:
         return replace(self, title=self.server_name, instructions=text)
 
     def to_fields(self) -> dict[str, Any]:
-        """Return its fields; the toolset takes the same."""
+        """Return the introduction's fields, which a toolset has, too."""
         return asdict(self)
 
 

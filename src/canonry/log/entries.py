@@ -484,7 +484,7 @@ class ConflictWaived:
 
 @_declare_change("audience.changed")
 class AudienceChanged:
-    """The item has another audience; the entries that it caused are written again next to it."""
+    """The item has another audience; the entries that it caused are written again beside it."""
 
     thing_id: str
     audience: Audience

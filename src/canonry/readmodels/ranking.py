@@ -48,7 +48,7 @@ from canonry.values.policy import RankingWeights, Strengths
 Signals: TypeAlias = list[float]
 """A value for each candidate of one thread, in the order of their positions."""
 
-_Placed: TypeAlias = "tuple[float, str, PassageCandidate, float, float, float, float, float]"
+_Scored: TypeAlias = "tuple[float, str, PassageCandidate, float, float, float, float, float]"
 """A candidate after its sort key: the negative score and the unique id.
 
 The score's parts for keywords, meaning, neighbours, names and times follow.
@@ -141,7 +141,7 @@ def query_breadth(terms: int, weights: RankingWeights) -> float:
 
 
 def strengths_for(terms: int, weights: RankingWeights) -> Strengths:
-    """Return the weight of each signal for a query with so many terms."""
+    """Return the weight of each signal for a query with this number of terms."""
     share = query_breadth(terms, weights)
 
     def interpolate(pointed: float, broad: float) -> float:
@@ -176,7 +176,7 @@ def rank_passages(
     # The mean of the known similarities.
     measured = [each.similarity for each in known.values() if each.similarity is not None]
     typical = fsum(measured) / len(measured) if measured else 0.0
-    found: list[_Placed] = []
+    found: list[_Scored] = []
     for members in _group_threads(known.values()):
         found += _score_thread(members, typical, scale, strengths, weights)
     found.sort()
@@ -188,7 +188,7 @@ def rank_passages(
     ]
 
 
-def _answer_likelihoods(found: Sequence[_Placed], worth: float, unrelated: float) -> Signals:
+def _answer_likelihoods(found: Sequence[_Scored], worth: float, unrelated: float) -> Signals:
     """Return how well each passage answers by itself; no less than any ranked below it.
 
     The remaining doubts of words and of meaning are multiplied, so that either is enough.
@@ -218,7 +218,7 @@ def _score_thread(
     scale: float,
     strengths: Strengths,
     weights: RankingWeights,
-) -> Iterator[_Placed]:
+) -> Iterator[_Scored]:
     """Yield the candidates of one thread with their parts; hot code, run for hundreds per query."""
     own = [sum(each.terms.values()) if each.terms else 0.0 for each in members]
     sense = _similarity_gains(members, typical, weights.unrelated)
@@ -481,7 +481,7 @@ def words_alike(
 
 
 def begins_alike(stem: str, other: str) -> bool:
-    """Whether two words begin alike, except for a wrong, missing, extra or swapped letter."""
+    """Return whether two words begin alike, but for a wrong, missing, extra or swapped letter."""
     return (
         other[1:_START] == stem[1:_START]
         or other[1:_START] == stem[: _START - 1]

@@ -9,7 +9,7 @@ ErrorMode = Literal["result", "jsonrpc"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BearerOptions:
-    """How bearer tokens over HTTP are verified.
+    """Settings of the verification of bearer tokens over HTTP.
 
     Give either `key` (a PEM public key, or a shared secret with an HS algorithm) or `jwks_url`,
     whose keys are fetched every `refresh_seconds` and trusted for `keys_seconds` after that.
@@ -55,7 +55,7 @@ class HttpLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerOptions:
-    """How the server speaks.
+    """Settings of the server's transports.
 
     `error_mode` says whether a failed call is a tool result with `isError`, which a model can
     read, or a JSON-RPC error with the same code, message and data. `allow_unprotected` permits

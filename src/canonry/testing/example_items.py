@@ -94,7 +94,7 @@ def merged(kept: str, gone: str) -> EntitiesMerged:
 
 
 def unmerged(kept: str, separated: str) -> EntitiesUnmerged:
-    """Return the entry that undoes such a merge."""
+    """Return the entry that undoes a merge."""
     return an_entry(EntitiesUnmerged, kept, separated=uuid_of(separated))
 
 

@@ -104,7 +104,7 @@ class SpaceDraft:
 
     @property
     def may_have_stories(self) -> bool:
-        """Return whether it can have stories."""
+        """Return whether a space of this kind can have stories."""
         return self.kind in {SpaceKind.UNIVERSE, SpaceKind.WORLD}
 
 

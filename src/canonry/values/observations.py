@@ -163,7 +163,7 @@ class Held:
 
     @property
     def is_correction(self) -> bool:
-        """Return whether it comes from a correction."""
+        """Return whether the value comes from a correction."""
         return self.rank[0] > 0
 
 

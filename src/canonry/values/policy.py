@@ -163,7 +163,7 @@ class StagingGates:
 
     @property
     def is_enabled(self) -> bool:
-        """Return whether any of them is enabled."""
+        """Return whether any model is enabled."""
         return self != StagingGates()
 
 

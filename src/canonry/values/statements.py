@@ -19,7 +19,7 @@ def timeline_key(subject: str, attribute: str) -> str:
 
 
 class Phase(StrEnum):
-    """How a value stands to the statement's own moment."""
+    """The relation of a value to the statement's own moment: before, at or after it."""
 
     IS = "is"
     BEGINS = "begins"
@@ -28,7 +28,7 @@ class Phase(StrEnum):
 
 
 class Modality(StrEnum):
-    """How far a statement vouches for its content; only an asserted one can hold."""
+    """The certainty with which a statement is made; only an asserted one can hold."""
 
     ASSERTED = "asserted"
     PLANNED = "planned"

@@ -119,7 +119,7 @@ class ProjectedGraph:
         await self._projector.catch_up()
 
     async def graph_facts(self) -> Mapping[str, str | int]:
-        """Return its facts for an operator."""
+        """Return the facts about the graph for an operator."""
         try:
             await self.connect_once()
             return await self.shown.graph_facts()

@@ -88,7 +88,7 @@ class Judgement:
 
     @property
     def does_overrule(self) -> bool:
-        """Return whether it would overrule canon that the proposal does not name."""
+        """Return whether a decision would overrule canon that the proposal does not name."""
         accepted = self.verdict.status is ProposalStatus.ACCEPTED
         return accepted and bool(self.verdict.conflicts) and self.candidate.corrects is None
 

@@ -163,7 +163,7 @@ class _UndoRun:
     made: Mapping[str, log.ItemDraft] = field(default_factory=dict)
 
     async def undo_entries(self, new_id: NewId, withdraw: Withdraw | None) -> tuple[log.Entry, ...]:
-        """Return the entries of the undo; none if the call did nothing that stands."""
+        """Return the entries that undo the call; none if all its effects are gone already."""
         written = [entry for commit in self.commits for entry in commit.entries]
         own_entries = [entry for entry in written if not isinstance(entry, log.CallUndone)]
         self.made = {

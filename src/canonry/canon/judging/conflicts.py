@@ -81,7 +81,7 @@ class _Case(NamedTuple):
 
     @property
     def one_time(self) -> bool:
-        """Whether both speak of the present, both of the past, or of what never changes."""
+        """Return whether both describe the present, both the past, or a fixed attribute."""
         if self.entry.fixed or self.claim.attribute.startswith(_DID):
             return True
         return (self.held.phase is Phase.WAS) is (self.claim.phase is Phase.WAS)

@@ -379,7 +379,7 @@ DEPTH_MAX: Final = 8
 
 
 def is_within(inner: Entity, outer: Entity, view: SliceView) -> bool:
-    """Return whether one place is the other, or lies in it through a chain of places."""
+    """Return whether a location is another one, or lies in it through a chain of locations."""
     here: Entity | None = inner
     for _step in range(DEPTH_MAX):
         if here is None or here.id == outer.id:

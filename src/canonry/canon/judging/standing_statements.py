@@ -90,7 +90,7 @@ def with_single_words(whole: Mapping[str, str]) -> dict[str, str]:
 
 
 def statements_of_tags(entity_id: str, tags: Iterable[str], *, hold: bool) -> Iterator[Statement]:
-    """Yield what state tags say of an entity; a tag that no attribute knows says nothing."""
+    """Yield the statements in state tags of an entity; unknown tags state nothing."""
     for tag in tags:
         yield from statements_of_tag(entity_id, tag, holds=hold)
 
@@ -114,7 +114,7 @@ def statements_of_relation(rel_type: str, from_id: str, to_id: str) -> tuple[Sta
 def statements_of_properties(
     properties: Mapping[str, Any], entities: Iterable[Entity]
 ) -> Iterator[Statement]:
-    """Yield what the properties of a fact about one entity say of it."""
+    """Yield the statements in the properties of a fact about one entity."""
     about = [one.id for one in entities]
     for name, value in properties.items() if len(about) == 1 else ():
         if isinstance(value, bool):
@@ -253,7 +253,7 @@ def statements_of_fact(
 
 
 def _is_strange(form: str, names: Mapping[str, str]) -> bool:
-    """Whether a written name is another one than the known name whose last word it shares."""
+    """Return whether a written name differs from the known name whose last word it shares."""
     first, last = form.split(maxsplit=1)[0], form.rpartition(" ")[2]
     own = [words for name in names if (words := words_of_name(name)).endswith(f" {last}")]
     known = any(is_part_of(form, each) or is_part_of(each, form) for each in own)
@@ -364,7 +364,7 @@ def restate_tags(fact: Fact, view: SliceView, new_id: NewId) -> Iterator[Entry]:
 
 
 def tags_begun_by(fact: Fact, view: SliceView) -> Iterator[TagHeld]:
-    """Yield the states that began with a fact, and not only were confirmed by it.
+    """Yield the states that began with a fact, without those that it only confirmed.
 
     A state then lasts until another fact states it again.
     """
@@ -419,7 +419,7 @@ class StandingStatement:
 
 
 def keys_of_conflicting(statements: Iterable[Statement], view: SliceView) -> frozenset[str]:
-    """Return the keys of the facts that may stand against these statements."""
+    """Return the keys of the facts that may contradict these statements."""
     keys: set[str] = set()
     for one in statements:
         entry = find_attribute(one.attribute)

@@ -104,7 +104,7 @@ def may_touch_timelines(entries: Iterable[Entry], *, secrets: bool) -> bool:
 def settle_timelines(
     known: Slice, policy: Policy, entries: Sequence[Entry], new_id: NewId
 ) -> TimelineCorrections:
-    """Return the corrections of affected lines for each audience that knows of them."""
+    """Return the corrections of affected timelines for each audience that knows them."""
     state = _SettlingState(
         before=known, now=known, policy=policy, new_id=new_id, entries=tuple(entries)
     )

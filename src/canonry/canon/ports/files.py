@@ -61,7 +61,7 @@ class FileType(StrEnum):
 
     @property
     def is_data(self) -> bool:
-        """Return whether its whole content becomes records, without text to search."""
+        """Return whether the whole file becomes records, without text to search."""
         return self in _DATA
 
 

@@ -110,7 +110,7 @@ async def _text_of(canon: Canon, item: Citing) -> str:
 
 
 async def shares_most_words(canon: Canon, passage: Turn | Snippet, item: Citing) -> bool:
-    """Whether an item and a passage share at least half of the words that each of them has."""
+    """Return whether an item and a passage share at least half of the words of each."""
     said, reported = ({*query_stems(e)} for e in (await _text_of(canon, item), passage.text))
     return 2 * len(said & reported) >= max(len(said), len(reported), 1)
 

@@ -101,7 +101,7 @@ def with_clock(canon: Canon, clock: Instant | None) -> Canon:
 
 
 async def items_at_viewpoint(canon: Canon, items: Iterable[StoredItem]) -> Sequence[Any]:
-    """Return the items that are there at the canon's viewpoint, as they were."""
+    """Return the items that existed at the canon's viewpoint, in their state of then."""
     if canon.now is None:
         return list(items)
     found = list(items)
@@ -150,7 +150,7 @@ class Narrowing:
         return cast("V", _ViewThen(view, self))
 
     async def items_then(self, found: Sequence[Any], *, by_id: bool = False) -> Mapping[str, Any]:
-        """Return the items that are there, as they were.
+        """Return the items that existed at the viewpoint, in their state of then.
 
         Looked up `by_id`, an entity has a name even before anything was stated of it.
         """

@@ -46,7 +46,7 @@ class Viewpoint:
 
     @property
     def is_past(self) -> bool:
-        """Return whether it sees only what was recorded until an earlier time."""
+        """Return whether the view sees only items that were recorded until an earlier time."""
         return self.known_at is not None or self.known is not None
 
     def may_show(self, item: object) -> bool:

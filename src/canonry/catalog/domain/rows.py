@@ -106,7 +106,7 @@ def triple_of(values: Mapping[str, Any]) -> UniqueValue:
 def read_row(
     table: CatalogTable, number: int, raw: object
 ) -> tuple[CatalogRow | None, list[RowProblem]]:
-    """The row, or everything that is wrong with it."""
+    """Return the row, or all its problems."""
 
     def make_problem(field: str, code: str, reason: str) -> RowProblem:
         return RowProblem(array=table.array, row=number, field=field, code=code, reason=reason)

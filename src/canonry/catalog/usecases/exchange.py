@@ -132,7 +132,7 @@ class CatalogImported:
 
     @property
     def refused(self) -> int:
-        """How many rows were refused."""
+        """The number of refused rows."""
         return len({(each.array, each.row) for each in self.problems})
 
 
@@ -145,7 +145,7 @@ async def import_catalog(
     lenient: bool = False,
     dry_run: bool = False,
 ) -> CatalogImported:
-    """Store the rows, each under its id: what is there is brought up to the row.
+    """Store the rows, each under its id; existing items are updated.
 
     `lenient` stores what is right, a `dry_run` nothing.
 

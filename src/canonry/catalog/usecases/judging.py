@@ -61,7 +61,7 @@ class EarlierResults:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedRow:
-    """A row that may be stored; without `make` it is there already. `fresh`: nothing of it was."""
+    """A row that may be stored; `make` is None if nothing changes, `fresh` if the item is new."""
 
     row: CatalogRow
     make: Make | None
@@ -272,7 +272,7 @@ def _base_problem(
 
 
 def is_available(item_id: str, kind: str, held: StoredItem | None, ahead: EarlierResults) -> bool:
-    """Whether an item of this kind is there, as `held` or as was found before, or will be."""
+    """Return whether an item of this kind exists, as `held` or found before, or will exist."""
     return (kind_of(held) or ahead.there.get(item_id) or ahead.items.get(item_id)) == kind
 
 

@@ -168,10 +168,10 @@ async def arrange_catalog_rows(
 def order_projects(
     rows: Sequence[CatalogRow], slugs: Mapping[str, str]
 ) -> Sequence[tuple[CatalogRow, bool]]:
-    """Projects in an order in which each finds its slug free, given who bears which so far.
+    """Return projects in an order in which each slug is free, given the present owners.
 
     Each has a log of its own, so they cannot change together. In a circle one steps aside first,
-    which is stated beside it: it bears its own id until its turn comes.
+    which is stated beside it: its slug is its own id until then.
     """
     waiting = {row.id: row for row in rows}
     found: list[tuple[CatalogRow, bool]] = []
@@ -295,7 +295,7 @@ _MISSING: Final = frozenset(("project.unknown", "entity.unknown"))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SavedRow:
-    """The id of what was saved, and whether nothing (`made`) or exactly this (`same`) was there."""
+    """The id of a saved row; `made` if it is new, `same` if it was stored already."""
 
     id: str
     made: bool
@@ -346,7 +346,7 @@ async def store_row(
     read: Callable[[], Awaitable[CatalogRow]],
     now: str,
 ) -> tuple[bool, bool]:
-    """Judge the row that `read` gives and commit what it changes: whether it is new, or the same.
+    """Judge and commit the row that `read` gives; return whether it is new, or the same.
 
     It is read again when others have written meanwhile, so that it may rest on what is stored.
 
@@ -459,7 +459,7 @@ async def move_catalog_entity(
     move: StatusMove,
     reason: str = "",
 ) -> str:
-    """Give the entity the status that follows, with what belongs to it; that status.
+    """Move the entity to the next status, with its dependents; return the status.
 
     The log keeps `reason`.
 

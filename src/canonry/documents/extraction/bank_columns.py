@@ -69,7 +69,7 @@ class Columns:
 
     @property
     def is_net(self) -> bool:
-        """Whether the amounts are net, from which fees are taken already."""
+        """Return whether the amounts are net, from which fees are taken already."""
         at = self.indexes.get("amount")
         return at is not None and "net" in _title_meanings(self.titles[at])
 
@@ -278,12 +278,12 @@ class Proof:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the balances confirm every step."""
+        """Return whether the balances confirm every step."""
         return 0 < self.held == self.steps
 
     @property
     def is_running(self) -> bool:
-        """Whether the balances confirm at least half of the steps."""
+        """Return whether the balances confirm at least half of the steps."""
         return self.held > 0 and 2 * self.held >= self.steps
 
 

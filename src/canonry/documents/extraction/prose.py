@@ -296,7 +296,7 @@ def _finish_note(draft: _EntityDraft) -> None:
 
 
 def _numbers_of(draft: _EntityDraft, line: LabelledLine) -> bool:
-    """Whether the value of a line is the number of a paper, or of an invoice that it names."""
+    """Return whether a line's value is the number of a paper, or of an invoice it names."""
     if line.meaning == "invoice_number":
         return bool(invoices_named([line], ""))
     return line.value in {each for name, each in draft.fields.items() if name.endswith("_number")}

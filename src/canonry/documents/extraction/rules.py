@@ -78,7 +78,7 @@ class Piece:
 
     @property
     def is_label(self) -> bool:
-        """Whether the piece is only a label."""
+        """Return whether the piece is only a label."""
         return self.text.endswith(":") or bool(label_meaning(self.text)[0])
 
     def accepts_value(self, text: str) -> bool:
@@ -364,7 +364,7 @@ class _EntityStream:
 
 @lru_cache(4_096)
 def _is_of_update(name: str) -> bool:
-    """Whether a field, in any notation of its name, is the time of a record's last change."""
+    """Return whether a field, however written, is the time of a record's last change."""
     return "".join(filter(str.isalnum, name.lower())) in _UPDATED
 
 

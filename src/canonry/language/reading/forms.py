@@ -24,7 +24,7 @@ _HOURS: Final = 24
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Nominal:
-    """A noun phrase: its value, the words in it, and how much it says.
+    """A noun phrase: its value, its words and its quantity.
 
     `owner` is the value before a possessive or after `of`; `noun` is the head without modifiers.
     `marks` are the phrases within it, such as `in:velm`. An article `a` makes it `indefinite`.
@@ -50,12 +50,12 @@ class Nominal:
 
     @property
     def last_word(self) -> str:
-        """The last word of it, or "" for a name."""
+        """The last word of the phrase, or "" for a name."""
         return self.words[-1] if self.words else ""
 
     @property
     def is_bare(self) -> bool:
-        """Return whether it is a noun alone, which names no place: `in danger`."""
+        """Return whether the phrase is a noun alone, which names no location: `in danger`."""
         is_marked = self.definite or self.indefinite or self.owner or self.quantifier or self.marks
         return len(self.words) == 1 and not (
             is_marked or self.quantity or self.label or self.proper
@@ -63,7 +63,7 @@ class Nominal:
 
     @property
     def is_named(self) -> bool:
-        """Return whether it is a name, or a noun with `the`."""
+        """Return whether the phrase is a name, or a noun with `the`."""
         return self.definite or (isinstance(self.value, str) and not self.noun)
 
 

@@ -136,6 +136,6 @@ def spoken_date(when: str) -> str:
 
 
 def is_recurring(when: str) -> bool:
-    """Return whether it is a weekday or an hour, which come again."""
+    """Return whether a time is a weekday or an hour, which recur."""
     parts = parts_of(when)
     return bool(parts) and parts.keys() <= {"w", "h"}

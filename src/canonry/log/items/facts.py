@@ -119,7 +119,7 @@ class Relation(RelationDraft):
 
     @property
     def current(self) -> bool:
-        """Return whether it is canon and has not ended."""
+        """Return whether the relation is canon and has not ended."""
         return self.level is CanonLevel.CANON and not self.ended
 
 

@@ -34,7 +34,7 @@ NARRATED: Final = tuple(
 
 
 class ProposalStatus(StrEnum):
-    """Whether a proposal was decided, and how."""
+    """The decision about a proposal, or that it waits for one."""
 
     PENDING = "pending"
     ACCEPTED = "accepted"
@@ -42,7 +42,7 @@ class ProposalStatus(StrEnum):
 
 
 class Grade(StrEnum):
-    """How certain a conflict is."""
+    """The certainty of a conflict."""
 
     CONTRADICTION = "contradiction"
     POSSIBLE = "possible"

@@ -66,7 +66,7 @@ def may_all_know(observation: Observation, entity: Entity) -> bool:
 
 
 def has_variants(item: object) -> bool:
-    """Return whether viewers see different variants of it."""
+    """Return whether viewers see different variants of the item."""
     return bool(getattr(item, "audience", ()) or getattr(item, "veils", ()))
 
 
@@ -129,7 +129,7 @@ def _reveal_parts(item: Any, shown: Any) -> Any:
 
 
 def end_for_audience(item: Any, audience: Audience, at: int, **end: Any) -> Mapping[str, Any]:
-    """Return the changes of an item that ends or continues, as far as an audience knows of it.
+    """Return the changes of an item that ends or continues, for an audience that knows it.
 
     Secret parts about its end are dropped once all readers know the same.
     """

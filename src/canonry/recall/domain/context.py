@@ -135,7 +135,7 @@ def _fill_section(section: Section[T], costs: Sequence[int], room: int) -> tuple
 
 
 def cut_text(text: str, room: int) -> str:
-    """Return the start of the text with about so many tokens, marked if it was cut."""
+    """Return the start of the text with about `most` tokens, marked if it was cut."""
     starts = token_starts(text)
     if len(starts) <= room:
         return text
@@ -240,7 +240,7 @@ class EntitySummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextEntity:
-    """An entity in a context; without a sheet there was no room for one."""
+    """An entity in a context; without a summary, the budget had no room for one."""
 
     head: Presence
     summary: EntitySummary
@@ -265,7 +265,7 @@ def head_of(entity: Entity, tags: tuple[str, ...], location: Whereabouts | None)
 
 
 def summary_of(entity: Entity) -> EntitySummary:
-    """Return the complete sheet."""
+    """Return the complete summary of an entity."""
     return EntitySummary(
         entity=entity, description=entity.description, properties=entity.properties
     )
@@ -280,7 +280,7 @@ def head_cost(head: Presence) -> int:
 
 
 def summary_cost(summary: EntitySummary) -> int:
-    """Estimate the tokens of a sheet; an empty one has none."""
+    """Estimate the tokens of a summary; an empty one has none."""
     own = sum(_property_cost(key, value) for key, value in summary.properties.items())
     if summary.left or summary.is_shortened:
         own += cost_of(*summary.left[:NAMED_MAX], ids=0, fields=4)
@@ -288,12 +288,12 @@ def summary_cost(summary: EntitySummary) -> int:
 
 
 def entity_cost(shown: ContextEntity) -> int:
-    """Estimate the tokens of an entity with its sheet."""
+    """Estimate the tokens of an entity with its summary."""
     return head_cost(shown.head) + summary_cost(shown.summary)
 
 
 def trim_summary(summary: EntitySummary, room: int) -> EntitySummary:
-    """Fit the sheet into so much room: the description, then properties that are short enough."""
+    """Fit a summary into a budget: the description, then properties that are short enough."""
     names = tuple(summary.properties)
     named = cost_of(*names[:NAMED_MAX], ids=0, fields=4)
     left = max(0, room - named)
@@ -318,12 +318,12 @@ def trim_summary(summary: EntitySummary, room: int) -> EntitySummary:
 
 
 def empty_summary(summary: EntitySummary) -> EntitySummary:
-    """Return an empty sheet."""
+    """Return an empty summary."""
     return replace(summary, description="", properties={}, left=tuple(summary.properties))
 
 
 def brief_summary(entity: Entity) -> EntitySummary:
-    """Return the sheet of an entity that is not in the scene."""
+    """Return the summary of an entity that is not in the scene."""
     whole = summary_of(entity)
     return whole if summary_cost(whole) <= BRIEF_TOKENS else trim_summary(whole, BRIEF_TOKENS)
 

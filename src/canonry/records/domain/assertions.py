@@ -316,7 +316,7 @@ class Resolution:
 
     @property
     def is_unclear(self) -> bool:
-        """Whether several entities fit equally well."""
+        """Return whether several entities fit equally well."""
         return any(each.reason == SEVERAL_FIT for each in self.doubts.values())
 
 

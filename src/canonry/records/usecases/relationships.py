@@ -81,7 +81,7 @@ class ChangedEntity:
 
     @property
     def has_renamed(self) -> bool:
-        """Whether the fields name other parties than before."""
+        """Return whether the fields name other parties than before."""
         return self._keys_in(self.before) != self.named_keys
 
     def _keys_in(self, own: Accumulator) -> frozenset[str]:

@@ -353,7 +353,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stack:
-    """An item, how many there are of it, and with whom."""
+    """An item, its quantity and its holder."""
 
     id: EntityId
     name: str
@@ -363,7 +363,7 @@ class Stack:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownExit:
-    """An exit that there is; `proposed`: a proposal has opened it."""
+    """An exit that exists; `proposed` if a proposal opened it."""
 
     direction: Direction
     to: EntityId

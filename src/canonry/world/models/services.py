@@ -445,7 +445,7 @@ def count_event(
     *,
     space: SpaceId | None = None,
 ) -> None:
-    """Count an event of telemetry now, and what the asking of a model told of it."""
+    """Count an event of telemetry now, with the details of a model's call."""
     telemetry, budget = (
         canon.find_service(WorldServices).telemetry,
         canon.policy.models.hourly_budget,

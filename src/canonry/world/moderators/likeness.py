@@ -37,7 +37,7 @@ class LearnedRows:
     rows: Mapping[str, Sequence[float]]
 
     def category_of(self, vector: Vector) -> str | None:
-        """The likeliest category, where one or another of them is likelier than the threshold."""
+        """Return the likeliest category if any is likelier than the threshold."""
         numbers = struct.unpack(f"<{len(vector) // 4}f", vector)
         sums = {name: sum(map(mul, row, numbers)) + row[-1] for name, row in self.rows.items()}
         most = max(sums.values())

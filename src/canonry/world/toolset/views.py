@@ -148,7 +148,7 @@ async def _show_health(canon: Canon, caller: Caller, arguments: Arguments) -> Re
 
 
 async def location_context(canon: Canon, caller: Caller, arguments: Arguments) -> Noted | None:
-    """A location with all that a narrator needs of it; None: there is no such location."""
+    """Return a location with all that a narrator needs; None if it is unknown."""
     tick = asked_tick(arguments)
     then = world_at(canon, await bound_world(canon, caller), tick)
     found = await get_location_context(then, name_of(arguments, "locationId"))

@@ -251,7 +251,7 @@ _ORDER: Final = {each: rank for rank, each in enumerate(Tie)}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RealmTie:
-    """How a realm or location stands to the realm `other`.
+    """The tie of a realm or location to the realm `other`.
 
     `outward`: the tie leads there, as a vassal's to its liege; a border has no direction.
     """
@@ -462,7 +462,7 @@ async def set_realms(draft: WorldDraft, start: EntityId, keys: Iterable[str]) ->
 
 
 async def set_exit(draft: WorldDraft, start: EntityId, new_exit: Exit, *, creating: bool) -> bool:
-    """Make an exit as it is said to be; whether that changes anything.
+    """Make an exit as it is described; return whether anything changed.
 
     One that leads elsewhere in this direction is replaced, with the exit back that belongs to it;
     where `creating`, it stands against the new one.
@@ -629,7 +629,7 @@ async def _declare_happening(draft: WorldDraft, event: Happening) -> bool:
 async def create_part(
     canon: Canon, caller: Caller, world: BoundWorld, part: AtlasPart, *, player: bool = False
 ) -> str:
-    """Create a part under a key that nothing has; without a key its id is its key. The id.
+    """Create a part under an unused key, by default its id; return the id.
 
     Raises:
         InvalidInput: `key.malformed`, or what it says cannot be.

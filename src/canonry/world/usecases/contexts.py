@@ -91,7 +91,7 @@ TYPES: Final = (LayerType.WEATHER, LayerType.LIGHTING, LayerType.AMBIENT)
 async def get_atmosphere(
     then: WorldAt, location: EntityId
 ) -> Mapping[LayerType, ShownLayer] | None:
-    """The weather, light and mood upon a location; None: there is no such location."""
+    """Return the weather, light and mood at a location; None if it is unknown."""
     if await then.find_item(location, WorldType.LOCATION) is None:
         return None
     return await visible_layers(then, location, await then.realms_of(location), TYPES)
@@ -102,7 +102,7 @@ _DIRECTIONS: Final = frozenset(Direction)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocationContext:
-    """A place, where it leads, what it lies in, what lies upon it, who is there, what happened.
+    """A location with its exits, realms, layers, people, items and events.
 
     `exits` come in the order of their directions, `realms` the nearest first; `ties` are those of
     the location and of each of these realms, by id. `layers` has the layer that shows of each type
@@ -225,7 +225,7 @@ class RealmContext:
 
 
 async def get_realm_context(then: WorldAt, name: str) -> RealmContext | None:
-    """The context of the realm with this id or key; None: there is no such realm."""
+    """Return the context of the realm with this id or key; None if it is unknown."""
     realm = await then.find_item(then.id_of(name), WorldType.REALM)
     if realm is None:
         return None
@@ -344,7 +344,7 @@ async def search_events(
     end: Tick | None = None,
     limit: int = FOUND_MAX,
 ) -> tuple[Sequence[Event], bool]:
-    """At most `limit` events, the newest first; and whether all were looked at that there are.
+    """Return at most `limit` events, the newest first, and whether all were searched.
 
     They have all of what is given; `words` are in their kind or description, each of them.
     """

@@ -92,7 +92,7 @@ class PlayerUtterance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Voices:
-    """How a character finds its words: a model, the tools of its role, and who takes proposals.
+    """The means of a character to answer: a model, tools, and the receiver of proposals.
 
     `tools` are in the form of the OpenAI protocol. `seconds` is the deadline of a whole turn.
     """
@@ -129,7 +129,7 @@ class DialogueTurn:
 
     @property
     def is_fallback(self) -> bool:
-        """Whether these are words that claim nothing."""
+        """Return whether the answer is a fallback, which claims nothing."""
         return self.reason is not None
 
 
@@ -341,7 +341,7 @@ _REFUSED: Final = frozenset({"narration", "moderation.reply"})
 
 
 def is_exchange(event: Event) -> bool:
-    """Whether an event keeps what was said by both; others of its title are of proposals."""
+    """Return whether an event is an exchange of a dialogue, and not of a proposal."""
     return event.title == TITLE and "said" in event.properties
 
 

@@ -89,7 +89,7 @@ _EDGES_MAX: Final = 1_000
 
 
 async def export_world(canon: Canon, world: BoundWorld) -> Atlas:
-    """The world as a file would hold it; importing it adds nothing."""
+    """Return the world in the form of a file; importing it changes nothing."""
     now = world_at(canon, world)
     kinds = (WorldType.LOCATION, WorldType.REALM, *MOVERS, WorldType.ITEM)
     every = partial(_read_all, canon.places.entities_after, world.space)

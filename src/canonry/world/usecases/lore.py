@@ -163,7 +163,7 @@ class CanonicalFact:
 async def get_canonical_fact(
     canon: Canon, world: BoundWorld, key: str, version: int | None = None
 ) -> CanonicalFact | None:
-    """The fact with this key in a version, or in the newest that is not archived; None: no such."""
+    """Return the fact with this key in a version, by default the newest that is not archived."""
     entity = await canon.space_scope(world.space).find_item(lore_id_of(world.space, key))
     if not isinstance(entity, Entity) or entity.level is not CanonLevel.CANON:
         return None
@@ -204,7 +204,7 @@ async def lookup_rule(canon: Canon, kind: RuleKind, name: str) -> RuleEntry | No
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Castable:
-    """Both halves, and what comes of them; `rules` None: there is no such spell."""
+    """The rules of a spell, its caster, and reasons against; an unknown spell has no rules."""
 
     tick: Tick
     rules: RuleEntry | None

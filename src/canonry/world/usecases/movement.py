@@ -179,7 +179,7 @@ async def write_transfer(draft: WorldDraft, new: Transfer) -> None:
 async def add_to_stack(
     draft: WorldDraft, item: EntityId, holder: EntityId, count: int
 ) -> RelationDraft | None:
-    """Add so many of an item to a stack of its kind that the holder has; return that one's edge."""
+    """Add a number of items to the holder's stack of their kind; return the stack's edge."""
 
     async def read_stack(one: EntityId) -> list[Any]:
         own = [await draft.read_property(one, name) for name in ("item_type", "quantity", "key")]
@@ -230,7 +230,7 @@ class TimedRoute:
 
     @property
     def duration(self) -> int | None:
-        """How long it takes in all."""
+        """The duration of the whole journey."""
         return None if self.steps is None else sum(step.travel_ms for step in self.steps)
 
 

@@ -400,7 +400,7 @@ class WorldDraft:
         )
 
     def drafted_properties(self, item: Entity) -> Mapping[str, Any]:
-        """Return the properties of a stored item with what the draft says of them."""
+        """Return the properties of a stored item with the draft's changes."""
         fields = self._drafted.get(item.id, {})
         return {
             **item.properties,

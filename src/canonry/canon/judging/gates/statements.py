@@ -128,7 +128,7 @@ def objections_to(
 def _is_order_unknown(
     found: Objection, standing: StandingStatement, claim: Statement, by: Proposal, view: SliceView
 ) -> bool:
-    """Whether two sources of equal authority only give different values of what can change."""
+    """Return whether two sources of equal authority differ in a value that can change."""
     held, item, entry = standing.statement, standing.item, find_attribute(claim.attribute)
     changing = entry.cardinality == 1 and not (entry.fixed or entry.always)
     if (
@@ -355,7 +355,7 @@ def _left_behind(
 
 
 def _is_of_group(held: Statement, left: Statement, entry: Attribute, view: SliceView) -> bool:
-    """Whether somebody has something only as one of a group: it is the group's, or a part."""
+    """Return whether an item is the group itself, a part of it, or belongs to its members."""
     item, group = entity_of(view, held.subject), entity_of(view, str(left.value))
     if held.subject == left.value or item is None:
         return held.subject == left.value
@@ -504,7 +504,7 @@ def warnings_about(
     view: SliceView,
     statements: tuple[Statement, ...] | None = None,
 ) -> tuple[str, ...]:
-    """Return what stands against a claim that is written without being judged, in words.
+    """Return warnings about a claim that is written without being judged.
 
     `statements` is what the claim says, if its words were read already.
     """

@@ -317,7 +317,7 @@ def texts_asked(content: EntityContent) -> frozenset[str]:
 def find_known_entity(
     candidate: Candidate, content: EntityContent, view: SliceView
 ) -> Entity | None:
-    """Return the only known entity against which nothing speaks, or the one that a claim names."""
+    """Return the only known entity without a contradiction, or the one that a claim names."""
     if content.same_as is not None:
         return None if content.same_as == NOBODY else view.find_entity(content.same_as)
     same = [one for one, doubts in _possible_entities(candidate, content, view) if not doubts]

@@ -371,7 +371,7 @@ def reject_repeated(
 def reject_too_many(
     by: str, earlier: Sequence[StagedBefore], now: Instant, gates: StagingGates
 ) -> schema.Rejection | None:
-    """Gate 6: the refusal of what goes beyond the windows of an agent or of all of them."""
+    """Gate 6: refuse proposals beyond the rates of an agent or of all agents."""
     limits = AdmissionLimits(
         player_a_minute=gates.agent_a_minute or _UNLIMITED,
         world_a_minute=gates.universe_a_minute or _UNLIMITED,

@@ -90,7 +90,7 @@ def make_rejection(
 
 
 def gates_before(rejection: Rejection | None) -> tuple[GateName, ...]:
-    """The gates that were passed until then; all where nothing was refused."""
+    """Return the gates that were passed before the refusal; all if there was none."""
     return ORDER if rejection is None else ORDER[: rejection.gate_index - 1]
 
 

@@ -77,7 +77,7 @@ _TEMPLATES: Final[Mapping[str, Sequence[str]]] = read_toml(__package__, "words.t
 def draw_arc(
     arc_id: str, seed: str, beats: int, materials: ArcMaterials, *, attempt: int = 0
 ) -> Arc | None:
-    """The arc of a seed; None where these places cannot follow each other in so many beats.
+    """Return the arc of a seed; None if these locations do not allow its number of beats.
 
     Each attempt draws anew.
     """

@@ -155,7 +155,7 @@ class Moderation:
 
     @property
     def allowed(self) -> bool:
-        """Whether the text may stand."""
+        """Return whether the text is allowed."""
         return not self.categories
 
     def with_categories(self, model: str, categories_found: Container[str | None]) -> "Moderation":
@@ -174,7 +174,7 @@ class _PatternPart:
     gap: int
 
     def matches_word(self, word: WrittenWord) -> bool:
-        """Whether a word can stand there."""
+        """Return whether a word matches this part of the pattern."""
         if not self.words.isdisjoint(word.forms):
             return True
         return bool(self.beginnings) and any(f.startswith(self.beginnings) for f in word.forms)

@@ -44,7 +44,7 @@ _MEANT: Final = groups_of(_TABLES["meant"])
 
 @lru_cache(maxsize=8_192)
 def is_in_group(group: str, word: str) -> bool:
-    """Whether a word is a form of one of a group, or a verb that means the same to players."""
+    """Return whether a word is a form of a group's word, or a verb that means the same."""
     if lemma_of(word) in _STEMS[group]:
         return True
     forms, respelled = forms_of(word)
@@ -81,7 +81,7 @@ class Claim:
         return f" {' '.join(word.text for word in self.words)} "
 
     def has_group(self, group: str) -> bool:
-        """Whether it has a word of this group in any form, or words in a row as they are.
+        """Return whether it has a word of this group in any form, or words in a row as they are.
 
         Verbs also match by the meaning that players give them.
         """
@@ -110,7 +110,7 @@ class Sentence:
 
 
 def sentences_of(narration: str, known: Sequence[Nameable]) -> list[Sentence]:
-    """The sentences in order; what characters say claims nothing, and questions do not either."""
+    """Return the sentences in order; quoted speech and questions make no claims."""
     text = narration[:NARRATION_MAX]
     bare = _QUOTED.sub(lambda match: " " * len(match[0]), text)
     bounds = [0, *sentence_starts(text), len(text)]
@@ -275,7 +275,7 @@ class NarratedScene:
 
     @property
     def present_people(self) -> tuple[Person, ...]:
-        """The living who are there."""
+        """Return the living people at the location."""
         return tuple(person for person in self.people if self.reject_missing_person(person) is None)
 
     @property

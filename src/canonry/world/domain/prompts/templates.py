@@ -180,6 +180,6 @@ def read_json(text: str) -> Mapping[str, Any] | None:
 
 
 def fallback_for(name: str, key: str) -> str:
-    """Words that claim nothing; one turn always gets the same ones."""
+    """Return a reply without any claim; one turn always gets the same reply."""
     index = sha256(key.encode("utf-8", "surrogatepass")).digest()[0] % len(FALLBACKS)
     return FALLBACKS[index].replace("{name}", name[:200])

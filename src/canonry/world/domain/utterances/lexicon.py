@@ -118,7 +118,7 @@ def count_of(word: str) -> int | None:
 
 @lru_cache(maxsize=8_192)
 def forms_of(word: str) -> tuple[tuple[VerbForm, ...], bool]:
-    """The verbs that begin with this word, and whether it had to be spelled anew."""
+    """Return the verbs that begin with this word, and whether its spelling was corrected."""
     known = FORMS.get(lemma_of(word))
     if known is not None:
         exact = tuple(form for form in known if form.words[0] == word)
@@ -236,7 +236,7 @@ class UtteranceReading:
 
     @property
     def needs_clarification(self) -> bool:
-        """Whether nobody should act before the player has been asked."""
+        """Return whether the player must be asked before anybody acts."""
         return self.category is Category.UNCLEAR or any(each.ambiguity for each in self.frames)
 
 

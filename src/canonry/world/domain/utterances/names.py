@@ -258,7 +258,7 @@ def _skip_fillers(words: Sequence[SpokenWord], at: int) -> tuple[int, bool]:
 
 
 def verb_at(words: Sequence[SpokenWord], at: int) -> tuple[VerbForm | None, tuple[int, ...], bool]:
-    """The verb that begins at a word, which words it takes, and whether it was respelled."""
+    """Return the verb that begins at a word, its words, and whether its spelling was corrected."""
     forms, respelled = forms_of(words[at].text)
     for form in forms:
         length = len(form.words)
@@ -395,12 +395,12 @@ class NounPhrase:
 
     @property
     def surface(self) -> str:
-        """As it was said."""
+        """The phrase as the player wrote it."""
         return " ".join(word.text for word in self.words)
 
 
 def noun_count(word: str) -> int | None:
-    """Return how many a word before a noun says that there are."""
+    """Return the number that a word before a noun states."""
     own: int | None = TABLES["counts"].get(word)
     return count_of(word) if own is None else own
 
@@ -458,7 +458,7 @@ def find_named(
 
 
 def ref_of(meant: Sequence[Nameable], surface: str, sure: float) -> EntityRef:
-    """Return the reference to one of some items, of which it is `sure` that one was named."""
+    """Return the reference to one of some items; `sure` if one of them was surely named."""
     if not meant:
         return EntityRef(kind="latent", surface=surface, confidence=0.2)
     share = round(sure / len(meant), 2)
@@ -489,7 +489,7 @@ def _is_near(stem: str, heads: frozenset[str]) -> bool:
 
 
 def refers_to(kind: str, ref: EntityRef | None) -> bool:
-    """Whether the reference is to a person, an item or a place, as `kind` tells."""
+    """Return whether the reference is to a person, an item or a place, as `kind` tells."""
     return ref is not None and ref.kind in _KINDS[kind]
 
 
@@ -555,5 +555,5 @@ class UtteranceContext:
     memory: LastNamed
 
     def raw_text(self, clause: SpokenClause) -> str:
-        """The words of a clause as they were said."""
+        """Return the words of a clause as the player wrote them."""
         return self.text[clause.words[0].start : clause.words[-1].end]

@@ -83,7 +83,7 @@ def with_noun_verb(clause: SpokenClause, known: Sequence[Nameable]) -> SpokenCla
 
 
 def with_result_verb(clause: SpokenClause) -> SpokenClause:
-    """A clause that says how something ends up, by that: who pulls a door open opens it."""
+    """Return a clause with the verb of its result: to pull a door open is to open it."""
     rest_words = [word.text for word in clause.rest]
     form = clause.form
     if form is None or form.verb not in GROUPS["forces"]:
@@ -130,7 +130,7 @@ def read_clause(clause: SpokenClause, hearing: UtteranceContext) -> list[ActionF
 def make_frame(
     verb: str, clause: SpokenClause, hearing: UtteranceContext, **members: Any
 ) -> ActionFrame:
-    """A frame with what it is `members` of, what is unclear in it, and how sure it is."""
+    """Return a frame with its `members`, its unclear parts and its confidence."""
     guessed = clause.respelled or (clause.form is not None and clause.form.derived)
     refs = members.get("direct"), members.get("secondary")
     ambiguity, sure = find_unclear(*refs, SURE - _RESPELLED * guessed)
@@ -505,7 +505,7 @@ class _UntenableError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UtteranceQuestion:
-    """An utterance as a model is asked about it; ids are short, and mean nothing elsewhere."""
+    """An utterance in the form of a question to a model, with short ids of its own."""
 
     text: str
     subject: Nameable

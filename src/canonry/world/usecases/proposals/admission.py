@@ -469,7 +469,7 @@ async def list_proposals(
     since: Instant | None = None,
     only_by: str | None = None,
 ) -> tuple[Sequence[Proposal], int | None]:
-    """Proposals in the order in which they came, from a place in it; and where the next begin.
+    """Return a page of proposals in the order of their arrival, and the start of the next page.
 
     Those on behalf of a player, with an actor, that fared so, decided since then; `only_by` is who
     must have proposed them, where others may not be seen.

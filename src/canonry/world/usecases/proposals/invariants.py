@@ -195,7 +195,7 @@ class ActionStage:
     def observe_person(
         self, person: Person, field: str, values: Mapping[str, Any], changed: str
     ) -> None:
-        """Write that somebody's conditions or resources are these; one of them changed."""
+        """Write a person's new conditions or resources."""
         self.draft.observe_item(person.id, {f"properties.{field}": values})
         self.record_event((person.id, person.location), "", **{field.rstrip("s"): changed})
 
@@ -533,7 +533,7 @@ _PLAYS: Final[Mapping[str, Callable[[ActionStage, Any], Awaitable[None]]]] = {
 
 
 async def play_actions(draft: WorldDraft, proposed: ReadProposal) -> Rejection | None:
-    """Write what a proposal does into a draft; the world's objection to it, else None.
+    """Write the effects of a proposal into a draft; return the world's objection, if any.
 
     A draft that was objected to is of no use.
     """

@@ -50,7 +50,7 @@ WITHDRAWN: Final = "proposal:withdrawn"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProposalOutcome:
-    """How a proposal fared.
+    """The outcome of a proposal.
 
     Admitted without `commit_id`: it is recorded and will be applied, at `due_tick` where it has
     one. `duplicate_of` is the proposal whose answer this is. `withdrawn` tells why somebody took
@@ -70,7 +70,7 @@ class ProposalOutcome:
 
 
 def outcome_of(proposal: Proposal) -> ProposalOutcome:
-    """How a recorded proposal fared until now."""
+    """Return the present outcome of a recorded proposal."""
     details: Mapping[str, Any] = {} if proposal.decision is None else proposal.decision.details
     recorded = details.get("rejection")
     rejection = None if recorded is None else read_value(dict(recorded), Rejection)
@@ -178,7 +178,7 @@ def proposals_query(space: SpaceId, status: ProposalStatus | None = None) -> Pro
 
 
 async def apply_admitted(canon: Canon, caller: Caller, world: BoundWorld, proposal_id: str) -> None:
-    """Write what an admitted proposal would do, or that the world stands against it by now.
+    """Write the effects of an admitted proposal, or the objection that the world now has.
 
     A decided proposal stays as it is. Due changes are dated at their tick.
 
