@@ -18,7 +18,7 @@ from canonry.values.attributes.table import (
     with_attributes,
 )
 from canonry.values.errors import InvalidInput
-from canonry.values.statements import Modality, Phase, Quantity, Statement
+from canonry.values.statements import Modality, Phase, Quantity, Statement, timeline_key
 
 
 @pytest.mark.parametrize("name", sorted(RELATION_TYPES))
@@ -163,7 +163,7 @@ def test_an_open_quantity_survives_json() -> None:
 
 def test_keys_contain_timeline_and_value() -> None:
     statement = Statement(subject="e1", attribute="owner", value="e2")
-    assert statement.timeline_key == "timeline:e1:owner"
+    assert timeline_key("e1", "owner") in statement.index_keys
     assert statement.value_key == "value:owner:e2"
     assert Statement(subject="e1", attribute="age", value=Quantity(low=3, high=3)).value_key is None
 

@@ -8,6 +8,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from canonry.log.items.entities import all_names
 from canonry.log.observations import with_observations
 from canonry.log.schemas.narrative import policy_of
 from canonry.testing.example_items import an_entity, an_observation, uuid_of
@@ -22,7 +23,6 @@ from canonry.values.merge_policies import (
     TAG_SET,
     MergePolicy,
     accumulator_of,
-    all_names,
 )
 from canonry.values.moments import Instant
 from canonry.values.observations import ITEM, Accumulator, Elements, Observation

@@ -34,8 +34,7 @@ QUERIES: Final = frozenset(
 LOOKING_BEYOND: Final = {
     "canon/session/canon.py": "makes the lookups of a caller",
     "canon/session/viewpoint.py": "returns what a caller looks up to an earlier state",
-    "canon/session/cited_texts.py": "asks for the items of the spaces that a caller searches",
-    "canon/session/past_items.py": "folds the log again, from entries that the viewer may see",
+    "canon/session/snippets.py": "asks for the items of the spaces that a caller searches",
     "canon/session/commit_change.py": "what is written is for no more than may see what it names",
     "canon/canonization/change_audience.py": "says who may know, for game masters",
     "canon/session/lookup.py": "asks the kinds of all spaces, and leaves out accounts",

@@ -206,7 +206,13 @@ async def examine_store(settings: Settings) -> Diagnosis:
     )
     _examine_identity(diagnosis, settings)
     _examine_disk(diagnosis, settings.data)
-    _examine_modes(diagnosis, settings.data)
+    found = paths_open_to_others(settings.data)
+    if found:
+        diagnosis.add_hint(
+            f"Other users of this machine may read {len(found)} files and folders of the store, "
+            f"for example {found[0]}.",
+            "`canonry doctor --mend` closes them",
+        )
     _examine_upload_roots(diagnosis, settings)
     if settings.memory:
         diagnosis.add_hint(
@@ -259,16 +265,6 @@ def _examine_disk(diagnosis: Diagnosis, data: Path) -> None:
         )
 
 
-def _examine_modes(diagnosis: Diagnosis, data: Path) -> None:
-    found = paths_open_to_others(data)
-    if found:
-        diagnosis.add_hint(
-            f"Other users of this machine may read {len(found)} files and folders of the store, "
-            f"for example {found[0]}.",
-            "`canonry doctor --mend` closes them",
-        )
-
-
 def _examine_upload_roots(diagnosis: Diagnosis, settings: Settings) -> None:
     for root in settings.truth_upload_roots:
         if not Path(root).is_dir():
@@ -300,7 +296,14 @@ async def _examine_opened(diagnosis: Diagnosis, settings: Settings) -> None:
         diagnosis.store.update(facts)
         _examine_facts(diagnosis, facts)
         _examine_clock(diagnosis, str(facts.get("newest_commit", "")), store.canon.clock.now())
-        _examine_processes(diagnosis, settings.data)
+        others = sorted(_processes_holding((settings.data / STORE_FILE).resolve()) - {os.getpid()})
+        if others:
+            listed = ", ".join(map(str, others[:PROCESSES_SHOWN]))
+            diagnosis.store["other_processes"] = len(others)
+            diagnosis.add_hint(
+                f"{len(others)} other processes have the store open: {listed}.",
+                "Several processes may share a store.",
+            )
         for finding in await store.maintenance.check_quickly():
             diagnosis.add_fault(
                 f"The view {finding.where} is incomplete: {finding.what}", "Run: canonry rebuild"
@@ -358,18 +361,6 @@ def _examine_clock(diagnosis: Diagnosis, newest: str, now: Instant) -> None:
     elif ahead > CLOCK_HINT:
         diagnosis.add_hint(
             f"{what}. Until then, commits are dated a microsecond apart.", "Set the clock."
-        )
-
-
-def _examine_processes(diagnosis: Diagnosis, data: Path) -> None:
-    """List the other processes that have the store open, if the system shows them."""
-    others = sorted(_processes_holding((data / STORE_FILE).resolve()) - {os.getpid()})
-    if others:
-        listed = ", ".join(map(str, others[:PROCESSES_SHOWN]))
-        diagnosis.store["other_processes"] = len(others)
-        diagnosis.add_hint(
-            f"{len(others)} other processes have the store open: {listed}.",
-            "Several processes may share a store.",
         )
 
 

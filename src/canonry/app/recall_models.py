@@ -321,7 +321,16 @@ class BackgroundIndexing:
             await asyncio.gather(self._task, return_exceptions=True)
 
     async def _run_forever(self) -> None:
-        cursor = await self._wait_until_wanted()
+        cursor, polls = await self._poll_log(0), 0
+        while not self._recall.asked.is_set():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(POLL_SECONDS):
+                    await self._recall.asked.wait()
+            polls += 1
+            if await self._poll_log(cursor) != cursor:
+                break
+            if polls == _POLLS_UNASKED and await self._never_indexed():
+                break
         while True:
             try:
                 await self._index_if_owner(cursor)
@@ -362,20 +371,6 @@ class BackgroundIndexing:
                     return
                 await asyncio.sleep(POLL_SECONDS if done.idle else 0)
 
-    async def _wait_until_wanted(self) -> int:
-        """Wait for the first search, or for a write of any process."""
-        cursor, polls = await self._poll_log(0), 0
-        while not self._recall.asked.is_set():
-            with suppress(TimeoutError):
-                async with asyncio.timeout(POLL_SECONDS):
-                    await self._recall.asked.wait()
-            polls += 1
-            if await self._poll_log(cursor) != cursor:
-                break
-            if polls == _POLLS_UNASKED and await self._never_indexed():
-                break
-        return cursor
-
     async def _never_indexed(self) -> bool:
         """Return whether there are records and no index, as after an import."""
         if (self._folder / RECALL_FILE).is_file():
@@ -408,7 +403,9 @@ class BackgroundIndexing:
                 except Unavailable as error:
                     if error.code != "vectors.moved":
                         raise
-                    await self._embed_ahead()
+                    while await index_ahead(self._recall, seat=os.getpid()):
+                        self._report_fault(None)
+                    await asyncio.sleep(POLL_SECONDS)
                     continue
                 file = file or self._file_identity()
                 self._report_fault(None)
@@ -430,12 +427,6 @@ class BackgroundIndexing:
         count = max((status.count for status in statuses), default=0)
         if count > SEARCHED_WELL:
             self._report(f"each search compares {count:,} vectors: {MANY_VECTORS}")
-
-    async def _embed_ahead(self) -> None:
-        """Embed passages ahead of another indexing machine, until none are left."""
-        while await index_ahead(self._recall, seat=os.getpid()):
-            self._report_fault(None)
-        await asyncio.sleep(POLL_SECONDS)
 
     async def _wait_for_write(self, cursor: int, file: _FileId | None) -> int:
         """Wait for a write, or until a process drops the index."""

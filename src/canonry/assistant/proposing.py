@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
@@ -62,7 +62,7 @@ from canonry.gateway.tool import Arguments, Reply
 from canonry.language.reading.tokens import word_table
 from canonry.language.texts.stems import is_part_of, words_of_name
 from canonry.log.items.entities import Entity
-from canonry.log.items.proposals import Grade, Proposal, ProposalDraft, ProposalStatus, ProposalType
+from canonry.log.items.proposals import ProposalDraft, ProposalStatus, ProposalType
 from canonry.log.items.scenes import Speaker, Turn
 from canonry.log.items.sources import Source
 from canonry.log.observations import ids_in
@@ -101,7 +101,7 @@ async def hints_on_readers(
 ) -> list[str]:
     """Return hints on claims with a limited audience, and on evidence with a larger one."""
     cited = {one.ref for asked in suggestions for one in asked.evidence}
-    known = await audiences_of(canon, cited) if any(readers) else {}
+    known = await audiences_of(canon, cited)
     hints: list[str] = []
     for n, (asked, audience) in enumerate(zip(suggestions, readers, strict=True)):
         if not audience:
@@ -377,7 +377,7 @@ async def _propose_judged(
     reading = ClaimReader(context, cited)
     suggestions = await reading.read_claims(meant)
     readers = await readers_of_claims(canon, suggestions)
-    hints = await hints_on_readers(canon, suggestions, readers)
+    hints = await hints_on_readers(canon, suggestions, readers) if any(readers) else []
     with reword_errors(claims):
         if quoted is not None and len(set(readers)) > 1:  # the words have the narrowest audience
             audiences = ({"audience": list(each) or "everyone"} for each in readers)
@@ -413,11 +413,15 @@ async def _propose_judged(
         kept = "The proposals wait for a Keeper's decision. The verdicts are a preview."
         asks = any(row.get("rule") == entity_known.id for row in reply["verdicts"])
         reply |= {"kept": True, "hint": f"{kept} {reply['hint']}" if asks else kept}
-    retracted = [i for one in proposals if decides and not dry for i in _items_overruled(one)]
+    overruling = [
+        e for e in verdicts if e.status is ProposalStatus.ACCEPTED and not dry and decides
+    ]
+    retracted = [i for e in overruling for i in (*(one["id"] for one in e.ends), *e.conflicts)]
     if retracted and (more := await judge_waiting(context, retracted)):
         reply["judged_again"] = more
     cited_by = [evidence if dry else one.evidence for one in proposals]
-    hints = [*await hints_on_links(reading, meant, cited_by, reply["verdicts"]), *hints]
+    if reading.mentions:
+        hints = [*await hints_on_links(reading, meant, cited_by, reply["verdicts"]), *hints]
     own = [reply["hint"]] if "hint" in reply else []
     return {**reply, "hint": " ".join((*own, *hints))} if hints else reply
 
@@ -438,7 +442,7 @@ async def _choose_authority(
     if context.is_account and not evidence:
         return Authority.GM
     written = bool(evidence) and all(each.kind in _DOCUMENTS for each in evidence)
-    if await _is_only_dialogue(context, evidence):
+    if evidence and await _is_only_dialogue(context, evidence):
         own = Authority.PLAYER
     wanted: list[Authority] = [Authority.SOURCE] if written else []
     for each in (*wanted, own, *_LOWER):
@@ -452,7 +456,7 @@ async def _choose_authority(
 async def _is_only_dialogue(context: CallContext, evidence: Sequence[Evidence]) -> bool:
     """Return whether all evidence are turns in which characters speak."""
     cited = {each.ref for each in evidence if each.kind is EvidenceKind.TURN}
-    if not evidence or len(cited) < len({each.ref for each in evidence}):
+    if len(cited) < len({each.ref for each in evidence}):
         return False
     turns = (await context.canon.caller_scope(context.caller).items_by_id(cited)).values()
     return all(isinstance(one, Turn) and one.speaker is Speaker.ENTITY for one in turns)
@@ -487,14 +491,6 @@ def _verdict_reply(
     if good < len(rows):
         reply["hint"] = f"To see the objections, call why. {_advice_for(rows)}"
     return reply
-
-
-def _items_overruled(proposal: Proposal) -> Iterator[str]:
-    """Yield the items that an accepted proposal ended or retracted."""
-    verdict = verdict_on(proposal)
-    if verdict.status is ProposalStatus.ACCEPTED:
-        yield from (one["id"] for one in verdict.ends)
-        yield from (one.id for one in verdict.graded if one.grade is Grade.CONTRADICTION)
 
 
 def _advice_for(rows: Sequence[Row]) -> str:

@@ -17,7 +17,7 @@ from canonry.canon.session.what_holds import is_current
 from canonry.language.reading.times import spoken_date
 from canonry.language.texts.stems import words_of_name
 from canonry.log.entries import KIND_NAMES, StoredItem
-from canonry.log.items.entities import Entity, value_getter
+from canonry.log.items.entities import Entity, all_names, value_getter
 from canonry.log.items.facts import Axiom, Event, Fact, Relation
 from canonry.log.items.proposals import Proposal, ProposalType
 from canonry.log.items.scenes import Memory, Scene, Story, Turn
@@ -44,7 +44,6 @@ from canonry.values.audience import GAME_MASTERS, Audience, Reader
 from canonry.values.fields import PROPOSAL_PREFIX
 from canonry.values.ids import EntityId
 from canonry.values.json_values import fold_text
-from canonry.values.merge_policies import all_names
 from canonry.values.moments import Instant, parse_instant, render_instant
 from canonry.values.provenance import CanonLevel
 from canonry.values.statements import Statement, timeline_key

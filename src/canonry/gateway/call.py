@@ -51,7 +51,7 @@ from canonry.gateway.replies import (
     refusal_result,
     unknown_result,
 )
-from canonry.gateway.tool import Cached, CallTool, Prompt, Reply, Resource, Run, Toolset
+from canonry.gateway.tool import Cached, CallTool, File, Prompt, Reply, Resource, Run, Toolset
 from canonry.recall.usecases.search_by_meaning import RecallServices
 from canonry.values.errors import BrokenInvariant, CanonryError, InvalidInput, NotAllowed
 
@@ -415,7 +415,8 @@ def _require_object(arguments: object) -> dict[str, Any]:
 
 def _limit_reply(result: Result, offer: Offer[Any], batch: _Batch | None) -> Result:
     """Return the result, or an error if a read's reply is too long; writes always pass."""
-    size, limit = result.size, offer.limits.reply
+    body, limit = result.body, offer.limits.reply
+    size = len(body.data) if isinstance(body, File) else len(result.text)
     if offer.read_only:
         if size > limit:
             message = (

@@ -231,29 +231,26 @@ async def run_within(
     """
     seconds = SECONDS if seconds is None else seconds
     with enter_scope(asyncio.get_running_loop().time() + seconds, writes=writes):
-        return await _run_within(seconds, work)
-
-
-async def _run_within(seconds: float, work: Coroutine[Any, Any, T]) -> T:
-    # Most reads never wait. A timer for each would cost 3.3 us, half of the whole path. The work is
-    # driven by hand to its first wait, and only then a timer is armed.
-    try:
-        first = work.send(None)
-    except StopIteration as done:
-        answer: T = done.value
-        return answer
-    scope = asyncio.timeout(seconds)
-    try:
-        async with scope:
-            rest: T = await _Resumed(first, work)
-            return rest
-    except TimeoutError:
-        if not scope.expired():
-            raise
-        message = (
-            f"The call took longer than {seconds:g} s and was stopped. Retry it, or ask for less."
-        )
-        raise Unavailable("call.deadline", message, seconds=seconds) from None
+        # Most reads never wait. A timer for each would cost 3.3 us, half of the whole path. The
+        # work is driven by hand to its first wait, and only then a timer is armed.
+        try:
+            first = work.send(None)
+        except StopIteration as done:
+            answer: T = done.value
+            return answer
+        scope = asyncio.timeout(seconds)
+        try:
+            async with scope:
+                rest: T = await _Resumed(first, work)
+                return rest
+        except TimeoutError:
+            if not scope.expired():
+                raise
+            message = (
+                f"The call took longer than {seconds:g} s and was stopped. "
+                "Retry it, or ask for less."
+            )
+            raise Unavailable("call.deadline", message, seconds=seconds) from None
 
 
 class _Resumed:

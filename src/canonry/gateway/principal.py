@@ -94,7 +94,8 @@ def identify_caller(
             `identity.missing`; nothing about the tool is revealed.
         InvalidInput: `idempotency-key.malformed`.
     """
-    require_complete(principal)
+    if principal.missing:
+        require_complete(principal)
     claimed = meta.get(AGENT_META) if meta else None
     named = principal if claimed is None else _narrow_principal(principal, claimed)
     wanted = None if claimed is None else _read_names(claimed, "authorities")

@@ -48,15 +48,12 @@ class Rate:
         now = self._clock()
         calls = self._calls.get(principal)
         if calls is None:
-            self._forget_idle(now)
+            if len(self._calls) >= _CALLERS:
+                idle = [name for name, c in self._calls.items() if now - c[-1] >= self._seconds]
+                for name in idle or [next(iter(self._calls))]:
+                    del self._calls[name]
             calls = self._calls[principal] = deque(maxlen=self._most)
         calls.append(now)
-
-    def _forget_idle(self, now: float) -> None:
-        if len(self._calls) >= _CALLERS:
-            idle = [name for name, c in self._calls.items() if now - c[-1] >= self._seconds]
-            for name in idle or [next(iter(self._calls))]:
-                del self._calls[name]
 
 
 class Rates:

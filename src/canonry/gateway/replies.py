@@ -49,11 +49,6 @@ class Result:
     cause: CanonryError | None = None
     parts: tuple[Mapping[str, Any], ...] = ()
 
-    @property
-    def size(self) -> int:
-        """Return the size in characters or bytes."""
-        return len(self.body.data) if isinstance(self.body, File) else len(self.text)
-
 
 def success_result(reply: Reply) -> Result:
     """Return the result of a call that succeeded."""

@@ -410,22 +410,19 @@ def _lift_secret(folding: Folding, before: Observation) -> None:
     seen = sighting_of(before)
 
     def forget_observation(entity: Entity) -> Mapping[str, Any]:
-        return {"veils": tuple(_subtract_sightings(entity.veils, before.audience, seen))}
+        kept: list[SecretEntityPart] = []
+        for part in entity.veils:
+            if part.audience != before.audience:
+                kept.append(part)
+            elif (
+                part.sightings.count > seen.count or part.absorbed_sightings.count or part.evidence
+            ):
+                fewer = with_changes(
+                    part.sightings, count=max(0, part.sightings.count - seen.count)
+                )
+                kept.append(with_changes(part, sightings=fewer))
+        return {"veils": tuple(kept)}
 
     folding.develop_item(before.entity_id, Entity, forget_observation)
     if isinstance(now, Observation):
         apply_observation(folding, now)
-
-
-def _subtract_sightings(
-    parts: tuple[SecretEntityPart, ...], audience: Audience, seen: Sightings
-) -> list[SecretEntityPart]:
-    """Return the secret parts without one that has nothing left to hide; counts stay correct."""
-    kept: list[SecretEntityPart] = []
-    for part in parts:
-        if part.audience != audience:
-            kept.append(part)
-        elif part.sightings.count > seen.count or part.absorbed_sightings.count or part.evidence:
-            fewer = with_changes(part.sightings, count=max(0, part.sightings.count - seen.count))
-            kept.append(with_changes(part, sightings=fewer))
-    return kept

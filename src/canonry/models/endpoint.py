@@ -111,7 +111,12 @@ class Posting:
                     raise self.fault("refuses the key. Set another key", status=status)
                 if attempt == attempts or status not in _AGAIN:
                     raise self.fault(f"answers with HTTP {status}", status=status)
-            await asyncio.sleep(self._retry_pause(attempt, wait))
+            try:
+                wanted = float(wait or 0.0)
+            except ValueError:  # a date; not worth parsing
+                wanted = 0.0
+            wanted = wanted if math.isfinite(wanted) else 0.0
+            await asyncio.sleep(min(max(0.25 * 2.0 ** (attempt - 1), wanted), self.bounds.patience))
         raise self.fault("was not asked. Allow at least one attempt")
 
     async def _post_once(self, path: str, body: Mapping[str, Any]) -> tuple[int, bytes, str | None]:
@@ -126,15 +131,6 @@ class Posting:
                 if len(content) > self.bounds.most_bytes:
                     raise self.fault(f"answered with more than {self.bounds.most_bytes} bytes")
             return answer.status_code, bytes(content), answer.headers.get("retry-after")
-
-    def _retry_pause(self, attempt: int, asked: str | None) -> float:
-        """Return the wait after this attempt, at least as long as the endpoint asked for."""
-        try:
-            wanted = float(asked or 0.0)
-        except ValueError:  # a date; not worth parsing
-            wanted = 0.0
-        wanted = wanted if math.isfinite(wanted) else 0.0
-        return min(max(0.25 * 2.0 ** (attempt - 1), wanted), self.bounds.patience)
 
     async def close(self) -> None:
         """Close the connection. The next request opens it again."""

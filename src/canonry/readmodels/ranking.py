@@ -221,7 +221,12 @@ def _score_thread(
 ) -> Iterator[_Scored]:
     """Yield the candidates of one thread with their parts; hot code, run for hundreds per query."""
     own = [sum(each.terms.values()) if each.terms else 0.0 for each in members]
-    sense = _similarity_gains(members, typical, weights.unrelated)
+    measured = [each.similarity for each in members]
+    known = [typical if similarity is None else similarity for similarity in measured]
+    sense = [
+        similarity - weights.unrelated if similarity > weights.unrelated else 0.0
+        for similarity in known
+    ]
     words, around = own, sense
     if len(members) > 1:
         # The share of a signal that each candidate passes on to the next.
@@ -241,15 +246,6 @@ def _score_thread(
         dated = each.dated * strengths.dated
         strength = keywords + meaning + nearby + named + dated
         yield -strength / (1 + strength), each.id, each, keywords, meaning, nearby, named, dated
-
-
-def _similarity_gains(
-    members: Sequence[PassageCandidate], typical: float, unrelated: float
-) -> Signals:
-    """Return by how much each candidate is more similar than an unrelated passage."""
-    measured = [each.similarity for each in members]
-    known = [typical if similarity is None else similarity for similarity in measured]
-    return [similarity - unrelated if similarity > unrelated else 0.0 for similarity in known]
 
 
 def _explain_score(candidate: PassageCandidate, parts: Sequence[float], scale: float) -> Why:
@@ -434,7 +430,9 @@ class Measure:
                 if term not in shares or share > shares[term]:
                     shares[term] = share
         for phrase, worth in self.phrases:
-            if _has_sequence(stems, phrase):
+            size = len(phrase)
+            starts = (n for n, stem in enumerate(stems) if stem == phrase[0])
+            if any(tuple(stems[n : n + size]) == phrase for n in starts):
                 shares[phrase_term(phrase)] = worth
         return shares
 
@@ -591,10 +589,3 @@ def measure_of(sought: Sought, passages: Sequence[Sequence[str]]) -> Measure:
 def phrase_term(phrase: Sequence[str]) -> str:
     """Format a phrase as a term."""
     return f'"{" ".join(phrase)}"'
-
-
-def _has_sequence(stems: Sequence[str], phrase: tuple[str, ...]) -> bool:
-    """Return whether the stems of a phrase occur in sequence."""
-    size = len(phrase)
-    starts = (n for n, stem in enumerate(stems) if stem == phrase[0])
-    return any(tuple(stems[n : n + size]) == phrase for n in starts)

@@ -280,14 +280,6 @@ def open_socket(host: str, port: int) -> socket.socket:
     except OSError as error:
         message = f"The address {host}:{port} is not free: {error.strerror}. Choose another port."
         raise Unavailable("http.address", message) from error
-    _enable_keepalive(taken)
-    # Else the end of an answer waits until its start is acknowledged: 44 ms for each call.
-    taken.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return taken
-
-
-def _enable_keepalive(taken: socket.socket) -> None:
-    """Let the system close connections whose client has vanished; accepted sockets inherit this."""
     taken.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in (
         ("TCP_KEEPIDLE", _SILENT_SECONDS),
@@ -299,6 +291,9 @@ def _enable_keepalive(taken: socket.socket) -> None:
         if option is not None:  # some systems lack some of these
             with contextlib.suppress(OSError):
                 taken.setsockopt(socket.IPPROTO_TCP, option, value)
+    # Else the end of an answer waits until its start is acknowledged: 44 ms for each call.
+    taken.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return taken
 
 
 def bounded_config(

@@ -104,18 +104,13 @@ def audience_in(value: object, *, path: str = "/audience") -> Audience:
             return (
                 GAME_MASTERS
                 if GAME_MASTERS[0] in found and len(found) == 1
-                else _named_readers(found)
+                else tuple(one for one in found if one != GAME_MASTERS[0])
             )
     message = (
         f"{path} is not an audience. Give 'everyone', 'gm' (game masters only), or a list of up to "
         f"{READERS_MAX} readers like 'character:<entity id>' and 'player:<user>'."
     )
     raise InvalidInput("audience.malformed", message, path=path)
-
-
-def _named_readers(readers: Iterable[Reader]) -> Audience:
-    """Return the readers without the game masters, who see it in any case."""
-    return tuple(one for one in readers if one != GAME_MASTERS[0])
 
 
 def _read_reader(value: object) -> Reader | None:

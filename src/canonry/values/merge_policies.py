@@ -179,15 +179,6 @@ MERGE_ARRAY: Final = MergePolicy(
 """The items of all observations of the highest priority present, each once."""
 
 
-@cache_by_identity
-def all_names(elements: Elements) -> tuple[str, ...]:
-    """Return all names, the newest first."""
-    if len(elements) == 1:
-        return tuple([str(held.value) for held in elements.values()])
-    newest_first = sorted(elements.values(), key=by_log, reverse=True)
-    return tuple(str(held.value) for held in newest_first)
-
-
 def _last_element(elements: Elements) -> Held:
     return max(elements.values(), key=by_log)
 

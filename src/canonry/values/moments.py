@@ -67,37 +67,24 @@ def render_instant(instant: Instant) -> str:
     try:
         date_time = _EPOCH_IN_UTC + timedelta(0, 0, instant)
     except OverflowError:
-        return _render_far(instant)
+        cycles = instant // _CYCLE_MICROSECONDS
+        near = _EPOCH_IN_UTC + timedelta(0, 0, instant - cycles * _CYCLE_MICROSECONDS)
+        year, rest = near.year + cycles * CYCLE, near.isoformat()[_YEAR_DIGITS:]
+        return f"{year:+07}{rest}Z"
     return f"{date_time.isoformat()}Z"
 
 
-def check_year(year: int, *, path: str = "") -> int:
-    """Return the year (0 is 1 BC) if instants reach it.
-
-    Raises:
-        InvalidInput: `time.out-of-range`.
-    """
+def _expand_date(year: int, rest: str, path: str) -> Instant:
+    """Read the same date in a nearby cycle of years, and move it by whole cycles."""
     if not YEAR_MIN <= year <= YEAR_MAX:
         message = (
             f"The year {year} lies outside {YEAR_MIN} to {YEAR_MAX}. Describe it in the text and "
             "leave out the time."
         )
         raise InvalidInput("time.out-of-range", message, path=path)
-    return year
-
-
-def _expand_date(year: int, rest: str, path: str) -> Instant:
-    """Read the same date in a nearby cycle of years, and move it by whole cycles."""
-    cycles = (check_year(year, path=path) - 1_600) // CYCLE
+    cycles = (year - 1_600) // CYCLE
     near = parse_instant(f"{year - cycles * CYCLE:04}{rest}", path=path)
     return Instant(near + cycles * _CYCLE_MICROSECONDS)
-
-
-def _render_far(instant: Instant) -> str:
-    cycles = instant // _CYCLE_MICROSECONDS
-    near = _EPOCH_IN_UTC + timedelta(0, 0, instant - cycles * _CYCLE_MICROSECONDS)
-    year, rest = near.year + cycles * CYCLE, near.isoformat()[_YEAR_DIGITS:]
-    return f"{year:+07}{rest}Z"
 
 
 def _read_offset(text: str) -> timedelta:

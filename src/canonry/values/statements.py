@@ -86,11 +86,6 @@ class Statement:
     implied: bool = False
 
     @property
-    def timeline_key(self) -> str:
-        """Return the key that all statements about the subject and the attribute share."""
-        return timeline_key(self.subject, self.attribute)
-
-    @property
     def value_key(self) -> str | None:
         """Return the key that statements of this value share; None for quantities and none."""
         return f"value:{self.attribute}:{self.value}" if isinstance(self.value, str) else None
@@ -111,7 +106,7 @@ class Statement:
 
         A statement that excludes all other subjects has a key for that, too.
         """
-        keys = (self.timeline_key, self.value_key, self.sole_key)
+        keys = (timeline_key(self.subject, self.attribute), self.value_key, self.sole_key)
         return tuple(key for key in keys if key is not None)
 
     @property

@@ -281,24 +281,6 @@ class ServerMaintenance(Maintenance):
                 yield each, copied.get(each.position)
             after = sealed[-1].position
 
-    async def _erase_in_copy(self) -> None:
-        """Purge from the copy the data that the records erased while the copy was offline."""
-        for space, head in (await heads_of(self.projector.ledger)).items():
-            async for sealed, copied in self._paired_commits(space, head):
-                if copied is not None and _holds_erased(copied, sealed):
-                    await self.copy.maintenance.purge(space, await self._erased_ids(space))
-                    break
-
-    async def _erased_ids(self, space: SpaceId) -> Sequence[str]:
-        ledger, after, targets = self.copy.canon.ledger, ORIGIN, set[str]()
-        while page := await ledger.read_commits(space, after=after, limit=_PAGE):
-            items = await self.copy.canon.state.items_by_id(
-                ids_needed(e for commit in page for e in commit.entries)
-            )
-            targets |= {i for i, item in items.items() if isinstance(item, Tombstone)}
-            after = page[-1].position
-        return sorted(targets)
-
     async def _current_items(self) -> AsyncIterator[Mapping[str, StoredItem]]:
         """Yield all items of the copy, each with the last commit that changed it."""
         ledger, state = self.copy.canon.ledger, self.copy.canon.state
@@ -363,7 +345,18 @@ class ServerMaintenance(Maintenance):
     @override
     async def rebuild(self, progress: MaintenanceProgress) -> int:
         await self.projector.catch_up()
-        await self._erase_in_copy()
+        for space, head in (await heads_of(self.projector.ledger)).items():
+            async for sealed, copied in self._paired_commits(space, head):
+                if copied is not None and _holds_erased(copied, sealed):
+                    ledger, after, targets = self.copy.canon.ledger, ORIGIN, set[str]()
+                    while page := await ledger.read_commits(space, after=after, limit=_PAGE):
+                        items = await self.copy.canon.state.items_by_id(
+                            ids_needed(e for commit in page for e in commit.entries)
+                        )
+                        targets |= {i for i, item in items.items() if isinstance(item, Tombstone)}
+                        after = page[-1].position
+                    await self.copy.maintenance.purge(space, sorted(targets))
+                    break
         done = await self.copy.maintenance.rebuild(progress)
         await self._repair_documents()
         if await self._graph_faults():

@@ -69,7 +69,7 @@ from canonry.values.fields import PROPOSAL_PREFIX
 from canonry.values.ids import CommitId, NewId, ProposalId, SpaceId, derived_id
 from canonry.values.policy import Policy
 from canonry.values.provenance import Authority, CanonLevel
-from canonry.values.statements import PHRASE, Statement
+from canonry.values.statements import PHRASE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,7 +181,9 @@ def decide_candidate(
 def _is_compared(content: object, view: SliceView) -> bool:
     """Return whether a claim has a statement of its own that is compared with the canon."""
     said = statements_of(content, view) if isinstance(content, FactContent) else None
-    return said is None or not all(map(_is_reported, said))
+    # A clause that somebody believes or hopes something says only that.
+    beliefs = f"{PHRASE}that_"
+    return said is None or not all(str(one.value).startswith(beliefs) for one in said)
 
 
 def _without_corrected(
@@ -264,11 +266,6 @@ def _judge_for_audience(
         reads=verdict.reads | whole.reads,
         wanted=verdict.wanted | whole.wanted,
     )
-
-
-def _is_reported(said: Statement) -> bool:
-    """Return whether a statement is only that somebody believes or hopes what its clause says."""
-    return isinstance(said.value, str) and said.value.startswith(f"{PHRASE}that_")
 
 
 def is_by_rules(decision: DecisionDraft) -> bool:
@@ -411,7 +408,12 @@ class Judging:
                 await self.load_batch(candidates[number : number + BATCH])
             judgement = await self.judge_next(candidate)
             if lower is not None and judgement is not None and judgement.does_overrule:
-                judgement = await self.judge_next(self._with_authority(candidate, lower))
+                proposal = replace(candidate.proposal, authority=lower)
+                changes = Changes(
+                    items={proposal.id: proposal}, touched=frozenset((item_key(proposal.id),))
+                )
+                self.known = self.catch_up().with_changes(changes)
+                judgement = await self.judge_next(replace(candidate, proposal=proposal))
             if judgement is not None and judgement.entries:
                 self.apply_decision(judgement, Position(position))
                 found.append(judgement)
@@ -437,15 +439,6 @@ class Judging:
     def _judge_on(self, candidate: Candidate, known: Slice) -> Judgement:
         by, new_id = self.caller.actor.agent_id, self.new_ids.get(candidate.proposal.id)
         return decide_candidate(candidate, known, self.canon.policy, decided_by=by, new_id=new_id)
-
-    def _with_authority(self, candidate: Candidate, lower: Authority) -> Candidate:
-        """Put the proposal into the slice with a lower authority."""
-        proposal = replace(candidate.proposal, authority=lower)
-        changes = Changes(
-            items={proposal.id: proposal}, touched=frozenset((item_key(proposal.id),))
-        )
-        self.known = self.catch_up().with_changes(changes)
-        return replace(candidate, proposal=proposal)
 
     def apply_decision(self, judgement: Judgement, position: Position) -> None:
         """Take over the changes of a decision, as if it were in the log."""

@@ -73,14 +73,14 @@ class StagingGuard:
 
     async def pass_gates(
         self,
-        canon: Canon,
-        caller: Caller,  # noqa: ARG002 - a subclass uses them
+        canon: Canon,  # noqa: ARG002 - a subclass uses them
+        caller: Caller,  # noqa: ARG002
         space: SpaceId,  # noqa: ARG002
         staged: Sequence[StagedContent],  # noqa: ARG002
         *,
         instead_of: str | None = None,  # noqa: ARG002
     ) -> None:
-        """Refuse proposals that fail an enabled staging gate; by default none is enabled.
+        """Refuse proposals that fail a staging gate; called only if one is enabled.
 
         A proposal staged `instead_of` another one is not compared with that one.
 
@@ -88,11 +88,10 @@ class StagingGuard:
             InvalidInput: `proposal.unsafe`, a text is not allowed.
             Conflict: `proposal.repeated`, an equal proposal is staged.
             Unavailable: `proposal.too-many`, the limit of this minute is reached.
-            NotSupported: `package.missing`, a gate is enabled but the package `world` is missing.
+            NotSupported: `package.missing`, the package `world` is missing.
         """
-        if canon.policy.staging.is_enabled:
-            message = "policy.staging needs the package canonry.world, which is not installed."
-            raise NotSupported("package.missing", message, path="policy.staging")
+        message = "policy.staging needs the package canonry.world, which is not installed."
+        raise NotSupported("package.missing", message, path="policy.staging")
 
 
 # Create a proposal: stage a change with its evidence, to be judged later.
@@ -267,17 +266,19 @@ async def _stage_suggestion(
     origin: Callable[[], Awaitable[ProposalOrigin]],
 ) -> Receipt:
     asked, guard = staged.suggestion, canon.find_service(StagingGuard)
+    guarded = canon.policy.staging.is_enabled
 
     async def prepare_change(new_id: NewId) -> Change:
         source = await origin()
         content = StagedContent(kind=asked.type, scene=source.scene_id, content=staged.content)
-        await guard.pass_gates(canon, caller, space, (content,), instead_of=source.instead_of)
+        if guarded:
+            await guard.pass_gates(canon, caller, space, (content,), instead_of=source.instead_of)
         cited = await require_evidence(canon, caller, space, asked.evidence, path="/evidence")
         proposal = draft_of(ProposalId(new_id("proposal")), caller, source, asked, staged.content)
         entries = (Made(thing=proposal),)
         return Change(entries=entries, reads=source.reads | cited, audience=staged.audience)
 
-    async with guard.lock_staging(canon, space):
+    async with guard.lock_staging(canon, space) if guarded else nullcontext():
         return await commit_change(canon, caller, space, prepare_change)
 
 

@@ -5,6 +5,7 @@ one scene, or the scene, belongs to that scene, with its time and location.
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import repeat
@@ -99,7 +100,8 @@ async def propose_changes(
         fresh = caller.commit_id(space, canon.identities.new_id)
         attempt = Attempt(commit_id=fresh, position=await canon.ledger.head_position(space))
         return (await prepare_change(attempt)).found
-    async with canon.find_service(StagingGuard).lock_staging(canon, space):
+    guard, guarded = canon.find_service(StagingGuard), canon.policy.staging.is_enabled
+    async with guard.lock_staging(canon, space) if guarded else nullcontext():
         receipt = await commit_change(canon, caller, space, prepare_change)
     if receipt.found is not None:
         return receipt.found
@@ -191,11 +193,12 @@ class _Proposing:
             origin, rendered = origin_of(space, scene, turn), render_content(content)
             draft = draft_of(ids[n], self.caller, origin, cited, rendered, audience=audience)
             staged.append((draft, content, scene))
-        guarded = [
-            StagedContent(kind=e.type, scene=e.scene_id, content=e.content, path=f"/claims/{n}")
-            for n, (e, *_) in enumerate(staged)
-        ]
-        await canon.find_service(StagingGuard).pass_gates(canon, self.caller, space, guarded)
+        if canon.policy.staging.is_enabled:
+            guarded = [
+                StagedContent(kind=e.type, scene=e.scene_id, content=e.content, path=f"/claims/{n}")
+                for n, (e, *_) in enumerate(staged)
+            ]
+            await canon.find_service(StagingGuard).pass_gates(canon, self.caller, space, guarded)
         return staged, reads
 
     async def _read_claim(
@@ -209,10 +212,13 @@ class _Proposing:
         own = asked.content.get("statement"), asked.content.get("title")
         quoted = None if self.asked.quoted is None else self.asked.quoted.text
         texts = [one for one in (*own, quoted) if isinstance(one, str)]
-        toward = next((tense for one in texts if (tense := tense_of(one))), 0)
         item = scene or self.universe
         content = await read_with_calendar(
-            self.canon, self.caller, item, read_with_times, toward=toward
+            self.canon,
+            self.caller,
+            item,
+            read_with_times,
+            tense=lambda: next(filter(None, map(tense_of, texts)), 0),
         )
         if isinstance(content, EntityContent):
             content = replace(content, ref=None)  # the others refer to its proposal now

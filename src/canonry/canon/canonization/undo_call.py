@@ -14,8 +14,8 @@ from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.commit_change import Attempt, Change, Receipt, Withdraw, commit_change
 from canonry.canon.session.paging import every_item
-from canonry.canon.session.past_items import UNDO_REACH
 from canonry.canon.session.traversal import separate_entities
+from canonry.canon.session.viewpoint import UNDO_REACH
 from canonry.log import entries as log
 from canonry.log.commits import ORIGIN, Commit, Position
 from canonry.log.fold_commit import ids_of

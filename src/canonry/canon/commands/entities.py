@@ -93,7 +93,19 @@ async def create_entity(
             derives_from=derives_from,
         )
         # They only cause a warning, so the verdict does not read the key of the name.
-        warnings = await _warn_namesakes(canon, backing, new)
+        name, skeleton = normalised_name(new.name), skeleton_mark(new.entity_type, new.name)
+        spaces = frozenset((backing.space,))
+        query = IdentifierQuery(spaces=spaces, keys=(name, skeleton), entity_type=new.entity_type)
+        pages = (await canon.state.entities_identified(query)).values()
+        known = {each.id: name in each.known_as for page in pages for each in page.items}
+        found = (
+            ("Entities of this type and name", [one for one, same in known.items() if same]),
+            (
+                "Entities with names that look the same",
+                [o for o, same in known.items() if not same],
+            ),
+        )
+        warnings = tuple(f"{what} already exist: {', '.join(ids)}." for what, ids in found if ids)
         return Change(entries=entries, reads=reads, warnings=warnings, audience=backing.audience)
 
     return await commit_change(canon, caller, backing.space, prepare_change)
@@ -108,20 +120,6 @@ def _require_instance(new: EntityContent) -> None:
     if new.derives_from is not None:
         message = "An archetype cannot derive from another one. Leave derives_from out."
         raise InvalidInput("entity.archetype-derives", message, path="/derives_from")
-
-
-async def _warn_namesakes(canon: Canon, backing: Backing, new: EntityContent) -> tuple[str, ...]:
-    """Return warnings of known entities with this name, or with one that looks like it."""
-    name, skeleton = normalised_name(new.name), skeleton_mark(new.entity_type, new.name)
-    spaces = frozenset((backing.space,))
-    query = IdentifierQuery(spaces=spaces, keys=(name, skeleton), entity_type=new.entity_type)
-    pages = (await canon.state.entities_identified(query)).values()
-    known = {each.id: name in each.known_as for page in pages for each in page.items}
-    found = (
-        ("Entities of this type and name", [one for one, same in known.items() if same]),
-        ("Entities with names that look the same", [o for o, same in known.items() if not same]),
-    )
-    return tuple(f"{what} already exist: {', '.join(ids)}." for what, ids in found if ids)
 
 
 async def _require_archetype(
@@ -194,7 +192,19 @@ async def update_entity(
             for name, value in update.observed_fields().items()
             if name not in now or now[name] != value
         }
-        await _require_rank(canon, entity, fields, authority)
+        credited = entity.provenance
+        observed = {name: credited[name] for name in fields if name in credited}
+        seen = await canon.space_scope(entity.space).items_by_id(observed.values())
+        for name, observation_id in observed.items():
+            observation = seen.get(observation_id)
+            if not isinstance(observation, Observation):
+                continue
+            if not may_end(authority, observation.authority):
+                message = (
+                    f"The authority {observation.authority} established {name}. "
+                    "A caller with that authority can change it."
+                )
+                raise Conflict("entity.outranked", message, field=name, conflicts=[observation.id])
         if not fields:
             return Change(entries=(), reads=reads)
         backing = Backing(space=space, authority=authority, confidence=1.0, evidence=evidence)
@@ -202,25 +212,6 @@ async def update_entity(
 
     await commit_change(canon, caller, space, prepare_change)
     return await require_item(canon, caller, Entity, entity_id)
-
-
-async def _require_rank(
-    canon: Canon, entity: Entity, fields: Mapping[str, Any], authority: Authority
-) -> None:
-    """Refuse to replace a value of a higher authority."""
-    credited = entity.provenance
-    observed = {name: credited[name] for name in fields if name in credited}
-    seen = await canon.space_scope(entity.space).items_by_id(observed.values())
-    for name, observation_id in observed.items():
-        observation = seen.get(observation_id)
-        if not isinstance(observation, Observation):
-            continue
-        if not may_end(authority, observation.authority):
-            message = (
-                f"The authority {observation.authority} established {name}. "
-                "A caller with that authority can change it."
-            )
-            raise Conflict("entity.outranked", message, field=name, conflicts=[observation.id])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

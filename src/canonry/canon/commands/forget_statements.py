@@ -7,9 +7,9 @@ from typing import Any, cast
 from canonry.canon.commands.retcon_items import Retcon, retcon_with_dependents
 from canonry.canon.session.caller import Caller, derive_step
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.cited_texts import Citing, is_cited, share_of_words, shares_most_words
 from canonry.canon.session.commit_change import Change, Receipt, Withdraw, commit_change
 from canonry.canon.session.paging import every_item, newest_match
+from canonry.canon.session.snippets import Citing, is_cited, share_of_words, shares_most_words
 from canonry.log.entries import Entry, FactSuperseded, Made, RelationEnded, Withdrawn
 from canonry.log.folding import item_key
 from canonry.log.items.entities import Entity

@@ -163,10 +163,19 @@ class Slice:
 
     def with_changes(self, changes: Changes) -> "Slice":
         """Return the slice with the changes of a commit."""
+        found: dict[str, frozenset[str]] = {}
+        for item in changes.items.values():
+            if not isinstance(item, _KEYED_KINDS):
+                continue
+            before, keys = self.items.get(item.id), _keys_of(item)
+            past = _NOTHING if before is None else _keys_of(before)
+            for key in keys ^ past:
+                ids, own = found.get(key) or self.ids_with_key(key), {item.id}
+                found[key] = ids | own if key in keys else ids - own
         return with_changes(
             self,
             items={**self.items, **changes.items},
-            recent=self._changed_keys(changes.items),
+            recent={**self.recent, **found},
             born=self.born | (changes.items.keys() - self.items.keys()),
             secrets=self.secrets or any(map(has_variants, changes.items.values())),
             touched=self.touched | changes.touched,
@@ -213,19 +222,6 @@ class Slice:
     def known_keys(self, keys: Iterable[str]) -> list[str]:
         """Return the keys that a known item has or had."""
         return [key for key in keys if key in self.by_key or key in self.recent]
-
-    def _changed_keys(self, changed: Mapping[str, StoredItem]) -> dict[str, frozenset[str]]:
-        """Return the keys that changed since the last load."""
-        found: dict[str, frozenset[str]] = {}
-        for item in changed.values():
-            if not isinstance(item, _KEYED_KINDS):
-                continue
-            before, keys = self.items.get(item.id), _keys_of(item)
-            past = _NOTHING if before is None else _keys_of(before)
-            for key in keys ^ past:
-                ids, own = found.get(key) or self.ids_with_key(key), {item.id}
-                found[key] = ids | own if key in keys else ids - own
-        return {**self.recent, **found}
 
 
 def _asked_keys(item: StoredItem, framed: frozenset[str], *, named: bool) -> Iterable[str]:

@@ -44,11 +44,6 @@ def changes_of(entity: Entity) -> Sequence[TagChange]:
     return changes_in(tags) if tags else ()
 
 
-def changes_around(entity: Entity, moment: Moment) -> tuple[list[TagChange], list[TagChange]]:
-    """Return the changes before and after a moment."""
-    return split_at(moment, changes_of(entity), attrgetter("moment"))
-
-
 def own_spelling(entity: Entity, tags: Iterable[str]) -> tuple[str, ...]:
     """Return the tags in the entity's own spelling."""
     spelled = {normal_tag(one.tag): one.tag for one in changes_of(entity)}
@@ -137,7 +132,7 @@ def authority_of(view: SliceView, entity: Entity, change: TagChange, moment: Mom
 
     A statement at exactly that time counts.
     """
-    before, after = changes_around(entity, moment)
+    before, after = split_at(moment, changes_of(entity), attrgetter("moment"))
     changes: list[TagChange] = []
     for one in (*before, *after):
         if one.tag == change.tag:

@@ -214,7 +214,10 @@ class _SettlingState:
         done: set[str] = set()
         for index, one in enumerate(self.items_touched(view, audience)):
             new_id = partial(_settled_id, self.new_id, f"{number}:{index}")
-            backing = _backing_for(self.entries, one)
+            made = (entry.thing for entry in self.entries if isinstance(entry, Made))
+            drafts = (ObservationDraft, RelationDraft)
+            supporting = next((each for each in made if isinstance(each, drafts)), one)
+            backing = replace(Backing.from_item(supporting), space=one.space)
             if isinstance(one, Entity):
                 if audience == EVERYBODY and not self.may_reveal:
                     continue  # the entries hold these changes already
@@ -422,14 +425,6 @@ def _subject_id(view: SliceView, item_id: str) -> str:
 
 def _settled_id(new_id: NewId, own: str, label: str) -> str:
     return new_id(f"settled:{own}:{label}")
-
-
-def _backing_for(entries: Iterable[Entry], item: Entity | Relation) -> Backing:
-    """Return the support of a correction: that of the change, else of the changed item."""
-    made = (entry.thing for entry in entries if isinstance(entry, Made))
-    drafts = (ObservationDraft, RelationDraft)
-    supporting = next((each for each in made if isinstance(each, drafts)), item)
-    return replace(Backing.from_item(supporting), space=item.space)
 
 
 def _settle_tags(pen: TagWriter, old: Sequence[TagChange]) -> Iterator[Entry]:

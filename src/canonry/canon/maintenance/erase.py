@@ -16,10 +16,10 @@ from typing import Any, Final, TypeAlias
 
 from canonry.canon.session.caller import Caller, unknown_item
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.cited_texts import is_cited
 from canonry.canon.session.commit_change import Change, commit_change
 from canonry.canon.session.lookup import commit_at
 from canonry.canon.session.paging import every_item, every_match, every_turn
+from canonry.canon.session.snippets import is_cited
 from canonry.language.texts.stems import terms_of
 from canonry.log.commits import ORIGIN, Commit, Position
 from canonry.log.entries import (

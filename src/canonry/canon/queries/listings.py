@@ -7,7 +7,7 @@ from functools import partial
 from operator import attrgetter
 from typing import Any, Final
 
-from canonry.canon.queries.spoken_names import bare_name
+from canonry.canon.queries.names import bare_name
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.lookup import covered_spaces, require_item, require_universe

@@ -1,19 +1,21 @@
 """Find items by their names, alone or within a text, and read the times of a read."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any, Final, TypeAlias
 
-from canonry.canon.queries.spoken_names import ARTICLES, bare_name, find_holders
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.paging import newest_match
 from canonry.canon.session.spoken_times import read_with_calendar
-from canonry.canon.session.viewpoint import narrow_canon
+from canonry.canon.session.viewpoint import items_at_viewpoint, narrow_canon
 from canonry.canon.session.what_holds import Viewpoint, moment_at, moment_of
+from canonry.language.reading.reading import read_statements
+from canonry.language.texts.sentences import plain_statement
 from canonry.language.texts.stems import (
+    WORDS,
     WrittenName,
     find_names,
     is_part_of,
@@ -29,10 +31,11 @@ from canonry.log.items.facts import Fact
 from canonry.log.items.scenes import Scene, Story
 from canonry.log.items.sources import Source, entity_id_of_alias
 from canonry.log.schemas.identity_keys import part_mark, plain_form, possible_forms, skeleton_mark
-from canonry.log.schemas.narrative import EntityType, narrative_type
+from canonry.log.schemas.narrative import PROPERTY_PREFIX, EntityType, narrative_type, policy_of
 from canonry.readmodels.ports.documents import SceneQuery
-from canonry.readmodels.ports.state import EntityQuery, IdentifierQuery
+from canonry.readmodels.ports.state import EntityQuery, FactQuery, IdentifierQuery, RelationQuery
 from canonry.readmodels.ports.view import PAGE_MAX, Page
+from canonry.values.attributes.table import find_attribute
 from canonry.values.calendars.declaring import read_rough_time
 from canonry.values.calendars.reckoning import GREGORIAN, RoughTime, span_of
 from canonry.values.errors import InvalidInput, NotFound
@@ -40,6 +43,96 @@ from canonry.values.ids import EntityId, SpaceId, is_uuid
 from canonry.values.json_values import fold_text, plain_signs
 from canonry.values.moments import DAY, Instant, parse_instant
 from canonry.values.provenance import CanonLevel
+from canonry.values.statements import Statement
+
+ARTICLES, _OWN, _COPULAS, _FIELDS = (
+    WORDS["names"][each].split() for each in ("articles", "possessives", "copulas", "offices")
+)
+"""Words before a name, words before an office, words after both, and fields with an office."""
+_ASKED: Final = "Qyx"
+"""A name that no table of words has."""
+
+
+def bare_name(text: str) -> str:
+    """Return the folded text without an article or a possessive in front of other words."""
+    form = fold_text(text)
+    first, _, rest = form.partition(" ")
+    return rest if rest and first in {*ARTICLES, *_OWN} else form.removeprefix("l'") or form
+
+
+async def find_holders(
+    canon: Canon, space: SpaceId, text: str, named: Mapping[str, str]
+) -> list[Entity]:
+    """Return the entities that hold the office which a text names, at the canon's viewpoint.
+
+    An office is written with an article or a possessive, or with the entity that has it: `our
+    landlord`, `captain of the Petrel`. `named` maps the names in the text to ids of entities. The
+    newest facts, relations and entities are searched.
+    """
+    bare, spaces = bare_name(text), frozenset((space,))
+    if (bare == fold_text(text) and not named) or not set(_COPULAS).isdisjoint(bare.split()):
+        return []
+    plain = bare
+    for name in named:  # the reader knows names by their capitals, and no office in capitals
+        plain = plain.replace(fold_text(name), name)
+    forms = (text.strip(), f"{ARTICLES[0]} {plain}")
+    asked = [one for be in _COPULAS for form in forms for one in _asked(f"{be} {form}", named)]
+    types = {each for one in asked for each in find_attribute(one.attribute).relations}
+    types.add("_".join([*bare.partition(" of ")[0].upper().split(), "OF"]))
+    level = CanonLevel.CANON
+    reported = [*await newest_match(canon.state.facts, FactQuery(spaces=spaces, level=level))]
+    people = await newest_match(canon.state.entities, EntityQuery(spaces=spaces, level=level))
+    ids = [] if named else [each.id for each in people if bare in _offices(each)]
+    names: dict[str, Collection[str]] = {each.id: each.names for each in people}
+    for each in await items_at_viewpoint(canon, reported):
+        ids += _holders(each, asked, bare, names) if canon.viewpoint.may_show(each) else ()
+    owners = {one.subject for one in asked if one.value == _ASKED}
+    for kind in types:
+        query = RelationQuery(spaces=spaces, rel_type=kind)
+        held = await items_at_viewpoint(canon, await newest_match(canon.state.relations, query))
+        held = [one for one in held if canon.viewpoint.may_show(one)]
+        ids += [one.from_id for one in held if one.to_id in owners or not owners]
+    return list(
+        {e.id: e for e in (await canon.space_scope(space).root_entities(ids)).values()}.values()
+    )
+
+
+def _asked(said: str, named: Mapping[str, str]) -> Iterator[Statement]:
+    """Yield the statements that an entity with the id `_ASKED` has the office."""
+    read = read_statements(f"{_ASKED} {said}.", {_ASKED: _ASKED, **named})
+    offices = (one for one in read if one.value == _ASKED or one.attribute.startswith("is:"))
+    yield from (one for one in offices if _ASKED in {one.subject, one.value})
+
+
+def _holders(
+    fact: Fact, asked: Sequence[Statement], bare: str, names: Mapping[str, Collection[str]]
+) -> Iterator[Any]:
+    """Yield the ids of entities that have the office by a fact."""
+    for said in (one for one in fact.statements if one.holds_then and not one.implied):
+        for one in asked:
+            role = (said.attribute, said.subject) == (one.attribute, one.subject)
+            some = said.attribute == one.attribute.replace("is:", "role:")
+            if (one.value == _ASKED and role) or (one.subject == _ASKED and some):
+                yield said.value
+            elif said.attribute == one.attribute and (
+                {*str(one.value).split()} <= {*str(said.value).split()}
+            ):
+                yield said.subject
+    if not fact.statements:  # the reader leaves out what is said in the first person
+        words = plain_statement(fact.statement).split()
+        plain = " ".join(word for word in words if word not in {*ARTICLES, *_OWN})
+        for each in fact.involved:
+            called = map(plain_statement, names.get(each, ()))
+            pairs = [pair for name in called for pair in ((name, bare), (bare, name))]
+            yield from [each for a, b in pairs for be in _COPULAS if f"{a} {be} {b}" == plain]
+
+
+def _offices(entity: Entity) -> set[str]:
+    """Return the offices that the type and the fields of an entity name."""
+    shown = {n.removeprefix(PROPERTY_PREFIX): policy_of(n).show(e) for n, e in entity.own.items()}
+    fields = (shown.get(name) for name in _FIELDS)
+    return {fold_text(each) for each in (entity.shown_type, *fields) if isinstance(each, str)}
+
 
 # Find the item with an id, a name, or the beginning of either. Ambiguous names are refused.
 #
@@ -194,7 +287,9 @@ async def _find_called(
     titled = await _find_titled(canon, space, kinds)
     bare = bare_name(named)
     meant = (bare, *(f"{each} {bare}" for each in ARTICLES))
-    for forms, keys in (((fold_text(named),), possible_forms(named)), (meant, meant)):
+    literal = (fold_text(named),)
+    for forms, wider in ((literal, False), (literal, True), (meant, False)):
+        keys = possible_forms(named) if wider else forms
         entities = (
             await _entities_by_keys(canon, space, keys) if _includes_kind(kinds, Entity) else []
         )
@@ -202,7 +297,7 @@ async def _find_called(
         of_title = [each for each in titled if not set(forms).isdisjoint(_titles_of(each))]
         if of_title:  # the record of a document has its title
             own = [e for e in own if isinstance(e, Entity) and e.shown_type not in WORDY]
-        if own or of_title or entities:
+        if own or of_title or (entities and keys is not literal):
             return [*own, *of_title] or [*entities]
     spoken = await _spoken(canon, space, named, kinds)
     return spoken or await _begun_by(canon, space, bare, titled, kinds)
@@ -522,7 +617,7 @@ async def read_valid_time(
             text, path=path, end_of_day=bool(end_of_day), now=canon.clock.now()
         )
     return await read_with_calendar(
-        canon, caller, item, lambda read: read(text, path), to_end=end_of_day, toward=-1
+        canon, caller, item, lambda read: read(text, path), to_end=end_of_day, tense=lambda: -1
     )
 
 

@@ -29,20 +29,7 @@ class LastUsed:
     A retry with the same idempotency key keeps the space of the first call.
     """
 
-    _spaces: dict[tuple[str, str | None, str | None], SpaceId] = field(default_factory=dict)
-
-    def space_of(self, actor: Actor, key: str | None) -> SpaceId | None:
-        """Return the space that this agent last used for its user."""
-        plain = self._spaces.get((actor.agent_id, actor.user, None))
-        return self._spaces.get((actor.agent_id, actor.user, key), plain)
-
-    def remember_space(self, actor: Actor, key: str | None, space: SpaceId) -> None:
-        """Remember the space; the oldest entries are dropped beyond a limit."""
-        for each in dict.fromkeys((key, None)):
-            self._spaces.pop((actor.agent_id, actor.user, each), None)
-            self._spaces[actor.agent_id, actor.user, each] = space
-        while len(self._spaces) > _REMEMBERED_MAX:
-            del self._spaces[next(iter(self._spaces))]
+    spaces: dict[tuple[str, str | None, str | None], SpaceId] = field(default_factory=dict)
 
 
 _REMEMBERED_MAX: Final = 1_000  # agents come and go; the oldest is asked for its space again
@@ -71,12 +58,19 @@ class Caller:
 
     @property
     def space_used_last(self) -> SpaceId | None:
-        """Return the default space of the connection, or None."""
-        return self.last_used.space_of(self.actor, self.idempotency_key)
+        """Return the space that this agent last used for its user on the connection, or None."""
+        spaces, actor = self.last_used.spaces, self.actor
+        plain = spaces.get((actor.agent_id, actor.user, None))
+        return spaces.get((actor.agent_id, actor.user, self.idempotency_key), plain)
 
     def use_space(self, space: SpaceId) -> None:
-        """Make this space the connection's default."""
-        self.last_used.remember_space(self.actor, self.idempotency_key, space)
+        """Make this space the connection's default; the oldest are dropped beyond a limit."""
+        spaces, actor = self.last_used.spaces, self.actor
+        for key in dict.fromkeys((self.idempotency_key, None)):
+            spaces.pop((actor.agent_id, actor.user, key), None)
+            spaces[actor.agent_id, actor.user, key] = space
+        while len(spaces) > _REMEMBERED_MAX:
+            del spaces[next(iter(spaces))]
 
     @property
     def account_id(self) -> SpaceId:

@@ -171,10 +171,6 @@ class AudienceView:
     lasting: bool = False
     _known_compartments: frozenset[SpaceId] | None = field(default=None)
 
-    def wrap_view(self, view: V) -> V:
-        """Wrap a view of the store for the viewer."""
-        return cast("V", _FilteredView(view, self))
-
     async def known_compartments(self) -> frozenset[SpaceId]:
         """Return the compartments with items of restricted audience."""
         if self._known_compartments is None or self.lasting:
@@ -476,38 +472,20 @@ def _map_present(items: Iterable[Any], how: Callable[[Any], Any]) -> Sequence[An
 S = TypeVar("S")
 
 
-class Services:
+class Services(dict[type, Any]):
     """Services by type; a missing service is created with its defaults.
 
-    Copies made with `with_service` share all other services, so counts and caches are common.
+    A canon made with `with_service` shares all other services, so counts and caches are common.
     """
 
-    __slots__ = ("_by_type",)
-
-    def __init__(self) -> None:
-        """Start without services."""
-        self._by_type: dict[type, Any] = {}
-
-    def find_service(self, kind: type[S]) -> S:
-        """Return the service of this type; create it with `kind()` if it is missing."""
-        found = self._by_type.get(kind)
-        if found is None:
-            found = self._by_type.setdefault(kind, kind())
-        service: S = found
-        return service
+    def __missing__(self, kind: type[S]) -> S:
+        return self.setdefault(kind, kind())  # type: ignore[no-any-return]
 
     async def close(self) -> None:
         """Close each service that has a close method."""
-        for service in self._by_type.values():
+        for service in self.values():
             if (close := getattr(service, "close", None)) is not None:
                 await close()
-
-    def with_service(self, service: Any, kind: type | None = None) -> "Services":
-        """Return a copy with this service under `kind`, by default its own type."""
-        copied = Services()
-        copied._by_type.update(self._by_type)
-        copied._by_type[kind or type(service)] = service
-        return copied
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -540,11 +518,13 @@ class Canon:
 
     def find_service(self, kind: type[S]) -> S:
         """Return the service of this type, or its default."""
-        return self.services.find_service(kind)
+        service: S = self.services[kind]
+        return service
 
     def with_service(self, service: Any, kind: type | None = None) -> "Canon":
         """Return this canon with a service under `kind`, by default its own type."""
-        return with_changes(self, services=self.services.with_service(service, kind))
+        services = Services({**self.services, kind or type(service): service})
+        return with_changes(self, services=services)
 
     def revise_service(self, kind: type[S], **changes: Any) -> "Canon":
         """Return this canon with changed fields in the service of this type."""
@@ -574,15 +554,11 @@ class Canon:
 
     def _through_view(self, audience_view: AudienceView) -> "Canon":
         store = self.store_of_all
-        return with_changes(
-            self,
-            state=audience_view.wrap_view(store.state),
-            documents=audience_view.wrap_view(store.documents),
-            text=audience_view.wrap_view(store.text),
-            places=audience_view.wrap_view(store.places),
-            store=store,
-            audience_view=audience_view,
-        )
+        views: dict[str, Any] = {
+            name: _FilteredView(getattr(store, name), audience_view)
+            for name in ("state", "documents", "text", "places")
+        }
+        return with_changes(self, **views, store=store, audience_view=audience_view)
 
     def may_see_entry(self, entry: Entry) -> bool:
         """Return whether this canon's viewer may see the entry."""
@@ -615,7 +591,7 @@ class Canon:
 
     def space_scope(self, *spaces: SpaceId) -> ReadScope:
         """Return lookups limited to these spaces; check first that the caller may see them."""
-        return self.query_scope(frozenset(spaces))
+        return ReadScope(state=self.state, kinds=self.space_kinds, spaces=frozenset(spaces))
 
     def query_scope(self, spaces: Spaces) -> ReadScope:
         """Return lookups limited to the spaces of a query."""

@@ -269,8 +269,8 @@ async def commit_change(
         Conflict: `request.key-reused`, the idempotency key belongs to another request.
         Unavailable: `canon.contended`, other writers kept changing the keys of the verdict.
     """
-    known = await find_earlier_commit(canon, caller, space)
-    if known is not None:
+    key = caller.idempotency_key
+    if key is not None and (known := await find_earlier_commit(canon, caller, space)):
         return _replay_receipt(known)
     commit_id = caller.commit_id(space, canon.identities.new_id)
     for number in range(ATTEMPTS_MAX):

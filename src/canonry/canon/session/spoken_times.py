@@ -48,14 +48,14 @@ async def read_with_calendar(
     read: Callable[[ReadTime], T],
     *,
     to_end: bool | None = None,
-    toward: int | None = None,
+    tense: Callable[[], int] | None = None,
 ) -> T:
     """Call `read` with a reader for times in the words of the calendar at `item`.
 
     `item` is any item of a universe. "Two hours later" counts from the time of a scene, else from
     the latest time that its story has reached before it. An RFC 3339 time needs neither. With
-    `toward` it can count from a universe, too: from the latest time of its scenes, else from today.
-    "May" is then the next one if `toward` is 1, else the last. A day, a year or another span is
+    `tense` it can count from a universe, too: from the latest time of its scenes, else from today.
+    "May" is then the next one if `tense` returns 1, else the last. A day, a year or another span is
     its beginning, or its last instant with `to_end`. With None, "today" keeps the hour of the call.
 
     Raises:
@@ -66,6 +66,7 @@ async def read_with_calendar(
     except InvalidInput as error:
         if error.code != "time.malformed":
             raise
+    toward = None if tense is None else tense()
     space = await canon.caller_scope(caller).find_item(item.space)
     calendar = calendar_of(space) if isinstance(space, Space) else GREGORIAN
     present = scene_time(item, calendar) if isinstance(item, Scene) else None

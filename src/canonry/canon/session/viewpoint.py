@@ -4,7 +4,16 @@ A narrowed canon has the ports of the canon. It reads more than was asked, retur
 their state at the viewpoint, and applies the filters of the query to that state.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Iterable,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass, field, is_dataclass, replace
 from functools import partial
 from types import SimpleNamespace
@@ -13,12 +22,6 @@ from typing import Any, Final, TypeVar, cast
 from canonry.canon.judging.state_tags import changes_of, tags_held_at
 from canonry.canon.session.canon import Canon
 from canonry.canon.session.paging import first_items, page_reader
-from canonry.canon.session.past_items import (
-    WITHDRAWN,
-    count_turns,
-    items_as_recorded,
-    withdrawn_later,
-)
 from canonry.canon.session.what_holds import (
     Viewpoint,
     entity_then,
@@ -29,13 +32,15 @@ from canonry.canon.session.what_holds import (
     relations_at,
     without_later_end,
 )
-from canonry.log.commits import Position
-from canonry.log.entries import StoredItem, Tombstone
+from canonry.log.commits import ORIGIN, Commit, Position
+from canonry.log.entries import CallUndone, Entry, Made, Redacted, StoredItem, Tombstone, Withdrawn
+from canonry.log.fold_commit import fold_commit, ids_needed, ids_of
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Axiom, Event, Fact, Relation
 from canonry.log.items.proposals import Proposal
-from canonry.log.items.scenes import Memory, Scene, Story, Turn
+from canonry.log.items.scenes import Memory, Scene, Story, Turn, TurnDraft
 from canonry.log.items.sources import Snippet, Source
+from canonry.log.observations import entry_audience
 from canonry.log.schemas.narrative import STATE_TAGS
 from canonry.readmodels.ports.state import RelationQuery, State
 from canonry.readmodels.ports.view import PAGE_MAX, Page
@@ -45,6 +50,118 @@ from canonry.values.ids import Space, SpaceId
 from canonry.values.moments import Instant, Moment
 from canonry.values.observations import Observation
 from canonry.values.provenance import CanonLevel
+
+UNDO_REACH: Final = 2_000
+"""The number of newest commits in which an undo finds its call."""
+_PAGE: Final = 500
+_READ_MAX: Final = 100 * _PAGE
+"""The most commits that are folded again for items that have changed since."""
+WITHDRAWN: Final = (Turn, Snippet, Source, Scene, Proposal)
+"""The kinds of items that an undo withdraws."""
+
+
+async def items_as_recorded(
+    canon: Canon, space: SpaceId, items: Mapping[str, Any], until: Position
+) -> dict[str, Any]:
+    """Return items of a space that were made until then as they were at `until`.
+
+    Raises:
+        Unavailable: `viewpoint.too-wide`, the log since the first of them is too long.
+    """
+    if not items:
+        return {}
+    begin = Position(min(each.position for each in items.values()) - 1)
+    if until - begin > _READ_MAX:
+        message = "Too many commits would have to be read as of that time. Choose one item or kind."
+        raise Unavailable("viewpoint.too-wide", message)
+    again = _Refolding(canon=canon, ids=items.keys())
+    async for commit in _read_commits(canon, space, begin, until):
+        await again.fold_entries(commit)
+    return again.found
+
+
+async def withdrawn_later(canon: Canon, space: SpaceId, until: Position) -> Mapping[str, Any]:
+    """Return the items that stood at `until`, and that an undo withdrew or recorded again later.
+
+    The undo of a call that was known at `until` is at most `UNDO_REACH` commits later.
+    """
+    gone: set[str] = set()
+    async for commit in _read_commits(canon, space, until, Position(until + UNDO_REACH)):
+        first = commit.entries[0]
+        redacted = isinstance(first, Redacted) and first.kind == "call.undone"
+        if redacted or isinstance(first, CallUndone):
+            gone.update(one for entry in commit.entries for one in _ids_withdrawn(entry))
+    if not gone:
+        return {}
+    again = _Refolding(canon=canon, ids=gone)
+    async for commit in _read_commits(
+        canon, space, Position(max(ORIGIN, until - UNDO_REACH)), until
+    ):
+        await again.fold_entries(commit)
+    return {i: e for i, e in again.found.items() if isinstance(e, WITHDRAWN)}
+
+
+def _ids_withdrawn(entry: Entry) -> tuple[str, ...]:
+    gone = isinstance(entry, Redacted) and entry.kind == "space.withdrawn"
+    return ids_of(entry) if gone or isinstance(entry, Withdrawn) else ()
+
+
+async def _read_commits(
+    canon: Canon, space: SpaceId, after: Position, until: Position
+) -> AsyncIterator[Commit]:
+    while after < until:
+        page = await canon.ledger.read_commits(space, after=after, limit=min(_PAGE, until - after))
+        for commit in page:
+            yield commit
+        after = page[-1].position if page else until
+
+
+@dataclass(slots=True, kw_only=True)
+class _Refolding:
+    """Items that are folded from the entries about them which the viewer may see."""
+
+    canon: Canon
+    ids: Collection[str]
+    found: dict[str, Any] = field(default_factory=dict[str, Any])
+    _turns: Counter[str] = field(default_factory=Counter[str])
+
+    async def fold_entries(self, commit: Commit) -> None:
+        """Fold the entries of a commit that are about the items."""
+        audience_view = self.canon.audience_view
+        for entry in commit.entries:
+            for own in _ids_withdrawn(entry):
+                self.found.pop(own, None)
+            own = ids_of(entry)[0]
+            item = entry.thing if isinstance(entry, Made) else None
+            hidden = audience_view is not None and not audience_view.viewer.may_see(
+                entry_audience(entry)
+            )
+            if own not in self.ids or hidden or (item is None and own not in self.found):
+                continue
+            around = await self.canon.store_of_all.state.items_by_id(
+                ids_needed((entry,)) - self.found.keys()
+            )
+            loaded: dict[str, Any] = {**around, **self.found}
+            scene = loaded.get(item.scene_id) if isinstance(item, TurnDraft) else None
+            if isinstance(scene, Scene):
+                before = Position(commit.position - 1)
+                count = max(self._turns[scene.id], await count_turns(self.canon, scene, before))
+                loaded[scene.id] = replace(scene, turn_count=count)
+                self._turns[scene.id] = count + 1
+            one = replace(commit, entries=(entry,))
+            self.found |= {i: e for i, e in fold_commit(one, loaded).items.items() if i in self.ids}
+
+
+async def count_turns(canon: Canon, scene: Scene, until: Position) -> int:
+    """Return the number of turns that a scene had at a position, by bisection."""
+    least, most = 0, scene.turn_count
+    while least < most:
+        middle, documents = (least + most) // 2, canon.store_of_all.documents
+        found = await documents.turns(scene.id, after=middle - 1, limit=1)
+        then = [each.index for each in found if each.position <= until]
+        least, most = (then[0] + 1, most) if then else (least, middle)
+    return least
+
 
 V = TypeVar("V")
 PAGES_MAX: Final = 40
@@ -243,7 +360,11 @@ class Narrowing:
         }
         entities = [each for each in items.values() if isinstance(each, Entity)]
         then = await entities_then(self.canon, entities, moment, self._known_end, by_id=by_id)
-        scenes = await self._scenes_of(items)
+        known: dict[str, Any] = {i: e for i, e in items.items() if isinstance(e, Scene)}
+        scene_ids = (e.scene_id for e in items.values() if isinstance(e, Turn | Memory))
+        of = {each for each in scene_ids if each} - known.keys()
+        more: Mapping[str, Any] = await self.canon.state.items_by_id(of) if of else {}
+        scenes = {**known, **(await self._as_recorded(more) if self.view.is_past else more)}
 
         def item_then(each: Any) -> Any:
             match each:
@@ -257,13 +378,6 @@ class Narrowing:
                     return each
 
         return {i: seen for i, each in items.items() if (seen := item_then(each)) is not None}
-
-    async def _scenes_of(self, items: Mapping[str, Any]) -> Mapping[str, Scene]:
-        known: dict[str, Any] = {i: e for i, e in items.items() if isinstance(e, Scene)}
-        scene_ids = (e.scene_id for e in items.values() if isinstance(e, Turn | Memory))
-        of = {each for each in scene_ids if each} - known.keys()
-        more: Mapping[str, Any] = await self.canon.state.items_by_id(of) if of else {}
-        return {**known, **(await self._as_recorded(more) if self.view.is_past else more)}
 
     async def _known_end(self, entity: Entity) -> Position | None:
         return await self.known_until(entity.space) if self.view.is_past else None

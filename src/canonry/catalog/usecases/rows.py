@@ -324,7 +324,13 @@ async def save_catalog_row(
 
     async def read_wanted() -> CatalogRow:
         held = await _stored_row(canon, table, project, contract_id, given)
-        wanted = {**held, **_derived_values(table, given, held, now), **given, "id": contract_id}
+        status = given.get(STATUS)
+        found = {}
+        if status != held.get(STATUS) and status in _REACHED and _REACHED[status] in table.names:
+            found[_REACHED[status]] = now
+        if table is ENTITIES and not held and given.get("entityType") == "concept":
+            found["conceptKind"] = CONCEPT_KINDS[0]
+        wanted = {**held, **found, **given, "id": contract_id}
         wanted[CREATED_AT] = held.get(CREATED_AT)
         if UPDATED_AT in table.names:
             wanted[UPDATED_AT] = None
@@ -377,7 +383,11 @@ async def _stored_row(
 ) -> dict[str, Any]:
     """Return the stored row, or an empty mapping."""
     if table is RELATION_ROWS:
-        return await _held_relation(canon, project, contract_id)
+        current, _ = (await standing_relations(canon, project, (contract_id,)))[contract_id]
+        if current is None:
+            return {}
+        ends = (current.from_id, current.to_id)
+        return joined_row(current, await canon.space_scope(project).items_by_id(ends))
     if table is PROJECTS:
         space = await canon.space_scope(project).find_item(project)
         return project_row(space) if isinstance(space, Space) and is_project(space) else {}
@@ -385,27 +395,6 @@ async def _stored_row(
     stored_id = item_id(project, kind, contract_id)
     entity = await canon.space_scope(project).find_item(stored_id)
     return item_row(entity) if isinstance(entity, Entity) else {}
-
-
-async def _held_relation(canon: Canon, project: SpaceId, contract_id: str) -> dict[str, Any]:
-    current, _ = (await standing_relations(canon, project, (contract_id,)))[contract_id]
-    if current is None:
-        return {}
-    ends = (current.from_id, current.to_id)
-    return joined_row(current, await canon.space_scope(project).items_by_id(ends))
-
-
-def _derived_values(
-    table: CatalogTable, given: Mapping[str, Any], held: Mapping[str, Any], now: str
-) -> dict[str, Any]:
-    """Add derived values: a default concept and the instants of statuses."""
-    status = given.get(STATUS)
-    found = {}
-    if status != held.get(STATUS) and status in _REACHED and _REACHED[status] in table.names:
-        found[_REACHED[status]] = now
-    if table is ENTITIES and not held and given.get("entityType") == "concept":
-        found["conceptKind"] = CONCEPT_KINDS[0]
-    return found
 
 
 async def withdraw_catalog_relation(

@@ -396,7 +396,13 @@ def sums_of(
     if card != 1 and _try_notation(columns, rows, mark, 1, 0)[1].is_complete:
         card = 1
     if "balance" not in columns.indexes:
-        return _try_notation(columns, rows, mark, card, _fee_of(columns, rows, mark))
+        named = ("amount", "fee", "net")
+        read = (
+            [decimal_of(number_of(columns.cell_of(row, n), mark)) for n in named] for row in rows
+        )
+        known = [(a, fee, net) for a, fee, net in read if a is not None and fee and net is not None]
+        fits = (sign for sign in (-1, 1) if all(a + sign * fee == net for a, fee, net in known))
+        return _try_notation(columns, rows, mark, card, next(fits, 0) if known else 0)
     first = _try_notation(columns, rows, mark, card, 0)
     if first[1].is_complete:
         return first
@@ -436,15 +442,6 @@ def _card_of(columns: Columns, rows: Sequence[Cells], mark: str | None) -> int:
     if not (thanked or holder) or 2 * sum(every) <= len(every):
         return 1
     return -1 if (thanked and not any(thanked)) or (holder and not all(every)) else int(not holder)
-
-
-def _fee_of(columns: Columns, rows: Sequence[Cells], mark: str | None) -> int:
-    """Return the sign with which fees make the net amounts; 0 if there are none."""
-    named = ("amount", "fee", "net")
-    read = ([decimal_of(number_of(columns.cell_of(row, n), mark)) for n in named] for row in rows)
-    known = [(a, fee, net) for a, fee, net in read if a is not None and fee and net is not None]
-    fits = (sign for sign in (-1, 1) if all(a + sign * fee == net for a, fee, net in known))
-    return next(fits, 0) if known else 0
 
 
 def _try_notation(

@@ -308,9 +308,12 @@ class _LineReader:
         yield "balance", self._read_balance(row)
         yield "status", _cell_text(cell(row, "state"))
         yield "merchant_name", self._other_party(row, paid)
-        purpose = self._read_purpose(line)
+        numbered = (line.row[p] for p in self.columns.numbered if p < len(line.row))
+        parts = [self.columns.cell_of(line.row, "purpose"), *numbered, *line.more]
+        purpose = " ".join(text for part in parts if (text := _cell_text(part))) or None
         yield "description", purpose
-        yield "kind", self._read_kind(row, purpose)
+        kind = "reversal" if is_reversal(purpose) else kind_of(self.columns.cell_of(row, "kind"))
+        yield "kind", (kind if kind not in {"", "payment", "repaid"} else None)
         named, texts = (
             _cell_text(cell(row, "invoice")),
             "; ".join(filter(None, map(_cell_text, row))),
@@ -324,11 +327,6 @@ class _LineReader:
         yield "transaction_id" if reference in self.ids else "reference", reference
         yield from self._original_amount(row)
         yield from self._other_cells(row)
-
-    def _read_kind(self, row: Cells, purpose: str | None) -> str | None:
-        """Return the kind of a line that is no ordinary payment."""
-        kind = "reversal" if is_reversal(purpose) else kind_of(self.columns.cell_of(row, "kind"))
-        return kind if kind not in {"", "payment", "repaid"} else None
 
     def _currency_code(self, row: Cells) -> str | None:
         return str(self.columns.cell_of(row, "currency") or "").strip().upper() or self.currency
@@ -347,11 +345,6 @@ class _LineReader:
         if party is None and amount is not None:
             return _cell_text(self.columns.cell_of(row, "payee" if amount < 0 else "payer"))
         return party
-
-    def _read_purpose(self, line: _StatementLine) -> str | None:
-        numbered = (line.row[p] for p in self.columns.numbered if p < len(line.row))
-        parts = [self.columns.cell_of(line.row, "purpose"), *numbered, *line.more]
-        return " ".join(text for part in parts if (text := _cell_text(part))) or None
 
     def _original_amount(self, row: Cells) -> Iterator[tuple[str, Any]]:
         """Yield the original amount, which may be unknown, in another currency."""

@@ -311,7 +311,9 @@ class _TableReader:
             if not target or name == _TYPE_KEY or target in _OWN:
                 continue
             target = snake_case(name) if target in fields else target
-            typed = _convert_value(value, types.get(target), self.notation_of(name))
+            typed = _convert_value(
+                value, types.get(target), self.columns.get(name) or _ColumnNotation()
+            )
             if isinstance(typed, UnreadValue):
                 unread[target] = typed
             else:
@@ -322,10 +324,6 @@ class _TableReader:
         return FoundEntity(
             entity_type=entity_type, fields=fields, unread=unread, row=number, reasons=(reason,)
         )
-
-    def notation_of(self, name: str) -> _ColumnNotation:
-        """Return the notation of the column with this name."""
-        return self.columns.get(name) or _ColumnNotation()
 
     def _row_mapping(self, values: Mapping[str, Any]) -> tuple[FieldMapping | None, str]:
         named = values.get(_TYPE_KEY)

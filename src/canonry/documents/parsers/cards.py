@@ -121,7 +121,13 @@ def _card_fields(lines: list[_CardLine], found: Findings) -> dict[str, Any]:
             label = labels.get(line.group, "").replace(" ", "_") if line.group else ""
             taken = label.lower() in _FIELDS.values()
             _add_line(fields, line, f"other_{label}" if taken else label or line.name)
-            _keep_kinds(fields, line, label)
+            name = _FIELDS.get(line.name, line.name)
+            kinds = [label, *(kind for each in line.kinds for kind in each.split(","))]
+            for kind in filter(None, kinds):
+                if kind.upper() not in _SILENT and (line.name in _FIELDS or kind != label):
+                    keep_rest(fields, f"{name}_{kind}", line.display_text)
+            for key, parameter in line.params.items():
+                keep_rest(fields, f"{name}_{key}", parameter)
     called = next((line.value_parts for line in lines if line.name == "N"), [])
     for _, part in unused_texts((("n", each) for each in called), [fields.get("name")]):
         keep_rest(fields, "part_of_name", part)
@@ -132,17 +138,6 @@ def _card_fields(lines: list[_CardLine], found: Findings) -> dict[str, Any]:
     if seen_at := utc_text_of(revised):
         fields["seen_at"] = seen_at
     return fields
-
-
-def _keep_kinds(fields: dict[str, Any], line: _CardLine, label: str) -> None:
-    """Keep what a line says of its value: its label, its kinds such as `work`, and the rest."""
-    name = _FIELDS.get(line.name, line.name)
-    kinds = [label, *(kind for each in line.kinds for kind in each.split(","))]
-    for kind in filter(None, kinds):
-        if kind.upper() not in _SILENT and (line.name in _FIELDS or kind != label):
-            keep_rest(fields, f"{name}_{kind}", line.display_text)
-    for key, parameter in line.params.items():
-        keep_rest(fields, f"{name}_{key}", parameter)
 
 
 def _add_line(fields: dict[str, Any], line: _CardLine, key: str) -> None:

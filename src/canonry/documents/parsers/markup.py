@@ -72,7 +72,8 @@ class _PageReader(HTMLParser):
     @override
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = {name: value or "" for name, value in attrs}
-        self._struck += self._struck_tags(tag, given.get("style", ""))
+        struck = self._struck or tag in _STRUCK_TAGS or _STRUCK_OUT.search(given.get("style", ""))
+        self._struck += [tag] if struck and tag not in _VOID else []
         self._found.note_time(
             given.get("content") if tag == "meta" and _is_change_time(given) else None
         )
@@ -96,11 +97,6 @@ class _PageReader(HTMLParser):
             self._end_line()
             if tag == "li":
                 self._line.append("- ")
-
-    def _struck_tags(self, tag: str, style: str) -> list[str]:
-        """Return the tag if it begins, or is within, struck-out text, and has an end."""
-        struck = self._struck or tag in _STRUCK_TAGS or _STRUCK_OUT.search(style)
-        return [tag] if struck and tag not in _VOID else []
 
     @override
     def handle_endtag(self, tag: str) -> None:

@@ -4,7 +4,7 @@ import io
 import posixpath
 import re
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import date, datetime, time
 from typing import Any, Final
@@ -84,13 +84,6 @@ def read_docx(data: bytes, found: Findings) -> None:
     for each in side_parts:
         _collect_text(each, lines, found)
     found.add_text("\n".join(lines))
-
-
-def _note_comments(nodes: Iterable[Element], found: Findings) -> None:
-    """Note comments, which are no text of the document."""
-    comments = "; ".join(" ".join(" ".join(each.itertext()).split()) for each in nodes)
-    if comments.strip("; "):
-        found.add_note(f"Comments were not read: {comments[:_COMMENTS_MAX]}")
 
 
 def _with_one_strike(data: bytes) -> bytes:
@@ -193,7 +186,9 @@ def _open_archive(data: bytes, found: Findings) -> zipfile.ZipFile:
     if "content.xml" in archive.namelist() and b"annotation" in archive.read("content.xml"):
         inner = _parse_member(archive, "content.xml").iter()
         nodes += [each for each in inner if _local_name(each) == "annotation"]
-    _note_comments(nodes, found)
+    comments = "; ".join(" ".join(" ".join(each.itertext()).split()) for each in nodes)
+    if comments.strip("; "):
+        found.add_note(f"Comments were not read: {comments[:_COMMENTS_MAX]}")
     return archive
 
 

@@ -181,24 +181,19 @@ def _page_words(page: PdfPage, seen: PdfTextPage, text: Sequence[str]) -> Iterat
             continue
         word = clean_text("".join(text[begin:index])).strip()
         if word:
+            lefts, bottoms, rights, tops = zip(
+                *[seen.get_charbox(n, loose=True) for n in range(begin, index)], strict=True
+            )
+            corners = [
+                _visible_point(page, x, y)
+                for x, y in ((min(lefts), max(tops)), (max(rights), min(bottoms)))
+            ]
+            (left, right), (top, bottom) = map(sorted, zip(*corners, strict=True))
             yield (
                 word,
-                _visible_box(page, [seen.get_charbox(n, loose=True) for n in range(begin, index)]),
+                (left, top, right, bottom),
             )
         begin = None
-
-
-def _visible_box(
-    page: PdfPage, letters: Sequence[Sequence[float]]
-) -> tuple[float, float, float, float]:
-    """Return the box of letters on the visible page, which may be turned and cropped."""
-    lefts, bottoms, rights, tops = zip(*letters, strict=True)
-    corners = [
-        _visible_point(page, x, y)
-        for x, y in ((min(lefts), max(tops)), (max(rights), min(bottoms)))
-    ]
-    (left, right), (top, bottom) = map(sorted, zip(*corners, strict=True))
-    return left, top, right, bottom
 
 
 def _visible_point(page: PdfPage, x: float, y: float) -> tuple[float, float]:

@@ -137,7 +137,20 @@ def _kind_by_signature(data: bytes) -> FileType | None:
         if is_such(data):
             return kind
     if data.startswith(_COMPOUND):
-        return _kind_of_compound(data)
+        name, held = next(
+            ((n, held) for n, held in _STREAMS.items() if n.encode("utf-16-le") in data), ("", "")
+        )
+        if name == "EncryptedPackage":
+            message = "The file is encrypted. Remove the password and send it again."
+            raise InvalidInput("document.encrypted", message)
+        if name and not held:
+            message = (
+                "Word and PowerPoint files before 2007 are not supported. Save as DOCX or PDF."
+            )
+            raise InvalidInput("document.unsupported", message)
+        if not held:
+            raise unsupported_kind()
+        return FileType[held]
     return _kind_of_archive(data) if data.startswith(b"PK\x03\x04") else None
 
 
@@ -161,26 +174,6 @@ def unsupported_kind() -> InvalidInput:
     )
     message = f"Files of this kind are not supported. Send {kinds}."
     return InvalidInput("document.unsupported", message)
-
-
-def _kind_of_compound(data: bytes) -> FileType:
-    """Return the kind of a compound file by the names of its streams.
-
-    Raises:
-        InvalidInput: `document.encrypted` or `document.unsupported`.
-    """
-    name, kind = next(
-        ((n, kind) for n, kind in _STREAMS.items() if n.encode("utf-16-le") in data), ("", "")
-    )
-    if name == "EncryptedPackage":
-        message = "The file is encrypted. Remove the password and send it again."
-        raise InvalidInput("document.encrypted", message)
-    if name and not kind:
-        message = "Word and PowerPoint files before 2007 are not supported. Save as DOCX or PDF."
-        raise InvalidInput("document.unsupported", message)
-    if not kind:
-        raise unsupported_kind()
-    return FileType[kind]
 
 
 def _kind_of_archive(data: bytes) -> FileType:

@@ -309,7 +309,14 @@ def _headings(text: str) -> Iterator[_Heading]:
     """Yield the headings that are not nested in another block."""
     markers = islice(_MARKER.finditer(text), MARKERS_MAX, None)
     if text.count("\n") > LINES_MAX or next(markers, None) is not None:
-        yield from _plain_headings(text)
+        fence = ""
+        for number, line in enumerate(text.split("\n")):
+            found = _FENCE.match(line)
+            if found and (not fence or found[1].startswith(fence)):
+                fence = "" if fence else found[1]
+            elif not fence and (heading := _HEADING.match(line)):
+                title = line[heading.end() :].strip().rstrip("#")
+                yield number, number + 1, len(heading[1]), _title(title)
         return
     from markdown_it import MarkdownIt  # noqa: PLC0415 - needed for ingestion only
 
@@ -318,18 +325,6 @@ def _headings(text: str) -> Iterator[_Heading]:
         if token.type == "heading_open" and token.level == 0 and token.map:
             first, body = token.map
             yield first, body, int(token.tag[1:]), _title(inner.content)
-
-
-def _plain_headings(text: str) -> Iterator[_Heading]:
-    """Yield the headings with number signs, except in fenced code."""
-    fence = ""
-    for number, line in enumerate(text.split("\n")):
-        found = _FENCE.match(line)
-        if found and (not fence or found[1].startswith(fence)):
-            fence = "" if fence else found[1]
-        elif not fence and (heading := _HEADING.match(line)):
-            title = line[heading.end() :].strip().rstrip("#")
-            yield number, number + 1, len(heading[1]), _title(title)
 
 
 def _title(text: str) -> str:
@@ -508,7 +503,14 @@ class LocalReader(DocumentReader):
                     reading = await self._with_pictures(data, reading, reply["pictures"])
                 if not reply["invoice"]:
                     return reading
-                return await self._with_invoice(reading, b64decode(reply["invoice"]))
+                try:
+                    exact = await self._parsed_file(
+                        b64decode(reply["invoice"]), replace(reading, kind=FileType.XML, parts=())
+                    )
+                except (InvalidInput, Unavailable) as error:
+                    note = f"The invoice within the PDF was not read ({error.code})."
+                    return replace(reading, notes=(*reading.notes, note))
+                return replace(reading, records=exact.records, made_at=exact.made_at)
         if kind in _TEXTS and b"charset" not in data[:_HEAD_OF_PAGE]:
             text, notes = decode_guessed(data, hint.charset_name)
             data, reading = text.encode(), replace(reading, notes=notes)
@@ -550,15 +552,6 @@ class LocalReader(DocumentReader):
         parts = sorted((*reading.parts, *scanned.parts), key=lambda part: part.page or 0)
         notes = scanned.notes or (f"{pages}, and no text was recognised in them.",)
         return replace(reading, parts=tuple(parts), notes=(*reading.notes, *notes))
-
-    async def _with_invoice(self, reading: Reading, invoice: bytes) -> Reading:
-        """Add the embedded invoice to the reading of a PDF."""
-        try:
-            exact = await self._parsed_file(invoice, replace(reading, kind=FileType.XML, parts=()))
-        except (InvalidInput, Unavailable) as error:
-            note = f"The invoice within the PDF was not read ({error.code})."
-            return replace(reading, notes=(*reading.notes, note))
-        return replace(reading, records=exact.records, made_at=exact.made_at)
 
     async def _parsed_file(self, data: bytes, reading: Reading) -> Reading:
         limits = self._limits

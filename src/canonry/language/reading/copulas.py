@@ -86,7 +86,16 @@ def _predicate_statements(clause: Clause, subject: Nominal, one: Nominal) -> Ite
             about, f"is:{one.value.removeprefix(PHRASE)}", one.value, holds=not one.negative
         )
     elif isinstance(one.value, str) and one.noun and not is_unreal(one, words):
-        yield from _plain_descriptions(clause, about, one)
+        plain = clause.words.without_denial(one.last_word) if len(one.words) == 1 else ""
+        noun = noun_of(plain, clause.words.code) if plain else one.noun
+        yield make_statement(
+            about,
+            f"is:{noun}",
+            f"{PHRASE}{noun}" if plain else text_of(one.value),
+            quantifier=_SOLE_MARKS.get(one.quantifier, one.quantifier),
+            holds=one.negative is bool(plain),
+            qualifiers=clause.qualifiers(),
+        )
         if one.owner and one.definite and not one.owner.startswith(PHRASE):
             yield from owner_statements(clause, one)
 
@@ -190,20 +199,6 @@ def _bound_values(clause: Clause, about: str, bound: Sequence[str]) -> Iterator[
 def is_unreal(nominal: Nominal, words: WordTable) -> bool:
     """Return whether a noun phrase is of what is no more, or only looks so."""
     return any(words.has_word(group, one) for group in ("fakes", "gone") for one in nominal.words)
-
-
-def _plain_descriptions(clause: Clause, about: str, one: Nominal) -> Iterator[Statement]:
-    """Yield what somebody is, in words that no table has."""
-    plain = clause.words.without_denial(one.last_word) if len(one.words) == 1 else ""
-    noun = noun_of(plain, clause.words.code) if plain else one.noun
-    yield make_statement(
-        about,
-        f"is:{noun}",
-        f"{PHRASE}{noun}" if plain else text_of(one.value),
-        quantifier=_SOLE_MARKS.get(one.quantifier, one.quantifier),
-        holds=one.negative is bool(plain),
-        qualifiers=clause.qualifiers(),
-    )
 
 
 def _tie_of(nominal: Nominal, words: WordTable) -> str:

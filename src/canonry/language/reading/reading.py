@@ -128,7 +128,9 @@ def said_by(speaker: str, said: Iterable[Statement]) -> Iterator[Statement]:
     for one in said:
         reported = json.dumps(one.to_json())
         named = _SPEAKER.sub(speaker, reported)
-        if speaker or named == reported:
+        if named == reported:
+            yield one
+        elif speaker:
             yield Statement.from_json(json.loads(named))
 
 

@@ -291,6 +291,9 @@ class _Flow:
 
 def _excerpt_spans(text: str, how: Cut) -> Iterator[tuple[int, int, int]]:
     """Yield (start, start of new text, end) of each excerpt; together they cover the text."""
+    if len(text) <= min(how.tokens, how.characters):  # each token has a character
+        yield 0, 0, len(text)
+        return
     ruler, borders = _Ruler(text, how), _Borders(text)
     fresh = begin = 0
     while fresh < len(text):

@@ -207,11 +207,16 @@ def find_names(text: str) -> tuple[WrittenName, ...]:
     that without the cache `bench compare` shows the creation of a fact 5 % slower.
     """
     plain = plain_signs(text)
-    words = [found.span() for found in islice(_NAME_WORD.finditer(_fill_marks(plain)), _WORDS_MAX)]
+    unlettered = not plain.isascii()
+    # Letters stand for combining marks, so that words continue over them.
+    lettered = "".join("a" if _is_mark(c) else c for c in plain) if unlettered else plain
+    words = [found.span() for found in islice(_NAME_WORD.finditer(lettered), _WORDS_MAX)]
     # Names do not show the language: Mia is a name, and Italian for "my".
     small = (plain[start:end] for start, end in words if plain[start].islower())
     stops = _stop_words(languages_of(terms_of(" ".join(small))))
-    whole = [*_names_in_spaced(plain, words, stops), *_names_in_unspaced(plain, words)]
+    whole = [*_names_in_spaced(plain, words, stops)]
+    if unlettered:
+        whole += _names_in_unspaced(plain, words)
     whole.sort(key=lambda each: (each.start, -each.end))
     return (*whole, *_name_runs(plain, words, stops))
 
@@ -260,13 +265,6 @@ def _without_genitive(written: str) -> str:
 
 def _may_be_part(word: str) -> bool:
     return len(word) >= _PART_MIN and word not in EPITHETS and word not in _BINDING
-
-
-def _fill_marks(text: str) -> str:
-    """Return the text with letters for combining marks, so that words continue over them."""
-    if text.isascii():
-        return text
-    return "".join("a" if _is_mark(c) else c for c in text)
 
 
 def _is_mark(character: str) -> bool:

@@ -22,9 +22,9 @@ from canonry.values.audience import EVERYBODY, Audience, Viewer
 from canonry.values.fields import with_changes
 from canonry.values.ids import EntityId, ObservationId, SpaceId
 from canonry.values.json_values import fold_text
-from canonry.values.merge_policies import all_names, join_accumulators
+from canonry.values.merge_policies import join_accumulators
 from canonry.values.moments import Instant
-from canonry.values.observations import PRIORITY, Accumulator, pick_winner
+from canonry.values.observations import PRIORITY, Accumulator, Elements, by_log, pick_winner
 from canonry.values.provenance import Authority, CanonLevel, Evidence, cache_by_identity
 
 LABEL_MAX: Final = 200
@@ -36,6 +36,15 @@ class EntityClass(StrEnum):
 
     ARCHETYPE = "EntityArchetype"
     INSTANCE = "EntityInstance"
+
+
+@cache_by_identity
+def all_names(elements: Elements) -> tuple[str, ...]:
+    """Return all names, the newest first."""
+    if len(elements) == 1:
+        return tuple([str(held.value) for held in elements.values()])
+    newest_first = sorted(elements.values(), key=by_log, reverse=True)
+    return tuple(str(held.value) for held in newest_first)
 
 
 _ITS_OWN: Final = (NAME, DESCRIPTION, PROPERTY_PREFIX + OWN_TYPE)

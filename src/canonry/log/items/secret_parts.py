@@ -159,7 +159,10 @@ def resume_for_audience(
     """
     seen: Any = as_seen(item, viewer_of(audience)) or item
     if (seen.level, seen.replaced_by) == (CanonLevel.RETCONNED, retracted):
-        return _undo_retcon(item, audience, at)
+        blank = {"replaced_by": None, "retcon_reason": None}
+        if item.level is CanonLevel.RETCONNED:
+            return {"level": CanonLevel.CANON, **blank}
+        return {"veils": add_secret_part(item, audience, at, level=None, **blank)}
     own = next((part for part in item.veils if part.audience == audience), None)
     if retracted is not None and own is not None and own.superseded_by == retracted:
         parts = add_secret_part(item, audience, at, **_AS_OTHERS)
@@ -175,14 +178,6 @@ def resume_for_audience(
         }
     own_end = {"ended": True, "until": seen.said_ends[-1], "superseded_by": None}
     return end_for_audience(item, audience, at, **own_end)
-
-
-def _undo_retcon(item: Any, audience: Audience, at: int) -> Mapping[str, Any]:
-    """Return the changes of an item whose retcon is undone for an audience."""
-    blank = {"replaced_by": None, "retcon_reason": None}
-    if item.level is CanonLevel.RETCONNED:
-        return {"level": CanonLevel.CANON, **blank}
-    return {"veils": add_secret_part(item, audience, at, level=None, **blank)}
 
 
 def _end_of_part(part: SecretPart) -> dict[str, Any]:

@@ -114,10 +114,6 @@ class CatalogTable:
         """Index the columns by name."""
         object.__setattr__(self, "names", frozenset(column.name for column in self.columns))
 
-    def find_column(self, name: str) -> Column:
-        """Return the column of that name."""
-        return next(column for column in self.columns if column.name == name)
-
 
 _OPTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "content kinds": CONTENT_KINDS,

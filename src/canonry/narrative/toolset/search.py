@@ -39,7 +39,7 @@ from canonry.recall.usecases.find_passages import (
 )
 from canonry.recall.usecases.search import CanonKind, SearchRequest, search_canon, search_passages
 from canonry.values.errors import NotFound
-from canonry.values.ids import Space, is_uuid
+from canonry.values.ids import is_uuid
 from canonry.values.moments import Instant, render_instant
 from canonry.values.provenance import CanonLevel, Evidence, EvidenceKind
 
@@ -267,15 +267,6 @@ def _texts_within(texts: Iterable[str]) -> Iterator[str]:
 async def _show_timeline(canon: Canon, caller: Caller, variables: Mapping[str, str]) -> str:
     universe_id = _id_of(variables, "universe_id", "universe")
     universe = await require_universe(canon, caller, universe_id)
-    events, left = await _last_events(canon, caller, universe)
-    parts = [f"# Timeline of {universe.name}"]
-    if left:
-        parts.append(f"({left} earlier events are left out; neo4j_query_events returns them.)")
-    parts.extend(_event_line(event) for event in events)
-    return "\n\n".join(parts) + "\n"
-
-
-async def _last_events(canon: Canon, caller: Caller, universe: Space) -> tuple[list[Event], int]:
     offset = 0
     for _ in range(2):
         query = EventQuery(level=CanonLevel.CANON, limit=EVENTS_SHOWN, offset=offset)
@@ -283,7 +274,11 @@ async def _last_events(canon: Canon, caller: Caller, universe: Space) -> tuple[l
         if page.total - offset <= EVENTS_SHOWN:
             break
         offset = page.total - EVENTS_SHOWN
-    return list(page.items), offset
+    parts = [f"# Timeline of {universe.name}"]
+    if offset:
+        parts.append(f"({offset} earlier events are left out; neo4j_query_events returns them.)")
+    parts.extend(_event_line(event) for event in page.items)
+    return "\n\n".join(parts) + "\n"
 
 
 def _event_line(event: Event) -> str:

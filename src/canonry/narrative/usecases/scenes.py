@@ -507,26 +507,21 @@ def _change_entry(scene: Scene, change: SceneChange, named: Sequence[Entity]) ->
             change = replace(change, location_ref=named[0].id if named else None)
             same = scene.location_ref == change.location_ref
         case SceneStaged(joined=joined):
-            change = _stage_change(scene, named[: len(joined)], named[len(joined) :])
+            joining = named[: len(joined)]
+            leaving = named[len(joined) :]
+            require_instances(scene.space, joining, path="/joining_entities")
+            present = frozenset(scene.participants)
+            new = (each.id for each in joining if not family_of(each) & present)
+            gone = (i for each in leaving for i in sorted(family_of(each) & present))
+            change = SceneStaged(
+                scene_id=scene.id, joined=tuple(dict.fromkeys(new)), left=tuple(dict.fromkeys(gone))
+            )
             same = not change.joined and not change.left
     if same:
         return None
     if isinstance(change, SceneDated | ScenePlaced | SceneStaged):
         require_active(scene)
     return change
-
-
-def _stage_change(
-    scene: Scene, joining: Sequence[Entity], leaving: Sequence[Entity]
-) -> SceneStaged:
-    """Return the entities that really enter or leave."""
-    require_instances(scene.space, joining, path="/joining_entities")
-    present = frozenset(scene.participants)
-    new = (each.id for each in joining if not family_of(each) & present)
-    gone = (i for each in leaving for i in sorted(family_of(each) & present))
-    return SceneStaged(
-        scene_id=scene.id, joined=tuple(dict.fromkeys(new)), left=tuple(dict.fromkeys(gone))
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -72,14 +72,11 @@ class OpenAICompatibleEmbedder(Embedder):
         body: dict[str, Any] = {"model": self._model.name, "input": list(texts)}
         seconds = self._posting.request_seconds(probe=probe)
         answer = await self._posting.send_request("/embeddings", body, probe=probe, seconds=seconds)
-        return self._read_vectors(answer, len(texts))
-
-    def _read_vectors(self, content: bytes, expected: int) -> Sequence[Vector]:
         try:
-            entries = sorted(decode_json(content)["data"], key=lambda entry: int(entry["index"]))
+            entries = sorted(decode_json(answer)["data"], key=lambda entry: int(entry["index"]))
             numbered = [int(entry["index"]) for entry in entries]
             rows = [[float(number) for number in entry["embedding"]] for entry in entries]
-            if numbered != list(range(expected)):
+            if numbered != list(range(len(texts))):
                 raise self._endpoint_error("left out some texts")
             if any(len(row) != self._model.dimensions for row in rows):
                 raise self._endpoint_error(

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.cited_texts import CitedBy
+from canonry.canon.session.snippets import CitedBy
 from canonry.canon.session.viewpoint import items_at_viewpoint, withdrawn_items
 from canonry.canon.session.what_holds import Viewpoint
 from canonry.language.texts.stems import query_stems, stems_of

@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 
 from canonry.canon.queries.names import find_mentioned
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.cited_texts import CitedBy, evidence_of_retracted, retracted_passages
+from canonry.canon.session.snippets import CitedBy, evidence_of_retracted, retracted_passages
 from canonry.canon.session.spoken_times import calendar_of
 from canonry.language.texts.stems import stems_of, terms_of
 from canonry.log.entries import StoredItem

@@ -178,7 +178,13 @@ async def search_passages(canon: Canon, caller: Caller, request: SearchRequest) 
         NotFound: `universe.unknown`, `entity.unknown` or `source.unknown`.
     """
     _require_readable(canon, caller, request.collection)
-    _require_served(request)
+    served = _SERVED[request.collection]
+    for name in ("universe_id", "entity_id", "source_id"):
+        if getattr(request, name) is not None and name not in served:
+            advice = ", ".join(sorted(served))
+            message = f"{request.collection} has no filter {name}. Its filters are {advice}."
+            path = f"/filters/{name}"
+            raise InvalidInput("search.filter-not-served", message, path=path)
     spaces = await covered_spaces(canon, caller, request.universe_id)
     entities: frozenset[str] = frozenset()
     if request.entity_id is not None:
@@ -219,16 +225,6 @@ def _require_readable(canon: Canon, caller: Caller, collection: Collection) -> N
             agent_type=agent_type,
             allowed_types=sorted(MEMORY_READERS),
         )
-
-
-def _require_served(request: SearchRequest) -> None:
-    served = _SERVED[request.collection]
-    for name in ("universe_id", "entity_id", "source_id"):
-        if getattr(request, name) is not None and name not in served:
-            advice = ", ".join(sorted(served))
-            message = f"{request.collection} has no filter {name}. Its filters are {advice}."
-            path = f"/filters/{name}"
-            raise InvalidInput("search.filter-not-served", message, path=path)
 
 
 class CanonKind(StrEnum):

@@ -361,7 +361,10 @@ def named_in(text: str, language: str = "") -> tuple[str, ...]:
     for part in _divided(bare, language):
         # A description may contain joining words. A comma ends it.
         if before.rstrip().endswith(",") or not _ENDS.search(before.strip(" ,")):
-            name = _name_of(part)
+            words = _ENDS.split(part.strip(" ,;:"))[0].split()
+            while words and words[0][0].islower():
+                words.pop(0)
+            name = _HONOURED.sub("", _tidy(" ".join(words)), count=1)
             names |= {name: None} if is_name(name) else {}
         before = part
     return tuple(names)
@@ -378,14 +381,6 @@ def is_name(text: str) -> bool:
         not word[0].islower() or word.lower().strip(",") in _SMALL or is_company(word)
         for word in words
     )
-
-
-def _name_of(part: str) -> str:
-    """Return the name at the beginning of a text, without articles and titles."""
-    words = _ENDS.split(part.strip(" ,;:"))[0].split()
-    while words and words[0][0].islower():
-        words.pop(0)
-    return _HONOURED.sub("", _tidy(" ".join(words)), count=1)
 
 
 def _tidy(name: str) -> str:

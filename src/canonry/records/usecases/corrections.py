@@ -373,10 +373,7 @@ async def list_unclear(
     account = account_of(caller)
     named = None if entity_type is None else type_named(entity_type)
     entities, more = await first_entities(canon, account, (named,), ENTITIES_READ_MAX)
-    return _group_unclear(await find_unclear(canon, account, entities)), more
-
-
-def _group_unclear(found: Sequence[UnclearObservation]) -> Sequence[UnclearField]:
+    found = await find_unclear(canon, account, entities)
     groups: dict[tuple[str, str, str], UnclearField] = {}
     for each in found:
         source, kind = each.observation.source_id, each.entity.entity_type
@@ -390,7 +387,7 @@ def _group_unclear(found: Sequence[UnclearObservation]) -> Sequence[UnclearField
         group.count += 1
         if len(group.examples) < EXAMPLES_MAX:
             group.examples.append(each)
-    return [groups[key] for key in sorted(groups)]
+    return [groups[key] for key in sorted(groups)], more
 
 
 async def find_unclear(

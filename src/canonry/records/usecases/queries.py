@@ -138,7 +138,18 @@ async def own_records(canon: Canon, caller: Caller) -> RecordTable:
                 else None
             )
             if new is None:
-                await _read_all(canon, account, table)
+                spaces = frozenset((account.space,))
+                # Include merged entities: otherwise a merge during the scan would shift the pages.
+                query = EntityQuery(spaces=spaces, include_merged=True)
+                anew = RecordTable()
+                some: list[Entity] = []
+                async for entity in every_match(canon.state.entities, query):
+                    some.append(entity)
+                    if len(some) == _BATCH_SIZE:
+                        await _put_rows(canon, account, anew, some)
+                        some = []
+                await _put_rows(canon, account, anew, some)
+                table.rows, table.schemas = anew.rows, anew.schemas
             else:
                 await _read_changes(canon, account, table, new)
             table.ordered = sorted(table.rows.values(), key=lambda row: row.order)
@@ -162,21 +173,6 @@ async def _commits_since(
             return found
         after = page[-1].position
     return None
-
-
-async def _read_all(canon: Canon, account: Account, table: RecordTable) -> None:
-    spaces = frozenset((account.space,))
-    # Include merged entities: otherwise a merge during the scan would shift the pages.
-    query = EntityQuery(spaces=spaces, include_merged=True)
-    anew = RecordTable()
-    some: list[Entity] = []
-    async for entity in every_match(canon.state.entities, query):
-        some.append(entity)
-        if len(some) == _BATCH_SIZE:
-            await _put_rows(canon, account, anew, some)
-            some = []
-    await _put_rows(canon, account, anew, some)
-    table.rows, table.schemas = anew.rows, anew.schemas
 
 
 async def _read_changes(

@@ -56,22 +56,19 @@ class MemoryStore:
                 loaded |= self._pick_items(ids_needed_next(commit.entries, loaded))
             changes = fold_commit(commit, loaded)
             touched = changes.touched
-            self._store_items(changes.items.values())
+            for item in changes.items.values():
+                self.items[item.id] = item
+                self.variant_spaces.pop(item.id, None)
+                if has_variants(item):
+                    some: Any = item
+                    self.variant_spaces[item.id] = frozenset(
+                        v.space for v in (in_compartment(some), *list_variants(some))
+                    )
+                if isinstance(item, Tombstone):
+                    self.versions[item.id] = []
+                self.versions[item.id].append(item)
         self.log[commit.space].append(sealed)
         self.touched.append((commit.space, frozenset(map(key_hash, touched))))
-
-    def _store_items(self, items: Iterable[StoredItem]) -> None:
-        for item in items:
-            self.items[item.id] = item
-            self.variant_spaces.pop(item.id, None)
-            if has_variants(item):
-                some: Any = item
-                self.variant_spaces[item.id] = frozenset(
-                    v.space for v in (in_compartment(some), *list_variants(some))
-                )
-            if isinstance(item, Tombstone):
-                self.versions[item.id] = []
-            self.versions[item.id].append(item)
 
     def _pick_items(self, ids: Iterable[str]) -> dict[str, StoredItem]:
         return {i: self.items[i] for i in ids if i in self.items}

@@ -110,12 +110,6 @@ def deadline_error() -> Unavailable:
     return Unavailable("store.deadline", "The query took too long. Ask for less.")
 
 
-def newer_error() -> BrokenInvariant:
-    """Return the error for a graph that a newer version of Canonry has written."""
-    message = "A newer version of Canonry has written to this graph. Update Canonry."
-    return BrokenInvariant("store.newer", message)
-
-
 def _error_title(error: Exception) -> str:
     """Return the last part of the server's code, such as `DeadlockDetected`."""
     code = getattr(error, "code", None)
@@ -169,7 +163,8 @@ async def prepare_graph(ask: AskGraph) -> None:
         await ask("CALL db.awaitIndexes(60)", None)
     ((found,),) = await ask(_FORMAT, {"format": FORMAT})
     if found > FORMAT:
-        raise newer_error()
+        message = "A newer version of Canonry has written to this graph. Update Canonry."
+        raise BrokenInvariant("store.newer", message)
     if found < FORMAT:
         while await ask(_DELETE_FORMER, None) != [[0]]:
             pass

@@ -327,19 +327,15 @@ class SharedText(Text):
         if loop.time() >= self._asked_again:
             try:
                 async with asyncio.timeout(PATIENCE):
-                    await self._update_shared(query)
+                    spaces = query.spaces
+                    if spaces is None:
+                        spaces = frozenset(await heads_of(self._projector.ledger))
+                    for space in spaces:
+                        await self._projector.advance_to(space, await self._own.cursor(space))
                     return await ask(self._shared)
             except (Unavailable, TimeoutError):
                 self._asked_again = loop.time() + PAUSE
         return await ask(self._own)
-
-    async def _update_shared(self, query: TextQuery) -> None:
-        """Update the shared view to the state of the own view, for the requested spaces."""
-        spaces = query.spaces
-        if spaces is None:
-            spaces = frozenset(await heads_of(self._projector.ledger))
-        for space in spaces:
-            await self._projector.advance_to(space, await self._own.cursor(space))
 
 
 # The joined ledger: the log of one engine in front of views that others store.

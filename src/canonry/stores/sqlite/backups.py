@@ -65,7 +65,11 @@ def copy_database(
         copy = apsw.Connection(str(target))
         try:
             source.execute("BEGIN")
-            heads = _read_heads(source)
+            heads: dict[SpaceId, tuple[int, str]] = {}
+            last: SpaceId | None = None
+            while page := heads_of(source, last, _HEADS_A_PAGE):
+                heads.update((head.space, (head.position, head.hash)) for head in page)
+                last = page[-1].space
             with copy.backup("main", source, "main") as steps:
                 while not steps.done:
                     steps.step(_PAGES_A_STEP)
@@ -86,15 +90,6 @@ def write_manifest(folder: Path, heads: Mapping[SpaceId, tuple[int, str]]) -> No
         json.dump(manifest, file, indent=2)
         file.flush()
         os.fsync(file.fileno())
-
-
-def _read_heads(db: apsw.Connection) -> dict[SpaceId, tuple[int, str]]:
-    heads: dict[SpaceId, tuple[int, str]] = {}
-    last: SpaceId | None = None
-    while page := heads_of(db, last, _HEADS_A_PAGE):
-        heads.update((head.space, (head.position, head.hash)) for head in page)
-        last = page[-1].space
-    return heads
 
 
 # Scratch: views that are folded again from the records into a temporary file.
@@ -223,7 +218,17 @@ class StoreErasure:
                 self.dropped.clear()
                 self.digests.clear()
             self.purges = now
-            self._fold_pages()
+            while page := commits.by_space(self.db, self.space, after=self.folded, limit=PAGE):
+                for stored in page:
+                    about = entries_about(stored.sealed.body, stored.sealed.parts, self.targets)
+                    if about:
+                        self.dropped[stored.seq] = about
+                        self.digests.update(d for e, d in stored.blobs.items() if e in about)
+                    fold_into(
+                        self.db,
+                        unseal(require_unaltered(complete_commit(stored, self.fetch, about))),
+                    )
+                    self.folded = stored.sealed.position
 
     def drop_payloads(self, writer: apsw.Connection) -> None:
         """Drop the payloads and correct the views in one transaction; the caller holds the lock."""
@@ -240,18 +245,6 @@ class StoreErasure:
                     _correct_views(writer)
             finally:
                 writer.execute("DETACH fresh")
-
-    def _fold_pages(self) -> None:
-        while page := commits.by_space(self.db, self.space, after=self.folded, limit=PAGE):
-            for stored in page:
-                about = entries_about(stored.sealed.body, stored.sealed.parts, self.targets)
-                if about:
-                    self.dropped[stored.seq] = about
-                    self.digests.update(d for e, d in stored.blobs.items() if e in about)
-                fold_into(
-                    self.db, unseal(require_unaltered(complete_commit(stored, self.fetch, about)))
-                )
-                self.folded = stored.sealed.position
 
 
 def count_purges(db: apsw.Connection) -> int:

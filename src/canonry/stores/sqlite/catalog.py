@@ -94,19 +94,6 @@ _PAGE: Final = (
 )
 
 
-def index_text(db: apsw.Connection, n: int, item: CatalogItem) -> None:
-    """Index the text of the entity with the row number `n`."""
-    texts = _folded_texts(item)
-    db.execute(_TEXT, (pack_id(item.project), item.updated, pack_id(item.id), item.kind, n, *texts))
-    db.execute(_GRAMS, (n, *texts))
-
-
-def unindex_text(db: apsw.Connection, n: int, item: CatalogItem) -> None:
-    """Remove the text of the entity with the row number `n` from the index."""
-    db.execute(_NO_GRAMS, (n, *_folded_texts(item)))
-    db.execute(_NO_TEXT, (n,))
-
-
 def search_texts(db: apsw.Connection, query: CatalogQuery) -> tuple[Sequence[int], int]:
     """Return the row numbers of the items on the page, and the number of all matches."""
     text = normalise_text(query.text)
@@ -195,7 +182,11 @@ def update_catalog(db: apsw.Connection, changed: Sequence[Changed]) -> None:
             old, new = item_of(was), item_of(item)
             _update_item(db, n, old, new)
             if was is not None and old is None and new is not None:
-                come += _edges_at(db, new)
+                rows: list[Any] = db.execute(
+                    _RELATIONS, (int(List.RELATIONS_OF), pack_id(new.entity_id))
+                ).fetchall()
+                relations = (item_in_row(*row) for row in rows)
+                come += [edge for edge in map(edge_of, relations) if edge is not None]
         elif kind is Space and (is_project(was) or is_project(item)):
             if isinstance(was, Space):
                 db.execute(_NO_PROJECT, (title_key_of(was.name), pack_id(was.id)))
@@ -215,12 +206,17 @@ def _update_item(
     if was is not None:
         db.execute(_NO_ITEM, (pack_id(was.project), was.kind, was.handle, pack_id(was.id)))
         if was.is_content:
-            unindex_text(db, n, was)
+            db.execute(_NO_GRAMS, (n, *_folded_texts(was)))
+            db.execute(_NO_TEXT, (n,))
     if now is not None:
         space, contract_id = pack_id(now.project), pack_id(now.id)
         db.execute(_ITEM, (space, now.kind, now.handle, contract_id, pack_id(now.entity_id)))
         if now.is_content:
-            index_text(db, n, now)
+            texts = _folded_texts(now)
+            db.execute(
+                _TEXT, (pack_id(now.project), now.updated, pack_id(now.id), now.kind, n, *texts)
+            )
+            db.execute(_GRAMS, (n, *texts))
     _update_node(db, was, now)
 
 
@@ -276,15 +272,6 @@ def _insert_edges(db: apsw.Connection, come: Sequence[CatalogEdge]) -> None:
     neighbours.sort(key=lambda row: packed_sort_key(row[0]))
     db.executemany(_EDGE, edges)
     db.executemany(_NEIGHBOUR, neighbours)
-
-
-def _edges_at(db: apsw.Connection, item: CatalogItem) -> list[CatalogEdge]:
-    """Return the edges of an item that exists again, such as after an undone merge."""
-    rows: list[Any] = db.execute(
-        _RELATIONS, (int(List.RELATIONS_OF), pack_id(item.entity_id))
-    ).fetchall()
-    relations = (item_in_row(*row) for row in rows)
-    return [edge for edge in map(edge_of, relations) if edge is not None]
 
 
 def _find_nodes(db: apsw.Connection, ids: Collection[Packed]) -> Mapping[Packed, tuple[Any, Any]]:

@@ -517,7 +517,28 @@ def page_of(db: apsw.Connection, selection: Selection, limit: int, offset: int) 
         BrokenInvariant: `store.altered`, there are more or fewer rows than are counted, because
             the key of an index was altered. The list lacks an item or shows a wrong one.
     """
-    sql = _sql_of(selection)
+    where, values = "", list[Any]()
+    bounds = (
+        (" AND (l.starts IS NULL OR l.starts <= ?)", selection.begun_by),
+        (" AND (l.ends IS NULL OR l.ends > ?)", selection.open_after),
+        (" AND l.rank <= ?", selection.rank_most),
+    )
+    for bound, value in bounds:
+        if value is not None:
+            where += bound
+            values.append(value)
+    for each in selection.standing:
+        owners = _pack_owners(each.owners)
+        stands = _STANDS.format(owners=", ".join("?" * len(owners)))
+        values += [int(each.listed), *owners]
+        if each.named is not None:
+            stands += " AND o.name GLOB ?"
+            # Only the wildcards of the pattern are wild.
+            parts = (_SPECIAL.sub(r"[\1]", part) for part in parts_of_pattern(each.named))
+            values.append("*".join(("", *parts, "")))
+        where += f" AND {'NOT ' if each.never else ''}EXISTS ({stands})"
+    owners = _pack_owners(selection.owners)
+    sql = _Sql(selection=selection, owners=owners, where=where, values=tuple(values))
     runs = [
         _PageRun(owner, space, facet, n)
         for owner in sql.owners
@@ -569,31 +590,6 @@ def ids_of_owners(
         ]
         found |= dict.fromkeys([row[0] for row in db.execute(whole, values)])
     return list(found)
-
-
-def _sql_of(selection: Selection) -> _Sql:
-    where, values = "", list[Any]()
-    bounds = (
-        (" AND (l.starts IS NULL OR l.starts <= ?)", selection.begun_by),
-        (" AND (l.ends IS NULL OR l.ends > ?)", selection.open_after),
-        (" AND l.rank <= ?", selection.rank_most),
-    )
-    for bound, value in bounds:
-        if value is not None:
-            where += bound
-            values.append(value)
-    for each in selection.standing:
-        owners = _pack_owners(each.owners)
-        stands = _STANDS.format(owners=", ".join("?" * len(owners)))
-        values += [int(each.listed), *owners]
-        if each.named is not None:
-            stands += " AND o.name GLOB ?"
-            # Only the wildcards of the pattern are wild.
-            parts = (_SPECIAL.sub(r"[\1]", part) for part in parts_of_pattern(each.named))
-            values.append("*".join(("", *parts, "")))
-        where += f" AND {'NOT ' if each.never else ''}EXISTS ({stands})"
-    owners = _pack_owners(selection.owners)
-    return _Sql(selection=selection, owners=owners, where=where, values=tuple(values))
 
 
 def _pack_owners(owners: Sequence[Owner]) -> Sequence[PackedOwner]:

@@ -87,25 +87,6 @@ def counts_of(db: apsw.Connection, marks: Sequence[str], stems: Collection[str])
     return found
 
 
-def resembling_stems(
-    db: apsw.Connection, marks: Sequence[str], stem: str, *, at_start: bool = False
-) -> Counter[str]:
-    """Return the stems, with counts, that `stem` may be a misspelling of, as `words_alike` decides.
-
-    Trying another first letter takes a hundred lookups per mark, and is done for few marks only.
-    """
-    around = near_lengths(len(stem))
-    found: Counter[str] = Counter()
-    for mark in marks if not at_start or len(marks) <= MARKS_MAX else ():
-        starts = beginnings_alike(stem, _first_letters(db, mark)) if at_start else (stem[0],)
-        for start in sorted(starts):
-            run = (mark, start, start + _LAST, *around, RUN_MAX)
-            found.update(
-                dict(words_alike(stem, _select_counts(db, _ALIKE, run), at_start=at_start))
-            )
-    return found
-
-
 def _first_letters(db: apsw.Connection, mark: str) -> Iterator[str]:
     """Yield the first letters of the stems of this mark."""
     after = ""
@@ -345,7 +326,18 @@ class _Corpus:
 
     def _alike_stems(self, stem: str, *, at_start: bool = False) -> Counter[str]:
         queued = dict(words_alike(stem, self.vocabulary.items(), at_start=at_start))
-        return resembling_stems(self.db, self.marks, stem, at_start=at_start) + Counter(queued)
+        around = near_lengths(len(stem))
+        found: Counter[str] = Counter()
+        for mark in self.marks if not at_start or len(self.marks) <= MARKS_MAX else ():
+            starts = (
+                beginnings_alike(stem, _first_letters(self.db, mark)) if at_start else (stem[0],)
+            )
+            for start in sorted(starts):
+                run = (mark, start, start + _LAST, *around, RUN_MAX)
+                found.update(
+                    dict(words_alike(stem, _select_counts(self.db, _ALIKE, run), at_start=at_start))
+                )
+        return found + Counter(queued)
 
     def words_beginning(self, letters: str) -> Mapping[str, int]:
         """Return the words that begin with these letters."""

@@ -272,7 +272,10 @@ class _Check:
         for stored in stored_commits(self.db, after=self.seq):
             self.check_commit(stored)
         self.progress(self.commits, self.commits)
-        self.check_strays()
+        sql = "SELECT count(*) FROM live.parts p WHERE NOT EXISTS (SELECT 1 FROM live.commits c WHERE c.seq = p.seq)"  # noqa: E501
+        strays = select_number(self.db, sql)
+        if strays:
+            self.add_finding("parts", f"{strays} payloads belong to no commit")
         if self.folds:
             self.index_passages()
             self.findings += view_differences(self.db)
@@ -288,11 +291,6 @@ class _Check:
             self.add_finding(where, f"a payload cannot be read: {error.code}")
             self.folds = False
             return
-        self.folds = self.check_link(sealed, where) and self.folds
-        if self.folds:
-            self.folds = self.fold_commit(sealed, where)
-
-    def check_link(self, sealed: Sealed, where: str) -> bool:
         position, previous = self.heads.get(sealed.space, (0, GENESIS))
         try:
             fault = fault_in(sealed, position=Position(position + 1), previous=previous)
@@ -301,7 +299,9 @@ class _Check:
         if fault is not None:
             self.add_finding(where, fault)
         self.heads[sealed.space] = (sealed.position, sealed.hash)
-        return fault is None
+        self.folds = fault is None and self.folds
+        if self.folds:
+            self.folds = self.fold_commit(sealed, where)
 
     def fold_commit(self, sealed: Sealed, where: str) -> bool:
         try:
@@ -328,12 +328,6 @@ class _Check:
         self.db.execute("DELETE FROM main.unindexed WHERE n IN (SELECT n FROM temp.later)")
         index_queued(self.db)
         self.db.execute("INSERT INTO main.unindexed SELECT n FROM temp.later")
-
-    def check_strays(self) -> None:
-        sql = "SELECT count(*) FROM live.parts p WHERE NOT EXISTS (SELECT 1 FROM live.commits c WHERE c.seq = p.seq)"  # noqa: E501
-        strays = select_number(self.db, sql)
-        if strays:
-            self.add_finding("parts", f"{strays} payloads belong to no commit")
 
     def check_file(self) -> None:
         for what in check_store(self.db, "live"):

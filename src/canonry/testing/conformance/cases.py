@@ -216,7 +216,14 @@ async def _require_answer(backend: Backend, asked: Mapping[str, Any]) -> None:
         return
     answer = await read(**given)
     if query is IdentifierQuery:
-        await _require_alike(backend.canon.state, given["query"], answer)
+        identified = await backend.canon.state.identifier_owners(given["query"])
+        owners = {
+            key: ([_owner_key(e) for e in page.items], page.total) for key, page in answer.items()
+        }
+        assert owners == {
+            key: ([_owner_key(b) for b in page.items], page.total)
+            for key, page in identified.items()
+        }
     for page in answer.values() if isinstance(answer, Mapping) else (answer,):
         if isinstance(page, Page):
             assert page.total == wanted.get("total", len(page.items)), asked
@@ -265,17 +272,6 @@ def _at(item: Any, path: str) -> Any:
     for part in path.split("."):
         item = item[_plain_value(part)] if isinstance(item, Mapping) else getattr(item, part)
     return item
-
-
-async def _require_alike(
-    state: State, query: IdentifierQuery, found: Mapping[str, Page[Entity]]
-) -> None:
-    """Require that `bearers` returns the same owners of the keys."""
-    identified = await state.identifier_owners(query)
-    owners = {key: ([_owner_key(e) for e in page.items], page.total) for key, page in found.items()}
-    assert owners == {
-        key: ([_owner_key(b) for b in page.items], page.total) for key, page in identified.items()
-    }
 
 
 def _ids_in(answer: Any) -> Any:

@@ -20,7 +20,6 @@ from canonry.readmodels.passages import Collection
 from canonry.values.errors import CanonryError, Conflict, InvalidInput, NotFound
 from canonry.values.ids import EntityId, SpaceId, content_id
 from canonry.values.json_values import encode_json
-from canonry.values.statements import Statement
 from canonry.world.domain.admission.safety import digest_value
 from canonry.world.domain.admission.schema import reject_passage
 from canonry.world.domain.arcs.arcs import BEATS, Arc, ArcLore, ArcMaterials, draw_arc
@@ -351,7 +350,14 @@ def find_contradictions(narration: str, scene: NarratedScene) -> Sequence[Violat
             continue
         narrated = read_statements(sentence.text, names)
         for statement in scene.lore:
-            if _statements_contradict(read_statements(statement.text, names), narrated):
+            clashes = (
+                find_clash(one, other)
+                for one, other in product(read_statements(statement.text, names), narrated)
+            )
+            if any(
+                found is not None and found.grade is Grade.CONTRADICTION and not found.ends_earlier
+                for found in clashes
+            ):
                 found.append(
                     Violation(
                         constraint=NarrationLimit.LORE, start=sentence.start, end=sentence.end,
@@ -360,15 +366,6 @@ def find_contradictions(narration: str, scene: NarratedScene) -> Sequence[Violat
                 )  # fmt: skip
                 break
     return found
-
-
-def _statements_contradict(held: Iterable[Statement], narrated: Iterable[Statement]) -> bool:
-    """Return whether statements of one moment contradict each other; a change is none."""
-    clashes = (find_clash(one, other) for one, other in product(held, narrated))
-    return any(
-        found is not None and found.grade is Grade.CONTRADICTION and not found.ends_earlier
-        for found in clashes
-    )
 
 
 _ARC_LOCATIONS_MAX: Final = 60
@@ -413,7 +410,18 @@ async def generate_arc(
     for attempt in range(_ATTEMPTS):
         arc = draw_arc(arc_id, wanted.seed, wanted.beats, materials, attempt=attempt)
         if arc is not None:
-            return arc, _arc_envelope(arc, seed_text)
+            first = arc.beats[0].location
+            layer = {"locationId": first, "layerType": "dynamic", "layerContent": arc.hook}
+            return arc, {
+                "proposalId": content_id(f"proposal/{seed_text}"),
+                "version": 1,
+                "actor": {"kind": "system"},
+                "correlationId": arc.id,
+                "idempotencyKey": f"arc:{arc.id}",
+                "proposedActions": [
+                    {"actionType": "Layer.Add", "scopeKey": f"loc:{first}", "params": layer}
+                ],
+            }
     message = "No open route fits this many beats. Ask for more beats."
     raise Conflict("arc.impossible", message, path="/constraints")
 
@@ -526,19 +534,3 @@ def _arc_fact(fact: Entity) -> ArcLore:
     key = str(fact.properties["key"])
     kind = str(fact.properties.get("lore_type") or "")
     return ArcLore(key=key, name=str(fields.get("name") or key), kind=kind)
-
-
-def _arc_envelope(arc: Arc, seed_text: str) -> Mapping[str, Any]:
-    """Return the proposal of the arc's hook; the sender adds issuedUtc."""
-    first = arc.beats[0].location
-    layer = {"locationId": first, "layerType": "dynamic", "layerContent": arc.hook}
-    return {
-        "proposalId": content_id(f"proposal/{seed_text}"),
-        "version": 1,
-        "actor": {"kind": "system"},
-        "correlationId": arc.id,
-        "idempotencyKey": f"arc:{arc.id}",
-        "proposedActions": [
-            {"actionType": "Layer.Add", "scopeKey": f"loc:{first}", "params": layer}
-        ],
-    }

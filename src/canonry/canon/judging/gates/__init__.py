@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from canonry.canon.judging.gates import events, proposals, statements, states
+from canonry.canon.judging.gates import proposals, statements, states
 from canonry.canon.judging.gates.verdicts import Gate
 
 GATES: Final[tuple[Gate, ...]] = (
@@ -15,15 +15,15 @@ GATES: Final[tuple[Gate, ...]] = (
     proposals.score_reaches_threshold,
     states.entity_known,
     states.axiom_holds,
-    events.causes_acyclic,
-    events.causes_in_order,
+    states.causes_acyclic,
+    states.causes_in_order,
     states.state_tags_exclusive,
     states.entity_restated,
     states.functional_relation,
     states.opposed_relation,
-    events.actor_alive,
-    events.actor_present,
-    events.event_told_before,
+    states.actor_alive,
+    states.actor_present,
+    states.event_told_before,
     statements.statement_negated,
     statements.replacement_outranks,
 )

@@ -239,17 +239,6 @@ async def finish_move(shards: Shards, space: SpaceId) -> bool:
         return is_mine
 
 
-async def finish_moves(shards: Shards) -> None:
-    """Finish every move whose process is gone."""
-    left = {
-        SpaceId(space)
-        for server in shards.servers.values()
-        for (space,) in await server.database.fetch_rows(_LEFTOVERS)
-    }
-    for space in sorted(left):
-        await finish_move(shards, space)
-
-
 async def _open_home_server(shards: Shards, space: SpaceId) -> None:
     """Allow writes only on the server that the directory names, which has the whole space."""
     home = await shards.directory.ask_directory(space)
@@ -544,7 +533,13 @@ async def open_store(
         first = next(iter(servers))
         directory = Directory(servers[first].database, first, list(servers))
         shards = Shards(servers=servers, directory=directory, finish_move=finish_move)
-        await finish_moves(shards)
+        left = {
+            SpaceId(space)
+            for server in shards.servers.values()
+            for (space,) in await server.database.fetch_rows(_LEFTOVERS)
+        }
+        for space in sorted(left):
+            await finish_move(shards, space)
         opening.pop_all()
     return ShardedStore(shards=shards, ledger=ShardedLedger(shards))
 

@@ -114,7 +114,11 @@ def sentences_of(narration: str, known: Sequence[Nameable]) -> list[Sentence]:
     text = narration[:NARRATION_MAX]
     bare = _QUOTED.sub(lambda match: " " * len(match[0]), text)
     bounds = [0, *sentence_starts(text), len(text)]
-    names = _index_names(known)
+    names: dict[tuple[str, ...], list[Nameable]] = {}
+    for rank in (0, 1):
+        for item in known:
+            for stems in _name_stems(item)[rank]:
+                names.setdefault(stems, []).append(item)
     found = []
     for start, end in pairwise(bounds):
         words = tuple(
@@ -191,15 +195,6 @@ def _split_parts(words: Sequence[SpokenWord]) -> Iterator[tuple[SpokenWord, ...]
 
 NamesByStems = Mapping[tuple[str, ...], Sequence[Nameable]]
 """The items that some stems in a row name, those with the whole name first."""
-
-
-def _index_names(known: Sequence[Nameable]) -> NamesByStems:
-    found: dict[tuple[str, ...], list[Nameable]] = {}
-    for rank in (0, 1):
-        for item in known:
-            for stems in _name_stems(item)[rank]:
-                found.setdefault(stems, []).append(item)
-    return found
 
 
 @lru_cache(maxsize=8_192)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext, suppress
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final, TypeAlias
@@ -542,8 +542,6 @@ class WorldStagingGuard(StagingGuard):
 
     @override
     def lock_staging(self, canon: Canon, space: SpaceId) -> AbstractAsyncContextManager[Any]:
-        if not canon.policy.staging.is_enabled:
-            return nullcontext()
         return canon.find_service(WorldServices).admissions.recent_of(space).lock
 
     @override
@@ -556,15 +554,12 @@ class WorldStagingGuard(StagingGuard):
         *,
         instead_of: str | None = None,
     ) -> None:
-        gates = canon.policy.staging
-        if not gates.is_enabled:
-            return
         compared = list(map(ComparedContent.from_staged, staged))
         rejection = await _judge_staged(canon, caller, space, compared, instead_of)
         if rejection is not None:
             rule = f"{rejection.gate}:{rejection.rule}"
             count_event(canon, EventName.PROPOSAL_REJECTED, rule=rule, space=space)
-            raise _refusal_error(rejection, gates)
+            raise _refusal_error(rejection, canon.policy.staging)
 
 
 async def _judge_staged(
