@@ -65,7 +65,7 @@ class UserSession:
 
 @dataclass(slots=True, eq=False)
 class SessionStore:
-    """The sessions of one way to sign in; they live as long as the process."""
+    """The sessions of one method of signing in; they end with the process."""
 
     auth_method: AuthMethod
     clock: Clock

@@ -96,7 +96,7 @@ def relation_id(project: str, contract_id: str, generation: int) -> str:
     return _id_of_name(project, "relation", f"{contract_id}/{generation}")
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=65_536)  # rows refer to each other by name: bench catalog
 def _id_of_name(project: str, sort: str, name: str) -> str:
     return name_based(f"{project}/{sort}/{name}", namespace=_NAMESPACE)
 

@@ -146,7 +146,7 @@ class AdmissionLimits:
 
 
 STAGED_MAX: Final = 500
-"""The most recent proposals of a universe that the gates look at, none older than a day."""
+"""The most recent proposals of a universe that the gates read, none older than a day."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

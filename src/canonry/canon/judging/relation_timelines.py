@@ -375,7 +375,7 @@ NESTED_MAX: Final = 100
 
 
 DEPTH_MAX: Final = 8
-"""So many places are followed outwards to learn whether one lies within another."""
+"""The most containing locations that are followed to learn whether one lies within another."""
 
 
 def is_within(inner: Entity, outer: Entity, view: SliceView) -> bool:

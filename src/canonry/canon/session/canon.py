@@ -89,7 +89,7 @@ class SpaceKinds:
 
 # The read scope: items that a caller may not see are absent from replies, pages and totals.
 #
-# `Sight` looks items up by id in some spaces. `Seeing` wraps the views for one viewer. A canon
+# `ReadScope` finds items by id in some spaces. `AudienceView` wraps views for one viewer. A canon
 # without secrets is read directly. Otherwise a query covers the compartments that the viewer may
 # read, and the ids of hidden items are removed from the answer.
 

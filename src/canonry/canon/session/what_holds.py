@@ -114,7 +114,7 @@ def relations_at(moment: Moment, statements: Iterable[Any]) -> list[Relation]:
     """Return the relations that hold at the moment, in the order of their start.
 
     A relation that ended later still holds: until its end, or until its successor began. The
-    successor may be an item of another form, which is looked for among the `statements`.
+    successor may be an item of another form, which is found among the `statements`.
     """
     before, after, later = _split_statements(Relation, moment, statements)
     return [

@@ -117,7 +117,7 @@ async def _relation_rows(canon: Canon, source: Entity) -> AsyncIterator[Mapping[
 # written, since others may have written meanwhile.
 
 NAMED_MAX: Final = 50
-"""So many problems are named in an error."""
+"""The most problems that an error names."""
 
 
 @dataclass(slots=True, kw_only=True)

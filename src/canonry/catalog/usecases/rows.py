@@ -136,7 +136,7 @@ async def require_project(canon: Canon, caller: Caller, project: SpaceId) -> Non
 # the other, in turn.
 
 CHUNK: Final = 500
-"""So many rows are judged and committed together, and a few more where they belong together."""
+"""The number of rows that one commit judges and stores; rows that swap values stay together."""
 
 
 async def arrange_catalog_rows(

@@ -14,7 +14,7 @@ _BASES: Final = {
 }
 
 
-@lru_cache(maxsize=32_768)  # players and narrators repeat words: bench table
+@lru_cache(maxsize=32_768)  # players and narrators repeat words: bench.table, narrations
 def lemma_of(word: str) -> str:
     """Return the stem that all forms of a word share."""
     return stem_of("english", _BASES.get(word, word))

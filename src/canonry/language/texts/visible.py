@@ -92,7 +92,7 @@ _ACCENTS: Final = re.compile("[\u0300-\u036f]")
 """Accents of Latin, Greek and Cyrillic letters, and the strokes of `ł` and `ø` in skeletons."""
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=4096)  # each append asks for the same names: bench compare, create_entity
 def skeleton_of(text: str) -> str:
     """Return the skeleton, which is the same for texts that are easily confused."""
     if text.isascii():

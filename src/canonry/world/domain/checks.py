@@ -26,7 +26,7 @@ TIES_MAX: Final = 200
 """To so many realms a realm or location is tied by one tie."""
 
 VERSIONS_MAX: Final = 500
-"""So many versions a fact of lore has at most."""
+"""The most versions of a fact of lore."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -324,7 +324,7 @@ def _check_reach(atlas: Atlas) -> Iterator[Problem]:
             yield _make_problem("location.dead-end", location.key, message, fatal=False)
 
 
-# Standing: how somebody, an item and an exit are, read in one way from what is kept of them.
+# The present state of a person, an item and an exit, derived from their stored items.
 # Gates, narration, dialogue, routes, plans and contexts all ask here, so that who is dead to one
 # of them is dead to all.
 

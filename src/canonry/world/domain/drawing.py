@@ -1,4 +1,4 @@
-"""Drawing: a world as text and as SVG, with its ways, its realms and what no way leads to."""
+"""Draw a world as text and as SVG, with exits, realms and unreachable locations."""
 
 from collections import deque
 from collections.abc import Iterator, Mapping
@@ -177,10 +177,10 @@ def _exit_marks(atlas_exit: Exit) -> str:
 
 
 def draw_svg(atlas: Atlas) -> str:
-    """The world as SVG: the colour of a place is that of its first realm.
+    """Return the world as SVG: the colour of a location is that of its first realm.
 
-    An arrow leads one way, dashes are hidden ways, red ones are blocked, broad pale ones are
-    routes; what no way leads to has a red rim.
+    An arrow is a one-way exit, dashes are hidden exits, red ones are blocked, broad pale ones are
+    routes; unreachable locations have a red rim.
     """
     at, (width, ground) = points_of(spots_of(atlas), unit=_UNIT, margin=_MARGIN)
     first = [location.realms[0] for location in atlas.locations if location.realms]

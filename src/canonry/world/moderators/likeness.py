@@ -46,7 +46,7 @@ class LearnedRows:
         return max(shares, key=lambda name: shares[name]) if 1 - innocent > self.threshold else None
 
 
-@cache
+@cache  # the learned rows are decoded once: bench.table, texts
 def load_rows() -> LearnedRows:
     """The rows as the file has them."""
     text = files("canonry.world.moderators").joinpath("learned.json").read_bytes()

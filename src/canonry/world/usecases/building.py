@@ -244,7 +244,7 @@ async def _join_leg(draft: WorldDraft, start: EntityId, leg: tuple[str, EntityId
 
 
 TIES_SHOWN_MAX: Final = 200
-"""So many ties are stated of a realm in each direction; memberships are counted by themselves."""
+"""The most ties of a realm in each direction; memberships are counted separately."""
 
 _ORDER: Final = {each: rank for rank, each in enumerate(Tie)}
 

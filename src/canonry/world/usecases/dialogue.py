@@ -333,7 +333,7 @@ async def _call_tool(turn: _TurnState, call: ToolAsked) -> str:
 
 TITLE: Final = "NPC.Dialogue"
 EXCHANGES_MAX: Final = 6
-"""So many exchanges of a pair enter the next turn; the log keeps all."""
+"""The most exchanges of a pair that enter the next turn; the log keeps all."""
 _SEARCHED_MAX: Final = 100
 _TEXT_MAX: Final = 2_000
 _REFUSED: Final = frozenset({"narration", "moderation.reply"})
@@ -597,4 +597,4 @@ async def _recount_world(canon: Canon, world: BoundWorld, since: Instant, until:
 
 
 _MOST: Final = 50_000
-"""So many proposals of a world are counted again, the newest."""
+"""The most proposals of a world that are counted again, the newest first."""

@@ -116,7 +116,7 @@ async def _write_version(draft: WorldDraft, lore: Lore, number: int, version: Lo
 
 
 _SPARES: Final = (20, 200, 2_000)
-"""Laws and archived facts stand among the lore as well: so many more are looked at, if need be."""
+"""Further facts of lore to read, because laws and archived facts are among them."""
 
 
 async def search_lore(

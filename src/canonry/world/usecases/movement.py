@@ -212,15 +212,15 @@ async def _location_of(draft: WorldDraft, holder: EntityId) -> EntityId:
 
 
 _GROUP: Final = 16
-"""So many places are read in one go: a longer read would have to leave the thread that asks."""
+"""Locations in one read. A longer read would leave the thread of the loop: bench world."""
 _HELD_MAX: Final = 500
 LOCATIONS_MAX: Final = 2_000
-"""So many places are looked at, however many a dense world has within reach."""
+"""The most locations that a search visits, however many are within reach."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimedRoute:
-    """The steps in their order; None: no way leads there. `complete` False: one might, farther."""
+    """The steps in order, None if no route was found; not `complete` if it was cut short."""
 
     tick: Tick
     start: EntityId
@@ -333,7 +333,7 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpatialContext:
-    """The places around one, the nearest first; `complete` False: there are more than looked at."""
+    """The locations around one, the nearest first; not `complete` if the search ended early."""
 
     location: EntityId
     neighbours: Sequence[Neighbour]

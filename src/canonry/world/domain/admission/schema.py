@@ -96,7 +96,7 @@ def gates_before(rejection: Rejection | None) -> tuple[GateName, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownLocation:
-    """A location; `forbidden` says why no way may be opened in a direction."""
+    """A location; `forbidden` says why no exit may be opened in a direction."""
 
     id: EntityId
     name: str

@@ -19,7 +19,7 @@ from canonry.language.texts.visible import without_invisible
 # written stays beside it, and so does its place.
 
 TEXT_MAX: Final = 20_000
-"""So many characters are looked at: nobody says more at once."""
+"""The most characters that are moderated: nobody says more at once."""
 _TOKEN: Final = re.compile(
     r"(?:https?://|www\.)[^\s<>\"]{1,300}|</?(?:system|assistant|user)>|<\|[a-z_]{1,20}\|>"
     r"|discord\.gg/\w{1,40}|[^\W_]+(?:['\u2019\xad\u200b-\u200d\u2060\ufeff][^\W_]+)*(?:[@$!][^\W_]+)?"
@@ -71,7 +71,7 @@ def _words_between(text: str, begin: int, end: int) -> Iterator[WrittenWord]:
             yield WrittenWord(_word_forms(match[0]), match.start(), match.end())
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=16_384)  # texts repeat their words: bench.table, texts
 def _word_forms(word: str) -> frozenset[str]:
     plain = _plain_word(word)
     forms = {word.casefold().replace("'", "").replace("\u2019", ""), plain}
@@ -252,7 +252,7 @@ def _pattern_end(
     return min(positions)
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=1)  # the rules are parsed once: bench.table, texts
 def load_policy() -> WordPolicy:
     """The rules as the file has them."""
     text = (files("canonry.world.domain.moderation") / "rules.txt").read_text("utf-8")

@@ -42,7 +42,7 @@ _STEMS: Final = {
 _MEANT: Final = groups_of(_TABLES["meant"])
 
 
-@lru_cache(maxsize=8_192)
+@lru_cache(maxsize=8_192)  # each group is asked for each word: bench.table, narrations
 def is_in_group(group: str, word: str) -> bool:
     """Return whether a word is a form of a group's word, or a verb that means the same."""
     if lemma_of(word) in _STEMS[group]:
@@ -197,7 +197,7 @@ NamesByStems = Mapping[tuple[str, ...], Sequence[Nameable]]
 """The items that some stems in a row name, those with the whole name first."""
 
 
-@lru_cache(maxsize=8_192)
+@lru_cache(maxsize=8_192)  # each sentence asks for all names: bench.table, narrations
 def _name_stems(item: Nameable) -> tuple[Sequence[tuple[str, ...]], Sequence[tuple[str, ...]]]:
     """Return the stems of the whole name, and each stem that names the item by itself."""
     words = [lemma_of(word.text) for word in words_in(item.name)]
@@ -223,7 +223,7 @@ def _find_named(words: Sequence[SpokenWord], names: NamesByStems) -> Iterator[Na
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedLocation:
-    """A place that is named: how long the shortest way there takes; None: there is no way."""
+    """A named location and the time of the shortest path to it; None: there is no path."""
 
     location: Nameable
     travel_ms: int | None

@@ -107,7 +107,7 @@ _FIRST: Final = tuple(
 PLAIN_WORDS: Final = GROUPS["plain"] | set(DIRECTIONS)
 
 
-@lru_cache(maxsize=8_192)
+@lru_cache(maxsize=8_192)  # each reading asks for each word: bench.table, utterances
 def count_of(word: str) -> int | None:
     """Return the whole number that a word or figures mean; None: it is none, or is too large."""
     words = word_table("en")
@@ -116,7 +116,7 @@ def count_of(word: str) -> int | None:
     return int(found) if whole and found is not None else None
 
 
-@lru_cache(maxsize=8_192)
+@lru_cache(maxsize=8_192)  # spelling is searched once a word: bench.table, utterances
 def forms_of(word: str) -> tuple[tuple[VerbForm, ...], bool]:
     """Return the verbs that begin with this word, and whether its spelling was corrected."""
     known = FORMS.get(lemma_of(word))
@@ -127,7 +127,7 @@ def forms_of(word: str) -> tuple[tuple[VerbForm, ...], bool]:
     return (FORMS[lemma_of(meant)], True) if meant else ((), False)
 
 
-@lru_cache(maxsize=8_192)
+@lru_cache(maxsize=8_192)  # spelling is searched once a word: bench.table, utterances
 def direction_of(word: str) -> Direction | None:
     """The direction that a word names, with a slip in long ones."""
     if word in DIRECTIONS:

@@ -359,7 +359,7 @@ class ItemNames:
     others: frozenset[str]
 
 
-@lru_cache(maxsize=8_192)
+@lru_cache(maxsize=8_192)  # each utterance asks for all names: bench.table, utterances
 def names_of(item: Nameable) -> ItemNames:
     """Return the names of an item: "Brannoch the Smith" is Brannoch and smith, never "the"."""
     words = terms_of(_WITHIN_A_WORD.sub("", plain_signs(item.name)))

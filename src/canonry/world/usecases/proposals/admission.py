@@ -446,7 +446,7 @@ def _with_payload_path(fared: ProposalOutcome) -> ProposalOutcome:
 
 
 _SEARCHED_MAX: int = 5_000
-"""So many proposals are looked through for one page."""
+"""The most proposals that are read for one page."""
 
 
 async def get_proposal(

@@ -160,7 +160,7 @@ def number_labels(new_id: NewId) -> NewId:
 # anything is written, so that whatever happened in between refuses it, and its record says so.
 
 SETTLED_MAX: Final = 1_000
-"""So many are settled in one go; more wait for the next time that the clock advances."""
+"""The most proposals that one call settles; others wait until the clock advances again."""
 
 
 async def proposal_in(canon: Canon, space: SpaceId, proposal_id: str) -> Proposal | None:
@@ -299,7 +299,7 @@ async def newest_proposals(
 ) -> AsyncIterator[Proposal]:
     """The newest proposals of a world, page by page, each page with the earliest first.
 
-    Of those before `since` only some are among them. At most `most` are looked at.
+    Only some of those before `since` are among them. At most `most` are read.
     """
     query = proposals_query(space, status)
     left = (await canon.documents.proposals(replace(query, limit=1))).total
