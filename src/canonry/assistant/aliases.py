@@ -13,10 +13,16 @@ _ALIASES: Final = read_toml(__package__, "aliases.toml")
 _NAMES: Final[Mapping[str, str]] = _ALIASES["arguments"]
 _VALUES: Final[Mapping[str, str]] = _ALIASES["values"]
 _CLAIMS, _TOOLS = (read_toml(__package__, f"{name}.toml") for name in ("claims", "tools"))
-_CLAIM: Final[Schema] = {"properties": _TOOLS["claim"]["arguments"]}
+_MEMBER: Final[Mapping[str, Schema]] = _TOOLS["claim"]["arguments"]
+_CLAIM: Final[Schema] = {"properties": _MEMBER}
 _MEMBERS: Final[Mapping[str, Mapping[str, str]]] = _CLAIMS["members"]
 _SIGNS: Final[Mapping[str, str]] = _CLAIMS["signs"]
 """The member that only claims of a kind have -> the kind, in this order."""
+_EVERYTHING: Final = frozenset(_ALIASES["everything"].split())
+_EVERY: Final = "*"
+"""Stands for a choice of everything, which is left out."""
+_BOOLEANS: Final[Mapping[str, bool]] = _ALIASES["booleans"]
+_PERCENT: Final = 100
 _ALWAYS: Final = ("kind", "evidence", "confidence")
 _PLAIN: Final = frozenset({"name", "type", "says", "tags", "fields", "for"})
 
@@ -27,7 +33,8 @@ def normalise_arguments(arguments: Mapping[str, Any], schema: Schema) -> dict[st
     Names and values without an entry stay as they are, and are refused later.
     """
     named = _rename_arguments(repair_value(arguments, schema, listed=True), schema)
-    return dict(repair_value(named, schema, listed=True))
+    given = {name: each for name, each in named.items() if each not in ([], _EVERY)}
+    return dict(repair_value(given, schema, listed=True))
 
 
 def _rename_arguments(arguments: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
@@ -55,21 +62,46 @@ def _fit_value(value: Any, schema: Any) -> Any:
         case {"enum": choices} if isinstance(value, str):
             form = fold_text(value)
             forms = (form, _VALUES.get(form, ""), form.removesuffix("s"))
-            return next((each for each in forms if each in choices), value)
-        case {"minimum": least, "maximum": most} if isinstance(value, int):
-            return min(max(value, least), most)
+            every = _EVERY if form in _EVERYTHING else value
+            return next((each for each in forms if each in choices), every)
+        case {"minimum": least, "maximum": most} if isinstance(value, int | float):
+            value = value / _PERCENT if most == 1 and 1 < value <= _PERCENT else value
+            return min(max(value, least), most) if isinstance(value, int) else value
+        case {"type": "boolean"} if isinstance(value, str):
+            value = _BOOLEANS.get(fold_text(value), value)
+        case {"type": "string"} if _are_texts(value):
+            value = "\n".join(value)
         case {"items": inner}:
-            some = value if isinstance(value, list) else [value]
-            made = [_fit_value(each, inner) for each in some]
-            return made if isinstance(value, list) or made != some else value
+            return _fit_list(value, inner)
         case {"properties": {"kind": _}}:
             return _fit_claim({"says": value} if isinstance(value, str) else value, schema)
         case {"properties": _}:
-            if isinstance(value, str):
-                value = _read_turn(value)
+            value = _read_turn(value) if isinstance(value, str) else value
             return _rename_arguments(value, schema) if isinstance(value, Mapping) else value
         case _:
-            return value
+            pass
+    return value
+
+
+def _fit_list(value: Any, schema: Any) -> Any:
+    """Return a list whose items fit; texts of choices may be one text with commas."""
+    some = _split_texts(value) if "enum" in schema else value
+    some = some if isinstance(some, list) else [some]
+    made = [_fit_value(each, schema) for each in some]
+    if _EVERY in made:
+        return _EVERY
+    return made if isinstance(value, list) or made != some else value
+
+
+def _are_texts(values: Any) -> bool:
+    return isinstance(values, list) and all(isinstance(each, str) for each in values)
+
+
+def _split_texts(value: Any) -> Any:
+    """Return the parts of texts with commas; anything else as it is."""
+    some = value if isinstance(value, list) else [value]
+    parted = _are_texts(some) and "," in "".join(some)
+    return [each.strip() for each in ",".join(some).split(",")] if parted else value
 
 
 def _read_turn(text: str) -> dict[str, str]:
@@ -108,5 +140,11 @@ def claim_by_kind(claim: Mapping[str, Any]) -> dict[str, Any]:
     A name that no claim of this kind has stays, and is refused later.
     """
     rest = {name: value for name, value in claim.items() if name != "kind"}
-    named = _rename_members(rest, (*_MEMBERS[claim["kind"]], *_ALWAYS))
+    known = (*_MEMBERS[claim["kind"]], *_ALWAYS)
+    named = _rename_members(rest, known)
+    named = {name: _fit_value(each, _MEMBER.get(name, {})) for name, each in named.items()}
+    others = [name for name in named if name not in known]
+    if claim["kind"] == "correction" and len(others) == 1 and "value" not in named:
+        named |= {"field": others[0], "value": named.pop(others[0])}
+    named |= {name: _split_texts(named[name]) for name in {"tags", "untags"} & named.keys()}
     return {"kind": claim["kind"], **repair_value(named, _CLAIM, listed=True)}

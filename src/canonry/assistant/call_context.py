@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar, cast
 
-from canonry.assistant.rows import items_shown_as, named_in_reader, reader_names
+from canonry.assistant.rows import items_shown_as, kind_of, kind_word, named_in_reader, reader_names
 from canonry.assistant.wording import KINDS
 from canonry.canon.canonization.undo_call import TOOLS
 from canonry.canon.queries.listings import ChosenSpace, choose_space, spaces_held
@@ -22,7 +23,7 @@ from canonry.canon.session.spoken_times import calendar_of, clock_of, scene_time
 from canonry.canon.session.viewpoint import items_at_viewpoint, require_at_viewpoint, with_clock
 from canonry.gateway.limits import checked_text
 from canonry.gateway.tool import Arguments
-from canonry.log.entries import StoredItem
+from canonry.log.entries import KIND_NAMES, StoredItem
 from canonry.log.items.entities import Entity
 from canonry.log.items.scenes import Scene
 from canonry.log.items.sources import entity_id_of_alias
@@ -83,14 +84,19 @@ class CallContext:
         except NotFound as error:
             shown = await items_shown_as(self, canon, text, kinds)
             if not shown:
-                raise await self._unknown(text, error) from error
+                raise await self._unknown(text, error, kinds) from error
         if len(shown) > 1:
             raise ambiguous_name_error([f"{text} ({each.id})" for each in shown], path)
         return shown[0]
 
-    async def _unknown(self, text: str, error: NotFound) -> NotFound:
-        """Return the error for a name that matches nothing, or only a retracted entity."""
+    async def _unknown(self, text: str, error: NotFound, kinds: Sequence[type]) -> NotFound:
+        """Return the error for a name of nothing, of another kind or of a retracted entity."""
         path = error.details["path"]
+        with suppress(NotFound, InvalidInput):
+            other = await find_named(self.canon, self.caller, self.space.id, text)
+            wanted = " or ".join(kind_word(KIND_NAMES[each]) for each in kinds)
+            message = f"{path} {text!r} names something of the kind {kind_of(other)}, not {wanted}."
+            return NotFound(error.code, message, path=path)
         level, here = CanonLevel.RETCONNED, frozenset((self.space.id,))
         query = EntityQuery(spaces=here, level=level, name_pattern=text.strip())
         found = (await self.canon.state.entities(query)).items

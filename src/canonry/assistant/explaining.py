@@ -19,7 +19,7 @@ from canonry.assistant.finding import (
     statements_of,
     without_repeats,
 )
-from canonry.assistant.first_sentences import NOTHING
+from canonry.assistant.first_sentences import NOTHING, count_in_words
 from canonry.assistant.rows import (
     Names,
     Row,
@@ -27,6 +27,7 @@ from canonry.assistant.rows import (
     former_names,
     ids_named,
     kind_of,
+    kind_word,
     properties_said,
     row_of,
     rows_of,
@@ -49,7 +50,8 @@ from canonry.canon.queries.explain import (
 from canonry.canon.queries.names import AS_KNOWN_AT, AT, TIMES, read_recorded_time
 from canonry.canon.session.caller import Caller
 from canonry.canon.session.canon import Canon
-from canonry.canon.session.snippets import SAID_TITLE
+from canonry.canon.session.snippets import SAID_TITLE, evidence_of_retracted, retracted_passages
+from canonry.canon.session.spoken_times import today_of
 from canonry.gateway.tool import Arguments, Noted, Reply
 from canonry.language.texts.stems import stems_of
 from canonry.log.commits import Position
@@ -74,6 +76,7 @@ from canonry.log.schemas.schemas import RegisteredSchema
 from canonry.narrative.usecases.context import ContextRequest, SceneContext, assemble_context
 from canonry.narrative.usecases.scenes import STORY
 from canonry.readmodels.passages import names_of
+from canonry.readmodels.ports.documents import SceneQuery
 from canonry.readmodels.ports.state import EventQuery, TimelineQuery
 from canonry.recall.domain.context import Section, fit_sections, tokens_of
 from canonry.recall.usecases.find_items import FoundItems, ItemSearch, find_items, involved_entities
@@ -81,7 +84,8 @@ from canonry.records.usecases.corrections import locate_field
 from canonry.records.usecases.records import list_timeline, survivors_of
 from canonry.records.usecases.snapshots import FieldExplained, explain_snapshot
 from canonry.values.data_files import read_toml
-from canonry.values.errors import InvalidInput
+from canonry.values.errors import InvalidInput, NotFound
+from canonry.values.json_values import fold_text
 from canonry.values.moments import DAY, Instant, parse_instant, render_instant
 from canonry.values.observations import Observation, ObservationDraft
 from canonry.values.provenance import CanonLevel
@@ -96,6 +100,8 @@ _NARROWER: Final = "There are more differences. Raise `limit`, or choose nearer 
 _GROUNDS: Final = ("reason", "evidence", "authority", "confidence")
 _A_CHANGE: Final = 360
 """The bytes of a reply for each change that `limit` asks for."""
+_SILENT_KINDS: Final = frozenset({"proposal", "observation", "run"})
+"""Kinds of forgotten items that belong to other ones."""
 _ABOUT: Final = 8
 """The number of items of each kind that a row of `changes` lists."""
 
@@ -465,7 +471,12 @@ def _what_happened(
     few = {key: [row for (*one, _), row in rows.items() if (*one,) == key] for key in counts}
     shown = [row for row in rows.values() if row in few[row["how"], row["kind"]][:_ABOUT]]
     more = {key: count - _ABOUT for key, count in counts.items() if count > _ABOUT}
-    return [*shown, *({"how": h, "kind": k, "says": f"{n} more"} for (h, k), n in more.items())]
+    says = {key: f"{count} more" for key, count in more.items()}
+    undone = any(isinstance(each, CallUndone) for each in every)
+    gone = Counter(kind_word(e.was) for e in written.forgotten if e.was not in _SILENT_KINDS)
+    how = "withdrawn" if undone else "forgotten"  # whose words are in no reply
+    says |= {(how, kind): count_in_words(count, kind) for kind, count in gone.items()}
+    return [*shown, *({"how": h, "kind": k, "says": text} for (h, k), text in says.items())]
 
 
 def _is_shown_otherwise(item: StoredItem, text: str, how: str, parts: Collection[str]) -> bool:
@@ -522,6 +533,8 @@ _ENTITIES: Final = 3
 """The number of found entities whose facts a brief gives."""
 _NEAR: Final = 3
 """The number of other entities that most statements name, whose facts follow."""
+_TURNS: Final = 3
+"""The number of last turns of a scene without a summary that a brief adds."""
 _LEANER: Final = 4
 _TRIES: Final = 8
 """Attempts to fit a brief. Headings count only after the lines are chosen."""
@@ -546,31 +559,69 @@ async def _write_brief(contexts: Sequence[CallContext], arguments: Arguments) ->
         raise InvalidInput("context.of-what", message, path="/question")
     item = None
     if of is not None:
-        context, item, _ = await find_item_in(contexts, of, Entity, Scene, path="/of")
+        context, item = await _find_subject(contexts, of)
         contexts = [context]
         if isinstance(item, Scene):
             context.require_now(arguments, "at")
             return await _brief_scene(context, item, question, budget)
     entity = item if isinstance(item, Entity) else None
-    title = entity.name if entity is not None else str(question)
+    whole = item is not None and entity is None
+    title = str(question) if item is None else str(getattr(item, "name", of))
     sections: dict[str, list[str]] = {}
     results: list[FoundItems] = []
     for context in contexts:
         where = f" [{context.space.name}]" if len(contexts) > 1 else ""
         for name, lines in (await _brief_sections(context, entity, question, results)).items():
             sections.setdefault(name, []).extend(f"{line}{where}" for line in lines)
-    reply = without_empty(
-        {**_make_brief(title, sections, budget), "searched": searched_in(results)}
-    )
+    reply = _make_brief(title, sections, budget)
+    if (question or whole) and "left_out" not in reply:
+        known = {line for lines in sections.values() for line in lines}
+        latest = {"latest": [e for e in await _latest_scene(contexts[0]) if e not in known]}
+        fuller = _make_brief(title, sections | without_empty(latest), budget)
+        reply = fuller if not sections or "left_out" not in fuller else reply
     if not any(sections.values()):
-        reply["note"] = no_results_hint(contexts[0], results)
-    return reply
+        scene = " The brief has only the latest scene." if "\n- " in reply["brief"] else ""
+        reply["note"] = f"{no_results_hint(contexts[0], results)}{scene}"
+    return without_empty({**reply, "searched": searched_in(results)})
+
+
+async def _find_subject(
+    contexts: Sequence[CallContext], of: str
+) -> tuple[CallContext, StoredItem | None]:
+    """Find what a brief is about: a scene, an entity, a story, or else a whole space."""
+    try:
+        return (await find_item_in(contexts, of, Entity, Scene, Story, path="/of"))[:2]
+    except NotFound:
+        for context in contexts:
+            if fold_text(of.strip()) in {fold_text(context.space.name), context.space.id}:
+                return context, context.space.opened
+        raise
+
+
+async def _latest_scene(context: CallContext) -> list[str]:
+    """Return a line on the latest scene of a story; without a summary, also its last turns."""
+    view, documents = context.canon.viewpoint, context.canon.documents
+    real = view.clock == today_of(context.canon)
+    if not context.space.may_have_stories or view.at is not None or real:
+        return []
+    query = SceneQuery(spaces=frozenset((context.space.id,)), limit=1)
+    count = (await documents.scenes(query)).total
+    scenes = (await documents.scenes(replace(query, offset=max(0, count - 1)))).items
+    bare = [one for one in scenes if not one.summary]
+    turns = [e for one in bare for e in await documents.turns(one.id, last=_TURNS)]
+    by = await evidence_of_retracted(context.canon, query.spaces, frozenset()) if turns else {}
+    gone = await retracted_passages(context.canon, by, [one.id for one in turns])
+    turns = [one for one in turns if one.id not in gone]
+    return [_row_line(row) for row in await rows_of(context, (*scenes, *turns))]
 
 
 async def _brief_sections(
     context: CallContext, entity: Entity | None, question: str | None, results: list[FoundItems]
 ) -> dict[str, list[str]]:
-    """Return lines on the hits for the question, and on the entity or the entities found."""
+    """Return lines on the hits for the question, and on the entity or the entities found.
+
+    Without both, and for a question about anything, return lines on the statements of the space.
+    """
     found: list[StoredItem] = []
     if question is not None:
         search = ItemSearch(space=context.space.id, text=question, limit=_FOUND)
@@ -595,9 +646,8 @@ async def _brief_sections(
         if each is not entity
         for e in await _statements_about_item(context, each)
     ]
-    if (
-        entity is not None and results and not any(map(involved_entities, found))
-    ):  # it asks for anything
+    about_anything = entity is not None and results and not any(map(involved_entities, found))
+    if about_anything or (entity is None and question is None):
         every = [e for kind in ASSERTED for e in (await of_kind(context, kind, limit=_FOUND))[0]]
         around += filter(context.canon.viewpoint.may_show, every)
     every = list({e.id: e for e in (*entities, *own, *found, *around)}.values())
@@ -709,9 +759,8 @@ async def _brief_scene(
         each for each in (scene_context.scene.gm_notes, scene_context.scene.summary) if each
     )
     count = scene_context.narrative.total_turns
-    setting = (
-        f"{where}{scene_context.scene.status.value.capitalize()}, {count} turns. {more}".strip()
-    )
+    status = scene_context.scene.status.value.capitalize()
+    setting = f"{where}{status}, {count_in_words(count, 'turn')}. {more}".strip()
     reply = _make_brief(scene.title, sections, budget, setting)
     return without_empty(
         {**reply, "searched": searched_by(scene_context.degraded) if question else ""}

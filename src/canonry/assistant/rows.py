@@ -258,7 +258,11 @@ def without_empty(row: Row) -> Row:
 
 def kind_of(item: StoredItem) -> str:
     """Return the word for the item's kind in this toolset."""
-    kind = KIND_NAMES[type(item)]
+    return kind_word(KIND_NAMES[type(item)])
+
+
+def kind_word(kind: str) -> str:
+    """Return the word of this toolset for a kind of item."""
     return {"source": "document", "axiom": "law", "snippet": "passage"}.get(kind, kind)
 
 

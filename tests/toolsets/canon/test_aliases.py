@@ -40,9 +40,31 @@ READS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
         {"of": "Odo", "question": "light?", "tokens": 50},
     ),
     ("spaces", {"page_size": 2}, {"limit": 2}),
+    ("find", {"text": ["light", "house"], "kinds": "all"}, {"text": "light\nhouse"}),
+    (
+        "find",
+        {"q": "light", "kinds": "facts, events"},
+        {"text": "light", "kinds": ["fact", "event"]},
+    ),
+    ("find", {"text": "", "about": "Odo"}, {"about": "Odo"}),
+    ("get", {"of": "Odo", "full": "yes"}, {"of": "Odo", "full": True}),
+    ("review", {"what": "everything"}, {}),
 ]
 FACT = {"kind": "fact", "says": "Odo keeps the light"}
 CLAIMS: list[tuple[Any, dict[str, Any]]] = [
+    (
+        {"kind": "update", "entity": "Odo", "description": "A keeper"},
+        {"kind": "correction", "of": "Odo", "field": "description", "value": "A keeper"},
+    ),
+    (
+        {"kind": "state", "entity": "Odo", "state": "drunk, tired"},
+        {"kind": "state", "of": "Odo", "tags": ["drunk", "tired"]},
+    ),
+    ({"says": "Odo keeps the light", "confidence": 80}, FACT | {"confidence": 0.8}),
+    (
+        {"kind": "event", "title": "A storm", "description": "It hits the pier."},
+        {"kind": "event", "says": "A storm", "more": "It hits the pier."},
+    ),
     ({"name": "Tom", "type": "person"}, {"kind": "entity", "name": "Tom", "type": "person"}),
     ("Odo keeps the light", FACT),
     ({"statement": "Odo keeps the light"}, FACT),

@@ -326,7 +326,13 @@ async def test_a_brief_keeps_its_budget_and_names_omissions() -> None:
         assert "left_out" not in large
     assert (await driver.refused("context"))["details"]["reason"] == "context.of-what"
     nothing = await driver.call("context", question="zebra")
-    assert nothing["note"] == "Nothing is known about it here."
+    only = " The brief has only the latest scene."
+    assert nothing["note"] == f"Nothing is known about it here.{only}"
+    assert "## Latest scene" in nothing["brief"]
+    assert "It blows." in nothing["brief"]
+    for whole in ("Saltmere", "What is played"):
+        brief = (await driver.call("context", of=whole))["brief"]
+        assert all(each in brief for each in ("The boat Lea", "It blows."))
 
 
 async def test_a_timeline_has_places_names_and_order() -> None:

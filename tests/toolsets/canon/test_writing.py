@@ -223,8 +223,16 @@ async def test_a_field_is_corrected_by_its_keeper_and_a_fact_by_another() -> Non
             "/claims/0/about/0",
             "matches no name",
         ),
-        ({"kind": "fact", "says": "x", "replaces": "Odo"}, "/claims/0/replaces", "no name"),
-        ({"kind": "fact", "says": "x", "evidence": ["Odo"]}, "/claims/0/evidence/0", "no name"),
+        (
+            {"kind": "fact", "says": "x", "replaces": "Odo"},
+            "/claims/0/replaces",
+            "of the kind entity, not fact",
+        ),
+        (
+            {"kind": "fact", "says": "x", "evidence": ["Odo"]},
+            "/claims/0/evidence/0",
+            "not document or",
+        ),
         ({"kind": "fact", "says": "x", "when": "sometime"}, "/claims/0/when", "time"),
         ({"kind": "guess"}, "/claims/0/kind", "entity, fact, relation"),
     ],

@@ -201,10 +201,11 @@ class ChangeQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """A commit with those of its entries that the caller may see."""
+    """A commit with those of its entries that the caller may see, and what it made forgotten."""
 
     commit: Commit
     entries: tuple[log.Entry, ...]
+    forgotten: tuple[log.Tombstone, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,7 +239,13 @@ async def list_changes(canon: Canon, caller: Caller, query: ChangeQuery) -> Writ
         made = {entry.thing.id for entry in commit.entries if isinstance(entry, log.Made)}
         known = (entry for entry in commit.entries if ids_of(entry)[0] in items)
         mine = (e for e in known if not (isinstance(e, log.FactRead) and e.fact_id in made))
-        written.append(Written(commit=commit, entries=tuple(filter(canon.may_see_entry, mine))))
+        # Nobody knows who could read a forgotten item, so that only those learn who may read all.
+        reads_all = canon.audience_view is None or caller.viewer.masters
+        withdrawn = commit.entries if reads_all else ()
+        targets = [i for e in withdrawn if isinstance(e, log.Withdrawn) for i in e.targets]
+        gone = tuple(each for i in targets if isinstance(each := found.get(i), log.Tombstone))
+        entries = tuple(filter(canon.may_see_entry, mine))
+        written.append(Written(commit=commit, entries=entries, forgotten=gone))
     cursor = commits[-1].position if commits else max(after, ORIGIN)
     return WrittenSince(written=written, items=items, cursor=cursor, left=max(0, head - cursor))
 
