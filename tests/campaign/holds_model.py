@@ -179,11 +179,12 @@ class View:
         targets = {e.target for e in gone}
         retracted = {e.target for e in gone if targets.isdisjoint((e.id, e.cause))}
         own = {new.subject, new.value} if self.table[new.attribute].symmetric else {new.subject}
-        ends = ("spouse",) if (new.attribute, new.value) == ("life", "dead") else ()
+        dead = (new.attribute, new.value) == ("life", "dead")
+        ends = tuple(name for name, one in self.table.items() if one.living and dead)
         names = {new.attribute, *ends}
         found = [e for e in before if isinstance(e, Statement) and e.attribute in names]
         found = [e for e in found if e.modality == new.modality]
-        one = [e for e in found if not self.table[e.attribute].many or e.value == new.value]
+        one = [e for e in found if dead or not self.table[e.attribute].many or e.value == new.value]
         beside = [
             keys[e.id][:2]
             for e in one
@@ -245,9 +246,10 @@ class View:
         ]
         sides += [(s, value, owner) for s, owner, value in sides if one.symmetric]
         partners = {value for _, owner, value in sides if owner == own}
-        for dead in self.standing("life") if one.symmetric and one.living else ():
+        for dead in self.standing("life") if one.living else ():
             who = self.root(dead.subject)
-            if dead.value == "dead" and who in {own, *partners}:  # a death ends a marriage
+            # A death ends a marriage and a membership.
+            if dead.value == "dead" and who in {own, *(partners if one.symmetric else ())}:
                 ended = "" if who == own else who
                 yield Event(key=self.keys[dead.id], kind="ends", value=ended, id=dead.id)
         for s, owner, value in sides:

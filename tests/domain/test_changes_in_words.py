@@ -134,6 +134,15 @@ LOOKALIKES = [
     "Bo is half dead.",
 ]
 
+OVER = [
+    ("Ana gave birth to a girl.", "Ana", "pregnancy", "pregnant"),
+    ("Bo was fired from Velm.", "Bo", "employer", "Velm-1"),
+    ("Ana stepped down as captain of Velm.", "Velm", "role:captain", "Ana-1"),
+    ("Ana broke off her engagement to Bo.", "Ana", "betrothed", "Bo-1"),
+    ("The Lamp is not burning.", "Lamp", "light", "lit"),
+    ("Bo was drunk yesterday.", "Bo", "sobriety", "drunk"),
+]
+
 CHANGES = [
     ("Zed imprisoned Bo.", "Bo", "freedom", "imprisoned"),
     ("Bo was arrested.", "Bo", "freedom", "imprisoned"),
@@ -149,6 +158,12 @@ CHANGES = [
     ("The healer cured Bo.", "Bo", "health", "healthy"),
     ("Bo recovered from the fever.", "Bo", "health", "healthy"),
     ("Bo fell ill.", "Bo", "health", "sick"),
+    ("Zed took over Velm from Ana.", "Velm", "leader", "Zed-1"),
+    ("Zed used up the Key.", "Key", "condition", "consumed"),
+    ("The Key was eaten.", "Key", "condition", "consumed"),
+    ("Bo left the Key in Velm.", "Key", "location", "Velm-1"),
+    ("Ana wears the Key.", "Key", "wearer", "Ana-1"),
+    ("Zed is Ana's prisoner.", "Zed", "freedom", "imprisoned"),
     ("Bo was wounded by an arrow.", "Bo", "health", "wounded"),
     ("Bo caught the plague.", "Bo", "health", "sick"),
     ("The Gate was burnt down.", "Gate", "condition", "destroyed"),
@@ -230,3 +245,14 @@ def test_words_that_only_sound_like_a_death_kill_nobody(text: str) -> None:
 @pytest.mark.parametrize(("text", "name", "attribute", "value"), CHANGES)
 def test_a_change_is_read_in_any_words(text: str, name: str, attribute: str, value: str) -> None:
     assert (attribute, value) in {(one.attribute, one.value) for one in read_about(name, text)}
+
+
+@pytest.mark.parametrize(("text", "name", "attribute", "value"), OVER)
+def test_what_is_over_is_read_in_any_words(
+    text: str, name: str, attribute: str, value: str
+) -> None:
+    assert (attribute, value) in {
+        (one.attribute, one.value)
+        for one in read_statements(text, NAMES)
+        if one.subject == NAMES[name] and not one.holds_then
+    }

@@ -9,12 +9,12 @@ from canonry.values.attributes.table import attribute_of_word
 EXCLUSIVE_PREFIXES: Final = ("at_",)
 """At most one tag with each prefix holds at a time: nobody is in two locations."""
 
-_GONE: Final = frozenset({("life", "dead"), ("condition", "destroyed")})
+_GONE: Final = frozenset({("life", "dead"), ("condition", "destroyed"), ("condition", "consumed")})
 
 
 def is_gone(tag: str) -> bool:
     """Return whether an entity with this tag no longer acts, and is no longer used."""
-    return _tag_meaning(tag) in _GONE
+    return tag_meaning(tag) in _GONE
 
 
 @lru_cache(maxsize=4096)
@@ -41,14 +41,22 @@ def excluded_by(tag: str, groups: Iterable[tuple[str, ...]], held: Iterable[str]
             if (one := other.casefold()) != word
             and (
                 one in conflicting
-                or (meant and _tag_meaning(one) in meant)
+                or (meant and tag_meaning(one) in meant)
                 or (prefixes and one.startswith(prefixes))
             )
         ]
     )
 
 
-def _tag_meaning(tag: str) -> tuple[str, str] | None:
+def ended_by(tag: str, groups: Iterable[tuple[str, ...]], held: Iterable[str]) -> list[str]:
+    """Return the tags in `held` that end when `tag` begins: excluded ones, and those of a life."""
+    cause, names = ":".join(tag_meaning(tag.casefold()) or ()), [*held]
+    known = ((one, attribute_of_word(one)) for one in names)
+    resting = [one for one, meant in known if meant and cause in meant[0].rests_on]
+    return sorted({*excluded_by(tag, groups, names), *resting})
+
+
+def tag_meaning(tag: str) -> tuple[str, str] | None:
     """Return the attribute and the value that a tag means, for all its synonyms."""
     known = attribute_of_word(tag)
     return None if known is None else (known[0].name, known[1])

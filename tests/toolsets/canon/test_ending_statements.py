@@ -17,7 +17,7 @@ async def a_table() -> ToolDriver:
     driver = make_driver()
     await driver.call("open", name="World")
     reported = {**dict.fromkeys(PEOPLE, "character"), **dict.fromkeys(PLACES, "location")}
-    reported |= dict.fromkeys(("Gull", "Ring", "Box"), "object")
+    reported |= {**dict.fromkeys(("Gull", "Ring", "Box"), "object"), "Band": "faction"}
     made = [{"kind": "entity", "name": name, "type": kind} for name, kind in reported.items()]
     await driver.call("propose", said="They are.", claims=made)
     return driver
@@ -308,7 +308,7 @@ async def test_a_marriage_stated_after_the_death_ended_with_it() -> None:
     await accept_claim(driver, **WEDDINGS[0], when="1406-04-01")
 
     assert await describe_entity(driver, "Bo", "1407-01-01") == {"Bo married to Ana"}
-    assert await describe_entity(driver, "Bo") == set()
+    assert await describe_entity(driver, "Bo") == {"Bo is widowed", "widowed"}
 
 
 async def test_an_undated_death_comes_after_the_wedding() -> None:
@@ -318,7 +318,86 @@ async def test_an_undated_death_comes_after_the_wedding() -> None:
     await fact(driver, "Ana is dead", "Ana")
 
     assert "Ana is dead" not in await describe_entity(driver, "Ana", "1405-01-01")
-    assert await describe_entity(driver, "Bo") == set()
+    assert await describe_entity(driver, "Bo") == {"Bo is widowed", "widowed"}
+
+
+RESTING: list[dict[str, Any]] = [
+    {"kind": "relation", "from": "Ana", "type": "MEMBER_OF", "to": "Band"},
+    {"kind": "fact", "says": "Ana works for the Band", "about": ["Ana", "Band"]},
+    {"kind": "relation", "from": "Ana", "type": "RULES", "to": "Ford"},
+    {"kind": "fact", "says": "Ana is the captain of the Gull", "about": ["Ana", "Gull"]},
+    {"kind": "relation", "from": "Ana", "type": "LIVES_IN", "to": "Ford"},
+    {"kind": "fact", "says": "Ana is Bo's prisoner", "about": ["Ana", "Bo"]},
+    {"kind": "fact", "says": "Ana travels with Bo", "about": ["Ana", "Bo"]},
+    {"kind": "state", "of": "Ana", "tags": ["pregnant"]},
+    {"kind": "fact", "says": "Ana is married", "about": ["Ana"]},
+    {"kind": "fact", "says": "Ana is angry", "about": ["Ana"]},
+]
+
+
+@pytest.mark.parametrize("claim", RESTING, ids=str)
+@pytest.mark.parametrize("first", [True, False])
+async def test_a_death_ends_what_rests_on_a_life(claim: dict[str, Any], *, first: bool) -> None:
+    driver, death = await a_table(), {"kind": "state", "of": "Ana", "tags": ["dead"]}
+    reported = [{**claim, "when": "1406-04-01"}, {**death, "when": "1410-04-01"}]
+
+    ids = [
+        (await accept_claim(driver, **each))["id"]
+        for each in (reported if first else reported[::-1])
+    ]
+
+    held = await describe_entity(driver, "Ana", "1407-01-01")
+    assert held
+    assert not held & await describe_entity(driver, "Ana", "1411-01-01")
+    await retract(driver, ids[1] if first else ids[0])
+    assert await describe_entity(driver, "Ana", "1411-01-01") == held
+
+
+OPPOSED: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    (WEDDINGS[0], {"kind": "fact", "says": "Ana is single", "about": ["Ana"]}),
+    (
+        {"kind": "relation", "from": "Ana", "type": "PARENT_OF", "to": "Bo"},
+        {"kind": "fact", "says": "Ana is Bo's sister", "about": ["Ana", "Bo"]},
+    ),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), [*OPPOSED, *(pair[::-1] for pair in OPPOSED)], ids=str)
+async def test_a_relation_is_compared_with_what_it_implies_and_rules_out(
+    one: dict[str, Any], other: dict[str, Any]
+) -> None:
+    driver = await a_table()
+    await driver.call("propose", said="So it is.", claims=[one])
+
+    (verdict,) = (await driver.call("propose", said="Or so.", claims=[other]))["verdicts"]
+
+    assert verdict["verdict"] == "rejected" or verdict["against"]
+
+
+OF_THINGS: list[tuple[dict[str, Any], str, bool]] = [
+    ({"kind": "relation", "from": "Ana", "type": "CARRIES", "to": "Ring"}, "destroyed", True),
+    ({"kind": "fact", "says": "Ana wears the Ring", "about": ["Ana", "Ring"]}, "destroyed", True),
+    ({"kind": "relation", "from": "Ana", "type": "OWNS", "to": "Ring"}, "destroyed", False),
+    ({"kind": "relation", "from": "Ana", "type": "OWNS", "to": "Ring"}, "consumed", True),
+    ({"kind": "relation", "from": "Ring", "type": "LOCATED_IN", "to": "Ford"}, "destroyed", False),
+    ({"kind": "relation", "from": "Ring", "type": "LOCATED_IN", "to": "Ford"}, "eaten", True),
+]
+
+
+@pytest.mark.parametrize(("claim", "tag", "ends"), OF_THINGS, ids=str)
+@pytest.mark.parametrize("first", [True, False])
+async def test_what_is_consumed_is_nowhere_and_what_is_destroyed_in_no_hand(
+    claim: dict[str, Any], tag: str, *, ends: bool, first: bool
+) -> None:
+    driver, over = await a_table(), {"kind": "state", "of": "Ring", "tags": [tag]}
+    reported = [{**claim, "when": "1406-04-01"}, {**over, "when": "1410-04-01"}]
+
+    for each in reported if first else reported[::-1]:
+        await accept_claim(driver, **each)
+
+    held = await describe_entity(driver, "Ring", "1407-01-01")
+    assert held
+    assert held.isdisjoint(await describe_entity(driver, "Ring", "1411-01-01")) is ends
 
 
 async def test_the_present_of_a_story_is_the_latest_time_of_its_scenes() -> None:

@@ -391,13 +391,6 @@ def _repeat_relation(
 def _accept_state(context: AcceptanceContext, content: StateChangeContent) -> Acceptance:
     entity = context.find_entity(content.entity)
     changed = _change_tags(context, entity, content.add, content.remove)
-    ends = [
-        one for one in statements_at(content, context.candidate.moment, context.view) if one.implied
-    ]
-    others = change_states(
-        ends, context.view, context.new_id, context.backing, moment=context.candidate.moment
-    )
-    changed = replace(changed, entries=(*changed.entries, *others))
     documents = (*changed.begun, *changed.ended)
     if documents:
         made = Acceptance(canonical_id=documents[0], entries=changed.entries)

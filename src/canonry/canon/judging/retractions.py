@@ -2,12 +2,11 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
-from itertools import chain
 from typing import Any, Final
 
 from canonry.canon.judging.known_items import Backing, id_for_owner
 from canonry.canon.judging.slices import SliceView
-from canonry.canon.judging.standing_statements import items_ended_for, tags_begun_by
+from canonry.canon.judging.standing_statements import tags_begun_by
 from canonry.canon.judging.state_tags import (
     TagWriter,
     changes_of,
@@ -29,13 +28,12 @@ from canonry.log.entries import (
 )
 from canonry.log.items.entities import Entity
 from canonry.log.items.facts import Event, Fact, FactDraft, Relation
-from canonry.values.attributes.table import attribute_of_word, find_attribute
 from canonry.values.audience import EVERYBODY, Audience
 from canonry.values.fields import Reference
 from canonry.values.ids import FactId, NewId
 from canonry.values.observations import Observation
 from canonry.values.provenance import CanonLevel
-from canonry.values.state_tags import excluded_by
+from canonry.values.state_tags import ended_by, tag_meaning
 
 _RETCONS: Final[Mapping[type, Any]] = {
     Entity: EntityRetconned,
@@ -121,11 +119,7 @@ def _undo_ends(
     `tag` is the tag that the fact itself denies, if any.
     """
     attributes = {one.attribute for one in fact.statements}
-    follows = (each for one in attributes for each in find_attribute(one).implies.values())
-    attributes |= {each.rpartition(":")[0] for each in follows}
-    over = [one.involved for one in items_ended_for(fact, view) if isinstance(one, Fact)]
-    about = dict.fromkeys((*fact.involved, *chain.from_iterable(over)))
-    for entity in filter(None, (view.find_entity(Reference(one)) for one in about)):
+    for entity in filter(None, (view.find_entity(Reference(one)) for one in fact.involved)):
         seen = ((one, view.find_item(one.observation)) for one in changes_of(entity))
         own = [
             one
@@ -138,17 +132,12 @@ def _undo_ends(
             one
             for one in own
             if not one.holds
-            and (one.tag == tag or _attribute_of(one.tag) in attributes)
-            and not excluded_by(one.tag, view.policy.exclusive_tags, other)
+            and (one.tag == tag or (tag_meaning(one.tag) or ("",))[0] in attributes)
+            and not any(ended_by(e, view.policy.exclusive_tags, [one.tag]) for e in other)
         ]
         if ends:
             named = partial(id_for_owner, new_id, entity.id)
             yield from resume_tags(TagWriter(view, named, backing, entity), ends, reason=reason)
-
-
-def _attribute_of(tag: str) -> str:
-    known = attribute_of_word(tag)
-    return "" if known is None else known[0].name
 
 
 def _facts_begun(view: SliceView, entries: Iterable[Entry], tag: str | None) -> Iterator[FactDraft]:

@@ -7,7 +7,7 @@ form here, so that the gates compare them by attribute and value.
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from itertools import chain, takewhile
 from typing import Any, Final, TypeAlias
 
@@ -44,6 +44,7 @@ from canonry.log.items.facts import Fact, Relation
 from canonry.log.schemas.narrative import relation_type
 from canonry.values.attributes.table import (
     Attribute,
+    AttributeTable,
     ValueKind,
     attribute_of_relation,
     attribute_of_word,
@@ -169,24 +170,28 @@ def statements_at(content: Content, moment: Moment, view: SliceView) -> tuple[St
     After a divorce from one, somebody who has married another since is still married.
     """
     said = statements_of(content, view)
-    ends = [one for one in said if one.phase is Phase.ENDS and not one.implied]
-    ends = [one for one in ends if find_attribute(one.attribute).symmetric]
+    symmetric = [one for one in said if find_attribute(one.attribute).symmetric]
+    ends = [one for one in symmetric if one.phase is Phase.ENDS and not one.implied]
     over = [(one.attribute, {one.subject, one.value}) for one in ends]
-    beside = (one.statement for one in find_standing(ends, moment, view)) if ends else ()
+    beside = [each.statement for each in find_standing(ends, moment, view)] if ends else []
+    beside = [one for one in beside if one.attribute in {name for name, _pair in over}]
     held = [(one.attribute, {one.subject, one.value}) for one in beside if one.holds_then]
-    named = {name for name, _ in over}
-    kept = {
-        side for name, pair in held if name in named for side in pair if (name, pair) not in over
-    }
-    left = [
-        one for one in said if not (one.implied and one.phase is Phase.ENDS and one.subject in kept)
-    ]
-    with_it = [one for one in left if one.phase is Phase.ENDS and one.implied and not one.value]
-    met = [one.statement for one in find_standing(with_it, moment, view)] if with_it else []
-    bonds = [one for one in met if find_attribute(one.attribute).symmetric and one.holds_then]
-    ended = (replace(bond, phase=Phase.ENDS, implied=True) for bond in bonds)
-    widowed = (one for bond in ended for one in implied_by(bond))
-    return tuple(dict.fromkeys((*left, *widowed)))
+    kept = set().union(*(pair for name, pair in held if (name, pair) not in over))
+    implied = (one for one in said if one.implied and one.phase is Phase.ENDS)
+    left = {one for one in implied if one.subject in kept}
+    return tuple(one for one in said if one not in left)
+
+
+def bereaved_by(
+    item: Fact | Relation, old: Fact | Relation, view: SliceView
+) -> Iterator[Statement]:
+    """Yield the states of those whose bond in `old` ends with a death in `item`: the widowed."""
+    said = [one.statement for one in standings_of(item, view)]
+    for bond in (one.statement for one in standings_of(old, view)):
+        name, _, state = find_attribute(bond.attribute).implies.get("-", "").partition(":")
+        dead = {one.subject for one in said if state and rests_on(bond, one)}
+        for left in {bond.subject, bond.value}.difference(dead) if dead else ():
+            yield Statement(subject=str(left), attribute=name, value=state, phase=Phase.BEGINS)
 
 
 def _statements_in(content: Content, view: SliceView) -> tuple[Statement, ...]:
@@ -348,10 +353,15 @@ def change_states(
         ).entries
 
 
+def backing_of(fact: Fact) -> Backing:
+    """Return the support of a fact, with its place in the story."""
+    origin = {name: getattr(fact, name) for name in ("scene_id", "place", "proposal_id")}
+    return Backing.from_item(fact, **origin)
+
+
 def restate_tags(fact: Fact, view: SliceView, new_id: NewId) -> Iterator[Entry]:
     """Yield the changes of the states that a fact begins and ends when it is canon again."""
-    origin = {name: getattr(fact, name) for name in ("scene_id", "place", "proposal_id")}
-    backing = Backing.from_item(fact, **origin)
+    backing = backing_of(fact)
     if "tag" not in fact.properties:
         yield from change_states(fact.statements, view, new_id, backing, moment=fact.moment)
         return
@@ -375,27 +385,43 @@ def tags_begun_by(fact: Fact, view: SliceView) -> Iterator[TagHeld]:
     else:
         states = states_of([without_given_time(one, fact.moment) for one in fact.statements], view)
         begun += [(entity, tag) for entity, tag, holds in states if holds]
-    documents = "tag" in fact.properties
-    for entity, tag in begun:
-        own = [one for one in changes_of(entity) if normal_tag(one.tag) == normal_tag(tag)]
-        there = (
-            n for n, one in enumerate(own) if one.holds and is_same_moment(one.moment, fact.moment)
-        )
-        at = next(there, None)
-        if at is None or (at and own[at - 1].holds):
-            continue
-        again = [
-            each for each in facts_stating_tag(view, entity, tag, holds=True) if each.id != fact.id
-        ]
-        until = {(each.moment.at, each.moment.position) for each in again}
-        later = [(one, (one.moment.at, one.moment.position) in until) for one in own[at + 1 :]]
-        run = (one for one, _ in takewhile(lambda each: each[0].holds and not each[1], later))
-        first, *_, last = (own[at], own[at], *run)
-        seen = view.find_item(first.observation)
-        if documents:
-            yield TagHeld(entity_id=entity.id, tag=last.tag, change=last, facts=(fact.id,))
-        elif isinstance(seen, Observation) and seen.position == fact.position:
-            yield held_tag_of(view, entity, last)
+    found = [one for each in begun if (one := _tag_begun_with(fact, *each, view)) is not None]
+    yield from found
+    documents = [view.find_item(one) for held in found for one in held.facts]
+    left: dict[tuple[str, str], tuple[Fact, Entity]] = {}
+    for cause in (one for one in (fact, *documents) if isinstance(one, Fact)):
+        bereaved = (bereaved_by(cause, old, view) for old in items_ended_for(cause, view))
+        for entity, tag, _holds in states_of(chain.from_iterable(bereaved), view):
+            left[entity.id, tag] = cause, entity
+    more = (
+        _tag_begun_with(by, each, tag, view, left=True) for (_, tag), (by, each) in left.items()
+    )
+    yield from (held for held in more if held is not None)
+
+
+def _tag_begun_with(
+    fact: Fact, entity: Entity, tag: str, view: SliceView, *, left: bool = False
+) -> TagHeld | None:
+    """Return a state that began with a fact; with `left`, it follows from what the fact ended."""
+    own = [one for one in changes_of(entity) if normal_tag(one.tag) == normal_tag(tag)]
+    there = (
+        n for n, one in enumerate(own) if one.holds and is_same_moment(one.moment, fact.moment)
+    )
+    at = next(there, None)
+    if at is None or (at and own[at - 1].holds):
+        return None
+    again = [
+        each for each in facts_stating_tag(view, entity, tag, holds=True) if each.id != fact.id
+    ]
+    until = {(each.moment.at, each.moment.position) for each in again}
+    later = [(one, (one.moment.at, one.moment.position) in until) for one in own[at + 1 :]]
+    run = (one for one, _ in takewhile(lambda each: each[0].holds and not each[1], later))
+    first, *_, last = (own[at], own[at], *run)
+    if "tag" in fact.properties and not left:
+        return TagHeld(entity_id=entity.id, tag=last.tag, change=last, facts=(fact.id,))
+    seen = view.find_item(first.observation)
+    told = left or (isinstance(seen, Observation) and seen.position == fact.position)
+    return held_tag_of(view, entity, last) if told else None
 
 
 # Conflicting statements: the items that say something of the same attribute and subject.
@@ -430,7 +456,7 @@ def keys_of_conflicting(statements: Iterable[Statement], view: SliceView) -> fro
             sides.append(one.subject.split()[0])
         family, _, deed = one.attribute.partition(":")
         related = {"does": [f"can:{deed}"], "can": [f"does:{deed}"]}.get(family, [])
-        others = (entry.excludes, entry.displaces, entry.after, entry.before)
+        others = (entry.excludes, entry.displaces, entry.after, entry.before, _bound_to(entry))
         named = (one.attribute, *chain.from_iterable(others), *related)
         for side in sides:
             entity = entity_of(view, side)
@@ -447,24 +473,45 @@ def keys_of_conflicting(statements: Iterable[Statement], view: SliceView) -> fro
 
 
 def _keys_of_leaving(one: Statement, view: SliceView) -> set[str]:
-    """Return the keys of what ends with a membership, and of the memberships that it rests on."""
+    """Return the keys of what ends with a membership or a life, and of what it rests on."""
     keys: set[str] = set()
-    if one.phase is Phase.ENDS and (who := entity_of(view, one.subject)) is not None:
-        names = [name for each in _resting_on(one.attribute) for name in each]
-        sides = [replace(one, attribute=n, value=m) for n in names for m in family_of(who)]
+    named, roles = _resting_on(one)
+    who = entity_of(view, one.subject) if named else None
+    for member in () if who is None else family_of(who):
+        sides = (replace(one, attribute=n, value=member) for n in (*named, *roles))
         keys |= {each.value_key or "" for each in sides}
-    of = entity_of(view, str(one.value)) if find_attribute(one.attribute).rests_on else None
-    for member in () if of is None else family_of(of):
-        keys |= {timeline_key(member, name) for name in find_attribute(one.attribute).rests_on}
+        keys |= {timeline_key(member, name) for name in named}
+    bases = {each.partition(":")[0] for each in find_attribute(one.attribute).rests_on}
+    for of in (entity_of(view, str(side)) for side in (one.subject, one.value) if bases):
+        for member in () if of is None else family_of(of):
+            keys |= {timeline_key(member, name) for name in bases}
     return keys
 
 
-def _resting_on(name: str) -> Iterator[tuple[str, ...]]:
-    """Yield the names of the attributes that rest on one, those of a family together."""
-    table = current_attributes()
-    yield tuple(one.name for one in table.attributes.values() if name in one.rests_on)
-    if name in table.families["role"].rests_on:
-        yield tuple(f"role:{word}" for word in word_table("en").sets["roles"])
+def _end_of_others(one: Statement) -> str:
+    """Return what others rest on that ends or begins with a statement, as attributes name it."""
+    ends = one.phase is Phase.ENDS
+    return one.attribute if ends else f"{one.attribute}:{one.value}" if one.holds_then else ""
+
+
+def _resting_on(one: Statement) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the names of the attributes that end with a statement, those of roles apart."""
+    table, end = current_attributes(), _end_of_others(one)
+    named = tuple(each.name for each in table.attributes.values() if end in each.rests_on)
+    roles = word_table("en").sets["roles"] if end in table.families["role"].rests_on else ()
+    return named, tuple(f"role:{word}" for word in roles)
+
+
+def rests_on(had: Statement, left: Statement) -> bool:
+    """Return whether a value ends with another statement: an office with a membership or a life.
+
+    Nobody holds a destroyed object, but a person can be in a destroyed place.
+    """
+    entry = find_attribute(had.attribute)
+    if _end_of_others(left) not in entry.rests_on or not had.holds_then or left.holds_then is None:
+        return False
+    sides = (had.value,) if left.phase is Phase.ENDS else (had.subject, had.value)
+    return left.subject in (sides[:1] if entry.containment else sides)
 
 
 def find_standing(
@@ -513,6 +560,8 @@ def _share_timeline(held: Statement, claim: Statement) -> bool:
     followed = claim.implied and claim.phase is not Phase.ENDS
     if held.implied or followed or held.modality is not claim.modality:
         return False
+    if rests_on(held, claim):
+        return True
     if one.name in other.excludes or other.name in one.excludes or pair == wanted:
         return pair == wanted
     shared = pair & wanted if other.symmetric else held.subject == claim.subject
@@ -576,7 +625,9 @@ def _relations_on_timelines(claims: Iterable[Statement], view: SliceView) -> Ite
         sides = {one.subject, one.value} if entry.acyclic or entry.symmetric else {one.subject}
         sides |= {str(one.value).rpartition(" of:")[2]} if one.quantifier == "sole" else set()
         for entity in (entity_of(view, side) for side in sides if isinstance(side, str)):
-            names = (one.attribute, *sorted(entry.excludes | entry.displaces)) if entity else ()
+            implying = _implying(entry.name, current_attributes())
+            others = entry.excludes | entry.displaces | _bound_to(entry) | implying
+            names = (one.attribute, *sorted(others - {one.attribute})) if entity else ()
             for name in names:
                 found = _relations_of(entity, find_attribute(name), view) if entity else ()
                 seen |= {each.id: each for each in found}
@@ -584,14 +635,26 @@ def _relations_on_timelines(claims: Iterable[Statement], view: SliceView) -> Ite
     yield from seen.values()
 
 
+@lru_cache(maxsize=1024)
+def _implying(name: str, table: AttributeTable) -> frozenset[str]:
+    """Return the attributes whose values say something of this one: a spouse is married."""
+    known = table.attributes.values()
+    return frozenset(e.name for e in known if e.implies.get("*", "").startswith(f"{name}:"))
+
+
+def _bound_to(entry: Attribute) -> frozenset[str]:
+    """Return the attributes that never tie the same two as one does."""
+    table = current_attributes().attributes.values() if entry.bond else ()
+    return frozenset(one.name for one in table if one.bond == entry.bond)
+
+
 def _relations_left(one: Statement, view: SliceView) -> Iterator[Relation]:
-    """Yield the relations of who leaves a group that may rest on the membership."""
-    who = entity_of(view, one.subject)
-    if who is None or one.phase is not Phase.ENDS:
-        return
-    for entry in map(find_attribute, next(_resting_on(one.attribute))):
-        for side, types in (("out", entry.inverse_relations), ("in", entry.relations)):
-            yield from (each for name in types for each in view.find_relations(who, name, side))
+    """Yield the relations of who leaves a group, or dies, that may rest on that."""
+    names, _roles = _resting_on(one)
+    who = entity_of(view, one.subject) if names else None
+    for entry in map(find_attribute, names if who else ()):
+        for name in (*entry.inverse_relations, *entry.relations):
+            yield from view.find_relations(who, name, "any") if who else ()
 
 
 def _relations_of(entity: Entity, entry: Attribute, view: SliceView) -> Iterator[Relation]:
@@ -613,7 +676,7 @@ def _standing_relation(relation: Relation, view: SliceView) -> Iterator[Standing
     ]
     named = ["somebody" if one is None else one.name for one in (start, end)]
     said = statement_of_relation(relation.rel_type, *ids)
-    for one in (said, *statements_of_relation(relation.rel_type, *ids)):
+    for one in (said, *implied_by(said), *statements_of_relation(relation.rel_type, *ids)):
         yield StandingStatement(
             statement=one,
             conflicting=relation.id,
@@ -629,7 +692,9 @@ def _standing_relation(relation: Relation, view: SliceView) -> Iterator[Standing
 def _standing_tags(
     claims: Iterable[Statement], moment: Moment, view: SliceView
 ) -> Iterator[StandingStatement]:
-    asked = {(one.subject, one.attribute) for one in claims}
+    asked = {
+        (one.subject, name) for one in claims for name in (one.attribute, *_resting_on(one)[0])
+    }
     for subject, name in sorted(asked):
         entity = entity_of(view, subject) if find_attribute(name).exclusive else None
         for tag, change in ({} if entity is None else tags_held_at(entity, moment)).items():

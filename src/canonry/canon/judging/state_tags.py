@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from operator import attrgetter
 from typing import Final
 
@@ -21,10 +22,17 @@ from canonry.values.fields import Reference
 from canonry.values.ids import EntityId, FactId, NewId, ObservationId
 from canonry.values.json_values import fold_text
 from canonry.values.merge_policies import TagChange, changes_in, order_changes
-from canonry.values.moments import Instant, Moment, comes_after, sort_by_story, split_at
+from canonry.values.moments import (
+    Instant,
+    Moment,
+    are_simultaneous,
+    comes_after,
+    sort_by_story,
+    split_at,
+)
 from canonry.values.observations import Observation
 from canonry.values.provenance import Authority, highest_authority
-from canonry.values.state_tags import excluded_by, normal_tag
+from canonry.values.state_tags import ended_by, is_gone, normal_tag
 from canonry.values.statements import timeline_key
 
 
@@ -71,7 +79,7 @@ def excluded_changes(
         if not change.holds:
             held.discard(change.tag)
             continue
-        for other in excluded_by(change.tag, groups, held):
+        for other in ended_by(change.tag, groups, held):
             held.discard(other)
             is_stated = any(
                 (one.tag, one.holds) == (other, False) and is_same_moment(one.moment, change.moment)
@@ -167,7 +175,7 @@ def still_stands(view: SliceView, fact: Fact, moment: Moment) -> bool:
     if not isinstance(entity_id, str) or not isinstance(holds, bool):
         return True
     entity = view.find_entity(Reference(entity_id))
-    if len(fact.statements) > 1 and comes_after(fact.moment, moment):
+    if is_gone(tag) and comes_after(fact.moment, moment):
         return True  # it ends more than its own tag, as a death ends a marriage
     return entity is None or (tag in tags_held_at(entity, moment)) is holds
 
@@ -439,8 +447,8 @@ class _FactChanges:
         """Return the fact that ends an interval: of the exclusive tag, else of the change."""
         then = (one for one in self.new if one.holds and is_same_moment(one.moment, change.moment))
         begun = {one.tag: one for one in then}
-        excluding = excluded_by(change.tag, self.pen.exclusive_groups, begun)
-        excluded = [begun[tag] for tag in excluding] if not change.holds else []
+        ends = partial(ended_by, groups=self.pen.exclusive_groups, held=[change.tag])
+        excluded = [begun[tag] for tag in sorted(begun) if not change.holds and ends(tag)]
         for one in (*excluded, change):
             for other, made in self.made:
                 if other.tag == one.tag and is_same_moment(other.moment, one.moment):
@@ -488,7 +496,7 @@ def change_tags(
     held = tags_held_at(entity, moment)
     begun = sorted(set(add) - held.keys())
     again = sorted(set(add) & held.keys())
-    conflicting = {other for tag in add for other in excluded_by(tag, pen.exclusive_groups, held)}
+    conflicting = {other for tag in add for other in ended_by(tag, pen.exclusive_groups, held)}
     ended = sorted((held.keys() & {*conflicting, *remove}) - set(add))
     known = [fact.id for tag in again if (fact := fact_for(view, entity, held[tag])) is not None]
     if not begun and not ended and not moment.position.scene and moment.at is None:
@@ -534,11 +542,9 @@ def _denial_moments(view: SliceView, entity: Entity, tag: str, after: Moment) ->
     statement = statements_of_tag(entity.id, tag, holds=True)[:1]
     keys = {timeline_key(one, each.attribute) for each in statement for one in family_of(entity)}
     for fact in view.facts_with_keys(keys):
-        denied = (
-            one.value == normal_tag(tag) and one.holds_then is False for one in fact.statements
-        )
-        own = "tag" in fact.properties and len(fact.statements) == 1
-        if not own and any(denied) and comes_after(fact.moment, after):
+        said = () if "tag" in fact.properties else fact.statements
+        denied = (one.value == normal_tag(tag) and one.holds_then is False for one in said)
+        if any(denied) and comes_after(fact.moment, after):
             yield fact.moment
 
 
@@ -566,14 +572,14 @@ def undo_tag(
         others = [
             one for one in kept if is_same_moment(one.moment, change.moment) and not one.holds
         ]
-        displaced = excluded_by(held.tag, pen.exclusive_groups, (o.tag for o in others))
+        displaced = ended_by(held.tag, pen.exclusive_groups, (o.tag for o in others))
         kept = [one for one in kept if one not in others or one.tag not in displaced]
         back = list(displaced)
         tags = {held.tag: False, **dict.fromkeys(back, True)}
         if instead is not None and not number and instead not in back:
             # The state that the other tag sets: itself, and the exclusive tags that it ends.
             standing = {*tags_held_at(pen.entity, change.moment), *back, held.tag}
-            tags |= dict.fromkeys(excluded_by(instead, pen.exclusive_groups, standing), False)
+            tags |= dict.fromkeys(ended_by(instead, pen.exclusive_groups, standing), False)
             tags[instead] = True
         new_changes += [replace(change, tag=tag, holds=holds) for tag, holds in tags.items()]
         own, named = pen.owner_of(change), f"{label}:{number}" if number else label
@@ -587,7 +593,7 @@ def undo_tag(
                     pen.make_observation(change.moment, theirs, label_of_owner, of=owner)
                 )
         denied = (fact for tag in back if tags[tag] for fact in pen.facts_stating(tag, holds=False))
-        denials = (fact for fact in denied if fact.moment.position == change.moment.position)
+        denials = (fact for fact in denied if are_simultaneous(fact.moment, change.moment))
         never = (*pen.facts_stating_then(change, holds=True), *denials)
         gone_facts = [one.id for one in never if one.id not in held.facts]
         entries += [FactRetconned(fact_id=e, replaced_by=None, reason=reason) for e in gone_facts]

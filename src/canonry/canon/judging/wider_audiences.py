@@ -22,6 +22,9 @@ from canonry.canon.judging.relation_timelines import (
 )
 from canonry.canon.judging.slices import ItemLookup, Lookup, Slice, SliceView
 from canonry.canon.judging.standing_statements import (
+    backing_of,
+    bereaved_by,
+    change_states,
     items_ended_for,
     items_on_timelines,
     restate_tags,
@@ -82,7 +85,7 @@ from canonry.values.moments import (
 from canonry.values.observations import Observation, ObservationDraft
 from canonry.values.policy import Policy
 from canonry.values.provenance import CanonLevel
-from canonry.values.state_tags import excluded_by
+from canonry.values.state_tags import ended_by
 
 _NEVER: Final = "the change that it describes was retconned"
 
@@ -198,7 +201,7 @@ class _SettlingState:
         """Add the corrections for one audience, which later audiences may see."""
         for correct in (
             *(self._put_in_order, self._end_others, self._give_back),
-            *(self._begin_again, self._end_begun),
+            *(self._begin_again, self._end_begun, self._leave_bereaved),
         ):
             view = self.make_view(self.now, viewer_of(audience))
             found = limit_audience(correct(view, audience), audience)
@@ -291,6 +294,17 @@ class _SettlingState:
         for item in map(view.find_item, made):
             if isinstance(item, Fact) and "tag" not in item.properties:
                 yield from end_entries(item, view, lined=())
+
+    def _leave_bereaved(self, view: SliceView, _: Audience) -> Iterator[Entry]:
+        """Yield the states that follow from bonds that end with a death, such as widowed."""
+        told = (*self.entries, *self.more)
+        for entry in (one for one in told if isinstance(one, FactSuperseded | RelationEnded)):
+            ids = (ids_of(entry)[0], entry.superseded_by or "")
+            old, by = (view.find_item(one) for one in ids)
+            if isinstance(old, Fact | Relation) and isinstance(by, Fact):
+                left = bereaved_by(by, old, view)
+                new_id = partial(_settled_id, self.new_id, f"bereaved:{old.id}:{by.id}")
+                yield from change_states(left, view, new_id, backing_of(by), moment=by.moment)
 
     def _items_retracted(self, view: SliceView) -> Iterator[Fact | Relation]:
         """Yield the facts and relations that the entries retcon."""
@@ -430,15 +444,16 @@ def _settled_id(new_id: NewId, own: str, label: str) -> str:
 def _settle_tags(pen: TagWriter, old: Sequence[TagChange]) -> Iterator[Entry]:
     """Yield the corrections of tags, and the facts that follow from them."""
     now, groups = changes_of(pen.entity), pen.exclusive_groups
-    never = [
-        one for one in old if one.holds and not any(_is_same_change(one, each) for each in now)
-    ]
+    same = {(one.tag, one.holds, one.moment.at, one.moment.position) for one in now}
+    begun = [one for one in old if one.holds]
+    never = [e for e in begun if (e.tag, True, e.moment.at, e.moment.position) not in same]
     kept = [  # they ended because an exclusive one began
         one
         for one in now
         if not one.holds
-        and excluded_by(
-            one.tag, groups, [e.tag for e in never if is_same_moment(e.moment, one.moment)]
+        and any(
+            is_same_moment(e.moment, one.moment) and ended_by(e.tag, groups, [one.tag])
+            for e in never
         )
     ]
     retracted = [
@@ -454,12 +469,6 @@ def _settle_tags(pen: TagWriter, old: Sequence[TagChange]) -> Iterator[Entry]:
         label = f"observation:{number}"
         yield pen.make_observation(one.moment, {one.tag: one.holds}, label, backing=backing)
     yield from pen.change_facts(order_changes((*now, *changes)), retracted, old=old).entries
-
-
-def _is_same_change(one: TagChange, other: TagChange) -> bool:
-    return (one.tag, one.holds) == (other.tag, other.holds) and is_same_moment(
-        one.moment, other.moment
-    )
 
 
 # Ends: items end in favour of others, and hold again when those are retconned.

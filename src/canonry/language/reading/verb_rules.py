@@ -55,7 +55,7 @@ def rule_statements(clause: Clause, verb: str, about: str, *, passive: bool) -> 
                 made = _rule_statement(name, whose, what, begun, denied=group.negative or nobody)
                 used = (owner, value, words.agent if passive else "")
                 narrow = clause.qualifiers(*used) if group.negative else frozenset[str]()
-                if made is not None:
+                if made is not None and made.value != f"{PHRASE}{clause.when}":  # left in spring
                     yield replace(made, qualifiers=narrow)
 
 

@@ -165,13 +165,6 @@ def require_part(part: T | None) -> T:
     return part
 
 
-async def read_whole(read: Callable[[Q], Awaitable[Page[T]]], query: Q) -> Sequence[T]:
-    """Return the items of a page, and require that its total counts only these."""
-    page = await read(query)
-    assert page.total == len(page.items)
-    return page.items
-
-
 async def read_pages(
     read: Callable[[Any], Awaitable[Page[T]]], query: Any, *, total: int, limit: int
 ) -> list[T]:

@@ -269,9 +269,6 @@ def implied_by(statement: Statement, after: tuple[str, ...] = ()) -> Iterator[St
     unknown = implied and ("@@" in implied or (implied.endswith("<") and not value))
     if not implied or not statement.holds or statement.quantifier or unknown:
         return
-    over = implied.endswith(":-")
-    if over and (statement.phase is Phase.WAS or statement.phase is Phase.ENDS):
-        return
     if statement.phase is Phase.ENDS and entry.cardinality != 1:
         return
     name, _, what = implied.rpartition(":")
@@ -279,24 +276,19 @@ def implied_by(statement: Statement, after: tuple[str, ...] = ()) -> Iterator[St
         (value, statement.subject) if what == "<" else (statement.subject, what.replace("@", value))
     )
     followed = replace(statement, subject=ends[0], attribute=name, value=ends[1], implied=True)
-    if over:
-        followed = replace(followed, value=None, phase=Phase.ENDS)
     yield followed
-    yield from (
-        () if over or name in after else implied_by(followed, (*after, statement.attribute, name))
-    )
+    yield from () if name in after else implied_by(followed, (*after, statement.attribute, name))
     if entry.symmetric and what != "@":
         yield replace(followed, subject=value)
 
 
 def statements_of_tag(entity_id: str, tag: str, *, holds: bool) -> tuple[Statement, ...]:
-    """Return what a state tag says of an entity, and ends; none if no attribute knows the tag."""
+    """Return what a state tag says of an entity; none if no attribute knows the tag."""
     known = attribute_of_word(tag)
     if known is None:
         return ()
     phase = Phase.IS if holds else Phase.ENDS
-    said = Statement(subject=entity_id, attribute=known[0].name, value=known[1], phase=phase)
-    return (said, *(one for one in implied_by(said) if holds and one.phase is Phase.ENDS))
+    return (Statement(subject=entity_id, attribute=known[0].name, value=known[1], phase=phase),)
 
 
 @lru_cache(maxsize=4)  # built from the whole table: bench compare, propose

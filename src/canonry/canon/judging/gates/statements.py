@@ -22,6 +22,7 @@ from canonry.canon.judging.standing_statements import (
     entity_of,
     find_standing,
     keys_of_conflicting,
+    rests_on,
     standings_of,
     statements_at,
     statements_of,
@@ -349,7 +350,7 @@ def _object_to(
         order_of(now, then),
     )
     held, claim = with_entities(held, claim, view), with_entities(claim, held, view)
-    found = _displacing_effect(held, claim, order) or _left_behind(held, claim, order, view)
+    found = _ended_in_passing(held, claim, order, view)
     if by is not None and standing.item is not None and order is not Order.EARLIER:
         found = found or _revised(held, claim, standing.item.evidence, by.evidence, view)
     found = found or _compare_statements(held, claim, order, view)
@@ -363,7 +364,8 @@ def _object_to(
         return None
     weight, reason = found
     possible = weight is Weight.WARNS
-    followed = claim.implied and claim.phase is Phase.ENDS  # its cause has the authority for it
+    ends = claim.phase is Phase.ENDS  # what only follows needs no authority but that of its cause
+    followed = claim.implied if ends else rests_on(held, claim)
     rationale = f"{POSSIBLE}{standing.text} ({reason})" if possible else standing.text
     return Objection(
         weight=weight,
@@ -375,27 +377,24 @@ def _object_to(
     )
 
 
-def _displacing_effect(held: Statement, claim: Statement, order: Order) -> _Effect | None:
-    """Find a place that ends because its subject is carried away, or laid down."""
-    ends = held.attribute in find_attribute(claim.attribute).displaces
-    if not ends or held.subject != claim.subject or not (held.holds_then and claim.holds_then):
-        return None
-    weight = Weight.PRECEDES if order is Order.EARLIER else Weight.SUPERSEDES
-    return (weight, "it is in one place at a time")
-
-
-def _left_behind(
+def _ended_in_passing(
     held: Statement, claim: Statement, order: Order, view: SliceView
 ) -> _Effect | None:
-    """Find what ends because its person leaves the group of which it is, as an office does."""
+    """Find a place that ends when its subject is carried away, and what ends with its person.
+
+    A person dies, or leaves the group of which something is.
+    """
     earlier = order is Order.EARLIER
     had, left = (claim, held) if earlier else (held, claim)  # who left first may hold it anew
-    entry = find_attribute(had.attribute)
-    leaves = left.attribute in entry.rests_on and left.phase is Phase.ENDS
-    if not leaves or left.holds_then is None or not had.holds_then or had.value != left.subject:
+    weight, entry = Weight.PRECEDES if earlier else Weight.SUPERSEDES, find_attribute(had.attribute)
+    moved = had.attribute in find_attribute(left.attribute).displaces
+    if moved and had.subject == left.subject and had.holds_then and left.holds_then:
+        return (weight, "it is in one place at a time")
+    if not rests_on(had, left):
         return None
+    if left.phase is not Phase.ENDS:
+        return (weight, f"it ends when somebody or something is {left.value}")
     found = _is_of_group(had, left, entry, view)
-    weight = Weight.PRECEDES if earlier else Weight.SUPERSEDES
     return (weight, "it ends with the membership") if found else None
 
 

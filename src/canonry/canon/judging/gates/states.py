@@ -69,7 +69,7 @@ from canonry.values.merge_policies import TagChange
 from canonry.values.moments import Instant, Moment, are_simultaneous, is_same_scene
 from canonry.values.observations import Observation
 from canonry.values.provenance import Authority, highest_authority
-from canonry.values.state_tags import excluded_by, is_gone, normal_tag
+from canonry.values.state_tags import ended_by, excluded_by, is_gone, normal_tag
 from canonry.values.statements import Phase, Statement
 
 
@@ -157,7 +157,7 @@ def _object_to_held(
         if other not in removed:
             yield _object_to_tag(view, entity, now, begun_then[other], by=tag)
     staying = held.keys() - removed - against.keys()
-    ended = {other: tag for tag in beginning for other in excluded_by(tag, groups, staying)}
+    ended = {other: tag for tag in beginning for other in ended_by(tag, groups, staying)}
     for other, tag in sorted(ended.items()):
         yield _object_to_tag(view, entity, now, held[other], by=tag)
     for tag in sorted(removed):
@@ -170,6 +170,7 @@ def _object_to_tag(
     """Object if a tag ends or contradicts another one; None: it repeats the same tag."""
     held, name, tag = held_tag_of(view, entity, change), entity.name, change.tag
     weight, rationale = Weight.SUPERSEDES, f"{name} was {tag} until it became {by}"
+    follows = by is not None and not excluded_by(by, view.policy.exclusive_tags, [tag])
     if by is None:
         weight, rationale = Weight.ENDS, f"{name} was {tag} until then"
     elif are_simultaneous(now, change.moment):
@@ -179,7 +180,7 @@ def _object_to_tag(
         rationale=rationale,
         conflicts=conflicts_of(held),
         conflicting=(held,),
-        authority=authority_of(view, entity, change, now),
+        authority=Authority.SYSTEM if follows else authority_of(view, entity, change, now),
     )
 
 
