@@ -374,7 +374,7 @@ async def test_a_relation_is_compared_with_what_it_implies_and_rules_out(
     assert verdict["verdict"] == "rejected" or verdict["against"]
 
 
-OF_THINGS: list[tuple[dict[str, Any], str, bool]] = [
+OF_OBJECTS: list[tuple[dict[str, Any], str, bool]] = [
     ({"kind": "relation", "from": "Ana", "type": "CARRIES", "to": "Ring"}, "destroyed", True),
     ({"kind": "fact", "says": "Ana wears the Ring", "about": ["Ana", "Ring"]}, "destroyed", True),
     ({"kind": "relation", "from": "Ana", "type": "OWNS", "to": "Ring"}, "destroyed", False),
@@ -384,7 +384,7 @@ OF_THINGS: list[tuple[dict[str, Any], str, bool]] = [
 ]
 
 
-@pytest.mark.parametrize(("claim", "tag", "ends"), OF_THINGS, ids=str)
+@pytest.mark.parametrize(("claim", "tag", "ends"), OF_OBJECTS, ids=str)
 @pytest.mark.parametrize("first", [True, False])
 async def test_what_is_consumed_is_nowhere_and_what_is_destroyed_in_no_hand(
     claim: dict[str, Any], tag: str, *, ends: bool, first: bool
