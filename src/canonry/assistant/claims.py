@@ -557,7 +557,14 @@ async def record_claims(
     """Record claims about the caller's account as statements of the caller."""
     dry = bool(arguments.get("dry_run"))
     await _require_known(context, claims)
-    corrected = await corrected_values(context, claims, await _corrected_before(context, claims))
+    wrong = [n for n, claim in enumerate(claims) if claim["kind"] == "correction"]
+    tries = [derive_step(context.caller, f"claim {n}") for n in wrong]
+    made = [
+        await drafts_made_before(context.canon, one, context.space.id, SourceDraft) for one in tries
+    ]
+    corrected = await corrected_values(
+        context, claims, [source.id for sources in made for source in sources]
+    )
     provenance = await _provenance_of(context, claims, arguments, dry=dry)
     recorded = await _record_entities(context, claims, provenance, dry=dry)
     rows = [
@@ -571,16 +578,6 @@ async def record_claims(
     if any("raw_fields" in row for row in rows):
         reply["hint"] = _RAW
     return {"written": False, **reply} if dry else reply
-
-
-async def _corrected_before(context: CallContext, claims: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the sources that an earlier try of the call made for its corrections."""
-    wrong = [n for n, claim in enumerate(claims) if claim["kind"] == "correction"]
-    tries = [derive_step(context.caller, f"claim {n}") for n in wrong]
-    made = [
-        await drafts_made_before(context.canon, one, context.space.id, SourceDraft) for one in tries
-    ]
-    return [source.id for sources in made for source in sources]
 
 
 async def _provenance_of(

@@ -360,18 +360,11 @@ async def _propose_judged(
     context: CallContext, claims: Sequence[Mapping[str, Any]], arguments: Arguments
 ) -> Reply:
     canon, caller, space = context.canon, context.caller, context.space.id
-    dry, quoted = bool(arguments.get("dry_run")), arguments.get("said")
+    dry, quoted = bool(arguments.get("dry_run")), _text_quoted(context, claims, arguments)
     evidence = await evidence_of(context, arguments.get("evidence", ()), "/evidence")
     authority = await _choose_authority(context, arguments, evidence)
     cited = Cited(evidence=evidence, authority=authority)
     meant = [await replacing_claim(context, one, n) for n, one in enumerate(claims)]
-    if quoted is None and not dry:  # the reasons of corrections are evidence, too
-        reasons = (one.get("reason") for one in claims if one["kind"] == "correction")
-        quoted = " ".join(dict.fromkeys(filter(None, reasons))) or None
-    backed = any("evidence" in each for each in (arguments, *claims))
-    if quoted is None and context.is_account and not backed:
-        most = canon.policy.limits.snippet  # the word of the owner is evidence
-        quoted = "\n".join(map(brief_claim, claims))[:most]
     if any(claim["kind"] in UNJUDGED_KINDS for claim in meant):
         return await _change_by_keeper(context, meant, cited, quoted, dry=dry)
     reading = ClaimReader(context, cited)
@@ -401,22 +394,17 @@ async def _propose_judged(
     reply = _verdict_reply(claims, verdicts, later, written=decides and not dry)
     known = [e.canonical_id for e in verdicts if decides and not dry and KNOWN in e.rationale]
     reply |= without_empty({"known": known})
-    good = [
-        audience
-        for one, audience in zip(verdicts, readers, strict=True)
-        if one.status is ProposalStatus.ACCEPTED
-    ]
-    few = [(n, await context.readers_in_words(one)) for one, n in Counter(good).items() if one]
-    kept_for = [text if n == len(good) else f"{n} of them {text}" for n, text in few]
-    reply |= without_empty({"kept_for": kept_for})
+    reply |= without_empty({"kept_for": await _limited_readers(context, verdicts, readers)})
     if not decides and not dry:
         kept = "The proposals wait for a Keeper's decision. The verdicts are a preview."
         asks = any(row.get("rule") == entity_known.id for row in reply["verdicts"])
         reply |= {"kept": True, "hint": f"{kept} {reply['hint']}" if asks else kept}
-    overruling = [
-        e for e in verdicts if e.status is ProposalStatus.ACCEPTED and not dry and decides
-    ]
-    retracted = [i for e in overruling for i in (*(one["id"] for one in e.ends), *e.conflicts)]
+    retracted = {
+        one
+        for each in verdicts
+        if each.status is ProposalStatus.ACCEPTED and decides and not dry
+        for one in (*(end["id"] for end in each.ends), *each.conflicts)
+    }
     if retracted and (more := await judge_waiting(context, retracted)):
         reply["judged_again"] = more
     cited_by = [evidence if dry else one.evidence for one in proposals]
@@ -424,6 +412,34 @@ async def _propose_judged(
         hints = [*await hints_on_links(reading, meant, cited_by, reply["verdicts"]), *hints]
     own = [reply["hint"]] if "hint" in reply else []
     return {**reply, "hint": " ".join((*own, *hints))} if hints else reply
+
+
+async def _limited_readers(
+    context: CallContext, verdicts: Sequence[ProposalVerdict], readers: Sequence[Audience]
+) -> list[str]:
+    """Return in words for whom the accepted claims are kept that not everybody may read."""
+    good = [
+        audience
+        for one, audience in zip(verdicts, readers, strict=True)
+        if one.status is ProposalStatus.ACCEPTED
+    ]
+    few = [(n, await context.readers_in_words(one)) for one, n in Counter(good).items() if one]
+    return [text if n == len(good) else f"{n} of them {text}" for n, text in few]
+
+
+def _text_quoted(
+    context: CallContext, claims: Sequence[Mapping[str, Any]], arguments: Arguments
+) -> str | None:
+    """Return the text that is kept as evidence: what was said, else reasons of corrections."""
+    quoted: str | None = arguments.get("said")
+    if quoted is None and not arguments.get("dry_run"):
+        reasons = (one.get("reason") for one in claims if one["kind"] == "correction")
+        quoted = " ".join(dict.fromkeys(filter(None, reasons))) or None
+    backed = any("evidence" in each for each in (arguments, *claims))
+    if quoted is None and context.is_account and not backed:
+        most = context.canon.policy.limits.snippet  # the word of the owner is evidence
+        quoted = "\n".join(map(brief_claim, claims))[:most]
+    return quoted
 
 
 async def _choose_authority(

@@ -240,6 +240,7 @@ class _UndoRun:
         """Yield the entries that retract one entry of the call."""
         own, to, reason = ids_of(entry)[0], entry_audience(entry), self.reason
         item: Any = self.now.get(own)
+        was: Any = self.before.get(own)
         if isinstance(item, log.Tombstone) and own in self.made:
             yield from self._restore_forgotten(entry)
             return
@@ -261,16 +262,12 @@ class _UndoRun:
             case log.FactSuperseded(superseded_by=by) | log.RelationEnded(superseded_by=by):
                 if by is None or "tag" in item.properties:
                     yield resume_item(item, by, to)
-            case log.FactResumed() | log.RelationResumed() if (
-                was := self.before[own]
-            ).level is CanonLevel.RETCONNED:
+            case log.FactResumed() | log.RelationResumed() if was.level is CanonLevel.RETCONNED:
                 yield from retcon_entries(item, was.retcon_reason, to, replaced_by=was.replaced_by)
             case log.FactResumed(fallen=by) if "tag" in item.properties or by in self.made:
-                was = self.before[own]
                 end = {"until": was.until, "superseded_by": was.superseded_by}
                 yield log.FactSuperseded(fact_id=item.id, **end, audience=to)
             case log.RelationResumed(fallen=by) if by in self.made:
-                was = self.before[own]
                 end = {"until": was.until, "superseded_by": was.superseded_by, "reason": reason}
                 yield log.RelationEnded(relation_id=item.id, **end, audience=to)
             case log.EntitiesMerged(merged=gone):
@@ -278,11 +275,10 @@ class _UndoRun:
             case log.EntitiesUnmerged(separated=one):
                 members = self.now[one].members
                 yield log.EntitiesMerged(kept=item.id, merged=one, members=members, reason=reason)
-            case log.AudienceChanged() if own in self.before:
-                was = self.before[own]
+            case log.AudienceChanged() if was is not None:
                 yield log.AudienceChanged(thing_id=own, audience=was.audience, reason=reason)
-            case log.ProposalDecided() if getattr(self.before.get(own), "decision", None):
-                draft = narrow_to(DecisionDraft, self.before[own].decision)  # before one by hand
+            case log.ProposalDecided() if getattr(was, "decision", None):
+                draft = narrow_to(DecisionDraft, was.decision)  # before one by hand
                 yield log.ProposalDecided(proposal_id=item.id, decision=draft)
             case log.ProposalDecided() if item.decision is not None:
                 yield restored(fields={"status": ProposalStatus.PENDING.value, "decision": None})

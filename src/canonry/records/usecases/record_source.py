@@ -356,19 +356,7 @@ async def record_source(canon: Canon, caller: Caller, statement: SourceStatement
             run = _make_run(canon, statement, run_id, recording, warnings)
             entries.append(Made(thing=run))
         known_source = before if isinstance(before, Source) else None
-        recorded = RecordOutcome(
-            source=known_source or statement.source,
-            run=run,
-            records=[
-                replace(each, reasons=found.reasons) if found.reasons else each
-                for each, found in zip(recording.records, statement.records, strict=True)
-            ],
-            total=len(recording.records),
-            duplicates=tuple(recording.duplicates.values())[:DUPLICATES_MAX],
-            observations=len(recording.kept),
-            warnings=tuple(warnings),
-            again=known_source is not None,
-        )
+        recorded = _make_outcome(statement, known_source, run, recording, warnings)
         ids = (account.space, source.id, run_id, *edges)
         reads = frozenset().union(recording.reads, reading.reads, map(item_key, ids))
         return Change(entries=tuple(entries), reads=reads, found=recorded)
@@ -378,6 +366,29 @@ async def record_source(canon: Canon, caller: Caller, statement: SourceStatement
     pace.done = pace.total
     await pace.report_progress("records kept")
     return found if receipt.found is not None else _as_first_reported(found, receipt)
+
+
+def _make_outcome(
+    statement: SourceStatement,
+    known: Source | None,
+    run: RunDraft,
+    recording: Recording,
+    warnings: Sequence[Warned],
+) -> RecordOutcome:
+    """Return the outcome of the statement; `known` is its source if that existed before."""
+    return RecordOutcome(
+        source=known or statement.source,
+        run=run,
+        records=[
+            replace(each, reasons=found.reasons) if found.reasons else each
+            for each, found in zip(recording.records, statement.records, strict=True)
+        ],
+        total=len(recording.records),
+        duplicates=tuple(recording.duplicates.values())[:DUPLICATES_MAX],
+        observations=len(recording.kept),
+        warnings=tuple(warnings),
+        again=known is not None,
+    )
 
 
 def _as_first_reported(found: RecordOutcome, receipt: Receipt[RecordOutcome]) -> RecordOutcome:
