@@ -3,7 +3,7 @@
 import re
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
 
@@ -26,7 +26,13 @@ from canonry.canon.session.snippets import SAID_TITLE
 from canonry.canon.session.viewpoint import items_at_viewpoint
 from canonry.gateway.limits import checked_text, suggest_name
 from canonry.gateway.tool import Reply
-from canonry.language.reading.reading import read_statements, require_days, said_by, time_words_in
+from canonry.language.reading.reading import (
+    limits_in,
+    read_statements,
+    require_days,
+    said_by,
+    time_words_in,
+)
 from canonry.language.texts.stems import is_part_of, stems_of
 from canonry.log.entries import StoredItem
 from canonry.log.items.entities import Entity
@@ -52,12 +58,14 @@ from canonry.records.usecases.record_source import ingest_records
 from canonry.records.usecases.records import list_entities
 from canonry.records.usecases.relationships import relate_entities
 from canonry.records.usecases.schemas import schema_of, schemas_for
-from canonry.values.calendars.reckoning import GREGORIAN, RoughTime
+from canonry.values.calendars.declaring import read_rough_time
+from canonry.values.calendars.reckoning import GREGORIAN, Grain, RoughTime, rough_in_words
 from canonry.values.data_files import read_toml
 from canonry.values.errors import CanonryError, Conflict, InvalidInput, NotFound
 from canonry.values.fields import PROPOSAL_PREFIX
 from canonry.values.ids import is_uuid
 from canonry.values.json_values import encode_json, fold_text
+from canonry.values.moments import DAY, SECOND, Instant
 from canonry.values.provenance import Authority, Evidence, EvidenceKind
 
 _SENTENCES_MAX: Final = 3
@@ -219,6 +227,9 @@ class ClaimReader:
             now = RoughTime(start=self.context.canon.clock.now())
             time_text = time_words_in(claim["says"], now, path=f"{path}/says")
             content |= {"time_ref": time_text} if time_text and "time_ref" not in content else {}
+            if kind == "fact":
+                known = content.get("time_ref")
+                content |= _limits_of(claim["says"], now, known, path=f"{path}/when")
         return Suggestion(
             type=_TYPES[kind],
             content=content,
@@ -277,6 +288,22 @@ class ClaimReader:
 
     async def _resolve_other(self, name: str, text: str, path: str) -> str:
         return (await self.context.find_item(text, *_OTHERS[name], path=path)).id
+
+
+def _limits_of(text: str, now: RoughTime, words: str | None, *, path: str) -> dict[str, Any]:
+    """Return the time from which a fact holds, and for how long, as its text says.
+
+    `words` are those of a beginning that is known already.
+    """
+    begin, end = limits_in(text, now)
+    if begin is None and words is None and end is not None:  # it holds today
+        begin = RoughTime(start=Instant(now.start // DAY * DAY), grain=Grain.DAY)
+    if words is None and begin is not None:
+        words = rough_in_words(begin, GREGORIAN)
+    if words is None or end is None:
+        return {"time_ref": words} if words else {}
+    at = read_rough_time(words, GREGORIAN, replace(now, toward=-1), path=path).start
+    return {"time_ref": words, "duration": max(end - at, SECOND) // SECOND}
 
 
 async def replacing_claim(

@@ -544,9 +544,7 @@ _BRIEF: Final = read_toml(__package__, "brief.toml")
 
 async def _show_context(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
     contexts = await contexts_of(canon, caller, arguments, "of")
-    heads = {
-        each.space.name: await each.canon.ledger.head_position(each.space.id) for each in contexts
-    }
+    heads = {e.space.name: await e.canon.ledger.head_position(e.space.id) for e in contexts}
     return {**await _write_brief(contexts, arguments), "position": heads}
 
 
@@ -632,20 +630,15 @@ async def _brief_sections(
     if entity is not None:
         own = await _statements_about_item(context, entity, ended=question is not None)
         ties = Counter(i for e in own for i in involved_entities(e) if i not in family_of(entity))
-        near = await context.canon.caller_scope(context.caller).root_entities(
-            i for i, _ in ties.most_common(_NEAR)
-        )
+        nearest = [i for i, _ in ties.most_common(_NEAR)]
+        near = await context.canon.caller_scope(context.caller).root_entities(nearest)
         entities = [entity, *(e for e in near.values() if e.id != entity.id)]
         named = {stem for e in entities for name in names_of(e) for stem in stems_of(name)}
         found = [
             e for e in found if involved_entities(e) or named & {*stems_of(getattr(e, "text", ""))}
         ]
-    around = [
-        e
-        for each in entities
-        if each is not entity
-        for e in await _statements_about_item(context, each)
-    ]
+    others = [one for one in entities if one is not entity]
+    around = [e for one in others for e in await _statements_about_item(context, one)]
     about_anything = entity is not None and results and not any(map(involved_entities, found))
     if about_anything or (entity is None and question is None):
         every = [e for kind in ASSERTED for e in (await of_kind(context, kind, limit=_FOUND))[0]]

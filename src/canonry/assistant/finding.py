@@ -544,7 +544,7 @@ def _short_row(row: Row, entity: Entity) -> Row:
     The names of its entity are stated once.
     """
     row["now_called"] = {n: e for n, e in row.get("now_called", {}).items() if e != entity.name}
-    names = ["id", "says", "now_called", "for", "disputed"]
+    names = ["id", "says", "now_called", "for", "disputed", "until"]
     names += ("from", "planned", "later") if row.keys() & {"planned", "later"} else ()
     return without_empty({name: row[name] for name in names if name in row})
 

@@ -111,7 +111,8 @@ def _timeline_sentence(_: Arguments, reply: Row) -> str:
 def _review_sentence(_: Arguments, reply: Row) -> str:
     nouns = {"waiting": "proposal", "duplicates": "possible duplicate", "unclear": "unclear value"}
     parts = [count_in_words(len(reply[name]), nouns[name]) for name in nouns if reply.get(name)]
-    return f"{join_parts(parts)} need a decision." if parts else "Nothing needs a decision."
+    verb = "needs" if sum(len(reply.get(name, ())) for name in nouns) == 1 else "need"
+    return f"{join_parts(parts)} {verb} a decision." if parts else "Nothing needs a decision."
 
 
 def _changes_sentence(arguments: Arguments, reply: Row) -> str:

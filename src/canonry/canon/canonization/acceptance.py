@@ -491,6 +491,7 @@ def _accept_fact(context: AcceptanceContext, content: FactContent) -> Acceptance
         context.new_id,
         context.backing,
         moment=context.candidate.moment,
+        until=end_of(at, duration),
         ended=[one for one in context.verdict.supersedes if isinstance(one, TagHeld)],
     )
     if isinstance(made.thing, FactDraft) and later:  # it goes on as the fact that says it again

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final, TypeAlias
 
-from canonry.canon.judging.contents import EventContent, FactContent
+from canonry.canon.judging.contents import EventContent, FactContent, end_of
 from canonry.canon.judging.gates.statements import warnings_about
 from canonry.canon.judging.known_items import Backing, find_repeated_event, make_event, make_fact
 from canonry.canon.judging.relation_timelines import laws_against_state
@@ -106,7 +106,8 @@ def _judge_new_fact(
     involved = made.thing.involved if isinstance(made.thing, FactDraft) else ()
     reading = reading_of(made.thing.id, new.statement, new.properties, involved, view)
     moment = Moment(at=new.time_ref, position=NOW.position)
-    changed = change_states(reading.statements, view, new_id, backing, moment=moment)
+    until = end_of(new.time_ref, new.duration)
+    changed = change_states(reading.statements, view, new_id, backing, moment=moment, until=until)
     warnings = warnings_about(new, new.time_ref, view, reading.statements)
     fact = stamp_draft(made.thing, Position(AFTER_ALL), Instant(0), statements=reading.statements)
     ends = end_entries(fact, view, lined=()) if warnings and isinstance(fact, Fact) else ()

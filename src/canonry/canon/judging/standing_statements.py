@@ -16,6 +16,7 @@ from canonry.canon.judging.contents import (
     FactContent,
     RelationshipContent,
     StateChangeContent,
+    end_of,
 )
 from canonry.canon.judging.known_items import Backing, id_for_owner
 from canonry.canon.judging.slices import SliceView
@@ -286,11 +287,15 @@ StatedTag: TypeAlias = tuple[Entity, str, bool]
 """A tag that begins or ends by what a fact says of an entity, and whether it holds."""
 
 
-def without_given_time(one: Statement, moment: Moment) -> Statement:
-    """Leave out the point of time by which a fact outside of scenes is dated, unless it recurs."""
+def without_given_time(one: Statement, moment: Moment, *, limited: bool = False) -> Statement:
+    """Leave out the point of time by which a fact outside of scenes is dated, unless it recurs.
+
+    The "Friday" of a fact that is `limited`, as by "until Friday", does not recur.
+    """
     dated = bool(one.when) and moment.at is not None and moment.position.scene == 0
     lasting = one.phase is Phase.IS and find_attribute(one.attribute).kind is not ValueKind.QUANTITY
-    return replace(one, when="") if dated and not (lasting and is_recurring(one.when)) else one
+    recurs = lasting and not limited and is_recurring(one.when)
+    return replace(one, when="") if dated and not recurs else one
 
 
 def states_of(statements: Iterable[Statement], view: SliceView) -> tuple[StatedTag, ...]:
@@ -309,10 +314,7 @@ def states_of(statements: Iterable[Statement], view: SliceView) -> tuple[StatedT
         worded = entry.kind is ValueKind.WORD and not entry.soft
         if entity is None or not worded or one.value not in {*chain(*entry.exclusive)}:
             continue
-        found.setdefault(
-            (entity.id, str(one.value)),
-            (entity, str(one.value), one.holds_then),
-        )
+        found.setdefault((entity.id, str(one.value)), (entity, str(one.value), one.holds_then))
     return tuple(found.values())
 
 
@@ -323,17 +325,18 @@ def change_states(
     backing: Backing,
     *,
     moment: Moment,
+    until: Instant | None = None,
     ended: Iterable[TagHeld] = (),
 ) -> Iterator[Entry]:
     """Yield the changes of the states that a fact begins and ends; it supersedes those in `ended`.
 
+    A fact that holds `until` a time changes them only so long.
+
     Changes that another item tells in the scene of the moment are left out.
     """
     found: defaultdict[EntityId, dict[str, bool]] = defaultdict(dict)
-    begun, over = (
-        states_of([without_given_time(one, moment) for one in statements], view),
-        tuple(ended),
-    )
+    begun = states_of([without_given_time(one, moment) for one in statements], view)
+    over = tuple(ended)
     if not begun and not over:
         return
     superseded = ((entity_of(view, one.entity_id), one.tag) for one in over)
@@ -350,6 +353,7 @@ def change_states(
             add=own_spelling(entity, (tag for tag, holds in tags.items() if holds)),
             remove=own_spelling(entity, (tag for tag, holds in tags.items() if not holds)),
             moment=moment,
+            until=until,
         ).entries
 
 
@@ -363,7 +367,10 @@ def restate_tags(fact: Fact, view: SliceView, new_id: NewId) -> Iterator[Entry]:
     """Yield the changes of the states that a fact begins and ends when it is canon again."""
     backing = backing_of(fact)
     if "tag" not in fact.properties:
-        yield from change_states(fact.statements, view, new_id, backing, moment=fact.moment)
+        until = end_of(fact.time_ref, fact.duration)
+        yield from change_states(
+            fact.statements, view, new_id, backing, moment=fact.moment, until=until
+        )
         return
     entity = entity_of(view, str(fact.properties.get("entity_id")))
     tags = (str(fact.properties["tag"]),)

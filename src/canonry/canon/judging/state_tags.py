@@ -485,9 +485,12 @@ def change_tags(
     add: tuple[str, ...],
     remove: tuple[str, ...],
     moment: Moment,
+    until: Instant | None = None,
     retracted: Iterable[TagHeld] = (),
 ) -> TagsChanged:
     """Return the change of these tags at `moment`; tags in `retracted` are retconned with it.
+
+    At `until` the tags are again what they were before.
 
     A new tag ends those that exclude it. Adding a current tag confirms it, and removing an absent
     one denies it, because an earlier change may become known later.
@@ -507,6 +510,7 @@ def change_tags(
         *((tag, True, moment) for tag in (*begun, *again)),
         *((tag, False, moment) for tag in (*ended, *sorted(denied))),
         *((one.tag, False, one.moment) for one in apart),
+        *((tag, tag in ended, replace(moment, at=until)) for tag in (*begun, *ended) if until),
         *((tag, False, at) for tag in begun for at in _denial_moments(view, entity, tag, moment)),
     ]
     new_changes = [TagChange(tag=t, holds=h, moment=m, observation=_NEW) for t, h, m in changes]

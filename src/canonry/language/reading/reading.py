@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
+from itertools import pairwise
 from typing import Any, Final
 
 from canonry.language.reading.clauses import read_clause
@@ -14,6 +15,7 @@ from canonry.language.reading.nominals import read_nominal
 from canonry.language.reading.orders import reorder_tokens
 from canonry.language.reading.times import parts_of
 from canonry.language.reading.tokens import (
+    LIMITS,
     Token,
     WordTable,
     is_finite,
@@ -23,9 +25,10 @@ from canonry.language.reading.tokens import (
 )
 from canonry.values.attributes.table import ValueKind, current_attributes, find_attribute
 from canonry.values.calendars.declaring import read_rough_time
-from canonry.values.calendars.reckoning import GREGORIAN, RoughTime
+from canonry.values.calendars.reckoning import GREGORIAN, Grain, RoughTime, span_of
 from canonry.values.errors import InvalidInput
 from canonry.values.json_values import plain_signs
+from canonry.values.moments import Instant
 from canonry.values.statements import Modality, Phase, Quantity, Statement
 
 READER: Final = 1
@@ -37,8 +40,17 @@ CLAUSES_MAX: Final = 8
 _TIME_MAX: Final = 5
 """The most words of a time in a text."""
 
+_CHANGES: Final = frozenset({Phase.BEGINS, Phase.ENDS})
+_PRESENT: Final = frozenset({"s", "base"})
+_PAST: Final = frozenset({"past", "participle"})
+
 _CLEAR: Final = frozenset({Modality.ASSERTED, Modality.PLANNED})
 """The modalities of statements that may be stored."""
+
+_INCLUDED: Final = frozenset({"through", "end", "ende", "einschließlich", "fin", "finales"})
+_NEAREST: Final = frozenset({"as of", "as from"})
+_ORIGINS: Final = frozenset({"from", "vom", "desde"})
+"""Words of a limit: the time is included, is the nearest, or can be that of an origin."""
 
 _SPEAKER: Final = re.compile(rf"{SPEAKER}(?!\w)")
 _TERM: Final = re.compile(r"[^\W\d_]+(?=')'?|[^\W\d_]+")
@@ -140,12 +152,29 @@ def tense_of(text: str) -> int:
     "We move in May" will happen, "we live in Kassel" is open.
     """
     first = " ".join(text.split(maxsplit=1)[:1])
+    words = _language_of(text, ())
+    sentences = list(sentences_of(text, {}, words))
+    if any(_is_since(one, then) for each in sentences for one, then in pairwise(each)):
+        return -1  # "since May" is the last May, whatever the verb
     said = (*read_statements(text, {}), *read_statements(text, {first: first} if first else {}))
     past = any(one.attribute.startswith("did:") or one.phase is Phase.WAS for one in said)
-    changes = any(one.phase in {Phase.BEGINS, Phase.ENDS} and not one.implied for one in said)
-    moves = changes and any(one.attribute.startswith("does:") for one in said)
-    planned = moves or any(one.modality is Modality.PLANNED for one in said)
+    planned = any(one.modality is Modality.PLANNED for one in said)
+    changed = {one.attribute for one in said if one.phase in _CHANGES and not one.implied}
+    tokens = [token.text for each in sentences for token in each]
+    verbs = [form for each in tokens if (form := verb_of(each, words.code)) is not None]
+    if changed and any(form in _PAST for _, form in verbs):
+        past = True
+    elif changed:  # "stops smoking" will happen, but "now smokes" is open
+        acts = {one.attribute for one in said if one.phase is Phase.IS}
+        acts |= {f"does:{verb}" for verb, form in verbs if form in _PRESENT} - changed
+        planned = planned or any(each.startswith("does:") for each in acts)
     return int(planned) - int(past)
+
+
+def _is_since(one: Token, then: Token) -> bool:
+    """Return whether two tokens say since which time something lasts."""
+    roles = {word_table(code).prepositions.get(one.text) for code in _TABLES}
+    return "since" in roles and bool(parts_of(then.text))
 
 
 def time_words_in(text: str, start: RoughTime, *, path: str) -> str:
@@ -167,7 +196,7 @@ def time_words_in(text: str, start: RoughTime, *, path: str) -> str:
     always = any(find_attribute(one.attribute).always for one in statements)
     words = [each.strip(',.;:!?()"') for each in text.split()]
     roles = [{word_table(c).prepositions.get(each.casefold()) for c in _TABLES} for each in words]
-    since = ["since" in each for each in roles]
+    since, until = (["since" in each for each in roles], ["until" in each for each in roles])
     if len(times) != 1 or len(points) > 1 or always or not (happened or any(since) or unread):
         return ""
     begins = [bool(each - {"of", "", None}) for each in roles]
@@ -175,6 +204,7 @@ def time_words_in(text: str, start: RoughTime, *, path: str) -> str:
     for size in range(min(_TIME_MAX, len(words)), 0, -1):
         every = range(len(words) - size + 1)
         starts = [n for n in every if happened or (n and since[n - 1]) or (unread and begins[n])]
+        starts = [n for n in starts if not (n and until[n - 1])]
         phrases = [" ".join(words[first : first + size]) for first in starts]
         named = next((one for one in phrases if _names_time(one, parts, start)), "")
         while not named[-1:].isdigit() and _names_time(named.rpartition(" ")[0], parts, start):
@@ -184,11 +214,56 @@ def time_words_in(text: str, start: RoughTime, *, path: str) -> str:
     return ""
 
 
+def limits_in(text: str, start: RoughTime) -> tuple[RoughTime | None, Instant | None]:
+    """Return the times at which what a text says begins, and no longer holds; None: without one.
+
+    "From May" and "until Friday" lie after `start`, "as of May" is the May nearest to it. The day
+    of "until Friday" is included, but "until May" ends as May begins. "Since May" is no limit here.
+    """
+    statements = read_statements(text, {}) or read_statements(text, {text.split(maxsplit=1)[0]: ""})
+    if any(one.phase is Phase.WAS for one in statements):
+        return None, None
+    ahead, plain = replace(start, toward=1), " ".join(text.split())
+    last = _time_behind(plain, "limits", ahead)
+    end = None
+    if last is not None:
+        begins, ends = span_of(last[1], GREGORIAN)
+        included = last[1].grain <= Grain.WEEK or _INCLUDED.intersection(last[0].split())
+        end = ends if included else begins
+    first = _time_behind(plain, "onsets", ahead)
+    if first is None:
+        return None, end if end is not None and end > start.start else None
+    begin = first[1]
+    if first[0] in _NEAREST and (back := _time_behind(plain, "onsets", replace(start, toward=-1))):
+        begin = min(begin, back[1], key=lambda one: abs(one.start - start.start))
+    past = end is None and begin.start <= start.start
+    if first[0] in _ORIGINS and (past or not first[2]):
+        return None, end  # "a wine from 2015", "moved from Friday to Monday"
+    return begin, end if end is not None and end > begin.start else None
+
+
+def _time_behind(text: str, words: str, start: RoughTime) -> tuple[str, RoughTime, bool] | None:
+    """Return the last of such `words` with a time behind it, that time, and if it stands alone."""
+    for found in reversed([*LIMITS[words].finditer(text)]):
+        behind = text[found.end() :].split()[:_TIME_MAX]
+        for size in range(len(behind), 0, -1):
+            phrase = " ".join(behind[:size]).strip(',.;:!?()"')
+            try:
+                rough = read_rough_time(phrase, start=start)
+            except InvalidInput:
+                continue
+            rest = " ".join([*behind[size:], *text[found.end() :].split()[_TIME_MAX:]])
+            stops = behind[size - 1][-1] in ",.;:!" or not rest
+            alone = not found.start() or stops or LIMITS["limits"].match(rest)
+            return found[1].casefold(), rough, bool(alone or rest.startswith(("on", "an")))
+    return None
+
+
 def _is_change(statement: Statement) -> bool:
     event = statement.phase is Phase.WAS and statement.attribute.startswith(
         ("did:", "event:", "is:")
     )
-    begins = statement.phase in {Phase.BEGINS, Phase.ENDS}
+    begins = statement.phase in _CHANGES
     return event or (begins and find_attribute(statement.attribute).kind is not ValueKind.TIME)
 
 

@@ -13,6 +13,7 @@ from canonry.language.reading.times import (
     PREFIX,
     date_form,
     hour_form,
+    limit_form,
     parts_of,
     with_dates,
     with_hours,
@@ -61,6 +62,11 @@ _DATE: Final = {
 _HOUR: Final = {
     code: re.compile(hour_form(data.get("half_days", ""))) for code, data in _DATA.items()
 }
+LIMITS: Final = {
+    name: re.compile(limit_form(data[name] for data in _DATA.values()), re.IGNORECASE)
+    for name in ("onsets", "limits")
+}
+"""Patterns of words before the time at which something begins or ends, in any language."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from operator import attrgetter
 from typing import Final, TypeAlias
 
 from canonry.canon.judging.candidates import Candidate
@@ -114,9 +115,10 @@ def objections_to(
         if apart or _is_judged_elsewhere(content, standing):
             continue
         for claim in statements:
-            if not revising and _may_stand_together(standing.statement, claim):
+            plain = not revising and until is None
+            if plain and _may_stand_together(standing.statement, claim):
                 continue
-            found = _object_to(standing, claim, now, view, about=about, by=by)
+            found = _object_to(standing, claim, now, view, about=about, by=by, until=until)
             if found and claim.implied and claim.phase is Phase.ENDS:
                 found = replace(
                     found, rationale=_widowing(found, standing, claim, statements, view)
@@ -272,7 +274,7 @@ def items_ended_by(item: Fact | Relation, view: SliceView) -> Iterator[Fact | Re
         ):
             continue
         found_each = (
-            _object_to(old, one.statement, item.moment, view, about=one.about, by=item)
+            _object_to(old, one.statement, item.moment, view, about=one.about, by=item, until=until)
             for one in own
         )
         if any(found is not None and found.weight is Weight.SUPERSEDES for found in found_each):
@@ -289,7 +291,8 @@ def _is_same_statement(one: Fact | Relation, other: Fact | Relation) -> bool:
 def _ends_standing(standing: StandingStatement, later: StandingStatement, view: SliceView) -> bool:
     """Return whether a later statement ends the one that stands, or cannot hold beside it."""
     met = later.statement, later.moment, view
-    found = _object_to(standing, *met, about=later.about, by=later.item)
+    until = later.item.ends_at if isinstance(later.item, Fact) else None
+    found = _object_to(standing, *met, about=later.about, by=later.item, until=until)
     return found is not None and found.weight in {Weight.SUPERSEDES, Weight.CONTRADICTS}
 
 
@@ -330,6 +333,16 @@ _Effect: TypeAlias = tuple[Weight, str]
 """How a claim meets a standing statement: the effect, and the reason in words."""
 
 
+def _limit_effect(held: Statement, claim: Statement, order: Order) -> _Effect | None:
+    """Return the effect of a statement that says until when something holds which stands."""
+    parts = attrgetter("subject", "attribute", "value")
+    same = parts(held) == parts(claim)
+    lasting = claim.phase is Phase.IS and claim.holds and held.holds_then
+    if not (same and lasting) or order is Order.EARLIER:
+        return None
+    return Weight.SUPERSEDES, "the claim says until when it holds."
+
+
 def _object_to(
     standing: StandingStatement,
     claim: Statement,
@@ -338,22 +351,24 @@ def _object_to(
     *,
     about: frozenset[str],
     by: Proposal | Fact | Relation | None,
+    until: Instant | None = None,
 ) -> Objection | None:
     held = standing.statement
     unnamed = held.subject.startswith(PHRASE) and held.subject == claim.subject
     if unnamed and about and standing.about and not about & standing.about:
         return None
     then = standing.moment
-    held, claim, order = (
-        without_given_time(held, then),
-        without_given_time(claim, now),
-        order_of(now, then),
-    )
+    limited = getattr(standing.item, "duration", None) is not None
+    held = without_given_time(held, then, limited=limited)
+    claim = without_given_time(claim, now, limited=until is not None)
+    order = order_of(now, then)
     held, claim = with_entities(held, claim, view), with_entities(claim, held, view)
     found = _ended_in_passing(held, claim, order, view)
     if by is not None and standing.item is not None and order is not Order.EARLIER:
         found = found or _revised(held, claim, standing.item.evidence, by.evidence, view)
     found = found or _compare_statements(held, claim, order, view)
+    if until is not None and isinstance(standing.item, Fact) and standing.item.ends_at is None:
+        found = found or _limit_effect(held, claim, order)
     again = held.phase is Phase.ENDS and claim.phase is Phase.IS and claim.holds
     undated = now.at is None and then.at is not None and now.position.scene == 0
     if found is None and again and undated:  # as a decision against what ended at a time
