@@ -31,6 +31,7 @@ from canonry.recall.usecases.find_passages import (
     passage_times,
     retracted_in,
     shorten_query,
+    times_meant,
 )
 from canonry.recall.usecases.search import degraded_of, rank_relations, ranked_by_words
 from canonry.values.calendars.reckoning import GREGORIAN
@@ -214,8 +215,9 @@ async def _search_passages(canon: Canon, search: ItemSearch, cited: CitedBy) -> 
         entities=frozenset(search.about),
         limit=search.limit * _WIDER,
     )
+    times = [await times_meant(canon, query)]
     found = await asyncio.gather(
-        *(find_passages(canon, replace(query, collection=each), cited) for each in wanted)
+        *(find_passages(canon, replace(query, collection=one), cited, times) for one in wanted)
     )
     hits: Sequence[tuple[StoredItem, float]] = [
         (each.items[hit.passage.id], hit.strength) for each in found for hit in each.hits

@@ -101,9 +101,8 @@ def passage_times(item: StoredItem, around: Mapping[str, StoredItem]) -> Passage
             return PassageTimes(said_at=recorded, in_world=item.time_ref)
         case Snippet():
             source = around.get(item.source_id)
-            return PassageTimes(
-                said_at=source.said_at if isinstance(source, Source) else None, in_world=None
-            )
+            said_at = source.said_at if isinstance(source, Source) else None
+            return PassageTimes(said_at=said_at, in_world=None)
         case Fact() | Event():
             return PassageTimes(said_at=item.created_at, in_world=item.time_ref)
         case _:
@@ -120,9 +119,12 @@ class TimesMeant:
 
 
 async def times_meant(canon: Canon, query: TextQuery) -> TimesMeant | None:
-    """Return the times that the question names; None: no time and no known event."""
+    """Return the times that the question names; None: no question, no time and no known event."""
+    if not query.question:
+        return None
     calendar = await _searched_calendar(canon, query.spaces)
     asked = read_times(query.text, calendar, Instant(0))
+    query = replace(query, spaces=await canon.covered_spaces(query.spaces))
     events = [await _anchor_span(canon, query, anchor) for anchor in asked.anchors]
     known = tuple(each for each in events if each is not None)
     if not (asked.intervals or asked.sessions or known):
@@ -143,17 +145,15 @@ async def near_in_time(
     asked = read_times(meant.text, meant.calendar, present)
     near = {identity: _nearness_of(each, asked, meant.events) for identity, each in times.items()}
     if asked.sessions:
-        scenes = await _session_scenes(
-            canon, asked, (s for s in items.values() if isinstance(s, Scene))
-        )
+        listed = [each for each in items.values() if isinstance(each, Scene)]
+        scenes = await _session_scenes(canon, asked, listed)
         near |= {hit.id: 1.0 for hit in hits if hit.scene_id in scenes or hit.id in scenes}
     return {identity: value for identity, value in near.items() if value > 0}
 
 
 def _nearness_of(each: PassageTimes, asked: TimesAsked, events: Sequence[TimeSpan]) -> float:
-    values = [
-        time_nearness(when, interval) for when in each.known_times for interval in asked.intervals
-    ]
+    known, intervals = each.known_times, asked.intervals
+    values = [time_nearness(when, interval) for when in known for interval in intervals]
     if each.in_world is not None:
         values += [time_nearness(each.in_world, interval) for interval in events]
     return max(values, default=0.0)
@@ -183,15 +183,12 @@ async def _searched_calendar(canon: Canon, spaces: Spaces) -> Calendar:
 
 async def _anchor_span(canon: Canon, query: TextQuery, anchor: EventAnchor) -> TimeSpan | None:
     """Return the interval around an event in the question, if canon has the event and its time."""
-    words = replace(
-        query, collection=Collection.FACTS, text=anchor.event_text, entities=frozenset()
-    )
-    found = await canon.text.search(replace(words, source_id=None, limit=_ANCHORS))
+    words = replace(query, collection=Collection.FACTS, text=anchor.event_text, source_id=None)
+    found = await canon.text.search(replace(words, entities=frozenset(), limit=_ANCHORS))
     items = await canon.query_scope(query.spaces).items_by_id(hit.id for hit in found.hits)
     known = (items.get(hit.id) for hit in found.hits)
-    when = next(
-        (e.time_ref for e in known if isinstance(e, Event | Fact) and e.time_ref is not None), None
-    )
+    times = (each.time_ref for each in known if isinstance(each, Event | Fact))
+    when = next((at for at in times if at is not None), None)
     if when is None:
         return None
     span = None if anchor.days is None else anchor.days * DAY
@@ -338,11 +335,15 @@ class FoundPassages:
 
 
 async def find_passages(
-    canon: Canon, query: TextQuery, cited: CitedBy | None = None
+    canon: Canon,
+    query: TextQuery,
+    cited: CitedBy | None = None,
+    times: Sequence[TimesMeant | None] = (),
 ) -> FoundPassages:
     """Return the best passages within `query`; a smaller limit gives a prefix.
 
-    Passages that only retracted items cite are left out. `cited` is the result of `retracted_in`.
+    Passages that only retracted items cite are left out. `cited` is the result of `retracted_in`,
+    and `times` has that of `times_meant`, if other searches with the same text use it too.
 
     Unspecific similarity finds nothing. A failed search is left out and named in `degraded`. A
     passage without a measured similarity does not count as dissimilar: the index may lack it, or
@@ -352,8 +353,8 @@ async def find_passages(
     query = replace(query, spaces=await canon.covered_spaces(query.spaces))
     query = await shorten_query(canon, query)
     denied = denied_stems(query.text)
-    times = await times_meant(canon, query) if query.question else None
-    pool = pool_for(len(parse_query(query.text).stems), weights) * (WIDER if times else 1)
+    meant = times[0] if times else await times_meant(canon, query)
+    pool = pool_for(len(parse_query(query.text).stems), weights) * (WIDER if meant else 1)
     wide = replace(query, limit=max(query.limit, pool))
     words, no_words = await _by_words(canon, wide)
     hits = {hit.id: hit for hit in words.hits}
@@ -373,7 +374,7 @@ async def find_passages(
             similar,
             _best_elsewhere(similar, wide.limit, behind=MEANING_BEHIND in no_meaning),
             _named_entities(query, called),
-            await near_in_time(canon, query, times, standing) if times else {},
+            await near_in_time(canon, query, meant, standing) if meant else {},
         ),
         weights,
         limit=max(query.limit, least),
