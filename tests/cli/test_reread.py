@@ -119,7 +119,7 @@ async def test_upgrade_backs_up_and_asks_and_no_changes_nothing(data: Path, tmp_
 
 LANTERN = "01a20372-567b-88e5-8d69-a2f186d1adb4"
 READINGS = {
-    "Odo Brand is dead": [("life", "dead"), ("spouse", "None")],
+    "Odo Brand is dead": [("life", "dead")],
     "Odo Brand is no longer alive": [("life", "alive")],
     "Ilsa Vane carries the silver lantern": [
         ("carrier", LANTERN),

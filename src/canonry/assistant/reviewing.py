@@ -417,6 +417,7 @@ def outcomes_of(
     good = [one for one in verdicts if one.status is ProposalStatus.ACCEPTED]
     graded = [each for one in good if one.rule != dependency_accepted.id for each in one.graded]
     ends = [(each["because"], written and each["id"] in later) for one in good for each in one.ends]
+    ends.sort(key=lambda end: ", because " not in end[0])  # the cause before what follows
     sure = [each for each in graded if each.grade is Grade.CONTRADICTION]
     retracted = [each.id if each.id in each.reason else each.reason for each in sure]
     new = [one.canonical_id for one in good if written and one.canonical_id and one.conflicts]

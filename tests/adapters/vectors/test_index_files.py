@@ -301,19 +301,19 @@ CUT = """
 import asyncio, os, sys
 from pathlib import Path
 from canonry.recall.vectors import FolderVectors
-from tests.adapters.vectors.entries import MODEL, drawn, found, many, take_in
+from tests.adapters.vectors.entries import MODEL, drawn, many, search_memories, take_in
 
 async def main():
     folder = Path(sys.argv[1])
     vectors = FolderVectors(folder, waiting=2)
     await take_in(vectors, many(500))
     assert await vectors.compact_updates(MODEL)
-    before = await found(vectors, drawn(1))
+    before = await search_memories(vectors, drawn(1))
     for path in folder.glob(sys.argv[2]):
         os.truncate(path, 0)
-    print(await found(vectors, drawn(1)) == before)
+    print(await search_memories(vectors, drawn(1)) == before)
     await take_in(vectors, many(3, first=900))
-    print(await found(vectors, drawn(901), limit=1))
+    print(await search_memories(vectors, drawn(901), limit=1))
     await vectors.close()
 
 asyncio.run(main())

@@ -344,7 +344,6 @@ async def find_passages(
 
     Passages that only retracted items cite are left out. `cited` is the result of `retracted_in`,
     and `times` has that of `times_meant`, if other searches with the same text use it too.
-
     Unspecific similarity finds nothing. A failed search is left out and named in `degraded`. A
     passage without a measured similarity does not count as dissimilar: the index may lack it, or
     others are nearer.
@@ -380,12 +379,9 @@ async def find_passages(
         limit=max(query.limit, least),
     )
     items = await canon.query_scope(query.spaces).items_by_id(each.id for each in ranked)
-    found: Sequence[FoundPassage] = [
-        shown
-        for each in ranked
-        if each.score > 0
-        for shown in _shown_passages(each, query, items, hits)
-    ]
+    good = (each for each in ranked if each.score > 0)
+    found: Sequence[FoundPassage]
+    found = [one for each in good for one in _shown_passages(each, query, items, hits)]
     found = await _second_round(canon, query, words.asked, found, called)
     found, no_reranking = await _rerank_first(canon, gist, found, called)
     if denied:  # the first ones with the same denial come first

@@ -119,10 +119,8 @@ def objections_to(
             if plain and _may_stand_together(standing.statement, claim):
                 continue
             found = _object_to(standing, claim, now, view, about=about, by=by, until=until)
-            if found and claim.implied and claim.phase is Phase.ENDS:
-                found = replace(
-                    found, rationale=_widowing(found, standing, claim, statements, view)
-                )
+            if found and claim.value == "dead" and rests_on(standing.statement, claim):
+                found = replace(found, rationale=_ended_by_death(found, standing, claim, view))
             if found and by and _is_order_unknown(found, standing, claim, by, view):
                 rationale = f"{POSSIBLE}{standing.text} {UNORDERED}"
                 found = replace(found, weight=Weight.WARNS, rationale=rationale, conflicting=())
@@ -153,23 +151,19 @@ def _may_stand_together(held: Statement, claim: Statement) -> bool:
     )
 
 
-def _widowing(
-    found: Objection,
-    standing: StandingStatement,
-    claim: Statement,
-    statements: Iterable[Statement],
-    view: SliceView,
+def _ended_by_death(
+    found: Objection, standing: StandingStatement, claim: Statement, view: SliceView
 ) -> str:
-    """Return why a marriage ends by a death: the same words for each item that states it."""
-    dead = next((one.subject for one in statements if one.value == "dead"), "")
-    gone, held = entity_of(view, dead), with_entities(standing.statement, claim, view)
+    """Return what ends by a death, and why: the same words for each item that states a marriage."""
+    gone, held = entity_of(view, claim.subject), with_entities(standing.statement, claim, view)
     if gone is None or found.weight is Weight.WARNS:
         return found.rationale
     pair = [(entity_of(view, str(one)), str(one)) for one in (held.subject, held.value)]
     called = (e.name if e else one.strip(PHRASE).replace("_", " ").title() for e, one in pair)
     names = sorted(called, key=lambda name: name != gone.name)
-    is_bond = find_attribute(held.attribute).symmetric and held.value is not None
-    what = f"the marriage of {' and '.join(names)}" if is_bond else standing.text.rstrip(".")
+    bond = {"spouse": "marriage", "betrothed": "engagement"}.get(held.attribute, "")
+    bond = bond if held.value is not None else ""
+    what = f"the {bond} of {' and '.join(names)}" if bond else standing.text.rstrip(".")
     return f"{what}, because {gone.name} died"
 
 

@@ -169,8 +169,9 @@ def _object_to_tag(
 ) -> Objection:
     """Object if a tag ends or contradicts another one; None: it repeats the same tag."""
     held, name, tag = held_tag_of(view, entity, change), entity.name, change.tag
-    weight, rationale = Weight.SUPERSEDES, f"{name} was {tag} until it became {by}"
     follows = by is not None and not excluded_by(by, view.policy.exclusive_tags, [tag])
+    became = "" if follows else f" until it became {by}"
+    weight, rationale = Weight.SUPERSEDES, f"{name} was {tag}{became}"
     if by is None:
         weight, rationale = Weight.ENDS, f"{name} was {tag} until then"
     elif are_simultaneous(now, change.moment):
