@@ -6,7 +6,7 @@ from pathlib import Path
 
 from fastmcp import Client
 from fastmcp.client.transports import StdioTransport
-from session import ASKED, tell, text_of
+from session import ASKED, print_outcome, text_of
 
 
 async def main():
@@ -21,7 +21,7 @@ async def main():
         for name, arguments in ASKED["calls"]:
             result = await client.call_tool(name, arguments, raise_on_error=False)
             results.append({"text": text_of(result.content), "refused": bool(result.is_error)})
-    tell([tool.name for tool in tools], results)
+    print_outcome([tool.name for tool in tools], results)
 
 
 asyncio.run(main())

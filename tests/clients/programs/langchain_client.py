@@ -4,7 +4,7 @@ import asyncio
 
 from langchain_core.tools import ToolException
 from langchain_mcp_adapters.client import MultiServerMCPClient
-from session import ASKED, tell
+from session import ASKED, print_outcome
 
 
 async def main():
@@ -22,7 +22,7 @@ async def main():
             results.append({"text": str(await tools[name].ainvoke(arguments)), "refused": False})
         except ToolException as error:
             results.append({"text": str(error), "refused": True})
-    tell(tools, results)
+    print_outcome(tools, results)
 
 
 asyncio.run(main())

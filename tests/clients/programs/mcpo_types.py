@@ -9,7 +9,7 @@ from httpx import ASGITransport, AsyncClient
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcpo.main import create_dynamic_endpoints
-from session import ASKED, tell, text_of
+from session import ASKED, print_outcome, text_of
 
 
 def filled(arguments, replies):
@@ -46,7 +46,7 @@ async def main():
                     assert len(sent) > len(results), reply.text
                     results.append({"sent": sent[len(results)], "passed_on": reply.json()})
             tools = [route.name for route in app.routes]
-    tell(tools, results)
+    print_outcome(tools, results)
 
 
 asyncio.run(main())

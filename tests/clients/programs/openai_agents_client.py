@@ -7,7 +7,7 @@ from agents import Agent, RunContextWrapper
 from agents.mcp import MCPServerStdio, MCPServerStreamableHttp
 from agents.mcp.util import MCPUtil
 from agents.tool_context import ToolContext
-from session import ASKED, tell
+from session import ASKED, print_outcome
 
 
 async def main():
@@ -28,7 +28,7 @@ async def main():
             context = ToolContext(None, tool_name=name, tool_call_id="1", tool_arguments=said)
             text = await tools[name].on_invoke_tool(context, said)
             results.append({"text": str(text)})
-    tell(tools, results)
+    print_outcome(tools, results)
 
 
 asyncio.run(main())

@@ -4,7 +4,7 @@ import asyncio
 
 import httpx2
 from fastmcp import Client, FastMCP
-from session import ASKED, tell, text_of
+from session import ASKED, print_outcome, text_of
 
 
 async def main():
@@ -18,7 +18,7 @@ async def main():
                 result = await client.call_tool(name, arguments, raise_on_error=False)
                 refused = bool(result.is_error)
                 results.append({"text": text_of(result.content), "refused": refused})
-    tell([tool.name for tool in tools], results)
+    print_outcome([tool.name for tool in tools], results)
 
 
 asyncio.run(main())

@@ -7,7 +7,7 @@ from pathlib import Path
 from fastmcp.client.transports import StdioTransport
 from pydantic_ai import ModelRetry
 from pydantic_ai.mcp import MCPToolset
-from session import ASKED, tell
+from session import ASKED, print_outcome
 
 
 async def main():
@@ -24,7 +24,7 @@ async def main():
                 results.append({"text": str(await toolset.direct_call_tool(name, arguments))})
             except ModelRetry as error:
                 results.append({"text": str(error), "refused": True})
-    tell([tool.name for tool in tools], results)
+    print_outcome([tool.name for tool in tools], results)
 
 
 asyncio.run(main())

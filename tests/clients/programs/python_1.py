@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamablehttp_client
-from session import ASKED, tell, text_of
+from session import ASKED, print_outcome, text_of
 
 
 @asynccontextmanager
@@ -31,7 +31,7 @@ async def main():
         for name, arguments in ASKED["calls"]:
             result = await session.call_tool(name, arguments)
             results.append({"text": text_of(result.content), "refused": bool(result.isError)})
-    tell([tool.name for tool in tools], results)
+    print_outcome([tool.name for tool in tools], results)
 
 
 asyncio.run(main())

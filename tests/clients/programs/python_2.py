@@ -5,7 +5,7 @@ import os
 
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
-from session import ASKED, tell, text_of
+from session import ASKED, print_outcome, text_of
 
 
 async def main():
@@ -22,7 +22,7 @@ async def main():
             for name, arguments in ASKED["calls"]:
                 result = await client.call_tool(name, arguments)
                 results.append({"text": text_of(result.content), "refused": bool(result.is_error)})
-    tell([tool.name for tool in tools], results)
+    print_outcome([tool.name for tool in tools], results)
 
 
 asyncio.run(main())
