@@ -30,7 +30,7 @@ _BEGINNING = parse_instant("1995-01-01T00:00:00Z")
 
 @dataclass(slots=True)
 class Account:
-    """What was written, for drawing arguments from; `middle` is an instant amid the writing."""
+    """The written items, for drawing arguments from; `middle` is an instant amid the writing."""
 
     user_id: str = DEFAULT_USER
     companies: list[str] = field(default_factory=list)

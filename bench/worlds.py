@@ -41,7 +41,7 @@ PLACES = ("mill", "tower", "bridge", "ford", "inn", "temple", "market", "mine", 
 
 @dataclass(slots=True, kw_only=True)
 class World:
-    """What was written, for drawing arguments from."""
+    """The written items, for drawing arguments from."""
 
     space: SpaceId
     story: StoryId

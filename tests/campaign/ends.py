@@ -1,4 +1,4 @@
-"""What the tools say in the end of a campaign, whatever the order of recording."""
+"""Compare the replies at the end of a campaign, in any order of recording."""
 
 from tests.campaign.model import MASTERS
 from tests.campaign.play import Table

@@ -256,7 +256,7 @@ class Truth:
         return _standing(self.before(new))
 
     def correctable(self) -> list[Stated]:
-        """What was said once only, so that it is one item of the canon."""
+        """List the statements that were said only once, and so are one item of the canon."""
         known = self.seen_by(MASTERS)
         said = [
             one

@@ -1,4 +1,4 @@
-"""What was found at the table, and what made-up campaigns found: each told in a few words."""
+"""Defects that players and random campaigns found, each in a few sentences."""
 
 from typing import Any
 

@@ -114,7 +114,7 @@ async def backing_up(store: Embedded, life: str) -> None:
 
 
 async def purging(store: Embedded, life: str) -> None:
-    """What was written is erased again; an erased name is stated with a minus."""
+    """Erase each written item again, and print an erased name with a minus."""
     ledger = store.canon.ledger
     for n in count():
         name = f"{life}/{n}"

@@ -86,7 +86,7 @@ class World:
         return a_call("qdrant_semantic_search", "Narrator", asked, f"call {self._calls}")
 
     async def search(self, server: Server, text: str) -> tuple[Sequence[str], Sequence[str]]:
-        """What was found, as text, and what was degraded."""
+        """Return the results as text, and the searches that failed."""
         found = await self.found(server, text)
         return [json.dumps(each) for each in found["results"]], found["degraded"]
 

@@ -303,7 +303,7 @@ def _limits_of(text: str, now: RoughTime, words: str | None, *, path: str) -> di
     if words is None or end is None:
         return {"time_ref": words} if words else {}
     at = read_rough_time(words, GREGORIAN, replace(now, toward=-1), path=path).start
-    return {"time_ref": words, "duration": max(end - at, SECOND) // SECOND}
+    return {"time_ref": words} | ({"duration": (end - at) // SECOND} if end > at else {})
 
 
 async def replacing_claim(

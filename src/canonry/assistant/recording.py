@@ -125,14 +125,8 @@ _FORMS: Final = ("text", "turns", "records", "file", "path")
 _LIMITS: Final = Limits(characters=80_000_000, seconds=120.0, any_number=True)
 _OPEN_MAX: Final = 500
 _NAMED_MAX: Final = 3
-_BY: Final = {
-    "user": Speaker.USER,
-    "me": Speaker.USER,
-    "gm": Speaker.GM,
-    "narrator": Speaker.GM,
-    "dm": Speaker.GM,
-    "game master": Speaker.GM,
-}
+_NARRATORS: Final = ("gm", "narrator", "dm", "game master")
+_BY: Final = dict.fromkeys(("user", "me"), Speaker.USER) | dict.fromkeys(_NARRATORS, Speaker.GM)
 
 
 async def _record_given(canon: Canon, caller: Caller, arguments: Arguments) -> Reply:
@@ -187,11 +181,7 @@ async def _record_document(context: CallContext, arguments: Arguments, given: Gi
             }
         return without_empty(
             {
-                **_note(
-                    [cut_text(title, full=False)],
-                    again=done.deduplicated,
-                    few=few,
-                ),
+                **_note([cut_text(title, full=False)], again=done.deduplicated, few=few),
                 "document": done.source.id,
                 "title": title,
                 "known_before": done.deduplicated or None,

@@ -73,6 +73,9 @@ async def test_a_fact_begins_at_the_time_that_its_words_name(text: str, begin: s
         "Mia waits until Tom comes.",
         "Mia was away until June.",
         "Mia is the captain until further notice.",
+        "Mia works at Acme and Tom is away until Friday.",
+        "Mia, who plays chess, is on leave until Friday.",
+        "Mia is away from Monday only.",
     ],
 )
 async def test_words_that_look_like_a_limit_are_none(text: str) -> None:

@@ -51,7 +51,9 @@ _INCLUDED: Final = frozenset({"through", "end", "ende", "einschließlich", "fin"
 _NEAREST: Final = frozenset({"as of", "as from"})
 _ORIGINS: Final = frozenset({"from", "vom", "desde"})
 """Words of a limit: the time is included, is the nearest, or can be that of an origin."""
+_CONTINUED: Final = frozenset({"", "on", "onward", "onwards", "an"})
 
+_JOINTS: Final = re.compile(r" (?:[,.]|and|but|so|und|aber|et|mais|y|pero) ")
 _SPEAKER: Final = re.compile(rf"{SPEAKER}(?!\w)")
 _TERM: Final = re.compile(r"[^\W\d_]+(?=')'?|[^\W\d_]+")
 
@@ -220,26 +222,32 @@ def limits_in(text: str, start: RoughTime) -> tuple[RoughTime | None, Instant | 
     "From May" and "until Friday" lie after `start`, "as of May" is the May nearest to it. The day
     of "until Friday" is included, but "until May" ends as May begins. "Since May" is no limit here.
     """
-    statements = read_statements(text, {}) or read_statements(text, {text.split(maxsplit=1)[0]: ""})
-    if any(one.phase is Phase.WAS for one in statements):
-        return None, None
     ahead, plain = replace(start, toward=1), " ".join(text.split())
-    last = _time_behind(plain, "limits", ahead)
+    if not any(each.search(plain) for each in LIMITS.values()) or not _is_present_clause(text):
+        return None, None
     end = None
-    if last is not None:
-        begins, ends = span_of(last[1], GREGORIAN)
+    if (last := _time_behind(plain, "limits", ahead)) is not None:
         included = last[1].grain <= Grain.WEEK or _INCLUDED.intersection(last[0].split())
-        end = ends if included else begins
-    first = _time_behind(plain, "onsets", ahead)
-    if first is None:
-        return None, end if end is not None and end > start.start else None
+        end = span_of(last[1], GREGORIAN)[1 if included else 0]
+    present = end if end is not None and end > start.start else None
+    if (first := _time_behind(plain, "onsets", ahead)) is None:
+        return None, present
     begin = first[1]
     if first[0] in _NEAREST and (back := _time_behind(plain, "onsets", replace(start, toward=-1))):
         begin = min(begin, back[1], key=lambda one: abs(one.start - start.start))
     past = end is None and begin.start <= start.start
     if first[0] in _ORIGINS and (past or not first[2]):
-        return None, end  # "a wine from 2015", "moved from Friday to Monday"
+        return None, present  # "a wine from 2015", "moved from Friday to Monday"
     return begin, end if end is not None and end > begin.start else None
+
+
+def _is_present_clause(text: str) -> bool:
+    """Return whether a text has one verb, in the present: its time is that of all it says."""
+    words = _language_of(text, ())
+    read = " . ".join(" ".join(e.text for e in each) for each in sentences_of(text, {}, words))
+    verbs = [any(is_finite(e, words) for e in each.split()) for each in _JOINTS.split(read)]
+    said = read_statements(text, {}) or read_statements(text, {text.split(maxsplit=1)[0]: ""})
+    return sum(verbs) <= 1 and all(one.phase is not Phase.WAS for one in said)
 
 
 def _time_behind(text: str, words: str, start: RoughTime) -> tuple[str, RoughTime, bool] | None:
@@ -252,10 +260,10 @@ def _time_behind(text: str, words: str, start: RoughTime) -> tuple[str, RoughTim
                 rough = read_rough_time(phrase, start=start)
             except InvalidInput:
                 continue
-            rest = " ".join([*behind[size:], *text[found.end() :].split()[_TIME_MAX:]])
-            stops = behind[size - 1][-1] in ",.;:!" or not rest
-            alone = not found.start() or stops or LIMITS["limits"].match(rest)
-            return found[1].casefold(), rough, bool(alone or rest.startswith(("on", "an")))
+            rest = [*behind[size:], *text[found.end() :].split()[_TIME_MAX:], ""]
+            stops = behind[size - 1][-1] in ",.;:!" or rest[0] in _CONTINUED
+            alone = not found.start() or stops or LIMITS["limits"].match(" ".join(rest))
+            return found[1].casefold(), rough, bool(alone)
     return None
 
 

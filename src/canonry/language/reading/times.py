@@ -5,7 +5,7 @@ day of the week.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from typing import Final
 
@@ -70,13 +70,6 @@ def hour_form(halves: str) -> str:
     """Return the expression of an hour before the name of its half of the day: `am/0 pm/12`."""
     names = "|".join(re.escape(half.rpartition("/")[0]) for half in halves.split()) or "(?!)"
     return rf"\b(\d{{1,2}})(?:[:.](\d{{2}}))? ?({names})(?!\w)"
-
-
-def limit_form(words: Iterable[str]) -> str:
-    """Return the form of words before a time, from lists with `_` for a space."""
-    listed = {each.replace("_", " ") for one in words for each in one.split()}
-    longest = sorted(listed, key=len, reverse=True)
-    return rf"(?<!\w)({'|'.join(map(re.escape, longest))})(?:(?<=')|\s)"
 
 
 def with_hours(text: str, form: re.Pattern[str], halves: Mapping[str, str]) -> str:

@@ -13,7 +13,6 @@ from canonry.language.reading.times import (
     PREFIX,
     date_form,
     hour_form,
-    limit_form,
     parts_of,
     with_dates,
     with_hours,
@@ -63,7 +62,7 @@ _HOUR: Final = {
     code: re.compile(hour_form(data.get("half_days", ""))) for code, data in _DATA.items()
 }
 LIMITS: Final = {
-    name: re.compile(limit_form(data[name] for data in _DATA.values()), re.IGNORECASE)
+    name: re.compile(rf"(?i)(?<!\w)({'|'.join(e[name] for e in _DATA.values())})(?:(?<=')|\s)")
     for name in ("onsets", "limits")
 }
 """Patterns of words before the time at which something begins or ends, in any language."""
