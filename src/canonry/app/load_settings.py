@@ -49,7 +49,7 @@ class SecretVariable(StrEnum):
         return os.environ.get(self) or None
 
 
-_CONNECTIONS_MAX: Final = 1_000
+_CONNECTIONS_MAX: Final = 1_000  # a typing error shall not exhaust the database server
 _FIELDS: Final = {row.key: row.field for row in SETTINGS}
 _SCHEMA: Final = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
@@ -160,7 +160,7 @@ _FOREIGN: Final = frozenset({CONFIG_VARIABLE, DEBUG_VARIABLE, *SecretVariable})
 _NOT_OURS: Final = ("CANONRY_BENCH_", "CANONRY_REQUIRE_")
 """Prefixes of variables that only benchmarks and tests read."""
 
-_DIMENSIONS_MAX: Final = 16_384
+_DIMENSIONS_MAX: Final = 16_384  # bounds the size of each stored vector
 
 
 def user_config() -> Path:

@@ -285,7 +285,7 @@ LOCK: Final = "indexing.lock"
 POLL_SECONDS: Final = 1.0
 """Seconds between two polls of the log of an idle store."""
 
-_PATIENCE: Final = 2.0
+_PATIENCE: Final = 2.0  # another process indexes soon after the one with the lock has ended
 _WAITS: Final = (2.0, 10.0, 60.0)
 _POLLS_UNASKED: Final = 10
 _ANY: Final = 1

@@ -25,7 +25,7 @@ from canonry.values.ids import is_uuid
 
 FOLDER: Final = "files"
 KEY_FILE: Final = "files.key"
-_PAGE: Final = 500
+_PAGE: Final = 500  # bounds the memory of a comparison of all files
 _SHARED_KEY_MIN: Final = 16
 
 

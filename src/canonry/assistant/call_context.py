@@ -41,10 +41,10 @@ from canonry.values.provenance import CanonLevel
 
 T = TypeVar("T", bound=StoredItem)
 PAGE_DEFAULT: Final = 10
-PAGE_MAX: Final = 50
+PAGE_MAX: Final = 50  # bounds a reply, which fills the context of a model
 
-NAME_MAX: Final = 500
-_NAMED_MAX: Final = 50
+NAME_MAX: Final = 500  # longer names are pasted texts
+_NAMED_MAX: Final = 50  # each name is looked up on its own
 _MIDNIGHT: Final = re.compile(r"midnight|\b(?:00?:00|12 ?am)", re.IGNORECASE)
 _READERS: Final[Mapping[str, str]] = read_toml(__package__, "aliases.toml")["readers"]
 """The readers that words mean, beside names of characters."""
@@ -330,7 +330,7 @@ def _list_texts(arguments: Arguments, *names: str) -> list[str]:
     return found
 
 
-_SEARCHED_MAX: Final = 20
+_SEARCHED_MAX: Final = 20  # a name is looked up in each space: bounds the time of a call
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

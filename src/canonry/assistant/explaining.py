@@ -94,7 +94,7 @@ SUCCESSORS: Final = ("superseded_by", "replaced_by")
 _EVIDENCE: Final = 5
 _OBSERVED: Final = 5
 _RESTING: Final = 10
-_LABEL_MAX: Final = 120
+_LABEL_MAX: Final = 120  # a label only has to be recognised
 _GOES_ON: Final = "For the rest, call changes with since={}."
 _NARROWER: Final = "There are more differences. Raise `limit`, or choose nearer states."
 _GROUNDS: Final = ("reason", "evidence", "authority", "confidence")
@@ -528,7 +528,7 @@ def effect_of(entry: Entry) -> str:
 
 
 TOKENS: Final = 800
-_FOUND: Final = 30
+_FOUND: Final = 30  # more statements than fit into a brief
 _ENTITIES: Final = 3
 """The number of found entities whose facts a brief gives."""
 _NEAR: Final = 3

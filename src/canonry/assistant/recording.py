@@ -123,8 +123,8 @@ _CITE: Final = "You can cite its {} as evidence in propose."
 
 _FORMS: Final = ("text", "turns", "records", "file", "path")
 _LIMITS: Final = Limits(characters=80_000_000, seconds=120.0, any_number=True)
-_OPEN_MAX: Final = 500
-_NAMED_MAX: Final = 3
+_OPEN_MAX: Final = 500  # titles are compared in memory
+_NAMED_MAX: Final = 3  # a note names examples, not all of them
 _NARRATORS: Final = ("gm", "narrator", "dm", "game master")
 _BY: Final = dict.fromkeys(("user", "me"), Speaker.USER) | dict.fromkeys(_NARRATORS, Speaker.GM)
 

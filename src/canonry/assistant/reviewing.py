@@ -136,7 +136,7 @@ _BRING_BACK: Final = (
     'To bring it back, decide undo, of=["{}"]. The operator\'s rule of retention erases it later.'
 )
 _REVIEWED: Final = "needs review"
-_FEW: Final = 3
+_FEW: Final = 3  # unclear values accompany each page of the review
 _LISTS: Final = ("waiting", "duplicates", "unclear")
 _BOTH: Final = "For complete lists, call review with what=pending, duplicates or unclear."
 
@@ -660,7 +660,7 @@ async def _end_item(context: CallContext, of: Sequence[str], arguments: Argument
     return {"note": f"Ended: {says}.", "id": ended.id}
 
 
-_SHOWN: Final = 10
+_SHOWN: Final = 10  # a retcon may touch hundreds of items; a reply shows the first
 _ID_LISTS: Final = ("fallen", "revealed", "holds_again", "kept")
 """Members of a reply that list ids."""
 _VERDICTS: Final[Mapping[str, Decide]] = {

@@ -50,7 +50,7 @@ def unquote_cell(cell: str) -> str:
 LIST_MARK: Final = ";"
 """Separator of the ids in a cell."""
 
-CELL_MAX: Final = 1_000_000
+CELL_MAX: Final = 1_000_000  # the csv module stops at 131,072, less than a long description
 ZIPPED: Final = ".gz"
 TOO_MANY: Final = "(more cells than the header)"
 TOO_FEW: Final = "(fewer cells than the header)"
@@ -211,7 +211,7 @@ def _unreadable_file(file: Path, what: str) -> InvalidInput:
     return InvalidInput("catalog.unreadable", f"{file.name} {what}", path=str(file))
 
 
-SHOWN: Final = 20
+SHOWN: Final = 20  # a wrong column breaks every row; the first problems name it
 
 TableRows: TypeAlias = AsyncIterator[tuple[str, Mapping[str, Any]]]
 """(array, row), array by array in the order of the tables."""

@@ -25,7 +25,7 @@ from canonry.cli.serve import inspect_folder
 from canonry.cli.terminal import print_styled, whole_file
 from canonry.values.errors import BrokenInvariant, Unavailable
 
-START_SECONDS = 60.0
+START_SECONDS = 60.0  # a server that does not start ends the demo
 
 
 class Troupe:

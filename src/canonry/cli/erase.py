@@ -123,7 +123,7 @@ def _print_mentions(mentions: Sequence[Mention]) -> None:
         click.echo("Add --mentions erase to erase these texts too.")
 
 
-LISTED_MAX: Final = 20
+LISTED_MAX: Final = 20  # one screen
 
 
 @command_from("undo")

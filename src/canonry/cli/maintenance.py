@@ -414,7 +414,7 @@ def _find_space(listed: "Sequence[SpaceOnServer]", named: str) -> SpaceId:
     return found[0]
 
 
-LISTED_MAX = 50
+LISTED_MAX = 50  # one screen; a wrong rule may end thousands
 
 
 @command_from("reread")

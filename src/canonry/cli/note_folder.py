@@ -30,8 +30,8 @@ INDEX: Final = "Index"
 """The note that lists all others; its front matter names the space and the reader."""
 EVERYONE: Final = "everyone"
 _FACTS: Final = "## Facts"
-_PAGE: Final = 200
-_NAME_BYTES: Final = 120
+_PAGE: Final = 200  # bounds the memory of an export
+_NAME_BYTES: Final = 120  # file systems allow 255 bytes; a suffix and a mark follow
 _UNSAFE: Final = re.compile(r'[\x00-\x1f\x7f<>:"/\\|?*#^\[\]]')
 _RESERVED: Final = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\.|$)")
 _LINK: Final = re.compile(r"\[\[([^\[\]|\n]*)(?:\|([^\[\]|\n]*))?\]\]")

@@ -195,8 +195,8 @@ def operator_caller(tool: str, *, agent_type: str = AGENT_TYPE) -> Caller:
     return Caller(actor=Actor(agent_id="command-line", agent_type=agent_type), tool=tool)
 
 
-_REPORT_SECONDS: Final = 5.0
-_BAR_SECONDS: Final = 0.1
+_REPORT_SECONDS: Final = 5.0  # log files get few lines
+_BAR_SECONDS: Final = 0.1  # drawing after each step would slow down the work
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from canonry.values.moments import SECOND
 from canonry.values.provenance import Authority
 
 _DAY: Final = 86_400
-_DAYS_MAX: Final = 3_660
+_DAYS_MAX: Final = 3_660  # a lost token shall become useless at some time
 _TYPES: Final = {
     "authorities": click.Choice([each.value for each in Authority]),
     "days": click.FloatRange(0, _DAYS_MAX, min_open=True),

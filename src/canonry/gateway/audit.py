@@ -110,7 +110,7 @@ class Metrics:
         yield seconds
 
 
-_CALLERS: Final = 1024
+_CALLERS: Final = 1024  # hashing is repeated only for callers that are rarely heard of
 
 Write = Callable[[bytes], None]
 """Takes one whole line without blocking."""
@@ -244,7 +244,7 @@ class CallCounter:
         """Count one call that has ended."""
 
 
-_HEADS: Final = 500
+_HEADS: Final = 500  # bounds the memory of a walk through all spaces
 _FRESH_SECONDS: Final = 60.0  # a health check must not read all heads each time
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 from canonry.log.ports.world import enter_scope
 from canonry.values.errors import InvalidInput, Unavailable
 
-_SHOWN: Final = 80
+_SHOWN: Final = 80  # an error does not return a pasted text
 
 
 def is_clean(text: str) -> bool:
@@ -61,7 +61,7 @@ def suggest_name(name: str, known: Iterable[str]) -> str:
     return f"; did you mean {near[0]}?" if near else ""
 
 
-_LARGEST: Final = 2**53
+_LARGEST: Final = 2**53  # JSON readers round larger numbers
 _LIGHT: Final = 2_000
 """The most values that are checked on the event loop; more are checked in a thread."""
 

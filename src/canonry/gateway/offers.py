@@ -457,7 +457,7 @@ def _template_values(template: Sequence[str], steps: Sequence[str]) -> dict[str,
 #
 # Both ask the completion providers of toolsets on the path of every call, which checks the rights.
 
-PAGE: Final = 50
+PAGE: Final = 50  # a reply that clients hold in the context of a model
 SEARCHED_FIRST: Final = 500
 """The number of first items that are searched for a beginning."""
 COMPLETIONS: Final = 100

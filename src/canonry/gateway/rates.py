@@ -10,7 +10,7 @@ from canonry.gateway.principal import Principal
 from canonry.gateway.tool import Tool, Toolset
 from canonry.values.errors import Unavailable
 
-_CALLERS: Final = 10_000
+_CALLERS: Final = 10_000  # against a client that changes its name to fill the memory
 
 
 class Rate:

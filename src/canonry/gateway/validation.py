@@ -21,7 +21,7 @@ from canonry.values.ids import is_uuid
 from canonry.values.moments import parse_instant
 
 _MASK: Final = "the value"
-_REPORTED: Final = 8
+_REPORTED: Final = 8  # a wrong list breaks every item; the first problems name it
 _WEIGHED: Final = 256
 """The most faults that are sorted to report the most important one first."""
 _FIRST: Final = {"input.missing": 0, "input.unknown-property": 1}

@@ -57,7 +57,7 @@ _PAGES: Final[dict[str, Answering]] = {
 _INVALID: Final = 400
 _YEAR: Final = 365 * 86_400
 _LANGUAGE: Final = "canonry-language"
-_TOKEN_MAX: Final = 20_000
+_TOKEN_MAX: Final = 20_000  # larger than any token
 _PACKED: Final = 5
 """The compression level of pages: a third of the time of the highest, and at most 1 % larger."""
 

@@ -298,7 +298,7 @@ _RULINGS: Final = ("judge", "accept", "reject", "waive", "retcon", "end")
 VERDICTS: Final = (*_RULINGS, "merge", "separate", "split")
 _EDITED: Final = "said."
 """The prefix of form fields with an edited value."""
-_IDS_MAX: Final = 30
+_IDS_MAX: Final = 30  # ids stand in an address, which browsers cut
 
 
 async def review_page(visit: PageRequest) -> Response:

@@ -164,7 +164,7 @@ def _is_same(one: str, other: str) -> bool:
 
 FORM_MAX: Final = 256 * 1024
 """The most bytes of a form."""
-_FIELDS_MAX: Final = 1_000
+_FIELDS_MAX: Final = 1_000  # against forms of many empty fields, which cost time to split
 _STATUS: Final = {
     "NOT_ALLOWED": 403,
     "NOT_FOUND": 404,

@@ -41,7 +41,7 @@ from canonry.values.provenance import cache_by_identity
 
 ANY: Final = "*"
 SPACES: Final = "spaces"
-_HASH_BYTES: Final = 8
+_HASH_BYTES: Final = 8  # fits a signed 64-bit column; a collision costs a retry
 _KeyOfTwo: TypeAlias = Callable[[str, str], str]
 
 

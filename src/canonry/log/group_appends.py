@@ -53,7 +53,7 @@ class LogEnd:
 # They may be outdated at any time, because other processes write as well. The server checks each
 # append that relies on them, in the same round trip.
 
-_COMMITS: Final = 64
+_COMMITS: Final = 64  # older ends are rarely asked for: bench writers
 _SPACES: Final = 100
 _KEYS_MAX: Final = 1000  # bounds the memory of a space that imports: bench writers
 

@@ -211,7 +211,7 @@ def _decode_payload(target: type, kind: str, version: int, payload: bytes) -> An
 GENESIS: Final = "0" * 64
 """The previous hash of the first commit of a space."""
 
-SALT_BYTES: Final = 16
+SALT_BYTES: Final = 16  # an erased payload cannot be guessed from its hash
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -191,9 +191,9 @@ def _decode_content(content: bytes) -> Any:
         raise request_failure("answered with text that is not JSON") from error
 
 
-_ASKED_MAX: Final = 16
-_TEXT_MAX: Final = 20_000
-_NAME_MAX: Final = 200
+_ASKED_MAX: Final = 16  # a model that asks without end does not hold the call
+_TEXT_MAX: Final = 20_000  # bounds what an untrusted endpoint makes the server keep
+_NAME_MAX: Final = 200  # bounds what an untrusted endpoint makes the server keep
 
 
 class EndpointSpeaker(SpeakingModel):

@@ -24,8 +24,8 @@ LONG_WAIT: Final = 0.5
 PROBE_SECONDS: Final = 5.0
 """Seconds that a probe may take at most."""
 
-_FIRST_PAUSE: Final = 1.0
-_LONGEST_PAUSE: Final = 60.0
+_FIRST_PAUSE: Final = 1.0  # a service that restarts is asked again soon
+_LONGEST_PAUSE: Final = 60.0  # a service that returns is noticed within a minute
 _SERVER_ERROR: Final = 500
 _BUSY: Final = frozenset({408, 425, 429})
 

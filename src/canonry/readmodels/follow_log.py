@@ -16,7 +16,7 @@ from canonry.values.json_values import decode_json, encode_json
 from canonry.values.observations import ObservationDraft
 
 _SPACES: Final = 500
-_COMMITS: Final = 100
+_COMMITS: Final = 100  # bounds the memory of a step through the log
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

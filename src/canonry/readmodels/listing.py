@@ -32,7 +32,7 @@ ListingRow: TypeAlias = tuple[
     int, Owner, str, str, int | float, int, str, int | None, int | None, str | None
 ]
 
-_FAR: Final = 2**63 - 1
+_FAR: Final = 2**63 - 1  # the range of a 64-bit column
 _FORMER: Final = 2**61
 """A rank after all instants, which puts former names after current ones."""
 

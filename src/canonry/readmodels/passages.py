@@ -40,7 +40,7 @@ PORTRAIT_MAX: Final = 20_000
 
 _CALLED: Final = (*NAMES, *OTHER_NAMES)
 _SHOWN_FIRST: Final = frozenset((*_CALLED, *PROSE))
-_DEPTH_MAX: Final = 4
+_DEPTH_MAX: Final = 4  # bounds recursion; deeper values are rarely searched for
 _FIGURES: Final = (int, float)
 _SINGLE: Final = (str, *_FIGURES)
 _CODE_MIN: Final = 32

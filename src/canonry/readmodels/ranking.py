@@ -362,7 +362,7 @@ POSTINGS_SHARE: Final = 8
 """Words select candidates, rarest first, while their lists together have at most an eighth of all
 passages, within these bounds; the rarest word always selects."""
 
-_ASKED_MAX: Final = 32
+_ASKED_MAX: Final = 32  # one search asks for its few queries again: bench compare, find
 
 Shares: TypeAlias = dict[str, float]
 """The share of each query term in the score of a passage."""

@@ -188,8 +188,8 @@ _ANSWERS: Final = (types.CreateMessageResult, types.CreateMessageResultWithTools
 
 WATCHED_EACH: Final = 100
 """The most resources that one client watches."""
-WATCHED_MOST: Final = 2_000
-_POLL_SECONDS: Final = 0.5
+WATCHED_MOST: Final = 2_000  # each commit reads them again: bounds the work of a change
+_POLL_SECONDS: Final = 0.5  # engines without notifications are asked this often
 
 WHOLE_LIST: Final = ""
 """The key of the list of resources, where a URI is the key of one resource."""

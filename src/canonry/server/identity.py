@@ -34,7 +34,7 @@ WAIT_SECONDS: Final = 1.0
 RETRY_SECONDS: Final = 5
 """After this time, a client may send a token again that could not be verified."""
 
-_BYTES_MAX: Final = 1 << 20
+_BYTES_MAX: Final = 1 << 20  # a key set is small; its server may be replaced
 _OK: Final = 200
 
 
@@ -175,7 +175,7 @@ def _loop_time() -> float:
     return asyncio.get_running_loop().time()
 
 
-_KEPT: Final = 1024
+_KEPT: Final = 1024  # bounds the memory of verified tokens
 _KEPT_SECONDS: Final = 60.0  # a signature is not verified again for each call
 _LONGEST_TOKEN: Final = 16_384
 

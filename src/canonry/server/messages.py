@@ -96,7 +96,7 @@ _IDLE: Final = 0
 _LISTENING: Final = 1
 _RANKS: Final = 2
 _BAD: Final = 400
-_RETRIES: Final = 20
+_RETRIES: Final = 20  # with the pause a second, until a session has its answer
 _RETRY_SECONDS: Final = 0.05
 _OF_A_CALLER: Final = (
     *("type", "asgi", "http_version", "scheme", "path", "raw_path", "root_path", "query_string"),

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from canonry.gateway.principal import Principal
 
 
-_KEPT: Final = 10_000
-_PAUSE: Final = 0.05
+_KEPT: Final = 10_000  # bounds the memory of a log that nobody reads
+_PAUSE: Final = 0.05  # one write takes the lines of this time together
 _STDERR: Final = 2
 
 
@@ -177,8 +177,8 @@ _CHUNK: Final = 1 << 18  # four times the capacity of a pipe on Linux
 _CHUNKS_AFTER_END: Final = 4
 """Chunks that are still read after the end: a client that keeps sending does not hold a server."""
 _LINES_AHEAD: Final = 256
-_LINE_BYTES: Final = 128 * 1024 * 1024
-_OUTPUT_BYTES: Final = 32 * 1024 * 1024
+_LINE_BYTES: Final = 128 * 1024 * 1024  # more than the largest file in base64
+_OUTPUT_BYTES: Final = 32 * 1024 * 1024  # a client that stops reading does not fill the memory
 
 
 async def serve_stdio(

@@ -15,7 +15,7 @@ Reference = NewType("Reference", str)
 """An item's id, `proposal:<id>` of a proposal that creates it, or a name like `$hero`."""
 
 PROPOSAL_PREFIX: Final = "proposal:"
-LIST_MAX: Final = 200
+LIST_MAX: Final = 200  # bounds the work of one item of a proposal
 _DECLARED: Final = re.compile(r"\$[A-Za-z0-9_.-]{1,64}")
 
 

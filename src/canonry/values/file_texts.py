@@ -9,7 +9,7 @@ from typing import Any, Final
 TextsByPath = Iterable[tuple[str, str]]
 """Texts of a file, each with its path in the format."""
 
-_UNREAD_MAX: Final = 500
+_UNREAD_MAX: Final = 500  # a document of unread parts is still named in a few lines
 _FILE_TIME: Final = re.compile(
     r"(?:D:)?(\d{4})[-:]?(\d\d)[-:]?(\d\d)"
     r"(?:[T ]?(\d\d):?(\d\d)(?::?(\d\d)(?:[.,](\d{1,6})\d*)?)?)?"

@@ -117,7 +117,7 @@ AFTER_ALL: Final = 2**62
 
 _UNDATED: Final = 2**61
 _ORDERS: Final = 2**24
-_TURNS: Final = 2**20
+_TURNS: Final = 2**20  # keeps a rank within 64 bits, with 2**42 log positions below it
 _POSITIONS: Final = 2**42
 
 

@@ -210,7 +210,7 @@ _ORDERS: Final[Mapping[str, Callable[[Held], Any]]] = {
     PRIORITY: by_priority,
     SPECIFIC: by_specificity,
 }
-_HASH_BYTES: Final = 12
+_HASH_BYTES: Final = 12  # 96 bits do not collide by chance
 
 
 def split_value(value: Any) -> dict[str, Any]:

@@ -9,10 +9,10 @@ from canonry.values.moments import DAY
 from canonry.values.provenance import Authority
 
 NAME_MAX: Final = 200
-DESCRIPTION_MAX: Final = 2_000
-STATEMENT_MAX: Final = 1_000
-TURN_MAX: Final = 10_000
-QUERY_MAX: Final = 1_000
+DESCRIPTION_MAX: Final = 2_000  # bounds a summary, of which one reply holds many
+STATEMENT_MAX: Final = 1_000  # a fact is one statement, no text
+TURN_MAX: Final = 10_000  # longer than a reply in a dialogue
+QUERY_MAX: Final = 1_000  # each word of a query is searched
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

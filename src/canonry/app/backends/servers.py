@@ -52,8 +52,8 @@ if TYPE_CHECKING:
 COPY: Final = "copy"
 """The folder of the copy, in the data folder."""
 
-_FINDINGS_MAX: Final = 20
-_PAGE: Final = 100
+_FINDINGS_MAX: Final = 20  # one cause often damages every row; the first findings name it
+_PAGE: Final = 100  # bounds the memory of a walk through the log
 
 
 def _holds_erased(copied: Sealed, sealed: Sealed) -> bool:

@@ -55,7 +55,7 @@ from canonry.values.ids import AxiomId, EntityId, EventId, NewId
 from canonry.values.moments import AFTER_ALL, NOW, Instant, Moment
 from canonry.values.provenance import Authority, CanonLevel, Evidence, may_end
 
-_NAMED_MAX: Final = 50
+_NAMED_MAX: Final = 50  # bounds the length of a warning
 
 
 async def create_fact(canon: Canon, caller: Caller, backing: Backing, new: FactContent) -> Receipt:

@@ -52,7 +52,7 @@ Asserted: TypeAlias = Fact | Event | Relation
 Retconnable: TypeAlias = Entity | Asserted
 """Items that can be retconned."""
 
-DEPENDENTS_MAX: Final = 200
+DEPENDENTS_MAX: Final = 200  # bounds a commit that retcons all of them
 NEAR_MAX: Final = 500
 """The most facts, events and relations of the same entities that are read, of each kind."""
 

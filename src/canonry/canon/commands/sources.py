@@ -35,7 +35,7 @@ from canonry.values.errors import InvalidInput
 from canonry.values.ids import NewId, SourceId, SpaceId, derived_id
 from canonry.values.provenance import CanonLevel
 
-PAGES_MAX: Final = 10
+PAGES_MAX: Final = 10  # bounds the search for a repeated doc_id, which only warns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

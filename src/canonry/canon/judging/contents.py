@@ -31,7 +31,7 @@ from canonry.values.state_tags import normal_tag, normal_tags
 # The parser, the tool descriptions, the resource, the reference and the errors all derive from this
 # table. A member is given under its name or one of its aliases.
 
-DURATION_MAX: Final = 10**12
+DURATION_MAX: Final = 10**12  # keeps sums of times within 64 bits
 SEVERITY_MAX: Final = 10
 _NEAR: Final = 0.6
 

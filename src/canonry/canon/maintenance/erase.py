@@ -53,7 +53,7 @@ from canonry.values.ids import EntityId, NewId, SourceId, Space, SpaceId, SpaceK
 from canonry.values.json_values import decode_json, encode_json
 from canonry.values.observations import Observation
 
-_PAGE: Final = 500
+_PAGE: Final = 500  # bounds the memory of a walk through the log
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +120,7 @@ def _texts_in(value: Any) -> Iterator[str]:
             return
 
 
-_COMMITS = 100
+_COMMITS = 100  # bounds the memory of a walk through the log
 
 
 async def with_entity(
@@ -533,7 +533,7 @@ async def _ending_entries(canon: Canon, tombstone: Tombstone) -> Sequence[Erased
     return [e for e in commit.entries if isinstance(e, Erased | Withdrawn)] if commit else []
 
 
-_HEADS: Final = 500
+_HEADS: Final = 500  # bounds the memory of a walk through all spaces
 
 
 async def find_erasable(canon: Canon, name: str) -> list[StoredItem]:

@@ -22,7 +22,7 @@ from canonry.values.moments import Instant
 
 FORMAT: Final = "canonry-log"
 FORMAT_VERSION: Final = 1
-PAGE: Final = 200
+PAGE: Final = 200  # bounds the memory of an export
 
 Heads = Mapping[SpaceId, tuple[int, str]]
 """Maps a space to the (position, hash) of its newest commit."""
@@ -84,7 +84,7 @@ def _encode_line(value: Mapping[str, Any]) -> bytes:
     return escape_hidden(encode_json(value).decode()).encode() + b"\n"
 
 
-BATCH: Final = 200
+BATCH: Final = 200  # bounds the memory of an import and its transactions
 _DAMAGE: Final = (
     *(ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError),
 )

@@ -29,7 +29,7 @@ from canonry.values.moments import Instant, Moment, moment_of, sort_by_story, sp
 from canonry.values.observations import Observation
 from canonry.values.provenance import CanonLevel, Evidence
 
-TRACED_MAX: Final = 200
+TRACED_MAX: Final = 200  # each piece of evidence is read: bounds the time of a call
 _CONTAINERS: Final = Scene | Source
 
 
@@ -75,7 +75,7 @@ EndingEntry: TypeAlias = (
     | log.FactRetconned
     | log.EventRetconned
 )
-OBSERVATIONS_MAX: Final = 100
+OBSERVATIONS_MAX: Final = 100  # bounds a reply; the newest observations come first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

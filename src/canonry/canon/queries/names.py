@@ -140,7 +140,7 @@ def _offices(entity: Entity) -> set[str]:
 # statements.
 
 Titled: TypeAlias = Scene | Story | Source
-CANDIDATES_MAX: Final = 10
+CANDIDATES_MAX: Final = 10  # a caller chooses among a few; more asks for a longer name
 _NEAR_MAX: Final = 3
 """The most candidates that a message names."""
 _DIGITS: Final = re.compile(r"[0-9a-f]{8,31}")
@@ -426,7 +426,7 @@ def _kind_label(kind: type) -> str:
 # The longest of nested names counts. A part of a name, such as a first name, counts if it fits
 # exactly one entity. A name that fits several entities links none of them and is reported.
 
-CANDIDATES: Final = 10
+CANDIDATES: Final = 10  # a caller chooses among a few
 _BEGINNING: Final = 3
 """The number of leading look-alike characters, with marks, that similar names share."""
 

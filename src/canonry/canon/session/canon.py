@@ -39,7 +39,7 @@ from canonry.values.policy import Policy
 APART: Final = frozenset((SpaceKind.ACCOUNT, SpaceKind.PROJECT))
 """Items in spaces of these kinds are found only by a query that names the space."""
 
-_TRIES: Final = 3
+_TRIES: Final = 3  # the list of spaces may grow for ever while it is read
 
 
 @dataclass(slots=True, eq=False)
@@ -95,7 +95,7 @@ class SpaceKinds:
 
 V = TypeVar("V")
 Asking: TypeAlias = Callable[..., Awaitable[Any]]
-_TURNS: Final = 500
+_TURNS: Final = 500  # bounds the memory of a step through a long scene
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,7 +24,7 @@ from canonry.values.ids import EntityId
 # once; relations from the survivor to itself are skipped.
 
 NODES_MAX: Final = 1_000  # bounds the memory of a walk and the reply
-EDGES_MAX: Final = 5_000
+EDGES_MAX: Final = 5_000  # bounds the memory of a walk and the reply
 DIRECTIONS: Final = {"outbound": "out", "inbound": "in", "both": "any"}
 
 

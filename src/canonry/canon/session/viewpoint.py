@@ -53,7 +53,7 @@ from canonry.values.provenance import CanonLevel
 
 UNDO_REACH: Final = 2_000
 """The number of newest commits in which an undo finds its call."""
-_PAGE: Final = 500
+_PAGE: Final = 500  # bounds the memory of a walk through the log
 _READ_MAX: Final = 100 * _PAGE
 """The most commits that are folded again for items that have changed since."""
 WITHDRAWN: Final = (Turn, Snippet, Source, Scene, Proposal)
@@ -164,7 +164,7 @@ async def count_turns(canon: Canon, scene: Scene, until: Position) -> int:
 
 
 V = TypeVar("V")
-PAGES_MAX: Final = 40
+PAGES_MAX: Final = 40  # bounds the time of a call about an entity with many observations
 WALKED_MAX: Final = 20 * PAGE_MAX
 """The most items that one query returns to an earlier state."""
 

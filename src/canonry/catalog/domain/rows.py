@@ -20,8 +20,8 @@ from canonry.values.errors import InvalidInput
 from canonry.values.ids import is_uuid
 from canonry.values.moments import parse_instant
 
-IDS_MAX: Final = 1_000
-_COUNT_MAX: Final = 2**53
+IDS_MAX: Final = 1_000  # each id is looked up before a row is written
+_COUNT_MAX: Final = 2**53  # JSON readers round larger numbers
 _NAMED: Final = 60
 RUNNING_SCHEMES: Final = frozenset(
     ("javascript", "data", "vbscript", "livescript", "mocha", "blob", "filesystem", "view-source")

@@ -58,7 +58,7 @@ from canonry.values.errors import Conflict, InvalidInput, NotFound
 from canonry.values.ids import NewId, Space, SpaceDraft, SpaceId
 from canonry.values.provenance import CanonLevel
 
-PROJECTS_MAX: Final = 100
+PROJECTS_MAX: Final = 100  # bounds a reply, which says that there are more
 
 
 async def list_projects(canon: Canon, caller: Caller) -> tuple[Sequence[Space], bool]:
@@ -417,7 +417,7 @@ async def withdraw_catalog_relation(
     await commit_change(canon, caller, project, prepare_change)
 
 
-_RELATIONS_MAX: Final = 500
+_RELATIONS_MAX: Final = 500  # bounds the memory of a walk through all relations
 _FOLDERS: Final = {"guide": "guides", "concept": "concepts", "project": "projects", "news": "news"}
 
 

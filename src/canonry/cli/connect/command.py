@@ -264,7 +264,7 @@ def _unreadable_settings(path: Path, why: str) -> InvalidInput:
     return InvalidInput("connect.unreadable", message)
 
 
-_CHECK_SECONDS: Final = 60.0
+_CHECK_SECONDS: Final = 60.0  # a server that does not answer ends the check
 
 
 async def count_offered(command: Sequence[str], unheard: TextIO) -> int:

@@ -130,7 +130,7 @@ BETWEEN: Final = "; "
 _OPENINGS_MAX: Final = 50
 """The most sentences in which the parties of a contract are searched."""
 
-_PARTIES_MAX: Final = 600
+_PARTIES_MAX: Final = 600  # sentences without an end shall not be searched to the last page
 _ENDED: Final = re.compile(
     r"(?<!\b[A-Z])(?<!\bInc)(?<!\bLtd)(?<!\bLda)(?<!\bCor)(?<!\bo)\.(?=\s+[A-Z\xa7\d]|\s*$)"
     r"|\n\s*\n|\n[^\n]{1,60}?(?::|\t|\s{3})"
@@ -268,7 +268,7 @@ _ITEM: Final = re.compile(
     r"(?:[-*+\u2022]|\d{1,2}[.)])\s++(?:\[(?P<done>[ xX])\]\s++)?(?P<text>.+)"
 )
 _WHO: Final = re.compile(r"(?P<who>[^\W\d_][\w'. -]{0,40}?)\s*+:\s++(?P<what>.+)")
-_DAY_MAX: Final = 30
+_DAY_MAX: Final = 30  # longer texts are no dates; bounds the search
 NEXT: Final = "next_meeting"
 """The notion of the next meeting."""
 

@@ -48,7 +48,7 @@ _OTHERS: Final = frozenset({"invoice_number", "due", "vendor", "customer"})
 _TEXTS: Final = frozenset({"party", "purpose"})
 """Notions for which a column with different cells is preferred to a constant one."""
 
-_SAMPLE: Final = 200
+_SAMPLE: Final = 200  # the columns of a year's rows show in the first ones
 _BRACKETS: Final = re.compile(r"[(\[][^()\[\]]*+[)\]]")
 _EURO: Final = re.compile(r"\beuros?\b", re.IGNORECASE)
 

@@ -44,7 +44,7 @@ from canonry.values.data_files import read_toml
 from canonry.values.file_texts import first_texts, leaves_of, note_unread, unused_texts
 from canonry.values.languages import columns_named, meaning_of
 
-_SAMPLED_MAX: Final = 50
+_SAMPLED_MAX: Final = 50  # notations show in the first rows
 _SEVERAL: Final = 3
 
 
@@ -116,7 +116,7 @@ def _local_order(
 # Ambiguous marks and dates are decided by the whole file and its running balances, or left unread.
 
 _ACCOUNT: Final = re.compile(r"[\dA-Z][\dA-Z ./*-]{5,33}")
-_SHOWN_MAX: Final = 5
+_SHOWN_MAX: Final = 5  # a wrong sign breaks every balance; the first rows show it
 _OWN: Final = frozenset(TABLES["words"]["payment"].split())
 """Fields of a transaction that columns of other meanings must not set by their titles."""
 

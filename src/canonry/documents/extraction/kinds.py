@@ -38,8 +38,8 @@ _UNITS: Final = frozenset(_UNIT.split())
 MEANINGS: Final = {name: frozenset(words.split()) for name, words in TABLES["notions"].items()}
 _SUMS: Final = MEANINGS["sums"]
 _LISTED: Final = re.compile(r"(?:[-*+\u2022]|\d{1,3}[.)])\s++(.[^:\u2013\t]*+)[:\u2013\t](.*)")
-_ITEMS_MAX: Final = 1_000
-_ROWS_MAX: Final = 2_000
+_ITEMS_MAX: Final = 1_000  # bounds the time for a document of lists
+_ROWS_MAX: Final = 2_000  # bounds the time for a table that is searched for labels
 
 
 def items_of(
@@ -200,13 +200,13 @@ _HEADING_WORDS: Final = 8
 HEADING_LINES: Final = 8
 """The first lines of a document, which may be its heading."""
 
-_HEADINGS_MAX: Final = 3
+_HEADINGS_MAX: Final = 3  # later short lines are text and no heading
 _WHOLE_WORDS: Final = 3
 """The most words, without numbers, of a heading that begins another document in a file."""
 
 _ENOUGH: Final = 4
 _REASONS_MIN: Final = 2
-_SHOWN: Final = 60
+_SHOWN: Final = 60  # a reason only has to be recognised
 _NUMBER: Final = re.compile(r"\d")
 _TICKET: Final = "event"
 """The type of a booking, whose heading may call it an order too."""

@@ -51,7 +51,7 @@ _FIELDS: Final[Mapping[str, Mapping[str, Sequence[str]]]] = TABLES["fields"]
 _EARNED: Final = re.compile("brut|gross|lord|deveng")
 _AMOUNT_BEHIND: Final = re.compile(r"\s\S{0,20}\d[.,]\d\d(?!\d)")
 _NAMES: Final = frozenset({"vendor", "customer", "merchant"})
-_TITLE_MAX: Final = 200
+_TITLE_MAX: Final = 200  # longer first lines are prose
 _EXTRA_LABEL: Final = re.compile(r"[a-z][a-z0-9]*(?: [a-z0-9]+){0,3}")
 _TOTALS: Final = frozenset({"amount_due", "amount_total"})
 _OF_EACH: Final = re.compile(
@@ -370,7 +370,7 @@ def _as_decimal(value: Any) -> Decimal | None:
 
 
 _HEAD: Final = 5
-_NAME_MAX: Final = 60
+_NAME_MAX: Final = 60  # longer lines above an address are prose
 _ADDRESS: Final = 3
 """The number of lines below a name that may be its address."""
 
@@ -413,8 +413,8 @@ def only_date_in(lines: Sequence[LabelledLine], context: DocumentContext) -> str
 
 # Receipts of tills: a shop at the top, prices, and a sum that its own arithmetic proves.
 
-_ROWS_MAX: Final = 300
-_SHOP_MAX: Final = 60
+_ROWS_MAX: Final = 300  # longer texts are no receipt of a till
+_SHOP_MAX: Final = 60  # longer first lines are no name of a shop
 _SUMS: Final = frozenset({"total", "amount_due"})
 _PRICE: Final = re.compile(r"\d[.,]\d\d(?!\d)")
 _CLASS: Final = re.compile(r"[A-Z]{1,2}|\*")

@@ -160,7 +160,7 @@ WITH_BOTH_ORDERS: Final = frozenset({"USD", "CAD"})
 """Currencies of countries that use both orders of day and month."""
 
 _OWN: Final = frozenset({"schema_version"})
-_NAME_MAX: Final = 200
+_NAME_MAX: Final = 200  # longer names of files are no title
 
 
 def extract_table(

@@ -60,12 +60,12 @@ from canonry.values.file_texts import utc_text_of
 
 _PIECES: Final = re.compile(r"\S+(?: \S+)*")
 _COLUMNS_MIN: Final = 3
-_BLOCK_MAX: Final = 6
-_NEAR: Final = 3
+_BLOCK_MAX: Final = 6  # a longer block below a label is a table
+_NEAR: Final = 3  # in columns: proportional fonts shift what is aligned
 _FIGURES: Final = frozenset(TABLES["words"]["placed"].split())
 """Notions whose values have digits."""
 
-_ROWS_MAX: Final = 5_000
+_ROWS_MAX: Final = 5_000  # each label looks at the rows below: bounds the time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

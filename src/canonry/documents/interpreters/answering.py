@@ -162,10 +162,10 @@ def _normalise_text(text: str) -> str:
 CODE_VERSION: Final = "4"
 """Increases with any change of the prompt or of the reading of answers."""
 
-CHARACTERS_MAX: Final = 200_000
-_ENTITIES_MAX: Final = 2_000
-_NAME_MAX: Final = 100
-_DEPTH_MAX: Final = 8
+CHARACTERS_MAX: Final = 200_000  # fits the context of common models
+_ENTITIES_MAX: Final = 2_000  # an answer that repeats itself does not fill the canon
+_NAME_MAX: Final = 100  # longer names of types and fields are sentences of the model
+_DEPTH_MAX: Final = 8  # the check recurses, and the answer is untrusted
 
 _PROMPT: Final = read_toml(__package__, "prompt.toml")
 INSTRUCTIONS: Final[str] = _PROMPT["instructions"].strip()

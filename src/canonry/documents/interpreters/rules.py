@@ -18,7 +18,7 @@ _ASKED: Final = ("model_id", "temperature", "prompt_hash", "code_version", "feat
 _UNTYPED: Final = "entity_type"
 """The member of a configuration with the type of rows that have none and fit none."""
 
-_NAME_MAX: Final = 200
+_NAME_MAX: Final = 200  # longer types are no names; keys repeat them
 
 
 class RulesInterpreter(Interpreter):

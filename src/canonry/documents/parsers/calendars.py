@@ -22,7 +22,7 @@ _ENTRY: Final = re.compile(
 _MAILTO: Final = re.compile("^mailto:", re.IGNORECASE)
 _CANCELS: Final = re.compile(r"^METHOD[^:\n]*:[ \t]*CANCEL\b", re.MULTILINE | re.IGNORECASE)
 _CALLED: Final = re.compile(r"^X-WR-CAL(NAME|DESC)[^:\n]*:(.+)", re.MULTILINE)
-_SEQUENCE_MAX: Final = 1_000_000
+_SEQUENCE_MAX: Final = 1_000_000  # counts as microseconds below one second
 _LISTS: Final[Mapping[str, tuple[str, Callable[[Any], Iterable[str]]]]] = {
     "ATTENDEE": ("attendees", lambda value: [_MAILTO.sub("", str(value))]),
     "CATEGORIES": ("tags", lambda value: map(str, value.cats)),

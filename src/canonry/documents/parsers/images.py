@@ -11,8 +11,8 @@ from pypdfium2 import PdfDocument  # type: ignore[import-untyped]
 
 from canonry.documents.parsers.findings import Fault, Findings
 
-_PIXELS_MAX: Final = 60_000_000
-_PAGES_MAX: Final = 20
+_PIXELS_MAX: Final = 60_000_000  # against pictures that unpack to gigabytes
+_PAGES_MAX: Final = 20  # reading text in a picture takes seconds per page
 _SCALE: Final = 200 / 72
 """Pages are drawn with 200 dots per inch, which is enough for print of common size."""
 

@@ -13,8 +13,8 @@ from canonry.documents.parsers.findings import NAMES, Fault, Findings, keep_rest
 from canonry.documents.parsers.markup import read_page
 from canonry.values.file_texts import TextsByPath, split_words, unused_texts
 
-_ADDRESSES_MAX: Final = 1_000
-_MESSAGES_MAX: Final = 10_000
+_ADDRESSES_MAX: Final = 1_000  # against a header that names a whole directory
+_MESSAGES_MAX: Final = 10_000  # bounds the time and memory for a mailbox
 _CUT: Final = re.compile(
     rb"(?:\A|(?<=\n\n)|(?<=\n\r\n))From [^\r\n]{1,300}\r?\n(?=[!-9;-~]{1,80}:)"
 )

@@ -23,7 +23,7 @@ from canonry.documents.parsers.markup import read_page
 _SLIDE: Final = re.compile(r"ppt/slides/slide(\d+)\.xml")
 _OF_SLIDES: Final = re.compile(r"ppt/notesSlides/[^/]+\.xml")
 _COMMENTS: Final = re.compile(r"(?:word|xl|ppt)/(?:[^/]+/)?(?:comment|threadedComment)s?\d*\.xml")
-_COMMENTS_MAX: Final = 500
+_COMMENTS_MAX: Final = 500  # a note of a file is short
 _SIDE_PARTS: Final = re.compile(r"word/(?:header|footer)\d*\.xml")
 _PARAGRAPHS: Final = frozenset({"p", "h"})
 _TABLES: Final = frozenset({"table", "tbl"})

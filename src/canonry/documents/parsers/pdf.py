@@ -20,7 +20,7 @@ from pypdfium2 import PdfDocument, PdfiumError, PdfPage, PdfTextPage, raw  # typ
 from canonry.documents.parsers.findings import Fault, clean_text, run_parser
 from canonry.values.file_texts import utc_text_of
 
-_TITLE_MAX: Final = 200
+_TITLE_MAX: Final = 200  # titles in the properties may be whole texts
 _INVOICES: Final = frozenset({"factur-x.xml", "zugferd-invoice.xml", "xrechnung.xml"})
 """The file names of invoices that are embedded in PDFs."""
 
@@ -30,15 +30,15 @@ _BOXES_MAX: Final = 200_000
 _BLANK: Final = 0.8
 """The largest gap between neighbouring words, in widths of a letter."""
 
-_COLUMNS_MAX: Final = 400
+_COLUMNS_MAX: Final = 400  # a word far to the right would pad its line without end
 _LETTER: Final = 6.0
 """The width in points of a letter in a field, whose box is as wide as the field."""
 
-_FILES_MAX: Final = 100
+_FILES_MAX: Final = 100  # bounds the work for a PDF that embeds many files
 _ATTACHED_MAX: Final = 1 << 26
 """The most embedded files that are read, and their bytes together."""
 
-_POINTS_MAX: Final = 4_000_000
+_POINTS_MAX: Final = 4_000_000  # bounds the memory of a drawing
 _SCALE: Final = 2.0
 """Pixels of a picture for a point of the page, unless the page is too large."""
 

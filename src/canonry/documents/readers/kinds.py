@@ -21,7 +21,7 @@ _SPACES: Final = (
 """Parts of the namespaces of exchanged XML files."""
 
 _QIF: Final = ("!type:", "!account", "!option:", "!clear:")
-_BLOCKS_MAX: Final = 8
+_BLOCKS_MAX: Final = 8  # the header blocks of SWIFT stand in the first lines
 
 
 def detect_exchanged(begin: str) -> FileType | None:
@@ -91,7 +91,7 @@ _PDF_WITHIN: Final = 1024
 """The bytes in which the signature of a PDF may begin."""
 
 _KINDS_HEAD: Final = 64 * 1024
-_ENTRIES_MAX: Final = 10_000
+_ENTRIES_MAX: Final = 10_000  # against archives whose directory alone fills the memory
 _CONTROL: Final = re.compile(r"[\0-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 _HTML: Final = re.compile(
     r"\s*+(?:<\?xml[^>]*+>\s*+)?(?:<!--(?>.*?-->)\s*+)*+<(?:!doctype\s++html|html|head|body)\b",

@@ -35,10 +35,10 @@ from canonry.values.errors import CanonryError, InvalidInput, Unavailable
 from canonry.values.file_texts import leaves_of, note_unread, utc_text_of
 
 _MARKS: Final = (",", ";", "\t", "|")
-_SAMPLED_LINES: Final = 50
-_FIELD_MAX: Final = 8_000_000
-_DEPTH_MAX: Final = 100
-_REPORTED_MAX: Final = 5
+_SAMPLED_LINES: Final = 50  # the separator of a table shows in its first lines
+_FIELD_MAX: Final = 8_000_000  # the csv module stops at 131,072; exports hold whole mails
+_DEPTH_MAX: Final = 100  # later steps recurse; deeper values would end their stack
+_REPORTED_MAX: Final = 5  # the first lines show what is wrong with the others
 _FRAME: Final = frozenset(NAMES["exports"]["frame"].split())
 _EXPORTED: Final = NAMES["exports"]["made"].split()
 _WRAPPED_MAX: Final = 2
@@ -231,7 +231,7 @@ def without_struck(text: str) -> str:
 FRONT: Final = "front matter"
 """The kind of the record with the values at the top of a Markdown file."""
 
-_FRONT_MAX: Final = 100_000
+_FRONT_MAX: Final = 100_000  # longer front matter stays text; the YAML parser is slow
 
 
 def front_matter(text: str) -> tuple[tuple[Record, ...], str, tuple[str, ...]]:
@@ -272,7 +272,7 @@ _HEADING: Final = re.compile(r" {0,3}(#{1,6})(?=[ \t]|$)")
 TITLE_MAX: Final = 300
 """The most characters of a title, which is repeated with every section below it."""
 
-LINES_MAX: Final = 100_000
+LINES_MAX: Final = 100_000  # longer texts are read by line; the full parser is slow
 MARKERS_MAX: Final = 20_000
 """A document with more lines, items or quotations is split at plain headings alone: the parser
 needs ten seconds for a megabyte of list items."""
@@ -370,8 +370,8 @@ async def _run_parser(
 
 
 _PAGES: Final = ("-m", "canonry.documents.parsers.pdf")
-PICTURE_SECONDS: Final = 10.0
-BOXES_MAX: Final = 100
+PICTURE_SECONDS: Final = 10.0  # a reader waits for the page; hostile pages draw for ever
+BOXES_MAX: Final = 100  # bounds the arguments of a process
 _FAULTS: Final = {
     "encrypted": "The PDF is encrypted. Remove the password and send it again.",
     "damaged": "The PDF is damaged or not a PDF. Open it in a viewer and save it again.",

@@ -24,7 +24,7 @@ from canonry.world.domain.atlas import Atlas, Exit, Location
 from canonry.world.domain.drawing import Spot, points_of, spots_of
 from canonry.world.usecases.worlds import WorldAt, require_world, world_at
 
-LOCATIONS_MAX: Final = 500
+LOCATIONS_MAX: Final = 500  # a larger map is unreadable: bench inspector
 LISTED_MAX: Final = 100
 """The most locations in the list of a map; the picture has all."""
 

@@ -15,7 +15,7 @@ from canonry.inspector.sign_in import PageRequest
 from canonry.inspector.views.spaces import Seen, entity_types, space_of_call
 from canonry.readmodels.ports.state import EntityQuery
 
-PAGE: Final = 50
+PAGE: Final = 50  # bounds the time of a page: bench inspector
 
 
 async def catalog_page(visit: PageRequest) -> Response:

@@ -35,8 +35,8 @@ from canonry.values.ids import ObservationId
 from canonry.values.moments import Instant
 from canonry.values.observations import Observation
 
-MARKS_MAX: Final = 60
-_NEAR: Final = 100
+MARKS_MAX: Final = 60  # more marks overlap on a line of time
+_NEAR: Final = 100  # bounds the graph around an item: bench inspector
 NAMING: Final = frozenset({Holding.REFERENCE, Holding.REFERENCES})
 """The kinds of members with references to items."""
 _ENDS: Final = ("entity_id", "from_entity_id", "to_entity_id")
@@ -244,11 +244,11 @@ def _history_mark(item: StoredItem, how: str) -> Seen:
     return {"when": Instant(when or 0), "how": how, "says": name_of(item)}
 
 
-PAGE: Final = 50
+PAGE: Final = 50  # bounds the time of a page: bench inspector
 PART_MAX: Final = 20_000
 """The most characters of a page of a file that are shown."""
-VALUE_MAX: Final = 500
-_SEARCHED_MAX: Final = 500
+VALUE_MAX: Final = 500  # longer values would hide the others on a page
+_SEARCHED_MAX: Final = 500  # bounds the time of a page: bench inspector
 _SHORTEST: Final = 3
 """The least characters of a marked value: shorter ones occur too often."""
 

@@ -53,7 +53,7 @@ _NAMED: Final[Mapping[str, type]] = {
     "replaces": Fact,
 }
 """The kind of item that a reference names, if it is no entity."""
-_NAME_MAX: Final = 80
+_NAME_MAX: Final = 80  # longer names would break the layout of a row
 
 
 def form_fields(proposal: Proposal, named: Mapping[str, StoredItem]) -> Sequence[Seen]:
@@ -187,7 +187,7 @@ async def _read_reference(context: CallContext, member: ContentMember, text: str
         return (await context.find_item(text, kind, path=path)).id
 
 
-PAGE: Final = 30
+PAGE: Final = 30  # each row is judged again: bench inspector
 PAGE_MAX: Final = 500
 """The most proposals that are searched for those pending at an earlier time."""
 COMPARED_MAX: Final = 2_000
@@ -199,7 +199,7 @@ ASKS: Final[Mapping[str, frozenset[ReviewKind]]] = {
     "conflicts": frozenset({ReviewKind.POSSIBLE, ReviewKind.HIDDEN}),
 }
 WHAT: Final = (*ASKS, "duplicates", "unclear")
-_SHOWN: Final = 5
+_SHOWN: Final = 5  # details of a row; its own page shows all
 
 
 async def pending_items(canon: Canon, caller: Caller, arguments: Arguments) -> Seen:
@@ -356,8 +356,8 @@ async def _unclear_rows(context: CallContext) -> Sequence[Seen]:
     return rows
 
 
-TURNS: Final = 100
-SCENES: Final = 200
+TURNS: Final = 100  # bounds the time of a page: bench inspector
+SCENES: Final = 200  # bounds the time of a page: bench inspector
 _SEARCHED_MAX: Final = 1_000
 """The most proposals of the space that are searched for citations of a turn."""
 

@@ -122,7 +122,7 @@ async def entity_types(context: CallContext) -> Mapping[str, int]:
     return await context.canon.state.entity_types(frozenset((context.space.id,)))
 
 
-FOUND_MAX: Final = 50
+FOUND_MAX: Final = 50  # bounds the time of a page: bench inspector
 
 
 async def search_space(canon: Canon, caller: Caller, arguments: Arguments) -> Seen:
@@ -171,7 +171,7 @@ def _shared_words(words: dict[str, str], row: Row) -> tuple[str, ...]:
     return tuple(dict.fromkeys(word for stem, word in words.items() if stem in there))
 
 
-PAGE: Final = 50
+PAGE: Final = 50  # bounds the time of a page: bench inspector
 _STEP: Final = 2
 _ENTRIES: Final = 500
 """The most entries of commits on one page."""
@@ -276,8 +276,8 @@ async def seen_differences(
 
 
 NODES: Final = 200
-NODES_MAX: Final = 2_000
-_HOPS_MAX: Final = 4
+NODES_MAX: Final = 2_000  # browsers draw larger graphs too slowly
+_HOPS_MAX: Final = 4  # more steps reach nearly everything
 
 
 async def seen_graph(canon: Canon, caller: Caller, arguments: Arguments) -> Seen:

@@ -27,7 +27,7 @@ from canonry.values.moments import Instant
 from canonry.values.observations import PRIORITY, Accumulator, Elements, by_log, pick_winner
 from canonry.values.provenance import Authority, CanonLevel, Evidence, cache_by_identity
 
-LABEL_MAX: Final = 200
+LABEL_MAX: Final = 200  # labels are indexed and repeated in replies
 _PLAIN: Final = (str, int, float)
 
 

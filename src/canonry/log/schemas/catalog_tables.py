@@ -58,8 +58,8 @@ LINKS: Final = tuple(
 # Imports check rows against them, exports write fields in this order, and the operator's tools
 # derive their schemas from them.
 
-NAME_MAX: Final = 1_000
-TEXT_MAX: Final = 20_000
+NAME_MAX: Final = 1_000  # bounds the indexed keys of a name
+TEXT_MAX: Final = 20_000  # bounds a row, of which one reply holds many
 CREATED_AT: Final = "createdAt"
 UPDATED_AT: Final = "updatedAt"
 

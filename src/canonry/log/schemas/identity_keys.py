@@ -62,8 +62,8 @@ _NAME_FORMS: Final[Mapping[str, Callable[[str], str]]] = {
     "contact": person_name,
 }
 _PLAIN: Final = (int, float, str)
-KEY_MAX: Final = 200
-_HASH_BYTES: Final = 12
+KEY_MAX: Final = 200  # databases limit the keys of an index; stored: never change it
+_HASH_BYTES: Final = 12  # stored: never change it; 96 bits do not collide by chance
 BETWEEN: Final = "\x1f"
 _Form: TypeAlias = Callable[[Any], str | None]
 

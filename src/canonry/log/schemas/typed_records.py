@@ -46,7 +46,7 @@ PATTERNS: Final[Mapping[str, re.Pattern[str]]] = {
 }
 """The patterns that a whole text must match, by their names in schemas."""
 
-_DIGITS_MAX: Final = 200
+_DIGITS_MAX: Final = 200  # "1e999999" would become a million digits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

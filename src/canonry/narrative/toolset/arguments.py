@@ -26,12 +26,12 @@ LIST_MAX: Final = 500
 """The most items in a list argument."""
 QUERY_MAX: Final = 500
 """The most items that one query returns."""
-SEARCH_MAX: Final = 100
+SEARCH_MAX: Final = 100  # each hit carries its passage: bounds a reply
 ORDER_MAX: Final = 2**31 - 1
-INDEX_MAX: Final = 2**53
+INDEX_MAX: Final = 2**53  # JSON readers round larger numbers
 _DURATION_MAX: Final = 10_000 * 366 * 86_400
 """Ten thousand years in seconds, more than the range of dates."""
-_WILDCARDS_MAX: Final = 10
+_WILDCARDS_MAX: Final = 10  # each wildcard adds to the time of a match
 _LEGACY_CLASSES: Final = {
     "EntityAxiomatica": EntityClass.ARCHETYPE,
     "EntityConcreta": EntityClass.INSTANCE,

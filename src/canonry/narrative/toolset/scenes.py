@@ -50,7 +50,7 @@ from canonry.values.errors import InvalidInput
 from canonry.values.ids import EntityId, SceneId
 from canonry.values.provenance import Evidence, EvidenceKind
 
-ACTIVE_SECONDS: Final = 30.0
+ACTIVE_SECONDS: Final = 30.0  # a cached active scene is soon read again
 _SCENE_IN_FULL: Final = TABLE.make_shape("scene_in_full")
 
 

@@ -182,7 +182,7 @@ def shape_shown(written: str | Mapping[str, str]) -> Field:
             return Created(TABLE.known_shape(written["shape"]), named_code(written["of"]))
 
 
-_CALLS_MAX: Final = 50
+_CALLS_MAX: Final = 50  # bounds the time of a batch, which runs as one call
 _CALL: Final = TABLE.make_shape("call")
 
 

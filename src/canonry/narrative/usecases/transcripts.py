@@ -70,7 +70,7 @@ SCENE_TURNS_MAX: Final = 250
 PLAIN_SCENE_TURNS: Final = 100
 """The turns of a scene if no summary shows where to divide."""
 
-EVIDENCE_MAX: Final = 24
+EVIDENCE_MAX: Final = 24  # a reader checks a few turns, not a whole scene
 _TITLE_LENGTH: Final = 90
 _WORD_LENGTH: Final = 4
 _SPACE: Final = re.compile(r"\s+")
@@ -215,7 +215,7 @@ def clip_texts(texts: Sequence[str], limit: int) -> str:
 CONFIDENCE: Final = 0.8
 """The confidence of a summary: its authors were present, but wrote from memory."""
 
-INVOLVED_MAX: Final = 12
+INVOLVED_MAX: Final = 12  # the minor characters of a scene are not its subject
 _TOGETHER: Final = re.compile(r"(?i)^(all|everyone|everybody|group|crowd|audience|cast)\b")
 
 

@@ -35,7 +35,7 @@ with suppress(ImportError):  # without the extra `meaning`, loading the model sa
 # It is the published uncased BERT tokenization; its vocabulary has a notice of its own.
 
 _CONTROLS: Final = frozenset({"Cc", "Cf", "Co", "Cs"})
-_WORD_MAX: Final = 100
+_WORD_MAX: Final = 100  # the tokenizer of the model marks longer words as unknown
 _KNOWN_WORDS: Final = 65_536
 _KNOWN_CHARACTERS: Final = 8_192
 _IDEOGRAPHS: Final = (

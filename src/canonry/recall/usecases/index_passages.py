@@ -41,7 +41,7 @@ POLL_SECONDS: Final = 1.0
 
 _AT_ONCE: Final = 128
 """The number of parts embedded together; with fewer, some cores wait for the last ones."""
-_TRIES: Final = 20
+_TRIES: Final = 20  # an indexing process may move the cursor first, batch after batch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,7 @@ from canonry.values.audience import audience_covers
 from canonry.values.ids import SpaceId
 from canonry.values.json_values import encode_json
 
-_DIGEST_BYTES: Final = 16
+_DIGEST_BYTES: Final = 16  # stored with each vector; 128 bits do not collide by chance
 _ROLES: Final = {Speaker.USER: "Player", Speaker.GM: "GM", Speaker.ENTITY: "Somebody"}
 
 

@@ -21,7 +21,7 @@ with suppress(ImportError):  # without the extra `meaning`, an index can only be
     import numpy as np
     from numpy.typing import NDArray
 
-_TRIES: Final = 1200
+_TRIES: Final = 1200  # with `_PAUSE` a minute, longer than publishing takes
 _PAUSE: Final = 0.05
 
 if sys.platform == "win32":
@@ -84,7 +84,7 @@ _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _REBUILD_HINT: Final = "The vector index is damaged or of another version. Run `canonry rebuild`."
 APPLICATION: Final = 0x43414E56
 VERSION: Final = 2
-_BUSY_MS: Final = 10_000
+_BUSY_MS: Final = 10_000  # another process may hold the lock of the file
 _ROW: Final = "SELECT collection, space, n, vector FROM vectors"
 SCHEMA: Final = files(__package__).joinpath("schema.sql").read_text("utf-8")
 _UPGRADES: Final = {1: "ALTER TABLE vectors ADD COLUMN digest BLOB NOT NULL DEFAULT x''"}

@@ -111,11 +111,11 @@ RECORDS_MAX: Final = 10_000
 FILED_MAX: Final = 100_000
 """The most records of one file, which are recorded in batches."""
 
-FIELDS_MAX: Final = 500
+FIELDS_MAX: Final = 500  # each field is one observation: bounds a commit
 CHARACTERS_MAX: Final = 1_000_000
 """The most characters of one record, which keeps replies bounded; files may hold more."""
 
-NAME_MAX: Final = 200
+NAME_MAX: Final = 200  # names are parts of keys and of each observation
 
 
 def require_bounds(

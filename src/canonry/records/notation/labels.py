@@ -39,7 +39,7 @@ _LINE_MAX: Final = 2_000
 """The most characters of a line that are searched for a label and its value."""
 
 _LABEL_WORDS: Final = 4
-_BLOCK_MAX: Final = 40
+_BLOCK_MAX: Final = 40  # a list below a label ends on the same page
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,9 +172,9 @@ def _lines_below(lines: Sequence[str], index: int) -> Iterator[str]:
 #
 # Locations are not stored. They can be found for any file, whenever and however it was read.
 
-LOCATIONS_MAX: Final = 3
-_QUOTE_MAX: Final = 200
-_LINES_MAX: Final = 5_000
+LOCATIONS_MAX: Final = 3  # a value that repeats is marked a few times
+_QUOTE_MAX: Final = 200  # a quote only has to be found again
+_LINES_MAX: Final = 5_000  # bounds the time of a search that nothing stored speeds up
 _PLAIN: Final = (str, int, float)
 
 
@@ -309,8 +309,8 @@ _ENDS_OF_FIRST: Final = tuple(WORDS["ends_of_first_words"].split())
 _WITHIN: Final = frozenset(WORDS["within_businesses"].split())
 _BEFORE: Final = frozenset(WORDS["before_businesses"].split())
 _JOINED: Final = ("and", "und", "y", "et")
-_NAME_MAX: Final = 120
-_WORDS_MAX: Final = 10
+_NAME_MAX: Final = 120  # longer texts are sentences
+_WORDS_MAX: Final = 10  # longer texts are sentences
 _WORDS_OF_A_PERSON: Final = range(2, 5)
 
 
@@ -425,7 +425,7 @@ _PAYMENTS: Final = frozenset(_TABLES["payments"].split())
 _CONNECTING: Final = frozenset(_TABLES["connecting"].split())
 """Words that may accompany them and are no names either."""
 
-_NAMES_MAX: Final = 50
+_NAMES_MAX: Final = 50  # each name becomes an entity: bounds a commit
 
 
 def companions_of(entity_type: str, fields: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:

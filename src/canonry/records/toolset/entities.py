@@ -260,7 +260,7 @@ async def _list_events(canon: Canon, caller: Caller, *, query: TimelineQuery) ->
     return {"events": events, "total": page.total}
 
 
-_TYPE_MAX: Final = 100
+_TYPE_MAX: Final = 100  # longer texts are no type of a relation
 _CREATED: Final = Shape(**RELATION.fields, existing=given_field(BOOLEAN))
 _EDGE_SNAPSHOT: Final = reply_of(
     "get_relationship_snapshot",

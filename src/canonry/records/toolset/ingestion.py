@@ -34,7 +34,7 @@ from canonry.records.usecases.ingest_file import (
 from canonry.records.usecases.record_source import RecordOutcome, ingest_records
 from canonry.values.errors import InvalidInput
 
-_PATH_MAX: Final = 4_096
+_PATH_MAX: Final = 4_096  # PATH_MAX of Linux
 _INNER: Final = Limits(any_number=True)
 
 

@@ -179,9 +179,9 @@ def next_offset(offset: int, shown: int, total: int) -> Json:
 #
 # The gateway has checked types and enums by the schema before. Ids are returned in lower case.
 
-NAME_MAX: Final = 200
-TEXT_MAX: Final = 2_000
-_COUNTED_MAX: Final = 2**53 - 1
+NAME_MAX: Final = 200  # names are parts of keys and of each observation
+TEXT_MAX: Final = 2_000  # bounds a search, which compares all words
+_COUNTED_MAX: Final = 2**53 - 1  # JSON readers round larger numbers
 _DAY: Final = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _OFFSET: Final = re.compile(r"([Zz]|[+-]\d\d:?\d\d)$", re.ASCII)
 _COMPACT: Final = re.compile(r"([+-]\d\d)(\d\d)$", re.ASCII)

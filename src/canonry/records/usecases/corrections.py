@@ -341,7 +341,7 @@ def make_user_observation(
 ENTITIES_READ_MAX: Final = 10_000
 """The most entities that are searched for unclear values."""
 
-EXAMPLES_MAX: Final = 3
+EXAMPLES_MAX: Final = 3  # a rule is proposed from its count; examples only illustrate it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,12 +35,12 @@ from canonry.values.moments import DAY, SECOND, Instant
 # A link does not reveal the location of the file.
 
 EXPIRY_MIN: Final = 1
-EXPIRY_MAX: Final = 7 * 86_400
+EXPIRY_MAX: Final = 7 * 86_400  # the longest lifetime of an S3 link
 EXPIRY_DEFAULT: Final = 3_600
 """The lifetime of a link in seconds."""
 
 BUCKET: Final = "files"
-KEY_BYTES: Final = 32
+KEY_BYTES: Final = 32  # the output of SHA-256, which signs the links
 _BUCKET: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 _EXPIRES: Final = re.compile(r"[0-9]{1,12}")
@@ -95,7 +95,7 @@ def _signed(key: StorageKey, secret: bytes, expires: str) -> str:
     return hmac.new(secret, said.encode(), sha256).hexdigest()
 
 
-_PAGE: Final = 500
+_PAGE: Final = 500  # bounds the memory of a walk through all files
 
 
 @dataclass(slots=True, kw_only=True)
@@ -208,7 +208,7 @@ _MIME: Final = re.compile(
     r"[a-zA-Z0-9][\w.+-]{0,126}/[a-zA-Z0-9][\w.+-]{0,126}(?:\s*;\s*[\w-]+=\"?[\w.+-]+\"?)*"
 )
 _BASE64_MAX: Final = (FILE_BYTES_MAX + 2) // 3 * 4
-_NAME_MAX: Final = 255
+_NAME_MAX: Final = 255  # file systems allow 255
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -445,7 +445,7 @@ async def _source_of_file(canon: Canon, key: StorageKey) -> Source | None:
 #
 # A process that stops between storing bytes and writing the source leaves bytes without a source.
 
-_FINDINGS_MAX: Final = 20
+_FINDINGS_MAX: Final = 20  # one cause often damages every file; the first findings name it
 _MISSING: Final = "its bytes are missing: restore them from a backup's folder of files"
 
 

@@ -118,7 +118,7 @@ def _json_line(value: Mapping[str, Any]) -> bytes:
     return encode_json(value) + b"\n"
 
 
-_COMMITS: Final = 100
+_COMMITS: Final = 100  # bounds the memory of a walk through the log
 _BATCH_SIZE: Final = 200
 """The number of records that are read in one step; other tasks run between steps."""
 _READ_ON_MAX: Final = 20

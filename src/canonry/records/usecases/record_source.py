@@ -575,7 +575,7 @@ def _read_given(record: Mapping[str, Any]) -> FoundEntity:
 # Each batch is one commit with its own run. The run of the last batch stands for the source. An
 # interrupted file therefore continues where it stopped when it is sent again.
 
-TOGETHER: Final = 2_500
+TOGETHER: Final = 2_500  # bounds how long other writers wait for one commit
 _REPORTED_MAX: Final = 100
 """The most duplicates and warnings that are reported for all batches."""
 

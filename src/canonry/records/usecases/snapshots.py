@@ -35,7 +35,7 @@ from canonry.values.observations import Accumulator, Observation
 # `at` (valid time) counts what was observed until then. `known_at` (transaction time) counts what
 # was recorded until then. A merge counts from the time of its record.
 
-_PAGES_MAX: Final = 40
+_PAGES_MAX: Final = 40  # bounds the time of a list of snapshots
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -184,7 +184,7 @@ _FILE: Final = (
     | getattr(os, "O_CLOEXEC", 0)
 )
 _NOT_THERE: Final = frozenset({errno.ELOOP, errno.ENXIO, errno.ENAMETOOLONG, errno.EINVAL})
-_PATH_MAX: Final = 4_096
+_PATH_MAX: Final = 4_096  # PATH_MAX of Linux
 
 
 class FolderLocalFiles(LocalFiles):

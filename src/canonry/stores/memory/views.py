@@ -83,7 +83,7 @@ from canonry.values.provenance import CanonLevel
 
 Q = TypeVar("Q")
 T = TypeVar("T", bound=StoredItem)
-NAMESAKES_MAX = 50
+NAMESAKES_MAX = 50  # the same as in SQLite, so that both answer alike
 
 
 def page_of(

@@ -118,11 +118,11 @@ StoredCommit: TypeAlias = Mapping[str, Any]
 
 BsonCollection: TypeAlias = AsyncCollection[BsonDocument]
 
-CONNECTIONS: Final = 16
-DEADLINE: Final = 30.0
+CONNECTIONS: Final = 16  # calls wait for one another before the server is overloaded
+DEADLINE: Final = 30.0  # a call without a deadline does not wait for ever
 SCHEMA_VERSION: Final = 1
 _CHOICE_SECONDS: Final = 3.0  # an unreachable server fails a call well before its deadline
-_CLOCK_HOLDS: Final = 30.0
+_CLOCK_HOLDS: Final = 30.0  # the process's clock drifts little in this time
 _MAJORITY: Final = ReadConcern("majority")
 _LOCAL: Final = ReadConcern("local")
 
@@ -267,9 +267,9 @@ T = TypeVar("T")
 _SETTLES: Final = 60_000
 """Milliseconds of the server's clock after which every reader sees a write."""
 
-_ALONGSIDE: Final = 4096
-_CURSORS: Final = 64
-_WRITES: Final = 500
+_ALONGSIDE: Final = 4096  # a cursor is a time multiplied by this, plus a count below it
+_CURSORS: Final = 64  # bounds the memory of cursors; an older one asks the server
+_WRITES: Final = 500  # bounds the memory of own writes; older ones are asked for
 _REPORTED_FIELDS: Final = ("space", "position", "touched", "written")
 
 
@@ -407,10 +407,10 @@ def _written_since(written: int) -> dict[str, Any]:
 # time.
 
 _NAME: Final = "writer"
-_HOLDS: Final = 15.0
-_PATIENCE: Final = 30.0
-_PAUSE: Final = 0.005
-_LONGEST_PAUSE: Final = 0.1
+_HOLDS: Final = 15.0  # a process that died stops the others no longer than this
+_PATIENCE: Final = 30.0  # outlasts a block of a process that died
+_PAUSE: Final = 0.005  # most blocks end within milliseconds
+_LONGEST_PAUSE: Final = 0.1  # waiting processes do not load the server
 _OPEN: Final = "when nobody kept others out of MongoDB"
 _BELIEVED: Final = 2.0
 """Seconds for which a call trusts that the gate is open."""

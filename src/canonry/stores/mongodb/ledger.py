@@ -139,9 +139,9 @@ ATTEMPTS_MAX: Final = 100
 LOST_MAX: Final = 5
 """Attempts to find out whether an append was stored after its answer was lost."""
 
-BATCH: Final = 100
+BATCH: Final = 100  # bounds a request, because the server refuses more than 48 MB
 NEWEST: Final = [("_id", -1)]
-_LONGEST_PAUSE: Final = 0.05
+_LONGEST_PAUSE: Final = 0.05  # losing writers do not wait longer than a write takes: bench writers
 
 
 class GateClosed(Unavailable):

@@ -56,12 +56,12 @@ _FIELDS: Final = {
 CURSORS: Final = "view_cursors"
 """The log position of each space that the documents show."""
 
-_BATCH: Final = 500
+_BATCH: Final = 500  # bounds a request, because the server refuses more than 48 MB
 _NEVER_AGAIN: Final = 2**62
 """Time of the last change of an erased item: no state is newer."""
 
-_DEPTH_MAX: Final = 20
-_INTEGER_MAX: Final = 2**63
+_DEPTH_MAX: Final = 20  # the server refuses 100 levels; deeper values become text
+_INTEGER_MAX: Final = 2**63  # the range of BSON integers
 _IN_NAMES: Final = str.maketrans({"$": "\uff04", ".": "\uff0e", "\0": "\u2400"})
 """Characters that field names may not contain everywhere, and their replacements."""
 
@@ -210,7 +210,7 @@ async def open_store(
     )
 
 
-_PAGE: Final = 200
+_PAGE: Final = 200  # bounds the memory of a walk through all items
 _ERASING: Final = 3600.0
 
 

@@ -186,7 +186,7 @@ def _create_statement(form: str, definition: Sequence[str]) -> tuple[str, str]:
 
 GraphRow: TypeAlias = list[Any]
 
-CONNECTIONS: Final = 16
+CONNECTIONS: Final = 16  # calls wait for one another before the server is overloaded
 DEADLINE: Final = 30.0
 """Seconds that a statement may take if the call has no earlier deadline."""
 
@@ -196,12 +196,12 @@ WRITING: Final = 600.0
 ATTEMPTS_MAX: Final = 12
 """Attempts of a statement after passing failures."""
 
-_PATIENCE: Final = 10.0
+_PATIENCE: Final = 10.0  # a server that restarts is back by then; callers wait no longer
 _GRACE: Final = 0.5
 """Seconds that the client waits longer than the server."""
 
-_PAUSE: Final = 0.01
-_LONGEST_PAUSE: Final = 0.5
+_PAUSE: Final = 0.01  # most locks are released within milliseconds
+_LONGEST_PAUSE: Final = 0.5  # waiting calls do not load a server that starts
 _DATABASE: Final = "neo4j"
 
 
@@ -322,7 +322,7 @@ class Neo4jDatabase:
 
 ITEM_LABEL: Final = "Thing"
 OTHER_RELATION: Final = "RELATES_TO"
-_NAME_MAX: Final = 200
+_NAME_MAX: Final = 200  # a caption in the browser of the database
 _LABELS: Final = {"run": "InterpretationRun"}
 _TYPES: Final = {
     each: "".join(word[:1].upper() + word[1:] for word in str(each).split("_"))
@@ -465,7 +465,7 @@ def _caption_of(item: StoredItem) -> str:
 ITEMS_MAX: Final = 2_000
 """Items after which the applied commits are written. A commit is never split."""
 
-_PAGE: Final = 500
+_PAGE: Final = 500  # bounds the memory of a walk through all items
 _CYPHER: Final = read_toml(__package__, "statements.toml")
 
 

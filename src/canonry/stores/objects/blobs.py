@@ -18,7 +18,7 @@ from canonry.values.errors import InvalidInput, Unavailable
 
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 _PATIENCE: Final = timedelta(seconds=10)
-_RETRIES: Final = 4
+_RETRIES: Final = 4  # object stores refuse requests while they are busy
 _CHUNK: Final = 1000  # an object store lists at most 1,000 objects per request
 _MISSING: Final = (NotFoundError, FileNotFoundError)
 

@@ -227,11 +227,11 @@ def _json_text(value: Any) -> str:
 # Each write carries the version of its item, and the server refuses an older version than it has.
 # Late and repeated writes do no harm.
 
-_HASH_BYTES: Final = 8
+_HASH_BYTES: Final = 8  # indexed with stems of the same beginning: few can collide
 _STEM_MAX: Final = 400
 """Longer stems are indexed by their beginning and hash, because keys have a maximal length."""
 
-_LINES_MAX: Final = 1_000
+_LINES_MAX: Final = 1_000  # servers index a request as a whole, in memory
 _BYTES_MAX: Final = 4_000_000  # hosted servers refuse requests above 10 MB
 
 BulkLine = dict[str, Any]

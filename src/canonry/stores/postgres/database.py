@@ -92,14 +92,14 @@ PgRow: TypeAlias = tuple[Any, ...]
 PgConnection: TypeAlias = AsyncConnection[PgRow]
 PgCursor: TypeAlias = AsyncCursor[PgRow]
 
-CONNECTIONS: Final = 16
+CONNECTIONS: Final = 16  # a server allows 100 by default, for several processes
 DEADLINE: Final = 30.0
 """Seconds after which the server stops a statement."""
 
 ATTEMPTS_MAX: Final = 24
 """Attempts of a transaction that loses to others, or whose connection is lost."""
 
-_PATIENCE: Final = 10.0
+_PATIENCE: Final = 10.0  # a server that restarts is back by then; callers wait no longer
 _CONNECTION_WAIT: Final = 1.0
 """Seconds that one attempt waits for a connection."""
 
@@ -107,8 +107,8 @@ _GRACE: Final = 1.0
 """Seconds after the end of a call in which the server may stop its statement."""
 
 _ROUNDED: Final = (1, 2, 5, 10, 30, 60, 120)
-_PAUSE: Final = 0.002
-_LONGEST_PAUSE: Final = 0.25
+_PAUSE: Final = 0.002  # most conflicts are over within milliseconds: bench writers
+_LONGEST_PAUSE: Final = 0.25  # waiting calls do not load a server that starts
 _READING: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 _PENDING_SETTINGS: Final[WeakKeyDictionary[PgConnection, str]] = WeakKeyDictionary()

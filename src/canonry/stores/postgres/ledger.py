@@ -278,7 +278,7 @@ async def _record_group(db: PgConnection, space: SpaceId, judged: JudgedGroup) -
 _GATHERS: Final = 0.02
 """Seconds of writing that one notification covers."""
 
-_PAUSE: Final = 1.0
+_PAUSE: Final = 1.0  # a server that restarts is not asked without end
 _NOTIFY: Final = "SELECT pg_notify(%s, '')"
 
 

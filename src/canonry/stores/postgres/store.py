@@ -119,7 +119,7 @@ async def own_connection(database: Database) -> AsyncIterator[PgConnection]:
 # Erasing rewrites the table. The server's write-ahead log, replicas and backups are outside of
 # Canonry's reach; their operator has to clean them.
 
-_PAGE: Final = 200
+_PAGE: Final = 200  # bounds the memory of a walk through the log
 _OF_SPACE: Final = (
     "SELECT position, body, salts FROM commits WHERE space = %s AND position > %s"
     " ORDER BY position LIMIT %s"

@@ -100,7 +100,7 @@ def write_manifest(folder: Path, heads: Mapping[SpaceId, tuple[int, str]]) -> No
 IN_MEMORY: Final = ":memory:"
 FOLDER: Final = "scratch"
 LOCK: Final = "in-use.lock"
-_CLAIMS_MAX: Final = 10
+_CLAIMS_MAX: Final = 10  # a folder may be removed as abandoned before it is locked
 
 
 @contextmanager
@@ -176,7 +176,7 @@ def _try_claim(parent: Path) -> tuple[Path, int]:
 # The space is folded again without the payloads while other calls write. Only the differences,
 # which are few, are written under the write lock.
 
-_CHUNK: Final = 500
+_CHUNK: Final = 500  # SQLite limits the variables of a statement
 _CHANGED: Final = (
     "SELECT f.id FROM fresh.things f LEFT JOIN main.things m ON m.id = f.id"
     " WHERE m.id IS NULL OR m.kind <> f.kind OR m.body <> f.body ORDER BY f.n"

@@ -143,7 +143,7 @@ _ITEM: Final = "INSERT INTO catalog_items VALUES (?, ?, ?, ?, ?)"
 _NO_ITEM: Final = "DELETE FROM catalog_items WHERE space = ? AND kind = ? AND word = ? AND id = ?"
 _NODE: Final = "INSERT INTO catalog_nodes VALUES (?, ?, ?)"
 _NO_NODE: Final = "DELETE FROM catalog_nodes WHERE thing = ?"
-_TOGETHER: Final = 64
+_TOGETHER: Final = 64  # one statement of a fixed size stays prepared: bench catalog
 _FIND_NODES: Final = (
     "SELECT thing, id, place FROM catalog_nodes"  # noqa: S608 - marks for values
     f" WHERE thing IN ({', '.join('?' * _TOGETHER)})"

@@ -32,14 +32,14 @@ _PACKED: Final = b"\x01"
 _LEAST: Final = 200
 """Shorter payloads are not packed."""
 
-_PAYLOAD_MAX: Final = 64_000
+_PAYLOAD_MAX: Final = 64_000  # longer ones are kept apart and read alone
 _TRIED_MAX: Final = 256_000
 """Longer payloads are not packed in order to find their packed length."""
 
 _BODY_LEAST: Final = 4_096
-_LONG: Final = 8_192
-_LEVEL: Final = 3
-_IDS_MAX: Final = 8
+_LONG: Final = 8_192  # a wider window pays only for longer texts
+_LEVEL: Final = 3  # higher levels cost more time than they save: bench growth
+_IDS_MAX: Final = 8  # later ids rarely repeat within a commit
 _COMMON: Final = files(__package__).joinpath("parts.txt").read_bytes()
 
 

@@ -225,7 +225,7 @@ _WRITERS_CACHE_KB: Final = 16_384
 """Smaller for the writer: its cache is dropped whenever the log restarts, and is not read."""
 
 _STATEMENTS: Final = 256
-_BUSY_MS: Final = 10_000
+_BUSY_MS: Final = 10_000  # another process may hold the lock of the file
 MAPPED_BYTES: Final = 2**36
 """Address space, not memory: the system keeps as much of the file in memory as it has room for."""
 
@@ -315,14 +315,14 @@ T = TypeVar("T")
 Query = Callable[[apsw.Connection], T]
 
 INLINE_SECONDS: Final = 0.002  # a thread costs more than a short query: bench compare, get
-_STEPS: Final = 2000
+_STEPS: Final = 2000  # an inline query stops soon after its 2 ms: bench compare, get
 _STEPS_APART: Final = 40_000
 """Interval of progress checks in a thread. Checks are rare, because each waits for the GIL."""
 
 _SHORT_WAIT: Final = 0.001
 """Checks within this time share one `stat`, which may cost as much as the lookup it protects."""
 
-_PATIENCE_MS: Final = 5000
+_PATIENCE_MS: Final = 5000  # another process may hold the lock of the file
 _THREADS: Final = 4
 
 
@@ -483,7 +483,7 @@ def _run_query(db: apsw.Connection, watch: _Watch, query: Query[T], *, consisten
         db.execute("COMMIT")
 
 
-PATIENCE_MS: Final = 1000
+PATIENCE_MS: Final = 1000  # a checkpoint gives way to readers and is repeated
 
 PAGES_BEFORE: Final = 4000
 """Pages written since the last checkpoint after which the next one starts.
@@ -500,7 +500,7 @@ PAGES_KEPT: Final = 16_000
 """A longer log is emptied as soon as no reader needs it: 64 MB, the size of one burst."""
 
 _RETRY_SECONDS: Final = 1.0  # a reader may hold the log; writers do not wait for it
-_ATTEMPTS: Final = 20
+_ATTEMPTS: Final = 20  # with `_PAUSE` a second, longer than most checkpoints
 _PAUSE: Final = 0.05
 
 
@@ -627,8 +627,8 @@ class Checkpoints:
 # inside. A process that has just left therefore queues behind one that already waits. The operating
 # system releases the locks of a process that dies.
 
-_FIRST_PAUSE: Final = 0.0001
-_LONGEST_PAUSE: Final = 0.002
+_FIRST_PAUSE: Final = 0.0001  # most locks are released within a millisecond: bench writers
+_LONGEST_PAUSE: Final = 0.002  # a free lock is noticed at once: bench writers
 
 if sys.platform == "win32":
     import msvcrt

@@ -43,7 +43,7 @@ LAST: Final = "\U0010ffff"
 _PUT: Final = "INSERT INTO identifiers VALUES (?, ?, ?, ?, ?, ?)"
 _DROP: Final = "DELETE FROM identifiers WHERE space = ? AND key = ? AND id = ?"
 _KEY: Final = 3
-_TOGETHER: Final = 64
+_TOGETHER: Final = 64  # one statement of a fixed size stays prepared: bench compare, bulk
 _FEW: Final = 8
 """For fewer texts than this, single statements are cheaper."""
 
@@ -289,7 +289,7 @@ OF_SOURCE: Final = (
     "SELECT DISTINCT current, space, event_type, rank, event FROM timeline"
     " WHERE source = ? AND current = ? AND rank BETWEEN ? AND ?"
 )
-_FAR: Final = 2**62
+_FAR: Final = 2**62  # later than every story time
 _ALL: Final = -1
 
 

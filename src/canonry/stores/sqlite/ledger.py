@@ -109,7 +109,7 @@ class Pen:
 
 T = TypeVar("T")
 
-PATIENCE_SECONDS: Final = 10.0
+PATIENCE_SECONDS: Final = 10.0  # outlasts a burst of other processes: bench writers
 WEIGHT_INLINE: Final = 64
 """Larger groups, counted in entries, are written in the thread, so that the loop stays free."""
 

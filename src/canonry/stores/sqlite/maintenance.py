@@ -230,8 +230,8 @@ def _store_facts(db: apsw.Connection) -> dict[str, str | int]:
 # transaction. The old views stay until it is committed. A killed process or a concurrent reader
 # never sees half of it.
 
-_PAGE: Final = 500
-_PATIENCE_MS: Final = 10_000
+_PAGE: Final = 500  # bounds the memory of a walk through all files
+_PATIENCE_MS: Final = 10_000  # another process may hold the lock of the file
 _REPORT_EVERY: Final = 200
 _TABLES: Final = (
     "SELECT name FROM fresh.sqlite_schema WHERE type = 'table'"

@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 _SIDES: Final = {"out": ("out", "both"), "in": ("in", "both")}
 _WHOLE: Final = (NOBODY, MERGED)
-_PATTERN_BYTES: Final = 40_000
+_PATTERN_BYTES: Final = 40_000  # SQLite refuses patterns above 50,000 bytes
 _WILD: Final = re.compile(r"[*%]")
 
 
@@ -308,7 +308,7 @@ _WINDOW: Final = -12
 _MEMORY: Final = 5
 """Less than the default, because bodies are small and every packing copies the state."""
 
-_LEVEL: Final = 3
+_LEVEL: Final = 3  # higher levels cost more time than they save: bench growth
 _PACKER: Final = compressobj(_LEVEL, DEFLATED, _WINDOW, _MEMORY, Z_DEFAULT_STRATEGY, _COMMON)
 """Never used itself: each packing copies it, with the dictionary already loaded."""
 
@@ -385,7 +385,7 @@ def rows_of(item: StoredItem) -> list[PackedRow]:
 LookupRow: TypeAlias = tuple[int, str, bytes]
 """(n, kind, body) of an item."""
 
-_TOGETHER: Final = 64
+_TOGETHER: Final = 64  # one statement of a fixed size stays prepared: bench compare, find
 _FEW: Final = 8
 """Fewer ids than this are looked up one by one."""
 

@@ -153,7 +153,7 @@ def _write_meta(db: apsw.Connection, name: str, value: int) -> None:
 
 FILE: Final = "canon.db"
 _OTHER_RECORDS: Final = (f"{FILE}-wal", "blobs", "files")
-DEADLINE: Final = 10.0
+DEADLINE: Final = 10.0  # a call without a deadline does not wait for ever
 _QUEUED_COUNT: Final = "SELECT count(*) FROM (SELECT 1 FROM unindexed LIMIT ?)"
 
 

@@ -111,9 +111,9 @@ def _select_counts(
 
 _QueuedRow: TypeAlias = tuple[int, str, bytes]
 
-_PAGE: Final = 500
-_KNOWN: Final = 512
-_KNOWN_SETS: Final = 16
+_PAGE: Final = 500  # a search holds a page of rows at a time
+_KNOWN: Final = 512  # about as many as may be queued
+_KNOWN_SETS: Final = 16  # searches between two writes see one queue: bench compare, find
 # CROSS JOIN reads the few queued rows first, instead of all items.
 _QUEUED: Final = (
     "SELECT u.n, t.kind, t.body FROM unindexed u CROSS JOIN things t ON t.n = u.n"
@@ -197,7 +197,7 @@ def _decode_passage(kind: str, body: bytes) -> tuple[Passage, Sequence[str]] | N
 #
 # A search ranks hundreds of passages, so their items are not decoded. Only queued passages are.
 
-_TEXT_AT_ONCE: Final = 64
+_TEXT_AT_ONCE: Final = 64  # one statement of a fixed size stays prepared: bench search
 _NO_SHARES: Final[Mapping[str, float]] = MappingProxyType({})
 # One row for many ids: each row that is fetched may switch to another thread.
 _POSITIONS: Final = (

@@ -238,7 +238,7 @@ def _has_same_text(db: apsw.Connection) -> bool:
 # write-ahead log from being emptied. Therefore the records, which never change, are read before in
 # many short transactions; the consistent one covers only the rest and the views.
 
-_FINDINGS_MAX = 20
+_FINDINGS_MAX = 20  # one cause often damages every row; the first findings name it
 
 
 @dataclass(slots=True)

@@ -42,7 +42,7 @@ StemKey: TypeAlias = tuple[str, str]
 BATCH: Final = 128
 """Passages that enter the index at once. Fewer wait until this many are queued."""
 
-_MARK_BYTES: Final = 6
+_MARK_BYTES: Final = 6  # part of each indexed row; 48 bits tell all spaces of a store apart
 ENTITY, SCENE, SOURCE = "e", "c", "s"
 """Signs for an entity, a scene and a source that passages refer to."""
 
@@ -326,7 +326,7 @@ _FURTHER_UPDATES: Final[Mapping[type[StoredItem], tuple[_ViewUpdate, ...]]] = {
 """Functions that update further tables for a type of item, besides lists and texts."""
 
 
-PAGE: Final = 200
+PAGE: Final = 200  # bounds the memory of a rebuild
 
 Fetch = Callable[[str], bytes]
 """Returns the bytes of a blob by its digest."""

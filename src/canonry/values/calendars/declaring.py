@@ -32,10 +32,10 @@ from canonry.values.fields import Fields, check_type
 from canonry.values.json_values import fold_text
 from canonry.values.moments import DAY, YEAR_MAX, YEAR_MIN, Instant, parse_instant
 
-NAME_MAX: Final = 60
-DAYS_MAX: Final = 10_000
-YEAR_DAYS_MAX: Final = 100_000
-SECONDS_MAX: Final = 10**9
+NAME_MAX: Final = 60  # longer names are no names of months or eras
+DAYS_MAX: Final = 10_000  # day tables are built in memory
+YEAR_DAYS_MAX: Final = 100_000  # day tables are built in memory
+SECONDS_MAX: Final = 10**9  # keeps times within 64 bits
 _BEGINS: Final = "0001-01-01T00:00:00Z"
 
 

@@ -34,8 +34,8 @@ _UNREAD: Final = re.compile(
 """Signs that change what a phrase means, and fractions."""
 _DECADE: Final = re.compile(r"(\d{1,5}0)(s|er)?", re.ASCII)
 _ORDINAL: Final = re.compile(r"(\d{1,3})(?:st|nd|rd|th|e|eme)?", re.ASCII)
-_WORDS_MAX: Final = 14
-_FORM_MAX: Final = 5
+_WORDS_MAX: Final = 14  # longer texts are no times; bounds the combinations
+_FORM_MAX: Final = 5  # the longest name of a time in the tables
 _READINGS_MAX: Final = 2_000
 """The most readings of one phrase; each word with two meanings doubles them."""
 _NAMED_MAX: Final = 1_000

@@ -21,7 +21,7 @@ _ELSEWHERE: Final = {
     Direction.IN: (1, 1),
     Direction.OUT: (-1, -1),
 }
-_DISTANCE_MAX: Final = 3
+_DISTANCE_MAX: Final = 3  # a free cell farther away would suggest another direction
 _RINGS: Final = 400
 _WIDE: Final = 6
 _HIGH: Final = 2

@@ -13,15 +13,15 @@ from canonry.values.errors import InvalidInput
 
 # Dice. A roll depends on the seed, the expression and the number of the die alone.
 
-EXPRESSION_MAX: Final = 100
-DRAWN_MAX: Final = 1_000
-SIDES_MAX: Final = 1_000_000
+EXPRESSION_MAX: Final = 100  # no rule book has longer expressions
+DRAWN_MAX: Final = 1_000  # each die is hashed: bounds the time of a call
+SIDES_MAX: Final = 1_000_000  # with 64 random bits, the remainder is almost unbiased
 _TERM: Final = re.compile(
     r"(?P<sign>[+-])(?:(?P<dice>\d{0,4})d(?P<sides>\d{1,7}|%)(?:k(?P<end>[hl]?)(?P<kept>\d{1,4}))?"
     r"(?:\*(?P<times>\d{1,4}))?|(?P<plain>\d{1,9}))"
 )
 _PERCENT: Final = 100
-_BYTES: Final = 8
+_BYTES: Final = 8  # seeded rolls are repeatable: never change it
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from canonry.world.ports.moderator import Moderator, Rulebook
 
 # Generation: every request to a model passes here first. This part knows no model itself.
 
-KEPT_MAX: Final = 1_000
+KEPT_MAX: Final = 1_000  # bounds the memory of cached answers
 
 
 def model_for(purpose: ModelPurpose, tiers: ModelTiers) -> str:
@@ -77,13 +77,13 @@ class AnswerCache:
 # (`usecases/dialogue.py`).
 
 HOUR: Final = 3_600 * SECOND
-HOURS_MAX: Final = 24 * 31
+HOURS_MAX: Final = 24 * 31  # a month: bounds the memory of counts
 BOUNDS_MS: Final = (10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000)
 """Bounds of the latency buckets, in milliseconds."""
-MODELS_MAX: Final = 50
+MODELS_MAX: Final = 50  # bounds the memory of counts
 SPACES_MAX: Final = 1_000
 """Limit of spaces with their own counts; later ones count together."""
-DISTINCT_MAX: Final = 20_000
+DISTINCT_MAX: Final = 20_000  # bounds the memory of counted pairs
 OTHER: Final = "other"
 
 
@@ -307,7 +307,7 @@ def _latency_bound(sums: UsageSums, share: float) -> int | None:
 # The record is the log. Each process follows it, so that budgets and likeness hold for all of
 # them.
 
-WORLDS_MAX: Final = 50
+WORLDS_MAX: Final = 50  # bounds the memory; another world is read again from its log
 CONTEXTS_MAX: Final = 10_000
 """Limit of the remembered contexts that a process gave out."""
 

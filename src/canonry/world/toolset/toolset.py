@@ -120,7 +120,7 @@ BUILDING_TOOLS: Final[tuple[Tool, ...]] = (
 # Proposal tools. A refusal is a result. The envelope is advertised in full and judged by the first
 # gate, not before.
 
-PAGE: Final = 20
+PAGE: Final = 20  # a page that a model reads
 
 _DECIDED: Final = TABLE.make_shape(
     "decided",
@@ -198,8 +198,8 @@ PROPOSALS_TOOLS: Final[tuple[Tool, ...]] = (
 )
 
 
-_TEXT_MAX: Final = 512
-_SNIPPET_MAX: Final = 200
+_TEXT_MAX: Final = 512  # longer texts are cut and listed: bounds a reply
+_SNIPPET_MAX: Final = 200  # a snippet only has to be recognised
 _K: Final = 5
 _HIDDEN: Final = frozenset({"embeddings", "hidden"})
 _MARKUP: Final = re.compile(r"<[^<>]*>|[*_`#|]+")

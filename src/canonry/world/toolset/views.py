@@ -62,7 +62,7 @@ from canonry.world.usecases.worlds import (
 )
 
 PREVIEW: Final = 240
-VALUE_MAX: Final = 512
+VALUE_MAX: Final = 512  # longer values are cut and marked: bounds a page
 _DEFAULTS: Final = {
     LayerType.WEATHER: "clear",
     LayerType.LIGHTING: "daylight",

@@ -357,7 +357,7 @@ async def _move_contents(
             draft.end_edge(edge, successor=successor, reason="left behind")
 
 
-_ANCESTORS_MAX: Final = 1_000
+_ANCESTORS_MAX: Final = 1_000  # bounds the check for circles
 _USUAL: Final = (*STATUS, "forbidden")
 """Fields of which only what is not as usual is written down."""
 _TYPES: Final[Mapping[type, WorldType]] = {

@@ -204,7 +204,7 @@ async def get_mover_context(
     )
 
 
-INSIDE_MAX: Final = 100
+INSIDE_MAX: Final = 100  # bounds a reply, which says that there are more
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,7 +253,7 @@ async def _contained_items(
     return items, len(edges) <= INSIDE_MAX
 
 
-EVENTS_MAX: Final = 200
+EVENTS_MAX: Final = 200  # bounds a reply, which says that there are more
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -329,8 +329,8 @@ def _exits_by_state(context: LocationContext) -> Mapping[tuple[str, str, bool], 
     }
 
 
-SEARCHED_MAX: Final = 5_000
-FOUND_MAX: Final = 20
+SEARCHED_MAX: Final = 5_000  # bounds the time of a search through the whole past
+FOUND_MAX: Final = 20  # a page that a model reads
 
 
 async def search_events(

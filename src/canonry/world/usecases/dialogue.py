@@ -69,7 +69,7 @@ from canonry.world.usecases.worlds import (
 # are moderated and checked against the world before any character hears them. If a step fails, the
 # answer is a text without claims, and the missed steps follow later.
 
-DEADLINE: Final = 2.5
+DEADLINE: Final = 2.5  # a player waits no longer for an answer
 _SHARE: Final = 0.8
 """The model's share of the deadline; the rest is for writing the exchange."""
 _TRANSIENT: Final = frozenset({"UNAVAILABLE", "DEADLINE_EXCEEDED", "INTERNAL_ERROR"})
@@ -334,8 +334,8 @@ async def _call_tool(turn: _TurnState, call: ToolAsked) -> str:
 TITLE: Final = "NPC.Dialogue"
 EXCHANGES_MAX: Final = 6
 """The most exchanges of a pair that enter the next turn; the log keeps all."""
-_SEARCHED_MAX: Final = 100
-_TEXT_MAX: Final = 2_000
+_SEARCHED_MAX: Final = 100  # the newest events of a pair are among the character's newest
+_TEXT_MAX: Final = 2_000  # bounds an event, which each later prompt may repeat
 _REFUSED: Final = frozenset({"narration", "moderation.reply"})
 """Why something that a model said is not told."""
 

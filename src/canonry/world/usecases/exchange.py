@@ -330,7 +330,7 @@ def _make_happening(event: Event, names: _KeyNames) -> Happening:
 # Later items are dated at the current tick of the world: its past does not change.
 
 PARTS_A_COMMIT: Final = 100
-_SHOWN: Final = 20
+_SHOWN: Final = 20  # one cause often breaks every part; the first problems name it
 
 ImportStep: TypeAlias = tuple[str, Callable[[WorldDraft], Awaitable[bool]]]
 """Subject of a step and the step itself, which returns whether it changed anything."""

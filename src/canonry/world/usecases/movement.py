@@ -213,7 +213,7 @@ async def _location_of(draft: WorldDraft, holder: EntityId) -> EntityId:
 
 _GROUP: Final = 16
 """Locations in one read. A longer read would leave the thread of the loop: bench world."""
-_HELD_MAX: Final = 500
+_HELD_MAX: Final = 500  # keys are searched among the items that a mover holds
 LOCATIONS_MAX: Final = 2_000
 """The most locations that a search visits, however many are within reach."""
 

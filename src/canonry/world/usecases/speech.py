@@ -118,7 +118,7 @@ def _count_reading(
     count_event(canon, event, invocation, space=space)
 
 
-_MOST: Final = 200
+_MOST: Final = 200  # bounds the time of an utterance in a crowd
 
 
 async def surroundings_of(then: WorldAt, mover: Entity) -> Sequence[Nameable]:
@@ -192,10 +192,10 @@ async def read_speech(
     return read_utterance(utterance, subject, known, previous)
 
 
-_NAMED_MAX: Final = 60
-_LORE_MAX: Final = 20
-_STEPS: Final = 5
-_LOCATIONS_MAX: Final = 200
+_NAMED_MAX: Final = 60  # bounds the time of a check in a world of common names
+_LORE_MAX: Final = 20  # bounds the time of a check; the best hits come first
+_STEPS: Final = 5  # a narration names locations a short walk away
+_LOCATIONS_MAX: Final = 200  # bounds the walk in a dense city
 NAMES: Final = ("name", "title")
 
 
@@ -368,10 +368,10 @@ def find_contradictions(narration: str, scene: NarratedScene) -> Sequence[Violat
     return found
 
 
-_ARC_LOCATIONS_MAX: Final = 60
+_ARC_LOCATIONS_MAX: Final = 60  # bounds the walk in a dense city
 _ARC_STEPS: Final = 6
-_PEOPLE_MAX: Final = 200
-_ATTEMPTS: Final = 20
+_PEOPLE_MAX: Final = 200  # bounds the candidates of an arc
+_ATTEMPTS: Final = 20  # a draw may end in a dead end; no world needs more
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

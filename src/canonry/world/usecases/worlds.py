@@ -45,7 +45,7 @@ from canonry.values.provenance import Authority, CanonLevel, Evidence
 from canonry.world.domain.atlas import WORLD_KEY, item_id_of, narrowest_first
 
 _SETTING = "--world / CANONRY_WORLD"
-_CANDIDATES: Final = 20
+_CANDIDATES: Final = 20  # a reply names some worlds, and more than one already asks for a choice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,8 +172,8 @@ async def world_named(canon: Canon, name: str) -> BoundWorld:
     raise unknown_item("world", name)
 
 
-NEARBY_MAX: Final = 20
-INVENTORY_MAX: Final = 200
+NEARBY_MAX: Final = 20  # bounds a context, which becomes part of a prompt
+INVENTORY_MAX: Final = 200  # bounds a reply, which says that there are more
 _REALM_DEPTH: Final = 12
 """Limit of the nesting depth of realms in a lookup."""
 
@@ -340,7 +340,7 @@ def not_in_world(item_id: str, *types: WorldType) -> NotFound:
 # items that it has declared.
 
 K = TypeVar("K")
-_EDGES_MAX = 500
+_EDGES_MAX = 500  # bounds a read of a location with many items
 
 
 @dataclass(slots=True, kw_only=True)

@@ -56,14 +56,14 @@ TOOLS: Final = (
 _BY_MEANING: Final = frozenset({"search-lore"})
 _MEANING_SHARE: Final = 0.2
 """Of the deadline a search by meaning has so much, before words have to do."""
-_BODY_MAX: Final = 64 * 1024
+_BODY_MAX: Final = 64 * 1024  # read before anything is known of the caller
 _FIELDS: Final = ("playerId", "npcId", "inputText", "correlationId")
-_NAME_MAX: Final = 200
+_NAME_MAX: Final = 200  # longer names are no ids
 _TOOL: Final = "npc-dialogue"
 _NO_TEXT: Final = re.compile("[\0\ud800-\udfff]")
 _LATER: Final = frozenset({"deadline", "tools.failed", "interpretation.failed", "model.unreadable"})
-_PENDING_MAX: Final = 32
-_PATIENCE: Final = 60.0
+_PENDING_MAX: Final = 32  # bounds the models' work that nobody waits for
+_PATIENCE: Final = 60.0  # nobody waits: a slow model may finish
 _STATUS: Final = ((InvalidInput, 400), (NotAllowed, 403), (NotFound, 404), (Unavailable, 503))
 
 WhoAsks = Callable[[Request], Awaitable[Principal | None]]
@@ -255,7 +255,7 @@ async def _read_utterance(request: Request) -> PlayerUtterance:
 # take the path of every call; templates and sums are for whoever makes or oversees proposals, and
 # none of them is stated over the protocol.
 
-BODY_MAX: Final = 256 * 1024
+BODY_MAX: Final = 256 * 1024  # larger than an envelope, so that its own error names the limit
 _STATUS_OF_CODES: Final = {
     "UNAUTHORIZED": 403,
     "NOT_FOUND": 404,

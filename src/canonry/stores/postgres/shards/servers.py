@@ -155,7 +155,7 @@ T = TypeVar("T")
 PATIENCE: Final = 10.0
 """Seconds that a writer waits for a moving space, within the time of its call."""
 
-_PAUSE: Final = 0.05
+_PAUSE: Final = 0.05  # a move ends within seconds; its directory serves others too
 ANEW_MAX: Final = 8
 """Attempts of a read while spaces move."""
 

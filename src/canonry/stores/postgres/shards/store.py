@@ -44,7 +44,7 @@ from canonry.values.ids import SpaceId
 #
 # The lock belongs to a connection, so the server releases it soon after its process is killed.
 
-PAGE: Final = 100
+PAGE: Final = 100  # bounds the memory of a move of a whole log
 
 _ALIVE: Final = {
     "keepalives_idle": 5,

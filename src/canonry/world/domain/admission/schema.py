@@ -199,7 +199,7 @@ def reject_false_claims(text: str, exits: Iterable[Direction]) -> Rejection | No
 T = TypeVar("T", bound=Struct)
 ACTIONS_MAX: Final = 20
 KEY_MAX: Final = 200
-PEOPLE_MAX: Final = 20
+PEOPLE_MAX: Final = 20  # each person is looked up
 _DAYS_MAX: Final = 366 * 86_400_000
 _MUCH: Final = 10**9
 ID_PATTERN: Final = "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"
@@ -368,9 +368,9 @@ def envelope_schema() -> tuple[dict[str, Any], dict[str, Any]]:
 
 # Gate 1, schema. Nothing is converted: a number in a text is a text, and true is no number.
 
-ENVELOPE_BYTES: Final = 64 * 1024
-OLDEST: Final = 15 * 60 * SECOND
-NEWEST: Final = 60 * SECOND
+ENVELOPE_BYTES: Final = 64 * 1024  # refused before it is decoded
+OLDEST: Final = 15 * 60 * SECOND  # a recorded envelope cannot be replayed later
+NEWEST: Final = 60 * SECOND  # clocks differ by less
 _PATH: Final = re.compile(r" - at `\$([^`]*)`$")
 _STEP: Final = re.compile(r"\.([^.\[\]]+)|\[(\d+|\.\.\.)\]")
 

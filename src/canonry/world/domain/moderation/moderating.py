@@ -311,7 +311,7 @@ _STREET: Final = re.compile(
 )
 _CARD_DIGITS: Final = range(13, 20)
 _LONGEST_RUN: Final = re.compile(r"(\S)\1{24,}")
-_MOST_REPEATS: Final = 8
+_MOST_REPEATS: Final = 8  # nobody repeats a word as often in earnest
 
 
 def _private_spans(text: str) -> Iterator[FlaggedSpan]:

@@ -25,7 +25,7 @@ from canonry.world.domain.utterances.lexicon import (
 )
 from canonry.world.domain.utterances.names import SpokenWord, names_of, words_in
 
-NARRATION_MAX: Final = 4_000
+NARRATION_MAX: Final = 4_000  # bounds the time of a check: bench.table, narrations
 _QUOTED: Final = re.compile(
     r"\"[^\"]{0,1000}\"|\u201c[^\u201d]{0,1000}\u201d|\u201e[^\u201c]{0,1000}\u201c"
 )

@@ -91,10 +91,10 @@ def wrong_parameters(template: Template, given: Mapping[str, str]) -> str | None
 
 # Turns: the messages to a model, what its answer says, and the words where there is no answer.
 
-CHANGES_MAX: Final = 5
-REPLY_MAX: Final = 2_000
-INPUT_MAX: Final = 2_000
-_RESULT_MAX: Final = 6_000
+CHANGES_MAX: Final = 5  # one more is kept, so that a check can refuse too many
+REPLY_MAX: Final = 2_000  # an answer that repeats itself is cut
+INPUT_MAX: Final = 2_000  # bounds the tokens of a prompt
+_RESULT_MAX: Final = 6_000  # bounds the tokens of a prompt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

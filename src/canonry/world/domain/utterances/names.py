@@ -342,7 +342,7 @@ _WITHIN_A_WORD: Final = re.compile(r"(?<=\w)'(?=\w)(?!s\b)", re.IGNORECASE)
 """An apostrophe that is no possessive: words are compared without it."""
 _SLIP: Final = 0.8
 _COMPOUND: Final = 4
-_MOST_CANDIDATES: Final = 8
+_MOST_CANDIDATES: Final = 8  # a player chooses among a few
 _KINDS: Final = {
     "person": frozenset(map(str, MOVERS)),
     "thing": frozenset({str(WorldType.ITEM)}),

@@ -372,8 +372,8 @@ class _FrameReader:
         return ref
 
 
-UTTERANCE_MAX: Final = 500
-FRAMES_MAX: Final = 8
+UTTERANCE_MAX: Final = 500  # bounds the time of a reading: bench.table, utterances
+FRAMES_MAX: Final = 8  # a player does a few actions in one utterance
 
 
 def read_utterance(
@@ -467,7 +467,7 @@ def _read_frames(clause: SpokenClause, hearing: UtteranceContext) -> list[Action
 
 KNOWN_MAX: Final = 60
 """Limit of items in a model's question; items that share words with the utterance come first."""
-_NAME_MAX: Final = 80
+_NAME_MAX: Final = 80  # bounds the tokens of a prompt
 _MODELLED, _EXACTLY = 0.9, 0.85
 _QuotedText = Annotated[str, Meta(min_length=1, max_length=UTTERANCE_MAX)]
 
