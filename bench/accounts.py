@@ -121,7 +121,7 @@ async def _relate(store: Embedded, account: Account) -> None:
 
 
 async def long_histories(folder: Path) -> dict[str, tuple[str, str]]:
-    """How often and in which order told -> an entity, and an instant amid its observations."""
+    """Write long histories in several orders; return their entities and an instant within each."""
     store = await open_embedded(folder, durability=Durability.NORMAL)
     try:
         gateway = Gateway(store.canon, [TRUTH])
@@ -138,7 +138,7 @@ async def long_histories(folder: Path) -> dict[str, tuple[str, str]]:
 
 
 async def _history(gateway: Gateway, name: str, days: Sequence[int]) -> tuple[str, str]:
-    """What was seen on each of `days`, told in that order, a sitting at a time."""
+    """Write the observations of `days` in their order; return the entity and a day among them."""
     size = 1 if len(days) == SELDOM else A_SITTING
     for start in range(0, len(days), size):
         sitting = days[start : start + size]

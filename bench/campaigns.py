@@ -17,7 +17,7 @@ from tests.toolsets.narrative.kit import a_world
 
 @dataclass
 class Tally:
-    """What was played so far."""
+    """The campaigns that were played so far."""
 
     campaigns: int = 0
     steps: int = 0

@@ -92,7 +92,7 @@ async def _round(store: Embedded, world: World, number: int) -> tuple[float, flo
 
 
 def direct_fact(world: World, scene: str, index: int) -> dict[str, object]:
-    """What the canon keeper writes of one entity."""
+    """Return a fact that the canon keeper writes about one entity."""
     return {
         "universe_id": world.space,
         "statement": f"Direct word {scene} {index}",

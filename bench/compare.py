@@ -2,8 +2,8 @@
 
 Against a commit, both sides run in turn and medians are compared. Without one, the least CPU of all
 rounds is divided by that of a fixed piece of work and held against `bench/baseline.json`, which
-another machine may have recorded. Where a call takes more than 1.25 times as much, as many rounds
-are run once more: other processes may have slowed the first ones. The exit code is 1 where it still
+another machine may have recorded. If a call takes more than 1.25 times as much, as many rounds
+are run once more: other processes may have slowed the first ones. The exit code is 1 if it still
 does.
 """
 
@@ -72,7 +72,7 @@ def main(arguments: list[str]) -> int:
 
 
 def runs(trees: list[Path], rounds: int) -> list[list[dict[str, float]]]:
-    """What each tree measures, run in turn `rounds` times."""
+    """Return the measurements of each tree, which run in turn `rounds` times."""
     found: list[list[dict[str, float]]] = [[] for _ in trees]
     for _ in range(rounds):
         for kept, tree in zip(found, trees, strict=True):

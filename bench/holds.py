@@ -69,7 +69,7 @@ async def two_servers(seed: int) -> AsyncIterator[TwoServers]:
 
 @dataclass
 class Counted:
-    """How many plots of one kind were played, and how many disagree by attribute."""
+    """The number of played plots of one kind, and of those that disagree, by attribute."""
 
     plots: int = 0
     readings: int = 0

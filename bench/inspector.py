@@ -51,7 +51,7 @@ EVENTS_SHARE = 10
 
 @dataclass(frozen=True, kw_only=True)
 class Filled:
-    """What the kept store has on its pages."""
+    """The contents of the store on its pages."""
 
     space: str
     item: str
@@ -151,7 +151,7 @@ async def _fill(folder: Path) -> None:
 
 
 async def _fill_space(store: Embedded, space: str, entities: list[Any]) -> dict[str, str]:
-    """What somebody said, wrote and proposed there."""
+    """Write statements, texts and proposals to a space, and return their ids."""
     gateway = Gateway(store.canon, [CANON])
 
     async def call(agent: str, tool: str, **given: Any) -> Any:
@@ -206,7 +206,7 @@ def _filled(folder: Path) -> Filled:
 
 
 async def _grown(folder: Path) -> list[Row]:
-    """What the pages add to a server that answers calls over HTTP already."""
+    """Measure how much the pages add to a server that answers calls over HTTP already."""
     import canonry.server.http
     import canonry.server.pages  # noqa: F401 - what such a server has imported
 

@@ -1,7 +1,7 @@
 """Profiles: the same calls and writers on each kind of store, against the folder in the same run.
 
 The servers are those of `make servers`; without them only the folder is measured. Everything runs
-on one machine, so that servers and callers share its processors. What was written there is dropped.
+on one machine, so that servers and callers share its processors. Their data is dropped afterwards.
 """
 
 import asyncio
@@ -109,7 +109,7 @@ def profiles() -> Mapping[str, Opened]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """What one profile came to."""
+    """The figures of one profile."""
 
     seconds: Mapping[str, float]
     """The median of each call."""

@@ -21,7 +21,7 @@ class Row:
 
     @property
     def kept(self) -> bool | None:
-        """Whether the budget is kept."""
+        """Return whether the budget is kept."""
         if self.budget is None:
             return None
         return self.value >= self.budget if self.at_least else self.value <= self.budget

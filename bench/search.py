@@ -195,7 +195,7 @@ async def _ask(canon: Canon, space: SpaceId, text: str) -> float:
 
 
 def _floor(count: int) -> list[float]:
-    """How long exact search takes over so many vectors, all of them in memory."""
+    """Return how long exact search takes over so many vectors, all of them in memory."""
     drawn = np.random.default_rng(5).standard_normal((count, DIMENSIONS), dtype=np.float32)
     times: list[float] = []
     for number in range(QUESTIONS):

@@ -133,7 +133,7 @@ QUESTIONS: Mapping[str, Draw] = {
         },
     ),
 }
-"""What looks at all records of the account; no two are the same, so that no reply is kept."""
+"""Questions about all records of the account; each differs, so that no reply is kept."""
 
 
 def run() -> list[Row]:

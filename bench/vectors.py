@@ -171,7 +171,7 @@ async def _searches(
 
 
 def _floor(known: Floats, queries: Floats) -> tuple[list[float], list[float]]:
-    """How long exact search takes, and the similarity of the last one that it finds."""
+    """Return how long exact search takes, and the similarity of the last one that it finds."""
     times, worst = [], []
     for query in queries:
         begun = time.perf_counter()

@@ -102,7 +102,7 @@ async def _run(folder: Path) -> list[Row]:
 
 
 async def phase(canon: Canon, world: World, writers: int, seconds: float = SECONDS) -> Counter[int]:
-    """What each of so many writers commits in that time."""
+    """Return the number of commits of each of so many writers in that time."""
     gateway = Gateway(canon, [NARRATIVE])
     done: Counter[int] = Counter()
     end = time.perf_counter() + seconds

@@ -1,4 +1,4 @@
-"""What every test gets: asyncio, no settings from outside, and required backends that must run."""
+"""Every test gets asyncio and no settings from outside, and required backends must run."""
 
 import os
 import re
@@ -43,7 +43,7 @@ LONG = (
 the time in which the last of them end."""
 
 NOTHING = "nothing"
-"""What all other tests need; `make test` runs these."""
+"""The need of all other tests; `make test` runs these."""
 
 # The machine decides how long an example takes, and where tests gate a change the same examples
 # come again; elsewhere each run tries new ones.
@@ -86,7 +86,7 @@ def required_backend(path: Path) -> str | None:
 
 
 def needed_by(path: Path) -> str:
-    """What the tests of a file need."""
+    """Return what the tests of a file need."""
     within = f"/{path.relative_to(Path(__file__).parent).as_posix()}"
     return next(
         (need for need, parts in NEEDS.items() if any(part in within for part in parts)), NOTHING

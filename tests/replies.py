@@ -1,4 +1,4 @@
-"""What the result of a call says in its text, which holds errors too; clients see no other."""
+"""Reading of the text of a reply, which holds errors too; clients see nothing else."""
 
 import json
 from typing import Any

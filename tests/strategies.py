@@ -83,13 +83,13 @@ def json_values() -> st.SearchStrategy[Any]:
 
 @cache
 def property_maps() -> st.SearchStrategy[Mapping[str, Any]]:
-    """What a field may say about itself."""
+    """Draw the properties of a field."""
     return st.dictionaries(texts(8), json_values(), max_size=3)
 
 
 @cache
 def fields() -> st.SearchStrategy[Mapping[str, Any]]:
-    """What an observation may say."""
+    """Draw the fields of an observation."""
     return st.fixed_dictionaries(
         {},
         optional={
@@ -120,7 +120,7 @@ def entities(item_id: str) -> st.SearchStrategy[Entity]:
 
 
 def observations(item_id: str, entity_id: str) -> st.SearchStrategy[Observation]:
-    """What somebody said about an entity."""
+    """Draw observations of an entity."""
     return st.builds(
         an_observation,
         st.just(""),
@@ -276,7 +276,7 @@ def proposals(item_id: str, scene: str | None) -> st.SearchStrategy[Proposal]:
 
 
 def memories(item_id: str, entity_id: str) -> st.SearchStrategy[Memory]:
-    """What a character believes."""
+    """Draw the memories of a character."""
     return st.builds(
         a_memory,
         id=st.just(item_id),

@@ -95,8 +95,8 @@ async def _fuzz(lots: random.Random) -> Counter[str]:
 def stalls(lots: random.Random, folder: Path) -> Counter[str]:
     """Long texts of a nasty shape in every text argument of some tools, beside a heart that beats.
 
-    What is measured is the processor time of the loop's own thread between two beats, so that a
-    busy machine is no stall.
+    A stall is processor time of the loop's own thread between two beats, so that a busy machine
+    causes none.
     """
     del folder
     return asyncio.run(_stalls(lots))

@@ -56,7 +56,7 @@ def floods(lots: random.Random, folder: Path) -> Counter[str]:
 
 
 def _asked(port: int) -> float:
-    """How long a well-behaved client waits for an answer, its connection included."""
+    """Return the seconds until a well-behaved client has connected and got its answer."""
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"}).encode()
     head = (
         f"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\n"

@@ -11,7 +11,7 @@ PRECISION, RECALL = 0.97, 0.80
 """The aim on the kept half: precision of contradictions, and recall of both grades together."""
 
 Grader: TypeAlias = Callable[[Side, Side], str | None]
-"""What grades a claim against what stands: `contradiction`, `possible`, or None."""
+"""A grader of a claim against a standing statement: `contradiction`, `possible`, or None."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +23,7 @@ class Graded:
 
     @property
     def right(self) -> bool:
-        """Whether the grade is the label."""
+        """Return whether the grade is the label."""
         return self.given is self.pair.label
 
 
@@ -68,7 +68,7 @@ class Measured:
 
     @property
     def kept(self) -> bool:
-        """Whether the aim is reached on the kept half; who finds nothing does not reach it."""
+        """Return whether the kept half reaches the aim; a grader that finds nothing does not."""
         figures = figures_of(self.of(Half.KEPT))
         return (figures.precision or 0.0) >= PRECISION and (figures.both_recall or 0.0) >= RECALL
 
@@ -108,7 +108,7 @@ def figures_of(graded: Sequence[Graded]) -> Figures:
 
 
 def _of_grade(graded: Sequence[Graded], label: Label) -> tuple[float | None, float | None]:
-    """How many of those given this grade deserve it, and how many that deserve it were given it."""
+    """Return the precision and the recall of this grade."""
     given = [each for each in graded if each.given is label]
     labelled = [each for each in graded if each.pair.label is label]
     hits = sum(each.right for each in given)

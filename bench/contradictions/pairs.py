@@ -26,7 +26,7 @@ OPTIONAL_MEMBERS = frozenset({"language", "change"})
 
 
 class Label(StrEnum):
-    """How two statements stand to each other, as a careful reader says."""
+    """The relation of two statements, as a careful reader judges it."""
 
     CONTRADICTION = "contradiction"
     POSSIBLE = "possible"
@@ -34,7 +34,7 @@ class Label(StrEnum):
 
 
 class Half(StrEnum):
-    """Whether a pair is there to build on, or to report on."""
+    """The purpose of a pair: development or report."""
 
     DEVELOP = "develop"
     KEPT = "kept"
@@ -55,7 +55,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """What stands, what is claimed, and how the claim is to be graded."""
+    """A standing statement, a claim, and the grade that the claim deserves."""
 
     id: str
     half: Half

@@ -1,4 +1,4 @@
-"""What a measurement says, as text: figures, confusion by kind, and the wrong ones by their ids."""
+"""Measurements as text: figures, confusion by kind, and the wrong pairs by their ids."""
 
 import textwrap
 from collections.abc import Iterator, Sequence

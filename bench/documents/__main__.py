@@ -1,7 +1,7 @@
 """Run `python -m bench.documents`: prints how much of each kind of document is read, by half.
 
-Each folder here that has a `cases()` takes part. What became of single values is told only of the
-half that is developed with; of the half that is kept apart there are figures alone.
+Each folder here that has a `cases()` takes part. The grades of single values appear only for the
+half that is developed with; the half that is kept apart has figures alone.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from bench.documents.grading import CORRECT, MISSED, WRONG, Graded, graded
 
 AIMS = {"statement": (0.0, 0.98)}
 OTHERS = (0.005, 0.90)
-"""How much may be wrong, and how much has to be correct, on the half that is kept apart."""
+"""The largest share of wrong values, and the least of correct ones, on the kept half."""
 
 
 def cases(folders: Sequence[str] = ()) -> Iterator[Case]:

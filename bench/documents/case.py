@@ -11,8 +11,8 @@ class Case:
 
     Each of `truth` has `entity_type` and fields. A tuple holds the values that are all right, a
     list several values whose order does not matter, and None says that there must be no value.
-    `group` is the kind of document, whose aim it counts for. Whoever works on the rules does not
-    look into a case that is `kept`.
+    `group` is the kind of document, whose aim it counts for. If you work on the rules, do not look
+    into a case that is `kept`.
     """
 
     group: str

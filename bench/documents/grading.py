@@ -24,7 +24,7 @@ _READERS = {name: RecordReader(schema) for name, schema in TRUTH_TYPES.items()}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """What became of one true value; `found` is what was read instead."""
+    """The grade of one true value; `found` is the value that was read instead."""
 
     outcome: str
     field: str

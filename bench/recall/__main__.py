@@ -29,7 +29,7 @@ SETS = (
     *("dated", "dated-kept"),
 )
 SPAN_BETTER, FIRST_BETTER = 1.20, 1.08
-"""What the final ranking must reach, as a multiple of the outside reference, on `crd3`."""
+"""The aims of the final ranking on `crd3`, as multiples of the outside reference."""
 
 Orders = Mapping[str, Sequence[Sequence[int]]]
 KEYWORDS, REFERENCE, SPOKEN = "keywords alone", "bm25s", "bm25s with speakers"

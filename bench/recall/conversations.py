@@ -47,7 +47,7 @@ class Conversation:
 
 
 def embedded_text(turns: tuple[Said, ...], number: int) -> str:
-    """What is embedded for a turn: who says what, after what was said just before."""
+    """Return the embedded text of a turn: its speaker and words, after the turn before."""
     turn = turns[number]
     before = turns[number - 1] if number and turns[number - 1].thread == turn.thread else None
     return "\n".join(f"{each.speaker}: {each.text}" for each in (before, turn) if each)

@@ -40,11 +40,11 @@ WEIGHTS = RankingWeights()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remedies:
-    """What is done; `lengths` are k1 and b of the keywords.
+    """The steps of a ranking; `lengths` are k1 and b of the keywords.
 
     `bound`: words found outside the nearest count as the last of these, else as unlike. `bare`: the
-    question is compared by meaning without the names of speakers. `dated`: what it says of when is
-    a signal, and more is looked at. `again`: the first ones are ordered by a second round.
+    question is compared by meaning without the names of speakers. `dated`: the time in the question
+    is a signal, and more turns are read. `again`: a second round orders the first ones.
     """
 
     weights: RankingWeights = WEIGHTS
@@ -132,7 +132,7 @@ def ranked(
 
 
 def _near_in_time(conversation: Conversation, text: str) -> Mapping[Instant | None, float]:
-    """How near each time at which something was said is to what the question asks of."""
+    """Return how near each time of a turn is to the time in the question."""
     times = {turn.said_at for turn in conversation.turns if turn.said_at is not None}
     asked = read_times(text, GREGORIAN, max(times)) if times else None
     return {

@@ -29,7 +29,7 @@ class Keywords:
                 self._found[stem].append((number, times))
 
     def search(self, text: str) -> tuple[Asked, Mapping[int, Mapping[str, float]]]:
-        """What was asked, and what each turn found scores by each term."""
+        """Parse a query, and return the score of each found turn by each term."""
         stems = query_stems(text)
         hits: dict[int, dict[str, float]] = defaultdict(dict)
         possible: dict[str, float] = {}
@@ -47,12 +47,12 @@ class Keywords:
         return Asked(terms=possible, strongest=strongest, itself=self._itself(text, stems)), hits
 
     def figures(self, stems: Iterable[str]) -> Figures:
-        """What these stems are worth."""
+        """Return the figures of these stems."""
         found_in = {stem: len(self._found[stem]) for stem in stems if stem in self._found}
         return Figures(passages=self._n, length=self._mean, found_in=found_in)
 
     def _itself(self, text: str, asked: Sequence[str]) -> float:
-        """What a turn of the same text scores."""
+        """Return the score of a turn with the same text."""
         said = Counter(stems_of(text))
         slack = self._k1 * (1 - self._b + self._b * said.total() / self._mean)
         worth = {stem: self._idf(len(self._found.get(stem, ()))) * (self._k1 + 1) for stem in asked}

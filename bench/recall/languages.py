@@ -1,6 +1,6 @@
 """Run `python -m bench.recall.languages`: questions in six languages on turns in English, by model.
 
-What a model has to give alone and in the final ranking; `multilingual` needs its extra.
+It prints the figures of each model alone and in the final ranking; `multilingual` needs its extra.
 """
 
 import asyncio

@@ -19,7 +19,7 @@ class Measures:
 
 
 def measured(order: Sequence[int], answers: frozenset[int]) -> Measures:
-    """How well one question was answered; `order` holds only what was found."""
+    """Measure the answer to one question; `order` holds only what was found."""
     right = [turn in answers for turn in order[:FIRST]]
     most = min(FIRST, len(answers))
     gained = sum(1 / math.log2(n + 2) for n, hit in enumerate(right) if hit)

@@ -41,7 +41,7 @@ _DIALOG = re.compile(r"D:?(\d+):(\d+)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recalled:
-    """How much of the evidence of one question was found."""
+    """The found share of the evidence of one question."""
 
     turns: float
     sessions: float
@@ -148,7 +148,7 @@ def read(name: str, path: Path) -> Sequence[Conversation]:
 
 
 def recalled(conversation: Conversation, order: Sequence[int], wanted: frozenset[int]) -> Recalled:
-    """How much of the evidence is among the first turns, and among the first sessions."""
+    """Return the share of the evidence in the first turns, and in the first sessions."""
     first = order[:FIRST]
     found = wanted.intersection(first)
     threads = set(list(dict.fromkeys(conversation.turns[n].thread for n in order))[:FIRST])
@@ -166,7 +166,7 @@ def recalled(conversation: Conversation, order: Sequence[int], wanted: frozenset
 
 
 def _discounted(place: int) -> float:
-    """What a turn at a place counts, from 0 on: LongMemEval discounts the second as the first."""
+    """Return the worth of a turn by its rank from 0 on; LongMemEval counts the first two alike."""
     return 1.0 if place == 0 else 1 / log2(place + 1)
 
 

@@ -21,7 +21,7 @@ TRICK = "trick"
 
 
 def ways() -> Mapping[str, Remedies]:
-    """What is compared."""
+    """Return the variants of the comparison."""
     fields = {
         "words by what was found": "weights",
         "bound of the nearest": "bound",

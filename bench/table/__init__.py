@@ -1,1 +1,1 @@
-"""What is said at a table: labelled sentences, and how well they are read."""
+"""Labelled sentences of people at a table, and measures of how well they are read."""

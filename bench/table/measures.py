@@ -39,7 +39,7 @@ class Moderated:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Narrations:
-    """How many violations are found, missed, and wrongly told, by sentence."""
+    """The numbers of violations that are found, missed and wrongly reported, by sentence."""
 
     found: int
     missed: int
@@ -66,7 +66,7 @@ async def the_scene() -> tuple[Canon, BoundWorld]:
 
 
 async def measured_utterances(labels: Sequence[Label]) -> Utterances:
-    """How these utterances are read."""
+    """Measure the reading of these utterances."""
     canon, world = await the_scene()
     right = wanted = categories = 0
     times = []
@@ -85,14 +85,14 @@ async def measured_utterances(labels: Sequence[Label]) -> Utterances:
 
 
 async def by_words(text: str) -> Moderation:
-    """What the rules alone say."""
+    """Moderate a text by the rules alone."""
     return moderate_by_words(text)
 
 
 async def measured_moderation(
     texts: Iterable[str], moderate: Callable[[str], Awaitable[Moderation]] = by_words
 ) -> Moderated:
-    """How these texts are moderated, by default by the rules."""
+    """Measure the moderation of these texts, by default by the rules."""
     listed = [line.split(" | ", 1) for line in texts]
     verdicts = categories = 0
     for label, text in listed:
@@ -106,7 +106,7 @@ async def measured_moderation(
 
 
 async def measured_narrations(reported: Iterable[str]) -> Narrations:
-    """How such narrations are checked; a sentence is found with the constraint of its label."""
+    """Measure checks of such narrations; a sentence is found with the constraint of its label."""
     canon, world = await the_scene()
     found = missed = wrong = 0
     times = []
@@ -130,7 +130,7 @@ def innocents() -> Sequence[str]:
 
 
 def unlearned() -> Sequence[str]:
-    """What is legitimately said, as far as nothing was learned from it."""
+    """Return legitimate texts from which nothing was learned."""
     found = [label.text for label in read_labels() if label.kept]
     found += [line.split("|")[2].strip() for line in half(lines("narrations.txt"), kept=True)]
     for part in ("afterwards", "last", "fresh", "newest", "apart", "first", "second"):

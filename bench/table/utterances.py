@@ -15,7 +15,7 @@ PLURAL = re.compile(r"s$")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Label:
-    """What an utterance should be read as."""
+    """The reading that an utterance should have."""
 
     text: str
     frames: tuple[str, ...]
@@ -48,7 +48,7 @@ def labels_of(name: str) -> list[Label]:
 
 
 def is_right(label: str, frame: ActionFrame, space: SpaceId) -> bool:
-    """Whether a frame is what its label says, in every part that the label can tell."""
+    """Return whether a frame is as its label says, in every part that the label can tell."""
     plain, _, topic = label.partition(" :")
     verb, *reported = plain.split()
     direct = next((t for t in reported if t[0] not in "@>#!?"), None)
@@ -78,7 +78,7 @@ def _fits(label: str | None, ref: EntityRef | None, space: SpaceId) -> bool:
 
 
 def counted(label: Label, read: UtteranceReading, space: SpaceId) -> tuple[int, int, bool]:
-    """How many frames are right, of how many that are wanted or found, and the category."""
+    """Return the numbers of right and of wanted or found frames, and whether the category fits."""
     right = sum(
         is_right(wanted, frame, space)
         for wanted, frame in zip(label.frames, read.frames, strict=False)

@@ -94,7 +94,7 @@ def seeds() -> Mapping[str, str]:
 
 
 def meaning(verb: str, net: Net, known: Mapping[str, str]) -> str | None:
-    """What a verb means by those that have its senses or senses near them; None: nobody knows."""
+    """Return the meaning of a verb by the verbs of the same or near senses; None: unknown."""
     total = defaultdict[str, float](float)
     for offset, share in net.shares[verb].items():
         sense = net.senses[offset]

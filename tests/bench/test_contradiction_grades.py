@@ -1,4 +1,4 @@
-"""How the product grades the labelled pairs: no worse than what was measured when it was built."""
+"""Canonry grades the labelled pairs no worse than when it was built."""
 
 from functools import cache
 

@@ -1,4 +1,4 @@
-"""What a measurement of graders says, with graders whose grades are known."""
+"""The measurement of graders reports correct figures for graders whose grades are known."""
 
 import re
 from collections.abc import Sequence

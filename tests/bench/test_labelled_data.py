@@ -1,4 +1,4 @@
-"""What is said at a table is read as people read it, also in the half that was kept apart."""
+"""Canonry reads sentences at a table as people do, also in the half that was kept apart."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Whoever opens a store from a program of their own writes files that others cannot read."""
+"""A program that opens a store writes files that other users cannot read."""
 
 import os
 import stat
@@ -30,14 +30,14 @@ USER = "00000000-0000-0000-0000-0000000000ad"
 
 @pytest.fixture(autouse=True)
 def usual_mask() -> Iterator[None]:
-    """What the shell of most people has."""
+    """Set the mask that the shell of most people has."""
     before = os.umask(0o022)
     yield
     os.umask(before)
 
 
 def open_below(folder: Path) -> list[str]:
-    """What lies in the folder and can be read or entered by others."""
+    """Return the files and folders that others can read or enter."""
     return [
         f"{path.relative_to(folder)} {stat.filemode(path.stat().st_mode)}"
         for path in folder.rglob("*")

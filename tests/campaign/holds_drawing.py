@@ -28,7 +28,7 @@ ATTRIBUTES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """What a plot has beside dated claims, retractions and corrections."""
+    """The contents of a plot besides dated claims, retractions and corrections."""
 
     scenes: bool = False
     timeless: bool = False

@@ -1,8 +1,8 @@
 """A small model of what holds in a campaign, written apart from the implementation.
 
 For each line (the state of a character, the place of one, the owner of an item, the feeling of a
-pair) it keeps the list of what was accepted. What holds is found by walking that list from its
-beginning; nothing is ever ended, resumed or carried over.
+pair) it keeps the accepted statements. A walk through the list from its beginning finds the ones
+that hold; nothing is ever ended, resumed or carried over.
 """
 
 from collections.abc import Collection, Sequence
@@ -19,7 +19,7 @@ EVERYBODY, MASTERS = "everybody", "masters"
 FEW = ("Bo", "Cid")
 
 Line: TypeAlias = tuple[str, ...]
-"""What it is about: `("state", character)`, `("place", character)`, `("owner", thing)` or
+"""The subject: `("state", character)`, `("place", character)`, `("owner", thing)` or
 `("feeling", one, other)`."""
 
 
@@ -44,11 +44,11 @@ class Stated:
     order: int = 0
     audience: str = EVERYBODY
     instead: int | None = None
-    """What it takes the place of, or says to be over."""
+    """The statement that this one replaces or ends."""
 
     @property
     def over(self) -> bool:
-        """Whether it says that a relation holds no longer."""
+        """Return whether the statement says that a relation no longer holds."""
         return not self.holds and self.line[0] not in ("state", "fact")
 
 
@@ -58,9 +58,9 @@ def sees(viewer: str, audience: str) -> bool:
 
 
 def in_order(said: Collection[Stated]) -> list[tuple[int | None, Stated]]:
-    """Everything in its order; that a relation is over follows what it was said of.
+    """Sort statements by story time; the end of a relation follows the statement that it ends.
 
-    Whoever had been told by then what came next learns nothing by it.
+    The end changes nothing if a later statement was known before.
     """
     row = _in_story_order([one for one in said if not one.over])
     for over in sorted((one for one in said if one.over), key=lambda one: one.number):
@@ -110,10 +110,10 @@ class Stretch:
 
 @dataclass
 class Truth:
-    """What was accepted so far.
+    """The statements that were accepted so far.
 
-    `lost` has what it turned out cannot be, each with the word by which: for those who know of
-    that word. `audiences` has who may know of a word now, where it was revealed.
+    `lost` has the statements that were proved wrong, each with the statement that proved it, for
+    those who know the second one. `audiences` has the new audiences of revealed statements.
     """
 
     said: dict[Line, list[Stated]] = field(default_factory=dict)
@@ -122,10 +122,10 @@ class Truth:
     lost: list[tuple[Stated, Stated]] = field(default_factory=list)
     audiences: dict[int, str] = field(default_factory=dict)
     merged: dict[str, str] = field(default_factory=dict)
-    """Who turned out to be somebody else, and who that is."""
+    """The characters that turned out to be others, each with its other name."""
 
     def seen_by(self, viewer: str) -> "Truth":
-        """What is true to somebody who knows no more than they may."""
+        """Return the truth for a viewer who knows no more than they may."""
         lost = [gone.number for gone, by in self.lost if sees(viewer, self.audience(by))]
 
         def seen(reported: Collection[Stated]) -> list[Stated]:
@@ -136,7 +136,7 @@ class Truth:
         return Truth(said=said, events=seen(self.events), coins=self.coins, merged=self.merged)
 
     def root(self, name: str) -> str:
-        """Who that is, as far as anybody knows."""
+        """Return the character that a name means, as far as anybody knows."""
         return self.merged.get(name, name)
 
     def rooted(self, line: Line) -> Line:
@@ -169,7 +169,7 @@ class Truth:
         self.said.setdefault(stated.line, []).append(stated)
 
     def before(self, new: Stated) -> list[Stated]:
-        """What of its line was told of an earlier time."""
+        """Return the statements of the line before a new one, in the order of their days."""
         ordered = [one for _day, one in in_order([*self.words(new.line), new])]
         return ordered[: ordered.index(new)]
 
@@ -185,7 +185,7 @@ class Truth:
         return sorted(_standing(then))
 
     def stretches(self, line: Line) -> list[Stretch]:
-        """What held one after the other; who says the same again changes nothing."""
+        """Return the values that held one after the other; a repeated value changes nothing."""
         runs: list[Stretch] = []
         for _day, one in in_order(self.words(line)):
             last = runs[-1] if runs and runs[-1].current else None
@@ -196,7 +196,7 @@ class Truth:
         return runs
 
     def judge(self, new: Stated) -> str:
-        """What becomes of a proposal, and what is accepted becomes true.
+        """Judge a proposal; an accepted one becomes true.
 
         It is judged by what those know for whom it is.
         """
@@ -216,7 +216,7 @@ class Truth:
         return "accepted"
 
     def verdict(self, new: Stated) -> tuple[str, set[str], set[int]]:
-        """What becomes of it by what is here; what it ends, and each word that cannot have been."""
+        """Return the verdict by the known statements, the ends, and the statements proved wrong."""
         ends, against = self._met(new)
         gone = ({one.value for one in ends}, {one.number for one in against})
         if new.instead is not None and not against:
@@ -244,7 +244,7 @@ class Truth:
             self.record(new)
 
     def gives(self, giver: str, taker: str, amount: int) -> bool:
-        """Whether somebody can give so much, and what each has then."""
+        """Return whether the giver has as much, and note the new amounts."""
         if self.coins.get(giver, 0) < amount:
             return False
         self.coins[giver] -= amount
@@ -271,7 +271,7 @@ class Truth:
         return [one for one in self.correctable() if self.audience(one) != EVERYBODY]
 
     def has_secrets(self, line: Line, *, beside: Stated | None = None) -> bool:
-        """Whether anything of a line was told to a few alone, also where it came out."""
+        """Return whether a statement of the line is secret, or was before it came out."""
         found = [one for one in self.words(line) if beside is None or one.number != beside.number]
         return any({one.audience, self.audience(one)} != {EVERYBODY} for one in found)
 
@@ -294,7 +294,7 @@ class Truth:
             said[:] = [one for one in said if one.number != reported.number]
 
     def statements(self, hero: str) -> list[str]:
-        """What is said of somebody beside all that; who says what they know adds nothing."""
+        """Return the other statements about a hero; a repeated one adds nothing."""
         return sorted(one.value for one in self.words(("fact", hero)) if one.holds)
 
     def _met(self, new: Stated) -> tuple[list[Stated], list[Stated]]:
@@ -323,9 +323,9 @@ class Truth:
         return [one for run in ended for one in run], against
 
     def _deaths(self, new: Stated) -> list[Stated]:
-        """The dead do and become nothing; where a stronger word lets them, they had not died.
+        """Return the deaths that an act disproves; a dead character acts only by a stronger word.
 
-        Where only the act has a day, nobody said that the death came first.
+        If only the act has a day, no statement says that the death came first.
         """
         result = Stated(**{**new.__dict__, "line": ("state", new.line[1]), "value": "acting"})
         run = _standing(self.before(result)).get("dead", [])

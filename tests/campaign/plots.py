@@ -16,9 +16,9 @@ INSTEAD = (
     *("dreams of whales", "carves spoons", "grows thyme", "rides mules", "bakes bread"),
 )
 DOUBLES = {"Ann": "Stranger", "Crown": "Relic", "Inn": "Tavern"}
-"""Who and what goes by another name, as it may turn out."""
+"""The characters and things that go by another name, as it may turn out."""
 READERS = (MASTERS, "Bo", "Cid")
-"""Who may know a secret: the masters alone, who plays Bo, or Cid."""
+"""The readers of secrets: the masters alone, the player of Bo, or Cid."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,7 +26,7 @@ def day_of(text: str | None) -> int | None:
 
 
 class Played(Protocol):
-    """What was played so far."""
+    """The campaign as it was played so far."""
 
     world: World
     ids: dict[str, str]
@@ -39,7 +39,7 @@ class Played(Protocol):
 
 
 def reader(viewer: str, ids: Mapping[str, str]) -> str:
-    """How an audience names them: Bo's player, Cid as a character."""
+    """Return the name of a viewer in an audience: the player of Bo, Cid as a character."""
     named = {MASTERS: "gm", EVERYBODY: "everyone", "Bo": f"player:{BO_S_PLAYER}"}
     return named.get(viewer) or f"character:{ids[viewer]}"
 

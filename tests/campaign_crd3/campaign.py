@@ -54,7 +54,7 @@ class Campaign:
     source: str
     lines: dict[str, Sequence[TranscriptLine]]
     items: dict[str, str] = field(default_factory=dict)
-    """What the names of the proposals refer to, once it is canon."""
+    """The items to which the names of the proposals refer, once they are canon."""
     firsts: dict[str, str] = field(default_factory=dict)
     """The proposal that first brought up an item of the canon."""
     found: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -152,7 +152,7 @@ class Campaign:
         }
 
     async def answer(self, row: dict[str, Any]) -> dict[str, Any]:
-        """What canon says to a question, reduced to what is asked for."""
+        """Return the answer of the canon to a question, reduced to what the row asks for."""
         entity = self.items[row["of"]]
         match row["ask"]:
             case "tags":
@@ -184,7 +184,7 @@ class Campaign:
         return sorted(names[one] for pair in ends for one in pair - {entity})
 
     async def statements(self, entity: str) -> list[str]:
-        """What canon says of an entity now."""
+        """Return the statements of canon about an entity now."""
         facts = await self.pages("neo4j_query_facts", "facts", entity)
         return [one["statement"] for one in facts if one["superseded_by"] is None]
 
@@ -196,7 +196,7 @@ class Campaign:
 
 
 def among(row: dict[str, Any], held: list[str]) -> dict[str, Any]:
-    """Which of the words that a question names are held."""
+    """Divide the words of a question into held ones and others."""
     asked = [*row.get("has", ()), *row.get("lacks", ())]
     return {
         "has": sorted(one for one in asked if one in held),

@@ -1,7 +1,7 @@
 """Two sessions that were really played: what was said becomes canon as a game master would have it.
 
-What is expected was judged by meaning first. Where the rules say something else today, `differs`
-holds that, so that every change of it is noticed, for the better too.
+People judged the expected answers by their meaning first. If the rules answer differently today,
+`differs` holds that answer, so that every change is noticed, for the better too.
 """
 
 from collections import Counter

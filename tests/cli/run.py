@@ -18,7 +18,7 @@ SECONDS = 90
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """How a command ended, and what it wrote."""
+    """The exit code of a command, and its output."""
 
     returncode: int
     stdout: str

@@ -38,7 +38,7 @@ def connect(home: Path, *words: str) -> Done:
 
 
 def servers(path: Path, client: str) -> dict[str, object]:
-    """What the client finds under its servers."""
+    """Return the servers in the settings of the client."""
     said = CLIENTS[client].text_module.read(path.read_text(encoding="utf-8"))
     for key in CLIENTS[client].section:
         said = said[key]
@@ -47,7 +47,7 @@ def servers(path: Path, client: str) -> dict[str, object]:
 
 
 def file_of(client: str, home: Path) -> Path:
-    """Where this client keeps the settings of that home."""
+    """Return the path of the settings that this client has in a home."""
     return CLIENTS[client].settings_file(Machine(platform=sys.platform, home=home))
 
 

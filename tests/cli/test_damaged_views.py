@@ -13,7 +13,7 @@ LOST = (
     "DELETE FROM passage_stems; DELETE FROM stem_counts;"
     " INSERT INTO passages (passages) VALUES ('delete-all');"
 )
-"""What rebuilding did to commits of many passages before it copied every table."""
+"""The loss of a rebuild in versions that did not yet copy every table."""
 
 
 @pytest.fixture

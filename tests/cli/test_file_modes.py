@@ -1,4 +1,4 @@
-"""What Canonry writes is closed to others, whatever mask the shell has."""
+"""Files that Canonry writes are closed to others, whatever mask the shell has."""
 
 import json
 import os

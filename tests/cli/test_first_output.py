@@ -1,4 +1,4 @@
-"""What a person sees first: groups of settings, findings, what a server waits for; no traces."""
+"""A person first sees groups of settings, findings and waits, and never a trace."""
 
 import os
 import pty

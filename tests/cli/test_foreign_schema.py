@@ -33,7 +33,7 @@ FOREIGN = {
         " UPDATE meta SET value = 3 WHERE name = 'views'"
     ),
 }
-"""What is done to the file, by what it leaves there."""
+"""The changes to the file, by their trace in its schema."""
 
 
 @pytest.fixture(scope="module")

@@ -51,7 +51,7 @@ WITHOUT_LUCK: Final = {
     ("token",),
     ("world", "merge"),
 }
-"""What they need more is not among what is tried."""
+"""Commands that need more than the tests can give them."""
 
 IN_A_PROCESS: Final = {("serve",)}
 """They take the standard streams of their process."""
@@ -159,7 +159,7 @@ def every_command() -> Iterator[tuple[tuple[str, ...], click.Command]]:
 
 
 def values(param: click.Parameter, folder: Path, *, out: Path) -> Sequence[str]:
-    """What a parameter is given: every file or name there is, as far as it takes it."""
+    """Return the files and names that are tried for a parameter."""
     if isinstance(param.type, click.Path):
         if param.type.exists and param.type.file_okay:
             return [str(each) for each in sorted((folder / FILE).iterdir())]

@@ -88,7 +88,7 @@ CHANGES: dict[str, Change] = {
     "a deep payload": lambda line, body, parts: parts[0].update(payload="[" * 100_000),
     "a change of nothing": lambda line, body, parts: renamed(parts),
 }
-"""What somebody changed who could seal the log again."""
+"""Changes by somebody who could seal the log again."""
 
 
 def assert_refused_twice(line: dict[str, Any], body: dict[str, Any], **said: Any) -> None:

@@ -298,7 +298,7 @@ COUNTED = ("things", "spaces", "entities", "events", "stories", "scenes", "propo
 
 
 def count_items(data: Path) -> dict[str, Any]:
-    """How many items the store holds."""
+    """Count the items in the store."""
     _, found = doctor("--data", str(data))
     return {key: found["store"][key] for key in COUNTED}
 

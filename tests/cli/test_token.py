@@ -49,7 +49,7 @@ def token(config: Path, *words: str) -> Done:
 
 
 def read(text: str) -> Principal:
-    """Who calls with the token, by the verifier of the server."""
+    """Return the principal that the verifier of the server reads from the token."""
     access = asyncio.run(BearerVerifier(OPTIONS).verify_token(text.strip()))
     assert access is not None
     assert access.scopes == ["canon"]

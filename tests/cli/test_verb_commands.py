@@ -201,7 +201,7 @@ def served(folder: Path) -> Iterator[None]:
 
 
 def on_a_terminal(folder: Path, *words: str, **more: str) -> str:
-    """What a terminal is sent."""
+    """Return the output that a terminal gets."""
     ours, theirs = pty.openpty()
     kept = {key: value for key, value in os.environ.items() if key != "NO_COLOR"}
     done = subprocess.Popen(

@@ -16,7 +16,7 @@ from tests.toolsets.truth.kit import ANN, BOB, ToolDriver
 
 
 async def answer_calls(folder: Path, *steps: tuple[Any, ...], user: str = ANN) -> list[Any]:
-    """What each of these calls answers."""
+    """Return the answers to these calls."""
     store = await open_embedded(folder)
     try:
         gateway = Gateway(store.canon, (TRUTH,))

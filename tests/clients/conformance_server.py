@@ -1,7 +1,7 @@
-"""Serves what the protocol's conformance suite asks for, through our gateway, over HTTP.
+"""Serve the requests of the protocol's conformance suite, through our gateway, over HTTP.
 
-The names, texts and shapes are the suite's. What Canonry never does is not here, and so not
-claimed: it sends no logging and no sampling, elicits nothing, and its prompts are texts.
+The names, texts and shapes are the suite's. This server leaves out the features that Canonry does
+not have: it sends no logging and no sampling, elicits nothing, and its prompts are texts.
 """
 
 import asyncio

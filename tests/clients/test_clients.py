@@ -54,13 +54,13 @@ def serving(data: Path) -> list[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where a client finds the server: the words to start it, or an address."""
+    """The address of the server for a client: a command that starts it, or a URL."""
 
     command: Sequence[str] = ()
     url: str = ""
 
     def asked(self) -> str:
-        """What a program is told."""
+        """Return the arguments of a program."""
         where = {"url": self.url} if self.url else {"command": list(self.command)}
         return json.dumps({**where, "calls": CALLS})
 

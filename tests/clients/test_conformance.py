@@ -18,7 +18,7 @@ ROW = re.compile(r"^\| `([\w-]+)` \| ([\d-]+)(?:, ([\d-]+))? \|", re.MULTILINE)
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    """Where the suite's toolset is served."""
+    """Serve the toolset of the suite, and return its address."""
     with subprocess.Popen(
         [sys.executable, "-m", "tests.clients.conformance_server"],
         cwd=ROOT,

@@ -95,7 +95,7 @@ STARTED_AS: Final = {"narrative": "CanonKeeper", "world": "Narrative"}
 
 
 def without_nulls(value: Any) -> Any:
-    """What mcpo passes on of a value by its own choice."""
+    """Return a value without its nulls, which mcpo leaves out by its own choice."""
     if isinstance(value, dict):
         return {name: without_nulls(each) for name, each in value.items() if each is not None}
     return [without_nulls(each) for each in value] if isinstance(value, list) else value

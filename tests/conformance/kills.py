@@ -1,4 +1,4 @@
-"""What is done to a store while its servers are killed, and what has to be so afterwards."""
+"""The steps that a store goes through while its servers are killed, and its state afterwards."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

@@ -33,7 +33,7 @@ class Schemas:
     opened: int = 0
     url: str = URL
     shards: tuple[str, ...] = ()
-    """Where there are several, each store is divided between these servers."""
+    """The servers between which each store is divided, if there are several."""
 
     async def fresh(self) -> Backend:
         name = f"test_{uuid4().hex}"
@@ -73,7 +73,7 @@ class Schemas:
         )
 
     async def _open_copy(self, target: Path) -> Backend:
-        """What a backup holds is an embedded store."""
+        """Open a backup, which is an embedded store."""
         return await Folders(root=self.folder, closing=self.closing).open(target, HandClock())
 
 

@@ -1,4 +1,4 @@
-"""What lies under a prefix of its own for each test, on a real server that speaks S3."""
+"""A real S3 server stores each test below a prefix of its own."""
 
 import os
 from collections.abc import AsyncIterator

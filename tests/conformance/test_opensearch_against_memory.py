@@ -51,7 +51,7 @@ QUERY = TextQuery(collection=Collection.SCENES, text="fire", spaces=HERE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Beside:
-    """What memory holds, and the same passages in OpenSearch."""
+    """The items in memory, and the same passages in OpenSearch."""
 
     memory: Backend
     text: OpenSearchText

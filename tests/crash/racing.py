@@ -22,14 +22,14 @@ World = tuple[str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Race:
-    """How many servers get how many calls, and which of them are killed."""
+    """The number of servers and of their calls, and the servers that are killed."""
 
     servers: int
     writes: int
     late: int
     """Calls that a server gets at the moment in which it is killed."""
     killed_after: Mapping[int, int]
-    """Which servers are killed, and after how many of their answers."""
+    """The servers that are killed, each with the number of answers before that."""
 
     @property
     def total(self) -> int:
@@ -39,7 +39,7 @@ class Race:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where a server runs: the folder of its machine, its log, and what says where its store is."""
+    """The folder of a server's machine, its log, and the settings that name its store."""
 
     folder: Path
     log: Path
@@ -112,7 +112,7 @@ class Client:
             assert await server.end() == 0
 
     async def _again(self, server: Server) -> None:
-        """What was not answered, and some of what was."""
+        """Repeat the calls that got no answer, and some that got one."""
         again = list(self.acknowledged)[:ASKED_AGAIN]
         lost = [name for name in self._calls if name not in self.acknowledged]
         assert lost, "the server was killed too late"

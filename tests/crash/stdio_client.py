@@ -138,7 +138,7 @@ def a_call(name: str, agent_type: str, arguments: Mapping[str, Any], key: str) -
 
 
 def outcome(message: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a tool answered; it must not be an error."""
+    """Return the answer of a tool; it must not be an error."""
     assert "error" not in message, message
     result = message["result"]
     assert not result.get("isError"), result

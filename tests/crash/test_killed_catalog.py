@@ -100,7 +100,7 @@ def call_tool(wire: Wire, tool: str, **arguments: Any) -> Any:
 
 
 def count_entities(wire: Wire) -> int:
-    """How many entities there are, after a look at whether all that is told fits together."""
+    """Check that all reported figures agree, and return the number of entities."""
     graph = call_tool(wire, "get_entity_graph", projectId=LAB, entityId=uuid(0), depth=2)
     if graph is not None:
         ids = {node["id"] for node in graph["nodes"]}
@@ -118,7 +118,7 @@ def count_entities(wire: Wire) -> int:
 
 
 def exported(store: Path) -> Any:
-    """What the store holds, without the instants that an import gives."""
+    """Return the contents of the store without the instants of its import."""
     done = canonry("catalog", "export", "--data", str(store))
     assert done.returncode == 0, done.stderr
     arrays = json.loads(done.stdout)

@@ -65,7 +65,7 @@ async def judge(folder: Path, acknowledged: Sequence[str]) -> None:
 
 
 async def count_entities(store: Embedded, kind: str) -> Mapping[str, int]:
-    """How many entities of the type there are of each call, by its name."""
+    """Return the number of entities of the type in each call, by its name."""
     gateway, found = Gateway(store.canon, (TRUTH,)), Counter[str]()
     total, offset = 1, 0
     while offset < total:

@@ -88,7 +88,7 @@ def test_a_full_disk_refuses_writes_until_there_is_room(tmp_path: Path) -> None:
 
 
 def test_a_page_shows_one_state_while_a_neighbour_writes(tmp_path: Path) -> None:
-    """What it counts is what it shows, and nothing goes away again."""
+    """A page's count equals its rows, and no row disappears again."""
 
     async def read() -> None:
         store = await open_embedded(tmp_path / "store", durability=Durability.NORMAL)
@@ -126,7 +126,7 @@ def test_a_killed_neighbour_does_not_stop_a_writer(tmp_path: Path) -> None:
 
 
 def test_resending_an_unacknowledged_write_settles_it(tmp_path: Path) -> None:
-    """Whether the commit made it or not, the same id gives one commit."""
+    """The same id gives one commit, no matter if the first attempt was stored."""
     with a_life(tmp_path / "store", "together", "first") as life:
         life.hear(60)
         acknowledged = life.kill()

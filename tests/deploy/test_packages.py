@@ -1,4 +1,4 @@
-"""What is shipped: the wheel holds what the server needs, and every description is of this one."""
+"""The wheel contains all files of the server, and every description is of this version."""
 
 import json
 import shlex

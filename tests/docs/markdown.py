@@ -66,7 +66,7 @@ def prose(path: Path) -> str:
 
 
 def inline_code(path: Path) -> list[str]:
-    """What stands between single backticks in the prose of one page."""
+    """Return the texts between single backticks in the prose of one page."""
     return INLINE.findall(prose(path))
 
 

@@ -25,7 +25,7 @@ BUDGETS = {
 
 
 def tokens(toolset: Toolset, role: str | None) -> tuple[int, int]:
-    """How many tools a role is shown, and about how many tokens their list is."""
+    """Return the number of tools that a role sees, and about how many tokens their list has."""
     shown = [
         tool_entry(tool, toolset)
         for tool in toolset.tools

@@ -22,7 +22,7 @@ LEFT_OUT: Final = shutil.ignore_patterns(
     *(".git", ".venv*", ".pytest_cache", ".ruff_cache", ".hypothesis", "__pycache__"),
     *("node_modules", "site", "dist"),
 )
-"""What is no source; the cache of mypy is copied, because it saves most of its check."""
+"""Files that are no source; the cache of mypy is copied, because it saves most of its check."""
 SECONDS: Final = 600
 LINT: Final = "from importlinter.cli import lint_imports_command as lint; lint()"
 META: Final = ("test_rules", "test_read_scope", "test_tidy", "test_vocabulary", "test_type_names")
@@ -77,7 +77,7 @@ def run(folder: Path, *command: str) -> tuple[int, str]:
 
 
 def checks(python: list[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """What is run of `make check` and of the tests; two run side by side."""
+    """Yield the parts of `make check` and of the tests; two run side by side."""
     quiet = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:slipcover")
     added = [each for each in python if "/test_" in each]
     meta = [f"tests/meta/{each}.py" for each in META]
@@ -91,7 +91,7 @@ def checks(python: list[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 @pytest.fixture(scope="module")
 def outcomes(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, tuple[int, str]]:
-    """How each check ends in a copy of the checkout after all pages were followed."""
+    """Return how each check ends in a copy of the checkout that follows all pages."""
     folder = tmp_path_factory.mktemp("how-tos") / "checkout"
     shutil.copytree(ROOT, folder, ignore=LEFT_OUT)
     files = [file for page in PAGES for file in follow(page, folder)]

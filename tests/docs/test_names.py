@@ -1,4 +1,4 @@
-"""What the documents name exists: commands, options, make targets, settings, files and links."""
+"""Commands, options, make targets, settings, files and links in the documents exist."""
 
 import re
 from collections.abc import Callable, Collection
@@ -13,7 +13,7 @@ from tests.docs.markdown import ROOT, blocks, documents, inline_code, links
 from tests.meta.tree import python_files
 
 FOLDERS = ("src/", "tests/", "docs/", "bench/", "requirements/", "changelog.d/", ".ci/")
-"""Where a path that begins with one of these must exist, from the checkout's root."""
+"""Paths that begin with one of these must exist, from the root of the checkout."""
 INNER = tuple(f"{path.name}/" for path in (ROOT / "src" / "canonry").iterdir() if path.is_dir())
 """Packages: a path that begins with one of these is meant inside the package."""
 PLACEHOLDER = re.compile(r"[<>{}*…]|\.\.\.|YYYY|NNNN")
@@ -23,7 +23,7 @@ SETTING = re.compile(r"\bCANONRY_[A-Z_]+\b")
 
 
 def pages(unknown: Callable[[Path], Collection[str]]) -> dict[str, Collection[str]]:
-    """What each document names that is not there, by its path."""
+    """Return the names in each document that do not exist, by its path."""
     found = {path.relative_to(ROOT).as_posix(): unknown(path) for path in documents()}
     return {page: names for page, names in found.items() if names}
 

@@ -13,7 +13,7 @@ FILE = Path(__file__).parent / "golden" / "schemas.json"
 
 
 def published() -> dict[str, Any]:
-    """What stands in the file."""
+    """Return the schemas in the file."""
     found: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
     return found
 

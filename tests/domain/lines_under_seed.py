@@ -1,4 +1,4 @@
-"""What extraction and canonization say of many inputs, as bytes; run as a program, it prints them.
+"""Print the bytes that extraction and canonization make of many inputs; run it as a program.
 
 Python orders sets of texts by a seed of the process, so that only other processes can show that
 nothing depends on it.

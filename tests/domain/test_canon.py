@@ -137,7 +137,7 @@ def test_every_change_is_stamped_with_its_commit(steps: list[HistoryStep]) -> No
 @settings(max_examples=40)
 @given(steps=histories())
 def test_a_purged_log_folds_to_the_same_items(steps: list[HistoryStep]) -> None:
-    """What `Erased` buried stays buried, and everything else is as it was."""
+    """Contents that `Erased` removed stay removed, and everything else is as it was."""
     log = a_log(steps)
     targets = {t for s in steps for e in s.entries if isinstance(e, Erased) for t in e.targets}
     purged = without(log, targets)

@@ -208,7 +208,7 @@ def read_about(name: str, text: str) -> Iterator[Statement]:
 
 
 def dies(text: str) -> bool:
-    """Whether a text says that Bo is dead."""
+    """Return whether a text says that Bo is dead."""
     phases = {Phase.BEGINS, Phase.IS}
     return any(
         (one.attribute, one.value) == ("life", "dead") and one.phase in phases

@@ -40,7 +40,7 @@ def figures_of(passages: Sequence[Sequence[str]]) -> Figures:
 
 
 def measure_of(sought: Sought, passages: Sequence[Sequence[str]] = CORPUS) -> Measure:
-    """What words are worth among these passages."""
+    """Return the weights of words among these passages."""
     return make_measure(sought, figures_of(passages), corrected={}, begun={})
 
 

@@ -133,7 +133,7 @@ def test_equal_words_have_different_commitments_under_different_salts() -> None:
 
 
 def test_every_kind_of_entry_names_its_subjects() -> None:
-    """Whatever is erased stays findable by id, so no entry may be without one."""
+    """Erased items stay findable by id, so no entry may be without one."""
     for entry in golden_entries():
         assert ids_of(entry), kind_of(entry)
         redacted = Redacted(kind=kind_of(entry), ids=ids_of(entry))

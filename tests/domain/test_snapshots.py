@@ -31,7 +31,7 @@ from tests.strategies import fields
 
 @st.composite
 def weights(draw: st.DrawFn) -> dict[str, Any]:
-    """What policies weigh, of few values, so that observations meet in each."""
+    """Draw the weights of policies from few values, so that observations meet in each."""
     correction = draw(st.integers(0, 3)) == 0
     return {
         "correction": correction,

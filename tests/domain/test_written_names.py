@@ -11,7 +11,7 @@ from canonry.values.json_values import fold_text, plain_signs
 
 
 def parts(text: str) -> list[str]:
-    """What the text says that may be a part of somebody's name."""
+    """Return the words of a text that may be parts of a name."""
     return [each.form for each in find_names(text) if each.part]
 
 

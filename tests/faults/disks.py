@@ -1,7 +1,7 @@
 """A disk that is full for one server: it may not write on in any file, until it may again.
 
-So no rights are needed, and no disk is made: who owns a process may bound its files. What it gets
-is EFBIG in place of ENOSPC, as what it writes into a file finds no room.
+This needs no rights and no disk, because the owner of a process may bound its files. The process
+gets EFBIG in place of ENOSPC when it writes into a file.
 """
 
 import os

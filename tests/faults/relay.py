@@ -14,7 +14,7 @@ class Relay:
         self.delay = 0.0
         """Seconds by which whatever is said comes later."""
         self.away = False
-        """Whether nobody is let through who comes anew."""
+        """True if new clients cannot connect."""
         self._asking = False
         self._lines: set[asyncio.StreamWriter] = set()
 

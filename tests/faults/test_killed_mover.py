@@ -64,7 +64,7 @@ async def filled(folder: Path, commits: int) -> None:
 
 @pytest.fixture
 def server(request: pytest.FixtureRequest) -> Iterator[Mapping[str, str]]:
-    """What tells the command of a store on a server of this kind that nobody has used."""
+    """Yield the settings of a store on an unused server of this kind."""
     name = f"test_{uuid4().hex[:20]}"
     if request.param == "polyglot":
         mongodb_store.require_server()

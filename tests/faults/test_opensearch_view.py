@@ -30,7 +30,7 @@ SWORD = TextQuery(
     collection=Collection.FACTS, text="sword", spaces=frozenset((MIDDLE_EARTH,)), limit=100
 )
 FLOOD = "index.blocks.read_only_allow_delete"
-"""What the server sets where its disk is over the flood stage, and takes back by itself."""
+"""The setting that the server makes and takes back itself when its disk is over the limit."""
 
 
 @asynccontextmanager

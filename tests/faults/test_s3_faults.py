@@ -85,7 +85,7 @@ async def put_while(blobs: ObjectBlobs, harmed: Callable[[], Awaitable[None]]) -
 
 
 async def require_all(blobs: ObjectBlobs, reported: set[str]) -> None:
-    """What was acknowledged is there, once and whole, and nothing else."""
+    """Check that the store has each acknowledged file once and whole, and no other."""
     files = [a_file(f"{writer}/{n}") for writer in range(WRITERS) for n in range(EACH)]
     assert reported == {sha256(each).hexdigest() for each in files}
     assert await blobs.list_digests(limit=1_000) == sorted(reported)

@@ -26,7 +26,7 @@ class Shared:
     name: str
 
     def environment(self) -> Mapping[str, str]:
-        """What tells a process of it."""
+        """Return the environment that tells a process of it."""
         if self.kind == "mongodb":
             url = mongodb_store.URL
             return {"CANONRY_MONGODB_URL": url, "CANONRY_MONGODB_DATABASE": self.name}

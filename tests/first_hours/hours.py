@@ -43,7 +43,7 @@ WIRES: Final = {
     "dev_team": "http",
     "novelist": "stdio",
 }
-"""How each script reaches its server."""
+"""The transport from each script to its server."""
 NOON: Final = "2026-11-30T12:00:00+00:00"
 LONGEST: Final = 4_000
 PATIENCE: Final = 60.0

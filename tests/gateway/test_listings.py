@@ -1,4 +1,4 @@
-"""What a caller is shown is what they may call; several roles are acted in by turns."""
+"""A caller is shown exactly the tools that they may call, in each of several roles."""
 
 import json
 from typing import Any

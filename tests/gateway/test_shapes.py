@@ -30,7 +30,7 @@ NOON = parse_instant("2025-01-15T12:00:00Z")
 
 
 class Mood(StrEnum):
-    """How somebody feels."""
+    """A feeling of somebody."""
 
     GLAD = "glad"
 

@@ -96,7 +96,7 @@ def watched(context: BrowserContext, address: str) -> Watched:
 
 
 def barriers(page: Page, *, rules: Sequence[str] = RULES) -> list[str]:
-    """What axe-core finds wrong for people who see, hear or move otherwise."""
+    """Return the barriers that axe-core finds for people who see, hear or move otherwise."""
     # The page's policy lets no foreign script in; what the driver evaluates is none of the page's.
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE.read_text(encoding="utf-8"))

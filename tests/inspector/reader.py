@@ -13,7 +13,7 @@ HOST: Final = "127.0.0.1:8123"
 
 @dataclass(frozen=True)
 class Answer:
-    """What the server answered."""
+    """The answer of the server."""
 
     status: int
     headers: list[tuple[str, str]]

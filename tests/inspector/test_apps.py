@@ -1,4 +1,4 @@
-"""What a client shows beside a reply, within the reference host of the extension's package."""
+"""A client shows a view beside a reply, in the reference host of the extension's package."""
 
 import json
 import re

@@ -63,7 +63,7 @@ async def staged(
 
 
 async def restated(harbour: Harbour, former: Proposal, **said: str) -> Proposal:
-    """What was accepted once a proposal was said better, in fields that its form has."""
+    """Accept a proposal after a better wording, with fields that its form has."""
     reader = harbour.reader()
     form = await form_of(reader, harbour, former.id)
     more = {f"said.{name}": text for name, text in said.items()}

@@ -1,4 +1,4 @@
-"""Who comes in, by what they stay in, and what no foreign page can make a browser do."""
+"""A visitor signs in and stays signed in, and no foreign page can use the browser."""
 
 from dataclasses import replace
 

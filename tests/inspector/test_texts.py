@@ -1,4 +1,4 @@
-"""What the pages say is there in every language, and everything that is there is said."""
+"""Every text of the pages exists in every language, and every text is used."""
 
 import re
 from string import Formatter

@@ -1,4 +1,4 @@
-"""What the tests reached of each package, by lines and branches; `make coverage` judges it."""
+"""The lines and branches of each package that the tests reach; `make coverage` judges them."""
 
 import json
 import sys
@@ -16,7 +16,7 @@ FLOORS: Final = {
     RULES: 95.0,
     **dict.fromkeys(("values", "language", "readmodels", "gateway", "catalog", "world"), 95.0),
     "assistant": 95.0,
-    # What has drivers, ports and toolsets in it may not fall below what was measured.
+    # Packages with drivers, ports and toolsets may not fall below their measured figure.
     "canon": 94.0,
     "records": 94.0,
     "recall": 93.0,
@@ -26,14 +26,14 @@ FLOORS: Final = {
     "documents": 68.0,
 }
 MEASURED: Final = Path(".coverage")
-"""What pyproject.toml lets SlipCover write."""
+"""The file that SlipCover writes by pyproject.toml."""
 
 _NAMED_MOST: Final = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reached:
-    """How many lines and branches there are, and how many a test passed."""
+    """The number of lines and branches, and of those that a test passed."""
 
     lines: int
     lines_passed: int
@@ -60,7 +60,7 @@ class Reached:
 
 
 def by_module(report: Mapping[str, Any]) -> dict[str, Reached]:
-    """What SlipCover wrote, by the path of the module within the package."""
+    """Return the figures of SlipCover, by the path of the module within the package."""
     found = {}
     for path, file in report["files"].items():
         parts = Path(path).parts

@@ -111,7 +111,7 @@ def _is_re(node: ast.AST) -> bool:
 
 
 def repeats_repetitions(pattern: re.Pattern[Any]) -> bool:
-    """Whether something without a bound is repeated without a bound."""
+    """Return whether an unbounded repetition contains an unbounded repetition."""
     return any(_depths(_tree(pattern), 0))
 
 
@@ -188,7 +188,7 @@ def cpu_seconds(use: str, pattern: re.Pattern[Any], *texts: Any, tries: int = 1)
 
 
 def _samples(tree: Any) -> Iterator[str]:
-    """What the beginnings of a pattern match, and its parts, at every depth."""
+    """Yield texts that match the beginnings of a pattern and its parts, at every depth."""
     so_far = ""
     for each in tree:
         for inner in _inner(each):
@@ -200,7 +200,7 @@ def _samples(tree: Any) -> Iterator[str]:
 
 
 def _bodies(tree: Any) -> Iterator[str]:
-    """What is repeated in a pattern, once."""
+    """Yield one text for each repeated part of a pattern."""
     for each in tree:
         for inner in _inner(each):
             yield from _bodies(inner)

@@ -1,4 +1,4 @@
-"""What the source imports is what the project declares, and what it declares is locked."""
+"""The project declares the packages that its source imports, and locks all that it declares."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""What an installation brings along: every file of every distribution that Canonry needs."""
+"""The size of an installation: every file of every distribution that Canonry needs."""
 
 from collections.abc import Iterable, Iterator
 from importlib.metadata import Distribution, distribution

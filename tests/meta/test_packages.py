@@ -98,12 +98,12 @@ def imported(path: Path) -> Iterator[str]:
 
 
 def is_within(name: str, places: Iterable[str]) -> bool:
-    """Whether a module lies in one of the places, which are folders or modules."""
+    """Return whether a module lies in one of the places, which are folders or modules."""
     return any(name == place or name.startswith(f"{place}/") for place in places)
 
 
 def misplaced(name: str, libraries: Iterable[str]) -> Iterator[str]:
-    """What a module imports although it may not."""
+    """Yield the imports of a module that are not allowed."""
     for library in libraries:
         homes = next((homes for key, homes in LIBRARIES.items() if library in key.split()), None)
         if homes is not None and not is_within(name, homes):

@@ -88,12 +88,12 @@ def superlinear_over(
 
 
 def grown(use: str, pattern: re.Pattern[Any], parts: tuple[str, str, str]) -> float:
-    """How long a text takes that is four times as long."""
+    """Return the seconds that a text of four times the length takes."""
     return cpu_seconds(use, pattern, text_of(parts, FACTOR * LENGTH, pattern.pattern))
 
 
 def accused(found: Found) -> bool:
-    """What is not linear is accused each time; a machine that is busy elsewhere accuses once."""
+    """Return whether a pattern is slow in each attempt; a busy machine slows down some."""
     return all(superlinear(found.pattern, found.uses) is not None for _ in range(3))
 
 

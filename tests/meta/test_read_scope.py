@@ -21,7 +21,7 @@ ANSWERING: Final = (
 BEYOND: Final = frozenset(
     {"items_by_id", "items_as_known_at", "list_items", "spaces", "cursor", "apply"}
 )
-"""What of the state gives items of any space; all else is asked of spaces or items in hand."""
+"""Queries of the state that return items of any space; others get spaces or items in hand."""
 
 WITHIN: Final = frozenset(name for name in dir(State) if not name.startswith("_")) - BEYOND
 QUERIES: Final = frozenset(
@@ -60,7 +60,7 @@ LOOKING_BEYOND: Final = {
 
 
 def reads_beyond_scope(tree: ast.AST) -> bool:
-    """Whether a module reads items of any space from the state, or hands the state on."""
+    """Return whether a module reads items of any space from the state, or hands the state on."""
     bounded = {
         id(node.value)
         for node in ast.walk(tree)

@@ -26,13 +26,13 @@ def parsed(path: Path) -> ast.Module:
 
 
 def begins_with_a_sentence(path: Path) -> bool:
-    """Whether a module's docstring begins with a paragraph that ends as a sentence does."""
+    """Return whether a module's docstring begins with a paragraph that ends as a sentence does."""
     first = (ast.get_docstring(parsed(path)) or "").split("\n\n")[0]
     return first.rstrip().endswith((".", ":", "?"))
 
 
 def lines_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
-    """How many lines a function takes, its signature and docstring included."""
+    """Return the number of lines of a function with its signature and docstring."""
     return (function.end_lineno or 0) - function.lineno + 1
 
 

@@ -86,7 +86,7 @@ def owner_of(path: Path) -> str:
 
 
 def served_to(name: str, path: Path) -> bool:
-    """Whether whoever reads what the file says is served the tool."""
+    """Return whether the readers of a file are served the tool that it names."""
     return owner_of(path) in OWNERS[name]
 
 

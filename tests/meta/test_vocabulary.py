@@ -1,4 +1,4 @@
-"""What no file of the project may say: unfinished work, a machine's paths, a registry's address."""
+"""No file of the project has unfinished work, paths of a machine or addresses of a registry."""
 
 import re
 from collections.abc import Iterable

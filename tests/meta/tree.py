@@ -31,5 +31,5 @@ def text_files() -> Iterator[Path]:
 
 
 def relative(path: Path) -> str:
-    """How a failure names a file."""
+    """Return the path by which a failure names a file."""
     return path.relative_to(ROOT).as_posix()

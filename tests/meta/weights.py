@@ -1,10 +1,10 @@
-"""How heavy the project is: lines and modules by package, the way of nine calls, seconds of tests.
+"""The weight of the project: lines and modules by package, paths of nine calls, seconds of tests.
 
-`python -m tests.meta.weights` writes `weights.json` anew where a figure fell. Where one rose, add a
+`python -m tests.meta.weights` writes `weights.json` anew if a figure fell. If one rose, add a
 sentence to its `reasons` that names the budget, and pass `--raise`.
-`python -m tests.meta.weights --watch FILE` writes how long a piece of work takes, again and again.
-`python -m tests.meta.weights --seconds 412 --watched FILE` fails where the tests took longer than
-is recorded; on a machine that was slower while it was watched they may take longer in proportion.
+`python -m tests.meta.weights --watch FILE` repeats a piece of work and records its time.
+`python -m tests.meta.weights --seconds 412 --watched FILE` fails if the tests took longer than
+recorded. If the machine was slower while it was watched, they may take longer in proportion.
 """
 
 import argparse
@@ -80,7 +80,7 @@ class Trace:
         threading.setprofile(None)
 
     def figures(self) -> dict[str, int]:
-        """How many functions, and in how many files."""
+        """Count the functions and the files."""
         named = {each for each in self.functions if not each[1].rpartition(".")[2].startswith("<")}
         return {"functions": len(named), "files": len({file for file, _ in named})}
 
@@ -117,7 +117,7 @@ def ways() -> dict[str, dict[str, int]]:
 
 
 def recorded() -> dict[str, Any]:
-    """What the committed file says."""
+    """Return the figures of the committed file."""
     found: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
     return found
 

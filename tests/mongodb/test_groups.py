@@ -1,4 +1,4 @@
-"""What waits to be appended to one space is inserted together; nobody notices but by the time."""
+"""Appends that wait for one space are inserted together, and differ for nobody but in time."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence

@@ -47,7 +47,7 @@ async def opened(
 
 
 async def becomes(holds: Callable[[], Awaitable[bool]]) -> bool:
-    """Whether something comes to be so; it is looked at so often, and no more."""
+    """Return whether a condition comes true within a fixed number of checks."""
     for _ in range(LOOKS):
         if await holds():
             return True

@@ -1,8 +1,8 @@
-"""How many commands whole calls of tools send to MongoDB, and how often they wait in sequence.
+"""A whole call of a tool sends few commands to MongoDB, and waits for few of them in sequence.
 
-A copy of the log answers the rest. What is under way together is waited for once. Three would be
-enough for every call; `COMMANDS` and `WAITS` say which of those that are played here send or wait
-for more, and how many at most. Whoever brings one down corrects the table; nobody may add to it.
+A copy of the log answers the rest. Commands that are under way together count as one wait. Three
+would be enough for every call; `COMMANDS` and `WAITS` name the played calls that send or wait for
+more, and their limits. If you lower a figure, correct the table; nobody may add to it.
 """
 
 import asyncio

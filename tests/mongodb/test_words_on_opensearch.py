@@ -59,7 +59,7 @@ async def there(tmp_path: Path) -> AsyncIterator[tuple[SplitStore, str]]:
 
 
 async def found_there(name: str) -> list[str]:
-    """What anybody finds who asks that server alone."""
+    """Return the names that a search on that server alone finds."""
     text = open_text(opensearch_text.URL, name=name)
     try:
         return [hit.id for hit in (await text.search(SWORD)).hits]
@@ -103,7 +103,7 @@ async def test_a_lost_index_is_refilled_and_erased_data_leaves_it(
 
 
 async def verified(store: SplitStore) -> list[str]:
-    """Where something is wrong."""
+    """Return the places with damage."""
     return [each.where for each in (await store.maintenance.verify(report_nothing)).findings]
 
 

@@ -76,7 +76,7 @@ class Rest:
         return ",".join(name for name, each in TOOLSETS.items() if each not in self.missing)
 
     def run(self, *arguments: str, given: str) -> str:
-        """What Python writes over this copy."""
+        """Return the output of Python with this copy."""
         done = subprocess.run(
             [sys.executable, *arguments],
             env={**os.environ, "PYTHONPATH": str(self.source), "PYTHONDONTWRITEBYTECODE": "1"},
@@ -91,7 +91,7 @@ class Rest:
         return done.stdout
 
     def commands(self, *commands: Sequence[str]) -> list[tuple[int, str, str]]:
-        """How each command ends, and what it writes."""
+        """Return the exit code and the output of each command."""
         place, done = json.loads(self.run("-c", COMMANDS, given=json.dumps(commands)))
         assert Path(place).is_relative_to(self.source)
         return [tuple(each) for each in done]

@@ -42,7 +42,7 @@ def run(code: str, *words: str, given: str, **environment: str) -> tuple[str, st
 
 
 def commands(data: Path, *asked: Sequence[str], **environment: str) -> list[Any]:
-    """How each command ends, and what it writes."""
+    """Return the exit code and the output of each command."""
     given = json.dumps([[*each, "--data", str(data)] for each in asked])
     done: list[Any] = json.loads(run(COMMANDS, given=given, **environment)[0])
     return done

@@ -1,4 +1,4 @@
-"""Whoever gives up has the statement stopped on the server too, and nobody waits without end."""
+"""The server stops the statement of a caller who gives up, and no caller waits without end."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""What waits to be appended to one space is one transaction; nobody notices but by the time."""
+"""Appends that wait for one space are one transaction, and differ for nobody but in time."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""What one process writes is heard of by another one at once, or found where that was cut off."""
+"""A process notices the writes of another at once, or finds them later after a lost connection."""
 
 import asyncio
 import os
@@ -100,7 +100,7 @@ async def other(store: Shared, tmp_path: Path) -> AsyncIterator[Other]:
 
 
 async def seconds_until_notified(store: Shared, other: Other, word: str) -> float:
-    """How many seconds it took until what another process wrote was heard of."""
+    """Return the seconds until a process notices a write of another."""
     waiting = asyncio.ensure_future(store.canon.ledger.await_news(LONG))
     await asyncio.sleep(0)
     await asyncio.to_thread(other.write, word)

@@ -1,6 +1,6 @@
-"""How often one question or one write waits for the server, counted on the wire.
+"""One question or one write waits for the server only a few times, counted on the wire.
 
-A round trip is a wait for an answer: what travels in one pipeline is one.
+A round trip is a wait for an answer: a pipeline counts as one.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable

@@ -28,7 +28,7 @@ from tests.conformance.postgres_store import BOTH, dropped
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(180)]
 
 STEPS = ("make_stage", "insert_staged", "record_move", "drop_stage", "delete_moved")
-"""What a mover does, in its order; it is killed before and after each."""
+"""The steps of a mover, in order; it is killed before and after each."""
 
 MOVER = """
 import asyncio, os, signal, sys
@@ -76,7 +76,7 @@ class Divided:
         return store
 
     def killed_at(self, step: str, when: str, target: str) -> int:
-        """How a process that moves a space ends that is killed at a step."""
+        """Move a space, kill the process at a step, and return its exit code."""
         words = (self.schema, str(self.folder), MIDDLE_EARTH, target, step, when, *BOTH)
         done = subprocess.run(
             [sys.executable, "-c", MOVER, *words],
@@ -229,7 +229,7 @@ async def test_data_erased_during_a_move_is_on_neither_server(divided: Divided) 
 
 
 async def holding(store: Shared, words: str) -> int:
-    """How many commits on all servers hold these words."""
+    """Return the number of commits with these words on all servers."""
     found = 0
     for server in shards_of(store).shards.servers.values():
         rows = await server.database.fetch_rows("SELECT to_jsonb(c)::text FROM commits c")

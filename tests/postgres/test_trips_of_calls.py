@@ -1,7 +1,7 @@
-"""How often whole calls of tools wait for the server, one wait after the other.
+"""A whole call of a tool waits for the server only a few times, one wait after the other.
 
-Three would be enough for every call; `WAITS` says which of those that are played here wait more
-often, and how often at most. Whoever brings one down corrects the table; nobody may add to it.
+Three would be enough for every call; `WAITS` names the played calls that wait more often, and their
+limits. If you lower a figure, correct the table; nobody may add to it.
 """
 
 from collections import defaultdict
@@ -81,7 +81,7 @@ async def test_no_call_waits_more_often_than_documented(
 
 
 class Counted(Protocol):
-    """What is counted from the beginning on."""
+    """A counter of waits."""
 
     count: int
 
@@ -89,7 +89,7 @@ class Counted(Protocol):
 async def most_of(
     compose: Callable[..., Canon], monkeypatch: pytest.MonkeyPatch, waits: Counted
 ) -> Mapping[str, int]:
-    """How often each tool that is played waits at most."""
+    """Return the most waits of each tool that is played."""
     most = defaultdict[str, int](int)
     serve = Gateway._serve
 

@@ -71,7 +71,7 @@ class Session:
 
 
 def message_in(response: httpx2.Response) -> Message:
-    """What JSON-RPC says in a response, as JSON or as an event."""
+    """Return the message of JSON-RPC in a response, which is JSON or an event."""
     text = response.text
     lines = [line.removeprefix("data: ") for line in text.splitlines() if line.startswith("data: ")]
     message: Message = json.loads(lines[0] if lines else text)

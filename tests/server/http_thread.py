@@ -43,7 +43,7 @@ def connected(port: int, source: str = "127.0.0.1") -> socket.socket:
 
 
 def read_until_closed(connection: socket.socket) -> bytes:
-    """What the other end says until it hangs up."""
+    """Return the bytes that the other end sends until it hangs up."""
     said = b""
     with contextlib.suppress(ConnectionError):
         while piece := connection.recv(1 << 16):

@@ -16,7 +16,7 @@ Mode = Literal["answers", "refuses", "hangs", "drips", "junk", "empty", "redirec
 
 @dataclass
 class Issuer:
-    """What it does when it is asked, its keys by their ids, and how often it was asked."""
+    """The behaviour of the issuer, its keys by their ids, and the number of requests."""
 
     mode: Mode = "answers"
     keys: dict[str, ec.EllipticCurvePrivateKey] = field(default_factory=dict)

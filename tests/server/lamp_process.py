@@ -96,9 +96,9 @@ class Wire:
         self.process.stdin.flush()
 
     def receive(self) -> Message:
-        """The next answer; a process that ends instead is an error, and one that hangs is pytest's.
+        """Return the next answer; fail if the process ends instead. pytest ends one that hangs.
 
-        How long a process may take to start is the machine's matter, so no wait here has a number.
+        No wait here has a limit, because a slow machine may take long to start a process.
         """
         line = self._lines.get()
         assert line is not None, f"the process ended: {b''.join(self.errors).decode()}"
@@ -106,7 +106,7 @@ class Wire:
         return message
 
     def rest(self) -> list[Message]:
-        """What still comes until the process closes its output."""
+        """Return the messages until the process closes its output."""
         for thread in self._threads:
             thread.join()
         return [json.loads(line) for line in iter(self._lines.get, None)]

@@ -49,7 +49,7 @@ class World:
         return self.data / "recall" / "recall.db"
 
     def files(self) -> list[bytes]:
-        """What the files of the index hold."""
+        """Return the contents of the files of the index."""
         return [path.read_bytes() for path in self.index.parent.glob("recall*")]
 
     @asynccontextmanager
@@ -66,7 +66,7 @@ class World:
             yield
 
     async def call(self, server: Server, tool: str, agent: str, **arguments: Any) -> Any:
-        """What a tool answers."""
+        """Call a tool, and return its answer."""
         self._calls += 1
         params = a_call(tool, agent, arguments, f"call {self._calls}")
         return outcome({"result": await server.ask("tools/call", params)})
@@ -157,20 +157,20 @@ class World:
         assert done.returncode == 0, done.stderr
 
     def log(self) -> str:
-        """What the servers logged."""
+        """Return the log of the servers."""
         return self._log.read_text(encoding="utf-8")
 
     def facts(self) -> dict[str, Any]:
-        """What the doctor tells of the store."""
+        """Return the facts of the doctor about the store."""
         found: dict[str, Any] = self.doctor()["store"]
         return found
 
     def wrong(self) -> str:
-        """What the doctor finds wrong, and what helps."""
+        """Return the problems that the doctor finds, and their remedies."""
         return json.dumps(self.doctor()["wrong"])
 
     def doctor(self, **environment: str) -> dict[str, Any]:
-        """What the doctor tells."""
+        """Return the report of the doctor."""
         words = ("doctor", "--data", str(self.data), "--json")
         done = canonry_in_a_thread(*words, environment=environment)
         found: dict[str, Any] = json.loads(done.stdout)

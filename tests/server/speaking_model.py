@@ -12,7 +12,7 @@ from typing import Any
 
 @dataclass
 class Model:
-    """What the server says to each request in turn; the last answer stays."""
+    """The answers of the server, one for each request; the last one repeats."""
 
     answers: list[Any] = field(default_factory=list)
     asked: list[Mapping[str, Any]] = field(default_factory=list)

@@ -82,7 +82,7 @@ def session(address: str) -> Iterator[Session]:
 
 
 def received(wire: Wire, batch: Any) -> Any:
-    """What comes back for a batch on standard output: one line."""
+    """Return the answer to a batch on standard output: one line."""
     wire.send_line(json.dumps(batch).encode())
     return wire.receive()
 

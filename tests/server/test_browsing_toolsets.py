@@ -36,7 +36,7 @@ def user(name: str) -> Principal:
 
 
 async def text_at(client: Client, uri: str) -> Any:
-    """What a resource says, as JSON."""
+    """Return the JSON of a resource."""
     content = (await client.read_resource(uri)).contents[0]
     assert isinstance(content, types.TextResourceContents)
     return json.loads(content.text)

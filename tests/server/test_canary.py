@@ -56,7 +56,7 @@ def spoilt(arguments: Mapping[str, Any], tool: Tool) -> Iterator[dict[str, Any]]
 
 
 def names_nobody(outcome: Result) -> bool:
-    """Whether an error repeats nothing that was said; a path may hold a name that nothing has."""
+    """Return whether an error repeats no words of its caller; a path may hold an unused name."""
     assert outcome.error is not None
     data = dict(outcome.error.data)
     path = str(data.pop("path", ""))

@@ -109,7 +109,7 @@ def lines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
 
 
 def error_in(answer: Message) -> Message:
-    """What the tool says, in its text alone."""
+    """Return the error in the text of an answer."""
     result = answer["result"]
     assert result["isError"] is True, result
     assert "structuredContent" not in result

@@ -1,4 +1,4 @@
-"""What is kept of dialogue: turns sent again, turns that were left undone, and their cost."""
+"""Dialogue is kept: repeated turns, unfinished turns, and their cost."""
 
 from dataclasses import replace
 

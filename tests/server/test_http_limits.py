@@ -40,7 +40,7 @@ def hurried() -> Iterator[int]:
 
 
 def poured(connection: socket.socket, begin: bytes, piece: bytes, most: int) -> int:
-    """How many bytes the other end takes, of an endless text at most `most`."""
+    """Return how many bytes the other end takes, of an endless text at most `most`."""
     taken = 0
     with contextlib.suppress(ConnectionError):
         connection.sendall(begin)

@@ -1,4 +1,4 @@
-"""What a browser may be made to send is refused, and metrics and tokens are not for everybody."""
+"""The server refuses requests that a browser may be made to send, and protects metrics."""
 
 import asyncio
 from collections.abc import Iterator

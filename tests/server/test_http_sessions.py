@@ -131,7 +131,7 @@ def no_collection() -> Iterator[None]:
 
 
 def kept(mark: str) -> list[str]:
-    """Who keeps a text or bytes that hold `mark` many times over."""
+    """Return the owners of texts or bytes that hold `mark` many times over."""
     found: list[str] = []
     for each in gc.get_objects():
         for inner in _reachable(each, 8):

@@ -1,4 +1,4 @@
-"""What follows from a character's words is proposed, and the gates decide."""
+"""The consequences of a character's words are proposed, and the gates decide."""
 
 import json
 from typing import Any
@@ -24,7 +24,7 @@ CROWN = {
 
 
 async def inventory(table: Table) -> list[str]:
-    """What Ann has."""
+    """Return the possessions of Ann."""
     context = await table.isle.call("get-player-context", "Narrative", playerId="ann")
     return [each["name"] for each in context["inventory"]]
 

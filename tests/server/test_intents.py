@@ -48,16 +48,16 @@ class Heard:
         return str(found)
 
     def answers(self, category: str, *frames: Any, **more: Any) -> None:
-        """What the model says from now on."""
+        """Let the model answer with this category from now on."""
         self.model.says(words(json.dumps({"category": category, "frames": frames, **more})))
 
     async def read(self, said: str = SAID, **more: Any) -> Any:
-        """How Ann is read."""
+        """Return the reading of Ann's words."""
         given = {"utterance": said, "playerId": "ann", **more}
         return await self.isle.call("parse-to-action-frame", "IntentParser", **given)
 
     def usage(self) -> list[Any]:
-        """What telemetry tells of it."""
+        """Return the telemetry of the readings."""
         telemetry = self.isle.gateway.canon.find_service(WorldServices).telemetry
         return list(usage_report(telemetry, Instant(0), ModelPurpose.CLASSIFICATION))
 

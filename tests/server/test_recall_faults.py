@@ -247,7 +247,7 @@ async def test_the_old_index_follows_while_another_model_is_down(
 
 
 def is_before_last_turn(request: Mapping[str, Any]) -> bool:
-    """Whether all that is asked for is of the story, and nothing of its last turn."""
+    """Return whether a request asks only for the story, and for nothing of its last turn."""
     texts = request["input"]
     return ASKED not in texts and not any(f"tolls {TURNS - 1} times" in text for text in texts)
 

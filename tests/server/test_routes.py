@@ -48,7 +48,7 @@ PUBLIC: Final = {"/healthz", "/readyz", "/static", "/enter", "/sign-in", "/files
 LISTS: Final = {"/api/v1/tools", "/api/v1/openapi.json"}
 """They tell which tools a caller has: a wrong role has none."""
 OF_NO_SPACE: Final = {"/metrics", "/", "/health"} | LISTS
-"""What these tell is of the process, or a list of what the reader may see."""
+"""Routes about the process, or with a list of what the reader may see."""
 BODIES: Final[dict[str, dict[str, Any]]] = {
     "/api/npc/dialogue": {
         "playerId": "ann",
@@ -80,12 +80,12 @@ class RouteCase:
 
     @property
     def is_protocol(self) -> bool:
-        """Whether it speaks the protocol."""
+        """Return whether the route speaks the protocol."""
         return self.path.startswith("/mcp")
 
     @property
     def is_page(self) -> bool:
-        """Whether it is a page of the inspector."""
+        """Return whether the route is a page of the inspector."""
         return not (self.is_protocol or self.path == "/metrics" or self.path.startswith("/api"))
 
     @property
@@ -110,14 +110,14 @@ class RouteCase:
 
     @property
     def headers(self) -> dict[str, str]:
-        """What the protocol wants in them."""
+        """Return the headers that the protocol requires."""
         if not self.is_protocol:
             return {}
         version = {"mcp-protocol-version": MODERN, "mcp-method": "tools/call"}
         return {**ACCEPT, **version, "mcp-name": self.tool}
 
     def body(self, world: str) -> dict[str, Any] | None:
-        """What is sent, about this world."""
+        """Return the body of a request about this world."""
         if self.is_protocol:
             given = {"space": world} if self.tool == "find" else {"locationId": "inn"}
             params = {"name": self.tool, "arguments": given, "_meta": ENVELOPE}
@@ -194,7 +194,7 @@ async def request_route(
 
 
 async def answers(name: str) -> list[tuple[RouteCase, httpx2.Response]]:
-    """What each route that is not public answers to a stranger."""
+    """Return the answers of each route that is not public to a stranger."""
     town = await a_town()
     async with running(town.app):
         return [
@@ -205,7 +205,7 @@ async def answers(name: str) -> list[tuple[RouteCase, httpx2.Response]]:
 
 
 def is_refused(route: RouteCase, answer: httpx2.Response, status: int) -> bool:
-    """Whether it is, by the status or by the error of a tool."""
+    """Return whether the answer is a refusal, by its status or by the error of a tool."""
     if route.is_protocol:
         return answer.status_code == 200 and answer.json()["result"].get("isError") is True
     return answer.status_code == status

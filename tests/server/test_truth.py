@@ -23,7 +23,7 @@ pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="signals and memory differ there"),
 ]
 MEMORY_MAX = 1_200 * 1024 * 1024
-"""What a server may need at most while it takes the largest file."""
+"""The most memory that a server may need while it takes the largest file."""
 
 LINE = b"Nothing in here is a number or a name.\n"
 PATIENCE = 60.0

@@ -186,7 +186,7 @@ class Objects:
 
 
 def answers(url: str) -> bool:
-    """Whether a server answers there that all is well."""
+    """Return whether a healthy server answers there."""
     try:
         with urllib.request.urlopen(url, timeout=2) as answer:
             return bool(answer.status == 200)

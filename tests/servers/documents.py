@@ -77,7 +77,7 @@ def interpreter() -> str:
 
 
 def listens(port: int) -> bool:
-    """Whether somebody listens there."""
+    """Return whether a process listens on the port."""
     try:
         socket.create_connection(("127.0.0.1", port), 1).close()
     except OSError:

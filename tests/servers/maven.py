@@ -1,4 +1,4 @@
-"""What comes from Maven Central: fetched once, and refused where it is not what it was."""
+"""Files of Maven Central are fetched once, and refused if they have changed."""
 
 import hashlib
 import shutil
@@ -18,7 +18,7 @@ SECONDS = 20 * 60
 
 
 def is_there() -> bool:
-    """Whether this machine can fetch and run such a server."""
+    """Return whether this machine can fetch and run such a server."""
     return shutil.which("javac") is not None and shutil.which("mvn") is not None
 
 

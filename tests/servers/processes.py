@@ -50,7 +50,7 @@ def started(command: Sequence[object], home: Path, log: Path) -> subprocess.Pope
 
 
 def as_nobody() -> dict[str, Any]:
-    """What lets a process of root be somebody else's."""
+    """Return the options by which a process of root runs as another user."""
     if os.getuid() != 0:
         return {}
     user = pwd.getpwnam(NOBODY)
@@ -71,7 +71,7 @@ def stopped(process: int, by: signal.Signals) -> None:
 
 
 def is_running(process: int) -> bool:
-    """Whether it runs, and is no zombie."""
+    """Return whether a process runs, and is no zombie."""
     try:
         said = Path(f"/proc/{process}/stat").read_text()
     except OSError:

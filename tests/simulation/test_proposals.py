@@ -128,7 +128,7 @@ async def a_small_world() -> tuple[Canon, BoundWorld]:
 
 
 async def assert_lawful(canon: Canon, world: BoundWorld) -> None:
-    """Whatever was admitted came about once, and nobody has less than nothing."""
+    """Check that each admitted proposal happened once, and that no amount is below zero."""
     made, decided = Counter[str](), Counter[tuple[str, ProposalStatus]]()
     for commit in await canon.ledger.read_commits(world.space, after=ORIGIN, limit=10_000):
         for entry in commit.entries:

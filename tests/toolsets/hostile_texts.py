@@ -83,7 +83,7 @@ Arguments = dict[str, Any]
 
 @dataclass(slots=True)
 class Heartbeat:
-    """How long the event loop was not free at the longest, in seconds.
+    """The longest time in seconds for which the event loop was not free.
 
     It is the time that this process has worked meanwhile, so that a busy machine does not count:
     in the loop's own thread, or in another that kept the loop from running.
@@ -264,7 +264,7 @@ def long_text(unit: str, length: int) -> str:
 
 
 def many_values() -> Iterator[Any]:
-    """What is large without being long: many members, many items, deep nesting."""
+    """Yield large values that are not long: many members, many items, deep nesting."""
     deep: Any = "x"
     for _ in range(24):
         deep = {"k": deep}

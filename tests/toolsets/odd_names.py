@@ -75,7 +75,7 @@ def an_odd_isle() -> Atlas:
 
 
 def known_in(world: SpaceId) -> Mapping[str, Any]:
-    """What arguments of the world's tools may be, by name."""
+    """Return values for the arguments of the world's tools, by name."""
 
     def some(*keys: str) -> st.SearchStrategy[str]:
         return st.sampled_from([item_id_of(world, key) for key in keys])

@@ -21,7 +21,7 @@ from tests.toolsets.canon.kit import ToolDriver, make_driver
 from tests.toolsets.world.kit import an_isle, brought_in
 
 WORDS: Final = ("zyxophant", "zyxy", "zyx_")
-"""What stands in every secret, in any case of its letters."""
+"""The words that stand in every secret, in any case of their letters."""
 
 FEW: Final = frozenset(Authority) - {Authority.GM}
 EVERY: Final = load_toolsets(TOOLSETS)
@@ -71,7 +71,7 @@ def a_role_of(tool: Tool | Resource | Prompt, toolset: Toolset) -> str:
 
 
 def reveals_secret(answer: str) -> bool:
-    """Whether an answer has a word of a secret."""
+    """Return whether an answer has a word of a secret."""
     return any(word in answer.lower() for word in WORDS)
 
 

@@ -172,9 +172,9 @@ WRONG: dict[str, tuple[Any, ...]] = {
     "object": ("{}", [], None),
 }
 READS_NULL = {"world"}
-"""Whose contract says that null is as good as missing, for every argument that may be missing."""
+"""Toolsets whose contract treats null as missing, for every argument that may be missing."""
 ANSWERS_ANYTHING = {"get-player-context", "get-recent-events", "get-canonical-fact"}
-"""What answers null or an empty list to arguments of any other type, as the contract says."""
+"""Tools that answer null or an empty list to arguments of any other type, by the contract."""
 
 
 def a_value(schema: Mapping[str, Any]) -> Any:

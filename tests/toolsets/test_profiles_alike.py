@@ -1,6 +1,6 @@
 """The same calls of all toolsets leave the same replies and the same export on every profile.
 
-What is played are tests that ask for nothing, each in a store of its own: in a folder, and in
+The calls come from tests without fixtures, each in a store of its own: in a folder, and in
 PostgreSQL and MongoDB, each with a copy that answers. Clocks and ids count, so that not one
 byte may differ.
 """
@@ -111,7 +111,7 @@ async def test_a_session_leaves_the_same_on_every_profile(
 async def played(
     module: str, compose: Compose, patch: pytest.MonkeyPatch
 ) -> Sequence[tuple[Sequence[str], Sequence[str]]]:
-    """What each test is replied, and the digests of the exports of what it wrote."""
+    """Return the replies to each test, and the digests of the exports of its writes."""
     listed: list[str] = []
     made: list[Canon] = []
     call = Gateway.call

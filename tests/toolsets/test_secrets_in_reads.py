@@ -110,7 +110,7 @@ Answers = Callable[[Principal], Awaitable[str]]
 
 
 async def reveals_to_informed(here: Planted, role: str, ask: Answers) -> bool:
-    """Whether whoever may know is told a secret; whoever may not is told nothing of any."""
+    """Return whether an informed viewer is told a secret; check that others are told none."""
     answers = {name: await ask(who) for name, who in here.readers(role).items()}
     leaks = {
         name: text for name, text in answers.items() if name not in KNOWING and reveals_secret(text)
@@ -212,7 +212,7 @@ async def test_no_resource_list_or_completion_reveals_others_secrets(
 
 
 def completed(toolset: Toolset) -> Iterator[tuple[str, str]]:
-    """What a client can have completed."""
+    """Yield the arguments that a client can have completed."""
     for each in toolset.resources:
         for variable in re.findall(r"\{([^}]*)\}", each.uri_template):
             yield each.uri_template, variable

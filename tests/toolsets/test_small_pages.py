@@ -1,8 +1,8 @@
-"""The calls of all toolsets answer the same where a page of the store holds two items only.
+"""The calls of all toolsets answer the same if a page of the store holds only two items.
 
-Whoever reads all of something goes from page to page. A loop that stops early, or begins again
-where it should go on, shows only beyond five hundred items, so here a page is made small, and
-every test of the modules below that asks for nothing is run once more.
+A reader of all items goes from page to page. A loop that stops early, or begins again instead of
+going on, shows only beyond five hundred items. Therefore a page is small here, and every test
+without fixtures in the modules below runs once more.
 """
 
 import pkgutil
@@ -48,7 +48,7 @@ BOUNDS = frozenset(
 
 
 def is_use_case(name: str) -> bool:
-    """Whether a module belongs to the canon or to the use cases of a package."""
+    """Return whether a module belongs to the canon or to the use cases of a package."""
     return name.startswith("canonry.canon.") or ".usecases." in name
 
 

@@ -1,4 +1,4 @@
-"""Whatever legal arguments one caller sends, nobody else waits long: the event loop stays free."""
+"""The event loop stays free for others, whatever legal arguments one caller sends."""
 
 import asyncio
 import gc
@@ -48,7 +48,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 
 
 async def stall(house: House, tool: Tool, arguments: Arguments) -> float:
-    """How long others wait; of several tries the least, as a collection of garbage may come in."""
+    """Return the shortest wait of several attempts, because garbage collection may come in."""
     worst = float("inf")
     for _ in range(TRIES):
         worst = min(worst, await Heartbeat().during(house.call(tool, arguments)))

@@ -168,7 +168,7 @@ class Stage:
         return verdict_on(report, proposal)
 
     async def find_item(self, item_id: str | None) -> Any:
-        """Whatever has this id."""
+        """Return the item with this id."""
         assert item_id is not None
         return (await self.canon.state.items_by_id((item_id,))).get(item_id)
 
@@ -179,7 +179,7 @@ def verdict_on(report: Judged, proposal: str) -> ProposalVerdict:
 
 
 def backing(authority: Authority = Authority.GM) -> Backing:
-    """What stands behind items that are written directly."""
+    """Return the backing of items that are written directly."""
     return Backing(
         space=MIDDLE_EARTH,
         authority=authority,

@@ -1,4 +1,4 @@
-"""What worlds have admitted lately: each admission counts once, and memory is bounded."""
+"""Each recent admission of a world counts once, and memory is bounded."""
 
 from canonry.log.commits import Position
 from canonry.testing.example_items import uuid_of

@@ -75,7 +75,7 @@ async def a_fragile_stage(*, loose: bool = False) -> tuple[Stage, FragileLedger]
 
 
 async def everything(stage: Stage) -> dict[str, Any]:
-    """What there is, without when and where in the log it was recorded."""
+    """Return all items without the time and the log position of their record."""
     whole = stage.canon.ledger
     assert isinstance(whole, MemoryLedger)
     return {

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.anyio
 
 @dataclass
 class Reads:
-    """What was read since the last write, and of all reads how many each item had."""
+    """The reads since the last write, and the number of reads of each item."""
 
     since: list[str] = field(default_factory=list)
     twice: list[str] = field(default_factory=list)

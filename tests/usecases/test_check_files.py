@@ -18,7 +18,7 @@ pytestmark = pytest.mark.anyio
 
 
 def path_of(folder: Path, user: str, data: bytes) -> Path:
-    """Where the bytes of a user lie."""
+    """Return the path of a user's file."""
     below = (folder / "files" / user).rglob("*")
     return next(path for path in below if path.is_file() and path.read_bytes() == data)
 

@@ -40,7 +40,7 @@ SECRET = "Xanthippe"
 
 
 def silent(done: int, total: int | None) -> None:
-    """Whoever tests does not watch."""
+    """Ignore progress, because no test watches it."""
 
 
 @pytest.fixture

@@ -77,7 +77,7 @@ async def spoken(canon: Canon) -> BoundWorld:
 
 
 def store_contains(folder: Path, text: str) -> bool:
-    """Whether a file of the store has this text."""
+    """Return whether a file of the store has this text."""
     files = [path for path in folder.rglob("*") if path.is_file()]
     return any(text.encode() in path.read_bytes() for path in files)
 

@@ -54,7 +54,7 @@ async def store(tmp_path: Path) -> AsyncIterator[Embedded]:
 
 
 def silent(done: int, total: int | None) -> None:
-    """Whoever tests does not watch."""
+    """Ignore progress, because no test watches it."""
 
 
 async def test_corrections_are_erased_with_their_entity_and_sources_named(

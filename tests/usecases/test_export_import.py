@@ -21,7 +21,7 @@ pytestmark = pytest.mark.anyio
 
 
 def silent(done: int, total: int | None) -> None:
-    """Whoever tests does not watch."""
+    """Ignore progress, because no test watches it."""
 
 
 async def a_world(prefix: int = 0, names: Sequence[str] = ("North", "Süd", "\u2028")) -> Canon:

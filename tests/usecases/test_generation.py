@@ -1,4 +1,4 @@
-"""What is asked of models: by tier, within a budget of tools, once for each context; and told."""
+"""Models are asked by tier, within a budget of tools, once for each context, and counted."""
 
 from canonry.canon.session.telemetry_names import CallOutcome, EventName, ModelPurpose
 from canonry.values.ids import SpaceId

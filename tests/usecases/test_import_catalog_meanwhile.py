@@ -75,7 +75,7 @@ def a_busy_canon() -> tuple[Canon, BusyLedger]:
 
 
 async def joined(canon: Canon) -> int:
-    """How many of the two relations there are."""
+    """Return how many of the two relations exist."""
     ends = [item_id(LAB, "concept", uuid(n)) for n in (1, 2, 3)]
     pairs = pairwise(ends)
     return len(await canon.catalog.current_relations((one, BETWEEN, two) for one, two in pairs))

@@ -47,7 +47,7 @@ REQUEST = ImportRequest(
 
 
 def silent(done: int, total: int | None) -> None:
-    """Whoever tests does not watch."""
+    """Ignore progress, because no test watches it."""
 
 
 async def run(canon: Canon, request: ImportRequest = REQUEST) -> ImportReport:

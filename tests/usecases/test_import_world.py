@@ -66,7 +66,7 @@ def unordered(atlas: Atlas) -> dict[str, object]:
 
 
 def ties_of(atlas: Atlas) -> dict[str, Mapping[Tie, tuple[str, ...]]]:
-    """How everything of an atlas is tied, by key."""
+    """Return the ties of everything in an atlas, by key."""
     realms = {realm.key: realm.ties for realm in atlas.realms}
     return realms | {place.key: place.ties for place in atlas.locations}
 
@@ -171,7 +171,7 @@ async def test_an_interrupted_import_continues() -> None:
     expected = await export_world(whole, await the_world(whole, await brought_in(whole, ATLAS)))
     world = await the_world(canon, done)
     assert unordered(await export_world(canon, world)) == unordered(expected)
-    # What came after the cut is as old as what came before it.
+    # Items from after the cut are as old as the others.
     past = await get_location_context(world_at(canon, world), None)
     assert past is not None
     assert len(past.exits) == len(ATLAS.locations[0].exits)

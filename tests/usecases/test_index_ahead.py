@@ -108,7 +108,7 @@ async def test_text_erased_while_embedded_ahead_is_not_kept(
 
 
 async def _kept(world: Scenario, vectors: FolderVectors) -> object:
-    """Which passages are known by which digests, and how near each is to a question."""
+    """Return the passages with their digests, and how near each is to a question."""
     model = world.embedders[384].model
     digests = await vectors.vector_digests(model, [uuid_of(line) for line in LINES])
     recall = world.recall(vectors=vectors)

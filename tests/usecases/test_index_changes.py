@@ -1,4 +1,4 @@
-"""What changes under an index: the model, the names of who speaks, and the index itself."""
+"""An index survives changes of the model, of the speakers' names, and of the index itself."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -33,7 +33,7 @@ async def world(tmp_path: Path) -> AsyncIterator[Scenario]:
 
 
 async def positions(recall: Recall) -> dict[int, int]:
-    """How far the index of each model is, by its dimensions."""
+    """Return the position of the index of each model, by its dimensions."""
     cursors = await (await recall.open_engines()).vectors.cursors()
     return {
         model.dimensions: LogCursor.parse_cursor(cursor).position_in(MIDDLE_EARTH)

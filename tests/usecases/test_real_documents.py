@@ -46,7 +46,7 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
     "receipt": {"date": "date_purchased"},
 }
 NOT_IN_THE_DOCUMENT = frozenset({"schema_version", "content"})
-"""What a description lists without its document saying so, or only in outline."""
+"""Fields of a description that its document does not state, or only in outline."""
 
 
 def described(name: str) -> Mapping[str, Any]:
@@ -118,7 +118,7 @@ async def test_the_description_of_an_invoice_is_read_as_labels() -> None:
     expected = described("invoice")
 
     assert invoice.entity_type == "invoice"
-    # Whose source an income has is not what its label says, so that it stays a label.
+    # The label of an income does not name its source, so it stays a label.
     assert invoice.fields["source"] == expected["customer_name"]
     said = {name: value for name, value in expected.items() if name != "customer_name"}
     assert {name: invoice.fields.get(name) for name in said} == said

@@ -1,4 +1,4 @@
-"""What erasing, retconning, merging and renaming change is seen by the next search already.
+"""The next search already sees changes by erasing, retconning, merging and renaming.
 
 No indexer runs in between, so that the index says what was true before.
 """

@@ -1,4 +1,4 @@
-"""What use cases refuse whoever asks: players' laws, closed stories, and reading without end."""
+"""Use cases refuse players' laws, closed stories and endless reads, whoever asks."""
 
 from dataclasses import replace
 

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.anyio
 async def relate_ana_and_bo(
     stage: Stage, kind: str, audience: Audience = EVERYBODY, key: str | None = None
 ) -> RelationCreated:
-    """What the keeper is answered who says this of Ana and Bo."""
+    """Relate Ana and Bo, and return the answer that the keeper gets."""
     new = NewRelation(
         kind=relation_type(kind),
         from_id=id_of("Ana"),

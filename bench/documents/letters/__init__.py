@@ -1,7 +1,7 @@
 """Letters, contracts, minutes, notes, mail, tickets and address books of eight countries.
 
 `layouts` lays phrases of `books/<language>.toml` out, with the wordings that a seed chooses;
-`written` holds documents that were written by hand. Which half a case is in follows from its name.
+`written` holds documents that were written by hand. The name of a case decides its half.
 """
 
 from collections.abc import Iterator
@@ -21,5 +21,5 @@ def cases() -> Iterator[Case]:
 
 
 def is_kept(name: str) -> bool:
-    """Whether nobody who works on the rules looks into the case of this name."""
+    """Return whether the case is kept from everybody who works on the rules."""
     return sha256(name.encode()).digest()[0] % 2 == 1

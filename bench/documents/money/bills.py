@@ -210,7 +210,7 @@ def _web(bill: Bill) -> bytes:
 
 
 def _till(bill: Bill) -> Sequence[tuple[str, str]]:
-    """What a till prints: on the left, and on the right."""
+    """Return the lines that a till prints, each with a left and a right part."""
     words = bill.words
     shop = words["shop"].upper() if bill.variant == 1 else words["shop"]
     lines = [(each, "") for each in (shop, *words["street"], "", words["receipt"])]

@@ -14,14 +14,14 @@ from pypdf.generic import (
 )
 
 Placed: TypeAlias = tuple[float, float, str]
-"""Where on the page a text begins, from the lower left corner in points, and the text."""
+"""The start of a text from the lower left corner in points, and the text."""
 
 SIZE = 10
 _NARROW = {"i": 0.222, "l": 0.222, "j": 0.222, " ": 0.278, ".": 0.278, ",": 0.278, ":": 0.278}
 
 
 def width(text: str) -> float:
-    """How wide a text is, nearly as Helvetica has it."""
+    """Return the width of a text, nearly as in Helvetica."""
     return sum(_NARROW.get(char, 0.556) for char in text) * SIZE
 
 

@@ -40,7 +40,7 @@ def statements() -> Iterator[Case]:
 
 
 def is_kept(name: str) -> bool:
-    """Whether what has this name is kept apart."""
+    """Return whether the case of this name is kept apart."""
     return crc32(name.encode()) % 2 == 1
 
 

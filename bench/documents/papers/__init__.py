@@ -1,7 +1,7 @@
 """Papers beside bills of ten countries, and receipts of tills that label nothing.
 
 `layouts` writes down what is true and lays it out in the words of `books.toml`, which were written
-before anybody ran the reader on them. Which half a case is in follows from its name.
+before anybody ran the reader on them. The name of a case decides its half.
 """
 
 from collections.abc import Iterator

@@ -13,7 +13,7 @@ Answering = Callable[[Mapping[str, Any]], bytes]
 
 @dataclass
 class Said:
-    """What the server answers next, in order, and what it was asked; then it embeds.
+    """The next answers of the server, in order, and the requests that it got; then it embeds.
 
     While `open` is not set it keeps every answer back, but to requests that it `lets_through`.
     `was_asked` is set by the first request.

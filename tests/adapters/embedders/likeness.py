@@ -12,7 +12,7 @@ def numbers(vector: Vector) -> tuple[float, ...]:
 
 
 def length(vector: Vector) -> float:
-    """How long the vector is."""
+    """Return the length of a vector."""
     return math.hypot(*numbers(vector))
 
 

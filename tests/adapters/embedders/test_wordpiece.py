@@ -34,7 +34,7 @@ def published() -> BertWordPieceTokenizer:
 
 
 def settled(character: str) -> bool:
-    """Whether it is a character since long, and of the same kind ever since."""
+    """Return whether Unicode has had a character for long, always as the same kind."""
     category = KNOWN.category(character)
     return category not in {"Cn", "Cs"} and category == unicodedata.category(character)
 

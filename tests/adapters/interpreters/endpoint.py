@@ -12,7 +12,7 @@ from typing import Any
 
 @dataclass
 class Said:
-    """What the server answers, after these statuses, and what it was asked with which headers."""
+    """The answers of the server, after these statuses, and the requests with their headers."""
 
     body: bytes = b"{}"
     statuses: list[int] = field(default_factory=list)
@@ -56,7 +56,7 @@ def an_endpoint() -> Iterator[Said]:
 
 
 def parted(question: str) -> tuple[str, str]:
-    """What stands outside the data marks of a question, and what stands between them."""
+    """Return the text of a question outside its data marks, and the text between them."""
     first, _, rest = question.partition("\n")
     (mark,) = set(re.findall(r"data-[0-9a-f]{32}", first))
     opening, closing = f"<{mark}>\n", f"\n</{mark}>"

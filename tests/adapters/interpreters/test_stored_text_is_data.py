@@ -1,4 +1,4 @@
-"""What others wrote stands between marks that it cannot close, wherever a model is asked."""
+"""Texts by others stand between marks that they cannot close, wherever a model is asked."""
 
 from dataclasses import replace
 

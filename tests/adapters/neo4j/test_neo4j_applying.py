@@ -72,7 +72,7 @@ class Followed:
         return found
 
     async def differing(self) -> set[str]:
-        """What of the graph is not what the log leads to."""
+        """Return the parts of the graph that do not follow from the log."""
         items = await self.current_items()
         shown = {i async for page in self.graph.list_ids() for i in page}
         return set(await self.graph.find_differing(items, sorted(shown | items.keys())))

@@ -42,7 +42,7 @@ async def a_store(
 
 
 def rows(folder: Path, sql: str) -> Sequence[tuple[Any, ...]]:
-    """What a statement gives, or does, behind the store's back."""
+    """Run a statement without the store's knowledge, and return its rows."""
     db = apsw.Connection(str(folder / "canon.db"))
     try:
         return db.execute(sql).fetchall()

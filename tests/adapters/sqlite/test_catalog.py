@@ -36,7 +36,7 @@ pytestmark = pytest.mark.anyio
 ALPHABET = '\u6c49\u5b57aAb\u00df\u0130\u00e9e\u0301 "%\x01\ufffd\U0001f409'
 LETTERS = st.text(alphabet=ALPHABET, max_size=6)
 SIZES = ((2_048, 750_000), (3, 750_000), (1, 750_000), (2_048, 20))
-"""How many texts, and how many characters, make a small segment."""
+"""The numbers of texts and of characters that make a small segment."""
 
 KINDS = ("concept", "guide", "news")
 STATEMENTS = {

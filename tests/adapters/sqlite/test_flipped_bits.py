@@ -189,7 +189,7 @@ async def test_no_flipped_bit_of_the_file_changes_an_answer(tmp_path: Path) -> N
         try:
             async with a_store(tmp_path) as store:
                 for read in READS.values():
-                    # What an index leads past, or to, is still what was written.
+                    # A wrong index may skip rows, but the rows that it finds are as written.
                     assert [each for each in _as_list(await read(store)) if each not in right] == []
         except CanonryError as error:
             refused.append(error.message)

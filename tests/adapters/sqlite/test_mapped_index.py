@@ -29,7 +29,7 @@ def test_an_index_that_grows_during_a_read_is_left_alone(
     looking = [index]
 
     def outrun(path: str) -> os.stat_result:
-        """What stands there, told after the index has grown and another thread has seen it."""
+        """Return the status of a file, read after the index has grown and a thread has seen it."""
         found = Path(path).stat()
         if path == str(index) and looking:
             looking.clear()

@@ -1,4 +1,4 @@
-"""What an entity was by an instant: leaving out what cannot count changes nothing."""
+"""An entity at an instant is the same if rows that cannot count are left out."""
 
 from typing import Any
 

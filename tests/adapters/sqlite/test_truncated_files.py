@@ -64,7 +64,7 @@ asyncio.run(main())
 
 
 def cut(folder: Path, name: str, size: int, mapped_from: int = 2**26) -> tuple[int, list[str]]:
-    """How a process ends whose open file is cut, and what it was told meanwhile."""
+    """Cut the open file of a process, and return how the process ends and its output until then."""
     known = {**os.environ, "PYTHONPATH": os.pathsep.join(["src", *sys.path])}
     done = subprocess.run(
         [sys.executable, "-c", CUT, str(folder), name, str(size), str(mapped_from)],

@@ -54,7 +54,7 @@ def test_a_waiting_process_enters_before_the_one_that_just_left(tmp_path: Path) 
 
 
 def _free(lock: Path) -> bool:
-    """Whether nobody holds the lock, as a third process would see it."""
+    """Return whether nobody holds the lock, as a third process sees it."""
     probe = Turnstile(lock.parent)
     try:
         waiting = probe._files[0]

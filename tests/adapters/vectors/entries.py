@@ -71,7 +71,7 @@ async def search_memories(vectors: Vectors, vector: Vector, **given: object) -> 
 
 
 async def hits(vectors: Vectors, vector: Vector, **given: object) -> Sequence[VectorHit]:
-    """What a search finds among memories, nearest first."""
+    """Return the memories that a search finds, nearest first."""
     settings: dict[str, object] = {"model": MODEL, "collection": Collection.MEMORIES, **given}
     return await vectors.search(VectorQuery(vector=vector, **settings))  # type: ignore[arg-type]
 

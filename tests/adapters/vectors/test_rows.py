@@ -25,7 +25,7 @@ def test_shared_memory_that_grows_during_a_read_is_left_alone(
     look, grown = Path.stat, list[int]()
 
     def outrun(self: Path, *, follow_symlinks: bool = True) -> os.stat_result:
-        """What stands there, told after it has grown and another thread has seen it."""
+        """Return the status of a file, read after it has grown and a thread has seen it."""
         found = look(self, follow_symlinks=follow_symlinks)
         if self == shared and not grown:
             grown.append(found.st_size * 2)

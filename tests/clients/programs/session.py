@@ -1,4 +1,4 @@
-"""What the Python programs of this folder share: what is asked, and how the outcome is printed."""
+"""The Python programs of this folder share their questions and the format of their output."""
 
 import json
 import sys

@@ -13,24 +13,24 @@ SCHEMAS = tuple(TRUTH_TYPES.values())
 
 
 def interpreted(reading: Reading) -> Interpretation:
-    """What the rules say with the types that come with Canonry."""
+    """Interpret a document by the rules, with the types that come with Canonry."""
     return interpret_reading(reading, SCHEMAS)
 
 
 def from_text(text: str, tables: Sequence[Sequence[Sequence[Cell]]] = ()) -> Sequence[FoundEntity]:
-    """What is found in a text with tables."""
+    """Return the entities in a text with tables."""
     kept = tuple(Table(rows=tuple(map(tuple, rows))) for rows in tables)
     reading = Reading(kind=FileType.PLAIN, parts=(Part(text=text),), tables=kept)
     return interpreted(reading).entities
 
 
 def from_rows(*rows: Sequence[Cell], name: str = "") -> Sequence[FoundEntity]:
-    """What is found in a table."""
+    """Return the entities in a table."""
     table = Table(rows=tuple(map(tuple, rows)))
     return interpreted(Reading(kind=FileType.CSV, name=name, tables=(table,))).entities
 
 
 def from_objects(*objects: dict[str, Any], name: str = "") -> Sequence[FoundEntity]:
-    """What is found in a list of objects."""
+    """Return the entities in a list of objects."""
     records = tuple(Record(kind="object", fields=each) for each in objects)
     return interpreted(Reading(kind=FileType.JSON, name=name, records=records)).entities

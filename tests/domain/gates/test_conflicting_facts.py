@@ -1,4 +1,4 @@
-"""What is said against what is held: contradictions, what ends, and what is only possible."""
+"""A claim contradicts a held fact, ends it, or possibly conflicts with it."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What is over stands against nothing but what is said of its own time; and ends of the rules."""
+"""An ended statement conflicts only with claims of its own time."""
 
 from dataclasses import replace
 from itertools import pairwise

@@ -78,7 +78,7 @@ async def test_a_later_value_ends_the_earlier_of_any_form(
 
 
 async def _holds(stage: Stage, claim: Any, made: str | None) -> bool:
-    """Whether a claimed fact, relation or state still holds."""
+    """Return whether a claimed fact, relation or state still holds."""
     if claim[0] != "state_change":
         return await still_holds(stage, made)
     well = await stage.find_item(claim[1]["entity_id"])

@@ -1,4 +1,4 @@
-"""Whatever flips a verdict touches a key that the verdict read; shown over seeded worlds."""
+"""Every change that flips a verdict touches a key that the verdict read, in seeded worlds."""
 
 from collections.abc import Callable, Collection
 from dataclasses import replace

@@ -63,7 +63,7 @@ async def judge_claim(
 
 
 async def still_holds(stage: Stage, made: str | None) -> bool:
-    """Whether an item still holds."""
+    """Return whether an item still holds."""
     item = await stage.find_item(made)
     if item.level is not CanonLevel.CANON:
         return False
@@ -271,7 +271,7 @@ SAID_IN_TORLAND = fact("Ana is in Torland", "Ana", "Torland")
 
 
 async def current(stage: Stage, *made: ProposalVerdict) -> list[bool]:
-    """Whether each item still holds."""
+    """Return for each item whether it still holds."""
     return [await still_holds(stage, one.canonical_id) for one in made]
 
 

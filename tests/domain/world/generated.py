@@ -88,7 +88,7 @@ class GeneratedWorld:
 
     @property
     def regions(self) -> int:
-        """How many realms lie in the one that is around everything."""
+        """Return how many realms lie in the outermost one."""
         return max(1, self.locations // 50)
 
     def realms(self) -> Iterator[Realm]:

@@ -7,7 +7,7 @@ from canonry.world.domain.utterances.names import find_named, phrase_of, words_i
 
 
 def meant(said: str, *names: str) -> str | None:
-    """Which of the characters is named, if it is one alone."""
+    """Return the character that a text names, if it names exactly one."""
     known = [Nameable(id=each, kind="character", name=each) for each in names]
     found = find_named(phrase_of(words_in(said)), known)
     return None if found is None else found.id

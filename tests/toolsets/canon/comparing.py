@@ -345,4 +345,4 @@ COMPARED: dict[str, tuple[str, Played, Played]] = {
     "a personal assistant's records": ("truth", records_by_verbs, records_by_contract),
     "a researcher's study": ("narrative", study_by_verbs, study_by_contract),
 }
-"""What is done, the toolset that it is compared with, and both ways of doing it."""
+"""The task, the toolset of the comparison, and both ways of doing it."""

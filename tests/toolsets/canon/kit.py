@@ -42,10 +42,10 @@ class ToolDriver:
     world: SpaceId | None = None
     characters: frozenset[str] = frozenset()
     last_used: LastUsed | None = None
-    """What its connection remembers; without one, each call comes over a connection of its own."""
+    """The memory of the connection; without one, each call comes over a connection of its own."""
 
     async def outcome(self, tool_: str, arguments: dict[str, Any]) -> Result:
-        """Whatever a call comes to."""
+        """Return the result of a call, be it a reply or an error."""
         principal = Principal(
             agent_id=self.agent.lower(),
             agent_type=self.agent,
@@ -79,7 +79,7 @@ class ToolDriver:
         return dict(result.body["error"])
 
     async def heads(self) -> list[tuple[str, int]]:
-        """Where every log stands."""
+        """Return the position of every log."""
         return [(h.space, h.position) for h in await self.canon.ledger.list_heads(limit=500)]
 
     async def saltmere(self) -> str:

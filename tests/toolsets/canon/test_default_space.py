@@ -1,4 +1,4 @@
-"""Where a call goes that names no space: reads look everywhere, writes go on where one is."""
+"""A call without a space reads everywhere, and writes to the space in which it goes on."""
 
 from typing import Any
 

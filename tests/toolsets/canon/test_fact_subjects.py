@@ -1,4 +1,4 @@
-"""What claims mean beyond their words: whom they are about, and what ends where they begin."""
+"""Claims have subjects and ends that their words do not name."""
 
 import base64
 

@@ -1,4 +1,4 @@
-"""What people at a table and at a desk do first: speak unnamed, claim bare, and send odd dates."""
+"""People begin with unnamed speech, bare claims and odd dates, at a table and at a desk."""
 
 import pytest
 

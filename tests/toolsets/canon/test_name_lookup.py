@@ -1,4 +1,4 @@
-"""How items are called: new ones by a word of their name, spaces by a name that there is once."""
+"""A word of its name finds a new item, and a unique name finds a space."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is claimed of a scene happens there: at its time, in its place of the story."""
+"""A claim in a scene holds at the time and the story position of the scene."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What reading replies begin with, and what they list: the newest, open, and fitting items."""
+"""Replies to readers begin with a summary and list the newest, open and fitting items."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Who a caller is: on one's own machine a person alone, and over HTTP nobody whom nobody named."""
+"""A local caller is the person at the machine; over HTTP, a caller without a name is nobody."""
 
 import json
 from pathlib import Path

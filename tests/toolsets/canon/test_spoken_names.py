@@ -1,4 +1,4 @@
-"""What people call items: with an article, by an office, by a title or by their own words."""
+"""People name items with an article, by an office, by a title or by words of their own."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What people say of themselves, of their kin, of their age, and of what they have."""
+"""People talk about themselves, their kin, their age and their possessions."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a client reads before its first call: few tools, each argument explained, little text."""
+"""A client reads few tools, an explanation of each argument, and little text before its call."""
 
 import json
 import re

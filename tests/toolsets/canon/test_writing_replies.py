@@ -1,4 +1,4 @@
-"""What the replies of the writing verbs say: what happened, who said what, and what to do next."""
+"""Replies of the writing verbs say what happened, who stated what, and what to do next."""
 
 import base64
 import json

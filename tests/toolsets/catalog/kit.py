@@ -182,7 +182,7 @@ class CatalogDriver:
     spaces: frozenset[SpaceId] | None = None
 
     async def outcome(self, tool: str, arguments: Mapping[str, Any]) -> Result:
-        """Whatever the call comes to."""
+        """Return the result of a call, be it a reply or an error."""
         outcome = await self.gateway.call(tool, arguments, Principal(spaces=self.spaces))
         if outcome.error is None:
             problems = [str(each.message) for each in REPLIES[tool].iter_errors(outcome.body)]

@@ -49,7 +49,7 @@ async def test_the_order_of_rows_makes_no_difference(seed: int) -> None:
 async def test_the_embedded_store_gives_the_same_bytes(
     store: Embedded, monkeypatch: pytest.MonkeyPatch, few: int
 ) -> None:
-    """Whether its texts are found in the index, or read in order, or some of each."""
+    """The texts are found in the index, or read in order, or some of each."""
     monkeypatch.setattr(catalog_search, "FEW", few)
     driver = await make_filled_driver(shuffled(hostile(), 7), store.canon)
 

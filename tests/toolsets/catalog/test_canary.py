@@ -1,4 +1,4 @@
-"""What a caller says reaches neither logs nor metrics nor the texts of errors."""
+"""No words of a caller reach logs, metrics or the texts of errors."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""What is served is the contract, property for property, and each error is one of its four."""
+"""The server serves the contract, property for property, and each error is one of its four."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What the contract leaves open, as it was decided, and what another server of it got wrong."""
+"""Decisions settle the open points of the contract, and errors of another server of it."""
 
 from hashlib import sha256
 from itertools import product

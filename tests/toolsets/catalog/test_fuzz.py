@@ -18,7 +18,7 @@ KNOWN = {"projectId": LAB, "entityId": uuid(1)}
 
 
 def has_no_surrogates(value: Any) -> bool:
-    """Whether it can be written as JSON at all, which is how arguments come in."""
+    """Return whether a value can be written as JSON, the form in which arguments come in."""
     try:
         repr(value).encode()
         str(value).encode()
@@ -28,7 +28,7 @@ def has_no_surrogates(value: Any) -> bool:
 
 
 def numbers_fit(value: Any) -> bool:
-    """Whether no number is beyond what JSON readers agree on."""
+    """Return whether JSON readers agree on all numbers."""
     if isinstance(value, dict):
         return all(map(numbers_fit, value.values()))
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Whatever a graph looks like, its answers have a form, and every backend gives the same."""
+"""Answers about any graph have a fixed form, and every backend gives the same."""
 
 import asyncio
 from collections.abc import Mapping

@@ -143,7 +143,7 @@ class Plain:
 
 
 def place_of(row: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Where an entity stands: by its title without regard to case, its title, its id."""
+    """Return the sort key of an entity: its title without regard to case, its title, its id."""
     folded = unicodedata.normalize("NFC", row["title"]).casefold()
     return unicodedata.normalize("NFC", folded), row["title"], row["id"]
 

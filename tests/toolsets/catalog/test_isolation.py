@@ -1,4 +1,4 @@
-"""What is foreign, hidden or absent gives the same bytes; no call leaves a trace."""
+"""Foreign, hidden and absent entities give the same bytes; no call leaves a trace."""
 
 import asyncio
 from hashlib import sha256

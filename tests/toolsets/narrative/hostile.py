@@ -107,7 +107,7 @@ def _nearly_fitting(
 def _fitting(  # noqa: PLR0911 - one case a type
     name: str, schema: Mapping[str, Any], known: Mapping[str, Any]
 ) -> Values:
-    """What a tool most likely takes."""
+    """Draw arguments that a tool most likely takes."""
     if name in known:
         value = known[name]
         return value if isinstance(value, st.SearchStrategy) else st.just(value)
@@ -136,7 +136,7 @@ GOOD_TEXTS = {"date-time": "2020-01-01T00:00:00Z", "uuid": "ffffffff-ffff-ffff-f
 def _allowed(  # noqa: PLR0911 - one case a type
     schema: Mapping[str, Any], known: Mapping[str, Any]
 ) -> Values:
-    """What the schema alone allows, however little sense it makes."""
+    """Draw arguments that the schema alone allows, even if they make no sense."""
     if "enum" in schema:
         return st.sampled_from(schema["enum"])
     ids = [value for value in known.values() if isinstance(value, str)]

@@ -74,7 +74,7 @@ class World:
         agent: str | None = "CanonKeeper",
         key: str | None = None,
     ) -> Result:
-        """Whatever the call comes to."""
+        """Return the result of a call, be it a reply or an error."""
         principal = a_principal(agent, spaces=self.spaces, authorities=self.authorities)
         meta = None if key is None else {KEY_META: key}
         outcome = await self.gateway.call(tool, arguments, principal, meta)
@@ -107,7 +107,7 @@ class World:
         return dict(outcome.error.data)
 
     async def heads(self) -> list[tuple[str, int]]:
-        """Where every log stands."""
+        """Return the position of every log."""
         return [(h.space, h.position) for h in await self.canon.ledger.list_heads(limit=500)]
 
     @property

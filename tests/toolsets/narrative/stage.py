@@ -131,5 +131,5 @@ def names(context: dict[str, Any]) -> list[str]:
 
 
 def statements(context: dict[str, Any]) -> list[str]:
-    """What the facts that a context tells of say."""
+    """Return the statements of the facts in a context."""
     return [fact["statement"] for fact in context["canonical"]["facts"]]

@@ -174,6 +174,6 @@ async def test_later_story_events_are_not_recalled_either() -> None:
 
 
 async def recalled(stage: Stage, scene_id: str) -> set[str]:
-    """Which other scenes a context quotes for a question."""
+    """Return the other scenes that a context quotes for a question."""
     hits = (await assemble(stage, scene_id, semantic_query="dragon hill"))["recalled"]
     return {hit["text"].rpartition(": ")[2] for hit in hits["similar_scenes"]}

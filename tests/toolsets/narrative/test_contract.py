@@ -27,7 +27,7 @@ CURRENT = ["EntityArchetype", "EntityInstance"]
 BOTH_VOCABULARIES = [*CURRENT, "EntityAxiomatica", "EntityConcreta"]
 SENTENCE = re.compile(r"[A-Z].*?[.](?= [A-Z]|$)")
 
-# What the list may weigh in bytes: the contract's tools beyond its own schemas, and all others.
+# The most bytes of the list: the contract's tools beyond its own schemas, and all others.
 BEYOND_CONTRACT_MAX = 10_200
 EXTENSIONS_MAX = 29_200
 
@@ -60,7 +60,7 @@ ALSO: dict[str, dict[str, Any]] = {
         "tokens": {"type": "integer", "minimum": 200, "maximum": 16_000}
     },
 }
-"""What the contract does not have, and may be left out."""
+"""Arguments that the contract does not have; a client may leave them out."""
 
 
 @OF_CONTRACT

@@ -1,4 +1,4 @@
-"""What the narrative tools answer where there is more than fits one answer."""
+"""Answers of the narrative tools are cut and marked if there is more than fits."""
 
 from typing import Any
 

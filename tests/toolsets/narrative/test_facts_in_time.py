@@ -27,7 +27,7 @@ async def judge_statement(
 
 
 async def facts_of(stage: Stage) -> list[tuple[str, str | None, str | None]]:
-    """What is canon, until when, and by what it ended, in words."""
+    """Return the facts of canon in words, each with its end and the cause of that."""
     found = (await stage.world.call("neo4j_query_facts", entity_id=stage.frodo))["facts"]
     words = {fact["fact_id"]: fact["statement"] for fact in found}
     return sorted(

@@ -1,4 +1,4 @@
-"""Whatever comes in, each tool replies or refuses with one of six codes, and goes on."""
+"""Each tool replies to any input, or refuses it with one of six codes, and goes on."""
 
 import asyncio
 from typing import Any

@@ -44,7 +44,7 @@ async def staged(stage: Stage, scene: str, statement: str, agent: str = "Narrato
 async def refused(
     stage: Stage, arguments: dict[str, Any], agent: str = "Narrator"
 ) -> dict[str, Any]:
-    """What a refusal tells; nothing is staged by it."""
+    """Return a refusal, which stages nothing."""
     before = await stage.world.call("mongodb_query_proposals", "Indexer")
     outcome = await stage.world.outcome(CREATE, arguments, agent=agent)
     assert outcome.error is not None, outcome.text

@@ -22,7 +22,7 @@ STRANGER, KNOWING = a_player(), a_player(user=PIP)
 
 
 async def places(world: World, ann: str, who: Principal | None = None) -> list[tuple[str, bool]]:
-    """Where she is and was, as somebody sees it, each with whether she is there still."""
+    """Return the places where a viewer sees her, each with whether she is still there."""
     asked: dict[str, Any] = {"entity_id": ann, "rel_type": "LOCATED_IN", "current_only": False}
     if who is None:
         body: Any = await world.call("neo4j_query_relationships", **asked)

@@ -64,7 +64,7 @@ async def twins_of(backend: str, folder: Path, audience: Any = "gm") -> AsyncIte
 
 
 def may_call(who: Principal) -> list[Tool]:
-    """What a role may read by; that it is refused all else is proved for every role and tool."""
+    """Return the reading tools of a role; other tests prove that it is refused all others."""
     return [tool for tool in READING if "*" in tool.roles or who.agent_type in tool.roles]
 
 
@@ -142,7 +142,7 @@ async def test_no_other_toolset_reveals_a_secret(
 
 
 def asked_elsewhere(tool: Tool, twins: Twins) -> Iterator[Mapping[str, Any]]:
-    """What can be asked of items of any kind, by their ids and in words."""
+    """Yield questions about items of any kind, by their ids and in words."""
     known, properties = twins.informed.known, tool.input_schema["properties"]
     ids = [known[name] for name in ("entity_id", "location_ref", "fact_id", "source_id")]
     wanted = [name for name, each in properties.items() if each.get("type") == "string"]

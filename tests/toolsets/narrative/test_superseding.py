@@ -1,4 +1,4 @@
-"""What changes: an earlier state ends when a later one takes over, with a date or without."""
+"""A later state ends an earlier one when it takes over, with a date or without."""
 
 from typing import Any
 

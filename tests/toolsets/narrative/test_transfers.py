@@ -34,7 +34,7 @@ def given(world: World, ana: str, bo: str, coins: str, n: float, **more: Any) ->
 
 
 async def has(world: World, coins: str) -> dict[str, float]:
-    """Who has how much."""
+    """Return the amount of each owner."""
     found = await world.call(
         "neo4j_query_relationships", entity_id=coins, rel_type="OWNS", current_only=True
     )

@@ -16,7 +16,7 @@ from tests.toolsets.narrative.filled_world import ROLES, a_furnished_world
 from tests.toolsets.narrative.kit import World
 
 WORDS: Final = ("zyxophant", "Zyxophant", "zyxy", "character:", "player:")
-"""What stands in every secret, and nowhere else."""
+"""The words that stand in every secret, and nowhere else."""
 
 PLAYER: Final = "9f8fad5b-d9cb-469f-a165-708677289500"
 _SECOND: Final = 1_000_000
@@ -189,7 +189,7 @@ async def alike(
     who: Principal,
     toolset: Toolset = NARRATIVE,
 ) -> int:
-    """Whoever may not know of secrets is answered by both with the same bytes.
+    """Check that both twins answer a caller without secrets with the same bytes.
 
     Returns how many of the answers are no refusals.
     """

@@ -1,8 +1,8 @@
-"""A model of identity that knows nothing of the code: people, what was said of them, who answers.
+"""A model of identity, apart from the code: people, statements about them, and their mergers.
 
-A record is about whoever ever bore its strongest key, unless the name that it says is another one.
-Where several bear it, the next key is asked, and where none tells, somebody new comes into being. A
-merge is an arrow from one to another; what is said stays where it was addressed.
+A record is about the person who ever had its strongest key, unless it states another name. If
+several people had the key, the next key decides, and if none does, the record is about a new
+person. A merge is an arrow from one person to another; statements stay with their first subject.
 """
 
 import dataclasses
@@ -28,7 +28,7 @@ class Person:
 
     @property
     def root(self) -> "Person":
-        """Who answers."""
+        """Return the person who answers for this one."""
         return self.answers or self
 
     def hear(self, at: int, what: Record, *, corrected: bool) -> None:
@@ -68,7 +68,7 @@ class Model:
     clock: int = 0
 
     def family(self, root: Person) -> list[Person]:
-        """Whoever somebody answers for, and that one."""
+        """Return a person and all for whom they answer."""
         return [each for each in self.people if each.root is root]
 
     def add_record(self, record: Record) -> tuple[Person, bool, set[int]]:
@@ -109,7 +109,7 @@ class Model:
 
     @staticmethod
     def _apart(person: Person, record: Record, stronger: list[str], rule: str) -> bool:
-        """Whether a stronger key differs, or a shared address is somebody's of another name.
+        """Return whether a stronger key differs, or a shared address has another name.
 
         The names of these histories have no word in common.
         """

@@ -1,4 +1,4 @@
-"""What identity comes to in every order of arrival, as bytes; run as a program, it prints them.
+"""Print the identities of every order of arrival as bytes; run it as a program.
 
 The records are such that nothing is ambiguous in any order, so that every order must tell the same.
 """
@@ -59,7 +59,7 @@ def ordered(value: Any) -> Any:
 
 
 async def arrived(records: tuple[tuple[int, dict[str, Any]], ...]) -> dict[str, Any]:
-    """What is stated once the records have arrived in this order, each seen on its own day."""
+    """Return the statements after the records arrive in this order, each on its own day."""
     driver = make_driver()
     for day, record in records:
         at = {"extracted_at": f"2024-03-{day + 1:02}T00:30:00+01:00", "extractor_version": "1"}

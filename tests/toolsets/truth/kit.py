@@ -58,7 +58,7 @@ class ToolDriver:
         return replace(self, user=user)
 
     async def outcome(self, tool: str, arguments: Mapping[str, Any]) -> Result:
-        """Whatever the call comes to."""
+        """Return the result of a call, be it a reply or an error."""
         principal = Principal(agent_id="desk", user=self.user)
         outcome = await self.gateway.call(tool, arguments, principal)
         if outcome.error is None:
@@ -87,7 +87,7 @@ class ToolDriver:
         return error
 
     async def heads(self) -> list[tuple[str, int]]:
-        """Where every log stands."""
+        """Return the position of every log."""
         return [(h.space, h.position) for h in await self.canon.ledger.list_heads(limit=500)]
 
     def wait(self, seconds: int = 60) -> None:

@@ -1,7 +1,7 @@
-"""How much memory an import of so many rows takes; run as a program, which prints it in megabytes.
+"""Print the megabytes that an import of so many rows takes; run it as a program.
 
-`read` tells what reading them leaves behind, `kept` the most that the whole import had resident,
-`few-pages` the same with page caches that are soon full.
+`read` prints the memory that stays after reading, `kept` the most that the whole import had
+resident, `few-pages` the same with page caches that are soon full.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""What was released: every field of every action with its type, against which later ones are held.
+"""The released surface: later versions are compared with every field of every action.
 
 `python -m tests.toolsets.truth.released` writes the file anew, which is done for a release only.
 """
@@ -30,7 +30,7 @@ Field = Mapping[str, Any]
 
 
 def surface() -> dict[str, Any]:
-    """What a client may rely on: actions, their fields in both directions, codes and edges."""
+    """Return the surface for clients: actions, their fields in both directions, codes and edges."""
     contract = published()
     return {
         "version": contract["version"],

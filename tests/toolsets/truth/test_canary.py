@@ -41,7 +41,7 @@ def the_log_of(driver: ToolDriver) -> Iterator[list[bytes]]:
 
 
 def names_nobody(outcome: Result) -> bool:
-    """Whether an error repeats nothing that was said; a path may hold a name that nothing has."""
+    """Return whether an error repeats no words of its caller; a path may hold an unused name."""
     error = copy.deepcopy(outcome.body["error"])
     path = str(error["details"].pop("path", ""))
     error["details"].pop("problems", None)

@@ -89,7 +89,7 @@ ACTIONS = {
         ],
     ),
 }
-"""What each published action requires and always answers; nothing of it may ever go."""
+"""The fields that each published action requires and always answers; none may ever go."""
 
 EXTENSIONS = {
     "unmerge_entities",
@@ -127,7 +127,7 @@ SHAPES = {
     "left_out": LEFT_OUT,
 }
 BESIDE = {"existing"}
-"""What only the reply of one tool has beside the fields of the item."""
+"""Fields that only the reply of one tool has besides the fields of the item."""
 EVERY_TOOL = pytest.mark.parametrize("tool", EXACT, ids=lambda tool: tool.name)
 
 

@@ -1,4 +1,4 @@
-"""What the contract asks of times, types, files and priorities, by the finding that it answers."""
+"""The server keeps the contract on times, types, files and priorities, finding by finding."""
 
 import base64
 import json
@@ -23,7 +23,7 @@ TASK = {"entity_type": "task", "title": "Write", "status": "open"}
 
 
 def extracted(at: str) -> dict[str, Any]:
-    """What an ingest says of when its records were read."""
+    """Return the provenance of records that were read at a time."""
     return {"provenance": {"extracted_at": at, "extractor_version": "1"}}
 
 

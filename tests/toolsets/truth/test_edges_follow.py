@@ -12,7 +12,7 @@ pytestmark = pytest.mark.anyio
 
 
 async def refers_to(driver: ToolDriver, entity_id: str) -> list[str]:
-    """How those are called to whom edges lead from an entity, however that is asked."""
+    """Return the names of the entities to which an entity refers; all tools agree on them."""
     listed = await driver.call("list_relationships", entity_id=entity_id, direction="outbound")
     ids = sorted(each["target_entity_id"] for each in listed["relationships"])
     assert listed["total"] == len(ids)

@@ -1,4 +1,4 @@
-"""What the tools answer at the edges: one entity twice, nothing there, said already, taken back."""
+"""Tools answer at the edges: one entity twice, none at all, a repeated call, an undone one."""
 
 import base64
 from pathlib import Path

@@ -26,7 +26,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 
 
 async def embedded_answers(folder: Path) -> dict[str, str]:
-    """What each tool answers on an embedded store, called in the order of the contract."""
+    """Return the answer of each tool on an embedded store, in the order of the contract."""
     clock = HandClock()
     store = await open_embedded(folder, clock=clock, identities=CountingIdentities())
     try:

@@ -28,5 +28,5 @@ def test_ten_times_the_batches_take_little_more_memory() -> None:
 
 
 def test_three_times_the_batches_take_hardly_more_memory_beyond_pages() -> None:
-    """Where the bounded caches are full, nothing is held of rows that are canon."""
+    """Once the bounded caches are full, no memory holds rows that are canon."""
     assert megabytes("few-pages", 12_000) - megabytes("few-pages", 4_000) < 12

@@ -1,4 +1,4 @@
-"""Which records are one: what two files say of one payment, and states of one item."""
+"""Two files about one payment are one record, and so are the states of one item."""
 
 import base64
 from typing import Any

@@ -221,7 +221,7 @@ async def unmerged_and_never_merged(steps: list[tuple[Any, ...]], engine: str) -
 
 
 def alike(step: tuple[Any, ...], merged: Model, plain: Model) -> bool:
-    """Whether a step speaks of the same, of the same people, with a merge and without it."""
+    """Return whether a step means the same people, with a merge and without it."""
     match step:
         case ("add", dict(record)):
             (one, _, _), (other, _, _) = (

@@ -1,7 +1,7 @@
 """The ten integration tests of the original contract, IT-001 to IT-010, over a store on disk.
 
-Files are PDFs where it says so. Where the original names a queue or a worker, the promise behind it
-is tested: nothing is lost, and a second attempt does not double anything.
+Files are PDFs if the contract says so. If the original names a queue or a worker, these tests prove
+the promise behind it: nothing is lost, and a second attempt does not double anything.
 """
 
 from base64 import b64encode
@@ -53,7 +53,7 @@ async def open_stored_driver(folder: Path, **policy: Any) -> AsyncIterator[ToolD
 
 
 async def ingest_invoice(driver: ToolDriver, **more: Any) -> tuple[dict[str, Any], str]:
-    """What becomes of the PDF, and the invoice in it."""
+    """Ingest the PDF, and return its outcome and the invoice in it."""
     reply = await driver.call("ingest", user_id=driver.user, **FILE, **more)
     return reply, str(reply["entities"][0]["entity_id"])
 

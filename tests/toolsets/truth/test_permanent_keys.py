@@ -26,7 +26,7 @@ async def pairs(driver: ToolDriver) -> set[frozenset[str]]:
 
 
 async def named(driver: ToolDriver, identifier: str) -> list[str]:
-    """Who is found under a text, the best first."""
+    """Return the entities that a text finds, the best first."""
     found = await driver.call("get_entity_by_identifier", identifier=identifier)
     return [each["id"] for each in found["entities"]]
 

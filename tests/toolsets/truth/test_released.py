@@ -10,11 +10,11 @@ from tests.toolsets.truth.released import released, surface
 RELEASED, CURRENT = released(), surface()
 
 SHORTENED = {"retrieve_entities takes include_snapshots", "retrieve_entities takes limit"}
-"""What means less where it is not said: lists are short by default (decision 59)."""
+"""Arguments whose absence means less: lists are short by default (decision 59)."""
 
 
 def broken(before: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:
-    """What a client of the surface `before` would trip over in the surface `now`."""
+    """Yield the changes of the surface `now` that break a client of the surface `before`."""
     for code, status in before["errors"].items():
         if now["errors"].get(code) != status:
             yield f"error {code}"
@@ -33,7 +33,7 @@ def broken(before: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:
 
 
 def asks(before: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:
-    """Whatever was accepted is accepted still, and means the same."""
+    """Yield arguments that were accepted, and are refused or mean another thing now."""
     for path, field in before.items():
         current = now.get(path)
         if current is None or not (
@@ -49,7 +49,7 @@ def asks(before: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:
 
 
 def answers(before: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:
-    """Whatever was answered is answered still, as it was."""
+    """Yield fields that were answered, and are missing or different now."""
     for path, field in before.items():
         current = now.get(path)
         if current is None or not (

@@ -1,4 +1,4 @@
-"""What the actions mean where the contract leaves it open."""
+"""Actions have a fixed meaning where the contract leaves it open."""
 
 import asyncio
 import base64

@@ -69,7 +69,7 @@ async def test_the_box_of_a_value_is_in_points_from_the_page_corner() -> None:
     assert 140 < box["right"] < 160
     assert 84 < box["top"] < 92
     assert 100 < box["bottom"] < 106
-    # What was left is above, and what was above is right, on a page that is 792 points wide.
+    # The page is turned and 792 points wide: its left side is above, its upper side on the right.
     assert (beside["top"], beside["bottom"]) == pytest.approx((box["left"], box["right"]), abs=0.2)
     assert beside["right"] == pytest.approx(792 - box["top"], abs=0.2)
 

@@ -301,7 +301,7 @@ RECORD = st.one_of(
         optional={"industry": st.sampled_from(("bakery", "brewery"))},
     ),
 )
-# Each says by which key it is meant. What is withdrawn then decides nothing that comes later,
+# Each record states the key by which it is meant. A withdrawn one then decides no later record,
 # unless it gives the same address another name: then a record of that name stays apart.
 BROUGHT = st.lists(RECORD, min_size=1, max_size=3)
 WHO = st.sampled_from(PEOPLE)

@@ -233,7 +233,7 @@ class Isle:
     async def outcome(
         self, tool: str, arguments: Mapping[str, Any], agent: str, retry: str | None = None
     ) -> Result:
-        """Whatever comes of a call; what succeeds satisfies the tool's output schema."""
+        """Return the result of a call; check that a reply satisfies the tool's output schema."""
         principal = Principal(agent_id=f"{agent}-1", agent_type=agent, world=self.world)
         meta = None if retry is None else {KEY_META: retry}
         outcome = await self.gateway.call(tool, arguments, principal, meta)

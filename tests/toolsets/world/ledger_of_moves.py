@@ -25,7 +25,7 @@ class Passage:
 
 @dataclass(slots=True, kw_only=True)
 class PlainWorld:
-    """Where everybody is and who has what: for each item the ticks at which that changed.
+    """The location of every mover and every item, with the ticks at which they changed.
 
     A rule returns whether it lets something happen; what it refuses changes nothing.
     """
@@ -38,11 +38,11 @@ class PlainWorld:
     clocks: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
 
     def place_at(self, mover: str, tick: int) -> str:
-        """Where somebody was."""
+        """Return the location of a mover at a tick."""
         return _last(self.positions[mover], tick)
 
     def held_at(self, holder: str, tick: int) -> set[str]:
-        """What was with a holder."""
+        """Return the items of a holder at a tick."""
         return {item for item, reported in self.holders.items() if _last(reported, tick) == holder}
 
     def passages_at(self, start: str, tick: int) -> dict[Direction, str]:

@@ -1,4 +1,4 @@
-"""What a caller of the world toolset says reaches neither logs nor metrics nor texts of errors."""
+"""No words of a caller of the world toolset reach logs, metrics or the texts of errors."""
 
 import json
 from collections.abc import Mapping
@@ -47,7 +47,7 @@ CHOSEN: Mapping[str, Mapping[str, Any]] = {
     "remove-tie": {"fromId": "inn", "tie": "member_of", "toRealmId": "guild"},
     "transfer-item": {"fromHolderId": "ann"},
 }
-"""What a tool takes that is no name and no text."""
+"""Arguments of a tool that are neither a name nor a text."""
 
 
 def fitting(tool: Tool, isle: Isle) -> dict[str, Any]:

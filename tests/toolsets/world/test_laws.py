@@ -39,11 +39,11 @@ BEGUN: Final = (
 
 Step = tuple[str, dict[str, Any]]
 AGO = st.sampled_from((None, 0, 1, 5, -1))
-"""How long before now something is dated; None: no tick is given, -1: one that has not come."""
+"""The age of a date in ticks; None: no tick is given, -1: a tick in the future."""
 
 
 def steps() -> st.SearchStrategy[list[Step]]:
-    """What may be tried, in any order."""
+    """Draw steps in any order."""
     place, way, item = (st.sampled_from(each) for each in (PLACES, WAYS, ITEMS))
     mover = st.sampled_from(MOVERS)
     holder = st.sampled_from((*MOVERS, *PLACES))
@@ -137,7 +137,7 @@ async def tried(isle: Isle, plain: PlainWorld, kind: str, stated: dict[str, Any]
 
 
 async def agreed(isle: Isle, plain: PlainWorld, tick: int) -> None:
-    """What the contexts say of a tick is what the lists say."""
+    """Check that contexts and lists agree about a tick."""
     for player in PLAYERS:
         context = await isle.call("get-player-context", playerId=player, tick=tick)
         assert context["location"]["name"] == plain.place_at(player, tick), (player, tick)

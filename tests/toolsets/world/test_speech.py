@@ -1,4 +1,4 @@
-"""What players say, through the gateway: frames against what is there, and verdicts on texts."""
+"""The gateway reads the speech of players into frames of what is there, and judges texts."""
 
 from dataclasses import dataclass
 

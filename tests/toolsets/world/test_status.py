@@ -1,4 +1,4 @@
-"""How somebody is: said by builders, kept with its past, carried by world files."""
+"""Builders state the status of a character; it has a past, and world files carry it."""
 
 from dataclasses import replace
 

@@ -91,7 +91,7 @@ def envelope(*actions: Document, patch: Patch | None = None, **more: Any) -> Doc
 
 
 def generation(**more: Any) -> Document:
-    """How a model was asked; the test fills in the true hashes where these are left out."""
+    """Return the record of a question to a model; the test fills in the true hashes if missing."""
     return {
         "templateName": TEMPLATE,
         "templateVersion": "1.0.0",

@@ -1,4 +1,4 @@
-"""What must not get past the first two gates: form and safety."""
+"""Proposals that the first two gates must refuse: form and safety."""
 
 from collections.abc import Iterator
 from typing import Any, Final

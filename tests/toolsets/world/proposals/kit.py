@@ -1,4 +1,4 @@
-"""Whoever proposes: calls through the real gateway in the besieged isle."""
+"""A proposer in the besieged isle, who calls through the real gateway."""
 
 from copy import deepcopy
 from itertools import count
@@ -33,7 +33,7 @@ async def with_true_hashes(isle: Isle, sent: Any) -> Any:
 
 
 async def propose(isle: Isle, sent: Any, player: str = "ann", agent: str = "Narrative") -> Any:
-    """What is answered to a proposal."""
+    """Return the answer to a proposal."""
     sent = await with_true_hashes(isle, sent)
     return await isle.call("propose-action", agent, playerId=player, actionEnvelope=sent)
 

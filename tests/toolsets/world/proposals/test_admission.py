@@ -1,4 +1,4 @@
-"""What is admitted becomes true in one commit, once, and what is refused leaves only its record."""
+"""An admitted proposal becomes true in one commit, once; a refused one leaves only its record."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Who is dead or away is so to the gates, to narration, to dialogue and to contexts alike."""
+"""Gates, narration, dialogue and contexts agree on characters who are dead or away."""
 
 from dataclasses import replace
 from typing import Any
@@ -36,7 +36,7 @@ async def a_scene_with(**changed: Any) -> Isle:
 
 
 async def proposed(isle: Isle) -> Any:
-    """What becomes of her speaking to a player at the harbour."""
+    """Propose that she speaks to a player at the harbour, and return the answer."""
     said = {"npcId": "mara", "playerId": "ann", "text": "The nets are torn."}
     sent = with_new_ids(envelope(act("NPC.Dialogue", "loc:harbour", **said)))
     return await propose(isle, sent, "ann")

@@ -1,4 +1,4 @@
-"""What is enqueued comes about when it is due, in order, once; and nothing is lost on the way."""
+"""A scheduled proposal happens when it is due, in order, once; none is lost on the way."""
 
 import random
 from collections.abc import Sequence
