@@ -62,7 +62,7 @@ class GatewaySettings:
 
     limits: Limits = field(default_factory=Limits)
     published_rates: bool = False
-    """Whether the published rates of contracts are enforced."""
+    """True if the server enforces the published rates of contracts."""
 
 
 @dataclass(slots=True, eq=False)

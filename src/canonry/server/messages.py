@@ -410,7 +410,7 @@ class BatchedResponse:
         self._begun = self._streams = False
         self._status = 0
         self.failed = False
-        """Whether HTTP refused one message, for example because its session is over."""
+        """True if HTTP refused one message, for example because its session is over."""
 
     async def relay_message(self, message: Message) -> None:
         """Take a piece of the response to one of the messages."""

@@ -231,7 +231,7 @@ class BoundedProtocol(HttpToolsProtocol):
         """Return whether the current phase has taken longer than it may."""
         limits, passed = self._limits, now - self._since
         if self._rank in {KEPT, _LISTENING} or self.transport.is_closing():
-            # Whether the client has read nothing of its answer for a long time.
+            # A client that reads nothing of its answer for a long time is overdue.
             left = self.transport.get_write_buffer_size()
             if not left or left != self._left:
                 self._left, self._taken_at = left, now

@@ -172,7 +172,7 @@ class OpeningWork:
 _ENDLESS: Final = "subscriptions/listen"
 """A request whose answer ends with the connection; the end of the input does not wait for it."""
 _POLLS: Final = sys.platform != "win32"
-"""Whether one system call can wait for a pipe and for the end; on Windows only for sockets."""
+"""True if one system call can wait for a pipe and for the end; on Windows only for sockets."""
 _CHUNK: Final = 1 << 18  # four times the capacity of a pipe on Linux
 _CHUNKS_AFTER_END: Final = 4
 """Chunks that are still read after the end: a client that keeps sending does not hold a server."""

@@ -199,7 +199,7 @@ class Policy:
     staging: StagingGates = field(default_factory=StagingGates)
     models: ModelTiers = field(default_factory=ModelTiers)
     memories_open: bool = False
-    """Whether every role may search `memory_chunks`."""
+    """True if every role may search `memory_chunks`."""
     tags_exclusive: tuple[tuple[str, ...], ...] = ()
     """Groups of state tags besides the built-in ones, of which at most one may hold."""
     attributes: Mapping[str, Any] = field(default_factory=dict[str, Any])

@@ -13,7 +13,7 @@ from canonry.values.attributes.table import Attribute, ValueKind, find_attribute
 from canonry.values.statements import PHRASE, Modality, Phase, Quantity, Statement
 
 _CLOSE, _NEAR = 0.05, 0.5
-"""How far apart two approximate figures can be to agree, and to be a possible conflict."""
+"""The distance of two approximate figures that agree, and of a possible conflict."""
 
 _OPPOSED: Final[Mapping[str, Collection[str]]] = {
     "": ("", "all", "only", "sole"),

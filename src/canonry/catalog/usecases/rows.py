@@ -284,7 +284,7 @@ def _repeat_problem(row: CatalogRow, seen: dict[Any, int]) -> RowProblem | None:
 # is a draft.
 
 _NEW_IDS: Final = SpaceId("catalog")
-"""Where ids of new rows come from: a retry of a request gives the same one."""
+"""The namespace of ids of new rows: a retry of a request gives the same id."""
 
 STATUS: Final = "status"
 _REACHED: Final = {PUBLISHED: "publishedAt", ARCHIVED: "archivedAt"}

@@ -182,7 +182,7 @@ async def diff(*, before: str, after: str, as_json: bool, **given: Any) -> None:
 def merge(*, base: Path, ours: Path, theirs: Path, file: Path) -> None:
     """Merge OURS and THEIRS, both edited from BASE, into FILE.
 
-    Where both changed a field, OURS wins, the conflict is listed, and the exit code is 1.
+    If both changed a field, OURS wins, the conflict is listed, and the exit code is 1.
     """
     done = merge_atlases(*(read_atlas(each)[0] for each in (base, ours, theirs)))
     with data_output(file) as out:

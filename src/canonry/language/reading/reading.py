@@ -58,10 +58,10 @@ _SPEAKER: Final = re.compile(rf"{SPEAKER}(?!\w)")
 _TERM: Final = re.compile(r"[^\W\d_]+(?=')'?|[^\W\d_]+")
 
 _SUBJECT_MAX: Final = 7
-"""How many words after `and` are tried for the verb of a new clause."""
+"""The number of words after `and` that are tried for the verb of a new clause."""
 
 _SAYING_MAX: Final = 6
-"""How many words from a comma on can name the one who says a sentence."""
+"""The number of words from a comma on that can name the speaker of a sentence."""
 
 _SUBJECT_STARTS: Final = frozenset({"he", "i", "nobody", "anybody", "the", "my", "no", "only"})
 """The meanings of words that begin a new subject."""

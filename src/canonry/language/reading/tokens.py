@@ -241,7 +241,7 @@ _READERS: Final[Mapping[Any, Callable[[Any], Any]]] = {
         for word, rules in dict(entry).items()
     },
 }
-"""How the members of a table are read, by their type."""
+"""The readers of a table's members, by their type."""
 
 
 @cache  # a large file per language: bench compare, propose and start

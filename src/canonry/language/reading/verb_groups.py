@@ -10,7 +10,7 @@ from canonry.values.statements import Modality
 
 _LIGHT = frozenset({"self", "skip", "adverb", "only", "hedge"})
 _TOKENS_AHEAD = 3
-"""How many words after an auxiliary are tried for its verb."""
+"""The number of words after an auxiliary that are tried for its verb."""
 
 
 class GroupReader:

@@ -197,7 +197,7 @@ def chunks_of(text: str, *, size: int = SIZE, overlap: int = OVERLAP) -> Sequenc
 
 _GAP: Final = re.compile(r"\s+")
 _MID_PARAGRAPH: Final = 1.5
-"""How much farther from the ideal length a paragraph's end may be than a sentence's."""
+"""An end of a sentence counts as so many times farther away than an end of a paragraph."""
 
 
 class DocumentType(StrEnum):

@@ -32,7 +32,7 @@ _PLAIN: Final = (str, int, float)
 
 
 class EntityClass(StrEnum):
-    """Whether an entity is a kind (archetype) or one individual (instance)."""
+    """The class of an entity: a kind (archetype) or one individual (instance)."""
 
     ARCHETYPE = "EntityArchetype"
     INSTANCE = "EntityInstance"

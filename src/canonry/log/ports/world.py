@@ -50,7 +50,7 @@ class CallAnswers:
 
     answers: dict[Hashable, Any] = field(default_factory=dict)
     is_up: bool = False
-    """Whether the views show all that was in the log when the call began."""
+    """True if the views show everything that was in the log when the call began."""
 
 
 @dataclass(slots=True)

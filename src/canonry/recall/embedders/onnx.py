@@ -302,7 +302,7 @@ class OnnxEmbedder(Embedder):
         windows = self._windows_of(texts)
         with self._loading:
             if self._is_batch_exact is None:
-                # Whether a row in a batch has the same bytes as alone on this machine.
+                # On some machines, a row in a batch has other bytes than alone.
                 self._is_batch_exact = all(
                     np.array_equal(
                         self._mean_states([row]), self._mean_states([row, row[::-1], row])[2:]

@@ -359,7 +359,7 @@ class JoinedLedger(Ledger):
         self._log = projector.ledger
         self._projector = projector
         self._follows = isinstance(projector.state, LogFollowingView)
-        """Whether the state follows a copy. Otherwise the ledger updates it and folds drafts."""
+        """True if the state follows a copy. Otherwise the ledger updates it and folds drafts."""
         self._views = _ViewPositions(projector)
         self._cursor = 0
         self._work = RunningWork()

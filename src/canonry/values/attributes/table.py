@@ -208,7 +208,7 @@ _READERS: Final[Mapping[Any, Callable[[Any], Any]]] = {
     ),
     _GROUPS: lambda groups: tuple(tuple(group) for group in groups),
 }
-"""How the members of an entry are read, by their type; a text has the phrases of places."""
+"""The readers of an entry's members, by their type; a text has the phrases of places."""
 
 
 def _is_written(value: Any, form: Any) -> bool:

@@ -1,4 +1,4 @@
-"""How somebody, an item and an exit are, and checks of a world."""
+"""The status of characters, items and exits, and checks of a world."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence

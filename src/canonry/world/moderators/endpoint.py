@@ -1,6 +1,6 @@
 """A moderator behind an endpoint of the OpenAI protocol, beside the rules, which always hold.
 
-Where the endpoint does not answer, the rules alone are what is known.
+If the endpoint does not answer, the rules alone decide.
 """
 
 from collections.abc import Mapping

@@ -84,7 +84,7 @@ EXIT: Final = TABLE.make_shape(
     ),
 )
 TIE: Final = TABLE.make_shape("tie", direction=_tie_direction)
-"""How a realm stands to another: a tie leads out to it or comes in from it."""
+"""The relation of a realm to another: a tie leads out to it or comes in from it."""
 REALM: Final = TABLE.make_shape("realm")
 ROUTE: Final = TABLE.make_shape("route")
 EVENT: Final = TABLE.make_shape(

@@ -473,7 +473,7 @@ def _key_of(event: Event) -> tuple[str, str, str]:
 async def _propose_implied(turn: _TurnState, changes: Sequence[Any]) -> tuple[ImpliedChange, ...]:
     """Propose each change by itself, in order; a later one is judged after an earlier one.
 
-    Where the turn has proposed before, what became of that, and nothing is proposed.
+    If the turn has proposed before, return the earlier outcomes and propose nothing.
     """
     if not changes:
         return ()

@@ -120,9 +120,9 @@ async def _find_target(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transfer:
-    """Which item goes to whom; `expected` is who must have it now, where that matters.
+    """An item and its new holder; `expected` is the holder that must have it now, if given.
 
-    `anywhere` lets it pass between places, for those who may say so.
+    `anywhere` allows a transfer between locations, for callers with this right.
     """
 
     item: str

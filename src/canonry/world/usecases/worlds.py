@@ -635,7 +635,7 @@ class WorldDraft:
     ) -> bool:
         """End edges that are not wanted, and `join` the wanted ones that are missing.
 
-        Whether that changes anything.
+        Return whether an edge changes.
         """
         asked = dict.fromkeys(wanted)
         for key, edge in standing.items():

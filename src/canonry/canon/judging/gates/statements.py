@@ -324,7 +324,7 @@ def order_of(now: Moment, held: Moment) -> Order:
 
 
 _Effect: TypeAlias = tuple[Weight, str]
-"""How a claim meets a standing statement: the effect, and the reason in words."""
+"""The effect of a claim on a standing statement, and the reason in words."""
 
 
 def _limit_effect(held: Statement, claim: Statement, order: Order) -> _Effect | None:

@@ -534,7 +534,7 @@ def _living_ids(content: Content, view: SliceView, *, deeds: bool = True) -> fro
 
 
 _SUFFERED: Final = "does:be_"
-"""How attributes begin that name what is done to the subject, such as `does:be_mourn`."""
+"""The beginning of attributes for an action done to the subject, such as `does:be_mourn`."""
 
 
 def _living_ends(statement: Statement) -> Iterator[str]:

@@ -297,7 +297,7 @@ class ActorNamed(Strict, frozen=True):
 
 
 class Generation(Strict, frozen=True):
-    """How a model was asked, so that the very prompt can be put together again."""
+    """The record of a question to a model, from which its prompt can be built again."""
 
     template_name: NameText
     template_version: NameText

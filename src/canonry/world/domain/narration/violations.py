@@ -147,9 +147,9 @@ def sentences_of(narration: str, known: Sequence[Nameable]) -> list[Sentence]:
 
 
 def _words_before_report(plain: str) -> int:
-    """How many words stand before it is said that somebody said something: who says it is there.
+    """Return how many words stand before the verb of a reported speech, which name its speaker.
 
-    None do where something else before them claims nothing either.
+    Return 0 if an earlier word already keeps the sentence from being a claim.
     """
     open_at, at = (
         min(

@@ -129,7 +129,7 @@ def question_messages(template: Template, data: str) -> list[dict[str, str]]:
 
 
 TEMPLATE: Final = require_template("npc_dialogue", "2.0.0")
-"""How a model is asked; all messages after this one are the context."""
+"""The instructions of the model; all messages after this one are the context."""
 FALLBACKS: Final = [
     line.removeprefix("fallback: ")
     for line in (files(__package__) / "words.txt").read_text("utf-8").splitlines()

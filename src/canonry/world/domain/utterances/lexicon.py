@@ -243,7 +243,7 @@ class UtteranceReading:
 def find_unclear(
     direct: EntityRef | None, secondary: EntityRef | None, sure: float = SURE
 ) -> tuple[tuple[str, ...], float]:
-    """Which of what was named is unclear, and how sure a frame is that was so `sure` before."""
+    """Return the unclear ones of the named items, and the certainty of a frame that had `sure`."""
     ambiguity = []
     for ref, name in ((direct, "Object"), (secondary, "Target")):
         if ref is not None and ref.id is None:

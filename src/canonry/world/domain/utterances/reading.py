@@ -473,7 +473,7 @@ _QuotedText = Annotated[str, Meta(min_length=1, max_length=UTTERANCE_MAX)]
 
 
 TEMPLATE: Final = require_template("intent", "1.0.0")
-"""How a model is asked; the message after this one is the context."""
+"""The instructions of the model; the message after this one is the context."""
 
 
 class _ModelReference(Struct, frozen=True, forbid_unknown_fields=True):
