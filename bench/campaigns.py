@@ -34,7 +34,7 @@ async def played(seeds: range, scenes: int, *, secrets: bool, merges: bool) -> T
         plot = with_secrets(plot) if secrets else plot
         table = Table(world=await a_world(), plot=with_merges(plot) if merges else plot)
         try:
-            await table.play()
+            await table.play_plot()
         except DisagreementError as error:
             tally.disagreements += 1
             tally.first = tally.first or str(error)

@@ -221,7 +221,7 @@ async def _grown(folder: Path) -> list[Row]:
         reader = _reader(app)
         before = _resident_mb()
         for path in ("/", f"/space?space={filled.space}", f"/thing/{filled.item}"):
-            await reader.page(path)
+            await reader.read_page(path)
         drawn = _resident_mb() - before
     return [
         _figure("opening it adds", imported + drawn, "MB", GROWN_MB_MAX, f"{imported:.1f} imported")
@@ -258,7 +258,7 @@ async def _timed(reader: "Reader", name: str, path: str) -> Row:
 async def _next(reader: "Reader", filled: Filled) -> Row:
     """Reject one and draw what waits then, as the page does after a key."""
     path = f"/review?space={filled.space}&what=pending"
-    page = await reader.page(path)
+    page = await reader.read_page(path)
     (key, *_rest) = re.findall(r'name="key" value="([0-9a-f]{64})"', page)
     form = {"key": key, "verdict": "reject", "reason": "no", "space": filled.space, "back": path}
     seconds = []
@@ -266,7 +266,7 @@ async def _next(reader: "Reader", filled: Filled) -> Row:
         first = re.findall(r'data-id="([0-9a-f-]+)"', page)[0]
         began = time.process_time()
         answer = await reader.post("/decide", {**form, "of": first})
-        page = await reader.page(answer.header("location"))
+        page = await reader.read_page(answer.first_header("location"))
         seconds.append(time.process_time() - began)
     return _figure("deciding, and the next", median(seconds) * 1e3, "ms", NEXT_MS_MAX)
 

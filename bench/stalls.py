@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from bench.report import Row
-from tests.toolsets.hostile_texts import Heartbeat, House, houses
+from tests.toolsets.hostile_texts import Heartbeat, House, open_houses
 from tests.toolsets.test_stalls import hard_calls, hostile_imports, large_calls
 
 SECTION = "stalls"
@@ -24,7 +24,7 @@ def run() -> list[Row]:
 
 async def _run(folder: Path) -> list[Row]:
     rows: list[Row] = []
-    async with houses(folder) as built:
+    async with open_houses(folder) as built:
         for house in built:
             worst = await _worst(house)
             rows += [
@@ -48,6 +48,6 @@ async def _worst(house: House) -> dict[str, tuple[float, str]]:
         calls += hostile_imports(house)
     worst: dict[str, tuple[float, str]] = {}
     for what, tool, arguments in calls:
-        seconds = await Heartbeat().during(house.call(tool, arguments))
+        seconds = await Heartbeat().measure_during(house.call_tool(tool, arguments))
         worst[tool.name] = max(worst.get(tool.name, (0.0, "")), (seconds, what))
     return worst

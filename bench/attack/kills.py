@@ -5,7 +5,7 @@ from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
 
-from tests.crash.lives import Life, a_life, judge
+from tests.crash.lives import Life, a_life, judge_store
 
 WRITING = ("singly", "together", "in_batches", "with_blobs")
 MAINTENANCE = ("rebuilding", "backing_up", "purging")
@@ -18,18 +18,18 @@ def kills(lots: random.Random, folder: Path) -> Counter[str]:
     counted: Counter[str] = Counter()
     acknowledged: list[str] = []
     with a_life(folder / "store", "together", "before") as life:
-        life.hear(lots.randrange(20, 120))
-        acknowledged += life.kill()
+        life.hear_lines(lots.randrange(20, 120))
+        acknowledged += life.kill_writer()
     for number in range(LIVES):
         work = lots.choice((*WRITING, *MAINTENANCE))
         with a_life(folder / "store", work, f"life {number}") as life:
             if work in MAINTENANCE:
                 life.hear_progress(lots.randrange(1, 9))
             else:
-                life.hear(lots.randrange(1, 40 if work == "with_blobs" else 200))
-            acknowledged += life.kill()
+                life.hear_lines(lots.randrange(1, 40 if work == "with_blobs" else 200))
+            acknowledged += life.kill_writer()
         counted["kills"] += 1
-    judge(folder / "store", acknowledged)
+    judge_store(folder / "store", acknowledged)
     counted["acknowledged"] += len(acknowledged)
     return counted
 
@@ -43,9 +43,9 @@ def races(lots: random.Random, folder: Path) -> Counter[str]:
             for n in range(PROCESSES)
         ]
         for life in lives:
-            life.hear(lots.randrange(1, 60))
+            life.hear_lines(lots.randrange(1, 60))
         lots.shuffle(lives)
         for life in lives:
-            acknowledged += life.kill()
-    judge(folder / "store", acknowledged)
+            acknowledged += life.kill_writer()
+    judge_store(folder / "store", acknowledged)
     return Counter(acknowledged=len(acknowledged), kills=PROCESSES)

@@ -46,68 +46,72 @@ class Model:
     answer: Callable[[Mapping[str, Any]], bytes]
 
 
-def endpoint(url: str) -> ModelEndpoint:
+def make_endpoint(url: str) -> ModelEndpoint:
     return ModelEndpoint(base_url=url, model="m", attempts=1, timeout=IMPATIENCE)
 
 
-def chat(_: Mapping[str, Any]) -> bytes:
+def chat_answer(_: Mapping[str, Any]) -> bytes:
     return json.dumps({"choices": [{"message": {"content": '{"entities": []}'}}]}).encode()
 
 
-def message(_: Mapping[str, Any]) -> bytes:
+def message_answer(_: Mapping[str, Any]) -> bytes:
     return json.dumps({"content": [{"type": "tool_use", "input": {"entities": []}}]}).encode()
 
 
-def harmless(_: Mapping[str, Any]) -> bytes:
+def harmless_answer(_: Mapping[str, Any]) -> bytes:
     return json.dumps({"results": [{"categories": {}}]}).encode()
 
 
-async def moderated(model: EndpointModerator) -> None:
+async def moderate_text(model: EndpointModerator) -> None:
     """By the model; the rules alone stand for a failure."""
     if not (await model.moderate_text("Hello")).policy_version.endswith("+m"):
         raise Unavailable("moderator.unavailable", "the rules alone were asked")
 
 
-async def interpreted(model: EndpointInterpreter) -> None:
+async def interpret_document(model: EndpointInterpreter) -> None:
     reading = Reading(kind=FileType.PLAIN, name="a.txt", parts=(Part(text="Hello"),))
     await model.interpret_reading(reading, model.complete_configuration({}), ())
 
 
-def embedder(url: str, service: OutsideService) -> OpenAICompatibleEmbedder:
+def make_embedder(url: str, service: OutsideService) -> OpenAICompatibleEmbedder:
     asked = Endpoint(
         base_url=url, model="m", dimensions=3, timeout=IMPATIENCE, attempts=1, patience=0.01
     )
     return OpenAICompatibleEmbedder(asked, service)
 
 
-def reranker(url: str, service: OutsideService) -> EndpointReranker:
+def make_reranker(url: str, service: OutsideService) -> EndpointReranker:
     return EndpointReranker(RerankingEndpoint(base_url=url, timeout=IMPATIENCE), service)
 
 
 MODELS: dict[str, Model] = {
-    "embedder": Model(embedder, lambda m: m.embed(["a"], Purpose.QUERY), answer_to),
-    "reranker": Model(reranker, lambda m: m.score_texts("who?", ["a", "bb"]), ranking_of),
+    "embedder": Model(make_embedder, lambda m: m.embed(["a"], Purpose.QUERY), answer_to),
+    "reranker": Model(make_reranker, lambda m: m.score_texts("who?", ["a", "bb"]), ranking_of),
     "speaker": Model(
-        lambda url, service: EndpointSpeaker(endpoint(url), service=service),
+        lambda url, service: EndpointSpeaker(make_endpoint(url), service=service),
         lambda m: m.next_answer([{"role": "user", "content": "Hello"}], ()),
-        chat,
+        chat_answer,
     ),
     "moderator": Model(
-        lambda url, service: EndpointModerator(endpoint(url), service), moderated, harmless
+        lambda url, service: EndpointModerator(make_endpoint(url), service),
+        moderate_text,
+        harmless_answer,
     ),
     "openai": Model(
-        lambda url, service: EndpointInterpreter(OPENAI, endpoint(url), service), interpreted, chat
+        lambda url, service: EndpointInterpreter(OPENAI, make_endpoint(url), service),
+        interpret_document,
+        chat_answer,
     ),
     "anthropic": Model(
-        lambda url, service: EndpointInterpreter(ANTHROPIC, endpoint(url), service),
-        interpreted,
-        message,
+        lambda url, service: EndpointInterpreter(ANTHROPIC, make_endpoint(url), service),
+        interpret_document,
+        message_answer,
     ),
 }
 
 
 @asynccontextmanager
-async def asked(name: str) -> AsyncIterator[tuple[Said, Callable[[], Awaitable[Any]], Any]]:
+async def open_service(name: str) -> AsyncIterator[tuple[Said, Callable[[], Awaitable[Any]], Any]]:
     """The endpoint, a call of the model that it serves, and what is known of it."""
     model = MODELS[name]
     service = OutsideService(name)
@@ -119,7 +123,7 @@ async def asked(name: str) -> AsyncIterator[tuple[Said, Callable[[], Awaitable[A
             await made.close()
 
 
-async def fails(call: Callable[[], Awaitable[Any]]) -> float:
+async def time_failure(call: Callable[[], Awaitable[Any]]) -> float:
     """The seconds after which a call fails."""
     began = time.monotonic()
     with pytest.raises(Unavailable):
@@ -138,11 +142,11 @@ async def comes_back(service: OutsideService) -> None:
 
 @pytest.mark.parametrize("name", MODELS)
 async def test_a_hanging_model_is_waited_for_only_once(name: str) -> None:
-    async with asked(name) as (said, call, service):
+    async with open_service(name) as (said, call, service):
         said.open.clear()
-        assert await fails(call) >= IMPATIENCE * 0.9
+        assert await time_failure(call) >= IMPATIENCE * 0.9
         for _ in range(20):
-            assert await fails(call) < AT_ONCE
+            assert await time_failure(call) < AT_ONCE
         assert service.fault is not None
 
         said.open.set()
@@ -153,10 +157,10 @@ async def test_a_hanging_model_is_waited_for_only_once(name: str) -> None:
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("status", [500, 503, 429])
 async def test_a_failing_model_is_paused_after_a_few_failures(name: str, status: int) -> None:
-    async with asked(name) as (said, call, service):
+    async with open_service(name) as (said, call, service):
         said.statuses = [status] * 1_000
         for _ in range(20):
-            await fails(call)
+            await time_failure(call)
         assert len(said.asked) == FAILURES_IN_A_ROW
         assert service.failed == FAILURES_IN_A_ROW
 
@@ -167,20 +171,20 @@ async def test_a_failing_model_is_paused_after_a_few_failures(name: str, status:
 
 @pytest.mark.parametrize("name", [name for name in MODELS if name != "moderator"])
 async def test_a_model_that_answers_junk_is_paused(name: str) -> None:
-    async with asked(name) as (said, call, service):
+    async with open_service(name) as (said, call, service):
         said.body = b"<html>Sign in</html>"
         for _ in range(20):
-            await fails(call)
+            await time_failure(call)
         assert len(said.asked) == FAILURES_IN_A_ROW
         assert service.fault is not None
 
 
 @pytest.mark.parametrize("name", MODELS)
 async def test_a_model_that_refuses_a_request_is_not_paused(name: str) -> None:
-    async with asked(name) as (said, call, service):
+    async with open_service(name) as (said, call, service):
         said.statuses = [400] * 10
         for _ in range(10):
-            await fails(call)
+            await time_failure(call)
         assert service.fault is None
         await call()
 
@@ -199,7 +203,7 @@ async def test_cancelled_callers_leave_a_probe_running(name: str) -> None:
             if service.fault is not None:
                 break
             await asyncio.sleep(0.02)
-        assert await fails(lambda: model.ask(made)) < AT_ONCE
+        assert await time_failure(lambda: model.ask(made)) < AT_ONCE
         await made.close()
 
 

@@ -240,7 +240,10 @@ def test_compatible_statements_do_not_conflict(held: Statement, claim: Statement
         (fact_of("location", "hall"), fact_of("location", "ford")),
         (fact_of("hair_colour", "red"), fact_of("hair_colour", "black")),
         (fact_of("quality:rich", "rich"), fact_of("quality:rich", "poor")),
-        (fact_of("count:wolf", exactly(40, about=True)), fact_of("count:wolf", exactly(60))),
+        (
+            fact_of("count:wolf", exactly(40, about=True)),
+            fact_of("count:wolf", exactly(60)),
+        ),
     ],
 )
 def test_gradual_values_are_a_possible_conflict(held: Statement, claim: Statement) -> None:
@@ -313,7 +316,9 @@ def test_a_denied_change_does_not_state_its_result(denied: str, stands: str) -> 
     ],
 )
 def test_a_death_is_read_in_any_words(text: str) -> None:
-    states = {(one.subject, one.attribute, one.value, one.holds_then) for one in _read(text)}
+    states = {
+        (one.subject, one.attribute, one.value, one.holds_then) for one in parse_statements(text)
+    }
 
     assert ("ana-1", "life", "dead", True) in states
 
@@ -337,7 +342,7 @@ def test_a_death_is_read_in_any_words(text: str) -> None:
 def test_phrases_that_only_sound_like_a_death_are_none(text: str) -> None:
     deaths = [
         one
-        for one in _read(text)
+        for one in parse_statements(text)
         if one.attribute == "life" and one.holds_then and "~" not in one.subject
     ]
 
@@ -345,7 +350,10 @@ def test_phrases_that_only_sound_like_a_death_are_none(text: str) -> None:
 
 
 def test_a_known_name_is_a_name_even_if_it_looks_like_a_word() -> None:
-    [berlin], [munich] = _read("May lives in Berlin"), _read("May lives in Munich")
+    [berlin], [munich] = (
+        parse_statements("May lives in Berlin"),
+        parse_statements("May lives in Munich"),
+    )
 
     assert (berlin.subject, berlin.attribute) == ("may-1", "home")
     clash = find_clash(berlin, munich, order=Order.LATER)
@@ -354,8 +362,8 @@ def test_a_known_name_is_a_name_even_if_it_looks_like_a_word() -> None:
 
 
 def test_a_word_of_change_ends_a_value() -> None:
-    member, *_ = _read("Ana is a member of the Red Band")
-    [left] = _read("Ana is no longer a member of the Red Band")
+    member, *_ = parse_statements("Ana is a member of the Red Band")
+    [left] = parse_statements("Ana is no longer a member of the Red Band")
 
     clash = find_clash(member, left)
 
@@ -363,5 +371,5 @@ def test_a_word_of_change_ends_a_value() -> None:
     assert clash.ends_earlier
 
 
-def _read(text: str) -> tuple[Statement, ...]:
+def parse_statements(text: str) -> tuple[Statement, ...]:
     return read_statements(text, NAMES)

@@ -12,7 +12,7 @@ GRADES = {"contradiction", "possible", None}
 
 
 @cache
-def measured(name: str) -> Measured:
+def measure_grades(name: str) -> Measured:
     return measure(read_set(name), grade)
 
 
@@ -32,7 +32,7 @@ def measured(name: str) -> Measured:
 def test_a_reported_contradiction_is_one(
     name: str, half: Half, precision: float, recall: float, left_alone: float
 ) -> None:
-    figures = figures_of(measured(name).of(half))
+    figures = figures_of(measure_grades(name).of(half))
 
     assert (figures.precision or 0) >= precision
     assert (figures.recall or 0) >= recall
@@ -49,7 +49,7 @@ def test_a_reported_contradiction_is_one(
     ],
 )
 def test_other_languages_are_read_by_the_same_code(name: str, language: str, recall: float) -> None:
-    figures = figures_of(measured(name).other_languages[language, Half.KEPT])
+    figures = figures_of(measure_grades(name).other_languages[language, Half.KEPT])
 
     assert (figures.precision or 0) >= 0.95
     assert (figures.recall or 0) >= recall

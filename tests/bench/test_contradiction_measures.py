@@ -14,7 +14,7 @@ from bench.contradictions.report import report
 CONTRADICTION, POSSIBLE, COMPATIBLE = Label
 
 
-def silent(standing: Side, claim: Side) -> str | None:
+def grade_nothing(standing: Side, claim: Side) -> str | None:
     """Finds nothing."""
     return None
 
@@ -26,24 +26,24 @@ def exact_negation(standing: Side, claim: Side) -> str | None:
     return "contradiction" if one == denied and one != other else None
 
 
-def suspicious(standing: Side, claim: Side) -> str | None:
+def grade_everything(standing: Side, claim: Side) -> str | None:
     """Asks at everything."""
     return "possible"
 
 
-def judge(standing: Side, claim: Side) -> str | None:
+def judge_pairs(standing: Side, claim: Side) -> str | None:
     """Knows the labels."""
-    label = labels()[repr((standing, claim))]
+    label = read_labels()[repr((standing, claim))]
     return None if label is COMPATIBLE else label
 
 
 @cache
-def written() -> Sequence[Pair]:
+def write_pairs() -> Sequence[Pair]:
     return read_pairs()
 
 
 @cache
-def labels() -> dict[str, Label]:
+def read_labels() -> dict[str, Label]:
     """The label of each pair of every set, by its sides."""
     pairs = [pair for name in SETS for pair in read_set(name)]
     return {repr((pair.canon, pair.claim)): pair.label for pair in pairs}
@@ -64,7 +64,7 @@ def make_pair(
     )
 
 
-def four() -> Sequence[Pair]:
+def four_pairs() -> Sequence[Pair]:
     return [
         make_pair(CONTRADICTION, "Ida is queen.", "Ida is not queen"),
         make_pair(CONTRADICTION, "Udo is mayor.", "Udo was never mayor."),
@@ -74,42 +74,42 @@ def four() -> Sequence[Pair]:
 
 
 def test_no_findings_mean_no_precision_and_zero_recall() -> None:
-    figures = figures_of(measure(four(), silent).of(Half.KEPT))
+    figures = figures_of(measure(four_pairs(), grade_nothing).of(Half.KEPT))
 
     assert (figures.precision, figures.both_precision) == (None, None)
     assert (figures.recall, figures.both_recall) == (0.0, 0.0)
 
 
 def test_contradictions_and_both_grades_are_measured_separately() -> None:
-    figures = figures_of(measure(four(), exact_negation).of(Half.KEPT))
+    figures = figures_of(measure(four_pairs(), exact_negation).of(Half.KEPT))
 
     assert (figures.pairs, figures.precision, figures.recall) == (4, 0.5, 0.5)
     assert (figures.both_precision, figures.both_recall) == (1.0, 2 / 3)
 
 
 def test_a_questioned_contradiction_counts_as_found() -> None:
-    figures = figures_of(measure(four(), suspicious).of(Half.KEPT))
+    figures = figures_of(measure(four_pairs(), grade_everything).of(Half.KEPT))
 
     assert (figures.precision, figures.recall) == (None, 0.0)
     assert (figures.both_precision, figures.both_recall) == (0.75, 1.0)
 
 
 def test_questioning_everything_leaves_nothing_alone() -> None:
-    figures = figures_of(measure(four(), suspicious).of(Half.KEPT))
+    figures = figures_of(measure(four_pairs(), grade_everything).of(Half.KEPT))
 
     assert (figures.possible_precision, figures.possible_recall) == (0.25, 1.0)
     assert figures.specificity == 0.0
 
 
 def test_finding_nothing_leaves_everything_alone() -> None:
-    figures = figures_of(measure(four(), silent).of(Half.KEPT))
+    figures = figures_of(measure(four_pairs(), grade_nothing).of(Half.KEPT))
 
     assert (figures.possible_precision, figures.possible_recall) == (None, 0.0)
     assert figures.specificity == 1.0
 
 
 def test_the_confusion_of_a_kind_counts_each_label_with_its_grade() -> None:
-    counts = confusion(measure(four(), exact_negation).of(Half.KEPT))
+    counts = confusion(measure(four_pairs(), exact_negation).of(Half.KEPT))
 
     assert counts == {
         "negation": {
@@ -123,7 +123,7 @@ def test_the_confusion_of_a_kind_counts_each_label_with_its_grade() -> None:
 
 def test_other_languages_count_in_neither_half() -> None:
     german = make_pair(CONTRADICTION, "Ida ist da.", "Ida ist nicht da.", language="de")
-    measured = measure([*four(), german], silent)
+    measured = measure([*four_pairs(), german], grade_nothing)
 
     assert len(measured.of(Half.KEPT)) == 4
     assert {name: len(found) for name, found in measured.other_languages.items()} == {
@@ -133,20 +133,20 @@ def test_other_languages_count_in_neither_half() -> None:
 
 def test_an_unknown_grade_is_refused() -> None:
     with pytest.raises(ValueError, match="certain"):
-        measure(four(), lambda standing, claim: "certain")
+        measure(four_pairs(), lambda standing, claim: "certain")
 
 
 def test_the_aim_needs_the_kept_half_and_findings() -> None:
-    pairs = written()
+    pairs = write_pairs()
 
-    assert measure(pairs, judge).kept
-    assert not measure(pairs, silent).kept
-    assert not measure(pairs, suspicious).kept
-    assert not measure(four(), exact_negation).kept
+    assert measure(pairs, judge_pairs).kept
+    assert not measure(pairs, grade_nothing).kept
+    assert not measure(pairs, grade_everything).kept
+    assert not measure(four_pairs(), exact_negation).kept
 
 
 def test_the_word_denial_baseline_finds_only_simple_pairs() -> None:
-    measured = measure(written(), exact_negation)
+    measured = measure(write_pairs(), exact_negation)
 
     for half in Half:
         figures = figures_of(measured.of(half))
@@ -155,9 +155,9 @@ def test_the_word_denial_baseline_finds_only_simple_pairs() -> None:
 
 
 def test_wrong_results_are_listed_by_id_without_statements() -> None:
-    pairs = written()
+    pairs = write_pairs()
 
-    result = report(measure(pairs, silent))
+    result = report(measure(pairs, grade_nothing))
 
     missed = {pair.id for pair in pairs if pair.label is not COMPATIBLE}
     assert set(re.findall(r"(\S+)>compatible", result)) == missed
@@ -167,7 +167,7 @@ def test_wrong_results_are_listed_by_id_without_statements() -> None:
 
 def test_a_report_shows_figures_and_confusion_of_each_half() -> None:
     measured = measure(
-        [*four(), make_pair(COMPATIBLE, "A", "B", half=Half.DEVELOP)], exact_negation
+        [*four_pairs(), make_pair(COMPATIBLE, "A", "B", half=Half.DEVELOP)], exact_negation
     )
 
     lines = [" ".join(line.split()) for line in report(measured).splitlines()]

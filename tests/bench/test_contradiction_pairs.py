@@ -39,51 +39,53 @@ forty hundred sixty two three four
 
 
 @cache
-def english() -> Sequence[Pair]:
+def english_pairs() -> Sequence[Pair]:
     return [pair for pair in read_pairs() if pair.language == ENGLISH]
 
 
-def of(half: Half) -> Sequence[Pair]:
-    return [pair for pair in english() if pair.half is half]
+def pairs_of(half: Half) -> Sequence[Pair]:
+    return [pair for pair in english_pairs() if pair.half is half]
 
 
-def sides(pairs: Sequence[Pair]) -> Sequence[Side]:
+def sides_of(pairs: Sequence[Pair]) -> Sequence[Side]:
     return [side for pair in pairs for side in (pair.canon, pair.claim)]
 
 
-def names(pairs: Sequence[Pair]) -> frozenset[str]:
+def names_in(pairs: Sequence[Pair]) -> frozenset[str]:
     """The names of the entities, without what tells namesakes apart."""
-    entities = (name for side in sides(pairs) for name in side.entities)
+    entities = (name for side in sides_of(pairs) for name in side.entities)
     return frozenset(name.partition(" (")[0] for name in entities)
 
 
-def words(statement: str) -> Sequence[str]:
+def words_in(statement: str) -> Sequence[str]:
     return re.findall(r"[a-z0-9]+(?:'[a-z]+)?", statement.casefold().replace("\u2019", "'"))
 
 
-def content(pairs: Sequence[Pair]) -> frozenset[str]:
+def content_words(pairs: Sequence[Pair]) -> frozenset[str]:
     """The words of content: neither names nor function words."""
-    named = {word for name in names(english()) for word in words(name)}
-    said = {word.removesuffix("'s") for side in sides(pairs) for word in words(side.statement)}
+    named = {word for name in names_in(english_pairs()) for word in words_in(name)}
+    said = {
+        word.removesuffix("'s") for side in sides_of(pairs) for word in words_in(side.statement)
+    }
     said = {word for word in said if len(word) > 2 and not word.isdigit()}
     return frozenset(said - named - frozenset(SAID_WITH.split()))
 
 
-def share(pairs: Sequence[Pair], label: Label) -> float:
+def label_share(pairs: Sequence[Pair], label: Label) -> float:
     return 100 * Counter(pair.label for pair in pairs)[label] / len(pairs)
 
 
 def test_there_are_enough_pairs_and_each_has_an_id_of_its_own() -> None:
     ids = Counter(pair.id for pair in read_pairs())
 
-    assert len(english()) >= 400
+    assert len(english_pairs()) >= 400
     assert [one for one, times in ids.items() if times > 1] == []
 
 
 def test_an_id_contains_half_and_kind() -> None:
     wrong = [
         pair.id
-        for pair in english()
+        for pair in english_pairs()
         if not re.fullmatch(rf"{pair.half[0]}-{pair.kind}-\d\d", pair.id)
     ]
 
@@ -118,7 +120,7 @@ def test_a_place_or_time_is_given_for_both_sides_or_neither(name: str) -> None:
 
 @pytest.mark.parametrize("label", Label)
 def test_both_halves_have_similar_numbers_of_each_label(label: Label) -> None:
-    develop, kept = (share(of(half), label) for half in Half)
+    develop, kept = (label_share(pairs_of(half), label) for half in Half)
 
     assert abs(develop - kept) <= 5
     assert min(develop, kept) >= 15
@@ -126,11 +128,11 @@ def test_both_halves_have_similar_numbers_of_each_label(label: Label) -> None:
 
 @pytest.mark.parametrize("half", Half)
 def test_at_least_half_of_the_pairs_are_hard(half: Half) -> None:
-    assert 2 * sum(pair.hard for pair in of(half)) >= len(of(half))
+    assert 2 * sum(pair.hard for pair in pairs_of(half)) >= len(pairs_of(half))
 
 
 def test_each_kind_has_similar_numbers_and_labels_in_both_halves() -> None:
-    develop, kept = (Counter((pair.kind, pair.label) for pair in of(half)) for half in Half)
+    develop, kept = (Counter((pair.kind, pair.label) for pair in pairs_of(half)) for half in Half)
 
     assert {
         key: (develop[key], kept[key])
@@ -141,18 +143,22 @@ def test_each_kind_has_similar_numbers_and_labels_in_both_halves() -> None:
 
 
 def test_no_statement_occurs_in_both_halves() -> None:
-    develop, kept = ({" ".join(words(side.statement)) for side in sides(of(half))} for half in Half)
+    develop, kept = (
+        {" ".join(words_in(side.statement)) for side in sides_of(pairs_of(half))} for half in Half
+    )
 
     assert len(develop & kept) == 0
 
 
 def test_no_person_occurs_in_both_halves() -> None:
-    assert names(of(Half.DEVELOP)) & names(of(Half.KEPT)) == frozenset()
+    assert names_in(pairs_of(Half.DEVELOP)) & names_in(pairs_of(Half.KEPT)) == frozenset()
 
 
-@pytest.mark.parametrize("kind", sorted({pair.kind for pair in english()}))
+@pytest.mark.parametrize("kind", sorted({pair.kind for pair in english_pairs()}))
 def test_no_content_word_of_a_kind_occurs_in_both_halves(kind: str) -> None:
-    develop, kept = (content([pair for pair in of(half) if pair.kind == kind]) for half in Half)
+    develop, kept = (
+        content_words([pair for pair in pairs_of(half) if pair.kind == kind]) for half in Half
+    )
 
     assert sorted(develop & kept) == []
 

@@ -36,13 +36,13 @@ def read_corpus(path: Path = CORPUS) -> Corpus:
     )
 
 
-def batches(statements: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+def call_batches(statements: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     """The statements of each call."""
     for start in range(0, len(statements), AT_ONCE):
         yield statements[start : start + AT_ONCE]
 
 
-async def noticed(corpus: Corpus) -> tuple[list[str], list[str]]:
+async def find_noticed(corpus: Corpus) -> tuple[list[str], list[str]]:
     """The true statements that are called a conflict, and the planted ones that are noticed."""
     driver = make_driver()
     await driver.call("open", name="Harlow and around", about="A town")
@@ -54,7 +54,7 @@ async def noticed(corpus: Corpus) -> tuple[list[str], list[str]]:
     for part in (corpus.true, corpus.planted):
         flagged: list[str] = []
         found.append(flagged)
-        for some in batches(part):
+        for some in call_batches(part):
             claims = [{"kind": "fact", "says": statement} for statement in some]
             reply = await driver.call("propose", said="So it is.", claims=claims)
             for statement, verdict in zip(some, reply["verdicts"], strict=True):
@@ -65,7 +65,7 @@ async def noticed(corpus: Corpus) -> tuple[list[str], list[str]]:
 
 async def test_planted_contradictions_are_found_and_true_statements_pass() -> None:
     corpus = read_corpus()
-    false, found = await noticed(corpus)
+    false, found = await find_noticed(corpus)
 
     assert (len(corpus.true), len(corpus.planted)) == (240, 20)
     assert len(found) >= FOUND_AT_LEAST, sorted({*corpus.planted} - {*found})

@@ -143,24 +143,24 @@ Le billet coûte dix euros pour les adultes. | Le billet coûte cinq euros pour 
 """
 
 
-def pairs(text: str) -> Sequence[tuple[str, str]]:
+def parse_pairs(text: str) -> Sequence[tuple[str, str]]:
     found = [line.split(" | ") for line in text.strip().splitlines()]
     return [(one, other) for one, other in found]
 
 
-def side(statement: str) -> Side:
+def make_side(statement: str) -> Side:
     linked = [name for name in NAMES if re.search(rf"\b{name}\b", statement)]
     return Side(statement=statement, entities=tuple(linked))
 
 
-@pytest.mark.parametrize(("held", "claim"), pairs(CONFLICTS))
+@pytest.mark.parametrize(("held", "claim"), parse_pairs(CONFLICTS))
 def test_statements_that_cannot_both_be_true_conflict(held: str, claim: str) -> None:
-    assert grade(side(held), side(claim)) == "contradiction"
+    assert grade(make_side(held), make_side(claim)) == "contradiction"
 
 
-@pytest.mark.parametrize(("held", "claim"), pairs(LOOKALIKES))
+@pytest.mark.parametrize(("held", "claim"), parse_pairs(LOOKALIKES))
 def test_statements_that_only_sound_opposed_do_not_conflict(held: str, claim: str) -> None:
-    assert grade(side(held), side(claim)) is None
+    assert grade(make_side(held), make_side(claim)) is None
 
 
 @pytest.mark.parametrize("half", Half)

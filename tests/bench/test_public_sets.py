@@ -105,7 +105,7 @@ BEAM: list[dict[str, Any]] = [
 ]
 
 
-def kept(folder: Path, name: str, data: Any) -> Path:
+def keep_file(folder: Path, name: str, data: Any) -> Path:
     path = folder / name
     lines = "\n".join(map(json.dumps, data)) if name.endswith(".jsonl") else json.dumps(data)
     path.write_text(lines, encoding="utf-8")
@@ -113,7 +113,7 @@ def kept(folder: Path, name: str, data: Any) -> Path:
 
 
 def test_locomo_has_sessions_in_order_with_their_dates(tmp_path: Path) -> None:
-    (conversation,) = read("locomo", kept(tmp_path, "locomo10.json", LOCOMO))
+    (conversation,) = read("locomo", keep_file(tmp_path, "locomo10.json", LOCOMO))
 
     assert [turn.thread for turn in conversation.turns] == ["session_1", "session_1", "session_2"]
     assert conversation.turns[1].text == "Look! [a red boat]"
@@ -127,7 +127,7 @@ def test_locomo_has_sessions_in_order_with_their_dates(tmp_path: Path) -> None:
 def test_longmemeval_has_a_haystack_for_each_answerable_question(
     tmp_path: Path,
 ) -> None:
-    (conversation,) = read("longmemeval", kept(tmp_path, "longmemeval_s.json", LONGMEMEVAL))
+    (conversation,) = read("longmemeval", keep_file(tmp_path, "longmemeval_s.json", LONGMEMEVAL))
 
     assert [turn.text for turn in conversation.turns] == ["Hello.", "I play the harp."]
     assert conversation.questions[0].answers == {1}
@@ -137,14 +137,16 @@ def test_longmemeval_has_a_haystack_for_each_answerable_question(
 def test_longmemeval_searches_assistant_turns_if_asked(
     tmp_path: Path,
 ) -> None:
-    (conversation,) = read("longmemeval-both", kept(tmp_path, "longmemeval_s.json", LONGMEMEVAL))
+    (conversation,) = read(
+        "longmemeval-both", keep_file(tmp_path, "longmemeval_s.json", LONGMEMEVAL)
+    )
 
     assert [turn.speaker for turn in conversation.turns] == ["user", "user", "assistant"]
     assert conversation.questions[0].answers == {1, 2}
 
 
 def test_beam_identifies_messages_by_unique_ids(tmp_path: Path) -> None:
-    (conversation,) = read("beam", kept(tmp_path, "beam.jsonl", BEAM))
+    (conversation,) = read("beam", keep_file(tmp_path, "beam.jsonl", BEAM))
 
     (question,) = conversation.questions
     assert (question.kind, question.answers) == ("event_ordering", frozenset({0, 3}))
@@ -159,12 +161,12 @@ def test_beam_is_read_from_its_repository_and_its_rows(tmp_path: Path, plans: bo
     chat = [{"plan-1": messages[:1]}, {"plan-2": messages[1:]}] if plans else messages
     folder = tmp_path / "1"
     (folder / "probing_questions").mkdir(parents=True)
-    kept(folder, "chat.json", BEAM[0]["chat"])
+    keep_file(folder, "chat.json", BEAM[0]["chat"])
     asked = ast.literal_eval(BEAM[0]["probing_questions"])
-    kept(folder / "probing_questions", "probing_questions.json", asked)
+    keep_file(folder / "probing_questions", "probing_questions.json", asked)
 
     assert read("beam", tmp_path) == read(
-        "beam", kept(tmp_path, "rows.json", [{**BEAM[0], "chat": chat}])
+        "beam", keep_file(tmp_path, "rows.json", [{**BEAM[0], "chat": chat}])
     )
 
 
@@ -193,6 +195,6 @@ def test_gains_are_discounted_as_the_authors_do() -> None:
 def test_a_set_is_measured_from_its_file(
     name: str, data: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main([name, str(kept(tmp_path, f"{name}.json", data))]) == 0
+    assert main([name, str(keep_file(tmp_path, f"{name}.json", data))]) == 0
 
     assert "several evidence turns (1)" in capsys.readouterr().out

@@ -15,7 +15,7 @@ from canonry.app.recall_models import MANY_VECTORS, RECALL_FILE, BackgroundIndex
 from canonry.recall.vectors import FolderVectors
 from canonry.testing.example_items import uuid_of
 from tests.server.recall_world import becomes
-from tests.usecases.recall_scenario import Noting, a_scenario, index
+from tests.usecases.recall_scenario import Noting, a_scenario, index_all
 
 pytestmark = pytest.mark.anyio
 
@@ -30,11 +30,11 @@ async def test_a_dropped_damaged_index_is_recreated_at_once(
         return faults[0] if faults else None
 
     async with a_scenario(tmp_path) as world:
-        await world.say("The dragon sleeps on gold.")
+        await world.say_turns("The dragon sleeps on gold.")
         world.folder.mkdir(exist_ok=True)
         damaged = world.folder / RECALL_FILE
         damaged.write_bytes(b"no database" * 1_000)
-        recall = world.recall()
+        recall = world.open_recall()
         recall.asked.set()
         background = BackgroundIndexing(world.stage.canon, recall, world.folder, faults.append)
         background.start_indexing()
@@ -60,8 +60,8 @@ async def test_too_many_vectors_for_a_folder_are_reported(
         return found[0] if found else None
 
     async with a_scenario(tmp_path) as world:
-        await world.say("The dragon sleeps on gold.", "We sail at dawn.")
-        recall = world.recall()
+        await world.say_turns("The dragon sleeps on gold.", "We sail at dawn.")
+        recall = world.open_recall()
         recall.asked.set()
         background = BackgroundIndexing(world.stage.canon, recall, world.folder, found.append)
         background.start_indexing()
@@ -78,9 +78,9 @@ async def test_too_many_vectors_for_a_folder_are_reported(
 
 async def test_the_doctor_notices_damaged_vectors_before_any_search(tmp_path: Path) -> None:
     async with a_scenario(tmp_path) as world:
-        await world.say("The dragon sleeps on gold.")
-        recall = world.recall()
-        await index(recall)
+        await world.say_turns("The dragon sleeps on gold.")
+        recall = world.open_recall()
+        await index_all(recall)
         await (await recall.open_engines()).vectors.close()
         with closing(apsw.Connection(str(world.folder / RECALL_FILE))) as db:
             db.execute("UPDATE vectors SET vector = x'00'")
@@ -105,11 +105,11 @@ async def test_two_machines_share_the_work_on_one_index(
     async with a_scenario(tmp_path) as world:
         lines = [f"The {n}th ship leaves the harbour" for n in range(600)]
         for start in range(0, len(lines), 10):
-            await world.say(*lines[start : start + 10], start=start + 1)
+            await world.say_turns(*lines[start : start + 10], start=start + 1)
         vectors = FolderVectors(tmp_path / "shared")
         machines: list[BackgroundIndexing] = []
         for name in ("one", "two"):
-            recall = world.recall(vectors=vectors)
+            recall = world.open_recall(vectors=vectors)
             recall.asked.set()
             folder = tmp_path / name
             folder.mkdir()

@@ -13,7 +13,7 @@ from canonry.recall.usecases.index_passages import PassageIndexer
 from canonry.recall.usecases.search_by_meaning import Engines, Recall
 from canonry.recall.vectors import FolderVectors
 from canonry.testing.example_items import uuid_of
-from tests.usecases.recall_scenario import Scenario, a_scenario, index, search_ids
+from tests.usecases.recall_scenario import Scenario, a_scenario, index_all, search_ids
 
 pytestmark = pytest.mark.anyio
 
@@ -28,7 +28,7 @@ async def world(tmp_path: Path) -> AsyncIterator[Scenario]:
         yield made
 
 
-def recall(world: Scenario, embedder: OnnxEmbedder | None = None) -> Recall:
+def open_recall(world: Scenario, embedder: OnnxEmbedder | None = None) -> Recall:
     """Recall by the settings as they come, or by one embedder and no other."""
 
     def made(model: EmbeddingModel | None) -> Embedder | None:
@@ -46,15 +46,15 @@ def recall(world: Scenario, embedder: OnnxEmbedder | None = None) -> Recall:
     return opened
 
 
-async def models(one: Recall) -> set[EmbeddingModel]:
+async def kept_models(one: Recall) -> set[EmbeddingModel]:
     """The models whose vectors are kept."""
     return set(await (await one.open_engines()).vectors.cursors())
 
 
 async def test_the_previous_models_index_serves_until_it_is_replaced(world: Scenario) -> None:
-    await world.say(DAWN, DRAGON, "The bell tolls.")
-    await index(recall(world, OnnxEmbedder(identity=FORMER)))
-    now = recall(world)
+    await world.say_turns(DAWN, DRAGON, "The bell tolls.")
+    await index_all(open_recall(world, OnnxEmbedder(identity=FORMER)))
+    now = open_recall(world)
     indexer = PassageIndexer(now, items_per_step=1)
 
     assert (await search_ids(now, ASKED))[0] == uuid_of(DRAGON)
@@ -63,25 +63,25 @@ async def test_the_previous_models_index_serves_until_it_is_replaced(world: Scen
     assert serving.model == FORMER
 
     await indexer.index_step()
-    assert await models(now) == {FORMER, MINILM.identity}
+    assert await kept_models(now) == {FORMER, MINILM.identity}
     assert (await search_ids(now, ASKED))[0] == uuid_of(DRAGON)
 
     while not (await indexer.index_step()).idle:
         pass
-    assert await models(now) == {MINILM.identity}
+    assert await kept_models(now) == {MINILM.identity}
     assert (await search_ids(now, ASKED))[0] == uuid_of(DRAGON)
 
 
 async def test_new_passages_are_found_by_the_previous_model(world: Scenario) -> None:
-    await world.say(DAWN, "The bell tolls.")
-    await index(recall(world, OnnxEmbedder(identity=FORMER)))
-    indexer = PassageIndexer(recall(world), items_per_step=1)
+    await world.say_turns(DAWN, "The bell tolls.")
+    await index_all(open_recall(world, OnnxEmbedder(identity=FORMER)))
+    indexer = PassageIndexer(open_recall(world), items_per_step=1)
     await indexer.index_step()
 
-    await world.say(DRAGON, start=3)
+    await world.say_turns(DRAGON, start=3)
     assert await indexer.step_older() is not None
 
-    asked = recall(world)
+    asked = open_recall(world)
     serving = await asked.former_embedder()
     assert serving is not None
     assert serving.model == FORMER

@@ -18,7 +18,7 @@ from canonry.records.usecases.files import GivenFile
 from canonry.records.usecases.ingest_file import ingest_file
 from canonry.testing.clocks import a_caller
 from canonry.values.provenance import Actor
-from tests.usecases.recall_scenario import a_scenario, index
+from tests.usecases.recall_scenario import a_scenario, index_all
 
 pytestmark = [
     pytest.mark.anyio,
@@ -72,8 +72,8 @@ async def test_a_store_in_an_open_folder_is_closed_to_others(tmp_path: Path) -> 
 
 async def test_a_vector_index_is_closed_to_others(tmp_path: Path) -> None:
     async with a_scenario(tmp_path) as scenario:
-        await scenario.say("We sail at dawn.")
-        await index(scenario.recall())
+        await scenario.say_turns("We sail at dawn.")
+        await index_all(scenario.open_recall())
 
         assert open_below(scenario.folder) == []
 

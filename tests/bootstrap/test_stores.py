@@ -30,7 +30,7 @@ def settings_for(data: Path, **more: Any) -> Settings:
     return load_settings(given, environment={})
 
 
-async def found(canon: Canon, name: str) -> None:
+async def find_names(canon: Canon, name: str) -> None:
     await create_universe(
         canon, a_caller(), kind=SpaceKind.UNIVERSE, name=name, description="", properties={}
     )
@@ -44,7 +44,7 @@ async def names_in(canon: Canon) -> set[str]:
 async def a_backup(folder: Path, *names: str) -> Path:
     store = await open_kept_store(settings_for(folder / "first"))
     for name in names:
-        await found(store.canon, name)
+        await find_names(store.canon, name)
     await store.maintenance.backup(folder / "backup", lambda *_: None)
     await store.close()
     return folder / "backup"
@@ -61,7 +61,7 @@ async def test_a_store_in_memory_writes_nothing_and_keeps_the_policy(tmp_path: P
     options = {"data": data, "memory": True}
     store = await open_store(load_settings(options, config=config, environment={}))
 
-    await found(store.canon, "Home")
+    await find_names(store.canon, "Home")
 
     assert store.canon.policy.limits.turn == 77
     assert await names_in(store.canon) == {"Home"}
@@ -72,7 +72,7 @@ async def test_a_store_in_memory_writes_nothing_and_keeps_the_policy(tmp_path: P
 async def test_a_kept_store_exists_when_it_is_opened_again(tmp_path: Path) -> None:
     settings = settings_for(tmp_path / "data")
     store = await open_store(settings)
-    await found(store.canon, "Home")
+    await find_names(store.canon, "Home")
     await store.close()
 
     again = await open_kept_store(settings, existing=True)
@@ -105,7 +105,7 @@ async def test_a_store_opened_for_reading_is_created_and_takes_no_write(
     assert (tmp_path / "data" / STORE_FILE).is_file()
     assert await names_in(store.canon) == set()
     with pytest.raises(CanonryError):
-        await found(store.canon, "Home")
+        await find_names(store.canon, "Home")
     await store.close()
 
 

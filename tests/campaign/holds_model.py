@@ -161,7 +161,7 @@ class View:
                 keys[entry.id] = (clock, count + 1, -1)
             elif isinstance(entry, Statement):
                 one = self.table[entry.attribute]
-                own = self.reached(n, entry, keys)
+                own = self.latest_reached(n, entry, keys)
                 clock, story_place = keys[entry.scene][:2] if entry.scene else own
                 if entry.corrects in keys and not entry.span:
                     clock, story_place, _ = keys[entry.corrects]
@@ -172,7 +172,9 @@ class View:
                 keys[entry.id] = (clock, story_place, n)
         return keys
 
-    def reached(self, until: int, new: Statement, keys: dict[str, Key]) -> tuple[float, float]:
+    def latest_reached(
+        self, until: int, new: Statement, keys: dict[str, Key]
+    ) -> tuple[float, float]:
         """Return the latest clock and story place told before of the same timelines."""
         before = [e for n, e in self.entries if n < until]
         gone = [e for e in before if isinstance(e, Retraction)]
@@ -193,15 +195,15 @@ class View:
         ]
         return max(beside, default=(-inf, 0))
 
-    def stands(self, entry_id: str) -> bool:
+    def is_standing(self, entry_id: str) -> bool:
         """Return whether no standing retraction names an entry; one with a cause falls with it."""
         return not any(
-            self.stands(r.id) and (not r.cause or self.stands(r.cause))
+            self.is_standing(r.id) and (not r.cause or self.is_standing(r.cause))
             for _, r in self.entries
             if isinstance(r, Retraction) and r.target == entry_id
         )
 
-    def members(self, subject: str) -> frozenset[str]:
+    def members_of(self, subject: str) -> frozenset[str]:
         """Return all entities merged with a subject; a separation undoes each merge of the two."""
         pairs: dict[frozenset[str], bool] = {}
         for _, e in self.entries:
@@ -213,10 +215,10 @@ class View:
             found |= {m for pair, same in pairs.items() if same and pair & found for m in pair}
         return frozenset(found)
 
-    def root(self, value: str) -> str:
+    def root_of(self, value: str) -> str:
         """Return the surviving member of a merge; a leading `@` stays."""
         name = value.removeprefix("@")
-        same = self.members(name)
+        same = self.members_of(name)
         gone = {
             e.other
             for _, e in self.entries
@@ -225,29 +227,30 @@ class View:
         kept = sorted(same - gone) or sorted(same)
         return value[: len(value) - len(name)] + kept[0]
 
-    def standing(self, attribute: str) -> Iterator[Statement]:
+    def standing_statements(self, attribute: str) -> Iterator[Statement]:
         """Yield the statements of the world that stand."""
         for _, s in self.entries:
             if not isinstance(s, Statement) or s.attribute != attribute:
                 continue
-            if (s.modality, s.holder) == ("asserted", "world") and self.stands(s.id):
+            if (s.modality, s.holder) == ("asserted", "world") and self.is_standing(s.id):
                 yield s
 
-    def erased(self, entry_id: str) -> Erasure | None:
+    def erased_ids(self, entry_id: str) -> Erasure | None:
         found = (e for _, e in self.entries if isinstance(e, Erasure) and e.target == entry_id)
         return next(found, None)
 
-    def events(self, subject: str, attribute: str) -> Iterator[Event]:
+    def timeline_events(self, subject: str, attribute: str) -> Iterator[Event]:
         """Yield the changes of one timeline, in any order."""
         one = self.table[attribute]
-        own, statements = self.root(subject), list(self.standing(attribute))
+        own, statements = self.root_of(subject), list(self.standing_statements(attribute))
         sides = [
-            (s, self.root(s.subject), self.root(s.value) if s.value else "") for s in statements
+            (s, self.root_of(s.subject), self.root_of(s.value) if s.value else "")
+            for s in statements
         ]
         sides += [(s, value, owner) for s, owner, value in sides if one.symmetric]
         partners = {value for _, owner, value in sides if owner == own}
-        for dead in self.standing("life") if one.living else ():
-            who = self.root(dead.subject)
+        for dead in self.standing_statements("life") if one.living else ():
+            who = self.root_of(dead.subject)
             # A death ends a marriage and a membership.
             if dead.value == "dead" and who in {own, *(partners if one.symmetric else ())}:
                 ended = "" if who == own else who
@@ -255,7 +258,7 @@ class View:
         for s, owner, value in sides:
             key = self.keys[s.id]
             later = (inf if s.until is None else s.until, -inf, key[2])
-            if owner == own and self.erased(s.id):
+            if owner == own and self.erased_ids(s.id):
                 if not (one.many and s.positive):
                     yield Event(key=key, kind="emptied", value="", id=s.id)
                 if s.until is not None:
@@ -268,18 +271,23 @@ class View:
                 owner in partners and one.symmetric and (value != own if s.positive else not value)
             ) or (one.places and s.positive and value.removeprefix("@") == own):
                 yield Event(
-                    key=key, kind="emptied" if self.erased(s.id) else "ends", value=owner, id=s.id
+                    key=key,
+                    kind="emptied" if self.erased_ids(s.id) else "ends",
+                    value=owner,
+                    id=s.id,
                 )
 
-    def holds(self, subject: str, attribute: str) -> list[Stretch]:
+    def holding_stretches(self, subject: str, attribute: str) -> list[Stretch]:
         """Return the stretches of one timeline, in order."""
         if not self.busy and (subject, attribute) in self.known_stretches:
             return self.known_stretches[subject, attribute]
         one = self.table[attribute]
-        events = sorted(self.events(subject, attribute), key=lambda e: (e.key, e.kind == "begins"))
+        events = sorted(
+            self.timeline_events(subject, attribute), key=lambda e: (e.key, e.kind == "begins")
+        )
         done: list[Stretch] = []
         for value in sorted({e.value for e in events if e.value}) if one.many else [""]:
-            done += self.walk(
+            done += self.walk_events(
                 [e for e in events if e.value in ("", value)] if value else events, one, subject
             )
         if done and (one.fixed or one.always):
@@ -289,7 +297,7 @@ class View:
             self.known_stretches[subject, attribute] = done
         return done
 
-    def walk(self, events: list[Event], one: Attribute, subject: str) -> list[Stretch]:
+    def walk_events(self, events: list[Event], one: Attribute, subject: str) -> list[Stretch]:
         """Let each other value end the one before; after a said end nothing is known."""
         done: list[Stretch] = []
         for event in events:
@@ -298,16 +306,20 @@ class View:
                 if now and now.value == event.value:
                     done[-1] = replace(now, ids=(*now.ids, event.id))
                     continue
-                if now and one.places and event.value in self.chain(now.value, event.key, subject):
+                if (
+                    now
+                    and one.places
+                    and event.value in self.location_chain(now.value, event.key, subject)
+                ):
                     continue
             elif not now or (event.value not in ("", now.value)):
                 continue
-            if event.kind.startswith("emptied") and now and self.spares(event, now):
+            if event.kind.startswith("emptied") and now and self.spares_event(event, now):
                 continue
             if now:
                 done[-1] = replace(now, ends=event.key)
             laid = (
-                self.chain(event.value, event.key, subject)[:1]
+                self.location_chain(event.value, event.key, subject)[:1]
                 if event.value.startswith("@")
                 else ()
             )
@@ -324,12 +336,12 @@ class View:
                 )
         return done
 
-    def spares(self, event: Event, now: Stretch) -> bool:
-        erasure = self.erased(event.id)
+    def spares_event(self, event: Event, now: Stretch) -> bool:
+        erasure = self.erased_ids(event.id)
         spared = erasure and (erasure.spared if event.kind == "emptied" else erasure.spared_later)
         return bool(spared and spared & set(now.ids))
 
-    def chain(self, value: str, key: Key, asker: str = "") -> tuple[str, ...]:
+    def location_chain(self, value: str, key: Key, asker: str = "") -> tuple[str, ...]:
         """Return the places of an item at a moment, nearest first; carriers are passed through."""
         found: list[str] = []
         name, seen = value.removeprefix("@"), {asker, *self.busy}
@@ -338,7 +350,9 @@ class View:
                 break
             seen.add(name)
             self.busy.add(name)
-            here = [s.value for s in self.holds(name, "place") if s.begins <= key < s.ends]
+            here = [
+                s.value for s in self.holding_stretches(name, "place") if s.begins <= key < s.ends
+            ]
             self.busy.discard(name)
             if not here:
                 break
@@ -347,35 +361,35 @@ class View:
             name = here[0].removeprefix("@")
         return tuple(found)
 
-    def moment(self, at: float | str | None) -> Key:
+    def moment_of(self, at: float | str | None) -> Key:
         """Return the order key of a read: the end of a scene, a time, or the last scene's time."""
         if at is None:
             scenes = (e.span for _, e in self.entries if isinstance(e, Scene))
             return (max((span[0] for span in scenes if span), default=inf), inf, 0.0)
         return (self.keys[at][0], self.keys[at][1], inf) if isinstance(at, str) else (at, inf, inf)
 
-    def answer(self, subject: str, attribute: str, at: float | str | None = None) -> Answer:
+    def answer_about(self, subject: str, attribute: str, at: float | str | None = None) -> Answer:
         """Return the answer about one subject and attribute at a moment."""
-        key, stretches = self.moment(at), self.holds(subject, attribute)
+        key, stretches = self.moment_of(at), self.holding_stretches(subject, attribute)
         values = frozenset(s.value for s in stretches if s.begins <= key < s.ends)
         early = bool(stretches) and key < min(s.begins for s in stretches)
         plans = frozenset(
-            self.root(s.value)
+            self.root_of(s.value)
             for _, s in self.entries
             if isinstance(s, Statement) and s.modality == "planned" and s.attribute == attribute
-            if self.stands(s.id)
-            and self.root(s.subject) == self.root(subject)
-            and not self.erased(s.id)
+            if self.is_standing(s.id)
+            and self.root_of(s.subject) == self.root_of(subject)
+            and not self.erased_ids(s.id)
         )
         first = (stretches[0].value, stretches[0].begins[0]) if early else None
         return Answer(values=values, plans=plans, first=first)
 
-    def owned(
+    def owned_by(
         self, value: str, attribute: str, at: float | str | None, subjects: list[str]
     ) -> frozenset[str]:
         """Return the other side of an attribute: the subjects that have a value at a moment."""
         return frozenset(
             r
-            for r in {self.root(s) for s in subjects}
-            if self.root(value) in self.answer(r, attribute, at).values
+            for r in {self.root_of(s) for s in subjects}
+            if self.root_of(value) in self.answer_about(r, attribute, at).values
         )

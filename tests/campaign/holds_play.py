@@ -19,7 +19,7 @@ from tests.campaign.holds_plots import (
     Claim,
     Plot,
     Step,
-    play,
+    play_plot,
 )
 from tests.toolsets.canon.kit import ToolDriver, make_driver
 
@@ -40,11 +40,11 @@ def is_sentence(subject: str, words: str, value: str) -> Form:
     return {"kind": "fact", "says": said, "about": about}
 
 
-def relation(start: str, kind: str, end: str) -> Form:
+def relation_form(start: str, kind: str, end: str) -> Form:
     return {"kind": "relation", "from": start, "type": kind, "to": end}
 
 
-def sentences(one: Statement) -> tuple[str, ...]:
+def sentences_of(one: Statement) -> tuple[str, ...]:
     """The sentences that say a statement; {0} is its subject and {1} its value."""
     if one.attribute == "place" and one.value.startswith("@"):
         return ("{1} carries the {0}",) if one.positive else ("{1} no longer carries the {0}",)
@@ -63,13 +63,13 @@ def sentences(one: Statement) -> tuple[str, ...]:
         "lid": (("The {0} is {1}",), ("The {0} is not {1}",)),
         "crew": (("The {0} has a crew of {1}",), ("The {0} does not have a crew of {1}",)),
         "stance:Bo": (
-            ("{0} is " + an(one.value) + " of Bo",),
+            ("{0} is " + with_article(one.value) + " of Bo",),
             ("{0} is no " + one.value + " of Bo",),
         ),
     }[one.attribute][0 if one.positive else 1]
 
 
-def an(noun: str) -> str:
+def with_article(noun: str) -> str:
     return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
 
 
@@ -82,23 +82,23 @@ RELATIONS = {
 NOT_SO = {"planned": "It is planned that ", "unreal": "Di dreamt that "}
 
 
-def forms(one: Statement) -> list[Form]:
+def forms_of(one: Statement) -> list[Form]:
     """The claims that say a statement."""
     value, before = one.value.removeprefix("@"), NOT_SO.get(one.modality, "")
-    found = [is_sentence(one.subject, before + words, value) for words in sentences(one)]
+    found = [is_sentence(one.subject, before + words, value) for words in sentences_of(one)]
     if not one.positive or before:
         return found
     match one.attribute:
         case "place" if one.value.startswith("@"):
-            found.append(relation(value, "CARRIES", one.subject))
+            found.append(relation_form(value, "CARRIES", one.subject))
         case "owner":
-            found.append(relation(value, "OWNS", one.subject))
+            found.append(relation_form(value, "OWNS", one.subject))
         case "stance:Bo":
-            found.append(relation(one.subject, f"{value.upper()}_OF", "Bo"))
+            found.append(relation_form(one.subject, f"{value.upper()}_OF", "Bo"))
         case "life" | "lid":
             found.append({"kind": "state", "of": one.subject, "tags": [value]})
         case attribute if attribute in RELATIONS:
-            found.append(relation(one.subject, RELATIONS[attribute], value))
+            found.append(relation_form(one.subject, RELATIONS[attribute], value))
         case _:
             pass
     return found
@@ -138,7 +138,7 @@ class PlotRun:
     apart: set[str] = field(default_factory=set)
     checks: int = 0
 
-    async def begin(self) -> None:
+    async def begin_play(self) -> None:
         await self.driver.call("open", name="World")
         claims = [{"kind": "entity", "name": n, "type": t} for n, t in TYPES.items()]
         await self.driver.call("propose", said="They are.", claims=claims[:10])
@@ -150,23 +150,23 @@ class PlotRun:
 
     async def run_steps(self) -> None:
         """Tell each step, and compare every reading after it."""
-        await self.begin()
+        await self.begin_play()
         for step in self.plot:
             if isinstance(step, Claim):
-                await self.claim(step)
+                await self.claim_step(step)
             elif isinstance(step, Scene):
                 self.done.append(step)
                 await self.open_scene(step)
             elif isinstance(step, Retraction):
-                await self.retract(step)
+                await self.retract_item(step)
             elif isinstance(step, Identity):
-                await self.identify(step)
-            log = play(tuple(self.done)).log
+                await self.identify_people(step)
+            log = play_plot(tuple(self.done)).log
             self.apart |= {each for each in self.said if not self.is_whole(each, View(TABLE, log))}
             for reader, driver in {"": self.driver, **self.drivers}.items():
                 viewer = frozenset({reader}) if reader else KEEPER
                 if not self.wrong:
-                    await self.compare(View(TABLE, log, viewer=viewer), driver, reader)
+                    await self.compare_reads(View(TABLE, log, viewer=viewer), driver, reader)
             if self.wrong:
                 return
 
@@ -180,18 +180,18 @@ class PlotRun:
         reply = await self.driver.call("tell", **asked)
         self.turns[scene.id] = reply["turns"][0]["id"]
 
-    async def claim(self, step: Claim) -> None:
+    async def claim_step(self, step: Claim) -> None:
         one = self.of_kept(step.statement)
         form = dict(self.random.choice(self.forms_now(one)))
         one = replace(one, change=is_change(one, form))
         wrong = self.items.get(step.replaces)
-        stands = View(TABLE, play(tuple(self.done)).log).stands(step.replaces)
+        stands = View(TABLE, play_plot(tuple(self.done)).log).is_standing(step.replaces)
         if wrong is None or not stands or len(self.said[wrong]) > 1:
             step = replace(step, replaces="")
         elif step.replaces:
             form |= {"replaces": wrong, "reason": "It was wrong."}
         self.done.append(replace(step, statement=one))
-        played = play(tuple(self.done))
+        played = play_plot(tuple(self.done))
         if one.audience:
             form["for"] = sorted(map(str.title, one.audience))
         authority = AUTHORITIES[one.authority]
@@ -218,8 +218,8 @@ class PlotRun:
 
     def of_kept(self, one: Statement) -> Statement:
         """A statement of merged people by the name of the one that was kept."""
-        view = View(TABLE, play(tuple(self.done)).log)
-        return replace(one, subject=view.root(one.subject), value=view.root(one.value))
+        view = View(TABLE, play_plot(tuple(self.done)).log)
+        return replace(one, subject=view.root_of(one.subject), value=view.root_of(one.value))
 
     def forms_now(self, one: Statement) -> list[Form]:
         """The claims that say a statement where the model and the tools read it alike.
@@ -232,12 +232,12 @@ class PlotRun:
             (each.scene, each.attribute) == (one.scene, one.attribute) for each in found
         )
         past = one.span is None and any(each.attribute == "life" for each in found)
-        left = [form for form in forms(one) if not second or form["kind"] != "relation"]
+        left = [form for form in forms_of(one) if not second or form["kind"] != "relation"]
         tense = {"joined", "married"} if past else set[str]()
         plain = [each for each in left if tense.isdisjoint(str(each.get("says", "")).split())]
         return plain or left
 
-    async def identify(self, step: Identity) -> None:
+    async def identify_people(self, step: Identity) -> None:
         """Merge two people, or separate them."""
         self.trail.append(str(step))
         self.done.append(step)
@@ -269,10 +269,10 @@ class PlotRun:
         """Return whether all that was told of an item is of one time, so that it is one row."""
         reported = self.said[item]
         ids, one = {each.id for each in reported}, reported[0]
-        stretches = view.holds(one.subject, one.attribute) if len(reported) > 1 else []
+        stretches = view.holding_stretches(one.subject, one.attribute) if len(reported) > 1 else []
         return len(reported) == 1 or any(ids <= {*stretch.ids} for stretch in stretches)
 
-    async def retract(self, step: Retraction) -> None:
+    async def retract_item(self, step: Retraction) -> None:
         """Retract an item with all that was told of it, if nothing has retracted it yet."""
         if step.target.startswith("r"):
             await self.take_back(step)
@@ -281,7 +281,7 @@ class PlotRun:
         if (
             item is None
             or item in self.apart
-            or not View(TABLE, play(tuple(self.done)).log).stands(step.target)
+            or not View(TABLE, play_plot(tuple(self.done)).log).is_standing(step.target)
         ):
             return
         found = [claim for claim, made in self.items.items() if made == item]
@@ -308,14 +308,16 @@ class PlotRun:
                 self.items[own] = verdict["id"]
                 self.said.setdefault(verdict["id"], []).append(claims[own])
 
-    async def compare(self, view: View, driver: ToolDriver, reader: str) -> None:
+    async def compare_reads(self, view: View, driver: ToolDriver, reader: str) -> None:
         asked = {s.attribute for s in view.log if isinstance(s, Statement)}
         moments: list[int | str | None] = [None, *range(1394, 1418, 2), *self.turns]
         for at in moments:
             for name in sorted({s for a in asked for s in VALUES[a][0]}):
-                shown = await self.read(driver, name, at, view)
+                shown = await self.read_page(driver, name, at, view)
                 for attribute in sorted(a for a in asked if name in VALUES[a][0]):
-                    answer = view.answer(name, attribute, at + 0.9 if isinstance(at, int) else at)
+                    answer = view.answer_about(
+                        name, attribute, at + 0.9 if isinstance(at, int) else at
+                    )
                     self.checks += 1
                     model = set(answer.values)
                     if model != shown.get(attribute, set()):
@@ -324,13 +326,13 @@ class PlotRun:
                             f" tools {shown.get(attribute, set())}"
                         )
 
-    async def read(
+    async def read_page(
         self, driver: ToolDriver, name: str, at: int | str | None, view: View
     ) -> dict[str, set[str]]:
         """The values that a page shows of an entity, by attribute."""
         moment = {} if at is None else {"at": f"{at}-12-31" if isinstance(at, int) else at}
         reply = await driver.call("get", of=name, full=True, **moment)
-        own = view.root(name)
+        own = view.root_of(name)
         found: dict[str, set[str]] = {}
         for tag in reply.get("tags", ()):
             for attribute in ("life", "lid"):
@@ -344,8 +346,8 @@ class PlotRun:
             for one in known or [self.words[each] for each in (row["says"],) if each in self.words]:
                 if not one.positive or one.modality != "asserted":
                     continue
-                if view.root(one.subject) == own:
-                    found.setdefault(one.attribute, set()).add(view.root(one.value))
-                elif TABLE[one.attribute].symmetric and view.root(one.value) == own:
-                    found.setdefault(one.attribute, set()).add(view.root(one.subject))
+                if view.root_of(one.subject) == own:
+                    found.setdefault(one.attribute, set()).add(view.root_of(one.value))
+                elif TABLE[one.attribute].symmetric and view.root_of(one.value) == own:
+                    found.setdefault(one.attribute, set()).add(view.root_of(one.subject))
         return found

@@ -17,7 +17,7 @@ from tests.campaign.holds_model import (
     Statement,
     View,
 )
-from tests.campaign.holds_verdicts import Outcome, erase, judge
+from tests.campaign.holds_verdicts import Outcome, erase_statement, judge_claim
 
 PEOPLE = ("Ana", "Bo", "Cy", "Di")
 PLACES = ("Aville", "Btown", "Cford", "Dock")
@@ -82,7 +82,7 @@ class Played:
     lengths: tuple[int, ...]
 
 
-def play(plot: Plot) -> Played:
+def play_plot(plot: Plot) -> Played:
     """Play a plot on the model; a claim that waits is judged again after each later step."""
     log: Log = ()
     outcomes: dict[str, Outcome] = {}
@@ -93,7 +93,7 @@ def play(plot: Plot) -> Played:
         nonlocal log
         if claim.replaces and outcomes.get(claim.replaces) != "accepted":
             claim = replace(claim, replaces="")
-        verdict = judge(TABLE, log, claim.statement, replaces=claim.replaces, own=claim.own)
+        verdict = judge_claim(TABLE, log, claim.statement, replaces=claim.replaces, own=claim.own)
         log, outcomes[claim.statement.id] = verdict.log, verdict.outcome
         return verdict.outcome != "waits"
 
@@ -103,7 +103,7 @@ def play(plot: Plot) -> Played:
             if not put(step):
                 waiting.append(step)
         elif isinstance(step, Erase):
-            log = erase(TABLE, log, step.id, step.target) if step.target in known else log
+            log = erase_statement(TABLE, log, step.id, step.target) if step.target in known else log
         elif not isinstance(step, Retraction) or step.target in known:
             log = (*log, step)
         waiting = [claim for claim in waiting if not put(claim)]
@@ -230,4 +230,6 @@ def read_all(
     moments: list[float | str | None] = [None, *range(1389, 1418, 2)]
     moments += sorted({e.id for _, e in view.entries if isinstance(e, Scene)})
     keys = sorted((subject, a) for a, (subjects, _) in VALUES.items() for subject in subjects)
-    return {(subject, a, at): view.answer(subject, a, at) for subject, a in keys for at in moments}
+    return {
+        (subject, a, at): view.answer_about(subject, a, at) for subject, a in keys for at in moments
+    }

@@ -49,7 +49,7 @@ def is_sure(view: View, a: Statement, b: Statement) -> bool:
     )
 
 
-def compare(  # noqa: PLR0911 - one case a rule
+def grade_statements(  # noqa: PLR0911 - one case a rule
     view: View, new: Statement, old: Statement
 ) -> Grade:
     """Grade two statements of one timeline by their values and by how sure their order is."""
@@ -57,12 +57,13 @@ def compare(  # noqa: PLR0911 - one case a rule
     moved = one.places and new.value.startswith("@") != old.value.startswith("@")
     changes = new.change or moved  # to take something up or lay it down is a change
     anew = new.positive and old.change and not old.positive  # what ended may begin anew
-    same = not (new.value and old.value) or view.root(new.value) == view.root(old.value)
+    same = not (new.value and old.value) or view.root_of(new.value) == view.root_of(old.value)
     agree = not same if new.positive != old.positive else same or one.many or not new.positive
-    if agree or view.erased(old.id):
+    if agree or view.erased_ids(old.id):
         return ""
     if one.places and (
-        old.value in view.chain(new.value, at_new) or new.value in view.chain(old.value, at_new)
+        old.value in view.location_chain(new.value, at_new)
+        or new.value in view.location_chain(old.value, at_new)
     ):
         return ""
     if one.fixed:
@@ -87,31 +88,35 @@ def compare(  # noqa: PLR0911 - one case a rule
     return "change" if at_old < at_new else ""
 
 
-def turned(view: View, s: Statement, side: str) -> Statement:
+def turn_statement(view: View, s: Statement, side: str) -> Statement:
     """Return a statement with one of its sides as the subject; two who marry have two sides."""
-    if not view.table[s.attribute].symmetric or view.root(s.subject) == side:
+    if not view.table[s.attribute].symmetric or view.root_of(s.subject) == side:
         return s
     return replace(s, subject=s.value, value=s.subject)
 
 
 def list_conflicts(view: View, new: Statement) -> list[tuple[Grade, Statement]]:
     """Return the standing statements that speak against a new one, with their grades."""
-    one, own = view.table[new.attribute], {view.root(new.subject)}
-    own |= {view.root(new.value)} if one.symmetric and new.value else set()
+    one, own = view.table[new.attribute], {view.root_of(new.subject)}
+    own |= {view.root_of(new.value)} if one.symmetric and new.value else set()
     found: list[tuple[Grade, Statement]] = []
-    for old in view.standing(new.attribute):
-        ends = {view.root(old.subject)} | (
-            {view.root(old.value)} if one.symmetric and old.value else set()
+    for old in view.standing_statements(new.attribute):
+        ends = {view.root_of(old.subject)} | (
+            {view.root_of(old.value)} if one.symmetric and old.value else set()
         )
         shared = sorted(ends & own)
         if old.id != new.id and shared:
-            here, there = (turned(view, each, shared[0]) for each in (new, old))
-            found.append((compare(view, here, there), old))
-    for dead in view.standing("life") if one.living and new.positive else ():
+            here, there = (turn_statement(view, each, shared[0]) for each in (new, old))
+            found.append((grade_statements(view, here, there), old))
+    for dead in view.standing_statements("life") if one.living and new.positive else ():
         if dead.scene and dead.scene == new.scene and not (dead.span or new.span):
             continue  # who dies in a scene may act in it before
-        if dead.value == "dead" and view.root(dead.subject) in own and not view.erased(dead.id):
-            stretches = view.holds(dead.subject, "life")
+        if (
+            dead.value == "dead"
+            and view.root_of(dead.subject) in own
+            and not view.erased_ids(dead.id)
+        ):
+            stretches = view.holding_stretches(dead.subject, "life")
             if any(dead.id in s.ids and s.begins <= view.keys[new.id] < s.ends for s in stretches):
                 found.append(("contradiction" if is_sure(view, new, dead) else "possible", dead))
     return [(grade, old) for grade, old in found if grade]
@@ -121,7 +126,9 @@ def is_over(view: View, new: Statement, old: Statement) -> bool:
     """Return whether a denial of its scene comes after a change there that ended what it denies."""
     if new.positive or not old.positive or not new.scene or new.scene != old.scene:
         return False
-    known = View(view.table, view.log[:-1], viewer=view.viewer).holds(old.subject, old.attribute)
+    known = View(view.table, view.log[:-1], viewer=view.viewer).holding_stretches(
+        old.subject, old.attribute
+    )
     over = [s for s in known if old.id in s.ids and s.begins <= view.keys[new.id]]
     return bool(over) and all(s.ends <= view.keys[new.id] for s in over)
 
@@ -129,13 +136,13 @@ def is_over(view: View, new: Statement, old: Statement) -> bool:
 def corrected_by(view: View, new: Statement) -> Iterator[str]:
     """Yield the statement that a correction replaces, and those that this one had replaced."""
     wrong = {e.id: e.corrects for _, e in view.entries if isinstance(e, Statement)}
-    one = new.corrects if new.corrects in wrong and view.stands(new.corrects) else ""
+    one = new.corrects if new.corrects in wrong and view.is_standing(new.corrects) else ""
     while one:
         yield one
         one = wrong[one]
 
 
-def judge(
+def judge_claim(
     table: dict[str, Attribute], log: Log, new: Statement, *, replaces: str = "", own: bool = False
 ) -> Verdict:
     """Judge a claim, and return the log after it; a refusal leaves the log as it was."""
@@ -147,7 +154,8 @@ def judge(
     view = View(table, (*log, new), viewer=PUBLIC if new.audience is None else new.audience)
     against = [(g, old) for g, old in list_conflicts(view, new) if not is_over(view, new, old)]
     waits = any(
-        s.id == replaces and s.authority > new.authority for s in view.standing(new.attribute)
+        s.id == replaces and s.authority > new.authority
+        for s in view.standing_statements(new.attribute)
     )
     for grade, old in against:
         overruled = old.id == replaces or (own and old.author == new.author)
@@ -157,7 +165,7 @@ def judge(
             return Verdict(outcome="refused", log=log, against=((grade, old.id),))
         sides = (new.subject, *((new.value,) if table[new.attribute].symmetric else ()))
         known = View(table, log, viewer=view.viewer)
-        before = [s for each in sides if each for s in known.holds(each, new.attribute)]
+        before = [s for each in sides if each for s in known.holding_stretches(each, new.attribute)]
         now = view.keys[new.id]
         current = {i for s in before if s.begins <= now < s.ends for i in s.ids}
         current = {i for i in current if known.keys[i] <= now}  # not what is stated again later
@@ -177,12 +185,16 @@ def judge(
     )
 
 
-def erase(table: dict[str, Attribute], log: Log, erasure_id: str, target: str) -> Log:
+def erase_statement(table: dict[str, Attribute], log: Log, erasure_id: str, target: str) -> Log:
     """Empty a statement; the statements that it did not end continue to hold."""
     view = View(table, log)
     gone = next(e for _, e in view.entries if isinstance(e, Statement) and e.id == target)
-    stretches = view.holds(gone.subject, gone.attribute)
-    same = {s.id for s in view.standing(gone.attribute) if (s.value == gone.value) == gone.positive}
+    stretches = view.holding_stretches(gone.subject, gone.attribute)
+    same = {
+        s.id
+        for s in view.standing_statements(gone.attribute)
+        if (s.value == gone.value) == gone.positive
+    }
 
     def stand_at(key: Key) -> frozenset[str]:
         return frozenset(i for s in stretches if s.begins <= key < s.ends for i in s.ids)

@@ -22,7 +22,7 @@ from tests.campaign.plots import (
     Reveal,
     Step,
 )
-from tests.campaign.viewer_checks import RELATIONS, VIEWERS, ViewerCheck, instant, reader
+from tests.campaign.viewer_checks import RELATIONS, VIEWERS, ViewerCheck, reader_name, to_instant
 from tests.toolsets.narrative.kit import World
 
 COINS = 10
@@ -50,37 +50,37 @@ class Table:
     number: int = 0
     checks: int = 0
 
-    async def play(self, after: Callable[[], None] | None = None) -> None:
+    async def play_plot(self, after: Callable[[], None] | None = None) -> None:
         """Everything in the plot; whatever differs from the model is raised."""
-        await self.open()
+        await self.open_scene()
         for step in self.plot.steps:
-            await self.step(step)
+            await self.play_step(step)
             for viewer in VIEWERS if self.plot.secrets else (MASTERS,):
                 truth = self.truth.seen_by(viewer)
-                await ViewerCheck(played=self, truth=truth, viewer=viewer).compare()
+                await ViewerCheck(played=self, truth=truth, viewer=viewer).compare_views()
             if after is not None:
                 after()
 
-    async def step(self, step: Step) -> None:
+    async def play_step(self, step: Step) -> None:
         match step:
             case int():
-                await self._canonize(self.plot.scenes[step - 1])
+                await self._canonize_scene(self.plot.scenes[step - 1])
             case PlannedStatement():
-                await self._write(step)
+                await self._write_directly(step)
             case Gift():
-                await self._give(step)
+                await self._give_coins(step)
             case Correction():
-                await self._correct(step)
+                await self._correct_statement(step)
             case Reveal():
-                await self._reveal(step)
+                await self._reveal_item(step)
             case Hiding():
-                await self._hide(step)
+                await self._hide_statement(step)
             case Ending():
-                await self._end(step)
+                await self._end_relation(step)
             case Merging():
-                await self._merge(step)
+                await self._merge_entities(step)
 
-    async def open(self) -> None:
+    async def open_scene(self) -> None:
         for names, kind in ((HEROES, "character"), (PLACES, "location"), (ITEMS, "object")):
             doubles = [DOUBLES[name] for name in names if name in DOUBLES]
             for name in (*names, *doubles):
@@ -95,7 +95,7 @@ class Table:
                 title="Letters",
                 source_type="lore",
                 canon_level="canon",
-                audience=[reader(viewer, self.ids)],
+                audience=[reader_name(viewer, self.ids)],
             )
             self.sources[viewer] = [f"source:{made['source_id']}"]
         stories = [await self.world.story(f"Campaign {number}") for number in range(2)]
@@ -117,17 +117,19 @@ class Table:
             self.scenes[scene.number] = made["scene_id"]
             if scene.day is not None:
                 await self.world.call(
-                    "mongodb_update_scene", scene_id=made["scene_id"], time_ref=instant(scene.day)
+                    "mongodb_update_scene",
+                    scene_id=made["scene_id"],
+                    time_ref=to_instant(scene.day),
                 )
 
-    async def _canonize(self, scene: PlannedScene) -> None:
-        waiting = [await self.propose(scene, each) for each in scene.said]
+    async def _canonize_scene(self, scene: PlannedScene) -> None:
+        waiting = [await self.propose_statement(scene, each) for each in scene.said]
         reply = await self.world.call(
             "composite_canonize_scene", scene_id=self.scenes[scene.number]
         )
         verdicts = {each["proposal_id"]: each for each in reply["verdicts"]}
-        for proposal, reported in sorted(waiting, key=lambda each: _turn(each[1])):
-            expected = self.truth.judge(reported)
+        for proposal, reported in sorted(waiting, key=lambda each: _turn_of(each[1])):
+            expected = self.truth.judge_proposal(reported)
             verdict = verdicts[proposal]
             if verdict["canonical_id"] is not None:
                 self.became.setdefault(reported.number, verdict["canonical_id"])
@@ -135,10 +137,12 @@ class Table:
                 expected, verdict["status"], f"verdict on {reported}: {verdict['rationale']}"
             )
 
-    async def propose(self, scene: PlannedScene, said: PlannedStatement) -> tuple[str, Stated]:
-        result = self._state(said, scene)
-        kind, content = self._content(said)
-        old = self._replaced(said)
+    async def propose_statement(
+        self, scene: PlannedScene, said: PlannedStatement
+    ) -> tuple[str, Stated]:
+        result = self._propose_state(said, scene)
+        kind, content = self._content_of(said)
+        old = self._replace_statement(said)
         if old is not None:
             result = replace(result, instead=old.number)
             content = {**content, "replaces": self.became[old.number]}
@@ -155,22 +159,22 @@ class Table:
         self.proposed[reply["proposal_id"]] = result
         return reply["proposal_id"], result
 
-    def _replaced(self, said: PlannedStatement) -> Stated | None:
+    def _replace_statement(self, said: PlannedStatement) -> Stated | None:
         """The fact in whose place another one is proposed; no fact twice."""
         if said.instead is None:
             return None
         taken = {reported.instead for reported in self.proposed.values()}
-        known = self.truth.seen_by(said.audience).words(said.line)
+        known = self.truth.seen_by(said.audience).words_about(said.line)
         facts = [one for one in known if one.holds and one.number in self.became]
         facts = [one for one in facts if one.number not in taken]
         return facts[int(said.instead * len(facts))] if facts else None
 
-    def _state(self, said: PlannedStatement, scene: PlannedScene | None) -> Stated:
+    def _propose_state(self, said: PlannedStatement, scene: PlannedScene | None) -> Stated:
         self.number += 1
         day = said.day if said.day is not None or scene is None else scene.day
         number = 0 if scene is None else scene.number
         result = Stated(
-            line=self.truth.rooted(said.line),
+            line=self.truth.root_line(said.line),
             value=self.truth.root(said.value),
             authority=said.authority,
             number=self.number,
@@ -185,10 +189,10 @@ class Table:
         self.trail.append(str(result))
         return result
 
-    def _content(self, said: PlannedStatement) -> tuple[str, dict[str, Any]]:
-        when: dict[str, Any] = {} if said.day is None else {"time_ref": instant(said.day)}
+    def _content_of(self, said: PlannedStatement) -> tuple[str, dict[str, Any]]:
+        when: dict[str, Any] = {} if said.day is None else {"time_ref": to_instant(said.day)}
         if said.audience != EVERYBODY:
-            when["audience"] = [reader(said.audience, self.ids)]
+            when["audience"] = [reader_name(said.audience, self.ids)]
         match said.line[0]:
             case "state":
                 change = "add" if said.holds else "remove"
@@ -204,9 +208,9 @@ class Table:
                     "title": said.value, "involved": involved, "actor_ids": actors, **when,
                 }  # fmt: skip
             case _:
-                return "relationship", {**self._ends(said), **when}
+                return "relationship", {**self._ends_of(said), **when}
 
-    def _ends(self, said: PlannedStatement) -> dict[str, str]:
+    def _ends_of(self, said: PlannedStatement) -> dict[str, str]:
         match said.line[0]:
             case "place":
                 names = (said.line[1], "LOCATED_IN", said.value)
@@ -217,8 +221,8 @@ class Table:
         start, kind, end = names
         return {"from": self.ids[start], "type": kind, "to": self.ids[end]}
 
-    async def _write(self, said: PlannedStatement) -> None:
-        result = self._state(said, None)
+    async def _write_directly(self, said: PlannedStatement) -> None:
+        result = self._propose_state(said, None)
         if said.line[0] == "state":
             await self.world.call(
                 "neo4j_update_entity_state",
@@ -228,7 +232,7 @@ class Table:
                 evidence_refs=self.sources.get(said.audience, self.world.evidence),
             )
         else:
-            ends = self._ends(said)
+            ends = self._ends_of(said)
             reply = await self.world.call(
                 "neo4j_create_relationship",
                 from_entity_id=ends["from"],
@@ -240,9 +244,9 @@ class Table:
             self.related.setdefault(reply["relationship_id"], result)
             self.direct.append(result)
             self.became[result.number] = reply["relationship_id"]
-        self.truth.write(result)
+        self.truth.write_directly(result)
 
-    async def _give(self, gift: Gift) -> None:
+    async def _give_coins(self, gift: Gift) -> None:
         self.trail.append(str(gift))
         asked = {
             "from_entity_id": self.ids[gift.giver],
@@ -253,52 +257,52 @@ class Table:
             "evidence_refs": self.world.evidence,
         }
         done = await self.world.outcome("neo4j_transfer_quantity", asked)
-        given = self.truth.gives(gift.giver, gift.taker, gift.amount)
+        given = self.truth.give_coins(gift.giver, gift.taker, gift.amount)
         self.equal(given, done.error is None, f"{gift}: {done.text}")
 
-    async def _correct(self, correction: Correction) -> None:
+    async def _correct_statement(self, correction: Correction) -> None:
         """Retcon something that was said once; a state by the fact that states it."""
-        known = self.truth.correctable()
+        known = self.truth.correctable_statements()
         if not known:
             return
         reported = known[int(correction.pick * len(known))]
         item = self.became.get(reported.number)
         if reported.line[0] == "state":
-            item = await self._stated(reported)
+            item = await self._read_stated(reported)
         if item is None:
             return
         self.trail.append(f"never was: {reported}")
         await self.world.call("neo4j_retcon_thing", id=item, reason="it never was")
-        self.truth.never(reported)
+        self.truth.retract_statements(reported)
 
-    async def _reveal(self, reveal: Reveal) -> None:
+    async def _reveal_item(self, reveal: Reveal) -> None:
         """Reveal to everybody an item of the canon that only few know."""
-        secrets = self.truth.secrets()
+        secrets = self.truth.secret_statements()
         if not secrets:
             return
         reported = secrets[int(reveal.pick * len(secrets))]
         item = self.became.get(reported.number)
         if reported.line[0] == "state":
-            item = await self._stated(reported)
+            item = await self._read_stated(reported)
         if item is None:
             return
         self.trail.append(f"revealed: {reported}")
         asked = {"id": item, "audience": ["everyone"], "reason": "it came out"}
         done = await self.world.outcome("neo4j_set_audience", asked)
         if done.error is None:
-            self.truth.reveal(reported)
+            self.truth.reveal_statement(reported)
             return
         others = self.truth.has_secrets(reported.line, beside=reported)
         named = done.error.data.get("code") == "audience.names-secrets"
         self.equal((True, True), (others, named), f"it is refused: {done.text}")
 
-    async def _hide(self, hiding: Hiding) -> None:
+    async def _hide_statement(self, hiding: Hiding) -> None:
         """Let few know of what was said once, and not to fewer; what has changed others stays."""
         known = [
             one
-            for one in self.truth.correctable()
+            for one in self.truth.correctable_statements()
             if one.line[0] != "state" and one.number in self.became
-            if self.truth.audience(one) == EVERYBODY
+            if self.truth.audience_of(one) == EVERYBODY
         ]
         if not known:
             return
@@ -306,28 +310,28 @@ class Table:
         self.trail.append(f"hidden: {reported} from all but {hiding.audience}")
         asked = {
             "id": self.became[reported.number],
-            "audience": [reader(hiding.audience, self.ids)],
+            "audience": [reader_name(hiding.audience, self.ids)],
             "reason": "better not known",
         }
         done = await self.world.outcome("neo4j_set_audience", asked)
         if done.error is None:
-            self.truth.hide(reported, hiding.audience)
+            self.truth.hide_statement(reported, hiding.audience)
         else:
             self.equal("audience.told", done.error.data["code"], f"it is refused: {done.text}")
 
-    async def _end(self, ending: Ending) -> None:
+    async def _end_relation(self, ending: Ending) -> None:
         """End a relation that holds for those who know of it."""
         first: dict[str, int] = {}
         for number, item in self.became.items():  # in the order in which they were judged
             first.setdefault(item, number)
         found: list[Stated] = []
         doubled = {*DOUBLES, *DOUBLES.values()}  # an end stays with whom it was said of
-        for line in self.truth.lines():
-            if self.plot.merges and not doubled.isdisjoint((*line, *self._values(line))):
+        for line in self.truth.known_lines():
+            if self.plot.merges and not doubled.isdisjoint((*line, *self._values_of(line))):
                 continue
             for viewer in VIEWERS if line[0] in RELATIONS else ():
-                run = self.truth.seen_by(viewer).holding(line)
-                mine = [one for one in run[-1:] if self.truth.audience(one) == viewer]
+                run = self.truth.seen_by(viewer).holding_words(line)
+                mine = [one for one in run[-1:] if self.truth.audience_of(one) == viewer]
                 found += [
                     one for one in mine if first.get(self.became.get(one.number, "")) == one.number
                 ]
@@ -345,7 +349,7 @@ class Table:
             scene=0,
             story=0,
             order=0,
-            audience=self.truth.audience(reported),
+            audience=self.truth.audience_of(reported),
             instead=reported.number,
         )
         self.trail.append(str(end))
@@ -354,9 +358,9 @@ class Table:
             relationship_id=self.became[reported.number],
             reason="it is over",
         )
-        self.truth.record(end)
+        self.truth.record_statement(end)
 
-    async def _merge(self, merging: Merging) -> None:
+    async def _merge_entities(self, merging: Merging) -> None:
         """Let one stand for another, or each for themselves again."""
         double = DOUBLES[merging.kept]
         self.trail.append(f"{merging}: {double}")
@@ -374,10 +378,10 @@ class Table:
         )
         self.truth.merged[double] = merging.kept
 
-    def _values(self, line: Line) -> set[str]:
-        return {one.value for one in self.truth.words(line)}
+    def _values_of(self, line: Line) -> set[str]:
+        return {one.value for one in self.truth.words_about(line)}
 
-    async def _stated(self, stated: Stated) -> str | None:
+    async def _read_stated(self, stated: Stated) -> str | None:
         shown = await self.world.call(
             "neo4j_get_entity", entity_id=self.ids[stated.line[1]], include_state_history=True
         )
@@ -397,7 +401,7 @@ class Table:
             raise DisagreementError(f"seed {self.plot.seed}: {message}")
 
 
-def _turn(stated: Stated) -> tuple[int, bool, int, int]:
+def _turn_of(stated: Stated) -> tuple[int, bool, int, int]:
     """When it is judged among what is said in its scene."""
     rank = {"state": 1, "event": 2, "fact": 3}.get(stated.line[0], 0)
     return rank, stated.day is not None, stated.day or 0, stated.number

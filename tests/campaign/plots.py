@@ -214,7 +214,7 @@ def with_merges(plot: Plot, share: float = 0.4) -> Plot:
     return replace(plot, scenes=scenes, steps=tuple(steps), merges=True)
 
 
-def reordered(plot: Plot, turn: int) -> Plot:
+def reorder_scenes(plot: Plot, turn: int) -> Plot:
     """The same scenes, canonized in another order; the days of its contents are all different.
 
     Two that are told of the very same day contradict each other, and then who is first counts.

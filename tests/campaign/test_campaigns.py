@@ -9,7 +9,7 @@ from canonry.app.embedded import open_embedded
 from canonry.gateway.call import Gateway
 from canonry.narrative.toolset import NARRATIVE
 from canonry.testing.clocks import HandClock
-from tests.campaign.ends import result, taken
+from tests.campaign.ends import play_campaign, play_plainly
 from tests.campaign.model import EVERYBODY
 from tests.campaign.play import DisagreementError, Table
 from tests.campaign.plots import (
@@ -17,7 +17,7 @@ from tests.campaign.plots import (
     Merging,
     a_plot,
     for_few,
-    reordered,
+    reorder_scenes,
     with_merges,
     with_secrets,
 )
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.anyio
 async def test_tools_and_model_agree_after_every_step(seed: int) -> None:
     table = Table(world=await a_world(), plot=a_plot(seed, scenes=6 + seed % 4))
 
-    await table.play()
+    await table.play_plot()
 
     assert table.checks > len(table.plot.steps)
 
@@ -39,7 +39,7 @@ async def test_tools_and_model_agree_after_every_step(seed: int) -> None:
 async def test_each_viewer_sees_what_the_model_allows_after_every_step(seed: int) -> None:
     table = Table(world=await a_world(), plot=with_secrets(a_plot(seed, scenes=4)))
 
-    await table.play()
+    await table.play_plot()
 
     assert any(reported.audience != EVERYBODY for reported in table.proposed.values())
 
@@ -54,7 +54,7 @@ async def test_each_viewer_sees_what_the_model_allows_after_every_step(seed: int
 async def test_seeds_with_earlier_secret_timeline_defects_agree(seed: int, scenes: int) -> None:
     table = Table(world=await a_world(), plot=with_secrets(a_plot(seed, scenes=scenes)))
 
-    await table.play()
+    await table.play_plot()
 
     assert any(reported.audience != EVERYBODY for reported in table.proposed.values())
 
@@ -63,7 +63,7 @@ async def test_seeds_with_earlier_secret_timeline_defects_agree(seed: int, scene
 async def test_tools_and_model_agree_where_entities_turn_out_to_be_others(seed: int) -> None:
     table = Table(world=await a_world(), plot=with_merges(a_plot(seed, scenes=6)))
 
-    await table.play()
+    await table.play_plot()
 
     assert any(line.startswith("Merging") for line in table.trail)
 
@@ -84,7 +84,7 @@ async def test_seeds_with_earlier_merge_defects_agree(
     plot = with_merges(with_secrets(plot) if secrets else plot)
     table = Table(world=await a_world(), plot=plot)
 
-    await table.play()
+    await table.play_plot()
 
     assert table.checks > len(plot.steps)
 
@@ -93,7 +93,7 @@ async def test_a_model_without_identities_disagrees() -> None:
     table = Table(world=await a_world(), plot=with_merges(a_plot(503, scenes=6)))
 
     with pytest.raises(DisagreementError, match="seed 503"):
-        await table.play(after=table.truth.merged.clear)
+        await table.play_plot(after=table.truth.merged.clear)
 
 
 async def test_a_model_without_secrets_disagrees() -> None:
@@ -103,14 +103,14 @@ async def test_a_model_without_secrets_disagrees() -> None:
         table.truth.audiences = dict.fromkeys(range(table.number + 20), EVERYBODY)
 
     with pytest.raises(DisagreementError, match="seed 300: to Bo"):
-        await table.play(after=blab)
+        await table.play_plot(after=blab)
 
 
 @pytest.mark.parametrize(("seed", "scenes"), [(50150, 9), (60252, 5)])
 async def test_seeds_with_earlier_correction_defects_agree(seed: int, scenes: int) -> None:
     table = Table(world=await a_world(), plot=a_plot(seed, scenes=scenes))
 
-    await table.play()
+    await table.play_plot()
 
     assert any(line.startswith("never was") for line in table.trail)
 
@@ -131,7 +131,7 @@ async def test_the_embedded_store_agrees_too(
         gateway = Gateway(store.canon, (NARRATIVE,))
         world = World(canon=store.canon, gateway=gateway, clock=clock)
         await world.begin("Middle-earth")
-        await Table(world=world, plot=plot).play()
+        await Table(world=world, plot=plot).play_plot()
     finally:
         await store.close()
 
@@ -142,9 +142,9 @@ async def test_the_order_of_canonizing_never_changes_the_result(seed: int, autho
     plot = a_plot(seed, scenes=7, authorities=(authority,))
     results = []
     for turn in range(4):
-        table = Table(world=await a_world(), plot=reordered(plot, turn))
-        await table.play()
-        results.append(await result(table))
+        table = Table(world=await a_world(), plot=reorder_scenes(plot, turn))
+        await table.play_plot()
+        results.append(await play_campaign(table))
 
     assert results[1:] == results[:-1]
 
@@ -159,7 +159,10 @@ async def test_the_order_of_canonizing_does_not_matter_with_secrets_and_merges(
     scenes = with_merges(plot).scenes
     steps = (*plot.steps, *(Merging(kept=one) for one in DOUBLES))
     plot = replace(plot, scenes=scenes, steps=steps)
-    results = [await taken(Table(world=await a_world(), plot=reordered(plot, n))) for n in range(4)]
+    results = [
+        await play_plainly(Table(world=await a_world(), plot=reorder_scenes(plot, n)))
+        for n in range(4)
+    ]
 
     assert results[1:] == results[:-1]
 
@@ -171,4 +174,4 @@ async def test_a_model_with_another_truth_disagrees() -> None:
         table.truth.said = {line: said[:-1] for line, said in table.truth.said.items()}
 
     with pytest.raises(DisagreementError, match="seed 1"):
-        await table.play(after=forget)
+        await table.play_plot(after=forget)

@@ -23,7 +23,7 @@ async def play_scenes(*scenes: tuple[PlannedStatement, ...], order: tuple[int, .
         for number, each in enumerate(scenes, start=1)
     )
     table = Table(world=await a_world(), plot=Plot(seed=0, scenes=planned, steps=order))
-    await table.play()
+    await table.play_plot()
     return table
 
 

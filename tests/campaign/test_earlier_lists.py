@@ -42,7 +42,7 @@ def reads_of(table: Table, items: list[str]) -> Iterator[Asked]:
         yield "neo4j_explain", {"id": item}
 
 
-async def stated(table: Table) -> list[str]:
+async def stated_ids(table: Table) -> list[str]:
     """Return the ids of the facts and relations that there are."""
     here: dict[str, Any] = {"universe_id": table.world.universe_id, "limit": 500}
     facts = await table.world.call("neo4j_query_facts", **here)
@@ -53,7 +53,7 @@ async def stated(table: Table) -> list[str]:
     ]
 
 
-async def answered(table: Table, asked: Asked, **view: Any) -> Any:
+async def answer_call(table: Table, asked: Asked, **view: Any) -> Any:
     tool, arguments = asked
     reply = await table.world.outcome(tool, {**arguments, **view}, agent="ContextAssembly")
     return without_changes(reply.body)
@@ -79,36 +79,36 @@ async def test_each_list_at_a_known_position_equals_the_earlier_list(
     await world.begin("Middle-earth")
     plot = with_secrets(a_plot(seed, scenes=3))
     table = Table(world=world, plot=with_merges(plot) if merges else plot)
-    await table.open()
+    await table.open_scene()
     then: list[tuple[int, Asked, Any]] = []
     for step in table.plot.steps:
-        await table.step(step)
+        await table.play_step(step)
         (at,) = (p for space, p in await world.heads() if space == world.universe_id)
         then += [
-            (at, asked, await answered(table, asked))
-            for asked in reads_of(table, await stated(table))
+            (at, asked, await answer_call(table, asked))
+            for asked in reads_of(table, await stated_ids(table))
         ]
 
     for at, asked, reply in then:
-        assert await answered(table, asked, as_known_at=at) == reply, (plot.seed, at, asked)
+        assert await answer_call(table, asked, as_known_at=at) == reply, (plot.seed, at, asked)
     assert len(then) > 100
 
 
-async def played(seed: int) -> tuple[World, ToolDriver]:
+async def play_seed(seed: int) -> tuple[World, ToolDriver]:
     """A campaign that has been played, and a game master's driver at it."""
     driver = make_driver()
     world = World(canon=driver.canon, gateway=driver.gateway, clock=driver.clock)
     await world.begin("Middle-earth")
     table = Table(world=world, plot=with_merges(with_secrets(a_plot(seed, scenes=4))))
-    await table.open()
+    await table.open_scene()
     for step in table.plot.steps:
-        await table.step(step)
+        await table.play_step(step)
     return world, driver
 
 
 @pytest.mark.parametrize("seed", [720, 721])
 async def test_both_toolsets_agree_at_every_scene_and_day(seed: int) -> None:
-    world, driver = await played(seed)
+    world, driver = await play_seed(seed)
     here: dict[str, Any] = {"universe_id": world.universe_id, "limit": 500}
     scenes = (await world.call("mongodb_query_scenes", **here))["scenes"]
     found = 0
@@ -133,7 +133,7 @@ async def test_both_toolsets_agree_at_every_scene_and_day(seed: int) -> None:
 
 
 async def test_a_list_refuses_a_time_that_it_cannot_use() -> None:
-    world, _ = await played(720)
+    world, _ = await play_seed(720)
     here = {"universe_id": world.universe_id}
 
     proposals = await world.outcome("mongodb_query_proposals", {**here, "at": "1400-02-15"})

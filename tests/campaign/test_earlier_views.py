@@ -34,12 +34,12 @@ READS: tuple[tuple[str, dict[str, Any]], ...] = (
 )
 
 
-async def read(driver: ToolDriver, **view: str) -> list[Any]:
+async def read_all(driver: ToolDriver, **view: str) -> list[Any]:
     """The replies of all reads, or their errors."""
     return [(await driver.outcome(tool, {**asked, **view})).body for tool, asked in READS]
 
 
-async def standing(driver: ToolDriver, **view: str) -> list[tuple[str, str]]:
+async def standing_ends(driver: ToolDriver, **view: str) -> list[tuple[str, str]]:
     """Return each person with a place, and each item with an owner, as relations say it."""
     found = (await driver.call("find", kinds=["relation"], limit=50, **view))["found"]
     placed = [row["says"].partition(" located in ")[::2] for row in found]
@@ -53,15 +53,15 @@ async def standing(driver: ToolDriver, **view: str) -> list[tuple[str, str]]:
 async def replay_reads(world: World, driver: ToolDriver, plot: Plot) -> int:
     """Play a campaign, read after each step, and read the same once more at its end."""
     table = Table(world=world, plot=plot)
-    await table.open()
+    await table.open_scene()
     then: dict[Instant, list[Any]] = {}
     for step in plot.steps:
-        await table.step(step)
+        await table.play_step(step)
         world.clock.move_by(SECOND)  # commits of one instant are recorded just after each other
-        then[world.clock.now()] = await read(driver)
+        then[world.clock.now()] = await read_all(driver)
         world.clock.move_by(SECOND)
     for known, replies in then.items():
-        again = await read(driver, as_known_at=render_instant(known))
+        again = await read_all(driver, as_known_at=render_instant(known))
         for (tool, asked), said, reply in zip(READS, again, replies, strict=True):
             assert said == reply, (plot.seed, tool, asked, render_instant(known))
     return len(then)
@@ -121,14 +121,14 @@ async def test_no_entity_has_two_places_at_any_scene_or_day(seed: int) -> None:
     await world.begin("Middle-earth")
     plot = with_secrets(a_plot(seed, scenes=6))
     table = Table(world=world, plot=with_merges(plot) if seed % 2 else plot)
-    await table.open()
+    await table.open_scene()
     for step in table.plot.steps:
-        await table.step(step)
+        await table.play_step(step)
     asked = await world.call("mongodb_query_scenes", universe_id=world.universe_id, limit=50)
 
     views = [each["scene_id"] for each in asked["scenes"]]
     views += [f"1400-{month:02}-15" for month in range(1, 13)]
-    held = [await standing(driver, at=view) for view in views]
+    held = [await standing_ends(driver, at=view) for view in views]
 
     assert any(held)
     assert [bound for each in held for bound, times in Counter(each).items() if times > 1] == []

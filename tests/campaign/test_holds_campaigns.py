@@ -7,7 +7,7 @@ import pytest
 from tests.campaign.holds_drawing import ATTRIBUTES, KINDS, draw_plot
 from tests.campaign.holds_model import View
 from tests.campaign.holds_play import PlotRun
-from tests.campaign.holds_plots import TABLE, play
+from tests.campaign.holds_plots import TABLE, play_plot
 
 pytestmark = pytest.mark.anyio
 FIXED = {name for name, one in TABLE.items() if one.fixed}
@@ -43,6 +43,8 @@ async def test_a_reading_that_differs_from_the_model_is_found() -> None:
     result = PlotRun(plot=draw_plot(1, "owner", KINDS["dated"]), random=Random(1))
     await result.run_steps()
 
-    await result.compare(View(TABLE, play(tuple(result.done[:1])).log), result.driver, "")
+    await result.compare_reads(
+        View(TABLE, play_plot(tuple(result.done[:1])).log), result.driver, ""
+    )
 
     assert result.wrong != []

@@ -17,7 +17,7 @@ BO_S_PLAYER = "9f8fad5b-d9cb-469f-a165-708677289500"
 VIEWERS = (MASTERS, "Bo", "Cid", EVERYBODY)
 
 
-def instant(day: int | None) -> str | None:
+def to_instant(day: int | None) -> str | None:
     return None if day is None else f"{date(1400, 1, 1) + timedelta(days=day)}T00:00:00Z"
 
 
@@ -38,7 +38,7 @@ class Played(Protocol):
         """Raise where the model and the tools differ."""
 
 
-def reader(viewer: str, ids: Mapping[str, str]) -> str:
+def reader_name(viewer: str, ids: Mapping[str, str]) -> str:
     """Return the name of a viewer in an audience: the player of Bo, Cid as a character."""
     named = {MASTERS: "gm", EVERYBODY: "everyone", "Bo": f"player:{BO_S_PLAYER}"}
     return named.get(viewer) or f"character:{ids[viewer]}"
@@ -67,7 +67,7 @@ class ViewerCheck:
         assert result.error is None, result.text
         return dict(result.body)
 
-    def _equal(self, expected: object, shown: object, what: str) -> None:
+    def _require_equal(self, expected: object, shown: object, what: str) -> None:
         self.played.equal(expected, shown, f"to {self.viewer}: {what}")
 
     async def _compare_coins(self) -> None:
@@ -81,15 +81,15 @@ class ViewerCheck:
         names = {entity: name for name, entity in self.played.ids.items()}
         for each in reply["relationships"]:
             has[names[each["from_entity_id"]]] += each["properties"]["quantity"]
-        self._equal(self.truth.coins, has, "coins")
+        self._require_equal(self.truth.coins, has, "coins")
 
-    async def compare(self) -> None:
+    async def compare_views(self) -> None:
         await self._compare_coins()
         for hero in (*HEROES, "Stranger"):
             if self.truth.root(hero) == hero:
                 await self._compare_state(hero)
                 await self._compare_facts(hero)
-        for line in self.truth.lines():
+        for line in self.truth.known_lines():
             if line[0] in RELATIONS:
                 await self._compare_line(line)
         await self._compare_events()
@@ -98,21 +98,23 @@ class ViewerCheck:
         shown = await self.call(
             "neo4j_get_entity", entity_id=self.played.ids[hero], include_state_history=True
         )
-        tags = self.truth.tags(hero)
-        self._equal(tags, shown["state_tags"], f"tags of {hero}")
+        tags = self.truth.tags_at(hero)
+        self._require_equal(tags, shown["state_tags"], f"tags of {hero}")
         found = [
             fact["statement"]
             for fact in shown["state_history"]
             if fact["canon_level"] == "canon" and fact["superseded_by"] is None
         ]
         stated = {each.partition(" is ")[2] for each in found if "no longer" not in each}
-        self._equal(tags, sorted(stated), f"facts about the state of {hero}")
-        days = {one.day for one in self.truth.words(("state", hero)) if one.day is not None}
+        self._require_equal(tags, sorted(stated), f"facts about the state of {hero}")
+        days = {one.day for one in self.truth.words_about(("state", hero)) if one.day is not None}
         for day in sorted({each + step for each in days for step in (-1, 0)}):
             then = await self.call(
-                "neo4j_get_entity_at", entity_id=self.played.ids[hero], at=instant(day)
+                "neo4j_get_entity_at", entity_id=self.played.ids[hero], at=to_instant(day)
             )
-            self._equal(self.truth.tags(hero, day), then["state_tags"], f"tags of {hero} at {day}")
+            self._require_equal(
+                self.truth.tags_at(hero, day), then["state_tags"], f"tags of {hero} at {day}"
+            )
 
     async def _compare_facts(self, hero: str) -> None:
         found = await self.call("neo4j_query_facts", entity_id=self.played.ids[hero], limit=500)
@@ -123,13 +125,15 @@ class ViewerCheck:
             and " is " not in fact["statement"]
             and fact["superseded_by"] is None  # told for an earlier time, it goes on as the later
         ]
-        self._equal(self.truth.statements(hero), sorted(listed), f"facts about {hero}")
+        self._require_equal(
+            self.truth.statements_about(hero), sorted(listed), f"facts about {hero}"
+        )
 
     async def _compare_line(self, line: Line) -> None:
-        found = await self.relations(line)
-        self._equal(self.truth.stretches(line), joined(found), f"line {line}")
+        found = await self.relations_of(line)
+        self._require_equal(self.truth.stretches_of(line), join_stretches(found), f"line {line}")
 
-    async def relations(self, line: Line) -> list[tuple[Stated, Stretch]]:
+    async def relations_of(self, line: Line) -> list[tuple[Stated, Stretch]]:
         names = {entity: name for name, entity in self.played.ids.items()}
         found: list[tuple[Stated, Stretch]] = []
         items: dict[int, str] = {}
@@ -156,11 +160,12 @@ class ViewerCheck:
                     until=day_of(each["until"]),
                     current=each["current"],
                 )
-                result = result or self._written(each["relationship_id"], line, value)
+                result = result or self._written_word(each["relationship_id"], line, value)
                 items[result.number] = each["relationship_id"]
                 found.append((result, stretch))
         every = {
-            one.number: one for one in (*(result for result, _ in found), *self.truth.words(line))
+            one.number: one
+            for one in (*(result for result, _ in found), *self.truth.words_about(line))
         }
         order = [one for _day, one in in_order(every.values())]
         turns = [one.number for one in order]
@@ -174,9 +179,9 @@ class ViewerCheck:
                 found[index] = (result, replace(one, cut=cut))
         return found
 
-    def _written(self, item: str, line: Line, value: str) -> Stated:
+    def _written_word(self, item: str, line: Line, value: str) -> Stated:
         """The direct word by which a relation is; one that was news to few made it for them."""
-        words = self.truth.words(line)
+        words = self.truth.words_about(line)
         if item not in self.played.related:
             found = [one.number for one in words if one.value == value]
             said = [one for one in self.played.direct if one.number in found]
@@ -185,9 +190,9 @@ class ViewerCheck:
 
     async def _compare_events(self) -> None:
         happened = [one.value for _day, one in in_order(self.truth.events)]
-        self._equal(happened, await self.timeline(), "timeline")
+        self._require_equal(happened, await self.read_timeline(), "timeline")
 
-    async def timeline(self) -> list[str]:
+    async def read_timeline(self) -> list[str]:
         reply = await self.call(
             "neo4j_get_timeline",
             universe_id=self.played.world.universe_id,
@@ -197,7 +202,7 @@ class ViewerCheck:
         return [each["event"]["title"] for each in reply["items"]]
 
 
-def joined(found: Iterable[tuple[Stated, Stretch]]) -> list[Stretch]:
+def join_stretches(found: Iterable[tuple[Stated, Stretch]]) -> list[Stretch]:
     """Neighbours of one value are one stretch; so are two that are for different audiences."""
     row: list[tuple[Stated, Stretch]] = []
     for reported, one in found:

@@ -36,7 +36,7 @@ ANSWERS: Final = rows_of("answers.jsonl")
 SCENES: Final = rows_of("scenes.jsonl")
 
 
-def judged(row: dict[str, Any]) -> dict[str, Any]:
+def read_verdict(row: dict[str, Any]) -> dict[str, Any]:
     """A verdict by meaning, or that of today, in one form."""
     return {
         "status": row.get("expect") or row["status"],
@@ -62,7 +62,7 @@ class Campaign:
     reasons: dict[str, tuple[str, str]] = field(default_factory=dict)
     """The rule and the rationale of each verdict."""
 
-    async def play(self, scene: dict[str, Any]) -> None:
+    async def play_scene(self, scene: dict[str, Any]) -> None:
         """Open a scene, let its turns be said, propose what they mean, and make it canon."""
         rows = [row for row in PROPOSALS if row["scene"] == scene["id"]]
         place = scene.get("location")
@@ -76,17 +76,17 @@ class Campaign:
             **({} if place is None else {"location_ref": self.items[place]}),
         )
         scene_id = reply["scene_id"]
-        turns = await self.said(scene_id, scene)
+        turns = await self.say_turns(scene_id, scene)
         ids = {}
         for row in rows:
-            ids[await self.proposed(scene_id, row, turns)] = row
+            ids[await self.propose_row(scene_id, row, turns)] = row
         reply = await self.world.call("composite_canonize_scene", scene_id=scene_id)
         for verdict in reply["verdicts"]:
-            self.note(ids[verdict["proposal_id"]], verdict)
+            self.note_verdict(ids[verdict["proposal_id"]], verdict)
         for verdict in reply["verdicts"]:
-            self.compare(ids[verdict["proposal_id"]], verdict, reply["pending_proposals"])
+            self.compare_verdict(ids[verdict["proposal_id"]], verdict, reply["pending_proposals"])
 
-    async def said(self, scene_id: str, scene: dict[str, Any]) -> dict[int, str]:
+    async def say_turns(self, scene_id: str, scene: dict[str, Any]) -> dict[int, str]:
         """All turns of a scene, by their numbers in the session."""
         lines = self.lines[scene["episode"]]
         turns = {}
@@ -101,7 +101,7 @@ class Campaign:
             turns[number] = reply["turn_id"]
         return turns
 
-    async def proposed(self, scene_id: str, row: dict[str, Any], turns: dict[int, str]) -> str:
+    async def propose_row(self, scene_id: str, row: dict[str, Any], turns: dict[int, str]) -> str:
         """The id of a new proposal with the turns, and for written introductions their source."""
         evidence = [{"type": "turn", "ref_id": turns[turn]} for turn in row["turns"]]
         if row["authority"] == "source":
@@ -112,22 +112,22 @@ class Campaign:
             scene_id=scene_id,
             turn_id=turns[row["turns"][-1]],
             type=row["type"],
-            content=self.resolved(row["content"]),
+            content=self.resolve_names(row["content"]),
             evidence=evidence,
             confidence=row["confidence"],
             authority=row["authority"],
         )
         return str(reply["proposal_id"])
 
-    def resolved(self, content: Any) -> Any:
+    def resolve_names(self, content: Any) -> Any:
         """The content with names replaced by the ids of what is canon; new names stay."""
         if isinstance(content, dict):
-            return {key: self.resolved(value) for key, value in content.items()}
+            return {key: self.resolve_names(value) for key, value in content.items()}
         if isinstance(content, list):
-            return [self.resolved(value) for value in content]
+            return [self.resolve_names(value) for value in content]
         return self.items.get(content, content) if isinstance(content, str) else content
 
-    def note(self, row: dict[str, Any], verdict: dict[str, Any]) -> None:
+    def note_verdict(self, row: dict[str, Any], verdict: dict[str, Any]) -> None:
         """Remember what a proposal became."""
         self.firsts[verdict["proposal_id"]] = row["id"]
         item = verdict["canonical_id"]
@@ -138,7 +138,9 @@ class Campaign:
         if row["type"] == "entity":
             self.items.setdefault(row["content"]["ref"], item)
 
-    def compare(self, row: dict[str, Any], verdict: dict[str, Any], pending: list[str]) -> None:
+    def compare_verdict(
+        self, row: dict[str, Any], verdict: dict[str, Any], pending: list[str]
+    ) -> None:
         """Put the verdict into the form of the file."""
         self.reasons[row["id"]] = (verdict["rule"], verdict["rationale"])
         waits = verdict["proposal_id"] in pending
@@ -151,25 +153,25 @@ class Campaign:
             "same_as": None if first == row["id"] else first,
         }
 
-    async def answer(self, row: dict[str, Any]) -> dict[str, Any]:
+    async def answer_row(self, row: dict[str, Any]) -> dict[str, Any]:
         """Return the answer of the canon to a question, reduced to what the row asks for."""
         entity = self.items[row["of"]]
         match row["ask"]:
             case "tags":
                 shown = await self.world.call("neo4j_get_entity", entity_id=entity)
-                return among(row, shown["state_tags"])
+                return divide_held(row, shown["state_tags"])
             case "says":
-                return among(row, await self.statements(entity))
+                return divide_held(row, await self.statements_about(entity))
             case "count" if "event" in row:
-                events = await self.pages("neo4j_query_events", "events", entity)
+                events = await self.list_pages("neo4j_query_events", "events", entity)
                 return {"is": sum(one["title"] == row["event"] for one in events)}
             case "count":
-                said = [one.rstrip(".") for one in await self.statements(entity)]
+                said = [one.rstrip(".") for one in await self.statements_about(entity)]
                 return {"is": said.count(row["statement"])}
             case _:
-                return {"is": await self.related(row["ask"], entity)}
+                return {"is": await self.related_names(row["ask"], entity)}
 
-    async def related(self, how: str, entity: str) -> list[str]:
+    async def related_names(self, how: str, entity: str) -> list[str]:
         """The names of those that an entity is related to now."""
         rel_type, direction = RELATED[how]
         found = await self.world.call(
@@ -183,19 +185,19 @@ class Campaign:
         names = {item: name for name, item in reversed(self.items.items())}
         return sorted(names[one] for pair in ends for one in pair - {entity})
 
-    async def statements(self, entity: str) -> list[str]:
+    async def statements_about(self, entity: str) -> list[str]:
         """Return the statements of canon about an entity now."""
-        facts = await self.pages("neo4j_query_facts", "facts", entity)
+        facts = await self.list_pages("neo4j_query_facts", "facts", entity)
         return [one["statement"] for one in facts if one["superseded_by"] is None]
 
-    async def pages(self, tool: str, kind: str, entity: str) -> list[dict[str, Any]]:
+    async def list_pages(self, tool: str, kind: str, entity: str) -> list[dict[str, Any]]:
         """All that a tool lists about an entity and that holds."""
         reply = await self.world.call(tool, entity_id=entity, canon_level="canon", limit=100)
         assert len(reply[kind]) < 100
         return list(reply[kind])
 
 
-def among(row: dict[str, Any], held: list[str]) -> dict[str, Any]:
+def divide_held(row: dict[str, Any], held: list[str]) -> dict[str, Any]:
     """Divide the words of a question into held ones and others."""
     asked = [*row.get("has", ()), *row.get("lacks", ())]
     return {
@@ -204,7 +206,7 @@ def among(row: dict[str, Any], held: list[str]) -> dict[str, Any]:
     }
 
 
-def believed(row: dict[str, Any]) -> dict[str, Any]:
+def read_belief(row: dict[str, Any]) -> dict[str, Any]:
     """An answer by meaning, or that of today, in one form."""
     names = [name for name in ("has", "lacks", "is") if name in row]
     values = {name: row[name] for name in names}

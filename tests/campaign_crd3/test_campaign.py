@@ -17,8 +17,8 @@ from tests.campaign_crd3.campaign import (
     SCENES,
     WAITS,
     Campaign,
-    believed,
-    judged,
+    read_belief,
+    read_verdict,
 )
 from tests.toolsets.narrative.kit import a_world
 
@@ -55,7 +55,7 @@ async def campaign(anyio_backend: str) -> Campaign:
         lines={each.title: each.lines for each in read},
     )
     for scene in SCENES:
-        await played.play(scene)
+        await played.play_scene(scene)
     return played
 
 
@@ -81,12 +81,12 @@ def test_every_proposal_cites_turns_of_its_own_scene() -> None:
 def test_an_expected_difference_differs_and_has_a_reason() -> None:
     for row in PROPOSALS:
         if "differs" in row:
-            assert judged(row["differs"]) != judged(row), row["id"]
+            assert read_verdict(row["differs"]) != read_verdict(row), row["id"]
             assert row["differs"]["why"], row["id"]
     for row in ANSWERS:
         assert row["why"]
         if "differs" in row:
-            assert believed(row["differs"]) != believed(row), row
+            assert read_belief(row["differs"]) != read_belief(row), row
             assert row["differs"]["why"]
 
 
@@ -94,9 +94,9 @@ async def test_every_verdict_matches_a_game_master_or_a_known_difference(
     campaign: Campaign,
 ) -> None:
     wrong = {
-        row["id"]: (campaign.found[row["id"]], judged(row.get("differs", row)))
+        row["id"]: (campaign.found[row["id"]], read_verdict(row.get("differs", row)))
         for row in PROPOSALS
-        if campaign.found[row["id"]] != judged(row.get("differs", row))
+        if campaign.found[row["id"]] != read_verdict(row.get("differs", row))
     }
 
     assert wrong == {}, "found first, then what the file says"
@@ -113,7 +113,7 @@ async def test_final_canon_matches_a_game_master_or_a_known_difference(
 ) -> None:
     wrong = []
     for row in ANSWERS:
-        found, said = await campaign.answer(row), believed(row.get("differs", row))
+        found, said = await campaign.answer_row(row), read_belief(row.get("differs", row))
         if found != said:
             wrong.append((row["ask"], row["of"], found, said))
 

@@ -25,7 +25,7 @@ class Done:
     stderr: str
 
 
-def canonry(*arguments: str, environment: Mapping[str, str] | None = None) -> Done:
+def run_canonry(*arguments: str, environment: Mapping[str, str] | None = None) -> Done:
     """Run `canonry ARGUMENTS` in this process."""
     result = CliRunner().invoke(main, arguments, env=dict(environment or {}))
     return Done(result.exit_code, result.stdout, result.stderr)
@@ -34,7 +34,7 @@ def canonry(*arguments: str, environment: Mapping[str, str] | None = None) -> Do
 def canonry_in_a_thread(*arguments: str, environment: Mapping[str, str] | None = None) -> Done:
     """The same in a thread of its own, for a test that runs in an event loop itself."""
     with ThreadPoolExecutor(1) as threads:
-        return threads.submit(canonry, *arguments, environment=environment).result(SECONDS)
+        return threads.submit(run_canonry, *arguments, environment=environment).result(SECONDS)
 
 
 def canonry_process(*arguments: str, environment: Mapping[str, str] | None = None) -> Done:

@@ -10,18 +10,18 @@ import pytest
 from canonry.canon.ports.files import Record
 from canonry.cli import imports as chat_exports
 from canonry.documents.extraction.chats import extract_chat_lines, extract_chats
-from tests.cli.run import canonry
+from tests.cli.run import run_canonry
 
 
-def brought(folder: Path, kind: str, *paths: Path) -> dict[str, Any]:
-    done = canonry("import", kind, *map(str, paths), "--data", str(folder / "data"), "--json")
+def bring_folder(folder: Path, kind: str, *paths: Path) -> dict[str, Any]:
+    done = run_canonry("import", kind, *map(str, paths), "--data", str(folder / "data"), "--json")
     assert done.returncode == 0, done.stderr
     return dict(json.loads(done.stdout))
 
 
-def found(folder: Path, kind: str) -> list[str]:
+def find_titles(folder: Path, kind: str) -> list[str]:
     asked = ("find", "--type", kind, "--space", "account", "--json")
-    rows = json.loads(canonry(*asked, "--data", str(folder / "data")).stdout)["found"]
+    rows = json.loads(run_canonry(*asked, "--data", str(folder / "data")).stdout)["found"]
     return sorted(row["name"] for row in rows)
 
 
@@ -46,11 +46,11 @@ def an_export(chats: int, messages: int) -> list[dict[str, Any]]:
 def test_a_chat_export_becomes_records_once(tmp_path: Path) -> None:
     export = tmp_path / "conversations.json"
     export.write_text(json.dumps(an_export(2, 3)), encoding="utf-8")
-    first, again = (brought(tmp_path, "chats", export) for _ in range(2))
+    first, again = (bring_folder(tmp_path, "chats", export) for _ in range(2))
 
     assert (first["records"], first["sources"], first["unread"]) == (8, 1, {})
     assert (again["known"], again["sources"], again.get("records", 0)) == (1, 1, 0)
-    assert found(tmp_path, "conversation") == ["Chat 0", "Chat 1"]
+    assert find_titles(tmp_path, "conversation") == ["Chat 0", "Chat 1"]
 
 
 def test_a_note_vault_keeps_its_links_and_skips_hidden_folders(tmp_path: Path) -> None:
@@ -63,17 +63,17 @@ def test_a_note_vault_keeps_its_links_and_skips_hidden_folders(tmp_path: Path) -
     }.items():
         (vault / name).parent.mkdir(parents=True, exist_ok=True)
         (vault / name).write_text(text, encoding="utf-8")
-    first, again = (brought(tmp_path, "notes", vault) for _ in range(2))
+    first, again = (bring_folder(tmp_path, "notes", vault) for _ in range(2))
 
     assert (first["files"], first["records"], first["links"]) == (3, 3, 3)
     assert (again["known"], again["links"], again.get("records", 0)) == (3, 0, 0)
-    assert found(tmp_path, "note") == ["Home", "My Plan", "Roof"]
+    assert find_titles(tmp_path, "note") == ["Home", "My Plan", "Roof"]
 
 
 def test_an_unreadable_file_is_reported_and_stops_no_other(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text("{ broken", encoding="utf-8")
     (tmp_path / "b.json").write_text(json.dumps(an_export(1, 1)), encoding="utf-8")
-    result = brought(tmp_path, "chats", tmp_path / "a.json", tmp_path / "b.json")
+    result = bring_folder(tmp_path, "chats", tmp_path / "a.json", tmp_path / "b.json")
 
     assert (list(result["unread"]), result["records"]) == (["a.json"], 2)
 
@@ -156,11 +156,11 @@ def test_long_assistant_chats_in_an_export_are_divided_too(
 def test_a_long_chat_is_imported_once(tmp_path: Path) -> None:
     export = tmp_path / "result.json"
     export.write_text(json.dumps(a_group(8_000)), encoding="utf-8")
-    first, again = (brought(tmp_path, "chats", export) for _ in range(2))
+    first, again = (bring_folder(tmp_path, "chats", export) for _ in range(2))
 
     assert (first["sources"], first["records"], first["unread"]) == (4, 8_004, {})
     assert (again["known"], again["sources"], again["records"]) == (4, 4, 0)
-    assert found(tmp_path, "conversation") == ["Club"]
+    assert find_titles(tmp_path, "conversation") == ["Club"]
 
 
 def test_a_longer_chat_takes_no_more_memory(
@@ -234,11 +234,11 @@ def test_a_long_whatsapp_text_is_imported_once(
     monkeypatch.setattr(chat_exports, "_READ", 1 << 16)
     export = tmp_path / "Club.txt"
     export.write_text(a_text(4_100), encoding="utf-8")
-    first, again = (brought(tmp_path, "chats", export) for _ in range(2))
+    first, again = (bring_folder(tmp_path, "chats", export) for _ in range(2))
 
     assert (first["sources"], first["records"], first["unread"]) == (3, 4_104, {})
     assert (again["known"], again["sources"], again["records"]) == (3, 3, 0)
-    assert found(tmp_path, "conversation") == ["Club"]
+    assert find_titles(tmp_path, "conversation") == ["Club"]
 
 
 def test_a_longer_text_takes_no_more_memory(

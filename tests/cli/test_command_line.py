@@ -13,14 +13,14 @@ from canonry.cli import main
 from canonry.cli.entry import COMMANDS, exit_code
 from canonry.gateway.validation import compile_arguments
 from canonry.values import errors
-from tests.cli.run import canonry, canonry_process
+from tests.cli.run import canonry_process, run_canonry
 
 HEAVY = ("mcp", "apsw", "uvicorn", "starlette", "pydantic", "jsonschema_rs")
 
 
-def run(*arguments: str) -> tuple[int, str, str]:
+def run_command(*arguments: str) -> tuple[int, str, str]:
     """The exit code, standard output and standard error of a command."""
-    done = canonry(*arguments)
+    done = run_canonry(*arguments)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -34,19 +34,19 @@ def test_importing_the_command_line_imports_nothing_heavy() -> None:
 
 
 def test_the_version_is_printed() -> None:
-    assert run("--version") == (0, f"canonry, version {__version__}\n", "")
+    assert run_command("--version") == (0, f"canonry, version {__version__}\n", "")
 
 
 def test_a_mistyped_command_suggests_the_nearest_one_if_any() -> None:
     for slip, reported in (("fnd", "'fnd'; did you mean find?"), ("xyzzy", "'xyzzy'")):
-        code, _, said = run(slip)
+        code, _, said = run_command(slip)
 
         assert code == 2
         assert said.endswith(f"Error: There is no command {reported}\n")
 
 
 def test_help_names_every_command_and_every_exit_code() -> None:
-    _, out, _ = run("--help")
+    _, out, _ = run_command("--help")
 
     assert all(name in out for name in COMMANDS)
     assert all(f"\n    {code} " in out for code in (0, 1, 2, 3, 4, 5, 130))
@@ -66,7 +66,7 @@ def every_command() -> list[tuple[str, ...]]:
 
 @pytest.mark.parametrize("words", every_command(), ids=" ".join)
 def test_the_help_of_every_command_shows_an_example(words: tuple[str, ...]) -> None:
-    code, out, _ = run(*words, "--help")
+    code, out, _ = run_command(*words, "--help")
 
     assert code == 0
     assert f"canonry {' '.join(words)}" in out.split("Options:")[1]
@@ -89,7 +89,7 @@ def test_every_kind_of_error_has_its_exit_code(error: errors.CanonryError, code:
 
 
 def test_a_failure_is_one_line_with_code_and_advice(tmp_path: Path) -> None:
-    code, out, err = run("verify", "--data", str(tmp_path / "absent"))
+    code, out, err = run_command("verify", "--data", str(tmp_path / "absent"))
 
     assert code == 3
     assert out == ""
@@ -101,7 +101,7 @@ def test_a_failure_is_one_line_with_code_and_advice(tmp_path: Path) -> None:
 
 def test_an_unwritable_path_is_reported_without_blaming_canonry(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    code, _, err = run("demo", "--keep", str(tmp_path / "file" / "inside"))
+    code, _, err = run_command("demo", "--keep", str(tmp_path / "file" / "inside"))
 
     assert code == 4
     assert "inside" in err
@@ -116,7 +116,9 @@ def test_debug_shows_where_an_error_arose(tmp_path: Path) -> None:
 
 
 def test_a_wrong_setting_is_reported_before_anything_is_done(tmp_path: Path) -> None:
-    done = canonry("serve", environment={"CANONRY_AGENT_TYP": "x", "CANONRY_DATA": str(tmp_path)})
+    done = run_canonry(
+        "serve", environment={"CANONRY_AGENT_TYP": "x", "CANONRY_DATA": str(tmp_path)}
+    )
 
     assert done.returncode == 2
     assert "CANONRY_AGENT_TYPE" in done.stderr
@@ -124,14 +126,14 @@ def test_a_wrong_setting_is_reported_before_anything_is_done(tmp_path: Path) -> 
 
 
 def test_an_unknown_toolset_is_reported() -> None:
-    done = canonry("serve", "--toolsets", "narative", "--memory")
+    done = run_canonry("serve", "--toolsets", "narative", "--memory")
 
     assert done.returncode == 2
     assert "did you mean narrative" in done.stderr
 
 
 def test_the_tools_are_listed_with_their_roles() -> None:
-    code, out, _ = run("tools", "--toolsets", "narrative")
+    code, out, _ = run_command("tools", "--toolsets", "narrative")
     lines = {line[2:].split()[0]: line for line in out.splitlines() if "narrative" in line}
 
     assert code == 0
@@ -142,13 +144,13 @@ def test_the_tools_are_listed_with_their_roles() -> None:
 
 
 def test_the_bare_contract_has_no_extension() -> None:
-    _, out, _ = run("tools", "--toolsets", "narrative", "--contract-only", "--json")
+    _, out, _ = run_command("tools", "--toolsets", "narrative", "--contract-only", "--json")
 
     assert not [tool["name"] for tool in json.loads(out) if tool["extension"]]
 
 
 def test_a_tool_is_explained() -> None:
-    code, out, _ = run("tools", "neo4j_create_fact")
+    code, out, _ = run_command("tools", "neo4j_create_fact")
 
     assert code == 0
     assert "roles     CanonKeeper" in out
@@ -157,13 +159,13 @@ def test_a_tool_is_explained() -> None:
 
 
 def test_the_example_of_every_tool_satisfies_its_schema() -> None:
-    _, out, _ = run("tools", "--json")
+    _, out, _ = run_command("tools", "--json")
     for tool in json.loads(out):
         compile_arguments(tool["input_schema"])(tool["example"])
 
 
 def test_an_unknown_tool_is_reported() -> None:
-    code, _, err = run("tools", "neo4j_create_fac")
+    code, _, err = run_command("tools", "neo4j_create_fac")
 
     assert code == 3
     assert "tool.unknown" in err

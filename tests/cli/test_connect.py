@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from canonry.app.recall_models import MEANING
 from canonry.cli.connect import json_text, toml_text
 from canonry.cli.connect.command import CLIENTS, Machine, launch_command
-from tests.cli.run import Done, canonry
+from tests.cli.run import Done, run_canonry
 
 MAC = "Library/Application Support"
 COMMENTED = """// my settings
@@ -29,15 +29,15 @@ COMMENTED = """// my settings
 TOML = '# mine\nmodel = "best"\n\n[mcp_servers.other]\ncommand = "other"\n\n[tui]\nbell = true\n'
 
 
-def connect(home: Path, *words: str) -> Done:
+def run_connect(home: Path, *words: str) -> Done:
     """Run `canonry connect` for somebody whose home that is."""
     settings = {"HOME": str(home), "USERPROFILE": str(home), "XDG_CONFIG_HOME": ""}
     program = str(Path(sys.executable).with_name("canonry"))
     with patch.object(sys, "argv", [program]):
-        return canonry("connect", *words, environment=settings | {"XDG_DATA_HOME": ""})
+        return run_canonry("connect", *words, environment=settings | {"XDG_DATA_HOME": ""})
 
 
-def servers(path: Path, client: str) -> dict[str, object]:
+def read_servers(path: Path, client: str) -> dict[str, object]:
     """Return the servers in the settings of the client."""
     said = CLIENTS[client].text_module.read(path.read_text(encoding="utf-8"))
     for key in CLIENTS[client].section:
@@ -52,11 +52,11 @@ def file_of(client: str, home: Path) -> Path:
 
 
 def test_a_connected_client_starts_a_server_that_serves(tmp_path: Path) -> None:
-    done = connect(tmp_path, "cursor", "--data", str(tmp_path / "world"))
+    done = run_connect(tmp_path, "cursor", "--data", str(tmp_path / "world"))
 
     assert done.returncode == 0, done.stderr
     assert "Tested: it starts in" in done.stdout
-    entry = servers(file_of("cursor", tmp_path), "cursor")["canonry"]
+    entry = read_servers(file_of("cursor", tmp_path), "cursor")["canonry"]
     assert isinstance(entry, dict)
     assert Path(entry["command"]).is_absolute()
     assert str(tmp_path / "world") in entry["args"]
@@ -73,7 +73,7 @@ def test_each_client_gets_its_own_form_and_nothing_else_is_changed(
     before = TOML if kind.text_module is toml_text else json.dumps({"theme": "dark"}, indent=4)
     path.write_text(before, encoding="utf-8")
 
-    shown = connect(tmp_path, client, "--dry-run")
+    shown = run_connect(tmp_path, client, "--dry-run")
     assert shown.returncode == 0, shown.stderr
     assert path.read_text(encoding="utf-8") == before
     assert "canonry" in shown.stdout
@@ -91,10 +91,10 @@ def test_reconnecting_changes_nothing_and_undo_restores_the_bytes(tmp_path: Path
     path.parent.mkdir(parents=True)
     path.write_text(COMMENTED, encoding="utf-8")
 
-    first = connect(tmp_path, "zed", "--data", str(tmp_path / "world"))
+    first = run_connect(tmp_path, "zed", "--data", str(tmp_path / "world"))
     once = path.read_text(encoding="utf-8")
-    second = connect(tmp_path, "zed", "--data", str(tmp_path / "world"))
-    undone = connect(tmp_path, "zed", "--undo")
+    second = run_connect(tmp_path, "zed", "--data", str(tmp_path / "world"))
+    undone = run_connect(tmp_path, "zed", "--undo")
 
     assert first.returncode == second.returncode == undone.returncode == 0, first.stderr
     assert "is kept in" in first.stdout
@@ -109,10 +109,10 @@ def test_later_changes_survive_an_undo(tmp_path: Path) -> None:
     path = file_of("codex", tmp_path)
     path.parent.mkdir(parents=True)
     path.write_text(TOML, encoding="utf-8")
-    connect(tmp_path, "codex", "--data", str(tmp_path / "world"))
+    run_connect(tmp_path, "codex", "--data", str(tmp_path / "world"))
     path.write_text(path.read_text(encoding="utf-8") + '\n[notes]\nmine = "kept"\n')
 
-    connect(tmp_path, "codex", "--undo")
+    run_connect(tmp_path, "codex", "--undo")
 
     said = tomllib.loads(path.read_text(encoding="utf-8"))
     assert said["notes"] == {"mine": "kept"}
@@ -120,10 +120,10 @@ def test_later_changes_survive_an_undo(tmp_path: Path) -> None:
 
 
 def test_a_file_created_by_connect_is_removed_by_undo(tmp_path: Path) -> None:
-    connect(tmp_path, "gemini", "--data", str(tmp_path / "world"))
+    run_connect(tmp_path, "gemini", "--data", str(tmp_path / "world"))
     assert file_of("gemini", tmp_path).exists()
 
-    connect(tmp_path, "gemini", "--undo")
+    run_connect(tmp_path, "gemini", "--undo")
 
     assert not file_of("gemini", tmp_path).exists()
 
@@ -134,7 +134,7 @@ def test_unreadable_settings_are_left_alone(text: str, tmp_path: Path) -> None:
     path.parent.mkdir(parents=True)
     path.write_text(text, encoding="utf-8")
 
-    done = connect(tmp_path, "cursor")
+    done = run_connect(tmp_path, "cursor")
 
     assert done.returncode == 2
     assert "connect.unreadable" in done.stderr
@@ -149,17 +149,17 @@ def test_a_link_to_settings_elsewhere_stays_a_link(tmp_path: Path) -> None:
     path.parent.mkdir(parents=True)
     path.symlink_to(kept)
 
-    connect(tmp_path, "cursor", "--data", str(tmp_path / "world"))
+    run_connect(tmp_path, "cursor", "--data", str(tmp_path / "world"))
 
     assert path.is_symlink()
     assert "canonry" in json.loads(kept.read_text(encoding="utf-8"))["mcpServers"]
 
 
 def test_settings_refused_by_serve_are_refused_before_writing(tmp_path: Path) -> None:
-    done = connect(tmp_path, "cursor", "--", "--durability", "some")
-    relative = connect(tmp_path, "cursor", "--", "--data", "here")
-    unknown = connect(tmp_path, "emacs")
-    odd = connect(tmp_path, "cursor", "--name", "a b")
+    done = run_connect(tmp_path, "cursor", "--", "--durability", "some")
+    relative = run_connect(tmp_path, "cursor", "--", "--data", "here")
+    unknown = run_connect(tmp_path, "emacs")
+    odd = run_connect(tmp_path, "cursor", "--name", "a b")
 
     assert [each.returncode for each in (done, relative, unknown, odd)] == [2, 2, 2, 2]
     assert "before the `--`" in relative.stderr
@@ -180,7 +180,7 @@ def test_settings_refused_by_serve_are_refused_before_writing(tmp_path: Path) ->
 def test_a_server_that_would_serve_nobody_is_not_written(
     words: tuple[str, ...], stated: str, tmp_path: Path
 ) -> None:
-    done = connect(tmp_path, "cursor", "--data", str(tmp_path / "world"), "--", *words)
+    done = run_connect(tmp_path, "cursor", "--data", str(tmp_path / "world"), "--", *words)
 
     assert done.returncode != 0
     assert stated in done.stderr
@@ -192,8 +192,8 @@ def test_unreadable_settings_are_listed_as_such(tmp_path: Path) -> None:
     broken.parent.mkdir(parents=True)
     broken.write_text("{ not json", encoding="utf-8")
     folder.mkdir(parents=True)
-    listed = connect(tmp_path)
-    refused = connect(tmp_path, "gemini", "--data", str(tmp_path / "world"))
+    listed = run_connect(tmp_path)
+    refused = run_connect(tmp_path, "gemini", "--data", str(tmp_path / "world"))
 
     assert listed.returncode == 0, listed.stderr
     states = {line.split()[0]: line.split()[1] for line in listed.stdout.splitlines() if line}
@@ -203,8 +203,8 @@ def test_unreadable_settings_are_listed_as_such(tmp_path: Path) -> None:
 
 
 def test_without_a_client_all_are_listed_with_their_state(tmp_path: Path) -> None:
-    connect(tmp_path, "cursor", "--data", str(tmp_path / "world"))
-    done = connect(tmp_path)
+    run_connect(tmp_path, "cursor", "--data", str(tmp_path / "world"))
+    done = run_connect(tmp_path)
 
     states = {line.split("  ")[0].strip(): line for line in done.stdout.splitlines() if line}
     assert set(CLIENTS) <= set(states)
@@ -213,7 +213,7 @@ def test_without_a_client_all_are_listed_with_their_state(tmp_path: Path) -> Non
 
 
 def test_any_other_client_can_use_the_printed_lines(tmp_path: Path) -> None:
-    done = connect(tmp_path, "json", "--", "--toolsets", "truth")
+    done = run_connect(tmp_path, "json", "--", "--toolsets", "truth")
 
     entry = json.loads(done.stdout)["mcpServers"]["canonry"]
     assert entry["args"][-2:] == ["--toolsets", "truth"]
@@ -255,7 +255,7 @@ def test_paths_moved_by_the_user_are_followed() -> None:
     assert CLIENTS["vscode"].settings_file(roaming) == Path("/roaming/Code/User/mcp.json")
 
 
-def found(*names: str) -> dict[str, str]:
+def find_programs(*names: str) -> dict[str, str]:
     """Programs on a PATH."""
     return {Path(name).name: name for name in names} | {name: name for name in names}
 
@@ -282,7 +282,7 @@ def found(*names: str) -> dict[str, str]:
 def test_every_kind_of_installation_is_restarted_the_same_way(
     argv0: str, prefix: str, words: tuple[str, ...]
 ) -> None:
-    programs = found("/b/uvx", "/b/pipx", argv0)
+    programs = find_programs("/b/uvx", "/b/pipx", argv0)
 
     assert launch_command(argv0, "/p/.venv/bin/python", prefix, programs.get) == words
 

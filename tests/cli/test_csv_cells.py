@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from canonry.cli.catalog import quote_cell, unquote_cell
-from tests.cli.run import canonry
-from tests.toolsets.catalog.kit import hostile
+from tests.cli.run import run_canonry
+from tests.toolsets.catalog.kit import hostile_names
 
 FORMULAS = (
     '=HYPERLINK("https://example.org","x")', "+1+1", "-2+3", "@SUM(A1)", "\t=1", " =1", "'=1",
@@ -40,10 +40,10 @@ def test_a_catalog_of_formulas_is_exported_harmless_and_imported_unchanged(
     tmp_path: Path,
 ) -> None:
     def on(folder: str, *words: str) -> None:
-        done = canonry("catalog", *words, "--data", str(tmp_path / folder))
+        done = run_canonry("catalog", *words, "--data", str(tmp_path / folder))
         assert done.returncode == 0, done.stderr
 
-    arrays: dict[str, Any] = hostile()
+    arrays: dict[str, Any] = hostile_names()
     for row, text in zip(arrays["entities"], FORMULAS, strict=False):
         row |= {"title": text, "summary": text, "license": text}
     (tmp_path / "catalog.json").write_text(json.dumps(arrays), encoding="utf-8")

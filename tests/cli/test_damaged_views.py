@@ -6,7 +6,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from tests.cli.run import canonry
+from tests.cli.run import run_canonry
 
 GUIDES = 130
 LOST = (
@@ -23,7 +23,7 @@ def data(tmp_path: Path) -> str:
     session = tmp_path / "session.json"
     session.write_text(json.dumps({"title": "Guides", "turns": turns}), encoding="utf-8")
     folder = str(tmp_path / "data")
-    done = canonry("import", "transcript", str(session), "--universe", "Home", "--data", folder)
+    done = run_canonry("import", "transcript", str(session), "--universe", "Home", "--data", folder)
     assert done.returncode == 0, done.stderr
     return folder
 
@@ -31,19 +31,19 @@ def data(tmp_path: Path) -> str:
 def test_backup_and_doctor_report_a_lost_index_and_rebuild_repairs_it(
     data: str, tmp_path: Path
 ) -> None:
-    good = canonry("backup", str(tmp_path / "good"), "--data", data)
+    good = run_canonry("backup", str(tmp_path / "good"), "--data", data)
     assert (good.returncode, "WRONG" in good.stdout) == (0, False)
     db = apsw.Connection(str(Path(data) / "canon.db"))
     db.execute(LOST)
     db.close()
 
-    reply = canonry("backup", str(tmp_path / "told"), "--data", data)
+    reply = run_canonry("backup", str(tmp_path / "told"), "--data", data)
     assert reply.returncode == 1
     assert "WRONG  passages" in reply.stdout
     assert "canonry rebuild" in reply.stdout
     assert (tmp_path / "told" / "manifest.json").is_file()
-    assert "The view passages is incomplete" in canonry("doctor", "--data", data).stdout
+    assert "The view passages is incomplete" in run_canonry("doctor", "--data", data).stdout
 
-    assert canonry("rebuild", "--data", data).returncode == 0
-    assert canonry("verify", "--data", data).returncode == 0
-    assert canonry("backup", str(tmp_path / "healed"), "--data", data).returncode == 0
+    assert run_canonry("rebuild", "--data", data).returncode == 0
+    assert run_canonry("verify", "--data", data).returncode == 0
+    assert run_canonry("backup", str(tmp_path / "healed"), "--data", data).returncode == 0

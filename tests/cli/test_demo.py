@@ -4,7 +4,7 @@ import shlex
 import subprocess
 from pathlib import Path
 
-from tests.cli.run import canonry, canonry_process
+from tests.cli.run import canonry_process, run_canonry
 
 
 def test_the_demonstration_shows_accepted_and_refused_claims(tmp_path: Path) -> None:
@@ -38,12 +38,12 @@ def test_the_demonstration_shows_accepted_and_refused_claims(tmp_path: Path) -> 
     tried = subprocess.run([*connect, "--dry-run"], capture_output=True, text=True, check=False)
     assert tried.returncode == 0, tried.stderr
     assert str(data) in tried.stdout
-    assert canonry("verify", "--data", str(data)).returncode == 0
+    assert run_canonry("verify", "--data", str(data)).returncode == 0
 
 
 def test_the_demonstration_does_not_run_in_a_used_folder(tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("keep me")
-    done = canonry("demo", "--keep", str(tmp_path))
+    done = run_canonry("demo", "--keep", str(tmp_path))
 
     assert done.returncode == 2
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]

@@ -12,39 +12,39 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from tests.adapters.readers.paper import a_pdf
-from tests.cli.run import SOURCE, Done, canonry
+from tests.cli.run import SOURCE, Done, run_canonry
 
 DOCUMENTS = Path(__file__).parents[3] / "shared" / "data" / "documents"
 RULES = "# Fire\n\nFire burns.\n\n# Ice\n\nIce cools.\n"
 
 
 def import_documents(folder: Path, *words: str) -> Done:
-    return canonry(
+    return run_canonry(
         *("import", "documents", *words),
         *("--universe", "Home", "--data", str(folder / "data"), "--json"),
     )
 
 
-def written(folder: Path, name: str, data: bytes) -> str:
+def write_file(folder: Path, name: str, data: bytes) -> str:
     path = folder / name
     path.write_bytes(data)
     return str(path)
 
 
-def report(done: Done) -> list[dict[str, Any]]:
+def read_report(done: Done) -> list[dict[str, Any]]:
     assert done.returncode == 0, done.stderr
     return list(json.loads(done.stdout))
 
 
 def test_files_become_sources_of_a_universe_once(tmp_path: Path) -> None:
     files = (
-        written(tmp_path, "rules.md", RULES.encode()),
-        written(tmp_path, "map.PDF", a_pdf("The north is cold.")),
-        written(tmp_path, "old.txt", b"Long ago."),
+        write_file(tmp_path, "rules.md", RULES.encode()),
+        write_file(tmp_path, "map.PDF", a_pdf("The north is cold.")),
+        write_file(tmp_path, "old.txt", b"Long ago."),
     )
 
-    first = report(import_documents(tmp_path, *files))
-    again = report(import_documents(tmp_path, *files))
+    first = read_report(import_documents(tmp_path, *files))
+    again = read_report(import_documents(tmp_path, *files))
 
     assert [(each["name"], each["snippets"], each["added"]) for each in first] == [
         ("rules.md", 2, 2),
@@ -57,8 +57,8 @@ def test_files_become_sources_of_a_universe_once(tmp_path: Path) -> None:
 
 
 def test_a_changed_file_adds_to_the_same_source(tmp_path: Path) -> None:
-    (first,) = report(import_documents(tmp_path, written(tmp_path, "a.txt", b"One.")))
-    (second,) = report(import_documents(tmp_path, written(tmp_path, "a.txt", b"Two.")))
+    (first,) = read_report(import_documents(tmp_path, write_file(tmp_path, "a.txt", b"One.")))
+    (second,) = read_report(import_documents(tmp_path, write_file(tmp_path, "a.txt", b"Two.")))
 
     assert second["source_id"] == first["source_id"]
     assert second["added"] == 1
@@ -68,12 +68,12 @@ def test_files_with_one_name_in_two_folders_are_two_documents(tmp_path: Path) ->
     paths = []
     for folder, text in (("fire", b"Fire burns."), ("ice", b"Ice cools.")):
         (tmp_path / folder).mkdir()
-        paths.append(written(tmp_path / folder, "rules.md", text))
+        paths.append(write_file(tmp_path / folder, "rules.md", text))
 
-    fire, ice = report(import_documents(tmp_path, *paths))
-    again = report(import_documents(tmp_path, *reversed(paths)))
-    (changed,) = report(
-        import_documents(tmp_path, written(tmp_path / "ice", "rules.md", b"Ice melts."))
+    fire, ice = read_report(import_documents(tmp_path, *paths))
+    again = read_report(import_documents(tmp_path, *reversed(paths)))
+    (changed,) = read_report(
+        import_documents(tmp_path, write_file(tmp_path / "ice", "rules.md", b"Ice melts."))
     )
 
     assert (fire["doc_id"], ice["doc_id"]) == ("rules.md", "ice/rules.md")
@@ -83,11 +83,11 @@ def test_files_with_one_name_in_two_folders_are_two_documents(tmp_path: Path) ->
 
 
 def test_a_moved_document_is_known_by_text_and_an_edition_by_its_id(tmp_path: Path) -> None:
-    (first,) = report(import_documents(tmp_path, written(tmp_path, "a.txt", b"One.")))
-    (moved,) = report(import_documents(tmp_path, written(tmp_path, "b.txt", b"One.")))
-    reported = ("--doc-id", "a.txt", written(tmp_path, "c.txt", b"Two."))
-    (edition,) = report(import_documents(tmp_path, *reported))
-    (other,) = report(import_documents(tmp_path, written(tmp_path, "d.txt", b"Three.")))
+    (first,) = read_report(import_documents(tmp_path, write_file(tmp_path, "a.txt", b"One.")))
+    (moved,) = read_report(import_documents(tmp_path, write_file(tmp_path, "b.txt", b"One.")))
+    reported = ("--doc-id", "a.txt", write_file(tmp_path, "c.txt", b"Two."))
+    (edition,) = read_report(import_documents(tmp_path, *reported))
+    (other,) = read_report(import_documents(tmp_path, write_file(tmp_path, "d.txt", b"Three.")))
 
     assert (moved["source_id"], moved["added"]) == (first["source_id"], 0)
     assert (edition["source_id"], edition["added"]) == (first["source_id"], 1)
@@ -99,7 +99,7 @@ def test_a_moved_document_is_known_by_text_and_an_edition_by_its_id(tmp_path: Pa
 
 
 def test_a_charset_is_named_and_never_guessed(tmp_path: Path) -> None:
-    path = written(tmp_path, "old.txt", b"caf\xe9")
+    path = write_file(tmp_path, "old.txt", b"caf\xe9")
 
     refused = import_documents(tmp_path, path)
     taken = import_documents(tmp_path, path, "--charset", "windows-1252")
@@ -107,7 +107,7 @@ def test_a_charset_is_named_and_never_guessed(tmp_path: Path) -> None:
     assert refused.returncode == 2
     assert "old.txt: " in refused.stderr
     assert "document.encoding" in refused.stderr
-    assert report(taken)[0]["added"] == 1
+    assert read_report(taken)[0]["added"] == 1
 
 
 @pytest.mark.parametrize(
@@ -123,8 +123,8 @@ def test_a_charset_is_named_and_never_guessed(tmp_path: Path) -> None:
 def test_an_unreadable_file_is_named_and_nothing_is_written(
     tmp_path: Path, name: str, data: bytes, code: str
 ) -> None:
-    done = import_documents(tmp_path, written(tmp_path, name, data))
-    exported = canonry("export", "--data", str(tmp_path / "data"))
+    done = import_documents(tmp_path, write_file(tmp_path, name, data))
+    exported = run_canonry("export", "--data", str(tmp_path / "data"))
 
     assert done.returncode == 2
     assert name in done.stderr
@@ -134,16 +134,16 @@ def test_an_unreadable_file_is_named_and_nothing_is_written(
 
 def test_people_can_read_the_added_documents(tmp_path: Path) -> None:
     words = (
-        *("import", "documents", written(tmp_path, "rules.md", RULES.encode())),
+        *("import", "documents", write_file(tmp_path, "rules.md", RULES.encode())),
         *("--universe", "Home", "--data", str(tmp_path / "data")),
         *("--source-type", "lore", "--level", "canon"),
     )
 
-    assert "2 snippets added\n" in canonry(*words).stdout
-    assert "0 snippets added, 2 were there already" in canonry(*words).stdout
+    assert "2 snippets added\n" in run_canonry(*words).stdout
+    assert "0 snippets added, 2 were there already" in run_canonry(*words).stdout
 
 
-async def call(client: Client, tool: str, **arguments: Any) -> Any:
+async def call_tool(client: Client, tool: str, **arguments: Any) -> Any:
     result = await client.call_tool(tool, arguments)
     assert not result.is_error, result.content
     return result.structured_content
@@ -170,8 +170,10 @@ async def test_a_client_ingests_finds_and_cites_a_real_document(tmp_path: Path) 
     paper = (DOCUMENTS / "sample_contract.pdf").read_bytes()
     with open(os.devnull, "w", encoding="utf-8") as log:  # noqa: PTH123 - never blocks
         async with Client(stdio_client(server, errlog=log)) as client:
-            universe = (await call(client, "neo4j_create_universe", name="Acme"))["universe_id"]
-            source = await call(
+            universe = (await call_tool(client, "neo4j_create_universe", name="Acme"))[
+                "universe_id"
+            ]
+            source = await call_tool(
                 client,
                 "neo4j_create_source",
                 universe_id=universe,
@@ -180,14 +182,14 @@ async def test_a_client_ingests_finds_and_cites_a_real_document(tmp_path: Path) 
                 source_type="manual",
                 canon_level="authoritative",
             )
-            ingested = await call(
+            ingested = await call_tool(
                 client,
                 "mongodb_ingest_source",
                 source_id=source["source_id"],
                 file=base64.b64encode(paper).decode(),
                 mime_type="application/pdf",
             )
-            found = await call(
+            found = await call_tool(
                 client,
                 "qdrant_semantic_search",
                 query_text="consulting agreement",
@@ -195,9 +197,9 @@ async def test_a_client_ingests_finds_and_cites_a_real_document(tmp_path: Path) 
                 filters={"source_id": source["source_id"]},
             )
             (snippet,) = (
-                await call(client, "mongodb_query_snippets", source_id=source["source_id"])
+                await call_tool(client, "mongodb_query_snippets", source_id=source["source_id"])
             )["snippets"]
-            entity = await call(
+            entity = await call_tool(
                 client,
                 "neo4j_create_entity",
                 entity_class="EntityInstance",

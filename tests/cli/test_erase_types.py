@@ -21,7 +21,7 @@ from canonry.records.usecases.ingest_file import ingest_file, ingest_properties
 from canonry.records.usecases.record_source import ingest_records
 from canonry.testing.clocks import a_caller
 from canonry.values.provenance import Actor
-from tests.cli.run import Done, canonry
+from tests.cli.run import Done, run_canonry
 
 T = TypeVar("T")
 ADA = "00000000-0000-0000-0000-0000000000ad"
@@ -32,11 +32,11 @@ HASHING = {"CANONRY_RECALL_EMBEDDER": "hashing"}
 ACCOUNT = Account(user_id=ADA, space=account_space(ADA))
 
 
-def caller() -> Caller:
+def make_caller() -> Caller:
     return replace(a_caller(), actor=Actor(agent_id="a-1", agent_type="x", user=ADA))
 
 
-def within(folder: Path, work: Callable[[Embedded], Awaitable[T]]) -> T:
+def run_within(folder: Path, work: Callable[[Embedded], Awaitable[T]]) -> T:
     async def run() -> T:
         store = await open_embedded(folder / "data")
         try:
@@ -47,8 +47,8 @@ def within(folder: Path, work: Callable[[Embedded], Awaitable[T]]) -> T:
     return asyncio.run(run())
 
 
-def on(folder: Path, *words: str, environment: Mapping[str, str] | None = None) -> Done:
-    done = canonry(*words, "--data", str(folder / "data"), environment=environment)
+def run_on(folder: Path, *words: str, environment: Mapping[str, str] | None = None) -> Done:
+    done = run_canonry(*words, "--data", str(folder / "data"), environment=environment)
     assert done.returncode == 0, (words, done.stdout, done.stderr)
     return done
 
@@ -56,26 +56,26 @@ def on(folder: Path, *words: str, environment: Mapping[str, str] | None = None) 
 def record_entities(folder: Path, *records: tuple[str, dict[str, Any]]) -> Any:
     """Records that somebody hands over, beside every file."""
     given = [{"entity_type": kind, **fields} for kind, fields in records]
-    return within(folder, lambda store: ingest_records(store.canon, caller(), ADA, given))
+    return run_within(folder, lambda store: ingest_records(store.canon, make_caller(), ADA, given))
 
 
-def schemas(folder: Path) -> dict[str, EntitySchema]:
+def read_schemas(folder: Path) -> dict[str, EntitySchema]:
     async def read(store: Embedded) -> dict[str, EntitySchema]:
         spaces = frozenset((ACCOUNT.space,))
         page = await store.canon.state.schemas(spaces, None, limit=100, offset=0)
         return {each.entity_type: each for each in page.items}
 
-    return within(folder, read)
+    return run_within(folder, read)
 
 
-def types(folder: Path) -> dict[str, int]:
+def count_types(folder: Path) -> dict[str, int]:
     async def read(store: Embedded) -> dict[str, int]:
         return dict(await store.canon.state.entity_types(frozenset((ACCOUNT.space,))))
 
-    return within(folder, read)
+    return run_within(folder, read)
 
 
-def holding(folder: Path, *words: str) -> list[str]:
+def files_with_words(folder: Path, *words: str) -> list[str]:
     """The files below that hold one of the words, in whatever case."""
     wanted = [word.lower().encode() for word in words]
     return [
@@ -87,40 +87,42 @@ def holding(folder: Path, *words: str) -> list[str]:
 
 def assert_gone(folder: Path, *words: str) -> None:
     """Nothing of it is in the store, in a backup or an export made now, nor after a rebuild."""
-    assert holding(folder / "data", *words) == []
-    on(folder, "verify")
-    on(folder, "backup", str(folder / "backup"))
-    on(folder, "export", str(folder / "log.jsonl"))
-    on(folder, "rebuild")
-    on(folder, "verify")
-    assert holding(folder, *words) == []
+    assert files_with_words(folder / "data", *words) == []
+    run_on(folder, "verify")
+    run_on(folder, "backup", str(folder / "backup"))
+    run_on(folder, "export", str(folder / "log.jsonl"))
+    run_on(folder, "rebuild")
+    run_on(folder, "verify")
+    assert files_with_words(folder, *words) == []
 
 
 @pytest.mark.parametrize("opened", [False, True], ids=["store closed", "store open meanwhile"])
 def test_the_name_of_an_erased_file_is_nowhere(tmp_path: Path, opened: bool) -> None:
-    done = within(tmp_path, lambda s: ingest_file(s.canon, caller(), ACCOUNT, FILE))
-    on(tmp_path, "rebuild", "--only", "vectors", environment=HASHING)
+    done = run_within(tmp_path, lambda s: ingest_file(s.canon, make_caller(), ACCOUNT, FILE))
+    run_on(tmp_path, "rebuild", "--only", "vectors", environment=HASHING)
     assert (tmp_path / "data" / "recall").is_dir()
-    assert holding(tmp_path, "Anna") != []
-    assert not any("anna" in name for name in (*types(tmp_path), *schemas(tmp_path)))
+    assert files_with_words(tmp_path, "Anna") != []
+    assert not any("anna" in name for name in (*count_types(tmp_path), *read_schemas(tmp_path)))
 
     async def erase(_: Embedded) -> None:
-        await asyncio.to_thread(on, tmp_path, "erase", "--source", done.source.id, "--yes")
+        await asyncio.to_thread(run_on, tmp_path, "erase", "--source", done.source.id, "--yes")
 
     if opened:
-        within(tmp_path, erase)
+        run_within(tmp_path, erase)
     else:
         asyncio.run(erase(None))  # type: ignore[arg-type]
 
     assert_gone(tmp_path, "Anna", "Schmidt", "divorce", "lawyer", "Brown", "Kiel")
-    assert types(tmp_path) == {}
-    assert schemas(tmp_path) == {}
+    assert count_types(tmp_path) == {}
+    assert read_schemas(tmp_path) == {}
 
 
 def test_a_document_known_only_by_its_file_is_erased_with_it(tmp_path: Path) -> None:
     given = {"kind": "letter"}
-    done = within(tmp_path, lambda s: ingest_properties(s.canon, caller(), ACCOUNT, FILE, given))
-    on(tmp_path, "erase", "--source", done.source.id, "--yes")
+    done = run_within(
+        tmp_path, lambda s: ingest_properties(s.canon, make_caller(), ACCOUNT, FILE, given)
+    )
+    run_on(tmp_path, "erase", "--source", done.source.id, "--yes")
     assert_gone(tmp_path, "Anna", "Schmidt", "divorce", "letter")
 
 
@@ -130,17 +132,17 @@ def test_an_entity_mentioned_by_others_stays_and_is_named(tmp_path: Path) -> Non
         b"Eve,Moneypenny,eve@example.org,Engines\n",
         hint=FileHint(name="people.csv"),
     )
-    done = within(tmp_path, lambda s: ingest_file(s.canon, caller(), ACCOUNT, rows))
+    done = run_within(tmp_path, lambda s: ingest_file(s.canon, make_caller(), ACCOUNT, rows))
     record = {"email": "ada@example.org", "name": "Ada Lovelace", "phone": "+49 30 123456"}
     record_entities(tmp_path, ("person", record))
 
-    plan = on(tmp_path, "erase", "--source", done.source.id).stdout
+    plan = run_on(tmp_path, "erase", "--source", done.source.id).stdout
     assert "--entity" in plan
-    on(tmp_path, "erase", "--source", done.source.id, "--yes")
+    run_on(tmp_path, "erase", "--source", done.source.id, "--yes")
 
-    assert types(tmp_path)["person"] == 1
+    assert count_types(tmp_path)["person"] == 1
     assert_gone(tmp_path, "Moneypenny", "eve@example.org")
-    assert holding(tmp_path / "data", "ada@example.org") != []
+    assert files_with_words(tmp_path / "data", "ada@example.org") != []
 
 
 def test_a_type_is_erased_with_its_label_and_items(tmp_path: Path) -> None:
@@ -148,7 +150,7 @@ def test_a_type_is_erased_with_its_label_and_items(tmp_path: Path) -> None:
         tmp_path, (NAME, {"name": "file 7", "court": "Bonn"}), ("wine", {"name": "Riesling"})
     )
     record_entities(tmp_path, (NAME, {"name": "file 8", "judge": "Grey"}))  # a second version
-    (schema,) = [each for name, each in schemas(tmp_path).items() if "anna" in name]
+    (schema,) = [each for name, each in read_schemas(tmp_path).items() if "anna" in name]
     assert schema.version == "1.1"
     assert "Anna schmidt divorce" in schema.label
 
@@ -157,32 +159,33 @@ def test_a_type_is_erased_with_its_label_and_items(tmp_path: Path) -> None:
         return (await store.canon.state.entities(query)).items[0].id
 
     assert (
-        f"--schema {schema.id}" in on(tmp_path, "erase", "--entity", within(tmp_path, one)).stdout
+        f"--schema {schema.id}"
+        in run_on(tmp_path, "erase", "--entity", run_within(tmp_path, one)).stdout
     )
-    plan = on(tmp_path, "erase", "--schema", schema.id).stdout
+    plan = run_on(tmp_path, "erase", "--schema", schema.id).stdout
     assert "2 schema" in plan
     assert "2 entity" in plan
-    on(tmp_path, "erase", "--schema", schema.id, "--yes")
+    run_on(tmp_path, "erase", "--schema", schema.id, "--yes")
 
-    assert list(schemas(tmp_path)) == ["wine"]
-    assert types(tmp_path) == {"wine": 1}
+    assert list(read_schemas(tmp_path)) == ["wine"]
+    assert count_types(tmp_path) == {"wine": 1}
     # The records were handed over together with others: their source is named, and goes too.
     for line in plan.splitlines():
         if "--source" in line:
-            on(tmp_path, "erase", *line.split(), "--yes")
+            run_on(tmp_path, "erase", *line.split(), "--yes")
     assert_gone(tmp_path, "Anna", "Schmidt", "divorce", "Grey")
-    report = json.loads(on(tmp_path, "verify", "--json").stdout)
+    report = json.loads(run_on(tmp_path, "verify", "--json").stdout)
     assert report["findings"] == []
 
 
 def test_an_erased_type_may_be_stated_again(tmp_path: Path) -> None:
     record_entities(tmp_path, ("wine", {"name": "Riesling"}))
-    on(tmp_path, "erase", "--schema", schemas(tmp_path)["wine"].id, "--yes")
+    run_on(tmp_path, "erase", "--schema", read_schemas(tmp_path)["wine"].id, "--yes")
     record_entities(
         tmp_path, ("wine", {"name": "Merlot", "year": 2020}), ("wine", {"name": "Riesling"})
     )
-    assert types(tmp_path) == {"wine": 2}
-    assert schemas(tmp_path)["wine"].find_field("year") is not None
-    on(tmp_path, "verify")
-    on(tmp_path, "rebuild")
-    on(tmp_path, "verify")
+    assert count_types(tmp_path) == {"wine": 2}
+    assert read_schemas(tmp_path)["wine"].find_field("year") is not None
+    run_on(tmp_path, "verify")
+    run_on(tmp_path, "rebuild")
+    run_on(tmp_path, "verify")

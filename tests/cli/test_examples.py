@@ -5,7 +5,7 @@ from pathlib import Path
 
 from canonry.app.load_settings import load_settings
 from canonry.values.provenance import Authority
-from tests.cli.run import canonry
+from tests.cli.run import run_canonry
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -20,7 +20,7 @@ def test_the_example_settings_are_in_force() -> None:
 
 def test_the_example_session_becomes_canon(tmp_path: Path) -> None:
     session = EXAMPLES / "session.json"
-    done = canonry(
+    done = run_canonry(
         *("import", "transcript", str(session), "--universe", "Saltmere", "--json"),
         *("--data", str(tmp_path / "data")),
     )

@@ -12,7 +12,7 @@ from canonry.app.embedded import open_embedded
 from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.records.toolset import TRUTH
-from tests.cli.run import canonry
+from tests.cli.run import run_canonry
 from tests.toolsets.truth.kit import ANN, BOB, ToolDriver, an_invoice
 
 NOTE = b"# Shed\n\nThe shed of Ann is green.\n"
@@ -54,7 +54,7 @@ async def fill_account(driver: ToolDriver, file: bytes) -> None:
     await driver.call("ingest", **whose, file_content=content, mime_type="text/markdown")
 
 
-def exported(file: Path) -> dict[str, list[dict[str, Any]]]:
+def read_export(file: Path) -> dict[str, list[dict[str, Any]]]:
     found: dict[str, list[dict[str, Any]]] = {}
     for line in file.read_text(encoding="utf-8").splitlines():
         ((kind, item), *_) = json.loads(line).items()
@@ -66,10 +66,12 @@ def test_an_account_export_is_complete_and_contains_no_other_account(
     data: Path, tmp_path: Path
 ) -> None:
     out, files = tmp_path / "ann.jsonl", tmp_path / "files"
-    done = canonry("export", str(out), "--account", ANN, "--files", str(files), "--data", str(data))
+    done = run_canonry(
+        "export", str(out), "--account", ANN, "--files", str(files), "--data", str(data)
+    )
     assert done.returncode == 0, done.stderr
 
-    result = exported(out)
+    result = read_export(out)
     invoice = next(e for e in result["entity"] if e["entity_type"] == "invoice")
     assert invoice["fields"]["amount_due"] == 7
     assert invoice["raw_fragments"]["mascot"]["value"] == "Walrus"
@@ -90,7 +92,7 @@ def test_an_account_export_is_complete_and_contains_no_other_account(
 
 
 def test_a_missing_account_is_refused_with_advice(data: Path, tmp_path: Path) -> None:
-    done = canonry("export", str(tmp_path / "x"), "--account", "nobody", "--data", str(data))
+    done = run_canonry("export", str(tmp_path / "x"), "--account", "nobody", "--data", str(data))
     assert done.returncode != 0
     assert "no such account" in done.stderr
 
@@ -107,7 +109,7 @@ def test_the_local_user_is_called_me(tmp_path: Path) -> None:
     asyncio.run(record_company())
     out = tmp_path / "mine.jsonl"
 
-    done = canonry("export", str(out), "--account", "me", "--data", str(tmp_path / "own"))
+    done = run_canonry("export", str(out), "--account", "me", "--data", str(tmp_path / "own"))
 
     assert done.returncode == 0, done.stderr
-    assert [each["name"] for each in exported(out)["entity"]] == ["Mine"]
+    assert [each["name"] for each in read_export(out)["entity"]] == ["Mine"]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.run import SOURCE, canonry
+from tests.cli.run import SOURCE, run_canonry
 from tests.cli.test_store_commands import SESSION
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="rights of POSIX")
@@ -63,15 +63,15 @@ def test_the_doctor_reports_and_repairs_an_open_store(tmp_path: Path) -> None:
     session.write_text(json.dumps(SESSION), encoding="utf-8")
     data = tmp_path / "data"
     known = ("--data", str(data))
-    assert canonry("import", "transcript", str(session), "--universe", "Home", *known).stdout
+    assert run_canonry("import", "transcript", str(session), "--universe", "Home", *known).stdout
     (data / "canon.db").chmod(0o644)
     data.chmod(0o755)
 
-    reply = canonry("doctor", *known)
+    reply = run_canonry("doctor", *known)
     assert "Other users of this machine may read 2 files and folders" in reply.stdout
     assert (data / "canon.db").stat().st_mode & 0o077
 
-    repaired = canonry("doctor", "--mend", *known)
+    repaired = run_canonry("doctor", "--mend", *known)
     assert "Other users" not in repaired.stdout
     assert open_below(data) == []
 
@@ -81,10 +81,10 @@ def test_files_beside_the_store_keep_their_modes(tmp_path: Path) -> None:
     session.write_text(json.dumps(SESSION), encoding="utf-8")
     session.chmod(0o644)
     known = ("--data", str(tmp_path))
-    assert canonry("import", "transcript", str(session), "--universe", "Home", *known).stdout
+    assert run_canonry("import", "transcript", str(session), "--universe", "Home", *known).stdout
     tmp_path.chmod(0o755)
 
-    canonry("doctor", "--mend", *known)
+    run_canonry("doctor", "--mend", *known)
 
     assert stat.S_IMODE(session.stat().st_mode) == 0o644
     assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o755

@@ -34,7 +34,7 @@ def set_up_by(settings: Settings) -> Canon:
     return canon
 
 
-async def read(canon: Canon, path: Path | str) -> bytes | None:
+async def read_settings(canon: Canon, path: Path | str) -> bytes | None:
     try:
         return (await read_local(canon, str(path))).data
     except NotFound:
@@ -44,9 +44,9 @@ async def read(canon: Canon, path: Path | str) -> bytes | None:
 async def test_a_local_caller_may_name_files_in_the_working_folder(working: Path) -> None:
     canon = set_up_by(Settings())
 
-    assert await read(canon, "bill.txt") == b"working"
-    assert await read(canon, working / "working" / "bill.txt") == b"working"
-    assert await read(canon, working / "other" / "bill.txt") is None
+    assert await read_settings(canon, "bill.txt") == b"working"
+    assert await read_settings(canon, working / "working" / "bill.txt") == b"working"
+    assert await read_settings(canon, working / "other" / "bill.txt") is None
 
 
 async def test_over_http_only_named_folders_are_read(working: Path) -> None:
@@ -54,9 +54,9 @@ async def test_over_http_only_named_folders_are_read(working: Path) -> None:
     roots = (str(working / "other"),)
     named = set_up_by(Settings(http="127.0.0.1:8000", truth_upload_roots=roots))
 
-    assert await read(closed, working / "working" / "bill.txt") is None
-    assert await read(named, working / "other" / "bill.txt") == b"other"
-    assert await read(named, working / "working" / "bill.txt") is None
+    assert await read_settings(closed, working / "working" / "bill.txt") is None
+    assert await read_settings(named, working / "other" / "bill.txt") == b"other"
+    assert await read_settings(named, working / "working" / "bill.txt") is None
 
 
 @pytest.mark.parametrize("provider", ["rules", "openai", "anthropic"])

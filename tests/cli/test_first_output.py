@@ -7,14 +7,14 @@ import sys
 from pathlib import Path
 
 from canonry.cli.world.command import atlas_bytes, demo_atlas
-from tests.cli.run import SOURCE, canonry, canonry_process
-from tests.cli.test_verb_commands import on, store
+from tests.cli.run import SOURCE, canonry_process, run_canonry
+from tests.cli.test_verb_commands import run_on, store
 
 __all__ = ["store"]
 
 
 def test_serve_lists_its_settings_group_by_group() -> None:
-    reported = canonry("serve", "--help").stdout
+    reported = run_canonry("serve", "--help").stdout
     headings = [line for line in reported.splitlines() if line.endswith(":") and line[0] != " "]
 
     assert headings[:3] == ["Options:", "The store:", "Served tools and address:"]
@@ -35,14 +35,14 @@ def test_serve_lists_its_settings_group_by_group() -> None:
 
 def test_the_doctor_begins_with_findings_and_lists_settings(tmp_path: Path) -> None:
     words = ("doctor", "--data", str(tmp_path / "none"))
-    reported = canonry(*words, environment={"CANONRY_RATE_LIMIT": "7"}).stdout
+    reported = run_canonry(*words, environment={"CANONRY_RATE_LIMIT": "7"}).stdout
     lines = reported.splitlines()
 
     assert lines[0] == "findings"
     assert lines.index("findings") < lines.index("store") < lines.index("settings")
     assert "rate_limit  7  (CANONRY_RATE_LIMIT)" in reported
     assert "http_idle" not in reported
-    assert "http_idle" in canonry(*words, "--all").stdout
+    assert "http_idle" in run_canonry(*words, "--all").stdout
 
 
 def test_a_server_started_by_a_person_says_what_it_waits_for(tmp_path: Path) -> None:
@@ -74,12 +74,12 @@ def test_a_dry_run_leaves_no_trace(tmp_path: Path) -> None:
     rows.write_text('{"entities": []}', encoding="utf-8")
     before = sorted(tmp_path.rglob("*"))
     for words in (("world", "import", str(world)), ("catalog", "import", str(rows))):
-        done = on(tmp_path, *words, "--dry-run")
+        done = run_on(tmp_path, *words, "--dry-run")
         assert done.returncode == 0, done.stderr
     assert sorted(tmp_path.rglob("*")) == before
 
-    assert on(tmp_path, "world", "import", str(world)).returncode == 0
-    again = on(tmp_path, "world", "import", str(world), "--dry-run")
+    assert run_on(tmp_path, "world", "import", str(world)).returncode == 0
+    again = run_on(tmp_path, "world", "import", str(world), "--dry-run")
     assert "would change" in again.stdout
     assert " 0 of" in again.stdout
 
@@ -101,23 +101,23 @@ def test_a_shell_completes_commands_and_arguments() -> None:
 
 
 def test_a_file_called_minus_is_standard_output(store: Path) -> None:
-    kept = on(store, "export").stdout
+    kept = run_on(store, "export").stdout
 
     assert kept.startswith("{")
-    assert on(store, "export", "-").stdout == kept
+    assert run_on(store, "export", "-").stdout == kept
     assert not (Path.cwd() / "-").exists()
 
 
 def test_names_with_erase_options_are_listed(store: Path) -> None:
-    found = on(store, "erase", "--find", "thorin").stdout.splitlines()
+    found = run_on(store, "erase", "--find", "thorin").stdout.splitlines()
 
     assert found[0].startswith("--entity ")
     assert found[0].endswith("  Thorin")
     assert any(line.startswith("--turn ") and "Thorin waits under" in line for line in found)
     option, entity = found[0].split()[:2]
-    plan = on(store, "erase", option, entity)
+    plan = run_on(store, "erase", option, entity)
     assert plan.returncode == 0, plan.stderr
     assert "would be erased" in plan.stdout
 
-    assert on(store, "erase", "--find", "Smaug").returncode == 3
-    assert on(store, "erase", "--find", "thorin", "--yes").returncode == 2
+    assert run_on(store, "erase", "--find", "Smaug").returncode == 3
+    assert run_on(store, "erase", "--find", "thorin", "--yes").returncode == 2

@@ -7,7 +7,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from tests.cli.run import canonry
+from tests.cli.run import run_canonry
 
 FOREIGN = {
     "a trigger": "CREATE TRIGGER bite AFTER INSERT ON commits BEGIN DELETE FROM commits; END",
@@ -49,7 +49,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("rebuild", "--only", "vectors", *data),
         ("backup", str(folder / "backup"), *data),
     ):
-        done = canonry(*words)
+        done = run_canonry(*words)
         assert done.returncode == 0, done.stderr
     return folder
 
@@ -70,7 +70,7 @@ def run_in(file: Path, statements: str) -> None:
 def test_restore_refuses_a_backup_with_foreign_tables(copy: Path, what: str) -> None:
     run_in(copy / "backup" / "canon.db", FOREIGN[what])
 
-    done = canonry("restore", str(copy / "backup"), "--data", str(copy / "restored"))
+    done = run_canonry("restore", str(copy / "backup"), "--data", str(copy / "restored"))
 
     assert done.returncode == 3, done.stdout
     assert "restore.damaged" in done.stderr or "store.corrupt" in done.stderr
@@ -82,7 +82,7 @@ def test_the_doctor_reports_foreign_tables(copy: Path, what: str) -> None:
     data = copy / "data"
     run_in(data / "canon.db", FOREIGN[what])
 
-    done = canonry("doctor", "--data", str(data), "--json")
+    done = run_canonry("doctor", "--data", str(data), "--json")
 
     assert done.returncode == 1
     reported = json.loads(done.stdout)["wrong"]
@@ -97,9 +97,9 @@ def test_the_vector_index_is_checked_as_well(copy: Path, file: str) -> None:
     run_in(vectors, "CREATE TRIGGER bite AFTER INSERT ON vectors BEGIN DELETE FROM models; END")
 
     if file == "data":
-        assert "recall.db" in canonry("doctor", "--data", str(copy / "data")).stdout
+        assert "recall.db" in run_canonry("doctor", "--data", str(copy / "data")).stdout
     else:
-        done = canonry("restore", str(copy / "backup"), "--data", str(copy / "restored"))
+        done = run_canonry("restore", str(copy / "backup"), "--data", str(copy / "restored"))
         assert (done.returncode, "recall.db" in done.stderr) == (3, True)
 
 
@@ -111,9 +111,9 @@ def test_tables_of_any_canonry_version_are_accepted(copy: Path) -> None:
     run_in(vectors, "ALTER TABLE vectors ADD COLUMN digest BLOB NOT NULL DEFAULT x''")
     run_in(vectors, "ANALYZE; PRAGMA user_version = 2")
 
-    done = canonry("doctor", "--data", str(copy / "data"))
+    done = run_canonry("doctor", "--data", str(copy / "data"))
     assert "Canonry creates" not in done.stdout
     assert "created by Canonry" not in done.stdout
-    assert canonry("verify", "--data", str(copy / "data")).returncode == 0
-    restored = canonry("restore", str(copy / "backup"), "--data", str(copy / "restored"))
+    assert run_canonry("verify", "--data", str(copy / "data")).returncode == 0
+    restored = run_canonry("restore", str(copy / "backup"), "--data", str(copy / "restored"))
     assert restored.returncode == 0, restored.stderr

@@ -14,7 +14,7 @@ from canonry.app.embedded import Embedded, open_embedded
 from canonry.testing.clocks import an_append
 from canonry.testing.example_items import a_space, a_turn, creation_entries
 from canonry.values.errors import Unavailable
-from tests.cli.run import SOURCE, canonry, canonry_process
+from tests.cli.run import SOURCE, canonry_process, run_canonry
 from tests.cli.test_store_commands import SESSION
 
 DIED = 9
@@ -38,7 +38,7 @@ asyncio.run(main())
 ROOM = 1024 * 1024 * 4
 
 
-def mounted(*words: str) -> bool:
+def can_mount(*words: str) -> bool:
     mount = shutil.which("mount")
     if mount is None:
         return False
@@ -50,7 +50,7 @@ def disk(tmp_path: Path) -> Iterator[Path]:
     """A small disk of its own."""
     place = tmp_path / "disk"
     place.mkdir()
-    if not mounted("-t", "tmpfs", "-o", f"size={ROOM}", "tmpfs", str(place)):
+    if not can_mount("-t", "tmpfs", "-o", f"size={ROOM}", "tmpfs", str(place)):
         pytest.skip("no disk can be mounted here: that takes Linux and its superuser")
     try:
         yield place
@@ -64,12 +64,12 @@ def data(disk: Path) -> Path:
     session = disk.parent / "session.json"
     session.write_text(json.dumps(SESSION), encoding="utf-8")
     known = ("--universe", "Home", "--data", str(disk / "data"))
-    done = canonry("import", "transcript", str(session), *known)
+    done = run_canonry("import", "transcript", str(session), *known)
     assert done.returncode == 0, done.stderr
     return disk / "data"
 
 
-def fill(disk: Path) -> None:
+def fill_disk(disk: Path) -> None:
     """Leave no byte of it free."""
     with (disk / "filler").open("wb", buffering=0) as file:
         try:
@@ -87,33 +87,33 @@ def looked_at(data: Path, aside: Path) -> None:
         ("backup", str(aside / "backup")),
         ("verify", "--against", str(aside / "backup" / "manifest.json")),
     ):
-        done = canonry(*words, "--data", str(data))
+        done = run_canonry(*words, "--data", str(data))
         assert done.returncode == 0, (words, done.stdout, done.stderr)
-    doctor = canonry("doctor", "--data", str(data))
+    doctor = run_canonry("doctor", "--data", str(data))
     assert "cannot be opened" not in doctor.stdout
     assert "integrity" in doctor.stdout
-    copied = canonry("verify", "--data", str(aside / "backup"))
+    copied = run_canonry("verify", "--data", str(aside / "backup"))
     assert (copied.returncode, "all is well" in copied.stdout) == (0, True)
-    rebuilt = canonry("rebuild", "--data", str(data))
+    rebuilt = run_canonry("rebuild", "--data", str(data))
     assert rebuilt.returncode in {3, 4}
     assert "defect" not in rebuilt.stderr
 
 
 def test_a_store_on_a_full_disk_is_inspected(disk: Path, data: Path, tmp_path: Path) -> None:
-    fill(disk)
+    fill_disk(disk)
 
     looked_at(data, tmp_path)
 
 
 def test_a_store_on_a_read_only_disk_is_inspected(disk: Path, data: Path, tmp_path: Path) -> None:
-    assert mounted("-o", "remount,ro", str(disk))
+    assert can_mount("-o", "remount,ro", str(disk))
 
     looked_at(data, tmp_path)
 
 
 @pytest.mark.parametrize("full", [False, True])
 def test_an_unclosed_store_is_inspected_in_place(disk: Path, data: Path, full: bool) -> None:
-    before = canonry("export", "--data", str(data)).stdout.count("\n")
+    before = run_canonry("export", "--data", str(data)).stdout.count("\n")
     killed = subprocess.run(
         [sys.executable, "-c", DYING, str(data)],
         env={**os.environ, "PYTHONPATH": str(SOURCE)},
@@ -122,18 +122,18 @@ def test_an_unclosed_store_is_inspected_in_place(disk: Path, data: Path, full: b
     assert killed.returncode == DIED
     assert (data / "canon.db-wal").stat().st_size > 0
     if full:
-        fill(disk)
+        fill_disk(disk)
     else:
-        assert mounted("-o", "remount,ro", str(disk))
+        assert can_mount("-o", "remount,ro", str(disk))
 
-    done = canonry("export", "--data", str(data))
+    done = run_canonry("export", "--data", str(data))
 
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.count("\n") == before + 1
 
 
 def test_a_catalog_is_served_from_a_read_only_disk(disk: Path, data: Path) -> None:
-    assert mounted("-o", "remount,ro", str(disk))
+    assert can_mount("-o", "remount,ro", str(disk))
 
     done = canonry_process("serve", "--toolsets", "catalog", "--data", str(data))
 
@@ -150,7 +150,7 @@ async def write_without_end(store: Embedded) -> None:
 async def test_a_server_stops_quietly_on_a_full_disk(disk: Path) -> None:
     store = await open_embedded(disk / "data")
     await store.canon.ledger.append_drafts([an_append("space", creation_entries(a_space()))])
-    fill(disk)
+    fill_disk(disk)
     with pytest.raises(Unavailable):
         await write_without_end(store)
 

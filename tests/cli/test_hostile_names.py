@@ -30,8 +30,8 @@ from canonry.cli.world.command import atlas_bytes, demo_atlas
 from canonry.world.domain.atlas import Atlas
 from canonry.world.domain.drawing import draw_svg
 from canonry.world.usecases.exchange import import_world
-from tests.cli.run import SOURCE, Done, canonry, canonry_process
-from tests.toolsets.catalog.kit import hostile
+from tests.cli.run import SOURCE, Done, canonry_process, run_canonry
+from tests.toolsets.catalog.kit import hostile_names
 
 EVIL: Final = (
     "Ann\x1b]0;owned\x07\x1b[2J\x9b31m\x90q\x9c\u202egnp\u2066.\u200f\x7f\ufeff\r\x08\U000e0041"
@@ -57,7 +57,7 @@ IN_A_PROCESS: Final = {("serve",)}
 """They take the standard streams of their process."""
 
 
-def steering(text: str) -> set[str]:
+def steering_characters(text: str) -> set[str]:
     """The characters of the text that may do something to a terminal; judged without our code."""
     return {
         char
@@ -91,7 +91,7 @@ def evil_atlas() -> Atlas:
 
 
 def evil_catalog() -> dict[str, Any]:
-    arrays = hostile()
+    arrays = hostile_names()
     for row in arrays["entities"]:
         row["title"] = EVIL + row["title"]
     return arrays
@@ -118,7 +118,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     files.mkdir()
     for name, content in file_contents():
         (files / name).write_text(content, encoding="utf-8")
-    done = canonry(*("export", str(files / f"{FILE}.jsonl"), "--data", str(folder / "data")))
+    done = run_canonry(*("export", str(files / f"{FILE}.jsonl"), "--data", str(folder / "data")))
     assert done.returncode == 0, done.stderr
     return folder
 
@@ -158,7 +158,7 @@ def every_command() -> Iterator[tuple[tuple[str, ...], click.Command]]:
             yield (name,), command
 
 
-def values(param: click.Parameter, folder: Path, *, out: Path) -> Sequence[str]:
+def values_of(param: click.Parameter, folder: Path, *, out: Path) -> Sequence[str]:
     """Return the files and names that are tried for a parameter."""
     if isinstance(param.type, click.Path):
         if param.type.exists and param.type.file_okay:
@@ -171,7 +171,7 @@ def values(param: click.Parameter, folder: Path, *, out: Path) -> Sequence[str]:
     return [EVIL, f"{EVIL}=x", "neo4j_create_fact", "00000000-0000-4000-8000-000000000001"]
 
 
-def calls(
+def calls_of(
     words: tuple[str, ...], command: click.Command, folder: Path, out: Path
 ) -> Iterator[list[str]]:
     """Calls of a command: with each value of its arguments, then with each of its options."""
@@ -180,7 +180,7 @@ def calls(
     needed = [word for o in options if o.required for word in (o.opts[0], EVIL)]
     store = ["--data", str(out / "data")] if any(o.name == "data" for o in options) else []
     plain = [*words, *store, *needed]
-    tried = [[value] for each in arguments[:1] for value in values(each, folder, out=out)]
+    tried = [[value] for each in arguments[:1] for value in values_of(each, folder, out=out)]
     beside = [v for each in arguments[1:] if each.required for v in [EVIL]]
     for one in tried or [[]]:
         yield [*plain, *one, *beside]
@@ -195,7 +195,7 @@ def calls(
         if option.is_flag:
             yield from ([*plain, name, *one] for name in option.opts for one in tried or [[]])
         elif option.name not in {"data", "keep"}:
-            for value in values(option, folder, out=out)[:2]:
+            for value in values_of(option, folder, out=out)[:2]:
                 yield [*plain, option.opts[0], value, *first]
         if option.name == "svg":
             yield [
@@ -215,9 +215,9 @@ class ForAMoment(uvicorn.Server):
         await super().serve(sockets)
 
 
-def run(words: tuple[str, ...], call: list[str]) -> Done:
+def run_call(words: tuple[str, ...], call: list[str]) -> Done:
     try:
-        return (canonry_process if words in IN_A_PROCESS else canonry)(*call)
+        return (canonry_process if words in IN_A_PROCESS else run_canonry)(*call)
     except ValueError:  # no system takes a zero byte in an argument
         pytest.fail(f"{call} cannot be called")
 
@@ -247,16 +247,16 @@ def test_no_command_prints_or_draws_terminal_control_codes(
     monkeypatch.setattr("click.launch", lambda _url: 0)
     monkeypatch.chdir(tmp_path)
     shutil.copytree(folder / "data", tmp_path / "data")
-    tried = list(calls(words, command, folder, tmp_path))
+    tried = list(calls_of(words, command, folder, tmp_path))
     if words in IN_A_PROCESS or words == ("connect",):
         few = {"--agent-type", "--http", f"--{FILE}", "json", "--name"}  # a process takes a second
         tried = [each for each in tried if few & set(each)] + tried[:1]
     codes: set[int] = set()
     for call in tried:
-        done = run(words, call)
+        done = run_call(words, call)
         codes.add(done.returncode)
-        assert steering(done.stdout) == set(), call
-        assert steering(done.stderr) == set(), call
+        assert steering_characters(done.stdout) == set(), call
+        assert steering_characters(done.stderr) == set(), call
         assert done.returncode != DEFECT, (call, done.stderr)
     assert 0 in codes or words in WITHOUT_LUCK, codes
     for drawing in tmp_path.rglob("*.svg"):
@@ -266,7 +266,7 @@ def test_no_command_prints_or_draws_terminal_control_codes(
 
 def test_names_are_shown_escaped_and_exact_in_json(folder: Path) -> None:
     def on(*words: str) -> str:
-        done = canonry(*words, "--data", str(folder / "data"))
+        done = run_canonry(*words, "--data", str(folder / "data"))
         assert done.returncode == 0, done.stderr
         return done.stdout
 
@@ -297,7 +297,7 @@ def test_no_name_can_fake_a_line(tmp_path: Path) -> None:
         ("world", "export", feigned),
         ("import", "transcript", str(session), "--universe", "Home"),
     ):
-        done = canonry(*words, *data)
+        done = run_canonry(*words, *data)
         lines = [*done.stdout.splitlines(), *done.stderr.splitlines()]
         assert not [line for line in lines if line.startswith("all is well")], words
 
@@ -308,7 +308,7 @@ def test_a_traceback_is_escaped_too(folder: Path) -> None:
 
     assert "Traceback" in done.stderr
     assert "\\u001b]0;owned" in done.stderr
-    assert steering(done.stderr) == set()
+    assert steering_characters(done.stderr) == set()
 
 
 def test_a_drawing_of_hostile_names_is_well_formed() -> None:
@@ -316,4 +316,4 @@ def test_a_drawing_of_hostile_names_is_well_formed() -> None:
     atlas = replace(evil_atlas(), name=every)
     drawn = ET.fromstring(draw_svg(atlas))
     assert drawn[0].text is not None
-    assert steering(drawn[0].text) == set()
+    assert steering_characters(drawn[0].text) == set()

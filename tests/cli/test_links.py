@@ -10,7 +10,7 @@ import pytest
 
 from canonry.app.load_settings import load_settings
 from canonry.app.stores import open_store
-from tests.cli.run import Done, canonry
+from tests.cli.run import Done, run_canonry
 
 
 def in_project(folder: Path, *words: str) -> Done:
@@ -20,7 +20,7 @@ def in_project(folder: Path, *words: str) -> Done:
     more = ("claude-code", "--project", "--data", str(folder.parent / "world"), *words)
     environment = {"HOME": str(home), "USERPROFILE": str(home)}
     with chdir(folder):
-        return canonry("connect", *more, environment=environment)
+        return run_canonry("connect", *more, environment=environment)
 
 
 PRIVATE = '{"mcpServers": {}, "secret": "of the user"}'
@@ -72,7 +72,7 @@ def test_a_folder_linked_outside_the_project_is_refused(project: Path) -> None:
     outside.mkdir()
     (project / ".cursor").symlink_to(outside)
     with chdir(project):
-        done = canonry("connect", "cursor", "--project", environment={"HOME": str(outside)})
+        done = run_canonry("connect", "cursor", "--project", environment={"HOME": str(outside)})
 
     assert (done.returncode, "connect.link" in done.stderr) == (2, True)
     assert not list(outside.iterdir())
@@ -106,9 +106,9 @@ def test_no_command_output_follows_a_link(project: Path) -> None:
         (project / name).symlink_to(private)
     with chdir(project):
         for words in (("export", "log.jsonl"), ("verify", "--record", "heads.json")):
-            done = canonry(*words, *data)
+            done = run_canonry(*words, *data)
             assert done.returncode == 0, (words, done.stderr)
-        assert canonry("export", os.devnull, *data).returncode == 0
+        assert run_canonry("export", os.devnull, *data).returncode == 0
 
     assert private.read_text(encoding="utf-8") == PRIVATE
     assert not (project / "heads.json").is_symlink()

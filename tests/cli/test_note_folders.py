@@ -19,7 +19,7 @@ from canonry.cli.note_folder import (
     stems_of,
 )
 from canonry.values.errors import InvalidInput
-from tests.cli.run import Done, canonry
+from tests.cli.run import Done, run_canonry
 
 PLAIN = {"CANONRY_RECALL_EMBEDDER": "none"}
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
@@ -40,12 +40,12 @@ SECRET = (
 LATER = ({"kind": "entity", "name": "Old Mill Keeper?", "type": "character"},)
 
 
-def on(folder: Path, *words: str) -> Done:
-    return canonry(*words, "--data", str(folder / "data"), environment=PLAIN)
+def run_on(folder: Path, *words: str) -> Done:
+    return run_canonry(*words, "--data", str(folder / "data"), environment=PLAIN)
 
 
 def propose_claims(folder: Path, claims: Any, said: str) -> None:
-    done = on(folder, "propose", json.dumps(claims), "--said", said, "--space", "Home")
+    done = run_on(folder, "propose", json.dumps(claims), "--said", said, "--space", "Home")
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -53,18 +53,20 @@ def make_note_store(folder: Path) -> Path:
     """A folder with a store of a space in which Hilde, a mill and four statements are known."""
     session = folder / "session.json"
     session.write_text(json.dumps([{"speaker": "GM", "text": "It rains."}]), encoding="utf-8")
-    assert on(folder, "import", "transcript", str(session), "--universe", "Home").returncode == 0
+    assert (
+        run_on(folder, "import", "transcript", str(session), "--universe", "Home").returncode == 0
+    )
     propose_claims(folder, PUBLIC, "Everybody knows it.")
     return folder
 
 
-def exported(folder: Path, name: str, *words: str) -> Path:
-    done = on(folder, "export", "markdown", str(folder / name), "--space", "Home", *words)
+def export_notes(folder: Path, name: str, *words: str) -> Path:
+    done = run_on(folder, "export", "markdown", str(folder / name), "--space", "Home", *words)
     assert done.returncode == 0, done.stderr
     return folder / name
 
 
-def edited(path: Path, *changes: tuple[str, str]) -> None:
+def edit_note(path: Path, *changes: tuple[str, str]) -> None:
     text = path.read_text(encoding="utf-8")
     for old, new in changes:
         assert old in text
@@ -78,50 +80,50 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_an_unchanged_folder_proposes_nothing(home: Path) -> None:
-    notes = exported(home, "same")
+    notes = export_notes(home, "same")
     hilde = (notes / "Hilde.md").read_text(encoding="utf-8")
     assert "\n# Hilde\n\nKeeps the light.\n\n- day\n\n## Facts\n\n- Hilde fears the sea. ^" in hilde
     assert "\n- KNOWS [[Old Mill]] ^canon-" in hilde
     assert "[[Hilde]]" in (notes / "Index.md").read_text(encoding="utf-8")
-    before = on(home, "export").stdout
+    before = run_on(home, "export").stdout
 
-    done = on(home, "import", "notes", str(notes))
+    done = run_on(home, "import", "notes", str(notes))
 
     assert (done.returncode, done.stdout) == (0, "nothing changed\n")
-    assert on(home, "export").stdout == before
+    assert run_on(home, "export").stdout == before
 
 
 def test_an_export_shows_its_position_and_only_game_masters_see_the_index(home: Path) -> None:
-    log = map(json.loads, on(home, "export").stdout.splitlines())
+    log = map(json.loads, run_on(home, "export").stdout.splitlines())
     head = max(line.get("position", 0) for line in log)
     for reader in ("gm", "everyone"):
         folder = home / f"as-{reader}"
-        done = on(home, "export", "markdown", str(folder), "--space", "Home", "--as", reader)
+        done = run_on(home, "export", "markdown", str(folder), "--space", "Home", "--as", reader)
         assert done.stdout.endswith(f", as of position {head}\n")
         index = (folder / "Index.md").read_text(encoding="utf-8")
         assert (f"\nposition: {head}\n" in index) is (reader == "gm")
 
 
 def test_edits_become_judged_proposals(tmp_path: Path) -> None:
-    notes = exported(make_note_store(tmp_path), "notes")
+    notes = export_notes(make_note_store(tmp_path), "notes")
     key, sea = re.search(r"- Hilde fears.*\n", (notes / "Hilde.md").read_text()), "the sea"
     assert key is not None
-    edited(notes / "Hilde.md", ("a spare key", "two keys"), (key[0], ""))
-    edited(notes / "Old Mill.md", ("## Facts", "A ruin.\n\n## Facts"), ("1812", "1813"))
+    edit_note(notes / "Hilde.md", ("a spare key", "two keys"), (key[0], ""))
+    edit_note(notes / "Old Mill.md", ("## Facts", "A ruin.\n\n## Facts"), ("1812", "1813"))
     with (notes / "Hilde.md").open("a", encoding="utf-8") as file:
         file.write("- Hilde sails.\n- FEARS [[Bo]]\n")
     (notes / "Bo.md").write_text("---\ntype: character\n---\nA boy.\n", encoding="utf-8")
-    before = on(tmp_path, "export").stdout
+    before = run_on(tmp_path, "export").stdout
 
-    planned = on(tmp_path, "import", "notes", str(notes), "--dry-run")
+    planned = run_on(tmp_path, "import", "notes", str(notes), "--dry-run")
     assert planned.returncode == 0
     assert planned.stdout.count("would propose") == 7
-    assert on(tmp_path, "export").stdout == before
-    done = json.loads(on(tmp_path, "import", "notes", str(notes), "--json").stdout)
+    assert run_on(tmp_path, "export").stdout == before
+    done = json.loads(run_on(tmp_path, "import", "notes", str(notes), "--json").stdout)
 
     assert [each["accepted"] for each in done["replies"]] == [1] * 7
     assert done["refused"] == []
-    after = (exported(tmp_path, "after") / "Hilde.md").read_text(encoding="utf-8")
+    after = (export_notes(tmp_path, "after") / "Hilde.md").read_text(encoding="utf-8")
     assert sea not in after
     for line in ("- Hilde keeps two keys. ^", "- Hilde sails. ^", "- FEARS [[Bo]] ^"):
         assert line in after
@@ -130,8 +132,8 @@ def test_edits_become_judged_proposals(tmp_path: Path) -> None:
     assert "\n# Old Mill\n\nA ruin.\n" in mill
     assert "A boy." in (tmp_path / "after" / "Bo.md").read_text(encoding="utf-8")
 
-    edited(notes / "Hilde.md", ("two keys", "nine keys"), ("- tired", "- awake"))
-    again = on(tmp_path, "import", "notes", str(notes))
+    edit_note(notes / "Hilde.md", ("two keys", "nine keys"), ("- tired", "- awake"))
+    again = run_on(tmp_path, "import", "notes", str(notes))
     assert again.returncode == 1
     assert "not proposed: Hilde: tags (cannot be edited in a note)\n" in again.stdout
     line = "not proposed: Hilde: Hilde keeps nine keys. (changed since the export)"
@@ -146,7 +148,7 @@ def test_a_secret_changes_no_byte_for_uninformed_readers(tmp_path: Path) -> None
         if secret:
             propose_claims(folder, [{**each, "for": ["gm"]} for each in secret], "A secret.")
         propose_claims(folder, LATER, "A keeper came.")
-        notes, known = exported(folder, "notes"), dict[str, str]()
+        notes, known = export_notes(folder, "notes"), dict[str, str]()
 
         def number(found: re.Match[str], known: dict[str, str] = known) -> str:
             return known.setdefault(found[0], f"id-{len(known)}")
@@ -156,12 +158,12 @@ def test_a_secret_changes_no_byte_for_uninformed_readers(tmp_path: Path) -> None
     assert texts[0] == texts[1]
     assert set(texts[0]) == {"GM.md", "Hilde.md", "Index.md", "Old Mill Keeper-.md", "Old Mill.md"}
 
-    all_of_it = exported(tmp_path / "told", "gm", "--as", "gm")
+    all_of_it = export_notes(tmp_path / "told", "gm", "--as", "gm")
     assert "heir" in (all_of_it / "Hilde.md").read_text(encoding="utf-8")
     assert (all_of_it / "old mill keeper.md").exists()
-    edited(all_of_it / "Hilde.md", ("is the heir", "is the last heir"))
-    assert on(tmp_path / "told", "import", "notes", str(all_of_it)).returncode == 0
-    again = exported(tmp_path / "told", "again")
+    edit_note(all_of_it / "Hilde.md", ("is the heir", "is the last heir"))
+    assert run_on(tmp_path / "told", "import", "notes", str(all_of_it)).returncode == 0
+    again = export_notes(tmp_path / "told", "again")
     assert not [each for each in again.iterdir() if "heir" in each.read_text(encoding="utf-8")]
 
 
@@ -177,9 +179,9 @@ def test_a_secret_changes_no_byte_for_uninformed_readers(tmp_path: Path) -> None
 def test_a_damaged_note_is_named_with_its_line(
     home: Path, tmp_path: Path, old: str, new: str, line: int | None
 ) -> None:
-    notes = exported(home, str(tmp_path / "notes"))
-    edited(notes / "Hilde.md", (old, new))
-    done = on(home, "import", "notes", str(notes))
+    notes = export_notes(home, str(tmp_path / "notes"))
+    edit_note(notes / "Hilde.md", (old, new))
+    done = run_on(home, "import", "notes", str(notes))
     assert done.returncode == 2
     assert f"Hilde.md, line {line or ''}" in done.stderr
 

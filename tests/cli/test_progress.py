@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from canonry.cli.options import show_progress
-from tests.cli.run import SOURCE, canonry
+from tests.cli.run import SOURCE, run_canonry
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -25,7 +25,7 @@ def test_short_work_prints_nothing_if_nobody_watches(capsys: pytest.CaptureFixtu
 def test_a_terminal_gets_a_bar_that_is_cleared_at_the_end(tmp_path: Path) -> None:
     session = str(EXAMPLES / "session.json")
     words = ("import", "transcript", session, "--universe", "Saltmere", "--data", str(tmp_path))
-    assert canonry(*words).returncode == 0
+    assert run_canonry(*words).returncode == 0
     watcher, terminal = os.openpty()
     done = subprocess.run(
         [sys.executable, "-m", "canonry.cli", "export", "--data", str(tmp_path)],

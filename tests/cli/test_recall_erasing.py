@@ -7,7 +7,7 @@ from pathlib import Path
 from canonry.readmodels.ports.text import Purpose
 from canonry.recall.embedders import HashingEmbedder
 from canonry.recall.vectors.rows import to_halves
-from tests.cli.run import canonry
+from tests.cli.run import run_canonry
 
 HASHING = {"CANONRY_RECALL_EMBEDDER": "hashing"}
 LINES = ("The hall is empty.", "Xanthippe took the letter.", "Then she left.")
@@ -22,9 +22,9 @@ def make_indexed_store(folder: Path) -> tuple[Path, str]:
         ("import", "transcript", str(story), "--universe", "Home"),
         ("rebuild", "--only", "vectors"),
     ):
-        done = canonry(*words, "--data", str(data), environment=HASHING)
+        done = run_canonry(*words, "--data", str(data), environment=HASHING)
         assert done.returncode == 0, done.stderr
-    export = canonry("export", "--data", str(data), environment=HASHING)
+    export = run_canonry("export", "--data", str(data), environment=HASHING)
     return data, turn_in(export.stdout)
 
 
@@ -38,30 +38,32 @@ def turn_in(export: str) -> str:
     raise AssertionError("the turn is not there")
 
 
-def erase(data: Path, turn: str, **environment: str) -> None:
-    done = canonry("erase", "--turn", turn, "--yes", "--data", str(data), environment=environment)
+def erase_turn(data: Path, turn: str, **environment: str) -> None:
+    done = run_canonry(
+        "erase", "--turn", turn, "--yes", "--data", str(data), environment=environment
+    )
     assert done.returncode == 0, done.stderr
 
 
-async def traces() -> list[bytes]:
+async def vector_traces() -> list[bytes]:
     """The vectors that the erased line went into, as they are kept."""
     texts = [f"GM: {LINES[0]}\nGM: {LINES[1]}", f"GM: {LINES[1]}\nGM: {LINES[2]}"]
     return [to_halves(each) for each in await HashingEmbedder().embed(texts, Purpose.PASSAGE)]
 
 
-def held(data: Path, secrets: list[bytes]) -> list[bool]:
+def hold_secrets(data: Path, secrets: list[bytes]) -> list[bool]:
     files = [path.read_bytes() for path in (data / "recall").glob("recall*")]
     return [any(secret in file for file in files) for secret in secrets]
 
 
 def test_the_index_forgets_even_if_no_embedder_is_set(tmp_path: Path) -> None:
-    secrets = asyncio.run(traces())
+    secrets = asyncio.run(vector_traces())
     data, turn = make_indexed_store(tmp_path)
-    assert held(data, secrets) == [True, True]
+    assert hold_secrets(data, secrets) == [True, True]
 
-    erase(data, turn, CANONRY_RECALL_EMBEDDER="none")
+    erase_turn(data, turn, CANONRY_RECALL_EMBEDDER="none")
 
-    assert held(data, secrets) == [False, False]
+    assert hold_secrets(data, secrets) == [False, False]
 
 
 def test_a_damaged_index_is_dropped_completely(tmp_path: Path) -> None:
@@ -69,6 +71,6 @@ def test_a_damaged_index_is_dropped_completely(tmp_path: Path) -> None:
     index = data / "recall" / "recall.db"
     index.write_bytes(b"no database at all, but maybe a secret" * 1000)
 
-    erase(data, turn, **HASHING)
+    erase_turn(data, turn, **HASHING)
 
     assert not index.exists()

@@ -13,7 +13,7 @@ from canonry.app.settings import Settings
 from canonry.readmodels.ports.text import EmbeddingModel
 from canonry.recall.embedders import HashingEmbedder, OnnxEmbedder
 from canonry.values.errors import InvalidInput
-from tests.cli.run import SOURCE, canonry
+from tests.cli.run import SOURCE, run_canonry
 
 EXAMPLES = SOURCE.parent / "examples"
 E5 = {
@@ -26,7 +26,7 @@ ENDPOINT = {**E5, "recall_embedder": "openai", "recall_url": "http://127.0.0.1:8
 HUB = {**E5, "recall_embedder": "hub"}
 
 
-def settings(**given: Any) -> Settings:
+def make_settings(**given: Any) -> Settings:
     return load_settings(given, environment={})
 
 
@@ -39,7 +39,7 @@ def model_of(one: Settings, model: EmbeddingModel | None = None) -> EmbeddingMod
 def test_prefixes_are_part_of_the_model_and_older_ones_are_still_used(
     given: dict[str, str],
 ) -> None:
-    now = settings(**given)
+    now = make_settings(**given)
     before = replace(
         now,
         recall_model="another",
@@ -56,13 +56,13 @@ def test_prefixes_are_part_of_the_model_and_older_ones_are_still_used(
 
 
 def test_local_models_serve_until_another_one_is_ready() -> None:
-    onnx, hashing = settings(), settings(recall_embedder="hashing")
+    onnx, hashing = make_settings(), make_settings(recall_embedder="hashing")
 
-    for now in (onnx, settings(**ENDPOINT), settings(**HUB)):
+    for now in (onnx, make_settings(**ENDPOINT), make_settings(**HUB)):
         assert isinstance(embedder_for(now, model_of(hashing)), HashingEmbedder)
         assert isinstance(embedder_for(now, model_of(onnx)), OnnxEmbedder)
-    assert model_of(onnx, model_of(settings(**HUB))) is None
-    assert model_of(settings(recall_embedder="none")) is None
+    assert model_of(onnx, model_of(make_settings(**HUB))) is None
+    assert model_of(make_settings(recall_embedder="none")) is None
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_local_models_serve_until_another_one_is_ready() -> None:
     ],
 )
 def test_a_models_origin_is_reported_without_secrets(given: dict[str, str], origin: str) -> None:
-    result = origin_of(settings(**given))
+    result = origin_of(make_settings(**given))
 
     assert origin in result
     assert "secret" not in result
@@ -88,17 +88,19 @@ def test_a_models_origin_is_reported_without_secrets(given: dict[str, str], orig
 )
 def test_an_invalid_address_is_refused(url: str) -> None:
     with pytest.raises(InvalidInput, match=r"recall\.url must be an http or https address"):
-        settings(**{**ENDPOINT, "recall_url": url})
+        make_settings(**{**ENDPOINT, "recall_url": url})
 
 
 def test_the_doctor_names_model_size_version_and_origin(tmp_path: Path) -> None:
     data = ("--data", str(tmp_path))
     session = str(EXAMPLES / "session.json")
-    made = canonry("import", "transcript", session, "--universe", "Saltmere", *data)
+    made = run_canonry("import", "transcript", session, "--universe", "Saltmere", *data)
     assert made.returncode == 0, made.stderr
 
-    reply = canonry("doctor", *data, "--json", environment={"CANONRY_RECALL_EMBEDDER": "hashing"})
+    reply = run_canonry(
+        "doctor", *data, "--json", environment={"CANONRY_RECALL_EMBEDDER": "hashing"}
+    )
 
     store = json.loads(reply.stdout)["store"]
     assert store["recall_model"] == "hashing, version 1, 384 dimensions"
-    assert store["recall_model_origin"] == origin_of(settings(recall_embedder="hashing"))
+    assert store["recall_model_origin"] == origin_of(make_settings(recall_embedder="hashing"))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.run import canonry
+from tests.cli.run import run_canonry
 
 JUNK = {
     "nothing": b"",
@@ -41,9 +41,9 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
     turns = [{"speaker": "GM", "text": "The chest is open."}]
     (folder / "s.json").write_text(json.dumps({"title": "Chest", "turns": turns}))
     data = ("--data", str(folder / "data"))
-    done = canonry("import", "transcript", str(folder / "s.json"), "--universe", "Home", *data)
+    done = run_canonry("import", "transcript", str(folder / "s.json"), "--universe", "Home", *data)
     assert done.returncode == 0, done.stderr
-    assert canonry("export", str(folder / "log.jsonl"), *data).returncode == 0
+    assert run_canonry("export", str(folder / "log.jsonl"), *data).returncode == 0
     return [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
 
 
@@ -58,9 +58,9 @@ def test_a_malformed_file_is_refused_with_exit_code_2(
     file.write_bytes(JUNK[junk])
     data = tmp_path / "data"
     if command == "heads":
-        canonry("demo", "--data", str(data))
+        run_canonry("demo", "--data", str(data))
     words = (str(file) if word == "FILE" else word for word in COMMANDS[command])
-    done = canonry(*words, "--data", str(data))
+    done = run_canonry(*words, "--data", str(data))
 
     assert done.returncode == 2, done.stderr
     assert "defect" not in done.stderr
@@ -86,7 +86,7 @@ CHANGES: dict[str, Change] = {
     "an empty payload": lambda line, body, parts: parts[0].update(payload="{}"),
     "a payload of no JSON": lambda line, body, parts: parts[0].update(payload="{"),
     "a deep payload": lambda line, body, parts: parts[0].update(payload="[" * 100_000),
-    "a change of nothing": lambda line, body, parts: renamed(parts),
+    "a change of nothing": lambda line, body, parts: rename_kind(parts),
 }
 """Changes by somebody who could seal the log again."""
 
@@ -96,7 +96,7 @@ def assert_refused_twice(line: dict[str, Any], body: dict[str, Any], **said: Any
     body.update(said)
 
 
-def renamed(parts: list[Any]) -> None:
+def rename_kind(parts: list[Any]) -> None:
     for part in parts:
         payload = json.loads(part["payload"])
         payload |= {name: "\0x" for name in ("id", "entity_id", "story_id") if name in payload}
@@ -131,7 +131,7 @@ def test_a_resealed_log_is_refused_with_exit_code_2(
     file = tmp_path / "log.jsonl"
     file.write_text("\n".join(sealed_again(log, CHANGES[what])))
 
-    done = canonry("import", "log", str(file), "--data", str(tmp_path / "data"))
+    done = run_canonry("import", "log", str(file), "--data", str(tmp_path / "data"))
 
     assert done.returncode == 2, done.stderr
     assert "import.damaged" in done.stderr
@@ -141,4 +141,4 @@ def test_an_unchanged_log_is_accepted(log: list[Any], tmp_path: Path) -> None:
     file = tmp_path / "log.jsonl"
     file.write_text("\n".join(sealed_again(log, lambda line, body, parts: None)))
 
-    assert canonry("import", "log", str(file), "--data", str(tmp_path / "data")).returncode == 0
+    assert run_canonry("import", "log", str(file), "--data", str(tmp_path / "data")).returncode == 0

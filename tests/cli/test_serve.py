@@ -24,14 +24,14 @@ from canonry.server.options import HttpLimits
 from canonry.values.errors import InvalidInput
 from canonry.values.ids import SpaceId
 from canonry.values.provenance import Authority
-from tests.cli.run import SOURCE, canonry
+from tests.cli.run import SOURCE, run_canonry
 from tests.replies import parse_result
 
 pytestmark = pytest.mark.anyio
 
 
 @asynccontextmanager
-async def served(
+async def serve_client(
     *arguments: str, environment: Mapping[str, str] | None = None
 ) -> AsyncIterator[Client]:
     """A client of `canonry serve ARGUMENTS` over stdio."""
@@ -45,15 +45,15 @@ async def served(
             yield client
 
 
-async def call(client: Client, tool: str, agent: str | None = None, **arguments: Any) -> Any:
+async def call_tool(client: Client, tool: str, agent: str | None = None, **arguments: Any) -> Any:
     meta: Any = {"dev.canonry/agent": {"agent_type": agent, "agent_id": "a"}} if agent else None
     return parse_result(await client.call_tool(tool, arguments, meta=meta))
 
 
 async def test_the_agent_type_option_sets_the_caller(tmp_path: Path) -> None:
-    async with served("--data", str(tmp_path), "--agent-type", "CanonKeeper") as client:
-        made = await call(client, "neo4j_create_universe", name="Home")
-        denied = await call(client, "neo4j_query_universes", agent="Narrator")
+    async with serve_client("--data", str(tmp_path), "--agent-type", "CanonKeeper") as client:
+        made = await call_tool(client, "neo4j_create_universe", name="Home")
+        denied = await call_tool(client, "neo4j_query_universes", agent="Narrator")
 
     assert made["universe_id"]
     assert denied["error"]["code"] == -32001
@@ -62,18 +62,18 @@ async def test_the_agent_type_option_sets_the_caller(tmp_path: Path) -> None:
 
 async def test_the_environment_names_the_agent_too() -> None:
     environment = {"CANONRY_AGENT_TYPE": "Narrator", "CANONRY_MEMORY": "1"}
-    async with served(environment=environment) as client:
-        denied = await call(client, "neo4j_create_universe", name="Home")
-        listed = await call(client, "neo4j_query_universes")
+    async with serve_client(environment=environment) as client:
+        denied = await call_tool(client, "neo4j_create_universe", name="Home")
+        listed = await call_tool(client, "neo4j_query_universes")
 
     assert denied["error"]["code"] == -32001
     assert listed == {"universes": [], "total": 0}
 
 
 async def test_a_trusted_client_names_its_agent_per_call() -> None:
-    async with served("--memory", "--trust-meta") as client:
-        made = await call(client, "neo4j_create_universe", agent="CanonKeeper", name="Home")
-        nobody = await call(client, "neo4j_query_universes")
+    async with serve_client("--memory", "--trust-meta") as client:
+        made = await call_tool(client, "neo4j_create_universe", agent="CanonKeeper", name="Home")
+        nobody = await call_tool(client, "neo4j_query_universes")
 
     assert made["universe_id"]
     assert "--agent-type" in nobody["error"]["message"]
@@ -84,11 +84,11 @@ async def test_the_file_decides_toolsets_and_error_style(tmp_path: Path) -> None
     path.write_text(
         'memory = true\ncontract_only = true\nerror_mode = "jsonrpc"\nagent_type = "Narrator"\n'
     )
-    async with served("--config", str(path)) as client:
+    async with serve_client("--config", str(path)) as client:
         tools = (await client.list_tools()).tools
         info = client.server_info
         with pytest.raises(MCPError) as caught:
-            await call(client, "mongodb_get_pending_proposals")
+            await call_tool(client, "mongodb_get_pending_proposals")
 
     assert {"mongodb_append_turn", "neo4j_get_entity"} <= {tool.name for tool in tools}
     assert not [tool for tool in tools if tool.name.startswith("composite_canonize")]
@@ -187,7 +187,7 @@ def test_a_toolset_matches_its_advertised_introduction() -> None:
 
 
 def test_other_machines_are_served_only_with_tokens(tmp_path: Path) -> None:
-    done = canonry(
+    done = run_canonry(
         *("serve", "--http", "0.0.0.0:0", "--agent-type", "Reader", "--data", str(tmp_path))
     )
 
@@ -196,7 +196,7 @@ def test_other_machines_are_served_only_with_tokens(tmp_path: Path) -> None:
 
 
 def test_an_unknown_toolset_is_named_with_the_known_ones() -> None:
-    done = canonry("serve", "--memory", "--toolsets", "narative")
+    done = run_canonry("serve", "--memory", "--toolsets", "narative")
 
     assert done.returncode == 2
     assert "There is no toolset narative. Toolsets: canon, narrative" in done.stderr
@@ -204,13 +204,13 @@ def test_an_unknown_toolset_is_named_with_the_known_ones() -> None:
 
 def test_a_file_that_is_no_store_is_refused(tmp_path: Path) -> None:
     (tmp_path / "canon.db").write_text("something else")
-    done = canonry("verify", "--data", str(tmp_path))
+    done = run_canonry("verify", "--data", str(tmp_path))
 
     assert done.returncode == 3
     assert re.search(r"canonry: .* \(store\.not-canonry\)", done.stderr)
 
 
-def refusal(toolsets: tuple[str, ...] = ("narrative",), **given: object) -> str:
+def startup_error(toolsets: tuple[str, ...] = ("narrative",), **given: object) -> str:
     """Why a server with these settings does not start."""
     with pytest.raises(InvalidInput) as caught:
         advice_on(load_settings(given, environment={}), load_toolsets(toolsets))
@@ -222,12 +222,12 @@ def test_a_server_that_would_deny_everybody_does_not_start() -> None:
     for allowed in ({"agent_type": "Narrator"}, {"trust_meta": True}):
         assert advice_on(load_settings(allowed, environment={}), toolsets) is None
 
-    assert "agent.missing" in refusal()
-    assert "CanonKeeper" in refusal()
-    assert "did you mean CanonKeeper" in refusal(agent_type="CanonKeper")
-    assert "Known: " in refusal(agent_type="all")
-    assert "agent.unknown" in refusal(agent_type="CanonKeeper,canonkeeper")
-    done = canonry("serve", "--memory", "--toolsets", "narrative")
+    assert "agent.missing" in startup_error()
+    assert "CanonKeeper" in startup_error()
+    assert "did you mean CanonKeeper" in startup_error(agent_type="CanonKeper")
+    assert "Known: " in startup_error(agent_type="all")
+    assert "agent.unknown" in startup_error(agent_type="CanonKeeper,canonkeeper")
+    done = run_canonry("serve", "--memory", "--toolsets", "narrative")
     assert done.returncode == 2
     assert "agent.missing" in done.stderr
 
@@ -236,7 +236,7 @@ def test_canon_serves_its_local_user_and_requires_a_role_over_http() -> None:
     toolsets = load_toolsets(("canon",))
 
     assert advice_on(load_settings({}, environment={}), toolsets) is None
-    assert "agent.missing" in refusal(("canon",), http="127.0.0.1:8000")
+    assert "agent.missing" in startup_error(("canon",), http="127.0.0.1:8000")
 
 
 def test_the_principal_follows_the_settings() -> None:

@@ -9,7 +9,7 @@ from canonry.app.load_settings import load_settings, user_config
 from canonry.app.settings import ENDED, SETTINGS, SettingRow, Settings, user_data
 from canonry.values.errors import InvalidInput
 from canonry.values.provenance import Authority
-from tests.cli.run import canonry
+from tests.cli.run import run_canonry
 from tests.meta.tree import PACKAGE
 
 
@@ -267,7 +267,7 @@ def test_a_removed_setting_names_its_replacement(field: str, tmp_path: Path) -> 
             load_settings(**given)
         assert ENDED[field] in caught.value.message
 
-    reply = canonry("serve", f"--{field.replace('_', '-')}")
+    reply = run_canonry("serve", f"--{field.replace('_', '-')}")
     assert reply.returncode == 2
     assert ENDED[field] in reply.stderr
 

@@ -20,7 +20,7 @@ from canonry.log.entries import Made, SceneMoved
 from canonry.log.items.scenes import SceneDraft, SceneStatus
 from canonry.testing.clocks import HandClock, a_caller
 from canonry.values.ids import NewId, SceneId, SpaceDraft, SpaceKind, StoryId
-from tests.cli.run import SOURCE, Done, canonry
+from tests.cli.run import SOURCE, Done, run_canonry
 
 TURNS = [
     {"speaker": "GM", "text": "The hall is empty."},
@@ -45,7 +45,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def import_session(folder: Path) -> Done:
-    return canonry(
+    return run_canonry(
         *("import", "transcript", str(folder / "session.json"), "--universe", "Home", "--json"),
         *("--data", str(folder / "data")),
     )
@@ -58,18 +58,18 @@ def copy(world: Path, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def exported(data: Path) -> str:
-    done = canonry("export", "--data", str(data))
+def export_store(data: Path) -> str:
+    done = run_canonry("export", "--data", str(data))
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 def test_importing_a_session_again_adds_nothing(world: Path) -> None:
-    before = exported(world / "data")
+    before = export_store(world / "data")
     done = import_session(world)
     report = json.loads(done.stdout)
 
-    assert exported(world / "data") == before
+    assert export_store(world / "data") == before
     (session,) = report["transcripts"]
     assert (session["turns"], session["scenes"], session["accepted"]) == (3, 1, 1)
     assert session["commits"] == 0
@@ -78,7 +78,7 @@ def test_importing_a_session_again_adds_nothing(world: Path) -> None:
 def test_an_imported_session_is_canonized_with_its_evidence(world: Path) -> None:
     entries = [
         json.loads(part["payload"])
-        for line in exported(world / "data").splitlines()[1:-1]
+        for line in export_store(world / "data").splitlines()[1:-1]
         for part in json.loads(line)["parts"]
     ]
     (event,) = [each for each in entries if "severity" in each]
@@ -98,7 +98,7 @@ def test_a_log_is_exported_and_imported(world: Path, tmp_path: Path) -> None:
         ("export", str(second), "--data", data),
         ("verify", "--data", data, "--against", str(first)),
     ):
-        done = canonry(*words)
+        done = run_canonry(*words)
         assert done.returncode == 0, done.stderr
 
     assert first.read_bytes() == second.read_bytes()
@@ -106,8 +106,8 @@ def test_a_log_is_exported_and_imported(world: Path, tmp_path: Path) -> None:
 
 def test_a_damaged_log_is_refused_with_its_line(world: Path, tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
-    path.write_text(exported(world / "data").replace("chest", "crate", 1), encoding="utf-8")
-    done = canonry("import", "log", str(path), "--data", str(tmp_path / "data"))
+    path.write_text(export_store(world / "data").replace("chest", "crate", 1), encoding="utf-8")
+    done = run_canonry("import", "log", str(path), "--data", str(tmp_path / "data"))
 
     assert done.returncode == 2
     assert "import.damaged" in done.stderr
@@ -116,13 +116,15 @@ def test_a_damaged_log_is_refused_with_its_line(world: Path, tmp_path: Path) -> 
 
 def test_verify_records_heads_and_finds_a_truncated_log(copy: Path, world: Path) -> None:
     heads = copy / "heads.json"
-    assert canonry("verify", "--data", str(copy / "data"), "--record", str(heads)).returncode == 0
+    assert (
+        run_canonry("verify", "--data", str(copy / "data"), "--record", str(heads)).returncode == 0
+    )
     recorded = json.loads(heads.read_text())["heads"]
     (space,) = recorded
     recorded[space][0] += 1
     heads.write_text(json.dumps({"heads": recorded}))
 
-    done = canonry("verify", "--data", str(copy / "data"), "--against", str(heads), "--json")
+    done = run_canonry("verify", "--data", str(copy / "data"), "--against", str(heads), "--json")
 
     assert done.returncode == 1
     assert "cut off" in json.loads(done.stdout)["findings"][0]["what"]
@@ -132,37 +134,37 @@ def test_verify_finds_an_altered_byte(copy: Path) -> None:
     connection = apsw.Connection(str(copy / "data" / "canon.db"))
     connection.execute("UPDATE parts SET payload = CAST(payload || x'20' AS BLOB) WHERE seq = 1")
     connection.close()
-    done = canonry("verify", "--data", str(copy / "data"))
+    done = run_canonry("verify", "--data", str(copy / "data"))
 
     assert done.returncode == 1
     assert "WRONG" in done.stdout
 
 
 def test_rebuild_gives_the_same_views(copy: Path) -> None:
-    assert canonry("rebuild", "--data", str(copy / "data")).returncode == 0
-    assert canonry("verify", "--data", str(copy / "data")).returncode == 0
+    assert run_canonry("rebuild", "--data", str(copy / "data")).returncode == 0
+    assert run_canonry("verify", "--data", str(copy / "data")).returncode == 0
 
 
 def test_a_restored_backup_holds_the_same(copy: Path) -> None:
     data, backup, restored = copy / "data", copy / "backup", copy / "restored"
-    assert canonry("backup", str(backup), "--data", str(data)).returncode == 0
-    assert canonry("backup", str(backup), "--data", str(data)).returncode == 3
-    done = canonry("restore", str(backup), "--data", str(restored))
+    assert run_canonry("backup", str(backup), "--data", str(data)).returncode == 0
+    assert run_canonry("backup", str(backup), "--data", str(data)).returncode == 3
+    done = run_canonry("restore", str(backup), "--data", str(restored))
 
     assert done.returncode == 0, done.stderr
-    assert exported(restored) == exported(data)
-    assert canonry("restore", str(backup), "--data", str(restored)).returncode == 3
+    assert export_store(restored) == export_store(data)
+    assert run_canonry("restore", str(backup), "--data", str(restored)).returncode == 3
     assert {path.name for path in copy.iterdir()} == {"data", "backup", "restored"}
 
 
 def test_a_damaged_backup_is_refused_and_leaves_nothing(copy: Path) -> None:
     backup = copy / "backup"
-    canonry("backup", str(backup), "--data", str(copy / "data"))
+    run_canonry("backup", str(backup), "--data", str(copy / "data"))
     manifest = json.loads((backup / "manifest.json").read_text())
     for head in manifest["heads"].values():
         head[0] += 1
     (backup / "manifest.json").write_text(json.dumps(manifest))
-    done = canonry("restore", str(backup), "--data", str(copy / "restored"))
+    done = run_canonry("restore", str(backup), "--data", str(copy / "restored"))
 
     assert done.returncode == 3
     assert "restore.damaged" in done.stderr
@@ -174,29 +176,29 @@ def test_erasing_shows_its_plan_first(copy: Path) -> None:
     report = json.loads(import_report(copy))
     entity = report["entity"]
     data = str(copy / "data")
-    before = exported(copy / "data")
-    plan = canonry("erase", "--entity", entity, "--data", data)
+    before = export_store(copy / "data")
+    plan = run_canonry("erase", "--entity", entity, "--data", data)
 
     assert plan.returncode == 0, plan.stderr
     assert "Nothing was changed" in plan.stdout
-    assert exported(copy / "data") == before
+    assert export_store(copy / "data") == before
 
     called = ("--also-called", "watch the")
-    named = canonry("erase", "--entity", entity, "--data", data, *called)
+    named = run_canonry("erase", "--entity", entity, "--data", data, *called)
     assert "turn: 1" in named.stdout
     assert "--mentions erase" in named.stdout
-    more = canonry("erase", "--entity", entity, "--data", data, *called, "--mentions", "erase")
+    more = run_canonry("erase", "--entity", entity, "--data", data, *called, "--mentions", "erase")
     assert "turn: 1" not in more.stdout
 
-    done = canonry("erase", "--entity", entity, "--data", data, "--yes")
+    done = run_canonry("erase", "--entity", entity, "--data", data, "--yes")
     assert "erased" in done.stdout
-    assert "I open the chest" not in exported(copy / "data")
-    assert canonry("verify", "--data", data).returncode == 0
+    assert "I open the chest" not in export_store(copy / "data")
+    assert run_canonry("verify", "--data", data).returncode == 0
 
 
 def import_report(folder: Path) -> str:
     """The id of Ann, from the log."""
-    for line in exported(folder / "data").splitlines()[1:-1]:
+    for line in export_store(folder / "data").splitlines()[1:-1]:
         for part in json.loads(line)["parts"]:
             item = json.loads(part["payload"])
             fields = item.get("fields", {})
@@ -206,18 +208,18 @@ def import_report(folder: Path) -> str:
 
 
 def test_erasing_requires_exactly_one_id() -> None:
-    assert canonry("erase").returncode == 2
-    assert canonry("erase", "--turn", "x").returncode == 2
+    assert run_canonry("erase").returncode == 2
+    assert run_canonry("erase", "--turn", "x").returncode == 2
 
 
-def doctor(*arguments: str, **environment: str) -> tuple[int, dict[str, Any]]:
-    done = canonry("doctor", "--json", *arguments, environment=environment)
+def run_doctor(*arguments: str, **environment: str) -> tuple[int, dict[str, Any]]:
+    done = run_canonry("doctor", "--json", *arguments, environment=environment)
     return done.returncode, json.loads(done.stdout)
 
 
 def test_the_doctor_reports_the_origin_of_each_setting(world: Path) -> None:
     narrative = {"CANONRY_TOOLSETS": "narrative", "CANONRY_AGENT_TYPE": "Narrator"}
-    code, found = doctor("--data", str(world / "data"), **narrative)
+    code, found = run_doctor("--data", str(world / "data"), **narrative)
     sources = {each["key"]: each["source"] for each in found["settings"]}
 
     assert code == 0
@@ -230,7 +232,7 @@ def test_the_doctor_reports_the_origin_of_each_setting(world: Path) -> None:
 
 def test_the_doctor_finds_an_unknown_agent_type(tmp_path: Path) -> None:
     narrative = {"CANONRY_TOOLSETS": "narrative", "CANONRY_AGENT_TYPE": "CanonKeper"}
-    code, found = doctor("--data", str(tmp_path), **narrative)
+    code, found = run_doctor("--data", str(tmp_path), **narrative)
 
     assert code == 1
     assert "did you mean CanonKeeper" in found["wrong"][0]["what"]
@@ -238,7 +240,7 @@ def test_the_doctor_finds_an_unknown_agent_type(tmp_path: Path) -> None:
 
 def test_the_doctor_finds_a_file_that_is_no_store(tmp_path: Path) -> None:
     (tmp_path / "canon.db").write_bytes(b"something else entirely" * 100)
-    code, found = doctor("--data", str(tmp_path))
+    code, found = run_doctor("--data", str(tmp_path))
 
     assert code == 1
     assert found["wrong"]
@@ -247,7 +249,7 @@ def test_the_doctor_finds_a_file_that_is_no_store(tmp_path: Path) -> None:
 def test_the_doctor_finds_a_file_in_place_of_the_folder(tmp_path: Path) -> None:
     place = tmp_path / "store"
     place.write_text("a file")
-    code, found = doctor("--data", str(place))
+    code, found = run_doctor("--data", str(place))
 
     assert code == 1
     assert any("is no folder" in each["what"] for each in found["wrong"])
@@ -260,7 +262,7 @@ def test_the_doctor_does_not_show_a_secret(tmp_path: Path) -> None:
         "CANONRY_AUTH_AUDIENCE": "canonry",
         "CANONRY_AUTH_KEY_FILE": str(tmp_path / "key"),
     }
-    done = canonry("doctor", "--data", str(tmp_path), environment=environment)
+    done = run_canonry("doctor", "--data", str(tmp_path), environment=environment)
 
     assert "hush-hush" not in done.stdout
 
@@ -284,14 +286,14 @@ def test_a_killed_import_is_completed_by_the_next(tmp_path: Path) -> None:
     process.send_signal(signal.SIGKILL if os.name == "posix" else signal.SIGTERM)
     process.communicate()
 
-    again = json.loads(canonry(*words, "--data", str(killed)).stdout)["transcripts"][0]
-    once = json.loads(canonry(*words, "--data", str(whole)).stdout)["transcripts"][0]
+    again = json.loads(run_canonry(*words, "--data", str(killed)).stdout)["transcripts"][0]
+    once = json.loads(run_canonry(*words, "--data", str(whole)).stdout)["transcripts"][0]
 
     assert {k: again[k] for k in ("turns", "scenes", "proposals", "accepted")} == {
         k: once[k] for k in ("turns", "scenes", "proposals", "accepted")
     }
     assert count_items(killed) == count_items(whole)
-    assert canonry("verify", "--data", str(killed)).returncode == 0
+    assert run_canonry("verify", "--data", str(killed)).returncode == 0
 
 
 COUNTED = ("things", "spaces", "entities", "events", "stories", "scenes", "proposals")
@@ -299,7 +301,7 @@ COUNTED = ("things", "spaces", "entities", "events", "stories", "scenes", "propo
 
 def count_items(data: Path) -> dict[str, Any]:
     """Count the items in the store."""
-    _, found = doctor("--data", str(data))
+    _, found = run_doctor("--data", str(data))
     return {key: found["store"][key] for key in COUNTED}
 
 
@@ -342,7 +344,7 @@ async def a_scene_in_canonization(data: Path) -> str:
 
 def test_the_doctor_finds_a_scene_left_in_canonization_by_a_crash(tmp_path: Path) -> None:
     scene_id = asyncio.run(a_scene_in_canonization(tmp_path))
-    code, found = doctor("--data", str(tmp_path))
+    code, found = run_doctor("--data", str(tmp_path))
 
     assert code == 1
     assert scene_id in found["wrong"][0]["what"]

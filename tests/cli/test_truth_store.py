@@ -10,9 +10,9 @@ import pytest
 
 from canonry.app.embedded import open_embedded
 from canonry.records.usecases.files import filing_of
-from tests.cli.run import Done, canonry
-from tests.usecases.test_check_files import aged, path_of
-from tests.usecases.test_forget_files import ADA, SECRET, bytes_below, kept
+from tests.cli.run import Done, run_canonry
+from tests.usecases.test_check_files import age_file, path_of
+from tests.usecases.test_forget_files import ADA, SECRET, bytes_below, keep_file
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +23,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     async def keep() -> str:
         store = await open_embedded(folder)
         try:
-            return (await kept(store.canon, ADA, SECRET)).id
+            return (await keep_file(store.canon, ADA, SECRET)).id
         finally:
             await store.close()
 
@@ -37,8 +37,8 @@ def data(made: tuple[Path, str], tmp_path: Path) -> Path:
     return tmp_path / "data"
 
 
-def on(data: Path, *words: str) -> Done:
-    return canonry(*words, "--data", str(data))
+def run_on(data: Path, *words: str) -> Done:
+    return run_canonry(*words, "--data", str(data))
 
 
 def parse_output(done: Done) -> Any:
@@ -46,21 +46,21 @@ def parse_output(done: Done) -> Any:
 
 
 def test_a_missing_file_is_found_by_doctor_and_verify(data: Path) -> None:
-    assert on(data, "verify").returncode == 0
-    assert parse_output(on(data, "doctor", "--json"))["store"]["files"] == 1
+    assert run_on(data, "verify").returncode == 0
+    assert parse_output(run_on(data, "doctor", "--json"))["store"]["files"] == 1
     path_of(data, ADA, SECRET).unlink()
-    seen = on(data, "verify", "--json")
+    seen = run_on(data, "verify", "--json")
     assert seen.returncode == 1
     (finding,) = parse_output(seen)["findings"]
     assert finding["what"].startswith("its bytes are missing")
-    doctor = on(data, "doctor", "--json")
+    doctor = run_on(data, "doctor", "--json")
     assert doctor.returncode == 1
     assert "its bytes are missing" in parse_output(doctor)["wrong"][0]["what"]
 
 
 def test_an_altered_file_is_found_by_verify(data: Path) -> None:
     path_of(data, ADA, SECRET).write_bytes(b"Other words altogether.")
-    seen = on(data, "verify", "--json")
+    seen = run_on(data, "verify", "--json")
     assert seen.returncode == 1
     assert parse_output(seen)["findings"][0]["what"].startswith("its bytes were altered")
 
@@ -72,27 +72,27 @@ def test_a_rebuild_deletes_only_unreferenced_files(data: Path) -> None:
         await store.close()
 
     asyncio.run(leave())
-    aged(path_of(data, ADA, b"left behind"), 2)
-    hints = [each["what"] for each in parse_output(on(data, "doctor", "--json"))["hints"]]
+    age_file(path_of(data, ADA, b"left behind"), 2)
+    hints = [each["what"] for each in parse_output(run_on(data, "doctor", "--json"))["hints"]]
     assert any("belong to no source" in each for each in hints)
-    assert "deleted 1 unreferenced files" in on(data, "rebuild").stdout
+    assert "deleted 1 unreferenced files" in run_on(data, "rebuild").stdout
     assert bytes_below(data, ADA) == {SECRET}
-    assert on(data, "verify").returncode == 0
+    assert run_on(data, "verify").returncode == 0
 
 
 def test_a_backup_restores_the_files(data: Path, tmp_path: Path) -> None:
-    assert on(data, "backup", str(tmp_path / "backup")).returncode == 0
+    assert run_on(data, "backup", str(tmp_path / "backup")).returncode == 0
     restored = tmp_path / "restored"
-    assert on(restored, "restore", str(tmp_path / "backup")).returncode == 0
+    assert run_on(restored, "restore", str(tmp_path / "backup")).returncode == 0
     assert bytes_below(restored, ADA) == {SECRET}
-    assert on(restored, "verify").returncode == 0
+    assert run_on(restored, "verify").returncode == 0
 
 
 @pytest.fixture
 def exported(data: Path, tmp_path: Path) -> tuple[Path, Path]:
     """The log of the store, and a folder with its files."""
     log, files = tmp_path / "log.jsonl", tmp_path / "files-of-log"
-    done = on(data, "export", str(log), "--files", str(files))
+    done = run_on(data, "export", str(log), "--files", str(files))
     assert done.returncode == 0, done.stderr
     assert "copied 1 files" in done.stderr
     return log, files
@@ -103,16 +103,16 @@ def test_a_log_names_files_and_neighbouring_files_are_imported(
 ) -> None:
     log, files = map(str, exported)
     copy = tmp_path / "copy"
-    assert on(copy, "import", "log", log).returncode == 0
-    assert on(copy, "verify").returncode == 1, "a log alone holds no files"
+    assert run_on(copy, "import", "log", log).returncode == 0
+    assert run_on(copy, "verify").returncode == 1, "a log alone holds no files"
 
-    first = on(copy, "import", "log", log, "--files", files)
-    again = on(copy, "import", "log", log, "--files", files)
+    first = run_on(copy, "import", "log", log, "--files", files)
+    again = run_on(copy, "import", "log", log, "--files", files)
 
     assert "imported 1 files; 0 were there already" in first.stdout
     assert "imported 0 files; 1 were there already" in again.stdout
     assert bytes_below(copy, ADA) == {SECRET}
-    assert on(copy, "verify").returncode == 0
+    assert run_on(copy, "verify").returncode == 0
 
 
 def test_an_altered_file_is_refused_before_anything_is_written(
@@ -123,7 +123,7 @@ def test_an_altered_file_is_refused_before_anything_is_written(
     one.write_bytes(b"Other words.")
     copy = tmp_path / "copy"
 
-    done = on(copy, "import", "log", str(log), "--files", str(files))
+    done = run_on(copy, "import", "log", str(log), "--files", str(files))
 
     assert done.returncode not in {0, 1}
     assert one.name in done.stderr
@@ -138,26 +138,26 @@ def test_a_missing_file_is_reported_and_may_be_imported_later(
     one.unlink()
     copy = tmp_path / "copy"
 
-    done = on(copy, "import", "log", str(log), "--files", str(files))
+    done = run_on(copy, "import", "log", str(log), "--files", str(files))
 
     assert done.returncode == 1
     assert "1 files are missing" in done.stderr
-    assert on(copy, "import", "log", str(log), "--files", str(data / "files")).returncode == 0
-    assert on(copy, "verify").returncode == 0
+    assert run_on(copy, "import", "log", str(log), "--files", str(data / "files")).returncode == 0
+    assert run_on(copy, "verify").returncode == 0
 
 
 def test_an_erased_file_stays_erased_even_if_its_bytes_remain(
     exported: tuple[Path, Path], data: Path, made: tuple[Path, str], tmp_path: Path
 ) -> None:
     old_log, old_files = exported
-    assert on(data, "erase", "--source", made[1], "--yes").returncode == 0
+    assert run_on(data, "erase", "--source", made[1], "--yes").returncode == 0
     log, files = tmp_path / "new.jsonl", tmp_path / "new-files"
-    assert on(data, "export", str(log), "--files", str(files)).returncode == 0
+    assert run_on(data, "export", str(log), "--files", str(files)).returncode == 0
     assert not [each for each in files.rglob("*") if each.is_file()]
 
     copy = tmp_path / "copy"
     for target, given in ((copy, log), (data, old_log)):
-        done = on(target, "import", "log", str(given), "--files", str(old_files))
+        done = run_on(target, "import", "log", str(given), "--files", str(old_files))
         assert done.returncode == 0, done.stderr
         assert "left out 1 files" in done.stdout
         assert bytes_below(target, ADA) == set()
@@ -166,7 +166,7 @@ def test_an_erased_file_stays_erased_even_if_its_bytes_remain(
 def test_files_are_exported_only_into_an_empty_folder(
     exported: tuple[Path, Path], data: Path, tmp_path: Path
 ) -> None:
-    done = on(data, "export", str(tmp_path / "x.jsonl"), "--files", str(exported[1]))
+    done = run_on(data, "export", str(tmp_path / "x.jsonl"), "--files", str(exported[1]))
 
     assert done.returncode == 2
     assert "is not empty" in done.stderr
@@ -174,7 +174,7 @@ def test_files_are_exported_only_into_an_empty_folder(
 
 
 def test_an_erased_source_takes_its_file_along(data: Path, made: tuple[Path, str]) -> None:
-    done = on(data, "erase", "--source", made[1], "--yes")
+    done = run_on(data, "erase", "--source", made[1], "--yes")
     assert done.returncode == 0, done.stderr
     assert bytes_below(data, ADA) == set()
-    assert on(data, "verify").returncode == 0
+    assert run_on(data, "verify").returncode == 0

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 from canonry.cli import main
 from canonry.cli.canon_commands import TOOLS
-from tests.cli.run import SOURCE, Done, canonry
+from tests.cli.run import SOURCE, Done, run_canonry
 
 PEOPLE = (
     *("find", "show", "why", "timeline", "changes", "context", "tell", "propose"),
@@ -39,24 +39,24 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "session.json").write_text(json.dumps(SAID), encoding="utf-8")
     casts = ("--cast", "Ben=Thorin", "--cast", "Cleo=Thorgil")
     session = str(folder / "session.json")
-    done = on(folder, "import", "transcript", session, "--universe", "Home", *casts)
+    done = run_on(folder, "import", "transcript", session, "--universe", "Home", *casts)
     assert done.returncode == 0, done.stderr
     return folder
 
 
-def on(folder: Path, *words: str) -> Done:
-    return canonry(*words, "--data", str(folder / "data"), environment=PLAIN)
+def run_on(folder: Path, *words: str) -> Done:
+    return run_canonry(*words, "--data", str(folder / "data"), environment=PLAIN)
 
 
-def reply(folder: Path, *words: str) -> dict[str, object]:
-    done = on(folder, *words, "--json")
+def run_reply(folder: Path, *words: str) -> dict[str, object]:
+    done = run_on(folder, *words, "--json")
     assert done.returncode == 0, done.stderr
     said: dict[str, object] = json.loads(done.stdout)
     return said
 
 
 def test_find_lists_rows_with_ids_by_words_without_quotes(store: Path) -> None:
-    done = on(store, "find", "old", "oak")
+    done = run_on(store, "find", "old", "oak")
 
     assert done.returncode == 0, done.stderr
     first = done.stdout.splitlines()
@@ -65,7 +65,7 @@ def test_find_lists_rows_with_ids_by_words_without_quotes(store: Path) -> None:
 
 
 def test_json_output_is_the_tool_reply(store: Path) -> None:
-    rows = reply(store, "find", "--kinds", "entity")["found"]
+    rows = run_reply(store, "find", "--kinds", "entity")["found"]
 
     assert isinstance(rows, list)
     assert {row["name"] for row in rows} > {"Thorin", "Thorgil"}
@@ -73,8 +73,8 @@ def test_json_output_is_the_tool_reply(store: Path) -> None:
 
 
 def test_a_name_prefix_is_enough_and_ambiguous_ones_are_listed(store: Path) -> None:
-    assert on(store, "show", "thori").stdout.startswith("Thorin  character")
-    both = on(store, "show", "thor")
+    assert run_on(store, "show", "thori").stdout.startswith("Thorin  character")
+    both = run_on(store, "show", "thor")
 
     assert both.returncode == 2
     assert both.stdout == ""
@@ -84,49 +84,49 @@ def test_a_name_prefix_is_enough_and_ambiguous_ones_are_listed(store: Path) -> N
 
 
 def test_an_unknown_name_is_refused_with_the_nearest_ones(store: Path) -> None:
-    done = on(store, "why", "Torin")
+    done = run_on(store, "why", "Torin")
 
     assert done.returncode == 3
     assert "Did you mean Thorin?" in done.stderr
 
 
 def test_history_reasons_and_times_are_shown(store: Path) -> None:
-    answer = reply(store, "timeline", "Thorin")
+    answer = run_reply(store, "timeline", "Thorin")
     items = answer["timeline"]
     assert isinstance(items, list)
     event = items[0]["id"]
-    explained = on(store, "why", event)
+    explained = run_on(store, "why", event)
     assert "Rain falls on the road to Bree." in explained.stdout or "old oak" in explained.stdout
     assert "rule" in explained.stdout
-    assert "canonry import transcript" in on(store, "changes").stdout
-    cursor = reply(store, "changes")["cursor"]
-    assert reply(store, "changes", str(cursor))["changes"] == []
+    assert "canonry import transcript" in run_on(store, "changes").stdout
+    cursor = run_reply(store, "changes")["cursor"]
+    assert run_reply(store, "changes", str(cursor))["changes"] == []
 
 
 def test_a_person_decides_pending_proposals(store: Path) -> None:
-    assert reply(store, "proposals") == {
+    assert run_reply(store, "proposals") == {
         "note": "Nothing needs a decision.",
         "waiting": [],
         "total": 0,
         "hint": "No proposal waits. For possible duplicates, review what=duplicates.",
     }
-    other = str(reply(store, "show", "Thorgil")["id"])
-    merged = reply(store, "decide", "merge", "Thorin", "Thorgil", "--reason", "one dwarf")
+    other = str(run_reply(store, "show", "Thorgil")["id"])
+    merged = run_reply(store, "decide", "merge", "Thorin", "Thorgil", "--reason", "one dwarf")
     assert merged["merged"] == "Thorgil"
-    assert on(store, "show", "Thorgil").stdout.startswith("Thorin  character")
-    assert reply(store, "decide", "separate", other)["id"] == other
-    assert on(store, "show", "Thorgil").stdout.startswith("Thorgil  character")
-    nothing = on(store, "decide", "accept", other, "--reason", "so")
+    assert run_on(store, "show", "Thorgil").stdout.startswith("Thorin  character")
+    assert run_reply(store, "decide", "separate", other)["id"] == other
+    assert run_on(store, "show", "Thorgil").stdout.startswith("Thorgil  character")
+    nothing = run_on(store, "decide", "accept", other, "--reason", "so")
     assert nothing.returncode == 2
     assert "NAME must name a proposal or a fact or an event or a relation" in nothing.stderr
-    silent = on(store, "decide", "retcon", "Thorin")
+    silent = run_on(store, "decide", "retcon", "Thorin")
     assert silent.returncode == 2
     assert "Give in --reason why" in silent.stderr
 
 
 def test_a_missing_store_is_not_created(tmp_path: Path) -> None:
     for words in (("find",), ("show", "x"), ("decide", "judge", "x")):
-        done = on(tmp_path, *words)
+        done = run_on(tmp_path, *words)
         assert done.returncode == 3
         assert "store.absent" in done.stderr
     assert list(tmp_path.iterdir()) == []
@@ -135,13 +135,17 @@ def test_a_missing_store_is_not_created(tmp_path: Path) -> None:
 def test_a_text_is_recorded_while_another_process_serves(
     tmp_path: Path,
 ) -> None:
-    with served(tmp_path):
-        answer = reply(tmp_path, "tell", "The", "mill", "is", "mine.", "--title", "Letter")
+    with hold_open(tmp_path):
+        answer = run_reply(tmp_path, "tell", "The", "mill", "is", "mine.", "--title", "Letter")
         assert answer["title"] == "Letter"
-        opened = reply(tmp_path, "propose", '{"kind": "entity", "name": "Hilde", "type": "person"}')
+        opened = run_reply(
+            tmp_path, "propose", '{"kind": "entity", "name": "Hilde", "type": "person"}'
+        )
         assert (opened["accepted"], opened["of"]) == (1, 1)
-    assert on(tmp_path, "show", "Hilde").stdout.startswith("Hilde  person")
-    brief = on(tmp_path, "context", "Hilde", "--question", "Whose is the mill?", "--tokens", "400")
+    assert run_on(tmp_path, "show", "Hilde").stdout.startswith("Hilde  person")
+    brief = run_on(
+        tmp_path, "context", "Hilde", "--question", "Whose is the mill?", "--tokens", "400"
+    )
     assert brief.returncode == 0, brief.stderr
     assert "# Hilde" in brief.stdout
     assert "searched  words only" in brief.stdout
@@ -151,34 +155,36 @@ def test_claims_are_words_or_json_and_a_refusal_sets_exit_code_one(
     store: Path,
 ) -> None:
     turns = ("--turns", "gm: The oak burns.", "--turns", '[{"by": "Thorin", "text": "Run!"}]')
-    spoken = reply(store, "tell", "--scene", "Fire", *turns)["turns"]
+    spoken = run_reply(store, "tell", "--scene", "Fire", *turns)["turns"]
     assert isinstance(spoken, list)
     assert [each["by"] for each in spoken] == ["gm", "Thorin"]
     claims = store / "claims.json"
     claims.write_text('[{"kind": "entity", "name": "Mor", "type": "character"}]', encoding="utf-8")
-    done = on(store, "propose", f"@{claims}", "Mor guards the oak.", "--evidence", spoken[0]["id"])
+    done = run_on(
+        store, "propose", f"@{claims}", "Mor guards the oak.", "--evidence", spoken[0]["id"]
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.startswith("Accepted 2 of 2.\naccepted  2\nof  2\n")
-    alone = on(store, "propose", "Mor sleeps.", "--dry-run")
+    alone = run_on(store, "propose", "Mor sleeps.", "--dry-run")
     assert alone.returncode == 1
     assert "accepted  0\nof  1\n" in alone.stdout
     assert "needs review" in alone.stdout
     for words in (("propose", "{x"), ("tell", "--turns", "no speaker")):
-        assert on(store, *words).returncode == 2
+        assert run_on(store, *words).returncode == 2
 
 
 def test_a_file_and_standard_input_are_recorded_unchanged(tmp_path: Path) -> None:
     file = tmp_path / "list.csv"
     file.write_text("name,phone\nHilde,030 1234567\n", encoding="utf-8")
-    assert reply(tmp_path, "tell", "--file", str(file))["title"] == "list.csv"
+    assert run_reply(tmp_path, "tell", "--file", str(file))["title"] == "list.csv"
     typed = ("tell", "-", "--title", "Typed", "--data", str(tmp_path / "data"), "--json")
     done = CliRunner().invoke(main, typed, input="I moved to Bree.", env=PLAIN)
     assert json.loads(done.stdout)["title"] == "Typed"
-    assert "I moved to Bree." in on(tmp_path, "find", "moved").stdout
+    assert "I moved to Bree." in run_on(tmp_path, "find", "moved").stdout
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[None]:
+def hold_open(folder: Path) -> Iterator[None]:
     """The store is open in another process while the block runs."""
     code = (
         "import asyncio, sys\nfrom pathlib import Path\n"
@@ -228,7 +234,7 @@ def on_a_terminal(folder: Path, *words: str, **more: str) -> str:
 def test_names_are_highlighted_only_on_a_terminal(store: Path) -> None:
     assert on_a_terminal(store, "show", "Thorin").startswith("\x1b[1mThorin\x1b[0m")
     assert "\x1b" not in on_a_terminal(store, "show", "Thorin", NO_COLOR="1")
-    assert "\x1b" not in on(store, "show", "Thorin").stdout
+    assert "\x1b" not in run_on(store, "show", "Thorin").stdout
 
 
 @pytest.mark.parametrize("name", PEOPLE)
@@ -238,5 +244,5 @@ def test_help_has_examples_and_describes_every_argument(name: str) -> None:
     assert command is not None
     given = {each.name for each in command.params}
     assert given >= set(TOOLS[tool].input_schema["properties"])
-    reported = canonry(name, "--help").stdout
+    reported = run_canonry(name, "--help").stdout
     assert f"\n    canonry {name}" in reported

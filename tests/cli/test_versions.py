@@ -8,18 +8,18 @@ import pytest
 from canonry import __version__
 from canonry.app.packages import TOOLSETS, load_toolsets
 from canonry.server.startup import greeting_server
-from tests.cli.run import canonry
+from tests.cli.run import run_canonry
 
 ROOT = Path(__file__).parents[2]
 
 
-async def unready() -> None:
+async def refuse_serving() -> None:
     """Nothing is served here."""
 
 
 @pytest.mark.parametrize("names", [*((name,) for name in TOOLSETS), ("canon", "truth")])
 def test_every_server_reports_the_package_version(names: tuple[str, ...]) -> None:
-    server = greeting_server(load_toolsets(names), unready)  # type: ignore[arg-type]
+    server = greeting_server(load_toolsets(names), refuse_serving)  # type: ignore[arg-type]
 
     assert server.version == __version__
 
@@ -32,14 +32,14 @@ def test_registries_receive_the_same_version() -> None:
 
 
 def test_help_of_inspect_begins_with_its_own_options() -> None:
-    reported = canonry("inspect", "--help").stdout
+    reported = run_canonry("inspect", "--help").stdout
 
     assert reported.index("--port") < reported.index("--read-only") < reported.index("--data")
     assert reported.index("--browser") < reported.index("--config")
 
 
 def test_the_example_of_every_tool_with_arguments_uses_one() -> None:
-    reply = json.loads(canonry("tools", "--toolsets", ",".join(TOOLSETS), "--json").stdout)
+    reply = json.loads(run_canonry("tools", "--toolsets", ",".join(TOOLSETS), "--json").stdout)
     bare = [each["name"] for each in reply if each["input_schema"].get("properties")]
 
     assert len(bare) > 50

@@ -11,7 +11,7 @@ from canonry.log.entries import Erased, Redacted, Withdrawn
 from canonry.log.items.sources import account_space
 from canonry.records.toolset import TRUTH
 from canonry.testing.clocks import HandClock
-from tests.cli.run import canonry
+from tests.cli.run import run_canonry
 from tests.toolsets.truth.kit import ANN, BOB, ToolDriver
 
 
@@ -26,7 +26,7 @@ async def answer_calls(folder: Path, *steps: tuple[Any, ...], user: str = ANN) -
         await store.close()
 
 
-def ingested(folder: Path, name: str, user: str = ANN) -> tuple[str, str]:
+def ingest_record(folder: Path, name: str, user: str = ANN) -> tuple[str, str]:
     """The source and the entity of a record."""
     record = {"entity_type": "company", "name": name, "tax_id": f"T-{name}"}
     (reply,) = asyncio.run(answer_calls(folder, ("ingest", record), user=user))
@@ -43,96 +43,98 @@ async def entries_of(folder: Path, user: str = ANN) -> list[Any]:
 
 
 def test_an_import_is_listed_shown_and_undone_with_yes(tmp_path: Path) -> None:
-    source, _ = ingested(tmp_path, "Acme")
-    _, kept = ingested(tmp_path, "Beta")
+    source, _ = ingest_record(tmp_path, "Acme")
+    _, kept = ingest_record(tmp_path, "Beta")
     data = ("--data", str(tmp_path))
-    assert f"--source {source}" in canonry("undo", *data).stdout
+    assert f"--source {source}" in run_canonry("undo", *data).stdout
     asked = ("undo", "--source", source, *data)
 
-    shown = canonry(*asked)
+    shown = run_canonry(*asked)
     assert "1 entities      that no other source describes" in shown.stdout
     assert "Nothing was changed" in shown.stdout
-    done = canonry(*asked, "--yes", "--reason", "the wrong file")
+    done = run_canonry(*asked, "--yes", "--reason", "the wrong file")
     assert "1 sources       withdrawn" in done.stdout
-    assert canonry(*asked, "--yes").returncode == 3
-    assert f"--source {source}" not in canonry("undo", *data).stdout
+    assert run_canonry(*asked, "--yes").returncode == 3
+    assert f"--source {source}" not in run_canonry("undo", *data).stdout
 
     (left,) = asyncio.run(answer_calls(tmp_path, ("snapshot", kept)))
     assert left["name"] == "Beta"
     found = [e for e in asyncio.run(entries_of(tmp_path)) if isinstance(e, Withdrawn)]
     assert [each.reason for each in found] == ["the wrong file"]
-    assert canonry("verify", *data).returncode == 0
+    assert run_canonry("verify", *data).returncode == 0
 
 
 def test_an_account_without_imports_has_nothing_to_undo(tmp_path: Path) -> None:
-    ingested(tmp_path, "Acme")
+    ingest_record(tmp_path, "Acme")
     data = ("--data", str(tmp_path))
-    assert "has no sources" in canonry("undo", "--user", BOB, *data).stdout
-    assert canonry("undo", "--source", "x", *data).returncode == 2
+    assert "has no sources" in run_canonry("undo", "--user", BOB, *data).stdout
+    assert run_canonry("undo", "--source", "x", *data).returncode == 2
 
 
 def test_without_a_rule_everything_is_kept(tmp_path: Path) -> None:
-    ingested(tmp_path, "Acme")
-    assert "No retention rule is set" in canonry("retain", "--yes", "--data", str(tmp_path)).stdout
+    ingest_record(tmp_path, "Acme")
+    assert (
+        "No retention rule is set" in run_canonry("retain", "--yes", "--data", str(tmp_path)).stdout
+    )
 
 
 def test_retention_rules_are_shown_and_applied_with_yes(tmp_path: Path) -> None:
-    source, gone = ingested(tmp_path, "Acme")
-    _, other = ingested(tmp_path, "Beta", user=BOB)
+    source, gone = ingest_record(tmp_path, "Acme")
+    _, other = ingest_record(tmp_path, "Beta", user=BOB)
     settings = tmp_path / "canonry.toml"
     settings.write_text("[policy.truth.retention]\nbrought_days = 36500\nwithdrawn_days = 36500\n")
     data = ("--data", str(tmp_path))
-    assert "Nothing is due" in canonry("retain", "--config", str(settings), *data).stdout
+    assert "Nothing is due" in run_canonry("retain", "--config", str(settings), *data).stdout
 
     rule = ("retain", "--brought-days", "0", "--user", ANN, *data)
-    shown = canonry(*rule)
+    shown = run_canonry(*rule)
     assert "1 sources to withdraw, 0 items to erase" in shown.stdout
     assert "Nothing was changed" in shown.stdout
-    assert "done; erased the content of 0 log entries" in canonry(*rule, "--yes").stdout
-    assert "Nothing is due" in canonry(*rule).stdout
+    assert "done; erased the content of 0 log entries" in run_canonry(*rule, "--yes").stdout
+    assert "Nothing is due" in run_canonry(*rule).stdout
 
     erase = ("retain", "--withdrawn-days", "0", *data)
-    assert "0 sources to withdraw" in canonry(*erase).stdout
-    assert "done; " in canonry(*erase, "--yes").stdout
-    assert "Nothing is due" in canonry(*erase).stdout
+    assert "0 sources to withdraw" in run_canonry(*erase).stdout
+    assert "done; " in run_canonry(*erase, "--yes").stdout
+    assert "Nothing is due" in run_canonry(*erase).stdout
     entries = asyncio.run(entries_of(tmp_path))
     assert [source in e.targets for e in entries if isinstance(e, Erased)] == [True]
     assert any(isinstance(each, Redacted) and gone in each.ids for each in entries)
     assert "Acme" not in repr(entries)
-    assert canonry("verify", *data).returncode == 0
+    assert run_canonry("verify", *data).returncode == 0
     (left,) = asyncio.run(answer_calls(tmp_path, ("snapshot", other), user=BOB))
     assert left["name"] == "Beta"
 
 
 def test_an_unknown_user_has_nothing_to_erase_and_is_reported(tmp_path: Path) -> None:
-    ingested(tmp_path, "Acme")
+    ingest_record(tmp_path, "Acme")
     rule = ("retain", "--brought-days", "0", "--yes")
-    refused = canonry(*rule, "--user", "Anne", "--data", str(tmp_path))
+    refused = run_canonry(*rule, "--user", "Anne", "--data", str(tmp_path))
     assert refused.returncode != 0
     assert "account.unknown" in refused.stderr
 
 
 def test_a_repeated_import_is_not_erased_with_the_withdrawn_one(tmp_path: Path) -> None:
-    source, entity = ingested(tmp_path, "Acme")
+    source, entity = ingest_record(tmp_path, "Acme")
     data = ("--data", str(tmp_path))
-    assert canonry("undo", "--source", source, "--yes", *data).returncode == 0
-    assert ingested(tmp_path, "Acme") == (source, entity)
+    assert run_canonry("undo", "--source", source, "--yes", *data).returncode == 0
+    assert ingest_record(tmp_path, "Acme") == (source, entity)
 
-    assert canonry("retain", "--withdrawn-days", "0", "--yes", *data).returncode == 0
+    assert run_canonry("retain", "--withdrawn-days", "0", "--yes", *data).returncode == 0
     (left,) = asyncio.run(answer_calls(tmp_path, ("snapshot", entity)))
     assert left["name"] == "Acme"
-    assert canonry("verify", *data).returncode == 0
+    assert run_canonry("verify", *data).returncode == 0
 
 
 def test_a_withdrawn_source_can_be_erased_by_its_id(tmp_path: Path) -> None:
-    source, _ = ingested(tmp_path, "Acme")
+    source, _ = ingest_record(tmp_path, "Acme")
     data = ("--data", str(tmp_path))
-    assert canonry("undo", "--source", source, "--yes", *data).returncode == 0
-    erased = canonry("erase", "--source", source, "--yes", *data)
+    assert run_canonry("undo", "--source", source, "--yes", *data).returncode == 0
+    erased = run_canonry("erase", "--source", source, "--yes", *data)
 
     assert "erased" in erased.stdout
     assert "Acme" not in repr(asyncio.run(entries_of(tmp_path)))
-    assert canonry("verify", *data).returncode == 0
+    assert run_canonry("verify", *data).returncode == 0
 
 
 def test_statements_of_others_can_be_erased_after_a_withdrawal(tmp_path: Path) -> None:
@@ -146,15 +148,15 @@ def test_statements_of_others_can_be_erased_after_a_withdrawal(tmp_path: Path) -
         )
     )
     data, entity = ("--data", str(tmp_path)), reported["entities"][0]["entity_id"]
-    assert canonry("undo", "--source", wrong["source_id"], "--yes", *data).returncode == 0
+    assert run_canonry("undo", "--source", wrong["source_id"], "--yes", *data).returncode == 0
     seen = more["entities"][0]["observation_id"]
-    assert canonry("erase", "--observation", seen, "--yes", *data).returncode == 0
-    assert canonry("verify", *data).returncode == 0
+    assert run_canonry("erase", "--observation", seen, "--yes", *data).returncode == 0
+    assert run_canonry("verify", *data).returncode == 0
     (left,) = asyncio.run(answer_calls(tmp_path, ("snapshot", entity)))
     assert left == {"name": "Acme", "tax_id": "T-1"}
 
-    erased = canonry("erase", "--entity", entity, "--yes", *data)
+    erased = run_canonry("erase", "--entity", entity, "--yes", *data)
     assert f"--source {wrong['source_id']}" in erased.stdout  # it is in the log still
-    assert canonry("erase", "--source", wrong["source_id"], "--yes", *data).returncode == 0
+    assert run_canonry("erase", "--source", wrong["source_id"], "--yes", *data).returncode == 0
     assert "anvils" not in repr(asyncio.run(entries_of(tmp_path)))
-    assert canonry("verify", *data).returncode == 0
+    assert run_canonry("verify", *data).returncode == 0

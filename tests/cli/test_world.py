@@ -16,13 +16,13 @@ from canonry.cli.world.command import atlas_bytes, demo_atlas, parse_atlas
 from canonry.values.errors import InvalidInput
 from canonry.world.domain.atlas import complete_atlas
 from canonry.world.domain.checks import find_problems, reachable_locations
-from tests.cli.run import SOURCE, Done, canonry, canonry_process
+from tests.cli.run import SOURCE, Done, canonry_process, run_canonry
 
 NAME = "The Salt Marches"
 
 
-def world(folder: Path, *words: str) -> Done:
-    return canonry("world", *words, "--data", str(folder / "data"))
+def run_world(folder: Path, *words: str) -> Done:
+    return run_canonry("world", *words, "--data", str(folder / "data"))
 
 
 def test_the_demo_world_is_large_enough_and_sound() -> None:
@@ -77,15 +77,15 @@ def test_a_file_that_is_no_json_object_is_refused(data: bytes) -> None:
 
 
 def test_a_world_is_imported_exported_drawn_and_checked(tmp_path: Path) -> None:
-    made = world(tmp_path, "demo")
+    made = run_world(tmp_path, "demo")
     assert made.returncode == 0, made.stderr
     (world_id,) = re.findall(r"--world (\S+) --agent-type Narrative --data ", made.stdout)
-    listed = world(tmp_path, "list")
+    listed = run_world(tmp_path, "list")
     assert listed.stdout == f"{world_id}  {NAME}\n"
 
     out = tmp_path / "out.json"
-    assert world(tmp_path, "export", NAME, str(out)).returncode == 0
-    again = world(tmp_path, "import", str(out), "--json")
+    assert run_world(tmp_path, "export", NAME, str(out)).returncode == 0
+    again = run_world(tmp_path, "import", str(out), "--json")
     assert again.returncode == 0, again.stderr
     report = json.loads(again.stdout)
     assert report["world_id"] == world_id
@@ -93,10 +93,10 @@ def test_a_world_is_imported_exported_drawn_and_checked(tmp_path: Path) -> None:
     assert report["seen"]["locations"] == len(demo_atlas().locations)
 
     drawing = tmp_path / "map.svg"
-    assert world(tmp_path, "map", world_id, "--svg", str(drawing)).returncode == 0
+    assert run_world(tmp_path, "map", world_id, "--svg", str(drawing)).returncode == 0
     assert drawing.read_text(encoding="utf-8").startswith("<svg")
-    assert "0 of them unreachable" in world(tmp_path, "map", str(out)).stdout
-    checked = world(tmp_path, "check", NAME)
+    assert "0 of them unreachable" in run_world(tmp_path, "map", str(out)).stdout
+    checked = run_world(tmp_path, "check", NAME)
     assert (checked.returncode, checked.stdout) == (0, "0 faults, 0 oddities\n")
 
 
@@ -106,8 +106,8 @@ def test_a_faulty_file_is_reported_by_check_and_refused_by_import(tmp_path: Path
     file = tmp_path / "faulty.json"
     file.write_text(json.dumps(document), encoding="utf-8")
 
-    checked = world(tmp_path, "check", str(file))
-    refused = world(tmp_path, "import", str(file), "--dry-run")
+    checked = run_world(tmp_path, "check", str(file))
+    refused = run_world(tmp_path, "import", str(file), "--dry-run")
 
     assert checked.returncode == 1
     assert "there is no location with the key nowhere" in checked.stdout
@@ -116,8 +116,8 @@ def test_a_faulty_file_is_reported_by_check_and_refused_by_import(tmp_path: Path
 
 
 def test_a_missing_world_is_not_found(tmp_path: Path) -> None:
-    world(tmp_path, "demo")
-    done = world(tmp_path, "export", "Atlantis")
+    run_world(tmp_path, "demo")
+    done = run_world(tmp_path, "export", "Atlantis")
     assert done.returncode == 3
     assert "world.unknown" in done.stderr
 
@@ -179,17 +179,17 @@ def test_two_files_of_a_world_are_compared_and_merged(tmp_path: Path) -> None:
     ben, cid = file("ben.json", description="Gone."), file("cid.json", name="Nowhere")
     both = tmp_path / "both.json"
 
-    found = world(tmp_path, "diff", base, ann)
+    found = run_world(tmp_path, "diff", base, ann)
     assert found.returncode == 0, found.stderr
     assert found.stdout.splitlines()[-1] == "1 differences"
-    reply = json.loads(world(tmp_path, "diff", base, ann, "--json").stdout)
+    reply = json.loads(run_world(tmp_path, "diff", base, ann, "--json").stdout)
     assert [each["after"] for each in reply] == ["Elsewhere"]
 
-    merged = canonry("world", "merge", base, ann, ben, str(both))
+    merged = run_canonry("world", "merge", base, ann, ben, str(both))
     assert merged.returncode == 0, merged.stderr
     assert parse_atlas(both.read_bytes()).locations[0].name == "Elsewhere"
     assert parse_atlas(both.read_bytes()).locations[0].description == "Gone."
 
-    refused = canonry("world", "merge", base, ann, cid, str(both))
+    refused = run_canonry("world", "merge", base, ann, cid, str(both))
     assert refused.returncode == 1
     assert "1 conflicts" in refused.stdout

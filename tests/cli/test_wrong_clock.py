@@ -13,14 +13,14 @@ from canonry.testing.clocks import HandClock, Scribe
 from canonry.testing.example_items import a_fact, a_space
 from canonry.values.errors import Unavailable
 from canonry.values.moments import DAY, SECOND, Instant, render_instant
-from tests.cli.run import canonry
+from tests.cli.run import run_canonry
 
 
-def now() -> Instant:
+def read_clock() -> Instant:
     return Instant(time.time_ns() // 1000)
 
 
-async def write(data: Path, clock: HandClock, jump: int) -> None:
+async def write_facts(data: Path, clock: HandClock, jump: int) -> None:
     """A fact by the right time, one while the clock is ahead by `jump`, and none after."""
     store = await open_embedded(data, clock=clock)
     try:
@@ -36,26 +36,26 @@ async def write(data: Path, clock: HandClock, jump: int) -> None:
         await store.close()
 
 
-def doctor(data: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(canonry("doctor", "--json", "--data", str(data)).stdout)
+def run_doctor(data: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(run_canonry("doctor", "--json", "--data", str(data)).stdout)
     return found
 
 
 def test_writing_continues_in_a_sound_store_after_a_clock_jump(tmp_path: Path) -> None:
-    clock, data, sound = HandClock(now()), tmp_path / "data", tmp_path / "sound"
-    asyncio.run(write(data, clock, 400 * DAY))
-    (reported,) = (each for each in doctor(data)["wrong"] if "newest commit" in each["what"])
+    clock, data, sound = HandClock(read_clock()), tmp_path / "data", tmp_path / "sound"
+    asyncio.run(write_facts(data, clock, 400 * DAY))
+    (reported,) = (each for each in run_doctor(data)["wrong"] if "newest commit" in each["what"])
     assert "--before" in reported["help"]
 
     log = str(tmp_path / "all.jsonl")
-    assert canonry("export", log, "--data", str(data)).returncode == 0
+    assert run_canonry("export", log, "--data", str(data)).returncode == 0
     until = render_instant(Instant(clock.now() + DAY))
-    done = canonry("import", "log", log, "--before", until, "--data", str(sound))
+    done = run_canonry("import", "log", log, "--before", until, "--data", str(sound))
     assert done.returncode == 0, done.stderr
     assert "left out 1 commits" in done.stdout
 
-    assert canonry("verify", "--data", str(sound)).returncode == 0
-    assert not [each for each in doctor(sound)["wrong"] if "newest commit" in each["what"]]
+    assert run_canonry("verify", "--data", str(sound)).returncode == 0
+    assert not [each for each in run_doctor(sound)["wrong"] if "newest commit" in each["what"]]
     clock.move_by(SECOND)
     asyncio.run(goes_on(sound, clock))
 
@@ -77,8 +77,8 @@ async def goes_on(data: Path, clock: HandClock) -> None:
 
 
 def test_a_small_clock_lead_is_a_hint(tmp_path: Path) -> None:
-    asyncio.run(write(tmp_path, HandClock(now()), 3600 * SECOND))
-    found = doctor(tmp_path)
+    asyncio.run(write_facts(tmp_path, HandClock(read_clock()), 3600 * SECOND))
+    found = run_doctor(tmp_path)
 
     assert not [each for each in found["wrong"] if "newest commit" in each["what"]]
     assert [each for each in found["hints"] if "a microsecond apart" in each["what"]]

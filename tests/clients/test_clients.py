@@ -44,7 +44,7 @@ INSPECTORS: Final = {
 }
 
 
-def serving(data: Path) -> list[str]:
+def serve_command(data: Path) -> list[str]:
     """The command that a client starts."""
     return [
         *(sys.executable, "-m", "canonry.cli", "serve", "--toolsets", "narrative"),
@@ -59,7 +59,7 @@ class Place:
     command: Sequence[str] = ()
     url: str = ""
 
-    def asked(self) -> str:
+    def program_arguments(self) -> str:
         """Return the arguments of a program."""
         where = {"url": self.url} if self.url else {"command": list(self.command)}
         return json.dumps({**where, "calls": CALLS})
@@ -70,20 +70,20 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, Pl
     """A store behind standard input and output, and one behind HTTP."""
     data = tmp_path_factory.mktemp("store")
     with subprocess.Popen(
-        [*serving(data), "--http", "127.0.0.1:0"],
+        [*serve_command(data), "--http", "127.0.0.1:0"],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
     ) as server:
         yield {
-            "stdio": Place(command=serving(data)),
+            "stdio": Place(command=serve_command(data)),
             "http": Place(url=f"{printed_address(server)}/mcp"),
         }
         server.terminate()
 
 
-def outcome(words: Sequence[str | Path], home: Path) -> subprocess.CompletedProcess[str]:
+def run_program(words: Sequence[str | Path], home: Path) -> subprocess.CompletedProcess[str]:
     """Run a program of a client, whose environment has to be there where it is required."""
     program = Path(words[0])
     if not program.exists():
@@ -107,7 +107,9 @@ def test_a_client_lists_calls_and_sees_an_error_in_its_own_words(
     client: str, transport: str, places: Mapping[str, Place], tmp_path: Path
 ) -> None:
     program, script = PROGRAMS[client]
-    done = outcome([program, HERE / "programs" / script, places[transport].asked()], tmp_path)
+    done = run_program(
+        [program, HERE / "programs" / script, places[transport].program_arguments()], tmp_path
+    )
 
     assert done.returncode == 0, done.stderr
     reply: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
@@ -130,7 +132,7 @@ def test_an_inspector_lists_and_sees_an_error_in_its_own_words(
 
     def inspect(*words: str) -> str:
         order = [*where, *words] if legacy or place.url else [*words, "--", *where]
-        done = outcome([*started, *order], tmp_path)
+        done = run_program([*started, *order], tmp_path)
         return done.stdout + done.stderr
 
     listed = inspect("--method", "tools/list")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.clients.test_clients import HERE, NODE, ROOT, SECONDS, outcome
+from tests.clients.test_clients import HERE, NODE, ROOT, SECONDS, run_program
 
 SUITE = HERE / "node_modules" / ".bin" / "conformance"
 PAGE = ROOT / "docs" / "reference" / "protocol.md"
@@ -44,7 +44,7 @@ def test_every_scenario_passes_except_the_documented_ones(
     revision: str, address: str, tmp_path: Path
 ) -> None:
     asked = ["--url", f"{address}/mcp", "--requirements", revision, "-o", str(tmp_path / "out")]
-    done = outcome([NODE, SUITE, "server", *asked], tmp_path)
+    done = run_program([NODE, SUITE, "server", *asked], tmp_path)
 
     results = {name: mark for mark, name, _, _ in LINE.findall(done.stdout)}
     passed = {name for name, mark in results.items() if mark == "✓"}

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import pytest
 
-from tests.cli.run import canonry
-from tests.clients.test_clients import PYTHONS, outcome
+from tests.cli.run import run_canonry
+from tests.clients.test_clients import PYTHONS, run_program
 from tests.docs.markdown import ROOT, blocks_of
 from tests.server.http_process import printed_address
 
@@ -34,7 +34,7 @@ def program_of(package: str) -> str:
     return found
 
 
-def hook(event: str) -> dict[str, Any]:
+def event_hook(event: str) -> dict[str, Any]:
     """The hook of an event."""
     ((made,),) = (each["hooks"] for each in HOOKS[event])
     return dict(made)
@@ -44,9 +44,9 @@ def hook(event: str) -> dict[str, Any]:
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store with one document, told as the second hook tells a prompt."""
     folder = tmp_path_factory.mktemp("frameworks")
-    made = hook("UserPromptSubmit")
+    made = event_hook("UserPromptSubmit")
     given = {name: each.replace("${prompt}", SAID) for name, each in made["input"].items()}
-    done = canonry(
+    done = run_canonry(
         made["tool"], given.pop("text"), "--space", given.pop("space"), "--data", str(folder)
     )
     assert (done.returncode, given) == (0, {}), done.stderr
@@ -56,7 +56,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def address(data: Path) -> Iterator[str]:
     """The address of a server of that store, started as the page starts it."""
-    _, *words = at(data, next(each.text for each in BLOCKS if "serve" in each.text))
+    _, *words = command_words(data, next(each.text for each in BLOCKS if "serve" in each.text))
     with subprocess.Popen(
         [sys.executable, "-m", "canonry.cli", *words],
         stdin=subprocess.DEVNULL,
@@ -68,7 +68,7 @@ def address(data: Path) -> Iterator[str]:
         server.terminate()
 
 
-def at(data: Path, command: str) -> list[str]:
+def command_words(data: Path, command: str) -> list[str]:
     """The words of a command of the page about this store, at a free port."""
     words = shlex.split(command.replace(":8000", ":0"))
     return [str(data) if each == "./saltmere" else each for each in words]
@@ -80,7 +80,7 @@ def test_a_program_of_the_page_finds_recorded_facts(
 ) -> None:
     script = tmp_path / "program.py"
     script.write_text(program_of(package).replace(ADDRESS, address), encoding="utf-8")
-    done = outcome([PYTHONS[PROGRAMS[package]], script], tmp_path)
+    done = run_program([PYTHONS[PROGRAMS[package]], script], tmp_path)
 
     assert done.returncode == 0, done.stderr
     assert SAID in done.stdout
@@ -91,8 +91,8 @@ def test_every_program_of_the_page_is_run() -> None:
 
 
 def test_the_session_hook_lists_current_facts(data: Path) -> None:
-    _, *words = at(data, hook("SessionStart")["command"])
-    done = canonry(*words)
+    _, *words = command_words(data, event_hook("SessionStart")["command"])
+    done = run_canonry(*words)
 
     assert done.returncode == 0, done.stderr
     assert SAID in done.stdout
@@ -103,7 +103,7 @@ def test_another_program_generates_tools_from_the_openapi_document(
 ) -> None:
     asked = {"url": address, "calls": [["find", {"text": "lighthouse"}], ["get", {"of": "Nobody"}]]}
     script = Path(__file__).parent / "programs" / "openapi_client.py"
-    done = outcome([PYTHONS[2], script, json.dumps(asked)], tmp_path)
+    done = run_program([PYTHONS[2], script, json.dumps(asked)], tmp_path)
 
     assert done.returncode == 0, done.stderr
     reply = json.loads(done.stdout.splitlines()[-1])

@@ -16,7 +16,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from playwright.sync_api import sync_playwright as playing
 
-from tests.clients.test_clients import HERE, serving
+from tests.clients.test_clients import HERE, serve_command
 from tests.server.http_process import printed_address
 
 PAGE: Final = HERE / "node_modules" / "inspector-client-1" / "dist"
@@ -43,9 +43,9 @@ def site() -> Iterator[str]:
 
 
 @contextmanager
-def connecting(site: str, data: Path, *more: str) -> Iterator[Page]:
+def open_inspector(site: str, data: Path, *more: str) -> Iterator[Page]:
     """The page of the Inspector, which is told to connect to a server by itself."""
-    command = [*serving(data), "--http", "127.0.0.1:0", *more]
+    command = [*serve_command(data), "--http", "127.0.0.1:0", *more]
     quiet = subprocess.DEVNULL
     with (
         subprocess.Popen(
@@ -71,7 +71,7 @@ def connecting(site: str, data: Path, *more: str) -> Iterator[Page]:
 
 
 def test_the_inspector_connects_from_a_browser_and_lists_tools(site: str, tmp_path: Path) -> None:
-    with connecting(site, tmp_path, "--http-allowed-origins", site) as page:
+    with open_inspector(site, tmp_path, "--http-allowed-origins", site) as page:
         expect(page.get_by_text("Connected", exact=True)).to_be_visible(timeout=PATIENCE)
         page.get_by_role("tab", name="Tools").click()
         page.get_by_role("button", name="List Tools").click()
@@ -79,5 +79,5 @@ def test_the_inspector_connects_from_a_browser_and_lists_tools(site: str, tmp_pa
 
 
 def test_a_browser_blocks_the_inspector_from_a_disallowed_origin(site: str, tmp_path: Path) -> None:
-    with connecting(site, tmp_path, "--http-allowed-origins", "https://canon.example") as page:
+    with open_inspector(site, tmp_path, "--http-allowed-origins", "https://canon.example") as page:
         expect(page.get_by_text("Connection error", exact=True)).to_be_visible(timeout=PATIENCE)

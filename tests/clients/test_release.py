@@ -18,7 +18,7 @@ SCRIPT = Path("deploy") / "release.py"
 IMAGE = f"ghcr.io/canonry/canonry@sha256:{'0a' * 32}"
 
 
-def release(*arguments: str | Path, root: Path = ROOT) -> "subprocess.CompletedProcess[str]":
+def run_release(*arguments: str | Path, root: Path = ROOT) -> "subprocess.CompletedProcess[str]":
     """Run the script that builds a release."""
     return subprocess.run(
         [sys.executable, root / SCRIPT, *arguments],
@@ -32,8 +32,8 @@ def release(*arguments: str | Path, root: Path = ROOT) -> "subprocess.CompletedP
 @pytest.mark.skipif(not PACKER.exists(), reason="the packer is installed by `make clients`")
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="this is no checkout")
 def test_a_dry_run_builds_what_a_release_publishes(tmp_path: Path) -> None:
-    done = release("--dist", tmp_path / "dist", "--image", IMAGE)
-    again = release("--dist", tmp_path / "again", "--image", IMAGE)
+    done = run_release("--dist", tmp_path / "dist", "--image", IMAGE)
+    again = run_release("--dist", tmp_path / "again", "--image", IMAGE)
 
     assert (done.returncode, done.stderr) == (0, "")
     assert again.returncode == 0
@@ -72,7 +72,7 @@ def test_a_dry_run_builds_what_a_release_publishes(tmp_path: Path) -> None:
 def test_a_release_refuses_another_version_and_an_image_without_digest(
     arguments: list[str], error: str, tmp_path: Path
 ) -> None:
-    done = release("--dist", tmp_path / "dist", *arguments)
+    done = run_release("--dist", tmp_path / "dist", *arguments)
 
     assert done.returncode == 1
     assert error in done.stderr
@@ -85,7 +85,7 @@ def test_one_command_sets_the_version_everywhere(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
 
-    done = release("--set", "7.8.9", root=tmp_path)
+    done = run_release("--set", "7.8.9", root=tmp_path)
 
     assert done.returncode == 0, done.stderr
     for name in [*named, "deploy/mcpb/pyproject.toml"]:

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import pytest
 
-from tests.cli.run import canonry
-from tests.clients.test_clients import HERE, PYTHONS, outcome
+from tests.cli.run import run_canonry
+from tests.clients.test_clients import HERE, PYTHONS, run_program
 
 SPACE: Final = "00000000-0000-4000-8000-000000000009"
 USER: Final = "00000000-0000-0000-0000-000000000000"
@@ -108,11 +108,11 @@ def test_mcpo_returns_every_member_of_a_reply(toolset: str, tmp_path: Path) -> N
     if toolset in STARTED_AS:
         command += ["--agent-type", STARTED_AS[toolset]]
     if toolset == "world":
-        made = canonry("world", "demo", "--data", str(tmp_path / "data"))
+        made = run_canonry("world", "demo", "--data", str(tmp_path / "data"))
         command += ["--world", re.findall(r"--world (\S+)", made.stdout)[0]]
     asked = json.dumps({"command": command, "calls": CALLS[toolset]})
 
-    done = outcome([PYTHONS[1], HERE / "programs" / "mcpo_types.py", asked], tmp_path)
+    done = run_program([PYTHONS[1], HERE / "programs" / "mcpo_types.py", asked], tmp_path)
 
     assert done.returncode == 0, done.stderr
     results = json.loads(done.stdout.splitlines()[-1])["results"]

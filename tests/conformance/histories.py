@@ -81,22 +81,22 @@ class _Teller:
     groups: dict[str, tuple[str, ...]] = field(default_factory=dict)
     count: int = 0
 
-    def pick(self, kind: str) -> Any:
+    def pick_item(self, kind: str) -> Any:
         return self.draw(st.sampled_from(self.made[kind]))
 
-    def all(self, kind: str) -> list[str]:
+    def all_ids(self, kind: str) -> list[str]:
         return self.made.get(kind, [])
 
-    def fresh(self, kind: str) -> str:
+    def fresh_id(self, kind: str) -> str:
         self.count += 1
         item_id: str = uuid_of(f"{kind} {self.count}")
         self.made.setdefault(kind, []).append(item_id)
         return item_id
 
-    def birth(self) -> list[Entry]:
+    def draw_birth(self) -> list[Entry]:
         """Something new; whatever it needs to be about is there from the beginning."""
-        heroes = self.all("entity")
-        effects = list(self.all("event"))
+        heroes = self.all_ids("entity")
+        effects = list(self.all_ids("event"))
         kind = self.draw(
             st.sampled_from(
                 (
@@ -115,18 +115,18 @@ class _Teller:
                 )
             )
         )
-        item_id = self.fresh(kind)
+        item_id = self.fresh_id(kind)
         scene = self.draw(st.sampled_from(SCENES))
         made: Callable[[], st.SearchStrategy[Any]] = {
             "entity": lambda: some.entities(item_id),
-            "said": lambda: some.observations(item_id, self.pick("entity")),
+            "said": lambda: some.observations(item_id, self.pick_item("entity")),
             "fact": lambda: some.facts(item_id, heroes),
             "event": lambda: some.events(item_id, heroes, effects),
             "relation": lambda: some.relations(item_id, heroes),
             "axiom": lambda: some.axioms(item_id),
             "turn": lambda: some.turns(item_id, scene, heroes),
             "proposal": lambda: some.proposals(item_id, self.draw(st.sampled_from((scene, None)))),
-            "memory": lambda: some.memories(item_id, self.pick("entity")),
+            "memory": lambda: some.memories(item_id, self.pick_item("entity")),
             "schema": lambda: st.just(a_schema(id=item_id, version=f"1.{self.count}")),
             "run": lambda: st.just(a_run(id=item_id)),
             "snippet": lambda: st.just(a_snippet(id=item_id, text=self.draw(some.sentences()))),
@@ -135,10 +135,10 @@ class _Teller:
             self.groups[item_id] = ()
         return [Made(thing=draft_of(self.draw(made())))]
 
-    def change(self) -> list[Entry]:
+    def draw_change(self) -> list[Entry]:
         """Something that happens to what is there; nothing where nothing fits."""
         scene: Any = self.draw(st.sampled_from(SCENES))
-        fact, event, edge = map(self.all, ("fact", "event", "relation"))
+        fact, event, edge = map(self.all_ids, ("fact", "event", "relation"))
         story: Any = STORY
         changes: list[Callable[[], Entry]] = [
             lambda: StoryMoved(story_id=story, status=self.draw(st.sampled_from(StoryStatus))),
@@ -148,72 +148,72 @@ class _Teller:
             lambda: SaidAt(thing_id=scene, said_at=self.draw(st.none() | some.days)),
             lambda: SceneStaged(
                 scene_id=scene,
-                joined=(EntityId(self.pick("entity")),),
-                left=(EntityId(self.pick("entity")),),
+                joined=(EntityId(self.pick_item("entity")),),
+                left=(EntityId(self.pick_item("entity")),),
             ),
-            lambda: ScenePlaced(scene_id=scene, location_ref=EntityId(self.pick("entity"))),
+            lambda: ScenePlaced(scene_id=scene, location_ref=EntityId(self.pick_item("entity"))),
             lambda: SceneSummarised(scene_id=scene, summary=self.draw(some.sentences())),
             lambda: SceneExtended(scene_id=scene, outcomes=(scene,)),
             lambda: SceneCompleted(
                 scene_id=scene, outcomes=tuple(fact), summary=self.draw(some.sentences())
             ),
             lambda: EntityRetconned(
-                entity_id=EntityId(self.pick("entity")), replaced_by=None, reason="retcon"
+                entity_id=EntityId(self.pick_item("entity")), replaced_by=None, reason="retcon"
             ),
             lambda: EvidenceLinked(
-                thing_id=self.draw(st.sampled_from([*fact, *event, *self.all("entity")])),
+                thing_id=self.draw(st.sampled_from([*fact, *event, *self.all_ids("entity")])),
                 evidence=self.draw(some.evidences),
             ),
         ]
         if fact:
             changes += [
                 lambda: FactRetconned(
-                    fact_id=FactId(self.pick("fact")), replaced_by=None, reason=""
+                    fact_id=FactId(self.pick_item("fact")), replaced_by=None, reason=""
                 ),
                 lambda: FactSuperseded(
-                    fact_id=FactId(self.pick("fact")),
+                    fact_id=FactId(self.pick_item("fact")),
                     until=self.draw(st.none() | some.days),
-                    superseded_by=FactId(self.pick("fact")),
+                    superseded_by=FactId(self.pick_item("fact")),
                 ),
-                self._resumption,
-                self._reading,
+                self._draw_resumption,
+                self._draw_reading,
             ]
         if event:
             changes += [
                 lambda: CausesLinked(
-                    cause=EventId(self.pick("event")), effect=EventId(self.pick("event"))
+                    cause=EventId(self.pick_item("event")), effect=EventId(self.pick_item("event"))
                 ),
                 lambda: EventRetconned(
-                    event_id=EventId(self.pick("event")), replaced_by=None, reason=""
+                    event_id=EventId(self.pick_item("event")), replaced_by=None, reason=""
                 ),
             ]
         if edge:
             changes += [
-                self._detail,
+                self._draw_detail,
                 lambda: RelationEnded(
-                    relation_id=RelationId(self.pick("relation")),
+                    relation_id=RelationId(self.pick_item("relation")),
                     until=self.draw(st.none() | some.days),
                     superseded_by=None,
                     reason="",
                 ),
                 lambda: RelationResumed(
-                    relation_id=RelationId(self.pick("relation")),
-                    fallen=RelationId(self.pick("relation")),
+                    relation_id=RelationId(self.pick_item("relation")),
+                    fallen=RelationId(self.pick_item("relation")),
                 ),
                 lambda: RelationRetconned(
-                    relation_id=RelationId(self.pick("relation")), replaced_by=None, reason=""
+                    relation_id=RelationId(self.pick_item("relation")), replaced_by=None, reason=""
                 ),
             ]
-        if self.all("proposal"):
+        if self.all_ids("proposal"):
             changes += [
-                self._decision,
+                self._draw_decision,
                 lambda: ProposalDeferred(
-                    proposal_id=ProposalId(self.pick("proposal")),
+                    proposal_id=ProposalId(self.pick_item("proposal")),
                     ruling=a_decision(
                         status=ProposalStatus.PENDING,
                         graded=(
                             GradedConflict(
-                                id=self.pick("entity"),
+                                id=self.pick_item("entity"),
                                 grade=self.draw(st.sampled_from(Grade)),
                                 reason="perhaps",
                             ),
@@ -221,36 +221,38 @@ class _Teller:
                     ),
                 ),
                 lambda: ConflictWaived(
-                    proposal_id=ProposalId(self.pick("proposal")),
-                    other=self.pick("entity"),
+                    proposal_id=ProposalId(self.pick_item("proposal")),
+                    other=self.pick_item("entity"),
                     reason="meant so",
                 ),
             ]
         return [self.draw(st.sampled_from(changes))()]
 
-    def _resumption(self) -> Entry:
-        return FactResumed(fact_id=FactId(self.pick("fact")), fallen=FactId(self.pick("fact")))
-
-    def _reading(self) -> Entry:
-        found = self.draw(st.lists(some.statements(), max_size=3))
-        return FactRead(
-            fact_id=FactId(self.pick("fact")), reader=len(found), statements=tuple(found)
+    def _draw_resumption(self) -> Entry:
+        return FactResumed(
+            fact_id=FactId(self.pick_item("fact")), fallen=FactId(self.pick_item("fact"))
         )
 
-    def _detail(self) -> Entry:
+    def _draw_reading(self) -> Entry:
+        found = self.draw(st.lists(some.statements(), max_size=3))
+        return FactRead(
+            fact_id=FactId(self.pick_item("fact")), reader=len(found), statements=tuple(found)
+        )
+
+    def _draw_detail(self) -> Entry:
         return RelationDetailed(
-            relation_id=RelationId(self.pick("relation")),
+            relation_id=RelationId(self.pick_item("relation")),
             properties={"more": self.draw(some.texts())},
             told=uuid_of("told"),
         )
 
-    def _decision(self) -> Entry:
+    def _draw_decision(self) -> Entry:
         status = self.draw(st.sampled_from((ProposalStatus.ACCEPTED, ProposalStatus.REJECTED)))
         return ProposalDecided(
-            proposal_id=ProposalId(self.pick("proposal")), decision=a_decision(status=status)
+            proposal_id=ProposalId(self.pick_item("proposal")), decision=a_decision(status=status)
         )
 
-    def merge(self) -> list[Entry]:
+    def draw_merge(self) -> list[Entry]:
         """Two groups become one, or a member leaves its group."""
         roots = sorted(self.groups)
         joined = [root for root in roots if self.groups[root]]
@@ -281,9 +283,9 @@ class _Teller:
             )
         ]
 
-    def erasure(self) -> list[Entry]:
+    def draw_erasure(self) -> list[Entry]:
         """A memory, a turn or a fact is erased; changing it later changes nothing."""
-        targets = [*self.all("memory"), *self.all("turn"), *self.all("fact")]
+        targets = [*self.all_ids("memory"), *self.all_ids("turn"), *self.all_ids("fact")]
         if not targets:
             return []
         return [Erased(targets=(self.draw(st.sampled_from(targets)),), reason="a right")]
@@ -299,18 +301,25 @@ _BEGINNING: Final[tuple[Born, ...]] = (
 
 
 @st.composite
-def histories(
+def draw_history(
     draw: Callable[..., Any], max_steps: int = 8, *, erasing: bool = True
 ) -> list[HistoryStep]:
     """Steps in one space; the first one opens it, with a story, two scenes and a hero."""
     teller = _Teller(draw=draw)
-    hero = teller.fresh("entity")
+    hero = teller.fresh_id("entity")
     teller.groups[hero] = ()
     opening = [Made(thing=draft_of(item)) for item in (*_BEGINNING, draw(some.entities(hero)))]
     steps = [HistoryStep(entries=tuple(opening))]
-    ways = [teller.birth, teller.birth, teller.birth, teller.change, teller.change, teller.merge]
+    ways = [
+        teller.draw_birth,
+        teller.draw_birth,
+        teller.draw_birth,
+        teller.draw_change,
+        teller.draw_change,
+        teller.draw_merge,
+    ]
     if erasing:
-        ways.append(teller.erasure)
+        ways.append(teller.draw_erasure)
     for _ in range(draw(st.integers(0, max_steps))):
         chosen = draw(st.lists(st.sampled_from(ways), min_size=1, max_size=4))
         entries = tuple(entry for way in chosen for entry in way())
@@ -325,7 +334,7 @@ def contended_histories(draw: Callable[..., Any], max_steps: int = 8) -> list[Hi
 
     Only the entries of the first step are relied on by later ones, so that refusals are harmless.
     """
-    steps: list[HistoryStep] = draw(histories(max_steps=0))
+    steps: list[HistoryStep] = draw(draw_history(max_steps=0))
     hero = uuid_of("entity 1")
     for number in range(draw(st.integers(1, max_steps))):
         item_id = uuid_of(f"step {number}")

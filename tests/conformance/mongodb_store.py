@@ -36,10 +36,10 @@ class Databases:
 
     async def fresh(self) -> Backend:
         name = f"test_{uuid4().hex}"
-        self.closing.push_async_callback(dropped, name, self.url)
-        return await self.open(name, HandClock(), self.machine())
+        self.closing.push_async_callback(drop_data, name, self.url)
+        return await self.open(name, HandClock(), self.make_machine())
 
-    def machine(self) -> Path:
+    def make_machine(self) -> Path:
         """The folder of a machine that has no copy yet."""
         self.machines += 1
         return self.folder / f"machine {self.machines}"
@@ -54,9 +54,11 @@ class Databases:
             identities=CountingIdentities(prefix=self.opened),
         )
         self.closing.push_async_callback(opened.close)
-        return self._backend(opened, name, clock, folder)
+        return self._make_backend(opened, name, clock, folder)
 
-    def _backend(self, opened: SplitStore, name: str, clock: HandClock, folder: Path) -> Backend:
+    def _make_backend(
+        self, opened: SplitStore, name: str, clock: HandClock, folder: Path
+    ) -> Backend:
         async def reopen() -> Backend:
             await opened.close()
             return await self.open(name, clock, folder)
@@ -72,7 +74,7 @@ class Databases:
             maintenance=opened.maintenance,
             close=opened.close,
             reopen=reopen,
-            second=lambda: self.open(name, clock, self.machine()),
+            second=lambda: self.open(name, clock, self.make_machine()),
             open_backup=open_backup,
             files=lambda: files_of(folder / COPY),
             damages=damages_of(opened),
@@ -157,14 +159,14 @@ def require_server() -> None:
         pytest.skip("no server of MongoDB's protocol: `make servers` starts one")
 
 
-async def dropped(name: str, url: str = URL) -> None:
+async def drop_data(name: str, url: str = URL) -> None:
     database = MongoDatabase(url, name)
     await database.drop_database()
     await database.close()
 
 
 @asynccontextmanager
-async def databases(folder: Path, url: str = URL) -> AsyncIterator[Databases]:
+async def open_databases(folder: Path, url: str = URL) -> AsyncIterator[Databases]:
     require_server()
     async with AsyncExitStack() as closing:
         yield Databases(closing=closing, folder=folder, url=url)

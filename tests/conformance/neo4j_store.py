@@ -20,15 +20,15 @@ class Graphs:
 
     closing: AsyncExitStack
 
-    async def database(self) -> Neo4jDatabase:
+    async def open_database(self) -> Neo4jDatabase:
         database = Neo4jDatabase(URL, f"test_{uuid4().hex}", connections=6)
         await database.open()
-        self.closing.push_async_callback(emptied, database)
+        self.closing.push_async_callback(empty_database, database)
         return database
 
 
 @asynccontextmanager
-async def opened(name: str) -> AsyncIterator[Neo4jDatabase]:
+async def open_graph(name: str) -> AsyncIterator[Neo4jDatabase]:
     """The graph of a store, beside whoever else has opened it."""
     database = Neo4jDatabase(URL, name, connections=6)
     await database.open()
@@ -38,18 +38,18 @@ async def opened(name: str) -> AsyncIterator[Neo4jDatabase]:
         await database.close()
 
 
-async def emptied(database: Neo4jDatabase) -> None:
+async def empty_database(database: Neo4jDatabase) -> None:
     await Neo4jGraph(database).delete_nodes()
     await database.close()
 
 
-async def kinds(database: Neo4jDatabase) -> dict[str, str]:
+async def read_kinds(database: Neo4jDatabase) -> dict[str, str]:
     """The kind of each item that the graph shows."""
     return {row[0]: row[1] for row in await database.fetch_rows(_KINDS)}
 
 
 @asynccontextmanager
-async def graphs() -> AsyncIterator[Graphs]:
+async def open_graphs() -> AsyncIterator[Graphs]:
     if not URL:
         pytest.skip("no Neo4j server: `make servers` starts one")
     async with AsyncExitStack() as closing:

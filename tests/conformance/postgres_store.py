@@ -37,7 +37,7 @@ class Schemas:
 
     async def fresh(self) -> Backend:
         name = f"test_{uuid4().hex}"
-        self.closing.push_async_callback(dropped, name, self.shards or (URL,))
+        self.closing.push_async_callback(drop_data, name, self.shards or (URL,))
         return await self.open(name, HandClock())
 
     async def open(self, name: str, clock: HandClock, machine: Path | None = None) -> Backend:
@@ -127,7 +127,7 @@ def damages_of(name: str, copy: Path, urls: Sequence[str] = (URL,)) -> Damages:
     )
 
 
-async def dropped(name: str, urls: Sequence[str] = (URL,)) -> None:
+async def drop_data(name: str, urls: Sequence[str] = (URL,)) -> None:
     for url in urls:
         db = await psycopg.AsyncConnection.connect(url, autocommit=True)
         async with db:
@@ -139,7 +139,7 @@ async def dropped(name: str, urls: Sequence[str] = (URL,)) -> None:
 
 
 @asynccontextmanager
-async def schemas(folder: Path, shards: tuple[str, ...] = ()) -> AsyncIterator[Schemas]:
+async def open_schemas(folder: Path, shards: tuple[str, ...] = ()) -> AsyncIterator[Schemas]:
     if not URL or not all(shards):
         pytest.skip("no PostgreSQL servers: `make servers` starts two")
     async with AsyncExitStack() as closing:

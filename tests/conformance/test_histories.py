@@ -16,18 +16,20 @@ from tests.simulation.loops import Faults, FaultyLedger
 pytestmark = pytest.mark.anyio
 
 
-def a(name: str, when: int, wrote: Lists | None = None, read: Lists | None = None) -> Transaction:
+def make_transaction(
+    name: str, when: int, wrote: Lists | None = None, read: Lists | None = None
+) -> Transaction:
     """A transaction that takes three units of time from `when` on."""
     return Transaction(name=name, began=when, ended=when + 2.5, read=read or {}, wrote=wrote or {})
 
 
-ONE = a("one", 0, {"x": ["1"]})
-TWO = a("two", 1, {"x": ["2"]}, {"x": ["1"]})
-GONE = replace(a("gone", 0, {"x": ["0"]}), fate=Fate.REFUSED)
+ONE = make_transaction("one", 0, {"x": ["1"]})
+TWO = make_transaction("two", 1, {"x": ["2"]}, {"x": ["1"]})
+GONE = replace(make_transaction("gone", 0, {"x": ["0"]}), fate=Fate.REFUSED)
 
 
 def test_a_history_with_an_order_is_in_order() -> None:
-    late = a("late", 9, read={"x": ["1", "2"], "y": []})
+    late = make_transaction("late", 9, read={"x": ["1", "2"], "y": []})
 
     assert find_anomalies([TWO, late, ONE], {"x": ["1", "2"], "y": []}) == []
 
@@ -43,17 +45,20 @@ def test_a_history_with_an_order_is_in_order() -> None:
             "one was refused, but the final state contains it",
         ),
         (
-            [replace(a("both", 0, {"x": ["1"], "y": ["2"]}), fate=Fate.UNKNOWN)],
+            [replace(make_transaction("both", 0, {"x": ["1"], "y": ["2"]}), fate=Fate.UNKNOWN)],
             {"x": ["1"], "y": []},
             "the final state contains only a part of both",
         ),
         (
-            [ONE, GONE, a("r", 1, read={"x": ["0"]})],
+            [ONE, GONE, make_transaction("r", 1, read={"x": ["0"]})],
             {"x": ["1"]},
             "r read a value that x never had: ['0']",
         ),
         (
-            [a("pair", 0, {"x": ["1", "2"]}), a("r", 1, read={"x": ["1"]})],
+            [
+                make_transaction("pair", 0, {"x": ["1", "2"]}),
+                make_transaction("r", 1, read={"x": ["1"]}),
+            ],
             {"x": ["1", "2"]},
             "r read only a part of a transaction on x: ['1']",
         ),
@@ -69,25 +74,29 @@ def test_lost_dirty_and_partial_reads_are_found(
     ("history", "last"),
     [
         pytest.param(
-            [ONE, TWO, a("three", 1, {"x": ["3"]}, {"x": ["1"]})],
+            [ONE, TWO, make_transaction("three", 1, {"x": ["3"]}, {"x": ["1"]})],
             {"x": ["1", "2", "3"]},
             id="an update is lost: two rest on the same state",
         ),
-        pytest.param([ONE, a("r", 5, read={"x": []})], {"x": ["1"]}, id="a read is out of date"),
+        pytest.param(
+            [ONE, make_transaction("r", 5, read={"x": []})],
+            {"x": ["1"]},
+            id="a read is out of date",
+        ),
         pytest.param(
             [
-                a("left", 0, {"x": ["1"]}, {"x": [], "y": []}),
-                a("right", 0, {"y": ["2"]}, {"x": [], "y": []}),
+                make_transaction("left", 0, {"x": ["1"]}, {"x": [], "y": []}),
+                make_transaction("right", 0, {"y": ["2"]}, {"x": [], "y": []}),
             ],
             {"x": ["1"], "y": ["2"]},
             id="each of two rests on what the other one changed",
         ),
         pytest.param(
             [
-                a("x", 0, {"x": ["1"]}),
-                a("y", 0, {"y": ["2"]}),
-                a("first", 1, read={"x": ["1"], "y": []}),
-                a("other", 1, read={"x": [], "y": ["2"]}),
+                make_transaction("x", 0, {"x": ["1"]}),
+                make_transaction("y", 0, {"y": ["2"]}),
+                make_transaction("first", 1, read={"x": ["1"], "y": []}),
+                make_transaction("other", 1, read={"x": [], "y": ["2"]}),
             ],
             {"x": ["1"], "y": ["2"]},
             id="two readers see two orders",

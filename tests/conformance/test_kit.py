@@ -93,7 +93,7 @@ class GossipingText(MemoryText):
         return await super().search(replace(query, spaces=None))
 
 
-def lying(backend: Backend, liar: type[Any]) -> Backend:
+def replace_port(backend: Backend, liar: type[Any]) -> Backend:
     """The backend with a liar in place of one of its ports."""
     canon: Any = backend.canon
     store = canon.state._store
@@ -132,7 +132,7 @@ def test_a_lying_backend_is_detected(liar: type[Any], contract: type[Contract], 
     async def judge() -> None:
         await proof(await open_memory())
         with pytest.raises(AssertionError):
-            await proof(lying(await open_memory(), liar))
+            await proof(replace_port(await open_memory(), liar))
 
     asyncio.run(judge())
 

@@ -29,16 +29,16 @@ from tests.simulation.loops import Faults, FaultyLedger
 FAULTS = Faults(delay=0.0, refused=0.1, lost=0.15, twice=0.15)
 
 
-async def nothing(space: SpaceId, targets: Sequence[str]) -> int:
+async def erase_nothing(space: SpaceId, targets: Sequence[str]) -> int:
     """Maintenance erases from a copy what was erased from the record, and there is none here."""
     del space, targets
     return 0
 
 
-def mixed(log: Canon, copy: Canon, seed: int, faults: Faults = FAULTS) -> Canon:
+def make_mixed(log: Canon, copy: Canon, seed: int, faults: Faults = FAULTS) -> Canon:
     """The ledger of one canon before the views of another, which follow it over bad lines."""
     behind = FaultyLedger(copy.ledger, random.Random(seed), faults)
-    follower = Follower(log=log.ledger, copy=behind, purge=nothing)
+    follower = Follower(log=log.ledger, copy=behind, purge=erase_nothing)
     return join_views(canon_over_copy(copy, log.ledger, follower), copied=behind).canon
 
 
@@ -52,7 +52,7 @@ class CopyInSqlite:
 
             async def fresh() -> Backend:
                 log, copy = await open_memory(), await folders.fresh()
-                return replace(log, canon=mixed(log.canon, copy.canon, 1), another=fresh)
+                return replace(log, canon=make_mixed(log.canon, copy.canon, 1), another=fresh)
 
             yield await fresh()
 
@@ -64,7 +64,7 @@ class CopyInMemory:
     async def backend(self) -> Backend:
         async def fresh() -> Backend:
             log, copy = await open_memory(), await open_memory()
-            return replace(log, canon=mixed(log.canon, copy.canon, 3), another=fresh)
+            return replace(log, canon=make_mixed(log.canon, copy.canon, 3), another=fresh)
 
         return await fresh()
 

@@ -17,14 +17,14 @@ from canonry.testing.conformance import (
     SharedHistoriesContract,
     WritersContract,
 )
-from tests.conformance.mongodb_store import databases
+from tests.conformance.mongodb_store import open_databases
 from tests.conformance.serving import Served
 
 
 class OnMongo:
     @pytest.fixture
     async def backend(self, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Backend]:
-        async with databases(tmp_path_factory.mktemp("machines")) as opened:
+        async with open_databases(tmp_path_factory.mktemp("machines")) as opened:
             yield await opened.fresh()
 
 

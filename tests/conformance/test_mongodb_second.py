@@ -13,7 +13,7 @@ from canonry.testing.conformance import (
     SharedHistoriesContract,
     WritersContract,
 )
-from tests.conformance.mongodb_store import SECOND_URL, databases
+from tests.conformance.mongodb_store import SECOND_URL, open_databases
 
 
 class OnSecond:
@@ -21,7 +21,7 @@ class OnSecond:
     async def backend(self, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Backend]:
         if not SECOND_URL:
             pytest.skip("no second server of MongoDB's protocol: `make servers` starts one")
-        async with databases(tmp_path_factory.mktemp("machines"), SECOND_URL) as opened:
+        async with open_databases(tmp_path_factory.mktemp("machines"), SECOND_URL) as opened:
             yield await opened.fresh()
 
 

@@ -61,7 +61,7 @@ class Beside:
         canon = self.memory.canon
         return Projector(ledger=canon.ledger, state=canon.state, others=(self.text,))
 
-    async def found(self, text: str) -> set[str]:
+    async def find_there(self, text: str) -> set[str]:
         query = TextQuery(collection=Collection.SCENES, text=text, spaces=HERE)
         return {hit.id for hit in (await self.text.search(query)).hits}
 
@@ -95,16 +95,16 @@ async def test_a_lost_index_is_filled_again(beside: Beside) -> None:
     scribe = Scribe(beside.memory.canon)
     await scribe.make_items(a_turn("one", text="fire"))
     await beside.projector.catch_up()
-    assert await beside.found("fire") == {uuid_of("one")}
+    assert await beside.find_there("fire") == {uuid_of("one")}
 
     await beside.text.drop_index()
-    assert await beside.found("fire") == set()
+    assert await beside.find_there("fire") == set()
     assert await beside.text.hits_of_items([uuid_of("one")], QUERY) == []
     assert await beside.text.cursor(MIDDLE_EARTH) == ORIGIN
     await scribe.make_items(a_turn("two", text="fire"))
     await beside.projector.catch_up()
 
-    assert await beside.found("fire") == {uuid_of("one"), uuid_of("two")}
+    assert await beside.find_there("fire") == {uuid_of("one"), uuid_of("two")}
 
 
 async def test_a_late_writer_restores_nothing(beside: Beside) -> None:
@@ -119,7 +119,7 @@ async def test_a_late_writer_restores_nothing(beside: Beside) -> None:
     for lines in bulks_of(MIDDLE_EARTH, old.values()):
         await beside.text._index.write_documents(lines, shows=True)
 
-    assert await beside.found("secret") == set()
+    assert await beside.find_there("secret") == set()
 
 
 async def test_purging_says_whether_removed_data_is_left(beside: Beside) -> None:
@@ -134,8 +134,8 @@ async def test_purging_says_whether_removed_data_is_left(beside: Beside) -> None
     # The server keeps what is gone for its own recovery, for half a minute or so.
     assert await beside.text.purge_deleted() == (await beside.text._index.count_deleted() == 0)
 
-    assert await beside.found("word8") == {uuid_of("turn 8")}
-    assert await beside.found("word7*") == set()
+    assert await beside.find_there("word8") == {uuid_of("turn 8")}
+    assert await beside.find_there("word7*") == set()
 
 
 async def test_a_query_waits_twice_and_three_times_for_typing_errors(
@@ -166,7 +166,7 @@ async def test_two_concurrent_projectors_produce_the_same_index_as_one(beside: B
 
     await asyncio.gather(*(beside.projector.catch_up() for _ in range(3)))
 
-    assert len(await beside.found("fire")) == 10
+    assert len(await beside.find_there("fire")) == 10
     assert await beside.text.cursor(MIDDLE_EARTH) == 20
 
 

@@ -33,7 +33,7 @@ def server() -> Iterator[Search]:
     own.stop(signal.SIGKILL)
 
 
-async def project(projector: Projector, reached: asyncio.Queue[int]) -> None:
+async def project_commits(projector: Projector, reached: asyncio.Queue[int]) -> None:
     """Bring the view up commit by commit, also while the server is away."""
     for n in range(1, COMMITS + 1):
         while True:
@@ -46,7 +46,7 @@ async def project(projector: Projector, reached: asyncio.Queue[int]) -> None:
         reached.put_nowait(n)
 
 
-async def kill(server: Search, reached: asyncio.Queue[int]) -> None:
+async def kill_server(server: Search, reached: asyncio.Queue[int]) -> None:
     for _ in range(KILLS):
         for _ in range(COMMITS // 4):
             await reached.get()
@@ -64,7 +64,7 @@ async def test_a_killed_server_shows_everything_once(server: Search) -> None:
     projector = Projector(ledger=canon.ledger, state=canon.state, others=(text,))
     reached: asyncio.Queue[int] = asyncio.Queue()
 
-    await asyncio.gather(kill(server, reached), project(projector, reached))
+    await asyncio.gather(kill_server(server, reached), project_commits(projector, reached))
 
     assert await text.cursor(MIDDLE_EARTH) == COMMITS
     for asked in ("fire", "fire 3", "5"):

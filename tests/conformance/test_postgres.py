@@ -24,14 +24,14 @@ from canonry.testing.conformance import (
     VectorsContract,
     WritersContract,
 )
-from tests.conformance.postgres_store import URL, dropped, schemas
+from tests.conformance.postgres_store import URL, drop_data, open_schemas
 from tests.conformance.serving import Served
 
 
 class OnPostgres:
     @pytest.fixture
     async def backend(self, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Backend]:
-        async with schemas(tmp_path_factory.mktemp("stores")) as opened:
+        async with open_schemas(tmp_path_factory.mktemp("stores")) as opened:
             yield await opened.fresh()
 
 
@@ -63,7 +63,7 @@ class TestPostgresCuts(OnPostgres, Served, CutsContract):
 class TestPostgresMaintenance(MaintenanceContract, SizesContract):
     @pytest.fixture
     async def backend(self, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Backend]:
-        async with schemas(tmp_path_factory.mktemp("stores")) as opened:
+        async with open_schemas(tmp_path_factory.mktemp("stores")) as opened:
             yield replace(await opened.fresh(), files=lambda: ())
 
     known_gaps = (
@@ -84,7 +84,7 @@ async def empty_database() -> AsyncIterator[Database]:
     await database.open()
     yield database
     await database.close()
-    await dropped(database.name)
+    await drop_data(database.name)
 
 
 class TestPostgresVectors(VectorsContract):

@@ -15,13 +15,13 @@ from canonry.testing.conformance import (
     SharedHistoriesContract,
     WritersContract,
 )
-from tests.conformance.postgres_store import BOTH, schemas
+from tests.conformance.postgres_store import BOTH, open_schemas
 
 
 class OnShards:
     @pytest.fixture
     async def backend(self, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Backend]:
-        async with schemas(tmp_path_factory.mktemp("stores"), BOTH) as opened:
+        async with open_schemas(tmp_path_factory.mktemp("stores"), BOTH) as opened:
             yield await opened.fresh()
 
 
@@ -48,7 +48,7 @@ class TestShardedBlobs(OnShards, BlobsContract):
 class TestShardedMaintenance(MaintenanceContract):
     @pytest.fixture
     async def backend(self, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Backend]:
-        async with schemas(tmp_path_factory.mktemp("stores"), BOTH) as opened:
+        async with open_schemas(tmp_path_factory.mktemp("stores"), BOTH) as opened:
             yield replace(await opened.fresh(), files=lambda: ())
 
     known_gaps = (

@@ -15,7 +15,7 @@ from canonry.testing.conformance.kit import require_part, view_answers
 from canonry.testing.conformance.ledger import whole_log
 from canonry.testing.conformance.maintenance import check_progress
 from canonry.testing.example_items import MIDDLE_EARTH
-from tests.conformance.histories import HistoryStep, contended_histories, histories
+from tests.conformance.histories import HistoryStep, contended_histories, draw_history
 from tests.conformance.sqlite_store import Folders
 from tests.conformance.test_memory import open_memory
 
@@ -38,7 +38,7 @@ async def append_steps(backend: Backend, steps: list[HistoryStep]) -> list[Outco
     return outcomes
 
 
-async def agree(steps: list[HistoryStep], root: Path) -> None:
+async def compare_stores(steps: list[HistoryStep], root: Path) -> None:
     async with AsyncExitStack() as closing:
         real, model = await Folders(root=root, closing=closing).fresh(), await open_memory()
 
@@ -56,21 +56,21 @@ async def agree(steps: list[HistoryStep], root: Path) -> None:
 
 
 @unhurried
-@given(steps=histories())
+@given(steps=draw_history())
 def test_every_history_gives_the_same_answers(steps: list[HistoryStep]) -> None:
     with tempfile.TemporaryDirectory() as root:
-        asyncio.run(agree(steps, Path(root)))
+        asyncio.run(compare_stores(steps, Path(root)))
 
 
 @unhurried
 @given(steps=contended_histories())
 def test_every_contention_is_decided_alike(steps: list[HistoryStep]) -> None:
     with tempfile.TemporaryDirectory() as root:
-        asyncio.run(agree(steps, Path(root)))
+        asyncio.run(compare_stores(steps, Path(root)))
 
 
 @unhurried
-@given(steps=histories())
+@given(steps=draw_history())
 def test_every_history_is_verified_and_rebuilt_alike(steps: list[HistoryStep]) -> None:
     async def check(root: Path) -> None:
         async with AsyncExitStack() as closing:
@@ -93,7 +93,7 @@ def test_every_history_is_verified_and_rebuilt_alike(steps: list[HistoryStep]) -
 
 
 @unhurried
-@given(steps=histories())
+@given(steps=draw_history())
 def test_a_reopened_history_is_the_same(steps: list[HistoryStep]) -> None:
     async def check(root: Path) -> None:
         async with AsyncExitStack() as closing:

@@ -33,32 +33,32 @@ class Life:
             cwd=ROOT,
         )
 
-    def _line(self) -> str:
+    def _read_line(self) -> str:
         assert self._process.stdout is not None
         raw = self._process.stdout.readline()
         line = raw.decode().rstrip("\n")
         if line == "open":
-            return self._line()
+            return self._read_line()
         if raw.endswith(b"\n") and not line.startswith("progress"):
             self.said.append(line)
         return line
 
-    def hear(self, lines: int) -> None:
+    def hear_lines(self, lines: int) -> None:
         """Read so many lines; the writer must not end by itself."""
         for _ in range(lines):
-            assert self._line(), f"the writer ended with {self._process.poll()}"
+            assert self._read_line(), f"the writer ended with {self._process.poll()}"
 
     def hear_progress(self, times: int) -> None:
         """Read until it told progress so many times."""
         for _ in range(times):
-            while not (line := self._line()).startswith("progress"):
+            while not (line := self._read_line()).startswith("progress"):
                 assert line, f"the writer ended with {self._process.poll()}"
 
-    def kill(self) -> list[str]:
+    def kill_writer(self) -> list[str]:
         """Kill it with -9; all that it acknowledged, also what nobody had read yet."""
         if self._process.returncode is None:
             self._process.kill()
-            while self._line():
+            while self._read_line():
                 pass
             self._process.wait()
             assert self._process.stdout is not None
@@ -73,15 +73,15 @@ def a_life(folder: Path, work: str, name: str) -> Iterator[Life]:
     try:
         yield life
     finally:
-        life.kill()
+        life.kill_writer()
 
 
-def judge(folder: Path, acknowledged: list[str]) -> None:
+def judge_store(folder: Path, acknowledged: list[str]) -> None:
     """Open the store again: nothing lost, nothing twice, nothing by halves, everything sound."""
-    asyncio.run(_judge(folder, acknowledged))
+    asyncio.run(_judge_store(folder, acknowledged))
 
 
-async def _judge(folder: Path, acknowledged: list[str]) -> None:
+async def _judge_store(folder: Path, acknowledged: list[str]) -> None:
     store = await open_embedded(folder, durability=Durability.NORMAL)
     try:
         names = {uuid_of(f"commit/{name}"): name for name in acknowledged if name[0] != "-"}
@@ -98,7 +98,7 @@ async def _judge(folder: Path, acknowledged: list[str]) -> None:
         verification = await store.maintenance.verify(check_progress)
         assert verification.findings == ()
         assert verification.commits == len(log)
-        await _forgotten(store, [name[1:] for name in acknowledged if name[0] == "-"])
+        await _find_forgotten(store, [name[1:] for name in acknowledged if name[0] == "-"])
     finally:
         await store.close()
 
@@ -106,7 +106,7 @@ async def _judge(folder: Path, acknowledged: list[str]) -> None:
 KINDS = ("fact", "turn")
 
 
-async def _forgotten(store: Embedded, names: list[str]) -> None:
+async def _find_forgotten(store: Embedded, names: list[str]) -> None:
     for name in names:
         found = await store.canon.state.items_by_id([uuid_of(f"turn {name}")])
         assert name not in repr(found), "what was erased stays erased"

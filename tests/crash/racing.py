@@ -12,7 +12,7 @@ from canonry.log.items.scenes import Turn
 from canonry.readmodels.ports.state import EntityQuery
 from canonry.testing.conformance.maintenance import check_progress
 from canonry.values.ids import SceneId, SpaceId
-from tests.crash.stdio_client import Server, a_call, outcome
+from tests.crash.stdio_client import Server, a_call, tool_answer
 
 ASKED_AGAIN = 25
 _PAGE = 500
@@ -45,7 +45,7 @@ class Place:
     log: Path
     environment: Mapping[str, str] = field(default_factory=dict)
 
-    def running(self) -> Any:
+    def run_server(self) -> Any:
         """A server there, until the block ends."""
         return Server.running(self.folder, self.log, self.environment)
 
@@ -62,11 +62,11 @@ class Client:
         self._number = number
         self._race = race
         self._place = place
-        self._calls = self._writes(world)
+        self._calls = self._write_calls(world)
         self._on_their_way: dict[int, str] = {}
         self.acknowledged: dict[str, str] = {}
 
-    def _writes(self, world: World) -> dict[str, dict[str, Any]]:
+    def _write_calls(self, world: World) -> dict[str, dict[str, Any]]:
         """The calls under their idempotency keys: turns and entities in turn."""
         universe, scene = world
         calls: dict[str, dict[str, Any]] = {}
@@ -91,64 +91,64 @@ class Client:
                 calls[name] = a_call("neo4j_create_entity", "CanonKeeper", declared, name)
         return calls
 
-    async def run(self) -> None:
+    async def run_calls(self) -> None:
         """Until every call was answered, by this server or by the one that comes after it."""
-        async with self._place.running() as server:
+        async with self._place.run_server() as server:
             await self._until_killed(server)
         if self._number in self._race.killed_after:
-            async with self._place.running() as server:
-                await self._again(server)
+            async with self._place.run_server() as server:
+                await self._repeat_calls(server)
 
     async def _until_killed(self, server: Server) -> None:
         names = list(self._calls)
-        self._send(server, names[: self._race.writes])
+        self._send_calls(server, names[: self._race.writes])
         if self._number in self._race.killed_after:
-            await self._hear(server, self._race.killed_after[self._number])
-            self._send(server, names[self._race.writes :])
-            for message in await server.kill():
-                self._note(message)
+            await self._hear_answers(server, self._race.killed_after[self._number])
+            self._send_calls(server, names[self._race.writes :])
+            for message in await server.kill_process():
+                self._note_answer(message)
         else:
-            await self._hear(server, len(self._on_their_way))
-            assert await server.end() == 0
+            await self._hear_answers(server, len(self._on_their_way))
+            assert await server.end_process() == 0
 
-    async def _again(self, server: Server) -> None:
+    async def _repeat_calls(self, server: Server) -> None:
         """Repeat the calls that got no answer, and some that got one."""
         again = list(self.acknowledged)[:ASKED_AGAIN]
         lost = [name for name in self._calls if name not in self.acknowledged]
         assert lost, "the server was killed too late"
         self._on_their_way.clear()
-        self._send(server, [*again, *lost])
-        await self._hear(server, len(self._on_their_way))
-        assert await server.end() == 0
+        self._send_calls(server, [*again, *lost])
+        await self._hear_answers(server, len(self._on_their_way))
+        assert await server.end_process() == 0
 
-    def _send(self, server: Server, names: list[str]) -> None:
+    def _send_calls(self, server: Server, names: list[str]) -> None:
         for name in names:
-            self._on_their_way[server.send("tools/call", self._calls[name])] = name
+            self._on_their_way[server.send_request("tools/call", self._calls[name])] = name
 
-    async def _hear(self, server: Server, count: int) -> None:
+    async def _hear_answers(self, server: Server, count: int) -> None:
         for _ in range(count):
-            message = await server.answer()
+            message = await server.read_answer()
             assert message is not None, "the server ended by itself"
-            self._note(message)
+            self._note_answer(message)
 
-    def _note(self, message: Mapping[str, Any]) -> None:
+    def _note_answer(self, message: Mapping[str, Any]) -> None:
         name = self._on_their_way.pop(message["id"])
-        item_id = id_of_outcome(outcome(message))
+        item_id = id_of_outcome(tool_answer(message))
         assert self.acknowledged.setdefault(name, item_id) == item_id, "a retry answers alike"
 
 
 async def a_world(place: Place) -> World:
     """A universe with a story and a scene."""
-    async with place.running() as server:
-        world = await _opened(server)
+    async with place.run_server() as server:
+        world = await _open_world(server)
         assert await server.end() == 0
     return world
 
 
-async def _opened(server: Server) -> World:
+async def _open_world(server: Server) -> World:
     async def call(name: str, agent_type: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         params = a_call(name, agent_type, arguments, f"the {name}")
-        return outcome({"result": await server.ask("tools/call", params)})
+        return tool_answer({"result": await server.ask("tools/call", params)})
 
     keeper, orchestrator = "CanonKeeper", "Orchestrator"
     universe = (await call("neo4j_create_universe", keeper, {"name": "World"}))["universe_id"]
@@ -168,7 +168,7 @@ async def run_race(race: Race, places: Sequence[Place]) -> tuple[World, dict[str
     """The world that was written to, and name and id of every write that was acknowledged."""
     world = await a_world(places[0])
     clients = [Client(number, race, place, world) for number, place in enumerate(places)]
-    await asyncio.gather(*(client.run() for client in clients))
+    await asyncio.gather(*(client.run_calls() for client in clients))
     answered: dict[str, str] = {}
     for client in clients:
         answered |= client.acknowledged

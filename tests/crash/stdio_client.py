@@ -23,7 +23,7 @@ class Server:
         self._said = ""
         self._silent = False
         self._heard = asyncio.Condition()
-        self._listening = asyncio.create_task(self._listen(log))
+        self._listening = asyncio.create_task(self._copy_log(log))
 
     @classmethod
     @asynccontextmanager
@@ -34,15 +34,15 @@ class Server:
 
         `environment` may say that the store is elsewhere, and `folder` is the machine's own then.
         """
-        server = await cls._start(folder, log, environment or {})
+        server = await cls._start_process(folder, log, environment or {})
         try:
             await server._shake_hands()
             yield server
         finally:
-            await server.kill()
+            await server.kill_process()
 
     @classmethod
-    async def _start(cls, folder: Path, log: Path, more: Mapping[str, str]) -> "Server":
+    async def _start_process(cls, folder: Path, log: Path, more: Mapping[str, str]) -> "Server":
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "canonry.cli", "serve", "--data", str(folder)),
             *("--toolsets", "narrative"),
@@ -54,7 +54,7 @@ class Server:
         )
         return cls(process, log)
 
-    async def _listen(self, log: Path) -> None:
+    async def _copy_log(self, log: Path) -> None:
         """Copy what it logs into the file, and wake whoever waits for a word of it."""
         assert self._process.stderr is not None
         with log.open("ab") as file:
@@ -78,19 +78,21 @@ class Server:
         about = {"name": "test", "version": "1"}
         hello = {"protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": about}
         await self.ask("initialize", hello)
-        self._write({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        self._write_message({"jsonrpc": "2.0", "method": "notifications/initialized"})
 
-    def send(self, method: str, params: Mapping[str, Any]) -> int:
+    def send_request(self, method: str, params: Mapping[str, Any]) -> int:
         """Send a request without waiting; its number."""
         self._sent += 1
-        self._write({"jsonrpc": "2.0", "id": self._sent, "method": method, "params": params})
+        self._write_message(
+            {"jsonrpc": "2.0", "id": self._sent, "method": method, "params": params}
+        )
         return self._sent
 
-    def _write(self, message: Mapping[str, Any]) -> None:
+    def _write_message(self, message: Mapping[str, Any]) -> None:
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(message).encode() + b"\n")
 
-    async def answer(self) -> Mapping[str, Any] | None:
+    async def read_answer(self) -> Mapping[str, Any] | None:
         """The next answer; None once the server has ended."""
         assert self._process.stdout is not None
         while (line := await self._process.stdout.readline()).endswith(b"\n"):
@@ -101,29 +103,29 @@ class Server:
 
     async def ask(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
         """Send a request and wait for its answer; nothing else may be on its way."""
-        number = self.send(method, params)
-        message = await self.answer()
+        number = self.send_request(method, params)
+        message = await self.read_answer()
         assert message is not None, "the server ended"
         assert message["id"] == number
         result: Mapping[str, Any] = message["result"]
         return result
 
-    async def kill(self) -> Sequence[Mapping[str, Any]]:
+    async def kill_process(self) -> Sequence[Mapping[str, Any]]:
         """Kill it with -9; the answers that it had already written."""
         if self._process.returncode is None:
             self._process.kill()
         answers: list[Mapping[str, Any]] = []
-        while (message := await self.answer()) is not None:
+        while (message := await self.read_answer()) is not None:
             answers.append(message)
         await self._process.wait()
         await self._listening
         return answers
 
-    async def end(self) -> int:
+    async def end_process(self) -> int:
         """Close its input and wait for it; the exit code."""
         assert self._process.stdin is not None
         self._process.stdin.close()
-        assert await self.answer() is None
+        assert await self.read_answer() is None
         await self._listening
         return await self._process.wait()
 
@@ -137,7 +139,7 @@ def a_call(name: str, agent_type: str, arguments: Mapping[str, Any], key: str) -
     return {"name": name, "arguments": arguments, "_meta": meta}
 
 
-def outcome(message: Mapping[str, Any]) -> Mapping[str, Any]:
+def tool_answer(message: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the answer of a tool; it must not be an error."""
     assert "error" not in message, message
     result = message["result"]

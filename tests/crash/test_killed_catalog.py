@@ -14,10 +14,10 @@ from typing import Any, Final
 
 import pytest
 
-from tests.cli.run import SOURCE, canonry, canonry_process
+from tests.cli.run import SOURCE, canonry_process, run_canonry
 from tests.replies import parse_result
 from tests.server.lamp_process import Wire
-from tests.toolsets.catalog.kit import LAB, Arrays, entity, relation, uuid
+from tests.toolsets.catalog.kit import LAB, Arrays, entity_row, make_uuid, relation_row
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
 COUNT: Final = 1_000
@@ -36,26 +36,26 @@ def a_catalog(first: int = 0, title: str = "Entry") -> Arrays:
         "projects": [
             {"id": LAB, "name": "lab", "slug": "lab", "createdAt": "2025-01-01T00:00:00Z"}
         ],
-        "entities": [entity(n, "concept", f"{title} {n}") for n in numbers],
+        "entities": [entity_row(n, "concept", f"{title} {n}") for n in numbers],
         "relations": [
-            relation(
+            relation_row(
                 source * COUNT * 4 + target,
                 "CONCEPT_RELATES_TO_CONCEPT",
-                *map(uuid, (source, target)),
+                *map(make_uuid, (source, target)),
             )
             for source, target in links
         ],
     }
 
 
-def written(folder: Path, arrays: Arrays, name: str = "catalog.json") -> str:
+def write_arrays(folder: Path, arrays: Arrays, name: str = "catalog.json") -> str:
     file = folder / name
     file.write_text(json.dumps(arrays), encoding="utf-8")
     return str(file)
 
 
 @contextmanager
-def importing(file: str, store: Path) -> Iterator[subprocess.Popen[str]]:
+def start_import(file: str, store: Path) -> Iterator[subprocess.Popen[str]]:
     """An import in a process of its own, which is killed in the end."""
     with subprocess.Popen(
         [*COMMAND, "catalog", "import", file, "--data", str(store), "--json"],
@@ -72,7 +72,7 @@ def importing(file: str, store: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 @contextmanager
-def looking(store: Path) -> Iterator[Wire]:
+def open_reader(store: Path) -> Iterator[Wire]:
     """A server of the catalog, which opens the store for reading only."""
     with subprocess.Popen(
         [*COMMAND, "serve", "--toolsets", "catalog", "--data", str(store)],
@@ -83,7 +83,7 @@ def looking(store: Path) -> Iterator[Wire]:
     ) as process:
         try:
             wire = Wire(process)
-            wire.greet()
+            wire.greet_server()
             yield wire
         finally:
             process.kill()
@@ -101,10 +101,10 @@ def call_tool(wire: Wire, tool: str, **arguments: Any) -> Any:
 
 def count_entities(wire: Wire) -> int:
     """Check that all reported figures agree, and return the number of entities."""
-    graph = call_tool(wire, "get_entity_graph", projectId=LAB, entityId=uuid(0), depth=2)
+    graph = call_tool(wire, "get_entity_graph", projectId=LAB, entityId=make_uuid(0), depth=2)
     if graph is not None:
         ids = {node["id"] for node in graph["nodes"]}
-        assert uuid(0) in ids
+        assert make_uuid(0) in ids
         for edge in graph["edges"]:
             assert {edge["fromEntityId"], edge["toEntityId"]} <= ids
     found = call_tool(wire, "search_entities", **ALL)
@@ -117,9 +117,9 @@ def count_entities(wire: Wire) -> int:
     return int(found["totalCount"])
 
 
-def exported(store: Path) -> Any:
+def export_store(store: Path) -> Any:
     """Return the contents of the store without the instants of its import."""
-    done = canonry("catalog", "export", "--data", str(store))
+    done = run_canonry("catalog", "export", "--data", str(store))
     assert done.returncode == 0, done.stderr
     arrays = json.loads(done.stdout)
     for row in arrays["projects"]:
@@ -127,8 +127,8 @@ def exported(store: Path) -> Any:
     return arrays
 
 
-def imported(file: str, store: Path) -> Any:
-    done = canonry("catalog", "import", file, "--data", str(store), "--json")
+def import_file(file: str, store: Path) -> Any:
+    done = run_canonry("catalog", "import", file, "--data", str(store), "--json")
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -136,42 +136,44 @@ def imported(file: str, store: Path) -> Any:
 def a_store(folder: Path, files: Sequence[str]) -> Path:
     """One into which these were imported in peace."""
     for file in files:
-        imported(file, folder)
+        import_file(file, folder)
     return folder
 
 
 def test_a_killed_import_is_completed_by_a_second(tmp_path: Path) -> None:
-    file, store = written(tmp_path, a_catalog()), tmp_path / "store"
-    canonry("catalog", "import", written(tmp_path, {}, "nothing.json"), "--data", str(store))
+    file, store = write_arrays(tmp_path, a_catalog()), tmp_path / "store"
+    run_canonry(
+        "catalog", "import", write_arrays(tmp_path, {}, "nothing.json"), "--data", str(store)
+    )
 
-    with looking(store) as wire:
-        with importing(file, store):
+    with open_reader(store) as wire:
+        with start_import(file, store):
             seen = [0]
             while seen[-1] < COUNT // 3:
                 seen.append(count_entities(wire))
         assert seen == sorted(seen)
         partly = count_entities(wire)
-        again = imported(file, store)
+        again = import_file(file, store)
         assert count_entities(wire) == COUNT
 
     assert sum(again["unchanged"].values()) >= partly > 0
     assert again["refused"] == []
-    assert canonry("verify", "--data", str(store)).returncode == 0
-    assert exported(store) == exported(a_store(tmp_path / "other", [file]))
+    assert run_canonry("verify", "--data", str(store)).returncode == 0
+    assert export_store(store) == export_store(a_store(tmp_path / "other", [file]))
 
 
 def test_two_concurrent_imports_give_the_same_result(tmp_path: Path) -> None:
     files = [
-        written(tmp_path, a_catalog(), "one.json"),
-        written(tmp_path, a_catalog(COUNT // 2), "two.json"),
+        write_arrays(tmp_path, a_catalog(), "one.json"),
+        write_arrays(tmp_path, a_catalog(COUNT // 2), "two.json"),
     ]
     store = tmp_path / "store"
 
-    with importing(files[0], store) as one, importing(files[1], store) as two:
+    with start_import(files[0], store) as one, start_import(files[1], store) as two:
         found = [json.loads(each.communicate(timeout=90)[0]) for each in (one, two)]
         assert (one.returncode, two.returncode) == (0, 0)
 
     made = sum(each["created"]["entities"] for each in found)
     assert made == COUNT + COUNT // 2
     assert canonry_process("verify", "--data", str(store)).returncode == 0
-    assert exported(store) == exported(a_store(tmp_path / "other", files))
+    assert export_store(store) == export_store(a_store(tmp_path / "other", files))

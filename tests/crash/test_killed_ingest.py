@@ -34,12 +34,12 @@ def test_repeated_kills_during_ingest_lose_nothing(tmp_path: Path, seed: str) ->
     acknowledged: list[str] = []
     for number in range(LIVES):
         with a_life(tmp_path / "store", "ingesting", f"life {number}") as life:
-            life.hear(lots.randrange(1, 20))
-            acknowledged += life.kill()
-        asyncio.run(judge(tmp_path / "store", acknowledged))
+            life.hear_lines(lots.randrange(1, 20))
+            acknowledged += life.kill_writer()
+        asyncio.run(judge_records(tmp_path / "store", acknowledged))
 
 
-async def judge(folder: Path, acknowledged: Sequence[str]) -> None:
+async def judge_records(folder: Path, acknowledged: Sequence[str]) -> None:
     """Nothing lost, nothing by halves, nothing twice when the last call of all is repeated."""
     store = await open_embedded(folder, durability=Durability.NORMAL)
     try:

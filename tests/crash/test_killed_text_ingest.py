@@ -24,12 +24,12 @@ def test_repeated_kills_while_recording_texts_lose_nothing(tmp_path: Path) -> No
     acknowledged: list[str] = []
     for number in range(LIVES):
         with a_life(tmp_path / "store", "recording_texts", f"life {number}") as life:
-            life.hear(lots.randrange(1, 20))
-            acknowledged += life.kill()
-        acknowledged = asyncio.run(judge(tmp_path / "store", acknowledged))
+            life.hear_lines(lots.randrange(1, 20))
+            acknowledged += life.kill_writer()
+        acknowledged = asyncio.run(judge_texts(tmp_path / "store", acknowledged))
 
 
-async def judge(folder: Path, acknowledged: Sequence[str]) -> list[str]:
+async def judge_texts(folder: Path, acknowledged: Sequence[str]) -> list[str]:
     """Return the names of all recorded texts, each of which is one document."""
     store = await open_embedded(folder, durability=Durability.NORMAL)
     try:

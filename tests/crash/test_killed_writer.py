@@ -16,7 +16,7 @@ from canonry.readmodels.ports.view import PAGE_MAX
 from canonry.stores.sqlite import Durability
 from canonry.testing.example_items import MIDDLE_EARTH, uuid_of
 from canonry.values.ids import EntityId
-from tests.crash.lives import a_life, judge
+from tests.crash.lives import a_life, judge_store
 from tests.crash.writer import commit, request
 
 LIVES = 3
@@ -30,9 +30,9 @@ def test_repeated_kills_while_writing_lose_nothing(tmp_path: Path, work: str) ->
     acknowledged: list[str] = []
     for number in range(LIVES):
         with a_life(tmp_path / "store", work, f"life {number}") as life:
-            life.hear(lots.randrange(1, 40 if work == "with_blobs" else 200))
-            acknowledged += life.kill()
-        judge(tmp_path / "store", acknowledged)
+            life.hear_lines(lots.randrange(1, 40 if work == "with_blobs" else 200))
+            acknowledged += life.kill_writer()
+        judge_store(tmp_path / "store", acknowledged)
 
 
 @pytest.mark.parametrize("work", ["rebuilding", "backing_up", "purging"])
@@ -40,24 +40,24 @@ def test_repeated_kills_during_maintenance_lose_nothing(tmp_path: Path, work: st
     lots = random.Random(f"killed {work}")
     acknowledged: list[str] = []
     with a_life(tmp_path / "store", "together", "before") as life:
-        life.hear(100)
-        acknowledged += life.kill()
+        life.hear_lines(100)
+        acknowledged += life.kill_writer()
     for number in range(LIVES):
         with a_life(tmp_path / "store", work, f"life {number}") as life:
             life.hear_progress(lots.randrange(1, 9))
-            acknowledged += life.kill()
-        judge(tmp_path / "store", acknowledged)
+            acknowledged += life.kill_writer()
+        judge_store(tmp_path / "store", acknowledged)
 
 
 def test_a_process_killed_in_an_exclusive_block_releases_the_others(tmp_path: Path) -> None:
     """Another process is about to open the store, or waits for its turn, when that happens."""
     with a_life(tmp_path / "store", "holding", "held") as holder:
-        holder.hear(1)
+        holder.hear_lines(1)
         with a_life(tmp_path / "store", "singly", "other") as other:
-            acknowledged = holder.kill()
-            other.hear(20)
-            acknowledged += other.kill()
-    judge(tmp_path / "store", acknowledged)
+            acknowledged = holder.kill_writer()
+            other.hear_lines(20)
+            acknowledged += other.kill_writer()
+    judge_store(tmp_path / "store", acknowledged)
 
 
 def test_a_kill_during_store_creation_is_harmless(tmp_path: Path) -> None:
@@ -68,8 +68,8 @@ def test_a_kill_during_store_creation_is_harmless(tmp_path: Path) -> None:
             wait_for(folder / "canon.db")
             for _ in range(number * 20_000):
                 pass
-            acknowledged = life.kill()
-        judge(folder, acknowledged)
+            acknowledged = life.kill_writer()
+        judge_store(folder, acknowledged)
 
 
 def wait_for(path: Path) -> None:
@@ -82,9 +82,9 @@ def wait_for(path: Path) -> None:
 def test_a_full_disk_refuses_writes_until_there_is_room(tmp_path: Path) -> None:
     with a_life(tmp_path / "store", "filling", "full") as life:
         life.hear_progress(1)
-        acknowledged = life.kill()
+        acknowledged = life.kill_writer()
     assert [f"full/after/{n}" for n in range(20)] == acknowledged[-20:]
-    judge(tmp_path / "store", acknowledged)
+    judge_store(tmp_path / "store", acknowledged)
 
 
 def test_a_page_shows_one_state_while_a_neighbour_writes(tmp_path: Path) -> None:
@@ -107,10 +107,10 @@ def test_a_page_shows_one_state_while_a_neighbour_writes(tmp_path: Path) -> None
             await store.close()
 
     with a_life(tmp_path / "store", "together", "busy") as life:
-        life.hear(1)
+        life.hear_lines(1)
         asyncio.run(read())
-        acknowledged = life.kill()
-    judge(tmp_path / "store", acknowledged)
+        acknowledged = life.kill_writer()
+    judge_store(tmp_path / "store", acknowledged)
 
 
 def test_a_killed_neighbour_does_not_stop_a_writer(tmp_path: Path) -> None:
@@ -118,18 +118,18 @@ def test_a_killed_neighbour_does_not_stop_a_writer(tmp_path: Path) -> None:
     with a_life(tmp_path / "store", "together", "steady") as steady:
         for number in range(LIVES):
             with a_life(tmp_path / "store", "together", f"life {number}") as life:
-                life.hear(50)
-                acknowledged += life.kill()
-            steady.hear(50)
-        acknowledged += steady.kill()
-    judge(tmp_path / "store", acknowledged)
+                life.hear_lines(50)
+                acknowledged += life.kill_writer()
+            steady.hear_lines(50)
+        acknowledged += steady.kill_writer()
+    judge_store(tmp_path / "store", acknowledged)
 
 
 def test_resending_an_unacknowledged_write_settles_it(tmp_path: Path) -> None:
     """The same id gives one commit, no matter if the first attempt was stored."""
     with a_life(tmp_path / "store", "together", "first") as life:
-        life.hear(60)
-        acknowledged = life.kill()
+        life.hear_lines(60)
+        acknowledged = life.kill_writer()
     expected = [f"first/{writer}/{n}" for writer in range(16) for n in range(30)]
 
     async def send_again() -> None:
@@ -145,4 +145,4 @@ def test_resending_an_unacknowledged_write_settles_it(tmp_path: Path) -> None:
             await store.close()
 
     asyncio.run(send_again())
-    judge(tmp_path / "store", [*acknowledged, *expected, "and on"])
+    judge_store(tmp_path / "store", [*acknowledged, *expected, "and on"])

@@ -21,21 +21,21 @@ def api_page(note: str) -> str:
         f"# Programming interface\n\n{note}\n\n"
         "A backend implements these ports, and the conformance kit tests it. [How to add a backend]"
         "(../how-to/add-a-backend.md) shows both step by step.\n"
-        + "".join(part for package in PACKAGES for part in _package(package))
+        + "".join(part for package in PACKAGES for part in package_rows(package))
     )
 
 
-def _package(name: str) -> Iterator[str]:
+def package_rows(name: str) -> Iterator[str]:
     package = import_module(name)
     names = sorted(
         each.name for each in walk_packages(getattr(package, "__path__", ()), f"{name}.")
     )
     for module in map(import_module, [name, *names]):
         if not any(part.startswith("_") for part in module.__name__.split(".")):
-            yield from _module(module)
+            yield from module_rows(module)
 
 
-def _module(module: ModuleType) -> Iterator[str]:
+def module_rows(module: ModuleType) -> Iterator[str]:
     own = [
         (name, item)
         for name, item in vars(module).items()
@@ -43,14 +43,14 @@ def _module(module: ModuleType) -> Iterator[str]:
         and (inspect.isclass(item) or inspect.isfunction(item))
         and item.__module__ == module.__name__
     ]
-    yield f"\n## `{module.__name__}`\n\n{_words(module)}\n"
+    yield f"\n## `{module.__name__}`\n\n{words_of(module)}\n"
     for name, item in own:
-        yield f"\n### `{name}`\n\n{_words(item)}\n"
+        yield f"\n### `{name}`\n\n{words_of(item)}\n"
         if inspect.isclass(item) and not issubclass(item, enum.Enum):
-            yield from _methods(item)
+            yield from method_rows(item)
 
 
-def _methods(owner: type[Any]) -> Iterator[str]:
+def method_rows(owner: type[Any]) -> Iterator[str]:
     """Yield the methods that a class declares; the page of promises lists the tests."""
     methods = [
         (name, method)
@@ -60,11 +60,11 @@ def _methods(owner: type[Any]) -> Iterator[str]:
     if methods:
         yield "\n"
     for name, method in methods:
-        words = _words(method).replace("\n", "\n  ")
+        words = words_of(method).replace("\n", "\n  ")
         parameters = ", ".join(p for p in inspect.signature(method).parameters if p != "self")
         yield f"- **`{name}({parameters})`** {words}\n".replace("\n  \n", "\n\n")
 
 
-def _words(item: Any) -> str:
+def words_of(item: Any) -> str:
     words = inspect.getdoc(item) or ""
     return "" if words.startswith(f"{getattr(item, '__name__', '')}(") else words

@@ -11,10 +11,10 @@ def contents_page(note: str) -> str:
         "member names the nearest of these. Write a member under one of its names.\n"
         "The resource `canonry://proposals/contents` holds the same as JSON schemas.\n"
     )
-    return intro + "".join(map(_type, CONTENT_SHAPES.values()))
+    return intro + "".join(map(type_of, CONTENT_SHAPES.values()))
 
 
-def _type(shape: ContentShape) -> str:
+def type_of(shape: ContentShape) -> str:
     rows = "".join(
         f"| `{one.name}`{' (required)' if one.required else ''} | {one.wording} | {one.means} "
         f"| {', '.join(f'`{alias}`' for alias in one.aliases)} |\n"

@@ -53,38 +53,38 @@ def raised_in(path: Path) -> Iterator[Raised]:
             continue
         for call in _calls_of(scope):
             local = constants | _texts_of(scope, before=call.lineno)
-            code = _text(call.args[0], local)
+            code = text_of(call.args[0], local)
             if "." in code and " " not in code:
-                message = _text(call.args[1], local) if len(call.args) > 1 else ""
-                yield Raised(code=code, kind=_name(call.func), message=message)
+                message = text_of(call.args[1], local) if len(call.args) > 1 else ""
+                yield Raised(code=code, kind=name_of(call.func), message=message)
 
 
 def _calls_of(scope: ast.AST) -> Iterator[ast.Call]:
-    for node in _own(scope):
-        if isinstance(node, ast.Call) and _name(node.func) in CLASSES and node.args:
+    for node in own_nodes(scope):
+        if isinstance(node, ast.Call) and name_of(node.func) in CLASSES and node.args:
             yield node
 
 
-def _own(scope: ast.AST) -> Iterator[ast.AST]:
+def own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
     """The nodes of a scope, without those of the functions within it."""
     for child in ast.iter_child_nodes(scope):
         if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
             yield child
-            yield from _own(child)
+            yield from own_nodes(child)
 
 
 def _texts_of(scope: ast.AST, *, before: int) -> dict[str, ast.expr]:
     """The texts that names of a scope stand for where a line begins."""
     return {
         target.id: node.value
-        for node in _own(scope)
+        for node in own_nodes(scope)
         if isinstance(node, ast.Assign) and node.lineno < before
         for target in node.targets
         if isinstance(target, ast.Name) and isinstance(node.value, ast.Constant | ast.JoinedStr)
     }
 
 
-def _name(function: ast.expr) -> str:
+def name_of(function: ast.expr) -> str:
     match function:
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return name
@@ -92,17 +92,17 @@ def _name(function: ast.expr) -> str:
             return ""
 
 
-def _text(node: ast.expr, known: dict[str, ast.expr]) -> str:
+def text_of(node: ast.expr, known: dict[str, ast.expr]) -> str:
     """A text as it is written, with a dash where a value is put in."""
     match node:
         case ast.Constant(value=str(text)):
             return text
         case ast.JoinedStr(values=parts):
-            return "".join(_text(part, known) for part in parts)
+            return "".join(text_of(part, known) for part in parts)
         case ast.IfExp(body=body):
-            return _text(body, known)
+            return text_of(body, known)
         case ast.Name(id=name) if name in known:
-            return _text(known[name], {k: v for k, v in known.items() if k != name})
+            return text_of(known[name], {k: v for k, v in known.items() if k != name})
         case _:
             return "…"
 
@@ -132,11 +132,11 @@ def errors_section() -> str:
         meaning = (error.__doc__ or "").split("\n")[0]
         parts.append(f"\n## {kind}\n\n{meaning} {WHAT_TO_DO[kind]}\n\n")
         parts.append("| code | message |\n| --- | --- |\n")
-        parts += [f"| `{code}` | {_messages(places)} |\n" for code, places in named.items()]
+        parts += [f"| `{code}` | {message_rows(places)} |\n" for code, places in named.items()]
     return "".join(parts)
 
 
-def _messages(places: list[Raised]) -> str:
+def message_rows(places: list[Raised]) -> str:
     texts = dict.fromkeys(each.message for each in places if each.message.strip("…. :"))
     return (
         " · ".join(texts).replace("|", "\\|").replace("<", "&lt;")

@@ -15,7 +15,7 @@ from playwright.sync_api import ViewportSize, sync_playwright
 from canonry.canon.session.caller import LastUsed
 from tests.docs.markdown import ROOT
 from tests.docs.tutorials import CALL, real_ids
-from tests.inspector.browser import hosted
+from tests.inspector.browser import host_pages
 from tests.inspector.kit import a_reader, run_apart
 from tests.toolsets.canon.kit import ToolDriver, make_driver
 from tests.toolsets.canon.playing import ID
@@ -40,11 +40,11 @@ async def a_played_store() -> tuple[ToolDriver, str]:
     return driver, shown
 
 
-def take(picture: Path) -> None:
+def take_picture(picture: Path) -> None:
     """Save the page as a PNG."""
     driver, shown = run_apart(a_played_store())
     browser_path = shutil.which("chromium")
-    with hosted(a_reader(driver)) as address, sync_playwright() as play:
+    with host_pages(a_reader(driver)) as address, sync_playwright() as play:
         browser = play.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
         page = browser.new_page(color_scheme="light", viewport=SIZE)
         page.goto(f"{address}/thing/{shown}", wait_until="networkidle")
@@ -53,4 +53,4 @@ def take(picture: Path) -> None:
 
 
 if __name__ == "__main__":
-    take(Path(sys.argv[1]) if len(sys.argv) > 1 else PICTURE)
+    take_picture(Path(sys.argv[1]) if len(sys.argv) > 1 else PICTURE)

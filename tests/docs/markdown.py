@@ -30,16 +30,16 @@ class Block:
         return f"{self.path.relative_to(ROOT).as_posix()}:{self.line}"
 
 
-def documents() -> list[Path]:
+def list_documents() -> list[Path]:
     """Every page that a reader may meet; past releases in the changelog are history."""
     return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
-def blocks(*languages: str) -> list[Block]:
+def fenced_blocks(*languages: str) -> list[Block]:
     """The fenced blocks in one of `languages`, or all."""
     return [
         block
-        for path in documents()
+        for path in list_documents()
         for block in blocks_of(path)
         if not languages or block.language in languages
     ]
@@ -60,17 +60,17 @@ def blocks_of(path: Path) -> Iterator[Block]:
         )
 
 
-def prose(path: Path) -> str:
+def prose_of(path: Path) -> str:
     """The page without its fenced blocks."""
     return FENCE.sub("", path.read_text(encoding="utf-8"))
 
 
 def inline_code(path: Path) -> list[str]:
     """Return the texts between single backticks in the prose of one page."""
-    return INLINE.findall(prose(path))
+    return INLINE.findall(prose_of(path))
 
 
-def links(path: Path) -> list[str]:
+def links_of(path: Path) -> list[str]:
     """The targets of the links of one page, without anchors; other sites' are left out."""
-    targets = (target.partition("#")[0] for target in LINK.findall(prose(path)))
+    targets = (target.partition("#")[0] for target in LINK.findall(prose_of(path)))
     return [target for target in targets if target and "://" not in target]

@@ -10,7 +10,7 @@ from typing import Any
 from canonry.app.packages import TOOLSETS, load_toolsets
 from canonry.app.settings import SETTINGS
 from tests.docs.errors import errors_section, every_error
-from tests.meta.prose import messages
+from tests.meta.prose import yield_messages
 from tests.meta.tree import PACKAGE
 
 # Tables of languages are input, not messages; only developers read the conformance kit's texts.
@@ -49,31 +49,31 @@ def messages_page(note: str) -> str:
         parts.append(f"\n## {SECTIONS[kind]}\n")
         for module, texts in found[kind].items():
             parts.append(f"\n### `{module}`\n\n")
-            parts += [f"- {_escape(text)}\n" for text in texts]
+            parts += [f"- {escape_line(text)}\n" for text in texts]
     catalogue = PACKAGE / "inspector" / "catalogue" / "en.json"
     parts.append("\n## The inspector\n\n| key | text |\n| --- | --- |\n")
     texts = json.loads(catalogue.read_text(encoding="utf-8"))
-    parts += [f"| `{key}` | {_escape(text)} |\n" for key, text in texts.items()]
+    parts += [f"| `{key}` | {escape_line(text)} |\n" for key, text in texts.items()]
     for heading, file in TEXTS.items():
         parts.append(f"\n## {heading}\n\n")
         for each in tomllib.loads((PACKAGE / file).read_text(encoding="utf-8")).values():
             values = each.values() if isinstance(each, dict) else (each,)
             listed = [text for text in values if isinstance(text, str) and " " in text]
-            parts += [f"- {_escape(' '.join(text.split()))}\n" for text in listed]
+            parts += [f"- {escape_line(' '.join(text.split()))}\n" for text in listed]
     return "".join(parts)
 
 
 def _other_messages() -> Mapping[str, Mapping[str, list[str]]]:
     """Kind of text -> module -> its texts in the order of the lines; no text twice in a module."""
     known = {each.message for places in every_error().values() for each in places}
-    known |= {row.help for row in SETTINGS} | set(_descriptions(load_toolsets(TOOLSETS)))
+    known |= {row.help for row in SETTINGS} | set(yield_descriptions(load_toolsets(TOOLSETS)))
     found: Mapping[str, dict[str, list[str]]] = {kind: defaultdict(list) for kind in SECTIONS}
     for path in sorted(PACKAGE.rglob("*.py")):
         inner = path.relative_to(PACKAGE)
         package = inner.parts[0]
         if package in LEFT_OUT:
             continue
-        for each in messages(path):
+        for each in yield_messages(path):
             kind = "log" if each.is_log else "cli" if package == "cli" else "reply"
             texts = found[kind][".".join(("canonry", *inner.with_suffix("").parts))]
             if each.text not in known and each.text not in texts:
@@ -84,7 +84,7 @@ def _other_messages() -> Mapping[str, Mapping[str, list[str]]]:
     }
 
 
-def _descriptions(given: Any) -> Iterator[str]:
+def yield_descriptions(given: Any) -> Iterator[str]:
     """Yield the descriptions of tools and of what their schemas hold."""
     for toolset in given:
         yield toolset.purpose
@@ -92,21 +92,21 @@ def _descriptions(given: Any) -> Iterator[str]:
         for each in (*toolset.tools, *toolset.resources, *toolset.prompts):
             yield each.description
         for tool in toolset.tools:
-            yield from _texts(tool.input_schema)
-            yield from _texts(tool.output_schema)
+            yield from yield_texts(tool.input_schema)
+            yield from yield_texts(tool.output_schema)
 
 
-def _texts(schema: Any) -> Iterator[str]:
+def yield_texts(schema: Any) -> Iterator[str]:
     if isinstance(schema, Mapping):
         if isinstance(text := schema.get("description"), str):
             yield text
         schema = list(schema.values())
     if isinstance(schema, list | tuple):
         for each in schema:
-            yield from _texts(each)
+            yield from yield_texts(each)
 
 
-def _escape(text: str) -> str:
+def escape_line(text: str) -> str:
     """Show a text as one line of a list or cell: no markup of it takes effect."""
     parts = " ".join(text.replace("\b", "").split()).split("`")
     for outside in range(0, len(parts), 2):

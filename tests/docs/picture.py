@@ -21,9 +21,9 @@ STYLE = (
 )
 
 
-def picture() -> str:
+def draw_picture() -> str:
     """The whole SVG."""
-    lines = list(_lines())
+    lines = list(draw_lines())
     height = TOP + LINE * len(lines) + 14
     drawn = "".join(
         f'<text class="{kind}" x="{LEFT}" y="{TOP + LINE * n}">{escape(text)}</text>\n'
@@ -38,7 +38,7 @@ def picture() -> str:
     )
 
 
-def _lines() -> Iterator[tuple[str, str]]:
+def draw_lines() -> Iterator[tuple[str, str]]:
     played = [
         (found["tool"], json.loads(found["given"]), json.loads(found["reply"]))
         for found in CALL.finditer(SESSION.read_text(encoding="utf-8"))
@@ -47,27 +47,27 @@ def _lines() -> Iterator[tuple[str, str]]:
     stands = refused[2]["verdicts"][0]["against"][0]["id"]
     died = next(each for each in played if stands in json.dumps(each[2]))
     why = next(each for each in played if each[0] == "why" and each[1]["of"] == stands)
-    yield from _call("tell", {"gm": why[2]["because"][0]["says"]})
-    yield from _call("propose", {"says": why[2]["says"]})
-    yield from _verdict(next(v for v in died[2]["verdicts"] if v.get("id") == stands))
+    yield from draw_call("tell", {"gm": why[2]["because"][0]["says"]})
+    yield from draw_call("propose", {"says": why[2]["says"]})
+    yield from draw_verdict(next(v for v in died[2]["verdicts"] if v.get("id") == stands))
     yield "", ""
-    yield from _call("propose", {"says": refused[1]["claims"][0]["says"]})
-    yield from _verdict(refused[2]["verdicts"][0])
+    yield from draw_call("propose", {"says": refused[1]["claims"][0]["says"]})
+    yield from draw_verdict(refused[2]["verdicts"][0])
     yield "", ""
-    yield from _call("why", {"of": why[2]["says"]})
+    yield from draw_call("why", {"of": why[2]["says"]})
     yield from _draw_text(
         "because", f"{why[2]['because'][0]['by']}: {why[2]['because'][0]['says']}"
     )
     yield from _draw_text("judged by", f"{why[2]['judged']['rule']}: {why[2]['judged']['because']}")
 
 
-def _call(tool: str, given: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def draw_call(tool: str, given: dict[str, Any]) -> Iterator[tuple[str, str]]:
     said = ", ".join(f'{name} "{value}"' for name, value in given.items())
     for n, part in enumerate(wrap(f"{tool}  {said}", COLUMNS)):
         yield "call", f"$ {part}" if n == 0 else f"    {part}"
 
 
-def _verdict(verdict: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def draw_verdict(verdict: dict[str, Any]) -> Iterator[tuple[str, str]]:
     accepted = verdict["verdict"] == "accepted"
     why = "" if accepted else f"  {verdict['rule']}: {verdict['because']}"
     yield "yes" if accepted else "no", f"  {verdict['verdict']}{why}"

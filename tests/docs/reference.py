@@ -20,7 +20,7 @@ from tests.docs.api import api_page
 from tests.docs.contents import contents_page
 from tests.docs.markdown import ROOT
 from tests.docs.messages import messages_page
-from tests.docs.picture import picture
+from tests.docs.picture import draw_picture
 from tests.docs.replies import replies_page
 from tests.docs.sizes import sizes_page
 
@@ -35,7 +35,7 @@ CONSISTENT = (
 )
 
 
-def pages() -> dict[Path, str]:
+def make_pages() -> dict[Path, str]:
     """Every generated page with its text."""
     return {
         FOLDER / "tools.md": tools_page(load_toolsets(TOOLSETS)),
@@ -47,11 +47,11 @@ def pages() -> dict[Path, str]:
         FOLDER / "messages.md": messages_page(NOTE),
         FOLDER / "api.md": api_page(NOTE),
         FOLDER / "sizes.md": sizes_page(NOTE),
-        ROOT / "docs" / "pictures" / "session.svg": picture(),
+        ROOT / "docs" / "pictures" / "session.svg": draw_picture(),
     }
 
 
-def table(head: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> str:
+def make_table(head: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> str:
     """A table; a bar within a cell is escaped."""
     lines = [head, tuple("---" for _ in head), *rows]
     escaped = [[cell.replace("|", "\\|") for cell in line] for line in lines]
@@ -74,16 +74,19 @@ def tools_page(toolsets: tuple[Toolset, ...]) -> str:
             chosen = [tool for tool in toolset.tools if tool.extension is extension]
             if chosen:
                 head = ("tool", "description", "effect", "agent types", "consistency")
-                result = table(head if tiers else head[:-1], map(tool_row, chosen))
+                result = make_table(head if tiers else head[:-1], map(tool_row, chosen))
                 parts += [f"\n### {title}\n\n", result]
         if toolset.resources:
             rows = (
-                (f"`{r.uri_template}`", r.description, roles(r.roles)) for r in toolset.resources
+                (f"`{r.uri_template}`", r.description, roles_of(r.roles)) for r in toolset.resources
             )
-            parts += ["\n### Resources\n\n", table(("address", "content", "agent types"), rows)]
+            parts += [
+                "\n### Resources\n\n",
+                make_table(("address", "content", "agent types"), rows),
+            ]
         if toolset.prompts:
-            rows = ((f"`{p.name}`", p.description, roles(p.roles)) for p in toolset.prompts)
-            parts += ["\n### Prompts\n\n", table(("prompt", "purpose", "agent types"), rows)]
+            rows = ((f"`{p.name}`", p.description, roles_of(p.roles)) for p in toolset.prompts)
+            parts += ["\n### Prompts\n\n", make_table(("prompt", "purpose", "agent types"), rows)]
     return "".join(parts)
 
 
@@ -91,14 +94,14 @@ def tool_row(tool: Tool) -> tuple[str, ...]:
     """Return a tool as a row of the table; the members of contents have their own page."""
     said, _, contents = tool.description.partition("\n")
     reported = f"{said} [Contents](contents.md)." if contents else said
-    row = (f"`{tool.name}`", reported, effect(tool), roles(tool.roles))
+    row = (f"`{tool.name}`", reported, effect_of(tool), roles_of(tool.roles))
     if tool.consistency is None:
         return row
     alike = "deterministic" if tool.deterministic else "not deterministic"
     return (*row, f"{tool.consistency}, {alike}")
 
 
-def effect(tool: Tool) -> str:
+def effect_of(tool: Tool) -> str:
     """Return the effect of a tool on the canon in a few words."""
     if tool.read_only:
         return "reads, cached" if tool.cached else "reads"
@@ -106,7 +109,7 @@ def effect(tool: Tool) -> str:
     return ", ".join([*words, "repeatable"] if tool.idempotent else words)
 
 
-def roles(allowed: frozenset[str]) -> str:
+def roles_of(allowed: frozenset[str]) -> str:
     """Return the roles that may use an item."""
     return "all" if allowed >= ANYONE else ", ".join(sorted(allowed))
 
@@ -117,7 +120,7 @@ def rules_page() -> str:
         f"# Rules\n\n{NOTE}\n\n"
         "Every proposal passes these gates in this order. A decision names the gate that decided.\n"
         "[How to add a rule](../how-to/add-a-rule.md) lists the data that a gate may read.\n\n"
-        f"{table(('rule', 'meaning'), map(rule_row, GATES))}"
+        f"{make_table(('rule', 'meaning'), map(rule_row, GATES))}"
     )
 
 
@@ -145,9 +148,9 @@ def settings_page() -> str:
         "The command line wins over the environment, the environment over the settings file, and\n"
         "the file over the defaults. In the file, write a dotted key as a table.\n"
         f"`canonry doctor` shows the value in force and its origin.\n\n"
-        f"{table(head, rows)}\n## Policy\n\n"
+        f"{make_table(head, rows)}\n## Policy\n\n"
         "These values control the gates and the size of replies. Set them in the file only.\n\n"
-        f"{table(('key', 'default'), policy)}"
+        f"{make_table(('key', 'default'), policy)}"
     )
 
 
@@ -207,11 +210,11 @@ def promises_page(proved: Mapping[str, Mapping[str, str]]) -> str:
             if name.startswith(f"{port}:")
         )
         head = ("promise", "meaning", "reason", *proved)
-        parts += [f"\n## `{port}`\n\n", table(head, rows)]
+        parts += [f"\n## `{port}`\n\n", make_table(head, rows)]
     return "".join(parts)
 
 
 if __name__ == "__main__":
-    for page, text in pages().items():
+    for page, text in make_pages().items():
         page.parent.mkdir(exist_ok=True)
         page.write_text(text, encoding="utf-8")

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
-from tests.inspector.browser import a_browser, hosted, watched
+from tests.inspector.browser import a_browser, host_pages, watch_tab
 from tests.inspector.kit import Harbour, a_harbour, run_apart
 
 WIDTHS: Final = {"phone": 390, "table": 900, "wide": 1600}
@@ -45,15 +45,15 @@ def main(folder: Path) -> None:
     """Take them all."""
     folder.mkdir(parents=True, exist_ok=True)
     harbour = run_apart(a_harbour())
-    with hosted(harbour.reader()) as address, a_browser() as browser:
+    with host_pages(harbour.reader()) as address, a_browser() as browser:
         for theme in THEMES:
             for width, pixels in WIDTHS.items():
                 scheme: Any = theme
                 size: Any = {"width": pixels, "height": 900}
                 with browser.new_context(color_scheme=scheme, viewport=size) as context:
-                    tab = watched(context, address)
+                    tab = watch_tab(context, address)
                     for name, path in named_pages(harbour).items():
-                        page = tab.go(path)
+                        page = tab.open_page(path)
                         page.wait_for_timeout(300 if name == "graph" else 0)
                         page.wait_for_load_state("networkidle")  # pictures of pages too
                         target = folder / f"{name}-{width}-{theme}.png"

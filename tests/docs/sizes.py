@@ -10,7 +10,7 @@ from canonry.gateway.principal import may_use
 from canonry.gateway.tool import ANYONE, Toolset
 from canonry.server.binding import tool_entry
 from tests.toolsets.canon.comparing import COMPARED
-from tests.toolsets.narrative.heavy import BEFORE, MANY, a_long_campaign, weights
+from tests.toolsets.narrative.heavy import BEFORE, MANY, a_long_campaign, reply_weights
 
 CHARACTERS_A_TOKEN = 4
 BUDGETS = {
@@ -24,7 +24,7 @@ BUDGETS = {
 """The most tokens of the whole list of a toolset."""
 
 
-def tokens(toolset: Toolset, role: str | None) -> tuple[int, int]:
+def count_tokens(toolset: Toolset, role: str | None) -> tuple[int, int]:
     """Return the number of tools that a role sees, and about how many tokens their list has."""
     shown = [
         tool_entry(tool, toolset)
@@ -42,28 +42,28 @@ def sizes_page(note: str) -> str:
         f"# Sizes of lists and replies\n\n{note}\n"
         "The first table measures the list of tools that a client of a role gets, with all "
         f"descriptions. A token counts as {CHARACTERS_A_TOKEN} characters of compact JSON.\n\n"
-        f"{head}{''.join(_rows())}"
+        f"{head}{''.join(size_rows())}"
         f"\n## Sizes of replies\n\n"
         f"Bytes of JSON for a campaign with {MANY} items of each kind. Each call gives only the "
         "required arguments. Entities, facts and pending proposals come in pages of 50, as the "
         "contract publishes; other lists come in pages of 20. `detail` returns whole rows. *Before*"
         " is the size when every list returned 50 whole rows.\n\n"
         "| tool | bytes | before |\n|---|---|---|\n"
-        f"{asyncio.run(_weights())}"
+        f"{asyncio.run(weights_text())}"
         "\n## Sizes of whole sessions\n\n"
         "The same session through the `canon` toolset, and through the toolset of a contract with "
         "its extensions. Arguments and replies count, the list of tools does not.\n\n"
         "| session | by canon: calls | tokens | by | calls | tokens |\n|---|---|---|---|---|---|\n"
-        f"{asyncio.run(_sessions())}"
+        f"{asyncio.run(sessions_text())}"
     )
 
 
-async def _weights() -> str:
-    found = await weights(*await a_long_campaign())
+async def weights_text() -> str:
+    found = await reply_weights(*await a_long_campaign())
     return "".join(f"| `{name}` | {size:,} | {BEFORE[name]:,} |\n" for name, size in found.items())
 
 
-async def _sessions() -> str:
+async def sessions_text() -> str:
     lines = []
     for name, (toolset, by_verbs, by_contract) in COMPARED.items():
         (plain, _), (other, _) = await by_verbs(), await by_contract()
@@ -72,13 +72,13 @@ async def _sessions() -> str:
     return "".join(lines)
 
 
-def _rows() -> Iterator[str]:
+def size_rows() -> Iterator[str]:
     every = load_toolsets(TOOLSETS)
     for toolset, contract in zip(every, select_toolsets(every, contract_only=True), strict=True):
         named = sorted(toolset.agent_types - ANYONE)
         for role in (None, *named):
-            count, size = tokens(toolset, role)
-            _, published = tokens(contract, role)
+            count, size = count_tokens(toolset, role)
+            _, published = count_tokens(contract, role)
             alone = f"{published:,}" if published != size else ""
             who = "everybody together" if role is None and named else role or "everybody"
             yield f"| {toolset.name} | {who} | {count} | {size:,} | {alone} |\n"

@@ -29,12 +29,12 @@ META: Final = ("test_rules", "test_read_scope", "test_tidy", "test_vocabulary", 
 """The meta tests that read what a page adds; those of imports run as `lint-imports`."""
 
 
-def changes(page: str) -> list[Block]:
+def changes_of(page: str) -> list[Block]:
     """The blocks of a page that create or edit files."""
     return [each for each in blocks_of(ROOT / "docs" / "how-to" / f"{page}.md") if each.file]
 
 
-def edited(text: str, difference: str) -> str:
+def edit_text(text: str, difference: str) -> str:
     """The text with the difference made; what it replaces must stand there once.
 
     Raises:
@@ -47,20 +47,22 @@ def edited(text: str, difference: str) -> str:
     return text.replace(before, after)
 
 
-def follow(page: str, folder: Path) -> list[str]:
+def follow_page(page: str, folder: Path) -> list[str]:
     """Make the changes of a page, and return the names of the files that it creates or edits."""
-    for block in changes(page):
+    for block in changes_of(page):
         path = folder / block.file
         if block.language == "diff":
-            path.write_text(edited(path.read_text(encoding="utf-8"), block.text), encoding="utf-8")
+            path.write_text(
+                edit_text(path.read_text(encoding="utf-8"), block.text), encoding="utf-8"
+            )
         else:
             assert not path.exists(), f"{block}: the file is there already"
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(block.text, encoding="utf-8")
-    return sorted({block.file for block in changes(page)})
+    return sorted({block.file for block in changes_of(page)})
 
 
-def run(folder: Path, *command: str) -> tuple[int, str]:
+def run_python(folder: Path, *command: str) -> tuple[int, str]:
     """Run Python in the copy; its status, and what it says."""
     done = subprocess.run(
         [sys.executable, *command],
@@ -76,7 +78,7 @@ def run(folder: Path, *command: str) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
-def checks(python: list[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+def yield_checks(python: list[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield the parts of `make check` and of the tests; two run side by side."""
     quiet = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:slipcover")
     added = [each for each in python if "/test_" in each]
@@ -94,15 +96,15 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, tuple[int
     """Return how each check ends in a copy of the checkout that follows all pages."""
     folder = tmp_path_factory.mktemp("how-tos") / "checkout"
     shutil.copytree(ROOT, folder, ignore=LEFT_OUT)
-    files = [file for page in PAGES for file in follow(page, folder)]
+    files = [file for page in PAGES for file in follow_page(page, folder)]
     python = sorted({each for each in files if each.endswith(".py")})
     with ThreadPoolExecutor(max_workers=2) as beside:
-        jobs = {name: beside.submit(run, folder, *job) for name, job in checks(python)}
+        jobs = {name: beside.submit(run_python, folder, *job) for name, job in yield_checks(python)}
     return {name: job.result() for name, job in jobs.items()}
 
 
 @pytest.mark.timeout(2 * SECONDS)
-@pytest.mark.parametrize("check", [name for name, _ in checks([])])
+@pytest.mark.parametrize("check", [name for name, _ in yield_checks([])])
 def test_the_checks_pass_after_following_the_pages(
     check: str, outcomes: Mapping[str, tuple[int, str]]
 ) -> None:
@@ -113,12 +115,12 @@ def test_the_checks_pass_after_following_the_pages(
 
 @pytest.mark.parametrize("page", PAGES)
 def test_each_page_makes_its_change_independently(page: str, tmp_path: Path) -> None:
-    for block in changes(page):
+    for block in changes_of(page):
         if block.language == "diff" and not (tmp_path / block.file).exists():
             (tmp_path / block.file).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / block.file, tmp_path / block.file)
 
-    files = follow(page, tmp_path)
+    files = follow_page(page, tmp_path)
 
     assert any(each.startswith("src/") for each in files)
     assert any(each.startswith("tests/") for each in files)
@@ -126,7 +128,7 @@ def test_each_page_makes_its_change_independently(page: str, tmp_path: Path) -> 
 
 
 def test_an_edit_that_matches_nowhere_or_twice_is_refused() -> None:
-    assert edited("a\nb\n", " a\n+c\n b\n") == "a\nc\nb\n"
+    assert edit_text("a\nb\n", " a\n+c\n b\n") == "a\nc\nb\n"
     for text in ("b\n", "a\na\n"):
         with pytest.raises(AssertionError):
-            edited(text, "-a\n+c\n")
+            edit_text(text, "-a\n+c\n")

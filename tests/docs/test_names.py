@@ -9,7 +9,7 @@ from click import Command, Context, Group, Option
 
 from canonry.app.settings import SETTINGS
 from canonry.cli import main
-from tests.docs.markdown import ROOT, blocks, documents, inline_code, links
+from tests.docs.markdown import ROOT, fenced_blocks, inline_code, links_of, list_documents
 from tests.meta.tree import python_files
 
 FOLDERS = ("src/", "tests/", "docs/", "bench/", "requirements/", "changelog.d/", ".ci/")
@@ -22,16 +22,16 @@ MAKE = re.compile(r"(?m)^(?:\$ )?make ([a-z-]+)\b|`make ([a-z-]+)\b")
 SETTING = re.compile(r"\bCANONRY_[A-Z_]+\b")
 
 
-def pages(unknown: Callable[[Path], Collection[str]]) -> dict[str, Collection[str]]:
+def pages_with(unknown: Callable[[Path], Collection[str]]) -> dict[str, Collection[str]]:
     """Return the names in each document that do not exist, by its path."""
-    found = {path.relative_to(ROOT).as_posix(): unknown(path) for path in documents()}
+    found = {path.relative_to(ROOT).as_posix(): unknown(path) for path in list_documents()}
     return {page: names for page, names in found.items() if names}
 
 
 def shown_commands() -> list[str]:
     """Every `canonry …` line of code blocks and inline code, continuation lines joined."""
-    texts = [block.text for block in blocks("bash", "console")]
-    texts += [code for path in documents() for code in inline_code(path)]
+    texts = [block.text for block in fenced_blocks("bash", "console")]
+    texts += [code for path in list_documents() for code in inline_code(path)]
     joined = [text.replace("\\\n", " ") for text in texts]
     return sorted({found.strip() for text in joined for found in COMMAND.findall(text)})
 
@@ -53,7 +53,7 @@ def command_named(line: str) -> tuple[Command, list[str]]:
     return command, words
 
 
-def options(command: Command) -> set[str]:
+def options_of(command: Command) -> set[str]:
     """Every spelling of every option that `command` takes."""
     spelled = [
         name
@@ -69,7 +69,7 @@ def unknown_words(line: str) -> set[str]:
     command, words = command_named(line)
     used = {word.partition("=")[0] for word in words if re.match(r"--[a-z]", word)}
     further = {word for word in words if re.fullmatch(r"[a-z][a-z-]*", word)}
-    return (used - options(command)) | (further if isinstance(command, Group) else set())
+    return (used - options_of(command)) | (further if isinstance(command, Group) else set())
 
 
 def test_every_shown_command_exists_with_its_options() -> None:
@@ -85,7 +85,7 @@ def test_named_make_targets_exist() -> None:
     def named(path: Path) -> set[str]:
         return {one or two for one, two in MAKE.findall(path.read_text(encoding="utf-8"))}
 
-    assert pages(lambda path: named(path) - targets) == {}
+    assert pages_with(lambda path: named(path) - targets) == {}
 
 
 def test_named_files_exist() -> None:
@@ -101,12 +101,14 @@ def test_named_files_exist() -> None:
             )
         ]
 
-    assert pages(missing) == {}
+    assert pages_with(missing) == {}
 
 
 def test_links_have_a_target() -> None:
     assert (
-        pages(lambda path: [each for each in links(path) if not (path.parent / each).exists()])
+        pages_with(
+            lambda path: [each for each in links_of(path) if not (path.parent / each).exists()]
+        )
         == {}
     )
 
@@ -116,4 +118,4 @@ def test_named_settings_exist() -> None:
     for file in python_files("src", "tests"):
         known.update(SETTING.findall(file.read_text(encoding="utf-8")))
 
-    assert pages(lambda p: set(SETTING.findall(p.read_text(encoding="utf-8"))) - known) == {}
+    assert pages_with(lambda p: set(SETTING.findall(p.read_text(encoding="utf-8"))) - known) == {}

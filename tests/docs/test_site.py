@@ -8,17 +8,17 @@ from tests.docs.markdown import ROOT
 DOCS = ROOT / "docs"
 
 
-def pages(nav: Any) -> list[str]:
+def pages_of(nav: Any) -> list[str]:
     """The pages of a navigation, in order."""
     if isinstance(nav, str):
         return [nav]
     inner = nav.values() if isinstance(nav, dict) else nav
-    return [page for each in inner for page in pages(each)]
+    return [page for each in inner for page in pages_of(each)]
 
 
 def test_every_page_is_reachable_from_the_navigation() -> None:
     site = tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))["project"]
-    shown = pages(site["nav"])
+    shown = pages_of(site["nav"])
     written = {path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")}
     decisions = {page for page in written if page.startswith("decisions/0")}
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.tutorials import CALL, PAGES, played
+from tests.docs.tutorials import CALL, PAGES, play_page
 
 WORDS_MAX = 800
 USERS = {"game-master", "personal-assistant", "development-team", "novelist"}
@@ -15,7 +15,7 @@ USERS = {"game-master", "personal-assistant", "development-team", "novelist"}
 async def test_a_tutorial_shows_the_replies_to_its_calls(page: Path, tmp_path: Path) -> None:
     again = "write them with `python -m tests.docs.tutorials`"
 
-    assert await played(page, tmp_path) == page.read_text(encoding="utf-8"), again
+    assert await play_page(page, tmp_path) == page.read_text(encoding="utf-8"), again
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

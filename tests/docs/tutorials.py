@@ -23,7 +23,7 @@ CALL = re.compile(
 SHORT = re.compile(r'"(#\d+)"')
 
 
-async def played(page: Path, folder: Path) -> str:
+async def play_page(page: Path, folder: Path) -> str:
     """Return the text of `page` with the replies that a server on a new store gives."""
     text = page.read_text(encoding="utf-8")
     parts, end = [], 0
@@ -43,13 +43,13 @@ def real_ids(given: str, short: dict[str, str]) -> str:
     return SHORT.sub(lambda one: f'"{real[one[1]]}"', given)
 
 
-async def write(pages: list[Path]) -> None:
+async def write_pages(pages: list[Path]) -> None:
     """Write the replies of `pages` anew."""
     for page in pages:
         with tempfile.TemporaryDirectory() as folder:
-            text = await played(page, Path(folder))
+            text = await play_page(page, Path(folder))
         page.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
-    asyncio.run(write([Path(each).resolve() for each in sys.argv[1:]] or PAGES))
+    asyncio.run(write_pages([Path(each).resolve() for each in sys.argv[1:]] or PAGES))

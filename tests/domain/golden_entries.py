@@ -192,7 +192,7 @@ def _item_entries() -> tuple[Entry, ...]:
     )
 
 
-def _statements(one: str, two: str) -> tuple[Statement, ...]:
+def statements_of(one: str, two: str) -> tuple[Statement, ...]:
     dried = frozenset(("night", "in:east_wing", "after:rain"))
     depth = Quantity(low=-1.5, high=2.0, dimension="length", step=0.5, about=True)
     return (
@@ -238,7 +238,7 @@ def golden_entries() -> tuple[Entry, ...]:
         FactSuperseded(fact_id=FactId(one), until=THEN, superseded_by=FactId(two)),
         FactResumed(fact_id=FactId(one), fallen=FactId(two)),
         FactRetconned(fact_id=FactId(one), replaced_by=FactId(two), reason="r"),
-        FactRead(fact_id=FactId(one), reader=1, statements=_statements(one, two)),
+        FactRead(fact_id=FactId(one), reader=1, statements=statements_of(one, two)),
         EventRetconned(event_id=EventId(one), replaced_by=EventId(two), reason="r"),
         CausesLinked(cause=EventId(one), effect=EventId(two)),
         EvidenceLinked(thing_id=one, evidence=Evidence(kind=EvidenceKind.RULE, ref=two)),

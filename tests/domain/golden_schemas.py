@@ -12,13 +12,13 @@ from canonry.log.schemas.truth_types import TRUTH_TYPES
 FILE = Path(__file__).parent / "golden" / "schemas.json"
 
 
-def published() -> dict[str, Any]:
+def read_published() -> dict[str, Any]:
     """Return the schemas in the file."""
     found: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
     return found
 
 
-def current() -> dict[str, Any]:
+def make_current() -> dict[str, Any]:
     """The same of the schemas as they are."""
     return {
         name: {
@@ -30,4 +30,4 @@ def current() -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    FILE.write_text(json.dumps(current(), indent=1) + "\n", encoding="utf-8")
+    FILE.write_text(json.dumps(make_current(), indent=1) + "\n", encoding="utf-8")

@@ -45,7 +45,7 @@ from canonry.values.errors import InvalidInput
 from canonry.values.ids import RelationId, SpaceId
 from canonry.values.moments import Instant
 from canonry.values.observations import Observation
-from tests.domain.test_canon import a_commit, folded
+from tests.domain.test_canon import a_commit, fold_commits
 
 READERS = [character_reader("0190a1b2-0000-7000-8000-00000000000" + each) for each in "12"]
 READERS += [player_reader("pip"), "gm"]
@@ -108,12 +108,12 @@ def test_an_audience_without_readers_is_refused(said: object) -> None:
     assert caught.value.code == "audience.malformed"
 
 
-def seen(item: object, viewer: Viewer) -> object:
+def seen_by(item: object, viewer: Viewer) -> object:
     return as_seen(item, viewer)
 
 
 def fold_of(*entries: tuple[Entry, ...]) -> dict[str, object]:
-    return dict(folded(*(a_commit(n, *each) for n, each in enumerate(entries, start=1))))
+    return dict(fold_commits(*(a_commit(n, *each) for n, each in enumerate(entries, start=1))))
 
 
 def test_a_secret_tag_is_known_only_to_its_audience_until_revealed() -> None:
@@ -189,8 +189,8 @@ def test_a_restricted_item_lies_in_its_compartment_and_leaks_nothing() -> None:
 
     assert [each.space for each in list_variants(fact)] == [in_compartment(fact).space]
     assert in_compartment(fact).space != fact.space
-    assert seen(fact, ANYBODY) is None
-    assert seen(fact, FULL_VIEWER) == fact
+    assert seen_by(fact, ANYBODY) is None
+    assert seen_by(fact, FULL_VIEWER) == fact
 
 
 def test_too_many_audiences_of_an_item_fall_back_to_game_masters() -> None:

@@ -41,7 +41,7 @@ from canonry.testing.example_items import (
 from canonry.values.errors import BrokenInvariant
 from canonry.values.ids import CommitId, EntityId, EventId, FactId, SceneId
 from canonry.values.moments import Instant
-from tests.conformance.histories import HistoryStep, histories
+from tests.conformance.histories import HistoryStep, draw_history
 
 
 def a_commit(position: int, *entries: Entry) -> Commit:
@@ -58,7 +58,7 @@ def a_commit(position: int, *entries: Entry) -> Commit:
     )
 
 
-def folded(*commits: Commit) -> dict[str, StoredItem]:
+def fold_commits(*commits: Commit) -> dict[str, StoredItem]:
     """All items after these commits, each loaded as an adapter loads them."""
     items: dict[str, StoredItem] = {}
     for commit in commits:
@@ -85,7 +85,7 @@ def a_log(steps: list[HistoryStep]) -> list[Sealed]:
     return log
 
 
-def without(log: list[Sealed], targets: set[str]) -> list[Sealed]:
+def purge_log(log: list[Sealed], targets: set[str]) -> list[Sealed]:
     """The log after a purge: entries about any target have lost their payload."""
     purged: list[Sealed] = []
     for sealed in log:
@@ -98,7 +98,7 @@ def without(log: list[Sealed], targets: set[str]) -> list[Sealed]:
 
 
 @settings(max_examples=40)
-@given(steps=histories())
+@given(steps=draw_history())
 def test_folding_does_not_change_its_arguments(steps: list[HistoryStep]) -> None:
     items: dict[str, StoredItem] = {}
     for position, step in enumerate(steps, start=1):
@@ -110,7 +110,7 @@ def test_folding_does_not_change_its_arguments(steps: list[HistoryStep]) -> None
 
 
 @settings(max_examples=40)
-@given(steps=histories())
+@given(steps=draw_history())
 def test_only_needed_items_are_read(steps: list[HistoryStep]) -> None:
     items: dict[str, StoredItem] = {}
     for position, step in enumerate(steps, start=1):
@@ -122,7 +122,7 @@ def test_only_needed_items_are_read(steps: list[HistoryStep]) -> None:
 
 
 @settings(max_examples=40)
-@given(steps=histories())
+@given(steps=draw_history())
 def test_every_change_is_stamped_with_its_commit(steps: list[HistoryStep]) -> None:
     items: dict[str, StoredItem] = {}
     for position, step in enumerate(steps, start=1):
@@ -135,14 +135,14 @@ def test_every_change_is_stamped_with_its_commit(steps: list[HistoryStep]) -> No
 
 
 @settings(max_examples=40)
-@given(steps=histories())
+@given(steps=draw_history())
 def test_a_purged_log_folds_to_the_same_items(steps: list[HistoryStep]) -> None:
     """Contents that `Erased` removed stay removed, and everything else is as it was."""
     log = a_log(steps)
     targets = {t for s in steps for e in s.entries if isinstance(e, Erased) for t in e.targets}
-    purged = without(log, targets)
+    purged = purge_log(log, targets)
 
-    assert folded(*map(unseal, purged)) == folded(*map(unseal, log))
+    assert fold_commits(*map(unseal, purged)) == fold_commits(*map(unseal, log))
 
 
 def test_the_example_log_folds_alike_after_a_purge() -> None:
@@ -150,9 +150,9 @@ def test_the_example_log_folds_alike_after_a_purge() -> None:
     targets = {uuid_of(n) for n in ("gossip", "slip", "dream", "turn 1", "at home", "secret")}
     erasing = a_commit(len(log) + 1, Erased(targets=tuple(sorted(targets)), reason=""))
 
-    purged = folded(*map(unseal, without(log, targets)), erasing)
+    purged = fold_commits(*map(unseal, purge_log(log, targets)), erasing)
 
-    assert purged == folded(*map(unseal, log), erasing)
+    assert purged == fold_commits(*map(unseal, log), erasing)
     assert all(isinstance(purged[target], Tombstone) for target in targets)
 
 
@@ -167,9 +167,9 @@ def test_erasing_a_formerly_merged_entity_leaves_the_others_merged() -> None:
     ]
     log = a_log([HistoryStep(entries=some) for some in entries])
 
-    purged = folded(*map(unseal, without(log, {strider, uuid_of("Strider/born")})))
+    purged = fold_commits(*map(unseal, purge_log(log, {strider, uuid_of("Strider/born")})))
 
-    assert purged == folded(*map(unseal, log))
+    assert purged == fold_commits(*map(unseal, log))
     root = purged[elessar]
     assert isinstance(root, Entity)
     assert root.members == (aragorn,)
@@ -181,14 +181,14 @@ def test_merging_and_separating_restores_the_original() -> None:
     merging = a_commit(2, EntitiesMerged(kept=ann, merged=bob, members=(), reason=""))
     parting = EntitiesUnmerged(kept=ann, separated=bob, remaining=(), reason="")
 
-    together, apart = folded(born, merging), folded(born, merging, a_commit(3, parting))
+    together, apart = fold_commits(born, merging), fold_commits(born, merging, a_commit(3, parting))
 
     root, member = together[ann], together[bob]
     assert isinstance(root, Entity)
     assert isinstance(member, Entity)
     assert root.state_tags == ("old", "young")
     assert (root.members, member.merged_into) == ((bob,), ann)
-    for name, item in folded(born).items():
+    for name, item in fold_commits(born).items():
         now = apart[name]
         assert now == item or now == replace(item, changed_at=3)
 
@@ -204,7 +204,7 @@ def test_later_statements_about_the_root_stay_with_it() -> None:
         a_commit(4, EntitiesUnmerged(kept=ann, separated=bob, remaining=(), reason="")),
     )
 
-    items = folded(*entries)
+    items = fold_commits(*entries)
 
     one, other = items[ann], items[bob]
     assert isinstance(one, Entity)
@@ -218,7 +218,7 @@ def test_an_erased_item_is_not_changed_by_later_entries() -> None:
     erased = a_commit(2, Erased(targets=(storm,), reason=""))
     linked = a_commit(3, CausesLinked(cause=storm, effect=flood))
 
-    items = folded(a_commit(1, *fact), erased, linked)
+    items = fold_commits(a_commit(1, *fact), erased, linked)
 
     assert isinstance(items[storm], Tombstone)
 
@@ -227,7 +227,9 @@ def test_a_redacted_turn_keeps_its_number() -> None:
     opening = a_commit(1, *creation_entries(a_story(), a_scene(), a_turn("first")))
     redacted = Redacted(kind="turn.made", ids=(uuid_of("second"), uuid_of("scene")))
 
-    items = folded(opening, a_commit(2, redacted), a_commit(3, *creation_entries(a_turn("third"))))
+    items = fold_commits(
+        opening, a_commit(2, redacted), a_commit(3, *creation_entries(a_turn("third")))
+    )
 
     third, scene = items[uuid_of("third")], items[uuid_of("scene")]
     assert isinstance(third, Turn)
@@ -241,7 +243,7 @@ def test_completing_a_scene_dates_it() -> None:
         scene_id=SceneId(uuid_of("scene")), outcomes=(uuid_of("x"),), summary="end"
     )
 
-    items = folded(a_commit(1, *creation_entries(a_story(), a_scene())), a_commit(2, done))
+    items = fold_commits(a_commit(1, *creation_entries(a_story(), a_scene())), a_commit(2, done))
 
     scene = items[uuid_of("scene")]
     assert isinstance(scene, Scene)
@@ -259,6 +261,6 @@ def test_completing_a_scene_dates_it() -> None:
 )
 def test_an_entry_about_a_missing_item_is_a_broken_invariant(entry: Entry) -> None:
     with pytest.raises(BrokenInvariant) as caught:
-        folded(a_commit(1, *creation_entries(a_memory())), a_commit(2, entry))
+        fold_commits(a_commit(1, *creation_entries(a_memory())), a_commit(2, entry))
 
     assert caught.value.code == "canon.dangling-entry"

@@ -4,7 +4,7 @@ import pytest
 
 from canonry.catalog.domain.rows import read_row
 from canonry.log.schemas.catalog_tables import ENTITIES, SOURCE_ITEMS, TABLES, Form
-from tests.toolsets.catalog.kit import entity
+from tests.toolsets.catalog.kit import entity_row
 
 RUN = (
     "javascript:alert(1)", "JavaScript:alert(1)", " javascript:x", "java\nscript:x",
@@ -20,7 +20,7 @@ FOLLOWED = (
 @pytest.mark.parametrize("address", RUN)
 @pytest.mark.parametrize("field", ["repoUrl", "canonicalUrl", "contentRef"])
 def test_an_executable_address_is_refused_with_its_position(field: str, address: str) -> None:
-    row, problems = read_row(ENTITIES, 4, entity(1, "project", "x", **{field: address}))
+    row, problems = read_row(ENTITIES, 4, entity_row(1, "project", "x", **{field: address}))
     assert row is None
     (problem,) = problems
     assert (problem.code, problem.field, problem.row) == ("field.address", field, 4)
@@ -29,7 +29,7 @@ def test_an_executable_address_is_refused_with_its_position(field: str, address:
 
 @pytest.mark.parametrize("address", FOLLOWED)
 def test_harmless_addresses_and_names_are_accepted_unchanged(address: str) -> None:
-    row, problems = read_row(ENTITIES, 0, entity(1, "project", "x", repoUrl=address))
+    row, problems = read_row(ENTITIES, 0, entity_row(1, "project", "x", repoUrl=address))
     assert problems == []
     assert row is not None
     assert row.values["repoUrl"] == address

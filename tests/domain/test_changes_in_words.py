@@ -207,7 +207,7 @@ def read_about(name: str, text: str) -> Iterator[Statement]:
             yield one
 
 
-def dies(text: str) -> bool:
+def says_death(text: str) -> bool:
     """Return whether a text says that Bo is dead."""
     phases = {Phase.BEGINS, Phase.IS}
     return any(
@@ -218,7 +218,7 @@ def dies(text: str) -> bool:
 
 @pytest.mark.parametrize("text", DEATHS)
 def test_a_death_is_read_in_any_words(text: str) -> None:
-    assert dies(text)
+    assert says_death(text)
 
 
 @pytest.mark.parametrize("text", REPLACED)
@@ -239,7 +239,7 @@ def test_a_new_office_holder_takes_the_office_over(text: str) -> None:
 
 @pytest.mark.parametrize("text", LOOKALIKES)
 def test_words_that_only_sound_like_a_death_kill_nobody(text: str) -> None:
-    assert not dies(text)
+    assert not says_death(text)
 
 
 @pytest.mark.parametrize(("text", "name", "attribute", "value"), CHANGES)

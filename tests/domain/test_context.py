@@ -30,7 +30,7 @@ section_lists = st.lists(st.tuples(st.integers(1, 4), costs), min_size=1, max_si
 FRODO, SAM = EntityId(uuid_of("frodo")), EntityId(uuid_of("sam"))
 
 
-def fitted(drawn: list[tuple[int, list[int]]], budget: int) -> Fitted:
+def fit_context(drawn: list[tuple[int, list[int]]], budget: int) -> Fitted:
     sections = [
         Section(name=str(place), weight=weight, items=items, cost=lambda cost: cost)
         for place, (weight, items) in enumerate(drawn)
@@ -40,7 +40,7 @@ def fitted(drawn: list[tuple[int, list[int]]], budget: int) -> Fitted:
 
 @given(section_lists, st.integers(0, 200))
 def test_the_budget_is_never_exceeded(drawn: list[tuple[int, list[int]]], budget: int) -> None:
-    result = fitted(drawn, budget)
+    result = fit_context(drawn, budget)
     assert result.used == sum(sum(items) for items in result.kept.values())
     assert result.used <= budget
 
@@ -49,7 +49,7 @@ def test_the_budget_is_never_exceeded(drawn: list[tuple[int, list[int]]], budget
 def test_each_section_keeps_its_best_items_and_counts_the_rest(
     drawn: list[tuple[int, list[int]]], budget: int
 ) -> None:
-    result = fitted(drawn, budget)
+    result = fit_context(drawn, budget)
     for place, (_, items) in enumerate(drawn):
         kept = result.kept[str(place)]
         assert list(kept) == items[: len(kept)]
@@ -58,18 +58,18 @@ def test_each_section_keeps_its_best_items_and_counts_the_rest(
 
 @given(section_lists)
 def test_a_sufficient_budget_keeps_everything(drawn: list[tuple[int, list[int]]]) -> None:
-    result = fitted(drawn, sum(sum(items) for _, items in drawn))
+    result = fit_context(drawn, sum(sum(items) for _, items in drawn))
     assert set(result.omitted.values()) <= {0}
 
 
 def test_an_oversized_item_ends_its_section_and_no_other() -> None:
-    result = fitted([(1, [5, 100, 5]), (1, [5, 5, 5])], 30)
+    result = fit_context([(1, [5, 100, 5]), (1, [5, 5, 5])], 30)
     assert result.kept == {"0": [5], "1": [5, 5, 5]}
     assert result.omitted == {"0": 2, "1": 0}
 
 
 def test_a_heavier_section_is_filled_faster() -> None:
-    result = fitted([(1, [10] * 5), (4, [10] * 5)], 50)
+    result = fit_context([(1, [10] * 5), (4, [10] * 5)], 50)
     assert result.kept == {"0": [10], "1": [10] * 4}
 
 

@@ -13,7 +13,7 @@ from canonry.values.calendar_dates import read_date
 from canonry.values.moments import render_instant
 
 
-def converted(value: Any, field_type: FieldType, choices: tuple[str, ...] = ()) -> Any:
+def converted_value(value: Any, field_type: FieldType, choices: tuple[str, ...] = ()) -> Any:
     spec = FieldSpec(name="f", type=field_type, choices=choices)
     found = convert_value(value, spec)
     return found.value if isinstance(found, Converted) else found.reason
@@ -47,7 +47,7 @@ def converted(value: Any, field_type: FieldType, choices: tuple[str, ...] = ()) 
     ],
 )
 def test_numbers_are_read_in_their_notations(text: str, number: str) -> None:
-    read = converted(text, FieldType.NUMBER)
+    read = converted_value(text, FieldType.NUMBER)
     assert Decimal(str(read)) == Decimal(number)
     assert isinstance(read, int | float)
 
@@ -56,22 +56,22 @@ def test_numbers_are_read_in_their_notations(text: str, number: str) -> None:
     "text", ["", "abc", "$", "1,23,4", "15%", "nan", "inf", "12 apples", "1-2", "0x10", "9" * 300]
 )
 def test_text_that_is_no_number_stays_unchanged(text: str) -> None:
-    assert converted(text, FieldType.NUMBER) == "not_a_number"
+    assert converted_value(text, FieldType.NUMBER) == "not_a_number"
 
 
 @pytest.mark.parametrize(
     "text", ["1.250", "1,250", "-1.250", "(12,500)", "1.250 EUR", "EUR 125.000", "$1,250", "9.999-"]
 )
 def test_an_ambiguous_number_is_none(text: str) -> None:
-    assert converted(text, FieldType.NUMBER) == "unclear_number"
+    assert converted_value(text, FieldType.NUMBER) == "unclear_number"
 
 
 def test_numbers_stay_exact() -> None:
-    assert converted("12345678901234567890", FieldType.NUMBER) == 12345678901234567890
-    assert converted(12345678901234567890, FieldType.NUMBER) == 12345678901234567890
-    assert converted("1500.50", FieldType.NUMBER) == 1500.5
-    assert converted("0.12345678901234567890123", FieldType.NUMBER) == "not_exact"
-    assert converted(True, FieldType.NUMBER) == "not_a_number"
+    assert converted_value("12345678901234567890", FieldType.NUMBER) == 12345678901234567890
+    assert converted_value(12345678901234567890, FieldType.NUMBER) == 12345678901234567890
+    assert converted_value("1500.50", FieldType.NUMBER) == 1500.5
+    assert converted_value("0.12345678901234567890123", FieldType.NUMBER) == "not_exact"
+    assert converted_value(True, FieldType.NUMBER) == "not_a_number"
 
 
 @given(number=st.integers())
@@ -79,8 +79,8 @@ def test_every_whole_number_is_read_back_unless_ambiguous(number: int) -> None:
     if len(str(number)) < 200:
         unclear = 1_000 <= abs(number) < 1_000_000
         expected = "unclear_number" if unclear else number
-        assert converted(f"{number:,}", FieldType.NUMBER) == expected
-        assert converted(str(number), FieldType.NUMBER) == number
+        assert converted_value(f"{number:,}", FieldType.NUMBER) == expected
+        assert converted_value(str(number), FieldType.NUMBER) == number
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_every_whole_number_is_read_back_unless_ambiguous(number: int) -> None:
     ],
 )
 def test_dates_are_read_in_their_notations(text: str | int, iso: str) -> None:
-    assert converted(text, FieldType.DATE) == iso
+    assert converted_value(text, FieldType.DATE) == iso
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_dates_are_read_in_their_notations(text: str | int, iso: str) -> None:
     ],
 )
 def test_an_impossible_day_is_not_rolled_over(text: object) -> None:
-    assert converted(text, FieldType.DATE) == "not_a_date"
+    assert converted_value(text, FieldType.DATE) == "not_a_date"
 
 
 def test_one_instant_in_two_notations_is_one_instant() -> None:
@@ -169,11 +169,11 @@ def test_every_day_of_the_calendar_is_read(day: Any) -> None:
 def test_other_values_are_converted_to_the_type_of_the_field(
     value: Any, kind: FieldType, expected: Any
 ) -> None:
-    assert converted(value, kind) == expected
+    assert converted_value(value, kind) == expected
 
 
 def test_a_choice_is_one_of_the_offered_ones() -> None:
-    assert converted("PASSED", FieldType.STRING, ("passed", "failed")) == "passed"
-    assert converted("meh", FieldType.STRING, ("passed", "failed")) == "not_a_choice"
+    assert converted_value("PASSED", FieldType.STRING, ("passed", "failed")) == "passed"
+    assert converted_value("meh", FieldType.STRING, ("passed", "failed")) == "not_a_choice"
     unfit = convert_value({}, FieldSpec(name="f", choices=("a",)))
     assert unfit == Unconvertible(reason="not_a_string")

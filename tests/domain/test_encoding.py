@@ -32,9 +32,9 @@ from canonry.log.sealing import (
 )
 from canonry.values.errors import BrokenInvariant
 from canonry.values.json_values import decode_json, encode_json
-from tests.conformance.histories import HistoryStep, histories
+from tests.conformance.histories import HistoryStep, draw_history
 from tests.domain.golden_entries import golden_entries
-from tests.domain.test_canon import a_commit, folded
+from tests.domain.test_canon import a_commit, fold_commits
 from tests.strategies import json_values
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -51,7 +51,7 @@ NEWER: Mapping[int, frozenset[str]] = {
 """The kinds that a version did not know yet."""
 
 
-def golden(version: int) -> list[Mapping[str, Any]]:
+def read_golden(version: int) -> list[Mapping[str, Any]]:
     """The stored entries of a version: kind and payload, one a line."""
     lines = (GOLDEN / f"encoding-{version}.jsonl").read_text(encoding="utf-8").splitlines()
     return [json.loads(line) for line in lines]
@@ -60,12 +60,12 @@ def golden(version: int) -> list[Mapping[str, Any]]:
 def test_the_current_encoding_equals_its_golden_file() -> None:
     written = [(kind_of(e), encode_entry(e).decode()) for e in golden_entries()]
 
-    assert [(line["kind"], line["payload"]) for line in golden(ENCODING_VERSION)] == written
+    assert [(line["kind"], line["payload"]) for line in read_golden(ENCODING_VERSION)] == written
 
 
 @pytest.mark.parametrize("version", range(1, ENCODING_VERSION + 1))
 def test_every_version_ever_written_is_read(version: int) -> None:
-    lines = golden(version)
+    lines = read_golden(version)
     known = {line["kind"] for line in lines}
     read = [decode_entry(e["kind"], version, e["payload"].encode()) for e in lines]
 
@@ -75,7 +75,9 @@ def test_every_version_ever_written_is_read(version: int) -> None:
 def test_the_golden_file_contains_every_kind() -> None:
     kinds = {f"{kind}.made" for kind in KIND_NAMES.values()} - {"tombstone.made"}
 
-    assert {line["kind"] for line in golden(ENCODING_VERSION)} == kinds | {*CHANGE_KINDS.values()}
+    assert {line["kind"] for line in read_golden(ENCODING_VERSION)} == kinds | {
+        *CHANGE_KINDS.values()
+    }
 
 
 def test_every_entry_of_the_union_has_a_kind() -> None:
@@ -86,14 +88,14 @@ def test_every_entry_of_the_union_has_a_kind() -> None:
 
 
 @settings(max_examples=40)
-@given(steps=histories())
+@given(steps=draw_history())
 def test_entries_and_items_are_read_back_equal(steps: list[HistoryStep]) -> None:
     for step in steps:
         for entry in step.entries:
             kind = kind_of(entry)
             assert decode_entry(kind, ENCODING_VERSION, encode_entry(entry)) == entry
     commits = [a_commit(n, *step.entries) for n, step in enumerate(steps, start=1)]
-    for item in folded(*commits).values():
+    for item in fold_commits(*commits).values():
         again = decode_item(KIND_NAMES[type(item)], encode_item(item))
         assert again == item
         assert encode_item(again) == encode_item(item)

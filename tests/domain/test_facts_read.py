@@ -52,7 +52,7 @@ from canonry.values.ids import FactId, RelationId
 from canonry.values.json_values import decode_json
 from canonry.values.moments import Instant
 from canonry.values.statements import Phase, Quantity, Statement
-from tests.domain.test_canon import a_commit, folded
+from tests.domain.test_canon import a_commit, fold_commits
 from tests.strategies import statements
 
 SECRET = "Xanthippe"
@@ -72,7 +72,7 @@ def the_fact(*entries: FactRead | FactRetconned | Erased, words: str = "Bo owns 
     """The fact after these entries, each of them a commit of its own."""
     commits = [a_commit(1, *creation_entries(a_fact("mill", statement=words)))]
     commits += [a_commit(n, entry) for n, entry in enumerate(entries, start=2)]
-    fact = folded(*commits)[uuid_of("mill")]
+    fact = fold_commits(*commits)[uuid_of("mill")]
     assert isinstance(fact, Fact)
     return fact
 
@@ -80,7 +80,7 @@ def the_fact(*entries: FactRead | FactRetconned | Erased, words: str = "Bo owns 
 def changes_of(*commits: Commit) -> frozenset[str]:
     """The keys that the last of these commits touches."""
     *before, last = commits
-    return fold_commit(last, folded(*before)).touched
+    return fold_commit(last, fold_commits(*before)).touched
 
 
 @settings(max_examples=60)
@@ -163,7 +163,7 @@ def test_a_reading_touches_the_keys_before_and_after_it() -> None:
         a_commit(3, a_reading(LIVES)),
     ]
 
-    assert folded(*commits)[uuid_of("mill")] == second
+    assert fold_commits(*commits)[uuid_of("mill")] == second
     touched = [changes_of(*commits[:n]) for n in (1, 2, 3)]
     assert not touched[0] & set(statements_keys(first))
     assert touched[1] >= set(statements_keys(first))
@@ -175,8 +175,8 @@ def test_an_erased_fact_stays_erased_despite_a_later_reading() -> None:
     erased = Erased(targets=(uuid_of("mill"),), reason="asked")
     parts = tuple(Redacted(kind=kind_of(each), ids=ids_of(each)) for each in making.entries)
 
-    late = folded(making, a_commit(2, erased), a_commit(3, a_reading(LIVES)))
-    gone = folded(a_commit(1, *parts), a_commit(2, erased))
+    late = fold_commits(making, a_commit(2, erased), a_commit(3, a_reading(LIVES)))
+    gone = fold_commits(a_commit(1, *parts), a_commit(2, erased))
 
     assert isinstance(late[uuid_of("mill")], Tombstone)
     assert isinstance(gone[uuid_of("mill")], Tombstone)
@@ -210,7 +210,7 @@ def test_an_item_of_another_kind_may_end_a_fact_or_relation() -> None:
     )
     resuming = a_commit(3, FactResumed(fact_id=fact, fallen=fire))
 
-    ended, again = folded(making, ending), folded(making, ending, resuming)
+    ended, again = fold_commits(making, ending), fold_commits(making, ending, resuming)
 
     burnt, left, stands = ended[fact], ended[edge], again[fact]
     assert isinstance(burnt, Fact)
@@ -227,7 +227,7 @@ async def store(tmp_path: Path) -> AsyncIterator[Embedded]:
     await opened.close()
 
 
-def silent(done: int, total: int | None) -> None:
+def ignore_progress(done: int, total: int | None) -> None:
     """Nobody watches the progress."""
 
 
@@ -243,7 +243,7 @@ async def test_erasing_a_fact_erases_its_statements(store: Embedded, tmp_path: P
 
     plan = await plan_erasure(store.canon, "fact", fact.id)
     done = await erase_items(store.canon, store.maintenance, a_caller(), plan, reason="asked")
-    found = await verify_store(store.canon.ledger, store.maintenance, silent)
+    found = await verify_store(store.canon.ledger, store.maintenance, ignore_progress)
 
     assert done.entries == 3
     assert found.findings == ()

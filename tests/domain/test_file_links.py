@@ -13,7 +13,7 @@ SECRET = b"k" * 32
 END = Instant(1_000 * SECOND)
 
 
-def parts(link: str) -> tuple[str, str, str]:
+def link_parts(link: str) -> tuple[str, str, str]:
     """Path, end and signature of a link."""
     path, _, query = link.partition("?")
     expires, _, signature = query.partition("&")
@@ -21,7 +21,7 @@ def parts(link: str) -> tuple[str, str, str]:
 
 
 def test_a_link_is_valid_until_it_expires() -> None:
-    path, expires, signature = parts(link_to(KEY, SECRET, END))
+    path, expires, signature = link_parts(link_to(KEY, SECRET, END))
 
     assert path == f"/files/{USER}/{'a' * 64}"
     assert storage_key(path) == KEY
@@ -41,7 +41,7 @@ def test_a_link_is_valid_until_it_expires() -> None:
 def test_another_file_user_key_or_expiry_breaks_a_link(
     key: StorageKey, secret: bytes, later: int
 ) -> None:
-    _, expires, signature = parts(link_to(KEY, SECRET, END))
+    _, expires, signature = link_parts(link_to(KEY, SECRET, END))
 
     assert not holds(key, secret, str(int(expires) + later), signature, Instant(0))
 

@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[2]
 SEEDS = ("0", "1", "5", "42")
 
 
-def started(seed: str) -> subprocess.Popen[bytes]:
+def start_process(seed: str) -> subprocess.Popen[bytes]:
     path = os.pathsep.join((str(ROOT / "src"), str(ROOT)))
     return subprocess.Popen(
         [sys.executable, "-m", "tests.domain.lines_under_seed"],
@@ -20,7 +20,7 @@ def started(seed: str) -> subprocess.Popen[bytes]:
 
 
 def test_every_hash_seed_gives_the_same_bytes() -> None:
-    processes = [started(seed) for seed in SEEDS]
+    processes = [start_process(seed) for seed in SEEDS]
     outputs = [process.communicate()[0] for process in processes]
 
     assert [process.returncode for process in processes] == [0] * len(SEEDS)

@@ -30,29 +30,29 @@ def identity_of(schema: EntitySchema, fields: Mapping[str, Any]) -> Identity:
     return next(iter(identities_of(schema, fields)), content_identity(fields))
 
 
-def identified(entity_type: str, /, **record: Any) -> Identity:
+def identify_record(entity_type: str, /, **record: Any) -> Identity:
     schema = TRUTH_TYPES[entity_type]
     return identity_of(schema, RecordReader(schema=schema).read_record(record).everything)
 
 
-def custom(*records: Mapping[str, Any]) -> list[Identity]:
+def identify_custom(*records: Mapping[str, Any]) -> list[Identity]:
     schema: EntitySchema = derive_schema(SPACE, "thing", records)
     reader = RecordReader(schema=schema)
     return [identity_of(schema, reader.read_record(record).everything) for record in records]
 
 
 def test_an_invoice_is_identified_by_its_number() -> None:
-    one = identified("invoice", invoice_number="INV-9", vendor_name="Acme Corp", amount_due=1)
-    again = identified("invoice", number=" inv-9 ", vendor="ACME, Inc.", amount_due=2)
-    other = identified("invoice", invoice_number="INV-9", vendor_name="Umbrella")
+    one = identify_record("invoice", invoice_number="INV-9", vendor_name="Acme Corp", amount_due=1)
+    again = identify_record("invoice", number=" inv-9 ", vendor="ACME, Inc.", amount_due=2)
+    other = identify_record("invoice", invoice_number="INV-9", vendor_name="Umbrella")
 
     assert one.key == again.key == other.key
     assert one.full_key == again.full_key != other.full_key
 
 
 def test_two_invoices_of_one_customer_are_two() -> None:
-    first = identified("invoice", invoice_number="1", customer_name="Ada")
-    second = identified("invoice", invoice_number="2", customer_name="Ada")
+    first = identify_record("invoice", invoice_number="1", customer_name="Ada")
+    second = identify_record("invoice", invoice_number="2", customer_name="Ada")
 
     assert first.key != second.key
 
@@ -64,44 +64,54 @@ def test_a_person_is_identified_by_address_then_number_then_name() -> None:
     rules = [each.rule for each in identities_of(schema, everything)]
 
     assert rules == ["email", "phone", "name"]
-    assert identified("person", name="Lovelace, Ada").key == "name:ada lovelace"
-    assert identified("person", first_name="Ada", last_name="Lovelace").rule == (
+    assert identify_record("person", name="Lovelace, Ada").key == "name:ada lovelace"
+    assert identify_record("person", first_name="Ada", last_name="Lovelace").rule == (
         "first_name+last_name"
     )
 
 
 def test_a_company_is_identified_by_its_name_without_legal_form() -> None:
-    keys = {identified("company", name=name).key for name in ("Acme", "ACME Corp, Inc.", "acme co")}
+    keys = {
+        identify_record("company", name=name).key for name in ("Acme", "ACME Corp, Inc.", "acme co")
+    }
 
     assert len(keys) == 1
-    assert identified("company", name="Acme", website="https://www.acme.com/x").rule == "website"
-    assert identified("company", legal_name="Acme Ltd").key == next(iter(keys))
+    assert (
+        identify_record("company", name="Acme", website="https://www.acme.com/x").rule == "website"
+    )
+    assert identify_record("company", legal_name="Acme Ltd").key == next(iter(keys))
 
 
 def test_two_checks_of_one_target_are_two() -> None:
     said = {"validation_type": "test", "target": "FU-061", "status": "passed"}
-    first = identified("validation_result", timestamp="2025-01-15T10:00:00Z", **said)
-    second = identified("validation_result", timestamp="2025-01-16T10:00:00Z", **said)
-    moved = identified("validation_result", timestamp="2025-01-15T12:00:00+02:00", **said)
+    first = identify_record("validation_result", timestamp="2025-01-15T10:00:00Z", **said)
+    second = identify_record("validation_result", timestamp="2025-01-16T10:00:00Z", **said)
+    moved = identify_record("validation_result", timestamp="2025-01-15T12:00:00+02:00", **said)
 
     assert first.key != second.key
     assert first.key == moved.key
 
 
 def test_a_record_without_a_key_is_identified_by_its_whole_content() -> None:
-    one = identified("receipt", merchant_name="Acme", currency="USD")
-    same = identified("receipt", currency="usd", merchant_name="ACME")
-    other = identified("receipt", merchant_name="Acme", currency="EUR")
+    one = identify_record("receipt", merchant_name="Acme", currency="USD")
+    same = identify_record("receipt", currency="usd", merchant_name="ACME")
+    other = identify_record("receipt", merchant_name="Acme", currency="EUR")
 
     assert one.rule == CONTENT
     assert one.key == same.key != other.key
 
 
 def test_records_of_an_unknown_type_are_not_collapsed() -> None:
-    holdings = custom({"account": "X", "symbol": "AAPL"}, {"account": "X", "symbol": "TSLA"})
-    habits = custom({"name": "run", "date": "2025-01-15"}, {"name": "run", "date": "2025-01-16"})
-    payments = custom({"wallet": "w", "tx_hash": "1"}, {"wallet": "w", "tx_hash": "2"})
-    recipes = custom({"name": "Pancakes", "servings": 4}, {"name": "pancakes", "servings": 6})
+    holdings = identify_custom(
+        {"account": "X", "symbol": "AAPL"}, {"account": "X", "symbol": "TSLA"}
+    )
+    habits = identify_custom(
+        {"name": "run", "date": "2025-01-15"}, {"name": "run", "date": "2025-01-16"}
+    )
+    payments = identify_custom({"wallet": "w", "tx_hash": "1"}, {"wallet": "w", "tx_hash": "2"})
+    recipes = identify_custom(
+        {"name": "Pancakes", "servings": 4}, {"name": "pancakes", "servings": 6}
+    )
 
     for first, second in (holdings, habits, payments):
         assert first.key != second.key
@@ -113,7 +123,7 @@ def test_records_of_an_unknown_type_are_not_collapsed() -> None:
 def test_the_order_of_members_does_not_matter(order: list[str]) -> None:
     said = {"invoice_number": "7", "vendor_name": "Acme", "amount_due": 1, "colour": "red"}
 
-    assert identified("invoice", **{name: said[name] for name in order}) == identified(
+    assert identify_record("invoice", **{name: said[name] for name in order}) == identify_record(
         "invoice", **said
     )
 
@@ -123,7 +133,7 @@ def test_unicode_normalization_does_not_matter(name: str) -> None:
     for entity_type in ("person", "company", "note"):
         field = "title" if entity_type == "note" else "name"
         one, other = (
-            identified(entity_type, **{field: unicodedata.normalize(form, name)})
+            identify_record(entity_type, **{field: unicodedata.normalize(form, name)})
             for form in ("NFC", "NFD")
         )
         assert one.key == other.key

@@ -44,7 +44,7 @@ from canonry.testing.example_items import (
 )
 from canonry.values.ids import CommitId, EntityId
 from canonry.values.moments import Instant
-from tests.conformance.histories import HistoryStep, histories
+from tests.conformance.histories import HistoryStep, draw_history
 from tests.strategies import texts
 
 
@@ -63,7 +63,7 @@ def a_commit(step: HistoryStep, position: int) -> Commit:
 
 
 @settings(max_examples=40)
-@given(steps=histories())
+@given(steps=draw_history())
 def test_a_change_touches_the_keys_before_and_after(steps: list[HistoryStep]) -> None:
     items: dict[str, StoredItem] = {}
     for position, step in enumerate(steps, start=1):

@@ -17,7 +17,7 @@ from tests.usecases.stage import ACCEPTED, REJECTED, a_stage, id_of
 NAMES = {"Ana": "ana-1", "Bo": "bo-1"}
 
 
-def read(text: str, names: Mapping[str, str] = NAMES) -> tuple[Statement, ...]:
+def parse_statements(text: str, names: Mapping[str, str] = NAMES) -> tuple[Statement, ...]:
     """Return the statements of a text."""
     return read_statements(text, names)
 
@@ -27,14 +27,16 @@ def grades_of(
 ) -> set[Grade]:
     """The grades of what two texts say; a change is no conflict."""
     clashes = (
-        find_clash(one, two, order=order) for one in read(held, names) for two in read(said, names)
+        find_clash(one, two, order=order)
+        for one in parse_statements(held, names)
+        for two in parse_statements(said, names)
     )
     return {each.grade for each in clashes if each is not None and not each.ends_earlier}
 
 
 def keys_of(text: str) -> set[str]:
     """The keys under which what a text says is found."""
-    return {key for each in read(text) for key in each.index_keys}
+    return {key for each in parse_statements(text) for key in each.index_keys}
 
 
 @pytest.mark.parametrize(
@@ -61,9 +63,9 @@ def test_the_words_of_a_name_are_not_about_its_entity() -> None:
     names = {"Black Barge": "barge-1"}
 
     assert grades_of("The Black Barge is old", "The black barge is white", names=names) == set()
-    assert {each.attribute for each in read("The Black Barge is old", names)}.isdisjoint(
-        {"colour", "quality:black"}
-    )
+    assert {
+        each.attribute for each in parse_statements("The Black Barge is old", names)
+    }.isdisjoint({"colour", "quality:black"})
 
 
 def test_a_statement_that_only_adds_detail_is_not_offered() -> None:

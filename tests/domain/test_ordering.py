@@ -19,15 +19,15 @@ from canonry.log.items.proposals import NARRATED, Proposal, ProposalType
 from canonry.testing.example_items import a_proposal, a_scene, uuid_of
 from canonry.values.ids import ProposalId
 from canonry.values.moments import Instant
-from tests.usecases.stage import day, rfc
+from tests.usecases.stage import day_text, world_day
 
 
-def proposed(name: str, kind: str, content: dict[str, Any], **changes: Any) -> Proposal:
+def make_proposal(name: str, kind: str, content: dict[str, Any], **changes: Any) -> Proposal:
     made = replace(a_proposal(name), type=ProposalType(kind), content=content)
     return replace(made, **changes)
 
 
-def ordered(*proposals: Proposal) -> list[str]:
+def order_proposals(*proposals: Proposal) -> list[str]:
     names = declared_names(proposals)
     scene = a_scene()
     found = order_candidates(read_candidate(one, scene, names) for one in proposals)
@@ -35,23 +35,23 @@ def ordered(*proposals: Proposal) -> list[str]:
 
 
 def test_types_come_in_order_and_references_before_referrers() -> None:
-    hero = proposed("hero", "entity", {"name": "x", "entity_type": "character", "ref": "$x"})
-    fact = proposed("fact", "fact", {"statement": "x", "entity_ids": ["$x"]})
-    effect = proposed(
+    hero = make_proposal("hero", "entity", {"name": "x", "entity_type": "character", "ref": "$x"})
+    fact = make_proposal("fact", "fact", {"statement": "x", "entity_ids": ["$x"]})
+    effect = make_proposal(
         "effect", "event", {"title": "b", "caused_by": [f"proposal:{uuid_of('cause')}"]}
     )
-    cause = proposed("cause", "event", {"title": "a"}, created_at=Instant(9))
-    change = proposed("change", "state_change", {"entity_id": "$x", "add": ["a"]})
+    cause = make_proposal("cause", "event", {"title": "a"}, created_at=Instant(9))
+    change = make_proposal("change", "state_change", {"entity_id": "$x", "add": ["a"]})
     expected = [uuid_of(name) for name in ("hero", "change", "cause", "effect", "fact")]
 
     for some_order in permutations((hero, fact, effect, cause, change)):
-        assert ordered(*some_order) == expected
+        assert order_proposals(*some_order) == expected
 
 
 def test_world_time_outranks_the_turn_and_the_turn_the_clock() -> None:
     def event(name: str, when: int | None, turn: int | None, created: int) -> Proposal:
-        content = {"title": name, **({} if when is None else {"time_ref": rfc(when)})}
-        return proposed(name, "event", content, turn_index=turn, created_at=Instant(created))
+        content = {"title": name, **({} if when is None else {"time_ref": day_text(when)})}
+        return make_proposal(name, "event", content, turn_index=turn, created_at=Instant(created))
 
     proposals = [
         event("day two", 2, 0, 0),
@@ -62,7 +62,7 @@ def test_world_time_outranks_the_turn_and_the_turn_the_clock() -> None:
         event("early turn, earlier", None, 1, 8),
     ]
 
-    assert ordered(*proposals) == [
+    assert order_proposals(*proposals) == [
         uuid_of(name)
         for name in (
             "early turn, earlier",
@@ -77,18 +77,18 @@ def test_world_time_outranks_the_turn_and_the_turn_the_clock() -> None:
 
 def test_the_older_of_two_with_one_name_has_it() -> None:
     content = {"name": "x", "entity_type": "character", "ref": "$x"}
-    old = proposed("old", "entity", content, created_at=Instant(1))
-    new = proposed("new", "entity", content, created_at=Instant(2))
+    old = make_proposal("old", "entity", content, created_at=Instant(1))
+    new = make_proposal("new", "entity", content, created_at=Instant(2))
 
     assert declared_names([new, old]) == {"$x": uuid_of("old")}
 
 
 def test_a_scene_dates_items_without_a_time() -> None:
-    scene = a_scene(time_ref=day(4))
+    scene = a_scene(time_ref=world_day(4))
 
-    candidate = read_candidate(proposed("x", "fact", {"statement": "x"}), scene, {})
+    candidate = read_candidate(make_proposal("x", "fact", {"statement": "x"}), scene, {})
 
-    assert candidate.moment.at == day(4)
+    assert candidate.moment.at == world_day(4)
     assert not candidate.moment.position.dated
 
 
@@ -101,7 +101,7 @@ def test_everything_is_judged_once_and_after_its_dependencies(
     for number, (_kind, needs) in enumerate(drawn):
         causes = [f"proposal:{uuid_of(str(n))}" for n in needs if n < number]
         content = {"title": "x", "caused_by": causes}
-        proposals.append(proposed(str(number), "event", content))
+        proposals.append(make_proposal(str(number), "event", content))
     candidates = [read_candidate(one, None, {}) for one in reversed(proposals)]
 
     result = list(order_candidates(candidates))
@@ -109,9 +109,9 @@ def test_everything_is_judged_once_and_after_its_dependencies(
     place = {candidate.proposal.id: index for index, candidate in enumerate(result)}
     assert len(result) == len(drawn) == len(place)
     for candidate in result:
-        assert all(place[n] < place[candidate.proposal.id] for n in needed(candidate))
+        assert all(place[n] < place[candidate.proposal.id] for n in needs_of(candidate))
     assert set(TYPE_ORDER) == set(NARRATED)
 
 
-def needed(candidate: Candidate) -> frozenset[ProposalId]:
+def needs_of(candidate: Candidate) -> frozenset[ProposalId]:
     return dependencies_of(candidate)

@@ -24,14 +24,14 @@ from canonry.testing.example_items import (
 from canonry.values.ids import EntityId
 from canonry.values.moments import Instant
 from canonry.values.provenance import CanonLevel
-from tests.conformance.histories import HistoryStep, histories
-from tests.domain.test_canon import a_commit, folded
+from tests.conformance.histories import HistoryStep, draw_history
+from tests.domain.test_canon import a_commit, fold_commits
 
 SAM = EntityId(uuid_of("sam"))
 
 
 def a_sam() -> Entity:
-    entity = folded(a_commit(1, *a_named("sam")))[SAM]
+    entity = fold_commits(a_commit(1, *a_named("sam")))[SAM]
     assert isinstance(entity, Entity)
     return entity
 
@@ -112,10 +112,10 @@ def test_a_merged_entity_is_still_found_by_its_old_name() -> None:
 
 
 @settings(max_examples=30)
-@given(steps=histories())
+@given(steps=draw_history())
 def test_a_passage_is_that_of_its_item(steps: list[HistoryStep]) -> None:
     commits = [a_commit(n, *step.entries) for n, step in enumerate(steps, start=1)]
-    for item in folded(*commits).values():
+    for item in fold_commits(*commits).values():
         for passage in passages_of(item):
             assert (passage.id, passage.space) == (item.id, item.space)
             assert None not in passage.entities

@@ -10,7 +10,7 @@ from canonry.log.items.entities import Entity
 from canonry.readmodels.passages import PORTRAIT_MAX, is_portrayed, names_of, portrait_of
 from canonry.testing.example_items import an_entity, an_observation, creation_entries, uuid_of
 from canonry.values.observations import Fragment
-from tests.domain.test_canon import a_commit, folded
+from tests.domain.test_canon import a_commit, fold_commits
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
@@ -21,7 +21,7 @@ VALUES = st.recursive(
 
 def an_observed(**fields: Any) -> Entity:
     seen = an_observation("frodo", "seen", fields=fields)
-    entity = folded(a_commit(1, *creation_entries(an_entity()), *creation_entries(seen)))[
+    entity = fold_commits(a_commit(1, *creation_entries(an_entity()), *creation_entries(seen)))[
         uuid_of("frodo")
     ]
     assert isinstance(entity, Entity)
@@ -75,7 +75,7 @@ def test_unread_values_appear_as_written_unless_something_was_read() -> None:
         "name": Fragment(value="Nobody", reason="unknown_field"),
     }
     seen = an_observation("frodo", "seen", fields={"properties.metal": "gold"}, fragments=fragments)
-    entity = folded(a_commit(1, *creation_entries(an_entity()), *creation_entries(seen)))[
+    entity = fold_commits(a_commit(1, *creation_entries(an_entity()), *creation_entries(seen)))[
         uuid_of("frodo")
     ]
     assert isinstance(entity, Entity)

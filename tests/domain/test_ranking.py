@@ -19,7 +19,7 @@ shares = st.floats(0, 1)
 
 
 @st.composite
-def candidates_(draw: st.DrawFn) -> list[PassageCandidate]:
+def draw_candidates(draw: st.DrawFn) -> list[PassageCandidate]:
     names = draw(st.lists(st.sampled_from("abcdefghijkl"), max_size=8, unique=True))
     return [
         PassageCandidate(
@@ -39,11 +39,11 @@ questions = st.integers(1, 30).map(
 )
 
 
-def scores(asked: Asked, candidates: list[PassageCandidate]) -> dict[str, float]:
+def score_candidates(asked: Asked, candidates: list[PassageCandidate]) -> dict[str, float]:
     return {each.id: each.score for each in rank_passages(asked, candidates, WEIGHTS)}
 
 
-@given(questions, candidates_())
+@given(questions, draw_candidates())
 def test_each_passage_appears_once_strongest_first_ties_by_id(
     asked: Asked, candidates: list[PassageCandidate]
 ) -> None:
@@ -53,7 +53,7 @@ def test_each_passage_appears_once_strongest_first_ties_by_id(
     assert {each.id for each in ranked} == {candidate.id for candidate in candidates}
 
 
-@given(questions, candidates_())
+@given(questions, draw_candidates())
 def test_the_order_does_not_depend_on_the_order_of_arrival(
     asked: Asked, candidates: list[PassageCandidate]
 ) -> None:
@@ -61,7 +61,7 @@ def test_the_order_does_not_depend_on_the_order_of_arrival(
     assert rank_passages(asked, candidates[::-1], WEIGHTS) == ranked
 
 
-@given(questions, candidates_(), st.integers(0, 9))
+@given(questions, draw_candidates(), st.integers(0, 9))
 def test_a_limit_takes_a_prefix(
     asked: Asked, candidates: list[PassageCandidate], limit: int
 ) -> None:
@@ -69,18 +69,18 @@ def test_a_limit_takes_a_prefix(
     assert rank_passages(asked, candidates, WEIGHTS, limit=limit) == everything[:limit]
 
 
-@given(questions, candidates_())
+@given(questions, draw_candidates())
 def test_separate_threads_do_not_affect_each_other(
     asked: Asked, candidates: list[PassageCandidate]
 ) -> None:
     candidates = [each._replace(similarity=each.similarity or 0.0) for each in candidates]
-    together = scores(asked, candidates)
+    together = score_candidates(asked, candidates)
     for thread in {candidate.thread for candidate in candidates}:
         alone = [candidate for candidate in candidates if candidate.thread == thread]
-        assert scores(asked, alone) == {c.id: together[c.id] for c in alone}
+        assert score_candidates(asked, alone) == {c.id: together[c.id] for c in alone}
 
 
-@given(questions, candidates_(), st.data())
+@given(questions, draw_candidates(), st.data())
 def test_a_growing_signal_never_lowers_a_score(
     asked: Asked, candidates: list[PassageCandidate], data: st.DataObject
 ) -> None:
@@ -97,12 +97,12 @@ def test_a_growing_signal_never_lowers_a_score(
             )
         )
     )
-    before = scores(asked, candidates)
-    after = scores(asked, [*candidates[:which], grown, *candidates[which + 1 :]])
+    before = score_candidates(asked, candidates)
+    after = score_candidates(asked, [*candidates[:which], grown, *candidates[which + 1 :]])
     assert all(after[each] >= before[each] - 1e-12 for each in before)
 
 
-@given(questions, candidates_())
+@given(questions, draw_candidates())
 def test_the_parts_of_the_reason_add_up_to_the_strength(
     asked: Asked, candidates: list[PassageCandidate]
 ) -> None:
@@ -115,9 +115,9 @@ def test_the_parts_of_the_reason_add_up_to_the_strength(
 
 
 def test_a_passage_without_signals_scores_zero() -> None:
-    assert scores(Asked(terms={}, strongest=0.0), [PassageCandidate(id="a", thread="one")]) == {
-        "a": 0.0
-    }
+    assert score_candidates(
+        Asked(terms={}, strongest=0.0), [PassageCandidate(id="a", thread="one")]
+    ) == {"a": 0.0}
 
 
 def test_a_turn_between_two_matches_ranks_before_a_distant_one() -> None:
@@ -140,7 +140,7 @@ def test_a_word_repeated_by_neighbours_counts_once() -> None:
         PassageCandidate(id="c", thread="two", position=1, terms={"bear": 3.0}),
         PassageCandidate(id="d", thread="two", position=2, terms={"ale": 3.0}),
     ]
-    ranked = scores(asked, same + other)
+    ranked = score_candidates(asked, same + other)
     assert ranked["c"] == ranked["d"] > ranked["a"] == ranked["b"]
 
 
@@ -165,10 +165,11 @@ def test_an_unknown_similarity_counts_as_the_mean() -> None:
         PassageCandidate(id="far", similarity=0.3),
     )
 
-    found = scores(asked, [unknown, near, far])
+    found = score_candidates(asked, [unknown, near, far])
 
     assert (
-        found["unknown"] == scores(asked, [unknown._replace(similarity=0.6), near, far])["unknown"]
+        found["unknown"]
+        == score_candidates(asked, [unknown._replace(similarity=0.6), near, far])["unknown"]
     )
     assert found["unknown"] > found["near"]
 

@@ -22,7 +22,7 @@ from canonry.testing.clocks import a_draft
 from canonry.testing.example_items import a_fact, a_memory, a_turn, creation_entries, uuid_of
 from canonry.values.ids import CommitId
 from canonry.values.moments import Instant
-from tests.conformance.histories import HistoryStep, histories
+from tests.conformance.histories import HistoryStep, draw_history
 from tests.domain.golden_entries import golden_entries
 from tests.domain.test_canon import a_log
 
@@ -40,12 +40,12 @@ def a_sealed() -> Sealed:
     )
 
 
-def fault(sealed: Sealed) -> str | None:
+def raise_fault(sealed: Sealed) -> str | None:
     return fault_in(sealed, position=Position(1), previous=GENESIS)
 
 
 @settings(max_examples=40)
-@given(steps=histories())
+@given(steps=draw_history())
 def test_a_log_is_a_chain_that_unseals_to_its_content(steps: list[HistoryStep]) -> None:
     previous = GENESIS
     for number, (sealed, step) in enumerate(zip(a_log(steps), steps, strict=True), start=1):
@@ -74,7 +74,7 @@ def test_any_altered_bit_is_detected(where: int, bit: int) -> None:
         ),
         replace(sealed, parts=(sealed.parts[0], replace(part, salt=flipped(part.salt)), None)),
     )
-    assert all(fault(one) is not None for one in altered)
+    assert all(raise_fault(one) is not None for one in altered)
 
 
 def test_columns_that_differ_from_the_sealed_bytes_are_detected() -> None:
@@ -90,7 +90,7 @@ def test_columns_that_differ_from_the_sealed_bytes_are_detected() -> None:
         replace(sealed, parts=(*sealed.parts, ErasablePart(salt=b"", payload=b""))),
         replace(sealed, parts=tuple(reversed(sealed.parts))),
     ):
-        assert fault(other) is not None
+        assert raise_fault(other) is not None
 
 
 def test_a_gap_a_swap_and_a_foreign_chain_are_detected() -> None:
@@ -106,7 +106,7 @@ def test_erasing_leaves_the_chain_valid_and_the_rest_readable() -> None:
 
     fact, memory, turn = unseal(erased).entries
 
-    assert fault(erased) is None
+    assert raise_fault(erased) is None
     assert (erased.hash, erased.body) == (sealed.hash, sealed.body)
     assert memory == Redacted(kind="memory.made", ids=(uuid_of("memory"),))
     assert [fact, turn] == [unseal(sealed).entries[n] for n in (0, 2)]

@@ -11,7 +11,7 @@ ECHO = ("harbour", "winter", "cold")
 OTHERS = [("rain", "again"), ("cold", "rain")] * 4
 
 
-def order(*first: tuple[float, tuple[str, ...]], said: float = 0.5) -> list[int]:
+def order_passages(*first: tuple[float, tuple[str, ...]], said: float = 0.5) -> list[int]:
     passages = [*(stems for _, stems in first), *OTHERS]
     known = additional_stems(ASKED, {stem for each in passages for stem in each}, ())
     figures = figures_of(passages, among=known)
@@ -19,23 +19,23 @@ def order(*first: tuple[float, tuple[str, ...]], said: float = 0.5) -> list[int]
 
 
 def test_an_informative_passage_ranks_before_a_greeting() -> None:
-    assert order((0.9, GREETING), (0.85, ANSWER), (0.4, ECHO))[0] == 1
+    assert order_passages((0.9, GREETING), (0.85, ANSWER), (0.4, ECHO))[0] == 1
 
 
 def test_a_verbatim_repetition_of_the_question_stays_first() -> None:
-    assert order((0.9, GREETING), (0.85, ANSWER), (0.4, ECHO), said=1.0) == [0, 1, 2]
+    assert order_passages((0.9, GREETING), (0.85, ANSWER), (0.4, ECHO), said=1.0) == [0, 1, 2]
 
 
 def test_a_passage_with_few_asked_words_gains_little() -> None:
-    assert order((0.9, GREETING), (0.5, ANSWER), (0.4, ECHO))[0] == 0
+    assert order_passages((0.9, GREETING), (0.5, ANSWER), (0.4, ECHO))[0] == 0
 
 
 def test_a_far_stronger_passage_stays_first() -> None:
-    assert order((9.0, GREETING), (0.85, ANSWER), (0.4, ECHO))[0] == 0
+    assert order_passages((9.0, GREETING), (0.85, ANSWER), (0.4, ECHO))[0] == 0
 
 
 def test_passages_with_no_extra_words_keep_their_order() -> None:
-    assert order((0.5, ("boat",)), (0.5, ("boat",)), (0.4, ("boat",))) == [0, 1, 2]
+    assert order_passages((0.5, ("boat",)), (0.5, ("boat",)), (0.4, ("boat",))) == [0, 1, 2]
 
 
 def test_a_broad_description_keeps_its_order() -> None:

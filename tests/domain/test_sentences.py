@@ -19,7 +19,7 @@ from canonry.language.texts.sentences import (
 ANY = st.text(alphabet="ab .\n!)\u3002\u9f8d-1", max_size=200)
 
 
-def pieces(text: str) -> list[str]:
+def split_text(text: str) -> list[str]:
     starts = [0, *sentence_starts(text), len(text)]
     cut = [text[low:high] for low, high in pairwise(starts)]
     return [piece.strip() for piece in cut if piece.strip()]
@@ -42,7 +42,7 @@ def pieces(text: str) -> list[str]:
     ],
 )
 def test_sentences_end_at_visible_ends(text: str, sentences: list[str]) -> None:
-    assert pieces(text) == sentences
+    assert split_text(text) == sentences
     assert first_sentence(text) == sentences[0]
 
 

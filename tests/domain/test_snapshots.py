@@ -30,7 +30,7 @@ from tests.strategies import fields
 
 
 @st.composite
-def weights(draw: st.DrawFn) -> dict[str, Any]:
+def draw_weights(draw: st.DrawFn) -> dict[str, Any]:
     """Draw the weights of policies from few values, so that observations meet in each."""
     correction = draw(st.integers(0, 3)) == 0
     return {
@@ -43,10 +43,10 @@ def weights(draw: st.DrawFn) -> dict[str, Any]:
 
 
 @st.composite
-def observed(draw: st.DrawFn) -> Observation:
+def draw_observation(draw: st.DrawFn) -> Observation:
     """An observation at any position; its id goes with its content, as in a log."""
     number, position = draw(st.integers(0, 30)), draw(st.integers(1, 4))
-    said, weighed = draw(fields()), draw(weights())
+    said, weighed = draw(fields()), draw(draw_weights())
     return replace(
         an_observation("frodo", "said"),
         id=ObservationId(uuid_of(f"{number} {position} {said} {weighed}")),
@@ -56,11 +56,11 @@ def observed(draw: st.DrawFn) -> Observation:
     )
 
 
-def accumulate(observation: Observation) -> Accumulator:
+def accumulate_one(observation: Observation) -> Accumulator:
     return accumulator_of(observation, policy_of)
 
 
-def join(left: Accumulator, right: Accumulator) -> Accumulator:
+def join_accumulators(left: Accumulator, right: Accumulator) -> Accumulator:
     return merge_policies.join_accumulators(left, right, policy_of)
 
 
@@ -68,50 +68,54 @@ def join_all(parts: Iterable[Accumulator]) -> Accumulator:
     return merge_policies.join_all(parts, policy_of)
 
 
-accumulators = st.lists(observed(), max_size=4).map(lambda all_: join_all(map(accumulate, all_)))
+accumulators = st.lists(draw_observation(), max_size=4).map(
+    lambda all_: join_all(map(accumulate_one, all_))
+)
 
 
 @settings(max_examples=60)
 @given(left=accumulators, right=accumulators)
 def test_joining_is_commutative(left: Accumulator, right: Accumulator) -> None:
-    assert join(left, right) == join(right, left)
+    assert join_accumulators(left, right) == join_accumulators(right, left)
 
 
 @settings(max_examples=60)
 @given(one=accumulators, two=accumulators, three=accumulators)
 def test_joining_is_associative(one: Accumulator, two: Accumulator, three: Accumulator) -> None:
-    assert join(join(one, two), three) == join(one, join(two, three))
+    assert join_accumulators(join_accumulators(one, two), three) == join_accumulators(
+        one, join_accumulators(two, three)
+    )
 
 
 @settings(max_examples=60)
 @given(one=accumulators, other=accumulators)
 def test_joining_again_changes_nothing(one: Accumulator, other: Accumulator) -> None:
-    whole = join(one, other)
+    whole = join_accumulators(one, other)
 
-    assert join(one, one) == one
-    assert join(whole, one) == whole
-    assert join({}, one) == join(one, {}) == one
+    assert join_accumulators(one, one) == one
+    assert join_accumulators(whole, one) == whole
+    assert join_accumulators({}, one) == join_accumulators(one, {}) == one
 
 
 @settings(max_examples=60)
-@given(data=st.data(), all_=st.lists(observed(), max_size=6))
+@given(data=st.data(), all_=st.lists(draw_observation(), max_size=6))
 def test_observations_may_come_in_any_order(data: st.DataObject, all_: list[Observation]) -> None:
     shuffled = data.draw(st.permutations(all_))
 
-    forward = join_all(map(accumulate, all_))
+    forward = join_all(map(accumulate_one, all_))
     nothing: Accumulator = {}
-    other = reduce(join, map(accumulate, [*shuffled, *shuffled]), nothing)
+    other = reduce(join_accumulators, map(accumulate_one, [*shuffled, *shuffled]), nothing)
 
     assert other == forward
     assert list(other) == sorted(other), "equal snapshots are stored as equal bytes"
 
 
 @settings(max_examples=60)
-@given(all_=st.lists(observed(), min_size=1, max_size=6))
+@given(all_=st.lists(draw_observation(), min_size=1, max_size=6))
 def test_every_value_is_that_of_the_observation_it_names(all_: list[Observation]) -> None:
     by_id = {observation.id: observation for observation in all_}
 
-    for field, elements in join_all(map(accumulate, all_)).items():
+    for field, elements in join_all(map(accumulate_one, all_)).items():
         for element, held in elements.items():
             said = by_id[held.observation].fields[field]
             if element.startswith(ITEM):
@@ -122,10 +126,10 @@ def test_every_value_is_that_of_the_observation_it_names(all_: list[Observation]
 
 
 @settings(max_examples=60)
-@given(all_=st.lists(observed(), min_size=1, max_size=6))
+@given(all_=st.lists(draw_observation(), min_size=1, max_size=6))
 def test_the_latest_value_wins_except_over_corrections(all_: list[Observation]) -> None:
     named = [o for o in all_ if "name" in o.fields]
-    whole = join_all(map(accumulate, all_))
+    whole = join_all(map(accumulate_one, all_))
 
     if named:
         best = max(named, key=lambda o: (o.correction, o.position, o.id))
@@ -157,10 +161,10 @@ ORDERS: dict[str, Callable[[Observation], Any]] = {
 
 
 @settings(max_examples=100)
-@given(all_=st.lists(observed(), min_size=1, max_size=7))
+@given(all_=st.lists(draw_observation(), min_size=1, max_size=7))
 def test_one_accumulator_serves_every_policy(all_: list[Observation]) -> None:
     aged = [o for o in all_ if "properties.age" in o.fields]
-    elements = join_all(map(accumulate, all_)).get("properties.age")
+    elements = join_all(map(accumulate_one, all_)).get("properties.age")
 
     if aged and elements is not None:
         for name, order in ORDERS.items():
@@ -171,7 +175,7 @@ def test_one_accumulator_serves_every_policy(all_: list[Observation]) -> None:
 
 
 @settings(max_examples=100)
-@given(all_=st.lists(observed(), min_size=1, max_size=7), lists=st.data())
+@given(all_=st.lists(draw_observation(), min_size=1, max_size=7), lists=st.data())
 def test_arrays_are_united_within_the_highest_priority(
     all_: list[Observation], lists: st.DataObject
 ) -> None:
@@ -182,7 +186,7 @@ def test_arrays_are_united_within_the_highest_priority(
         )
         for n, o in enumerate(all_)
     ]
-    elements = join_all(map(accumulate, said))["properties.files"]
+    elements = join_all(map(accumulate_one, said))["properties.files"]
     corrections = [o for o in said if o.correction]
 
     shown = MERGE_ARRAY.show(elements)
@@ -209,7 +213,7 @@ def test_narrative_observations_count_by_log_and_others_by_their_time() -> None:
     second = replace(second, fields={"properties.age": 2}, observed_at=early)
 
     def age(*all_: Observation) -> Any:
-        return LAST_WRITE.show(join_all(map(accumulate, all_))["properties.age"])
+        return LAST_WRITE.show(join_all(map(accumulate_one, all_))["properties.age"])
 
     assert age(first, second) == 2
     by_schema = replace(second, schema_version="1.0")
@@ -218,10 +222,10 @@ def test_narrative_observations_count_by_log_and_others_by_their_time() -> None:
 
 
 @settings(max_examples=100)
-@given(all_=st.lists(observed(), max_size=8), cut=st.integers(0, 8))
+@given(all_=st.lists(draw_observation(), max_size=8), cut=st.integers(0, 8))
 def test_folding_at_once_equals_folding_one_by_one(all_: list[Observation], cut: int) -> None:
     whole = with_observations(an_entity(), all_)
 
-    assert whole.own == join_all(map(accumulate, all_))
+    assert whole.own == join_all(map(accumulate_one, all_))
     assert whole.sightings.count == len(all_)
     assert with_observations(with_observations(an_entity(), all_[:cut]), all_[cut:]) == whole

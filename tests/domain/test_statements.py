@@ -22,7 +22,7 @@ from canonry.values.state_tags import excluded_by
 GROUPS = exclusive_words(builtin_attributes())
 
 
-def moment(
+def moment_in_scene(
     at: int | None, *, order: int = 1, turn: int = 0, stated: int = 0, dated: bool = True
 ) -> Moment:
     """Told in the scene of that order, at that place in the log."""
@@ -30,49 +30,53 @@ def moment(
     return Moment(at=None if at is None else Instant(at), position=place)
 
 
-def beside(at: int | None, recorded: int) -> Moment:
+def moment_beside(at: int | None, recorded: int) -> Moment:
     """Written directly."""
     return moment_of(None if at is None else Instant(at), None, recorded)
 
 
 def test_turns_decide_within_a_scene_and_then_the_order_of_proposing() -> None:
-    assert comes_after(moment(None, turn=2), moment(None, turn=1))
-    assert not comes_after(moment(None, turn=1), moment(None, turn=2))
+    assert comes_after(moment_in_scene(None, turn=2), moment_in_scene(None, turn=1))
+    assert not comes_after(moment_in_scene(None, turn=1), moment_in_scene(None, turn=2))
 
 
 def test_world_time_decides_before_the_order_of_scenes() -> None:
-    assert comes_after(moment(2, order=1), moment(1, order=2))
-    assert not comes_after(moment(1, order=2), moment(2, order=1))
+    assert comes_after(moment_in_scene(2, order=1), moment_in_scene(1, order=2))
+    assert not comes_after(moment_in_scene(1, order=2), moment_in_scene(2, order=1))
 
 
 def test_the_order_of_scenes_decides_if_a_time_is_missing() -> None:
-    assert not comes_after(moment(None, order=1), moment(9, order=2))
-    assert comes_after(moment(None, order=2), moment(9, order=1))
-    assert comes_after(moment(5, dated=False, order=2), moment(5, order=1))
+    assert not comes_after(moment_in_scene(None, order=1), moment_in_scene(9, order=2))
+    assert comes_after(moment_in_scene(None, order=2), moment_in_scene(9, order=1))
+    assert comes_after(moment_in_scene(5, dated=False, order=2), moment_in_scene(5, order=1))
 
 
 def test_repetitions_with_one_time_have_no_order() -> None:
-    assert are_simultaneous(moment(5, order=1), moment(5, order=2))
-    assert not are_simultaneous(moment(5, order=1), moment(5, order=2, dated=False))
-    assert not are_simultaneous(moment(None, stated=1), moment(None, stated=2))
+    assert are_simultaneous(moment_in_scene(5, order=1), moment_in_scene(5, order=2))
+    assert not are_simultaneous(
+        moment_in_scene(5, order=1), moment_in_scene(5, order=2, dated=False)
+    )
+    assert not are_simultaneous(moment_in_scene(None, stated=1), moment_in_scene(None, stated=2))
 
 
 def test_proposals_made_together_have_no_order() -> None:
-    assert are_simultaneous(moment(None, stated=1), moment(None, stated=1))
-    assert not are_simultaneous(moment(None, turn=1), moment(None, turn=2))
+    assert are_simultaneous(moment_in_scene(None, stated=1), moment_in_scene(None, stated=1))
+    assert not are_simultaneous(moment_in_scene(None, turn=1), moment_in_scene(None, turn=2))
 
 
 def test_direct_writes_come_after_everything_recorded_by_then() -> None:
-    assert comes_after(beside(None, recorded=7), moment(None, order=6, stated=6))
-    assert not comes_after(beside(None, recorded=7), moment(None, order=6, stated=8))
-    assert comes_after(NOW, moment(None, order=6, stated=10**9))
+    assert comes_after(moment_beside(None, recorded=7), moment_in_scene(None, order=6, stated=6))
+    assert not comes_after(
+        moment_beside(None, recorded=7), moment_in_scene(None, order=6, stated=8)
+    )
+    assert comes_after(NOW, moment_in_scene(None, order=6, stated=10**9))
 
 
 def test_undated_items_happen_in_the_present_of_their_scene() -> None:
     """A backstory that is told later does not go before it."""
-    tavern = moment(1400, order=1)
-    murder = moment(None, order=2)
-    childhood = moment(1380, order=3)
+    tavern = moment_in_scene(1400, order=1)
+    murder = moment_in_scene(None, order=2)
+    childhood = moment_in_scene(1380, order=3)
 
     assert sort_by_story([murder, childhood, tavern], lambda one: one) == [
         childhood,
@@ -87,7 +91,9 @@ def test_the_order_does_not_depend_on_the_order_of_arrival(
 ) -> None:
     """No two items are stated at one place of the log."""
     moments = [
-        beside(at, recorded=place) if order == 0 else moment(at, order=order, stated=place)
+        moment_beside(at, recorded=place)
+        if order == 0
+        else moment_in_scene(at, order=order, stated=place)
         for place, (at, order) in enumerate(stated)
     ]
 

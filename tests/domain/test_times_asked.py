@@ -24,17 +24,17 @@ PRESENT = parse_instant("2023-12-02T16:00:00Z")
 MAY = TimeSpan(parse_instant("2023-05-01T00:00:00Z"), parse_instant("2023-06-01T00:00:00Z"))
 
 
-def read(text: str, calendar: Calendar = GREGORIAN) -> TimesAsked:
+def read_question(text: str, calendar: Calendar = GREGORIAN) -> TimesAsked:
     return read_times(text, calendar, PRESENT)
 
 
-def days(text: str) -> list[tuple[str | None, str | None]]:
+def days_between(text: str) -> list[tuple[str | None, str | None]]:
     return [
         (
             None if start is None else render_instant(start)[:10],
             None if end is None else render_instant(end)[:10],
         )
-        for start, end in read(text).intervals
+        for start, end in read_question(text).intervals
     ]
 
 
@@ -76,7 +76,7 @@ def days(text: str) -> list[tuple[str | None, str | None]]:
     ],
 )
 def test_an_expression_gives_a_range_of_days(text: str, start: str | None, end: str | None) -> None:
-    assert days(text) == [(start, end)]
+    assert days_between(text) == [(start, end)]
 
 
 @pytest.mark.parametrize(
@@ -89,22 +89,26 @@ def test_an_expression_gives_a_range_of_days(text: str, start: str | None, end: 
     ],
 )
 def test_words_that_are_no_date_give_no_range(text: str) -> None:
-    assert not read(text)
+    assert not read_question(text)
 
 
 def test_an_impossible_day_gives_no_range() -> None:
-    assert not read("on 45/45/2023").intervals
+    assert not read_question("on 45/45/2023").intervals
 
 
 def test_sessions_are_counted_from_the_first_or_from_the_last() -> None:
-    assert read("in session 3").sessions == (("session", 3),)
-    assert read("the second scene").sessions == (("scene", 2),)
-    assert read("in the last session").sessions == (("session", -1),)
+    assert read_question("in session 3").sessions == (("session", 3),)
+    assert read_question("the second scene").sessions == (("scene", 2),)
+    assert read_question("in the last session").sessions == (("session", -1),)
 
 
 def test_text_that_is_no_date_is_an_event_to_look_up() -> None:
-    assert read("the week before the wedding").anchors == (EventAnchor("before", "wedding", 7),)
-    assert read("Who came after dinner?").anchors == (EventAnchor("after", "dinner", None),)
+    assert read_question("the week before the wedding").anchors == (
+        EventAnchor("before", "wedding", 7),
+    )
+    assert read_question("Who came after dinner?").anchors == (
+        EventAnchor("after", "dinner", None),
+    )
 
 
 def test_a_statement_soon_after_is_nearer_than_one_before() -> None:
@@ -132,10 +136,10 @@ def test_a_counted_world_calendar_is_read_by_its_counters() -> None:
         counters=(Counter(name="Round", seconds=6),),
     )
 
-    assert read("Who fell in round 3?", rounds).intervals == (
+    assert read_question("Who fell in round 3?", rounds).intervals == (
         TimeSpan(Instant(12_000_000), Instant(18_000_000)),
     )
-    assert not read("Who fell on 8 May 2023?", rounds).intervals
+    assert not read_question("Who fell on 8 May 2023?", rounds).intervals
 
 
 TALE = Calendar(
@@ -161,7 +165,7 @@ def test_dates_of_a_world_are_its_own_days_months_and_years(
     year, month, day = begins
     start = TALE.instant_of(year, month, day)
 
-    assert read(text, TALE).intervals == (TimeSpan(start, Instant(start + days * DAY)),)
+    assert read_question(text, TALE).intervals == (TimeSpan(start, Instant(start + days * DAY)),)
 
 
 def test_a_month_without_a_year_gives_no_range() -> None:
@@ -193,7 +197,7 @@ def test_no_question_overflows_at_the_ends_of_time(text: str, present: str | Non
 
 
 def test_the_last_supported_day_ends_where_the_next_begins() -> None:
-    [(start, end)] = read("9999-12-31").intervals
+    [(start, end)] = read_question("9999-12-31").intervals
 
     assert start == parse_instant("9999-12-31T00:00:00Z")
     assert end == parse_instant("+010000-01-01T00:00:00Z")

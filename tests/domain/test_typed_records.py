@@ -24,12 +24,12 @@ from tests.strategies import json_values
 SPACE = SpaceId(uuid_of("account"))
 
 
-def invoice(**record: Any) -> TypedRecord:
+def make_invoice(**record: Any) -> TypedRecord:
     return RecordReader(schema=TRUTH_TYPES["invoice"]).read_record(record)
 
 
 def test_fields_are_taken_by_their_names_and_aliases() -> None:
-    read = invoice(number="INV-9", date_issued="2025-01-15", total="1,500.50", currency="USD")
+    read = make_invoice(number="INV-9", date_issued="2025-01-15", total="1,500.50", currency="USD")
 
     assert read.fields == {
         "amount_due": 1500.5,
@@ -47,7 +47,7 @@ def test_dates_become_events_by_the_schema() -> None:
 
 
 def test_values_without_a_field_are_kept_with_the_reason() -> None:
-    read = invoice(colour="mauve", date_due="2025-02-30", total=2, amount_due=1)
+    read = make_invoice(colour="mauve", date_due="2025-02-30", total=2, amount_due=1)
 
     assert read.fields == {"amount_due": 1}
     assert read.fragments == {
@@ -73,7 +73,7 @@ def test_warnings_name_fields_and_never_values() -> None:
 
 
 def test_null_says_nothing_and_the_type_is_no_field() -> None:
-    assert invoice(entity_type="invoice", schema_version="1.0", currency=None).fields == {}
+    assert make_invoice(entity_type="invoice", schema_version="1.0", currency=None).fields == {}
 
 
 @given(

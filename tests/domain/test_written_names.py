@@ -10,7 +10,7 @@ from canonry.readmodels.catalog import normalise_text
 from canonry.values.json_values import fold_text, plain_signs
 
 
-def parts(text: str) -> list[str]:
+def possible_parts(text: str) -> list[str]:
     """Return the words of a text that may be parts of a name."""
     return [each.form for each in find_names(text) if each.part]
 
@@ -73,7 +73,7 @@ def test_invisible_characters_do_not_split_words(sign: str) -> None:
     ],
 )
 def test_a_part_of_a_name_is_a_whole_run_of_capitals(text: str, expected: list[str]) -> None:
-    assert parts(text) == expected
+    assert possible_parts(text) == expected
 
 
 def test_a_name_has_the_parts_by_which_people_are_called() -> None:

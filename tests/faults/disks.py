@@ -31,7 +31,7 @@ class Filling:
     canon: Canon
     acknowledged: set[str] = field(default_factory=set)
 
-    async def write(self, numbers: range) -> None:
+    async def write_facts(self, numbers: range) -> None:
         """One fact for each of these."""
         for n in numbers:
             scribe = Scribe(self.canon, f"full {n}")
@@ -53,7 +53,7 @@ def bound_files(process: int, room: str) -> None:
 
 
 @contextmanager
-def full(process: int, room: int) -> Iterator[None]:
+def limit_files(process: int, room: int) -> Iterator[None]:
     """No file of the server grows past `room` bytes within the block."""
     if shutil.which("prlimit") is None:
         pytest.skip("nothing here bounds the files of a process: prlimit is a part of util-linux")

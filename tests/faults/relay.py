@@ -18,7 +18,7 @@ class Relay:
         self._asking = False
         self._lines: set[asyncio.StreamWriter] = set()
 
-    async def carry(
+    async def carry_connection(
         self, client: asyncio.StreamReader, writer: asyncio.StreamWriter, port: int
     ) -> None:
         if self.away:
@@ -32,8 +32,8 @@ class Relay:
         both = {writer, server}
         self._lines |= both
         passing = [
-            asyncio.ensure_future(self._pass(client, server, asks=True)),
-            asyncio.ensure_future(self._pass(answers, writer, asks=False)),
+            asyncio.ensure_future(self._pass_bytes(client, server, asks=True)),
+            asyncio.ensure_future(self._pass_bytes(answers, writer, asks=False)),
         ]
         try:
             await asyncio.gather(*passing)
@@ -43,12 +43,12 @@ class Relay:
             await asyncio.gather(*passing, return_exceptions=True)
         self._lines -= both
 
-    async def cut(self) -> None:
+    async def cut_lines(self) -> None:
         """Drop every line, whatever is under way on it; who comes next is let through."""
         for each in tuple(self._lines):
             each.transport.abort()
 
-    async def _pass(
+    async def _pass_bytes(
         self, source: asyncio.StreamReader, target: asyncio.StreamWriter, *, asks: bool
     ) -> None:
         while data := await source.read(65_536):
@@ -69,7 +69,7 @@ async def relayed_url(url: str) -> AsyncIterator[tuple[Relay, str]]:
     carrying: set[asyncio.Task[None]] = set()
 
     def carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        carrying.add(asyncio.ensure_future(relay.carry(reader, writer, port)))
+        carrying.add(asyncio.ensure_future(relay.carry_connection(reader, writer, port)))
 
     server = await asyncio.start_server(carry, "127.0.0.1", 0)
     here = server.sockets[0].getsockname()[1]
@@ -77,5 +77,5 @@ async def relayed_url(url: str) -> AsyncIterator[tuple[Relay, str]]:
     server.close()
     relay.away = True
     while any(not each.done() for each in carrying):
-        await relay.cut()
+        await relay.cut_lines()
         await asyncio.wait(carrying, timeout=0.05)

@@ -16,7 +16,7 @@ from tests.faults.relay import Relay
 ATTEMPTS_MAX = 200
 
 
-async def repeated(scribe: Scribe, late: Append) -> Outcome:
+async def repeat_draft(scribe: Scribe, late: Append) -> Outcome:
     """The same draft, until somebody answers."""
     for _ in range(ATTEMPTS_MAX):
         try:
@@ -39,8 +39,8 @@ async def require_in_time_and_once(
         assert raised.value.code in {"call.deadline", "store.deadline", "store.unreachable"}
         assert asyncio.get_running_loop().time() - began < 3
     relay.delay, relay.away = 0.0, False
-    await relay.cut()
+    await relay.cut_lines()
 
-    assert isinstance(await repeated(scribe, late), Appended)
+    assert isinstance(await repeat_draft(scribe, late), Appended)
     await require_whole(store.canon, store.maintenance, {late.draft.id})
     assert await store.canon.ledger.head_position(MIDDLE_EARTH) == 2

@@ -16,7 +16,7 @@ from canonry.app.embedded import open_embedded
 from canonry.stores.sqlite import Durability
 from canonry.testing.clocks import Scribe
 from canonry.testing.example_items import MIDDLE_EARTH, a_fact, creation_entries
-from tests.cli.run import SOURCE, canonry
+from tests.cli.run import SOURCE, run_canonry
 from tests.conformance import mongodb_store, postgres_store
 
 PAGES = {"postgres": 6, "polyglot": 4}
@@ -48,7 +48,7 @@ def commits_of(kind: str) -> int:
     return PAGES[kind] * PAGE - 7
 
 
-async def filled(folder: Path, commits: int) -> None:
+async def fill_folder(folder: Path, commits: int) -> None:
     async with await open_embedded(folder, durability=Durability.NORMAL) as store:
         scribe = Scribe(store.canon)
         for start in range(0, commits, 100):
@@ -69,7 +69,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[Mapping[str, str]]:
     if request.param == "polyglot":
         mongodb_store.require_server()
         yield {"CANONRY_MONGODB_URL": mongodb_store.URL, "CANONRY_MONGODB_DATABASE": name}
-        anyio.run(mongodb_store.dropped, name)
+        anyio.run(mongodb_store.drop_data, name)
         return
     if not postgres_store.URL:
         pytest.skip("no PostgreSQL server: `make servers` starts one")
@@ -81,7 +81,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[Mapping[str, str]]:
         ),
         "CANONRY_POSTGRES_SCHEMA": name,
     }
-    anyio.run(postgres_store.dropped, name)
+    anyio.run(postgres_store.drop_data, name)
 
 
 def killed_after(pages: int, words: list[str], environment: Mapping[str, str]) -> int:
@@ -109,7 +109,7 @@ def moved_in_spite_of_kills(source: str, target: str, environment: Mapping[str, 
         pages = lots.randint(1, PAGES[kind] // 2)
         reached = max(reached, killed_after(pages, words, environment))
 
-    done = canonry("move", *words, environment=environment)
+    done = run_canonry("move", *words, environment=environment)
 
     assert done.returncode == 0, done.stderr
     moved, known = (int(each.split()[0]) for each in (done.stdout[6:], done.stdout.split("; ")[1]))
@@ -117,8 +117,8 @@ def moved_in_spite_of_kills(source: str, target: str, environment: Mapping[str, 
     assert known >= reached > 0
 
 
-def exported(path: Path, environment: Mapping[str, str]) -> bytes:
-    done = canonry("export", str(path), environment=environment)
+def export_store(path: Path, environment: Mapping[str, str]) -> bytes:
+    done = run_canonry("export", str(path), environment=environment)
     assert done.returncode == 0, done.stderr
     return path.read_bytes()
 
@@ -130,13 +130,13 @@ def test_a_killed_mover_continues_in_both_directions(
     kind: str, server: Mapping[str, str], tmp_path: Path
 ) -> None:
     here, back = ({"CANONRY_DATA": str(tmp_path / name)} for name in ("here", "back"))
-    anyio.run(filled, tmp_path / "here", commits_of(kind))
-    before = exported(tmp_path / "before.jsonl", here)
+    anyio.run(fill_folder, tmp_path / "here", commits_of(kind))
+    before = export_store(tmp_path / "before.jsonl", here)
 
     moved_in_spite_of_kills("embedded", kind, {**server, **here})
-    there = exported(tmp_path / "there.jsonl", {**server, "CANONRY_DATA": str(tmp_path / "x")})
+    there = export_store(tmp_path / "there.jsonl", {**server, "CANONRY_DATA": str(tmp_path / "x")})
     moved_in_spite_of_kills(kind, "embedded", {**server, **back})
 
     assert there == before
-    assert exported(tmp_path / "after.jsonl", back) == before
-    assert canonry("verify", environment=back).returncode == 0
+    assert export_store(tmp_path / "after.jsonl", back) == before
+    assert run_canonry("verify", environment=back).returncode == 0

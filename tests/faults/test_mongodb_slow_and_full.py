@@ -15,8 +15,8 @@ from canonry.testing.clocks import Scribe
 from canonry.testing.example_items import MIDDLE_EARTH, a_fact, creation_entries, uuid_of
 from canonry.values.errors import CanonryError, Unavailable
 from tests.conformance.kills import require_whole, written_while
-from tests.conformance.mongodb_store import URL, dropped, require_server, server_of_our_own
-from tests.faults.disks import WORDS, Filling, full
+from tests.conformance.mongodb_store import URL, drop_data, require_server, server_of_our_own
+from tests.faults.disks import WORDS, Filling, limit_files
 from tests.faults.relay import Relay, relayed_url
 from tests.faults.repeating import require_in_time_and_once
 from tests.servers.documents import Documents
@@ -26,7 +26,7 @@ ROOM = 1_500_000
 
 
 @asynccontextmanager
-async def opened(url: str, folder: Path) -> AsyncIterator[SplitStore]:
+async def open_store(url: str, folder: Path) -> AsyncIterator[SplitStore]:
     store = await open_mongodb(url, database=f"test_{uuid4().hex}", folder=folder)
     try:
         yield store
@@ -37,9 +37,9 @@ async def opened(url: str, folder: Path) -> AsyncIterator[SplitStore]:
 @pytest.fixture
 async def relayed(tmp_path: Path) -> AsyncIterator[tuple[Relay, SplitStore]]:
     require_server()
-    async with relayed_url(URL) as (relay, url), opened(url, tmp_path) as store:
+    async with relayed_url(URL) as (relay, url), open_store(url, tmp_path) as store:
         yield relay, store
-    await dropped(store.store.database.name)
+    await drop_data(store.store.database.name)
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ async def test_a_call_ends_in_time_without_an_answer_and_is_repeated_once(
     await scribe.make_items(a_fact("before"))
     late = scribe.next_append(creation_entries(a_fact("late")))
     relay.delay, relay.away = (30.0, False) if harm == "silent" else (0.0, True)
-    await relay.cut()
+    await relay.cut_lines()
 
     await require_in_time_and_once(store, relay, scribe, late)
 
@@ -80,20 +80,20 @@ async def test_a_call_ends_in_time_without_an_answer_and_is_repeated_once(
 async def test_a_full_disk_refuses_writes_until_there_is_room(
     server: Documents, tmp_path: Path
 ) -> None:
-    async with opened(server.url, tmp_path) as store:
+    async with open_store(server.url, tmp_path) as store:
         filling = Filling(store.canon)
 
-        with full(server.process(), ROOM):
+        with limit_files(server.process(), ROOM):
             for _ in range(3):
                 with pytest.raises(Unavailable) as refused:
-                    await filling.write(range(1_000))
+                    await filling.write_facts(range(1_000))
                 assert refused.value.code in {"ledger.full", "store.failing"}
                 assert "disk" in refused.value.message
             assert filling.acknowledged
             first = uuid_of(f"0 {WORDS}")
             assert first in await store.canon.state.items_by_id([first])
         before = len(filling.acknowledged)
-        await filling.write(range(1_000, 1_005))
+        await filling.write_facts(range(1_000, 1_005))
 
         assert len(filling.acknowledged) == before + 5
         await require_whole(store.canon, store.maintenance, filling.acknowledged)

@@ -16,9 +16,9 @@ from canonry.testing.conformance.kit import require_part
 from canonry.testing.example_items import MIDDLE_EARTH, a_fact
 from canonry.values.errors import Unavailable
 from tests.conformance import neo4j_store
-from tests.conformance.mongodb_store import URL, dropped, require_server
+from tests.conformance.mongodb_store import URL, drop_data, require_server
 from tests.faults.relay import relayed_url
-from tests.mongodb.test_machines import becomes
+from tests.mongodb.test_machines import becomes_true
 
 pytestmark = pytest.mark.anyio
 
@@ -34,7 +34,7 @@ async def graph_beside(graph: str, folder: Path) -> AsyncIterator[SplitStore]:
         yield store
     finally:
         await store.close()
-        await dropped(name)
+        await drop_data(name)
 
 
 async def write_facts(store: SplitStore, names: list[str]) -> int:
@@ -54,7 +54,7 @@ async def shows_all(store: SplitStore, count: int) -> None:
         except Unavailable:
             return False
 
-    assert await becomes(is_there)
+    assert await becomes_true(is_there)
     assert (await store.maintenance.verify(report_nothing)).findings == ()
 
 
@@ -70,7 +70,7 @@ async def test_writes_continue_while_the_graph_is_away_and_it_catches_up(
     ):
         await shows_all(store, await write_facts(store, ["before"]))
         relay.delay, relay.away = (2.0, False) if harm == "slow" else (0.0, True)
-        await relay.cut()
+        await relay.cut_lines()
 
         began = asyncio.get_running_loop().time()
         count = await write_facts(store, [f"{harm} {n}" for n in range(10)])
@@ -80,5 +80,5 @@ async def test_writes_continue_while_the_graph_is_away_and_it_catches_up(
         assert lasted < 10 * 2.0
         await shows_all(store, count)
         name = store.store.database.name
-    async with neo4j_store.opened(name) as graph:
-        await neo4j_store.emptied(graph)
+    async with neo4j_store.open_graph(name) as graph:
+        await neo4j_store.empty_database(graph)

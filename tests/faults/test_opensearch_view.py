@@ -21,9 +21,9 @@ from canonry.testing.clocks import Scribe
 from canonry.testing.example_items import MIDDLE_EARTH, a_fact, uuid_of
 from canonry.values.errors import Unavailable
 from tests.conformance import opensearch_text
-from tests.conformance.mongodb_store import URL, dropped, require_server
+from tests.conformance.mongodb_store import URL, drop_data, require_server
 from tests.faults.relay import Relay, relayed_url
-from tests.mongodb.test_machines import becomes
+from tests.mongodb.test_machines import becomes_true
 
 pytestmark = pytest.mark.anyio
 SWORD = TextQuery(
@@ -34,7 +34,7 @@ FLOOD = "index.blocks.read_only_allow_delete"
 
 
 @asynccontextmanager
-async def opened(words: str, folder: Path) -> AsyncIterator[tuple[SplitStore, str]]:
+async def open_store(words: str, folder: Path) -> AsyncIterator[tuple[SplitStore, str]]:
     require_server()
     name = f"test_{uuid4().hex}"
     store = await open_mongodb(
@@ -44,7 +44,7 @@ async def opened(words: str, folder: Path) -> AsyncIterator[tuple[SplitStore, st
         yield store, name
     finally:
         await store.close()
-        await dropped(name)
+        await drop_data(name)
         text = open_text(opensearch_text.URL, name=name)
         await text.drop_index()
         await text.close()
@@ -60,7 +60,7 @@ async def relayed(
     monkeypatch.setattr(shared_text, "PAUSE", 0.5)
     async with (
         relayed_url(opensearch_text.URL) as (relay, url),
-        opened(url, tmp_path) as (store, name),
+        open_store(url, tmp_path) as (store, name),
     ):
         yield relay, store, name
 
@@ -71,7 +71,7 @@ async def write_facts(store: SplitStore, names: list[str]) -> None:
         await Scribe(store.canon, name).make_items(a_fact(name))
 
 
-async def found(store: SplitStore) -> list[str]:
+async def find_ids(store: SplitStore) -> list[str]:
     return sorted(hit.id for hit in (await store.canon.text.search(SWORD)).hits)
 
 
@@ -85,7 +85,7 @@ async def catches_up(store: SplitStore, name: str, wanted: list[str]) -> None:
         except Unavailable:
             return False
 
-    assert await becomes(shows)
+    assert await becomes_true(shows)
     await text.close()
     assert (await store.maintenance.verify(report_nothing)).findings == ()
 
@@ -96,15 +96,15 @@ async def test_writes_and_searches_continue_while_the_server_is_away(
 ) -> None:
     relay, store, name = relayed
     await write_facts(store, ["sword before"])
-    assert await found(store) == [uuid_of("sword before")]
+    assert await find_ids(store) == [uuid_of("sword before")]
     relay.delay, relay.away = (2.0, False) if harm == "slow" else (0.0, True)
-    await relay.cut()
+    await relay.cut_lines()
 
     names = [f"sword {n}" for n in range(10)]
     began = asyncio.get_running_loop().time()
     await write_facts(store, names)
     wanted = sorted(uuid_of(each) for each in ("sword before", *names))
-    assert await found(store) == wanted
+    assert await find_ids(store) == wanted
     assert asyncio.get_running_loop().time() - began < 10 * 2.0
     relay.delay, relay.away = 0.0, False
 
@@ -120,7 +120,7 @@ async def test_cut_connections_leave_each_passage_once(
     async def cut() -> None:
         for _ in range(8):
             await asyncio.sleep(0.1)
-            await relay.cut()
+            await relay.cut_lines()
 
     await asyncio.gather(cut(), write_facts(store, names))
 
@@ -148,14 +148,14 @@ async def test_a_full_server_stops_nobody_and_catches_up(
 ) -> None:
     _, store, name = relayed
     await write_facts(store, ["sword before"])
-    assert await found(store) == [uuid_of("sword before")]
+    assert await find_ids(store) == [uuid_of("sword before")]
     about = {"index": f"{name}-passages"}
     async with AsyncOpenSearch(hosts=[opensearch_text.URL]) as server:
         await server.indices.put_settings(body={FLOOD: True}, **about)
 
         await write_facts(store, ["sword after"])
         wanted = sorted(map(uuid_of, ("sword before", "sword after")))
-        assert await found(store) == wanted
+        assert await find_ids(store) == wanted
         assert [
             each.where for each in (await store.maintenance.verify(report_nothing)).findings
         ] == ["words"]

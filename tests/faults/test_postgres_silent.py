@@ -8,7 +8,7 @@ import pytest
 from canonry.app.backends.postgres import open_postgres
 from canonry.testing.clocks import Scribe
 from canonry.testing.example_items import a_fact, creation_entries
-from tests.conformance.postgres_store import URL, dropped
+from tests.conformance.postgres_store import URL, drop_data
 from tests.faults.relay import relayed_url
 from tests.faults.repeating import require_in_time_and_once
 
@@ -29,8 +29,8 @@ async def test_a_call_ends_in_time_without_an_answer_and_is_repeated_once(
         late = scribe.next_append(creation_entries(a_fact("late")), judged_at=1)
         relay.delay, relay.away = (20.0, False) if harm == "silent" else (0.0, True)
         if harm == "away":
-            await relay.cut()
+            await relay.cut_lines()
 
         await require_in_time_and_once(store, relay, scribe, late)
         await store.close()
-    await dropped(schema)
+    await drop_data(schema)

@@ -14,7 +14,7 @@ from canonry.gateway.limits import run_within
 from canonry.stores.objects import ObjectBlobs, ObjectStore
 from canonry.values.errors import Unavailable
 from tests.conformance.s3_store import ENDPOINT, KEYS
-from tests.faults.disks import full
+from tests.faults.disks import limit_files
 from tests.faults.relay import relayed_url
 from tests.servers.__main__ import Objects
 from tests.servers.processes import PORT
@@ -47,7 +47,7 @@ def blobs_at(url: str) -> ObjectBlobs:
 
 
 @asynccontextmanager
-async def cleared(blobs: ObjectBlobs) -> AsyncIterator[None]:
+async def clear_prefix(blobs: ObjectBlobs) -> AsyncIterator[None]:
     yield
     for each in await blobs.list_digests(limit=1_000):
         await blobs.delete_bytes(each)
@@ -107,18 +107,18 @@ async def test_a_killed_and_restarted_server_has_all_acknowledged_files(
 async def test_cut_connections_lose_nothing() -> None:
     async with relayed_url(ENDPOINT) as (relay, url):
         blobs = blobs_at(url)
-        async with cleared(blobs):
-            await require_all(blobs, await put_while(blobs, relay.cut))
+        async with clear_prefix(blobs):
+            await require_all(blobs, await put_while(blobs, relay.cut_lines))
 
 
 @pytest.mark.parametrize("harm", ["silent", "away"])
 async def test_a_call_ends_in_time_without_an_answer(harm: str) -> None:
     async with relayed_url(ENDPOINT) as (relay, url):
         blobs = blobs_at(url)
-        async with cleared(blobs):
+        async with clear_prefix(blobs):
             digest = await blobs.put_bytes(b"before")
             relay.delay, relay.away = (30.0, False) if harm == "silent" else (0.0, True)
-            await relay.cut()
+            await relay.cut_lines()
 
             for ask in (blobs.get_bytes(digest), blobs.put_bytes(b"late")):
                 began = asyncio.get_running_loop().time()
@@ -127,7 +127,7 @@ async def test_a_call_ends_in_time_without_an_answer(harm: str) -> None:
                 assert raised.value.code in {"call.deadline", "blobs.unreachable"}
                 assert asyncio.get_running_loop().time() - began < 3
             relay.delay, relay.away = 0.0, False
-            await relay.cut()
+            await relay.cut_lines()
 
             late = await blobs.put_bytes(b"late")
             assert await blobs.list_digests(limit=9) == sorted((digest, late))
@@ -138,7 +138,7 @@ async def test_a_full_disk_refuses_files_until_there_is_room(server: Objects) ->
     first = await blobs.put_bytes(b"first")
     late = Random("late").randbytes(TOO_LARGE)  # the server would pack anything else
 
-    with full(server.process(), ROOM):
+    with limit_files(server.process(), ROOM):
         for _ in range(3):
             with pytest.raises(Unavailable) as refused:
                 await blobs.put_bytes(late)

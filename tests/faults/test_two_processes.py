@@ -25,7 +25,7 @@ class Shared:
     kind: str
     name: str
 
-    def environment(self) -> Mapping[str, str]:
+    def make_environment(self) -> Mapping[str, str]:
         """Return the environment that tells a process of it."""
         if self.kind == "mongodb":
             url = mongodb_store.URL
@@ -38,7 +38,7 @@ class Shared:
             "CANONRY_POSTGRES_SCHEMA": self.name,
         }
 
-    async def opened(self, folder: Path) -> KeptStore:
+    async def open_store(self, folder: Path) -> KeptStore:
         """The store as a third machine has it."""
         if self.kind == "mongodb":
             return await open_mongodb(mongodb_store.URL, database=self.name, folder=folder)
@@ -46,10 +46,10 @@ class Shared:
             postgres_store.URL, schema=self.name, folder=folder, connections=4
         )
 
-    async def dropped(self) -> None:
+    async def drop_store(self) -> None:
         """Leave nothing of it."""
         which = mongodb_store if self.kind == "mongodb" else postgres_store
-        await which.dropped(self.name)
+        await which.drop_data(self.name)
 
 
 @pytest.mark.parametrize("kind", ["mongodb", "postgres"])
@@ -61,7 +61,7 @@ async def test_each_acknowledged_write_exists_once(kind: str, tmp_path: Path) ->
         Place(
             folder=tmp_path / f"machine {n}",
             log=tmp_path / f"{n}.log",
-            environment=shared.environment(),
+            environment=shared.make_environment(),
         )
         for n in range(RACE.servers)
     ]
@@ -69,5 +69,5 @@ async def test_each_acknowledged_write_exists_once(kind: str, tmp_path: Path) ->
     world, answered = await run_race(RACE, places)
 
     assert len(answered) == RACE.total
-    assert await read_writes(await shared.opened(tmp_path / "third"), world) == answered
-    await shared.dropped()
+    assert await read_writes(await shared.open_store(tmp_path / "third"), world) == answered
+    await shared.drop_store()

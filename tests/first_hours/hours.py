@@ -34,7 +34,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from tests.meta.tree import ROOT
 from tests.replies import parse_result
-from tests.server.lamp_process import environment
+from tests.server.lamp_process import lamp_environment
 
 HERE: Final = Path(__file__).parent
 WIRES: Final = {
@@ -87,7 +87,7 @@ async def client_over(wire: str, folder: Path) -> AsyncIterator[Client]:
     settings = {"CANONRY_RECALL_EMBEDDER": "none", "CANONRY_DURABILITY": "normal"}
     if wire == "stdio":
         server = StdioServerParameters(
-            command=sys.executable, args=serving, cwd=ROOT, env={**environment(), **settings}
+            command=sys.executable, args=serving, cwd=ROOT, env={**lamp_environment(), **settings}
         )
         with open(os.devnull, "w", encoding="utf-8") as log:  # noqa: PTH123 - never blocks
             async with Client(stdio_client(server, errlog=log)) as client:
@@ -96,7 +96,7 @@ async def client_over(wire: str, folder: Path) -> AsyncIterator[Client]:
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, *serving, "--http", "127.0.0.1:0", "--agent-type", "Solo"),
         cwd=ROOT,
-        env={**environment(), **settings},
+        env={**lamp_environment(), **settings},
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
     )
@@ -120,24 +120,24 @@ async def _read_address(process: asyncio.subprocess.Process) -> str:
     raise AssertionError(heard.decode())
 
 
-async def played(name: str, folder: Path) -> list[Step]:
+async def play_script(name: str, folder: Path) -> list[Step]:
     """Play the script `name` at a new store in `folder`."""
     kept: dict[str, str] = {}
     steps = []
     async with client_over(WIRES[name], folder) as client:
         for number, script in enumerate(steps_of(name), 1):
-            arguments = _filled(script["with"], kept)
+            arguments = fill_arguments(script["with"], kept)
             result = await client.call_tool(script["call"], arguments)
             reply = parse_result(result)
             for key, path in script.get("keep", {}).items():
                 kept[key] = _value_at(reply, path)
             text = json.dumps(reply, ensure_ascii=False, separators=(",", ":"))
-            problems = _problems(script, text, error="error" in reply)
+            problems = find_problems(script, text, error="error" in reply)
             steps.append(Step(number, script, arguments, text, problems))
     return steps
 
 
-def _filled(value: Any, kept: Mapping[str, str]) -> Any:
+def fill_arguments(value: Any, kept: Mapping[str, str]) -> Any:
     """The arguments with kept values in them."""
     match value:
         case str():
@@ -145,9 +145,9 @@ def _filled(value: Any, kept: Mapping[str, str]) -> Any:
                 value = value.replace(f"<{name}>", known)
             return value
         case list():
-            return [_filled(item, kept) for item in value]
+            return [fill_arguments(item, kept) for item in value]
         case dict():
-            return {key: _filled(item, kept) for key, item in value.items()}
+            return {key: fill_arguments(item, kept) for key, item in value.items()}
         case _:
             return value
 
@@ -162,7 +162,7 @@ def _value_at(reply: Any, path: str) -> str:
     return str(reply)
 
 
-def _problems(script: Mapping[str, Any], text: str, *, error: bool) -> list[str]:
+def find_problems(script: Mapping[str, Any], text: str, *, error: bool) -> list[str]:
     """In what the reply differs from what is expected."""
     problems = []
     expected = script.get("error", "no")
@@ -173,42 +173,42 @@ def _problems(script: Mapping[str, Any], text: str, *, error: bool) -> list[str]
     if len(text) > script.get("most", LONGEST):
         problems.append(f"it has {len(text)} characters")
     has, lacks, order = (script.get(member, ()) for member in ("has", "lacks", "order"))
-    problems += [f"it lacks {words!r}" for words in has if not _holds(text, words)]
-    problems += [f"it has {words!r}" for words in lacks if _holds(text, words)]
+    problems += [f"it lacks {words!r}" for words in has if not holds_words(text, words)]
+    problems += [f"it has {words!r}" for words in lacks if holds_words(text, words)]
     places = [text.casefold().find(words.casefold()) for words in order]
     if places != sorted(places):
         problems.append(f"the order is not {order}")
     return problems
 
 
-def _holds(text: str, words: str) -> bool:
+def holds_words(text: str, words: str) -> bool:
     return any(word.casefold() in text.casefold() for word in words.split("|"))
 
 
-def transcript(name: str, tools: Sequence[Any], steps: Sequence[Step]) -> str:
+def write_transcript(name: str, tools: Sequence[Any], steps: Sequence[Step]) -> str:
     """The list of tools, and each call with its whole reply, for a reader who sees no more."""
     parts = [f"# {name}", "## Tools"]
-    parts += [f"**{tool.name}**: {tool.description}\n\n{_schema(tool)}" for tool in tools]
+    parts += [f"**{tool.name}**: {tool.description}\n\n{schema_text(tool)}" for tool in tools]
     for step in steps:
         asked = json.dumps(step.arguments, ensure_ascii=False)
         parts.append(f"## {step.number}. {step.script['call']}\n\n`{asked}`\n\n> {step.reply}")
     return "\n\n".join(parts) + "\n"
 
 
-def _schema(tool: Any) -> str:
+def schema_text(tool: Any) -> str:
     return f"`{json.dumps(tool.input_schema, ensure_ascii=False)}`"
 
 
-async def _write(folder: Path, names: Sequence[str]) -> None:
+async def write_names(folder: Path, names: Sequence[str]) -> None:
     with tempfile.TemporaryDirectory() as empty:
         async with client_over("stdio", Path(empty)) as client:
             tools = (await client.list_tools()).tools
     for name in names:
         with tempfile.TemporaryDirectory() as store:
-            steps = await played(name, Path(store))
-        text = transcript(name, tools, steps)
+            steps = await play_script(name, Path(store))
+        text = write_transcript(name, tools, steps)
         (folder / f"{name}.md").write_text(text, "utf-8")
 
 
 if __name__ == "__main__":
-    asyncio.run(_write(Path(sys.argv[1]), sys.argv[2:] or list(WIRES)))
+    asyncio.run(write_names(Path(sys.argv[1]), sys.argv[2:] or list(WIRES)))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.first_hours.hours import WIRES, played, steps_of
+from tests.first_hours.hours import WIRES, play_script, steps_of
 
 pytestmark = pytest.mark.anyio
 
@@ -19,7 +19,7 @@ MARKED = 0
 
 @pytest.mark.parametrize("name", WIRES)
 async def test_the_replies_of_a_first_hour_are_as_expected(name: str, tmp_path: Path) -> None:
-    steps = await played(name, tmp_path)
+    steps = await play_script(name, tmp_path)
     wrong = [step.description for step in steps if step.problems and "known" not in step.script]
     repaired = [
         f"step {step.number} is right now: take `known` away, and lower MARKED"

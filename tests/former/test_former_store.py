@@ -15,7 +15,7 @@ from canonry.log.items.sources import DEFAULT_USER
 from canonry.readmodels.passages import Collection
 from canonry.readmodels.ports.text import TextQuery
 from canonry.records.toolset import TRUTH
-from tests.cli.run import Done, canonry
+from tests.cli.run import Done, run_canonry
 
 pytestmark = pytest.mark.anyio
 
@@ -32,23 +32,25 @@ def data(tmp_path: Path) -> Path:
     return folder
 
 
-def on(data: Path, *words: str) -> Done:
-    done = canonry(*words, "--data", str(data))
+def run_on(data: Path, *words: str) -> Done:
+    done = run_canonry(*words, "--data", str(data))
     assert done.returncode == 0, done.stderr
     return done
 
 
-def verified(data: Path, heads: Path) -> dict[str, Any]:
-    reply: dict[str, Any] = json.loads(on(data, "verify", "--json", "--against", str(heads)).stdout)
+def verify_store(data: Path, heads: Path) -> dict[str, Any]:
+    reply: dict[str, Any] = json.loads(
+        run_on(data, "verify", "--json", "--against", str(heads)).stdout
+    )
     return reply
 
 
 def test_a_store_of_an_earlier_version_is_verified_and_rebuilt(data: Path) -> None:
     heads = data / "heads.json"
 
-    first = verified(data, heads)
-    on(data, "rebuild")
-    again = verified(data, heads)
+    first = verify_store(data, heads)
+    run_on(data, "rebuild")
+    again = verify_store(data, heads)
 
     assert (first["commits"], first["findings"]) == (65, [])
     assert again == first
@@ -56,13 +58,13 @@ def test_a_store_of_an_earlier_version_is_verified_and_rebuilt(data: Path) -> No
 
 def test_the_log_of_an_earlier_store_is_exported_and_imported(data: Path, tmp_path: Path) -> None:
     log, files, copy = tmp_path / "log.jsonl", tmp_path / "log-files", tmp_path / "copy"
-    on(data, "export", str(log), "--files", str(files))
-    on(copy, "import", "log", str(log), "--files", str(files))
-    on(copy, "export", str(tmp_path / "again.jsonl"))
+    run_on(data, "export", str(log), "--files", str(files))
+    run_on(copy, "import", "log", str(log), "--files", str(files))
+    run_on(copy, "export", str(tmp_path / "again.jsonl"))
 
     assert log.read_bytes() == (tmp_path / "again.jsonl").read_bytes()
     assert log.read_bytes().count(b"\n") >= 65
-    assert verified(copy, data / "heads.json")["findings"] == []
+    assert verify_store(copy, data / "heads.json")["findings"] == []
 
 
 async def test_words_and_former_names_find_items_of_an_earlier_store(data: Path) -> None:

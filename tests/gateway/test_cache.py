@@ -40,7 +40,7 @@ class Script(MemoryLedger):
         return Touched(cursor=cursor + len(news), keys=keys)
 
 
-async def filling(cache: ReplyCache, name: str = "a") -> Filling:
+async def fill_entry(cache: ReplyCache, name: str = "a") -> Filling:
     found = await cache.find_reply((name,))
     assert isinstance(found, Filling)
     return found
@@ -51,10 +51,10 @@ async def test_a_cached_reply_is_found_until_it_expires() -> None:
     clock = HandClock()
     cache = ReplyCache(Script(), clock.monotonic)
     outcome = success_result({"n": 1})
-    cache.keep_reply(await filling(cache), POLICY, {}, outcome)
+    cache.keep_reply(await fill_entry(cache), POLICY, {}, outcome)
     assert await cache.find_reply(("a",)) is outcome
     clock.move_by(60 * SECOND)
-    await filling(cache)
+    await fill_entry(cache)
 
 
 @pytest.mark.parametrize("touched", [frozenset({key_hash("lamp")}), None, {key_hash(ANY)}])
@@ -62,11 +62,11 @@ async def test_a_cached_reply_is_found_until_it_expires() -> None:
 async def test_a_touched_key_ends_a_reply(touched: frozenset[int] | None) -> None:
     ledger = Script()
     cache = ReplyCache(ledger, HandClock().monotonic)
-    cache.keep_reply(await filling(cache), POLICY, {}, success_result({}))
+    cache.keep_reply(await fill_entry(cache), POLICY, {}, success_result({}))
     ledger.news.append(frozenset({key_hash("door")}))
     assert not isinstance(await cache.find_reply(("a",)), Filling)
     ledger.news.append(touched)
-    await filling(cache)
+    await fill_entry(cache)
 
 
 @pytest.mark.parametrize("touched", [frozenset({key_hash("lamp")}), None])
@@ -77,19 +77,19 @@ async def test_a_reply_is_not_cached_if_its_key_was_touched_meanwhile(
     ledger = Script()
     cache = ReplyCache(ledger, HandClock().monotonic)
     await cache.drop_stale()
-    being_made = await filling(cache)
+    being_made = await fill_entry(cache)
     ledger.news.append(touched)
-    cache.abandon_filling(await filling(cache, "b"))
+    cache.abandon_filling(await fill_entry(cache, "b"))
     cache.keep_reply(being_made, POLICY, {}, success_result({}))
-    await filling(cache)
+    await fill_entry(cache)
 
 
 @pytest.mark.anyio
 async def test_the_oldest_replies_are_dropped_first() -> None:
     cache = ReplyCache(Script(), HandClock().monotonic, entries=2)
     for name in ("a", "b", "c"):
-        cache.keep_reply(await filling(cache, name), POLICY, {}, success_result({}))
-    await filling(cache, "a")
+        cache.keep_reply(await fill_entry(cache, name), POLICY, {}, success_result({}))
+    await fill_entry(cache, "a")
     assert not isinstance(await cache.find_reply(("b",)), Filling)
     assert not isinstance(await cache.find_reply(("c",)), Filling)
 
@@ -98,10 +98,10 @@ async def test_the_oldest_replies_are_dropped_first() -> None:
 async def test_zero_lifetime_and_very_long_replies_are_not_cached() -> None:
     cache = ReplyCache(Script(), HandClock().monotonic, characters=800)
     never = replace(POLICY, seconds=lambda _, __: 0.0)
-    cache.keep_reply(await filling(cache), never, {}, success_result({}))
-    await filling(cache)
-    cache.keep_reply(await filling(cache), POLICY, {}, success_result({"text": "x" * 200}))
-    await filling(cache)
+    cache.keep_reply(await fill_entry(cache), never, {}, success_result({}))
+    await fill_entry(cache)
+    cache.keep_reply(await fill_entry(cache), POLICY, {}, success_result({"text": "x" * 200}))
+    await fill_entry(cache)
 
 
 @pytest.mark.anyio

@@ -16,7 +16,7 @@ from canonry.values.moments import SECOND
 LIMITS = Limits(characters=1000)
 
 
-def nested(levels: int) -> dict[str, Any]:
+def nest_levels(levels: int) -> dict[str, Any]:
     value: dict[str, Any] = {}
     for _ in range(levels - 1):
         value = {"a": value}
@@ -51,10 +51,10 @@ def test_unstorable_values_are_refused_with_their_path(
 
 
 def test_nesting_is_allowed_to_the_limit_and_no_deeper() -> None:
-    assert measure_arguments(nested(32), LIMITS) > 0
+    assert measure_arguments(nest_levels(32), LIMITS) > 0
     for levels in (33, 10_000):
         with pytest.raises(InvalidInput) as caught:
-            measure_arguments(nested(levels), LIMITS)
+            measure_arguments(nest_levels(levels), LIMITS)
         assert caught.value.code == "limits.depth"
 
 
@@ -77,7 +77,7 @@ def test_ordinary_json_passes(value: Any) -> None:
     assert measure_arguments({"value": value}, Limits()) >= len("value")
 
 
-def called(rate: Rate, principal: str) -> None:
+def call_rate(rate: Rate, principal: str) -> None:
     rate.require_room(principal)
     rate.count_call(principal)
 
@@ -85,15 +85,15 @@ def called(rate: Rate, principal: str) -> None:
 def test_a_principal_has_its_calls_a_minute_and_others_have_theirs() -> None:
     clock = HandClock()
     rate = Rate(PublishedRate(calls=2), clock.monotonic)
-    called(rate, "a")
-    called(rate, "a")
+    call_rate(rate, "a")
+    call_rate(rate, "a")
     with pytest.raises(Unavailable) as caught:
-        called(rate, "a")
+        call_rate(rate, "a")
     assert caught.value.code == "limits.rate"
     assert caught.value.details["retry_after"] == 60
-    called(rate, "b")
+    call_rate(rate, "b")
     clock.move_by(60 * SECOND)
-    called(rate, "a")
+    call_rate(rate, "a")
 
 
 @pytest.mark.anyio

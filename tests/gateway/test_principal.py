@@ -23,20 +23,20 @@ BOUND = Principal(
 OPEN = Principal(trusted=True, authorities=frozenset(Authority))
 
 
-def identified(principal: Principal, agent: object = None, **meta: Any) -> Caller:
+def identified_caller(principal: Principal, agent: object = None, **meta: Any) -> Caller:
     if agent is not None:
         meta[AGENT_META] = agent
     return identify_caller(principal, meta or None, tool="look")
 
 
-def refusal(principal: Principal, agent: object) -> str:
+def identity_error(principal: Principal, agent: object) -> str:
     with pytest.raises(NotAllowed) as caught:
-        identified(principal, agent)
+        identified_caller(principal, agent)
     return caught.value.code
 
 
 def test_without_meta_the_caller_is_the_principal() -> None:
-    caller = identified(BOUND)
+    caller = identified_caller(BOUND)
     assert (caller.actor.agent_id, caller.actor.agent_type) == ("gm-7", "Narrator")
     assert (caller.actor.user, caller.tool) == ("u", "look")
     assert caller.spaces == BOUND.spaces
@@ -44,7 +44,7 @@ def test_without_meta_the_caller_is_the_principal() -> None:
 
 
 def test_an_agent_id_stands_for_a_missing_agent_type() -> None:
-    assert identified(Principal(agent_type="Narrator")).actor.agent_id == "Narrator"
+    assert identified_caller(Principal(agent_type="Narrator")).actor.agent_id == "Narrator"
 
 
 @pytest.mark.parametrize("principal", [Principal(), OPEN, Principal(agent_id="x")])
@@ -52,42 +52,42 @@ def test_a_call_without_an_agent_type_is_refused_and_names_the_setting(
     principal: Principal,
 ) -> None:
     with pytest.raises(NotAllowed, match="--agent-type") as caught:
-        identified(principal)
+        identified_caller(principal)
     assert caught.value.code == "identity.missing"
     assert "CANONRY_AGENT_TYPE" in caught.value.message
 
 
 def test_a_trusted_client_names_its_agent_per_call() -> None:
-    caller = identified(OPEN, {"agent_id": "orchestrator-001", "agent_type": "Orchestrator"})
+    caller = identified_caller(OPEN, {"agent_id": "orchestrator-001", "agent_type": "Orchestrator"})
     assert caller.actor.agent_id == "orchestrator-001"
     assert caller.actor.agent_type == "Orchestrator"
 
 
 def test_an_untrusted_client_cannot_name_another_agent() -> None:
-    assert refusal(Principal(), {"agent_type": "CanonKeeper"}) == "identity.untrusted"
-    assert refusal(BOUND, {"agent_id": "somebody-else"}) == "identity.untrusted"
+    assert identity_error(Principal(), {"agent_type": "CanonKeeper"}) == "identity.untrusted"
+    assert identity_error(BOUND, {"agent_id": "somebody-else"}) == "identity.untrusted"
 
 
 def test_repeating_the_bound_identity_is_allowed() -> None:
-    caller = identified(BOUND, {"agent_id": "gm-7", "agent_type": "Narrator"})
-    assert caller == identified(BOUND)
+    caller = identified_caller(BOUND, {"agent_id": "gm-7", "agent_type": "Narrator"})
+    assert caller == identified_caller(BOUND)
 
 
 @pytest.mark.parametrize("trusted", [False, True])
 def test_a_bound_agent_type_cannot_be_changed_even_if_trusted(trusted: bool) -> None:
     bound = Principal(agent_type="Narrator", trusted=trusted)
-    assert refusal(bound, {"agent_type": "CanonKeeper"}) == "identity.type-bound"
+    assert identity_error(bound, {"agent_type": "CanonKeeper"}) == "identity.type-bound"
 
 
 def test_an_agent_may_act_through_a_subagent() -> None:
-    assert identified(BOUND, {"agent_id": "gm-7/planner"}).actor.agent_id == "gm-7/planner"
+    assert identified_caller(BOUND, {"agent_id": "gm-7/planner"}).actor.agent_id == "gm-7/planner"
 
 
 def test_meta_narrows_spaces_and_authorities_and_never_widens_them() -> None:
-    caller = identified(BOUND, {"spaces": ["b", "c"], "authorities": ["player", "source"]})
+    caller = identified_caller(BOUND, {"spaces": ["b", "c"], "authorities": ["player", "source"]})
     assert caller.spaces == frozenset({SpaceId("b")})
     assert caller.authorities == {Authority.PLAYER}
-    caller = identified(OPEN, {"agent_type": "Narrator", "spaces": ["c"]})
+    caller = identified_caller(OPEN, {"agent_type": "Narrator", "spaces": ["c"]})
     assert caller.spaces == frozenset({SpaceId("c")})
 
 
@@ -109,18 +109,18 @@ def test_meta_narrows_spaces_and_authorities_and_never_widens_them() -> None:
     ],
 )
 def test_a_malformed_agent_is_refused(agent: object) -> None:
-    assert refusal(OPEN, agent) == "identity.malformed"
+    assert identity_error(OPEN, agent) == "identity.malformed"
 
 
 def test_an_idempotency_key_identifies_a_retry() -> None:
-    assert identified(BOUND, **{KEY_META: "k"}).idempotency_key == "k"
-    assert identified(BOUND).idempotency_key is None
+    assert identified_caller(BOUND, **{KEY_META: "k"}).idempotency_key == "k"
+    assert identified_caller(BOUND).idempotency_key is None
 
 
 @pytest.mark.parametrize("key", ["", "k" * 201, 7, "\ud800", "\x00", ["k"]])
 def test_a_malformed_idempotency_key_is_refused_with_its_path(key: object) -> None:
     with pytest.raises(InvalidInput) as caught:
-        identified(BOUND, **{KEY_META: key})
+        identified_caller(BOUND, **{KEY_META: key})
     assert caught.value.details["path"] == "/_meta/dev.canonry~1idempotency-key"
 
 
@@ -136,7 +136,7 @@ def test_no_meta_gives_an_untrusted_caller_more_rights(
     agent: Mapping[str, Any],
 ) -> None:
     try:
-        caller = identified(BOUND, agent)
+        caller = identified_caller(BOUND, agent)
     except CanonryError:
         return
     assert BOUND.spaces is not None

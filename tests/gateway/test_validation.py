@@ -25,7 +25,7 @@ NESTED = an_object(
 )
 
 
-def refusal(schema: dict[str, Any], arguments: dict[str, Any]) -> InvalidInput:
+def validation_error(schema: dict[str, Any], arguments: dict[str, Any]) -> InvalidInput:
     with pytest.raises(InvalidInput) as caught:
         compile_arguments(schema)(arguments)
     return caught.value
@@ -52,7 +52,7 @@ def refusal(schema: dict[str, Any], arguments: dict[str, Any]) -> InvalidInput:
     ],
 )
 def test_a_refusal_names_the_path(arguments: dict[str, Any], code: str, path: str) -> None:
-    error = refusal(LIGHT, arguments)
+    error = validation_error(LIGHT, arguments)
     assert (error.code, error.details["path"]) == (code, path)
     assert path in error.message
 
@@ -70,24 +70,24 @@ def test_arguments_permitted_by_the_schema_pass(arguments: dict[str, Any]) -> No
 
 
 def test_a_value_is_never_repeated_in_the_error() -> None:
-    error = refusal(LIGHT, {"lamp_id": "personal " * 1000})
+    error = validation_error(LIGHT, {"lamp_id": "personal " * 1000})
     assert "personal" not in error.message
     assert "personal" not in str(error.details)
 
 
 def test_an_unknown_property_error_lists_the_known_ones() -> None:
-    assert "lamp_id, level, since" in refusal(LIGHT, {"lamp_id": LAMP, "lvl": 1}).message
+    assert "lamp_id, level, since" in validation_error(LIGHT, {"lamp_id": LAMP, "lvl": 1}).message
 
 
 def test_further_problems_are_reported_as_well() -> None:
-    error = refusal(LIGHT, {"level": "high", "lvl": 1})
+    error = validation_error(LIGHT, {"level": "high", "lvl": 1})
     paths = {error.details["path"], *(each["path"] for each in error.details["problems"])}
     assert paths == {"/lamp_id", "/level", "/lvl"}
 
 
 def test_objects_in_lists_and_alternatives_are_closed_unless_open() -> None:
-    assert refusal(NESTED, {"things": [{}, {"m": 1}]}).details["path"] == "/things/1/m"
-    assert refusal(NESTED, {"either": {"b": 1}}).details["path"] == "/either"
+    assert validation_error(NESTED, {"things": [{}, {"m": 1}]}).details["path"] == "/things/1/m"
+    assert validation_error(NESTED, {"either": {"b": 1}}).details["path"] == "/either"
     check = compile_arguments(NESTED)
     assert check({"open": {"b": 1}, "either": None, "things": [{"free": {"x": 1}}]})
 
@@ -96,7 +96,7 @@ def test_closing_a_combined_object_counts_properties_of_all_parts() -> None:
     schema = an_object({"a": {}}, allOf=[{"properties": {"b": {}}}])
     check = compile_arguments(schema)
     assert check({"a": 1, "b": 2})
-    assert refusal(schema, {"c": 1}).details["path"] == "/c"
+    assert validation_error(schema, {"c": 1}).details["path"] == "/c"
 
 
 def test_defaults_are_filled_in_without_changing_the_arguments() -> None:
@@ -167,7 +167,7 @@ def test_null_stays_if_meaningful_and_is_refused_if_required() -> None:
         "calendar": None,
         "n": 1,
     }
-    assert refusal(WANTED, {"name": None}).details["path"] == "/name"
+    assert validation_error(WANTED, {"name": None}).details["path"] == "/name"
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_a_number_in_a_text_is_accepted(given: dict[str, Any], taken: dict[str, 
 
 @pytest.mark.parametrize("text", ["5.0", "1e3", " 5", "05", "five", "9" * 16, "٣"])
 def test_a_text_is_refused_if_a_whole_number_would_lose_precision(text: str) -> None:
-    assert refusal(WANTED, {"name": "a", "n": text}).details["path"] == "/n"
+    assert validation_error(WANTED, {"name": "a", "n": text}).details["path"] == "/n"
 
 
 @pytest.mark.parametrize("given", [{"n": "5"}, {"share": "0.25"}, {"n": None}])
@@ -201,10 +201,10 @@ def test_a_text_stays_a_text_if_one_is_wanted() -> None:
 
 
 def test_an_enumeration_error_lists_all_values() -> None:
-    message = refusal(WANTED, {"name": "a", "word": "short"}).message
+    message = validation_error(WANTED, {"name": "a", "word": "short"}).message
     assert "brief, full, none, all, some, any" in message
 
 
 def test_an_unknown_property_error_suggests_the_intended_one() -> None:
-    assert "did you mean share?" in refusal(WANTED, {"name": "a", "Shar": 1}).message
-    assert "did you mean" not in refusal(WANTED, {"name": "a", "zzzzzz": 1}).message
+    assert "did you mean share?" in validation_error(WANTED, {"name": "a", "Shar": 1}).message
+    assert "did you mean" not in validation_error(WANTED, {"name": "a", "zzzzzz": 1}).message

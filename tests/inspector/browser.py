@@ -17,7 +17,7 @@ from canonry.server.middleware import HostGuard
 from canonry.server.options import HttpLimits
 from tests.inspector.kit import Harbour, Reader
 from tests.meta.tree import ROOT
-from tests.server.http_thread import served
+from tests.server.http_thread import serve_app
 
 REQUIRED: Final = bool(os.environ.get("CANONRY_REQUIRE_BROWSER"))
 AXE: Final = ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
@@ -29,7 +29,7 @@ SEEN: Final = ("color-contrast", "target-size", "link-in-text-block")
 """Those of them that depend on how wide a page is, and in which colours."""
 
 
-def chromium() -> Path:
+def find_browser() -> Path:
     """The browser of this machine; without one the test is skipped, or fails where it must run."""
     found = next(filter(None, map(shutil.which, NAMES)), None)
     built = AXE.is_file() and (STATIC / "vendor" / "cytoscape.min.js").is_file()
@@ -42,7 +42,7 @@ def chromium() -> Path:
 @contextlib.contextmanager
 def a_browser() -> Iterator[Browser]:
     """A browser without a window."""
-    path = chromium()
+    path = find_browser()
     with playing() as play:
         browser = play.chromium.launch(executable_path=path, args=["--no-sandbox"])
         try:
@@ -52,10 +52,10 @@ def a_browser() -> Iterator[Browser]:
 
 
 @contextlib.contextmanager
-def hosted(reader: Reader) -> Iterator[str]:
+def host_pages(reader: Reader) -> Iterator[str]:
     """The address under which the pages of a reader are served."""
     guard = HostGuard(["127.0.0.1:*"], ["http://127.0.0.1:*"])
-    with served(guard.wrap_pages(reader.app), HttpLimits()) as port:
+    with serve_app(guard.wrap_pages(reader.app), HttpLimits()) as port:
         yield f"http://127.0.0.1:{port}"
 
 
@@ -67,13 +67,13 @@ class Watched:
     address: str
     faults: list[str] = field(default_factory=list)
 
-    def go(self, path: str) -> Page:
+    def open_page(self, path: str) -> Page:
         """Open a page of ours."""
         self.page.goto(self.address + path, wait_until="load")
         return self.page
 
 
-def watched(context: BrowserContext, address: str) -> Watched:
+def watch_tab(context: BrowserContext, address: str) -> Watched:
     """A tab of which every error and every request that leaves this machine is noted."""
     tab = Watched(context.new_page(), address)
 
@@ -95,7 +95,7 @@ def watched(context: BrowserContext, address: str) -> Watched:
     return tab
 
 
-def barriers(page: Page, *, rules: Sequence[str] = RULES) -> list[str]:
+def find_barriers(page: Page, *, rules: Sequence[str] = RULES) -> list[str]:
     """Return the barriers that axe-core finds for people who see, hear or move otherwise."""
     # The page's policy lets no foreign script in; what the driver evaluates is none of the page's.
     if not page.evaluate("'axe' in window"):
@@ -108,4 +108,4 @@ def barriers(page: Page, *, rules: Sequence[str] = RULES) -> list[str]:
 
 def pages_of(harbour: Harbour) -> list[str]:
     """Each page once."""
-    return list(dict.fromkeys(harbour.pages()))
+    return list(dict.fromkeys(harbour.page_addresses()))

@@ -52,7 +52,7 @@ class Harbour:
         """Somebody of an agent type at the pages."""
         return a_reader(make_driver(agent, self.driver, **more))
 
-    def pages(self) -> list[str]:
+    def page_addresses(self) -> list[str]:
         """Every address that only tells, with something to tell."""
         space, odo = self.space, self.ids["Odo Brand"]
         found = [
@@ -116,15 +116,15 @@ async def a_harbour(*, world: bool = True) -> Harbour:
         record = {"type": "person", "name": name, "email": email}  # one e is Cyrillic
         await driver.call("tell", records=[record], space="account")
     ids = {"scene": scene["scene"], "turn": first}
-    ids |= await _files(driver) if world else {}
+    ids |= await add_files(driver) if world else {}
     for kind in ("entity", "fact", "relation", "event", "document"):
         rows = (await driver.call("find", kinds=[kind], limit=20, **about))["found"]
         ids[kind] = rows[0]["id"]
         ids |= {row["name"]: row["id"] for row in rows if kind == "entity"}
     ids["record"] = (await driver.call("find", space="account", type="person"))["found"][0]["id"]
     ids["proposal"] = (await driver.call("review", **about))["waiting"][0]["id"]
-    ids["story"] = await _story(driver, ids["scene"])
-    isle = await _isle(driver) if world else ""
+    ids["story"] = await add_story(driver, ids["scene"])
+    isle = await add_isle(driver) if world else ""
     return Harbour(driver, space, ids, isle)
 
 
@@ -132,7 +132,7 @@ _INVOICE: Final = "Invoice\nInvoice Number: R-7\nInvoice Date: 2025-01-15\nTotal
 _ROWS: Final = b"Date,Payee,Amount\n03/04/2024,Alder,1.250\n05/04/2024,Birch,2.750\n"
 
 
-async def _files(driver: ToolDriver) -> dict[str, str]:
+async def add_files(driver: ToolDriver) -> dict[str, str]:
     """A page of paper, and a statement that can be read in two ways, in the account."""
     clerk = Gateway(driver.canon, [TRUTH])
     found: dict[str, str] = {}
@@ -148,13 +148,13 @@ async def _files(driver: ToolDriver) -> dict[str, str]:
     return found
 
 
-async def _story(driver: ToolDriver, scene: str) -> str:
+async def add_story(driver: ToolDriver, scene: str) -> str:
     found = (await driver.canon.state.items_by_id((scene,)))[scene]
     assert isinstance(found, Scene)
     return found.story_id
 
 
-async def _isle(driver: ToolDriver) -> str:
+async def add_isle(driver: ToolDriver) -> str:
     return (await brought_in(driver.canon, an_isle())).world_id
 
 

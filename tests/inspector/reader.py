@@ -19,7 +19,7 @@ class Answer:
     headers: list[tuple[str, str]]
     text: str
 
-    def header(self, name: str) -> str:
+    def first_header(self, name: str) -> str:
         """The first header of a name."""
         return next((value for key, value in self.headers if key == name), "")
 
@@ -36,7 +36,7 @@ class Reader:
         """The answer to a plain request."""
         return await self.ask("GET", path, b"", headers)
 
-    async def page(self, path: str) -> str:
+    async def read_page(self, path: str) -> str:
         """The text of a page that is there."""
         answer = await self.get(path)
         assert answer.status == 200, (path, answer.status, answer.text[:2_000])
@@ -52,7 +52,7 @@ class Reader:
         assert found is not None
         return found[1]
 
-    async def decide(self, verdict: str, of: list[str], **more: Any) -> Answer:
+    async def send_verdict(self, verdict: str, of: list[str], **more: Any) -> Answer:
         """Send the form of a verdict."""
         key = await self.form_key()
         return await self.post("/decide", {"key": key, "verdict": verdict, "of": of, **more})

@@ -25,7 +25,7 @@ async def test_a_missing_item_is_404(harbour: Harbour, path: str, name: str) -> 
 @pytest.mark.parametrize("query", ["at=blah", "known=blah", "at=2024-13-45", "at=blah&known=blah"])
 async def test_an_unreadable_time_is_refused_by_every_page(harbour: Harbour, query: str) -> None:
     reader = harbour.reader()
-    for path in harbour.pages():
+    for path in harbour.page_addresses():
         answer = await reader.get(f"{path}{'&' if '?' in path else '?'}{query}")
         assert answer.status == 400, (path, answer.text[-300:])
         assert any(each in answer.text for each in ("blah", "2024-13-45", "Name one in /space"))
@@ -33,7 +33,7 @@ async def test_an_unreadable_time_is_refused_by_every_page(harbour: Harbour, que
 
 async def test_a_readable_time_is_accepted_by_every_page(harbour: Harbour) -> None:
     reader = harbour.reader()
-    for path in harbour.pages():
+    for path in harbour.page_addresses():
         if not path.startswith("/thing"):
             answer = await reader.get(f"{path}{'&' if '?' in path else '?'}at=1207-11-03")
             assert answer.status == 200, (path, answer.text[-300:])

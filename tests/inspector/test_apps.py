@@ -16,7 +16,7 @@ from canonry.gateway.call import Gateway
 from canonry.inspector.rendering import APPS, MIME, app_page, with_apps
 from canonry.server.binding import tool_entry
 from canonry.world.toolset import WORLD
-from tests.inspector.browser import SEEN, a_browser, barriers
+from tests.inspector.browser import SEEN, a_browser, find_barriers
 from tests.inspector.kit import Harbour, a_harbour, principal_of, run_apart
 from tests.meta.tree import ROOT
 from tests.toolsets.canon.kit import make_driver
@@ -41,7 +41,7 @@ def the_host(folder: Path) -> str:
     return out.read_text(encoding="utf-8")
 
 
-def result(reply: Any) -> dict[str, Any]:
+def make_result(reply: Any) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": json.dumps(reply)}]}
 
 
@@ -57,7 +57,7 @@ class Hosted:
         self.page.expose_function("callTool", call)
         self.page.evaluate(the_host(folder))
 
-    def show(self, name: str, asked: Any, reply_body: Any, **context: Any) -> Frame:
+    def show_reply(self, name: str, asked: Any, reply_body: Any, **context: Any) -> Frame:
         self.page.evaluate("given => host(...given)", [app_page(name), asked, reply_body, context])
         return self.page.frames[1]
 
@@ -73,7 +73,7 @@ def calls_of(harbour: Harbour) -> Callable[..., Any]:
         outcome = run_apart(harbour.driver.outcome(name, given))
         if outcome.error is not None:
             return {"isError": True, "content": [{"type": "text", "text": outcome.text}]}
-        return result(outcome.body)
+        return make_result(outcome.body)
 
     return call
 
@@ -87,7 +87,7 @@ def test_pending_proposals_are_decided_within_the_reference_host(
     asked = {"what": "pending", "space": "Saltmere"}
     reply = run_apart(harbour.driver.call("review", **asked))
     hosted = Hosted(browser, tmp_path, calls_of(harbour))
-    frame = hosted.show("review", asked, result(reply), theme="dark")
+    frame = hosted.show_reply("review", asked, make_result(reply), theme="dark")
 
     expect(frame.locator(".waiting")).to_have_count(reply["total"])
     assert frame.locator("img").count() == 0
@@ -108,7 +108,7 @@ def test_a_refused_decision_is_reported_and_changes_nothing(
     asked = {"what": "pending", "space": "Saltmere"}
     reply = run_apart(harbour.driver.call("review", **asked))
     hosted = Hosted(browser, tmp_path, calls_of(harbour))
-    frame = hosted.show("review", asked, result(reply), locale="de-CH")
+    frame = hosted.show_reply("review", asked, make_result(reply), locale="de-CH")
     first = frame.locator(".waiting").first
     first.locator("input").fill("")
     first.get_by_role("button", name="Annehmen").click()
@@ -119,7 +119,7 @@ def test_a_refused_decision_is_reported_and_changes_nothing(
 def test_events_are_listed_in_order(browser: Browser, tmp_path: Path, harbour: Harbour) -> None:
     reply = run_apart(harbour.driver.call("timeline", space="Saltmere", limit=1))
     hosted = Hosted(browser, tmp_path, calls_of(harbour))
-    frame = hosted.show("timeline", {"space": "Saltmere", "limit": 1}, result(reply))
+    frame = hosted.show_reply("timeline", {"space": "Saltmere", "limit": 1}, make_result(reply))
     expect(frame.locator(".ribbon li")).to_contain_text("1207-11-03 Odo falls")
     frame.get_by_role("button").click()
     expect(frame.locator(".ribbon li")).to_contain_text("1207-11-04 Ilsa flees")
@@ -135,7 +135,7 @@ def test_the_surrounding_locations_are_drawn(
     ]
     hosted = Hosted(browser, tmp_path, calls_of(harbour))
     arguments = {"structuredContent": {"neighbors": places}, "content": []}
-    frame = hosted.show("map", {"locationId": "x"}, arguments)
+    frame = hosted.show_reply("map", {"locationId": "x"}, arguments)
     expect(frame.locator("svg circle")).to_have_count(3)
     expect(frame.locator("svg line")).to_have_count(2)
     expect(frame.locator("ul.rows")).to_contain_text("Road west")
@@ -143,7 +143,7 @@ def test_the_surrounding_locations_are_drawn(
 
 
 def barriers_in(frame: Frame) -> list[str]:
-    return barriers(frame, rules=SEEN)  # type: ignore[arg-type] # a frame evaluates as a page does
+    return find_barriers(frame, rules=SEEN)  # type: ignore[arg-type] # a frame evaluates as a page does
 
 
 def test_tools_name_their_apps_and_stay_otherwise_unchanged() -> None:

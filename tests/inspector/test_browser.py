@@ -12,7 +12,15 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
-from tests.inspector.browser import SEEN, Watched, a_browser, barriers, hosted, pages_of, watched
+from tests.inspector.browser import (
+    SEEN,
+    Watched,
+    a_browser,
+    find_barriers,
+    host_pages,
+    pages_of,
+    watch_tab,
+)
 from tests.inspector.kit import Harbour, a_harbour, run_apart
 from tests.inspector.test_hostile import a_hostile_harbour
 from tests.toolsets.canon.kit import make_driver
@@ -27,7 +35,7 @@ class Site:
     harbour: Harbour
     address: str
 
-    def call(self, tool_: str, **arguments: Any) -> Any:
+    def call_tool(self, tool_: str, **arguments: Any) -> Any:
         return run_apart(self.harbour.driver.call(tool_, **arguments))
 
 
@@ -40,14 +48,14 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture
 def site() -> Iterator[Site]:
     harbour = run_apart(a_harbour())
-    with hosted(harbour.reader()) as address:
+    with host_pages(harbour.reader()) as address:
         yield Site(harbour, address)
 
 
 @pytest.fixture
 def tab(browser: Browser, site: Site) -> Iterator[Watched]:
     with browser.new_context(viewport={"width": 1280, "height": 900}) as context:
-        seen = watched(context, site.address)
+        seen = watch_tab(context, site.address)
         yield seen
         assert seen.faults == []
 
@@ -70,7 +78,7 @@ def on_foreign_page(content: str) -> tuple[http.server.ThreadingHTTPServer, str]
     return server, f"http://localhost:{server.server_port}/"
 
 
-def widest(page: Page) -> int:
+def page_width(page: Page) -> int:
     found: int = page.evaluate("document.documentElement.scrollWidth - innerWidth")
     return found
 
@@ -79,13 +87,13 @@ def test_every_page_is_accessible_error_free_and_self_contained(tab: Watched, si
     for path in pages_of(site.harbour):
         tab.page.set_viewport_size({"width": 1280, "height": 900})
         tab.page.emulate_media(color_scheme="light", reduced_motion="reduce")
-        page = tab.go(path)
-        assert barriers(page) == [], path
-        assert widest(page) <= 0, path
+        page = tab.open_page(path)
+        assert find_barriers(page) == [], path
+        assert page_width(page) <= 0, path
         page.emulate_media(color_scheme="dark")
         page.set_viewport_size({"width": 390, "height": 800})
-        assert barriers(page, rules=SEEN) == [], path
-        assert widest(page) <= 0, path
+        assert find_barriers(page, rules=SEEN) == [], path
+        assert page_width(page) <= 0, path
         assert tab.faults == [], path
 
 
@@ -96,8 +104,8 @@ def test_thirty_proposals_are_decided_by_keyboard_alone(tab: Watched, site: Site
     claims = [{"kind": "fact", "says": f"Ilsa owns coin {n}", "about": [ilsa]} for n in range(MANY)]
     for some in (claims[:15], claims[15:]):
         run_apart(ann.call("propose", claims=some, evidence=[turn], space="Saltmere"))
-    page = tab.go(f"/review?space={site.harbour.space}&what=pending")
-    left = site.call("review", what="pending", space="Saltmere")["total"]
+    page = tab.open_page(f"/review?space={site.harbour.space}&what=pending")
+    left = site.call_tool("review", what="pending", space="Saltmere")["total"]
 
     for number in range(MANY):
         while "coin" not in (page.locator(".waiting.current h2").text_content() or ""):
@@ -107,7 +115,9 @@ def test_thirty_proposals_are_decided_by_keyboard_alone(tab: Watched, site: Site
         left -= 1
         expect(page.locator("#queue")).to_contain_text(f"{left} pending.")
 
-    reported = site.call("find", kinds=["fact"], text="coin", space="Saltmere", limit=50)["found"]
+    reported = site.call_tool("find", kinds=["fact"], text="coin", space="Saltmere", limit=50)[
+        "found"
+    ]
     assert len([row for row in reported if "owns coin" in row["says"]]) == MANY - MANY // 3
 
 
@@ -115,12 +125,12 @@ def test_a_page_follows_decisions_of_another_reviewer(
     browser: Browser, tab: Watched, site: Site
 ) -> None:
     path = f"/review?space={site.harbour.space}&what=pending"
-    page = tab.go(path)
+    page = tab.open_page(path)
     count = page.locator(".waiting").count()
     assert count >= 2
     with browser.new_context() as other:
-        second = watched(other, site.address)
-        theirs = second.go(path)
+        second = watch_tab(other, site.address)
+        theirs = second.open_page(path)
         theirs.locator(".waiting form.verdict input[name=reason]").first.fill("no")
         theirs.locator(".waiting form.verdict button[value=reject]").first.click()
         expect(theirs.locator(".waiting")).to_have_count(count - 1)
@@ -133,25 +143,25 @@ def test_a_page_follows_decisions_of_another_reviewer(
 def test_a_writer_is_not_disturbed_and_a_second_decision_is_reported(
     browser: Browser, tab: Watched, site: Site
 ) -> None:
-    page = tab.go(f"/review?space={site.harbour.space}&what=pending")
+    page = tab.open_page(f"/review?space={site.harbour.space}&what=pending")
     first = page.locator(".waiting").first
     proposal = first.get_attribute("data-id")
     page.keyboard.press("a")
     page.keyboard.type("my own reason")
-    site.call("decide", verdict="reject", of=[proposal], reason="too late", space="Saltmere")
+    site.call_tool("decide", verdict="reject", of=[proposal], reason="too late", space="Saltmere")
     page.wait_for_timeout(2_500)
     expect(first.locator("input[data-key=reason]")).to_have_value("my own reason")
 
     page.keyboard.press("Enter")
 
     expect(page.locator("#live")).not_to_be_empty()
-    reply = site.call("get", of=proposal)
+    reply = site.call_tool("get", of=proposal)
     assert reply["status"] in {"accepted", "rejected"}
 
 
 def test_the_slider_shows_the_page_as_the_tools_reported_it_then(tab: Watched, site: Site) -> None:
     odo = site.harbour.ids["Odo Brand"]
-    page = tab.go(f"/timeline?space={site.harbour.space}")
+    page = tab.open_page(f"/timeline?space={site.harbour.space}")
     slider = page.get_by_label("At, as a slider")
     slider.focus()
     with page.expect_navigation():
@@ -159,16 +169,16 @@ def test_the_slider_shows_the_page_as_the_tools_reported_it_then(tab: Watched, s
     at = page.locator("#time-at").input_value()
     assert at == "1207-11-03T00:00:00Z"
 
-    reply = site.call("timeline", space="Saltmere", to=at)
+    reply = site.call_tool("timeline", space="Saltmere", to=at)
     shown = page.locator(".line .head a").all_text_contents()
     assert shown == [row["says"] for row in reply["timeline"]]
-    page = tab.go(f"/thing/{odo}?at={at}")
-    then = site.call("get", of=odo, at=at, full=True)
+    page = tab.open_page(f"/thing/{odo}?at={at}")
+    then = site.call_tool("get", of=odo, at=at, full=True)
     assert page.locator(".over .tag").all_text_contents() == then.get("tags", [])
 
 
 def test_the_graph_is_drawn_and_listed(tab: Watched, site: Site) -> None:
-    page = tab.go(f"/graph?space={site.harbour.space}")
+    page = tab.open_page(f"/graph?space={site.harbour.space}")
 
     expect(page.locator("#graph canvas").first).to_be_visible()
     assert page.locator("#graph-list li").count() >= 1
@@ -186,7 +196,7 @@ def test_two_thousand_nodes_fill_the_canvas_without_overlap(tab: Watched, site: 
         route.fulfill(response=answer, body=body)
 
     tab.page.route("**/graph?**", crowded)
-    page = tab.go(f"/graph?space={site.harbour.space}")
+    page = tab.open_page(f"/graph?space={site.harbour.space}")
     page.wait_for_function("document.getElementById('graph')._cyreg?.cy.nodes().length === 2000")
 
     result = page.evaluate(
@@ -209,7 +219,7 @@ def test_two_thousand_nodes_fill_the_canvas_without_overlap(tab: Watched, site: 
 
 
 def test_the_map_plays_over_time(tab: Watched, site: Site) -> None:
-    page = tab.go(f"/map?space={site.harbour.world}&tick=0")
+    page = tab.open_page(f"/map?space={site.harbour.world}&tick=0")
     page.get_by_role("button", name="Play").click()
 
     expect(page.locator("#tick")).not_to_have_value("0")
@@ -217,7 +227,7 @@ def test_the_map_plays_over_time(tab: Watched, site: Site) -> None:
 
 
 def test_the_first_keyboard_stop_skips_the_menu(tab: Watched, site: Site) -> None:
-    page = tab.go("/")
+    page = tab.open_page("/")
     page.keyboard.press("Tab")
     expect(page.locator(".skip")).to_be_focused()
     page.keyboard.press("Enter")
@@ -228,10 +238,10 @@ def test_the_first_keyboard_stop_skips_the_menu(tab: Watched, site: Site) -> Non
 
 def test_pages_work_without_scripts(browser: Browser, site: Site) -> None:
     with browser.new_context(java_script_enabled=False) as context:
-        seen = watched(context, site.address)
+        seen = watch_tab(context, site.address)
         for path in pages_of(site.harbour):
-            expect(seen.go(path).locator("h1")).to_be_visible()
-        page = seen.go(f"/review?space={site.harbour.space}&what=pending")
+            expect(seen.open_page(path).locator("h1")).to_be_visible()
+        page = seen.open_page(f"/review?space={site.harbour.space}&what=pending")
         page.locator("form.verdict input[name=reason]").first.fill("I was there")
         page.locator("form.verdict button[value=accept]").first.click()
         expect(page.locator("p.good")).to_contain_text("Accepted.")
@@ -240,12 +250,12 @@ def test_pages_work_without_scripts(browser: Browser, site: Site) -> None:
 
 def test_hostile_texts_run_nowhere(browser: Browser) -> None:
     harbour = run_apart(a_hostile_harbour())
-    with hosted(harbour.reader()) as address, browser.new_context() as context:
-        seen = watched(context, address)
+    with host_pages(harbour.reader()) as address, browser.new_context() as context:
+        seen = watch_tab(context, address)
         for path in pages_of(harbour):
-            page = seen.go(path)
+            page = seen.open_page(path)
             assert page.locator("img[src=x]").count() == 0, path
-            assert widest(page) <= 0, path
+            assert page_width(page) <= 0, path
             assert seen.faults == [], path
 
 

@@ -53,7 +53,7 @@ async def test_no_stored_text_becomes_markup() -> None:
     harbour = await a_hostile_harbour()
     reader = harbour.reader()
     said = f"&q={EVIL.replace('%', '%25').replace('&', '%26').replace('#', '%23')}"
-    pages = [*harbour.pages(), f"/find?space={harbour.space}{said}"]
+    pages = [*harbour.page_addresses(), f"/find?space={harbour.space}{said}"]
     seen = 0
     for path in pages:
         answer = await reader.get(path)

@@ -37,7 +37,7 @@ async def read_log(harbour: Harbour) -> list[dict[str, Any]]:
     return found
 
 
-def plain(page: str) -> str:
+def page_words(page: str) -> str:
     """The words of a page."""
     return re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]+>", " ", page)))
 
@@ -46,15 +46,15 @@ async def test_every_page_exists_in_both_languages(harbour: Harbour) -> None:
     for language, word in (("en", "Health"), ("de-AT,de;q=0.9", "Zustand")):
         reader = harbour.reader()
         reader.language = language
-        for path in harbour.pages():
-            page = await reader.page(path)
+        for path in harbour.page_addresses():
+            page = await reader.read_page(path)
             assert f'<html lang="{language[:2]}">' in page
             assert word in page, path
             assert page.count("<h1>") == 1, path
 
 
 async def test_an_empty_store_explains_itself() -> None:
-    words = plain(await a_reader(make_driver()).page("/"))
+    words = page_words(await a_reader(make_driver()).read_page("/"))
 
     for each in ("canonry demo", "canonry import", "canonry connect"):
         assert each in words
@@ -65,9 +65,9 @@ async def test_an_item_page_agrees_with_get_and_why(harbour: Harbour) -> None:
     reply = await harbour.driver.call("get", of=odo, full=True)
     why = await harbour.driver.call("why", of=odo, full=True)
 
-    page = await harbour.reader().page(f"/thing/{odo}")
+    page = await harbour.reader().read_page(f"/thing/{odo}")
 
-    words = plain(page)
+    words = page_words(page)
     for each in (*reply["tags"], *(row["says"] for row in (*reply["facts"], *reply["relations"]))):
         assert each in words
     for row in (*reply["facts"], *reply["relations"], *why["rests_on_it"]):
@@ -78,7 +78,7 @@ async def test_an_item_page_agrees_with_get_and_why(harbour: Harbour) -> None:
 
 
 async def test_a_field_shows_its_authority_and_evidence(harbour: Harbour) -> None:
-    page = await harbour.reader().page(f"/thing/{harbour.ids['Odo Brandt']}")
+    page = await harbour.reader().read_page(f"/thing/{harbour.ids['Odo Brandt']}")
 
     row = re.search(r"<bdi>age</bdi>.*?</tr>", page, re.DOTALL)
     assert row is not None
@@ -111,7 +111,7 @@ async def test_two_moments_differ_as_the_tools_report(harbour: Harbour) -> None:
     changes = await read_log(harbour)
     born = next(e["when"] for e in changes if any(w.get("id") == odo for w in e["what"]))
 
-    page = await harbour.reader().page(f"/difference/{odo}?known1={born}")
+    page = await harbour.reader().read_page(f"/difference/{odo}?known1={born}")
 
     row = re.search(r'<tr class="changed"><th scope="row"><bdi>tags</bdi>.*?</tr>', page, re.DOTALL)
     assert row is not None
@@ -121,25 +121,25 @@ async def test_two_moments_differ_as_the_tools_report(harbour: Harbour) -> None:
 
 async def test_a_moment_before_an_item_was_known_says_so(harbour: Harbour) -> None:
     odo = harbour.ids["Odo Brand"]
-    page = await harbour.reader().page(f"/difference/{odo}?known1=1999-01-01")
+    page = await harbour.reader().read_page(f"/difference/{odo}?known1=1999-01-01")
 
     assert 'class="warning"' in page
 
 
 async def test_a_search_shows_which_words_matched(harbour: Harbour) -> None:
     reader = harbour.reader()
-    page = await reader.page(f"/find?space={harbour.space}&q=keeps+lamp+Marrow")
+    page = await reader.read_page(f"/find?space={harbour.space}&q=keeps+lamp+Marrow")
 
     assert re.search(r"keeps the light.*?<mark>keeps</mark>", page, re.DOTALL)
     assert "<mark>lamp</mark>" not in page
-    narrowed = await reader.page(f"/find?space={harbour.space}&q=Marrow&kind=entity")
+    narrowed = await reader.read_page(f"/find?space={harbour.space}&q=Marrow&kind=entity")
     assert 'class="kind kind-fact"' not in narrowed
-    none = await reader.page(f"/find?space={harbour.space}&q=zeppelin")
+    none = await reader.read_page(f"/find?space={harbour.space}&q=zeppelin")
     assert "Nothing matches" in none
 
 
 async def test_a_scene_shows_what_each_turn_made_canon_and_what_waits(harbour: Harbour) -> None:
-    page = await harbour.reader().page(f"/thing/{harbour.ids['scene']}")
+    page = await harbour.reader().read_page(f"/thing/{harbour.ids['scene']}")
 
     first, second = page.split('class="turn speaker-')[1:3]
     assert "The rail gives way" in first
@@ -151,24 +151,24 @@ async def test_a_scene_shows_what_each_turn_made_canon_and_what_waits(harbour: H
 
 
 async def test_a_document_marks_the_passages_that_items_cite(harbour: Harbour) -> None:
-    page = await harbour.reader().page(f"/thing/{harbour.ids['document']}")
+    page = await harbour.reader().read_page(f"/thing/{harbour.ids['document']}")
 
     assert "Depends on it:" in page
-    assert "Odo Brand keeps the light at Marrow" in plain(page)
+    assert "Odo Brand keeps the light at Marrow" in page_words(page)
 
 
 async def test_the_map_shows_locations_of_people_at_a_tick(harbour: Harbour) -> None:
     reader = harbour.reader()
-    page = await reader.page(f"/map?space={harbour.world}")
-    early = await reader.page(f"/map?space={harbour.world}&tick=0")
+    page = await reader.read_page(f"/map?space={harbour.world}")
+    early = await reader.read_page(f"/map?space={harbour.world}&tick=0")
 
     assert page.count("<circle") == len(an_isle().locations)
-    assert "Inn" in plain(page)
+    assert "Inn" in page_words(page)
     assert 'max="50000000" value="0"' in early
 
 
 async def test_the_log_shows_that_its_commits_are_chained(harbour: Harbour) -> None:
-    page = await harbour.reader().page(f"/log?space={harbour.space}&until=5")
+    page = await harbour.reader().read_page(f"/log?space={harbour.space}&until=5")
 
     assert page.count(">matches the commit before<") == 5
     assert "does not match" not in page
@@ -189,26 +189,26 @@ async def test_a_secret_is_on_no_page_of_uninformed_readers(harbour: Harbour) ->
         evidence_refs=[f"turn:{harbour.ids['turn']}"],
         audience=["gm"],
     )
-    pages = [*harbour.pages(), f"/find?space={harbour.space}&q=mayor+lamp"]
+    pages = [*harbour.page_addresses(), f"/find?space={harbour.space}&q=mayor+lamp"]
     reader, master = harbour.reader("Reader"), harbour.reader("Keeper")
 
     for path in pages:
-        text = await reader.page(path)
+        text = await reader.read_page(path)
         assert SECRET not in text.replace("mayor+lamp", ""), path
         assert made["fact_id"] not in text, path
     hidden = await reader.get(f"/thing/{made['fact_id']}")
     absent = await reader.get(f"/thing/{NOBODY}")
     assert hidden.status == absent.status >= 400
     assert hidden.text.replace(made["fact_id"], NOBODY) == absent.text
-    assert SECRET in await master.page(f"/thing/{made['fact_id']}")
-    assert "only the game masters" in await master.page(f"/thing/{made['fact_id']}")
+    assert SECRET in await master.read_page(f"/thing/{made['fact_id']}")
+    assert "only the game masters" in await master.read_page(f"/thing/{made['fact_id']}")
 
 
 async def test_a_forbidden_space_looks_missing(harbour: Harbour) -> None:
     reader = harbour.reader("Reader", spaces=frozenset({harbour.world}))
 
-    assert "Saltmere" not in await reader.page("/")
-    for path in harbour.pages():
+    assert "Saltmere" not in await reader.read_page("/")
+    for path in harbour.page_addresses():
         if harbour.space in path or any(each in path for each in harbour.ids.values()):
             answer = await reader.get(path)
             assert answer.status in {400, 404}, path
@@ -269,7 +269,7 @@ async def test_an_undisplayable_item_gives_an_error_page(harbour: Harbour, path:
 )  # fmt: skip
 async def test_invalid_parameters_break_no_page(harbour: Harbour, query: str) -> None:
     reader = harbour.reader()
-    for path in harbour.pages():
+    for path in harbour.page_addresses():
         if path.startswith("/thing") and query.startswith(("at", "known")):
             continue
         answer = await reader.get(f"{path}{'&' if '?' in path else '?'}{query}")
@@ -299,25 +299,25 @@ async def test_a_map_draws_every_place_and_as_many_names_as_fit(
     harbour: Harbour, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reader = harbour.reader()
-    whole = await reader.page(f"/map?space={harbour.world}")
+    whole = await reader.read_page(f"/map?space={harbour.world}")
     places = whole.count('<li class="card">')
     assert "List all locations" not in whole
     monkeypatch.setattr("canonry.inspector.views.atlas.LISTED_MAX", 1)
 
-    page = await reader.page(f"/map?space={harbour.world}")
+    page = await reader.read_page(f"/map?space={harbour.world}")
 
     assert page.count('<li class="card">') == 1
     assert page.count("<circle") == places > 1
     assert f"{places - 1} more" in page
     link = re.search(r'href="(/find[^"]+)">List all locations', page)
     assert link is not None
-    assert plain(await reader.page(unescape(link[1]))).count("location") >= places
+    assert page_words(await reader.read_page(unescape(link[1]))).count("location") >= places
 
 
 async def test_the_graph_is_drawn_by_the_bundled_library(harbour: Harbour) -> None:
     reader = harbour.reader()
 
-    page = await reader.page(f"/graph?space={harbour.space}")
+    page = await reader.read_page(f"/graph?space={harbour.space}")
     script = re.findall(r'src="([^"]*cytoscape[^"]*)"', page)
 
     assert len(script) == 1

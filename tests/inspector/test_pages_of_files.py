@@ -31,7 +31,7 @@ async def an_invoice() -> tuple[Reader, ToolDriver, str]:
 async def test_the_page_image_has_a_box_for_each_value() -> None:
     reader, _, source = await an_invoice()
 
-    page = await reader.page(f"/thing/{source}")
+    page = await reader.read_page(f"/thing/{source}")
 
     (address,) = re.findall(r'<img class="page" id="page-1" src="([^"]+)"', page)
     boxes = re.findall(r"box=([\d.,]+)", unescape(address))
@@ -39,7 +39,7 @@ async def test_the_page_image_has_a_box_for_each_value() -> None:
     assert all(len(each.split(",")) == 4 for each in boxes)
     assert re.search(r"<mark>R-7</mark> <span[^>]*><a href=\"#page-1\">page 1</a>", page)
     drawn = await reader.ask("GET", unescape(address), b"", {}, raw=True)
-    assert (drawn.status, drawn.header("content-type")) == (200, "image/png")
+    assert (drawn.status, drawn.first_header("content-type")) == (200, "image/png")
     assert drawn.text.startswith("\x89PNG")
 
 

@@ -17,7 +17,7 @@ async def harbour() -> Harbour:
     return await a_harbour(world=False)
 
 
-async def propose(harbour: Harbour, agent: str = "Solo", **form: Any) -> Answer:
+async def send_proposal(harbour: Harbour, agent: str = "Solo", **form: Any) -> Answer:
     reader = harbour.reader(agent)
     back = f"/space?space={harbour.space}"
     fixed = {"key": await reader.form_key(), "space": harbour.space, "back": back}
@@ -33,11 +33,11 @@ async def test_an_entity_a_fact_and_a_relation_are_accepted_and_traced(
         {"kind": "fact", "says": "Ilsa Vane likes rum.", "about": ilsa, "said": "She drank it."},
         {"kind": "relation", "from": ilsa, "type": "KNOWS", "to": "Quill"},
     ):
-        answer = await propose(harbour, **form)
+        answer = await send_proposal(harbour, **form)
         assert answer.status == 200
         assert "status-accepted" in answer.text
 
-    page = await harbour.reader().page(f"/thing/{ilsa}")
+    page = await harbour.reader().read_page(f"/thing/{ilsa}")
     assert "likes rum" in page
     assert "Quill" in page
     reply = await harbour.driver.call("find", text="likes rum", space=harbour.space)
@@ -49,23 +49,27 @@ async def test_corrections_keep_the_old_words_readable(
     harbour: Harbour,
 ) -> None:
     ilsa, fact = harbour.ids["Ilsa Vane"], harbour.ids["fact"]
-    await propose(harbour, kind="correction", of=ilsa, field="age", value="41", says="She told me")
-    await propose(
+    await send_proposal(
+        harbour, kind="correction", of=ilsa, field="age", value="41", says="She told me"
+    )
+    await send_proposal(
         harbour, kind="correction", of=fact, value="Odo Brand sold the light.", says="Misheard"
     )
 
     assert (await harbour.driver.call("get", of=ilsa, full=True))["fields"]["age"] in (41, "41")
     assert (await harbour.driver.call("get", of=fact, full=True))["level"] == "retconned"
-    assert "status-retconned" in await harbour.reader().page(f"/thing/{fact}")
+    assert "status-retconned" in await harbour.reader().read_page(f"/thing/{fact}")
 
 
 async def test_a_refusal_gives_its_reason(harbour: Harbour) -> None:
     fact = harbour.ids["fact"]
-    corrected = await propose(
+    corrected = await send_proposal(
         harbour, "Contributor", kind="correction", of=fact, value="Odo sold it.", says="Misheard"
     )
-    unknown = await propose(harbour, kind="relation", type="KNOWS", **{"from": "Ilsa", "to": "Zz"})
-    nothing = await propose(harbour, kind="nothing")
+    unknown = await send_proposal(
+        harbour, kind="relation", type="KNOWS", **{"from": "Ilsa", "to": "Zz"}
+    )
+    nothing = await send_proposal(harbour, kind="nothing")
 
     assert "status-needs-review" in corrected.text
     assert "the authority player cannot override a higher one" in corrected.text
@@ -76,17 +80,17 @@ async def test_a_refusal_gives_its_reason(harbour: Harbour) -> None:
 
 
 async def test_readers_see_no_form_and_nobody_proposes_for_another(harbour: Harbour) -> None:
-    page = await harbour.reader("Reader").page(f"/space?space={harbour.space}")
+    page = await harbour.reader("Reader").read_page(f"/space?space={harbour.space}")
     foreign = await harbour.reader().post("/propose", {"key": "0" * 64, "kind": "fact"})
 
     assert 'action="/propose"' not in page
-    assert 'action="/propose"' in await harbour.reader().page(f"/space?space={harbour.space}")
+    assert 'action="/propose"' in await harbour.reader().read_page(f"/space?space={harbour.space}")
     assert foreign.status == 403
 
 
 async def test_proposals_about_one_entity_are_decided_together(harbour: Harbour) -> None:
     reader = harbour.reader()
-    page = await reader.page(f"/review?space={harbour.space}")
+    page = await reader.read_page(f"/review?space={harbour.space}")
     group = next(
         one
         for one in page.split('<section class="group"')[1:]
@@ -95,9 +99,9 @@ async def test_proposals_about_one_entity_are_decided_together(harbour: Harbour)
     ids = re.findall(r'name="of" value="([0-9a-f-]+)"', group.partition("</form>")[0])
     assert len(ids) > 1
 
-    await reader.decide("reject", ids, reason="All of it is gossip")
+    await reader.send_verdict("reject", ids, reason="All of it is gossip")
 
-    left = await reader.page(f"/review?space={harbour.space}")
+    left = await reader.read_page(f"/review?space={harbour.space}")
     assert not [one for one in ids if f"p-{one}" in left]
 
 
@@ -106,7 +110,7 @@ async def test_names_in_texts_are_links_even_by_first_name(harbour: Harbour) -> 
     turn = {"by": "gm", "text": "Ilsa laughs <loud>. Ilsa Vane bows."}
     await harbour.driver.call("tell", scene=scene, turns=[turn], space="Saltmere")
 
-    page = await harbour.reader().page(f"/thing/{scene}")
+    page = await harbour.reader().read_page(f"/thing/{scene}")
 
     link = f'<a href="/thing/{ilsa}">'
     assert f"{link}Ilsa</a> laughs &lt;loud&gt;. {link}Ilsa Vane</a> bows." in page

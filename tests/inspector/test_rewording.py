@@ -23,7 +23,7 @@ async def harbour() -> Harbour:
 
 async def form_of(reader: Reader, harbour: Harbour, proposal: str) -> dict[str, str]:
     """The form by which a proposal is said better, as a browser would send it back."""
-    page = await reader.page(f"/review?space={harbour.space}")
+    page = await reader.read_page(f"/review?space={harbour.space}")
     part = page.split(f'id="p-{proposal}"')[1].split("</li>")[0].split('class="edit"')[1]
     fields = re.findall(r'<input[^>]* name="([\w.]+)" value="([^"]*)"', part)
     fields += re.findall(r'<textarea[^>]* name="([\w.]+)"[^>]*>\n(.*?)</textarea>', part, re.DOTALL)
@@ -34,13 +34,13 @@ async def form_of(reader: Reader, harbour: Harbour, proposal: str) -> dict[str, 
     return {name: unescape(value).replace("\n", "\r\n") for name, value in fields}
 
 
-async def proposal(harbour: Harbour, proposal_id: str) -> Proposal:
+async def read_proposal(harbour: Harbour, proposal_id: str) -> Proposal:
     found = (await harbour.driver.canon.state.items_by_id((proposal_id,)))[proposal_id]
     assert isinstance(found, Proposal)
     return found
 
 
-async def staged(
+async def stage_proposal(
     harbour: Harbour, kind: ProposalType, content: dict[str, Any], *, stated: bool = True
 ) -> Proposal:
     """A proposal that waits, in the scene at its first turn or as no scene brought it up."""
@@ -59,10 +59,10 @@ async def staged(
         else create_proposal(canon, caller, suggestion, universe_id=harbour.space)
     )
     (draft,) = receipt.drafts_made(ProposalDraft)
-    return await proposal(harbour, draft.id)
+    return await read_proposal(harbour, draft.id)
 
 
-async def restated(harbour: Harbour, former: Proposal, **said: str) -> Proposal:
+async def restate_proposal(harbour: Harbour, former: Proposal, **said: str) -> Proposal:
     """Accept a proposal after a better wording, with fields that its form has."""
     reader = harbour.reader()
     form = await form_of(reader, harbour, former.id)
@@ -70,15 +70,15 @@ async def restated(harbour: Harbour, former: Proposal, **said: str) -> Proposal:
     assert more.keys() <= form.keys()
     answer = await reader.post("/decide", form | more | {"reason": "It was so"})
     assert answer.status == 303, answer.text
-    assert "Edited and accepted." in await reader.page(answer.header("location"))
-    decision = (await proposal(harbour, former.id)).decision
+    assert "Edited and accepted." in await reader.read_page(answer.first_header("location"))
+    decision = (await read_proposal(harbour, former.id)).decision
     assert decision is not None
     again = re.search(r"restated as proposal:([0-9a-f-]+): It was so", decision.rationale)
     assert again is not None
-    after = await proposal(harbour, again[1])
+    after = await read_proposal(harbour, again[1])
     assert after.status is ProposalStatus.ACCEPTED
     assert after.decision is not None
-    assert f"ids={after.decision.canonical_id}" in answer.header("location")
+    assert f"ids={after.decision.canonical_id}" in answer.first_header("location")
     return after
 
 
@@ -104,13 +104,15 @@ async def test_a_reworded_fact_keeps_its_other_members(
         "duration": 60,
         "audience": "gm",
     }
-    former = await staged(harbour, ProposalType.FACT, said)
+    former = await stage_proposal(harbour, ProposalType.FACT, said)
     assert former.audience == ("gm",)
 
-    after = await restated(harbour, former, actor_ids="", involved_entity_ids="Odo Brand\r\n")
+    after = await restate_proposal(
+        harbour, former, actor_ids="", involved_entity_ids="Odo Brand\r\n"
+    )
     same_but(former, after, actor_ids=[], involved_entity_ids=[odo])
     assert after.original["time_ref"] == "on 4 November 1207"
-    assert (await proposal(harbour, former.id)).status is ProposalStatus.REJECTED
+    assert (await read_proposal(harbour, former.id)).status is ProposalStatus.REJECTED
 
 
 async def test_a_reworded_event_keeps_its_place_causes_and_dependents(harbour: Harbour) -> None:
@@ -125,21 +127,21 @@ async def test_a_reworded_event_keeps_its_place_causes_and_dependents(harbour: H
         "caused_by_event_ids": [ids["event"]],
         "time_ref": "1207-11-01T00:00:00Z",
     }
-    former = await staged(harbour, ProposalType.EVENT, said, stated=False)
+    former = await stage_proposal(harbour, ProposalType.EVENT, said, stated=False)
     form = await form_of(harbour.reader(), harbour, former.id)
     assert form["said.location_id"] == f"Marrow Lighthouse {ids['Marrow Lighthouse']}"
 
     title, when = "The lamp is put out", "1207-11-01T06:00:00Z"
-    after = await restated(harbour, former, title=title, severity="7", time_ref=when)
+    after = await restate_proposal(harbour, former, title=title, severity="7", time_ref=when)
     same_but(former, after, title=title, severity=7, time_ref=when)
 
 
 async def test_a_state_is_reworded_tag_by_tag(harbour: Harbour) -> None:
     ilsa = harbour.ids["Ilsa Vane"]
     said = {"entity_id": ilsa, "add": ["wounded", "hidden"], "remove": []}
-    former = await staged(harbour, ProposalType.STATE_CHANGE, said)
+    former = await stage_proposal(harbour, ProposalType.STATE_CHANGE, said)
 
-    after = await restated(harbour, former, add="wounded\r\n tired ", remove="")
+    after = await restate_proposal(harbour, former, add="wounded\r\n tired ", remove="")
     changes = {"add": ["tired", "wounded"], "remove": []}
     same_but(former, after, state_tag_changes=changes)
 
@@ -147,9 +149,11 @@ async def test_a_state_is_reworded_tag_by_tag(harbour: Harbour) -> None:
 async def test_a_relation_is_reworded_at_either_end(harbour: Harbour) -> None:
     ids = harbour.ids
     said = {"from": ids["Ilsa Vane"], "to": ids["Odo Brand"], "rel_type": "ALLY_OF"}
-    former = await staged(harbour, ProposalType.RELATIONSHIP, said)
+    former = await stage_proposal(harbour, ProposalType.RELATIONSHIP, said)
 
-    after = await restated(harbour, former, rel_type="KNOWS", to_entity_id="Marrow Lighthouse")
+    after = await restate_proposal(
+        harbour, former, rel_type="KNOWS", to_entity_id="Marrow Lighthouse"
+    )
     same_but(former, after, rel_type="KNOWS", to_entity_id=ids["Marrow Lighthouse"])
 
 
@@ -157,15 +161,15 @@ async def test_references_follow_a_reworded_entity(
     harbour: Harbour,
 ) -> None:
     said = {"name": "Bram", "entity_type": "character", "ref": "$bram", "properties": {"age": 40}}
-    former = await staged(harbour, ProposalType.ENTITY, said)
+    former = await stage_proposal(harbour, ProposalType.ENTITY, said)
     owns = {"statement": "Bram owns the boat", "involved_entity_ids": ["$bram"]}
-    naming = await staged(harbour, ProposalType.FACT, owns)
+    naming = await stage_proposal(harbour, ProposalType.FACT, owns)
 
-    after = await restated(harbour, former, name="Bram Cole", state_tags="tired")
+    after = await restate_proposal(harbour, former, name="Bram Cole", state_tags="tired")
     same_but(former, after, name="Bram Cole", state_tags=["tired"])
-    await harbour.reader().decide("accept", [naming.id], reason="He does")
+    await harbour.reader().send_verdict("accept", [naming.id], reason="He does")
 
-    assert (await proposal(harbour, former.id)).status is ProposalStatus.ACCEPTED
+    assert (await read_proposal(harbour, former.id)).status is ProposalStatus.ACCEPTED
     facts = (await harbour.driver.call("find", kinds=["fact"], space=harbour.space))["found"]
     (boat,) = (row for row in facts if "boat" in row["says"])
     assert boat["about"] == ["Bram Cole"]
@@ -185,7 +189,7 @@ async def test_unreadable_rewording_is_refused_and_nothing_is_written(
     harbour: Harbour, said: dict[str, str], because: str
 ) -> None:
     content = {"statement": "It rains", "duration": 60, "properties": {"much": True}}
-    former = await staged(harbour, ProposalType.FACT, content)
+    former = await stage_proposal(harbour, ProposalType.FACT, content)
     reader = harbour.reader()
     form = await form_of(reader, harbour, former.id) | {"reason": "r"}
     before = await harbour.driver.heads()
@@ -199,7 +203,7 @@ async def test_unreadable_rewording_is_refused_and_nothing_is_written(
     assert (await other.post("/decide", own)).status == 403
     assert await harbour.driver.heads() == before
 
-    await reader.decide("reject", [former.id], reason="It does not")
+    await reader.send_verdict("reject", [former.id], reason="It does not")
     answer = await reader.post("/decide", form)
     assert answer.status == 409
     assert "already rejected" in answer.text
@@ -208,7 +212,7 @@ async def test_unreadable_rewording_is_refused_and_nothing_is_written(
 async def test_a_failed_rewording_leaves_no_second_pending_item(
     harbour: Harbour,
 ) -> None:
-    former = await staged(harbour, ProposalType.FACT, {"statement": "It snows"})
+    former = await stage_proposal(harbour, ProposalType.FACT, {"statement": "It snows"})
     reader = harbour.reader()
     form = await form_of(reader, harbour, former.id) | {"reason": "r"}
     waits = (await harbour.driver.call("review", space=harbour.space, limit=50))["total"]
@@ -217,7 +221,7 @@ async def test_a_failed_rewording_leaves_no_second_pending_item(
     answer = await reader.post("/decide", form)
     assert answer.status == 409
     assert (await harbour.driver.call("review", space=harbour.space, limit=50))["total"] == waits
-    assert (await proposal(harbour, former.id)).status is ProposalStatus.PENDING
+    assert (await read_proposal(harbour, former.id)).status is ProposalStatus.PENDING
 
 
 async def test_changes_that_need_an_action_are_no_rewording(harbour: Harbour) -> None:
@@ -226,9 +230,9 @@ async def test_changes_that_need_an_action_are_no_rewording(harbour: Harbour) ->
         "propose", claims=[claim], space=harbour.space
     )
     (row,) = made["verdicts"]
-    page = await harbour.reader().page(f"/review?space={harbour.space}")
+    page = await harbour.reader().read_page(f"/review?space={harbour.space}")
     part = page.split(f'id="p-{row["proposal"]}"')[1].split("</li>")[0]
     assert 'class="edit"' not in part
 
-    answer = await harbour.reader().decide("edit", [row["proposal"]], reason="r")
+    answer = await harbour.reader().send_verdict("edit", [row["proposal"]], reason="r")
     assert answer.status == 409

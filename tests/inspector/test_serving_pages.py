@@ -20,10 +20,10 @@ from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.server.http import http_app
 from canonry.server.options import HttpLimits, ServerOptions
-from tests.cli.run import canonry
+from tests.cli.run import run_canonry
 from tests.inspector.kit import a_harbour, run_apart
 from tests.meta.tree import ROOT
-from tests.server.http_thread import served
+from tests.server.http_thread import serve_app
 from tests.server.lamp_server import TOKEN_OPTIONS
 from tests.server.test_http import a_token
 
@@ -31,7 +31,7 @@ PATIENCE = 60
 
 
 @contextmanager
-def command(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def serve_command(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """A command that serves, and the first address that it says."""
     process = subprocess.Popen(
         [sys.executable, "-m", "canonry.cli", *arguments],
@@ -55,7 +55,7 @@ def command(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
 
 
 def test_inspect_serves_the_holder_of_the_link_and_no_protocol(tmp_path: Path) -> None:
-    with command("inspect", "--data", str(tmp_path)) as (process, link):
+    with serve_command("inspect", "--data", str(tmp_path)) as (process, link):
         address = link.partition("/enter")[0]
         with httpx2.Client(follow_redirects=True) as mine, httpx2.Client() as other:
             assert "canonry demo" in mine.get(link).text
@@ -70,15 +70,15 @@ def test_inspect_serves_the_holder_of_the_link_and_no_protocol(tmp_path: Path) -
 
 
 def test_inspect_can_be_read_only(tmp_path: Path) -> None:
-    assert canonry("inspect", "--read-only", "--data", str(tmp_path)).returncode == 3
-    assert canonry("inspect", "--port", "70000").returncode == 2
+    assert run_canonry("inspect", "--read-only", "--data", str(tmp_path)).returncode == 3
+    assert run_canonry("inspect", "--port", "70000").returncode == 2
 
 
 @pytest.mark.parametrize("offered", [True, False])
 def test_serve_offers_the_pages_beside_the_protocol(tmp_path: Path, offered: bool) -> None:
     option = "--http-inspector" if offered else "--no-http-inspector"
     more = ("--agent-type", "Reader", option, "--data", str(tmp_path))
-    with command("serve", "--http", "127.0.0.1:0", *more) as (_, address):
+    with serve_command("serve", "--http", "127.0.0.1:0", *more) as (_, address):
         page = httpx2.get(f"{address}/")
         assert page.status_code == (200 if offered else 404)
         assert ("Spaces" in page.text) is offered
@@ -97,7 +97,7 @@ def test_a_token_opens_the_pages_with_its_identity() -> None:
     )
     page = f"/thing/{harbour.ids['Odo Brand']}"
     with (
-        served(app, HttpLimits()) as port,
+        serve_app(app, HttpLimits()) as port,
         httpx2.Client(base_url=f"http://127.0.0.1:{port}", follow_redirects=True) as client,
     ):
         assert client.get(page).status_code == 401
@@ -119,7 +119,7 @@ def cookie_of(options: ServerOptions, **headers: str) -> str:
     gateway = Gateway(harbour.driver.canon, [CANON])
     app = http_app(gateway, Principal(), server_options=options, front=inspector_front)
     with (
-        served(app, HttpLimits(), options.trusted_proxies) as port,
+        serve_app(app, HttpLimits(), options.trusted_proxies) as port,
         httpx2.Client(base_url=f"http://127.0.0.1:{port}", headers=headers) as client,
     ):
         entered = client.post("/sign-in", data={"token": a_token(agent_type="Reader")})
@@ -152,7 +152,7 @@ def test_the_session_cookie_is_secure_behind_a_tls_proxy(
 
 
 def test_a_proxy_is_an_address_or_a_network() -> None:
-    wrong = canonry("serve", "--http", "127.0.0.1:0", "--http-trusted-proxies", "proxy.example")
+    wrong = run_canonry("serve", "--http", "127.0.0.1:0", "--http-trusted-proxies", "proxy.example")
     assert (wrong.returncode, "http_trusted_proxies" in wrong.stderr) == (2, True)
 
 

@@ -36,10 +36,10 @@ async def test_the_link_opens_once_and_leaves_no_key_in_any_address(harbour: Har
     opened = await reader.get(f"/enter?key={KEY}")
     again = await Reader(reader.app).get(f"/enter?key={KEY}")
 
-    assert (opened.status, opened.header("location")) == (303, "/")
-    assert opened.header("referrer-policy") == "no-referrer"
+    assert (opened.status, opened.first_header("location")) == (303, "/")
+    assert opened.first_header("referrer-policy") == "no-referrer"
     assert again.status == 401
-    assert KEY not in await reader.page("/")
+    assert KEY not in await reader.read_page("/")
 
 
 @pytest.mark.parametrize("key", ["", "0" * 32, KEY[:-1], KEY + "0", "\ud800", "ü"])
@@ -52,7 +52,7 @@ async def test_another_key_opens_nothing(harbour: Harbour, key: str) -> None:
 
 async def test_the_cookie_is_hidden_from_scripts_and_other_sites(harbour: Harbour) -> None:
     reader = behind_link(harbour)
-    cookie = (await reader.get(f"/enter?key={KEY}")).header("set-cookie")
+    cookie = (await reader.get(f"/enter?key={KEY}")).first_header("set-cookie")
 
     assert cookie.startswith("canonry-8123=")
     assert "HttpOnly" in cookie
@@ -76,7 +76,7 @@ async def test_a_token_is_valid_until_it_expires_or_its_user_signs_out(harbour: 
     assert foreign.status == 401
 
     assert (await reader.post("/sign-in", {"token": " good\n"})).status == 303
-    assert "Saltmere" in await reader.page("/")
+    assert "Saltmere" in await reader.read_page("/")
     key = await reader.form_key()
     assert (await reader.post("/leave", {"key": key})).status == 303
     assert (await reader.get("/")).status == 401
@@ -159,15 +159,15 @@ async def test_signing_out_frees_a_session(harbour: Harbour) -> None:
 
 async def test_no_page_can_be_framed_or_load_external_content(harbour: Harbour) -> None:
     reader = harbour.reader()
-    for path in [*harbour.pages(), "/nowhere", "/static/style.css", "/static/nothing.js"]:
+    for path in [*harbour.page_addresses(), "/nowhere", "/static/style.css", "/static/nothing.js"]:
         answer = await reader.get(path)
-        policy = answer.header("content-security-policy")
+        policy = answer.first_header("content-security-policy")
         assert "default-src 'none'" in policy, path
         assert "frame-ancestors 'none'" in policy
         assert "unsafe" not in policy
-        assert answer.header("x-frame-options") == "DENY"
-        assert answer.header("referrer-policy") == "no-referrer"
-        assert answer.header("x-content-type-options") == "nosniff"
+        assert answer.first_header("x-frame-options") == "DENY"
+        assert answer.first_header("referrer-policy") == "no-referrer"
+        assert answer.first_header("x-content-type-options") == "nosniff"
         assert "http://" not in answer.text.replace("http://www.w3.org", "")
         assert "https://" not in answer.text
         assert " style=" not in answer.text
@@ -177,7 +177,7 @@ async def test_no_page_can_be_framed_or_load_external_content(harbour: Harbour) 
 @pytest.mark.parametrize("key", ["", "0" * 64, "x", "ü"])
 async def test_a_form_without_its_key_does_nothing(harbour: Harbour, key: str) -> None:
     reader = harbour.reader()
-    await reader.page("/")
+    await reader.read_page("/")
     before = await harbour.driver.heads()
 
     form = {"key": key, "verdict": "reject", "of": harbour.ids["proposal"], "reason": "no"}
@@ -191,7 +191,7 @@ async def test_the_key_of_another_session_is_refused(harbour: Harbour) -> None:
     one = harbour.reader()
     key = await one.form_key()
     other = Reader(one.app)
-    await other.page("/")
+    await other.read_page("/")
 
     form = {"key": key, "verdict": "reject", "of": harbour.ids["proposal"], "reason": "no"}
 
@@ -222,7 +222,7 @@ async def test_a_form_never_redirects_elsewhere(harbour: Harbour, back: str) -> 
 
     answer = await reader.post("/language", {"key": key, "language": "de", "back": back})
 
-    assert answer.header("location") == "/"
+    assert answer.first_header("location") == "/"
 
 
 async def test_the_language_is_remembered(harbour: Harbour) -> None:
@@ -230,12 +230,12 @@ async def test_the_language_is_remembered(harbour: Harbour) -> None:
     key = await reader.form_key()
     form = {"key": key, "language": "de", "back": "/health?x=1#there"}
 
-    assert (await reader.post("/language", form)).header("location") == "/health?x=1"
-    assert '<html lang="de">' in await reader.page("/")
+    assert (await reader.post("/language", form)).first_header("location") == "/health?x=1"
+    assert '<html lang="de">' in await reader.read_page("/")
 
 
 async def test_a_client_with_a_cookie_receives_no_other(harbour: Harbour) -> None:
     reader = harbour.reader()
 
-    assert (await reader.get("/")).header("set-cookie")
-    assert not (await reader.get("/")).header("set-cookie")
+    assert (await reader.get("/")).first_header("set-cookie")
+    assert not (await reader.get("/")).first_header("set-cookie")

@@ -89,7 +89,7 @@ def by_package(modules: Mapping[str, Reached]) -> dict[str, Reached]:
     return packages
 
 
-def below(packages: Mapping[str, Reached]) -> list[str]:
+def packages_below(packages: Mapping[str, Reached]) -> list[str]:
     """The packages of which too little was reached, or nothing measured."""
     return [
         package
@@ -99,13 +99,13 @@ def below(packages: Mapping[str, Reached]) -> list[str]:
     ]
 
 
-def _table(modules: Mapping[str, Reached]) -> Iterator[str]:
+def table_rows(modules: Mapping[str, Reached]) -> Iterator[str]:
     packages = by_package(modules)
     yield f"{'package':<12} {'branches':>9} {'lines':>9} {'floor':>7}"
     for package, reached in sorted(packages.items()):
         floor = f"{FLOORS[package]:.0f} %" if package in FLOORS else ""
         yield f"{package:<12} {reached.of_branches:>7.2f} % {reached.of_lines:>7.2f} % {floor:>7}"
-    for package in below(packages):
+    for package in packages_below(packages):
         yield f"too little of {package} is reached by the tests; most is missing in"
         missing = {
             path: reached.branches - reached.branches_passed + reached.lines - reached.lines_passed
@@ -119,8 +119,8 @@ def _table(modules: Mapping[str, Reached]) -> Iterator[str]:
 def main() -> int:
     """Print the figures of the last measured run; 1 when a package is below its floor."""
     modules = by_module(json.loads(MEASURED.read_bytes()))
-    print("\n".join(_table(modules)))  # noqa: T201 - a command prints
-    return 1 if below(by_package(modules)) else 0
+    print("\n".join(table_rows(modules)))  # noqa: T201 - a command prints
+    return 1 if packages_below(by_package(modules)) else 0
 
 
 if __name__ == "__main__":

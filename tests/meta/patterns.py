@@ -61,19 +61,19 @@ def patterns_in(path: Path) -> Iterator[Found]:
             continue
         targets = getattr(statement, "targets", None) or [statement.target]  # type: ignore[attr-defined]
         name = targets[0].id
-        for key, pattern in _compiled(getattr(module, name)):
-            yield Found(f"{path.name}:{name}{key}", pattern, _uses(tree, name))
+        for key, pattern in compiled_patterns(getattr(module, name)):
+            yield Found(f"{path.name}:{name}{key}", pattern, pattern_uses(tree, name))
 
 
-def _compiled(value: Any, key: str = "") -> Iterator[tuple[str, re.Pattern[Any]]]:
+def compiled_patterns(value: Any, key: str = "") -> Iterator[tuple[str, re.Pattern[Any]]]:
     if isinstance(value, re.Pattern):
         yield key, value
     elif isinstance(value, dict):
         for name, each in value.items():
-            yield from _compiled(each, f"{key}[{name!r}]")
+            yield from compiled_patterns(each, f"{key}[{name!r}]")
     elif isinstance(value, list | tuple):
         for index, each in enumerate(value):
-            yield from _compiled(each, f"{key}[{index}]")
+            yield from compiled_patterns(each, f"{key}[{index}]")
 
 
 def strays_in(path: Path) -> Iterator[int]:
@@ -112,23 +112,23 @@ def _is_re(node: ast.AST) -> bool:
 
 def repeats_repetitions(pattern: re.Pattern[Any]) -> bool:
     """Return whether an unbounded repetition contains an unbounded repetition."""
-    return any(_depths(_tree(pattern), 0))
+    return any(repetition_depths(parse_pattern(pattern), 0))
 
 
-def _depths(tree: Any, depth: int) -> Iterator[bool]:
+def repetition_depths(tree: Any, depth: int) -> Iterator[bool]:
     for node in tree:
         endless = node[0] in _REPEATS and node[1][1] > ENDLESS
         if endless and depth:
             yield True
-        for inner in _inner(node):
-            yield from _depths(inner, depth + endless)
+        for inner in inner_parts(node):
+            yield from repetition_depths(inner, depth + endless)
 
 
-def _tree(pattern: re.Pattern[Any]) -> Any:
+def parse_pattern(pattern: re.Pattern[Any]) -> Any:
     return parser.parse(pattern.pattern, pattern.flags & ~re.DEBUG)
 
 
-def _uses(tree: ast.AST, name: str) -> tuple[str, ...]:
+def pattern_uses(tree: ast.AST, name: str) -> tuple[str, ...]:
     """The methods by which a module asks a pattern; all of them where it hands the pattern on.
 
     `findall` stands for every method that scans a text. Its first attempt is that of `match`.
@@ -156,9 +156,9 @@ def hard_texts(pattern: re.Pattern[Any]) -> Iterator[tuple[str, str, str]]:
     Repeated are single characters, pairs of the pattern's own characters, and what its parts and
     their beginnings match; heads are what leads up to each of its parts.
     """
-    tree = _tree(pattern)
-    own = "".join(dict.fromkeys(chain.from_iterable(_characters(tree))))
-    all_samples = dict.fromkeys((*_bodies(tree), *_samples(tree)))
+    tree = parse_pattern(pattern)
+    own = "".join(dict.fromkeys(chain.from_iterable(yield_characters(tree))))
+    all_samples = dict.fromkeys((*yield_bodies(tree), *yield_samples(tree)))
     samples = [each for each in all_samples if 0 < len(each) <= SAMPLE_MAX]
     units = [*dict.fromkeys(own[:OWN_MAX] + EVERYDAY), *samples[:SAMPLES_MAX]]
     for unit, head in product(units, ("", *samples[:HEADS_MAX])):
@@ -187,28 +187,28 @@ def cpu_seconds(use: str, pattern: re.Pattern[Any], *texts: Any, tries: int = 1)
     return best
 
 
-def _samples(tree: Any) -> Iterator[str]:
+def yield_samples(tree: Any) -> Iterator[str]:
     """Yield texts that match the beginnings of a pattern and its parts, at every depth."""
     so_far = ""
     for each in tree:
-        for inner in _inner(each):
-            for sample in _samples(inner):
+        for inner in inner_parts(each):
+            for sample in yield_samples(inner):
                 yield sample
                 yield so_far + sample
         so_far += _sample_of(each)
         yield so_far
 
 
-def _bodies(tree: Any) -> Iterator[str]:
+def yield_bodies(tree: Any) -> Iterator[str]:
     """Yield one text for each repeated part of a pattern."""
     for each in tree:
-        for inner in _inner(each):
-            yield from _bodies(inner)
+        for inner in inner_parts(each):
+            yield from yield_bodies(inner)
             if each[0] in _REPEATS:
-                yield _sample(inner)
+                yield sample_of(inner)
 
 
-def _inner(node: tuple[Any, Any]) -> Sequence[Any]:
+def inner_parts(node: tuple[Any, Any]) -> Sequence[Any]:
     kind, value = node
     match kind:
         case repeat if repeat in _REPEATS:
@@ -225,37 +225,37 @@ def _inner(node: tuple[Any, Any]) -> Sequence[Any]:
 
 def _sample_of(node: tuple[Any, Any]) -> str:
     kind, value = node
-    inner = _inner(node)
+    inner = inner_parts(node)
     if kind in _REPEATS:
         least, most, _ = value
-        return _sample(inner[0]) * int(max(least, min(most, 1)))
+        return sample_of(inner[0]) * int(max(least, min(most, 1)))
     if inner:
-        return _sample(inner[0])
+        return sample_of(inner[0])
     if kind is sre.LITERAL:
         return chr(int(value))
     if kind is sre.IN:
-        return next(_members(value), "a")
+        return next(class_members(value), "a")
     return "a" if kind in {sre.ANY, sre.NOT_LITERAL} else ""
 
 
-def _sample(tree: Any) -> str:
+def sample_of(tree: Any) -> str:
     return "".join([_sample_of(node) for node in tree])
 
 
-def _characters(tree: Any) -> Iterator[str]:
+def yield_characters(tree: Any) -> Iterator[str]:
     for node in tree:
         kind, value = node
         match kind:
             case sre.LITERAL | sre.NOT_LITERAL:
                 yield chr(value)
             case sre.IN:
-                yield "".join(_members(value))
+                yield "".join(class_members(value))
             case sre.ASSERT | sre.ASSERT_NOT:
-                yield from _characters(value[1])
+                yield from yield_characters(value[1])
             case _:
                 pass
-        for inner in _inner(node):
-            yield from _characters(inner)
+        for inner in inner_parts(node):
+            yield from yield_characters(inner)
 
 
 _CATEGORIES: Final = {
@@ -268,7 +268,7 @@ _CATEGORIES: Final = {
 }
 
 
-def _members(items: Any) -> Iterator[str]:
+def class_members(items: Any) -> Iterator[str]:
     """Some characters of a class; of a negated one, everyday ones outside it."""
     excluded = items and items[0][0] is sre.NEGATE
     named: list[str] = []

@@ -30,7 +30,7 @@ class Message:
     is_log: bool
 
 
-def messages(path: Path) -> Iterator[Message]:
+def yield_messages(path: Path) -> Iterator[Message]:
     """Yield the prose among the strings of a module: no docstrings, queries, patterns or words."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     left = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
@@ -41,19 +41,19 @@ def messages(path: Path) -> Iterator[Message]:
                 left.add(id(node.func.value))
             elif node.func.attr in LOGS and node.args:
                 logs.add(id(node.args[0]))
-    for node, text in _strings(tree):
+    for node, text in yield_strings(tree):
         if id(node) not in left and _is_prose(text):
             yield Message(line=node.lineno, text=text, is_log=id(node) in logs)
 
 
-def docstrings(path: Path) -> Iterator[str]:
+def yield_docstrings(path: Path) -> Iterator[str]:
     """Yield each docstring of a module, and each text below an attribute."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             yield str(node.value.value)
 
 
-def comments(path: Path) -> Iterator[str]:
+def yield_comments(path: Path) -> Iterator[str]:
     """Yield each block of comment lines of a module as one text."""
     block: list[str] = []
     last = 0
@@ -69,7 +69,7 @@ def comments(path: Path) -> Iterator[str]:
         yield " ".join(block)
 
 
-def paragraphs(text: str) -> Iterator[str]:
+def yield_paragraphs(text: str) -> Iterator[str]:
     """Yield each paragraph, list item or row of a page or docstring, without code and links."""
     text = re.sub(r"(?ms)^( *)(```|~~~).*?^\1\2", "", text)
     text = re.sub(r"(?s)`+[^`]+`+", "x", text)
@@ -79,19 +79,19 @@ def paragraphs(text: str) -> Iterator[str]:
         yield re.sub(r"\s+", " ", paragraph).strip(" #*->|")
 
 
-def _strings(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
+def yield_strings(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
     match node:
         case ast.JoinedStr(values=parts):
             shown = (part.value if isinstance(part, ast.Constant) else "…" for part in parts)
             yield node, "".join(map(str, shown))
             for part in parts:
                 if isinstance(part, ast.FormattedValue):
-                    yield from _strings(part.value)
+                    yield from yield_strings(part.value)
         case ast.Constant(value=str(text)):
             yield node, text
         case _:
             for child in ast.iter_child_nodes(node):
-                yield from _strings(child)
+                yield from yield_strings(child)
 
 
 def _is_prose(text: str) -> bool:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.meta.coverage_figures import FLOORS, below, by_module, by_package
+from tests.meta.coverage_figures import FLOORS, by_module, by_package, packages_below
 
 
 def a_file(lines: int, passed: int, branches: int, taken: int) -> dict[str, Any]:
@@ -24,8 +24,8 @@ def a_report(**packages: dict[str, Any]) -> dict[str, Any]:
     return {"files": {"src/canonry/__init__.py": a_file(1, 0, 0, 0), **files}}
 
 
-def judged(report: dict[str, Any]) -> list[str]:
-    return below(by_package(by_module(report)))
+def judge_report(report: dict[str, Any]) -> list[str]:
+    return packages_below(by_package(by_module(report)))
 
 
 def test_modules_of_a_layer_count_by_their_size() -> None:
@@ -52,12 +52,12 @@ def test_modules_of_a_layer_count_by_their_size() -> None:
     ],
 )
 def test_a_layer_fails_by_its_lines_or_branches(world: dict[str, Any], verdict: list[str]) -> None:
-    assert judged(a_report(world=world)) == verdict
+    assert judge_report(a_report(world=world)) == verdict
 
 
 def test_an_unmeasured_layer_fails() -> None:
-    assert judged({"files": {}}) == list(FLOORS)
+    assert judge_report({"files": {}}) == list(FLOORS)
 
 
 def test_other_layers_have_no_minimum() -> None:
-    assert judged(a_report(cli=a_file(100, 0, 100, 0))) == []
+    assert judge_report(a_report(cli=a_file(100, 0, 100, 0))) == []

@@ -53,13 +53,13 @@ def name_of(requirement: str) -> str:
     return found.group().lower()
 
 
-def modules(requirements: Iterable[str]) -> set[str]:
+def modules_of(requirements: Iterable[str]) -> set[str]:
     """The top-level modules of the declared distributions."""
     names = map(name_of, requirements)
     return {MODULE_OF.get(name, name.replace("-", "_")) for name in names}
 
 
-def imported(paths: Iterable[Path]) -> set[str]:
+def imported_modules(paths: Iterable[Path]) -> set[str]:
     """The top-level modules outside the standard library and Canonry that `paths` import."""
     found: set[str] = set()
     for path in paths:
@@ -71,13 +71,13 @@ def imported(paths: Iterable[Path]) -> set[str]:
     return found - sys.stdlib_module_names - {"canonry"}
 
 
-def locked(name: str) -> dict[str, str]:
+def locked_versions(name: str) -> dict[str, str]:
     """Distribution to version, as a lock file pins them."""
     text = (ROOT / "requirements" / name).read_text(encoding="utf-8")
     return dict(re.findall(r"(?m)^([a-z0-9._-]+)==([^\s;\\]+)", text))
 
 
-def served() -> list[Path]:
+def server_sources() -> list[Path]:
     """The source that runs in a server; `canonry.testing` has its own extra."""
     testing = PACKAGE / "testing"
     return [path for path in python_files("src") if not path.is_relative_to(testing)]
@@ -87,23 +87,25 @@ def test_every_import_is_declared() -> None:
     project = PROJECT["project"]
     extras = project["optional-dependencies"]
     engines = [each for name in SERVED_EXTRAS for each in extras[name]]
-    declared = modules(project["dependencies"] + engines)
+    declared = modules_of(project["dependencies"] + engines)
     brought = {module for module, bringer in BROUGHT_BY.items() if bringer in declared}
 
-    assert not imported(served()) - declared - brought
+    assert not imported_modules(server_sources()) - declared - brought
 
 
 def test_every_declared_dependency_is_used() -> None:
-    declared = modules(PROJECT["project"]["dependencies"] + MEANING)
+    declared = modules_of(PROJECT["project"]["dependencies"] + MEANING)
 
-    assert not declared - imported(served()) - USED_BY_NAME
+    assert not declared - imported_modules(server_sources()) - USED_BY_NAME
 
 
 def test_the_testing_extra_covers_the_conformance_kit() -> None:
-    declared = modules(PROJECT["project"]["dependencies"] + MEANING)
-    extra = modules(PROJECT["project"]["optional-dependencies"]["testing"])
+    declared = modules_of(PROJECT["project"]["dependencies"] + MEANING)
+    extra = modules_of(PROJECT["project"]["optional-dependencies"]["testing"])
 
-    assert not imported(python_files("src/canonry/testing")) - declared - extra - {*BROUGHT_BY}
+    assert (
+        not imported_modules(python_files("src/canonry/testing")) - declared - extra - {*BROUGHT_BY}
+    )
 
 
 def test_everything_declared_is_locked() -> None:
@@ -112,12 +114,16 @@ def test_everything_declared_is_locked() -> None:
     run = {name_of(line) for line in direct + groups["build"]}
     dev = run | {name_of(line) for line in groups["dev"] if isinstance(line, str)}
 
-    assert not run - set(locked("run.lock"))
-    assert not dev - set(locked("dev.lock"))
+    assert not run - set(locked_versions("run.lock"))
+    assert not dev - set(locked_versions("dev.lock"))
 
 
 def test_the_locks_choose_the_same_versions() -> None:
-    run, dev, ocr = locked("run.lock"), locked("dev.lock"), locked("ocr.lock")
+    run, dev, ocr = (
+        locked_versions("run.lock"),
+        locked_versions("dev.lock"),
+        locked_versions("ocr.lock"),
+    )
 
     assert run
     assert {name: dev.get(name) for name in run} == run

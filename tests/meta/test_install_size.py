@@ -14,7 +14,7 @@ MOST = {"without the extra meaning": 120, "with it": 265}
 """Megabytes; what Python compiles for itself, with pip or when it first runs, is not shipped."""
 
 
-def needed(requirement: str) -> Iterator[Distribution]:
+def needed_distributions(requirement: str) -> Iterator[Distribution]:
     """The distributions behind a requirement on this machine."""
     asked = [(Requirement(requirement), "")]
     while asked:
@@ -27,7 +27,7 @@ def needed(requirement: str) -> Iterator[Distribution]:
             asked += [(Requirement(line), each) for each in ("", *one.extras)]
 
 
-def shipped(found: Distribution) -> int:
+def shipped_bytes(found: Distribution) -> int:
     """The bytes of the files that a distribution consists of."""
     files = (Path(str(file.locate())) for file in found.files or () if file.suffix != ".pyc")
     return sum(path.stat().st_size for path in files if path.exists())
@@ -38,8 +38,8 @@ def sizes_of(requirements: Iterable[str]) -> dict[str, int]:
     own = sum(path.stat().st_size for path in PACKAGE.rglob("*") if path.suffix != ".pyc")
     sizes = {"canonry": own}
     for requirement in requirements:
-        for found in needed(requirement):
-            sizes[found.name] = sizes.get(found.name) or shipped(found)
+        for found in needed_distributions(requirement):
+            sizes[found.name] = sizes.get(found.name) or shipped_bytes(found)
     return sizes
 
 

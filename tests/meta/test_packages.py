@@ -88,7 +88,7 @@ ALLOWED: Final[Mapping[str, frozenset[str]]] = {
 }
 
 
-def imported(path: Path) -> Iterator[str]:
+def imported_packages(path: Path) -> Iterator[str]:
     """The top-level packages that a module imports, wherever it does."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -102,7 +102,7 @@ def is_within(name: str, places: Iterable[str]) -> bool:
     return any(name == place or name.startswith(f"{place}/") for place in places)
 
 
-def misplaced(name: str, libraries: Iterable[str]) -> Iterator[str]:
+def misplaced_imports(name: str, libraries: Iterable[str]) -> Iterator[str]:
     """Yield the imports of a module that are not allowed."""
     for library in libraries:
         homes = next((homes for key, homes in LIBRARIES.items() if library in key.split()), None)
@@ -116,7 +116,9 @@ def test_libraries_stay_where_they_can_be_replaced() -> None:
     wrong = [
         each
         for path in python_files("src")
-        for each in misplaced(path.relative_to(PACKAGE).as_posix(), set(imported(path)))
+        for each in misplaced_imports(
+            path.relative_to(PACKAGE).as_posix(), set(imported_packages(path))
+        )
     ]
 
     assert wrong == []
@@ -127,14 +129,14 @@ def test_libraries_stay_where_they_can_be_replaced() -> None:
     [("app/wrong.py", "psycopg"), ("canon/wrong.py", "random"), ("gateway/wrong.py", "mcp")],
 )
 def test_a_misplaced_library_is_found(name: str, library: str) -> None:
-    assert list(misplaced(name, [library]))
+    assert list(misplaced_imports(name, [library]))
 
 
 def test_there_are_few_contracts() -> None:
-    assert len(names()) <= CONTRACTS_MOST
+    assert len(contract_names()) <= CONTRACTS_MOST
 
 
-def lint(source: Path) -> subprocess.CompletedProcess[str]:
+def lint_source(source: Path) -> subprocess.CompletedProcess[str]:
     """Check the package under `source` against the project's contracts."""
     return subprocess.run(
         [sys.executable, "-c", LINT, str(PYPROJECT)],
@@ -147,14 +149,14 @@ def lint(source: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def names() -> dict[str, str]:
+def contract_names() -> dict[str, str]:
     """The name under which each contract reports, by its id."""
     contracts = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["tool"]["importlinter"]
     return {contract["id"]: contract["name"] for contract in contracts["contracts"]}
 
 
 def test_packages_import_only_what_lies_below_them() -> None:
-    done = lint(PACKAGE.parent)
+    done = lint_source(PACKAGE.parent)
 
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -167,12 +169,12 @@ def test_every_contract_refuses_a_wrong_import(tmp_path: Path) -> None:
         with path.open("a", encoding="utf-8") as file:
             file.write(f"{line}\n")
 
-    done = lint(tmp_path)
+    done = lint_source(tmp_path)
 
     assert done.returncode == 1, done.stdout + done.stderr
-    kept = [name for name in names().values() if f"{name} BROKEN" not in done.stdout]
+    kept = [name for name in contract_names().values() if f"{name} BROKEN" not in done.stdout]
     assert not kept, f"not refused: {kept}\n{done.stdout}{done.stderr}"
 
 
 def test_every_contract_has_a_wrong_import_to_refuse() -> None:
-    assert sorted(WRONG_IMPORTS) == sorted(names())
+    assert sorted(WRONG_IMPORTS) == sorted(contract_names())

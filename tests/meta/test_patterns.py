@@ -20,7 +20,7 @@ from tests.meta.patterns import (
     strays_in,
     text_of,
 )
-from tests.meta.tree import PACKAGE, python_files, relative
+from tests.meta.tree import PACKAGE, python_files, relative_path
 
 SHORT = (24, 240)
 """Lengths that keep a cubic pattern from running for minutes over the long text."""
@@ -81,18 +81,18 @@ def superlinear_over(
         return None
     seconds = cpu_seconds(use, pattern, text, tries=3)
     if seconds > SUSPECT and (
-        length < LENGTH or seconds > DEAR or grown(use, pattern, parts) > GROWTH_MAX * seconds
+        length < LENGTH or seconds > DEAR or time_longer(use, pattern, parts) > GROWTH_MAX * seconds
     ):
         return f"{use} over {parts!r}: {seconds * 1000:.0f} ms for {length} characters"
     return None
 
 
-def grown(use: str, pattern: re.Pattern[Any], parts: tuple[str, str, str]) -> float:
+def time_longer(use: str, pattern: re.Pattern[Any], parts: tuple[str, str, str]) -> float:
     """Return the seconds that a text of four times the length takes."""
     return cpu_seconds(use, pattern, text_of(parts, FACTOR * LENGTH, pattern.pattern))
 
 
-def accused(found: Found) -> bool:
+def is_accused(found: Found) -> bool:
     """Return whether a pattern is slow in each attempt; a busy machine slows down some."""
     return all(superlinear(found.pattern, found.uses) is not None for _ in range(3))
 
@@ -104,14 +104,14 @@ def test_every_pattern_takes_linear_time(package: str) -> None:
         for path in FILES
         if path.relative_to(PACKAGE).parts[0] == package
         for found in patterns_of(path)
-        if accused(found)
+        if is_accused(found)
     }
 
     assert slow == {}
 
 
 def test_patterns_are_compiled_at_the_top_of_a_module() -> None:
-    strays = {relative(path): found for path in FILES if (found := list(strays_in(path)))}
+    strays = {relative_path(path): found for path in FILES if (found := list(strays_in(path)))}
 
     assert strays == {}, "compile each once under a name, so that it is proven linear"
 

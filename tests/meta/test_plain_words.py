@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.meta.prose import comments, docstrings, messages, paragraphs
-from tests.meta.tree import PACKAGE, ROOT, python_files, relative
+from tests.meta.prose import yield_comments, yield_docstrings, yield_messages, yield_paragraphs
+from tests.meta.tree import PACKAGE, ROOT, python_files, relative_path
 
 SUBJECT = re.compile(
     r"(?:^|(?<=[.!?:;]\s))(?:And |But |Then |So )?"
@@ -86,14 +86,18 @@ def texts_in(value: Any) -> Iterator[str]:
 def passages_of(path: Path) -> Iterator[str]:
     """Yield every text of a file that a person or a model reads."""
     if path.suffix == ".md":
-        yield from paragraphs(path.read_text(encoding="utf-8"))
+        yield from yield_paragraphs(path.read_text(encoding="utf-8"))
         return
     if path.suffix == ".toml":
         for text in texts_in(tomllib.loads(path.read_text(encoding="utf-8"))):
-            yield from paragraphs(text)
+            yield from yield_paragraphs(text)
         return
-    for text in (*docstrings(path), *comments(path), *(each.text for each in messages(path))):
-        yield from paragraphs(text)
+    for text in (
+        *yield_docstrings(path),
+        *yield_comments(path),
+        *(each.text for each in yield_messages(path)),
+    ):
+        yield from yield_paragraphs(text)
 
 
 def old_style(name: str, passages: Iterator[str]) -> list[str]:
@@ -165,7 +169,9 @@ PARTS = [
 @pytest.mark.parametrize("part", PARTS)
 def test_prose_is_plain(part: str) -> None:
     found = [
-        each for path in prose_files(part) for each in old_style(relative(path), passages_of(path))
+        each
+        for path in prose_files(part)
+        for each in old_style(relative_path(path), passages_of(path))
     ]
 
     assert found == [], "CONTRIBUTING.md says how to write"
@@ -174,7 +180,7 @@ def test_prose_is_plain(part: str) -> None:
 @pytest.mark.parametrize("part", PARTS[1:])
 def test_names_use_the_words_of_the_field(part: str) -> None:
     found = {
-        relative(path): names
+        relative_path(path): names
         for path in python_files(f"src/canonry/{part}")
         if (names := old_names(ast.parse(path.read_text(encoding="utf-8")), NAMED, AMBIGUOUS))
     }
@@ -191,7 +197,7 @@ def test_names_use_the_words_of_the_field(part: str) -> None:
 def test_names_in_tests_use_the_words_of_the_field() -> None:
     texts = {path: path.read_text(encoding="utf-8") for path in python_files("tests", "bench")}
     found = {
-        relative(path): names
+        relative_path(path): names
         for path, text in texts.items()
         if uses_old_name(text)
         and (
@@ -223,7 +229,7 @@ def test_an_old_name_is_found() -> None:
     ],
 )
 def test_the_old_style_is_found(text: str) -> None:
-    assert len(old_style("page.md", paragraphs(text))) == 1
+    assert len(old_style("page.md", yield_paragraphs(text))) == 1
 
 
 @pytest.mark.parametrize(
@@ -236,4 +242,4 @@ def test_the_old_style_is_found(text: str) -> None:
     ],
 )
 def test_plain_prose_passes(text: str) -> None:
-    assert old_style("page.md", paragraphs(text)) == []
+    assert old_style("page.md", yield_paragraphs(text)) == []

@@ -19,7 +19,7 @@ from canonry.testing.conformance.kit import REASONS
 ROOT = Path(__file__).parents[2]
 
 
-def contracts() -> set[type]:
+def list_contracts() -> set[type]:
     """Every class of the conformance kit that holds tests."""
     found: set[type] = set()
     for module in pkgutil.walk_packages(conformance.__path__, f"{conformance.__name__}."):
@@ -29,16 +29,16 @@ def contracts() -> set[type]:
     return found
 
 
-def proofs() -> Iterator[tuple[str, Callable[..., Any], frozenset[str]]]:
+def list_proofs() -> Iterator[tuple[str, Callable[..., Any], frozenset[str]]]:
     """Each test of the kit, with the ids of the promises that it is said to prove."""
-    for contract in contracts():
+    for contract in list_contracts():
         for name, test in vars(contract).items():
             if name.startswith("test_"):
                 yield f"{contract.__name__}.{name}", test, frozenset(proved_by(test))
 
 
 def test_every_promise_has_a_proof() -> None:
-    proved = {promise for _, _, ids in proofs() for promise in ids}
+    proved = {promise for _, _, ids in list_proofs() for promise in ids}
 
     assert REQUIREMENTS.keys() == REASONS.keys()
     assert sorted(REQUIREMENTS.keys() - proved) == []
@@ -46,13 +46,15 @@ def test_every_promise_has_a_proof() -> None:
 
 
 def test_every_test_of_the_kit_proves_a_promise() -> None:
-    unbound = [name for name, _, ids in proofs() if not ids]
+    unbound = [name for name, _, ids in list_proofs() if not ids]
 
     assert [name for name in unbound if not name.endswith("contract_is_not_weakened")] == []
 
 
 def test_every_declared_case_is_played() -> None:
-    played = {next(iter(ids)) for _, test, ids in proofs() if test.__module__ == cases.__name__}
+    played = {
+        next(iter(ids)) for _, test, ids in list_proofs() if test.__module__ == cases.__name__
+    }
 
     assert played == cases.CASES.keys()
 

@@ -93,7 +93,7 @@ def asking_everywhere(tree: ast.AST) -> Iterator[int]:
                 yield node.lineno
 
 
-def trees() -> Iterator[tuple[str, ast.Module]]:
+def list_trees() -> Iterator[tuple[str, ast.Module]]:
     for path in python_files(*(f"src/canonry/{package}" for package in ANSWERING)):
         yield name_of(path), ast.parse(path.read_text(encoding="utf-8"))
 
@@ -103,7 +103,7 @@ def name_of(path: Path) -> str:
 
 
 def test_nobody_reads_beyond_a_callers_scope_without_a_named_reason() -> None:
-    found = {name for name, tree in trees() if reads_beyond_scope(tree)}
+    found = {name for name, tree in list_trees() if reads_beyond_scope(tree)}
 
     unnamed = sorted(found - LOOKING_BEYOND.keys())
     assert unnamed == [], "look things up by canon.seen_by(caller) or canon.within(space)"
@@ -113,7 +113,7 @@ def test_nobody_reads_beyond_a_callers_scope_without_a_named_reason() -> None:
 def test_every_query_of_a_use_case_names_its_spaces() -> None:
     found = {
         f"{name}:{line}"
-        for name, tree in trees()
+        for name, tree in list_trees()
         if name.startswith("canon/") or "/usecases/" in name
         for line in asking_everywhere(tree)
     }

@@ -6,7 +6,7 @@ from collections import Counter
 from functools import cache
 from pathlib import Path
 
-from tests.meta.tree import PACKAGE, python_files, relative
+from tests.meta.tree import PACKAGE, python_files, relative_path
 
 MODULE_LINES_MAX = 800
 FUNCTION_LINES_MAX = 60
@@ -20,14 +20,14 @@ EVERYTHING = python_files("src", "tests", "bench")
 
 
 @cache
-def parsed(path: Path) -> ast.Module:
+def parse_module(path: Path) -> ast.Module:
     """The syntax tree of a module."""
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def begins_with_a_sentence(path: Path) -> bool:
     """Return whether a module's docstring begins with a paragraph that ends as a sentence does."""
-    first = (ast.get_docstring(parsed(path)) or "").split("\n\n")[0]
+    first = (ast.get_docstring(parse_module(path)) or "").split("\n\n")[0]
     return first.rstrip().endswith((".", ":", "?"))
 
 
@@ -42,22 +42,22 @@ def test_there_is_a_package_to_check() -> None:
 
 
 def test_every_module_begins_with_a_sentence() -> None:
-    assert [relative(path) for path in SOURCES if not begins_with_a_sentence(path)] == []
+    assert [relative_path(path) for path in SOURCES if not begins_with_a_sentence(path)] == []
 
 
 def test_every_module_has_a_readable_length() -> None:
     lines = {path: path.read_text(encoding="utf-8").count("\n") for path in EVERYTHING}
 
-    too_long = {relative(path): n for path, n in lines.items() if n > MODULE_LINES_MAX}
+    too_long = {relative_path(path): n for path, n in lines.items() if n > MODULE_LINES_MAX}
 
     assert too_long == {}, f"more than {MODULE_LINES_MAX} lines: split it by noun"
 
 
 def test_every_function_fits_on_a_page() -> None:
     too_long = {
-        f"{relative(path)}:{node.name}": lines_of(node)
+        f"{relative_path(path)}:{node.name}": lines_of(node)
         for path in SOURCES
-        for node in ast.walk(parsed(path))
+        for node in ast.walk(parse_module(path))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and lines_of(node) >= FUNCTION_LINES_MAX
     }
@@ -68,14 +68,14 @@ def test_every_function_fits_on_a_page() -> None:
 def test_every_folder_has_a_readable_number_of_files() -> None:
     files = Counter(path.parent for path in SOURCES)
 
-    too_many = {relative(folder): n for folder, n in files.items() if n > FOLDER_FILES_MAX}
+    too_many = {relative_path(folder): n for folder, n in files.items() if n > FOLDER_FILES_MAX}
 
     assert too_many == {}, f"more than {FOLDER_FILES_MAX} files: divide it by concern"
 
 
 def test_every_file_name_describes_its_content() -> None:
-    names = {relative(path): path.stem for path in EVERYTHING}
-    names |= {relative(path.parent): path.parent.name for path in SOURCES}
+    names = {relative_path(path): path.stem for path in EVERYTHING}
+    names |= {relative_path(path.parent): path.parent.name for path in SOURCES}
     empty = [
         place
         for place, name in names.items()
@@ -88,10 +88,10 @@ def test_every_file_name_describes_its_content() -> None:
 def test_every_folder_of_the_package_is_a_package() -> None:
     folders = {path.parent for path in SOURCES}
 
-    assert sorted(relative(f) for f in folders if not (f / "__init__.py").is_file()) == []
+    assert sorted(relative_path(f) for f in folders if not (f / "__init__.py").is_file()) == []
 
 
-def unfinished(texts: dict[str, str]) -> list[str]:
+def find_unfinished(texts: dict[str, str]) -> list[str]:
     """The texts that say themselves that something is still to be done."""
     return [name for name, text in texts.items() if UNFINISHED.search(text)]
 
@@ -103,8 +103,14 @@ def test_no_own_file_is_marked_as_unfinished() -> None:
     ]
 
     assert {path.suffix for path in ours} == kinds
-    assert unfinished({relative(path): path.read_text(encoding="utf-8") for path in ours}) == []
+    assert (
+        find_unfinished({relative_path(path): path.read_text(encoding="utf-8") for path in ours})
+        == []
+    )
 
 
 def test_a_mark_of_unfinished_work_is_found() -> None:
-    assert unfinished({"a": "// TODO later", "b": "-- FIXME", "c": "a todo list"}) == ["a", "b"]
+    assert find_unfinished({"a": "// TODO later", "b": "-- FIXME", "c": "a todo list"}) == [
+        "a",
+        "b",
+    ]

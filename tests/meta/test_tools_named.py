@@ -16,7 +16,7 @@ from canonry.app.packages import TOOLSETS, load_toolsets
 from canonry.gateway.replies import refusal_result
 from canonry.gateway.tool import Toolset
 from canonry.values.errors import NotFound
-from tests.meta.tree import PACKAGE, relative
+from tests.meta.tree import PACKAGE, relative_path
 
 WORDS = frozenset(
     (
@@ -56,7 +56,7 @@ def names_in(text: str) -> Iterator[str]:
             yield word
 
 
-def messages(tree: ast.AST) -> Iterator[tuple[int, str]]:
+def yield_messages(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """Every text of several words that is no docstring, with the values in it left out."""
     inner = {
         id(part)
@@ -92,9 +92,9 @@ def served_to(name: str, path: Path) -> bool:
 
 def test_no_message_names_a_tool_of_another_toolset() -> None:
     wrong = [
-        f"{relative(path)}:{line}: {name}: {text[:80]}"
+        f"{relative_path(path)}:{line}: {name}: {text[:80]}"
         for path in sorted(PACKAGE.rglob("*.py"))
-        for line, text in messages(ast.parse(path.read_text(encoding="utf-8")))
+        for line, text in yield_messages(ast.parse(path.read_text(encoding="utf-8")))
         for name in names_in(text)
         if not served_to(name, path)
     ]
@@ -102,13 +102,13 @@ def test_no_message_names_a_tool_of_another_toolset() -> None:
     assert wrong == []
 
 
-def descriptions(value: Any) -> Iterator[str]:
+def yield_descriptions(value: Any) -> Iterator[str]:
     """Yield the descriptions in a schema, however deep they lie."""
     if isinstance(value, Mapping) and isinstance(text := value.get("description"), str):
         yield text
     if isinstance(value, Mapping | list):
         for each in value.values() if isinstance(value, Mapping) else value:
-            yield from descriptions(each)
+            yield from yield_descriptions(each)
 
 
 @pytest.mark.parametrize("toolset", _TOOLSETS, ids=lambda each: each.name)
@@ -116,7 +116,7 @@ def test_no_tool_description_names_a_tool_of_another_toolset(toolset: Toolset) -
     wrong = [
         f"{tool.name}: {name}: {text[:80]}"
         for tool in toolset.tools
-        for text in (tool.title, tool.description, *descriptions(tool.input_schema))
+        for text in (tool.title, tool.description, *yield_descriptions(tool.input_schema))
         for name in names_in(text)
         if toolset.name not in OWNERS[name]
     ]

@@ -4,7 +4,15 @@ from typing import Any
 
 import pytest
 
-from tests.meta.weights import JITTER, allowed, recorded, risen, sizes, stale, ways
+from tests.meta.weights import (
+    JITTER,
+    allowed_seconds,
+    measure_paths,
+    measure_sizes,
+    read_recorded,
+    risen_figures,
+    stale_figures,
+)
 
 TOTAL_LINES_MOST = 121_500
 """Lines of code; a later change lowers this, and says so in its note.
@@ -16,28 +24,28 @@ place of one. Longer names break 2,800 lines in two; nothing else was added with
 
 @pytest.fixture(scope="module")
 def known() -> dict[str, Any]:
-    return recorded()
+    return read_recorded()
 
 
 def test_no_package_grows_beyond_what_is_recorded(known: dict[str, Any]) -> None:
-    measured = sizes()
+    measured = measure_sizes()
 
-    assert risen(measured, known["packages"]) == []
-    assert stale(measured, known["packages"]) == [], "run python -m tests.meta.weights"
+    assert risen_figures(measured, known["packages"]) == []
+    assert stale_figures(measured, known["packages"]) == [], "run python -m tests.meta.weights"
     assert sum(each["lines"] for each in measured.values()) <= TOTAL_LINES_MOST
 
 
 def test_no_call_passes_more_functions_than_are_recorded(known: dict[str, Any]) -> None:
-    measured = ways()
+    measured = measure_paths()
 
-    assert risen(measured, known["calls"], JITTER) == []
-    assert stale(measured, known["calls"]) == [], "run python -m tests.meta.weights"
+    assert risen_figures(measured, known["calls"], JITTER) == []
+    assert stale_figures(measured, known["calls"]) == [], "run python -m tests.meta.weights"
 
 
 def test_a_rise_and_a_stale_record_are_found() -> None:
-    assert risen({"find": {"functions": 11}}, {"find": {"functions": 10}})
-    assert stale({"find": {"functions": 10}}, {"find": {"functions": 200}})
-    assert stale({}, {"gone": {"functions": 1}})
+    assert risen_figures({"find": {"functions": 11}}, {"find": {"functions": 10}})
+    assert stale_figures({"find": {"functions": 10}}, {"find": {"functions": 200}})
+    assert stale_figures({}, {"gone": {"functions": 1}})
 
 
 def test_every_rise_has_a_reason(known: dict[str, Any]) -> None:
@@ -47,6 +55,6 @@ def test_every_rise_has_a_reason(known: dict[str, Any]) -> None:
 def test_a_slower_machine_gets_proportionally_more_test_time() -> None:
     known = {"suite_seconds": 900, "sample_seconds": 0.05}
 
-    assert allowed(known, [0.05, 0.10]) == pytest.approx(1350)
-    assert allowed(known, [0.01, 0.02]) == 900
-    assert allowed(known, []) == 900
+    assert allowed_seconds(known, [0.05, 0.10]) == pytest.approx(1350)
+    assert allowed_seconds(known, [0.01, 0.02]) == 900
+    assert allowed_seconds(known, []) == 900

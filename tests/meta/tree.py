@@ -30,6 +30,6 @@ def text_files() -> Iterator[Path]:
                 yield path
 
 
-def relative(path: Path) -> str:
+def relative_path(path: Path) -> str:
     """Return the path by which a failure names a file."""
     return path.relative_to(ROOT).as_posix()

@@ -43,7 +43,7 @@ WORK: Final = tuple(range(60_000))
 """The numbers that a sample sorts, sums and writes as JSON: about 20 ms on a quiet machine."""
 
 
-def sizes() -> dict[str, dict[str, int]]:
+def measure_sizes() -> dict[str, dict[str, int]]:
     """Lines and modules of code, and lines of data files, by package."""
     found: dict[str, dict[str, int]] = {}
     for path in sorted(PACKAGE.rglob("*")):
@@ -65,21 +65,21 @@ class Trace:
     def __init__(self) -> None:
         self.functions: set[tuple[str, str]] = set()
 
-    def _saw(self, frame: FrameType, event: str, _: Any) -> None:
+    def _see_call(self, frame: FrameType, event: str, _: Any) -> None:
         code = frame.f_code
         if event == "call" and code.co_filename.startswith(SOURCE):
             self.functions.add((code.co_filename, code.co_qualname))
 
     def __enter__(self) -> Self:
-        threading.setprofile(self._saw)
-        sys.setprofile(self._saw)
+        threading.setprofile(self._see_call)
+        sys.setprofile(self._see_call)
         return self
 
     def __exit__(self, *_: object) -> None:
         sys.setprofile(None)
         threading.setprofile(None)
 
-    def figures(self) -> dict[str, int]:
+    def count_figures(self) -> dict[str, int]:
         """Count the functions and the files."""
         named = {each for each in self.functions if not each[1].rpartition(".")[2].startswith("<")}
         return {"functions": len(named), "files": len({file for file, _ in named})}
@@ -91,7 +91,7 @@ CALLS: Final = (
 )
 
 
-async def _traced() -> dict[str, dict[str, int]]:
+async def trace_calls() -> dict[str, dict[str, int]]:
     with tempfile.TemporaryDirectory() as folder:
         recording = await Recording.open(Path(folder), "canon", "narrative", "truth")
         try:
@@ -104,25 +104,25 @@ async def _traced() -> dict[str, dict[str, int]]:
                 for number in range(2, 2 + TRACES):
                     with Trace() as trace:
                         await step(number)
-                    figures.append(trace.figures())
+                    figures.append(trace.count_figures())
                 found[name] = min(figures, key=lambda each: each["functions"])
         finally:
             await recording.close()
     return found
 
 
-def ways() -> dict[str, dict[str, int]]:
+def measure_paths() -> dict[str, dict[str, int]]:
     """The functions and files that the second of two like calls passes, by call."""
-    return asyncio.run(_traced())
+    return asyncio.run(trace_calls())
 
 
-def recorded() -> dict[str, Any]:
+def read_recorded() -> dict[str, Any]:
     """Return the figures of the committed file."""
     found: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
     return found
 
 
-def risen(
+def risen_figures(
     measured: Mapping[str, Mapping[str, int]],
     known: Mapping[str, Mapping[str, int]],
     jitter: int = 0,
@@ -136,7 +136,7 @@ def risen(
     ]
 
 
-def stale(
+def stale_figures(
     measured: Mapping[str, Mapping[str, int]], known: Mapping[str, Mapping[str, int]]
 ) -> list[str]:
     """Each recorded figure that is too far above what is measured, or measured no longer."""
@@ -149,7 +149,7 @@ def stale(
     ]
 
 
-def sample() -> float:
+def time_sample() -> float:
     """Seconds that a fixed piece of work takes now."""
     start = time.perf_counter()
     sum(sorted(WORK, key=lambda each: each * 7919 % 60_013))
@@ -157,16 +157,16 @@ def sample() -> float:
     return time.perf_counter() - start
 
 
-def watch(file: Path) -> None:
+def watch_speed(file: Path) -> None:
     """Write a sample into `file`, a line each, until the process is ended."""
     with file.open("w", encoding="utf-8") as out:
         while True:
-            out.write(f"{sample():.4f}\n")
+            out.write(f"{time_sample():.4f}\n")
             out.flush()
             time.sleep(WATCH_EVERY)
 
 
-def allowed(known: Mapping[str, Any], samples: Sequence[float]) -> float:
+def allowed_seconds(known: Mapping[str, Any], samples: Sequence[float]) -> float:
     """Seconds that the tests may take: what is recorded, times how much slower the machine was.
 
     A faster machine gets no less time, since tests that wait do not become faster with it.
@@ -184,20 +184,20 @@ def main() -> int:
     parser.add_argument("--watched", type=Path, metavar="FILE", help="the samples of these tests")
     chosen = parser.parse_args()
     if chosen.watch is not None:
-        watch(chosen.watch)
-    known = recorded() if FILE.exists() else {"packages": {}, "calls": {}}
+        watch_speed(chosen.watch)
+    known = read_recorded() if FILE.exists() else {"packages": {}, "calls": {}}
     if chosen.seconds is not None:
         lines = chosen.watched.read_text(encoding="utf-8").split() if chosen.watched else ()
         samples = [float(each) for each in lines]
-        most = allowed(known, samples)
+        most = allowed_seconds(known, samples)
         sys.stdout.write(
             f"the tests took {chosen.seconds} s; {known['suite_seconds']} s are recorded,"
             f" {most:.0f} s on a machine as fast as this one was"
             f" ({len(samples)} samples, {fmean(samples or (0.0,)):.4f} s each)\n"
         )
         return int(chosen.seconds > most)
-    measured = {"packages": sizes(), "calls": ways()}
-    rose = [each for part, found in measured.items() for each in risen(found, known[part])]
+    measured = {"packages": measure_sizes(), "calls": measure_paths()}
+    rose = [each for part, found in measured.items() for each in risen_figures(found, known[part])]
     if rose and FILE.exists() and not chosen.raises:
         sys.stdout.write("\n".join(("these rose:", *rose, "")))
         return 1

@@ -8,8 +8,8 @@ from uuid import uuid4
 import anyio
 import pytest
 
-from tests.cli.run import Done, canonry
-from tests.conformance.mongodb_store import URL, dropped, require_server
+from tests.cli.run import Done, run_canonry
+from tests.conformance.mongodb_store import URL, drop_data, require_server
 
 Run = Callable[..., Done]
 
@@ -25,13 +25,13 @@ def run(tmp_path: Path) -> Iterator[Run]:
     }
 
     def call(*words: str, **more: str) -> Done:
-        return canonry(*words, environment=environment | more)
+        return run_canonry(*words, environment=environment | more)
 
     yield call
-    anyio.run(dropped, name)
+    anyio.run(drop_data, name)
 
 
-def succeeds(done: Done) -> str:
+def run_successfully(done: Done) -> str:
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -43,19 +43,21 @@ def test_a_store_is_moved_verified_rebuilt_backed_up_and_moved_back(
     rules.write_text("# Rest\n\nA night under the open sky heals nothing.\n")
     folder, back = str(tmp_path / "data"), str(tmp_path / "back")
     words = ("documents", str(rules), "--universe", "Home", "--source-type", "rulebook")
-    assert canonry("import", *words, "--data", folder).returncode == 0
+    assert run_canonry("import", *words, "--data", folder).returncode == 0
     exported = [tmp_path / f"{n}.jsonl" for n in range(3)]
-    assert canonry("export", str(exported[0]), "--data", folder).returncode == 0
+    assert run_canonry("export", str(exported[0]), "--data", folder).returncode == 0
 
-    result = succeeds(run("move", "--from", "embedded", "--to", "polyglot"))
-    again = succeeds(run("move", "--from", "embedded", "--to", "polyglot"))
-    succeeds(run("verify"))
-    assert "MongoDB" in succeeds(run("doctor"))
-    assert "rebuilt all views" in succeeds(run("rebuild", CANONRY_DATA=str(tmp_path / "another")))
-    assert "backed up" in succeeds(run("backup", str(tmp_path / "backup")))
-    succeeds(run("export", str(exported[1])))
-    succeeds(run("move", "--from", "polyglot", "--to", "embedded", CANONRY_DATA=back))
-    assert canonry("export", str(exported[2]), "--data", back).returncode == 0
+    result = run_successfully(run("move", "--from", "embedded", "--to", "polyglot"))
+    again = run_successfully(run("move", "--from", "embedded", "--to", "polyglot"))
+    run_successfully(run("verify"))
+    assert "MongoDB" in run_successfully(run("doctor"))
+    assert "rebuilt all views" in run_successfully(
+        run("rebuild", CANONRY_DATA=str(tmp_path / "another"))
+    )
+    assert "backed up" in run_successfully(run("backup", str(tmp_path / "backup")))
+    run_successfully(run("export", str(exported[1])))
+    run_successfully(run("move", "--from", "polyglot", "--to", "embedded", CANONRY_DATA=back))
+    assert run_canonry("export", str(exported[2]), "--data", back).returncode == 0
 
     assert "SHA-256" in result
     assert "moved 0 commits" in again
@@ -68,7 +70,7 @@ def test_a_store_is_moved_verified_rebuilt_backed_up_and_moved_back(
     "url", ["mongodb://me:secret@127.0.0.1", "postgresql://127.0.0.1/canon", "127.0.0.1"]
 )
 def test_a_foreign_address_or_one_with_a_password_is_refused(url: str) -> None:
-    done = canonry("verify", "--mongodb-url", url)
+    done = run_canonry("verify", "--mongodb-url", url)
 
     assert done.returncode == 2
     assert "CANONRY_MONGODB_PASSWORD" in done.stderr
@@ -76,7 +78,7 @@ def test_a_foreign_address_or_one_with_a_password_is_refused(url: str) -> None:
 
 
 def test_a_missing_server_is_reported_in_one_line(tmp_path: Path) -> None:
-    done = canonry("verify", "--mongodb-url", "mongodb://127.0.0.1:1", "--data", str(tmp_path))
+    done = run_canonry("verify", "--mongodb-url", "mongodb://127.0.0.1:1", "--data", str(tmp_path))
 
     assert done.returncode == 4
     assert "does not answer" in done.stderr
@@ -85,14 +87,14 @@ def test_a_missing_server_is_reported_in_one_line(tmp_path: Path) -> None:
 
 def test_two_kinds_of_servers_at_once_are_refused() -> None:
     other = ("--postgres-url", "postgresql://canonry@127.0.0.1/canonry")
-    done = canonry("verify", "--mongodb-url", "mongodb://127.0.0.1", *other)
+    done = run_canonry("verify", "--mongodb-url", "mongodb://127.0.0.1", *other)
 
     assert done.returncode == 2
     assert "exclude each other" in done.stderr
 
 
 def test_a_store_on_servers_moves_to_a_folder_first() -> None:
-    done = canonry("move", "--from", "postgres", "--to", "polyglot")
+    done = run_canonry("move", "--from", "postgres", "--to", "polyglot")
 
     assert done.returncode == 2
     assert "embedded first" in done.stderr

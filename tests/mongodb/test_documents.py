@@ -13,7 +13,7 @@ from canonry.readmodels.ports.view import Folded
 from canonry.stores.mongodb import MongoDatabase, MongoDocuments, MongoMaintenance
 from canonry.testing.example_items import MIDDLE_EARTH, a_memory, a_scene, a_turn
 from canonry.values.errors import Conflict
-from tests.conformance.mongodb_store import URL, dropped, require_server
+from tests.conformance.mongodb_store import URL, drop_data, require_server
 
 pytestmark = pytest.mark.anyio
 
@@ -24,7 +24,7 @@ async def databases() -> AsyncIterator[tuple[MongoDatabase, MongoDatabase]]:
     require_server()
     name = f"test_{uuid4().hex}"
     async with AsyncExitStack() as closing:
-        closing.push_async_callback(dropped, name)
+        closing.push_async_callback(drop_data, name)
         one, other = MongoDatabase(URL, name), MongoDatabase(URL, name)
         for each in (one, other):
             closing.push_async_callback(each.close)
@@ -32,11 +32,11 @@ async def databases() -> AsyncIterator[tuple[MongoDatabase, MongoDatabase]]:
         yield one, other
 
 
-def shown(position: int, *items: StoredItem) -> Folded:
+def show_position(position: int, *items: StoredItem) -> Folded:
     return Folded(space=MIDDLE_EARTH, position=Position(position), items=items)
 
 
-def at(item: StoredItem, position: int) -> StoredItem:
+def item_at(item: StoredItem, position: int) -> StoredItem:
     return replace(item, changed_at=Position(position))
 
 
@@ -45,10 +45,10 @@ async def test_a_late_or_repeated_write_replaces_no_newer_document(
 ) -> None:
     one, other = map(MongoDocuments, databases)
     mending = MongoMaintenance(databases[0])
-    result = at(a_turn("turn", text="as it was"), 1)
-    changed = at(a_turn("turn", text="as it is"), 2)
-    memory, scene = at(a_memory("memory"), 3), at(a_scene(), 3)
-    folded = [shown(1, result), shown(2, changed), shown(3, memory, scene)]
+    result = item_at(a_turn("turn", text="as it was"), 1)
+    changed = item_at(a_turn("turn", text="as it is"), 2)
+    memory, scene = item_at(a_memory("memory"), 3), item_at(a_scene(), 3)
+    folded = [show_position(1, result), show_position(2, changed), show_position(3, memory, scene)]
 
     await one.apply(folded[:2])
     await one.apply(folded[1:])
@@ -65,11 +65,11 @@ async def test_an_erased_document_is_empty_and_stays_so(
     databases: tuple[MongoDatabase, MongoDatabase],
 ) -> None:
     one, _ = map(MongoDocuments, databases)
-    turn = at(a_turn("secret", text="a personal word"), 1)
+    turn = item_at(a_turn("secret", text="a personal word"), 1)
     gone = Tombstone(id=turn.id, space=MIDDLE_EARTH, was="turn", position=2, changed_at=2)
-    await one.apply([shown(1, turn), shown(2, gone)])
+    await one.apply([show_position(1, turn), show_position(2, gone)])
     await databases[0].committed_collection("view_cursors").delete_many({})
-    await one.apply([shown(1, turn)])
+    await one.apply([show_position(1, turn)])
 
     stored = await databases[0].committed_collection("turns").find_one({"_id": turn.id})
     assert "a personal word" not in str(stored)
@@ -81,7 +81,7 @@ async def test_missing_commits_are_requested(
     one, _ = map(MongoDocuments, databases)
 
     with pytest.raises(Conflict) as caught:
-        await one.apply([shown(1), shown(3)])
+        await one.apply([show_position(1), show_position(3)])
 
     assert caught.value.code == "view.gap"
     assert await one.cursor(MIDDLE_EARTH) == 1

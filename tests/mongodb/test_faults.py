@@ -16,7 +16,7 @@ from canonry.app.backends.mongodb import SplitStore, open_mongodb
 from canonry.testing.clocks import Scribe
 from canonry.testing.example_items import MIDDLE_EARTH, a_fact, creation_entries
 from tests.conformance.kills import require_whole, written_while
-from tests.conformance.mongodb_store import URL, dropped, require_server, server_of_our_own
+from tests.conformance.mongodb_store import URL, drop_data, require_server, server_of_our_own
 from tests.faults.relay import relayed_url
 from tests.servers.documents import Documents
 
@@ -45,7 +45,7 @@ def server() -> Iterator[Documents]:
 
 
 @asynccontextmanager
-async def opened(url: str, name: str, folder: Path) -> AsyncIterator[SplitStore]:
+async def open_store(url: str, name: str, folder: Path) -> AsyncIterator[SplitStore]:
     store = await open_mongodb(url, database=name, folder=folder)
     try:
         yield store
@@ -60,7 +60,7 @@ async def test_a_killed_and_restarted_server_loses_nothing(
         await asyncio.to_thread(server.stop, signal.SIGKILL)
         await asyncio.to_thread(server.start)
 
-    async with opened(server.url, "killed", tmp_path) as store:
+    async with open_store(server.url, "killed", tmp_path) as store:
         acknowledged = await written_while(store.canon, kill)
 
         await require_whole(store.canon, store.maintenance, acknowledged)
@@ -70,12 +70,12 @@ async def test_a_killed_and_restarted_server_loses_nothing(
 async def test_cut_connections_lose_nothing(tmp_path: Path) -> None:
     require_server()
     name = f"test_{uuid4().hex}"
-    async with relayed_url(URL) as (relay, url), opened(url, name, tmp_path) as store:
-        acknowledged = await written_while(store.canon, relay.cut)
+    async with relayed_url(URL) as (relay, url), open_store(url, name, tmp_path) as store:
+        acknowledged = await written_while(store.canon, relay.cut_lines)
 
         await require_whole(store.canon, store.maintenance, acknowledged)
         assert await store.canon.ledger.head_position(MIDDLE_EARTH) == len(acknowledged)
-    await dropped(name)
+    await drop_data(name)
 
 
 async def test_a_killed_process_does_not_stop_the_other(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ async def test_a_killed_process_does_not_stop_the_other(tmp_path: Path) -> None:
     assert other.stdout is not None
     found = [await asyncio.to_thread(other.stdout.readline) for _ in range(3)]
     ours: set[str] = set()
-    async with opened(URL, name, tmp_path / "ours") as store:
+    async with open_store(URL, name, tmp_path / "ours") as store:
         for n in range(40):
             scribe = Scribe(store.canon, f"ours {n}")
             draft = scribe.next_append(creation_entries(a_fact(f"ours {n}")))
@@ -105,4 +105,4 @@ async def test_a_killed_process_does_not_stop_the_other(tmp_path: Path) -> None:
             Scribe(store.canon, f"other {n}").next_append(()).draft.id for n in range(len(found))
         }
         await require_whole(store.canon, store.maintenance, ours | theirs)
-    await dropped(name)
+    await drop_data(name)

@@ -16,7 +16,7 @@ from canonry.testing.conformance.chronicle import write_chronicle
 from canonry.testing.conformance.kit import Backend, require_part
 from canonry.testing.example_items import MIDDLE_EARTH, a_fact, uuid_of
 from tests.conformance import neo4j_store
-from tests.conformance.mongodb_store import URL, dropped, require_server
+from tests.conformance.mongodb_store import URL, drop_data, require_server
 from tests.conformance.test_memory import open_memory
 
 pytestmark = pytest.mark.anyio
@@ -38,15 +38,15 @@ async def store(tmp_path: Path) -> AsyncIterator[SplitStore]:
     )
     yield opened
     await opened.close()
-    await dropped(name)
-    async with neo4j_store.opened(name) as graph:
-        await neo4j_store.emptied(graph)
+    await drop_data(name)
+    async with neo4j_store.open_graph(name) as graph:
+        await neo4j_store.empty_database(graph)
 
 
-async def shown(store: SplitStore) -> dict[str, str]:
+async def shown_kinds(store: SplitStore) -> dict[str, str]:
     """The kind of each item that the graph shows."""
-    async with neo4j_store.opened(store.store.database.name) as graph:
-        return await neo4j_store.kinds(graph)
+    async with neo4j_store.open_graph(store.store.database.name) as graph:
+        return await neo4j_store.read_kinds(graph)
 
 
 def as_backend(store: SplitStore) -> Backend:
@@ -88,7 +88,7 @@ async def test_concurrent_machines_produce_the_same_graph_as_one(
 async def test_a_graph_with_lost_data_is_found_and_refilled(store: SplitStore) -> None:
     await Scribe(store.canon).make_items(a_fact("ring"), a_fact("sword"))
     await require_part(store.graph).catch_up()
-    async with neo4j_store.opened(store.store.database.name) as graph:
+    async with neo4j_store.open_graph(store.store.database.name) as graph:
         await graph.fetch_rows(
             "MATCH (t:Fact {store: $store, id: $id}) DETACH DELETE t", {"id": uuid_of("ring")}
         )
@@ -98,7 +98,7 @@ async def test_a_graph_with_lost_data_is_found_and_refilled(store: SplitStore) -
 
     assert [each.where for each in found] != []
     assert (await store.maintenance.verify(report_nothing)).findings == ()
-    assert await shown(store) == dict.fromkeys((uuid_of("ring"), uuid_of("sword")), "fact")
+    assert await shown_kinds(store) == dict.fromkeys((uuid_of("ring"), uuid_of("sword")), "fact")
     assert await store.canon.ledger.head_position(MIDDLE_EARTH) == 1
 
 
@@ -110,7 +110,7 @@ async def test_erased_data_is_in_no_past_of_the_graph(store: SplitStore) -> None
     dropped_parts = await store.maintenance.purge(MIDDLE_EARTH, [uuid_of("secret")])
 
     assert dropped_parts == 1
-    assert await shown(store) == {uuid_of("secret"): "tombstone", uuid_of("kept"): "fact"}
+    assert await shown_kinds(store) == {uuid_of("secret"): "tombstone", uuid_of("kept"): "fact"}
     assert (await store.maintenance.verify(report_nothing)).findings == ()
 
 
@@ -119,7 +119,7 @@ async def test_writes_soon_appear_in_the_graph(store: SplitStore) -> None:
 
     async with asyncio.timeout(60):
         while True:
-            if await shown(store):
+            if await shown_kinds(store):
                 break
             await asyncio.sleep(0.05)
 
@@ -144,4 +144,4 @@ async def test_writes_continue_without_the_graph_and_maintenance_reports_it(tmp_
         assert "away" in str((await store.maintenance.facts_about_store())["graph"])
     finally:
         await store.close()
-        await dropped(name)
+        await drop_data(name)

@@ -21,9 +21,9 @@ from canonry.testing.clocks import CountingIdentities, HandClock, Scribe
 from canonry.testing.example_items import MIDDLE_EARTH, a_fact, creation_entries, uuid_of
 from canonry.values.errors import BrokenInvariant, InvalidInput
 from canonry.values.ids import CommitId
-from tests.conformance.mongodb_store import URL, dropped, require_server
+from tests.conformance.mongodb_store import URL, drop_data, require_server
 from tests.conformance.test_memory import open_memory
-from tests.conformance.test_mixed import nothing
+from tests.conformance.test_mixed import erase_nothing
 from tests.mongodb.test_trips_of_calls import Commands, heard_by
 
 pytestmark = pytest.mark.anyio
@@ -37,21 +37,21 @@ class Store:
         self._closing = closing
         self._opened = 0
 
-    async def database(self) -> MongoDatabase:
+    async def open_database(self) -> MongoDatabase:
         opened = MongoDatabase(URL, self.name)
         self._closing.push_async_callback(opened.close)
         await opened.open()
         return opened
 
-    async def ledger(self) -> MongoLedger:
+    async def open_ledger(self) -> MongoLedger:
         self._opened += 1
         identities = CountingIdentities(prefix=self._opened)
-        return MongoLedger(await self.database(), HandClock(), identities)
+        return MongoLedger(await self.open_database(), HandClock(), identities)
 
-    async def scribe(self, ledger: MongoLedger, name: str = "scribe") -> Scribe:
+    async def open_scribe(self, ledger: MongoLedger, name: str = "scribe") -> Scribe:
         """Somebody who writes there, and whose views are in memory."""
         copy = (await open_memory()).canon
-        follower = Follower(log=ledger, copy=copy.ledger, purge=nothing)
+        follower = Follower(log=ledger, copy=copy.ledger, purge=erase_nothing)
         self._closing.push_async_callback(follower.await_erasures)
         return Scribe(
             join_views(canon_over_copy(copy, ledger, follower), copied=copy.ledger).canon, name
@@ -63,7 +63,7 @@ async def store() -> AsyncIterator[Store]:
     require_server()
     async with AsyncExitStack() as closing:
         opened = Store(closing)
-        closing.push_async_callback(dropped, opened.name)
+        closing.push_async_callback(drop_data, opened.name)
         yield opened
 
 
@@ -118,8 +118,8 @@ class Slow:
 
 
 async def test_waiting_drafts_are_inserted_together(store: Store, commands: Commands) -> None:
-    ledger = await store.ledger()
-    scribe = await store.scribe(ledger)
+    ledger = await store.open_ledger()
+    scribe = await store.open_scribe(ledger)
     await scribe.make_items(a_fact("first"))
     drafts = [scribe.next_append(creation_entries(a_fact(f"fact {n}"))) for n in range(40)]
     before = commands.named["insert"]
@@ -142,8 +142,8 @@ async def test_waiting_drafts_are_inserted_together(store: Store, commands: Comm
 
 
 async def test_one_of_several_drafts_on_the_same_item_is_first(store: Store) -> None:
-    ledger = await store.ledger()
-    scribe = await store.scribe(ledger)
+    ledger = await store.open_ledger()
+    scribe = await store.open_scribe(ledger)
     key = item_key(uuid_of("throne"))
     first, second = [
         [
@@ -166,8 +166,8 @@ async def test_one_of_several_drafts_on_the_same_item_is_first(store: Store) -> 
 
 
 async def test_an_unwritable_draft_stops_no_other(store: Store) -> None:
-    ledger = await store.ledger()
-    scribe = await store.scribe(ledger)
+    ledger = await store.open_ledger()
+    scribe = await store.open_scribe(ledger)
     drafts = [scribe.next_append(creation_entries(a_fact(f"fact {n}"))) for n in range(9)]
     drafts[4] = replace(drafts[4], draft=replace(drafts[4].draft, id=CommitId("\ud800")))
 
@@ -184,8 +184,8 @@ async def test_an_unwritable_draft_stops_no_other(store: Store) -> None:
 async def test_after_a_lost_group_answer_each_draft_gets_its_own(
     store: Store, written: int
 ) -> None:
-    ledger = await store.ledger()
-    scribe = await store.scribe(ledger)
+    ledger = await store.open_ledger()
+    scribe = await store.open_scribe(ledger)
     await scribe.make_items(a_fact("first"))
     groups = [
         [scribe.next_append(creation_entries(a_fact(f"fact {n}/{k}"))) for k in range(2)]
@@ -210,8 +210,8 @@ async def test_after_a_lost_group_answer_each_draft_gets_its_own(
 
 
 async def test_a_late_draft_is_not_reported_as_stale(store: Store) -> None:
-    ledger, other = await store.ledger(), await store.ledger()
-    scribe, theirs = await store.scribe(ledger), await store.scribe(other, "theirs")
+    ledger, other = await store.open_ledger(), await store.open_ledger()
+    scribe, theirs = await store.open_scribe(ledger), await store.open_scribe(other, "theirs")
     await scribe.make_items(a_fact("first"))
     key = item_key(uuid_of("throne"))
     draft = replace(
@@ -252,8 +252,8 @@ async def test_a_late_draft_is_not_reported_as_stale(store: Store) -> None:
 
 
 async def test_a_draft_written_by_others_stops_no_other_of_its_group(store: Store) -> None:
-    ledger, other = await store.ledger(), await store.ledger()
-    scribe, theirs = await store.scribe(ledger), await store.scribe(other)
+    ledger, other = await store.open_ledger(), await store.open_ledger()
+    scribe, theirs = await store.open_scribe(ledger), await store.open_scribe(other)
     await scribe.make_items(a_fact("first"))
     drafts = [scribe.next_append(creation_entries(a_fact(f"fact {n}"))) for n in range(4)]
     await theirs.append_batch([drafts[2]])
@@ -267,8 +267,8 @@ async def test_a_draft_written_by_others_stops_no_other_of_its_group(store: Stor
 
 
 async def test_a_draft_cancelled_before_the_lock_is_not_written(store: Store) -> None:
-    ledger, other = await store.ledger(), await store.ledger()
-    scribe = await store.scribe(ledger)
+    ledger, other = await store.open_ledger(), await store.open_ledger()
+    scribe = await store.open_scribe(ledger)
     drafts = [scribe.next_append(creation_entries(a_fact(f"fact {n}"))) for n in range(6)]
     async with other.lock_appends():
         calls = [asyncio.ensure_future(scribe.append_batch([draft])) for draft in drafts]
@@ -283,8 +283,8 @@ async def test_a_draft_cancelled_before_the_lock_is_not_written(store: Store) ->
 
 
 async def test_two_processes_writing_in_groups_make_one_log(store: Store) -> None:
-    ledgers = [await store.ledger() for _ in range(2)]
-    scribes = [await store.scribe(each, f"scribe {n}") for n, each in enumerate(ledgers)]
+    ledgers = [await store.open_ledger() for _ in range(2)]
+    scribes = [await store.open_scribe(each, f"scribe {n}") for n, each in enumerate(ledgers)]
 
     async def write(n: int, scribe: Scribe) -> list[Outcome]:
         drafts = [scribe.next_append(creation_entries(a_fact(f"fact {n}/{k}"))) for k in range(20)]
@@ -299,8 +299,8 @@ async def test_two_processes_writing_in_groups_make_one_log(store: Store) -> Non
 
 
 async def test_own_writes_are_reported_without_a_query(store: Store, commands: Commands) -> None:
-    ledger = await store.ledger()
-    scribe = await store.scribe(ledger)
+    ledger = await store.open_ledger()
+    scribe = await store.open_scribe(ledger)
     start = await ledger.touched_since(0, limit=100)
     await scribe.make_items(a_fact("ring", "ann"))
     commands.named.clear()
@@ -317,8 +317,11 @@ async def test_own_writes_are_reported_without_a_query(store: Store, commands: C
 
 @pytest.mark.parametrize("ours", [0, 1, 2])
 async def test_concurrent_writes_of_others_are_reported_too(store: Store, ours: int) -> None:
-    ledger, other = await store.ledger(), await store.ledger()
-    scribe, theirs = await store.scribe(ledger, "ours"), await store.scribe(other, "theirs")
+    ledger, other = await store.open_ledger(), await store.open_ledger()
+    scribe, theirs = (
+        await store.open_scribe(ledger, "ours"),
+        await store.open_scribe(other, "theirs"),
+    )
     start = await ledger.touched_since(0, limit=100)
     waiting = [asyncio.ensure_future(scribe.make_items(a_fact(f"ours {n}"))) for n in range(ours)]
     await theirs.make_items(a_fact("theirs"))
@@ -336,8 +339,8 @@ async def test_concurrent_writes_of_others_are_reported_too(store: Store, ours: 
 async def test_a_writing_call_asks_for_the_version_gate_first(
     store: Store, commands: Commands
 ) -> None:
-    ledger = await store.ledger()
-    scribe = await store.scribe(ledger)
+    ledger = await store.open_ledger()
+    scribe = await store.open_scribe(ledger)
     here = (await scribe.make_items(a_fact("first"))).position
     result = PredictedKeys(touched=frozenset(("something",)), over=frozenset(), at=here)
     drafts = [
@@ -362,8 +365,8 @@ async def test_a_writing_call_asks_for_the_version_gate_first(
 async def test_the_version_gate_is_read_again_in_each_exclusive_block(
     store: Store,
 ) -> None:
-    ledger = await store.ledger()
-    scribe = await store.scribe(ledger)
+    ledger = await store.open_ledger()
+    scribe = await store.open_scribe(ledger)
     draft = scribe.next_append(creation_entries(a_fact("other")))
     begun, wanted = asyncio.Event(), asyncio.Event()
 
@@ -388,13 +391,13 @@ async def test_the_version_gate_is_read_again_in_each_exclusive_block(
 
 
 async def test_opening_an_earlier_database_locks_the_old_version_out(store: Store) -> None:
-    database = await store.database()
-    written = await store.scribe(await store.ledger())
+    database = await store.open_database()
+    written = await store.open_scribe(await store.open_ledger())
     await written.make_items(a_fact("before"))
     meta = database.committed_collection("meta")
     await meta.update_one({"_id": "records"}, {"$set": {"encoding": ENCODING_VERSION - 1}})
 
-    ledger = await store.ledger()
+    ledger = await store.open_ledger()
 
     stated = await meta.find_one({"_id": "records"})
     assert stated is not None
@@ -403,11 +406,11 @@ async def test_opening_an_earlier_database_locks_the_old_version_out(store: Stor
 
 
 async def test_a_database_of_a_later_version_is_refused_and_kept(store: Store) -> None:
-    meta = (await store.database()).committed_collection("meta")
+    meta = (await store.open_database()).committed_collection("meta")
     await meta.update_one({"_id": "records"}, {"$set": {"encoding": ENCODING_VERSION + 1}})
 
     with pytest.raises(BrokenInvariant) as refused:
-        await store.database()
+        await store.open_database()
 
     assert refused.value.code == "store.newer"
     stated = await meta.find_one({"_id": "records"})

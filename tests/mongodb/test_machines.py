@@ -27,8 +27,8 @@ from canonry.testing.example_items import (
 )
 from canonry.values.errors import Unavailable
 from tests.conformance import mongodb_store, postgres_store
-from tests.conformance.mongodb_store import Databases, databases
-from tests.conformance.postgres_store import BOTH, Schemas, schemas
+from tests.conformance.mongodb_store import Databases, open_databases
+from tests.conformance.postgres_store import BOTH, Schemas, open_schemas
 
 pytestmark = pytest.mark.anyio
 LOOKS = 1200
@@ -39,14 +39,14 @@ async def opened(
     tmp_path: Path, request: pytest.FixtureRequest
 ) -> AsyncIterator[Databases | Schemas]:
     if request.param == "mongodb":
-        async with databases(tmp_path) as documents:
+        async with open_databases(tmp_path) as documents:
             yield documents
     else:
-        async with schemas(tmp_path, BOTH if request.param == "shards" else ()) as found:
+        async with open_schemas(tmp_path, BOTH if request.param == "shards" else ()) as found:
             yield found
 
 
-async def becomes(holds: Callable[[], Awaitable[bool]]) -> bool:
+async def becomes_true(holds: Callable[[], Awaitable[bool]]) -> bool:
     """Return whether a condition comes true within a fixed number of checks."""
     for _ in range(LOOKS):
         if await holds():
@@ -64,7 +64,7 @@ async def test_a_read_only_machine_follows_by_itself(opened: Databases | Schemas
     async def is_there() -> bool:
         return bool(await reader.canon.state.items_by_id([uuid_of("news")]))
 
-    assert await becomes(is_there)
+    assert await becomes_true(is_there)
 
 
 async def test_a_machine_shows_reported_commits(opened: Databases | Schemas) -> None:
@@ -100,7 +100,7 @@ async def test_erased_data_is_erased_from_replicas_of_other_machines(
             b"a personal word" in path.read_bytes() for path in require_part(there.files)()
         )
 
-    assert await becomes(is_gone)
+    assert await becomes_true(is_gone)
     found = await there.canon.state.items_by_id([uuid_of("secret")])
     assert isinstance(found[uuid_of("secret")], Tombstone)
     for machine in (here, there):
@@ -131,11 +131,13 @@ async def test_meaning_is_indexed_on_the_named_server(
     name, folder, beside = f"test_{uuid4().hex}", tmp_path / "x", ViewServers(meaning=":memory:")
     store: KeptStore
     if isinstance(opened, Databases):
-        opened.closing.push_async_callback(mongodb_store.dropped, name)
+        opened.closing.push_async_callback(mongodb_store.drop_data, name)
         url = mongodb_store.URL
         store = await open_mongodb(url, database=name, folder=folder, view_servers=beside)
     else:
-        opened.closing.push_async_callback(postgres_store.dropped, name, opened.shards or BOTH[:1])
+        opened.closing.push_async_callback(
+            postgres_store.drop_data, name, opened.shards or BOTH[:1]
+        )
         store = await open_postgres(
             BOTH[0],
             shards=opened.shards,

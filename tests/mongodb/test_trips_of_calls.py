@@ -26,8 +26,8 @@ from typing_extensions import override
 from canonry.canon.session.canon import Canon
 from canonry.stores.mongodb import MongoDatabase, database
 from tests.conformance.mongodb_store import require_server
-from tests.postgres.test_trips_of_calls import fits, most_of, require
-from tests.toolsets.test_on_mongodb import composer
+from tests.postgres.test_trips_of_calls import fits_waits, most_of, require_waits
+from tests.toolsets.test_on_mongodb import make_composer
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(300)]
 ASIDE = frozenset(("hello", "endSessions"))
@@ -117,22 +117,22 @@ class Waits:
 async def compose() -> AsyncIterator[Callable[..., Canon]]:
     require_server()
     async with AsyncExitStack() as closing:
-        yield composer(closing)
+        yield make_composer(closing)
 
 
 async def test_no_call_sends_more_commands_than_documented(
     compose: Callable[..., Canon], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    require(await most_of(compose, monkeypatch, heard_by(Commands(), monkeypatch)), COMMANDS)
+    require_waits(await most_of(compose, monkeypatch, heard_by(Commands(), monkeypatch)), COMMANDS)
 
 
 async def test_no_call_waits_more_often_than_documented(
     compose: Callable[..., Canon], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waits, played = Waits(monkeypatch), list[Mapping[str, int]]()
-    while len(played) < ROUNDS and not (played and fits(least_of(played), WAITS)):
+    while len(played) < ROUNDS and not (played and fits_waits(least_of(played), WAITS)):
         played.append(await most_of(compose, monkeypatch, waits))
-    require(least_of(played), WAITS)
+    require_waits(least_of(played), WAITS)
 
 
 def least_of(played: Sequence[Mapping[str, int]]) -> Mapping[str, int]:

@@ -20,7 +20,7 @@ from canonry.stores.projections import projector as shared_text
 from canonry.testing.clocks import CountingIdentities, HandClock, Scribe
 from canonry.testing.example_items import MIDDLE_EARTH, a_fact, uuid_of
 from tests.conformance import opensearch_text
-from tests.conformance.mongodb_store import URL, dropped, require_server
+from tests.conformance.mongodb_store import URL, drop_data, require_server
 
 pytestmark = pytest.mark.anyio
 
@@ -44,7 +44,7 @@ async def a_store(folder: Path, words: str) -> AsyncIterator[tuple[SplitStore, s
         yield opened, name
     finally:
         await opened.close()
-        await dropped(name)
+        await drop_data(name)
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ async def found_there(name: str) -> list[str]:
         await text.close()
 
 
-async def found(store: SplitStore) -> list[str]:
+async def find_ids(store: SplitStore) -> list[str]:
     return [hit.id for hit in (await store.canon.text.search(SWORD)).hits]
 
 
@@ -78,7 +78,7 @@ async def test_writes_are_found_at_once_and_stored_on_the_server(
 
     await Scribe(store.canon).make_items(a_fact("ring"), a_fact("sword"))
 
-    assert await found(store) == [uuid_of("sword")]
+    assert await find_ids(store) == [uuid_of("sword")]
     assert await found_there(name) == [uuid_of("sword")]
 
 
@@ -88,7 +88,7 @@ async def test_a_lost_index_is_refilled_and_erased_data_leaves_it(
     store, name = there
     scribe = Scribe(store.canon)
     await scribe.make_items(a_fact("sword"))
-    await found(store)
+    await find_ids(store)
 
     text = open_text(opensearch_text.URL, name=name)
     await text.drop_index()
@@ -99,10 +99,10 @@ async def test_a_lost_index_is_refilled_and_erased_data_leaves_it(
     await store.maintenance.purge(MIDDLE_EARTH, [uuid_of("sword")])
 
     assert filled == [uuid_of("sword")]
-    assert await found_there(name) == await found(store) == []
+    assert await found_there(name) == await find_ids(store) == []
 
 
-async def verified(store: SplitStore) -> list[str]:
+async def find_damage(store: SplitStore) -> list[str]:
     """Return the places with damage."""
     return [each.where for each in (await store.maintenance.verify(report_nothing)).findings]
 
@@ -113,7 +113,7 @@ async def test_a_passage_that_differs_from_the_records_is_repaired(
 ) -> None:
     store, name = there
     await Scribe(store.canon).make_items(a_fact("ring"), a_fact("sword"))
-    before = await verified(store)
+    before = await find_damage(store)
     what = {"space": MIDDLE_EARTH, "collection": "facts", "terms": ["sword"], "words": 1}
     about = {"index": f"{name}-passages", "params": {"routing": MIDDLE_EARTH, "refresh": "true"}}
     async with AsyncOpenSearch(hosts=[opensearch_text.URL]) as server:
@@ -125,19 +125,19 @@ async def test_a_passage_that_differs_from_the_records_is_repaired(
             case _:
                 await server.index(id=uuid_of("axe"), body=what, **about)
 
-    answer = await verified(store)
+    answer = await find_damage(store)
     await store.maintenance.rebuild(report_nothing)
 
     assert before == []
     assert answer == (["words"] if wrong == "unasked" else [f"words: {uuid_of('sword')}"])
-    assert await verified(store) == []
+    assert await find_damage(store) == []
 
 
 async def test_verify_reports_an_unreachable_server(tmp_path: Path) -> None:
     async with a_store(tmp_path, NOBODY) as (store, _):
         await Scribe(store.canon).make_items(a_fact("sword"))
 
-        assert await verified(store) == ["words"]
+        assert await find_damage(store) == ["words"]
 
 
 async def test_writes_continue_without_the_server_and_the_replica_answers(
@@ -148,5 +148,5 @@ async def test_writes_continue_without_the_server_and_the_replica_answers(
         await Scribe(store.canon).make_items(a_fact("sword"))
 
         async with asyncio.timeout(60):
-            assert await found(store) == [uuid_of("sword")]
-            assert await found(store) == [uuid_of("sword")]
+            assert await find_ids(store) == [uuid_of("sword")]
+            assert await find_ids(store) == [uuid_of("sword")]

@@ -75,7 +75,7 @@ class Rest:
         """All that are left, as the setting names them."""
         return ",".join(name for name, each in TOOLSETS.items() if each not in self.missing)
 
-    def run(self, *arguments: str, given: str) -> str:
+    def run_python(self, *arguments: str, given: str) -> str:
         """Return the output of Python with this copy."""
         done = subprocess.run(
             [sys.executable, *arguments],
@@ -90,13 +90,13 @@ class Rest:
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
-    def commands(self, *commands: Sequence[str]) -> list[tuple[int, str, str]]:
+    def run_commands(self, *commands: Sequence[str]) -> list[tuple[int, str, str]]:
         """Return the exit code and the output of each command."""
-        place, done = json.loads(self.run("-c", COMMANDS, given=json.dumps(commands)))
+        place, done = json.loads(self.run_python("-c", COMMANDS, given=json.dumps(commands)))
         assert Path(place).is_relative_to(self.source)
         return [tuple(each) for each in done]
 
-    def serve(self, *calls: tuple[str, Mapping[str, Any]]) -> list[Any]:
+    def serve_calls(self, *calls: tuple[str, Mapping[str, Any]]) -> list[Any]:
         """The results of `tools/list` and of calls, by a server of every toolset that is left."""
         about = {"protocolVersion": "2025-06-18", "capabilities": {}}
         hello = {**about, "clientInfo": {"name": "test", "version": "1"}}
@@ -133,7 +133,7 @@ class Rest:
         return [each["result"] for each in answers[1:]]
 
 
-def without(folder: Path, missing: Sequence[str]) -> Rest:
+def copy_without(folder: Path, missing: Sequence[str]) -> Rest:
     """A copy of the source without these packages."""
     source = folder / "src"
     shutil.copytree(PACKAGE, source / PACKAGE.name)
@@ -146,9 +146,9 @@ def without(folder: Path, missing: Sequence[str]) -> Rest:
 def test_remaining_packages_serve_and_name_what_is_missing(
     tmp_path: Path, missing: Sequence[str]
 ) -> None:
-    rest = without(tmp_path, missing)
+    rest = copy_without(tmp_path, missing)
 
-    listed, *done = rest.serve(
+    listed, *done = rest.serve_calls(
         ("open", {"name": "Saltmere"}),
         ("tell", {"space": "Saltmere", "title": "Notes", "text": TEXT}),
         ("propose", {"space": "Saltmere", "evidence": ["Notes"], "claims": [MADE]}),
@@ -161,7 +161,7 @@ def test_remaining_packages_serve_and_name_what_is_missing(
     assert "Notes" in str(done[-1])
 
     asking = [each for name in missing for each in ASKING[name]]
-    healthy, helped, tools, *refused = rest.commands(
+    healthy, helped, tools, *refused = rest.run_commands(
         ("doctor", "--data", str(rest.data), "--recall-embedder", "none"),
         ("--help",),
         ("tools", "--toolsets", rest.toolsets),
@@ -180,9 +180,9 @@ def test_remaining_packages_serve_and_name_what_is_missing(
 
 @pytest.mark.parametrize("missing", OPTIONAL[:4])
 def test_tests_of_the_remaining_packages_pass(tmp_path: Path, missing: str) -> None:
-    rest = without(tmp_path, (missing,))
+    rest = copy_without(tmp_path, (missing,))
 
-    rest.run(
+    rest.run_python(
         *("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"),
         *("-o", f"pythonpath={rest.source} {ROOT}"),
         *("tests/toolsets/canon/test_tool_list.py", "tests/bootstrap/test_policies.py"),
@@ -191,9 +191,9 @@ def test_tests_of_the_remaining_packages_pass(tmp_path: Path, missing: str) -> N
 
 
 def test_without_documents_only_text_is_read(tmp_path: Path) -> None:
-    rest = without(tmp_path, ("documents",))
+    rest = copy_without(tmp_path, ("documents",))
 
-    _, *done = rest.serve(
+    _, *done = rest.serve_calls(
         ("open", {"name": "Saltmere"}),
         ("tell", {"space": "Saltmere", **PDF}),
     )

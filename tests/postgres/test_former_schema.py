@@ -23,7 +23,7 @@ from canonry.stores.postgres.ledger import ENTER
 from canonry.stores.postgres.store import SCHEMA_VERSION, migrate_store
 from canonry.testing.clocks import Scribe
 from canonry.testing.example_items import a_fact, uuid_of
-from tests.conformance.postgres_store import URL, dropped
+from tests.conformance.postgres_store import URL, drop_data
 
 pytestmark = pytest.mark.anyio
 FORMER: Mapping[str, Any] = json.loads(
@@ -53,7 +53,7 @@ async def name() -> AsyncIterator[str]:
             async with db.cursor().copy(f"COPY {table} FROM STDIN") as copy:
                 await copy.write(rows)
     yield made
-    await dropped(made)
+    await drop_data(made)
 
 
 async def looking_in(db: psycopg.AsyncConnection[Any], *schemas: str) -> None:
@@ -61,19 +61,19 @@ async def looking_in(db: psycopg.AsyncConnection[Any], *schemas: str) -> None:
     await db.execute(sql.SQL("SET search_path = {}").format(path))
 
 
-async def opened(name: str, folder: Path) -> Shared:
+async def open_store(name: str, folder: Path) -> Shared:
     return await open_postgres(URL, schema=name, folder=folder, connections=3)
 
 
-async def exported(store: Shared) -> Sequence[str]:
+async def export_store(store: Shared) -> Sequence[str]:
     return [line.decode() async for line in export_log(store.canon.ledger, report_nothing)]
 
 
 async def test_an_earlier_store_exports_the_same_bytes_and_continues(
     name: str, tmp_path: Path
 ) -> None:
-    async with await opened(name, tmp_path) as store:
-        assert await exported(store) == FORMER["export"]
+    async with await open_store(name, tmp_path) as store:
+        assert await export_store(store) == FORMER["export"]
         assert (await store.maintenance.verify(report_nothing)).findings == ()
         items = await store.canon.state.items_by_id([uuid_of("frodo"), uuid_of("secret")])
         assert isinstance(items[uuid_of("secret")], Tombstone)
@@ -83,8 +83,8 @@ async def test_an_earlier_store_exports_the_same_bytes_and_continues(
         assert await blobs.get_bytes(digest) == b"the words of a file"
         await Scribe(store.canon, "later").make_items(a_fact("later", "frodo"))
 
-    async with await opened(name, tmp_path / "another") as other:
-        assert len(await exported(other)) == len(FORMER["export"]) + 1
+    async with await open_store(name, tmp_path / "another") as other:
+        assert len(await export_store(other)) == len(FORMER["export"]) + 1
         assert (await other.maintenance.verify(report_nothing)).findings == ()
 
 

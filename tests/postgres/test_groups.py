@@ -18,7 +18,7 @@ from canonry.testing.conformance.ledger import whole_log
 from canonry.testing.example_items import MIDDLE_EARTH, a_fact, creation_entries, uuid_of
 from canonry.values.errors import InvalidInput
 from canonry.values.ids import CommitId
-from tests.conformance.postgres_store import schemas
+from tests.conformance.postgres_store import open_schemas
 
 pytestmark = pytest.mark.anyio
 TRANSACTIONS = "SELECT count(DISTINCT transaction::text) FROM commits"
@@ -26,11 +26,11 @@ TRANSACTIONS = "SELECT count(DISTINCT transaction::text) FROM commits"
 
 @pytest.fixture
 async def backend(tmp_path: Path) -> AsyncIterator[Backend]:
-    async with schemas(tmp_path) as opened:
+    async with open_schemas(tmp_path) as opened:
         yield await opened.fresh()
 
 
-async def transactions(backend: Backend) -> int:
+async def count_transactions(backend: Backend) -> int:
     ledger = cast("Any", backend.canon.ledger)._log
     assert isinstance(ledger, PostgresLedger)
     ((count,),) = await ledger._database.fetch_rows(TRANSACTIONS)
@@ -48,7 +48,7 @@ async def test_waiting_drafts_are_written_in_one_transaction(backend: Backend) -
     await run_within(60, call())
 
     assert await backend.canon.ledger.head_position(MIDDLE_EARTH) == 40
-    assert await transactions(backend) <= 3
+    assert await count_transactions(backend) <= 3
     assert (await require_part(backend.maintenance).verify(lambda *_: None)).findings == ()
 
 

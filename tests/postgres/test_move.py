@@ -14,7 +14,7 @@ from canonry.testing.conformance.chronicle import write_chronicle
 from canonry.testing.conformance.kit import require_part, view_answers
 from canonry.testing.example_items import MIDDLE_EARTH, a_fact
 from canonry.values.errors import BrokenInvariant, Conflict
-from tests.conformance.postgres_store import Schemas, schemas
+from tests.conformance.postgres_store import Schemas, open_schemas
 from tests.conformance.sqlite_store import Folders
 
 pytestmark = pytest.mark.anyio
@@ -22,11 +22,11 @@ pytestmark = pytest.mark.anyio
 
 @pytest.fixture
 async def both(tmp_path: Path) -> AsyncIterator[tuple[Folders, Schemas]]:
-    async with schemas(tmp_path / "shared") as opened:
+    async with open_schemas(tmp_path / "shared") as opened:
         yield Folders(root=tmp_path, closing=opened.closing), opened
 
 
-async def exported(ledger: Ledger) -> Sequence[bytes]:
+async def export_ledger(ledger: Ledger) -> Sequence[bytes]:
     return [line async for line in export_log(ledger, report_nothing)]
 
 
@@ -36,13 +36,15 @@ async def test_a_store_moved_there_and_back_stays_the_same(
     folders, databases = both
     embedded, shared, back = await folders.fresh(), await databases.fresh(), await folders.fresh()
     await write_chronicle(embedded)
-    before = await exported(embedded.canon.ledger)
+    before = await export_ledger(embedded.canon.ledger)
 
     there = await move_store(embedded.canon, shared.canon, report_nothing)
     again = await move_store(shared.canon, back.canon, report_nothing)
 
     assert there.digest == again.digest
-    assert await exported(shared.canon.ledger) == await exported(back.canon.ledger) == before
+    assert (
+        await export_ledger(shared.canon.ledger) == await export_ledger(back.canon.ledger) == before
+    )
     answer = await view_answers(embedded.canon)
     assert await view_answers(shared.canon) == answer
     assert await view_answers(back.canon) == answer

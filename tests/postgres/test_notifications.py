@@ -16,7 +16,7 @@ from canonry.server.binding import Subscriptions
 from canonry.stores.postgres import Database
 from canonry.testing.clocks import Scribe
 from canonry.testing.example_items import MIDDLE_EARTH, a_fact
-from tests.conformance.postgres_store import URL, dropped
+from tests.conformance.postgres_store import URL, drop_data
 from tests.server.recall_world import becomes
 
 pytestmark = pytest.mark.anyio
@@ -52,7 +52,7 @@ async def store(tmp_path: Path) -> AsyncIterator[Shared]:
     opened = await open_postgres(URL, schema=schema, folder=tmp_path / "ours", connections=3)
     yield opened
     await opened.close()
-    await dropped(schema)
+    await drop_data(schema)
 
 
 async def listener(store: Shared, but: int = 0) -> int | None:
@@ -76,19 +76,19 @@ class Other:
             env={**os.environ, "PYTHONPATH": "src"},
             text=True,
         )
-        self._answer("ready")
+        self._read_answer("ready")
 
-    def write(self, word: str) -> None:
+    def write_word(self, word: str) -> None:
         assert self._process.stdin is not None
         self._process.stdin.write(f"{word}\n")
         self._process.stdin.flush()
-        self._answer("written")
+        self._read_answer("written")
 
-    def _answer(self, wanted: str) -> None:
+    def _read_answer(self, wanted: str) -> None:
         assert self._process.stdout is not None
         assert self._process.stdout.readline() == f"{wanted}\n"
 
-    def end(self) -> None:
+    def end_process(self) -> None:
         self._process.communicate(timeout=60)
 
 
@@ -96,14 +96,14 @@ class Other:
 async def other(store: Shared, tmp_path: Path) -> AsyncIterator[Other]:
     process = await asyncio.to_thread(Other, store, tmp_path / "other")
     yield process
-    await asyncio.to_thread(process.end)
+    await asyncio.to_thread(process.end_process)
 
 
 async def seconds_until_notified(store: Shared, other: Other, word: str) -> float:
     """Return the seconds until a process notices a write of another."""
     waiting = asyncio.ensure_future(store.canon.ledger.await_news(LONG))
     await asyncio.sleep(0)
-    await asyncio.to_thread(other.write, word)
+    await asyncio.to_thread(other.write_word, word)
     began = time.monotonic()
     await waiting
     return time.monotonic() - began
@@ -125,7 +125,7 @@ async def test_a_disconnected_listener_reconnects_and_polls_meanwhile(
     await store.store.database.fetch_rows("SELECT pg_terminate_backend(%s)", (first,))
 
     cursor = (await store.canon.ledger.touched_since(0, limit=9)).cursor
-    await asyncio.to_thread(other.write, "unheard")
+    await asyncio.to_thread(other.write_word, "unheard")
     await store.canon.ledger.await_news(0.01)  # nobody tells, and it ends all the same
     assert (await store.canon.ledger.touched_since(cursor, limit=9)).keys
 
@@ -149,7 +149,7 @@ async def test_a_watcher_is_notified_of_writes_by_another_process(
 
     watching, who = Subscriptions(store.canon.ledger), Somebody()
     await watching.add_subscription(who, "head", look, notify)
-    await asyncio.to_thread(other.write, "watched")
+    await asyncio.to_thread(other.write_word, "watched")
     await asyncio.wait_for(notified.wait(), 30)
     watching.drop_subscriptions(who)
 

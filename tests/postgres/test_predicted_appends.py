@@ -22,7 +22,7 @@ from canonry.testing.clocks import Scribe
 from canonry.testing.conformance.kit import Backend, require_part
 from canonry.testing.example_items import MIDDLE_EARTH, a_fact, creation_entries, uuid_of
 from canonry.values.ids import FactId
-from tests.conformance.postgres_store import URL, schemas
+from tests.conformance.postgres_store import URL, open_schemas
 from tests.faults.relay import Relay, relayed_url
 
 pytestmark = pytest.mark.anyio
@@ -37,21 +37,21 @@ class Machine:
     server: Backend
     relay: Relay
 
-    def draft(self, name: str, *reads: str, judged_at: int = 0) -> Append:
+    def make_draft(self, name: str, *reads: str, judged_at: int = 0) -> Append:
         return Scribe(self.canon, name).next_append(
             creation_entries(a_fact(name, "frodo")), judged_at=judged_at, reads=reads
         )
 
-    async def append(self, draft: Append) -> Appended | Stale:
+    async def append_draft(self, draft: Append) -> Appended | Stale:
         (outcome,) = await self.canon.ledger.append_drafts([draft])
         return outcome
 
-    async def trips(self, work: Awaitable[T]) -> tuple[int, T]:
+    async def count_trips(self, work: Awaitable[T]) -> tuple[int, T]:
         before = self.relay.trips
         done = await work
         return self.relay.trips - before, done
 
-    async def commits(self) -> list[str]:
+    async def read_commits(self) -> list[str]:
         log = await self.server.canon.ledger.read_commits(MIDDLE_EARTH, after=ORIGIN, limit=100)
         return [commit.id for commit in log]
 
@@ -63,8 +63,8 @@ class Machine:
 @pytest.fixture
 async def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Machine]:
     monkeypatch.setattr(WriteNotifier, "notify_write", lambda _: None)  # which nobody waits for
-    monkeypatch.setattr(Projector, "keep_up", forever)  # nobody looks on the side
-    async with schemas(tmp_path) as opened, relayed_url(URL) as (relay, opened.url):
+    monkeypatch.setattr(Projector, "keep_up", wait_forever)  # nobody looks on the side
+    async with open_schemas(tmp_path) as opened, relayed_url(URL) as (relay, opened.url):
         server = await opened.fresh()
         machine = Machine(server.canon, server, relay)
         await Scribe(server.canon, "before").make_items(a_fact("before", "frodo"))
@@ -74,7 +74,7 @@ async def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncItera
         await server.close()
 
 
-async def forever(_: Projector) -> None:
+async def wait_forever(_: Projector) -> None:
     await asyncio.Event().wait()
 
 
@@ -89,11 +89,15 @@ async def test_an_append_is_one_round_trip_and_its_reads_need_none(
         head = await machine.canon.ledger.head_position(MIDDLE_EARTH)
         for n in range(3):
             name = f"told {n}"
-            trips, outcome = await machine.trips(
-                machine.append(machine.draft(name, item_key(uuid_of(name)), judged_at=head + n))
+            trips, outcome = await machine.count_trips(
+                machine.append_draft(
+                    machine.make_draft(name, item_key(uuid_of(name)), judged_at=head + n)
+                )
             )
             assert (trips, isinstance(outcome, Appended)) == (1, True)
-            trips, items = await machine.trips(machine.canon.state.items_by_id([uuid_of(name)]))
+            trips, items = await machine.count_trips(
+                machine.canon.state.items_by_id([uuid_of(name)])
+            )
             assert (trips, uuid_of(name) in items) == (0, True)
 
     await in_a_call(call)
@@ -105,13 +109,13 @@ async def test_an_append_after_a_foreign_write_is_judged_again(machine: Machine)
     async def call() -> None:
         head = await machine.canon.ledger.head_position(MIDDLE_EARTH)
         await Scribe(other.canon, "other").make_items(a_fact("other", "frodo"))
-        beside = machine.draft("beside", item_key(uuid_of("beside")), judged_at=head)
-        assert isinstance(await machine.append(beside), Appended)
-        on_it = machine.draft("on it", item_key(uuid_of("other")), judged_at=head)
-        assert isinstance(await machine.append(on_it), Stale)
+        beside = machine.make_draft("beside", item_key(uuid_of("beside")), judged_at=head)
+        assert isinstance(await machine.append_draft(beside), Appended)
+        on_it = machine.make_draft("on it", item_key(uuid_of("other")), judged_at=head)
+        assert isinstance(await machine.append_draft(on_it), Stale)
 
     await in_a_call(call)
-    assert len(await machine.commits()) == 3
+    assert len(await machine.read_commits()) == 3
 
 
 async def test_after_repeated_conflicts_an_append_reads_first(machine: Machine) -> None:
@@ -123,8 +127,8 @@ async def test_after_repeated_conflicts_an_append_reads_first(machine: Machine) 
             head = await machine.canon.ledger.head_position(MIDDLE_EARTH)
             if others is not None:
                 await others.make_items(a_fact(f"other {len(trips)}", "frodo"))
-            draft = machine.draft(f"told {len(trips)}", judged_at=head)
-            trips.append((await machine.trips(machine.append(draft)))[0])
+            draft = machine.make_draft(f"told {len(trips)}", judged_at=head)
+            trips.append((await machine.count_trips(machine.append_draft(draft)))[0])
 
         return call
 
@@ -153,26 +157,26 @@ async def test_an_append_whose_answer_was_lost_is_found(
     async def call() -> None:
         head = await machine.canon.ledger.head_position(MIDDLE_EARTH)
         monkeypatch.setattr(foreknowing, "run_transaction", lose)
-        outcome = await machine.append(machine.draft("lost", judged_at=head))
+        outcome = await machine.append_draft(machine.make_draft("lost", judged_at=head))
         assert isinstance(outcome, Appended)
         assert (outcome.position, outcome.replayed) == (head + 1, False)
         assert uuid_of("lost") in await machine.canon.state.items_by_id([uuid_of("lost")])
 
     await in_a_call(call)
-    assert (len(lost), len(await machine.commits())) == (1, 2)
+    assert (len(lost), len(await machine.read_commits())) == (1, 2)
 
 
 async def test_an_append_already_in_the_log_is_not_written_again(machine: Machine) -> None:
     async def call() -> None:
         head = await machine.canon.ledger.head_position(MIDDLE_EARTH)
-        draft = machine.draft("once", judged_at=head)
-        first, again = await machine.append(draft), await machine.append(draft)
+        draft = machine.make_draft("once", judged_at=head)
+        first, again = await machine.append_draft(draft), await machine.append_draft(draft)
         assert isinstance(first, Appended)
         assert isinstance(again, Appended)
         assert (again.position, again.replayed) == (first.position, True)
 
     await in_a_call(call)
-    assert len(await machine.commits()) == 2
+    assert len(await machine.read_commits()) == 2
 
 
 async def test_data_erased_elsewhere_does_not_return_from_the_replica(
@@ -185,7 +189,9 @@ async def test_data_erased_elsewhere_does_not_return_from_the_replica(
         assert secret in await machine.canon.state.items_by_id([secret])
         await require_part(machine.server.maintenance).purge(MIDDLE_EARTH, [secret])
         head = await machine.canon.ledger.head_position(MIDDLE_EARTH)
-        await machine.append(Scribe(machine.canon, "late").next_append([retcon], judged_at=head))
+        await machine.append_draft(
+            Scribe(machine.canon, "late").next_append([retcon], judged_at=head)
+        )
 
     await in_a_call(call)
     found = (await machine.server.canon.state.items_by_id([secret])).get(secret)
@@ -204,7 +210,7 @@ async def test_concurrent_writers_are_judged_one_after_another(machine: Machine)
             draft = Scribe(machine.canon, f"{n}").next_append(
                 entries, judged_at=head, reads=[throne]
             )
-            outcomes.append(await machine.append(draft))
+            outcomes.append(await machine.append_draft(draft))
 
         await in_a_call(call)
 

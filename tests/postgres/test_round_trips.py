@@ -19,9 +19,9 @@ from canonry.testing.conformance import Backend
 from canonry.testing.conformance.chronicle import write_chronicle
 from canonry.testing.example_items import MIDDLE_EARTH, a_fact, creation_entries, uuid_of
 from canonry.values.ids import EntityId
-from tests.conformance.postgres_store import URL, schemas
+from tests.conformance.postgres_store import URL, open_schemas
 from tests.faults.relay import Relay, relayed_url
-from tests.postgres.test_predicted_appends import forever
+from tests.postgres.test_predicted_appends import wait_forever
 
 pytestmark = pytest.mark.anyio
 HERE = frozenset((MIDDLE_EARTH,))
@@ -43,8 +43,8 @@ ASKED = 12
 async def relayed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[tuple[Backend, Relay]]:
-    monkeypatch.setattr(Projector, "keep_up", forever)
-    async with schemas(tmp_path) as opened, relayed_url(URL) as (relay, opened.url):
+    monkeypatch.setattr(Projector, "keep_up", wait_forever)
+    async with open_schemas(tmp_path) as opened, relayed_url(URL) as (relay, opened.url):
         backend = await opened.fresh()
         await write_chronicle(backend)
         yield backend, relay

@@ -21,9 +21,9 @@ from canonry.testing.clocks import Scribe
 from canonry.testing.example_items import MIDDLE_EARTH, a_fact, creation_entries
 from canonry.values.errors import Conflict, InvalidInput, Unavailable
 from canonry.values.ids import SpaceId
-from tests.cli.run import Done, canonry
+from tests.cli.run import Done, run_canonry
 from tests.conformance.kills import require_whole, written_while
-from tests.conformance.postgres_store import BOTH, dropped
+from tests.conformance.postgres_store import BOTH, drop_data
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(180)]
 
@@ -68,7 +68,7 @@ class Divided:
     closing: AsyncExitStack
     schema: str = field(default_factory=lambda: f"test_{uuid4().hex}")
 
-    async def open(self) -> Shared:
+    async def open_store(self) -> Shared:
         store = await open_postgres(
             BOTH[0], shards=BOTH, schema=self.schema, folder=self.folder, connections=6
         )
@@ -93,7 +93,7 @@ async def divided(tmp_path: Path) -> AsyncIterator[Divided]:
         pytest.skip("no two PostgreSQL servers: `make servers` starts them")
     async with AsyncExitStack() as closing:
         opened = Divided(folder=tmp_path, closing=closing)
-        closing.push_async_callback(dropped, opened.schema, BOTH)
+        closing.push_async_callback(drop_data, opened.schema, BOTH)
         yield opened
 
 
@@ -107,14 +107,14 @@ async def home_of(store: Shared) -> str:
     return await shards_of(store).shards.directory.ask_directory(MIDDLE_EARTH)
 
 
-async def elsewhere(store: Shared) -> str:
+async def other_server(store: Shared) -> str:
     """The name of the server that the space does not live on."""
     home = await home_of(store)
     servers = shards_of(store).shards.servers.values()
     return next(each.name for each in servers if each.id != home)
 
 
-async def moved(store: Shared, target: str, space: SpaceId = MIDDLE_EARTH) -> MovedSpace:
+async def move_space(store: Shared, target: str, space: SpaceId = MIDDLE_EARTH) -> MovedSpace:
     assert store.mover is not None
     done = await store.mover.move_space(space, target, report_nothing)
     assert done is not None
@@ -135,11 +135,11 @@ async def write_commits(store: Shared, *names: str) -> set[str]:
 async def test_a_space_moved_during_writes_loses_nothing(
     divided: Divided,
 ) -> None:
-    mine, theirs = await divided.open(), await divided.open()
+    mine, theirs = await divided.open_store(), await divided.open_store()
     await write_commits(mine, "first")
 
     async def harm() -> None:
-        await moved(mine, await elsewhere(mine))
+        await move_space(mine, await other_server(mine))
 
     acknowledged = await written_while(theirs.canon, harm)
 
@@ -153,31 +153,31 @@ async def test_a_space_moved_during_writes_loses_nothing(
 async def test_a_killed_move_leaves_the_space_whole_and_is_resumed(
     divided: Divided, step: str, when: str
 ) -> None:
-    store = await divided.open()
+    store = await divided.open_store()
     before = await write_commits(store, *(f"before {n}" for n in range(5)))
-    target = await elsewhere(store)
+    target = await other_server(store)
 
     assert await asyncio.to_thread(divided.killed_at, step, when, target) == -9
     meanwhile = await write_commits(store, "meanwhile")
-    is_there = await elsewhere(store) != target
+    is_there = await other_server(store) != target
     if not is_there:
-        await moved(store, target)
+        await move_space(store, target)
 
-    assert await elsewhere(store) != target
+    assert await other_server(store) != target
     assert is_there == (STEPS.index(step) > 2 or (step, when) == ("record_move", "after"))
     after = await write_commits(store, "after")
-    again = await divided.open()
+    again = await divided.open_store()
     await require_whole(again.canon, again.maintenance, before | meanwhile | after)
 
 
 async def test_a_writer_with_an_outdated_shard_writes_nothing_there(
     divided: Divided,
 ) -> None:
-    store, stale = await divided.open(), await divided.open()
+    store, stale = await divided.open_store(), await divided.open_store()
     kept = await write_commits(store, "kept")
     await write_commits(stale, "known")
     old = shards_of(stale).shards.servers[await home_of(stale)]
-    await moved(store, await elsewhere(store))
+    await move_space(store, await other_server(store))
 
     draft = Scribe(stale.canon, "late").next_append(creation_entries(a_fact("late")))
     with pytest.raises(Unavailable) as refused:
@@ -190,12 +190,12 @@ async def test_a_writer_with_an_outdated_shard_writes_nothing_there(
 
 
 async def test_two_movers_of_one_space_do_not_collide(divided: Divided) -> None:
-    mine, theirs = await divided.open(), await divided.open()
+    mine, theirs = await divided.open_store(), await divided.open_store()
     kept = await write_commits(mine, *(f"kept {n}" for n in range(20)))
-    target = await elsewhere(mine)
+    target = await other_server(mine)
 
     outcomes = await asyncio.gather(
-        moved(mine, target), moved(theirs, target), return_exceptions=True
+        move_space(mine, target), move_space(theirs, target), return_exceptions=True
     )
 
     assert sorted(type(each).__name__ for each in outcomes) == ["Conflict", "MovedSpace"]
@@ -205,13 +205,13 @@ async def test_two_movers_of_one_space_do_not_collide(divided: Divided) -> None:
 
 
 async def test_data_erased_during_a_move_is_on_neither_server(divided: Divided) -> None:
-    store, other = await divided.open(), await divided.open()
+    store, other = await divided.open_store(), await divided.open_store()
     kept = await write_commits(store, *(f"kept {n}" for n in range(20)))
     fact = a_fact("the word that goes")
     gone = Scribe(store.canon, "gone").next_append(creation_entries(fact))
     await Scribe(store.canon, "gone").append_batch([gone])
-    target, under_way = await elsewhere(store), asyncio.Event()
-    assert await holding(store, "the word that goes") == 1
+    target, under_way = await other_server(store), asyncio.Event()
+    assert await count_holding(store, "the word that goes") == 1
 
     async def move() -> None:
         assert store.mover is not None
@@ -223,12 +223,12 @@ async def test_data_erased_during_a_move_is_on_neither_server(divided: Divided) 
 
     await asyncio.gather(move(), erase())
 
-    assert await holding(store, "the word that goes") == 0
-    assert await elsewhere(store) != target
+    assert await count_holding(store, "the word that goes") == 0
+    assert await other_server(store) != target
     await require_whole(store.canon, store.maintenance, kept)
 
 
-async def holding(store: Shared, words: str) -> int:
+async def count_holding(store: Shared, words: str) -> int:
     """Return the number of commits with these words on all servers."""
     found = 0
     for server in shards_of(store).shards.servers.values():
@@ -238,7 +238,7 @@ async def holding(store: Shared, words: str) -> int:
 
 
 async def test_spaces_on_both_servers_are_read_as_one_store(divided: Divided) -> None:
-    store = await divided.open()
+    store = await divided.open_store()
     assert store.mover is not None
     names = [f"world {n}" for n in range(30)]  # by chance, all on one server: 1 in 2^29
     await Scribe(store.canon).open_spaces(*names)
@@ -248,9 +248,9 @@ async def test_spaces_on_both_servers_are_read_as_one_store(divided: Divided) ->
 
     first, *rest = placed
     target = next(each.server for each in rest if each.server != first.server)
-    await moved(store, target, first.id)
+    await move_space(store, target, first.id)
 
-    seen = await (await divided.open()).canon.state.spaces(
+    seen = await (await divided.open_store()).canon.state.spaces(
         kind=None, parent=None, limit=50, offset=0
     )
     assert [each.id for each in seen.items] == [each.id for each in placed]
@@ -262,7 +262,7 @@ async def test_spaces_on_both_servers_are_read_as_one_store(divided: Divided) ->
 
 
 async def test_the_command_lists_spaces_and_moves_one_by_name(divided: Divided) -> None:
-    store = await divided.open()
+    store = await divided.open_store()
     assert store.mover is not None
     await Scribe(store.canon).open_spaces("Saltmere", "Marrow")
     (salt, _) = await store.mover.list_servers()
@@ -276,7 +276,7 @@ async def test_the_command_lists_spaces_and_moves_one_by_name(divided: Divided) 
             "CANONRY_DATA": str(divided.folder),
             "PGPASSWORD": urlsplit(BOTH[0]).password or "",
         }
-        return canonry("move-space", *words, environment=environment)
+        return run_canonry("move-space", *words, environment=environment)
 
     listed = await asyncio.to_thread(run)
     assert f"{salt.id}  {salt.server}  universe Saltmere" in listed.stdout, listed.stderr

@@ -14,7 +14,7 @@ from canonry.log.commits import ORIGIN
 from canonry.testing.example_items import MIDDLE_EARTH
 from canonry.values.errors import Unavailable
 from tests.conformance.kills import require_whole, written_while
-from tests.conformance.postgres_store import URL, dropped
+from tests.conformance.postgres_store import URL, drop_data
 from tests.faults.disks import Filling
 from tests.faults.relay import relayed_url
 from tests.servers.__main__ import Postgres
@@ -46,11 +46,11 @@ def cramped() -> Iterator[tuple[Postgres, Path]]:
         subprocess.run(["umount", "--lazy", str(disk)], check=False)
 
 
-def mount(*words: str) -> int:
+def mount_disk(*words: str) -> int:
     return subprocess.run(["mount", *words], check=False, capture_output=True).returncode
 
 
-async def opened(url: str, schema: str, folder: Path) -> Shared:
+async def open_store(url: str, schema: str, folder: Path) -> Shared:
     return await open_postgres(url, schema=schema, folder=folder, connections=6)
 
 
@@ -58,19 +58,19 @@ async def test_a_full_disk_refuses_unsaved_writes_and_recovers(
     cramped: tuple[Postgres, Path], tmp_path: Path
 ) -> None:
     server, disk = cramped
-    store = await opened(server.url, "full", tmp_path)
+    store = await open_store(server.url, "full", tmp_path)
     filling = Filling(store.canon)
 
     with pytest.raises(Unavailable) as refused:
-        await filling.write(range(20_000))
+        await filling.write_facts(range(20_000))
 
     assert refused.value.code in {"ledger.full", "store.unreachable"}
     assert filling.acknowledged
-    assert await asyncio.to_thread(mount, "-o", f"remount,{MORE}", str(disk)) == 0
+    assert await asyncio.to_thread(mount_disk, "-o", f"remount,{MORE}", str(disk)) == 0
     await asyncio.to_thread(server.stop)
     await asyncio.to_thread(server.start)
     before = len(filling.acknowledged)
-    await filling.write(range(20_000, 20_005))
+    await filling.write_facts(range(20_000, 20_005))
     assert len(filling.acknowledged) == before + 5
     await require_whole(store.canon, store.maintenance, filling.acknowledged)
     await store.close()
@@ -81,7 +81,7 @@ async def test_a_slow_server_loses_nothing_and_recovers(tmp_path: Path) -> None:
         pytest.skip("no PostgreSQL server: `make servers` starts one")
     schema = f"test_{uuid4().hex}"
     async with relayed_url(URL) as (relay, url):
-        store = await opened(url, schema, tmp_path)
+        store = await open_store(url, schema, tmp_path)
 
         async def slow() -> None:
             relay.delay = 0.1
@@ -93,4 +93,4 @@ async def test_a_slow_server_loses_nothing_and_recovers(tmp_path: Path) -> None:
         await require_whole(store.canon, store.maintenance, acknowledged)
         assert await store.canon.ledger.head_position(MIDDLE_EARTH) == len(acknowledged) + ORIGIN
         await store.close()
-    await dropped(schema)
+    await drop_data(schema)

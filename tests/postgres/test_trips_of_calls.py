@@ -19,7 +19,7 @@ from canonry.gateway.call import Gateway
 from canonry.gateway.replies import Result
 from tests.conformance.postgres_store import URL
 from tests.toolsets.test_mixed_engines import KITS, calls_of
-from tests.toolsets.test_on_postgres import composer
+from tests.toolsets.test_on_postgres import make_composer
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(300)]
 ENOUGH = 3
@@ -71,13 +71,13 @@ async def compose() -> AsyncIterator[Callable[..., Canon]]:
     if not URL:
         pytest.skip("no PostgreSQL server: `make servers` starts one")
     async with AsyncExitStack() as closing:
-        yield composer(closing)
+        yield make_composer(closing)
 
 
 async def test_no_call_waits_more_often_than_documented(
     compose: Callable[..., Canon], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    require(await most_of(compose, monkeypatch, Waits(monkeypatch)), WAITS)
+    require_waits(await most_of(compose, monkeypatch, Waits(monkeypatch)), WAITS)
 
 
 class Counted(Protocol):
@@ -111,14 +111,14 @@ async def most_of(
     return most
 
 
-def often(most: Mapping[str, int]) -> Mapping[str, int]:
+def count_often(most: Mapping[str, int]) -> Mapping[str, int]:
     return {name: count for name, count in most.items() if count > ENOUGH}
 
 
-def fits(most: Mapping[str, int], waits: Mapping[str, int]) -> bool:
-    return all(count <= waits.get(name, 0) for name, count in often(most).items())
+def fits_waits(most: Mapping[str, int], waits: Mapping[str, int]) -> bool:
+    return all(count <= waits.get(name, 0) for name, count in count_often(most).items())
 
 
-def require(most: Mapping[str, int], waits: Mapping[str, int]) -> None:
-    assert often(most).keys() == waits.keys()
-    assert {name: count for name, count in often(most).items() if count > waits[name]} == {}
+def require_waits(most: Mapping[str, int], waits: Mapping[str, int]) -> None:
+    assert count_often(most).keys() == waits.keys()
+    assert {name: count for name, count in count_often(most).items() if count > waits[name]} == {}

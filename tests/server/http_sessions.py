@@ -31,11 +31,11 @@ class Session:
             self._headers["authorization"] = f"Bearer {token}"
         self._client = httpx2.Client(timeout=PATIENCE)
         hello = {"protocolVersion": revision, "capabilities": {}, "clientInfo": CLIENT}
-        self.opening = self.post({"id": 1, "method": "initialize", "params": hello})
+        self.opening = self.post_message({"id": 1, "method": "initialize", "params": hello})
         self.id = self.opening.headers.get("mcp-session-id", "")
         self._headers["mcp-session-id"] = self.id
         if self.id:
-            self.post({"method": "notifications/initialized"})
+            self.post_message({"method": "notifications/initialized"})
 
     def __enter__(self) -> Self:
         return self
@@ -48,7 +48,7 @@ class Session:
     ) -> None:
         self._client.close()
 
-    def post(self, message: Message, **headers: str) -> httpx2.Response:
+    def post_message(self, message: Message, **headers: str) -> httpx2.Response:
         """Send a message of JSON-RPC."""
         return self.post_body(json.dumps({"jsonrpc": "2.0", **message}), **headers)
 
@@ -56,16 +56,16 @@ class Session:
         """Send a body as it is."""
         return self._client.post(self._url, content=body, headers={**self._headers, **headers})
 
-    def ping(self) -> int:
+    def ping_server(self) -> int:
         """The status of a ping."""
-        return self.post({"id": 2, "method": "ping"}).status_code
+        return self.post_message({"id": 2, "method": "ping"}).status_code
 
     def call(self, name: str, arguments: Any, number: Any = 3) -> httpx2.Response:
         """Call a tool."""
         params = {"name": name, "arguments": arguments, "_meta": AS_KEEPER}
-        return self.post({"id": number, "method": "tools/call", "params": params})
+        return self.post_message({"id": number, "method": "tools/call", "params": params})
 
-    def end(self) -> int:
+    def end_session(self) -> int:
         """The status of ending the session."""
         return self._client.delete(self._url, headers=self._headers).status_code
 

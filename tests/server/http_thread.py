@@ -17,12 +17,12 @@ BODY: Final = 1 << 20
 
 
 @contextlib.contextmanager
-def served(app: Any, limits: HttpLimits, proxies: Sequence[str] = LOOPBACK) -> Iterator[int]:
+def serve_app(app: Any, limits: HttpLimits, proxies: Sequence[str] = LOOPBACK) -> Iterator[int]:
     """The port under which `app` is served until the block ends."""
     taken = open_socket("127.0.0.1", 0)
     config = bounded_config(app, limits, BODY, shutdown_seconds=1, proxies=proxies)
     server = uvicorn.Server(config)
-    thread = threading.Thread(target=asyncio.run, args=(_serve(server, taken),), daemon=True)
+    thread = threading.Thread(target=asyncio.run, args=(run_server(server, taken),), daemon=True)
     thread.start()
     try:
         yield taken.getsockname()[1]
@@ -32,12 +32,12 @@ def served(app: Any, limits: HttpLimits, proxies: Sequence[str] = LOOPBACK) -> I
     assert not thread.is_alive()
 
 
-async def _serve(server: uvicorn.Server, taken: socket.socket) -> None:
+async def run_server(server: uvicorn.Server, taken: socket.socket) -> None:
     with contextlib.suppress(asyncio.CancelledError):
         await server.serve(sockets=[taken])
 
 
-def connected(port: int, source: str = "127.0.0.1") -> socket.socket:
+def connect_from(port: int, source: str = "127.0.0.1") -> socket.socket:
     """A connection from `source`."""
     return socket.create_connection(("127.0.0.1", port), PATIENCE, source_address=(source, 0))
 
@@ -51,7 +51,7 @@ def read_until_closed(connection: socket.socket) -> bytes:
     return said
 
 
-def answered(connection: socket.socket, path: str = "/") -> bytes:
+def request_plainly(connection: socket.socket, path: str = "/") -> bytes:
     """The answer to a plain request, which leaves the connection open; empty if it was closed."""
     said = b""
     with contextlib.suppress(ConnectionError):

@@ -24,25 +24,25 @@ class Issuer:
     url: str = ""
     ended: threading.Event = field(default_factory=threading.Event)
 
-    def rotate(self, key_id: str) -> None:
+    def rotate_key(self, key_id: str) -> None:
         """Sign with another key from now on, and publish no other."""
         self.keys = {key_id: ec.generate_private_key(ec.SECP256R1())}
 
-    def published(self) -> bytes:
+    def published_keys(self) -> bytes:
         """The set of keys."""
         rows = [
-            {**_public(key), "kid": key_id, "use": "sig", "alg": "ES256"}
+            {**public_key(key), "kid": key_id, "use": "sig", "alg": "ES256"}
             for key_id, key in self.keys.items()
         ]
         return json.dumps({"keys": rows}).encode()
 
-    def sign(self, claims: Mapping[str, Any], key_id: str) -> str:
+    def sign_token(self, claims: Mapping[str, Any], key_id: str) -> str:
         """A token that is signed with one of the keys, or with one that is not published."""
         key = self.keys.get(key_id) or ec.generate_private_key(ec.SECP256R1())
         return jwt.encode(dict(claims), key, algorithm="ES256", headers={"kid": key_id})
 
 
-def _public(key: ec.EllipticCurvePrivateKey) -> dict[str, Any]:
+def public_key(key: ec.EllipticCurvePrivateKey) -> dict[str, Any]:
     made: dict[str, Any] = jwt.algorithms.ECAlgorithm.to_jwk(key.public_key(), as_dict=True)
     return made
 
@@ -51,7 +51,7 @@ def _public(key: ec.EllipticCurvePrivateKey) -> dict[str, Any]:
 def an_issuer() -> Iterator[Issuer]:
     """Serve keys on a free port of this machine."""
     issuer = Issuer()
-    issuer.rotate("one")
+    issuer.rotate_key("one")
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -65,7 +65,7 @@ def an_issuer() -> Iterator[Issuer]:
                 return
             status = {"refuses": 503, "redirects": 302}.get(mode, 200)
             junk = {"junk": b"<html>Sign in</html>", "empty": b'{"keys": []}', "drips": b" " * 99}
-            body = junk.get(mode, issuer.published())
+            body = junk.get(mode, issuer.published_keys())
             self.send_response(status)
             self.send_header("Location", "http://127.0.0.1:9/elsewhere")
             self.send_header("Content-Length", str(len(body)))

@@ -25,20 +25,20 @@ ENVELOPE: Final = {
 Message = dict[str, Any]
 
 
-def command(*words: str) -> list[str]:
+def lamp_command(*words: str) -> list[str]:
     return [sys.executable, "-m", "tests.server.lamp_server", *words]
 
 
-def environment() -> dict[str, str]:
+def lamp_environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join((str(REPOSITORY / "src"), str(REPOSITORY)))}
 
 
 @contextlib.contextmanager
 def lamp_process(*words: str) -> Iterator[subprocess.Popen[bytes]]:
     with subprocess.Popen(
-        command(*words),
+        lamp_command(*words),
         cwd=REPOSITORY,
-        env=environment(),
+        env=lamp_environment(),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -59,21 +59,21 @@ class Wire:
         self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._count = 0
         self._threads = [
-            threading.Thread(target=self._read, daemon=True),
-            threading.Thread(target=self._drain, daemon=True),
+            threading.Thread(target=self._read_lines, daemon=True),
+            threading.Thread(target=self._drain_errors, daemon=True),
         ]
         for thread in self._threads:
             thread.start()
 
-    def greet(self) -> Message:
+    def greet_server(self) -> Message:
         hello = {"protocolVersion": self.version, "capabilities": {}, "clientInfo": CLIENT}
         answer = self.ask("initialize", hello)
         self.send_line(b'{"jsonrpc":"2.0","method":"notifications/initialized"}')
         return answer
 
     def ask(self, method: str, params: Message | None = None) -> Message:
-        self.send(method, params)
-        return self.receive()
+        self.send_request(method, params)
+        return self.receive_answer()
 
     def call(self, name: str, arguments: Message, meta: Message | None = None) -> Message:
         params: Message = {"name": name, "arguments": arguments}
@@ -81,7 +81,7 @@ class Wire:
             params["_meta"] = meta
         return self.ask("tools/call", params)
 
-    def send(self, method: str, params: Message | None = None) -> int:
+    def send_request(self, method: str, params: Message | None = None) -> int:
         self._count += 1
         params = dict(params or {})
         if self.version == MODERN:
@@ -95,7 +95,7 @@ class Wire:
         self.process.stdin.write(line + b"\n")
         self.process.stdin.flush()
 
-    def receive(self) -> Message:
+    def receive_answer(self) -> Message:
         """Return the next answer; fail if the process ends instead. pytest ends one that hangs.
 
         No wait here has a limit, because a slow machine may take long to start a process.
@@ -105,7 +105,7 @@ class Wire:
         message: Message = json.loads(line)
         return message
 
-    def rest(self) -> list[Message]:
+    def receive_rest(self) -> list[Message]:
         """Return the messages until the process closes its output."""
         for thread in self._threads:
             thread.join()
@@ -117,12 +117,12 @@ class Wire:
         self.process.stdin.close()
         self.process.wait()
 
-    def _read(self) -> None:
+    def _read_lines(self) -> None:
         assert self.process.stdout is not None
         for line in self.process.stdout:
             self._lines.put(line)
         self._lines.put(None)
 
-    def _drain(self) -> None:
+    def _drain_errors(self) -> None:
         assert self.process.stderr is not None
         self.errors.extend(self.process.stderr)

@@ -12,7 +12,7 @@ from canonry.recall.vectors import FolderVectors
 from canonry.recall.vectors.rows import try_owning
 from canonry.values.errors import CanonryError
 from tests.cli.run import canonry_in_a_thread
-from tests.crash.stdio_client import Server, a_call, outcome
+from tests.crash.stdio_client import Server, a_call, tool_answer
 
 TURNS = 1500
 _LOOKS = 1500
@@ -48,12 +48,12 @@ class World:
         """The file of the index."""
         return self.data / "recall" / "recall.db"
 
-    def files(self) -> list[bytes]:
+    def read_files(self) -> list[bytes]:
         """Return the contents of the files of the index."""
         return [path.read_bytes() for path in self.index.parent.glob("recall*")]
 
     @asynccontextmanager
-    async def server(self) -> AsyncIterator[Server]:
+    async def run_server(self) -> AsyncIterator[Server]:
         """A server, which is killed in the end."""
         async with Server.running(self.data, self._log) as server:
             yield server
@@ -69,37 +69,37 @@ class World:
         """Call a tool, and return its answer."""
         self._calls += 1
         params = a_call(tool, agent, arguments, f"call {self._calls}")
-        return outcome({"result": await server.ask("tools/call", params)})
+        return tool_answer({"result": await server.ask("tools/call", params)})
 
-    async def universe(self, server: Server, name: str) -> None:
+    async def create_universe(self, server: Server, name: str) -> None:
         """A write."""
         await self.call(server, "neo4j_create_universe", "CanonKeeper", name=name)
 
-    async def found(self, server: Server, text: str) -> Any:
+    async def find_scenes(self, server: Server, text: str) -> Any:
         """The reply to a search among scenes."""
-        return outcome({"result": await server.ask("tools/call", self.asking(text))})
+        return tool_answer({"result": await server.ask("tools/call", self.search_parameters(text))})
 
-    def asking(self, text: str) -> dict[str, Any]:
+    def search_parameters(self, text: str) -> dict[str, Any]:
         """The parameters of a search among scenes."""
         self._calls += 1
         asked = {"query_text": text, "collection": "scene_chunks", "detail": True}
         return a_call("qdrant_semantic_search", "Narrator", asked, f"call {self._calls}")
 
-    async def search(self, server: Server, text: str) -> tuple[Sequence[str], Sequence[str]]:
+    async def search_scenes(self, server: Server, text: str) -> tuple[Sequence[str], Sequence[str]]:
         """Return the results as text, and the searches that failed."""
-        found = await self.found(server, text)
+        found = await self.find_scenes(server, text)
         return [json.dumps(each) for each in found["results"]], found["degraded"]
 
     async def until_whole(self, server: Server, text: str) -> Sequence[str]:
         """Search until nothing is degraded; what was found then."""
 
         async def look() -> Sequence[str] | None:
-            texts, degraded = await self.search(server, text)
+            texts, degraded = await self.search_scenes(server, text)
             return None if degraded else texts
 
         return await becomes(look, "a search that is whole")
 
-    async def models(self) -> Mapping[str, LogCursor]:
+    async def kept_models(self) -> Mapping[str, LogCursor]:
         """The models whose vectors are kept, by name, and how far each is."""
         vectors = FolderVectors(self.index.parent)
         try:
@@ -108,7 +108,7 @@ class World:
             await vectors.close()
         return {model.name: LogCursor.parse_cursor(cursor) for model, cursor in kept.items()}
 
-    async def indexed(self) -> tuple[int, int, bool]:
+    async def index_figures(self) -> tuple[int, int, bool]:
         """Vectors, commits read, and whether all had been read once."""
         if not self.index.is_file():
             return 0, 0, False
@@ -123,11 +123,13 @@ class World:
         read = sum(sum(cursor.positions.values()) for cursor in cursors)
         return sum(e.count for e in found), read, any(cursor.complete for cursor in cursors)
 
-    async def until(self, *, vectors: int = 0, commits: int = 0, complete: bool = False) -> int:
+    async def await_index(
+        self, *, vectors: int = 0, commits: int = 0, complete: bool = False
+    ) -> int:
         """Wait until the index is so far; the number of vectors in it then."""
 
         async def look() -> int | None:
-            count, read, all_read = await self.indexed()
+            count, read, all_read = await self.index_figures()
             there = count >= vectors and read >= commits and (all_read or not complete)
             return count if there else None
 
@@ -137,7 +139,7 @@ class World:
         """Wait until the vectors of these models, and of no other, are kept."""
 
         async def look() -> bool | None:
-            return list(await self.models()) == list(names) or None
+            return list(await self.kept_models()) == list(names) or None
 
         await becomes(look, f"an index of {names}")
 
@@ -156,20 +158,20 @@ class World:
         )
         assert done.returncode == 0, done.stderr
 
-    def log(self) -> str:
+    def read_log(self) -> str:
         """Return the log of the servers."""
         return self._log.read_text(encoding="utf-8")
 
-    def facts(self) -> dict[str, Any]:
+    def doctor_facts(self) -> dict[str, Any]:
         """Return the facts of the doctor about the store."""
-        found: dict[str, Any] = self.doctor()["store"]
+        found: dict[str, Any] = self.run_doctor()["store"]
         return found
 
-    def wrong(self) -> str:
+    def doctor_problems(self) -> str:
         """Return the problems that the doctor finds, and their remedies."""
-        return json.dumps(self.doctor()["wrong"])
+        return json.dumps(self.run_doctor()["wrong"])
 
-    def doctor(self, **environment: str) -> dict[str, Any]:
+    def run_doctor(self, **environment: str) -> dict[str, Any]:
         """Return the report of the doctor."""
         words = ("doctor", "--data", str(self.data), "--json")
         done = canonry_in_a_thread(*words, environment=environment)

@@ -19,12 +19,12 @@ class Model:
     wait: float = 0.0
     url: str = ""
 
-    def says(self, *answers: Any) -> None:
+    def set_answers(self, *answers: Any) -> None:
         """Answer so from now on."""
         self.answers = list(answers)
 
 
-def words(text: str) -> dict[str, Any]:
+def in_words(text: str) -> dict[str, Any]:
     """An answer in words."""
     usage = {"prompt_tokens": 10, "completion_tokens": 5}
     return {"choices": [{"message": {"role": "assistant", "content": text}}], "usage": usage}
@@ -32,10 +32,10 @@ def words(text: str) -> dict[str, Any]:
 
 def answer_of(say: str, narration: str = "", changes: Any = ()) -> dict[str, Any]:
     """An answer in the form that was asked for."""
-    return words(json.dumps({"say": say, "narration": narration, "changes": list(changes)}))
+    return in_words(json.dumps({"say": say, "narration": narration, "changes": list(changes)}))
 
 
-def asks(*calls: tuple[str, Any]) -> dict[str, Any]:
+def answer_calls(*calls: tuple[str, Any]) -> dict[str, Any]:
     """An answer that asks for tools."""
     found = [
         {

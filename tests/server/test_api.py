@@ -19,16 +19,16 @@ from canonry.world.models.services import Telemetry, WorldServices, usage_report
 from canonry.world.toolset import WORLD
 from canonry.world.usecases.dialogue import recount_usage
 from tests.server.lamp_process import ENVELOPE, MODERN
-from tests.server.test_worlds import ACCEPT, running
+from tests.server.test_worlds import ACCEPT, run_app
 from tests.toolsets.world.kit import an_isle, brought_in
-from tests.toolsets.world.proposals.adversarial import DRIP, GO, envelope, generation
+from tests.toolsets.world.proposals.adversarial import DRIP, GO, make_envelope, make_generation
 from tests.toolsets.world.proposals.kit import the_isle, with_new_ids, with_true_hashes
 
 pytestmark = pytest.mark.anyio
 NARRATOR = Principal(agent_id="n", agent_type="Narrative")
 
 
-def client(app: Any) -> httpx2.AsyncClient:
+def make_client(app: Any) -> httpx2.AsyncClient:
     return httpx2.AsyncClient(
         transport=httpx2.ASGITransport(app=app), base_url="http://127.0.0.1:8000"
     )
@@ -40,17 +40,19 @@ def app_of(gateway: Gateway) -> Any:
 
 async def test_a_proposal_over_http_is_answered_with_the_code_of_its_gate() -> None:
     isle = await the_isle()
-    async with client(app_of(isle.gateway)) as http:
+    async with make_client(app_of(isle.gateway)) as http:
 
         async def post(sent: Any) -> Any:
             body = {"playerId": "ann", "actionEnvelope": sent}
             return await http.post("/api/proposals", json=body)
 
-        admitted = await post(envelope(GO))
+        admitted = await post(make_envelope(GO))
         malformed = await post({})
-        refused = await post(with_new_ids(envelope(GO, GO)))
-        dear = generation(promptTokens=60_000)
-        sent = await with_true_hashes(isle, envelope(DRIP, actor={"kind": "ai"}, generation=dear))
+        refused = await post(with_new_ids(make_envelope(GO, GO)))
+        dear = make_generation(promptTokens=60_000)
+        sent = await with_true_hashes(
+            isle, make_envelope(DRIP, actor={"kind": "ai"}, generation=dear)
+        )
         late = await post(with_new_ids(sent))
         no_json = await http.post("/api/proposals", content=b"{")
         too_large = await http.post("/api/proposals", content=b" " * 300_000)
@@ -73,8 +75,8 @@ async def test_a_role_that_may_not_propose_may_not_over_http_either() -> None:
     app = http_app(
         isle.gateway, Principal(agent_id="s", agent_type="Safety"), server_options=ServerOptions()
     )
-    async with client(app) as http:
-        body = {"playerId": "ann", "actionEnvelope": envelope(GO)}
+    async with make_client(app) as http:
+        body = {"playerId": "ann", "actionEnvelope": make_envelope(GO)}
         assert (await http.post("/api/proposals", json=body)).status_code == 403
 
 
@@ -82,7 +84,7 @@ async def test_templates_are_listed_once_with_their_hash() -> None:
     isle = await the_isle()
     template = find_template("ambience")
     assert template is not None
-    async with client(app_of(isle.gateway)) as http:
+    async with make_client(app_of(isle.gateway)) as http:
         listed = (await http.get("/api/prompts", params={"tag": "layer"})).json()["prompts"]
         found = await http.get("/api/prompts/ambience")
         known = await http.get(
@@ -100,9 +102,9 @@ async def test_templates_are_listed_once_with_their_hash() -> None:
 async def test_model_costs_are_reported_as_sums() -> None:
     isle = await the_isle()
     made = await with_true_hashes(
-        isle, envelope(DRIP, actor={"kind": "ai"}, generation=generation())
+        isle, make_envelope(DRIP, actor={"kind": "ai"}, generation=make_generation())
     )
-    async with client(app_of(isle.gateway)) as http:
+    async with make_client(app_of(isle.gateway)) as http:
         for sent in (made, {"secret": "of Jane Roe"}):
             await http.post("/api/proposals", json={"playerId": "ann", "actionEnvelope": sent})
         usage = (await http.get("/api/telemetry/ai-usage")).json()["usage"]
@@ -130,7 +132,7 @@ async def test_model_costs_are_reported_as_sums() -> None:
 async def test_without_the_world_toolset_these_pages_do_not_exist() -> None:
     isle = await the_isle()
     app = app_of(Gateway(isle.canon, (NARRATIVE,)))
-    async with client(app) as http:
+    async with make_client(app) as http:
         assert (await http.get("/api/prompts")).status_code == 404
 
 
@@ -151,7 +153,7 @@ async def test_a_caller_beyond_the_rate_gets_429_with_retry_after() -> None:
         "mcp-method": "tools/call",
         "mcp-name": "health",
     }
-    async with running(app), client(app) as http:
+    async with run_app(app), make_client(app) as http:
 
         async def status() -> int:
             answer = await http.post("/mcp/world", json=call, headers=headers)
@@ -173,18 +175,18 @@ async def test_a_caller_beyond_the_rate_gets_429_with_retry_after() -> None:
 async def test_sums_cover_only_spaces_visible_to_the_caller() -> None:
     isle = await the_isle()
     other = await brought_in(isle.canon, replace(an_isle(), name="Other"))
-    body = {"playerId": "ann", "actionEnvelope": envelope(GO)}
+    body = {"playerId": "ann", "actionEnvelope": make_envelope(GO)}
     path = "/api/telemetry/ai-usage"
 
     async def usage(principal: Principal) -> tuple[int, dict[str, int]]:
         app = http_app(isle.gateway, principal, server_options=ServerOptions())
-        async with client(app) as http:
+        async with make_client(app) as http:
             answer = await http.get(path)
         rows = answer.json().get("usage", ())
         return answer.status_code, {each["eventType"]: each["count"] for each in rows}
 
     bound = replace(NARRATOR, world=isle.world, spaces=frozenset({isle.world}))
-    async with client(http_app(isle.gateway, bound, server_options=ServerOptions())) as http:
+    async with make_client(http_app(isle.gateway, bound, server_options=ServerOptions())) as http:
         assert (await http.post("/api/proposals", json=body)).json()["outcome"] == "accepted"
 
     own = {"Agent.Proposal.Accepted": 1, "Agent.Proposal.Applied": 1}
@@ -201,7 +203,7 @@ async def test_sums_cover_only_spaces_visible_to_the_caller() -> None:
 
 async def test_sums_recounted_after_a_restart_stay_separate_by_space() -> None:
     isle = await the_isle()
-    await isle.call("propose-action", "Narrative", playerId="ann", actionEnvelope=envelope(GO))
+    await isle.call("propose-action", "Narrative", playerId="ann", actionEnvelope=make_envelope(GO))
     again = isle.canon.revise_service(WorldServices, telemetry=Telemetry())
     await recount_usage(again)
 

@@ -38,23 +38,23 @@ async def harbour() -> Harbour:
     return await a_harbour(world=False)
 
 
-async def decide(harbour: Harbour, user: User | None, mode: Any, **arguments: Any) -> Any:
+async def make_decision(harbour: Harbour, user: User | None, mode: Any, **arguments: Any) -> Any:
     driver = harbour.driver
     server = bind_gateway(driver.gateway, lambda: principal_of(driver), ServerOptions())
     async with Client(server, mode=mode, elicitation_callback=user) as client:
         return parse_result(await client.call_tool("decide", arguments))
 
 
-async def ghost(harbour: Harbour) -> str:
+async def stage_ghost(harbour: Harbour) -> str:
     rows = (await harbour.driver.call("review", space=harbour.space, limit=50))["waiting"]
     return next(str(row["id"]) for row in rows if "ghost" in row["says"])
 
 
 @pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
 async def test_a_missing_reason_is_asked_for_and_recorded(harbour: Harbour, mode: str) -> None:
-    user, proposal = User(["Nobody saw it"]), await ghost(harbour)
+    user, proposal = User(["Nobody saw it"]), await stage_ghost(harbour)
 
-    reply = await decide(harbour, user, mode, verdict="reject", of=[proposal])
+    reply = await make_decision(harbour, user, mode, verdict="reject", of=[proposal])
 
     assert "error" not in reply
     assert user.asked[0].message == "Give in /reason why the proposal is wrong."
@@ -70,7 +70,7 @@ async def test_a_candidate_is_chosen_under_another_argument_name(
     user = User([f"Odo Brand (character {odo})"])
     wrong = {"verdict": "retcon", "id": "Odo", "space": harbour.space}
 
-    reply = await decide(harbour, user, mode, reason="It was a dream", **wrong)
+    reply = await make_decision(harbour, user, mode, reason="It was a dream", **wrong)
 
     assert "error" not in reply
     choices = user.asked[0].requested_schema["properties"]["answer"]["enum"]
@@ -81,7 +81,9 @@ async def test_a_candidate_is_chosen_under_another_argument_name(
 async def test_a_call_asks_once(harbour: Harbour) -> None:
     user = User([f"Odo Brand (character {harbour.ids['Odo Brand']})"])
 
-    reply = await decide(harbour, user, "legacy", verdict="retcon", of=["Odo"], space=harbour.space)
+    reply = await make_decision(
+        harbour, user, "legacy", verdict="retcon", of=["Odo"], space=harbour.space
+    )
 
     assert reply["error"]["details"]["reason"] == "decide.reason"
     assert len(user.asked) == 1
@@ -92,12 +94,12 @@ async def test_a_call_asks_once(harbour: Harbour) -> None:
 async def test_a_missing_answer_gives_the_plain_error(
     harbour: Harbour, mode: str, answer: str | None
 ) -> None:
-    proposal = await ghost(harbour)
+    proposal = await stage_ghost(harbour)
     if answer == "fail" and mode != "legacy":
         pytest.skip("the client raises its own error and never repeats the call")
 
-    reply = await decide(harbour, User([answer] * 4), mode, verdict="reject", of=[proposal])
-    plain = await decide(harbour, None, mode, verdict="reject", of=[proposal])
+    reply = await make_decision(harbour, User([answer] * 4), mode, verdict="reject", of=[proposal])
+    plain = await make_decision(harbour, None, mode, verdict="reject", of=[proposal])
 
     assert reply["error"]["details"]["reason"] == "decide.reason"
     assert plain == reply
@@ -107,7 +109,9 @@ async def test_a_missing_answer_gives_the_plain_error(
 async def test_an_error_that_no_answer_repairs_is_not_asked_about(harbour: Harbour) -> None:
     user = User([])
 
-    reply = await decide(harbour, user, "legacy", verdict="end", of=["Nobody"], space=harbour.space)
+    reply = await make_decision(
+        harbour, user, "legacy", verdict="end", of=["Nobody"], space=harbour.space
+    )
 
     assert reply["error"]["code"] == "NOT_FOUND"
     assert user.asked == []

@@ -30,7 +30,7 @@ def a_server(
 
 
 @asynccontextmanager
-async def connected(
+async def connect_client(
     mode: Mode, principal: Principal = KEEPER, options: ServerOptions | None = None
 ) -> AsyncIterator[Client]:
     async with Client(a_server(principal, options=options), mode=mode) as client:
@@ -39,7 +39,7 @@ async def connected(
 
 @MODES
 async def test_tools_are_listed_as_written(mode: Mode) -> None:
-    async with connected(mode) as client:
+    async with connect_client(mode) as client:
         listed = (await client.list_tools()).tools
     assert [tool.name for tool in listed] == [tool.name for tool in LAMPS.tools]
     for tool, written in zip(listed, LAMPS.tools, strict=True):
@@ -54,7 +54,7 @@ async def test_tools_are_listed_as_written(mode: Mode) -> None:
 
 @MODES
 async def test_the_server_names_the_served_contract(mode: Mode) -> None:
-    async with connected(mode) as client:
+    async with connect_client(mode) as client:
         info = client.server_info
     assert info is not None
     assert (info.name, info.version) == ("lamp-layer", __version__)
@@ -76,7 +76,7 @@ async def test_several_toolsets_are_served_under_our_own_name() -> None:
 
 @MODES
 async def test_a_reply_is_returned_structured_and_as_text(mode: Mode) -> None:
-    async with connected(mode) as client:
+    async with connect_client(mode) as client:
         result = await client.call_tool("light", {"lamp_id": LAMP})
     assert not result.is_error
     assert result.structured_content == {"lamp_id": LAMP, "level": 50, "by": "keeper-001"}
@@ -84,7 +84,7 @@ async def test_a_reply_is_returned_structured_and_as_text(mode: Mode) -> None:
 
 @MODES
 async def test_an_error_is_a_result_readable_by_a_model(mode: Mode) -> None:
-    async with connected(mode, GUEST) as client:
+    async with connect_client(mode, GUEST) as client:
         result = await client.call_tool("light", {"lamp_id": LAMP})
     assert result.is_error
     error = parse_result(result)["error"]
@@ -94,7 +94,7 @@ async def test_an_error_is_a_result_readable_by_a_model(mode: Mode) -> None:
 
 @pytest.mark.parametrize(("mode", "offset"), [("legacy", 0), ("auto", 1000)])
 async def test_in_protocol_mode_an_error_is_a_protocol_error(mode: Mode, offset: int) -> None:
-    async with connected(mode, options=ServerOptions(error_mode="jsonrpc")) as client:
+    async with connect_client(mode, options=ServerOptions(error_mode="jsonrpc")) as client:
         with pytest.raises(MCPError) as invalid:
             await client.call_tool("light", {"lamp_id": "?"})
         with pytest.raises(MCPError) as refused:
@@ -110,7 +110,7 @@ async def test_in_protocol_mode_an_error_is_a_protocol_error(mode: Mode, offset:
 async def test_an_unknown_tool_is_always_an_error_of_the_protocol(
     mode: Mode, error_mode: Literal["result", "jsonrpc"]
 ) -> None:
-    async with connected(mode, options=ServerOptions(error_mode=error_mode)) as client:
+    async with connect_client(mode, options=ServerOptions(error_mode=error_mode)) as client:
         with pytest.raises(MCPError, match="Unknown tool: nothing") as caught:
             await client.call_tool("nothing", {})
     assert caught.value.error.code == -32602
@@ -118,7 +118,7 @@ async def test_an_unknown_tool_is_always_an_error_of_the_protocol(
 
 @MODES
 async def test_a_defect_never_shows_its_text(mode: Mode) -> None:
-    async with connected(mode) as client:
+    async with connect_client(mode) as client:
         result = await client.call_tool("fail", {})
     assert result.is_error
     assert SECRET not in str(result)
@@ -128,12 +128,12 @@ async def test_a_defect_never_shows_its_text(mode: Mode) -> None:
 @MODES
 async def test_only_a_trusted_client_names_its_agent(mode: Mode) -> None:
     meta: Any = {AGENT_META: {"agent_id": "keeper-9", "agent_type": "Keeper"}}
-    async with connected(mode, TRUSTED) as client:
+    async with connect_client(mode, TRUSTED) as client:
         result = await client.call_tool("light", {"lamp_id": LAMP}, meta=meta)
         assert result.structured_content["by"] == "keeper-9"
         anonymous = await client.call_tool("light", {"lamp_id": LAMP})
         assert "--agent-type" in parse_result(anonymous)["error"]["message"]
-    async with connected(mode, GUEST) as client:
+    async with connect_client(mode, GUEST) as client:
         result = await client.call_tool("light", {"lamp_id": LAMP}, meta=meta)
         assert parse_result(result)["error"]["code"] == -32001
 
@@ -145,14 +145,14 @@ async def test_progress_is_reported_to_a_client_that_listens(mode: Mode) -> None
     async def listen(progress: float, total: float | None, message: str | None) -> None:
         seen.append((progress, total))
 
-    async with connected(mode) as client:
+    async with connect_client(mode) as client:
         await client.call_tool("count", {}, progress_callback=listen)
     assert seen == [(1, 3), (2, 3), (3, 3)]
 
 
 @pytest.mark.parametrize(("mode", "unknown"), [("legacy", -32002), ("auto", -32602)])
 async def test_resources_are_listed_and_read(mode: Mode, unknown: int) -> None:
-    async with connected(mode) as client:
+    async with connect_client(mode) as client:
         assert (await client.list_resources()).resources == []
         templates = (await client.list_resource_templates()).resource_templates
         assert [each.uri_template for each in templates] == ["lamps://lamp/{lamp_id}"]
@@ -166,7 +166,7 @@ async def test_resources_are_listed_and_read(mode: Mode, unknown: int) -> None:
 
 @pytest.mark.parametrize(("mode", "denied"), [("legacy", -32001), ("auto", -31001)])
 async def test_resources_and_prompts_require_authority(mode: Mode, denied: int) -> None:
-    async with connected(mode, GUEST) as client:
+    async with connect_client(mode, GUEST) as client:
         with pytest.raises(MCPError) as caught:
             await client.read_resource(f"lamps://lamp/{LAMP}")
         assert caught.value.error.code == denied
@@ -177,7 +177,7 @@ async def test_resources_and_prompts_require_authority(mode: Mode, denied: int) 
 
 @MODES
 async def test_prompts_are_listed_and_rendered(mode: Mode) -> None:
-    async with connected(mode) as client:
+    async with connect_client(mode) as client:
         prompts = (await client.list_prompts()).prompts
         assert [prompt.name for prompt in prompts] == ["keep"]
         assert prompts[0].arguments is not None

@@ -40,12 +40,12 @@ async def client_of(
         yield client
 
 
-def elsewhere() -> Principal:
+def foreign_principal() -> Principal:
     """Somebody who may see nothing of the stage."""
     return a_principal("Narrator", spaces=frozenset())
 
 
-async def listed(client: Client) -> list[tuple[str, str]]:
+async def list_resources(client: Client) -> list[tuple[str, str]]:
     """Every resource, over all pages: its URI and what a person calls it."""
     found: list[tuple[str, str]] = []
     cursor: str | None = None
@@ -64,8 +64,8 @@ async def test_every_entity_scene_and_universe_is_listed_once_over_all_pages(mod
     scene_id = await stage.scene("The party")
     async with client_of(stage, mode) as client:
         first = await client.list_resources()
-        found = dict(await listed(client))
-        everything = await listed(client)
+        found = dict(await list_resources(client))
+        everything = await list_resources(client)
 
     assert first.next_cursor is not None
     assert len(everything) == len(found)
@@ -80,14 +80,16 @@ async def test_listed_resources_can_be_read() -> None:
     stage = await a_stage()
     await stage.scene("The party")
     async with client_of(stage) as client:
-        for uri, _ in await listed(client):
+        for uri, _ in await list_resources(client):
             assert (await client.read_resource(uri)).contents
 
 
 async def test_no_reader_is_shown_forbidden_resources() -> None:
     stage = await a_stage()
-    async with client_of(stage, principal=elsewhere()) as client:
-        assert await listed(client) == [("canonry://proposals/contents", "Contents of proposals")]
+    async with client_of(stage, principal=foreign_principal()) as client:
+        assert await list_resources(client) == [
+            ("canonry://proposals/contents", "Contents of proposals")
+        ]
         assert (await client.complete(ENTITY, {"name": "entity_id", "value": ""})).completion == (
             types.Completion(values=[], total=0, has_more=False)
         )
@@ -191,7 +193,7 @@ async def test_a_session_is_notified_until_it_unsubscribes() -> None:
 async def test_unreadable_resources_cannot_be_watched() -> None:
     stage = await a_stage()
     uri = f"canonry://entity/{stage.frodo}"
-    async with client_of(stage, "legacy", elsewhere()) as client:
+    async with client_of(stage, "legacy", foreign_principal()) as client:
         for each in (uri, f"canonry://entity/{NOWHERE}", "nothing://x"):
             with pytest.raises(MCPError) as caught:
                 await client.subscribe_resource(each)
@@ -290,6 +292,8 @@ async def test_a_trusted_client_without_agent_browses_static_resources() -> None
     stage = await a_stage()
     nobody = Principal(trusted=True)
     async with client_of(stage, principal=nobody) as client:
-        assert await listed(client) == [("canonry://proposals/contents", "Contents of proposals")]
+        assert await list_resources(client) == [
+            ("canonry://proposals/contents", "Contents of proposals")
+        ]
         found = await client.complete(ENTITY, {"name": "entity_id", "value": "f"})
         assert found.completion.values == []

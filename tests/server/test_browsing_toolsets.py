@@ -13,9 +13,9 @@ from canonry.gateway.principal import Principal
 from canonry.server.binding import bind_gateway
 from canonry.server.options import ServerOptions
 from canonry.values.ids import SpaceId
-from tests.server.test_browsing import listed
+from tests.server.test_browsing import list_resources
 from tests.toolsets.canon.kit import make_driver as make_canon_driver
-from tests.toolsets.catalog.kit import LAB, OTHER, hostile, make_filled_driver, uuid
+from tests.toolsets.catalog.kit import LAB, OTHER, hostile_names, make_filled_driver, make_uuid
 from tests.toolsets.narrative.kit import a_principal
 from tests.toolsets.narrative.stage import a_stage
 from tests.toolsets.truth.kit import ANN, BOB, make_driver
@@ -30,7 +30,7 @@ def client_of(gateway: Gateway, principal: Principal, **more: Any) -> Client:
     return Client(bind_gateway(gateway, lambda: principal, ServerOptions()), **more)
 
 
-def user(name: str) -> Principal:
+def make_user(name: str) -> Principal:
     """A user of the truth toolset."""
     return Principal(agent_id="desk", user=name)
 
@@ -42,14 +42,14 @@ async def text_at(client: Client, uri: str) -> Any:
     return json.loads(content.text)
 
 
-async def values(client: Client, template: str, variable: str, word: str) -> list[str]:
+async def complete_word(client: Client, template: str, variable: str, word: str) -> list[str]:
     """The values to which a word completes."""
     named = types.ResourceTemplateReference(type="ref/resource", uri=template)
     found = await client.complete(named, {"name": variable, "value": word})
     return list(found.completion.values)
 
 
-def links(result: Any) -> dict[str, str]:
+def resource_links(result: Any) -> dict[str, str]:
     """The resource links of a reply: their names by URI."""
     return {str(e.uri): e.name for e in result.content if isinstance(e, types.ResourceLink)}
 
@@ -59,16 +59,16 @@ async def test_a_user_browses_the_own_account_its_entities_and_sources() -> None
     acme = await driver.entity("company", name="ACME", email="office@acme.example")
     bill = {"file_content": base64.b64encode(BILL.encode()).decode(), "mime_type": "text/plain"}
     kept = await driver.call("ingest", user_id=ANN, original_filename="bill.txt", **bill)
-    async with client_of(driver.gateway, user(ANN)) as client:
-        found = dict(await listed(client))
+    async with client_of(driver.gateway, make_user(ANN)) as client:
+        found = dict(await list_resources(client))
         account = await text_at(client, f"truth://account/{ANN}")
         entity = await text_at(client, f"truth://entity/{acme}")
         source = await text_at(client, f"truth://source/{kept['source_id']}")
         (file,) = (await client.read_resource(source["file"])).contents
         for uri in found:
             assert (await client.read_resource(uri)).contents
-        begun = await values(client, "truth://entity/{entity_id}", "entity_id", "AC")
-        titled = await values(client, "truth://source/{source_id}", "source_id", "bill")
+        begun = await complete_word(client, "truth://entity/{entity_id}", "entity_id", "AC")
+        titled = await complete_word(client, "truth://source/{source_id}", "source_id", "bill")
 
     assert found[f"truth://entity/{acme}"] == "ACME (company)"
     assert found[f"truth://source/{kept['source_id']}"] == "bill.txt"
@@ -85,12 +85,12 @@ async def test_other_users_cannot_browse_or_read_an_account() -> None:
     acme = await driver.entity("company", name="ACME")
     mine = await driver.call("ingest", user_id=ANN, entities=[{"entity_type": "note", "name": "n"}])
     source = mine["source_id"]
-    async with client_of(driver.gateway, user(BOB)) as client:
-        assert [uri for uri, _ in await listed(client)] == [f"truth://account/{BOB}"]
+    async with client_of(driver.gateway, make_user(BOB)) as client:
+        assert [uri for uri, _ in await list_resources(client)] == [f"truth://account/{BOB}"]
         for uri in (f"account/{ANN}", f"entity/{acme}", f"source/{source}", f"file/{source}"):
             with pytest.raises(MCPError):
                 await client.read_resource(f"truth://{uri}")
-    async with client_of(driver.gateway, user(ANN)) as client:
+    async with client_of(driver.gateway, make_user(ANN)) as client:
         with pytest.raises(MCPError, match="There is no such file"):
             await client.read_resource(f"truth://file/{source}")
 
@@ -98,11 +98,11 @@ async def test_other_users_cannot_browse_or_read_an_account() -> None:
 async def test_an_explained_value_links_to_its_documents() -> None:
     driver = make_driver()
     acme = await driver.entity("company", name="ACME", email="office@acme.example")
-    async with client_of(driver.gateway, user(ANN)) as client:
+    async with client_of(driver.gateway, make_user(ANN)) as client:
         explained = await client.call_tool("explain_snapshot", {"entity_id": acme})
-        (uri,) = links(explained)
+        (uri,) = resource_links(explained)
         assert (await text_at(client, uri))["id"] == uri.rpartition("/")[2]
-    async with client_of(driver.gateway, user(BOB)) as client:
+    async with client_of(driver.gateway, make_user(BOB)) as client:
         with pytest.raises(MCPError):
             await client.read_resource(uri)
 
@@ -111,14 +111,14 @@ async def test_worlds_and_their_locations_are_browsed_and_read() -> None:
     isle = await a_world()
     narrator = Principal(agent_id="n", agent_type="Narrative")
     async with client_of(isle.gateway, narrator) as client:
-        found = dict(await listed(client))
+        found = dict(await list_resources(client))
         world = await text_at(client, f"world://world/{isle.world}")
         inn = await text_at(client, f"world://location/{isle.id('inn')}")
         for uri in found:
             assert (await client.read_resource(uri)).contents
-        begun = await values(client, "world://location/{location_id}", "location_id", "Tow")
+        begun = await complete_word(client, "world://location/{location_id}", "location_id", "Tow")
         with pytest.raises(MCPError, match="location"):
-            await client.read_resource(f"world://location/{uuid(1)}")
+            await client.read_resource(f"world://location/{make_uuid(1)}")
 
     assert found[f"world://world/{isle.world}"] == world["name"]
     assert world["tick"] > 0
@@ -130,42 +130,48 @@ async def test_a_caller_without_worlds_or_permission_browses_none() -> None:
     isle = await a_world()
     blind = Principal(agent_id="n", agent_type="Narrative", spaces=frozenset())
     safety = Principal(agent_id="s", agent_type="Safety", world=isle.world)
-    elsewhere = Principal(agent_id="n", agent_type="Narrative", world=SpaceId(uuid(7)))
+    elsewhere = Principal(agent_id="n", agent_type="Narrative", world=SpaceId(make_uuid(7)))
     for principal in (blind, safety, elsewhere):
         async with client_of(isle.gateway, principal) as client:
-            assert await listed(client) == []
+            assert await list_resources(client) == []
             with pytest.raises(MCPError):
                 await client.read_resource(f"world://location/{isle.id('inn')}")
 
 
 async def test_projects_and_items_of_a_catalog_are_browsed_and_read() -> None:
-    driver = await make_filled_driver(hostile())
+    driver = await make_filled_driver(hostile_names())
     async with client_of(driver.gateway, Principal()) as client:
-        found = dict(await listed(client))
+        found = dict(await list_resources(client))
         project = await text_at(client, f"catalog://project/{LAB}")
-        item = await text_at(client, f"catalog://item/{uuid(2)}")
+        item = await text_at(client, f"catalog://item/{make_uuid(2)}")
         for uri in found:
             assert (await client.read_resource(uri)).contents
-        begun = await values(client, "catalog://item/{item_id}", "item_id", "snake")
-        projects = await values(client, "catalog://project/{project_id}", "project_id", LAB[:30])
+        begun = await complete_word(client, "catalog://item/{item_id}", "item_id", "snake")
+        projects = await complete_word(
+            client, "catalog://project/{project_id}", "project_id", LAB[:30]
+        )
 
     assert found[f"catalog://project/{LAB}"] == project["name"]
-    assert found[f"catalog://item/{uuid(2)}"].startswith("snake_case (")
+    assert found[f"catalog://item/{make_uuid(2)}"].startswith("snake_case (")
     assert item["entity"]["title"] == "snake_case"
-    assert begun == [uuid(2)]
+    assert begun == [make_uuid(2)]
     assert LAB in projects
 
 
 async def test_items_of_invisible_projects_are_neither_listed_nor_read() -> None:
-    driver = await make_filled_driver(hostile())
+    driver = await make_filled_driver(hostile_names())
     async with client_of(driver.gateway, Principal(spaces=frozenset({SpaceId(OTHER)}))) as client:
-        found = dict(await listed(client))
-        for uri in (f"catalog://item/{uuid(2)}", f"catalog://project/{LAB}", "catalog://item/x"):
+        found = dict(await list_resources(client))
+        for uri in (
+            f"catalog://item/{make_uuid(2)}",
+            f"catalog://project/{LAB}",
+            "catalog://item/x",
+        ):
             with pytest.raises(MCPError):
                 await client.read_resource(uri)
 
     assert {uri for uri in found if "project" in uri} == {f"catalog://project/{OTHER}"}
-    assert f"catalog://item/{uuid(2)}" not in found
+    assert f"catalog://item/{make_uuid(2)}" not in found
 
 
 async def test_an_explanation_links_to_readable_scenes_and_sources() -> None:
@@ -178,10 +184,10 @@ async def test_an_explanation_links_to_readable_scenes_and_sources() -> None:
     cited = [f"turn:{turn}", *stage.world.evidence]
     fact = await stage.world.fact("Frodo has the Ring", stage.frodo, evidence_refs=cited)
     async with client_of(stage.world.gateway, a_principal("Narrator")) as client:
-        found = links(await client.call_tool("neo4j_explain", {"id": fact}))
+        found = resource_links(await client.call_tool("neo4j_explain", {"id": fact}))
         texts = [str((await client.read_resource(uri)).contents[0]) for uri in found]
-        sources = await values(client, "canonry://source/{source_id}", "source_id", "The F")
-        prompted = dict(await listed(client))
+        sources = await complete_word(client, "canonry://source/{source_id}", "source_id", "The F")
+        prompted = dict(await list_resources(client))
 
     assert list(found.values()) == ["The party", "The First Book"]
     assert "Frodo has the Ring." in texts[0]
@@ -222,7 +228,7 @@ async def test_why_links_only_to_resources_readable_by_the_caller() -> None:
     solo = Principal(agent_id="solo", agent_type="Solo", authorities=None)
     async with client_of(driver.gateway, solo) as client:
         why = await client.call_tool("why", {"of": made["id"]})
-        ((uri, name),) = links(why).items()
+        ((uri, name),) = resource_links(why).items()
         answer = await text_at(client, uri)
     async with client_of(
         driver.gateway, Principal(agent_id="r", agent_type="Reader", spaces=frozenset())
@@ -242,5 +248,5 @@ async def test_why_links_own_records_to_their_sources() -> None:
     solo = Principal(agent_id="solo", agent_type="Solo", authorities=None)
     async with client_of(driver.gateway, solo) as client:
         why = await client.call_tool("why", {"of": "Mara", "space": "account"})
-        (uri,) = links(why)
+        (uri,) = resource_links(why)
         assert (await text_at(client, uri))["kind"] == "document"

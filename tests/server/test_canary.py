@@ -47,7 +47,7 @@ def free_texts(schema: Mapping[str, Any], value: Any) -> Any:
             return value
 
 
-def spoilt(arguments: Mapping[str, Any], tool: Tool) -> Iterator[dict[str, Any]]:
+def spoil_arguments(arguments: Mapping[str, Any], tool: Tool) -> Iterator[dict[str, Any]]:
     """The arguments, each time with one property that says the canary where it should not."""
     for name in tool.input_schema["properties"]:
         for value in SPOILT:
@@ -81,7 +81,7 @@ async def test_a_text_stays_between_caller_and_canon(tool: Tool) -> None:
     role = a_role_for(tool)
     with the_log_of(world) as lines:
         await world.outcome(tool.name, fitting, agent=role)
-        for arguments in spoilt(fitting, tool):
+        for arguments in spoil_arguments(fitting, tool):
             outcome = await world.outcome(tool.name, arguments, agent=role)
             assert outcome.error is None or names_nobody(outcome), outcome.text
         for stranger in (CANARY, None):
@@ -132,7 +132,7 @@ async def test_unknown_names_are_not_logged() -> None:
 def test_a_process_logs_nothing_of_unreadable_messages() -> None:
     with lamp_process("stdio") as process:
         wire = Wire(process)
-        wire.greet()
+        wire.greet_server()
         for line in (
             f"{CANARY}",
             f'{{"jsonrpc":"2.0","id":"{CANARY}","method":"{CANARY}","params":{{}}}}',
@@ -142,8 +142,8 @@ def test_a_process_logs_nothing_of_unreadable_messages() -> None:
             f'{{"jsonrpc":"2.0","method":"notifications/progress","params":"{CANARY}"}}',
         ):
             wire.send_line(line.encode())
-        wire.send("tools/call", {"name": CANARY, "arguments": {"note": CANARY}})
-        wire.send("resources/read", {"uri": f"lamp://{CANARY}"})
+        wire.send_request("tools/call", {"name": CANARY, "arguments": {"note": CANARY}})
+        wire.send_request("resources/read", {"uri": f"lamp://{CANARY}"})
         wire.hang_up()
-        wire.rest()
+        wire.receive_rest()
     assert CANARY.encode() not in b"".join(wire.errors)

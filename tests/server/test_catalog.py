@@ -24,13 +24,13 @@ from canonry.testing.clocks import CountingIdentities, HandClock
 from tests.replies import parse_result
 from tests.server.http_process import serve_over_http
 from tests.server.lamp_process import ENVELOPE, MODERN, Message, Wire
-from tests.server.test_worlds import ACCEPT, running
-from tests.toolsets.catalog.kit import LAB, NOWHERE, OTHER, hostile, import_rows, uuid
+from tests.server.test_worlds import ACCEPT, run_app
+from tests.toolsets.catalog.kit import LAB, NOWHERE, OTHER, hostile_names, import_rows, make_uuid
 
 SOURCE: Final = Path(__file__).parents[2] / "src"
 COMMAND: Final = (sys.executable, "-m", "canonry.cli")
 MISSING: Final = object()
-ENTITY: Final = {"projectId": LAB, "entityId": uuid(1)}
+ENTITY: Final = {"projectId": LAB, "entityId": make_uuid(1)}
 SEARCH: Final = {"projectId": LAB, "query": "a"}
 HUGE: Final = "x" * 3_000_000
 BAD: Final = "VALIDATION_ERROR"
@@ -65,20 +65,20 @@ REFUSED: Final[tuple[tuple[str, Any, str], ...]] = (
     ("catalog_move_entity", {**ENTITY, "action": "delete"}, "INVALID_INPUT"),
     (
         "catalog_move_entity",
-        {"projectId": OTHER, "entityId": uuid(1), "action": "archive"},
+        {"projectId": OTHER, "entityId": make_uuid(1), "action": "archive"},
         "NOT_FOUND",
     ),
-    ("catalog_withdraw_relation", {"projectId": OTHER, "relationId": uuid(1)}, "NOT_FOUND"),
+    ("catalog_withdraw_relation", {"projectId": OTHER, "relationId": make_uuid(1)}, "NOT_FOUND"),
 )
 
 
-def params(tool: str, arguments: Any) -> Message:
+def call_params(tool: str, arguments: Any) -> Message:
     named: Message = {"name": tool}
     return named if arguments is MISSING else {**named, "arguments": arguments}
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[Wire]:
+def serve_folder(folder: Path) -> Iterator[Wire]:
     words = ("--toolsets", "catalog,operator", "--agent-type", "Operator", "--data", str(folder))
     with subprocess.Popen(
         [*COMMAND, "serve", *words],
@@ -89,7 +89,7 @@ def served(folder: Path) -> Iterator[Wire]:
     ) as process:
         try:
             wire = Wire(process)
-            wire.greet()
+            wire.greet_server()
             yield wire
         finally:
             process.kill()
@@ -100,11 +100,11 @@ def lines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
     """A server over standard input and output, with the hostile catalog."""
     folder = tmp_path_factory.mktemp("lines")
     file = folder / "catalog.json"
-    file.write_text(json.dumps(hostile()), encoding="utf-8")
+    file.write_text(json.dumps(hostile_names()), encoding="utf-8")
     words = [*COMMAND, "catalog", "import", str(file)]
     env = {**os.environ, "PYTHONPATH": str(SOURCE)}
     subprocess.run([*words, "--data", str(folder / "store")], env=env, check=True, timeout=60)
-    with served(folder / "store") as wire:
+    with serve_folder(folder / "store") as wire:
         yield wire
 
 
@@ -121,7 +121,7 @@ def error_in(answer: Message) -> Message:
 def test_every_form_of_arguments_is_answered_by_the_tool(
     lines: Wire, tool: str, arguments: Any, code: str, field: str
 ) -> None:
-    error = error_in(lines.ask("tools/call", params(tool, arguments)))
+    error = error_in(lines.ask("tools/call", call_params(tool, arguments)))
 
     assert (error["code"], error["details"]["field"]) == (code, field)
     assert len(json.dumps(error)) < 1_000
@@ -131,7 +131,7 @@ def test_every_form_of_arguments_is_answered_by_the_tool(
 def test_an_operator_gets_the_reason_of_a_failure(
     lines: Wire, tool: str, arguments: Any, word: str
 ) -> None:
-    error = error_in(lines.ask("tools/call", params(tool, arguments)))
+    error = error_in(lines.ask("tools/call", call_params(tool, arguments)))
 
     assert error["data"]["error"] == word
     assert len(json.dumps(error)) < 1_000
@@ -140,7 +140,7 @@ def test_an_operator_gets_the_reason_of_a_failure(
 
 
 def test_a_call_without_arguments_lists_projects(lines: Wire) -> None:
-    missing = lines.ask("tools/call", params("list_projects", MISSING))["result"]
+    missing = lines.ask("tools/call", call_params("list_projects", MISSING))["result"]
 
     assert missing == lines.call("list_projects", {})["result"]
     assert len(missing["structuredContent"]["projects"]) == 3
@@ -148,7 +148,7 @@ def test_a_call_without_arguments_lists_projects(lines: Wire) -> None:
 
 def test_an_unknown_tool_is_an_error_of_the_protocol(lines: Wire) -> None:
     for arguments in ({}, [], MISSING):
-        answer = lines.ask("tools/call", params("get_entities", arguments))
+        answer = lines.ask("tools/call", call_params("get_entities", arguments))
 
         assert answer["error"]["code"] == -32602
         assert answer["error"]["message"] == "Unknown tool: get_entities; did you mean get_entity?"
@@ -157,17 +157,17 @@ def test_an_unknown_tool_is_an_error_of_the_protocol(lines: Wire) -> None:
 @pytest.mark.anyio
 async def test_http_returns_the_same() -> None:
     canon = compose_memory(clock=HandClock(), identities=CountingIdentities())
-    await import_rows(canon, hostile())
+    await import_rows(canon, hostile_names())
     gateway = Gateway(canon, (CATALOG, OPERATOR))
     principal = Principal(agent_id="keeper", agent_type="Operator")
     app = http_app(gateway, principal, server_options=ServerOptions())
     transport = httpx2.ASGITransport(app=app)
     host = "http://127.0.0.1:8000"
 
-    async with running(app), httpx2.AsyncClient(transport=transport, base_url=host) as client:
+    async with run_app(app), httpx2.AsyncClient(transport=transport, base_url=host) as client:
 
         async def ask(tool: str, arguments: Any) -> Message:
-            parse_result = {**params(tool, arguments), "_meta": ENVELOPE}
+            parse_result = {**call_params(tool, arguments), "_meta": ENVELOPE}
             body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": parse_result}
             routing = {"mcp-protocol-version": MODERN, "mcp-method": "tools/call", "mcp-name": tool}
             answer = await client.post("/mcp", content=json.dumps(body), headers=ACCEPT | routing)
@@ -185,7 +185,7 @@ async def test_http_returns_the_same() -> None:
 
 
 @contextmanager
-def addressed(folder: Path, *words: str) -> Iterator[str]:
+def serve_address(folder: Path, *words: str) -> Iterator[str]:
     """The address of `canonry serve` over HTTP, in a process of its own, once it listens."""
     command = [*COMMAND, "serve", *words, "--data", str(folder)]
     with serve_over_http(command, {**os.environ, "PYTHONPATH": str(SOURCE)}) as (address, _):
@@ -196,7 +196,7 @@ def addressed(folder: Path, *words: str) -> Iterator[str]:
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 async def test_the_official_client_writes_and_reads_over_http(tmp_path: Path, mode: Any) -> None:
     words = ("--toolsets", "catalog,operator", "--agent-type")
-    with addressed(tmp_path, *words, "Operator") as address:
+    with serve_address(tmp_path, *words, "Operator") as address:
         async with Client(f"{address}/mcp", mode=mode) as client:
             row = {"name": "Lab", "slug": "lab"}
             saved: Any = await client.call_tool("catalog_save_project", row)
@@ -211,7 +211,7 @@ async def test_the_official_client_writes_and_reads_over_http(tmp_path: Path, mo
         assert moved.structured_content["status"] == "publish_requested"
         assert [node["title"] for node in graph.structured_content["nodes"]] == ["T"]
 
-    with addressed(tmp_path, *words, "Reader", "--spaces", NOWHERE) as address:
+    with serve_address(tmp_path, *words, "Reader", "--spaces", NOWHERE) as address:
         async with Client(f"{address}/mcp", mode=mode) as client:
             denied: Any = await client.call_tool("catalog_save_project", row)
             hidden: Any = await client.call_tool("get_entity", asked)

@@ -29,7 +29,7 @@ from canonry.gateway.principal import Principal
 from canonry.server.http import http_app
 from canonry.server.options import HttpLimits, ServerOptions
 from tests.docs.markdown import ROOT, blocks_of
-from tests.server.http_thread import served
+from tests.server.http_thread import serve_app
 from tests.toolsets.canon.kit import make_driver
 
 KEEPER: Final = Principal(agent_id="keeper", agent_type="Keeper", authorities=None)
@@ -48,7 +48,7 @@ ODD: Final = {
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
     app = http_app(make_driver().gateway, KEEPER, server_options=ServerOptions())
-    with served(app, HttpLimits()) as port:
+    with serve_app(app, HttpLimits()) as port:
         yield f"http://127.0.0.1:{port}"
 
 
@@ -58,7 +58,7 @@ def canon(url: str) -> Iterator[Canonry]:
         yield client
 
 
-def parameters(method: Any) -> dict[str, bool]:
+def parameters_of(method: Any) -> dict[str, bool]:
     """The names that a method takes, each with whether it needs it; `**more` by its members."""
     found: dict[str, bool] = {}
     for name, each in inspect.signature(method).parameters.items():
@@ -72,7 +72,7 @@ def parameters(method: Any) -> dict[str, bool]:
 
 @pytest.mark.parametrize("name", TOOLS)
 def test_a_method_takes_the_arguments_of_its_tool(name: str) -> None:
-    taken = parameters(getattr(Canonry, name))
+    taken = parameters_of(getattr(Canonry, name))
     keyed = taken.pop("key", None)
 
     assert taken.keys() == SCHEMAS[name]["properties"].keys()
@@ -165,13 +165,16 @@ def test_an_unauthorized_agent_is_refused(url: str) -> None:
 
 def test_answers_of_other_programs_are_errors_too() -> None:
     routes = [Route(f"/api/v1/tools/{name}", each, methods=["POST"]) for name, each in ODD.items()]
-    with served(Starlette(routes=routes), HttpLimits()) as port, Canonry(local(port)) as client:
+    with (
+        serve_app(Starlette(routes=routes), HttpLimits()) as port,
+        Canonry(local_address(port)) as client,
+    ):
         rows = client.call("rows", {})
         with pytest.raises(CallError) as busy:
             client.call("busy", {})
         with pytest.raises(CallError) as proxy:
             client.call("proxy", {})
-    with Canonry(local(port)) as client, pytest.raises(CallError) as gone:
+    with Canonry(local_address(port)) as client, pytest.raises(CallError) as gone:
         client.call("rows", {})
 
     assert rows == {"items": [1, 2]}
@@ -181,11 +184,11 @@ def test_answers_of_other_programs_are_errors_too() -> None:
     assert "canonry serve --http" in gone.value.hint
 
 
-def local(port: int) -> str:
+def local_address(port: int) -> str:
     return f"http://127.0.0.1:{port}"
 
 
-def curled(command: str, url: str) -> httpx2.Response:
+def run_curl(command: str, url: str) -> httpx2.Response:
     """The answer to a command of `curl`."""
     options = ArgumentParser()
     options.add_argument("url")
@@ -200,7 +203,7 @@ def curled(command: str, url: str) -> httpx2.Response:
 def test_examples_of_the_page_work(url: str, capsys: pytest.CaptureFixture[str]) -> None:
     commands = [each.text for each in PAGE if each.text.startswith("curl ")]
     scripts = [each.text for each in PAGE if each.language == "python"]
-    made = [curled(each, url) for each in commands]
+    made = [run_curl(each, url) for each in commands]
     for each in scripts:
         exec(compile(each.replace(LOCAL, url), "rest.md", "exec"), {})
 

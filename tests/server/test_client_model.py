@@ -45,7 +45,7 @@ def a_server() -> Any:
     return bind_gateway(gateway, lambda: Principal(agent_id="a-1"), ServerOptions())
 
 
-def answering(text: str, asked: list[types.CreateMessageRequestParams]) -> Any:
+def make_answers(text: str, asked: list[types.CreateMessageRequestParams]) -> Any:
     async def sample(context: Any, params: types.CreateMessageRequestParams) -> Any:
         del context
         asked.append(params)
@@ -60,7 +60,7 @@ async def test_the_clients_model_interprets_if_offered(fence: str) -> None:
     asked: list[types.CreateMessageRequestParams] = []
     answer = fence.replace("{}", json.dumps(ANSWER))
     async with Client(
-        a_server(), mode="legacy", sampling_callback=answering(answer, asked)
+        a_server(), mode="legacy", sampling_callback=make_answers(answer, asked)
     ) as client:
         parse_result = await ingest_bill(client)
 
@@ -73,7 +73,9 @@ async def test_the_clients_model_interprets_if_offered(fence: str) -> None:
 
 @pytest.mark.parametrize("text", ["Sorry, no.", "[]", '{"entities": 5}'])
 async def test_an_unexpected_answer_leaves_the_source(text: str) -> None:
-    async with Client(a_server(), mode="legacy", sampling_callback=answering(text, [])) as client:
+    async with Client(
+        a_server(), mode="legacy", sampling_callback=make_answers(text, [])
+    ) as client:
         parse_result = await ingest_bill(client)
 
     assert parse_result["error"]["code"] == "ANALYSIS_FAILED"
@@ -103,7 +105,7 @@ async def test_a_client_without_a_model_gets_an_explanation(mode: str) -> None:
 
 async def test_a_later_revision_asks_by_ending_the_call_and_is_called_again() -> None:
     asked: list[types.CreateMessageRequestParams] = []
-    sampling = answering(json.dumps(ANSWER), asked)
+    sampling = make_answers(json.dumps(ANSWER), asked)
     async with Client(a_server(), mode="auto", sampling_callback=sampling) as client:
         assert client.protocol_version >= "2026-07-28"
         parse_result = await ingest_bill(client)
@@ -129,7 +131,7 @@ async def test_an_answer_to_another_question_is_ignored() -> None:
     }
     content = types.TextContent(type="text", text="Sorry, no.")
     answer = types.CreateMessageResult(role="assistant", content=content, model="own-model")
-    sampling = answering("", [])
+    sampling = make_answers("", [])
     async with Client(a_server(), mode="auto", sampling_callback=sampling) as client:
 
         async def call(answers: dict[str, types.InputResponse]) -> Any:

@@ -30,7 +30,7 @@ ADA = "00000000-0000-0000-0000-0000000000ad"
 PAGE = b"<!doctype html><script>alert(1)</script><p>W\xc3\xb6rter"
 
 
-async def kept(canon: Canon, data: bytes = PAGE, name: str = 'a "b"\u2026.html') -> str:
+async def keep_file(canon: Canon, data: bytes = PAGE, name: str = 'a "b"\u2026.html') -> str:
     caller = replace(a_caller(), actor=Actor(agent_id="a-1", agent_type="x", user=ADA))
     account = Account(user_id=ADA, space=SpaceId(account_space(ADA)))
     given = given_file(base64.b64encode(data).decode(), "text/html", name)
@@ -38,7 +38,7 @@ async def kept(canon: Canon, data: bytes = PAGE, name: str = 'a "b"\u2026.html')
 
 
 @asynccontextmanager
-async def asking(canon: Canon) -> AsyncIterator[httpx2.AsyncClient]:
+async def open_client(canon: Canon) -> AsyncIterator[httpx2.AsyncClient]:
     """A client of the HTTP host."""
     app = http_app(Gateway(canon, ()), KEEPER, server_options=ServerOptions())
     transport = httpx2.ASGITransport(app=app)
@@ -48,9 +48,9 @@ async def asking(canon: Canon) -> AsyncIterator[httpx2.AsyncClient]:
 
 async def test_a_link_returns_the_file_as_an_inert_attachment() -> None:
     canon = compose_memory()
-    signed = await sign_url(canon, ADA, await kept(canon))
+    signed = await sign_url(canon, ADA, await keep_file(canon))
 
-    async with asking(canon) as client:
+    async with open_client(canon) as client:
         answer = await client.get(signed.url)
         head = await client.head(signed.url)
 
@@ -69,7 +69,7 @@ async def test_a_link_returns_the_file_as_an_inert_attachment() -> None:
 async def test_an_expired_or_changed_link_is_refused_alike() -> None:
     clock = HandClock()
     canon = compose_memory(clock=clock)
-    signed = await sign_url(canon, ADA, await kept(canon), 60)
+    signed = await sign_url(canon, ADA, await keep_file(canon), 60)
     path, _, query = signed.url.partition("?")
     changed = [
         path,
@@ -81,7 +81,7 @@ async def test_an_expired_or_changed_link_is_refused_alike() -> None:
         f"/files/{ADA}/{'b' * 64}?{query}",
     ]
 
-    async with asking(canon) as client:
+    async with open_client(canon) as client:
         found = {((answer := await client.get(each)).status_code, answer.text) for each in changed}
         clock.move_by(60 * SECOND)
         ended = await client.get(signed.url)
@@ -92,10 +92,10 @@ async def test_an_expired_or_changed_link_is_refused_alike() -> None:
 
 async def test_a_file_without_bytes_is_not_found() -> None:
     canon = compose_memory()
-    signed = await sign_url(canon, ADA, key := await kept(canon))
+    signed = await sign_url(canon, ADA, key := await keep_file(canon))
     await filing_of(canon).blobs_of(ADA).delete_bytes(key.rpartition("/")[2])
 
-    async with asking(canon) as client:
+    async with open_client(canon) as client:
         answer = await client.get(signed.url)
 
     assert answer.status_code == 404
@@ -103,9 +103,9 @@ async def test_a_file_without_bytes_is_not_found() -> None:
 
 async def test_files_are_only_fetched() -> None:
     canon = compose_memory()
-    signed = await sign_url(canon, ADA, await kept(canon))
+    signed = await sign_url(canon, ADA, await keep_file(canon))
 
-    async with asking(canon) as client:
+    async with open_client(canon) as client:
         answers = [await client.request(each, signed.url) for each in ("POST", "PUT", "DELETE")]
 
     assert {answer.status_code for answer in answers} == {405}
@@ -113,7 +113,7 @@ async def test_files_are_only_fetched() -> None:
 
 async def test_a_local_file_host_runs_from_the_first_link_until_the_end() -> None:
     canon = compose_memory()
-    key = await kept(canon)
+    key = await keep_file(canon)
     host_files(canon, None)
     assert isinstance(filing_of(canon).host, LoopbackHost)
 
@@ -134,7 +134,7 @@ async def test_a_local_file_host_runs_from_the_first_link_until_the_end() -> Non
 
 async def test_links_use_the_public_address_if_there_is_one() -> None:
     canon = compose_memory()
-    key = await kept(canon)
+    key = await keep_file(canon)
     host_files(canon, "https://files.example/")
     host_files(canon, None)
 

@@ -42,7 +42,7 @@ def guarded() -> Iterator[str]:
         yield address_of(process)
 
 
-def call(
+def call_tool(
     address: str,
     name: str,
     arguments: Message,
@@ -95,7 +95,7 @@ async def test_the_official_client_is_served(address: str, mode: Any, path: str)
 
 
 def test_a_small_call_is_answered_with_plain_json(address: str) -> None:
-    response = call(address, "light", {"lamp_id": LAMP}, path="/mcp/lamps")
+    response = call_tool(address, "light", {"lamp_id": LAMP}, path="/mcp/lamps")
     assert response.headers["content-type"] == "application/json"
     assert response.json()["result"]["structuredContent"]["level"] == 50
 
@@ -113,12 +113,12 @@ def test_a_small_call_is_answered_with_plain_json(address: str) -> None:
 def test_bad_arguments_are_refused_with_their_path(
     address: str, arguments: Message, path: str
 ) -> None:
-    error = error_in(call(address, "light", arguments))
+    error = error_in(call_tool(address, "light", arguments))
     assert (error["code"], error["data"]["path"]) == (-32003, path)
 
 
 def test_an_unknown_toolset_path_is_not_found(address: str) -> None:
-    assert call(address, "light", {"lamp_id": LAMP}, path="/mcp/nothing").status_code == 404
+    assert call_tool(address, "light", {"lamp_id": LAMP}, path="/mcp/nothing").status_code == 404
 
 
 def test_the_handshake_names_the_contract(address: str) -> None:
@@ -154,13 +154,13 @@ def test_a_lone_surrogate_is_refused_with_its_path_in_a_session(address: str, no
 @pytest.mark.parametrize("header", ["host", "origin"])
 def test_a_foreign_web_page_cannot_reach_a_local_server(address: str, header: str) -> None:
     headers = {header: "evil.example" if header == "host" else "https://evil.example"}
-    assert call(address, "count", {}, headers=headers).status_code in {400, 403, 421}
+    assert call_tool(address, "count", {}, headers=headers).status_code in {400, 403, 421}
     with httpx2.Client() as client:
         assert client.get(f"{address}/metrics", headers=headers).status_code in {400, 403, 421}
 
 
 def test_health_readiness_and_metrics_are_reported(address: str) -> None:
-    call(address, "count", {})
+    call_tool(address, "count", {})
     with httpx2.Client() as client:
         assert client.get(f"{address}/healthz").text == "ok\n"
         assert client.get(f"{address}/readyz").text == "ready\n"
@@ -188,7 +188,9 @@ def with_token(
     address: str, token: str | None, arguments: Message | None = None
 ) -> httpx2.Response:
     headers = {} if token is None else {"authorization": f"Bearer {token}"}
-    return call(address, "light", arguments or {"lamp_id": LAMP}, headers=headers, meta=ENVELOPE)
+    return call_tool(
+        address, "light", arguments or {"lamp_id": LAMP}, headers=headers, meta=ENVELOPE
+    )
 
 
 def test_a_verified_token_identifies_the_caller(guarded: str) -> None:
@@ -230,7 +232,9 @@ def test_a_token_grants_its_named_authorities(guarded: str) -> None:
 
 def test_meta_grants_nothing_beyond_the_token(guarded: str) -> None:
     headers = {"authorization": f"Bearer {a_token(agent_type='Visitor')}"}
-    error = error_in(call(guarded, "light", {"lamp_id": LAMP}, headers=headers, meta=AS_KEEPER))
+    error = error_in(
+        call_tool(guarded, "light", {"lamp_id": LAMP}, headers=headers, meta=AS_KEEPER)
+    )
     assert error["code"] == -32001
 
 
@@ -268,7 +272,7 @@ def test_a_signal_lets_running_calls_finish_and_closes_the_canon() -> None:
     with lamp_process("http", "trusted", "patient") as process:
         address = address_of(process)
         with ThreadPoolExecutor() as pool:
-            pending = pool.submit(call, address, "pause", {"seconds": 2})
+            pending = pool.submit(call_tool, address, "pause", {"seconds": 2})
             wait_for_line(address, "canonry_calls_in_flight 1.0")
             process.send_signal(signal.SIGTERM)
             assert pending.result(PATIENCE).json()["result"]["structuredContent"]["paused"]

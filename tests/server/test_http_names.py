@@ -16,7 +16,7 @@ from canonry.server.middleware import HostGuard
 from canonry.server.options import ServerOptions
 from canonry.values.errors import InvalidInput
 from tests.gateway.sample import KEEPER, a_gateway
-from tests.server.http_thread import connected
+from tests.server.http_thread import connect_from
 from tests.server.lamp_process import lamp_process
 from tests.server.lamp_server import TOKEN_OPTIONS
 from tests.server.test_http import a_token
@@ -29,9 +29,9 @@ def port() -> Iterator[int]:
         yield int(process.stdout.readline().rpartition(b":")[2])
 
 
-def status(port: int, *fields: bytes, path: bytes = b"/metrics") -> int:
+def request_status(port: int, *fields: bytes, path: bytes = b"/metrics") -> int:
     """The status of a request with exactly these fields."""
-    with connected(port) as connection:
+    with connect_from(port) as connection:
         connection.sendall(b"\r\n".join((b"GET " + path + b" HTTP/1.1", *fields, b"", b"")))
         return int(connection.recv(65_536).split(b" ")[1])
 
@@ -46,12 +46,12 @@ def status(port: int, *fields: bytes, path: bytes = b"/metrics") -> int:
     ],
 )
 def test_a_host_with_our_name_as_prefix_is_refused(port: int, host: bytes, path: bytes) -> None:
-    assert status(port, b"Host: " + host, path=path) == 421
+    assert request_status(port, b"Host: " + host, path=path) == 421
 
 
 @pytest.mark.parametrize("host", [b"localhost", b"LOCALHOST:80", b"127.0.0.1:8000", b"[::1]:1"])
 def test_our_own_host_is_served_under_any_port(port: int, host: bytes) -> None:
-    assert status(port, b"Host: " + host) == 200
+    assert request_status(port, b"Host: " + host) == 200
 
 
 @pytest.mark.parametrize(
@@ -62,14 +62,14 @@ def test_our_own_host_is_served_under_any_port(port: int, host: bytes) -> None:
     ],
 )
 def test_an_origin_with_our_name_as_prefix_is_refused(port: int, origin: bytes) -> None:
-    assert status(port, b"Host: localhost", b"Origin: " + origin) == 403
+    assert request_status(port, b"Host: localhost", b"Origin: " + origin) == 403
 
 
 def test_a_local_origin_is_served_and_two_hosts_are_not(port: int) -> None:
-    assert status(port, b"Host: localhost", b"Origin: http://localhost:3000") == 200
-    assert status(port, b"Host: localhost", b"Origin: http://127.0.0.1") == 200
-    assert status(port, b"Host: localhost", b"Host: localhost") == 400
-    assert status(port) == 421
+    assert request_status(port, b"Host: localhost", b"Origin: http://localhost:3000") == 200
+    assert request_status(port, b"Host: localhost", b"Origin: http://127.0.0.1") == 200
+    assert request_status(port, b"Host: localhost", b"Host: localhost") == 400
+    assert request_status(port) == 421
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_an_allowed_name_is_exact_unless_it_allows_any_port(host: str, refused: 
     assert (guard.refusal_for(scope) is not None) is refused
 
 
-def metrics(client: str, options: ServerOptions, headers: dict[str, str]) -> int:
+def metrics_status(client: str, options: ServerOptions, headers: dict[str, str]) -> int:
     """The status of asking for metrics from an address."""
 
     async def ask() -> int:
@@ -124,15 +124,15 @@ def test_metrics_are_served_locally_or_with_a_token(
         name: " ".join(tokens.get(word, word) for word in value.split())
         for name, value in headers.items()
     }
-    assert metrics(client, options, found) == expected
+    assert metrics_status(client, options, found) == expected
 
 
 def test_metrics_need_the_scopes_required_of_every_token() -> None:
     options = ServerOptions(bearer=replace(TOKEN_OPTIONS, required_scopes=("canon",)))
     plain = {"authorization": f"Bearer {a_token()}"}
     scoped = {"authorization": f"Bearer {a_token(scope='other canon')}"}
-    assert metrics("192.0.2.7", options, plain) == 401
-    assert metrics("192.0.2.7", options, scoped) == 200
+    assert metrics_status("192.0.2.7", options, plain) == 401
+    assert metrics_status("192.0.2.7", options, scoped) == 200
 
 
 PUBLIC = (

@@ -8,7 +8,7 @@ import pytest
 from canonry.world.domain.atlas import item_id_of
 from canonry.world.domain.prompts.templates import find_template
 from canonry.world.models.services import WorldServices
-from tests.server.speaking_model import answer_of, asks, words
+from tests.server.speaking_model import answer_calls, answer_of, in_words
 from tests.server.test_dialogue import Table, a_table
 
 pytestmark = pytest.mark.anyio
@@ -23,13 +23,13 @@ CROWN = {
 }
 
 
-async def inventory(table: Table) -> list[str]:
+async def read_inventory(table: Table) -> list[str]:
     """Return the possessions of Ann."""
     context = await table.isle.call("get-player-context", "Narrative", playerId="ann")
     return [each["name"] for each in context["inventory"]]
 
 
-async def proposals(table: Table) -> list[dict[str, Any]]:
+async def list_proposals(table: Table) -> list[dict[str, Any]]:
     """Every proposal of the world, the refused ones too."""
     found = await table.isle.call("list-proposals", "World")
     reported: list[dict[str, Any]] = found["proposals"]
@@ -38,12 +38,12 @@ async def proposals(table: Table) -> list[dict[str, Any]]:
 
 async def test_implied_changes_are_proposed_and_apply_once_admitted() -> None:
     async with a_table() as table:
-        table.model.says(
-            asks(("get-player-context", {"playerId": "ann"})),
+        table.model.set_answers(
+            answer_calls(("get-player-context", {"playerId": "ann"})),
             answer_of("Take it, child.", changes=[AMULET]),
         )
-        reply = await table.turn("May I have the amulet?")
-        [proposal] = await proposals(table)
+        reply = await table.speak_turn("May I have the amulet?")
+        [proposal] = await list_proposals(table)
         assert reply["proposals"] == [proposal["proposalId"]]
         assert "refused" not in reply
         assert proposal["outcome"] == "accepted"
@@ -61,13 +61,13 @@ async def test_implied_changes_are_proposed_and_apply_once_admitted() -> None:
         assert context is not None
         system = {"role": "system", "content": template.template}
         assert [system, *json.loads(context)["messages"]] == table.model.asked[-1]["messages"]
-        assert "Obsidian Amulet" in await inventory(table)
+        assert "Obsidian Amulet" in await read_inventory(table)
 
 
 async def test_a_refused_change_is_reported_with_gate_and_rule() -> None:
     async with a_table() as table:
-        table.model.says(answer_of("Both are yours.", changes=[CROWN, AMULET]))
-        reply = await table.turn()
+        table.model.set_answers(answer_of("Both are yours.", changes=[CROWN, AMULET]))
+        reply = await table.speak_turn()
         [refused] = reply["refused"]
         assert refused == {
             "change": 0,
@@ -76,9 +76,9 @@ async def test_a_refused_change_is_reported_with_gate_and_rule() -> None:
             "rule": "position.elsewhere",
             "reason": refused["reason"],
         }
-        outcomes = {each["proposalId"]: each["outcome"] for each in await proposals(table)}
+        outcomes = {each["proposalId"]: each["outcome"] for each in await list_proposals(table)}
         assert [outcomes[each] for each in reply["proposals"]] == ["rejected", "accepted"]
-        own = await inventory(table)
+        own = await read_inventory(table)
         assert "Obsidian Amulet" in own
         assert "Crown of Tides" not in own
 
@@ -114,38 +114,38 @@ async def test_a_refused_change_is_reported_with_gate_and_rule() -> None:
 )  # fmt: skip
 async def test_a_malicious_change_changes_nothing(change: Any, gate: str | None) -> None:
     async with a_table() as table:
-        before = await inventory(table)
-        table.model.says(answer_of("Done.", changes=[change]))
-        reply = await table.turn()
+        before = await read_inventory(table)
+        table.model.set_answers(answer_of("Done.", changes=[change]))
+        reply = await table.speak_turn()
         [refused] = reply["refused"]
         assert refused["reason"]
         assert gate is None or refused["gate"] == gate
-        assert [each["outcome"] for each in await proposals(table)] in ([], ["rejected"])
-        assert await inventory(table) == before
+        assert [each["outcome"] for each in await list_proposals(table)] in ([], ["rejected"])
+        assert await read_inventory(table) == before
 
 
 async def test_only_the_allowed_number_of_changes_is_considered() -> None:
     async with a_table() as table:
-        table.model.says(answer_of("Done.", changes=["x"] * 5 + [AMULET] * 90))
-        reply = await table.turn()
+        table.model.set_answers(answer_of("Done.", changes=["x"] * 5 + [AMULET] * 90))
+        reply = await table.speak_turn()
         assert reply["proposals"] == []
         assert len(reply["refused"]) == 6
-        table.model.says(answer_of("Done.", changes=[]))
-        assert "refused" not in await table.turn()
-        table.model.says(words('{"say": "x", "changes": "all"}'))
-        assert len((await table.turn())["refused"]) == 1
+        table.model.set_answers(answer_of("Done.", changes=[]))
+        assert "refused" not in await table.speak_turn()
+        table.model.set_answers(in_words('{"say": "x", "changes": "all"}'))
+        assert len((await table.speak_turn())["refused"]) == 1
 
 
 async def test_a_resent_turn_proposes_nothing_again() -> None:
     async with a_table() as table:
-        table.model.says(answer_of("Take it.", changes=[AMULET, CROWN]))
-        first = await table.turn()
+        table.model.set_answers(answer_of("Take it.", changes=[AMULET, CROWN]))
+        first = await table.speak_turn()
         lantern = {
             "actionType": "Item.Transfer",
             "params": {"itemId": "lantern", "fromHolderId": "ann", "toHolderId": "mara"},
         }
-        table.model.says(answer_of("Again.", changes=[lantern] * 3))
-        again = await table.turn(correlationId="c-1")
+        table.model.set_answers(answer_of("Again.", changes=[lantern] * 3))
+        again = await table.speak_turn(correlationId="c-1")
         assert (again["proposals"], again["refused"]) == (first["proposals"], first["refused"])
-        assert len(await proposals(table)) == 2
-        assert "Lantern" in await inventory(table)
+        assert len(await list_proposals(table)) == 2
+        assert "Lantern" in await read_inventory(table)

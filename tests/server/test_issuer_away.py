@@ -20,7 +20,7 @@ from canonry.server.options import BearerOptions, HttpLimits, ServerOptions
 from canonry.values.errors import Unavailable
 from tests.gateway.sample import KEEPER, a_gateway
 from tests.server.http_sessions import ACCEPT
-from tests.server.http_thread import served
+from tests.server.http_thread import serve_app
 from tests.server.issuer import Issuer, Mode, an_issuer
 from tests.server.lamp_process import CLIENT
 
@@ -38,7 +38,7 @@ def issuer() -> Iterator[Issuer]:
 
 def a_token(issuer: Issuer, key_id: str = "one", **claims: Any) -> str:
     given = {"iss": NAME, "aud": "canonry", "sub": "ada", "agent_type": "Keeper", "spaces": []}
-    return issuer.sign({**given, "exp": int(time.time()) + 600, **claims}, key_id)
+    return issuer.sign_token({**given, "exp": int(time.time()) + 600, **claims}, key_id)
 
 
 @dataclass
@@ -48,7 +48,7 @@ class Server:
     client: httpx2.Client
     log: list[dict[str, Any]]
 
-    def opens(self, token: str) -> httpx2.Response:
+    def open_session(self, token: str) -> httpx2.Response:
         """The answer to opening a session, which does not take long."""
         hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": CLIENT}
         body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
@@ -58,13 +58,13 @@ class Server:
         assert time.monotonic() - began < LONGEST
         return answer
 
-    def readiness(self) -> httpx2.Response:
+    def read_readiness(self) -> httpx2.Response:
         return self.client.get("/readyz")
 
     def comes_to_say(self, status: int, text: str = "") -> None:
         """Ask for readiness a bounded number of times: the keys are fetched in the background."""
         for _ in range(200):
-            result = self.readiness()
+            result = self.read_readiness()
             if result.status_code == status and text in result.text:
                 return
             time.sleep(0.05)
@@ -80,7 +80,7 @@ def a_server(issuer: Issuer, **changes: Any) -> Iterator[Server]:
     options = ServerOptions(bearer=bearer)
     app = http_app(a_gateway(audit=audit), KEEPER, server_options=options, front=inspector_front)
     with (
-        served(app, HttpLimits()) as port,
+        serve_app(app, HttpLimits()) as port,
         httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=30.0) as client,
     ):
         yield Server(client, log)
@@ -90,11 +90,11 @@ def a_server(issuer: Issuer, **changes: Any) -> Iterator[Server]:
 def test_known_keys_stay_valid_while_the_issuer_fails(issuer: Issuer, mode: Mode) -> None:
     with a_server(issuer, refresh_seconds=0.1) as server:
         server.comes_to_say(200)
-        assert server.opens(a_token(issuer)).status_code == 200
+        assert server.open_session(a_token(issuer)).status_code == 200
         issuer.mode = mode
         server.comes_to_say(200, "away: issuer")
 
-        assert server.opens(a_token(issuer, jti="another")).status_code == 200
+        assert server.open_session(a_token(issuer, jti="another")).status_code == 200
         metrics = server.client.get("/metrics").text
         assert 'canonry_service_away{service="issuer"} 1.0' in metrics
         [line] = [each for each in server.log if each["event"] == "service"]
@@ -106,11 +106,11 @@ def test_without_any_key_the_answer_is_503_and_not_401(issuer: Issuer, mode: Mod
     issuer.mode = mode
     with a_server(issuer) as server:
         for _ in range(2):
-            answer = server.opens(a_token(issuer))
+            answer = server.open_session(a_token(issuer))
             assert answer.status_code == 503
             assert int(answer.headers["retry-after"]) > 0
             assert "bearer.unverifiable" in answer.text
-        assert server.readiness().status_code == 503
+        assert server.read_readiness().status_code == 503
         assert server.client.get("/healthz").status_code == 200
         assert server.client.get("/metrics").status_code == 200
         dialogue = server.client.post(
@@ -128,19 +128,19 @@ def test_an_untrusted_token_is_refused_while_the_issuer_fails(
         server.comes_to_say(200)
         issuer.mode = "hangs"
         server.comes_to_say(200, "away: issuer")
-        assert server.opens("nonsense").status_code == 401
-        assert server.opens(a_token(issuer, exp=1)).status_code == 401
-        assert server.opens(a_token(issuer, aud="others")).status_code == 401
-        assert server.opens(a_token(issuer, "unknown")).status_code == 503
+        assert server.open_session("nonsense").status_code == 401
+        assert server.open_session(a_token(issuer, exp=1)).status_code == 401
+        assert server.open_session(a_token(issuer, aud="others")).status_code == 401
+        assert server.open_session(a_token(issuer, "unknown")).status_code == 503
 
 
 def test_a_recovered_issuer_is_trusted_again(issuer: Issuer) -> None:
     issuer.mode = "refuses"
     with a_server(issuer) as server:
-        assert server.opens(a_token(issuer)).status_code == 503
+        assert server.open_session(a_token(issuer)).status_code == 503
         issuer.mode = "answers"
         server.comes_to_say(200)
-        assert server.opens(a_token(issuer)).status_code == 200
+        assert server.open_session(a_token(issuer)).status_code == 200
         assert [e["outcome"] for e in server.log if e["event"] == "service"][-1] == "ok"
 
 
@@ -149,7 +149,7 @@ def test_keys_are_trusted_only_as_long_as_configured(issuer: Issuer) -> None:
         server.comes_to_say(200)
         issuer.mode = "refuses"
         server.comes_to_say(503)
-        assert server.opens(a_token(issuer)).status_code == 503
+        assert server.open_session(a_token(issuer)).status_code == 503
 
 
 @asynccontextmanager
@@ -167,7 +167,7 @@ async def keys_of(issuer: Issuer, **changes: Any) -> AsyncIterator[IssuerKeys]:
 async def test_a_rotated_key_is_fetched_when_its_first_token_arrives(issuer: Issuer) -> None:
     async with keys_of(issuer, unknown_key_seconds=0.0) as keys:
         assert await keys.find_key("one") is not None
-        issuer.rotate("two")
+        issuer.rotate_key("two")
         assert await keys.find_key("two") is not None
         assert await keys.find_key("one") is None
 

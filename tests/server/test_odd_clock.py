@@ -49,12 +49,12 @@ async def open_client(
         await store.close()
 
 
-async def health(client: httpx2.AsyncClient) -> tuple[int, str]:
+async def read_health(client: httpx2.AsyncClient) -> tuple[int, str]:
     answer = await client.get("/healthz")
     return answer.status_code, answer.text
 
 
-def outcomes(lines: list[bytes]) -> list[str]:
+def outcomes_in(lines: list[bytes]) -> list[str]:
     found = [json.loads(line) for line in lines]
     return [line["outcome"] for line in found if line["event"] == "clock"]
 
@@ -64,15 +64,15 @@ async def test_health_and_log_report_a_clock_jump_until_corrected(
 ) -> None:
     clock, lines = SteadyClock(), list[bytes]()
     async with open_client(tmp_path, clock, lines) as (client, _):
-        assert await health(client) == (200, "ok\n")
+        assert await read_health(client) == (200, "ok\n")
         clock.move_by(400 * DAY)
-        assert await health(client) == (200, "ok\nclock.jumped\n")
-        assert await health(client) == (200, "ok\nclock.jumped\n")
+        assert await read_health(client) == (200, "ok\nclock.jumped\n")
+        assert await read_health(client) == (200, "ok\nclock.jumped\n")
         assert (await client.get("/readyz")).status_code == 200, "what is stored can be read"
         clock.move_by(-400 * DAY)
-        assert await health(client) == (200, "ok\n")
+        assert await read_health(client) == (200, "ok\n")
 
-    assert outcomes(lines) == ["clock.jumped", "ok"]
+    assert outcomes_in(lines) == ["clock.jumped", "ok"]
 
 
 async def test_health_reports_a_clock_behind_the_records(tmp_path: Path) -> None:
@@ -81,16 +81,16 @@ async def test_health_reports_a_clock_behind_the_records(tmp_path: Path) -> None
         await scribe.make_items(a_space(), a_fact("while the clock was ahead"))
     clock.move_by(-400 * DAY)
     async with open_client(tmp_path, clock, lines) as (client, _):
-        assert await health(client) == (200, "ok\nclock.behind\n")
+        assert await read_health(client) == (200, "ok\nclock.behind\n")
         clock.move_by(400 * DAY + SECOND)
         clock.seconds += 400 * 86_400
-        assert await health(client) == (200, "ok\n")
+        assert await read_health(client) == (200, "ok\n")
 
-    assert outcomes(lines) == ["clock.behind", "ok"]
+    assert outcomes_in(lines) == ["clock.behind", "ok"]
 
 
 async def test_health_reports_an_impossible_clock(tmp_path: Path) -> None:
     clock = SteadyClock()
     async with open_client(tmp_path, clock, []) as (client, _):
         clock.move_by(-clock.now())
-        assert await health(client) == (200, "ok\nclock.implausible\n")
+        assert await read_health(client) == (200, "ok\nclock.implausible\n")

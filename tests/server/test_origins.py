@@ -44,13 +44,13 @@ FOREIGN: Final = (
 
 
 @contextmanager
-def served(**options: Any) -> Iterator[TestClient]:
+def serve_client(**options: Any) -> Iterator[TestClient]:
     app: Any = http_app(a_gateway(), KEEPER, server_options=ServerOptions(**options))
     with TestClient(app, base_url="http://127.0.0.1:8000") as client:
         yield client
 
 
-def preflight(client: TestClient, origin: str, path: str, method: str = "POST") -> Any:
+def send_preflight(client: TestClient, origin: str, path: str, method: str = "POST") -> Any:
     asked = {"Access-Control-Request-Method": method, "Access-Control-Request-Headers": ASKS}
     return client.options(path, headers={"Origin": origin, **asked})
 
@@ -65,8 +65,8 @@ def cors_headers(response: Any) -> set[str]:
 def test_a_preflight_from_an_allowed_origin_is_answered(
     path: str, origin: str, method: str
 ) -> None:
-    with served(allowed_origins=ALLOWED) as client:
-        answer = preflight(client, origin, path, method)
+    with serve_client(allowed_origins=ALLOWED) as client:
+        answer = send_preflight(client, origin, path, method)
 
     assert (answer.status_code, answer.content) == (204, b"")
     assert answer.headers["access-control-allow-origin"] == origin
@@ -79,9 +79,9 @@ def test_a_preflight_from_an_allowed_origin_is_answered(
 @pytest.mark.parametrize("options", [{}, {"allowed_origins": ALLOWED}])
 @pytest.mark.parametrize("origin", FOREIGN)
 def test_other_origins_receive_no_cors_headers(origin: str, options: dict[str, Any]) -> None:
-    with served(**options) as client:
+    with serve_client(**options) as client:
         for path in PATHS:
-            asked = preflight(client, origin, path)
+            asked = send_preflight(client, origin, path)
             called = client.get(path, headers={"Origin": origin})
 
             assert asked.status_code >= 400
@@ -90,7 +90,7 @@ def test_other_origins_receive_no_cors_headers(origin: str, options: dict[str, A
 
 def test_a_page_of_an_allowed_origin_reads_its_session_id() -> None:
     headers = {"Accept": "application/json, text/event-stream", "Origin": SITE}
-    with served(allowed_origins=ALLOWED) as client:
+    with serve_client(allowed_origins=ALLOWED) as client:
         opened = client.post("/mcp", json=INITIALIZE, headers=headers)
         headers["Mcp-Session-Id"] = opened.headers["mcp-session-id"]
         ended = client.delete("/mcp", headers=headers)
@@ -104,8 +104,8 @@ def test_a_page_of_an_allowed_origin_reads_its_session_id() -> None:
 
 
 def test_a_page_can_read_where_to_get_a_token() -> None:
-    with served(allowed_origins=ALLOWED, bearer=TOKEN_OPTIONS) as client:
-        asked = preflight(client, SITE, "/mcp")
+    with serve_client(allowed_origins=ALLOWED, bearer=TOKEN_OPTIONS) as client:
+        asked = send_preflight(client, SITE, "/mcp")
         refused = client.post("/mcp", json=INITIALIZE, headers={"Origin": SITE})
 
     assert asked.status_code == 204
@@ -115,7 +115,7 @@ def test_a_page_can_read_where_to_get_a_token() -> None:
 
 
 def test_a_foreign_host_name_is_refused_from_an_allowed_origin_too() -> None:
-    with served(allowed_origins=ALLOWED) as client:
+    with serve_client(allowed_origins=ALLOWED) as client:
         headers = {"Origin": SITE, "Host": "evil.example"}
 
         assert client.get("/metrics", headers=headers).status_code == 421

@@ -32,7 +32,7 @@ def world(tmp_path: Path) -> World:
 
 
 async def test_an_idle_server_loads_nothing_of_recall(world: World) -> None:
-    async with world.server() as server:
+    async with world.run_server() as server:
         await world.call(server, "neo4j_query_universes", "Narrator")
         maps = Path(f"/proc/{server._process.pid}/maps")
         if not maps.is_file():
@@ -45,36 +45,36 @@ async def test_an_idle_server_loads_nothing_of_recall(world: World) -> None:
 
 async def test_the_index_appears_in_the_background_and_survives_kill_9(world: World) -> None:
     world.record_story()
-    commits = int(world.facts()["commits"])
-    async with world.nobody_indexing(), world.server() as server:
-        texts, degraded = await world.search(server, "bell tolls 77 times")
+    commits = int(world.doctor_facts()["commits"])
+    async with world.nobody_indexing(), world.run_server() as server:
+        texts, degraded = await world.search_scenes(server, "bell tolls 77 times")
         assert any("tolls 77 times" in text for text in texts)
         assert degraded == ["vectors-behind"]
 
-    async with world.server() as server:
-        await world.search(server, "bell tolls 77 times")
-        await world.until(vectors=1)
-    before, _, _ = await world.indexed()
-    async with world.server() as server:
-        await world.universe(server, "Another")
-        count = await world.until(vectors=TURNS, commits=commits + 1, complete=True)
+    async with world.run_server() as server:
+        await world.search_scenes(server, "bell tolls 77 times")
+        await world.await_index(vectors=1)
+    before, _, _ = await world.index_figures()
+    async with world.run_server() as server:
+        await world.create_universe(server, "Another")
+        count = await world.await_index(vectors=TURNS, commits=commits + 1, complete=True)
         assert await world.until_whole(server, "bell tolls")
 
     assert 0 < before <= count
-    assert world.facts()["recall_commits_waiting"] == 0
+    assert world.doctor_facts()["recall_commits_waiting"] == 0
 
 
 async def test_one_of_two_servers_indexes_and_the_other_takes_over(world: World) -> None:
     lock = world.data / "recall" / "indexing.lock"
-    async with world.server() as second:
-        async with world.server() as first:
-            await world.universe(first, "Home")
-            await world.until(commits=1)
-            await world.search(second, "home")
+    async with world.run_server() as second:
+        async with world.run_server() as first:
+            await world.create_universe(first, "Home")
+            await world.await_index(commits=1)
+            await world.search_scenes(second, "home")
             with try_owning(lock) as owned:
                 assert not owned
-        await world.universe(second, "Away")
-        await world.until(commits=2)
+        await world.create_universe(second, "Away")
+        await world.await_index(commits=2)
         with try_owning(lock) as owned:
             assert not owned
 
@@ -90,32 +90,32 @@ async def test_without_its_model_search_uses_words_and_says_so(
     for name, value in nowhere.items():
         monkeypatch.setenv(name, value)
 
-    async with world.server() as server:
-        texts, degraded = await world.search(server, "bell tolls 77 times")
-        await world.universe(server, "Another")
+    async with world.run_server() as server:
+        texts, degraded = await world.search_scenes(server, "bell tolls 77 times")
+        await world.create_universe(server, "Another")
 
     assert any("tolls 77 times" in text for text in texts)
     assert degraded == ["vectors"]
-    assert f"{tmp_path} has no model.onnx" in world.wrong()
+    assert f"{tmp_path} has no model.onnx" in world.doctor_problems()
 
 
 async def test_a_folder_that_takes_no_index_blocks_no_write(world: World) -> None:
     world.record_story()
     (world.data / "recall").write_text("in the way", encoding="utf-8")
 
-    async with world.server() as server:
-        await world.universe(server, "Another")
-        texts, degraded = await world.search(server, "bell tolls 77 times")
+    async with world.run_server() as server:
+        await world.create_universe(server, "Another")
+        texts, degraded = await world.search_scenes(server, "bell tolls 77 times")
         await server.until_said("not indexed by meaning")
-        await world.universe(server, "Yet another")
-        assert await server.end() == 0
+        await world.create_universe(server, "Yet another")
+        assert await server.end_process() == 0
 
     assert texts
     assert degraded == ["vectors"]
-    assert world.log().count("not indexed by meaning") == 1
+    assert world.read_log().count("not indexed by meaning") == 1
 
 
-async def traces() -> Sequence[bytes]:
+async def vector_traces() -> Sequence[bytes]:
     """The vectors that the 77th turn went into, as they are stored."""
     spoken = [f"GM: The bell tolls {n} times." for n in (76, 77, 78)]
     texts = ["\n".join(pair) for pair in pairwise(spoken)]
@@ -124,20 +124,20 @@ async def traces() -> Sequence[bytes]:
 
 async def test_erasing_removes_vectors_while_a_server_runs(world: World) -> None:
     world.record_story()
-    secrets = await traces()
-    async with world.server() as server:
-        found = await world.found(server, "bell tolls 77 times")
+    secrets = await vector_traces()
+    async with world.run_server() as server:
+        found = await world.find_scenes(server, "bell tolls 77 times")
         turn = next(each for each in found["results"] if "tolls 77 times" in each["text"])["id"]
-        before = await world.until(vectors=TURNS, complete=True)
-        assert all(any(each in file for file in world.files()) for each in secrets)
+        before = await world.await_index(vectors=TURNS, complete=True)
+        assert all(any(each in file for file in world.read_files()) for each in secrets)
 
         done = canonry_process("erase", "--turn", turn, "--yes", "--data", str(world.data))
 
         assert done.returncode == 0, done.stderr
-        assert not any(each in file for file in world.files() for each in secrets)
-        await world.until(commits=int(world.facts()["commits"]))
-        count, _, _ = await world.indexed()
+        assert not any(each in file for file in world.read_files() for each in secrets)
+        await world.await_index(commits=int(world.doctor_facts()["commits"]))
+        count, _, _ = await world.index_figures()
         assert count == before - 1
         texts = await world.until_whole(server, "bell tolls 77 times")
         assert not any(turn in text for text in texts)
-        assert not any(each in file for file in world.files() for each in secrets)
+        assert not any(each in file for file in world.read_files() for each in secrets)

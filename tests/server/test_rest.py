@@ -34,7 +34,7 @@ RATED: Final = replace(LAMPS, rates=(PublishedRate(calls=2),))
 ONE_A_MINUTE: Final = GatewaySettings(limits=Limits(per_minute=1))
 
 
-def served(principal: Principal = KEEPER, **settings: Any) -> TestClient:
+def serve_lamps(principal: Principal = KEEPER, **settings: Any) -> TestClient:
     """A client of the lamps, in this process."""
     options = settings.pop("options", SMALL)
     app: Any = http_app(a_gateway(**settings), principal, server_options=options)
@@ -45,22 +45,22 @@ def served(principal: Principal = KEEPER, **settings: Any) -> TestClient:
 def lamps() -> Iterator[TestClient]:
     audit = Audit()
     audit.write_to(LINES.append)
-    with served(audit=audit) as client:
+    with serve_lamps(audit=audit) as client:
         yield client
 
 
 @pytest.fixture(scope="module")
 def guarded() -> Iterator[TestClient]:
-    with served(Principal(), options=replace(SMALL, bearer=TOKEN_OPTIONS)) as client:
+    with serve_lamps(Principal(), options=replace(SMALL, bearer=TOKEN_OPTIONS)) as client:
         yield client
 
 
-def call(client: TestClient, name: str, arguments: Any = None, **headers: str) -> Any:
+def call_tool(client: TestClient, name: str, arguments: Any = None, **headers: str) -> Any:
     named = {key.replace("_", "-"): value for key, value in headers.items()}
     return client.post(f"/api/v1/tools/{name}", json=arguments or {}, headers=named)
 
 
-def problem(answer: httpx2.Response, status: int) -> dict[str, Any]:
+def problem_in(answer: httpx2.Response, status: int) -> dict[str, Any]:
     """The problem in an answer, which has every member that the RFC wants."""
     assert answer.status_code == status, answer.text
     assert answer.headers["content-type"] == PROBLEM_TYPE
@@ -71,7 +71,7 @@ def problem(answer: httpx2.Response, status: int) -> dict[str, Any]:
 
 
 def test_a_tool_is_called_by_name_and_audited(lamps: TestClient) -> None:
-    answer = call(lamps, "light", {"lamp_id": LAMP})
+    answer = call_tool(lamps, "light", {"lamp_id": LAMP})
 
     assert answer.json() == {"lamp_id": LAMP, "level": 50, "by": "keeper-001"}
     assert answer.headers["content-type"] == "application/json"
@@ -97,11 +97,11 @@ def test_no_body_means_no_arguments(lamps: TestClient) -> None:
 def test_the_class_of_an_error_determines_the_status(
     lamps: TestClient, name: str, arguments: Any, status: int, code: str
 ) -> None:
-    answer = call(lamps, name, arguments)
+    answer = call_tool(lamps, name, arguments)
     if status == 200:
         assert answer.status_code == 200
         return
-    reply = problem(answer, status)
+    reply = problem_in(answer, status)
     assert reply["code"] == code
     assert reply["type"].startswith("https://canonry.dev/docs/reference/messages/#")
     assert reply["retryable"] is False
@@ -109,10 +109,10 @@ def test_the_class_of_an_error_determines_the_status(
 
 
 def test_a_problem_has_the_error_details_and_the_nearest_name(lamps: TestClient) -> None:
-    refused = problem(call(lamps, "light", {"lamp_id": LAMP, "level": -5}), 400)
-    conflict = problem(call(lamps, "refuse"), 409)
-    unknown = problem(call(lamps, "lihgt"), 404)
-    broken = problem(call(lamps, "fail"), 500)
+    refused = problem_in(call_tool(lamps, "light", {"lamp_id": LAMP, "level": -5}), 400)
+    conflict = problem_in(call_tool(lamps, "refuse"), 409)
+    unknown = problem_in(call_tool(lamps, "lihgt"), 404)
+    broken = problem_in(call_tool(lamps, "fail"), 500)
 
     assert refused["details"]["path"] == "/level"
     assert conflict["details"]["conflicts"] == [LAMP]
@@ -142,7 +142,7 @@ def test_a_hostile_body_is_a_problem(
 ) -> None:
     headers = {"Content-Type": kind}
     answer = lamps.post("/api/v1/tools/light", content=content, headers=headers)
-    assert problem(answer, status).get("code") == code
+    assert problem_in(answer, status).get("code") == code
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_a_refusal_by_middleware_is_a_problem_too(
     lamps: TestClient, method: str, path: str, headers: Mapping[str, str], status: int
 ) -> None:
     answer = lamps.request(method, path, headers=headers)
-    assert problem(answer, status)["type"] == "about:blank"
+    assert problem_in(answer, status)["type"] == "about:blank"
     assert status != 405 or answer.headers["allow"] == "POST"
 
 
@@ -178,11 +178,11 @@ def test_a_token_identifies_the_caller_here_too(
     guarded: TestClient, claims: dict[str, Any] | None, status: int
 ) -> None:
     headers = {} if claims is None else {"Authorization": f"Bearer {a_token(**claims)}"}
-    answer = call(guarded, "light", {"lamp_id": LAMP}, **headers)
+    answer = call_tool(guarded, "light", {"lamp_id": LAMP}, **headers)
     if status == 200:
         assert answer.json()["by"] == "agent-5"
         return
-    reply = problem(answer, status)
+    reply = problem_in(answer, status)
     if status == 401:
         assert answer.headers["www-authenticate"].startswith("Bearer")
         assert reply["detail"]
@@ -192,17 +192,17 @@ def test_a_token_identifies_the_caller_here_too(
 
 def test_beyond_its_rate_a_caller_gets_retry_after() -> None:
     published = GatewaySettings(published_rates=True)
-    with served(settings=ONE_A_MINUTE) as own, served_rated(published) as contract:
-        assert call(own, "count").status_code == 200
-        late = call(own, "count")
-        reply = problem(late, 429)
-        statuses = [call(contract, "count").status_code for _ in range(3)]
-        again = call(contract, "count")
+    with serve_lamps(settings=ONE_A_MINUTE) as own, served_rated(published) as contract:
+        assert call_tool(own, "count").status_code == 200
+        late = call_tool(own, "count")
+        reply = problem_in(late, 429)
+        statuses = [call_tool(contract, "count").status_code for _ in range(3)]
+        again = call_tool(contract, "count")
 
     assert (reply["code"], reply["retryable"]) == ("limits.rate", True)
     assert int(late.headers["Retry-After"]) >= 1
     assert statuses == [200, 200, 429]
-    assert problem(again, 429)["detail"]
+    assert problem_in(again, 429)["detail"]
     assert int(again.headers["Retry-After"]) >= 1
 
 
@@ -214,30 +214,30 @@ def served_rated(settings: GatewaySettings) -> TestClient:
 
 def test_a_repeated_key_has_no_second_effect(lamps: TestClient) -> None:
     room = "1f8fad5b-d9cb-469f-a165-70867728950e"
-    first = call(lamps, "found", {"lamp_id": room}, idempotency_key="once")
-    again = call(lamps, "found", {"lamp_id": room}, idempotency_key='"once"')
-    other = call(lamps, "found", {"lamp_id": room}, idempotency_key="twice")
-    long = call(lamps, "found", {"lamp_id": room}, idempotency_key="x" * 201)
+    first = call_tool(lamps, "found", {"lamp_id": room}, idempotency_key="once")
+    again = call_tool(lamps, "found", {"lamp_id": room}, idempotency_key='"once"')
+    other = call_tool(lamps, "found", {"lamp_id": room}, idempotency_key="twice")
+    long = call_tool(lamps, "found", {"lamp_id": room}, idempotency_key="x" * 201)
 
     assert first.json() == again.json()
     assert other.json()["position"] > first.json()["position"]
-    assert problem(long, 400)["code"] == "idempotency-key.malformed"
+    assert problem_in(long, 400)["code"] == "idempotency-key.malformed"
 
 
 def test_a_header_narrows_the_identity_like_meta() -> None:
     agent = json.dumps({"agent_id": "keeper-9", "agent_type": "Keeper"})
-    with served(TRUSTED) as client:
-        named = call(client, "light", {"lamp_id": LAMP}, canonry_agent=agent)
-        nobody = call(client, "light", {"lamp_id": LAMP})
-        malformed = call(client, "light", {"lamp_id": LAMP}, canonry_agent="{")
+    with serve_lamps(TRUSTED) as client:
+        named = call_tool(client, "light", {"lamp_id": LAMP}, canonry_agent=agent)
+        nobody = call_tool(client, "light", {"lamp_id": LAMP})
+        malformed = call_tool(client, "light", {"lamp_id": LAMP}, canonry_agent="{")
 
     assert named.json()["by"] == "keeper-9"
-    assert problem(nobody, 403)["code"] == "identity.missing"
-    assert problem(malformed, 403)["code"] == "identity.malformed"
+    assert problem_in(nobody, 403)["code"] == "identity.missing"
+    assert problem_in(malformed, 403)["code"] == "identity.malformed"
 
 
 def test_a_caller_lists_the_tools_of_its_role(lamps: TestClient) -> None:
-    with served(GUEST) as client:
+    with serve_lamps(GUEST) as client:
         seen = client.get("/api/v1/tools").json()["tools"]
         document = client.get("/api/v1/openapi.json").json()
     own = lamps.get("/api/v1/tools").json()["tools"]
@@ -248,8 +248,8 @@ def test_a_caller_lists_the_tools_of_its_role(lamps: TestClient) -> None:
 
 
 def test_a_page_of_an_allowed_origin_may_call() -> None:
-    with served(options=ServerOptions(allowed_origins=(SITE,))) as client:
-        answer = call(client, "count", origin=SITE)
+    with serve_lamps(options=ServerOptions(allowed_origins=(SITE,))) as client:
+        answer = call_tool(client, "count", origin=SITE)
 
     assert answer.json() == {"counted": 3}
     assert answer.headers["access-control-allow-origin"] == SITE
@@ -287,16 +287,16 @@ def whole_catalogue() -> Catalogue:
     return build_catalogue(load_toolsets(TOOLSETS), Limits())
 
 
-def references(value: Any) -> Iterator[str]:
+def yield_references(value: Any) -> Iterator[str]:
     """Every reference in a document."""
     if isinstance(value, Mapping):
         if isinstance(target := value.get("$ref"), str):
             yield target
         for inner in value.values():
-            yield from references(inner)
+            yield from yield_references(inner)
     elif isinstance(value, list):
         for inner in value:
-            yield from references(inner)
+            yield from yield_references(inner)
 
 
 def test_the_document_describes_every_tool_with_valid_schemas() -> None:
@@ -309,7 +309,7 @@ def test_the_document_describes_every_tool_with_valid_schemas() -> None:
     assert document["openapi"] == "3.1.0"
     assert document["info"]["version"] == __version__
     assert sorted(each["operationId"] for each in operations) == sorted(offers)
-    for target in references(document):
+    for target in yield_references(document):
         found = document
         for step in target.removeprefix("#/").split("/"):
             found = found[step]

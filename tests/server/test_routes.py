@@ -24,9 +24,9 @@ from canonry.world.toolset import WORLD
 from canonry.world.web.api import READERS
 from tests.server.lamp_process import ENVELOPE, MODERN
 from tests.server.test_truth_users import OPTIONS, a_token
-from tests.server.test_worlds import ACCEPT, running
+from tests.server.test_worlds import ACCEPT, run_app
 from tests.toolsets.world.kit import Isle, an_isle, brought_in
-from tests.toolsets.world.proposals.adversarial import GO, envelope
+from tests.toolsets.world.proposals.adversarial import GO, make_envelope
 from tests.toolsets.world.proposals.kit import the_isle
 
 pytestmark = pytest.mark.anyio
@@ -57,7 +57,7 @@ BODIES: Final[dict[str, dict[str, Any]]] = {
         "correlationId": "c",
     },
     "/api/v1/tools/{name}": {"locationId": "inn"},
-    "/api/proposals": {"playerId": "ann", "actionEnvelope": envelope(GO)},
+    "/api/proposals": {"playerId": "ann", "actionEnvelope": make_envelope(GO)},
 }
 WITHOUT_MORE: Final = {
     ("GET", "/api/proposals/{id}"),
@@ -93,7 +93,7 @@ class RouteCase:
         """A role that may use it."""
         return "Keeper" if self.is_page or self.path == "/mcp/canon" else "Narrative"
 
-    def address(self, known: str) -> str:
+    def fill_path(self, known: str) -> str:
         """The path, about the item `known`."""
         parts = self.path.split("/")
         values = {
@@ -116,7 +116,7 @@ class RouteCase:
         version = {"mcp-protocol-version": MODERN, "mcp-method": "tools/call"}
         return {**ACCEPT, **version, "mcp-name": self.tool}
 
-    def body(self, world: str) -> dict[str, Any] | None:
+    def make_body(self, world: str) -> dict[str, Any] | None:
         """Return the body of a request about this world."""
         if self.is_protocol:
             given = {"space": world} if self.tool == "find" else {"locationId": "inn"}
@@ -144,14 +144,14 @@ class Town:
     app: Any
     verifier: BearerVerifier
 
-    def routes(self) -> list[RouteCase]:
+    def list_routes(self) -> list[RouteCase]:
         """Every route, those of the protocol and of the pages included."""
         protocol = [RouteCase("POST", path) for path in self.app._by_path if not _is_public(path)]
-        driver = TokenSignIn(verify=self.verify)
+        driver = TokenSignIn(verify=self.verify_store)
         pages = inspector_app(self.isle.gateway, driver).routes
         return [*protocol, *list_routes(self.app._pages.routes), *list_routes(pages)]
 
-    async def verify(self, token: str) -> tuple[Principal, float] | None:
+    async def verify_store(self, token: str) -> tuple[Principal, float] | None:
         return await self.verifier.bearer_of(token, 0)
 
 
@@ -186,20 +186,20 @@ async def request_route(
         about = {"space": world, "q": "low room", "about": town.isle.id("inn")}
         return await http.request(
             route.method,
-            route.address(town.isle.id("inn")),
+            route.fill_path(town.isle.id("inn")),
             headers=headers | route.headers,
             params=about if route.is_page else {},
-            json=route.body(world),
+            json=route.make_body(world),
         )
 
 
-async def answers(name: str) -> list[tuple[RouteCase, httpx2.Response]]:
+async def answer_strangers(name: str) -> list[tuple[RouteCase, httpx2.Response]]:
     """Return the answers of each route that is not public to a stranger."""
     town = await a_town()
-    async with running(town.app):
+    async with run_app(town.app):
         return [
             (route, await request_route(town, route, STRANGERS[name], world=str(town.isle.world)))
-            for route in town.routes()
+            for route in town.list_routes()
             if not _is_public(route.path)
         ]
 
@@ -212,14 +212,14 @@ def is_refused(route: RouteCase, answer: httpx2.Response, status: int) -> bool:
 
 
 async def test_no_route_is_readable_without_a_token() -> None:
-    for route, answer in await answers("nobody"):
+    for route, answer in await answer_strangers("nobody"):
         assert answer.status_code == 401, route
 
 
 @pytest.mark.parametrize("name", ["no agent type", "no spaces"])
 async def test_an_incomplete_token_is_answered_by_no_route(name: str) -> None:
     lacks = f"This token names {name.replace('agent type', 'agent_type')}"
-    for route, answer in await answers(name):
+    for route, answer in await answer_strangers(name):
         assert is_refused(route, answer, 401 if route.is_page else 403), route
         assert route.is_page or lacks in answer.text, route
 
@@ -234,14 +234,14 @@ async def test_a_page_with_an_incomplete_token_shows_sign_in_and_reason() -> Non
 
 
 async def test_a_wrong_role_is_answered_only_by_process_metrics() -> None:
-    for route, answer in await answers("wrong role"):
+    for route, answer in await answer_strangers("wrong role"):
         if route.path not in {"/metrics", *LISTS}:
             assert is_refused(route, answer, 403), route
 
 
 @pytest.mark.parametrize("name", ["other space", "other world"])
 async def test_a_caller_of_another_space_reads_nothing_of_this_one(name: str) -> None:
-    for route, answer in await answers(name):
+    for route, answer in await answer_strangers(name):
         if route.role == "Keeper" and name == "other world":  # that narrows tools of a world alone
             continue
         for secret in SECRETS:
@@ -253,7 +253,7 @@ async def test_a_caller_of_another_space_reads_nothing_of_this_one(name: str) ->
 async def test_a_caller_with_role_and_space_reads_every_route() -> None:
     """Else the tests above would prove nothing."""
     seen = ""
-    for route, answer in await answers("at home"):
+    for route, answer in await answer_strangers("at home"):
         if (route.method, route.path) not in WITHOUT_MORE:
             assert answer.status_code == 200, (route, answer.text)
             assert "isError" not in answer.text, route

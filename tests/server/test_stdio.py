@@ -25,8 +25,8 @@ from tests.server.lamp_process import (
     VERSIONS,
     Message,
     Wire,
-    command,
-    environment,
+    lamp_command,
+    lamp_environment,
     lamp_process,
 )
 from tests.server.lamp_server import LONG
@@ -43,7 +43,7 @@ REPLY = {"lamp_id": LAMP, "level": 7, "by": KEEPER.agent_id}
 def keeper() -> Iterator[Wire]:
     with lamp_process("stdio") as process:
         wire = Wire(process)
-        wire.greet()
+        wire.greet_server()
         yield wire
 
 
@@ -59,7 +59,7 @@ def error_in(answer: Message) -> Message:
 def test_each_handshake_revision_follows_its_specification(version: str) -> None:
     with lamp_process("stdio") as process:
         wire = Wire(process, version)
-        hello = wire.greet()["result"]
+        hello = wire.greet_server()["result"]
         assert hello["protocolVersion"] == version
         assert hello["serverInfo"]["name"] == "lamp-layer"
         assert hello["serverInfo"]["version"] == __version__
@@ -96,7 +96,7 @@ def test_protocol_errors_have_the_numbers_of_their_revision(version: str, code: 
     with lamp_process("stdio", "jsonrpc", "anonymous") as process:
         wire = Wire(process, version)
         if version != MODERN:
-            wire.greet()
+            wire.greet_server()
         error = wire.call("light", {"lamp_id": LAMP})["error"]
         assert error["code"] == code
         assert error["data"]["error"] == "identity.missing"
@@ -133,7 +133,7 @@ def test_deep_nesting_is_refused_with_its_path(keeper: Wire, depth: int) -> None
         + b"}}"
     )
     keeper.send_line(line)
-    answer = keeper.receive()
+    answer = keeper.receive_answer()
     assert answer["id"] == "deep"
     error = error_in(answer)
     assert error["data"]["error"] == "limits.depth"
@@ -157,7 +157,7 @@ def test_invalid_messages_are_answered_and_the_server_survives(
     keeper: Wire, line: bytes, code: int, request_id: int | None
 ) -> None:
     keeper.send_line(line)
-    answer = keeper.receive()
+    answer = keeper.receive_answer()
     assert (answer["error"]["code"], answer["id"]) == (code, request_id)
     assert "result" in keeper.call("count", {})
 
@@ -187,35 +187,37 @@ def test_a_defect_shows_neither_its_text_nor_a_trace(keeper: Wire) -> None:
 
 
 def test_many_calls_at_once_are_all_answered(keeper: Wire) -> None:
-    sent = {keeper.send("tools/call", {"name": "count", "arguments": {}}) for _ in range(300)}
-    assert {keeper.receive()["id"] for _ in sent} == sent
+    sent = {
+        keeper.send_request("tools/call", {"name": "count", "arguments": {}}) for _ in range(300)
+    }
+    assert {keeper.receive_answer()["id"] for _ in sent} == sent
 
 
 def test_the_server_ends_with_its_input_and_closes_the_canon() -> None:
     with lamp_process("stdio") as process:
         wire = Wire(process)
-        wire.greet()
+        wire.greet_server()
         wire.hang_up()
         assert process.returncode == 0
-        wire.rest()
+        wire.receive_rest()
         assert b"closed\n" in wire.errors
 
 
 def test_running_calls_are_answered_before_the_end() -> None:
     with lamp_process("stdio", "patient") as process:
         wire = Wire(process)
-        wire.greet()
-        quick = wire.send("tools/call", {"name": "pause", "arguments": {"seconds": 0.1}})
+        wire.greet_server()
+        quick = wire.send_request("tools/call", {"name": "pause", "arguments": {"seconds": 0.1}})
         wire.hang_up()
-        answers = {each["id"]: each for each in wire.rest()}
+        answers = {each["id"]: each for each in wire.receive_rest()}
         assert answers[quick]["result"]["structuredContent"] == {"paused": True}
 
 
 def test_an_endless_call_does_not_keep_the_server_running() -> None:
     with lamp_process("stdio") as process:
         wire = Wire(process)
-        wire.greet()
-        wire.send("tools/call", {"name": "wait", "arguments": {}})
+        wire.greet_server()
+        wire.send_request("tools/call", {"name": "wait", "arguments": {}})
         wire.call("count", {})
         wire.hang_up()
         assert process.returncode == 0
@@ -224,8 +226,8 @@ def test_an_endless_call_does_not_keep_the_server_running() -> None:
 def test_a_watcher_does_not_keep_the_server_running() -> None:
     with lamp_process("stdio", "patient") as process:
         wire = Wire(process, MODERN)
-        wire.send("subscriptions/listen", {"notifications": {"resourcesListChanged": True}})
-        assert wire.receive()["method"] == "notifications/subscriptions/acknowledged"
+        wire.send_request("subscriptions/listen", {"notifications": {"resourcesListChanged": True}})
+        assert wire.receive_answer()["method"] == "notifications/subscriptions/acknowledged"
         assert process.stdin is not None
         process.stdin.close()
         assert process.wait(LONG / 2) == 0
@@ -237,7 +239,7 @@ def test_the_server_ends_without_any_message() -> None:
         assert process.stdin is not None
         process.stdin.close()
         assert process.wait() == 0
-        wire.rest()
+        wire.receive_rest()
         assert b"closed\n" in wire.errors
 
 
@@ -246,20 +248,20 @@ def test_the_server_ends_without_any_message() -> None:
 def test_a_signal_ends_the_server_in_order(number: signal.Signals) -> None:
     with lamp_process("stdio") as process:
         wire = Wire(process)
-        wire.greet()
+        wire.greet_server()
         process.send_signal(number)
         assert process.wait() == 0
-        wire.rest()
+        wire.receive_rest()
         assert b"closed\n" in wire.errors
 
 
 def test_the_audit_is_written_to_standard_error_line_by_line() -> None:
     with lamp_process("stdio") as process:
         wire = Wire(process)
-        wire.greet()
+        wire.greet_server()
         wire.call("light", {"lamp_id": LAMP, "note": "Jane Roe"})
         wire.hang_up()
-        wire.rest()
+        wire.receive_rest()
     lines = [json.loads(line) for line in wire.errors if line.startswith(b"{")]
     assert [line["name"] for line in lines if line["event"] == "call"] == ["light"]
     assert b"Jane Roe" not in b"".join(wire.errors)
@@ -267,9 +269,9 @@ def test_the_audit_is_written_to_standard_error_line_by_line() -> None:
 
 def test_a_client_that_reads_no_log_does_not_stop_the_server() -> None:
     with subprocess.Popen(
-        command("stdio"),
+        lamp_command("stdio"),
         cwd=REPOSITORY,
-        env=environment(),
+        env=lamp_environment(),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -300,9 +302,9 @@ def test_a_client_that_reads_no_log_does_not_stop_the_server() -> None:
 @pytest.mark.anyio
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 async def test_the_official_client_is_served(mode: Any) -> None:
-    words = command("stdio", "trusted")
+    words = lamp_command("stdio", "trusted")
     parameters = StdioServerParameters(
-        command=words[0], args=words[1:], cwd=REPOSITORY, env=environment()
+        command=words[0], args=words[1:], cwd=REPOSITORY, env=lamp_environment()
     )
     meta: Any = {"dev.canonry/agent": {"agent_id": "k-1", "agent_type": "Keeper"}}
     seen: list[float] = []
@@ -324,7 +326,7 @@ def test_a_failure_to_open_is_reported_to_waiting_clients() -> None:
     with lamp_process("stdio", "unopened") as process:
         wire = Wire(process)
         assert wire.ask("initialize", HELLO)["result"]["serverInfo"]["name"] == "lamp-layer"
-        answers = wire.rest()
+        answers = wire.receive_rest()
         assert process.wait() != 0
         assert answers == []
         assert any(b"the lamps are in use" in line for line in wire.errors)
@@ -341,7 +343,7 @@ def test_a_call_waiting_for_a_failed_open_gets_the_reason() -> None:
         )
         # One write: a call that comes after the server has given up is not read.
         wire.send_line(b"\n".join(json.dumps({"jsonrpc": "2.0", **e}).encode() for e in lines))
-        answers = {each["id"]: each for each in wire.rest()}
+        answers = {each["id"]: each for each in wire.receive_rest()}
         assert answers[1]["result"]["serverInfo"]["name"] == "lamp-layer"
         refused = answers[2]["error"]
         assert refused["message"] == "the lamps are in use"
@@ -372,10 +374,10 @@ async def test_pending_lines_are_written_before_the_end() -> None:
 def test_a_client_that_sends_everything_and_leaves_is_answered() -> None:
     with lamp_process("stdio") as process:
         wire = Wire(process)
-        first = wire.send("initialize", HELLO)
+        first = wire.send_request("initialize", HELLO)
         wire.send_line(b'{"jsonrpc":"2.0","method":"notifications/initialized"}')
-        asked = [wire.send("tools/list") for _ in range(3)]
+        asked = [wire.send_request("tools/list") for _ in range(3)]
         wire.hang_up()
-        answers = wire.rest()
+        answers = wire.receive_rest()
         assert {each["id"] for each in answers if "result" in each} == {first, *asked}
         assert process.returncode == 0

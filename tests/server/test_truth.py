@@ -29,17 +29,19 @@ LINE = b"Nothing in here is a number or a name.\n"
 PATIENCE = 60.0
 
 
-def command(data: Path, *more: str) -> list[str]:
+def serve_command(data: Path, *more: str) -> list[str]:
     return ["-m", "canonry.cli", "serve", "--toolsets", "truth", "--data", str(data), *more]
 
 
-def environment() -> dict[str, str]:
+def make_environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(SOURCE), "CANONRY_RECALL_EMBEDDER": "hashing"}
 
 
 @asynccontextmanager
 async def over_stdio(data: Path) -> AsyncIterator[Client]:
-    server = StdioServerParameters(command=sys.executable, args=command(data), env=environment())
+    server = StdioServerParameters(
+        command=sys.executable, args=serve_command(data), env=make_environment()
+    )
     async with Client(server, read_timeout_seconds=PATIENCE) as client:
         yield client
 
@@ -47,8 +49,8 @@ async def over_stdio(data: Path) -> AsyncIterator[Client]:
 @contextmanager
 def serve_truth(data: Path, *more: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """The address of the truth toolset over HTTP, and the process that serves it."""
-    words = [sys.executable, *command(data, *more)]
-    with serve_over_http(words, environment()) as (address, process):
+    words = [sys.executable, *serve_command(data, *more)]
+    with serve_over_http(words, make_environment()) as (address, process):
         yield f"{address}/mcp/truth", process
 
 

@@ -44,7 +44,7 @@ def test_a_path_narrows_and_never_widens() -> None:
 
 
 @asynccontextmanager
-async def running(app: Any) -> AsyncIterator[None]:
+async def run_app(app: Any) -> AsyncIterator[None]:
     """The application between its start and its end, as a server would tell it."""
     received: asyncio.Queue[dict[str, str]] = asyncio.Queue()
     heard: asyncio.Queue[Any] = asyncio.Queue()
@@ -81,7 +81,7 @@ async def test_a_request_is_about_the_world_of_its_path() -> None:
         assert answer.status_code == 200, answer.text
         return json.loads(answer.json()["result"]["content"][0]["text"])
 
-    async with running(app):
+    async with run_app(app):
         assert (await ask(f"/mcp/world/{done.world_id}"))["location"]["name"] == "Inn"
         assert (await ask(f"/mcp/world/{OTHER}"))["error"]["code"] == "NOT_FOUND"
         assert (await ask("/mcp/world"))["location"]["name"] == "Inn"  # there is no other

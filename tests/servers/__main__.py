@@ -29,8 +29,8 @@ from tests.servers.processes import (
     home_of,
     is_running,
     process_in,
-    started,
-    stopped,
+    start_process,
+    stop_process,
 )
 from tests.servers.search import SEARCH
 from tests.servers.second_documents import SECOND
@@ -59,13 +59,17 @@ WEED = (
 def main() -> None:
     """Do what the command line asks for."""
     asked = sys.argv[1] if len(sys.argv) > 1 else ""
-    doing: Mapping[str, Callable[[], None]] = {"up": up, "down": down, "wipe": wipe}
+    doing: Mapping[str, Callable[[], None]] = {
+        "up": start_servers,
+        "down": stop_servers,
+        "wipe": wipe_servers,
+    }
     if asked not in doing:
         sys.exit(__doc__)
     doing[asked]()
 
 
-def up() -> None:
+def start_servers() -> None:
     """Start the servers that do not run yet, with empty data, and print their addresses."""
     ended = [server.name for server in SERVERS if not is_running(server.process())]
     if len(ended) == len(SERVERS):
@@ -88,15 +92,15 @@ def up() -> None:
         print(f"export TEST_OPENSEARCH_URL={SEARCH.url}")
 
 
-def down() -> None:
+def stop_servers() -> None:
     """Stop the servers that run."""
     for server in SERVERS:
         server.stop()
 
 
-def wipe() -> None:
+def wipe_servers() -> None:
     """Stop what runs, and forget what it kept and what was unpacked."""
-    down()
+    stop_servers()
     shutil.rmtree(ROOT, ignore_errors=True)
 
 
@@ -116,15 +120,15 @@ class Postgres:
         if is_running(self.process()):
             return
         options = [word for each in POSTGRES for word in ("-c", each)]
-        run(
-            program(),
+        run_program(
+            find_program(),
             *("start", "--name", self.name, "--port", str(self.port), "-P", PASSWORD),
             *("-d", str(self._data()), *options),
         )
 
     def stop(self, by: signal.Signals = signal.SIGINT) -> None:
         """Let clients go at once and end in order, or as `by` says; wait until it has ended."""
-        stopped(self.process(), by)
+        stop_process(self.process(), by)
 
     def process(self) -> int:
         """The process of the server; 0 where none was started."""
@@ -149,7 +153,7 @@ class Objects:
         """Start it, unless it runs; wait until it answers."""
         if is_running(self.process()):
             return
-        command = program("weed", "bin/weed")
+        command = find_program("weed", "bin/weed")
         home = home_of(self.name)
         keys = {"accessKey": "for-tests", "secretKey": PASSWORD}
         rights = ["Admin", "Read", "Write", "List", "Tagging"]
@@ -157,7 +161,7 @@ class Objects:
         (ROOT / "s3.json").write_text(json.dumps({"identities": [who]}))
         ports = [f"-{name}={self.port + 1 + n}" for n, name in enumerate(WEED_PORTS)]
         sockets = [f"-{name}.localSocket={home}/{name}.sock" for name in ("s3", "filer")]
-        process = started(
+        process = start_process(
             [
                 *(command, "mini", f"-dir={home}", "-ip=127.0.0.1", "-ip.bind=127.0.0.1"),
                 *(f"-s3.port={self.port}", f"-s3.config={ROOT / 's3.json'}", *ports, *sockets),
@@ -168,14 +172,14 @@ class Objects:
         )
         self._kept().write_text(str(process.pid))
         ends = time.monotonic() + SECONDS
-        while not answers(f"{self.url}/healthz"):
+        while not answers_well(f"{self.url}/healthz"):
             if process.poll() is not None or time.monotonic() > ends:
                 sys.exit(f"{command} did not start")
             time.sleep(0.05)
 
     def stop(self, by: signal.Signals = signal.SIGTERM) -> None:
         """Let it end, or as `by` says; wait until it has ended."""
-        stopped(self.process(), by)
+        stop_process(self.process(), by)
 
     def process(self) -> int:
         """The process of the server; 0 where none was started."""
@@ -185,7 +189,7 @@ class Objects:
         return ROOT / f"{self.name}.pid"
 
 
-def answers(url: str) -> bool:
+def answers_well(url: str) -> bool:
     """Return whether a healthy server answers there."""
     try:
         with urllib.request.urlopen(url, timeout=2) as answer:
@@ -194,7 +198,7 @@ def answers(url: str) -> bool:
         return False
 
 
-def program(name: str = "pg0", found: str = "lib/python*/site-packages/pg0/bin/pg0") -> Path:
+def find_program(name: str = "pg0", found: str = "lib/python*/site-packages/pg0/bin/pg0") -> Path:
     """A program, where those may run it who may do nothing else."""
     home, copied = ROOT / "home", ROOT / name
     home.mkdir(parents=True, exist_ok=True)
@@ -216,7 +220,7 @@ OBJECTS = Objects(port=PORT + 20)
 SERVERS = (SHARED, SECOND_POSTGRES, OBJECTS, DOCUMENTS, SECOND, GRAPH, SEARCH)
 
 
-def run(*command: object) -> None:
+def run_program(*command: object) -> None:
     """Run a program as somebody who may do nothing else."""
     ended = subprocess.run(
         [str(word) for word in command],

@@ -14,7 +14,15 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from tests.servers.processes import PORT, ROOT, SECONDS, STARTED, is_running, process_in, stopped
+from tests.servers.processes import (
+    PORT,
+    ROOT,
+    SECONDS,
+    STARTED,
+    is_running,
+    process_in,
+    stop_process,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +44,7 @@ class Documents:
         home.mkdir(parents=True, exist_ok=True)
         started = subprocess.Popen(
             [
-                *(interpreter(), "-m", "nx_27017.nx_27017"),
+                *(find_interpreter(), "-m", "nx_27017.nx_27017"),
                 *("--host", "127.0.0.1", "--port", str(self.port)),
                 *("--data-dir", str(home), "--log-file", str(home / "log")),
                 *("--pid-file", str(home / "own.pid")),
@@ -51,14 +59,14 @@ class Documents:
         STARTED[started.pid] = started
         self._said().write_text(str(started.pid))
         ends = time.monotonic() + SECONDS
-        while not listens(self.port):
+        while not is_listening(self.port):
             if started.poll() is not None or time.monotonic() > ends:
                 sys.exit("the server of documents did not start")
             time.sleep(0.05)
 
     def stop(self, by: signal.Signals = signal.SIGTERM) -> None:
         """Let it end, or as `by` says; wait until it has ended."""
-        stopped(self.process(), by)
+        stop_process(self.process(), by)
 
     def process(self) -> int:
         """The process of the server; 0 where none was started."""
@@ -68,7 +76,7 @@ class Documents:
         return ROOT / f"{self.name}.pid"
 
 
-def interpreter() -> str:
+def find_interpreter() -> str:
     """The Python of the environment of the servers, for who asks from another one."""
     kept = ROOT / "documents.python"
     if find_spec("nx_27017") is not None:
@@ -76,7 +84,7 @@ def interpreter() -> str:
     return kept.read_text()
 
 
-def listens(port: int) -> bool:
+def is_listening(port: int) -> bool:
     """Return whether a process listens on the port."""
     try:
         socket.create_connection(("127.0.0.1", port), 1).close()

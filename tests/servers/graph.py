@@ -17,8 +17,8 @@ from tests.servers.processes import (
     home_of,
     is_running,
     process_in,
-    started,
-    stopped,
+    start_process,
+    stop_process,
 )
 
 VERSION = "5.26.30"
@@ -69,11 +69,11 @@ class Graph:
         if shutil.which("javac") is None or shutil.which("mvn") is None:
             print("no Neo4j: it needs a JDK of 17 and maven", file=sys.stderr)
             return False
-        place, home, log = unpacked(), home_of(self.name), ROOT / f"{self.name}.log"
+        place, home, log = unpack_server(), home_of(self.name), ROOT / f"{self.name}.log"
         settings = ROOT / f"{self.name}.conf"
         settings.write_text(SETTINGS.format(port=self.port))
         command = (*JAVA, "-cp", f"{place}/classes:{place}/lib/*", "Graph", home, settings)
-        process = started((*command, PASSWORD), home, log)
+        process = start_process((*command, PASSWORD), home, log)
         self._kept().write_text(str(process.pid))
         ends = time.monotonic() + SECONDS
         while "READY" not in log.read_text():
@@ -84,7 +84,7 @@ class Graph:
 
     def stop(self, by: signal.Signals = signal.SIGTERM) -> None:
         """Let it end, or as `by` says; wait until it has ended."""
-        stopped(self.process(), by)
+        stop_process(self.process(), by)
 
     def process(self) -> int:
         """The process of the server; 0 where none was started."""
@@ -94,7 +94,7 @@ class Graph:
         return ROOT / f"{self.name}.pid"
 
 
-def unpacked() -> Path:
+def unpack_server() -> Path:
     """The folder of the server's own files, which are fetched once."""
     place = ROOT / f"neo4j-{VERSION}"
     done = place / "done"

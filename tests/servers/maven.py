@@ -22,7 +22,7 @@ def is_there() -> bool:
     return shutil.which("javac") is not None and shutil.which("mvn") is not None
 
 
-def fetched(artifact: str, digest: str, launcher: Path) -> str:
+def fetch_artifact(artifact: str, digest: str, launcher: Path) -> str:
     """The class path of `group:name:version` with all that it needs, and of its launcher.
 
     `digest` is of the names and bytes of all of them.
@@ -33,17 +33,19 @@ def fetched(artifact: str, digest: str, launcher: Path) -> str:
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir(parents=True)
         (place / "pom.xml").write_text(POM.format(group, name, version))
-        run("mvn", "-q", "-B", COPIES, "-DoutputDirectory=lib", "-DincludeScope=runtime", at=place)
+        run_tool(
+            "mvn", "-q", "-B", COPIES, "-DoutputDirectory=lib", "-DincludeScope=runtime", at=place
+        )
         if (found := digest_of(place / "lib")) != digest:
             sys.exit(f"{artifact} is not what it was: {found}")
         (place / "done").touch()
     compiled = place / "classes" / launcher.with_suffix(".class").name
     if not compiled.exists() or compiled.stat().st_mtime < launcher.stat().st_mtime:
-        run("javac", "-cp", "lib/*", "-d", "classes", str(launcher), at=place)
+        run_tool("javac", "-cp", "lib/*", "-d", "classes", str(launcher), at=place)
     return f"{place}/classes:{place}/lib/*"
 
 
-def run(*command: str, at: Path) -> None:
+def run_tool(*command: str, at: Path) -> None:
     """Run a tool in a folder, and end where it fails."""
     ended = subprocess.run(
         command,

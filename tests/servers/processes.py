@@ -32,7 +32,7 @@ def home_of(name: str) -> Path:
     return home
 
 
-def started(command: Sequence[object], home: Path, log: Path) -> subprocess.Popen[bytes]:
+def start_process(command: Sequence[object], home: Path, log: Path) -> subprocess.Popen[bytes]:
     """A process of its own, in its own folder; what it says is in `log`."""
     with log.open("wb") as said:
         process = subprocess.Popen(
@@ -57,7 +57,7 @@ def as_nobody() -> dict[str, Any]:
     return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
 
 
-def stopped(process: int, by: signal.Signals) -> None:
+def stop_process(process: int, by: signal.Signals) -> None:
     """Send a process the signal, and wait until it has ended."""
     if not is_running(process):
         return

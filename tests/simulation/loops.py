@@ -36,7 +36,7 @@ def _after_a_wait(name: str) -> Any:
     """The method of that name, asked of the ledger behind the line."""
 
     async def ask(self: "FaultyLedger", *args: Any, **more: Any) -> Any:
-        await self._wait()
+        await self._wait_somewhat()
         return await getattr(self._inner, name)(*args, **more)
 
     return ask
@@ -60,59 +60,59 @@ class FaultyLedger(Ledger):
     read_sealed = _after_a_wait("read_sealed")
     touched_since = _after_a_wait("touched_since")
 
-    async def settle(self) -> None:
+    async def await_settled(self) -> None:
         """Wait for whatever is still on the line."""
         while self._late:
             await asyncio.gather(*self._late)
 
-    async def _wait(self) -> None:
+    async def _wait_somewhat(self) -> None:
         await asyncio.sleep(self._lots.random() * self._faults.delay)
 
-    def _happens(self, odds: float) -> bool:
+    def _fault_happens(self, odds: float) -> bool:
         return self._lots.random() < odds
 
     @override
     async def append_drafts(self, batch: Sequence[Append]) -> Sequence[Outcome]:
         self.appends += 1
-        await self._pass()
-        if self._happens(self._faults.stale):
+        await self._pass_time()
+        if self._fault_happens(self._faults.stale):
             return [Stale(head=await self._inner.head_position(item.draft.space)) for item in batch]
         outcomes = await self._inner.append_drafts(batch)
-        if self._happens(self._faults.twice):
+        if self._fault_happens(self._faults.twice):
             late = asyncio.ensure_future(self._deliver_again(batch))
             self._late.add(late)
             late.add_done_callback(self._late.discard)
-        await self._answer()
+        await self._answer_call()
         return outcomes
 
     @override
     async def restore_commits(
         self, sealed: Sequence[Sealed], touched: Sequence[frozenset[str]] | None = None
     ) -> None:
-        await self._pass()
+        await self._pass_time()
         await self._inner.restore_commits(sealed, touched)
-        if self._happens(self._faults.twice):
+        if self._fault_happens(self._faults.twice):
             await self._inner.restore_commits(sealed, touched)
-        await self._answer()
+        await self._answer_call()
 
-    async def _pass(self) -> None:
-        await self._wait()
-        if self._happens(self._faults.refused):
+    async def _pass_time(self) -> None:
+        await self._wait_somewhat()
+        if self._fault_happens(self._faults.refused):
             raise Unavailable("ledger.busy", "the ledger is busy; send the request again")
 
-    async def _answer(self) -> None:
-        await self._wait()
-        if self._happens(self._faults.lost):
+    async def _answer_call(self) -> None:
+        await self._wait_somewhat()
+        if self._fault_happens(self._faults.lost):
             raise Unavailable("ledger.no-answer", "the ledger did not answer; send it again")
 
     async def _deliver_again(self, batch: Sequence[Append]) -> None:
-        await self._wait()
+        await self._wait_somewhat()
         await self._inner.append_drafts(batch)
 
     @override
     @asynccontextmanager
     async def lock_appends(self) -> AsyncIterator[None]:
-        await self._wait()
+        await self._wait_somewhat()
         async with self._inner.lock_appends():
             yield
 
@@ -180,7 +180,7 @@ class Simulation:
         assert self.loop.choices > 0, "nothing interleaved"
 
 
-def simulate(main: Callable[[Simulation], Coroutine[Any, Any, T]], *, seed: int) -> T:
+def run_simulated(main: Callable[[Simulation], Coroutine[Any, Any, T]], *, seed: int) -> T:
     """Run `main` under the schedule of `seed`; a failure names the seed."""
     lots = random.Random(seed)
     loop = SeededLoop(lots)

@@ -26,7 +26,7 @@ from canonry.testing.example_items import (
 )
 from canonry.values.errors import Conflict, Unavailable
 from canonry.values.ids import EntityId, FactId, NewId
-from tests.simulation.loops import Faults, FaultyLedger, Simulation, simulate
+from tests.simulation.loops import Faults, FaultyLedger, Simulation, run_simulated
 
 SEEDS = range(120)
 CALLERS = 6
@@ -52,7 +52,7 @@ def a_world(simulation: Simulation, faults: Faults = BAD_LINE) -> World:
     return World(truth=truth, canon=replace(truth, ledger=line), line=line)
 
 
-def keyed(name: str) -> Caller:
+def caller_with_key(name: str) -> Caller:
     return replace(a_caller(), idempotency_key=name)
 
 
@@ -70,13 +70,13 @@ async def until_answered(world: World, name: str, add: str) -> Receipt:
 
     for _ in range(RETRIES_MAX):
         try:
-            return await commit_change(world.canon, keyed(name), MIDDLE_EARTH, prepare)
+            return await commit_change(world.canon, caller_with_key(name), MIDDLE_EARTH, prepare)
         except Unavailable:
             await asyncio.sleep(1)
     raise AssertionError(f"no answer in {RETRIES_MAX} tries")
 
 
-async def race(simulation: Simulation) -> None:
+async def race_callers(simulation: Simulation) -> None:
     world = a_world(simulation)
 
     async def caller(number: int) -> int:
@@ -92,7 +92,7 @@ async def race(simulation: Simulation) -> None:
         return refused
 
     refused = sum(await asyncio.gather(*(caller(n) for n in range(CALLERS))))
-    await world.line.settle()
+    await world.line.await_settled()
 
     simulation.assert_interleaved()
     facts = (await world.truth.state.facts(FactQuery(limit=100))).items
@@ -119,7 +119,7 @@ async def assert_sound(world: World) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_nothing_is_lost_or_doubled_over_a_bad_connection(seed: int) -> None:
-    simulate(race, seed=seed)
+    run_simulated(race_callers, seed=seed)
 
 
 async def name_race(simulation: Simulation) -> None:
@@ -143,7 +143,7 @@ async def name_race(simulation: Simulation) -> None:
         for _ in range(RETRIES_MAX):
             try:
                 return await commit_change(
-                    world.canon, keyed(f"declare {number}"), MIDDLE_EARTH, prepare
+                    world.canon, caller_with_key(f"declare {number}"), MIDDLE_EARTH, prepare
                 )
             except Unavailable:
                 await asyncio.sleep(1)
@@ -152,7 +152,7 @@ async def name_race(simulation: Simulation) -> None:
         raise AssertionError(f"no answer in {RETRIES_MAX} tries")
 
     receipts = await asyncio.gather(*(declare(n) for n in range(4)))
-    await world.line.settle()
+    await world.line.await_settled()
 
     simulation.assert_interleaved()
     assert sum(receipt is not None for receipt in receipts) == 1
@@ -162,10 +162,10 @@ async def name_race(simulation: Simulation) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_one_of_many_claimants_gets_a_name(seed: int) -> None:
-    simulate(name_race, seed=seed)
+    run_simulated(name_race, seed=seed)
 
 
-async def contended(simulation: Simulation) -> None:
+async def contend_keys(simulation: Simulation) -> None:
     world = a_world(simulation, Faults())
 
     async def prepare(new_id: NewId) -> Change:
@@ -174,7 +174,7 @@ async def contended(simulation: Simulation) -> None:
         return Change(entries=creation_entries(fact), reads=frozenset((facts_key(FRODO),)))
 
     async def caller(number: int) -> Receipt:
-        return await commit_change(world.canon, keyed(str(number)), MIDDLE_EARTH, prepare)
+        return await commit_change(world.canon, caller_with_key(str(number)), MIDDLE_EARTH, prepare)
 
     receipts = await asyncio.gather(*(caller(n) for n in range(12)))
 
@@ -185,17 +185,17 @@ async def contended(simulation: Simulation) -> None:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_contending_callers_succeed_within_their_attempts(seed: int) -> None:
-    simulate(contended, seed=seed)
+    run_simulated(contend_keys, seed=seed)
 
 
-async def twins(simulation: Simulation) -> None:
+async def make_twins(simulation: Simulation) -> None:
     world = a_world(simulation)
 
     async def send(words: str) -> Receipt:
         return await until_answered(world, "the same key", words)
 
     first, second = await asyncio.gather(send("these words"), send("other words"))
-    await world.line.settle()
+    await world.line.await_settled()
 
     (fact,) = (await world.truth.state.facts(FactQuery())).items
     for receipt in (first, second):
@@ -208,7 +208,7 @@ async def twins(simulation: Simulation) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_two_requests_with_one_key_are_one_request(seed: int) -> None:
-    simulate(twins, seed=seed)
+    run_simulated(make_twins, seed=seed)
 
 
 def test_a_schedule_is_exactly_repeatable() -> None:
@@ -219,7 +219,7 @@ def test_a_schedule_is_exactly_repeatable() -> None:
         log = await world.truth.ledger.read_commits(MIDDLE_EARTH, after=ORIGIN, limit=100)
         return [f"{commit.id} {commit.hash}" for commit in log] + [str(world.line.appends)]
 
-    runs = [[tuple(simulate(record, seed=seed)) for seed in range(10)] for _ in range(2)]
+    runs = [[tuple(run_simulated(record, seed=seed)) for seed in range(10)] for _ in range(2)]
 
     assert runs[0] == runs[1]
     assert len(set(runs[0])) > 5

@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
-from tests.simulation.loops import Simulation, simulate
+from tests.simulation.loops import Simulation, run_simulated
 
 
-def trace(seed: int) -> tuple[str, ...]:
+def trace_run(seed: int) -> tuple[str, ...]:
     steps: list[str] = []
 
     async def main(simulation: Simulation) -> None:
@@ -19,16 +19,16 @@ def trace(seed: int) -> tuple[str, ...]:
         await asyncio.gather(*(worker(name) for name in "abc"))
         simulation.assert_interleaved()
 
-    simulate(main, seed=seed)
+    run_simulated(main, seed=seed)
     return tuple(steps)
 
 
 def test_the_same_seed_gives_the_same_schedule() -> None:
-    assert [trace(seed) for seed in range(10)] == [trace(seed) for seed in range(10)]
+    assert [trace_run(seed) for seed in range(10)] == [trace_run(seed) for seed in range(10)]
 
 
 def test_different_seeds_give_different_schedules() -> None:
-    assert len({trace(seed) for seed in range(20)}) > 15
+    assert len({trace_run(seed) for seed in range(20)}) > 15
 
 
 def test_callbacks_ready_together_run_in_any_order() -> None:
@@ -43,7 +43,7 @@ def test_callbacks_ready_together_run_in_any_order() -> None:
         await asyncio.gather(*(worker(name) for name in "abc"))
         return "".join(steps)
 
-    assert len({simulate(main, seed=seed) for seed in range(30)}) > 10
+    assert len({run_simulated(main, seed=seed) for seed in range(30)}) > 10
 
 
 def test_simulated_hours_pass_at_once() -> None:
@@ -53,7 +53,7 @@ def test_simulated_hours_pass_at_once() -> None:
                 await asyncio.sleep(86_400)
         return simulation.loop.time()
 
-    assert simulate(main, seed=1) == 3_600
+    assert run_simulated(main, seed=1) == 3_600
 
 
 def test_a_deadlock_is_found_and_names_its_seed() -> None:
@@ -61,7 +61,7 @@ def test_a_deadlock_is_found_and_names_its_seed() -> None:
         await asyncio.Event().wait()
 
     with pytest.raises(AssertionError, match="deadlock") as caught:
-        simulate(main, seed=42)
+        run_simulated(main, seed=42)
 
     assert caught.value.__notes__ == ["replay with seed=42"]
 
@@ -71,6 +71,6 @@ def test_a_failure_names_its_seed() -> None:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError) as caught:
-        simulate(main, seed=7)
+        run_simulated(main, seed=7)
 
     assert caught.value.__notes__ == ["replay with seed=7"]

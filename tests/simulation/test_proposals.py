@@ -26,7 +26,7 @@ from canonry.world.usecases.proposals.admission import propose_actions
 from canonry.world.usecases.proposals.outcomes import settle_due
 from canonry.world.usecases.worlds import BoundWorld, find_world
 from tests.domain.world.generated import an_atlas
-from tests.simulation.loops import Faults, FaultyLedger, Simulation, simulate
+from tests.simulation.loops import Faults, FaultyLedger, Simulation, run_simulated
 from tests.simulation.test_world_moves import ITEMS, PLACES, PLAYERS, assert_sound
 
 SEEDS = range(25)
@@ -42,10 +42,10 @@ def an_action(kind: str, drawn: float) -> dict[str, Any]:  # noqa: PLR0911 - one
     direction = list(Direction)[int(drawn * 4)].value
     match kind:
         case "go":
-            return _act("Mover.Move", f"player:{player}", moverId=player, direction=direction)
+            return make_act("Mover.Move", f"player:{player}", moverId=player, direction=direction)
         case "give":
             giver = f"player-{int(drawn * 10) % PLAYERS}"
-            return _act(
+            return make_act(
                 "Item.Transfer",
                 f"player:{player}",
                 itemId="item-0",
@@ -53,11 +53,11 @@ def an_action(kind: str, drawn: float) -> dict[str, Any]:  # noqa: PLR0911 - one
                 toHolderId=player,
             )
         case "spend":
-            return _act(
+            return make_act(
                 "Resource.Spend", f"player:{player}", ownerId=player, resource="gold", amount=2
             )
         case "open":
-            return _act(
+            return make_act(
                 "Exit.Create",
                 f"loc:{place}",
                 fromLocationId=place,
@@ -66,9 +66,11 @@ def an_action(kind: str, drawn: float) -> dict[str, Any]:  # noqa: PLR0911 - one
                 oneWay=drawn < 0.3,
             )
         case "close":
-            return _act("Exit.Remove", f"loc:{place}", fromLocationId=place, direction=direction)
+            return make_act(
+                "Exit.Remove", f"loc:{place}", fromLocationId=place, direction=direction
+            )
         case "lay":
-            return _act(
+            return make_act(
                 "Layer.Add",
                 f"loc:{place}",
                 locationId=place,
@@ -77,7 +79,7 @@ def an_action(kind: str, drawn: float) -> dict[str, Any]:  # noqa: PLR0911 - one
             )
         case "hurt":
             effects = [{"targetId": player, "kind": "damage", "amount": 1 + int(drawn * 4)}]
-            return _act(
+            return make_act(
                 "Combat.Resolve",
                 f"loc:{place}",
                 roundNumber=1,
@@ -85,12 +87,16 @@ def an_action(kind: str, drawn: float) -> dict[str, Any]:  # noqa: PLR0911 - one
                 effects=effects,
             )
         case "hex":
-            return _act("Condition.Apply", f"player:{player}", targetId=player, condition="cursed")
+            return make_act(
+                "Condition.Apply", f"player:{player}", targetId=player, condition="cursed"
+            )
         case _:
-            return _act("Condition.Remove", f"player:{player}", targetId=player, condition="cursed")
+            return make_act(
+                "Condition.Remove", f"player:{player}", targetId=player, condition="cursed"
+            )
 
 
-def _act(kind: str, scope: str, **params: Any) -> dict[str, Any]:
+def make_act(kind: str, scope: str, **params: Any) -> dict[str, Any]:
     return {"actionType": kind, "scopeKey": scope, "params": params}
 
 
@@ -159,7 +165,7 @@ async def assert_lawful(canon: Canon, world: BoundWorld) -> None:
     assert len({event.id for event in spent}) <= PLAYERS * (GOLD // 2)
 
 
-async def race(simulation: Simulation) -> None:
+async def race_agents(simulation: Simulation) -> None:
     truth, world = await a_small_world()
     line = FaultyLedger(truth.ledger, simulation.lots, BAD_LINE)
     lots = simulation.lots
@@ -189,7 +195,7 @@ async def race(simulation: Simulation) -> None:
                 raise AssertionError("no answer in 40 tries")
 
     await asyncio.gather(*(agent(number) for number in range(len(plan))))
-    await line.settle()
+    await line.await_settled()
     await settle_due(truth, a_caller("World"), world)
     await assert_sound(truth, world)
     await assert_lawful(truth, world)
@@ -197,7 +203,7 @@ async def race(simulation: Simulation) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_no_schedule_of_proposals_breaks_a_law(seed: int) -> None:
-    simulate(race, seed=seed)
+    run_simulated(race_agents, seed=seed)
 
 
 @given(

@@ -43,7 +43,7 @@ from canonry.world.usecases.movement import Move, Transfer, move_mover, transfer
 from canonry.world.usecases.proposals.outcomes import advance_clock
 from canonry.world.usecases.worlds import BoundWorld, find_world
 from tests.domain.world.generated import TICK, an_atlas
-from tests.simulation.loops import Faults, FaultyLedger, Simulation, simulate
+from tests.simulation.loops import Faults, FaultyLedger, Simulation, run_simulated
 
 SEEDS = range(25)
 PLAYERS, ITEMS, PLACES = 3, 2, 9
@@ -58,7 +58,7 @@ async def until_answered(
     caller = replace(a_caller("WorldBuilder"), idempotency_key=name)
     for _ in range(RETRIES_MAX):
         try:
-            await take(canon, caller, world, step, drawn)
+            await take_step(canon, caller, world, step, drawn)
         except Unavailable:
             await asyncio.sleep(1)
         except Conflict:
@@ -68,7 +68,9 @@ async def until_answered(
     raise AssertionError(f"no answer in {RETRIES_MAX} tries")
 
 
-async def take(canon: Canon, caller: Caller, world: BoundWorld, step: str, drawn: float) -> None:
+async def take_step(
+    canon: Canon, caller: Caller, world: BoundWorld, step: str, drawn: float
+) -> None:
     """One step of an agent, with everything else about it drawn from one number."""
     place = f"place-{int(drawn * PLACES)}"
     direction = list(Direction)[int(drawn * 4)]
@@ -89,23 +91,23 @@ async def take(canon: Canon, caller: Caller, world: BoundWorld, step: str, drawn
         case "raze":
             await remove_exit(canon, caller, world, place, direction)
         case "tie":
-            await create_tie(canon, caller, world, *_tie(drawn))
+            await create_tie(canon, caller, world, *draw_tie(drawn))
         case "untie":
-            await remove_tie(canon, caller, world, *_tie(drawn))
+            await remove_tie(canon, caller, world, *draw_tie(drawn))
         case "pave":
             await create_route(canon, caller, world, Route(name="Road", stops=(place, "place-4")))
         case _:
             await advance_clock(canon, caller, world, duration=1 + int(drawn * 1_000))
 
 
-def _tie(drawn: float) -> tuple[str, Tie, str]:
+def draw_tie(drawn: float) -> tuple[str, Tie, str]:
     """A border, an alliance or a war of two realms, as either of them sees it."""
     kinds = (Tie.BORDERS, Tie.BORDERS, Tie.ALLIED_WITH, Tie.AT_WAR_WITH)
     start, realm = ("realm-0", "realm-all")[:: 1 if drawn < 0.5 else -1]
     return start, kinds[int(drawn * 8) % 4], realm
 
 
-async def race(simulation: Simulation) -> None:
+async def race_agents(simulation: Simulation) -> None:
     truth = compose_memory(clock=HandClock(), identities=CountingIdentities())
     atlas = an_atlas(1, locations=PLACES, players=PLAYERS, items=ITEMS)
     done = await import_world(
@@ -127,7 +129,7 @@ async def race(simulation: Simulation) -> None:
             await until_answered(canon, world, f"{number}/{turn}", step, drawn)
 
     await asyncio.gather(*(agent(number) for number in range(len(plan))))
-    await line.settle()
+    await line.await_settled()
     await assert_sound(truth, world)
 
 
@@ -145,13 +147,16 @@ async def assert_sound(canon: Canon, world: BoundWorld) -> None:
         assert items.total == {WorldType.PLAYER: PLAYERS, WorldType.ITEM: ITEMS}[kind]
         for moment in moments:
             for item in items.items:
-                assert len(_from(page.items, item, rel_type, moment)) == 1, (item.name, moment)
+                assert len(relations_from(page.items, item, rel_type, moment)) == 1, (
+                    item.name,
+                    moment,
+                )
     _assert_ways(page.items, after.instant)
     for moment in (*moments, after.instant):
         _assert_ties(page.items, moment)
 
 
-def _from(relations: object, item: Entity, rel_type: str, at: Instant) -> list[Relation]:
+def relations_from(relations: object, item: Entity, rel_type: str, at: Instant) -> list[Relation]:
     assert isinstance(relations, list | tuple)
     return [
         r for r in relations if r.rel_type == rel_type and r.from_id == item.id and holds_at(r, at)
@@ -186,4 +191,4 @@ def _assert_ties(relations: object, at: Instant) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_no_schedule_breaks_a_law_of_the_world(seed: int) -> None:
-    simulate(race, seed=seed)
+    run_simulated(race_agents, seed=seed)

@@ -23,7 +23,7 @@ from canonry.narrative.toolset import NARRATIVE
 from canonry.records.toolset import TRUTH
 from canonry.testing.clocks import CountingIdentities, HandClock
 from canonry.world.toolset import WORLD
-from tests.toolsets.catalog.kit import LAB, hostile, import_rows, uuid
+from tests.toolsets.catalog.kit import LAB, hostile_names, import_rows, make_uuid
 from tests.toolsets.narrative.filled_world import a_furnished_world, a_role_for, fitting_arguments
 from tests.toolsets.narrative.kit import World
 from tests.toolsets.truth.filled_account import make_furnished_driver
@@ -92,19 +92,19 @@ class Heartbeat:
     worst: float = 0.0
     _beating: bool = field(default=True, init=False)
 
-    async def beat(self) -> None:
+    async def keep_beating(self) -> None:
         """Look every few milliseconds."""
-        before = self._now()
+        before = self._read_clocks()
         while self._beating:
             await asyncio.sleep(0.003)
-            now = self._now()
+            now = self._read_clocks()
             own, wall, every = (late - early for late, early in zip(now, before, strict=True))
             self.worst = max(self.worst, own, min(wall, every))
             before = now
 
-    async def during(self, work: Awaitable[object]) -> float:
+    async def measure_during(self, work: Awaitable[object]) -> float:
         """The longest while in which nobody else was served."""
-        beating = asyncio.create_task(self.beat())
+        beating = asyncio.create_task(self.keep_beating())
         await asyncio.sleep(0.004)
         await work
         await asyncio.sleep(0.004)
@@ -113,7 +113,7 @@ class Heartbeat:
         return self.worst
 
     @staticmethod
-    def _now() -> tuple[float, float, float]:
+    def _read_clocks() -> tuple[float, float, float]:
         return time.thread_time(), time.perf_counter(), time.process_time()
 
 
@@ -126,18 +126,18 @@ class House:
     principal: Callable[[Tool], Principal]
     fitting: Callable[[Tool], Arguments]
 
-    async def call(self, tool: Tool, arguments: Arguments) -> None:
+    async def call_tool(self, tool: Tool, arguments: Arguments) -> None:
         """Call, whatever comes of it; no defect may."""
         outcome = await self.gateway.call(tool.name, arguments, self.principal(tool))
         assert "incident" not in outcome.text[:500], (tool.name, outcome.text[:500])
 
 
 @asynccontextmanager
-async def houses(folder: Path) -> AsyncIterator[list[House]]:
+async def open_houses(folder: Path) -> AsyncIterator[list[House]]:
     """All toolsets, each over an embedded store of its own."""
     async with AsyncExitStack() as stack:
         built: list[House] = []
-        for make in (_narrative, _truth, _world, _catalog):
+        for make in (narrative_houses, truth_houses, world_houses, catalog_houses):
             clock, data = HandClock(), folder / make.__name__
             store = await open_embedded(data, clock=clock, identities=CountingIdentities())
             stack.push_async_callback(store.close)
@@ -145,7 +145,7 @@ async def houses(folder: Path) -> AsyncIterator[list[House]]:
         yield built
 
 
-async def _narrative(canon: Canon, clock: HandClock) -> list[House]:
+async def narrative_houses(canon: Canon, clock: HandClock) -> list[House]:
     world = World(canon=canon, gateway=Gateway(canon, (NARRATIVE,)), clock=clock)
     await world.begin("Middle-earth")
     world, known = await a_furnished_world(world)
@@ -159,26 +159,26 @@ async def _narrative(canon: Canon, clock: HandClock) -> list[House]:
     ]
 
 
-async def _truth(canon: Canon, clock: HandClock) -> list[House]:
+async def truth_houses(canon: Canon, clock: HandClock) -> list[House]:
     driver = ToolDriver(canon=canon, gateway=Gateway(canon, (TRUTH,)), clock=clock)
     driver, fitting = await make_furnished_driver(driver=driver)
     principal = Principal(agent_id="desk", user=driver.user)
     return [House(TRUTH, driver.gateway, lambda _: principal, lambda tool: fitting[tool.name])]
 
 
-async def _world(canon: Canon, clock: HandClock) -> list[House]:
+async def world_houses(canon: Canon, clock: HandClock) -> list[House]:
     del clock
     done = await brought_in(canon, an_isle())
     principal = Principal(agent_id="builder", agent_type="WorldBuilder", world=done.world_id)
-    return [House(WORLD, Gateway(canon, (WORLD,)), lambda _: principal, _fitting(IN_WORLD))]
+    return [House(WORLD, Gateway(canon, (WORLD,)), lambda _: principal, fit_arguments(IN_WORLD))]
 
 
-async def _catalog(canon: Canon, clock: HandClock) -> list[House]:
+async def catalog_houses(canon: Canon, clock: HandClock) -> list[House]:
     del clock
-    await import_rows(canon, hostile())
+    await import_rows(canon, hostile_names())
     keeper = Principal(agent_id="keeper", agent_type="Operator")
     return [
-        House(toolset, Gateway(canon, (toolset,)), lambda _: keeper, _fitting(IN_CATALOG))
+        House(toolset, Gateway(canon, (toolset,)), lambda _: keeper, fit_arguments(IN_CATALOG))
         for toolset in (CATALOG, OPERATOR)
     ]
 
@@ -198,63 +198,63 @@ IN_WORLD: Final = {
 }
 IN_CATALOG: Final = {
     "projectId": LAB,
-    "entityId": uuid(1),
-    "relationId": uuid(1),
+    "entityId": make_uuid(1),
+    "relationId": make_uuid(1),
     "entityType": "guide",
     "sourceType": "other",
     "action": "archive",
     "platform": "x",
     "primaryEntityType": "guide",
-    "primaryEntityId": uuid(1),
-    "fromEntityId": uuid(1),
-    "toEntityId": uuid(3),
+    "primaryEntityId": make_uuid(1),
+    "fromEntityId": make_uuid(1),
+    "toEntityId": make_uuid(3),
     "fromEntityType": "guide",
     "toEntityType": "concept",
     "relationType": "GUIDE_USES_CONCEPT",
 }
 
 
-def _fitting(known: Mapping[str, Any]) -> Callable[[Tool], Arguments]:
+def fit_arguments(known: Mapping[str, Any]) -> Callable[[Tool], Arguments]:
     def fitting(tool: Tool) -> Arguments:
         wanted = tool.input_schema.get("required", ())
         properties = tool.input_schema.get("properties", {})
-        return {name: known.get(name, _any(properties[name])) for name in wanted}
+        return {name: known.get(name, any_value(properties[name])) for name in wanted}
 
     return fitting
 
 
-def _any(schema: Mapping[str, Any]) -> Any:
+def any_value(schema: Mapping[str, Any]) -> Any:
     if "enum" in schema:
         return schema["enum"][0]
     return {"integer": 1, "number": 1, "array": [], "object": {}}.get(str(schema.get("type")), "x")
 
 
-def spots(schema: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[Any, int]]:
+def text_spots(schema: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[Any, int]]:
     """The path of every text that a schema takes, and how long it may be; `*` is any member."""
     kinds = schema.get("type", ())
     kinds = {kinds} if isinstance(kinds, str) else set(kinds)
     for name, inner in schema.get("properties", {}).items():
-        yield from spots(inner, (*path, name))
+        yield from text_spots(inner, (*path, name))
     if "enum" in schema or not path:
         return
     if "string" in kinds or not kinds:
         yield path, int(schema.get("maxLength", LONGEST))
     if "array" in kinds:
-        yield from spots(schema.get("items", {}), (*path, "[]"))
+        yield from text_spots(schema.get("items", {}), (*path, "[]"))
     if ("object" in kinds and not schema.get("properties")) or not kinds:
         yield (*path, "*"), LONGEST
 
 
-def placed(arguments: Any, path: tuple[str, ...], value: Any) -> Any:
+def place_value(arguments: Any, path: tuple[str, ...], value: Any) -> Any:
     """The arguments with a value at a path."""
     if not path:
         return value
     step, *rest = path
     if step == "[]":
         first = arguments[0] if isinstance(arguments, list) and arguments else None
-        return [placed(first, tuple(rest), value)]
+        return [place_value(first, tuple(rest), value)]
     own = dict(arguments) if isinstance(arguments, dict) else {}
-    own[step] = placed(own.get(step), tuple(rest), value)
+    own[step] = place_value(own.get(step), tuple(rest), value)
     return own
 
 

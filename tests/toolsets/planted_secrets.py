@@ -43,11 +43,11 @@ class Planted:
     known: dict[str, str]
     secret: dict[str, str] = field(default_factory=dict)
 
-    def gateway(self, toolset: Toolset) -> Gateway:
+    def make_gateway(self, toolset: Toolset) -> Gateway:
         """The gateway that serves one toolset over the canon."""
         return Gateway(self.canon, (toolset,))
 
-    def readers(self, role: str) -> Mapping[str, Principal]:
+    def readers_of(self, role: str) -> Mapping[str, Principal]:
         """Of one role: who may know the secrets, and who may not."""
         own: dict[str, Any] = {"agent_id": f"{role}-1", "agent_type": role}
         own |= {"world": SpaceId(self.space), "spaces": frozenset((SpaceId(self.space),))}
@@ -75,7 +75,7 @@ def reveals_secret(answer: str) -> bool:
     return any(word in answer.lower() for word in WORDS)
 
 
-async def planted(canon: Canon | None = None) -> Planted:
+async def plant_secrets(canon: Canon | None = None) -> Planted:
     """The isle with Ana and Bo, a scene, and the secrets, in memory or in a canon that is there."""
     driver = make_driver()
     if canon is not None:
@@ -92,13 +92,13 @@ async def planted(canon: Canon | None = None) -> Planted:
     known = {name: (await driver.call("get", of=name))["id"] for name in names}
     known["scene"] = scene["scene"]
     here = Planted(driver.canon, driver, space, known)
-    await _claimed(here)
+    await claim_secrets(here)
     await _record_secrets(here)
-    await _proposed(here)
+    await propose_secrets(here)
     return here
 
 
-async def _claimed(here: Planted) -> None:
+async def claim_secrets(here: Planted) -> None:
     claims: list[dict[str, Any]] = [
         {"kind": "fact", "says": "The zyxophant crown is glass", "about": ["Crown", "Ana"]},
         {"kind": "entity", "name": "Zyxophant", "type": "character", "fields": {"zyxy": "yes"}},
@@ -133,7 +133,7 @@ async def _record_secrets(here: Planted) -> None:
     await here.driver.call("tell", scene=cellar["scene"], end_scene=_SAID)
 
 
-async def _proposed(here: Planted) -> None:
+async def propose_secrets(here: Planted) -> None:
     ana = make_driver("Contributor", here.driver, characters=frozenset((here.known["Ana"],)))
     ana.spaces = here.driver.spaces
     waits = {"kind": "fact", "says": "The zyxophant crown is cursed", "about": ["Crown"]}
@@ -150,18 +150,18 @@ def asked_of(tool: Tool, here: Planted) -> Iterator[dict[str, Any]]:
     wide |= {name: True for name, each in properties.items() if _is_switch(name, each)}
     ids = [*here.known.values(), *here.secret.values(), here.space]
     for one in (*ids, *_ASKED):
-        base = {name: _fitting(name, properties[name], one) for name in must} | wide
+        base = {name: fitting_value(name, properties[name], one) for name in must} | wide
         yield base
         for name in texts:
-            for value in _values(name, properties[name], one):
+            for value in values_of(name, properties[name], one):
                 yield {**base, name: value}
         for name, each in properties.items():
             if each.get("type") == "array" and name not in must and one in ids:
-                yield {**base, name: _fitting(name, each, one)}
+                yield {**base, name: fitting_value(name, each, one)}
     yield dict(wide)
 
 
-def _values(name: str, schema: Mapping[str, Any], one: str) -> Iterable[str]:
+def values_of(name: str, schema: Mapping[str, Any], one: str) -> Iterable[str]:
     if name in _TIMES or schema.get("format") == "date-time":
         return (_LATE,)
     return tuple(map(str, schema.get("enum", (one,))))
@@ -175,7 +175,7 @@ def _is_switch(name: str, schema: Mapping[str, Any]) -> bool:
     return schema.get("type") == "boolean" and name not in {"current_only", "onlySeen"}
 
 
-def _fitting(name: str, schema: Mapping[str, Any], one: str) -> Any:
+def fitting_value(name: str, schema: Mapping[str, Any], one: str) -> Any:
     if name == "field":
         return "name"
     if "enum" in schema:
@@ -184,7 +184,7 @@ def _fitting(name: str, schema: Mapping[str, Any], one: str) -> Any:
         case "integer" | "number":
             return 1
         case "array":
-            return [_fitting(name, schema["items"], one)]
+            return [fitting_value(name, schema["items"], one)]
         case "object":
             return {}
         case _:

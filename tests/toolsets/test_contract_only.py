@@ -23,7 +23,7 @@ from canonry.values.errors import InvalidInput
 from canonry.world.toolset import WORLD
 from tests.toolsets.narrative.stage import a_stage
 from tests.toolsets.truth.kit import ToolDriver, make_driver
-from tests.toolsets.world.proposals.kit import propose, the_isle
+from tests.toolsets.world.proposals.kit import send_proposal, the_isle
 
 IDS = {"entity_id": "string"}
 PAGE = {"limit": ("integer", 100), "offset": ("integer", 0)}
@@ -350,7 +350,7 @@ def an_entity(universe_id: str, **more: Any) -> dict[str, Any]:
 async def test_a_refused_proposal_has_a_correlation_id() -> None:
     isle = await the_isle()
 
-    reply = await propose(isle, {"not": "an envelope"})
+    reply = await send_proposal(isle, {"not": "an envelope"})
 
     assert reply["rejection"]["gate"] == "schema"
     assert reply["correlationId"] == reply["proposalId"] != ""

@@ -9,25 +9,25 @@ from canonry.app.packages import TOOLSETS, load_toolsets
 from canonry.gateway.offers import add_descriptions
 from canonry.gateway.tool import Tool, Toolset
 from canonry.server.binding import tool_entry
-from tests.docs.sizes import BUDGETS, tokens
+from tests.docs.sizes import BUDGETS, count_tokens
 
 
-def undescribed(schema: Any) -> set[str]:
+def undescribed_properties(schema: Any) -> set[str]:
     """The properties that nobody has described."""
     if not isinstance(schema, Mapping):
         return set()
     found: set[str] = set()
     properties = schema.get("properties")
     for name, each in properties.items() if isinstance(properties, Mapping) else ():
-        found |= undescribed(each) | ({name} if "description" not in each else set())
+        found |= undescribed_properties(each) | ({name} if "description" not in each else set())
     for key in ("items", "additionalProperties"):
-        found |= undescribed(schema.get(key))
+        found |= undescribed_properties(schema.get(key))
     listed = {name for name, each in (properties or {}).items() if "description" in each}
     for key in ("anyOf", "oneOf", "allOf"):
         for each in schema.get(key, ()):
-            found |= undescribed(each) - listed
+            found |= undescribed_properties(each) - listed
     for each in schema.get("$defs", {}).values():
-        found |= undescribed(each)
+        found |= undescribed_properties(each)
     return found
 
 
@@ -38,7 +38,7 @@ def test_every_property_is_described(name: str) -> None:
         f"{tool.name}: {each}"
         for tool in toolset.tools
         for schema in described_of(tool, toolset)
-        for each in undescribed(schema)
+        for each in undescribed_properties(schema)
     }
 
     assert missing == set()
@@ -88,4 +88,4 @@ def test_descriptions_in_a_schema_win_over_those_of_the_table() -> None:
 def test_the_list_of_a_toolset_keeps_within_its_budget(name: str) -> None:
     [toolset] = load_toolsets([name])
 
-    assert tokens(toolset, None)[1] <= BUDGETS[name]
+    assert count_tokens(toolset, None)[1] <= BUDGETS[name]

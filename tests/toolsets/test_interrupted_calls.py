@@ -45,7 +45,7 @@ class CutDriver:
         assert result.error is None, result.text
         return result.body
 
-    async def cut(self, tool: str, appends: int = 1, **given: Any) -> None:
+    async def cut_call(self, tool: str, appends: int = 1, **given: Any) -> None:
         """Call, and die after so many appends."""
         self.ledger.begin_call(appends, ENDS["killed"])
         with pytest.raises(DiedError):
@@ -62,7 +62,7 @@ async def a_space() -> CutDriver:
 @pytest.mark.parametrize("key", ["k", None], ids=["with a key", "without one"])
 async def test_a_text_whose_recording_was_interrupted_is_one_document(key: str | None) -> None:
     driver = await a_space()
-    await driver.cut("tell", key=key, space=driver.space, **BOOK)
+    await driver.cut_call("tell", key=key, space=driver.space, **BOOK)
 
     again = await driver.call("tell", key=key, space=driver.space, **BOOK)
 
@@ -90,7 +90,7 @@ async def test_each_account_relation_of_one_call_has_its_own_step() -> None:
 async def test_a_retry_does_not_overrule_later_statements() -> None:
     driver = CutDriver()
     invoice = {"entity_type": "invoice", "invoice_number": "R-1"}
-    await driver.cut("ingest", key="k", entities=[{**invoice, "description": "old"}])
+    await driver.cut_call("ingest", key="k", entities=[{**invoice, "description": "old"}])
     await driver.call("ingest", entities=[{**invoice, "description": "new"}])
 
     again = await driver.call("ingest", key="k", entities=[{**invoice, "description": "old"}])
@@ -114,7 +114,7 @@ async def test_an_interrupted_correction_is_reported_as_done() -> None:
         "space": driver.space,
     }
     for appends in (2, 2):
-        await driver.cut("propose", appends, key="k", **maintenance)
+        await driver.cut_call("propose", appends, key="k", **maintenance)
 
     done = await driver.call("propose", key="k", **maintenance)
 
@@ -146,7 +146,7 @@ async def test_named_dependents_are_retracted_despite_an_interruption() -> None:
     link = {"cause_event_id": cause, "effect_event_id": effect}
     await driver.call("neo4j_create_causal_link", by=KEEPER, **link)
     retcon = {"id": cause, "reason": "no rain", "along_ids": [effect]}
-    await driver.cut("neo4j_retcon_thing", by=KEEPER, key="k", **retcon)
+    await driver.cut_call("neo4j_retcon_thing", by=KEEPER, key="k", **retcon)
 
     again = await driver.call("neo4j_retcon_thing", by=KEEPER, key="k", **retcon)
 

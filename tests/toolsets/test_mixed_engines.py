@@ -13,7 +13,7 @@ import pytest
 
 from canonry.app.compose import compose_memory
 from canonry.canon.session.canon import Canon
-from tests.conformance.test_mixed import mixed
+from tests.conformance.test_mixed import make_mixed
 from tests.simulation.loops import Faults
 
 pytestmark = pytest.mark.anyio
@@ -56,7 +56,7 @@ MODULES = (
 
 def compose_mixed(**given: Any) -> Canon:
     """A canon over two stores in memory, one that has the log and one that has the views."""
-    return mixed(compose_memory(**given), compose_memory(**given), 7, FAULTS)
+    return make_mixed(compose_memory(**given), compose_memory(**given), 7, FAULTS)
 
 
 def calls_of(module: str) -> dict[str, Callable[[], Coroutine[Any, Any, None]]]:

@@ -66,7 +66,7 @@ class Served:
             assert outcome.error is None or word not in outcome.text, (tool.name, outcome.text)
 
 
-async def _served() -> Served:
+async def serve_names() -> Served:
     world = await a_world()
     ids = [await world.entity(name) for name in NAMES]
     for name, identity in zip(NAMES, ids, strict=True):
@@ -94,7 +94,7 @@ def runner() -> Iterator[asyncio.Runner]:
 
 @pytest.fixture(scope="module")
 def served(runner: asyncio.Runner) -> Served:
-    return runner.run(_served())
+    return runner.run(serve_names())
 
 
 @pytest.mark.parametrize("tool", READERS)

@@ -18,9 +18,9 @@ from canonry.app.compose import compose_memory
 from canonry.canon.session.canon import Canon
 from canonry.stores.mongodb import MongoDatabase, MongoLedger
 from canonry.stores.projections.projector import Follower, join_views
-from tests.conformance.mongodb_store import URL, dropped, require_server
+from tests.conformance.mongodb_store import URL, drop_data, require_server
 from tests.toolsets.test_mixed_engines import KITS, calls_of
-from tests.toolsets.test_on_postgres import nothing
+from tests.toolsets.test_on_postgres import erase_nothing
 
 pytestmark = pytest.mark.anyio
 MODULES = (
@@ -29,26 +29,26 @@ MODULES = (
 )
 
 
-async def prepare(name: str) -> None:
+async def prepare_database(name: str) -> None:
     database = MongoDatabase(URL, name)
     await database.open()
     await database.close()
 
 
-def composer(closing: AsyncExitStack) -> Callable[..., Canon]:
+def make_composer(closing: AsyncExitStack) -> Callable[..., Canon]:
     """Each canon has its log in a database of its own, and answers from a copy in memory."""
 
     def compose(**given: Any) -> Canon:
         memory = compose_memory(**given)
         name = f"test_{uuid4().hex}"
-        preparing = Thread(target=lambda: asyncio.run(prepare(name)))
+        preparing = Thread(target=lambda: asyncio.run(prepare_database(name)))
         preparing.start()
         preparing.join()
         database = MongoDatabase(URL, name)
-        closing.push_async_callback(dropped, name)
+        closing.push_async_callback(drop_data, name)
         closing.push_async_callback(database.close)
         ledger = MongoLedger(database, memory.clock, memory.identities)
-        follower = Follower(log=ledger, copy=memory.ledger, purge=nothing)
+        follower = Follower(log=ledger, copy=memory.ledger, purge=erase_nothing)
         closing.push_async_callback(follower.await_erasures)
         return join_views(canon_over_copy(memory, ledger, follower), copied=memory.ledger).canon
 
@@ -59,7 +59,7 @@ def composer(closing: AsyncExitStack) -> Callable[..., Canon]:
 async def compose() -> AsyncIterator[Callable[..., Canon]]:
     require_server()
     async with AsyncExitStack() as closing:
-        yield composer(closing)
+        yield make_composer(closing)
 
 
 @pytest.mark.parametrize("module", MODULES)

@@ -23,7 +23,7 @@ from canonry.stores.postgres.ledger import PostgresLedger
 from canonry.stores.postgres.store import migrate_store
 from canonry.stores.projections.projector import Follower, join_views
 from canonry.values.ids import SpaceId
-from tests.conformance.postgres_store import URL, dropped
+from tests.conformance.postgres_store import URL, drop_data
 from tests.toolsets.test_mixed_engines import KITS, calls_of
 
 pytestmark = pytest.mark.anyio
@@ -57,26 +57,26 @@ class Lazy(Database):
             yield db
 
 
-def composer(closing: AsyncExitStack) -> Callable[..., Canon]:
+def make_composer(closing: AsyncExitStack) -> Callable[..., Canon]:
     """Each canon has its log in a schema of its own, and answers from a copy in memory."""
 
     def compose(**given: Any) -> Canon:
         memory = compose_memory(**given)
         database = Lazy(URL, f"test_{uuid4().hex}", connections=3)
-        closing.push_async_callback(dropped, database.name)
+        closing.push_async_callback(drop_data, database.name)
         closing.push_async_callback(database.close)
         preparing = Thread(target=lambda: asyncio.run(migrate_store(database)))
         preparing.start()
         preparing.join()
         ledger = PostgresLedger(database, memory.clock, memory.identities)
-        follower = Follower(log=ledger, copy=memory.ledger, purge=nothing)
+        follower = Follower(log=ledger, copy=memory.ledger, purge=erase_nothing)
         closing.push_async_callback(follower.await_erasures)
         return join_views(canon_over_copy(memory, ledger, follower), copied=memory.ledger).canon
 
     return compose
 
 
-async def nothing(space: SpaceId, targets: Sequence[str]) -> int:
+async def erase_nothing(space: SpaceId, targets: Sequence[str]) -> int:
     raise AssertionError(f"nothing is erased here: {space} {targets}")
 
 
@@ -85,7 +85,7 @@ async def compose() -> AsyncIterator[Callable[..., Canon]]:
     if not URL:
         pytest.skip("no PostgreSQL server: `make servers` starts one")
     async with AsyncExitStack() as closing:
-        yield composer(closing)
+        yield make_composer(closing)
 
 
 @pytest.mark.parametrize("module", MODULES)

@@ -80,8 +80,8 @@ def in_folders(closing: AsyncExitStack) -> Compose:
 
 
 PROFILES = {
-    "postgres": test_on_postgres.composer,
-    "polyglot": test_on_mongodb.composer,
+    "postgres": test_on_postgres.make_composer,
+    "polyglot": test_on_mongodb.make_composer,
 }
 
 
@@ -98,17 +98,17 @@ async def closing() -> AsyncIterator[AsyncExitStack]:
 async def test_a_session_leaves_the_same_on_every_profile(
     module: str, closing: AsyncExitStack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    here = await played(module, in_folders(closing), monkeypatch)
+    here = await play_module(module, in_folders(closing), monkeypatch)
     assert any(replies for replies, _ in here)
 
     for name, composer in PROFILES.items():
-        there = await played(module, composer(closing), monkeypatch)
+        there = await play_module(module, composer(closing), monkeypatch)
         for (replies, export), (others, other) in zip(here, there, strict=True):
             assert others == replies, name
             assert other == export, name
 
 
-async def played(
+async def play_module(
     module: str, compose: Compose, patch: pytest.MonkeyPatch
 ) -> Sequence[tuple[Sequence[str], Sequence[str]]]:
     """Return the replies to each test, and the digests of the exports of its writes."""

@@ -34,16 +34,16 @@ PUBLISHED: Final = frozenset({"catalog"})
 EVERY_TOOL: Final = pytest.mark.parametrize("key", sorted(LISTED), ids="/".join)
 
 
-def objects(schema: Any, path: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+def yield_objects(schema: Any, path: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Every schema within a schema, with where it stands."""
     if isinstance(schema, Mapping):
         if not path.endswith("/properties"):
             yield path or "/", schema
         for name, inner in schema.items():
-            yield from objects(inner, f"{path}/{name}")
+            yield from yield_objects(inner, f"{path}/{name}")
     elif isinstance(schema, list | tuple):
         for index, inner in enumerate(schema):
-            yield from objects(inner, f"{path}/{index}")
+            yield from yield_objects(inner, f"{path}/{index}")
 
 
 def test_every_toolset_is_checked() -> None:
@@ -52,7 +52,7 @@ def test_every_toolset_is_checked() -> None:
 
 @EVERY_TOOL
 def test_required_reply_members_are_among_the_properties(key: tuple[str, str]) -> None:
-    for path, schema in objects(LISTED[key]):
+    for path, schema in yield_objects(LISTED[key]):
         required = set(schema.get("required", ()))
         assert required <= set(schema.get("properties", ())), path
 
@@ -60,7 +60,7 @@ def test_required_reply_members_are_among_the_properties(key: tuple[str, str]) -
 @EVERY_TOOL
 def test_an_object_lists_all_its_members_or_none(key: tuple[str, str]) -> None:
     whole = WHOLE.get(key)
-    for path, schema in objects(LISTED[key]):
+    for path, schema in yield_objects(LISTED[key]):
         if not schema.get("properties") or key[0] in PUBLISHED:
             continue
         closed = schema if whole is None or path != "/" else whole

@@ -34,7 +34,7 @@ from tests.toolsets.planted_secrets import (
     Planted,
     a_role_of,
     asked_of,
-    planted,
+    plant_secrets,
     reveals_secret,
 )
 
@@ -111,7 +111,7 @@ Answers = Callable[[Principal], Awaitable[str]]
 
 async def reveals_to_informed(here: Planted, role: str, ask: Answers) -> bool:
     """Return whether an informed viewer is told a secret; check that others are told none."""
-    answers = {name: await ask(who) for name, who in here.readers(role).items()}
+    answers = {name: await ask(who) for name, who in here.readers_of(role).items()}
     leaks = {
         name: text for name, text in answers.items() if name not in KNOWING and reveals_secret(text)
     }
@@ -128,7 +128,7 @@ def require_proof(reads: Iterable[str], revealing: Iterable[str]) -> None:
 
 async def list_revealing_tools(here: Planted, toolset: Toolset) -> set[str]:
     """The reading tools of a toolset by which whoever may know a secret is told one."""
-    gateway, revealing = here.gateway(toolset), set[str]()
+    gateway, revealing = here.make_gateway(toolset), set[str]()
     for tool in toolset.tools:
         asked = asked_of(tool, here) if tool.read_only else ()
         for given in {repr(sorted(each.items(), key=repr)): each for each in asked}.values():
@@ -143,7 +143,7 @@ async def list_revealing_tools(here: Planted, toolset: Toolset) -> set[str]:
 
 @TOOLSETS
 async def test_no_reading_tool_reveals_others_secrets(toolset: Toolset) -> None:
-    revealing = await list_revealing_tools(await planted(), toolset)
+    revealing = await list_revealing_tools(await plant_secrets(), toolset)
 
     require_proof([tool.name for tool in toolset.tools if tool.read_only], revealing)
 
@@ -151,7 +151,7 @@ async def test_no_reading_tool_reveals_others_secrets(toolset: Toolset) -> None:
 async def test_no_reading_tool_reveals_others_secrets_from_disk(tmp_path: Path) -> None:
     store = await open_embedded(tmp_path, identities=CountingIdentities())
     try:
-        revealing = await list_revealing_tools(await planted(store.canon), CANON)
+        revealing = await list_revealing_tools(await plant_secrets(store.canon), CANON)
         checked = await verify_store(store.canon.ledger, store.maintenance, lambda *_: None)
     finally:
         await store.close()
@@ -162,8 +162,8 @@ async def test_no_reading_tool_reveals_others_secrets_from_disk(tmp_path: Path) 
 
 @TOOLSETS
 async def test_no_resource_or_prompt_reveals_others_secrets(toolset: Toolset) -> None:
-    here = await planted()
-    gateway, revealing = here.gateway(toolset), set[str]()
+    here = await plant_secrets()
+    gateway, revealing = here.make_gateway(toolset), set[str]()
     ids = [*here.known.values(), *here.secret.values(), here.space]
     for each, one in product(toolset.resources, ids):
         uri = re.sub(r"\{[^}]*\}", one, each.uri_template)
@@ -190,9 +190,9 @@ async def test_no_resource_or_prompt_reveals_others_secrets(toolset: Toolset) ->
 async def test_no_resource_list_or_completion_reveals_others_secrets(
     toolset: Toolset,
 ) -> None:
-    here = await planted()
-    gateway, reported = here.gateway(toolset), False
-    for named, variable in completed(toolset):
+    here = await plant_secrets()
+    gateway, reported = here.make_gateway(toolset), False
+    for named, variable in yield_completions(toolset):
 
         async def complete(who: Principal, named: str = named, variable: str = variable) -> str:
             return str(
@@ -204,14 +204,14 @@ async def test_no_resource_list_or_completion_reveals_others_secrets(
     for role in sorted(toolset.agent_types - {"*"}) or ["Reader"]:
 
         async def browse(who: Principal) -> str:
-            return await browsed(gateway, who)
+            return await browse_resources(gateway, who)
 
         reported |= await reveals_to_informed(here, role, browse)
 
     assert reported is (toolset.name in {"canon", "narrative", "truth"})
 
 
-def completed(toolset: Toolset) -> Iterator[tuple[str, str]]:
+def yield_completions(toolset: Toolset) -> Iterator[tuple[str, str]]:
     """Yield the arguments that a client can have completed."""
     for each in toolset.resources:
         for variable in re.findall(r"\{([^}]*)\}", each.uri_template):
@@ -220,7 +220,7 @@ def completed(toolset: Toolset) -> Iterator[tuple[str, str]]:
         yield from ((prompt.name, argument.name) for argument in prompt.arguments)
 
 
-async def browsed(gateway: Gateway, who: Principal) -> str:
+async def browse_resources(gateway: Gateway, who: Principal) -> str:
     """All pages of the list of resources."""
     found: list[str] = []
     cursor: str | None = None
@@ -244,7 +244,7 @@ def gets_of(routes: Iterable[BaseRoute], under: str = "") -> Iterator[str]:
             yield from gets_of(each.routes, f"{under}{each.path}")
 
 
-def addresses(path: str, here: Planted) -> Iterator[str]:
+def yield_addresses(path: str, here: Planted) -> Iterator[str]:
     """A path with each item in it, or else with all that pages take as a query."""
     ids = [*here.known.values(), *here.secret.values(), here.space]
     where = f"space={here.space}"
@@ -261,15 +261,15 @@ def addresses(path: str, here: Planted) -> Iterator[str]:
 
 
 async def test_no_page_of_the_inspector_reveals_others_secrets() -> None:
-    here = await planted()
-    app = inspector_app(here.driver.gateway, Unlocked(principal=here.readers("Solo")["keeper"]))
+    here = await plant_secrets()
+    app = inspector_app(here.driver.gateway, Unlocked(principal=here.readers_of("Solo")["keeper"]))
     revealing, paths = set[str](), list(gets_of(app.routes))
     pages = {
         who: Reader(inspector_app(here.driver.gateway, Unlocked(principal=who)))
-        for who in here.readers("Contributor").values()
+        for who in here.readers_of("Contributor").values()
     }
     for path in paths:
-        for address in addresses(path, here):
+        for address in yield_addresses(path, here):
 
             async def look(who: Principal, address: str = address) -> str:
                 return (await pages[who].get(address)).text
@@ -281,18 +281,18 @@ async def test_no_page_of_the_inspector_reveals_others_secrets() -> None:
 
 
 async def test_no_route_of_the_server_reveals_others_secrets() -> None:
-    here = await planted()
+    here = await plant_secrets()
     gateway = Gateway(here.canon, EVERY)
 
     apps = {
         who: http_app(gateway, who, server_options=ServerOptions())
-        for who in here.readers("Canonicality").values()
+        for who in here.readers_of("Canonicality").values()
     }
     answered: list[bool] = []
     whole: Any = next(iter(apps.values()))
     paths = list(gets_of(whole._pages.routes))
     for path in paths:
-        for address in addresses(path, here):
+        for address in yield_addresses(path, here):
 
             async def look(who: Principal, address: str = address) -> str:
                 answer = await Reader(apps[who]).get(address, host="127.0.0.1:8000")
@@ -306,9 +306,9 @@ async def test_no_route_of_the_server_reveals_others_secrets() -> None:
 
 
 async def test_a_leak_would_be_found() -> None:
-    here = await planted()
+    here = await plant_secrets()
     everything = Principal(agent_id="k", agent_type="Keeper", authorities=None)
-    canon = here.gateway(next(each for each in EVERY if each.name == "canon"))
+    canon = here.make_gateway(next(each for each in EVERY if each.name == "canon"))
 
     async def careless(_: Principal) -> str:
         return (await canon.call("find", {"text": "crown", "space": here.space}, everything)).text

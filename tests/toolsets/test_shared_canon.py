@@ -11,7 +11,7 @@ from canonry.readmodels.catalog import item_id
 from canonry.records.toolset import TRUTH
 from canonry.values.provenance import Authority
 from canonry.world.toolset import WORLD
-from tests.toolsets.catalog.kit import LAB, OTHER, hostile, import_rows, uuid
+from tests.toolsets.catalog.kit import LAB, OTHER, hostile_names, import_rows, make_uuid
 from tests.toolsets.world.kit import Isle, a_world
 
 pytestmark = pytest.mark.anyio
@@ -36,15 +36,15 @@ class Together:
         return dict(outcome.body)
 
 
-async def together() -> Together:
+async def open_together() -> Together:
     isle = await a_world()
-    await import_rows(isle.canon, hostile())
+    await import_rows(isle.canon, hostile_names())
     return Together(isle)
 
 
 async def test_a_catalog_entity_has_a_snapshot_with_its_evidence() -> None:
-    here = await together()
-    guide = item_id(LAB, "guide", uuid(2))
+    here = await open_together()
+    guide = item_id(LAB, "guide", make_uuid(2))
 
     read = await here.call(None, "get_entity_snapshot", entity_id=guide)
 
@@ -53,8 +53,8 @@ async def test_a_catalog_entity_has_a_snapshot_with_its_evidence() -> None:
 
 
 async def test_recall_finds_a_catalog_entity_only_in_its_project() -> None:
-    here = await together()
-    guide = item_id(LAB, "guide", uuid(1))
+    here = await open_together()
+    guide = item_id(LAB, "guide", make_uuid(1))
     sought = {"query_text": "a sure guide", "limit": 50}
 
     mine = await here.call("Narrator", "qdrant_search_canon", universe_id=LAB, **sought)
@@ -71,7 +71,7 @@ async def test_recall_finds_a_catalog_entity_only_in_its_project() -> None:
 
 
 async def test_canon_of_a_scene_in_a_world_has_a_snapshot() -> None:
-    here = await together()
+    here = await open_together()
     isle = here.isle
     story = await here.call(
         "Orchestrator",

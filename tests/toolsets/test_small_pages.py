@@ -52,7 +52,7 @@ def is_use_case(name: str) -> bool:
     return name.startswith("canonry.canon.") or ".usecases." in name
 
 
-def pagers() -> list[str]:
+def list_pagers() -> list[str]:
     """The use cases that know how much a page holds."""
     for found in pkgutil.walk_packages(canonry.__path__, "canonry."):
         if is_use_case(found.name):
@@ -68,7 +68,7 @@ def pagers() -> list[str]:
 
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in pagers():
+    for name in list_pagers():
         monkeypatch.setattr(f"{name}.PAGE_MAX", SMALL)
 
 

@@ -64,7 +64,7 @@ class Scenario:
     embedders: dict[int, Noting] = field(default_factory=dict)
     opened: list[Recall] = field(default_factory=list)
 
-    def recall(self, dimensions: int = 384, vectors: Vectors | None = None) -> Recall:
+    def open_recall(self, dimensions: int = 384, vectors: Vectors | None = None) -> Recall:
         """As a process sees it that was started with an embedder of so many dimensions."""
 
         def embedder(model: EmbeddingModel | None) -> Embedder | None:
@@ -82,7 +82,7 @@ class Scenario:
         self.opened.append(recall)
         return recall
 
-    async def say(self, *texts: str, start: int = 1) -> None:
+    async def say_turns(self, *texts: str, start: int = 1) -> None:
         """Turns of the scene, in one commit."""
         turns = [a_turn(text, index=start + number, text=text) for number, text in enumerate(texts)]
         await self.stage.make(*turns)
@@ -97,7 +97,7 @@ async def a_scenario(folder: Path) -> AsyncIterator[Scenario]:
         await recall.close()
 
 
-async def index(recall: Recall, items: int = 256) -> int:
+async def index_all(recall: Recall, items: int = 256) -> int:
     """Index all that there is; the number of vectors made."""
     indexer, made = PassageIndexer(recall, items_per_step=items), 0
     while True:

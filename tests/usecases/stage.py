@@ -40,12 +40,12 @@ ACCEPTED, REJECTED = ProposalStatus.ACCEPTED, ProposalStatus.REJECTED
 PENDING = ProposalStatus.PENDING
 
 
-def day(number: int) -> Instant:
+def world_day(number: int) -> Instant:
     """The world's own days."""
     return Instant(number * DAY)
 
 
-def rfc(number: int) -> str:
+def day_text(number: int) -> str:
     """The same as proposals write it: a day of January 1970."""
     return f"1970-01-{number + 1:02d}T00:00:00Z"
 
@@ -69,9 +69,9 @@ class Stage:
         await self.scribe.make_items(*items)
         for one in items:
             if isinstance(one, FactDraft):
-                await self.scribe.write_entries(await self._reading(one))
+                await self.scribe.write_entries(await self._read_fact(one))
 
-    async def _reading(self, fact: FactDraft) -> FactRead:
+    async def _read_fact(self, fact: FactDraft) -> FactRead:
         """The statements of a fact, as the product writes them with a new fact."""
 
         def read(view: SliceView) -> FactRead:
@@ -92,7 +92,7 @@ class Stage:
         """A canon entity with the id that `id_of` gives."""
         _, entries = make_entity(
             lambda label: uuid_of(f"{name}/{label}"),
-            backing(authority),
+            make_backing(authority),
             entity_class=entity_class,
             entity_type=kind,
             name=name,
@@ -113,7 +113,7 @@ class Stage:
 
         def change(view: SliceView) -> TagsChanged:
             new_id = lambda label: uuid_of(f"{name}/{tag}/{label}")  # noqa: E731
-            pen = TagWriter(view, new_id, backing(authority), entity)
+            pen = TagWriter(view, new_id, make_backing(authority), entity)
             moment = Moment(at=at, position=NOW.position)
             return change_tags(pen, add=(tag,), remove=(), moment=moment)
 
@@ -178,7 +178,7 @@ def verdict_on(report: Judged, proposal: str) -> ProposalVerdict:
     return next(one for one in report.verdicts if one.proposal_id == proposal)
 
 
-def backing(authority: Authority = Authority.GM) -> Backing:
+def make_backing(authority: Authority = Authority.GM) -> Backing:
     """Return the backing of items that are written directly."""
     return Backing(
         space=MIDDLE_EARTH,

@@ -7,7 +7,7 @@ from canonry.values.ids import FactId
 from canonry.values.moments import SECOND, Instant, StoryPosition
 
 
-def at(seconds: int) -> Instant:
+def instant_at(seconds: int) -> Instant:
     return Instant(seconds * SECOND)
 
 
@@ -19,8 +19,8 @@ def position_in_scene(order: int) -> StoryPosition:
 
 
 def test_a_fact_with_a_duration_appears_within_its_interval() -> None:
-    fact = a_fact(time_ref=at(10), duration=5)
-    scenes = [a_scene(time_ref=at(s)) for s in (9, 10, 14, 15)]
+    fact = a_fact(time_ref=instant_at(10), duration=5)
+    scenes = [a_scene(time_ref=instant_at(s)) for s in (9, 10, 14, 15)]
 
     held = [facts_at(moment_of(scene), (fact,), ()) for scene in scenes]
 
@@ -28,14 +28,17 @@ def test_a_fact_with_a_duration_appears_within_its_interval() -> None:
 
 
 def test_a_limited_fact_is_not_current_if_no_time_is_known() -> None:
-    fact = a_fact(time_ref=at(10), duration=60)
+    fact = a_fact(time_ref=instant_at(10), duration=60)
 
     assert facts_at(moment_of(SCENE), (fact,), ()) == []
 
 
 def test_an_undated_scene_has_the_latest_recorded_time() -> None:
-    fact = a_fact("lasts", time_ref=at(10), duration=60)
-    soon, late = an_event("soon", time_ref=at(20)), an_event("late", time_ref=at(90))
+    fact = a_fact("lasts", time_ref=instant_at(10), duration=60)
+    soon, late = (
+        an_event("soon", time_ref=instant_at(20)),
+        an_event("late", time_ref=instant_at(90)),
+    )
 
     assert facts_at(moment_of(SCENE), (fact,), (soon,)) == [fact]
     assert facts_at(moment_of(SCENE), (fact,), (soon, late)) == []

@@ -74,7 +74,7 @@ async def a_fragile_stage(*, loose: bool = False) -> tuple[Stage, FragileLedger]
     return stage, ledger
 
 
-async def everything(stage: Stage) -> dict[str, Any]:
+async def read_items(stage: Stage) -> dict[str, Any]:
     """Return all items without the time and the log position of their record."""
     whole = stage.canon.ledger
     assert isinstance(whole, MemoryLedger)
@@ -87,14 +87,14 @@ async def everything(stage: Stage) -> dict[str, Any]:
 COMPARED = ("name", "state_tags", "statement", "title", "level", "status", "evidence", "outcomes")
 
 
-async def uninterrupted() -> tuple[CanonizationReport, dict[str, Any]]:
+async def run_uninterrupted() -> tuple[CanonizationReport, dict[str, Any]]:
     stage, _ = await a_fragile_stage()
-    return await stage.canonize(), await everything(stage)
+    return await stage.canonize(), await read_items(stage)
 
 
 @pytest.mark.parametrize("written", [False, True])
 async def test_after_a_kill_at_any_append_the_next_call_gives_the_same_end(written: bool) -> None:
-    expected, world = await uninterrupted()
+    expected, world = await run_uninterrupted()
     appends = 2 + -(-PROPOSALS // BATCH)
     for kill_at in range(1, appends + 1):
         stage, ledger = await a_fragile_stage()
@@ -105,11 +105,11 @@ async def test_after_a_kill_at_any_append_the_next_call_gives_the_same_end(writt
 
         if not ended:
             assert await stage.canonize() == expected, kill_at
-        assert await everything(stage) == world, kill_at
+        assert await read_items(stage) == world, kill_at
 
 
 async def test_an_unwritable_proposal_stays_pending_and_the_rest_continues() -> None:
-    expected, world = await uninterrupted()
+    expected, world = await run_uninterrupted()
     stage, ledger = await a_fragile_stage()
     failing = uuid_of("proposal 1")  # the first hero, whom three others name
     ledger.refuses = frozenset({failing})
@@ -133,7 +133,7 @@ async def test_an_unwritable_proposal_stays_pending_and_the_rest_continues() -> 
     assert {(v.proposal_id, v.status, v.rule) for v in report.verdicts} == {
         (v.proposal_id, v.status, v.rule) for v in expected.verdicts
     }
-    assert (await everything(stage)).keys() == world.keys()
+    assert (await read_items(stage)).keys() == world.keys()
 
 
 async def test_an_unavailable_store_is_not_asked_for_every_proposal() -> None:

@@ -16,7 +16,7 @@ from tests.usecases.test_canonize_interrupted import (
     FragileLedger,
     Killed,
     a_fragile_stage,
-    everything,
+    read_items,
 )
 
 pytestmark = pytest.mark.anyio
@@ -28,30 +28,30 @@ async def a_loose_stage() -> tuple[Stage, FragileLedger]:
     return await a_fragile_stage(loose=True)
 
 
-async def judged(stage: Stage) -> Judged:
+async def judge_all(stage: Stage) -> Judged:
     return await canonize_proposals(stage.canon, a_caller(), WANTED)
 
 
 @pytest.mark.parametrize("written", [False, True])
 async def test_after_a_kill_at_any_append_the_next_call_gives_the_same_end(written: bool) -> None:
     calm, _ = await a_loose_stage()
-    expected = await judged(calm)
+    expected = await judge_all(calm)
     for kill_at in range(1, 1 + -(-PROPOSALS // BATCH)):
         stage, ledger = await a_loose_stage()
         ledger.kill_at, ledger.written_before_death = kill_at, written
         with pytest.raises(Killed):
-            await judged(stage)
+            await judge_all(stage)
 
-        report = await judged(stage)
+        report = await judge_all(stage)
 
         assert report.verdicts == expected.verdicts
-        assert await everything(stage) == await everything(calm)
+        assert await read_items(stage) == await read_items(calm)
 
 
 async def test_two_concurrent_calls_decide_every_proposal_once() -> None:
     stage, _ = await a_loose_stage()
 
-    one, other = await asyncio.gather(judged(stage), judged(stage))
+    one, other = await asyncio.gather(judge_all(stage), judge_all(stage))
 
     assert one == other
     assert len(one.with_status(ACCEPTED)) + len(one.with_status(REJECTED)) == PROPOSALS
@@ -63,7 +63,7 @@ async def test_an_unwritable_proposal_stays_pending_and_the_rest_continues() -> 
     ledger.refuses = frozenset({failing})
 
     with pytest.raises(Unavailable) as failure:
-        await judged(stage)
+        await judge_all(stage)
 
     assert failure.value.code == "canonization.partial"
     (failed,) = failure.value.details["failed"]
@@ -71,4 +71,4 @@ async def test_an_unwritable_proposal_stays_pending_and_the_rest_continues() -> 
     details = failure.value.details
     assert len(details["accepted"]) + len(details["rejected"]) == PROPOSALS - 1
     ledger.refuses = frozenset()
-    assert not (await judged(stage)).with_status(ProposalStatus.PENDING)
+    assert not (await judge_all(stage)).with_status(ProposalStatus.PENDING)

@@ -30,7 +30,7 @@ class Reads:
     twice: list[str] = field(default_factory=list)
     total: Counter[str] = field(default_factory=Counter)
 
-    def note(self, ids: Iterable[str]) -> None:
+    def note_ids(self, ids: Iterable[str]) -> None:
         for each in ids:
             if each in self.since:
                 self.twice.append(each)
@@ -49,19 +49,21 @@ class Watched:
     def __getattr__(self, name: str) -> Any:
         inner: Callable[..., Any] = getattr(self.port, name)
         if name == self.written:
-            return self._writing(inner)
-        return self._reading(inner) if name in {"items_by_id", "proposals", "events"} else inner
+            return self._wrap_writing(inner)
+        return (
+            self._wrap_reading(inner) if name in {"items_by_id", "proposals", "events"} else inner
+        )
 
-    def _reading(self, inner: Callable[..., Any]) -> Callable[..., Any]:
+    def _wrap_reading(self, inner: Callable[..., Any]) -> Callable[..., Any]:
         async def read(*args: Any, **options: Any) -> Any:
             found = await inner(*args, **options)
             items = getattr(found, "items", None)
-            self.reads.note(found if callable(items) else [each.id for each in found.items])
+            self.reads.note_ids(found if callable(items) else [each.id for each in found.items])
             return found
 
         return read
 
-    def _writing(self, inner: Callable[..., Any]) -> Callable[..., Any]:
+    def _wrap_writing(self, inner: Callable[..., Any]) -> Callable[..., Any]:
         async def write(*args: Any, **options: Any) -> Any:
             self.reads.since.clear()
             return await inner(*args, **options)
@@ -69,7 +71,7 @@ class Watched:
         return write
 
 
-def watched(canon: Canon) -> tuple[Canon, Reads]:
+def watch_canon(canon: Canon) -> tuple[Canon, Reads]:
     reads = Reads()
     return replace(
         canon,
@@ -95,7 +97,7 @@ async def three_proposals() -> tuple[Stage, list[str]]:
 
 async def test_canonizing_a_scene_reads_nothing_twice_without_a_write() -> None:
     stage, proposals = await three_proposals()
-    stage.canon, reads = watched(stage.canon)
+    stage.canon, reads = watch_canon(stage.canon)
 
     report = await stage.canonize()
 
@@ -114,7 +116,7 @@ async def test_a_scene_changed_at_the_start_is_read_again() -> None:
 
         async def append(self, appends: Any) -> Any:
             if not self.reads.total["interrupted"]:
-                self.reads.note(["interrupted"])
+                self.reads.note_ids(["interrupted"])
                 await stage.scribe.write_entries(
                     SceneCompleted(scene_id=SceneId(uuid_of("scene")), outcomes=(), summary="gone")
                 )
@@ -136,7 +138,7 @@ async def test_loose_proposals_are_read_once_before_the_decision() -> None:
         await stage.propose("fact", {"statement": f"x {n}"}, scene_id=None, turn_id=None)
         for n in range(3)
     ]
-    stage.canon, reads = watched(stage.canon)
+    stage.canon, reads = watch_canon(stage.canon)
 
     report = await canonize_proposals(stage.canon, a_caller(), loose)
 

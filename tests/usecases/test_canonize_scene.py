@@ -24,7 +24,16 @@ from canonry.values.errors import Conflict, NotFound
 from canonry.values.ids import CommitId, ProposalId, SceneId, derived_id
 from canonry.values.policy import Policy, Scoring
 from canonry.values.provenance import Authority, CanonLevel
-from tests.usecases.stage import ACCEPTED, REJECTED, Stage, a_stage, day, id_of, rfc, verdict_on
+from tests.usecases.stage import (
+    ACCEPTED,
+    REJECTED,
+    Stage,
+    a_stage,
+    day_text,
+    id_of,
+    verdict_on,
+    world_day,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -109,11 +118,11 @@ async def test_an_item_already_canon_is_not_repeated_but_gains_evidence() -> Non
 
 async def test_an_undated_proposal_happens_at_the_time_of_its_scene() -> None:
     stage = await a_stage()
-    await stage.scene("dated", order=2, time_ref=day(3))
+    await stage.scene("dated", order=2, time_ref=world_day(3))
 
     event = await stage.verdict("event", {"title": "x"}, scene="dated")
 
-    assert (await stage.find_item(event.canonical_id)).time_ref == day(3)
+    assert (await stage.find_item(event.canonical_id)).time_ref == world_day(3)
 
 
 async def test_an_earlier_scene_does_not_know_a_later_death() -> None:
@@ -214,7 +223,7 @@ async def test_earlier_world_events_are_applied_first() -> None:
     frodo = await stage.entity("Frodo")
     for tag, number in (("wounded", 2), ("healthy", 1)):
         await stage.propose(
-            "state_change", {"entity_id": frodo, "add": [tag], "time_ref": rfc(number)}
+            "state_change", {"entity_id": frodo, "add": [tag], "time_ref": day_text(number)}
         )
 
     await stage.canonize()

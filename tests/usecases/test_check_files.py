@@ -12,7 +12,7 @@ from canonry.canon.maintenance.erase import erase_items, plan_erasure
 from canonry.records.usecases.files import RecordServices, check_files, collect_files, filing_of
 from canonry.testing.clocks import a_caller
 from canonry.values.moments import DAY, SECOND
-from tests.usecases.test_forget_files import ADA, EVE, SECRET, bytes_below, kept
+from tests.usecases.test_forget_files import ADA, EVE, SECRET, bytes_below, keep_file
 
 pytestmark = pytest.mark.anyio
 
@@ -23,7 +23,7 @@ def path_of(folder: Path, user: str, data: bytes) -> Path:
     return next(path for path in below if path.is_file() and path.read_bytes() == data)
 
 
-def aged(path: Path, days: int) -> None:
+def age_file(path: Path, days: int) -> None:
     """Let the file be as old as that."""
     then = path.stat().st_mtime - days * DAY / SECOND
     os.utime(path, (then, then))
@@ -32,9 +32,9 @@ def aged(path: Path, days: int) -> None:
 async def test_files_named_by_sources_exist_and_are_unchanged(tmp_path: Path) -> None:
     store = await open_embedded(tmp_path)
     try:
-        await kept(store.canon, ADA, SECRET)
-        source = await kept(store.canon, ADA, b"Other words.")
-        await kept(store.canon, EVE, SECRET)
+        await keep_file(store.canon, ADA, SECRET)
+        source = await keep_file(store.canon, ADA, b"Other words.")
+        await keep_file(store.canon, EVE, SECRET)
         seen = await check_files(store.canon, whole=True)
         assert (seen.files, seen.findings, seen.orphans) == (3, (), 0)
 
@@ -57,11 +57,11 @@ async def test_files_named_by_sources_exist_and_are_unchanged(tmp_path: Path) ->
 async def test_unreferenced_bytes_are_collected_after_a_day(tmp_path: Path) -> None:
     store = await open_embedded(tmp_path)
     try:
-        await kept(store.canon, ADA, SECRET)
+        await keep_file(store.canon, ADA, SECRET)
         for data in (b"left today", b"left long ago"):
             await filing_of(store.canon).blobs_of(ADA).put_bytes(data)
-        aged(path_of(tmp_path, ADA, SECRET), 9)
-        aged(path_of(tmp_path, ADA, b"left long ago"), 2)
+        age_file(path_of(tmp_path, ADA, SECRET), 9)
+        age_file(path_of(tmp_path, ADA, b"left long ago"), 2)
 
         assert (await check_files(store.canon, whole=True)).orphans == 2
         assert await collect_files(store.canon) == 1
@@ -75,7 +75,7 @@ async def test_unreferenced_bytes_are_collected_after_a_day(tmp_path: Path) -> N
 async def test_an_erased_source_names_no_file(tmp_path: Path) -> None:
     store = await open_embedded(tmp_path)
     try:
-        source = await kept(store.canon, ADA, SECRET)
+        source = await keep_file(store.canon, ADA, SECRET)
         plan = await plan_erasure(store.canon, "source", source.id)
         await erase_items(store.canon, store.maintenance, a_caller(), plan, reason="asked for")
         seen = await check_files(store.canon, whole=True)

@@ -46,7 +46,7 @@ class Preparing:
         return Change(entries=creation_entries(fact), reads=frozenset((ANY,)), warnings=("mind",))
 
 
-async def statements(canon: Canon) -> list[str]:
+async def list_statements(canon: Canon) -> list[str]:
     log = await canon.ledger.read_commits(MIDDLE_EARTH, after=ORIGIN, limit=100)
     items = [e.thing for c in log for e in c.entries if isinstance(e, Made)]
     return [item.statement for item in items if isinstance(item, FactDraft)]
@@ -70,7 +70,7 @@ async def test_a_stale_verdict_is_recomputed_with_the_same_ids(canon: Canon) -> 
     receipt = await commit_change(canon, a_caller(), MIDDLE_EARTH, prepare)
 
     assert (prepare.attempts, len(prepare.ids), receipt.position) == (3, 1, 3)
-    assert await statements(canon) == ["other 1", "other 2", "mine"]
+    assert await list_statements(canon) == ["other 1", "other 2", "mine"]
 
 
 async def test_a_caller_that_loses_three_times_judges_exclusively(canon: Canon) -> None:
@@ -90,7 +90,7 @@ async def test_attempts_are_bounded(canon: Canon) -> None:
 
     assert (caught.value.code, caught.value.retryable) == ("canon.contended", True)
     assert prepare.attempts == ATTEMPTS_MAX
-    assert "mine" not in await statements(canon)
+    assert "mine" not in await list_statements(canon)
     await commit_change(canon, a_caller(), MIDDLE_EARTH, Preparing(canon))
 
 
@@ -105,7 +105,7 @@ async def test_a_key_makes_a_request_happen_once(canon: Canon) -> None:
     (fact,) = replayed.drafts_made(FactDraft)
     assert isinstance(fact, FactDraft)
     assert fact.statement == "first"
-    assert await statements(canon) == ["first"]
+    assert await list_statements(canon) == ["first"]
 
 
 async def test_a_key_is_independent_for_another_agent_tool_or_space(canon: Canon) -> None:
@@ -118,14 +118,14 @@ async def test_a_key_is_independent_for_another_agent_tool_or_space(canon: Canon
     receipt = await commit_change(canon, KEYED, there, Preparing(canon))
 
     assert not receipt.replayed
-    assert len(await statements(canon)) == 3
+    assert len(await list_statements(canon)) == 3
 
 
 async def test_without_a_key_each_request_is_separate(canon: Canon) -> None:
     for _ in range(2):
         await commit_change(canon, a_caller(), MIDDLE_EARTH, Preparing(canon))
 
-    assert await statements(canon) == ["mine", "mine"]
+    assert await list_statements(canon) == ["mine", "mine"]
 
 
 async def test_an_empty_change_writes_nothing(canon: Canon) -> None:
@@ -162,7 +162,7 @@ async def test_an_objection_in_an_exclusive_attempt_releases_the_lock(canon: Can
         await commit_change(canon, a_caller(), MIDDLE_EARTH, object_late)
 
     await commit_change(canon, a_caller(), MIDDLE_EARTH, Preparing(canon))
-    assert (await statements(canon))[-1] == "mine"
+    assert (await list_statements(canon))[-1] == "mine"
 
 
 async def test_preparations_of_an_earlier_call_are_not_repeated(canon: Canon) -> None:

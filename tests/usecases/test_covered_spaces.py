@@ -63,11 +63,11 @@ async def a_store(*kinds: SpaceKind) -> Canon:
     return canon
 
 
-def granted(*spaces: str) -> Caller:
+def make_caller(*spaces: str) -> Caller:
     return replace(a_caller(), spaces=frozenset(map(SpaceId, spaces)))
 
 
-async def entities(canon: Canon, caller: Caller, universe_id: str | None = None) -> set[str]:
+async def spaces_found(canon: Canon, caller: Caller, universe_id: str | None = None) -> set[str]:
     """The spaces in which a query for all entities finds any."""
     found = await query_entities(canon, caller, EntityQuery(), universe_id=universe_id)
     return {str(entity.space) for entity in found.items}
@@ -76,9 +76,9 @@ async def entities(canon: Canon, caller: Caller, universe_id: str | None = None)
 async def test_accounts_and_projects_are_found_only_if_named() -> None:
     canon = await a_store(*SpaceKind)
 
-    assert await entities(canon, a_caller()) & {str(space) for space in KINDS} == STORIES
-    assert await entities(canon, granted(*KINDS)) == STORIES
-    assert await entities(canon, granted(uuid_of("shop"), OWN)) == set()
+    assert await spaces_found(canon, a_caller()) & {str(space) for space in KINDS} == STORIES
+    assert await spaces_found(canon, make_caller(*KINDS)) == STORIES
+    assert await spaces_found(canon, make_caller(uuid_of("shop"), OWN)) == set()
 
 
 async def test_a_store_of_only_narrative_spaces_is_covered_completely() -> None:
@@ -109,14 +109,14 @@ async def test_later_opened_spaces_are_covered_in_any_list_position() -> None:
 async def test_naming_a_visible_space_finds_its_items(named: str) -> None:
     canon = await a_store(*SpaceKind)
 
-    assert await entities(canon, a_caller(), named) == {named}
+    assert await spaces_found(canon, a_caller(), named) == {named}
 
 
 async def test_a_granted_account_of_another_user_is_found() -> None:
     canon = await a_store(*SpaceKind)
 
-    assert await entities(canon, granted(THEIRS), THEIRS) == {THEIRS}
-    for caller in (a_caller(), granted(uuid_of("tale")), granted(OWN)):
+    assert await spaces_found(canon, make_caller(THEIRS), THEIRS) == {THEIRS}
+    for caller in (a_caller(), make_caller(uuid_of("tale")), make_caller(OWN)):
         with pytest.raises(NotFound) as caught:
             await covered_spaces(canon, caller, THEIRS)
         assert caught.value.code == "universe.unknown"
@@ -128,7 +128,7 @@ async def test_an_item_of_a_granted_account_is_found() -> None:
 
     for caller, found in (
         (a_caller(), (own, sold)),
-        (granted(THEIRS), (theirs,)),
+        (make_caller(THEIRS), (theirs,)),
         (replace(a_caller(), actor=replace(a_caller().actor, user="somebody")), (theirs, sold)),
     ):
         for entity in (theirs, own, sold):

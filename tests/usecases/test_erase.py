@@ -39,7 +39,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("plain_rows")]
 SECRET = "Xanthippe"
 
 
-def silent(done: int, total: int | None) -> None:
+def ignore_progress(done: int, total: int | None) -> None:
     """Ignore progress, because no test watches it."""
 
 
@@ -65,7 +65,7 @@ async def a_played_world(canon: Canon) -> ImportReport:
     request = ImportRequest(
         universe="Home", story="Home", transcripts=(transcript,), gm_names=frozenset({"gm"})
     )
-    return await import_transcripts(canon, a_caller(), request, silent)
+    return await import_transcripts(canon, a_caller(), request, ignore_progress)
 
 
 async def the_entity(canon: Canon, space: str) -> Entity:
@@ -111,7 +111,7 @@ async def test_no_byte_of_an_erased_entity_stays_and_the_log_verifies(
 
     items = await store.canon.state.items_by_id(plan.targets)
     assert all(isinstance(item, Tombstone) for item in items.values())
-    verification = await verify_store(store.canon.ledger, store.maintenance, silent)
+    verification = await verify_store(store.canon.ledger, store.maintenance, ignore_progress)
     assert not verification.findings
     for path in tmp_path.rglob("*"):
         if path.is_file():
@@ -163,7 +163,7 @@ async def test_mentions_can_be_erased_after_the_mentioned_entity(store: Embedded
 
     assert set(again.targets) - set(plan.targets) == {each.id for each in plan.mentions}
     assert done.entries == 1
-    assert not (await verify_store(store.canon.ledger, store.maintenance, silent)).findings
+    assert not (await verify_store(store.canon.ledger, store.maintenance, ignore_progress)).findings
 
 
 async def test_erasing_again_finishes_interrupted_work(store: Embedded) -> None:

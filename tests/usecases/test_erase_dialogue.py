@@ -55,7 +55,7 @@ async def store(tmp_path: Path) -> AsyncIterator[Embedded]:
     await opened.close()
 
 
-async def spoken(canon: Canon) -> BoundWorld:
+async def speak_of_cousin(canon: Canon) -> BoundWorld:
     """A world in which Ann has spoken of her cousin, which led to two proposals."""
     caller = a_caller("Narrative")
     done = await import_world(
@@ -86,7 +86,7 @@ async def test_a_players_utterances_and_replies_are_erased_with_the_player(
     store: Embedded, tmp_path: Path
 ) -> None:
     canon = with_changes(store.canon)
-    world = await spoken(canon)
+    world = await speak_of_cousin(canon)
     ann = item_id_of(world.space, "ann")
     plan = await plan_erasure(canon, "entity", ann)
     counts = dict(plan.counts)

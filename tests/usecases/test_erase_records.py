@@ -53,7 +53,7 @@ async def store(tmp_path: Path) -> AsyncIterator[Embedded]:
     await opened.close()
 
 
-def silent(done: int, total: int | None) -> None:
+def ignore_progress(done: int, total: int | None) -> None:
     """Ignore progress, because no test watches it."""
 
 
@@ -75,7 +75,7 @@ async def test_a_source_is_erased_with_everything_read_from_it(
         plan = await plan_erasure(canon, kind, uuid_of(name))
         await erase_items(canon, store.maintenance, a_caller(), plan, reason="asked for")
 
-    assert not (await verify_store(canon.ledger, store.maintenance, silent)).findings
+    assert not (await verify_store(canon.ledger, store.maintenance, ignore_progress)).findings
     assert await canon.state.entities_identified(IdentifierQuery(keys=(SECRET,))) == {}
     assert (await canon.state.timeline(TimelineQuery(superseded=True))).total == 0
     other = (await canon.state.items_by_id((uuid_of("other"),)))[uuid_of("other")]

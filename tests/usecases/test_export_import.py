@@ -20,7 +20,7 @@ from canonry.values.ids import SpaceId, SpaceKind
 pytestmark = pytest.mark.anyio
 
 
-def silent(done: int, total: int | None) -> None:
+def ignore_progress(done: int, total: int | None) -> None:
     """Ignore progress, because no test watches it."""
 
 
@@ -38,28 +38,28 @@ async def a_world(prefix: int = 0, names: Sequence[str] = ("North", "Süd", "\u2
     return canon
 
 
-async def exported(canon: Canon) -> list[bytes]:
-    return [line async for line in export_log(canon.ledger, silent)]
+async def export_lines(canon: Canon) -> list[bytes]:
+    return [line async for line in export_log(canon.ledger, ignore_progress)]
 
 
-async def imported(ledger: Ledger, lines: Iterable[bytes]) -> ImportedLog:
+async def import_lines(ledger: Ledger, lines: Iterable[bytes]) -> ImportedLog:
     kept = list(lines)
-    return await import_log(ledger, lambda: kept, silent)
+    return await import_log(ledger, lambda: kept, ignore_progress)
 
 
 async def test_a_round_trip_gives_the_same_bytes() -> None:
-    lines = await exported(await a_world())
+    lines = await export_lines(await a_world())
     copy = compose_memory()
-    report = await imported(copy.ledger, lines)
+    report = await import_lines(copy.ledger, lines)
 
-    assert await exported(copy) == lines
+    assert await export_lines(copy) == lines
     assert (report.spaces, report.commits, report.known) == (3, 3, 0)
     spaces = await copy.state.spaces(kind=None, parent=None, limit=10, offset=0)
     assert {space.name for space in spaces.items} >= {"North", "Süd"}
 
 
 async def test_the_lines_follow_the_format() -> None:
-    lines = await exported(await a_world())
+    lines = await export_lines(await a_world())
     head, *commits, manifest = map(json.loads, lines)
 
     assert head == {"format": "canonry-log", "version": 1}
@@ -70,23 +70,23 @@ async def test_the_lines_follow_the_format() -> None:
 
 
 async def test_an_empty_log_is_exported_and_imported_too() -> None:
-    lines = await exported(compose_memory())
+    lines = await export_lines(compose_memory())
     copy = compose_memory()
 
-    assert (await imported(copy.ledger, lines)).commits == 0
+    assert (await import_lines(copy.ledger, lines)).commits == 0
     assert len(lines) == 2
 
 
 async def test_importing_twice_adds_nothing() -> None:
-    lines = await exported(await a_world())
+    lines = await export_lines(await a_world())
     copy = compose_memory()
-    await imported(copy.ledger, lines)
+    await import_lines(copy.ledger, lines)
 
-    assert (await imported(copy.ledger, lines)).known == 3
-    assert await exported(copy) == lines
+    assert (await import_lines(copy.ledger, lines)).known == 3
+    assert await export_lines(copy) == lines
 
 
-def damaged(lines: list[bytes], number: int, old: bytes, new: bytes) -> list[bytes]:
+def damage_line(lines: list[bytes], number: int, old: bytes, new: bytes) -> list[bytes]:
     assert old in lines[number - 1]
     changed = lines[number - 1].replace(old, new, 1)
     return [*lines[: number - 1], changed, *lines[number:]]
@@ -105,11 +105,11 @@ def damaged(lines: list[bytes], number: int, old: bytes, new: bytes) -> list[byt
     ],
 )
 async def test_a_damaged_file_is_refused_with_its_line(number: int, old: bytes, new: bytes) -> None:
-    lines = damaged(await exported(await a_world()), number, old, new)
+    lines = damage_line(await export_lines(await a_world()), number, old, new)
     copy = compose_memory()
 
     with pytest.raises(InvalidInput, match=f"Line {number} ") as caught:
-        await imported(copy.ledger, lines)
+        await import_lines(copy.ledger, lines)
 
     assert caught.value.code == "import.damaged"
     assert not await copy.ledger.list_heads(limit=10)
@@ -117,45 +117,45 @@ async def test_a_damaged_file_is_refused_with_its_line(number: int, old: bytes, 
 
 @pytest.mark.parametrize("kept", [0, 1, 3, 4])
 async def test_a_truncated_file_is_refused(kept: int) -> None:
-    lines = (await exported(await a_world()))[:kept]
+    lines = (await export_lines(await a_world()))[:kept]
     copy = compose_memory()
 
     with pytest.raises(InvalidInput, match="cut off"):
-        await imported(copy.ledger, lines)
+        await import_lines(copy.ledger, lines)
 
     assert not await copy.ledger.list_heads(limit=10)
 
 
 async def test_a_missing_commit_is_noticed() -> None:
-    lines = await exported(await a_world())
+    lines = await export_lines(await a_world())
 
     with pytest.raises(InvalidInput, match="commits are missing"):
-        await imported(compose_memory().ledger, [*lines[:2], *lines[3:]])
+        await import_lines(compose_memory().ledger, [*lines[:2], *lines[3:]])
 
 
 async def test_lines_after_the_manifest_are_refused() -> None:
-    lines = await exported(await a_world())
+    lines = await export_lines(await a_world())
 
     with pytest.raises(InvalidInput, match="after the manifest"):
-        await imported(compose_memory().ledger, [*lines, lines[1]])
+        await import_lines(compose_memory().ledger, [*lines, lines[1]])
 
 
 async def test_a_newer_format_is_refused_as_such() -> None:
-    lines = damaged(await exported(await a_world()), 1, b'"version":1', b'"version":2')
+    lines = damage_line(await export_lines(await a_world()), 1, b'"version":1', b'"version":2')
 
     with pytest.raises(InvalidInput, match="newer Canonry"):
-        await imported(compose_memory().ledger, lines)
+        await import_lines(compose_memory().ledger, lines)
 
 
 async def test_a_different_past_is_refused_and_nothing_is_written() -> None:
-    lines = await exported(await a_world(names=("North", "South")))
+    lines = await export_lines(await a_world(names=("North", "South")))
     other = await a_world(names=("North", "Elsewhere"))
-    before = await exported(other)
+    before = await export_lines(other)
 
     with pytest.raises(Conflict, match="another history"):
-        await imported(other.ledger, lines)
+        await import_lines(other.ledger, lines)
 
-    assert await exported(other) == before
+    assert await export_lines(other) == before
 
 
 class StoppingLedger(MemoryLedger):
@@ -174,14 +174,14 @@ class StoppingLedger(MemoryLedger):
 
 
 async def test_an_interrupted_import_continues() -> None:
-    lines = await exported(await a_world())
+    lines = await export_lines(await a_world())
     ledger = StoppingLedger(MemoryStore(), Sealer(HandClock(), CountingIdentities()))
     with pytest.raises(Unavailable):
-        await imported(ledger, lines)
+        await import_lines(ledger, lines)
 
     ledger.batches = 5
-    report = await imported(ledger, lines)
+    report = await import_lines(ledger, lines)
 
     assert report.known == 1
-    assert [line async for line in export_log(ledger, silent)] == lines
+    assert [line async for line in export_log(ledger, ignore_progress)] == lines
     assert await ledger.head_position(SpaceId(json.loads(lines[1])["space"])) == 1

@@ -36,7 +36,9 @@ async def stage() -> Stage:
     return await a_stage()
 
 
-async def found(stage: Stage, text: str, *kinds: FoundKind, at: int | None = None) -> list[str]:
+async def find_names(
+    stage: Stage, text: str, *kinds: FoundKind, at: int | None = None
+) -> list[str]:
     search = ItemSearch(
         space=MIDDLE_EARTH,
         text=text,
@@ -55,12 +57,12 @@ async def test_at_a_world_time_later_statements_are_not_found(stage: Stage) -> N
 
     passages = FoundKind.PASSAGE
 
-    assert await found(stage, "beacon", passages, at=100) == [uuid_of("early")]
-    assert set(await found(stage, "beacon", passages, at=200)) == {
+    assert await find_names(stage, "beacon", passages, at=100) == [uuid_of("early")]
+    assert set(await find_names(stage, "beacon", passages, at=200)) == {
         uuid_of("early"),
         uuid_of("late"),
     }
-    assert uuid_of("The beacon burns") in await found(stage, "beacon", at=30)
+    assert uuid_of("The beacon burns") in await find_names(stage, "beacon", at=30)
 
 
 async def test_relations_and_facts_have_one_common_order(stage: Stage) -> None:
@@ -70,7 +72,7 @@ async def test_relations_and_facts_have_one_common_order(stage: Stage) -> None:
     edge = a_relation("edge", "frodo", "sting", rel_type="WIELDS")
     await stage.make(replace(edge, from_id=frodo, to_id=sting), a_fact("They wield power", "frodo"))
 
-    ids = await found(stage, "who wields sting?", FoundKind.RELATION, FoundKind.FACT)
+    ids = await find_names(stage, "who wields sting?", FoundKind.RELATION, FoundKind.FACT)
 
     assert ids[0] == uuid_of("edge")
     assert set(ids) == {uuid_of("edge"), uuid_of("They wield power")}

@@ -90,21 +90,21 @@ def recall_over(canon: Canon, folder: Path, embedder: Embedder) -> Recall:
     )
 
 
-async def find(canon: Canon, text: str, **asked: object) -> FoundPassages:
+async def find_text(canon: Canon, text: str, **asked: object) -> FoundPassages:
     query = TextQuery(collection=Collection.SCENES, text=text, spaces=frozenset((MIDDLE_EARTH,)))
     return await find_passages(canon, replace(query, **asked))  # type: ignore[arg-type]
 
 
-def ids(found: FoundPassages) -> list[str]:
+def hit_ids(found: FoundPassages) -> list[str]:
     return [hit.passage.id for hit in found.hits]
 
 
 async def test_word_search_works_alone_and_missing_meaning_is_reported(stage: Stage) -> None:
     await stage.make(a_turn("one", text="The dragon sleeps"), a_turn("two", text="Good night"))
 
-    found = await find(stage.canon, "sleeping dragons")
+    found = await find_text(stage.canon, "sleeping dragons")
 
-    assert ids(found) == [uuid_of("one")]
+    assert hit_ids(found) == [uuid_of("one")]
     assert found.degraded == ("vectors",)
     assert set(found.hits[0].terms) == {"dragon", "sleep"}
     assert found.hits[0].why.similarity == 0
@@ -114,10 +114,10 @@ async def test_meaning_search_joins_in_and_reports_similarity(stage: Stage, reca
     await stage.make(a_turn("one", text="The dragon sleeps"), a_turn("two", text="Good night"))
     canon = stage.canon.revise_service(RecallServices, recall=recall)
 
-    found = await find(canon, "the dragon sleeps")
+    found = await find_text(canon, "the dragon sleeps")
 
     assert found.degraded == ()
-    assert ids(found)[0] == uuid_of("one")
+    assert hit_ids(found)[0] == uuid_of("one")
     why = found.hits[0].why
     assert why.similarity > 0
     assert why.meaning > 0
@@ -133,7 +133,7 @@ async def test_meaning_search_works_alone_if_words_are_unavailable(
         RecallServices, recall=recall
     )
 
-    found = await find(canon, "the dragon sleeps")
+    found = await find_text(canon, "the dragon sleeps")
 
     hits = {hit.passage.id: hit for hit in found.hits}
     assert hits[uuid_of("one")].why.similarity > 0
@@ -150,7 +150,7 @@ async def test_without_both_nothing_is_found_and_both_are_reported(
     silent = replace(stage.canon, text=Silent(MemoryStore())).revise_service(
         RecallServices, recall=recall
     )
-    found = await find(silent, "the dragon sleeps")
+    found = await find_text(silent, "the dragon sleeps")
     await recall.close()
 
     assert not found.hits
@@ -168,10 +168,12 @@ async def test_meaning_search_respects_the_filters(stage: Stage, recall: Recall)
     await Scribe(stage.canon, "far", elsewhere).make_items(far)
     canon = stage.canon.revise_service(RecallServices, recall=recall)
 
-    found = await find(canon, "the dragon sleeps", without_scene=SceneId(uuid_of("other scene")))
+    found = await find_text(
+        canon, "the dragon sleeps", without_scene=SceneId(uuid_of("other scene"))
+    )
 
-    assert uuid_of("here") in ids(found)
-    assert not {uuid_of("there"), uuid_of("far"), uuid_of("memory")}.intersection(ids(found))
+    assert uuid_of("here") in hit_ids(found)
+    assert not {uuid_of("there"), uuid_of("far"), uuid_of("memory")}.intersection(hit_ids(found))
 
 
 async def test_a_passage_missing_in_the_index_is_not_ranked_as_meaningless(
@@ -181,21 +183,21 @@ async def test_a_passage_missing_in_the_index_is_not_ranked_as_meaningless(
         await stage.make(a_turn(f"t{n}", text=f"The bell tolls {n} times."))
     canon = stage.canon.revise_service(RecallServices, recall=recall)
 
-    found = await find(canon, "the bell tolls 7 times")
+    found = await find_text(canon, "the bell tolls 7 times")
 
     assert found.degraded == ("vectors-behind",)
     assert found.behind == recall.commits_behind > 0
-    assert ids(found)[0] == uuid_of("t7")
+    assert hit_ids(found)[0] == uuid_of("t7")
 
 
 async def test_erased_text_is_not_found_by_its_meaning(stage: Stage, recall: Recall) -> None:
     await stage.make(a_turn("one", text="The dragon sleeps"), a_turn("two", text="Dragons!"))
     canon = stage.canon.revise_service(RecallServices, recall=recall)
-    assert uuid_of("one") in ids(await find(canon, "the dragon sleeps"))
+    assert uuid_of("one") in hit_ids(await find_text(canon, "the dragon sleeps"))
 
     await stage.scribe.write_entries(Erased(targets=(uuid_of("one"),), reason="a right"))
 
-    assert uuid_of("one") not in ids(await find(canon, "the dragon sleeps"))
+    assert uuid_of("one") not in hit_ids(await find_text(canon, "the dragon sleeps"))
 
 
 async def test_a_matching_turn_raises_the_turns_around_it(stage: Stage) -> None:
@@ -205,9 +207,9 @@ async def test_a_matching_turn_raises_the_turns_around_it(stage: Stage) -> None:
         a_turn("answer", text="I have the key of it"),
     )
 
-    found = await find(stage.canon, "who has the key to the silver goblet", limit=3)
+    found = await find_text(stage.canon, "who has the key to the silver goblet", limit=3)
 
-    assert ids(found)[:2] == [uuid_of("question"), uuid_of("answer")]
+    assert hit_ids(found)[:2] == [uuid_of("question"), uuid_of("answer")]
     assert found.hits[1].why.nearby > 0
 
 
@@ -227,9 +229,9 @@ async def test_an_entity_named_in_the_query_is_preferred_as_speaker(stage: Stage
         )
     )
 
-    found = await find(stage.canon, "What does Bob like?")
+    found = await find_text(stage.canon, "What does Bob like?")
 
-    assert ids(found) == [uuid_of("bob"), uuid_of("ann")]
+    assert hit_ids(found) == [uuid_of("bob"), uuid_of("ann")]
     assert [hit.why.named > 0 for hit in found.hits] == [True, False]
 
 
@@ -237,10 +239,10 @@ async def test_a_smaller_limit_gives_the_first_results(stage: Stage, recall: Rec
     await stage.make(*(a_turn(f"t{n}", text=f"dragon number {n}") for n in range(12)))
     canon = stage.canon.revise_service(RecallServices, recall=recall)
 
-    many = ids(await find(canon, "dragon number", limit=12))
+    many = hit_ids(await find_text(canon, "dragon number", limit=12))
 
     assert len(many) == 12
-    assert ids(await find(canon, "dragon number", limit=5)) == many[:5]
+    assert hit_ids(await find_text(canon, "dragon number", limit=5)) == many[:5]
 
 
 class Listening(HashingEmbedder):
@@ -267,11 +269,11 @@ async def test_a_speaker_name_is_searched_as_a_word_and_not_by_meaning(
     recall = recall_over(stage.canon, tmp_path, embedder)
     canon = stage.canon.revise_service(RecallServices, recall=recall)
 
-    found = await find(canon, "Where does Gina dance late every week?")
-    await find(canon, "Where does Gina dance?", collection=Collection.FACTS)
+    found = await find_text(canon, "Where does Gina dance late every week?")
+    await find_text(canon, "Where does Gina dance?", collection=Collection.FACTS)
     await recall.close()
 
-    assert ids(found)[0] == uuid_of("one")
+    assert hit_ids(found)[0] == uuid_of("one")
     assert "gina" in found.hits[0].terms
     assert embedder.heard == ["Where does dance late every week?", "Where does Gina dance?"]
 
@@ -283,7 +285,7 @@ async def test_farther_passages_count_as_similar_as_the_last_nearest(
     await stage.make(*filler, a_turn("word", "apart", text="crows bring ruin " + "oats " * 40))
     canon = stage.canon.revise_service(RecallServices, recall=recall)
 
-    found = await find(canon, "ravens and crows in a row ruin", limit=200)
+    found = await find_text(canon, "ravens and crows in a row ruin", limit=200)
 
     by_id = {hit.passage.id: hit for hit in found.hits}
     assert by_id[uuid_of("word")].why.similarity > 0
@@ -296,21 +298,23 @@ async def test_a_denying_question_is_answered_first_by_denying_passages(stage: S
         a_turn("other", "s3", text="We saw a puppy in the market"),
     )
 
-    found = await find(stage.canon, "Who is not a puppy any more?")
+    found = await find_text(stage.canon, "Who is not a puppy any more?")
 
-    assert ids(found)[0] == uuid_of("no")
+    assert hit_ids(found)[0] == uuid_of("no")
     assert [hit.score for hit in found.hits] == sorted(
         (hit.score for hit in found.hits), reverse=True
     )
-    assert ids(await find(stage.canon, "Who is not a puppy any more?", limit=1)) == [uuid_of("no")]
+    assert hit_ids(await find_text(stage.canon, "Who is not a puppy any more?", limit=1)) == [
+        uuid_of("no")
+    ]
 
 
 async def test_a_question_of_any_length_is_read(stage: Stage) -> None:
     await stage.make(a_turn("one", text="The dragon sleeps"), a_turn("two", text="Good night"))
 
-    found = await find(stage.canon, "Where does the dragon sleep? " + "and so on " * 9_000)
+    found = await find_text(stage.canon, "Where does the dragon sleep? " + "and so on " * 9_000)
 
-    assert ids(found)[0] == uuid_of("one")
+    assert hit_ids(found)[0] == uuid_of("one")
 
 
 async def test_rare_words_of_a_long_text_are_searched_wherever_they_stand(
@@ -322,9 +326,9 @@ async def test_rare_words_of_a_long_text_are_searched_wherever_they_stand(
     )
     dull = "They went on along the road and talked of nothing, as people do. " * 4_000
 
-    found = await find(stage.canon, f"{dull}Then a dragon woke. {dull}What was it?")
+    found = await find_text(stage.canon, f"{dull}Then a dragon woke. {dull}What was it?")
 
-    assert ids(found)[0] == uuid_of("one")
+    assert hit_ids(found)[0] == uuid_of("one")
     assert "dragon" in found.hits[0].terms
 
 
@@ -336,9 +340,9 @@ async def test_a_long_text_is_compared_by_its_ends_if_no_words_match(
         RecallServices, recall=recall
     )
 
-    found = await find(silent, "The dragon sleeps. " + "On and on it went. " * 900)
+    found = await find_text(silent, "The dragon sleeps. " + "On and on it went. " * 900)
 
-    assert ids(found)[0] == uuid_of("one")
+    assert hit_ids(found)[0] == uuid_of("one")
     assert found.degraded == ("text",)
 
 
@@ -350,12 +354,12 @@ async def test_a_second_round_orders_the_first_passages_whatever_the_limit(stage
         *(a_turn(f"n{n}", text=f"Rain again on day{n}") for n in range(30)),
     )
 
-    found = ids(await find(stage.canon, "What happened to the boat of Joel?"))
+    found = hit_ids(await find_text(stage.canon, "What happened to the boat of Joel?"))
 
     assert found[0] in {uuid_of("answer"), uuid_of("echo")}
     for limit in range(1, len(found)):
         assert (
-            ids(await find(stage.canon, "What happened to the boat of Joel?", limit=limit))
+            hit_ids(await find_text(stage.canon, "What happened to the boat of Joel?", limit=limit))
             == found[:limit]
         )
 
@@ -371,7 +375,7 @@ async def test_the_first_round_stays_if_no_figures_are_available(stage: Stage) -
     assert isinstance(store, MemoryText)
     canon = replace(stage.canon, text=Figureless(store._store))
 
-    assert set(ids(await find(canon, "the dragon"))) >= {uuid_of("one"), uuid_of("two")}
+    assert set(hit_ids(await find_text(canon, "the dragon"))) >= {uuid_of("one"), uuid_of("two")}
 
 
 class Alike(HashingEmbedder):
@@ -391,8 +395,10 @@ async def test_similarity_counts_from_the_models_value_for_unrelated_texts(
     alike = recall_over(stage.canon, tmp_path / "alike", Alike())
     text = "who sleeps in the tower of old"
 
-    near = (await find(stage.canon.revise_service(RecallServices, recall=plain), text)).hits[0]
-    spread = (await find(stage.canon.revise_service(RecallServices, recall=alike), text)).hits[0]
+    near = (await find_text(stage.canon.revise_service(RecallServices, recall=plain), text)).hits[0]
+    spread = (await find_text(stage.canon.revise_service(RecallServices, recall=alike), text)).hits[
+        0
+    ]
     await plain.close()
     await alike.close()
 

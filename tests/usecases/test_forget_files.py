@@ -25,7 +25,7 @@ EVE = "00000000-0000-0000-0000-0000000000ee"
 SECRET = b"The words that must go."
 
 
-async def kept(canon: Canon, user: str, data: bytes) -> SourceDraft:
+async def keep_file(canon: Canon, user: str, data: bytes) -> SourceDraft:
     caller = replace(a_caller(), actor=Actor(agent_id="a-1", agent_type="x", user=user))
     account = Account(user_id=user, space=account_space(user))
     given = GivenFile(data=data, hint=FileHint(name="note.txt"))
@@ -39,9 +39,9 @@ def bytes_below(folder: Path, user: str) -> set[bytes]:
 async def test_only_the_bytes_of_an_erased_source_are_removed(tmp_path: Path) -> None:
     store = await open_embedded(tmp_path)
     try:
-        source = await kept(store.canon, ADA, SECRET)
-        await kept(store.canon, ADA, b"Other words.")
-        other = await kept(store.canon, EVE, SECRET)
+        source = await keep_file(store.canon, ADA, SECRET)
+        await keep_file(store.canon, ADA, b"Other words.")
+        other = await keep_file(store.canon, EVE, SECRET)
         plan = await plan_erasure(store.canon, "source", source.id)
 
         await erase_items(store.canon, store.maintenance, a_caller(), plan, reason="asked for")
@@ -58,7 +58,7 @@ async def test_only_the_bytes_of_an_erased_source_are_removed(tmp_path: Path) ->
 async def test_a_backup_has_the_files(tmp_path: Path) -> None:
     store = await open_embedded(tmp_path / "store")
     try:
-        await kept(store.canon, ADA, SECRET)
+        await keep_file(store.canon, ADA, SECRET)
         await store.maintenance.backup(tmp_path / "backup", lambda done, total: None)
     finally:
         await store.close()
@@ -71,20 +71,20 @@ async def test_a_source_imported_again_after_erasure_has_its_names_again(tmp_pat
     invoice = b"# Invoice\n\nInvoice number: INV-77\nTotal: 5.00 EUR\nVendor: Zed Ltd\n"
     store = await open_embedded(tmp_path)
     try:
-        source = await kept(store.canon, ADA, invoice)
+        source = await keep_file(store.canon, ADA, invoice)
         plan = await plan_erasure(store.canon, "source", source.id)
         await erase_items(store.canon, store.maintenance, a_caller(), plan, reason="asked for")
-        assert await names(store.canon) == {}
+        assert await file_names(store.canon) == {}
 
-        again = await kept(store.canon, ADA, invoice)
+        again = await keep_file(store.canon, ADA, invoice)
 
         assert again.id == source.id
-        assert await names(store.canon) == {"invoice": "INV-77", "company": "Zed Ltd"}
+        assert await file_names(store.canon) == {"invoice": "INV-77", "company": "Zed Ltd"}
         assert bytes_below(tmp_path, ADA) == {invoice}
     finally:
         await store.close()
 
 
-async def names(canon: Canon) -> dict[str, str]:
+async def file_names(canon: Canon) -> dict[str, str]:
     query = EntityQuery(spaces=frozenset((account_space(ADA),)))
     return {each.entity_type: each.name for each in (await canon.state.entities(query)).items}

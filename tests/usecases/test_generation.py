@@ -37,23 +37,23 @@ def test_tokens_cost_the_price_of_their_tier() -> None:
     assert cost_of(1_000, 1_000, "large", ModelTiers()) == 0
 
 
-def asked(context: str, model: str = "small") -> str:
+def ask_model(context: str, model: str = "small") -> str:
     return generation_key(ModelPurpose.AMBIENCE, model, "sha256:1", context)
 
 
 def test_a_repeated_question_on_the_same_context_is_not_asked_again() -> None:
     kept = AnswerCache()
-    kept.keep_answer(asked("one"), "Grey.")
+    kept.keep_answer(ask_model("one"), "Grey.")
 
-    assert kept.find_answer(asked("one")) == "Grey."
-    assert kept.find_answer(asked("two")) is None
-    assert kept.find_answer(asked("one", "large")) is None
+    assert kept.find_answer(ask_model("one")) == "Grey."
+    assert kept.find_answer(ask_model("two")) is None
+    assert kept.find_answer(ask_model("one", "large")) is None
     for number in range(KEPT_MAX - 1):
-        kept.keep_answer(asked(str(number)), "x")
-    assert kept.find_answer(asked("one")) == "Grey."
-    kept.keep_answer(asked("more"), "x")
-    assert kept.find_answer(asked("0")) is None
-    assert kept.find_answer(asked("one")) == "Grey."
+        kept.keep_answer(ask_model(str(number)), "x")
+    assert kept.find_answer(ask_model("one")) == "Grey."
+    kept.keep_answer(ask_model("more"), "x")
+    assert kept.find_answer(ask_model("0")) is None
+    assert kept.find_answer(ask_model("one")) == "Grey."
 
 
 def test_telemetry_adds_up_and_gives_shares() -> None:

@@ -19,7 +19,7 @@ from canonry.readmodels.catalog import item_id
 from canonry.stores.memory import MemoryLedger
 from canonry.testing.clocks import CountingIdentities, HandClock, Scribe
 from canonry.values.ids import SpaceDraft, SpaceId
-from tests.toolsets.catalog.kit import LAB, OTHER, entity, import_rows, relation, uuid
+from tests.toolsets.catalog.kit import LAB, OTHER, entity_row, import_rows, make_uuid, relation_row
 
 pytestmark = pytest.mark.anyio
 
@@ -27,10 +27,10 @@ PROJECTS = [
     {"id": LAB, "name": "Lab", "slug": "lab"},
     {"id": OTHER, "name": "Other", "slug": "other"},
 ]
-CONCEPTS = [entity(n, "concept", f"Concept {n}") for n in range(1, 4)]
+CONCEPTS = [entity_row(n, "concept", f"Concept {n}") for n in range(1, 4)]
 BETWEEN = "CONCEPT_RELATES_TO_CONCEPT"
-LINK = relation(1, BETWEEN, uuid(1), uuid(2))
-ANOTHER = relation(2, BETWEEN, uuid(2), uuid(3))
+LINK = relation_row(1, BETWEEN, make_uuid(1), make_uuid(2))
+ANOTHER = relation_row(2, BETWEEN, make_uuid(2), make_uuid(3))
 
 
 class BusyLedger(MemoryLedger):
@@ -74,9 +74,9 @@ def a_busy_canon() -> tuple[Canon, BusyLedger]:
     return replace(canon, ledger=ledger), ledger
 
 
-async def joined(canon: Canon) -> int:
+async def count_joined(canon: Canon) -> int:
     """Return how many of the two relations exist."""
-    ends = [item_id(LAB, "concept", uuid(n)) for n in (1, 2, 3)]
+    ends = [item_id(LAB, "concept", make_uuid(n)) for n in (1, 2, 3)]
     pairs = pairwise(ends)
     return len(await canon.catalog.current_relations((one, BETWEEN, two) for one, two in pairs))
 
@@ -84,7 +84,7 @@ async def joined(canon: Canon) -> int:
 async def test_a_slug_taken_meanwhile_refuses_its_row_and_dependents() -> None:
     canon, ledger = a_busy_canon()
     await import_rows(canon, {"projects": PROJECTS})
-    taking = {**entity(50, "concept", "Faster"), "slug": CONCEPTS[0]["slug"]}
+    taking = {**entity_row(50, "concept", "Faster"), "slug": CONCEPTS[0]["slug"]}
     ledger.first = lambda: import_rows(canon, {"entities": [taking]})
 
     arrays = {"entities": CONCEPTS, "relations": [LINK, ANOTHER]}
@@ -95,14 +95,14 @@ async def test_a_slug_taken_meanwhile_refuses_its_row_and_dependents() -> None:
         ("relations", 0, "entity.unknown"),
     ]
     assert (report.made["entities"], report.made["relations"]) == (2, 1)
-    assert await joined(canon) == report.made["relations"]
+    assert await count_joined(canon) == report.made["relations"]
 
 
 async def test_an_end_erased_meanwhile_refuses_its_relation() -> None:
     canon, ledger = a_busy_canon()
     await import_rows(canon, {"projects": PROJECTS, "entities": CONCEPTS})
     scribe = Scribe(canon, space=SpaceId(LAB))
-    gone = Erased(targets=(item_id(LAB, "concept", uuid(1)),), reason="")
+    gone = Erased(targets=(item_id(LAB, "concept", make_uuid(1)),), reason="")
     ledger.before, ledger.first = RelationDraft, lambda: scribe.write_entries(gone)
 
     report = await import_rows(canon, {"relations": [LINK, ANOTHER]}, lenient=True)
@@ -114,7 +114,7 @@ async def test_an_end_erased_meanwhile_refuses_its_relation() -> None:
 async def test_an_equal_relation_added_meanwhile_is_not_stored_twice() -> None:
     canon, ledger = a_busy_canon()
     await import_rows(canon, {"projects": PROJECTS, "entities": CONCEPTS})
-    twin = {**LINK, "id": uuid(77)}
+    twin = {**LINK, "id": make_uuid(77)}
     ledger.before, ledger.first = RelationDraft, lambda: import_rows(canon, {"relations": [twin]})
 
     report = await import_rows(canon, {"relations": [LINK, ANOTHER]}, lenient=True)
@@ -126,12 +126,12 @@ async def test_an_equal_relation_added_meanwhile_is_not_stored_twice() -> None:
 async def test_unrelated_concurrent_writes_refuse_nothing() -> None:
     canon, ledger = a_busy_canon()
     await import_rows(canon, {"projects": PROJECTS})
-    ledger.first = lambda: import_rows(canon, {"entities": [entity(50, "guide", "Beside")]})
+    ledger.first = lambda: import_rows(canon, {"entities": [entity_row(50, "guide", "Beside")]})
 
     report = await import_rows(canon, {"entities": CONCEPTS, "relations": [LINK, ANOTHER]})
 
     assert (report.problems, report.made["entities"], report.made["relations"]) == ([], 3, 2)
-    assert await joined(canon) == report.made["relations"]
+    assert await count_joined(canon) == report.made["relations"]
 
 
 async def test_a_project_slug_taken_meanwhile_excludes_its_items() -> None:

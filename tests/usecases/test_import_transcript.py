@@ -46,12 +46,12 @@ REQUEST = ImportRequest(
 )
 
 
-def silent(done: int, total: int | None) -> None:
+def ignore_progress(done: int, total: int | None) -> None:
     """Ignore progress, because no test watches it."""
 
 
-async def run(canon: Canon, request: ImportRequest = REQUEST) -> ImportReport:
-    return await import_transcripts(canon, a_caller(), request, silent)
+async def run_import(canon: Canon, request: ImportRequest = REQUEST) -> ImportReport:
+    return await import_transcripts(canon, a_caller(), request, ignore_progress)
 
 
 async def turns_of(canon: Canon, report: ImportReport) -> list[Turn]:
@@ -62,7 +62,7 @@ async def turns_of(canon: Canon, report: ImportReport) -> list[Turn]:
 
 async def test_a_session_becomes_an_episode_of_a_campaign_with_scenes_and_turns() -> None:
     canon = compose_memory()
-    report = await run(canon)
+    report = await run_import(canon)
     space = SpaceId(report.universe_id)
     stories = (await canon.state.stories(space, limit=10, offset=0)).items
     scenes = (await canon.documents.scenes(SceneQuery(limit=10))).items
@@ -79,7 +79,7 @@ async def test_a_session_becomes_an_episode_of_a_campaign_with_scenes_and_turns(
 
 async def test_each_speaker_has_their_own_identity() -> None:
     canon = compose_memory()
-    turns = await turns_of(canon, await run(canon))
+    turns = await turns_of(canon, await run_import(canon))
     ids = {turn.entity_id for turn in turns if turn.entity_id}
     items = await canon.state.items_by_id(ids)
     names = {i: getattr(item, "name", "") for i, item in items.items()}
@@ -95,7 +95,7 @@ async def test_each_speaker_has_their_own_identity() -> None:
 
 async def test_summaries_become_events_with_table_talk_as_evidence() -> None:
     canon = compose_memory()
-    report = await run(canon)
+    report = await run_import(canon)
     events = (await canon.state.events(EventQuery(limit=10))).items
     turns: dict[str, Turn] = {turn.id: turn for turn in await turns_of(canon, report)}
     sneaking = next(event for event in events if "dragon" in event.title)
@@ -110,7 +110,7 @@ async def test_summaries_become_events_with_table_talk_as_evidence() -> None:
 
 async def test_a_player_may_be_mapped_to_a_character() -> None:
     canon = compose_memory()
-    report = await run(canon, replace(REQUEST, casting={"ann": "Thorin"}))
+    report = await run_import(canon, replace(REQUEST, casting={"ann": "Thorin"}))
     space = SpaceId(report.universe_id)
 
     (thorin,) = await canon.state.entities_named(space, EntityType.CHARACTER, "Thorin")
@@ -120,31 +120,31 @@ async def test_a_player_may_be_mapped_to_a_character() -> None:
 
 async def test_importing_again_adds_nothing() -> None:
     canon = compose_memory()
-    first = await run(canon)
+    first = await run_import(canon)
     head = await canon.ledger.head_position(SpaceId(first.universe_id))
-    second = await run(canon)
+    second = await run_import(canon)
 
     assert second.universe_id == first.universe_id
     assert second.story_id == first.story_id
     assert await canon.ledger.head_position(SpaceId(first.universe_id)) == head
-    assert figures(second.transcripts[0]) == figures(first.transcripts[0])
+    assert report_figures(second.transcripts[0]) == report_figures(first.transcripts[0])
     assert second.transcripts[0].commits == 0
 
 
 async def test_dates_added_later_are_stored_by_importing_again() -> None:
     canon = compose_memory()
-    report = await run(canon)
+    report = await run_import(canon)
     when, later = Instant(5 * DAY), Instant(6 * DAY)
 
-    await run(canon, replace(REQUEST, transcripts=(replace(SESSION, said_at=when),)))
+    await run_import(canon, replace(REQUEST, transcripts=(replace(SESSION, said_at=when),)))
     (scene,) = (await canon.documents.scenes(SceneQuery(limit=10))).items
     assert (scene.said_at, scene.status) == (when, SceneStatus.COMPLETED)
 
     head = await canon.ledger.head_position(SpaceId(report.universe_id))
-    await run(canon, replace(REQUEST, transcripts=(replace(SESSION, said_at=when),)))
+    await run_import(canon, replace(REQUEST, transcripts=(replace(SESSION, said_at=when),)))
     assert await canon.ledger.head_position(SpaceId(report.universe_id)) == head
 
-    await run(canon, replace(REQUEST, transcripts=(replace(SESSION, said_at=later),)))
+    await run_import(canon, replace(REQUEST, transcripts=(replace(SESSION, said_at=later),)))
     (scene,) = (await canon.documents.scenes(SceneQuery(limit=10))).items
     assert scene.said_at == later
 
@@ -154,7 +154,7 @@ async def test_a_dated_line_dates_its_turn_and_the_first_of_them_the_scene() -> 
     when = Instant(5 * DAY)
     lines = (*SESSION.lines[:2], replace(SESSION.lines[2], said_at=when), *SESSION.lines[3:])
 
-    report = await run(canon, replace(REQUEST, transcripts=(replace(SESSION, lines=lines),)))
+    report = await run_import(canon, replace(REQUEST, transcripts=(replace(SESSION, lines=lines),)))
 
     (scene,) = (await canon.documents.scenes(SceneQuery(limit=10))).items
     assert scene.said_at == when
@@ -167,14 +167,16 @@ async def test_a_dated_line_dates_its_turn_and_the_first_of_them_the_scene() -> 
     ]
 
 
-def figures(report: TranscriptReport) -> tuple[int, int, int, int]:
+def report_figures(report: TranscriptReport) -> tuple[int, int, int, int]:
     return report.turns, report.scenes, report.proposals, report.accepted
 
 
 async def test_a_second_session_joins_the_campaign_and_knows_its_speakers() -> None:
     canon = compose_memory()
-    await run(canon)
-    more = await run(canon, replace(REQUEST, transcripts=(replace(SESSION, title="Session 2"),)))
+    await run_import(canon)
+    more = await run_import(
+        canon, replace(REQUEST, transcripts=(replace(SESSION, title="Session 2"),))
+    )
     space = SpaceId(more.universe_id)
 
     assert (await canon.state.stories(space, limit=10, offset=0)).total == 3
@@ -187,7 +189,7 @@ async def test_an_overlong_turn_is_cut_between_sentences() -> None:
         speakers=("GM",), text="The gate falls with a crash. Everyone runs for the hills."
     )
     request = replace(REQUEST, transcripts=(Transcript(title="Long", lines=(long,)),))
-    turns = await turns_of(canon, await run(canon, request))
+    turns = await turns_of(canon, await run_import(canon, request))
 
     assert [turn.text for turn in turns] == [
         "The gate falls with a crash.",
@@ -197,7 +199,7 @@ async def test_an_overlong_turn_is_cut_between_sentences() -> None:
 
 async def test_scenes_name_their_speakers() -> None:
     canon = compose_memory()
-    await run(canon)
+    await run_import(canon)
     (scene,) = (await canon.documents.scenes(SceneQuery(limit=10))).items
     items = await canon.state.items_by_id(scene.participants)
 
@@ -211,6 +213,6 @@ async def test_every_proposal_of_a_long_scene_is_counted() -> None:
     )
     session = replace(SESSION, summaries=result)
 
-    report = await run(compose_memory(), replace(REQUEST, transcripts=(session,)))
+    report = await run_import(compose_memory(), replace(REQUEST, transcripts=(session,)))
 
     assert (report.transcripts[0].scenes, report.transcripts[0].proposals) == (1, 501)

@@ -50,7 +50,7 @@ async def the_world(canon: Canon, done: ImportedWorld) -> BoundWorld:
     return world
 
 
-def unordered(atlas: Atlas) -> dict[str, object]:
+def without_order(atlas: Atlas) -> dict[str, object]:
     """The atlas without the order of its parts, which a store does not keep."""
     parts = {
         name: {part.key: part for part in getattr(atlas, name)}
@@ -75,7 +75,7 @@ async def test_a_world_is_exported_as_imported() -> None:
     canon = a_canon()
     done = await brought_in(canon, ATLAS)
     out = await export_world(canon, await the_world(canon, done))
-    fresh = unordered(out)
+    fresh = without_order(out)
     # A fact's version without a tick is as old as the world.
     dated = replace(
         ATLAS,
@@ -84,11 +84,11 @@ async def test_a_world_is_exported_as_imported() -> None:
             for f in ATLAS.lore
         ),
     )
-    assert fresh == unordered(dated)
+    assert fresh == without_order(dated)
     elsewhere = a_canon()
     again = await brought_in(elsewhere, out)
     assert again.world_id == done.world_id
-    assert unordered(await export_world(elsewhere, await the_world(elsewhere, again))) == fresh
+    assert without_order(await export_world(elsewhere, await the_world(elsewhere, again))) == fresh
 
 
 async def test_ties_and_routes_are_exported_as_imported(tmp_path: Path) -> None:
@@ -170,7 +170,7 @@ async def test_an_interrupted_import_continues() -> None:
     whole = a_canon()
     expected = await export_world(whole, await the_world(whole, await brought_in(whole, ATLAS)))
     world = await the_world(canon, done)
-    assert unordered(await export_world(canon, world)) == unordered(expected)
+    assert without_order(await export_world(canon, world)) == without_order(expected)
     # Items from after the cut are as old as the others.
     past = await get_location_context(world_at(canon, world), None)
     assert past is not None
@@ -271,11 +271,11 @@ async def test_both_backends_hold_the_same_world(tmp_path: Path) -> None:
     try:
         done = await brought_in(store.canon, ATLAS)
         world = await the_world(store.canon, done)
-        assert unordered(await export_world(store.canon, world)) == unordered(expected)
+        assert without_order(await export_world(store.canon, world)) == without_order(expected)
         assert (await store.maintenance.verify(lambda *_: None)).findings == ()
         await store.maintenance.rebuild(lambda *_: None)
         rebuilt = await the_world(store.canon, done)
-        assert unordered(await export_world(store.canon, rebuilt)) == unordered(expected)
+        assert without_order(await export_world(store.canon, rebuilt)) == without_order(expected)
     finally:
         await store.close()
 

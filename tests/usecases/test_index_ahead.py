@@ -11,7 +11,7 @@ from canonry.log.entries import Erased
 from canonry.recall.usecases.index_passages import PassageIndexer, index_ahead
 from canonry.recall.vectors import FolderVectors
 from canonry.testing.example_items import uuid_of
-from tests.usecases.recall_scenario import SCENES, Scenario, a_scenario, index
+from tests.usecases.recall_scenario import SCENES, Scenario, a_scenario, index_all
 
 pytestmark = pytest.mark.anyio
 LINES = [f"The {n}th ship leaves the harbour" for n in range(40)]
@@ -21,14 +21,14 @@ LINES = [f"The {n}th ship leaves the harbour" for n in range(40)]
 async def world(tmp_path: Path) -> AsyncIterator[Scenario]:
     async with a_scenario(tmp_path) as made:
         for start, line in enumerate(LINES, 1):
-            await made.say(line, start=start)
+            await made.say_turns(line, start=start)
         yield made
 
 
 async def test_a_second_indexer_prepares_vectors_for_the_first(world: Scenario) -> None:
     vectors = FolderVectors(world.folder / "shared")
-    leader = PassageIndexer(world.recall(vectors=vectors), items_per_step=4)
-    helper = world.recall(vectors=vectors)
+    leader = PassageIndexer(world.open_recall(vectors=vectors), items_per_step=4)
+    helper = world.open_recall(vectors=vectors)
     assert await index_ahead(helper, items_per_step=4) == 0, "nobody has begun"
     await leader.index_step()
 
@@ -42,17 +42,17 @@ async def test_a_second_indexer_prepares_vectors_for_the_first(world: Scenario) 
     texts = world.embedders[384].texts
     assert len(texts) == len(set(texts)), "no passage was embedded twice"
     alone = FolderVectors(world.folder / "alone")
-    await index(world.recall(vectors=alone))
-    assert await _kept(world, vectors) == await _kept(world, alone)
+    await index_all(world.open_recall(vectors=alone))
+    assert await kept_passages(world, vectors) == await kept_passages(world, alone)
 
 
 async def test_upcoming_passages_are_embedded_completely(
     world: Scenario,
 ) -> None:
     vectors = FolderVectors(world.folder / "shared")
-    leader = PassageIndexer(world.recall(vectors=vectors), items_per_step=4)
+    leader = PassageIndexer(world.open_recall(vectors=vectors), items_per_step=4)
     await leader.index_step()
-    helper = world.recall(vectors=vectors)
+    helper = world.open_recall(vectors=vectors)
 
     while await index_ahead(helper, items_per_step=4):
         pass
@@ -65,9 +65,9 @@ async def test_a_moving_first_indexer_causes_no_second_embedding(
     world: Scenario, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     vectors = FolderVectors(world.folder / "shared")
-    leader = PassageIndexer(world.recall(vectors=vectors), items_per_step=4)
+    leader = PassageIndexer(world.open_recall(vectors=vectors), items_per_step=4)
     await leader.index_step()
-    helper = world.recall(vectors=vectors)
+    helper = world.open_recall(vectors=vectors)
     embedder = world.embedders[384]
     embed = embedder.embed
 
@@ -87,9 +87,9 @@ async def test_text_erased_while_embedded_ahead_is_not_kept(
     world: Scenario, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     vectors = FolderVectors(world.folder / "shared")
-    leader = PassageIndexer(world.recall(vectors=vectors), items_per_step=4)
+    leader = PassageIndexer(world.open_recall(vectors=vectors), items_per_step=4)
     await leader.index_step()
-    helper = world.recall(vectors=vectors)
+    helper = world.open_recall(vectors=vectors)
     embedder, gone = world.embedders[384], tuple(uuid_of(line) for line in LINES[-4:])
     embed = embedder.embed
 
@@ -107,9 +107,9 @@ async def test_text_erased_while_embedded_ahead_is_not_kept(
     assert not set(gone) & set(await vectors.vector_digests(embedder.model, gone))
 
 
-async def _kept(world: Scenario, vectors: FolderVectors) -> object:
+async def kept_passages(world: Scenario, vectors: FolderVectors) -> object:
     """Return the passages with their digests, and how near each is to a question."""
     model = world.embedders[384].model
     digests = await vectors.vector_digests(model, [uuid_of(line) for line in LINES])
-    recall = world.recall(vectors=vectors)
+    recall = world.open_recall(vectors=vectors)
     return digests, await recall.find_nearest("the 7th ship", replace(SCENES, limit=len(LINES)))

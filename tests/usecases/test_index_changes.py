@@ -18,7 +18,7 @@ from canonry.recall.usecases.search_by_meaning import Recall
 from canonry.testing.example_items import MIDDLE_EARTH, a_memory, a_turn, an_observation, uuid_of
 from canonry.values.errors import Unavailable
 from canonry.values.ids import EntityId
-from tests.usecases.recall_scenario import Noting, Scenario, a_scenario, index, search_ids
+from tests.usecases.recall_scenario import Noting, Scenario, a_scenario, index_all, search_ids
 from tests.usecases.stage import id_of
 
 pytestmark = pytest.mark.anyio
@@ -32,7 +32,7 @@ async def world(tmp_path: Path) -> AsyncIterator[Scenario]:
         yield made
 
 
-async def positions(recall: Recall) -> dict[int, int]:
+async def index_positions(recall: Recall) -> dict[int, int]:
     """Return the position of the index of each model, by its dimensions."""
     cursors = await (await recall.open_engines()).vectors.cursors()
     return {
@@ -41,23 +41,23 @@ async def positions(recall: Recall) -> dict[int, int]:
     }
 
 
-async def head(world: Scenario) -> int:
+async def head_of(world: Scenario) -> int:
     return await world.stage.canon.ledger.head_position(MIDDLE_EARTH)
 
 
 async def test_the_old_index_follows_while_another_model_embeds_everything(
     world: Scenario,
 ) -> None:
-    await world.say(DRAGON)
-    await index(world.recall(384))
-    indexer = PassageIndexer(world.recall(64), items_per_step=1)
+    await world.say_turns(DRAGON)
+    await index_all(world.open_recall(384))
+    indexer = PassageIndexer(world.open_recall(64), items_per_step=1)
     await indexer.index_step()
 
-    await world.say(DAWN, start=2)
+    await world.say_turns(DAWN, start=2)
     await indexer.index_step()
 
-    reader = world.recall(64)
-    assert await positions(reader) == {384: await head(world), 64: 2}
+    reader = world.open_recall(64)
+    assert await index_positions(reader) == {384: await head_of(world), 64: 2}
     made = len(world.embedders[384].texts)
     assert (await search_ids(reader, "we sail at dawn"))[0] == uuid_of(DAWN)
     assert reader.commits_behind == 0
@@ -97,13 +97,13 @@ async def test_the_old_index_follows_while_the_other_model_does_not_answer(
 ) -> None:
     world.embedders[384] = older = Indexed(DAWN)
     world.embedders[64] = hanging = Hanging(64)
-    await world.say(DRAGON)
-    await index(world.recall(384))
-    indexer = PassageIndexer(world.recall(64), poll_seconds=0.001)
+    await world.say_turns(DRAGON)
+    await index_all(world.open_recall(384))
+    indexer = PassageIndexer(world.open_recall(64), poll_seconds=0.001)
     step = asyncio.create_task(indexer.index_step())
     await hanging.asked.wait()
 
-    await world.say(DAWN, start=2)
+    await world.say_turns(DAWN, start=2)
 
     async with asyncio.timeout(60):
         await older.given.wait()
@@ -114,9 +114,9 @@ async def test_the_old_index_follows_while_the_other_model_does_not_answer(
 
 async def test_a_cancelled_step_leaves_no_model_running(world: Scenario) -> None:
     world.embedders[64] = hanging = Hanging(64)
-    await world.say(DRAGON)
-    await index(world.recall(384))
-    step = asyncio.create_task(PassageIndexer(world.recall(64)).index_step())
+    await world.say_turns(DRAGON)
+    await index_all(world.open_recall(384))
+    step = asyncio.create_task(PassageIndexer(world.open_recall(64)).index_step())
     await hanging.asked.wait()
 
     step.cancel()
@@ -127,35 +127,35 @@ async def test_a_cancelled_step_leaves_no_model_running(world: Scenario) -> None
 
 
 async def test_after_a_kill_both_models_continue(world: Scenario) -> None:
-    await world.say(DRAGON)
-    await index(world.recall(384))
-    await PassageIndexer(world.recall(64), items_per_step=1).index_step()
-    await world.say(DAWN, start=2)
+    await world.say_turns(DRAGON)
+    await index_all(world.open_recall(384))
+    await PassageIndexer(world.open_recall(64), items_per_step=1).index_step()
+    await world.say_turns(DAWN, start=2)
 
-    killed, recall = world.recall(64), world.recall(64)
+    killed, recall = world.open_recall(64), world.open_recall(64)
     await PassageIndexer(killed, items_per_step=1).index_step()
-    await index(recall)
+    await index_all(recall)
 
     assert world.embedders[384].texts.count(f"GM: {DRAGON}\nGM: {DAWN}") == 1
     assert world.embedders[64].texts.count(f"GM: {DRAGON}\nGM: {DAWN}") == 1
-    assert await positions(recall) == {64: await head(world)}
+    assert await index_positions(recall) == {64: await head_of(world)}
     assert (await search_ids(recall, "we sail at dawn"))[0] == uuid_of(DAWN)
 
 
 async def test_an_unavailable_old_model_blocks_no_new_one(world: Scenario) -> None:
-    await world.say(DRAGON)
-    await index(world.recall(384))
+    await world.say_turns(DRAGON)
+    await index_all(world.open_recall(384))
     world.embedders[384].away = True
-    await world.say(DAWN, start=2)
+    await world.say_turns(DAWN, start=2)
 
-    recall = world.recall(64)
-    await index(recall)
+    recall = world.open_recall(64)
+    await index_all(recall)
 
     assert (await search_ids(recall, "we sail at dawn"))[0] == uuid_of(DAWN)
-    assert await positions(recall) == {64: await head(world)}
+    assert await index_positions(recall) == {64: await head_of(world)}
 
 
-async def conversation(world: Scenario) -> None:
+async def hold_conversation(world: Scenario) -> None:
     """Strider speaks, somebody answers, and Strider remembers it; Aragorn is somebody else."""
     strider = await world.stage.entity("Strider")
     await world.stage.entity("Aragorn")
@@ -178,9 +178,9 @@ def texts_naming(name: str, texts: list[str]) -> set[str]:
 async def test_a_renamed_entity_has_its_passages_reembedded(
     world: Scenario,
 ) -> None:
-    await conversation(world)
-    recall = world.recall()
-    await index(recall)
+    await hold_conversation(world)
+    recall = world.open_recall()
+    await index_all(recall)
     texts = world.embedders[384].texts
     assert texts_naming("Strider", texts) >= BEARING
     texts.clear()
@@ -195,7 +195,7 @@ async def test_a_renamed_entity_has_its_passages_reembedded(
         )
     )
     for _ in range(30):  # as many lives as steps: each goes on where the one before was killed
-        await PassageIndexer(world.recall(), items_per_step=1).index_step()
+        await PassageIndexer(world.open_recall(), items_per_step=1).index_step()
 
     assert texts_naming("Elessar", texts) >= BEARING
     assert not any("GM: Wait." in text for text in texts)
@@ -205,8 +205,8 @@ async def test_a_renamed_entity_has_its_passages_reembedded(
 async def test_a_merge_uses_the_survivors_name_until_undone(
     world: Scenario,
 ) -> None:
-    await conversation(world)
-    await index(world.recall())
+    await hold_conversation(world)
+    await index_all(world.open_recall())
     texts = world.embedders[384].texts
     texts.clear()
     kept, merged = EntityId(id_of("Aragorn")), EntityId(id_of("Strider"))
@@ -214,27 +214,27 @@ async def test_a_merge_uses_the_survivors_name_until_undone(
     await world.stage.scribe.write_entries(
         EntitiesMerged(kept=kept, merged=merged, members=(), reason="the same")
     )
-    await index(world.recall())
+    await index_all(world.open_recall())
     assert texts_naming("Aragorn", texts) >= BEARING
     texts.clear()
 
     await world.stage.scribe.write_entries(
         EntitiesUnmerged(kept=kept, separated=merged, remaining=(), reason="not the same")
     )
-    await index(world.recall())
+    await index_all(world.open_recall())
     assert texts_naming("Strider", texts) >= BEARING
 
 
 async def test_a_restarted_index_embeds_nothing_twice_for_an_old_rename(
     world: Scenario,
 ) -> None:
-    await conversation(world)
+    await hold_conversation(world)
     kept, merged = EntityId(id_of("Aragorn")), EntityId(id_of("Strider"))
     await world.stage.scribe.write_entries(
         EntitiesMerged(kept=kept, merged=merged, members=(), reason="the same")
     )
 
-    await index(world.recall(), items=2)
+    await index_all(world.open_recall(), items=2)
 
     assert world.embedders[384].texts.count("GM: scene/turn\nAragorn: Follow me.") == 1
 
@@ -242,12 +242,12 @@ async def test_a_restarted_index_embeds_nothing_twice_for_an_old_rename(
 async def test_an_index_dropped_meanwhile_is_recreated_completely(
     world: Scenario,
 ) -> None:
-    await world.say(DRAGON)
-    indexer = PassageIndexer(world.recall())
+    await world.say_turns(DRAGON)
+    indexer = PassageIndexer(world.open_recall())
     while not (await indexer.index_step()).idle:
         pass
-    await drop_index(world.recall())
-    await world.say(DAWN, start=2)
+    await drop_index(world.open_recall())
+    await world.say_turns(DAWN, start=2)
 
     with pytest.raises(Unavailable) as caught:
         await indexer.index_step()
@@ -255,27 +255,27 @@ async def test_an_index_dropped_meanwhile_is_recreated_completely(
     while not (await indexer.index_step()).idle:
         pass
 
-    recall = world.recall()
+    recall = world.open_recall()
     assert set(await search_ids(recall, "dragon dawn")) >= {uuid_of(DRAGON), uuid_of(DAWN)}
     assert recall.commits_behind == 0
-    assert await positions(recall) == {384: await head(world)}
+    assert await index_positions(recall) == {384: await head_of(world)}
 
 
 async def test_forgetting_a_turn_reembeds_the_next_one(
     world: Scenario,
 ) -> None:
-    await world.say("Xanthippe took the letter.", "Then she left.", "And so on.")
-    recall = world.recall()
-    await index(recall)
+    await world.say_turns("Xanthippe took the letter.", "Then she left.", "And so on.")
+    recall = world.open_recall()
+    await index_all(recall)
     gone = uuid_of("Xanthippe took the letter.")
     await world.stage.scribe.write_entries(Erased(targets=(gone,), reason="asked"))
 
-    vectors, position = (await recall.open_engines()).vectors, Position(await head(world))
+    vectors, position = (await recall.open_engines()).vectors, Position(await head_of(world))
     await forget_passages(vectors, recall.documents, MIDDLE_EARTH, (gone,), erased_at=position)
 
     (status,) = await vectors.status()
     assert status.count == 2  # the scene's first turn and the last one
-    await index(recall)
+    await index_all(recall)
     (status,) = await vectors.status()
     assert status.count == 3
     assert "GM: Then she left." in world.embedders[384].texts

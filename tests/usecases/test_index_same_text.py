@@ -10,7 +10,7 @@ import pytest
 from canonry.readmodels.passages import Collection
 from canonry.testing.example_items import an_observation
 from canonry.values.ids import EntityId
-from tests.usecases.recall_scenario import SCENES, Scenario, a_scenario, index, search_ids
+from tests.usecases.recall_scenario import SCENES, Scenario, a_scenario, index_all, search_ids
 
 pytestmark = pytest.mark.anyio
 
@@ -28,46 +28,46 @@ def portraits_of(name: str, texts: list[str]) -> list[str]:
     return [text for text in texts if text.startswith(f"{name}: ")]
 
 
-async def changed(world: Scenario, name: str, entity: str, **fields: Any) -> None:
+async def change_entity(world: Scenario, name: str, entity: str, **fields: Any) -> None:
     await world.stage.make(an_observation("", name, entity_id=EntityId(entity), fields=fields))
 
 
 async def test_an_entity_with_unchanged_text_is_embedded_once(world: Scenario) -> None:
     strider = await world.stage.entity("Strider")
-    recall = world.recall()
-    await index(recall)
+    recall = world.open_recall()
+    await index_all(recall)
     texts = world.embedders[384].texts
     (portrait,) = portraits_of("Strider", texts)
 
-    await changed(world, "hurt", strider, state_tags={"wounded": True})
+    await change_entity(world, "hurt", strider, state_tags={"wounded": True})
     await search_ids(recall, "a ranger", ENTITIES)
-    await index(recall)
+    await index_all(recall)
     assert portraits_of("Strider", texts) == [portrait]
 
-    await changed(world, "known", strider, description="A ranger of the north")
+    await change_entity(world, "known", strider, description="A ranger of the north")
     await search_ids(recall, "a ranger", ENTITIES)
-    await changed(world, "well", strider, state_tags={"wounded": False})
+    await change_entity(world, "well", strider, state_tags={"wounded": False})
     assert await search_ids(recall, "a ranger of the north", ENTITIES) == [strider]
     assert len(portraits_of("Strider", texts)) == 2, "the search remembers what it has embedded"
-    await index(recall)
+    await index_all(recall)
     assert len(portraits_of("Strider", texts)) == 3
 
 
 async def test_passages_restored_to_their_indexed_text_are_not_reembedded(world: Scenario) -> None:
     strider = await world.stage.entity("Strider")
-    await changed(world, "first", strider, description="A ranger of the north")
-    recall = world.recall()
-    await index(recall)
+    await change_entity(world, "first", strider, description="A ranger of the north")
+    recall = world.open_recall()
+    await index_all(recall)
     texts = world.embedders[384].texts
     made = len(texts)
 
-    await changed(world, "other", strider, description="A king in his hall")
+    await change_entity(world, "other", strider, description="A king in his hall")
     await search_ids(recall, "a ranger of the north", ENTITIES)
-    await changed(world, "again", strider, description="A ranger of the north")
+    await change_entity(world, "again", strider, description="A ranger of the north")
 
     (_, likeness), *_ = await recall.find_nearest("A ranger of the north", ENTITIES)
     assert len(texts) == made + 1
-    fresh = world.recall()
+    fresh = world.open_recall()
     assert (await fresh.find_nearest("A ranger of the north", ENTITIES))[0][1] == pytest.approx(
         likeness
     )

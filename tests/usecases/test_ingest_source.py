@@ -61,7 +61,7 @@ async def a_source(canon: Canon, doc_id: str = "rules") -> SourceDraft:
     return first_made(await create_source(canon, KEEPER, new), SourceDraft)
 
 
-async def ingest(
+async def ingest_data(
     canon: Canon,
     source: SourceDraft,
     data: bytes = RULES,
@@ -72,7 +72,7 @@ async def ingest(
     return await ingest_source(canon, KEEPER, source.id, data, kind, title=title)
 
 
-async def snippets(canon: Canon, source: SourceDraft) -> list[Snippet]:
+async def list_snippets(canon: Canon, source: SourceDraft) -> list[Snippet]:
     found: list[Snippet] = []
     while True:
         page = await query_snippets(canon, KEEPER, source.id, limit=500, offset=len(found))
@@ -84,10 +84,10 @@ async def snippets(canon: Canon, source: SourceDraft) -> list[Snippet]:
 async def test_a_document_becomes_snippets_in_reading_order(canon: Canon) -> None:
     source = await a_source(canon)
 
-    done = await ingest(canon, source, title="House rules")
+    done = await ingest_data(canon, source, title="House rules")
 
     assert (done.first, done.snippets, done.added) == (0, 2, 2)
-    assert [(s.index, s.section, s.text, s.page) for s in await snippets(canon, source)] == [
+    assert [(s.index, s.section, s.text, s.page) for s in await list_snippets(canon, source)] == [
         (0, "House rules > Fire", "# Fire\nFire burns.", None),
         (1, "House rules > Ice", "# Ice\nIce cools.", None),
     ]
@@ -95,11 +95,11 @@ async def test_a_document_becomes_snippets_in_reading_order(canon: Canon) -> Non
 
 async def test_a_repeated_document_adds_nothing(canon: Canon) -> None:
     source = await a_source(canon)
-    await ingest(canon, source)
+    await ingest_data(canon, source)
     head = await canon.ledger.head_position(source.space)
 
-    again = await ingest(canon, source)
-    as_utf_16 = await ingest(canon, source, RULES.decode().encode("utf-16"))
+    again = await ingest_data(canon, source)
+    as_utf_16 = await ingest_data(canon, source, RULES.decode().encode("utf-16"))
 
     assert (again.first, again.snippets, again.added) == (0, 2, 0)
     assert as_utf_16 == again
@@ -108,21 +108,21 @@ async def test_a_repeated_document_adds_nothing(canon: Canon) -> None:
 
 async def test_another_document_is_appended_and_the_first_is_still_known(canon: Canon) -> None:
     source = await a_source(canon)
-    await ingest(canon, source)
+    await ingest_data(canon, source)
 
-    other = await ingest(canon, source, b"# Wind\nIt blows.")
+    other = await ingest_data(canon, source, b"# Wind\nIt blows.")
 
     assert (other.first, other.added) == (2, 1)
-    assert (await ingest(canon, source)).added == 0
-    assert [each.index for each in await snippets(canon, source)] == [0, 1, 2]
+    assert (await ingest_data(canon, source)).added == 0
+    assert [each.index for each in await list_snippets(canon, source)] == [0, 1, 2]
 
 
 async def test_the_same_document_of_another_source_is_separate(canon: Canon) -> None:
     one, other = await a_source(canon, "one"), await a_source(canon, "other")
 
-    await ingest(canon, one)
+    await ingest_data(canon, one)
 
-    assert (await ingest(canon, other)).added == 2
+    assert (await ingest_data(canon, other)).added == 2
 
 
 async def test_a_long_document_is_stored_in_bounded_commits(canon: Canon) -> None:
@@ -138,8 +138,11 @@ async def test_a_long_document_is_stored_in_bounded_commits(canon: Canon) -> Non
 
     assert done.added == 600
     assert await canon.ledger.head_position(source.space) == before + -(-600 // SNIPPETS_PER_COMMIT)
-    assert [each.index for each in await snippets(canon, source)] == list(range(600))
-    assert [each.section for each in (await snippets(canon, source))[:2]] == ["Rule 0", "Rule 1"]
+    assert [each.index for each in await list_snippets(canon, source)] == list(range(600))
+    assert [each.section for each in (await list_snippets(canon, source))[:2]] == [
+        "Rule 0",
+        "Rule 1",
+    ]
     assert found[-1] == (600, 600)
 
 
@@ -147,12 +150,12 @@ async def test_two_concurrent_documents_keep_separate_positions(canon: Canon) ->
     source = await a_source(canon)
 
     await asyncio.gather(
-        ingest(canon, source, LONG),
-        ingest(canon, source, LONG.replace(b"Rule", b"Law")),
-        ingest(canon, source, LONG),
+        ingest_data(canon, source, LONG),
+        ingest_data(canon, source, LONG.replace(b"Rule", b"Law")),
+        ingest_data(canon, source, LONG),
     )
 
-    found = await snippets(canon, source)
+    found = await list_snippets(canon, source)
     assert [each.index for each in found] == list(range(1_200))
     firsts = [each.section for each in found[::600]]
     assert sorted(each or "" for each in firsts) == ["Law 0", "Rule 0"]
@@ -168,26 +171,26 @@ async def test_an_interrupted_ingestion_continues_when_repeated() -> None:
 
     with pytest.raises(Unavailable):
         await ingest_source(canon, replace(KEEPER, progress=leave), *request)
-    assert len(await snippets(canon, source)) == 100
-    await ingest(canon, source)
+    assert len(await list_snippets(canon, source)) == 100
+    await ingest_data(canon, source)
 
-    assert (await ingest(canon, source, LONG)).added == 500
-    found = await snippets(canon, source)
+    assert (await ingest_data(canon, source, LONG)).added == 500
+    found = await list_snippets(canon, source)
     assert [each.index for each in found] == list(range(602))
     assert found[599].section == "Rule 599"
 
 
 async def test_an_erased_snippet_stays_erased(canon: Canon) -> None:
     source = await a_source(canon)
-    await ingest(canon, source)
-    first = (await snippets(canon, source))[0]
+    await ingest_data(canon, source)
+    first = (await list_snippets(canon, source))[0]
 
     async def prepare(new_id: NewId) -> Change:
         return Change(entries=(Erased(targets=(first.id,), reason="asked"),), reads=frozenset())
 
     await commit_change(canon, KEEPER, source.space, prepare)
 
-    assert (await ingest(canon, source)).added == 0
+    assert (await ingest_data(canon, source)).added == 0
     assert isinstance((await canon.state.items_by_id([first.id]))[first.id], Tombstone)
 
 
@@ -196,7 +199,7 @@ async def test_an_unreadable_document_writes_nothing(canon: Canon) -> None:
     head = await canon.ledger.head_position(source.space)
 
     with pytest.raises(InvalidInput) as refused:
-        await ingest(canon, source, b"\xff\xff\xff", DocumentType.PLAIN)
+        await ingest_data(canon, source, b"\xff\xff\xff", DocumentType.PLAIN)
 
     assert refused.value.code == "document.encoding"
     assert await canon.ledger.head_position(source.space) == head

@@ -21,8 +21,8 @@ from tests.usecases.stage import (
     Stage,
     a_peopled_stage,
     a_stage,
+    day_text,
     id_of,
-    rfc,
     verdict_on,
 )
 
@@ -35,20 +35,22 @@ async def a_hoard() -> tuple[Stage, str]:
     """Coins of which Frodo owns ten since the first scene, and the id of that relation."""
     stage = await a_peopled_stage()
     await stage.entity("Coins", EntityType.OBJECT)
-    ten = await stage.verdict("relationship", owning(quantity=10), authority=GM)
+    ten = await stage.verdict("relationship", ownership_content(quantity=10), authority=GM)
     await stage.scene("later", order=2)
     assert ten.canonical_id is not None
     return stage, ten.canonical_id
 
 
-def owning(**properties: Any) -> dict[str, Any]:
+def ownership_content(**properties: Any) -> dict[str, Any]:
     ends = {"from_entity_id": id_of("Frodo"), "to_entity_id": id_of("Coins")}
     return {**ends, "rel_type": "OWNS", "properties": properties}
 
 
 async def test_another_quantity_holds_from_its_moment_and_history_is_kept() -> None:
     stage, ten_id = await a_hoard()
-    verdict = await stage.verdict("relationship", owning(quantity=40), authority=GM, scene="later")
+    verdict = await stage.verdict(
+        "relationship", ownership_content(quantity=40), authority=GM, scene="later"
+    )
     forty, ten = await stage.find_item(verdict.canonical_id), await stage.find_item(ten_id)
     assert isinstance(forty, Relation)
     assert isinstance(ten, Relation)
@@ -60,15 +62,17 @@ async def test_an_earlier_quantity_stated_later_holds_until_the_next() -> None:
     stage = await a_peopled_stage()
     await stage.entity("Coins", EntityType.OBJECT)
     await stage.scene("later", order=2)
-    forty = await stage.verdict("relationship", owning(quantity=40), authority=GM, scene="later")
-    ten = await stage.verdict("relationship", owning(quantity=10), authority=GM)
+    forty = await stage.verdict(
+        "relationship", ownership_content(quantity=40), authority=GM, scene="later"
+    )
+    ten = await stage.verdict("relationship", ownership_content(quantity=10), authority=GM)
     assert (await stage.find_item(forty.canonical_id)).current
     assert not (await stage.find_item(ten.canonical_id)).current
 
 
 async def test_a_further_property_is_added_to_those_of_a_relation() -> None:
     stage, _ten = await a_hoard()
-    content = owning(hidden="in a chest")
+    content = ownership_content(hidden="in a chest")
     verdict = await stage.verdict("relationship", content, authority=GM, scene="later")
     merged = await stage.find_item(verdict.canonical_id)
     assert merged.properties == {"quantity": 10, "hidden": "in a chest"}
@@ -76,7 +80,7 @@ async def test_a_further_property_is_added_to_those_of_a_relation() -> None:
 
 async def test_a_lower_authority_on_a_quantity_waits_for_review() -> None:
     stage, ten_id = await a_hoard()
-    verdict = await stage.verdict("relationship", owning(quantity=99), scene="later")
+    verdict = await stage.verdict("relationship", ownership_content(quantity=99), scene="later")
     assert (verdict.status, verdict.conflicts) == (PENDING, (ten_id,))
     assert (await stage.find_item(ten_id)).current
 
@@ -84,8 +88,12 @@ async def test_a_lower_authority_on_a_quantity_waits_for_review() -> None:
 async def test_two_quantities_at_one_time_contradict_each_other() -> None:
     stage = await a_peopled_stage()
     await stage.entity("Coins", EntityType.OBJECT)
-    ten = await stage.propose("relationship", {**owning(quantity=10), "since": rfc(1)})
-    other = await stage.propose("relationship", {**owning(quantity=40), "since": rfc(1)})
+    ten = await stage.propose(
+        "relationship", {**ownership_content(quantity=10), "since": day_text(1)}
+    )
+    other = await stage.propose(
+        "relationship", {**ownership_content(quantity=40), "since": day_text(1)}
+    )
     report = await stage.canonize()
     first, second = verdict_on(report, ten), verdict_on(report, other)
     assert (first.status, second.status) == (ACCEPTED, REJECTED)
@@ -94,7 +102,7 @@ async def test_two_quantities_at_one_time_contradict_each_other() -> None:
 
 async def test_a_repeated_relation_is_reported_as_canon() -> None:
     stage, ten_id = await a_hoard()
-    verdict = await stage.verdict("relationship", owning(quantity=10), scene="later")
+    verdict = await stage.verdict("relationship", ownership_content(quantity=10), scene="later")
     assert (verdict.status, verdict.canonical_id) == (ACCEPTED, ten_id)
     assert verdict.rationale.endswith(f"already canon: {ten_id}")
     assert some_evidence("later/turn")[0] in (await stage.find_item(ten_id)).evidence
@@ -189,7 +197,7 @@ async def test_one_ref_proposed_twice_is_one_entity() -> None:
     [
         ("fact", {"statement": "Frodo hums", "involved": [id_of("Frodo")]}),
         ("event", {"title": "A song", "description": "Loud.", "actors": [id_of("Frodo")]}),
-        ("event", {"title": "Rain", "time_ref": rfc(3)}),
+        ("event", {"title": "Rain", "time_ref": day_text(3)}),
     ],
 )
 async def test_repeated_statements_are_one_with_both_evidences(
@@ -212,7 +220,7 @@ async def test_events_differing_in_participants_time_or_content_stay_separate() 
     song = {"title": "A song", "actors": [id_of("Frodo")]}
     others: list[dict[str, Any]] = [
         {**song, "actors": [id_of("Gollum")]},
-        {**song, "time_ref": rfc(3)},
+        {**song, "time_ref": day_text(3)},
         {**song, "description": "Another one."},
     ]
     proposals = [await stage.propose("event", each) for each in (song, *others)]
@@ -226,9 +234,9 @@ SONG: dict[str, Any] = {"title": "A song", "description": "Loud.", "actors": [id
 @pytest.mark.parametrize(
     ("first", "second"),
     [
-        ({"time_ref": rfc(3)}, {"time_ref": rfc(3)}),
+        ({"time_ref": day_text(3)}, {"time_ref": day_text(3)}),
         ({}, {"outside": True}),
-        ({"time_ref": rfc(3)}, {"outside": True}),
+        ({"time_ref": day_text(3)}, {"outside": True}),
     ],
 )
 async def test_an_event_of_two_scenes_or_none_is_one_with_both_evidences(
@@ -267,10 +275,10 @@ async def test_an_event_of_two_differently_dated_scenes_may_be_a_duplicate() -> 
 
 async def test_the_same_event_at_two_times_happened_twice() -> None:
     stage = await a_peopled_stage()
-    await stage.verdict("event", {**SONG, "time_ref": rfc(3)})
+    await stage.verdict("event", {**SONG, "time_ref": day_text(3)})
     await stage.scene("later", order=2)
 
-    again = await stage.verdict("event", {**SONG, "time_ref": rfc(4)}, scene="later")
+    again = await stage.verdict("event", {**SONG, "time_ref": day_text(4)}, scene="later")
 
     assert (again.status, again.graded) == (ACCEPTED, ())
 

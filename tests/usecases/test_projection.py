@@ -29,7 +29,7 @@ from canonry.testing.example_items import (
 )
 from canonry.values.errors import BrokenInvariant, CanonryError, Unavailable
 from canonry.values.ids import SpaceId, StoryId
-from tests.conformance.test_mixed import nothing
+from tests.conformance.test_mixed import erase_nothing
 
 pytestmark = pytest.mark.anyio
 
@@ -65,16 +65,16 @@ class Shown(Projection):
         self.items += items.values()
 
 
-def joined() -> tuple[Canon, Moody]:
+def join_moody() -> tuple[Canon, Moody]:
     log, copy = compose_memory(), compose_memory()
     kept = cast("MemoryLedger", copy.ledger)
     moody = Moody(kept._store, kept._sealer)
-    follower = Follower(log=log.ledger, copy=moody, purge=nothing)
+    follower = Follower(log=log.ledger, copy=moody, purge=erase_nothing)
     return join_views(canon_over_copy(copy, log.ledger, follower), copied=moody).canon, moody
 
 
 async def test_a_failed_view_stops_no_commit_and_informs_readers() -> None:
-    canon, copy = joined()
+    canon, copy = join_moody()
     copy.against = Unavailable("copy.gone", "the engine does not answer")
 
     await Scribe(canon).make_items(a_fact("written all the same"))
@@ -140,7 +140,7 @@ async def test_a_dependent_view_waits_until_the_state_shows_its_source() -> None
     log, copy, view = compose_memory(), compose_memory(), Shown()
     kept, scribe = cast("MemoryLedger", copy.ledger), Scribe(log)
     slow = Slow(kept._store, kept._sealer)
-    follower = Follower(log=log.ledger, copy=slow, purge=nothing)
+    follower = Follower(log=log.ledger, copy=slow, purge=erase_nothing)
     canon = canon_over_copy(copy, log.ledger, follower)
     projector = Projector(ledger=canon.ledger, state=canon.state, others=[view], copied=copy.ledger)
     await scribe.make_items(a_scene())
@@ -172,7 +172,7 @@ async def test_a_view_that_shows_nothing_of_its_commits_is_behind() -> None:
 
 
 async def test_a_defect_of_a_view_is_reported_unchanged() -> None:
-    canon, copy = joined()
+    canon, copy = join_moody()
     copy.against = BrokenInvariant("copy.broken", "an entry leads nowhere")
 
     with pytest.raises(BrokenInvariant) as broken:
@@ -183,14 +183,14 @@ async def test_a_defect_of_a_view_is_reported_unchanged() -> None:
 
 
 async def test_appending_nothing_appends_nothing() -> None:
-    canon, _ = joined()
+    canon, _ = join_moody()
 
     assert await canon.ledger.append_drafts([]) == []
     assert await canon.ledger.list_heads(limit=10) == []
 
 
 async def test_an_existing_commit_is_returned_whatever_is_sent_under_its_id() -> None:
-    canon, _ = joined()
+    canon, _ = join_moody()
     said = an_append("once", creation_entries(a_fact("told")))
     nowhere = StoryMoved(story_id=StoryId(uuid_of("never told")), status=StoryStatus.ACTIVE)
     (first,) = await canon.ledger.append_drafts([said])

@@ -39,7 +39,7 @@ async def a_store() -> Canon:
     return canon
 
 
-def granted(*spaces: SpaceId) -> Caller:
+def make_caller(*spaces: SpaceId) -> Caller:
     return replace(a_caller(), spaces=frozenset(spaces))
 
 
@@ -54,7 +54,7 @@ async def test_a_caller_without_grants_sees_all_but_other_accounts() -> None:
 async def test_a_caller_with_granted_spaces_sees_only_these() -> None:
     canon = await a_store()
 
-    found = await canon.caller_scope(granted(ELSEWHERE, THEIRS)).items_by_id(EVERYTHING)
+    found = await canon.caller_scope(make_caller(ELSEWHERE, THEIRS)).items_by_id(EVERYTHING)
 
     assert found.keys() == {uuid_of("bilbo"), uuid_of("theirs")}
 
@@ -72,7 +72,7 @@ async def test_records_are_read_in_the_own_account_and_no_other() -> None:
     canon = await a_store()
 
     assert (
-        await readable_scope(canon, granted(ELSEWHERE, THEIRS)).items_by_id(EVERYTHING)
+        await readable_scope(canon, make_caller(ELSEWHERE, THEIRS)).items_by_id(EVERYTHING)
     ).keys() == {
         uuid_of("bilbo"),
         uuid_of("mine"),
@@ -106,8 +106,8 @@ async def test_an_interrupted_import_of_an_invisible_world_is_not_reported() -> 
     )
 
     with pytest.raises(NotFound) as hidden:
-        await require_world(canon, granted(ELSEWHERE), world)
+        await require_world(canon, make_caller(ELSEWHERE), world)
     with pytest.raises(NotFound) as seen:
-        await require_world(canon, granted(world), world)
+        await require_world(canon, make_caller(world), world)
 
     assert (hidden.value.code, seen.value.code) == ("world.unknown", "world.incomplete")

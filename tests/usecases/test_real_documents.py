@@ -49,7 +49,7 @@ NOT_IN_THE_DOCUMENT = frozenset({"schema_version", "content"})
 """Fields of a description that its document does not state, or only in outline."""
 
 
-def described(name: str) -> Mapping[str, Any]:
+def described_fields(name: str) -> Mapping[str, Any]:
     """The fields that a description expects, by the names of today."""
     text = (DOCUMENTS / f"sample_{name}.md").read_text(encoding="utf-8")
     expected = text.partition("Expected Extraction")[2].partition("\n**")[0]
@@ -67,7 +67,7 @@ async def found_in(file: str) -> Sequence[FoundEntity]:
     return interpret_reading(reading, tuple(TRUTH_TYPES.values())).entities
 
 
-async def ingested(canon: Canon, file: str) -> Sequence[Entity]:
+async def ingest_document(canon: Canon, file: str) -> Sequence[Entity]:
     caller = Caller(actor=Actor(agent_id="a-1", agent_type="x"), tool="ingest")
     user = "00000000-0000-0000-0000-000000000000"
     account = Account(user_id=user, space=account_space(user))
@@ -81,7 +81,7 @@ async def ingested(canon: Canon, file: str) -> Sequence[Entity]:
 @pytest.mark.parametrize("name", FIELDS)
 async def test_a_pdf_gives_every_field_expected_by_its_description(name: str) -> None:
     document, *_ = await found_in(f"sample_{name}.pdf")
-    expected = dict(described(name))
+    expected = dict(described_fields(name))
     if name == "contract":
         expected["parties"] = expected["parties"].split(", ")
     found = {field: document.fields.get(field) for field in expected}
@@ -115,7 +115,7 @@ async def test_values_left_out_of_the_descriptions_are_found_too() -> None:
 
 async def test_the_description_of_an_invoice_is_read_as_labels() -> None:
     (invoice,) = await found_in("sample_invoice.md")
-    expected = described("invoice")
+    expected = described_fields("invoice")
 
     assert invoice.entity_type == "invoice"
     # The label of an income does not name its source, so it stays a label.
@@ -126,8 +126,8 @@ async def test_the_description_of_an_invoice_is_read_as_labels() -> None:
 
 async def test_bank_lines_in_two_file_formats_are_the_same_payments() -> None:
     canon = compose_memory()
-    table = await ingested(canon, "sample_transactions.csv")
-    records = await ingested(canon, "transaction.json")
+    table = await ingest_document(canon, "sample_transactions.csv")
+    records = await ingest_document(canon, "transaction.json")
 
     # The third line is in dollars in the table and in euros in the records.
     assert len({each.id for each in (*table, *records)}) == 6
@@ -142,7 +142,7 @@ async def test_each_row_of_a_table_is_its_own_entity(file: str, entity_type: str
     with (DOCUMENTS / file).open(encoding="utf-8", newline="") as table:
         rows = [row for row in csv.DictReader(table) if any(row.values())]
 
-    entities = await ingested(compose_memory(), file)
+    entities = await ingest_document(compose_memory(), file)
 
     assert [each.entity_type for each in entities] == [entity_type] * len(rows)
 
@@ -158,7 +158,7 @@ async def test_each_row_of_a_table_is_its_own_entity(file: str, entity_type: str
 async def test_records_become_entities_and_only_new_values_are_joined(
     file: str, entity_type: str, count: int
 ) -> None:
-    entities = await ingested(compose_memory(), file)
+    entities = await ingest_document(compose_memory(), file)
 
     assert [each.entity_type for each in entities] == [entity_type] * count
 
@@ -168,7 +168,7 @@ async def test_records_of_an_unknown_kind_do_not_take_the_file_name_as_type(
     file: str, count: int
 ) -> None:
     """One desk in three states is three, five comments are five, each of one type by its fields."""
-    entities = await ingested(compose_memory(), file)
+    entities = await ingest_document(compose_memory(), file)
 
     (entity_type,) = {each.entity_type for each in entities}
     assert entity_type.startswith("record_")

@@ -24,7 +24,7 @@ from canonry.testing.clocks import a_caller
 from canonry.testing.example_items import MIDDLE_EARTH, a_fact, a_turn, an_observation, uuid_of
 from canonry.values.errors import Unavailable
 from canonry.values.ids import EntityId, FactId
-from tests.usecases.recall_scenario import SCENES, Scenario, a_scenario, index, search_ids
+from tests.usecases.recall_scenario import SCENES, Scenario, a_scenario, index_all, search_ids
 from tests.usecases.stage import id_of
 
 pytestmark = pytest.mark.anyio
@@ -41,23 +41,23 @@ async def world(tmp_path: Path) -> AsyncIterator[Scenario]:
             a_turn("answered", index=2, text="Follow him where?"),
             a_fact("the fact", statement="The sword was broken.", involved=()),
         )
-        await index(made.recall())
+        await index_all(made.open_recall())
         yield made
 
 
 def canon_of(world: Scenario) -> Canon:
     """The canon as a server sees it that finds by meaning."""
-    return world.stage.canon.revise_service(RecallServices, recall=world.recall())
+    return world.stage.canon.revise_service(RecallServices, recall=world.open_recall())
 
 
-async def turns(canon: Canon, text: str, entity: str | None = None) -> list[str]:
+async def find_turns(canon: Canon, text: str, entity: str | None = None) -> list[str]:
     request = SearchRequest(collection=Collection.SCENES, text=text, entity_id=entity, limit=50)
     found = await search_passages(canon, a_caller(), request)
     assert found.degraded == ()
     return [hit.passage.id for hit in found.hits]
 
 
-async def facts(canon: Canon, text: str) -> list[str]:
+async def find_facts(canon: Canon, text: str) -> list[str]:
     kinds = frozenset((CanonKind.FACT,))
     found = await search_canon(canon, a_caller(), None, text, kinds, limit=50)
     return [hit.passage.id for hit in found.hits]
@@ -65,44 +65,44 @@ async def facts(canon: Canon, text: str) -> list[str]:
 
 async def test_erased_text_is_not_found(world: Scenario) -> None:
     canon = canon_of(world)
-    assert uuid_of("said") in await turns(canon, "follow me")
+    assert uuid_of("said") in await find_turns(canon, "follow me")
 
     await world.stage.scribe.write_entries(Erased(targets=(uuid_of("said"),), reason="asked"))
 
-    assert uuid_of("said") not in await turns(canon, "follow me")
+    assert uuid_of("said") not in await find_turns(canon, "follow me")
     recall = canon.find_service(RecallServices).recall
     assert recall is not None
     vectors = (await recall.open_engines()).vectors
     head = await canon.ledger.head_position(MIDDLE_EARTH)
     ids = (uuid_of("said"),)
     await forget_passages(vectors, canon.documents, MIDDLE_EARTH, ids, erased_at=head)
-    left = await turns(canon, "follow me")
+    left = await find_turns(canon, "follow me")
     assert left[0] == uuid_of("answered")
     assert uuid_of("said") not in left
 
 
 async def test_retconned_text_is_not_found(world: Scenario) -> None:
     canon = canon_of(world)
-    assert await facts(canon, "broken sword") == [uuid_of("the fact")]
+    assert await find_facts(canon, "broken sword") == [uuid_of("the fact")]
 
     await world.stage.scribe.write_entries(
         FactRetconned(fact_id=FactId(uuid_of("the fact")), replaced_by=None, reason="never")
     )
 
-    assert await facts(canon, "broken sword") == []
+    assert await find_facts(canon, "broken sword") == []
 
 
 async def test_a_merged_entity_is_found_under_its_survivor(world: Scenario) -> None:
     canon, kept = canon_of(world), EntityId(id_of("Aragorn"))
-    assert await turns(canon, "follow", kept) == []
+    assert await find_turns(canon, "follow", kept) == []
 
     await world.stage.scribe.write_entries(
         EntitiesMerged(kept=kept, merged=EntityId(id_of("Strider")), members=(), reason="one")
     )
 
-    assert await turns(canon, "follow", kept) == [uuid_of("said")]
-    await index(world.recall())
-    assert await turns(canon, "follow", kept) == [uuid_of("said")]
+    assert await find_turns(canon, "follow", kept) == [uuid_of("said")]
+    await index_all(world.open_recall())
+    assert await find_turns(canon, "follow", kept) == [uuid_of("said")]
 
 
 async def test_a_renamed_entity_is_found_by_its_new_name(world: Scenario) -> None:
@@ -112,7 +112,7 @@ async def test_a_renamed_entity_is_found_by_its_new_name(world: Scenario) -> Non
     )
     await world.stage.make(named)
 
-    assert (await turns(canon, "Elessar follow"))[0] == uuid_of("said")
+    assert (await find_turns(canon, "Elessar follow"))[0] == uuid_of("said")
 
 
 class Overtaken(FolderVectors):
@@ -134,9 +134,9 @@ async def test_passages_indexed_during_a_search_are_found_by_it(
     world: Scenario,
 ) -> None:
     vectors = Overtaken(world.folder)
-    recall = world.recall(vectors=vectors)
-    await world.say("A comet strikes the mill.", start=3)
-    vectors.meanwhile = lambda: index(recall)
+    recall = world.open_recall(vectors=vectors)
+    await world.say_turns("A comet strikes the mill.", start=3)
+    vectors.meanwhile = lambda: index_all(recall)
 
     nearest = await search_ids(recall, "the comet strikes a mill")
 
@@ -144,7 +144,7 @@ async def test_passages_indexed_during_a_search_are_found_by_it(
 
 
 async def test_an_empty_search_asks_no_model(world: Scenario) -> None:
-    recall = world.recall()
+    recall = world.open_recall()
     world.embedders[384].away = True
 
     assert await recall.find_nearest("follow me", replace(SCENES, limit=0)) == ()
@@ -154,7 +154,7 @@ async def test_a_long_ago_question_is_embedded_again_and_finds_the_same(
     world: Scenario,
 ) -> None:
     """Only so many questions are remembered; which ones changes nothing of the answers."""
-    recall = world.recall()
+    recall = world.open_recall()
     first = await recall.find_nearest("follow me", SCENES)
 
     for number in range(40):

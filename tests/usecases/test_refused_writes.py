@@ -21,7 +21,7 @@ from canonry.testing.example_items import MIDDLE_EARTH, a_story, an_observation,
 from canonry.values.errors import BrokenInvariant, Conflict, InvalidInput, Unavailable
 from canonry.values.ids import EntityId
 from canonry.values.provenance import Authority
-from tests.usecases.stage import a_stage, backing, day, id_of
+from tests.usecases.stage import a_stage, id_of, make_backing, world_day
 
 pytestmark = pytest.mark.anyio
 
@@ -32,8 +32,10 @@ async def test_a_players_statement_is_no_law_of_the_world() -> None:
     before = await stage.canon.ledger.head_position(MIDDLE_EARTH)
 
     with pytest.raises(InvalidInput) as refused:
-        await create_axiom(stage.canon, a_caller(), backing(Authority.PLAYER), law, domain=domain)
-    await create_axiom(stage.canon, a_caller(), backing(Authority.GM), law, domain=domain)
+        await create_axiom(
+            stage.canon, a_caller(), make_backing(Authority.PLAYER), law, domain=domain
+        )
+    await create_axiom(stage.canon, a_caller(), make_backing(Authority.GM), law, domain=domain)
 
     assert (refused.value.code, refused.value.details["path"]) == (
         "axiom.players-word",
@@ -86,17 +88,19 @@ async def test_an_overlong_past_is_reported_and_a_shorter_one_is_complete(
     await stage.entity("Frodo")
     for number in range(4):
         said = an_observation("frodo", f"said {number}", fields={"description": f"{number}"})
-        await stage.make(replace(said, entity_id=EntityId(id_of("Frodo")), observed_at=day(number)))
+        await stage.make(
+            replace(said, entity_id=EntityId(id_of("Frodo")), observed_at=world_day(number))
+        )
     frodo = (await stage.canon.space_scope(MIDDLE_EARTH).root_entities([id_of("Frodo")]))[
         id_of("Frodo")
     ]
-    whole = await entities_then(stage.canon, (frodo,), moment_at(day(2)))
+    whole = await entities_then(stage.canon, (frodo,), moment_at(world_day(2)))
     monkeypatch.setattr(folding, "PAGE_MAX", 2)
-    in_pages = await entities_then(stage.canon, (frodo,), moment_at(day(2)))
+    in_pages = await entities_then(stage.canon, (frodo,), moment_at(world_day(2)))
     monkeypatch.setattr(folding, "PAGES_MAX", 2)
 
     with pytest.raises(Unavailable) as refused:
-        await entities_then(stage.canon, (frodo,), moment_at(day(2)))
+        await entities_then(stage.canon, (frodo,), moment_at(world_day(2)))
 
     assert in_pages == whole
     assert whole[frodo.id].description == "2"

@@ -44,25 +44,25 @@ async def looking(stage: Stage, server: Said) -> AsyncIterator[Canon]:
     await reranking.close()
 
 
-async def find(canon: Canon, text: str, limit: int = 10) -> FoundPassages:
+async def find_text(canon: Canon, text: str, limit: int = 10) -> FoundPassages:
     query = TextQuery(
         collection=Collection.SCENES, text=text, spaces=frozenset((MIDDLE_EARTH,)), limit=limit
     )
     return await find_passages(canon, query)
 
 
-def ids(found: FoundPassages) -> list[str]:
+def hit_ids(found: FoundPassages) -> list[str]:
     return [hit.passage.id for hit in found.hits]
 
 
 async def test_the_first_passages_are_reordered_and_scores_keep_their_ranks(
     stage: Stage, looking: Canon, server: Said
 ) -> None:
-    before = await find(stage.canon, "The dragon sleeps")
-    after = await find(looking, "The dragon sleeps")
+    before = await find_text(stage.canon, "The dragon sleeps")
+    after = await find_text(looking, "The dragon sleeps")
 
-    assert ids(before)[0] == uuid_of("short")
-    assert ids(after)[0] == uuid_of("long")
+    assert hit_ids(before)[0] == uuid_of("short")
+    assert hit_ids(after)[0] == uuid_of("long")
     assert after.degraded == before.degraded
     assert [hit.strength for hit in after.hits] == [hit.strength for hit in before.hits]
     assert server.asked[0]["query"] == "The dragon sleeps"
@@ -73,16 +73,16 @@ async def test_a_limit_stays_a_prefix(stage: Stage, looking: Canon, server: Said
         *(a_turn(f"n{n}", text=f"A dragon {'and a dragon ' * (n % 7)}here") for n in range(40))
     )
 
-    most = ids(await find(looking, "which dragon?", limit=RERANKED_MAX + 9))
+    most = hit_ids(await find_text(looking, "which dragon?", limit=RERANKED_MAX + 9))
 
     assert len(most) == RERANKED_MAX + 9
     for limit in (1, 5, RERANKED_MAX, RERANKED_MAX + 3):
-        assert ids(await find(looking, "which dragon?", limit=limit)) == most[:limit]
+        assert hit_ids(await find_text(looking, "which dragon?", limit=limit)) == most[:limit]
     assert {len(asked["documents"]) for asked in server.asked} == {RERANKED_MAX}
 
 
 async def test_one_passage_needs_no_reranking(looking: Canon, server: Said) -> None:
-    assert ids(await find(looking, '"good night"')) == [uuid_of("other")]
+    assert hit_ids(await find_text(looking, '"good night"')) == [uuid_of("other")]
     assert not server.asked
 
 
@@ -90,12 +90,12 @@ async def test_one_passage_needs_no_reranking(looking: Canon, server: Said) -> N
 async def test_a_failing_reranker_keeps_the_order_and_is_paused(
     stage: Stage, looking: Canon, server: Said, broken: bytes
 ) -> None:
-    plain = await find(stage.canon, "the dragon sleeps")
+    plain = await find_text(stage.canon, "the dragon sleeps")
     server.body = broken
 
     for _ in range(3):
-        found = await find(looking, "the dragon sleeps")
-        assert ids(found) == ids(plain)
+        found = await find_text(looking, "the dragon sleeps")
+        assert hit_ids(found) == hit_ids(plain)
         assert "reranker" in found.degraded
     assert len(server.asked) == 1
 
@@ -104,12 +104,12 @@ async def test_a_slow_reranker_delays_nobody(stage: Stage, server: Said) -> None
     server.open.clear()
     reranking = EndpointReranker(RerankingEndpoint(base_url=server.url, timeout=0.05))
 
-    found = await find(
+    found = await find_text(
         stage.canon.revise_service(RecallServices, reranking=reranking), "the dragon sleeps"
     )
     await reranking.close()
 
-    assert ids(found)[0] == uuid_of("short")
+    assert hit_ids(found)[0] == uuid_of("short")
     assert "reranker" in found.degraded
 
 

@@ -23,7 +23,7 @@ async def a_revival() -> tuple[Stage, str]:
     return stage, await stage.propose("state_change", content)
 
 
-async def deferrals(stage: Stage) -> list[ProposalDeferred]:
+async def list_deferrals(stage: Stage) -> list[ProposalDeferred]:
     commits = await stage.canon.ledger.read_commits(MIDDLE_EARTH, after=ORIGIN, limit=1000)
     entries = [entry for commit in commits for entry in commit.entries]
     return [entry for entry in entries if isinstance(entry, ProposalDeferred)]
@@ -43,7 +43,7 @@ async def test_a_review_reason_is_logged_and_the_proposal_stays_pending() -> Non
     proposal = await stage.find_item(revival)
     assert (proposal.status, proposal.decision) == (ProposalStatus.PENDING, None)
     assert proposal.review.rationale == verdict.rationale
-    (entry,) = await deferrals(stage)
+    (entry,) = await list_deferrals(stage)
     assert entry.ruling.graded == verdict.graded
 
 
@@ -57,7 +57,7 @@ async def test_judging_again_with_the_same_result_writes_nothing() -> None:
     again = await canonize_proposals(stage.canon, a_caller(), [revival])
 
     assert again == first
-    assert len(await deferrals(stage)) == 1
+    assert len(await list_deferrals(stage)) == 1
 
 
 async def a_funeral() -> tuple[Stage, str]:

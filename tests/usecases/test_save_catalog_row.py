@@ -13,15 +13,15 @@ from canonry.readmodels.catalog import format_instant, item_id, item_row
 from canonry.stores.sqlite import Durability
 from canonry.testing.clocks import a_caller
 from canonry.values.ids import SpaceId
-from tests.toolsets.catalog.kit import LAB, hostile, import_rows, uuid
+from tests.toolsets.catalog.kit import LAB, hostile_names, import_rows, make_uuid
 
 pytestmark = pytest.mark.anyio
 
 
 async def test_a_save_does_not_revert_concurrent_changes(tmp_path: Path) -> None:
     store = await open_embedded(tmp_path, durability=Durability.NORMAL)
-    canon, item, reads = store.canon, item_id(LAB, "guide", uuid(1)), 0
-    other = {"id": uuid(1), "projectId": LAB, "entityType": "guide", "summary": "of another"}
+    canon, item, reads = store.canon, item_id(LAB, "guide", make_uuid(1)), 0
+    other = {"id": make_uuid(1), "projectId": LAB, "entityType": "guide", "summary": "of another"}
 
     async def read() -> CatalogRow:
         nonlocal reads
@@ -35,12 +35,12 @@ async def test_a_save_does_not_revert_concurrent_changes(tmp_path: Path) -> None
         return row
 
     try:
-        await import_rows(canon, hostile())
+        await import_rows(canon, hostile_names())
         now = format_instant(canon.clock.now())
 
         made, same = await store_row(canon, a_caller("Operator"), SpaceId(LAB), read, now)
 
-        entry = await canon.catalog.find_entry(SpaceId(LAB), uuid(1))
+        entry = await canon.catalog.find_entry(SpaceId(LAB), make_uuid(1))
         row = item_row(entry.entity)
         assert (row["title"], row["summary"]) == ("own", "of another")
         assert reads == 2

@@ -45,7 +45,7 @@ async def recall(stage: Stage, tmp_path: Path) -> AsyncIterator[Recall]:
     await made.close()
 
 
-async def index(recall: Recall) -> int:
+async def index_all(recall: Recall) -> int:
     """Index all that there is; the number of vectors made."""
     indexer, made = PassageIndexer(recall), 0
     while True:
@@ -55,7 +55,7 @@ async def index(recall: Recall) -> int:
             return made
 
 
-async def near(recall: Recall, text: str, collection: Collection) -> set[str]:
+async def find_near(recall: Recall, text: str, collection: Collection) -> set[str]:
     query = TextQuery(collection=collection, text="", spaces=HERE, limit=50)
     return {item_id for item_id, _ in await recall.find_nearest(text, query)}
 
@@ -67,7 +67,7 @@ async def test_entities_facts_and_lore_are_found_by_meaning(stage: Stage, recall
         an_event("e", title="The beacon falls"),
         an_axiom("a", statement="A beacon answers a beacon"),
     )
-    await index(recall)
+    await index_all(recall)
     canon = stage.canon.revise_service(RecallServices, recall=recall)
 
     found = await search_canon(
@@ -78,30 +78,33 @@ async def test_entities_facts_and_lore_are_found_by_meaning(stage: Stage, recall
     assert {uuid_of("f"), uuid_of("e"), uuid_of("a")} <= ids
     assert found.degraded == ()
     assert all(hit.why.similarity > 0 for hit in found.hits if hit.passage.id == uuid_of("f"))
-    assert await near(recall, "Frodo", Collection.ENTITIES) == {frodo}
+    assert await find_near(recall, "Frodo", Collection.ENTITIES) == {frodo}
 
 
 async def test_retconned_and_erased_items_leave_the_index(stage: Stage, recall: Recall) -> None:
     await stage.make(a_fact("wrong", statement="The beacon is lit"), a_fact("gone"))
-    await index(recall)
-    assert await near(recall, "beacon", Collection.FACTS) == {uuid_of("wrong"), uuid_of("gone")}
+    await index_all(recall)
+    assert await find_near(recall, "beacon", Collection.FACTS) == {
+        uuid_of("wrong"),
+        uuid_of("gone"),
+    }
 
     await stage.scribe.write_entries(
         FactRetconned(fact_id=FactId(uuid_of("wrong")), replaced_by=None, reason="a slip"),
         Erased(targets=(uuid_of("gone"),), reason="a right"),
     )
 
-    assert await near(recall, "beacon", Collection.FACTS) == set()
-    await index(recall)
-    assert await near(recall, "beacon", Collection.FACTS) == set()
+    assert await find_near(recall, "beacon", Collection.FACTS) == set()
+    await index_all(recall)
+    assert await find_near(recall, "beacon", Collection.FACTS) == set()
     (status,) = await (await recall.open_engines()).vectors.status()
-    assert status.count == await index(recall) + 1  # the turn that the stage begins with
+    assert status.count == await index_all(recall) + 1  # the turn that the stage begins with
 
 
 async def test_a_merge_shows_the_surviving_entity(stage: Stage, recall: Recall) -> None:
     await stage.entity("Frodo")
     await stage.entity("Underhill")
-    await index(recall)
+    await index_all(recall)
     kept, merged = EntityId(id_of("Frodo")), EntityId(id_of("Underhill"))
     await stage.scribe.write_entries(
         EntitiesMerged(kept=kept, merged=merged, members=(), reason="same")
@@ -117,7 +120,7 @@ async def test_an_index_of_another_format_is_reread_and_keeps_equal_parts(
     stage: Stage, recall: Recall
 ) -> None:
     await stage.make(a_fact("f", statement="The beacon is lit"), a_fact("g", statement="It falls"))
-    await index(recall)
+    await index_all(recall)
     opened = await recall.open_engines()
     (status,) = await opened.vectors.status()
     older = {**decode_json(status.cursor.encode()), "passages": 1}
@@ -126,5 +129,5 @@ async def test_an_index_of_another_format_is_reread_and_keeps_equal_parts(
     await opened.vectors.apply(VectorBatch(model=model, removed=(uuid_of("f"),), cursor=cursor))
 
     assert LogCursor.parse_cursor(cursor) == LogCursor()
-    assert await index(recall) == 1
-    assert await near(recall, "beacon lit", Collection.FACTS) == {uuid_of("f"), uuid_of("g")}
+    assert await index_all(recall) == 1
+    assert await find_near(recall, "beacon lit", Collection.FACTS) == {uuid_of("f"), uuid_of("g")}

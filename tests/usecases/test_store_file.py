@@ -38,11 +38,11 @@ EVE = "00000000-0000-0000-0000-0000000000ee"
 WORDS = b"Dear Ada, words."
 
 
-def coded(data: bytes) -> str:
+def encode_base64(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
-async def kept(canon: Canon, user: str = ADA, data: bytes = WORDS) -> str:
+async def keep_file(canon: Canon, user: str = ADA, data: bytes = WORDS) -> str:
     """The storage key of a file that the user has ingested."""
     caller = replace(a_caller(), actor=Actor(agent_id="a-1", agent_type="x", user=user))
     account = Account(user_id=user, space=account_space(user))
@@ -66,10 +66,10 @@ def test_lines_of_base64_are_read() -> None:
 
 
 def test_a_file_of_the_largest_size_passes_and_one_more_byte_does_not() -> None:
-    assert len(decode_content(coded(b"x" * FILE_BYTES_MAX))) == 52_428_800
+    assert len(decode_content(encode_base64(b"x" * FILE_BYTES_MAX))) == 52_428_800
     for size in (FILE_BYTES_MAX + 1, FILE_BYTES_MAX + 9):
         with pytest.raises(InvalidInput) as refused:
-            decode_content(coded(b"x" * size))
+            decode_content(encode_base64(b"x" * size))
         assert refused.value.code == "file.too-large"
         assert refused.value.details["max_size_bytes"] == FILE_BYTES_MAX
 
@@ -96,7 +96,7 @@ def test_a_hint_has_a_name_without_folders_and_the_named_charset() -> None:
 
 async def test_a_file_is_kept_under_its_hash_and_real_kind() -> None:
     canon = compose_memory()
-    given = given_file(coded(b"a,b,c\n1,2,3\n"), "application/octet-stream", None)
+    given = given_file(encode_base64(b"a,b,c\n1,2,3\n"), "application/octet-stream", None)
 
     stored = await store_file(canon, ADA, given, bucket="tables")
 
@@ -123,7 +123,7 @@ async def test_a_program_and_a_bad_bucket_are_refused_before_storing() -> None:
 async def test_a_link_leads_to_the_file_until_it_expires() -> None:
     clock = HandClock()
     canon = compose_memory(clock=clock)
-    key = await kept(canon)
+    key = await keep_file(canon)
     began = clock.now()
 
     signed = await sign_url(canon, ADA, key, 60)
@@ -141,8 +141,8 @@ async def test_a_link_leads_to_the_file_until_it_expires() -> None:
 
 async def test_another_users_file_looks_missing() -> None:
     canon = compose_memory()
-    key = await kept(canon)
-    await kept(canon, EVE, b"Other words.")
+    key = await keep_file(canon)
+    await keep_file(canon, EVE, b"Other words.")
     asked: list[tuple[str, Callable[[str], str]]] = [
         (EVE, lambda key: key),
         (EVE, lambda key: key.replace(ADA, EVE)),
@@ -165,7 +165,7 @@ async def test_a_link_holds_a_second_to_a_week(seconds: int) -> None:
     canon = compose_memory()
 
     with pytest.raises(InvalidInput) as refused:
-        await sign_url(canon, ADA, await kept(canon), seconds)
+        await sign_url(canon, ADA, await keep_file(canon), seconds)
 
     assert refused.value.code == "file.expiry"
 
@@ -192,7 +192,7 @@ def test_an_unconfigured_interpreter_is_refused() -> None:
 async def test_a_link_to_unreferenced_bytes_leads_nowhere() -> None:
     """As after an erasure: the link was signed while the file was there, and still holds."""
     canon = compose_memory()
-    held = storage_key(await kept(canon))
+    held = storage_key(await keep_file(canon))
     assert held is not None
     await filing_of(canon).blobs_of(EVE).put_bytes(WORDS)
     stray = replace(held, user_id=EVE)

@@ -35,12 +35,12 @@ async def stage() -> Stage:
     return await a_stage()
 
 
-async def find(canon: Canon, text: str, **asked: object) -> FoundPassages:
+async def find_text(canon: Canon, text: str, **asked: object) -> FoundPassages:
     query = TextQuery(collection=Collection.SCENES, text=text, spaces=frozenset((MIDDLE_EARTH,)))
     return await find_passages(canon, replace(query, **asked))  # type: ignore[arg-type]
 
 
-def ids(found: FoundPassages) -> list[str]:
+def hit_ids(found: FoundPassages) -> list[str]:
     return [hit.passage.id for hit in found.hits]
 
 
@@ -54,13 +54,13 @@ async def test_a_question_about_a_time_prefers_statements_of_then(stage: Stage) 
     )
     await stage.make(*(a_turn(name, f"scene {name}", text="I sold a boat") for name in days))
 
-    found = await find(stage.canon, "Who sold a boat on 8 May 2023?")
-    by_scene = await find(stage.canon, "Who sold a boat in scene 2?")
-    unasked = await find(stage.canon, "I sold a boat on 8 May 2023", question=False)
+    found = await find_text(stage.canon, "Who sold a boat on 8 May 2023?")
+    by_scene = await find_text(stage.canon, "Who sold a boat in scene 2?")
+    unasked = await find_text(stage.canon, "I sold a boat on 8 May 2023", question=False)
 
-    assert ids(found)[:2] == [uuid_of("may"), uuid_of("june")]
+    assert hit_ids(found)[:2] == [uuid_of("may"), uuid_of("june")]
     assert found.hits[0].why.dated > found.hits[1].why.dated > 0
-    assert ids(by_scene)[0] == uuid_of("june")
+    assert hit_ids(by_scene)[0] == uuid_of("june")
     assert [hit.why.dated for hit in unasked.hits] == [0, 0, 0]
 
 
@@ -70,7 +70,7 @@ async def test_an_unplayed_scene_0_is_no_error(stage: Stage) -> None:
     query = TextQuery(collection=Collection.MEMORIES, text="Who sold a boat in scene 0?")
     found = await find_passages(stage.canon, query)
 
-    assert ids(found) == [uuid_of("a boat")]
+    assert hit_ids(found) == [uuid_of("a boat")]
 
 
 async def test_before_an_event_means_before_its_time_in_the_world(stage: Stage) -> None:
@@ -80,12 +80,12 @@ async def test_before_an_event_means_before_its_time_in_the_world(stage: Stage) 
         await stage.make(a_scene(f"scene {name}", order=n, time_ref=when))
         await stage.make(a_turn(name, f"scene {name}", text="The captain wept"))
 
-    before = await find(stage.canon, "Who wept before the siege?")
-    after = await find(stage.canon, "Who wept after the siege?")
-    nothing = await find(stage.canon, "Who wept before the great flood of nowhere?")
+    before = await find_text(stage.canon, "Who wept before the siege?")
+    after = await find_text(stage.canon, "Who wept after the siege?")
+    nothing = await find_text(stage.canon, "Who wept before the great flood of nowhere?")
 
-    assert ids(before)[0] == uuid_of("eve")
-    assert ids(after)[0] == uuid_of("aftermath")
+    assert hit_ids(before)[0] == uuid_of("eve")
+    assert hit_ids(after)[0] == uuid_of("aftermath")
     assert all(hit.why.dated == 0 for hit in nothing.hits)
 
 
@@ -95,13 +95,15 @@ async def test_a_session_is_an_episode_if_a_campaign_has_several(stage: Stage) -
         await stage.make(a_scene(f"scene {name}", f"story {name}", order=1))
         await stage.make(a_turn(name, f"scene {name}", text=f"We met a giant, number {n}"))
 
-    assert ids(await find(stage.canon, "Which giant did we meet in session 2?"))[0] == (
+    assert hit_ids(await find_text(stage.canon, "Which giant did we meet in session 2?"))[0] == (
         uuid_of("second")
     )
-    assert ids(await find(stage.canon, "Which giant did we meet in the first session?"))[0] == (
-        uuid_of("first")
-    )
-    assert (await find(stage.canon, "Which giant did we meet in session 9?")).hits[0].why.dated == 0
+    assert hit_ids(await find_text(stage.canon, "Which giant did we meet in the first session?"))[
+        0
+    ] == (uuid_of("first"))
+    assert (await find_text(stage.canon, "Which giant did we meet in session 9?")).hits[
+        0
+    ].why.dated == 0
 
 
 async def test_the_words_of_a_worlds_own_calendar_give_the_time(stage: Stage) -> None:
@@ -121,9 +123,9 @@ async def test_the_words_of_a_worlds_own_calendar_give_the_time(stage: Stage) ->
         await stage.make(a_scene(f"scene {name}", order=n + 1, time_ref=when))
         await stage.make(a_turn(name, f"scene {name}", text="They drank ale"))
 
-    found = await find(stage.canon, "Who drank ale in Solmath 1402?")
+    found = await find_text(stage.canon, "Who drank ale in Solmath 1402?")
 
-    assert ids(found)[0] == uuid_of("Solmath")
+    assert hit_ids(found)[0] == uuid_of("Solmath")
     assert [hit.why.dated == 0.3 for hit in found.hits] == [True, False]
 
 
@@ -145,7 +147,7 @@ async def test_memories_and_excerpts_have_the_time_of_their_container(stage: Sta
     await stage.make(a_scene("played", said_at=when), a_source("book", said_at=when))
     await stage.make(snippet)
     asked = {"collection": Collection.SNIPPETS}
-    (found,) = (await find(stage.canon, "a red key in May 2023", **asked)).hits
+    (found,) = (await find_text(stage.canon, "a red key in May 2023", **asked)).hits
     assert found.why.dated > 0
 
 
@@ -155,8 +157,8 @@ async def test_a_question_about_an_unknown_event_asks_for_no_time(
     await stage.make(a_scene("scene", order=1, said_at=parse_instant("2023-05-08T13:00:00Z")))
     await stage.make(*(a_turn(f"t{n}", "scene", text=f"I sold boat {n}") for n in range(30)))
 
-    asked = await find(stage.canon, "Who sold a boat before the flood?")
-    plain = await find(stage.canon, "Who sold a boat before the flood?", question=False)
+    asked = await find_text(stage.canon, "Who sold a boat before the flood?")
+    plain = await find_text(stage.canon, "Who sold a boat before the flood?", question=False)
 
     assert asked.hits == plain.hits
     assert {hit.why.dated for hit in asked.hits} == {0.0}

@@ -26,35 +26,35 @@ async def a_hub() -> Stage:
     return stage
 
 
-async def walked(stage: Stage, start: str = "Hub", **how: object) -> Related:
+async def walk_related(stage: Stage, start: str = "Hub", **how: object) -> Related:
     item = await stage.find_item(id_of(start))
     assert isinstance(item, Entity)
     return await traverse_related(stage.canon, a_caller(), item, **how)  # type: ignore[arg-type]
 
 
-def names(related: Related) -> set[str]:
+def related_names(related: Related) -> set[str]:
     return {entity.name for entity in related.entities}
 
 
 async def test_hops_types_and_directions_bound_the_walk() -> None:
     stage = await a_hub()
 
-    near, far = await walked(stage), await walked(stage, max_hops=5)
-    typed = await walked(stage, max_hops=5, types=("KNOWS",))
-    inward = await walked(stage, direction="inbound")
+    near, far = await walk_related(stage), await walk_related(stage, max_hops=5)
+    typed = await walk_related(stage, max_hops=5, types=("KNOWS",))
+    inward = await walk_related(stage, direction="inbound")
 
-    assert (names(near), near.hops) == (set(FRIENDS), 1)
-    assert (names(far), far.hops) == ({*FRIENDS, "Stranger"}, 2)
-    assert (names(typed), typed.hops) == (set(FRIENDS), 1)
-    assert (names(inward), inward.hops, inward.truncated) == (set(), 0, False)
+    assert (related_names(near), near.hops) == (set(FRIENDS), 1)
+    assert (related_names(far), far.hops) == ({*FRIENDS, "Stranger"}, 2)
+    assert (related_names(typed), typed.hops) == (set(FRIENDS), 1)
+    assert (related_names(inward), inward.hops, inward.truncated) == (set(), 0, False)
 
 
 async def test_two_types_are_walked_together() -> None:
     stage = await a_hub()
 
-    both = await walked(stage, max_hops=2, types=("KNOWS", "ALLY_OF"))
+    both = await walk_related(stage, max_hops=2, types=("KNOWS", "ALLY_OF"))
 
-    assert names(both) == {*FRIENDS, "Stranger"}
+    assert related_names(both) == {*FRIENDS, "Stranger"}
 
 
 async def test_a_relation_that_a_merge_made_circular_leads_nowhere() -> None:
@@ -64,9 +64,9 @@ async def test_a_relation_that_a_merge_made_circular_leads_nowhere() -> None:
     )
     await stage.scribe.write_entries(merged)
 
-    related = await walked(stage)
+    related = await walk_related(stage)
 
-    assert names(related) == {*FRIENDS[1:], "Stranger"}
+    assert related_names(related) == {*FRIENDS[1:], "Stranger"}
     assert {(r.from_id, r.to_id) for r in related.relations if r.rel_type == "ALLY_OF"} == {
         (id_of("Hub"), id_of("Stranger"))
     }
@@ -75,20 +75,20 @@ async def test_a_relation_that_a_merge_made_circular_leads_nowhere() -> None:
 
 async def test_paging_does_not_change_the_reached_entities(monkeypatch: pytest.MonkeyPatch) -> None:
     stage = await a_hub()
-    whole = await walked(stage, max_hops=3)
+    whole = await walk_related(stage, max_hops=3)
     monkeypatch.setattr(walking, "PAGE_MAX", 2)
 
-    assert await walked(stage, max_hops=3) == whole
+    assert await walk_related(stage, max_hops=3) == whole
 
 
 async def test_omitted_entities_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     stage = await a_hub()
     monkeypatch.setattr(walking, "NODES_MAX", 4)
 
-    few = await walked(stage, max_hops=2)
+    few = await walk_related(stage, max_hops=2)
 
     assert (len(few.entities), len(few.relations), few.truncated) == (4, 4, True)
-    assert names(few) < {*FRIENDS, "Stranger"}
+    assert related_names(few) < {*FRIENDS, "Stranger"}
 
 
 async def test_omitted_relations_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,6 +96,6 @@ async def test_omitted_relations_are_reported(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(walking, "PAGE_MAX", 2)
     monkeypatch.setattr(walking, "EDGES_MAX", 4)
 
-    some = await walked(stage)
+    some = await walk_related(stage)
 
     assert (len(some.relations), some.truncated) == (4, True)

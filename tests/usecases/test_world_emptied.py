@@ -32,7 +32,7 @@ async def store(tmp_path: Path) -> AsyncIterator[Embedded]:
     await opened.close()
 
 
-async def erased(store: Embedded, world: BoundWorld, *keys: str) -> None:
+async def erase_world(store: Embedded, world: BoundWorld, *keys: str) -> None:
     for key in keys:
         plan = await plan_erasure(store.canon, "entity", item_id_of(world.space, key))
         await erase_items(
@@ -59,7 +59,7 @@ async def test_people_at_the_last_erased_place_are_nowhere_and_reported(store: E
     canon = store.canon
     world = await the_isle(store, Item(key="oar", name="Oar", holder="inn", item_type="thing"))
 
-    await erased(store, world, "yard", "road", "cellar", "tower", "inn")
+    await erase_world(store, world, "yard", "road", "cellar", "tower", "inn")
 
     answer = await context_of(canon, "ann")
     assert answer["location"] is None
@@ -108,7 +108,7 @@ async def test_parts_erased_during_an_import_are_not_added_again(store: Embedded
     isle = an_isle()
     realm, yard, cook, cup = isle.realms[2], isle.locations[1], isle.characters[0], isle.items[1]
     fact, layer = isle.lore[0], isle.layers[0]
-    await erased(store, world, realm.key, yard.key, cook.key, cup.key)
+    await erase_world(store, world, realm.key, yard.key, cook.key, cup.key)
     for gone in (lore_id_of(world.space, fact.key), layer_id_of(world.space, layer.key)):
         plan = await plan_erasure(store.canon, "entity", gone)
         await erase_items(

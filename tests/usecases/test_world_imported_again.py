@@ -59,7 +59,7 @@ async def exits_of(canon: Canon, atlas: Atlas) -> dict[str, set[tuple[Direction,
     return {place.key: {(e.direction, e.to) for e in place.exits} for place in out.locations}
 
 
-def same(atlas: Atlas, name: str, key: str, **changed: object) -> Atlas:
+def change_part(atlas: Atlas, name: str, key: str, **changed: object) -> Atlas:
     """The atlas with one part changed."""
     parts: tuple[Any, ...] = getattr(atlas, name)
     assert key in {part.key for part in parts}
@@ -67,7 +67,7 @@ def same(atlas: Atlas, name: str, key: str, **changed: object) -> Atlas:
     return replace(atlas, **{name: new})
 
 
-async def refusal(canon: Canon, atlas: Atlas) -> CanonryError:
+async def import_error(canon: Canon, atlas: Atlas) -> CanonryError:
     with pytest.raises(CanonryError) as refused:
         await brought_in(canon, atlas)
     return refused.value
@@ -76,7 +76,7 @@ async def refusal(canon: Canon, atlas: Atlas) -> CanonryError:
 async def test_a_place_leaves_realms_no_longer_named_by_the_file() -> None:
     canon = a_canon()
     first = await brought_in(canon, an_isle())
-    moved = same(an_isle(), "locations", "yard", realms=("isle",))
+    moved = change_part(an_isle(), "locations", "yard", realms=("isle",))
 
     again = await brought_in(canon, moved)
 
@@ -145,8 +145,8 @@ async def test_a_layer_keeps_its_place_and_time() -> None:
     canon = a_canon()
     await brought_in(canon, an_isle())
 
-    refused = await refusal(canon, same(an_isle(), "layers", "rain", scope="town"))
-    answer = await brought_in(canon, same(an_isle(), "layers", "rain", value="a drizzle"))
+    refused = await import_error(canon, change_part(an_isle(), "layers", "rain", scope="town"))
+    answer = await brought_in(canon, change_part(an_isle(), "layers", "rain", value="a drizzle"))
 
     assert (refused.code, isinstance(refused, Conflict)) == ("layer.fixed", True)
     assert answer.changed["layers"] == 1
@@ -156,11 +156,14 @@ async def test_a_layer_keeps_its_place_and_time() -> None:
     ("atlas", "code"),
     [
         (a_crossing(mill=(Exit(direction=NORTH, to="ford", travel_ms=-1),)), "exit.negative"),
-        (same(an_isle(), "items", "cup", quantity=0), "item.quantity"),
-        (same(an_isle(), "lore", "ferry", versions=(LoreVersion(fields={}),)), "lore.no-version"),
-        (same(an_isle(), "lore", "ferry", versions=SO_MANY), "lore.too-many-versions"),
-        (same(an_isle(), "layers", "fog", to_tick=2**60), "tick.out-of-range"),
-        (same(an_isle(), "events", "bell", tick=-(2**60)), "tick.out-of-range"),
+        (change_part(an_isle(), "items", "cup", quantity=0), "item.quantity"),
+        (
+            change_part(an_isle(), "lore", "ferry", versions=(LoreVersion(fields={}),)),
+            "lore.no-version",
+        ),
+        (change_part(an_isle(), "lore", "ferry", versions=SO_MANY), "lore.too-many-versions"),
+        (change_part(an_isle(), "layers", "fog", to_tick=2**60), "tick.out-of-range"),
+        (change_part(an_isle(), "events", "bell", tick=-(2**60)), "tick.out-of-range"),
         (replace(an_isle(), tick=2**60), "tick.out-of-range"),
     ],
 )
@@ -169,7 +172,7 @@ async def test_impossible_parts_are_refused_before_anything_is_written(
 ) -> None:
     canon = a_canon()
 
-    refused = await refusal(canon, atlas)
+    refused = await import_error(canon, atlas)
 
     assert isinstance(refused, InvalidInput)
     assert (refused.code, code in str(refused.details)) == ("world.malformed", True), refused
@@ -197,7 +200,7 @@ async def test_an_event_does_not_take_the_id_of_another_item() -> None:
     source = event_id_of(done.world_id, "source/test")
     strange = replace(an_isle(), events=(replace(an_isle().events[0], key=source),))
 
-    refused = await refusal(canon, strange)
+    refused = await import_error(canon, strange)
 
     assert (refused.code, refused.details["conflicts"]) == ("world.id-taken", [source])
 
@@ -215,7 +218,7 @@ async def test_a_world_does_not_take_the_id_of_a_universe() -> None:
 
     (universe,) = await canon.ledger.list_heads(limit=2)
 
-    refused = await refusal(canon, replace(an_isle(), id=universe.space))
+    refused = await import_error(canon, replace(an_isle(), id=universe.space))
 
     assert refused.code == "world.id-taken"
 

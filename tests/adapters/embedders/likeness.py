@@ -6,16 +6,16 @@ import struct
 from canonry.readmodels.ports.text import Vector
 
 
-def numbers(vector: Vector) -> tuple[float, ...]:
+def vector_numbers(vector: Vector) -> tuple[float, ...]:
     """The vector as numbers."""
     return struct.unpack(f"<{len(vector) // 4}f", vector)
 
 
-def length(vector: Vector) -> float:
+def vector_length(vector: Vector) -> float:
     """Return the length of a vector."""
-    return math.hypot(*numbers(vector))
+    return math.hypot(*vector_numbers(vector))
 
 
-def likeness(one: Vector, other: Vector) -> float:
+def inner_product(one: Vector, other: Vector) -> float:
     """The inner product."""
-    return sum(a * b for a, b in zip(numbers(one), numbers(other), strict=True))
+    return sum(a * b for a, b in zip(vector_numbers(one), vector_numbers(other), strict=True))

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from canonry.readmodels.ports.text import Purpose
 from canonry.recall.embedders import HashingEmbedder
-from tests.adapters.embedders.likeness import length, likeness
+from tests.adapters.embedders.likeness import inner_product, vector_length
 
 pytestmark = pytest.mark.anyio
 
@@ -18,7 +18,7 @@ async def test_every_text_has_a_vector_of_length_one(texts: list[str]) -> None:
     vectors = await HashingEmbedder().embed(texts, Purpose.PASSAGE)
 
     assert [len(vector) for vector in vectors] == [4 * 384] * len(texts)
-    assert all(length(vector) == pytest.approx(1.0, abs=1e-5) for vector in vectors)
+    assert all(vector_length(vector) == pytest.approx(1.0, abs=1e-5) for vector in vectors)
 
 
 async def test_a_misspelt_name_is_nearer_than_another_one() -> None:
@@ -26,7 +26,7 @@ async def test_a_misspelt_name_is_nearer_than_another_one() -> None:
         ["Vexahlia aims her bow", "Vex'ahlia draws the bow", "Grog drinks ale"], Purpose.PASSAGE
     )
 
-    assert likeness(asked, near) > 2 * max(0.05, likeness(asked, far))
+    assert inner_product(asked, near) > 2 * max(0.05, inner_product(asked, far))
 
 
 async def test_the_same_text_gives_the_same_bytes_in_every_process() -> None:

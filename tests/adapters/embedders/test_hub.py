@@ -8,7 +8,7 @@ import pytest
 from canonry.readmodels.ports.text import Purpose
 from canonry.recall.embedders import HubEmbedder, Library, Prefixes, multilingual_embedder
 from canonry.values.errors import Unavailable
-from tests.adapters.embedders.likeness import numbers
+from tests.adapters.embedders.likeness import vector_numbers
 
 pytestmark = pytest.mark.anyio
 
@@ -75,8 +75,8 @@ async def test_embeds_queries_and_passages_with_different_prefixes(
     (kept,) = await embedder.embed(["a"], Purpose.PASSAGE)
     await embedder.close()
 
-    assert numbers(asked) == pytest.approx(query)
-    assert numbers(kept) == pytest.approx(passage)
+    assert vector_numbers(asked) == pytest.approx(query)
+    assert vector_numbers(kept) == pytest.approx(passage)
     assert embedder.model.name == "small"
     assert await embedder.embed([], Purpose.QUERY) == []
 
@@ -89,11 +89,11 @@ async def test_the_operators_prefixes_replace_those_of_the_library(library: Libr
     (asked,) = await embedder.embed(["a"], Purpose.QUERY)
     (kept,) = await embedder.embed(["a"], Purpose.PASSAGE)
 
-    assert numbers(asked) == (1.0, 0.0)
-    assert numbers(kept) == (0.0, 1.0)
+    assert vector_numbers(asked) == (1.0, 0.0)
+    assert vector_numbers(kept) == (0.0, 1.0)
 
 
-async def refusal(embedder: HubEmbedder, text: str = "a") -> Unavailable:
+async def embedding_error(embedder: HubEmbedder, text: str = "a") -> Unavailable:
     """The error of embedding a text."""
     with pytest.raises(Unavailable) as caught:
         await embedder.embed([text], Purpose.QUERY)
@@ -105,25 +105,25 @@ async def test_a_missing_library_is_named(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setitem(sys.modules, "fastembed", None)
     embedder = HubEmbedder(library=Library.FASTEMBED, name="small", dimensions=2)
 
-    assert "Install the package fastembed" in (await refusal(embedder)).message
+    assert "Install the package fastembed" in (await embedding_error(embedder)).message
 
 
 async def test_a_model_that_cannot_be_fetched_is_unavailable() -> None:
     embedder = HubEmbedder(library=Library.FASTEMBED, name="none", dimensions=2)
 
-    assert "cannot be fetched" in (await refusal(embedder)).message
+    assert "cannot be fetched" in (await embedding_error(embedder)).message
 
 
 async def test_a_model_failure_reveals_nothing_about_the_texts() -> None:
     embedder = HubEmbedder(library=Library.SENTENCE_TRANSFORMERS, name="small", dimensions=2)
 
-    assert "private" not in str(await refusal(embedder, "break"))
+    assert "private" not in str(await embedding_error(embedder, "break"))
 
 
 async def test_an_error_about_vector_size_names_the_setting() -> None:
     embedder = HubEmbedder(library=Library.FASTEMBED, name="small", dimensions=3)
 
-    assert "dimensions" in (await refusal(embedder)).message
+    assert "dimensions" in (await embedding_error(embedder)).message
 
 
 async def test_the_multilingual_model_states_the_similarity_of_unrelated_texts() -> None:

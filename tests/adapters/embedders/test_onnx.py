@@ -13,7 +13,7 @@ from canonry.readmodels.ports.text import Purpose
 from canonry.recall.embedders import OnnxEmbedder
 from canonry.recall.embedders.onnx import FILE, MINILM, installed_file
 from canonry.values.errors import Unavailable
-from tests.adapters.embedders.likeness import length, likeness, numbers
+from tests.adapters.embedders.likeness import inner_product, vector_length, vector_numbers
 
 pytestmark = pytest.mark.anyio
 
@@ -34,9 +34,9 @@ async def test_vectors_equal_the_published_ones(
 ) -> None:
     food, bread, baby = await embedder.embed([FOOD, BREAD, BABY], Purpose.PASSAGE)
 
-    assert likeness(food, bread) == pytest.approx(0.7553, abs=1e-2)
-    assert likeness(food, baby) == pytest.approx(-0.1050, abs=1e-2)
-    assert numbers(food)[:3] == pytest.approx((0.03324, 0.00441, -0.00628), abs=5e-3)
+    assert inner_product(food, bread) == pytest.approx(0.7553, abs=1e-2)
+    assert inner_product(food, baby) == pytest.approx(-0.1050, abs=1e-2)
+    assert vector_numbers(food)[:3] == pytest.approx((0.03324, 0.00441, -0.00628), abs=5e-3)
 
 
 @pytest.fixture(scope="module")
@@ -113,8 +113,8 @@ async def test_the_end_of_a_long_text_affects_its_vector(embedder: OnnxEmbedder)
     plain, ended = await embedder.embed([filler, filler + BREAD * 30], Purpose.PASSAGE)
     (asked,) = await embedder.embed([BREAD], Purpose.QUERY)
 
-    assert length(ended) == pytest.approx(1.0, abs=1e-4)
-    assert likeness(asked, ended) > likeness(asked, plain) + 0.1
+    assert vector_length(ended) == pytest.approx(1.0, abs=1e-4)
+    assert inner_product(asked, ended) > inner_product(asked, plain) + 0.1
 
 
 async def test_queries_and_passages_are_embedded_concurrently(embedder: OnnxEmbedder) -> None:
@@ -124,7 +124,7 @@ async def test_queries_and_passages_are_embedded_concurrently(embedder: OnnxEmbe
         embedder.embed([], Purpose.QUERY),
     )
 
-    assert likeness(passages[14], query[0]) == pytest.approx(1.0, abs=1e-4)
+    assert inner_product(passages[14], query[0]) == pytest.approx(1.0, abs=1e-4)
     assert nothing == []
 
 

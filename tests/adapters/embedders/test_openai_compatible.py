@@ -11,7 +11,7 @@ from canonry.readmodels.ports.text import Purpose
 from canonry.recall.embedders import Endpoint, OpenAICompatibleEmbedder, Prefixes
 from canonry.values.errors import Unavailable
 from tests.adapters.embedders.endpoint import Said, an_endpoint, embedding_of
-from tests.adapters.embedders.likeness import length, numbers
+from tests.adapters.embedders.likeness import vector_length, vector_numbers
 
 pytestmark = pytest.mark.anyio
 
@@ -25,7 +25,7 @@ def server() -> Iterator[Said]:
 
 
 @asynccontextmanager
-async def asking(url: str, **settings: Any) -> AsyncIterator[OpenAICompatibleEmbedder]:
+async def open_embedder(url: str, **settings: Any) -> AsyncIterator[OpenAICompatibleEmbedder]:
     given: dict[str, Any] = {"model": "m", "dimensions": 3, "patience": 0.01, "key": SECRET}
     embedder = OpenAICompatibleEmbedder(Endpoint(base_url=url, **{**given, **settings}))
     try:
@@ -35,9 +35,9 @@ async def asking(url: str, **settings: Any) -> AsyncIterator[OpenAICompatibleEmb
         await embedder.close()
 
 
-async def refusal(url: str, **settings: Any) -> Unavailable:
+async def embedding_error(url: str, **settings: Any) -> Unavailable:
     """The error of asking for one text, which must not show the key or the text."""
-    async with asking(url, **settings) as embedder:
+    async with open_embedder(url, **settings) as embedder:
         with pytest.raises(Unavailable) as caught:
             await embedder.embed(["private words"], Purpose.QUERY)
     shown = f"{caught.value} {caught.value.details}"
@@ -49,19 +49,19 @@ async def refusal(url: str, **settings: Any) -> Unavailable:
 
 async def test_texts_are_sent_in_batches_and_results_keep_their_order(server: Said) -> None:
     texts = ["a", "bbbb", "aa", "cc", "aaaaaa"]
-    async with asking(server.url, batch=2) as embedder:
+    async with open_embedder(server.url, batch=2) as embedder:
         vectors = await embedder.embed(texts, Purpose.PASSAGE)
 
     assert [len(asked["input"]) for asked in server.asked] == [2, 2, 1]
     assert {asked["path"] for asked in server.asked} == {"/v1/embeddings"}
-    assert all(length(vector) == pytest.approx(1.0, abs=1e-6) for vector in vectors)
+    assert all(vector_length(vector) == pytest.approx(1.0, abs=1e-6) for vector in vectors)
     for text, vector in zip(texts, vectors, strict=True):
-        first, second, third = numbers(vector)
+        first, second, third = vector_numbers(vector)
         assert [first / third, second / third] == pytest.approx(embedding_of(text)[:2])
 
 
 async def test_the_key_is_sent_in_the_header_and_prefixes_before_texts(server: Said) -> None:
-    async with asking(server.url, prefixes=Prefixes(query="query: ")) as embedder:
+    async with open_embedder(server.url, prefixes=Prefixes(query="query: ")) as embedder:
         await embedder.embed(["a"], Purpose.QUERY)
         await embedder.embed(["a"], Purpose.PASSAGE)
 
@@ -70,7 +70,7 @@ async def test_the_key_is_sent_in_the_header_and_prefixes_before_texts(server: S
 
 
 async def test_no_key_is_sent_if_none_is_set(server: Said) -> None:
-    async with asking(server.url, key=None) as embedder:
+    async with open_embedder(server.url, key=None) as embedder:
         await embedder.embed(["a"], Purpose.QUERY)
 
     assert server.keys == [None]
@@ -79,7 +79,7 @@ async def test_no_key_is_sent_if_none_is_set(server: Said) -> None:
 
 async def test_a_busy_endpoint_is_asked_again(server: Said) -> None:
     server.statuses = [503, 429]
-    async with asking(server.url) as embedder:
+    async with open_embedder(server.url) as embedder:
         vectors = await embedder.embed(["a"], Purpose.QUERY)
 
     assert len(vectors) == 1
@@ -89,7 +89,7 @@ async def test_a_busy_endpoint_is_asked_again(server: Said) -> None:
 async def test_attempts_are_bounded(server: Said) -> None:
     server.statuses = [500] * 9
 
-    assert (await refusal(server.url)).details["status"] == 500
+    assert (await embedding_error(server.url)).details["status"] == 500
     assert len(server.asked) == 3
 
 
@@ -97,7 +97,7 @@ async def test_attempts_are_bounded(server: Said) -> None:
 async def test_a_refusal_is_not_repeated(server: Said, status: int, advice: str) -> None:
     server.statuses = [status]
 
-    assert advice in (await refusal(server.url)).message
+    assert advice in (await embedding_error(server.url)).message
     assert len(server.asked) == 1
 
 
@@ -120,41 +120,43 @@ async def test_a_refusal_is_not_repeated(server: Said, status: int, advice: str)
 async def test_a_malformed_answer_is_unavailable(server: Said, body: bytes) -> None:
     server.body = body
 
-    await refusal(server.url)
+    await embedding_error(server.url)
 
 
 async def test_an_endless_answer_is_abandoned(server: Said) -> None:
     server.body = b" " * 100_000
 
-    assert "more than 50000 bytes" in (await refusal(server.url, most_bytes=50_000)).message
+    assert "more than 50000 bytes" in (await embedding_error(server.url, most_bytes=50_000)).message
 
 
 async def test_an_error_about_vector_size_names_the_setting(server: Said) -> None:
-    assert "dimensions" in (await refusal(server.url, dimensions=4)).message
+    assert "dimensions" in (await embedding_error(server.url, dimensions=4)).message
 
 
 async def test_an_endpoint_that_is_down_is_unavailable(server: Said) -> None:
     with an_endpoint() as gone:
         url = gone.url
 
-    assert "does not answer" in (await refusal(url, attempts=2)).message
+    assert "does not answer" in (await embedding_error(url, attempts=2)).message
 
 
 async def test_an_endpoint_that_answers_too_slowly_is_abandoned(server: Said) -> None:
     server.open.clear()
 
-    assert "does not answer" in (await refusal(server.url, attempts=2, timeout=0.05)).message
+    assert (
+        "does not answer" in (await embedding_error(server.url, attempts=2, timeout=0.05)).message
+    )
 
 
 @pytest.mark.parametrize("url", ["http://[", "not-an-address"])
 async def test_an_invalid_address_error_names_the_setting(url: str) -> None:
-    refused = await refusal(url, attempts=1)
+    refused = await embedding_error(url, attempts=1)
 
     assert any(each in refused.message for each in ("does not answer", "Correct its URL"))
 
 
 async def test_no_request_is_sent_without_texts(server: Said) -> None:
-    async with asking(server.url) as embedder:
+    async with open_embedder(server.url) as embedder:
         assert await embedder.embed([], Purpose.QUERY) == []
 
     assert server.asked == []

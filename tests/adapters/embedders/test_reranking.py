@@ -23,7 +23,7 @@ def server() -> Iterator[Said]:
         yield said
 
 
-async def scores(url: str, **settings: Any) -> list[float]:
+async def score_passages(url: str, **settings: Any) -> list[float]:
     reranker = EndpointReranker(RerankingEndpoint(base_url=url, key=SECRET, **settings))
     try:
         return list(await reranker.score_texts("who answers?", TEXTS))
@@ -32,9 +32,9 @@ async def scores(url: str, **settings: Any) -> list[float]:
         await reranker.close()
 
 
-async def refusal(url: str, **settings: Any) -> Unavailable:
+async def reranking_error(url: str, **settings: Any) -> Unavailable:
     with pytest.raises(Unavailable) as caught:
-        await scores(url, **settings)
+        await score_passages(url, **settings)
     shown = f"{caught.value} {caught.value.details}"
     assert SECRET not in shown
     assert "answers?" not in shown
@@ -43,7 +43,7 @@ async def refusal(url: str, **settings: Any) -> Unavailable:
 
 
 async def test_documents_are_sent_and_scored_in_order(server: Said) -> None:
-    assert await scores(server.url, model="m") == [13.0, 4.0, 9.0]
+    assert await score_passages(server.url, model="m") == [13.0, 4.0, 9.0]
 
     (asked,) = server.asked
     assert asked == {
@@ -57,7 +57,7 @@ async def test_documents_are_sent_and_scored_in_order(server: Said) -> None:
 
 
 async def test_the_protocol_of_text_embeddings_inference_is_used(server: Said) -> None:
-    assert await scores(server.url, dialect=RerankingDialect.TEI) == [13.0, 4.0, 9.0]
+    assert await score_passages(server.url, dialect=RerankingDialect.TEI) == [13.0, 4.0, 9.0]
 
     (asked,) = server.asked
     assert asked["texts"] == list(TEXTS)
@@ -65,7 +65,7 @@ async def test_the_protocol_of_text_embeddings_inference_is_used(server: Said) -
 
 
 async def test_a_model_is_named_only_if_one_is_set(server: Said) -> None:
-    await scores(server.url)
+    await score_passages(server.url)
 
     assert "model" not in server.asked[0]
 
@@ -74,11 +74,11 @@ async def test_a_model_is_named_only_if_one_is_set(server: Said) -> None:
 async def test_a_waiting_search_asks_once(server: Said, status: int) -> None:
     server.statuses = [status] * 3
 
-    assert (await refusal(server.url)).details["status"] == status
+    assert (await reranking_error(server.url)).details["status"] == status
     assert len(server.asked) == 1
 
 
-def rows(*pairs: tuple[Any, Any]) -> bytes:
+def answer_rows(*pairs: tuple[Any, Any]) -> bytes:
     return json.dumps(
         {"results": [{"index": n, "relevance_score": score} for n, score in pairs]}
     ).encode()
@@ -92,13 +92,13 @@ def rows(*pairs: tuple[Any, Any]) -> bytes:
         b"7",
         b'{"results": 7}',
         b'[{"index": 0}]',
-        rows((0, 1.0), (1, 0.5)),
-        rows((0, 1.0), (1, 0.5), (1, 0.5)),
-        rows((0, 1.0), (1, 0.5), (7, 0.5)),
-        rows((0, 1.0), (1, 0.5), (2, 0.5), (2, 0.7)),
-        rows((0, 1.0), (1, "much"), (2, 0.5)),
-        rows((0, 1.0), (1, float("nan")), (2, 0.5)),
-        rows((0, 1.0), (1, 10**400), (2, 0.5)),
+        answer_rows((0, 1.0), (1, 0.5)),
+        answer_rows((0, 1.0), (1, 0.5), (1, 0.5)),
+        answer_rows((0, 1.0), (1, 0.5), (7, 0.5)),
+        answer_rows((0, 1.0), (1, 0.5), (2, 0.5), (2, 0.7)),
+        answer_rows((0, 1.0), (1, "much"), (2, 0.5)),
+        answer_rows((0, 1.0), (1, float("nan")), (2, 0.5)),
+        answer_rows((0, 1.0), (1, 10**400), (2, 0.5)),
         b"[" * 1_000_000,
         b"\xff\xfe",
         b"",
@@ -107,20 +107,20 @@ def rows(*pairs: tuple[Any, Any]) -> bytes:
 async def test_a_malformed_answer_is_unavailable(server: Said, body: bytes) -> None:
     server.body = body
 
-    await refusal(server.url)
+    await reranking_error(server.url)
 
 
 async def test_an_endless_answer_is_abandoned(server: Said) -> None:
     server.body = b" " * 100_000
 
-    assert "more than 50000 bytes" in (await refusal(server.url, most_bytes=50_000)).message
+    assert "more than 50000 bytes" in (await reranking_error(server.url, most_bytes=50_000)).message
 
 
 async def test_a_slow_endpoint_is_abandoned(server: Said) -> None:
     server.open.clear()
     began = time.perf_counter()
 
-    assert "does not answer" in (await refusal(server.url, timeout=0.1)).message
+    assert "does not answer" in (await reranking_error(server.url, timeout=0.1)).message
     assert time.perf_counter() - began < 5
 
 
@@ -128,4 +128,4 @@ async def test_an_endpoint_that_is_down_is_unavailable() -> None:
     with an_endpoint() as gone:
         url = gone.url
 
-    assert "does not answer" in (await refusal(url)).message
+    assert "does not answer" in (await reranking_error(url)).message

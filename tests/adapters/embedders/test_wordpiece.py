@@ -33,13 +33,13 @@ def published() -> BertWordPieceTokenizer:
     return tokenizer
 
 
-def settled(character: str) -> bool:
+def is_settled(character: str) -> bool:
     """Return whether Unicode has had a character for long, always as the same kind."""
     category = KNOWN.category(character)
     return category not in {"Cn", "Cs"} and category == unicodedata.category(character)
 
 
-def ours(tokens: WordPiece, text: str) -> list[int]:
+def encode_text(tokens: WordPiece, text: str) -> list[int]:
     return [tokens.begin, *tokens.encode_text(text), tokens.end]
 
 
@@ -53,30 +53,34 @@ def test_the_vocabulary_equals_the_published_one() -> None:
 def test_tokens_equal_those_of_the_published_tokenizer(
     text: str, published: BertWordPieceTokenizer
 ) -> None:
-    assert ours(uncased_tokenizer(), text) == published.encode(text).ids
+    assert encode_text(uncased_tokenizer(), text) == published.encode(text).ids
 
 
 def test_every_character_is_tokenized_as_published(published: BertWordPieceTokenizer) -> None:
     # Editions of Unicode differ in what they know, and the library's is another than Python's.
-    texts = [f"a{character}b" for character in map(chr, range(0x110000)) if settled(character)]
+    texts = [f"a{character}b" for character in map(chr, range(0x110000)) if is_settled(character)]
 
     wanted = published.encode_batch(texts)
 
     assert [
-        t for t, w in zip(texts, wanted, strict=True) if ours(uncased_tokenizer(), t) != w.ids
+        t
+        for t, w in zip(texts, wanted, strict=True)
+        if encode_text(uncased_tokenizer(), t) != w.ids
     ] == []
 
 
 def test_random_texts_have_the_published_tokens(published: BertWordPieceTokenizer) -> None:
     lots = random.Random(7)
-    letters = list(filter(settled, map(chr, range(0x20, 0x3100))))
+    letters = list(filter(is_settled, map(chr, range(0x20, 0x3100))))
     texts = ["".join(lots.choices(letters[:600], k=40)) for _ in range(500)]
     texts += ["".join(lots.choices(letters, k=40)) for _ in range(500)]
 
     wanted = published.encode_batch(texts)
 
     assert [
-        t for t, w in zip(texts, wanted, strict=True) if ours(uncased_tokenizer(), t) != w.ids
+        t
+        for t, w in zip(texts, wanted, strict=True)
+        if encode_text(uncased_tokenizer(), t) != w.ids
     ] == []
 
 

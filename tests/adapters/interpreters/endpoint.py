@@ -55,7 +55,7 @@ def an_endpoint() -> Iterator[Said]:
         thread.join()
 
 
-def parted(question: str) -> tuple[str, str]:
+def split_question(question: str) -> tuple[str, str]:
     """Return the text of a question outside its data marks, and the text between them."""
     first, _, rest = question.partition("\n")
     (mark,) = set(re.findall(r"data-[0-9a-f]{32}", first))

@@ -21,7 +21,7 @@ from canonry.models import endpoint
 from canonry.models.endpoint import ModelEndpoint
 from canonry.records.ports.interpreter import Interpreter
 from canonry.values.errors import InvalidInput, Unavailable
-from tests.adapters.interpreters.endpoint import Said, an_endpoint, parted
+from tests.adapters.interpreters.endpoint import Said, an_endpoint, split_question
 
 pytestmark = pytest.mark.anyio
 
@@ -46,7 +46,7 @@ ENTITIES = {
 PROVIDERS = {each.provider: each for each in (OPENAI, ANTHROPIC)}
 
 
-def enveloped(provider: str, answer: Any) -> Any:
+def wrap_answer(provider: str, answer: Any) -> Any:
     """An answer as the protocol of the provider carries it."""
     if provider == "openai":
         return {"choices": [{"message": {"role": "assistant", "content": json.dumps(answer)}}]}
@@ -64,12 +64,14 @@ def server() -> Iterator[Said]:
         yield said
 
 
-def asking(provider: str, url: str, **settings: Any) -> Interpreter:
+def make_interpreter(provider: str, url: str, **settings: Any) -> Interpreter:
     given: dict[str, Any] = {"model": "m-1", "key": SECRET, "patience": 0.01, **settings}
     return EndpointInterpreter(PROVIDERS[provider], ModelEndpoint(base_url=url, **given))
 
 
-async def interpreted(interpreter: Interpreter, asked: Mapping[str, Any] | None = None) -> Any:
+async def interpret_document(
+    interpreter: Interpreter, asked: Mapping[str, Any] | None = None
+) -> Any:
     configuration = interpreter.complete_configuration(asked or {})
     try:
         return await interpreter.interpret_reading(
@@ -80,10 +82,10 @@ async def interpreted(interpreter: Interpreter, asked: Mapping[str, Any] | None 
         await interpreter.close()
 
 
-async def refusal(provider: str, url: str, **settings: Any) -> Unavailable:
+async def interpretation_error(provider: str, url: str, **settings: Any) -> Unavailable:
     """The error of an interpretation, which shows neither key nor document nor answer."""
     with pytest.raises(Unavailable) as caught:
-        await interpreted(asking(provider, url, **settings))
+        await interpret_document(make_interpreter(provider, url, **settings))
     shown = f"{caught.value} {caught.value.details}"
     assert SECRET not in shown
     assert "private" not in shown
@@ -93,9 +95,9 @@ async def refusal(provider: str, url: str, **settings: Any) -> Unavailable:
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 async def test_an_answer_becomes_entities(provider: str, server: Said) -> None:
-    server.answers(enveloped(provider, ENTITIES))
+    server.answers(wrap_answer(provider, ENTITIES))
 
-    found = await interpreted(asking(provider, server.url))
+    found = await interpret_document(make_interpreter(provider, server.url))
 
     (invoice,) = found.entities
     assert invoice.entity_type == "invoice"
@@ -111,9 +113,9 @@ async def test_a_value_without_a_matching_quote_is_kept_unread(provider: str, se
         {"name": "notes", "value": "private", "quote": None},
     ]
     answer = {"entities": [{"entity_type": "invoice", "fields": fields}]}
-    server.answers(enveloped(provider, answer))
+    server.answers(wrap_answer(provider, answer))
 
-    found = await interpreted(asking(provider, server.url))
+    found = await interpret_document(make_interpreter(provider, server.url))
 
     (invoice,) = found.entities
     assert invoice.fields == {"invoice_number": "A-1"}
@@ -126,8 +128,10 @@ async def test_a_value_without_a_matching_quote_is_kept_unread(provider: str, se
 
 
 async def test_the_openai_protocol_asks_for_a_schema(server: Said) -> None:
-    server.answers(enveloped("openai", ENTITIES))
-    await interpreted(asking("openai", server.url), {"model_id": "m-2", "temperature": 0.5})
+    server.answers(wrap_answer("openai", ENTITIES))
+    await interpret_document(
+        make_interpreter("openai", server.url), {"model_id": "m-2", "temperature": 0.5}
+    )
 
     (asked,) = server.asked
     assert asked["path"] == "/v1/chat/completions"
@@ -138,8 +142,8 @@ async def test_the_openai_protocol_asks_for_a_schema(server: Said) -> None:
 
 
 async def test_the_anthropic_protocol_asks_for_one_tool_call(server: Said) -> None:
-    server.answers(enveloped("anthropic", ENTITIES))
-    await interpreted(asking("anthropic", server.url))
+    server.answers(wrap_answer("anthropic", ENTITIES))
+    await interpret_document(make_interpreter("anthropic", server.url))
 
     (asked,) = server.asked
     assert asked["path"] == "/v1/messages"
@@ -151,11 +155,11 @@ async def test_the_anthropic_protocol_asks_for_one_tool_call(server: Said) -> No
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 async def test_a_document_cannot_escape_its_data_marks(provider: str, server: Said) -> None:
-    server.answers(enveloped(provider, ENTITIES))
-    await interpreted(asking(provider, server.url))
+    server.answers(wrap_answer(provider, ENTITIES))
+    await interpret_document(make_interpreter(provider, server.url))
 
     question = str(server.asked[0]["messages"][-1]["content"])
-    outside, inside = parted(question)
+    outside, inside = split_question(question)
     assert READING.whole_text in inside
     assert "private" not in outside
     assert "invoice: invoice_number" in question
@@ -163,7 +167,7 @@ async def test_a_document_cannot_escape_its_data_marks(provider: str, server: Sa
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_a_configuration_is_complete_and_rejects_fixed_choices(provider: str) -> None:
-    interpreter = asking(provider, "http://localhost")
+    interpreter = make_interpreter(provider, "http://localhost")
     asked = {"prompt_hash": "other", "code_version": "other", "temperature": None}
 
     assert interpreter.complete_configuration(asked) == {
@@ -180,7 +184,7 @@ def test_a_configuration_is_complete_and_rejects_fixed_choices(provider: str) ->
 )
 def test_a_configuration_that_makes_no_sense_is_refused(asked: Mapping[str, Any]) -> None:
     with pytest.raises(InvalidInput) as refused:
-        asking("openai", "http://localhost").complete_configuration(asked)
+        make_interpreter("openai", "http://localhost").complete_configuration(asked)
 
     assert refused.value.code == "interpretation.configuration"
     assert refused.value.details["path"] == f"/interpretation_config/{next(iter(asked))}"
@@ -203,9 +207,9 @@ def test_a_configuration_that_makes_no_sense_is_refused(asked: Mapping[str, Any]
     ],
 )
 async def test_an_unexpected_answer_is_a_failure(provider: str, answer: Any, server: Said) -> None:
-    server.answers(enveloped(provider, answer))
+    server.answers(wrap_answer(provider, answer))
 
-    await refusal(provider, server.url)
+    await interpretation_error(provider, server.url)
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
@@ -217,38 +221,38 @@ async def test_an_answer_without_envelope_is_a_failure(
 ) -> None:
     server.body = body
 
-    await refusal(provider, server.url)
+    await interpretation_error(provider, server.url)
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 async def test_a_busy_endpoint_is_retried_and_a_refusing_one_is_not(
     provider: str, server: Said
 ) -> None:
-    server.answers(enveloped(provider, ENTITIES))
+    server.answers(wrap_answer(provider, ENTITIES))
     server.statuses = [503, 429]
-    assert (await interpreted(asking(provider, server.url))).entities
+    assert (await interpret_document(make_interpreter(provider, server.url))).entities
 
     server.statuses = [401]
-    refused = await refusal(provider, server.url)
+    refused = await interpretation_error(provider, server.url)
 
     assert refused.details["status"] == 401
     assert len(server.asked) == 4
 
 
 async def test_a_missing_or_slow_endpoint_is_a_failure(server: Said) -> None:
-    await refusal("openai", "http://127.0.0.1:9", attempts=2)
-    await refusal("anthropic", server.url, timeout=0.0)
+    await interpretation_error("openai", "http://127.0.0.1:9", attempts=2)
+    await interpretation_error("anthropic", server.url, timeout=0.0)
 
 
 @pytest.mark.parametrize("url", ["no-address", "http://", "ftp://localhost", "http://[::1"])
 async def test_an_invalid_address_is_a_failure(url: str) -> None:
-    await refusal("openai", url)
+    await interpretation_error("openai", url)
 
 
 async def test_an_answer_is_read_only_as_far_as_needed(server: Said) -> None:
     server.body = b" " * (endpoint.ANSWER_MAX + 1)
 
-    await refusal("openai", server.url)
+    await interpretation_error("openai", server.url)
 
 
 @pytest.mark.parametrize("value", [r'"\ud800 alone"', "NaN", "1e999", "9" * 5_000])
@@ -257,11 +261,11 @@ async def test_a_value_that_cannot_be_stored_is_a_failure(
     provider: str, value: str, server: Said
 ) -> None:
     said = '{"entities":[{"entity_type":"note","fields":[{"name":"a","value":@}]}]}'
-    envelope = json.dumps(enveloped(provider, "@"))
+    envelope = json.dumps(wrap_answer(provider, "@"))
     inner = said.replace("@", value)
     text = inner if provider == "anthropic" else json.dumps(inner)
     server.body = envelope.replace(
         json.dumps("@") if provider == "anthropic" else json.dumps(json.dumps("@")), text
     ).encode()
 
-    await refusal(provider, server.url)
+    await interpretation_error(provider, server.url)

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.anyio
 
 
 @asynccontextmanager
-async def asked(said: Said) -> AsyncIterator[EndpointModerator]:
+async def open_moderator(said: Said) -> AsyncIterator[EndpointModerator]:
     """A moderator that asks this endpoint."""
     endpoint = ModelEndpoint(base_url=said.url, model="m", key="k", attempts=1, timeout=1.0)
     moderator = EndpointModerator(endpoint)
@@ -30,7 +30,7 @@ async def test_findings_of_the_model_are_added() -> None:
     with an_endpoint() as said:
         found = {"hate": True, "violence": True, "sexual/minors": False, "other": True}
         said.answers({"results": [{"categories": found}]})
-        async with asked(said) as moderator:
+        async with open_moderator(said) as moderator:
             answer = await moderator.moderate_text("something veiled")
         assert answer.categories == ("hate",)
         assert answer.policy_version.endswith("+m")
@@ -41,7 +41,7 @@ async def test_findings_of_the_model_are_added() -> None:
 
 async def test_findings_of_the_rules_are_not_sent_to_the_model() -> None:
     with an_endpoint() as said:
-        async with asked(said) as moderator:
+        async with open_moderator(said) as moderator:
             assert (await moderator.moderate_text("kill yourself")).categories == ("self-harm",)
         assert said.asked == []
 
@@ -50,17 +50,17 @@ async def test_findings_of_the_rules_are_not_sent_to_the_model() -> None:
 async def test_only_rules_apply_after_a_broken_answer(body: bytes) -> None:
     with an_endpoint() as said:
         said.body = body
-        async with asked(said) as moderator:
+        async with open_moderator(said) as moderator:
             assert (await moderator.moderate_text("Hello")).allowed
 
 
 async def test_only_rules_apply_if_the_endpoint_refuses_or_is_missing() -> None:
     with an_endpoint() as said:
         said.statuses = [500]
-        async with asked(said) as moderator:
+        async with open_moderator(said) as moderator:
             assert (await moderator.moderate_text("Hello")).allowed
             said.url = "http://127.0.0.1:9/v1"
-        async with asked(said) as moderator:
+        async with open_moderator(said) as moderator:
             assert (await moderator.moderate_text("Hello")).allowed
 
 

@@ -18,7 +18,7 @@ from canonry.testing.conformance.view import folded_commits
 from canonry.testing.example_items import MIDDLE_EARTH, a_fact
 from canonry.values.errors import BrokenInvariant, Conflict
 from canonry.values.ids import SpaceId
-from tests.conformance.neo4j_store import URL, graphs, kinds
+from tests.conformance.neo4j_store import URL, open_graphs, read_kinds
 from tests.conformance.test_memory import open_memory
 from tests.faults.relay import relayed_url
 
@@ -57,7 +57,7 @@ class Followed:
     def graph(self) -> Neo4jGraph:
         return Neo4jGraph(self.database)
 
-    def projector(self) -> Projector:
+    def make_projector(self) -> Projector:
         canon = self.log.canon
         return Projector(ledger=canon.ledger, state=canon.state, others=(self.graph,))
 
@@ -71,7 +71,7 @@ class Followed:
             )
         return found
 
-    async def differing(self) -> set[str]:
+    async def find_differences(self) -> set[str]:
         """Return the parts of the graph that do not follow from the log."""
         items = await self.current_items()
         shown = {i async for page in self.graph.list_ids() for i in page}
@@ -80,19 +80,19 @@ class Followed:
 
 @pytest.fixture
 async def followed() -> AsyncIterator[Followed]:
-    async with graphs() as opened:
+    async with open_graphs() as opened:
         log = await open_memory()
         spaces = list(await write_chronicle(log))
-        yield Followed(log=log, database=await opened.database(), spaces=spaces)
+        yield Followed(log=log, database=await opened.open_database(), spaces=spaces)
 
 
 async def test_a_caught_up_graph_equals_the_records(followed: Followed) -> None:
-    assert await followed.differing() == set(await followed.current_items())
+    assert await followed.find_differences() == set(await followed.current_items())
 
-    await followed.projector().catch_up()
+    await followed.make_projector().catch_up()
 
-    assert await followed.differing() == set()
-    assert (await kinds(followed.database)).keys() == (await followed.current_items()).keys()
+    assert await followed.find_differences() == set()
+    assert (await read_kinds(followed.database)).keys() == (await followed.current_items()).keys()
 
 
 async def test_applying_again_changes_nothing(followed: Followed) -> None:
@@ -104,7 +104,7 @@ async def test_applying_again_changes_nothing(followed: Followed) -> None:
         await followed.graph.apply(made)
         assert await followed.graph.cursor(space) == made[-1].position
 
-    assert await followed.differing() == set()
+    assert await followed.find_differences() == set()
 
 
 async def test_projectors_side_by_side_leave_what_one_leaves(followed: Followed) -> None:
@@ -114,10 +114,10 @@ async def test_projectors_side_by_side_leave_what_one_leaves(followed: Followed)
         for n in range(10):
             await scribe.make_items(a_fact(f"late fact {n}"))
 
-    await asyncio.gather(write(), *(followed.projector().catch_up() for _ in range(3)))
-    await followed.projector().catch_up()
+    await asyncio.gather(write(), *(followed.make_projector().catch_up() for _ in range(3)))
+    await followed.make_projector().catch_up()
 
-    assert await followed.differing() == set()
+    assert await followed.find_differences() == set()
 
 
 async def test_a_gap_is_refused_and_changes_nothing(followed: Followed) -> None:
@@ -128,29 +128,29 @@ async def test_a_gap_is_refused_and_changes_nothing(followed: Followed) -> None:
 
     assert refused.value.code == "view.gap"
     assert await followed.graph.cursor(MIDDLE_EARTH) == ORIGIN
-    assert await kinds(followed.database) == {}
-    await followed.projector().advance_to(MIDDLE_EARTH, Position(2))
+    assert await read_kinds(followed.database) == {}
+    await followed.make_projector().advance_to(MIDDLE_EARTH, Position(2))
     assert await followed.graph.cursor(MIDDLE_EARTH) >= 2
 
 
 async def test_each_kind_of_damage_is_found_and_refilling_repairs_it(
     followed: Followed,
 ) -> None:
-    await followed.projector().catch_up()
+    await followed.make_projector().catch_up()
     for harm, statement in HARMS.items():
         await followed.database.fetch_rows(statement)
-        assert await followed.differing() != set(), harm
+        assert await followed.find_differences() != set(), harm
 
         await followed.graph.delete_nodes()
-        await followed.projector().catch_up()
+        await followed.make_projector().catch_up()
 
-        assert await followed.differing() == set(), harm
+        assert await followed.find_differences() == set(), harm
     await followed.database.fetch_rows(STRAY)
-    assert await followed.differing() == {"stray"}
+    assert await followed.find_differences() == {"stray"}
 
 
 async def test_the_graph_names_its_engine(followed: Followed) -> None:
-    await followed.projector().catch_up()
+    await followed.make_projector().catch_up()
 
     answer = await followed.graph.graph_facts()
 
@@ -174,7 +174,7 @@ async def test_applying_takes_two_round_trips_whatever_the_number_of_changes(
 async def test_a_graph_of_an_earlier_version_keeps_items_and_drops_statistics(
     followed: Followed,
 ) -> None:
-    await followed.projector().catch_up()
+    await followed.make_projector().catch_up()
     await followed.database.fetch_rows(BESIDE)
     await followed.database.fetch_rows("MATCH (s:_Store {store: $store}) SET s.format = 1")
 
@@ -185,7 +185,7 @@ async def test_a_graph_of_an_earlier_version_keeps_items_and_drops_statistics(
     assert sorted(await again.fetch_rows(left)) == [[["_Cursor"]], [["_Store"]]]
     assert await again.fetch_rows("MATCH (s:_Store {store: $store}) RETURN s.format") == [[2]]
     await again.close()
-    assert await followed.differing() == set()
+    assert await followed.find_differences() == set()
 
 
 async def test_a_graph_of_a_later_version_is_refused(followed: Followed) -> None:

@@ -21,12 +21,12 @@ from canonry.testing.conformance.kit import require_part
 from canonry.testing.conformance.view import folded_commits
 from canonry.testing.example_items import MIDDLE_EARTH, a_fact
 from canonry.values.errors import Unavailable
-from tests.conformance.neo4j_store import URL, graphs, kinds
+from tests.conformance.neo4j_store import URL, open_graphs, read_kinds
 from tests.conformance.test_memory import open_memory
-from tests.faults.disks import full
+from tests.faults.disks import limit_files
 from tests.faults.relay import relayed_url
 from tests.faults.test_neo4j_view import graph_beside, shows_all, write_facts
-from tests.mongodb.test_machines import becomes
+from tests.mongodb.test_machines import becomes_true
 from tests.servers.graph import Graph
 from tests.servers.processes import PASSWORD, PORT
 
@@ -58,7 +58,7 @@ def server() -> Iterator[Graph]:
 
 
 @asynccontextmanager
-async def opened(url: str, name: str, deadline: float = 30.0) -> AsyncIterator[Neo4jDatabase]:
+async def open_graph(url: str, name: str, deadline: float = 30.0) -> AsyncIterator[Neo4jDatabase]:
     database = Neo4jDatabase(url, name, deadline=deadline)
     await database.open()
     try:
@@ -74,9 +74,11 @@ async def some_facts(n: int) -> list[Folded]:
     return list(await folded_commits(log.canon, MIDDLE_EARTH))
 
 
-async def applied(graph: Neo4jGraph, made: list[Folded], half: asyncio.Event | None = None) -> None:
+async def apply_commits(
+    graph: Neo4jGraph, made: list[Folded], half: asyncio.Event | None = None
+) -> None:
     """Apply commits one by one as the projector does, again where the view is not there."""
-    while (cursor := await soon(graph)) < len(made):
+    while (cursor := await apply_soon(graph)) < len(made):
         if half is not None and cursor >= len(made) // 2:
             half.set()
         try:
@@ -85,7 +87,7 @@ async def applied(graph: Neo4jGraph, made: list[Folded], half: asyncio.Event | N
             await asyncio.sleep(0.1)
 
 
-async def soon(graph: Neo4jGraph) -> int:
+async def apply_soon(graph: Neo4jGraph) -> int:
     while True:
         try:
             return await graph.cursor(MIDDLE_EARTH)
@@ -97,7 +99,7 @@ async def test_a_killed_and_restarted_server_shows_each_commit_once(
     server: Graph,
 ) -> None:
     made = await some_facts(30)
-    async with opened(server.url, f"test_{uuid4().hex}") as database:
+    async with open_graph(server.url, f"test_{uuid4().hex}") as database:
         shown, half = Neo4jGraph(database), asyncio.Event()
 
         async def kill() -> None:
@@ -105,7 +107,7 @@ async def test_a_killed_and_restarted_server_shows_each_commit_once(
             await asyncio.to_thread(server.stop, signal.SIGKILL)
             await asyncio.to_thread(server.start)
 
-        await asyncio.gather(kill(), applied(shown, made, half), applied(shown, made))
+        await asyncio.gather(kill(), apply_commits(shown, made, half), apply_commits(shown, made))
 
         counted = "MATCH (t:Fact) WHERE t.store = $store RETURN count(t)"
         assert await database.fetch_rows(counted) == [[len(made)]]
@@ -115,7 +117,7 @@ async def test_a_killed_and_restarted_server_shows_each_commit_once(
 async def test_a_full_then_killed_server_stops_no_writer(server: Graph, tmp_path: Path) -> None:
     async with graph_beside(server.url, tmp_path) as store:
         await shows_all(store, await write_facts(store, ["before"]))
-        with full(server.process(), ROOM):
+        with limit_files(server.process(), ROOM):
             await write_facts(store, [f"{n} {WORDS}" for n in range(MANY)])
             with pytest.raises(Unavailable) as refused:
                 await require_part(store.graph).catch_up()
@@ -140,28 +142,28 @@ async def test_a_full_then_killed_server_stops_no_writer(server: Graph, tmp_path
 
 async def test_a_cut_connection_leaves_whole_commits() -> None:
     made = await some_facts(40)
-    async with graphs() as graph:
-        whole = await graph.database()
+    async with open_graphs() as graph:
+        whole = await graph.open_database()
         await Neo4jGraph(whole).apply(made[:1])  # a first statement is planned for long
-        async with relayed_url(URL) as (relay, url), opened(url, whole.name) as database:
-            work = asyncio.ensure_future(applied(Neo4jGraph(database), made))
+        async with relayed_url(URL) as (relay, url), open_graph(url, whole.name) as database:
+            work = asyncio.ensure_future(apply_commits(Neo4jGraph(database), made))
             left_alone = 0.3
             while not work.done():
                 await asyncio.sleep(0.05)
-                await relay.cut()
+                await relay.cut_lines()
                 await asyncio.sleep(left_alone)
                 left_alone *= 1.1  # at some time a slow machine gets through, too
             await work
 
         items = {each.items[0].id: each.items[0] for each in made}
-        assert await kinds(whole) == dict.fromkeys(items, "fact")
+        assert await read_kinds(whole) == dict.fromkeys(items, "fact")
         assert await Neo4jGraph(whole).find_differing(items) == []
 
 
 async def test_a_query_and_its_statement_end_at_the_deadline() -> None:
-    async with graphs() as graph:
-        name = (await graph.database()).name
-        async with opened(URL, name, deadline=0.5) as database:
+    async with open_graphs() as graph:
+        name = (await graph.open_database()).name
+        async with open_graph(URL, name, deadline=0.5) as database:
             with pytest.raises(Unavailable) as late:
                 await database.fetch_rows(ENDLESS)
             with pytest.raises(Unavailable) as ended:
@@ -178,8 +180,8 @@ async def test_a_query_and_its_statement_end_at_the_deadline() -> None:
 async def test_an_uncertain_cursor_waits_until_its_commits_show() -> None:
     """The server shows a commit piece by piece; with a cursor ahead of it, `verify` tells of it."""
     made = await some_facts(1)
-    async with graphs() as graph:
-        database = await graph.database()
+    async with open_graphs() as graph:
+        database = await graph.open_database()
         shown = Neo4jGraph(database)
         await shown.apply(made)
         result = urlsplit(URL)
@@ -196,7 +198,7 @@ async def test_an_uncertain_cursor_waits_until_its_commits_show() -> None:
                 waiting = await database.fetch_rows(WAITING)
                 return asked.done() or waiting[0][0] > 0
 
-            assert await becomes(answered_or_waits)
+            assert await becomes_true(answered_or_waits)
             assert not asked.done()
             await half.commit()
 

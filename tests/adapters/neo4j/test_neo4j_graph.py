@@ -23,7 +23,7 @@ from canonry.testing.example_items import (
 )
 from canonry.values.ids import EntityId, FactId
 from canonry.values.provenance import EvidenceKind
-from tests.conformance.neo4j_store import graphs
+from tests.conformance.neo4j_store import open_graphs
 from tests.conformance.test_memory import open_memory
 from tests.meta.tree import ROOT
 
@@ -42,14 +42,14 @@ class Walked:
         self.database = database
         self._projector = projector
 
-    async def edges(self, name: str) -> list[tuple[str, str | None]]:
+    async def read_edges(self, name: str) -> list[tuple[str, str | None]]:
         await self._projector.catch_up()
         return [
             (kind, to)
             for kind, to, _ in await self.database.fetch_rows(FROM, {"id": uuid_of(name)})
         ]
 
-    async def node(self, name: str) -> tuple[set[str], dict[str, object]]:
+    async def read_node(self, name: str) -> tuple[set[str], dict[str, object]]:
         await self._projector.catch_up()
         asked = "MATCH (t:Thing {store: $store, id: $id}) RETURN labels(t), properties(t)"
         ((labels, bears),) = await self.database.fetch_rows(asked, {"id": uuid_of(name)})
@@ -58,8 +58,8 @@ class Walked:
 
 @pytest.fixture
 async def walked() -> AsyncIterator[Walked]:
-    async with graphs() as opened:
-        database, log = await opened.database(), await open_memory()
+    async with open_graphs() as opened:
+        database, log = await opened.open_database(), await open_memory()
         canon = log.canon
         shown = Neo4jGraph(database)
         projector = Projector(ledger=canon.ledger, state=canon.state, others=(shown,))
@@ -70,11 +70,11 @@ async def test_an_entity_has_labels_of_its_types(walked: Walked) -> None:
     await walked.scribe.write_entries(*a_named("Frodo", entity_type="character"))
     await walked.scribe.write_entries(*a_named("Oddity", entity_type="word of an agent"))
 
-    labels, bears = await walked.node("Frodo")
+    labels, bears = await walked.read_node("Frodo")
 
     assert labels == {"Thing", "Entity", "EntityInstance", "Character"}
     assert (bears["name"], bears["level"], bears["space"]) == ("Frodo", "canon", MIDDLE_EARTH)
-    assert (await walked.node("Oddity"))[0] == {"Thing", "Entity", "EntityInstance"}
+    assert (await walked.read_node("Oddity"))[0] == {"Thing", "Entity", "EntityInstance"}
 
 
 async def test_relations_are_edges_of_their_types(walked: Walked) -> None:
@@ -84,7 +84,7 @@ async def test_relations_are_edges_of_their_types(walked: Walked) -> None:
         a_relation("longs", "Frodo", "Shire", rel_type="LONGS_FOR"),
     )
 
-    assert await walked.edges("Frodo") == [("LOCATED_IN", "Shire"), (OTHER_RELATION, "Shire")]
+    assert await walked.read_edges("Frodo") == [("LOCATED_IN", "Shire"), (OTHER_RELATION, "Shire")]
     ((_, _, at_home), (_, _, longs)) = await walked.database.fetch_rows(
         FROM, {"id": uuid_of("Frodo")}
     )
@@ -105,12 +105,12 @@ async def test_facts_and_events_link_to_entities_and_evidence(
         an_event("party", "Frodo", title="party", causes=(uuid_of("leaving"),), scene_id=None),
     )
 
-    assert await walked.edges("Frodo") == [("DERIVES_FROM", "Hobbit")]
-    involved = await walked.edges("is small")
+    assert await walked.read_edges("Frodo") == [("DERIVES_FROM", "Hobbit")]
+    involved = await walked.read_edges("is small")
     assert involved == [("INVOLVES", "Frodo"), ("SUPPORTED_BY", "Red Book")]
-    assert ("CAUSES", None) in await walked.edges("party")
+    assert ("CAUSES", None) in await walked.read_edges("party")
     await walked.scribe.make_items(an_event("leaving", title="leaving"))
-    assert ("CAUSES", "leaving") in await walked.edges("party")
+    assert ("CAUSES", "leaving") in await walked.read_edges("party")
 
 
 async def test_a_replacement_links_to_the_replaced_item(walked: Walked) -> None:
@@ -118,21 +118,21 @@ async def test_a_replacement_links_to_the_replaced_item(walked: Walked) -> None:
     old, new = FactId(uuid_of("old")), FactId(uuid_of("new"))
     await walked.scribe.write_entries(FactRetconned(fact_id=old, replaced_by=new, reason="a slip"))
 
-    assert ("REPLACES", "old") in await walked.edges("new")
-    assert (await walked.node("old"))[1]["level"] == "retconned"
+    assert ("REPLACES", "old") in await walked.read_edges("new")
+    assert (await walked.read_node("old"))[1]["level"] == "retconned"
 
 
 async def test_erased_items_leave_no_text(walked: Walked) -> None:
     await walked.scribe.write_entries(*a_named("Frodo"))
     await walked.scribe.make_items(a_fact("secret", "Frodo", statement="the ring is here"))
-    await walked.edges("secret")
+    await walked.read_edges("secret")
     await walked.scribe.write_entries(Erased(targets=(uuid_of("secret"),), reason="a right"))
 
-    labels, bears = await walked.node("secret")
+    labels, bears = await walked.read_node("secret")
 
     assert labels == {"Thing", "Tombstone"}
     assert "ring" not in repr(bears)
-    assert await walked.edges("secret") == []
+    assert await walked.read_edges("secret") == []
     left = "MATCH (n) WHERE n.store = $store AND n.body CONTAINS 'the ring' RETURN count(n)"
     assert await walked.database.fetch_rows(left) == [[0]]
 
@@ -147,7 +147,7 @@ async def test_queries_shown_in_the_documentation_have_results(walked: Walked) -
         an_event("walk", title="A walk", causes=(uuid_of("end"),)),
         an_event("end", title="The ring is destroyed"),
     )
-    await walked.edges("end")
+    await walked.read_edges("end")
 
     assert len(asked) == 3
     for question in asked:

@@ -42,7 +42,7 @@ class Held(AsyncQdrantClient):
         return await super().upsert(collection_name, *args, **kwargs)
 
 
-def over(client: Held) -> QdrantVectors:
+def make_vectors(client: Held) -> QdrantVectors:
     return QdrantVectors(client, identities=SystemIdentities())
 
 
@@ -54,7 +54,7 @@ async def client() -> AsyncIterator[Held]:
 
 
 async def test_an_overtaken_batch_undoes_nothing(client: Held) -> None:
-    slow, quick = over(client), over(client)
+    slow, quick = make_vectors(client), make_vectors(client)
     await take_in(slow, vector_entry("a", 1.0), cursor="1")
     client.holds = True
     late = VectorBatch(model=MODEL, entries=[vector_entry("a", 0.0, 1.0)], cursor="2", follows="1")
@@ -79,7 +79,7 @@ async def test_an_overtaken_batch_undoes_nothing(client: Held) -> None:
 
 
 async def test_one_of_two_concurrent_starters_is_first(client: Held) -> None:
-    both = [over(client), over(client)]
+    both = [make_vectors(client), make_vectors(client)]
     batch = VectorBatch(model=MODEL, entries=[vector_entry("a", 1.0)], cursor="1", follows="")
 
     done = await asyncio.gather(*(each.apply(batch) for each in both), return_exceptions=True)
@@ -91,7 +91,7 @@ async def test_one_of_two_concurrent_starters_is_first(client: Held) -> None:
 
 
 async def test_an_index_recreated_by_another_process_is_found(client: Held) -> None:
-    mine, theirs = over(client), over(client)
+    mine, theirs = make_vectors(client), make_vectors(client)
     await take_in(mine, vector_entry("old", 1.0))
     await theirs.drop(MODEL)
 
@@ -102,7 +102,7 @@ async def test_an_index_recreated_by_another_process_is_found(client: Held) -> N
 
 
 async def test_a_batch_does_not_write_into_a_dropped_index(client: Held) -> None:
-    slow, other = over(client), over(client)
+    slow, other = make_vectors(client), make_vectors(client)
     await take_in(slow, vector_entry("a", 1.0), cursor="1")
     client.holds = True
     late = VectorBatch(model=MODEL, entries=[vector_entry("b", 1.0)], cursor="2", follows="1")
@@ -119,7 +119,7 @@ async def test_a_batch_does_not_write_into_a_dropped_index(client: Held) -> None
 
 
 async def test_ids_with_a_common_prefix_are_paged(client: Held) -> None:
-    vectors = over(client)
+    vectors = make_vectors(client)
     ids = [f"01970f3c-aaaa-{n:04}" for n in range(MANY)]
     await take_in(vectors, *(vector_entry(each, 1.0, entities=("ann",)) for each in ids))
 

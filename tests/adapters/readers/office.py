@@ -62,7 +62,7 @@ def a_workbook(sheets: Mapping[str, Sequence[Sequence[str | float | None]]]) -> 
         "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{_LINKS}">{links}</Relationships>',
     }
     for n, rows in enumerate(sheets.values(), 1):
-        written = "".join(f"<row>{''.join(map(_cell, row))}</row>" for row in rows)
+        written = "".join(f"<row>{''.join(map(table_cell, row))}</row>" for row in rows)
         parts[f"xl/worksheets/sheet{n}.xml"] = (
             f'<worksheet xmlns="{_SHEET}"><sheetData>{written}</sheetData></worksheet>'
         )
@@ -71,10 +71,10 @@ def a_workbook(sheets: Mapping[str, Sequence[Sequence[str | float | None]]]) -> 
 
 def a_letter(*paragraphs: str, table: Sequence[Sequence[str]] = ()) -> bytes:
     """A DOCX with these paragraphs, and a table below them."""
-    body = "".join(f"<w:p>{_run(text)}</w:p>" for text in paragraphs)
+    body = "".join(f"<w:p>{text_run(text)}</w:p>" for text in paragraphs)
     if table:
         rows = "".join(
-            "<w:tr>" + "".join(f"<w:tc><w:p>{_run(c)}</w:p></w:tc>" for c in row) + "</w:tr>"
+            "<w:tr>" + "".join(f"<w:tc><w:p>{text_run(c)}</w:p></w:tc>" for c in row) + "</w:tr>"
             for row in table
         )
         body += f"<w:tbl>{rows}</w:tbl>"
@@ -97,11 +97,11 @@ def a_letter(*paragraphs: str, table: Sequence[Sequence[str]] = ()) -> bytes:
     )
 
 
-def _run(text: str) -> str:
+def text_run(text: str) -> str:
     return f'<w:r><w:t xml:space="preserve">{escape(text)}</w:t></w:r>'
 
 
-def _cell(value: str | float | None) -> str:
+def table_cell(value: str | float | None) -> str:
     if value is None:
         return "<c/>"
     if isinstance(value, str):

@@ -24,20 +24,22 @@ def a_saved_message(
     tree: dict[str, bytes | Tree] = {}
     times = [(0x0039, _TIME, struct.pack("<Q", (sent + 11_644_473_600) * 10_000_000))]
     head = struct.pack("<8xIIII8x", len(to), len(files or {}), len(to), len(files or {}))
-    tree |= _properties(head, {(pid, _TEXT): _wide(text) for pid, text in fields.items()}, times)
+    tree |= pack_properties(
+        head, {(pid, _TEXT): encode_wide(text) for pid, text in fields.items()}, times
+    )
     for number, (name, address, role) in enumerate(to):
-        texts = {(0x3001, _TEXT): _wide(name), (0x3003, _TEXT): _wide(address)}
+        texts = {(0x3001, _TEXT): encode_wide(name), (0x3003, _TEXT): encode_wide(address)}
         numbers = [(0x0C15, _NUMBER, struct.pack("<Q", role))]
-        tree[f"__recip_version1.0_#{number:08X}"] = _properties(bytes(8), texts, numbers)
+        tree[f"__recip_version1.0_#{number:08X}"] = pack_properties(bytes(8), texts, numbers)
     for number, (name, content) in enumerate((files or {}).items()):
-        parts = {(0x3707, _TEXT): _wide(name), (0x3701, _BINARY): content}
+        parts = {(0x3707, _TEXT): encode_wide(name), (0x3701, _BINARY): content}
         by_value = [(0x3705, _NUMBER, struct.pack("<Q", 1))]
-        tree[f"__attach_version1.0_#{number:08X}"] = _properties(bytes(8), parts, by_value)
+        tree[f"__attach_version1.0_#{number:08X}"] = pack_properties(bytes(8), parts, by_value)
     tree["__nameid_version1.0"] = {"__substg1.0_00020102": b"\0"}
-    return _compound(tree)
+    return pack_compound(tree)
 
 
-def _properties(
+def pack_properties(
     head: bytes,
     streams: Mapping[tuple[int, int], bytes],
     fixed: Sequence[tuple[int, int, bytes]],
@@ -53,13 +55,13 @@ def _properties(
     return {**named, "__properties_version1.0": head + b"".join(rows)}
 
 
-def _wide(text: str) -> bytes:
+def encode_wide(text: str) -> bytes:
     return text.encode("utf-16-le")
 
 
-def _compound(tree: Tree) -> bytes:
+def pack_compound(tree: Tree) -> bytes:
     entries: list[list[object]] = []  # name, kind, left, right, child, content
-    _list("Root Entry", tree, entries, 5)
+    add_entries("Root Entry", tree, entries, 5)
     sectors: list[bytes] = []
     chain: list[int] = []
     small: list[bytes] = []
@@ -87,7 +89,9 @@ def _compound(tree: Tree) -> bytes:
     table = struct.pack(f"<{len(small_chain)}I", *small_chain)
     small_count = -(-len(table) // _SECTOR)
     small_table = store(table.ljust(small_count * _SECTOR, b"\xff"), sectors, chain, _SECTOR)
-    listed = b"".join(_entry(entry, *starts.get(n, (_END, 0))) for n, entry in enumerate(entries))
+    listed = b"".join(
+        pack_entry(entry, *starts.get(n, (_END, 0))) for n, entry in enumerate(entries)
+    )
     padded = listed.ljust(-(-len(listed) // _SECTOR) * _SECTOR, b"\0")
     directory = store(padded, sectors, chain, _SECTOR)
     tables = 1
@@ -106,7 +110,7 @@ def _compound(tree: Tree) -> bytes:
     return head + b"".join(sectors) + links
 
 
-def _list(name: str, content: "bytes | Tree", entries: list[list[object]], kind: int) -> int:
+def add_entries(name: str, content: "bytes | Tree", entries: list[list[object]], kind: int) -> int:
     """Put an entry and all below it into the directory; siblings hang on each other's right."""
     place = len(entries)
     entries.append([name, kind, _NONE, _NONE, _NONE, content])
@@ -114,7 +118,7 @@ def _list(name: str, content: "bytes | Tree", entries: list[list[object]], kind:
     if isinstance(content, Mapping):
         for inner in sorted(content, key=lambda each: (len(each), each.upper())):
             below = content[inner]
-            there = _list(inner, below, entries, 2 if isinstance(below, bytes) else 1)
+            there = add_entries(inner, below, entries, 2 if isinstance(below, bytes) else 1)
             if before is None:
                 entries[place][4] = there
             else:
@@ -123,7 +127,7 @@ def _list(name: str, content: "bytes | Tree", entries: list[list[object]], kind:
     return place
 
 
-def _entry(entry: Sequence[object], start: int, size: int) -> bytes:
+def pack_entry(entry: Sequence[object], start: int, size: int) -> bytes:
     name, kind, left, right, child, _ = entry
     wide = str(name).encode("utf-16-le")
     return (

@@ -28,7 +28,7 @@ def a_pdf(
         page = writer.add_blank_page(width=612, height=792)
         page.rotate(turn)
         stream = DecodedStreamObject()
-        stream.set_data(_shown(text))
+        stream.set_data(draw_text(text))
         font = DictionaryObject(
             {
                 NameObject("/Type"): NameObject("/Font"),
@@ -48,7 +48,7 @@ def a_pdf(
     return written.getvalue()
 
 
-def _shown(text: str) -> bytes:
+def draw_text(text: str) -> bytes:
     lines = [f"({line}) Tj 0 -14 Td".replace("\\", "\\\\") for line in text.splitlines() if line]
     return f"BT /F1 12 Tf 72 720 Td {' '.join(lines)} ET".encode("latin-1")
 
@@ -57,7 +57,7 @@ def with_file(pdf: bytes, name: str, data: bytes) -> bytes:
     """The PDF with a file within it."""
     writer = PdfWriter(clone_from=io.BytesIO(pdf))
     writer.add_attachment(name, data)
-    return _written(writer)
+    return write_pdf(writer)
 
 
 def with_picture(pdf: bytes, pixels: bytes = b"\x80", width: int = 1) -> bytes:
@@ -86,10 +86,10 @@ def with_picture(pdf: bytes, pixels: bytes = b"\x80", width: int = 1) -> bytes:
     page = writer.pages[0]
     contents = ArrayObject([page.raw_get("/Contents"), writer._add_object(drawn)])
     page[NameObject("/Contents")] = contents
-    return _written(writer)
+    return write_pdf(writer)
 
 
-def _written(writer: PdfWriter) -> bytes:
+def write_pdf(writer: PdfWriter) -> bytes:
     written = io.BytesIO()
     writer.write(written)
     return written.getvalue()

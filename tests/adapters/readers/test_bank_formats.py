@@ -13,15 +13,15 @@ from tests.domain.extraction.papers import SCHEMAS
 pytestmark = pytest.mark.anyio
 
 
-async def examined(data: str, name: str = "") -> Reading:
+async def examine_file(data: str, name: str = "") -> Reading:
     return await LocalReader().examine_file(data.encode(), FileHint(name=name))
 
 
-async def payments(data: str, name: str = "") -> Sequence[FoundEntity]:
-    return interpret_reading(await examined(data, name), SCHEMAS).entities
+async def find_payments(data: str, name: str = "") -> Sequence[FoundEntity]:
+    return interpret_reading(await examine_file(data, name), SCHEMAS).entities
 
 
-def mt940(*lines: str, closing: str = "C240131EUR1000,00") -> str:
+def mt940_text(*lines: str, closing: str = "C240131EUR1000,00") -> str:
     head = (":20:S", ":25:NL91ABNA0417164300EUR", ":28C:1/1", ":60F:C231231EUR1000,00")
     return "\n".join((*head, *lines, f":62F:{closing}", "-"))
 
@@ -32,7 +32,9 @@ def mt940(*lines: str, closing: str = "C240131EUR1000,00") -> str:
 )
 async def test_a_reversed_credit_takes_money_out(mark: str, amount: float) -> None:
     closing = f"C240131EUR{1000 + int(amount)},00"
-    reading = await examined(mt940(f":61:2401020102{mark}5,00NTRFNONREF", closing=closing), "a.sta")
+    reading = await examine_file(
+        mt940_text(f":61:2401020102{mark}5,00NTRFNONREF", closing=closing), "a.sta"
+    )
 
     assert reading.tables[0].rows[1][2] == amount
     assert reading.notes[0] == "The opening and closing balances prove the amounts of 1 lines."
@@ -59,7 +61,9 @@ async def test_a_reversed_credit_takes_money_out(mark: str, amount: float) -> No
 async def test_field_86_is_read_in_notations_of_several_countries(
     details: str, name: str | None, purpose: str | None
 ) -> None:
-    (found,) = await payments(mt940(":61:2401020102D5,00NTRFNONREF", f":86:{details}"), "a.sta")
+    (found,) = await find_payments(
+        mt940_text(":61:2401020102D5,00NTRFNONREF", f":86:{details}"), "a.sta"
+    )
     said = str(found.fields["description"])
 
     assert found.fields.get("merchant_name") == name
@@ -71,8 +75,8 @@ async def test_field_86_is_read_in_notations_of_several_countries(
 
 
 async def test_a_booking_around_new_year_has_the_right_year() -> None:
-    late, early = await payments(
-        mt940(":61:2312310102D1,00NTRFNONREF", ":61:2401011231D2,00NTRFNONREF"), "a.sta"
+    late, early = await find_payments(
+        mt940_text(":61:2312310102D1,00NTRFNONREF", ":61:2401011231D2,00NTRFNONREF"), "a.sta"
     )
 
     assert (late.fields["date"], late.fields["value_date"]) == ("2024-01-02", "2023-12-31")
@@ -80,8 +84,8 @@ async def test_a_booking_around_new_year_has_the_right_year() -> None:
 
 
 async def test_a_malformed_line_is_reported_and_proves_nothing() -> None:
-    reading = await examined(
-        mt940(":61:2401020102D5,00NTRFNONREF", ":61:2 January D 5,00"), "a.sta"
+    reading = await examine_file(
+        mt940_text(":61:2401020102D5,00NTRFNONREF", ":61:2 January D 5,00"), "a.sta"
     )
 
     assert len(reading.tables[0].rows) == 2
@@ -112,7 +116,7 @@ DATA:OFXSGML
 async def test_an_amount_has_the_currency_of_its_group(
     group: str, currency: str, original: str | None
 ) -> None:
-    (found,) = await payments(OFX.format(f"<NAME>SHOP{group}"))
+    (found,) = await find_payments(OFX.format(f"<NAME>SHOP{group}"))
 
     assert found.fields["amount"] == -46.1
     assert found.fields["currency"] == currency
@@ -131,7 +135,7 @@ async def test_an_amount_has_the_currency_of_its_group(
     ],
 )
 async def test_text_that_only_resembles_an_entity_stays_text(written: str, name: str) -> None:
-    (found,) = await payments(OFX.format(f"<NAME>{written}\n"))
+    (found,) = await find_payments(OFX.format(f"<NAME>{written}\n"))
 
     assert found.fields["merchant_name"] == name
 
@@ -140,10 +144,12 @@ async def test_the_counterparty_account_is_not_used_for_the_next_payment() -> No
     line = "<STMTTRN><DTPOSTED>20240131<TRNAMT>-1.00<FITID>R2<NAME>B"
     other = f"<NAME>A<BANKACCTTO><ACCTID>777</BANKACCTTO></STMTTRN>{line}"
 
-    assert {each.fields["account_id"] for each in await payments(OFX.format(other))} == {"0042"}
+    assert {each.fields["account_id"] for each in await find_payments(OFX.format(other))} == {
+        "0042"
+    }
 
 
-def camt(*entries: str) -> str:
+def camt_text(*entries: str) -> str:
     return (
         '<?xml version="1.0"?><Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.02">'
         "<BkToCstmrStmt><Stmt><Acct><Id><IBAN>DE02120300000000202051</IBAN></Id></Acct>"
@@ -151,7 +157,7 @@ def camt(*entries: str) -> str:
     )
 
 
-def entry(amount: str, side: str, *parts: str, more: str = "", state: str = "BOOK") -> str:
+def camt_entry(amount: str, side: str, *parts: str, more: str = "", state: str = "BOOK") -> str:
     details = "".join(f"<TxDtls>{part}</TxDtls>" for part in parts)
     return (
         f'<Ntry><Amt Ccy="EUR">{amount}</Amt><CdtDbtInd>{side}</CdtDbtInd>{more}<Sts>{state}</Sts>'
@@ -176,22 +182,30 @@ OWN = "<DbtrAcct><Id><IBAN>DE02120300000000202051</IBAN></Id></DbtrAcct>"
 async def test_the_account_owner_is_never_the_counterparty(
     side: str, more: str, account: str
 ) -> None:
-    (found,) = await payments(camt(entry("25.00", side, PARTIES.format(account), more=more)))
+    (found,) = await find_payments(
+        camt_text(camt_entry("25.00", side, PARTIES.format(account), more=more))
+    )
 
     assert found.fields["merchant_name"] == "Power Ltd"
     assert found.fields["amount"] == (25.0 if side == "CRDT" else -25.0)
 
 
-def part(name: str, amount: str = "", side: str = "") -> str:
+def camt_party(name: str, amount: str = "", side: str = "") -> str:
     money = f'<AmtDtls><TxAmt><Amt Ccy="EUR">{amount}</Amt></TxAmt></AmtDtls>' if amount else ""
     side = f"<CdtDbtInd>{side}</CdtDbtInd>" if side else ""
     return f"{side}{money}<RltdPties><Dbtr><Nm>{name}</Nm></Dbtr></RltdPties>"
 
 
 async def test_a_batch_is_split_if_its_parts_add_up() -> None:
-    found = await payments(camt(entry("300.00", "CRDT", part("Alva", "100"), part("Bo", "200"))))
-    mixed = await payments(
-        camt(entry("50.00", "CRDT", part("Alva", "70", "CRDT"), part("Bo", "20", "DBIT")))
+    found = await find_payments(
+        camt_text(camt_entry("300.00", "CRDT", camt_party("Alva", "100"), camt_party("Bo", "200")))
+    )
+    mixed = await find_payments(
+        camt_text(
+            camt_entry(
+                "50.00", "CRDT", camt_party("Alva", "70", "CRDT"), camt_party("Bo", "20", "DBIT")
+            )
+        )
     )
 
     assert [(e.fields["merchant_name"], e.fields["amount"]) for e in found] == [
@@ -203,8 +217,8 @@ async def test_a_batch_is_split_if_its_parts_add_up() -> None:
 
 @pytest.mark.parametrize("second", ["", "150"])
 async def test_a_batch_whose_parts_do_not_add_up_stays_one_payment(second: str) -> None:
-    (found,) = await payments(
-        camt(entry("300.00", "CRDT", part("Alva", "100"), part("Bo", second)))
+    (found,) = await find_payments(
+        camt_text(camt_entry("300.00", "CRDT", camt_party("Alva", "100"), camt_party("Bo", second)))
     )
 
     assert found.fields["amount"] == 300.0
@@ -214,8 +228,10 @@ async def test_a_batch_whose_parts_do_not_add_up_stays_one_payment(second: str) 
 
 @pytest.mark.parametrize("state", ["PDNG", "INFO", "FUTR"])
 async def test_an_unbooked_entry_is_no_payment(state: str) -> None:
-    reading = await examined(
-        camt(entry("5.00", "DBIT", PARTIES.format(""), state=state), entry("7.00", "DBIT"))
+    reading = await examine_file(
+        camt_text(
+            camt_entry("5.00", "DBIT", PARTIES.format(""), state=state), camt_entry("7.00", "DBIT")
+        )
     )
 
     assert len(reading.tables[0].rows) == 2
@@ -224,7 +240,9 @@ async def test_an_unbooked_entry_is_no_payment(state: str) -> None:
 
 async def test_an_instructed_amount_in_another_currency_is_kept_too() -> None:
     more = '<AmtDtls><InstdAmt><Amt Ccy="USD">50.00</Amt></InstdAmt></AmtDtls>'
-    (found,) = await payments(camt(entry("46.10", "DBIT", more + PARTIES.format(""))))
+    (found,) = await find_payments(
+        camt_text(camt_entry("46.10", "DBIT", more + PARTIES.format("")))
+    )
 
     assert (found.fields["amount"], found.fields["currency"]) == (-46.1, "EUR")
     assert found.fields["amount_original"] == -50.0
@@ -244,7 +262,7 @@ async def test_an_instructed_amount_in_another_currency_is_kept_too() -> None:
     ],
 )
 async def test_quicken_dates_are_read(written: str, day: str | None) -> None:
-    (found,) = await payments(f"!Type:Bank\nD{written}\nT-5.00\nPAlder\n^\n")
+    (found,) = await find_payments(f"!Type:Bank\nD{written}\nT-5.00\nPAlder\n^\n")
 
     assert found.fields.get("date") == day
     assert (day is None) == ("date" in found.unread)
@@ -255,7 +273,7 @@ async def test_payments_belong_to_the_account_named_last() -> None:
         "!Option:AutoSwitch\n!Account\nNGiro\nTBank\n^\nNSavings\nTBank\n^\n!Clear:AutoSwitch\n"
     )
     line = "!Account\nN{}\nTBank\n^\n!Type:Bank\nD1/25'24\nU-1,060.00\nPMarket\n^\n"
-    found = await payments(listed + line.format("Giro") + line.format("Savings"))
+    found = await find_payments(listed + line.format("Giro") + line.format("Savings"))
 
     assert [(e.fields["account_id"], e.fields["amount"]) for e in found] == [
         ("Giro", -1060.0),
@@ -287,7 +305,7 @@ CII = (
 async def test_the_tax_total_in_the_invoice_currency_counts(file: str, total: str) -> None:
     foreign, own = total.format("PLN", "81.70"), total.format("EUR", "19.00")
     for totals, tax in ((foreign + own, 19), (own + foreign, 19), (foreign, None)):
-        (record,) = (await examined(file.format(totals))).records
+        (record,) = (await examine_file(file.format(totals))).records
         assert record.fields.get("tax_amount") == tax
         assert record.fields["amount"] == 119
 
@@ -296,7 +314,7 @@ async def test_the_tax_total_in_the_invoice_currency_counts(file: str, total: st
     ("file", "parts"),
     [
         (
-            mt940(
+            mt940_text(
                 ":61:2401020102D5,00NTRFOWN-7//B1",
                 ":86:166?00LAST?20EREF+E-1?21MREF+M-1?22SVWZ+Rent?23ABWA+Ann?31DE02?32Meier",
             ),
@@ -314,7 +332,7 @@ async def test_the_tax_total_in_the_invoice_currency_counts(file: str, total: st
     ],
 )
 async def test_parts_without_a_field_keep_their_names(file: str, parts: dict[str, str]) -> None:
-    (found,) = await payments(file, "a.sta")
+    (found,) = await find_payments(file, "a.sta")
 
     assert found.fields.items() >= parts.items()
     assert found.fields["amount"] in {-5, -46.1, -9}
@@ -322,7 +340,7 @@ async def test_parts_without_a_field_keep_their_names(file: str, parts: dict[str
 
 async def test_unread_parts_of_a_line_do_not_affect_amount_and_account() -> None:
     fee = OFX.format("<NAME>SHOP<BANKACCTTO><ACCTID>99</BANKACCTTO><SIC>fee")
-    (found,) = await payments(fee)
+    (found,) = await find_payments(fee)
 
     assert (found.fields["account_id"], found.fields.get("kind")) == ("0042", None)
     assert (found.fields["amount"], found.fields["acctid"]) == (-46.1, "99")
@@ -332,7 +350,9 @@ async def test_parts_of_a_camt_entry_have_the_same_names_in_a_batch() -> None:
     parts = [
         f'<Refs><EndToEndId>E-{n}</EndToEndId></Refs><Amt Ccy="EUR">{n}.00</Amt>' for n in (1, 2)
     ]
-    found = await payments(camt(entry("3.00", "DBIT", *parts), entry("1.00", "DBIT", parts[0])))
+    found = await find_payments(
+        camt_text(camt_entry("3.00", "DBIT", *parts), camt_entry("1.00", "DBIT", parts[0]))
+    )
 
     assert [each.fields["refs_end_to_end_id"] for each in found] == ["E-1", "E-2", "E-1"]
     assert [each.fields["amount"] for each in found] == [-1, -2, -1]

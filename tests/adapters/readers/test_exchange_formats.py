@@ -46,12 +46,12 @@ DATA:OFXSGML
 QIF = "!Type:Bank\nD1/30'24\nT-1,250.00\nPAlder\nMBoards\n^\n!Type:Invst\nD1/31'24\nT5.00\n^\n"
 
 
-async def examined(data: str | bytes, name: str = "") -> Reading:
+async def examine_file(data: str | bytes, name: str = "") -> Reading:
     content = data if isinstance(data, bytes) else data.encode()
     return await LocalReader().examine_file(content, FileHint(name=name))
 
 
-def lines(reading: Reading) -> list[dict[str, object]]:
+def statement_lines(reading: Reading) -> list[dict[str, object]]:
     """The lines of a statement, without the parts that have no meaning in every format."""
     titles, *rows = reading.tables[0].rows
     return [
@@ -77,10 +77,10 @@ ALDER = {
 
 
 async def test_a_camt_statement_yields_booked_entries_proven_by_balances() -> None:
-    reading = await examined(CAMT.format(closing="8.75"))
+    reading = await examine_file(CAMT.format(closing="8.75"))
 
     assert reading.kind is FileType.XML
-    assert lines(reading) == [{**ALDER, "Description": "Boards and nails"}]
+    assert statement_lines(reading) == [{**ALDER, "Description": "Boards and nails"}]
     assert reading.notes == (
         "The opening and closing balances prove the amounts of 1 lines.",
         "1 entries that are not booked yet were left out.",
@@ -89,16 +89,16 @@ async def test_a_camt_statement_yields_booked_entries_proven_by_balances() -> No
 
 
 async def test_balances_that_do_not_match_the_amounts_are_reported() -> None:
-    reading = await examined(CAMT.format(closing="8.00"))
+    reading = await examine_file(CAMT.format(closing="8.00"))
 
     assert "do not fit the balances: -0.75" in reading.notes[0]
 
 
 async def test_mt940_gives_the_same_result_for_the_same_line() -> None:
-    reading = await examined(MT940, "export.sta")
+    reading = await examine_file(MT940, "export.sta")
 
     assert reading.kind is FileType.MT940
-    assert lines(reading) == [ALDER]
+    assert statement_lines(reading) == [ALDER]
     assert reading.notes == (
         "The opening and closing balances prove the amounts of 1 lines.",
         "Values beside the records were not read: 20: S1; 28C: 1/1.",
@@ -106,7 +106,7 @@ async def test_mt940_gives_the_same_result_for_the_same_line() -> None:
 
 
 async def test_ofx_without_end_tags_is_read_and_commas_are_left_as_written() -> None:
-    first, second = lines(await examined(OFX))
+    first, second = statement_lines(await examine_file(OFX))
 
     assert first == {
         "Booking date": "2024-01-30",
@@ -121,9 +121,9 @@ async def test_ofx_without_end_tags_is_read_and_commas_are_left_as_written() -> 
 
 
 async def test_qif_yields_movements_as_written_and_no_securities() -> None:
-    reading = await examined(QIF)
+    reading = await examine_file(QIF)
 
-    assert lines(reading) == [
+    assert statement_lines(reading) == [
         {"Date": "1/30/24", "Amount": "-1,250.00", "Payee": "Alder", "Memo": "Boards"}
     ]
 
@@ -145,7 +145,7 @@ CII = """<r:CrossIndustryInvoice
 
 
 async def test_an_electronic_invoice_is_read_exactly() -> None:
-    (record,) = (await examined(UBL.format(payable="1.49"))).records
+    (record,) = (await examine_file(UBL.format(payable="1.49"))).records
 
     assert record.kind == "invoice"
     assert record.fields == {
@@ -168,7 +168,7 @@ async def test_an_electronic_invoice_is_read_exactly() -> None:
 )
 async def test_a_malformed_invoice_is_damaged(data: str) -> None:
     with pytest.raises(InvalidInput) as refused:
-        await examined(data)
+        await examine_file(data)
 
     assert refused.value.code == "document.damaged"
 
@@ -176,12 +176,12 @@ async def test_a_malformed_invoice_is_damaged(data: str) -> None:
 async def test_a_document_that_declares_xml_entities_is_no_invoice() -> None:
     bomb = '<?xml version="1.0"?><!DOCTYPE a [<!ENTITY b "cc">]>' + UBL.format(payable="1")
 
-    assert (await examined(bomb)).kind is FileType.PLAIN
+    assert (await examine_file(bomb)).kind is FileType.PLAIN
 
 
 async def test_an_invoice_embedded_in_a_pdf_takes_precedence_over_its_pages() -> None:
     data = with_file(a_pdf("Invoice A-1", "Total 5.00"), "factur-x.xml", CII.encode())
-    reading = await examined(data)
+    reading = await examine_file(data)
 
     assert reading.kind is FileType.PDF
     assert [record.fields["invoice_number"] for record in reading.records] == ["B-2"]
@@ -189,7 +189,7 @@ async def test_an_invoice_embedded_in_a_pdf_takes_precedence_over_its_pages() ->
 
 async def test_a_broken_invoice_in_a_pdf_is_reported_and_its_pages_are_read() -> None:
     data = with_file(a_pdf("Invoice A-1"), "factur-x.xml", b"<CrossIndustryInvoice")
-    reading = await examined(data)
+    reading = await examine_file(data)
 
     assert reading.records == ()
     assert reading.whole_text.strip() == "Invoice A-1"
@@ -197,13 +197,13 @@ async def test_a_broken_invoice_in_a_pdf_is_reported_and_its_pages_are_read() ->
 
 
 async def test_a_pdf_of_images_says_so_without_text_recognition() -> None:
-    reading = await examined(with_picture(a_pdf("")))
-    mixed = await examined(with_picture(a_pdf("", "Text")))
+    reading = await examine_file(with_picture(a_pdf("")))
+    mixed = await examine_file(with_picture(a_pdf("", "Text")))
 
     assert not reading.whole_text.strip()
     assert reading.notes[0].startswith("The PDF has only pictures")
     assert mixed.notes[0].startswith("1 pages of the PDF have only pictures")
-    assert (await examined(a_pdf("Text"))).notes == ()
+    assert (await examine_file(a_pdf("Text"))).notes == ()
 
 
 NOTE = (
@@ -220,7 +220,7 @@ CODED = NOTE.replace("CreditNote", "Invoice").replace(
 
 @pytest.mark.parametrize("data", [NOTE, CODED, CODED.replace("381", "396")])
 async def test_a_credit_note_is_no_bill_and_names_its_invoice(data: str) -> None:
-    (record,) = (await examined(f"<?xml version='1.0'?>{data}")).records
+    (record,) = (await examine_file(f"<?xml version='1.0'?>{data}")).records
 
     assert record.kind == "credit_note"
     assert record.fields == {
@@ -238,7 +238,7 @@ async def test_a_file_attached_to_an_invoice_is_a_member() -> None:
         'mimeCode="text/csv" filename="hours.csv">ZGF0ZSxob3Vycwo=</EmbeddedDocumentBinaryObject>'
         "</Attachment></AdditionalDocumentReference><LegalMonetaryTotal>"
     )
-    reading = await examined(NOTE.replace("<LegalMonetaryTotal>", attached))
+    reading = await examine_file(NOTE.replace("<LegalMonetaryTotal>", attached))
 
     (member,) = reading.members
     assert (member.hint.name, member.data, member.record) == ("hours.csv", b"date,hours\n", 0)

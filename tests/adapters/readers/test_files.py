@@ -84,12 +84,12 @@ PAGE = """\
 """
 
 
-async def examined(data: bytes, mime_type: str = "", name: str = "") -> Reading:
+async def examine_file(data: bytes, mime_type: str = "", name: str = "") -> Reading:
     return await LocalReader().examine_file(data, FileHint(mime_type=mime_type, name=name))
 
 
 async def test_a_web_page_gives_its_visible_text_and_tables() -> None:
-    reading = await examined(PAGE.encode())
+    reading = await examine_file(PAGE.encode())
 
     assert reading.kind is FileType.HTML
     assert [part.section for part in reading.parts] == [None, "Café"]
@@ -107,7 +107,7 @@ async def test_a_workbook_gives_each_sheet_with_typed_cells() -> None:
         ["Bob", 2],
         [None, None],
     ]
-    reading = await examined(a_workbook({"People": rows, "Empty": []}))
+    reading = await examine_file(a_workbook({"People": rows, "Empty": []}))
 
     (table,) = reading.tables
     assert reading.kind is FileType.XLSX
@@ -117,7 +117,9 @@ async def test_a_workbook_gives_each_sheet_with_typed_cells() -> None:
 
 
 async def test_a_text_document_gives_paragraphs_and_tables() -> None:
-    reading = await examined(a_letter("Dear Ada", "a < b", table=[["Item", "Sum"], ["Tea", "2"]]))
+    reading = await examine_file(
+        a_letter("Dear Ada", "a < b", table=[["Item", "Sum"], ["Tea", "2"]])
+    )
 
     assert reading.kind is FileType.DOCX
     assert "Dear Ada\na < b" in reading.whole_text
@@ -125,7 +127,7 @@ async def test_a_text_document_gives_paragraphs_and_tables() -> None:
 
 
 async def test_a_message_gives_headers_text_and_attachments() -> None:
-    reading = await examined(MESSAGE)
+    reading = await examine_file(MESSAGE)
 
     (record,) = reading.records
     assert reading.kind is FileType.EML
@@ -158,7 +160,7 @@ async def test_a_file_attached_to_a_message_is_returned_unchanged() -> None:
         + b"\r\n--cut--",
     )
 
-    reading = await examined(message)
+    reading = await examine_file(message)
 
     assert [(each.hint.name, each.record) for each in reading.members] == [
         ("bill.pdf", 0),
@@ -169,7 +171,7 @@ async def test_a_file_attached_to_a_message_is_returned_unchanged() -> None:
 
 
 async def test_a_card_gives_a_record_with_unfolded_lines() -> None:
-    (record,) = (await examined(CARD)).records
+    (record,) = (await examine_file(CARD)).records
 
     assert record.kind == "vcard"
     assert record.fields["name"] == "Ada Lovelace"
@@ -184,7 +186,7 @@ async def test_a_unit_belongs_to_the_company_on_its_own_line() -> None:
     assert card != CARD
     alone = card.replace(b";Research", b"")
 
-    (both,), (one,) = (await examined(card)).records, (await examined(alone)).records
+    (both,), (one,) = (await examine_file(card)).records, (await examine_file(alone)).records
 
     assert (both.fields["organization"], both.fields["department"]) == ("Engines Ltd", "Research")
     assert "department" not in one.fields
@@ -194,11 +196,11 @@ async def test_a_placeholder_year_is_not_part_of_a_birthday() -> None:
     card = CARD.replace(
         b"\r\nEND:", b"\r\nBDAY;X-APPLE-OMIT-YEAR=1604;VALUE=date:1604-05-17\r\nEND:"
     )
-    assert (await examined(card)).records[0].fields["birthday"] == "--05-17"
+    assert (await examine_file(card)).records[0].fields["birthday"] == "--05-17"
 
 
 async def test_a_calendar_gives_events_and_tasks_with_instants() -> None:
-    event, task = (await examined(CALENDAR)).records
+    event, task = (await examine_file(CALENDAR)).records
 
     assert (event.kind, task.kind) == ("vevent", "vtodo")
     assert event.fields["start"] == "2025-01-05T09:00:00Z"
@@ -208,7 +210,7 @@ async def test_a_calendar_gives_events_and_tasks_with_instants() -> None:
 
 
 async def test_a_table_is_split_by_its_consistent_delimiter() -> None:
-    reading = await examined(b'a;b;c\n1;"2;5";3\n\n4;;6\n', "text/csv")
+    reading = await examine_file(b'a;b;c\n1;"2;5";3\n\n4;;6\n', "text/csv")
 
     (table,) = reading.tables
     assert table.rows == (("a", "b", "c"), ("1", "2;5", "3"), ("4", None, "6"))
@@ -217,7 +219,7 @@ async def test_a_table_is_split_by_its_consistent_delimiter() -> None:
 async def test_a_table_in_an_unnamed_charset_is_read_and_reported() -> None:
     data = "Name,Straße\nAda,Gäßchen 1\n".encode("windows-1252")
 
-    reading = await examined(data, "text/csv; charset=windows-1252")
+    reading = await examine_file(data, "text/csv; charset=windows-1252")
 
     assert reading.tables[0].rows[1] == ("Ada", "Gäßchen 1")
     assert reading.notes == ()
@@ -238,7 +240,7 @@ async def test_a_table_in_an_unnamed_charset_is_read_and_reported() -> None:
 async def test_an_unnamed_charset_is_detected_by_the_letters_of_a_language(
     charset: str, text: str
 ) -> None:
-    reading = await examined(text.encode(charset), "text/plain")
+    reading = await examine_file(text.encode(charset), "text/plain")
 
     assert reading.whole_text == text
     assert reading.notes[0].startswith("The text names no charset and was read as")
@@ -246,23 +248,23 @@ async def test_an_unnamed_charset_is_detected_by_the_letters_of_a_language(
 
 async def test_a_text_in_no_known_language_is_refused() -> None:
     with pytest.raises(InvalidInput) as refused:
-        await examined("Συμφωνητικό μίσθωσης".encode("cp1253"), "text/plain")
+        await examine_file("Συμφωνητικό μίσθωσης".encode("cp1253"), "text/plain")
 
     assert refused.value.code == "document.encoding"
 
 
 async def test_an_unclosed_quote_is_reported_and_loses_no_rows() -> None:
     rows = b'Date,Payee,Amount\n2024-01-02,"Al,5.00\n2024-01-03,Bo,6.00\n2024-01-04,"Cy",7.00\n'
-    reading = await examined(rows, "text/csv")
+    reading = await examine_file(rows, "text/csv")
 
     assert [row[-1] for row in reading.tables[0].rows] == ["Amount", "5.00", "6.00", "7.00"]
     assert reading.notes == ("A quote does not end in line 2. Each line was read as a row.",)
 
 
 async def test_json_gives_its_objects_and_keeps_numbers_exact() -> None:
-    many = await examined(b'[{"n": 12345678901234567890}, {"n": 1.10}, "no object"]')
-    wrapped = await examined(b'{"contacts": [{"name": "Ada"}], "total": 1}')
-    one = await examined(b'{"name": "Ada", "tags": ["a"]}')
+    many = await examine_file(b'[{"n": 12345678901234567890}, {"n": 1.10}, "no object"]')
+    wrapped = await examine_file(b'{"contacts": [{"name": "Ada"}], "total": 1}')
+    one = await examine_file(b'{"name": "Ada", "tags": ["a"]}')
 
     assert [record.fields for record in many.records] == [{"n": 12345678901234567890}, {"n": 1.1}]
     assert [(each.kind, each.fields) for each in wrapped.records] == [
@@ -272,11 +274,11 @@ async def test_json_gives_its_objects_and_keeps_numbers_exact() -> None:
 
 
 async def test_content_of_an_undeclared_type_is_read_and_reported() -> None:
-    reading = await examined(a_pdf("Words"), "text/plain", "words.txt")
+    reading = await examine_file(a_pdf("Words"), "text/plain", "words.txt")
 
     assert reading.kind is FileType.PDF
     assert reading.differs
-    assert not (await examined(b"Words", "text/plain")).differs
+    assert not (await examine_file(b"Words", "text/plain")).differs
 
 
 async def test_a_file_of_the_largest_size_passes_and_one_more_byte_does_not() -> None:
@@ -306,7 +308,7 @@ async def test_a_file_of_the_largest_size_passes_and_one_more_byte_does_not() ->
 async def test_each_list_in_a_document_gives_its_own_records(
     data: bytes, types: list[tuple[str, str]]
 ) -> None:
-    found = interpret_reading(await examined(data), SCHEMAS).entities
+    found = interpret_reading(await examine_file(data), SCHEMAS).entities
 
     listed = [(each.entity_type, each.fields["name"]) for each in found]
     assert listed == types
@@ -315,7 +317,7 @@ async def test_each_list_in_a_document_gives_its_own_records(
 
 async def test_a_list_of_texts_labels_nothing() -> None:
     (found,) = interpret_reading(
-        await examined(b'["Invoice number: 5", "Total: 3 EUR"]'), SCHEMAS
+        await examine_file(b'["Invoice number: 5", "Total: 3 EUR"]'), SCHEMAS
     ).entities
 
     assert found.entity_type == "note"

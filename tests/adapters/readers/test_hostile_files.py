@@ -107,7 +107,7 @@ async def test_a_hostile_file_is_refused_with_a_message_in_time(
 async def test_the_loop_serves_others_while_a_file_is_parsed() -> None:
     reading = asyncio.create_task(LocalReader().examine_file(a_bomb(200), FileHint()))
 
-    longest = await Heartbeat().during(asyncio.wait([reading]))
+    longest = await Heartbeat().measure_during(asyncio.wait([reading]))
 
     assert isinstance(reading.exception(), InvalidInput)
     assert longest < 0.5

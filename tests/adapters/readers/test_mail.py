@@ -48,12 +48,12 @@ x
 """
 
 
-async def examined(data: bytes, name: str = "") -> Reading:
+async def examine_file(data: bytes, name: str = "") -> Reading:
     return await LocalReader().examine_file(data, FileHint(name=name))
 
 
 async def test_all_messages_of_a_mailbox_are_read_with_their_threads() -> None:
-    reading = await examined(MAILBOX)
+    reading = await examine_file(MAILBOX)
 
     first, second = (record.fields for record in reading.records)
     assert reading.kind is FileType.MBOX
@@ -64,7 +64,7 @@ async def test_all_messages_of_a_mailbox_are_read_with_their_threads() -> None:
 
 
 async def test_attachments_belong_to_their_message_and_inline_pictures_do_not() -> None:
-    (menu,) = (await examined(MAILBOX)).members
+    (menu,) = (await examine_file(MAILBOX)).members
 
     assert (menu.hint.name, menu.record) == ("menu.csv", 1)
     assert menu.data.startswith(b"dish,price")
@@ -86,7 +86,7 @@ async def test_an_outlook_message_is_read_like_any_other() -> None:
         files={"people.csv": b"name,email\nAda,ada@example.org\n" * 200, "note.txt": b"short"},
     )
 
-    reading = await examined(message)
+    reading = await examine_file(message)
 
     (record,) = reading.records
     assert reading.kind is FileType.MSG
@@ -113,7 +113,7 @@ async def test_an_old_office_file_is_refused_with_advice(stream: str) -> None:
     data = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(504) + stream.encode("utf-16-le")
 
     with pytest.raises(InvalidInput) as refused:
-        await examined(data, "contract.doc")
+        await examine_file(data, "contract.doc")
 
     assert refused.value.code == "document.unsupported"
     assert "DOCX" in refused.value.message
@@ -123,7 +123,7 @@ async def test_an_encrypted_workbook_says_so() -> None:
     data = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(504) + "EncryptedPackage".encode("utf-16-le")
 
     with pytest.raises(InvalidInput) as refused:
-        await examined(data, "salaries.xlsx")
+        await examine_file(data, "salaries.xlsx")
 
     assert refused.value.code == "document.encrypted"
 
@@ -148,7 +148,7 @@ def an_event(*lines: str) -> str:
 async def test_a_windows_zone_name_is_resolved(zone: str, start: str) -> None:
     event = an_event("UID:1", "SUMMARY:Kick-off", f"DTSTART;TZID={zone}:20250705T100000")
 
-    (record,) = (await examined(a_calendar(event))).records
+    (record,) = (await examine_file(a_calendar(event))).records
 
     assert record.fields["start"] == start
 
@@ -156,7 +156,7 @@ async def test_a_windows_zone_name_is_resolved(zone: str, start: str) -> None:
 async def test_a_time_in_an_unknown_zone_is_no_instant() -> None:
     event = an_event("UID:1", "SUMMARY:Kick-off", "DTSTART;TZID=Nowhere/Land:20250705T100000")
 
-    (record,) = (await examined(a_calendar(event))).records
+    (record,) = (await examine_file(a_calendar(event))).records
 
     assert "start" not in record.fields
     assert record.fields["unread"] == {
@@ -173,7 +173,7 @@ async def test_a_broken_entry_is_skipped_and_reported() -> None:
     bad_end = an_event("UID:3", "no colon here", "DTSTART:20250105T100000Z", "DTEND:never")
     bad_line = an_event("UID:4", "SUMMARY:Odd", "no colon here", "DTSTART:20250105T100000Z")
 
-    reading = await examined(a_calendar(bad_day, whole, bad_end, bad_line))
+    reading = await examine_file(a_calendar(bad_day, whole, bad_end, bad_line))
 
     assert [record.fields["title"] for record in reading.records] == ["Whole", "Odd"]
     assert reading.records[0].fields["end"] == "2025-01-05T11:30:00Z"
@@ -200,7 +200,7 @@ async def test_an_exception_keeps_the_occurrence_it_replaces() -> None:
         "ORGANIZER;CN=Ada:mailto:ada@example.org",
     )
 
-    first, second = (await examined(a_calendar(series, moved))).records
+    first, second = (await examine_file(a_calendar(series, moved))).records
 
     assert first.fields["recurrence"] == "FREQ=WEEKLY"
     assert first.fields["excluded"] == ["2025-01-19T10:00:00Z"]
@@ -210,7 +210,7 @@ async def test_an_exception_keeps_the_occurrence_it_replaces() -> None:
 
 async def test_a_calendar_with_only_broken_entries_is_damaged() -> None:
     with pytest.raises(InvalidInput) as refused:
-        await examined(a_calendar(an_event("UID:2", "DTSTART:2025-bogus")))
+        await examine_file(a_calendar(an_event("UID:2", "DTSTART:2025-bogus")))
 
     assert refused.value.code == "document.damaged"
 
@@ -221,7 +221,7 @@ async def test_a_department_is_not_the_company_name() -> None:
     old += "FN:Eva\nTEL;CELL:+49 30 1234567\nEND:VCARD\n"
     broken = "BEGIN:VCARD\nVERSION:3.0\nFN:Bob\nBDAY;:;;\nnonsense\n"
 
-    reading = await examined((card + old + broken).encode())
+    reading = await examine_file((card + old + broken).encode())
 
     assert [record.fields for record in reading.records[:2]] == [
         {"name": "Ada L", "organization": "Acme GmbH", "department": "R&D, Physics"},
@@ -236,7 +236,7 @@ async def test_a_department_is_not_the_company_name() -> None:
 async def test_a_card_that_is_not_utf_8_is_read_with_a_note() -> None:
     card = "BEGIN:VCARD\nVERSION:3.0\nFN:Jörg Müller\nEND:VCARD\n"
 
-    reading = await examined(card.encode("cp1252"))
+    reading = await examine_file(card.encode("cp1252"))
 
     assert reading.records[0].fields == {"name": "Jörg Müller"}
     assert "cp1252" in reading.notes[0]

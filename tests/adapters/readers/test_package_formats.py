@@ -16,7 +16,9 @@ NAMES = f'xmlns:office="{OFFICE}" xmlns:text="{TEXT}" xmlns:table="{TABLE}"'
 DRAWING = "http://schemas.openxmlformats.org/drawingml/2006/main"
 
 
-async def examined(data: bytes, name: str = "", limits: DocumentLimits | None = None) -> Reading:
+async def examine_file(
+    data: bytes, name: str = "", limits: DocumentLimits | None = None
+) -> Reading:
     return await LocalReader(limits).examine_file(data, FileHint(name=name))
 
 
@@ -45,7 +47,7 @@ async def test_an_open_document_gives_paragraphs_and_tables_without_comments() -
         "</office:text>"
     )
 
-    reading = await examined(an_open_document(FileType.ODT, body))
+    reading = await examine_file(an_open_document(FileType.ODT, body))
 
     assert reading.kind is FileType.ODT
     assert reading.whole_text == "Mietvertrag\nMiete:\t850,00 EUR\nKeller\nRaum | m²"
@@ -64,7 +66,7 @@ async def test_an_open_workbook_gives_its_sheets() -> None:
         "</table:table-row></table:table></office:spreadsheet>"
     )
 
-    reading = await examined(an_open_document(FileType.ODS, body))
+    reading = await examine_file(an_open_document(FileType.ODS, body))
 
     assert reading.kind is FileType.ODS
     assert [table.rows for table in reading.tables] == [(("Name", "Size"), ("Ada", 2.5))]
@@ -77,7 +79,7 @@ async def test_slides_are_pages_in_order() -> None:
 
     slides = {f"ppt/slides/slide{n}.xml": a_slide(f"Slide {n}") for n in (10, 2, 1)}
 
-    reading = await examined(an_archive({"ppt/presentation.xml": "<p/>", **slides}))
+    reading = await examine_file(an_archive({"ppt/presentation.xml": "<p/>", **slides}))
 
     assert reading.kind is FileType.PPTX
     assert [(part.page, part.text) for part in reading.parts] == [
@@ -105,7 +107,7 @@ async def test_a_book_is_read_in_the_order_of_its_spine() -> None:
         "OPS/b 1.xhtml": "<html><body><p>Last words</p></body></html>",
     }
 
-    reading = await examined(an_archive(parts))
+    reading = await examine_file(an_archive(parts))
 
     assert reading.kind is FileType.EPUB
     assert reading.whole_text == "One\nFirst words\nLast words"
@@ -114,14 +116,14 @@ async def test_a_book_is_read_in_the_order_of_its_spine() -> None:
 async def test_rich_text_is_read_in_its_charset() -> None:
     rich = rb"{\rtf1\ansi{\fonttbl\f0 Arial;}\f0 Gr\'fc\'dfe {\b fett}\par Zeile\u8364?}"
 
-    reading = await examined(rich)
+    reading = await examine_file(rich)
 
     assert reading.kind is FileType.RTF
     assert reading.whole_text == "Grüße fett\nZeile€"
 
 
 async def test_each_line_of_json_is_a_record() -> None:
-    reading = await examined(b'{"name": "Ada", "size": 1}\n\n{"name": "Bob"}\n')
+    reading = await examine_file(b'{"name": "Ada", "size": 1}\n\n{"name": "Bob"}\n')
 
     assert reading.kind is FileType.JSONL
     assert [record.fields for record in reading.records] == [
@@ -135,7 +137,7 @@ async def test_files_in_an_archive_are_returned_with_it() -> None:
         {"letters/a.txt": "Dear Ada", "b.csv": "name\nAda\n", "__MACOSX/._a.txt": "x", "c/": ""}
     )
 
-    reading = await examined(data)
+    reading = await examine_file(data)
 
     assert reading.kind is FileType.ZIP
     assert reading.whole_text == "letters/a.txt\nb.csv"
@@ -146,7 +148,7 @@ async def test_files_in_an_archive_are_returned_with_it() -> None:
 
 
 async def test_the_first_hundred_files_of_an_archive_are_read() -> None:
-    reading = await examined(an_archive({f"{n}.txt": str(n) for n in range(130)}))
+    reading = await examine_file(an_archive({f"{n}.txt": str(n) for n in range(130)}))
 
     assert len(reading.members) == 100
     assert reading.notes == ("Only the first 100 files within this file were read.",)
@@ -156,6 +158,6 @@ async def test_an_archive_that_unpacks_too_large_is_refused() -> None:
     data = an_archive({"a.txt": b"x" * 3_000_000, "b.txt": b"y" * 3_000_000})
 
     with pytest.raises(InvalidInput) as refused:
-        await examined(data, limits=DocumentLimits(inflated=5_000_000))
+        await examine_file(data, limits=DocumentLimits(inflated=5_000_000))
 
     assert refused.value.code == "document.bomb"

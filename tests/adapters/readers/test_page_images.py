@@ -15,7 +15,7 @@ pytestmark = pytest.mark.anyio
 PDF = FileHint(mime_type="application/pdf")
 
 
-def points(png: bytes) -> tuple[int, int, list[bytes]]:
+def read_points(png: bytes) -> tuple[int, int, list[bytes]]:
     """Width, height and rows of an RGB picture without filters."""
     assert png.startswith(b"\x89PNG\r\n\x1a\n")
     width, height = struct.unpack(">II", png[16:24])
@@ -28,8 +28,8 @@ def points(png: bytes) -> tuple[int, int, list[bytes]]:
 
 async def test_a_page_is_drawn_with_a_marked_box() -> None:
     pdf = a_pdf("Total 1.250 EUR")
-    plain = points(await LocalReader().render_page(pdf, PDF, 1, ()))
-    marked = points(await LocalReader().render_page(pdf, PDF, 1, [Box(72, 60, 200, 80)]))
+    plain = read_points(await LocalReader().render_page(pdf, PDF, 1, ()))
+    marked = read_points(await LocalReader().render_page(pdf, PDF, 1, [Box(72, 60, 200, 80)]))
 
     assert plain[:2] == marked[:2] == (1224, 1584)
     changed = {n for n, (one, other) in enumerate(zip(plain[2], marked[2], strict=True))

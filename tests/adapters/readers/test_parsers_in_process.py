@@ -10,20 +10,28 @@ from canonry.documents.parsers.calendars import read_ics
 from canonry.documents.parsers.cards import read_vcf
 from canonry.documents.parsers.findings import Bounds, Findings
 from tests.adapters.readers.test_bank_formats import OFX as GROUPS
-from tests.adapters.readers.test_bank_formats import PARTIES, camt, entry, mt940, part
+from tests.adapters.readers.test_bank_formats import (
+    PARTIES,
+    camt_entry,
+    camt_party,
+    camt_text,
+    mt940_text,
+)
 from tests.adapters.readers.test_exchange_formats import OFX, QIF
 from tests.adapters.readers.test_files import CALENDAR, CARD
 
 Parser = Callable[[bytes, Findings], None]
 
-LINES = mt940(
+LINES = mt940_text(
     ":61:2401150115RC5,00NMSCREF//BANK",
     ":86:166?00TRANSFER?20for the roof?32Alder Ltd?31DE02120300000000202051",
     ":61:2401160116D7,50NMSCNONREF",
     ":86:/NAME/Birch/REMI/rent/",
     ":61:nothing of the format",
 )
-BATCH = camt(entry("9.00", "DBIT", part("A", "4.00", "DBIT"), part("B", "5.00", "DBIT")))
+BATCH = camt_text(
+    camt_entry("9.00", "DBIT", camt_party("A", "4.00", "DBIT"), camt_party("B", "5.00", "DBIT"))
+)
 
 
 def parse_values(parser: Parser, text: str | bytes) -> dict[str, Any]:
@@ -41,7 +49,7 @@ def parse_values(parser: Parser, text: str | bytes) -> dict[str, Any]:
         (read_ofx, GROUPS.format("<ORIGCURRENCY><CURSYM>USD</ORIGCURRENCY>"), ["-46.1", "USD"]),
         (read_qif, QIF, ["'1/30/24', '-1,250.00', 'Alder', 'Boards'"]),
         (read_xml, BATCH, ["-4.0, 'EUR'", "-5.0, 'EUR'"]),
-        (read_xml, camt(entry("9.00", "CRDT", PARTIES)), ["Power Ltd", "9"]),
+        (read_xml, camt_text(camt_entry("9.00", "CRDT", PARTIES)), ["Power Ltd", "9"]),
         (read_vcf, CARD, ["Ada Lovelace", "al@example.org", "a long line"]),
         (read_ics, CALENDAR, ["Kick-off", "'2025-01-05T09:00:00Z'", "'due_date': '2025-01-10'"]),
     ],

@@ -23,7 +23,7 @@ async def pages_of(data: bytes, limits: DocumentLimits | None = None) -> Pages:
     return [(part.page, part.section, part.text.strip()) for part in parts]
 
 
-async def refusal(data: bytes, limits: DocumentLimits | None = None) -> CanonryError:
+async def reading_error(data: bytes, limits: DocumentLimits | None = None) -> CanonryError:
     with pytest.raises(CanonryError) as refused:
         await pages_of(data, limits)
     return refused.value
@@ -48,7 +48,7 @@ async def test_the_outline_names_the_sections() -> None:
 
 
 async def test_a_required_password_is_reported() -> None:
-    refused = await refusal(a_pdf("Secret", password="sesame"))
+    refused = await reading_error(a_pdf("Secret", password="sesame"))
 
     assert isinstance(refused, InvalidInput)
     assert refused.code == "document.encrypted"
@@ -73,27 +73,27 @@ async def test_a_file_that_opens_without_typing_a_password_is_read() -> None:
     ids=["empty", "text", "nul", "hollow", "cut off", "nested"],
 )
 async def test_a_damaged_file_is_reported(data: bytes) -> None:
-    refused = await refusal(data)
+    refused = await reading_error(data)
 
     assert isinstance(refused, InvalidInput)
     assert refused.code == "document.damaged"
 
 
 async def test_pages_without_text_are_reported() -> None:
-    assert (await refusal(a_pdf("", ""))).code == "document.empty"
+    assert (await reading_error(a_pdf("", ""))).code == "document.empty"
 
 
 async def test_too_many_pages_or_characters_are_reported() -> None:
     data = a_pdf("One", "Two", "Three")
-    pages = await refusal(data, DocumentLimits(pages=2))
-    characters = await refusal(data, DocumentLimits(characters=5))
+    pages = await reading_error(data, DocumentLimits(pages=2))
+    characters = await reading_error(data, DocumentLimits(characters=5))
 
     assert (pages.code, pages.details) == ("document.too-large", {"unit": "pages", "limit": 2})
     assert (characters.code, characters.details["unit"]) == ("document.too-large", "characters")
 
 
 async def test_reading_that_takes_too_long_is_stopped() -> None:
-    refused = await refusal(a_pdf("Slow"), DocumentLimits(seconds=0.0))
+    refused = await reading_error(a_pdf("Slow"), DocumentLimits(seconds=0.0))
 
     assert isinstance(refused, Unavailable)
     assert refused.code == "document.too-slow"

@@ -60,12 +60,14 @@ def a_form(*values: str, ticked: bool) -> bytes:
     return written.getvalue()
 
 
-async def examined(data: bytes, name: str) -> Reading:
+async def examine_file(data: bytes, name: str) -> Reading:
     return await LocalReader().examine_file(data, FileHint(name=name))
 
 
 async def first_of(data: bytes, name: str) -> FoundEntity:
-    entities = interpret_reading(await examined(data, name), tuple(TRUTH_TYPES.values())).entities
+    entities = interpret_reading(
+        await examine_file(data, name), tuple(TRUTH_TYPES.values())
+    ).entities
     return entities[0]
 
 
@@ -89,11 +91,13 @@ async def test_comments_of_a_page_are_searchable() -> None:
     written = io.BytesIO()
     writer.write(written)
 
-    text = (await examined(written.getvalue(), "paid.pdf")).whole_text
+    text = (await examine_file(written.getvalue(), "paid.pdf")).whole_text
     assert "PAID by transfer" in text
     assert "Thank you" in text
 
 
 async def test_a_file_embedded_in_a_pdf_is_a_member() -> None:
-    (member,) = (await examined(with_file(a_pdf("Hours"), "hours.csv", b"a,b"), "h.pdf")).members
+    (member,) = (
+        await examine_file(with_file(a_pdf("Hours"), "hours.csv", b"a,b"), "h.pdf")
+    ).members
     assert (member.hint.name, member.data) == ("hours.csv", b"a,b")

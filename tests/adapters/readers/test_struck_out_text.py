@@ -18,17 +18,17 @@ WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 OFFICE = "urn:oasis:names:tc:opendocument:xmlns"
 
 
-async def examined(data: str | bytes, name: str) -> Reading:
+async def examine_file(data: str | bytes, name: str) -> Reading:
     content = data if isinstance(data, bytes) else data.encode()
     return await LocalReader().examine_file(content, FileHint(name=name))
 
 
 async def first_of(data: str | bytes, name: str) -> FoundEntity:
-    reading = await examined(data, name)
+    reading = await examine_file(data, name)
     return interpret_reading(reading, tuple(TRUTH_TYPES.values())).entities[0]
 
 
-def zipped(**parts: str) -> bytes:
+def zip_parts(**parts: str) -> bytes:
     """An archive with these parts; without a point, `__` is a slash and `_` a point."""
     written = io.BytesIO()
     with zipfile.ZipFile(written, "w") as archive:
@@ -43,7 +43,7 @@ def a_word_text(strike: str, part: str = "document") -> bytes:
     first = f"<w:r><w:rPr>{strike}</w:rPr><w:t>480.00</w:t></w:r>"
     body = f"<w:p>{first}<w:r><w:t> 520.00</w:t></w:r></w:p>"
     text = f'<w:document xmlns:w="{WORD}"><w:body>{body}</w:body></w:document>'
-    return zipped(
+    return zip_parts(
         **{
             f"word__{part}_xml": text,
             "[Content_Types].xml": '<Types xmlns="http://schemas.openxmlformats.org/package/2006/'
@@ -65,7 +65,7 @@ def an_open_text() -> bytes:
     names = (
         f'xmlns:o="{OFFICE}:office:1.0" xmlns:s="{OFFICE}:style:1.0" xmlns:t="{OFFICE}:text:1.0"'
     )
-    return zipped(
+    return zip_parts(
         mimetype="application/vnd.oasis.opendocument.text",
         content_xml=f"<o:document {names}>{style}<o:text>{text}</o:text></o:document>",
     )
@@ -77,7 +77,7 @@ def a_slide() -> bytes:
         '<a:r><a:rPr strike="sngStrike"/><a:t>480.00</a:t></a:r>'
         '<a:r><a:rPr strike="noStrike"/><a:t>520.00</a:t></a:r>'
     )
-    return zipped(
+    return zip_parts(
         ppt__presentation_xml="<p/>",
         ppt__slides__slide1_xml=f"<a:sld {names}><a:p>{runs}</a:p></a:sld>",
     )
@@ -102,7 +102,7 @@ def a_slide() -> bytes:
     ],
 )
 async def test_struck_out_text_is_left_out_and_reported(name: str, data: str | bytes) -> None:
-    reading = await examined(data, name)
+    reading = await examine_file(data, name)
 
     assert "480" not in reading.whole_text
     assert "520" in reading.whole_text
@@ -111,7 +111,7 @@ async def test_struck_out_text_is_left_out_and_reported(name: str, data: str | b
 
 @pytest.mark.parametrize("text", ["~~~\ncode\n~~~\n", "a ~~ b", "from ~10 to ~20", "x ~~~~ y"])
 async def test_other_tildes_stay(text: str) -> None:
-    reading = await examined(f"# Title\n\n{text}", "a.md")
+    reading = await examine_file(f"# Title\n\n{text}", "a.md")
 
     assert reading.notes == ()
     assert text.strip() in reading.whole_text
@@ -141,7 +141,7 @@ async def test_front_matter_is_yaml_and_no_content(front: str, name: str, value:
 
 @pytest.mark.parametrize("front", ["a: [", "- one\n- two", "a: &x [1]\nb: *x"])
 async def test_front_matter_that_is_no_plain_yaml_stays_text_and_is_reported(front: str) -> None:
-    reading = await examined(f"---\n{front}\n---\n\nText.\n", "a.md")
+    reading = await examine_file(f"---\n{front}\n---\n\nText.\n", "a.md")
 
     assert front in reading.whole_text
     assert len(reading.notes) == 1
@@ -212,7 +212,7 @@ def a_workbook(
 async def test_a_workbook_reports_hidden_and_struck_out_parts(
     marks: dict[str, str], stated: str
 ) -> None:
-    reading = await examined(a_workbook(**marks), "book.xlsx")  # type: ignore[arg-type]
+    reading = await examine_file(a_workbook(**marks), "book.xlsx")  # type: ignore[arg-type]
 
     assert len(reading.notes) == bool(stated)
     assert all(stated in note for note in reading.notes)
@@ -275,7 +275,7 @@ async def test_a_sheet_of_labels_shows_formatted_numbers() -> None:
 
     assert (invoice.fields["amount_due"], invoice.fields["currency"]) == (1234.567, "EUR")
     assert "tax_amount" not in invoice.fields
-    assert "19%" in (await examined(data, "book.xlsx")).whole_text
+    assert "19%" in (await examine_file(data, "book.xlsx")).whole_text
 
 
 async def test_a_currency_named_in_a_table_wins_over_its_formats() -> None:
@@ -293,7 +293,7 @@ async def test_a_struck_out_cell_of_a_workbook_does_not_count() -> None:
         ("2024-05-13", "Rent", -700),
         ("2024-05-14", "Chair", (-80, 0)),
     )
-    reading = await examined(a_workbook(rows=rows, font="<strike/>"), "book.xlsx")
+    reading = await examine_file(a_workbook(rows=rows, font="<strike/>"), "book.xlsx")
 
     assert reading.notes == (STRUCK,)
     assert "-80" not in reading.whole_text

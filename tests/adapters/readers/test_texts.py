@@ -31,7 +31,7 @@ async def sections_of(text: str) -> list[tuple[str | None, str]]:
     return [(part.section, part.text) for part in parts]
 
 
-async def refusal(
+async def reading_error(
     data: bytes, charset: str | None = None, limits: DocumentLimits | None = None
 ) -> str:
     with pytest.raises(InvalidInput) as refused:
@@ -67,7 +67,7 @@ async def test_the_mark_outranks_the_charset() -> None:
 
 @pytest.mark.parametrize("charset", ["idna", "PunyCode", "unicode_escape", "undefined"])
 async def test_a_transfer_notation_is_no_charset(charset: str) -> None:
-    assert await refusal(b"xn--caf-dma " * 10, charset) == "document.encoding"
+    assert await reading_error(b"xn--caf-dma " * 10, charset) == "document.encoding"
     hint = FileHint(mime_type=f"text/plain; charset={charset}", name="note.txt")
     with pytest.raises(InvalidInput) as caught:
         await LocalReader().examine_file(b"xn--caf-dma " * 10, hint)
@@ -76,29 +76,31 @@ async def test_a_transfer_notation_is_no_charset(charset: str) -> None:
 
 @pytest.mark.parametrize("charset", [None, "ascii", "no-such-charset", "zlib", "rot13"])
 async def test_an_encoding_is_never_guessed(charset: str | None) -> None:
-    assert await refusal(b"caf\xe9", charset) == "document.encoding"
+    assert await reading_error(b"caf\xe9", charset) == "document.encoding"
 
 
 async def test_a_truncated_character_is_refused() -> None:
-    assert await refusal(codecs.BOM_UTF16_LE + b"\x00\xd8a\x00") == "document.encoding"
-    assert await refusal(codecs.BOM_UTF16_LE + b"a") == "document.encoding"
+    assert await reading_error(codecs.BOM_UTF16_LE + b"\x00\xd8a\x00") == "document.encoding"
+    assert await reading_error(codecs.BOM_UTF16_LE + b"a") == "document.encoding"
 
 
 async def test_nul_is_no_text() -> None:
-    assert await refusal(b"a\0b") == "document.not-text"
-    assert await refusal(b"\x89PNG\r\n\0\0") == "document.not-text"
-    assert await refusal(b"a\0b", "utf-8") == "document.not-text"
+    assert await reading_error(b"a\0b") == "document.not-text"
+    assert await reading_error(b"\x89PNG\r\n\0\0") == "document.not-text"
+    assert await reading_error(b"a\0b", "utf-8") == "document.not-text"
 
 
 async def test_an_empty_document_is_refused() -> None:
-    assert await refusal(b"") == "document.empty"
-    assert await refusal(b" \n") == "document.empty"
-    assert await refusal(codecs.BOM_UTF8) == "document.empty"
+    assert await reading_error(b"") == "document.empty"
+    assert await reading_error(b" \n") == "document.empty"
+    assert await reading_error(codecs.BOM_UTF8) == "document.empty"
 
 
 async def test_a_document_that_is_too_long_is_refused() -> None:
-    assert await refusal(b"x" * 11, limits=DocumentLimits(bytes=10)) == "document.too-large"
-    assert await refusal(b"x" * 11, limits=DocumentLimits(characters=10)) == "document.too-large"
+    assert await reading_error(b"x" * 11, limits=DocumentLimits(bytes=10)) == "document.too-large"
+    assert (
+        await reading_error(b"x" * 11, limits=DocumentLimits(characters=10)) == "document.too-large"
+    )
 
 
 async def test_all_line_ends_become_line_feeds() -> None:

@@ -41,7 +41,7 @@ async def a_store(
         await store.close()
 
 
-def rows(folder: Path, sql: str) -> Sequence[tuple[Any, ...]]:
+def run_statement(folder: Path, sql: str) -> Sequence[tuple[Any, ...]]:
     """Run a statement without the store's knowledge, and return its rows."""
     db = apsw.Connection(str(folder / "canon.db"))
     try:

@@ -21,15 +21,15 @@ from canonry.testing.clocks import CountingIdentities, HandClock, a_caller
 from canonry.values.errors import Unavailable
 from canonry.values.ids import SpaceId
 from tests.adapters.sqlite.opened import a_store
-from tests.adapters.sqlite.test_reading import endless
+from tests.adapters.sqlite.test_reading import run_endlessly
 from tests.toolsets.catalog.kit import (
     LAB,
     OTHER,
-    entity,
-    hostile,
+    entity_row,
+    hostile_names,
     import_rows,
     make_catalog_driver,
-    uuid,
+    make_uuid,
 )
 
 pytestmark = pytest.mark.anyio
@@ -98,13 +98,15 @@ def test_every_way_of_indexing_finds_the_same(
     folder = tmp_path_factory.mktemp("search")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(catalog_search, "FEW", few)
-        asyncio.run(_compare(titles, again, sought, folder))
+        asyncio.run(compare_answers(titles, again, sought, folder))
 
 
-async def _compare(titles: list[str], again: list[str], sought: list[str], folder: Path) -> None:
+async def compare_answers(
+    titles: list[str], again: list[str], sought: list[str], folder: Path
+) -> None:
     projects = [{"id": p, "name": p, "slug": p} for p in (LAB, OTHER)]
     entities = [
-        entity(n, KINDS[n % len(KINDS)], title, summary=title[::-1], projectId=project)
+        entity_row(n, KINDS[n % len(KINDS)], title, summary=title[::-1], projectId=project)
         for p, project in enumerate((LAB, OTHER))
         for n, title in enumerate(titles[p:])
     ]
@@ -140,7 +142,7 @@ async def test_a_query_that_takes_too_long_is_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(catalog, "SECONDS", 0.05)
-    monkeypatch.setattr(catalog, "_search_catalog", lambda db, _: endless(db))
+    monkeypatch.setattr(catalog, "_search_catalog", lambda db, _: run_endlessly(db))
     async with a_store(tmp_path) as store:
         with pytest.raises(Unavailable) as stopped:
             await store.catalog.search(CatalogQuery(project=SpaceId(LAB), text="x"))
@@ -151,7 +153,7 @@ async def test_a_query_nobody_waits_for_is_stopped(tmp_path: Path) -> None:
     """Closing waits for running queries, so it would last until the deadline."""
     started = time.monotonic()
     async with a_store(tmp_path, deadline=60.0) as store:
-        asking = asyncio.create_task(store.readers.run_short(endless, consistent=True))
+        asking = asyncio.create_task(store.readers.run_short(run_endlessly, consistent=True))
         done, _ = await asyncio.wait((asking,), timeout=0.1)
         assert not done
         asking.cancel()
@@ -164,10 +166,10 @@ async def test_an_erased_entity_leaves_no_bytes(tmp_path: Path) -> None:
     secret = "Xyzzy Quuxford"
     store = await open_embedded(tmp_path, durability=Durability.NORMAL)
     try:
-        arrays = hostile()
+        arrays = hostile_names()
         arrays["entities"][2] |= {"title": secret, "slug": "xyzzy-quuxford", "summary": secret}
         await import_rows(store.canon, arrays)
-        plan = await plan_erasure(store.canon, "entity", item_id(LAB, "concept", uuid(3)))
+        plan = await plan_erasure(store.canon, "entity", item_id(LAB, "concept", make_uuid(3)))
 
         await erase_items(
             store.canon, store.maintenance, a_caller("Operator"), plan, reason="a right"
@@ -176,11 +178,11 @@ async def test_an_erased_entity_leaves_no_bytes(tmp_path: Path) -> None:
         driver = make_catalog_driver(store.canon)
         found = await driver.call("search_entities", projectId=LAB, query="quux")
         assert found["totalCount"] == 0
-        graph = await driver.call("get_entity_graph", projectId=LAB, entityId=uuid(1), depth=2)
-        assert uuid(3) not in str(graph)
+        graph = await driver.call("get_entity_graph", projectId=LAB, entityId=make_uuid(1), depth=2)
+        assert make_uuid(3) not in str(graph)
         assert not (await store.maintenance.verify(lambda _done, _total: None)).findings
-        assert _grams(tmp_path, "xyz") == 0
-        assert _grams(tmp_path, "con") > 0
+        assert count_grams(tmp_path, "xyz") == 0
+        assert count_grams(tmp_path, "con") > 0
         left = b"".join(p.read_bytes() for p in tmp_path.rglob("*") if p.is_file())
         for trace in (secret, secret.casefold(), "xyzzy-quuxford"):
             assert trace.encode() not in left
@@ -188,7 +190,7 @@ async def test_an_erased_entity_leaves_no_bytes(tmp_path: Path) -> None:
         await store.close()
 
 
-def _grams(folder: Path, gram: str) -> int:
+def count_grams(folder: Path, gram: str) -> int:
     """In how many texts of the index three characters occur."""
     db = apsw.Connection(str(folder / "canon.db"), flags=apsw.SQLITE_OPEN_READONLY)
     db.execute("CREATE VIRTUAL TABLE temp.kept USING fts5vocab (main, catalog_grams, row)")
@@ -202,7 +204,7 @@ def _grams(folder: Path, gram: str) -> int:
 async def test_a_catalog_row_that_was_altered_is_found(tmp_path: Path) -> None:
     store = await open_embedded(tmp_path, durability=Durability.NORMAL)
     try:
-        await import_rows(store.canon, hostile())
+        await import_rows(store.canon, hostile_names())
         for damage in (
             "UPDATE catalog_texts SET title = 'x' WHERE kind = 'news'",
             "DELETE FROM catalog_texts WHERE kind = 'guide'",

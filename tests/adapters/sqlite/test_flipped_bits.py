@@ -26,7 +26,7 @@ from canonry.testing.example_items import (
 )
 from canonry.values.errors import BrokenInvariant, CanonryError
 from canonry.values.ids import EntityId
-from tests.adapters.sqlite.opened import a_store, rows
+from tests.adapters.sqlite.opened import a_store, run_statement
 
 pytestmark = pytest.mark.anyio
 
@@ -35,7 +35,7 @@ FLIPS = 100
 VERIFY = "canonry verify"
 
 
-async def write(folder: Path) -> None:
+async def write_store(folder: Path) -> None:
     async with a_store(folder) as store:
         await store.ledger.append_drafts([an_append("space", creation_entries(a_space()))])
         for n, name in enumerate(NAMES):
@@ -49,33 +49,33 @@ async def read_items(store: SqliteStore) -> Any:
     return await store.state.items_by_id([uuid_of(name) for name in NAMES])
 
 
-async def log(store: SqliteStore) -> Any:
+async def read_log(store: SqliteStore) -> Any:
     return await store.ledger.read_commits(MIDDLE_EARTH, after=ORIGIN, limit=500)
 
 
-async def facts(store: SqliteStore) -> Any:
+async def read_facts(store: SqliteStore) -> Any:
     return (await store.state.facts(FactQuery(limit=500))).items
 
 
-async def memories(store: SqliteStore) -> Any:
+async def read_memories(store: SqliteStore) -> Any:
     query = MemoryQuery(entity_id=EntityId(uuid_of("frodo")))
     return (await store.documents.memories(query)).items
 
 
-async def heads(store: SqliteStore) -> Any:
+async def read_heads(store: SqliteStore) -> Any:
     return await store.ledger.list_heads(limit=10)
 
 
 READS: dict[str, Callable[[SqliteStore], Awaitable[Any]]] = {
     "things": read_items,
-    "the log": log,
-    "facts": facts,
-    "memories": memories,
-    "heads": heads,
+    "the log": read_log,
+    "facts": read_facts,
+    "memories": read_memories,
+    "heads": read_heads,
 }
 
 
-def flip(folder: Path, table: str, column: str, key: str, where: int) -> None:
+def flip_bit(folder: Path, table: str, column: str, key: str, where: int) -> None:
     """Flip one bit of one value, behind the store's back and past every index."""
     db = apsw.Connection(str(folder / "canon.db"))
     sql = f"SELECT {key}, {column} FROM {table} WHERE {column} IS NOT NULL ORDER BY {key}"
@@ -102,7 +102,7 @@ def flip(folder: Path, table: str, column: str, key: str, where: int) -> None:
 async def test_a_flipped_index_key_is_reported_by_the_old_or_new_list(
     tmp_path: Path, damage: str
 ) -> None:
-    await write(tmp_path)
+    await write_store(tmp_path)
     async with a_store(tmp_path) as store:
         await store.ledger.append_drafts(
             [an_append("Sam", creation_entries(a_fact("Sam waits", "Sam")))]
@@ -137,10 +137,10 @@ async def test_a_flipped_index_key_is_reported_by_the_old_or_new_list(
 async def test_an_altered_value_is_never_served(
     tmp_path: Path, read: str, table: str, column: str, code: str
 ) -> None:
-    await write(tmp_path)
+    await write_store(tmp_path)
     if table == "things":
-        rows(tmp_path, "DELETE FROM things WHERE kind <> 'memory'")
-    flip(tmp_path, table, column, "rowid", 7919)
+        run_statement(tmp_path, "DELETE FROM things WHERE kind <> 'memory'")
+    flip_bit(tmp_path, table, column, "rowid", 7919)
 
     async with a_store(tmp_path) as store:
         with pytest.raises(BrokenInvariant) as caught:
@@ -151,8 +151,8 @@ async def test_an_altered_value_is_never_served(
 
 
 async def test_an_item_of_another_kind_is_not_served(tmp_path: Path) -> None:
-    await write(tmp_path)
-    rows(tmp_path, "UPDATE things SET kind = 'memorx' WHERE kind = 'memory'")
+    await write_store(tmp_path)
+    run_statement(tmp_path, "UPDATE things SET kind = 'memorx' WHERE kind = 'memory'")
 
     async with a_store(tmp_path) as store:
         with pytest.raises(BrokenInvariant) as caught:
@@ -162,9 +162,9 @@ async def test_an_item_of_another_kind_is_not_served(tmp_path: Path) -> None:
 
 
 async def test_views_are_not_built_from_altered_records(tmp_path: Path) -> None:
-    await write(tmp_path)
-    flip(tmp_path, "parts", "payload", "rowid", 11)
-    rows(tmp_path, "UPDATE meta SET value = 1 WHERE name = 'views'")
+    await write_store(tmp_path)
+    flip_bit(tmp_path, "parts", "payload", "rowid", 11)
+    run_statement(tmp_path, "UPDATE meta SET value = 1 WHERE name = 'views'")
 
     with pytest.raises(BrokenInvariant) as caught:
         async with a_store(tmp_path):
@@ -174,7 +174,7 @@ async def test_views_are_not_built_from_altered_records(tmp_path: Path) -> None:
 
 
 async def test_no_flipped_bit_of_the_file_changes_an_answer(tmp_path: Path) -> None:
-    await write(tmp_path)
+    await write_store(tmp_path)
     path, chance = tmp_path / "canon.db", random.Random(10)
     whole = path.read_bytes()
     async with a_store(tmp_path) as store:
@@ -204,7 +204,7 @@ def _as_list(answer: Any) -> list[Any]:
 
 
 async def test_an_index_entry_without_a_dated_value_is_an_error(tmp_path: Path) -> None:
-    await write(tmp_path)
+    await write_store(tmp_path)
     db = apsw.Connection(str(tmp_path / "canon.db"))
     nowhere = (0, pack_id(MIDDLE_EARTH), "Due", 0, pack_id(uuid_of("nobody")))
     with pytest.raises(BrokenInvariant) as caught:

@@ -18,7 +18,7 @@ TURNS = 60
 ERASED = tuple(uuid_of(f"turn {n}") for n in range(5))
 
 
-def unheard(done: int, total: int | None) -> None:
+def ignore_progress(done: int, total: int | None) -> None:
     """Nobody listens."""
 
 
@@ -36,17 +36,17 @@ async def test_concurrent_rebuild_and_purge_keep_erased_data_erased(tmp_path: Pa
         )
 
         folded, dropped, again, twice, seen = await asyncio.gather(
-            here.maintenance.rebuild(unheard),
+            here.maintenance.rebuild(ignore_progress),
             there.maintenance.purge(MIDDLE_EARTH, ERASED),
             here.maintenance.purge(MIDDLE_EARTH, ERASED[:2]),
-            there.maintenance.rebuild(unheard),
-            there.maintenance.verify(unheard),
+            there.maintenance.rebuild(ignore_progress),
+            there.maintenance.verify(ignore_progress),
         )
 
         assert folded == twice == TURNS + 2
         assert dropped + again == len(ERASED)
         assert seen.findings == ()
-        assert (await here.maintenance.verify(unheard)).findings == ()
+        assert (await here.maintenance.verify(ignore_progress)).findings == ()
     finally:
         await here.close()
         await there.close()

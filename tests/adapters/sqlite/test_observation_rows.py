@@ -22,7 +22,7 @@ FIELDS = st.dictionaries(
 
 
 @st.composite
-def observed(draw: st.DrawFn, number: int) -> Observation:
+def draw_observation(draw: st.DrawFn, number: int) -> Observation:
     fields: dict[str, Any] = draw(FIELDS)
     for name in ("name", "description"):
         if name in fields:
@@ -50,7 +50,7 @@ def observed(draw: st.DrawFn, number: int) -> Observation:
     )
 
 
-@given(st.integers(0, 12).flatmap(lambda n: st.tuples(*(observed(i) for i in range(n)))))
+@given(st.integers(0, 12).flatmap(lambda n: st.tuples(*(draw_observation(i) for i in range(n)))))
 def test_dominated_observations_leave_no_row(said: tuple[Observation, ...]) -> None:
     rows = [(-o.seen_at, -o.position, pack_id(o.id), o.likeness_key) for o in said]
     chosen = {unpack_id(each) for each in counting_among(rows)}

@@ -23,12 +23,12 @@ from canonry.testing.example_items import (
 from canonry.values.errors import BrokenInvariant, CanonryError, Unavailable
 from canonry.values.ids import FactId
 from canonry.values.statements import Statement
-from tests.adapters.sqlite.opened import a_store, rows
+from tests.adapters.sqlite.opened import a_store, run_statement
 
 pytestmark = pytest.mark.anyio
 
 
-async def refusal(folder: Path) -> CanonryError:
+async def opening_error(folder: Path) -> CanonryError:
     """The error that opening the folder raises."""
     with pytest.raises(CanonryError) as caught:
         async with a_store(folder):
@@ -39,7 +39,7 @@ async def refusal(folder: Path) -> CanonryError:
 async def test_a_foreign_file_is_refused_and_kept(tmp_path: Path) -> None:
     (tmp_path / "canon.db").write_bytes(b"dear diary, " * 1000)
 
-    error = await refusal(tmp_path)
+    error = await opening_error(tmp_path)
 
     assert error.code == "store.not-canonry"
     assert (tmp_path / "canon.db").read_bytes() == b"dear diary, " * 1000
@@ -47,26 +47,26 @@ async def test_a_foreign_file_is_refused_and_kept(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("application", [0, 0x0F055112])
 async def test_a_foreign_database_is_refused_and_kept(tmp_path: Path, application: int) -> None:
-    rows(tmp_path, f"CREATE TABLE diary (day); PRAGMA application_id = {application}")
+    run_statement(tmp_path, f"CREATE TABLE diary (day); PRAGMA application_id = {application}")
 
-    error = await refusal(tmp_path)
+    error = await opening_error(tmp_path)
 
     assert error.code == "store.not-canonry"
-    assert rows(tmp_path, "SELECT name FROM sqlite_schema") == [("diary",)]
+    assert run_statement(tmp_path, "SELECT name FROM sqlite_schema") == [("diary",)]
 
 
 async def test_a_folder_that_is_a_file_is_unreachable(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
 
-    assert (await refusal(tmp_path / "file")).code == "store.unreachable"
+    assert (await opening_error(tmp_path / "file")).code == "store.unreachable"
 
 
 async def test_a_store_of_a_later_version_is_refused(tmp_path: Path) -> None:
     async with a_store(tmp_path):
         pass
-    rows(tmp_path, "PRAGMA user_version = 1000")
+    run_statement(tmp_path, "PRAGMA user_version = 1000")
 
-    error = await refusal(tmp_path)
+    error = await opening_error(tmp_path)
 
     assert isinstance(error, BrokenInvariant)
     assert error.code == "store.newer"
@@ -75,15 +75,15 @@ async def test_a_store_of_a_later_version_is_refused(tmp_path: Path) -> None:
 async def test_a_reader_that_is_too_old_cannot_open(tmp_path: Path) -> None:
     async with a_store(tmp_path):
         pass
-    rows(tmp_path, "UPDATE meta SET value = 1000 WHERE name = 'min_reader'")
+    run_statement(tmp_path, "UPDATE meta SET value = 1000 WHERE name = 'min_reader'")
 
-    assert (await refusal(tmp_path)).code == "store.newer"
+    assert (await opening_error(tmp_path)).code == "store.newer"
 
 
 async def test_a_later_version_stops_a_running_server(tmp_path: Path) -> None:
     async with a_store(tmp_path) as store:
         await store.ledger.append_drafts([an_append("one", creation_entries(a_space()))])
-        rows(tmp_path, "UPDATE meta SET value = 1000 WHERE name = 'min_reader'")
+        run_statement(tmp_path, "UPDATE meta SET value = 1000 WHERE name = 'min_reader'")
 
         with pytest.raises(BrokenInvariant) as caught:
             await store.ledger.append_drafts([an_append("two", creation_entries(an_entity()))])
@@ -103,12 +103,12 @@ async def test_opening_a_store_from_before_statements_locks_out_the_old_version(
     async with a_store(tmp_path) as store:
         items = creation_entries(a_space(), an_entity(), a_fact("small", "frodo"))
         await store.ledger.append_drafts([an_append("one", items)])
-    before = rows(tmp_path, "SELECT * FROM commits ORDER BY seq")
-    rows(tmp_path, "UPDATE meta SET value = 3 WHERE name = 'min_reader'")
-    rows(tmp_path, "UPDATE meta SET value = 16 WHERE name = 'views'")
+    before = run_statement(tmp_path, "SELECT * FROM commits ORDER BY seq")
+    run_statement(tmp_path, "UPDATE meta SET value = 3 WHERE name = 'min_reader'")
+    run_statement(tmp_path, "UPDATE meta SET value = 16 WHERE name = 'views'")
 
     async with a_store(tmp_path) as store:
-        assert rows(tmp_path, "SELECT * FROM commits ORDER BY seq") == before
+        assert run_statement(tmp_path, "SELECT * FROM commits ORDER BY seq") == before
         fact = (await store.state.items_by_id([uuid_of("small")]))[uuid_of("small")]
         assert isinstance(fact, Fact)
         assert (fact.statements, fact.reader) == ((), None)
@@ -117,29 +117,29 @@ async def test_opening_a_store_from_before_statements_locks_out_the_old_version(
         (found,) = await store.state.facts_framed(MIDDLE_EARTH, {key: 1})
 
     assert found.statements == reading.statements
-    assert rows(tmp_path, "SELECT value FROM meta WHERE name = 'min_reader'") == [(4,)]
+    assert run_statement(tmp_path, "SELECT value FROM meta WHERE name = 'min_reader'") == [(4,)]
 
 
 async def test_views_of_an_older_version_are_folded_again(tmp_path: Path) -> None:
     async with a_store(tmp_path) as store:
         items = creation_entries(a_space(), an_entity(), a_fact("small", "frodo"), a_turn("turn"))
         await store.ledger.append_drafts([an_append("one", items)])
-    before = rows(tmp_path, "SELECT * FROM listing")
-    rows(tmp_path, "UPDATE meta SET value = 0 WHERE name = 'views'; DROP TABLE listing")
+    before = run_statement(tmp_path, "SELECT * FROM listing")
+    run_statement(tmp_path, "UPDATE meta SET value = 0 WHERE name = 'views'; DROP TABLE listing")
 
     async with a_store(tmp_path) as store:
         assert (await store.ledger.head_position(MIDDLE_EARTH)) == 1
 
-    assert rows(tmp_path, "SELECT * FROM listing") == before
-    assert rows(tmp_path, "SELECT count(*) FROM unindexed") == [(0,)]
+    assert run_statement(tmp_path, "SELECT * FROM listing") == before
+    assert run_statement(tmp_path, "SELECT count(*) FROM unindexed") == [(0,)]
 
 
 async def test_names_folded_differently_by_an_older_version_are_found(tmp_path: Path) -> None:
     async with a_store(tmp_path) as store:
         named = a_named("Maeve O\u2019Brien", entity_type="character")
         await store.ledger.append_drafts([an_append("one", (*creation_entries(a_space()), *named))])
-    rows(tmp_path, "DELETE FROM identifiers")
-    rows(tmp_path, "UPDATE meta SET value = 15 WHERE name = 'views'")
+    run_statement(tmp_path, "DELETE FROM identifiers")
+    run_statement(tmp_path, "UPDATE meta SET value = 15 WHERE name = 'views'")
 
     keys = ("maeve o'brien", part_mark("maeve"))
     async with a_store(tmp_path) as store:
@@ -154,15 +154,15 @@ async def test_records_without_views_are_projected(tmp_path: Path) -> None:
         await store.ledger.append_drafts(
             [an_append("one", creation_entries(a_space(), a_fact("small", "frodo")))]
         )
-    before = rows(tmp_path, "SELECT id, kind, body FROM things ORDER BY id")
+    before = run_statement(tmp_path, "SELECT id, kind, body FROM things ORDER BY id")
     for table in ("passages", "things", "versions", "listing", "counts"):
-        rows(tmp_path, f"DROP TABLE {table}")
-    rows(tmp_path, "DELETE FROM meta WHERE name = 'views'")
+        run_statement(tmp_path, f"DROP TABLE {table}")
+    run_statement(tmp_path, "DELETE FROM meta WHERE name = 'views'")
 
     async with a_store(tmp_path):
         pass
 
-    assert rows(tmp_path, "SELECT id, kind, body FROM things ORDER BY id") == before
+    assert run_statement(tmp_path, "SELECT id, kind, body FROM things ORDER BY id") == before
 
 
 async def test_closing_leaves_one_file_and_may_be_repeated(tmp_path: Path) -> None:
@@ -172,7 +172,7 @@ async def test_closing_leaves_one_file_and_may_be_repeated(tmp_path: Path) -> No
         await store.close()
 
     assert not (tmp_path / "canon.db-wal").exists()
-    assert rows(tmp_path, "SELECT count(*) FROM commits") == [(1,)]
+    assert run_statement(tmp_path, "SELECT count(*) FROM commits") == [(1,)]
 
 
 async def test_a_closed_store_says_so(tmp_path: Path) -> None:

@@ -15,21 +15,21 @@ from canonry.stores.sqlite.views import BATCH
 from canonry.testing.clocks import an_append
 from canonry.testing.example_items import a_named, a_space, a_turn, creation_entries
 from canonry.values.errors import InvalidInput, Unavailable
-from tests.adapters.sqlite.opened import a_store, rows
+from tests.adapters.sqlite.opened import a_store, run_statement
 
 pytestmark = pytest.mark.anyio
 
 ENDLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n"
 
 
-def endless(db: apsw.Connection) -> object:
+def run_endlessly(db: apsw.Connection) -> object:
     return db.execute(ENDLESS).fetchone()
 
 
 async def test_an_endless_query_ends_at_the_deadline(tmp_path: Path) -> None:
     async with a_store(tmp_path, deadline=0.05) as store:
         with pytest.raises(Unavailable) as caught:
-            await store.readers.run_short(endless)
+            await store.readers.run_short(run_endlessly)
 
         assert caught.value.code == "store.deadline"
         assert await store.state.items_by_id(["x"]) == {}
@@ -39,7 +39,7 @@ async def test_a_query_that_was_stopped_leaves_no_transaction(tmp_path: Path) ->
     async with a_store(tmp_path, deadline=0.05) as store:
         for _ in range(2):
             with pytest.raises(Unavailable):
-                await store.readers.run_short(endless, consistent=True)
+                await store.readers.run_short(run_endlessly, consistent=True)
 
         await store.ledger.append_drafts([an_append("one", creation_entries(a_space()))])
         assert (await store.state.entities(EntityQuery())).total == 0
@@ -54,14 +54,14 @@ async def test_a_query_whose_time_is_over_as_it_begins_leaves_no_transaction(
     async with a_store(tmp_path) as store:
         for _ in range(2):
             with pytest.raises(Unavailable):
-                await store.readers.run_long(endless, consistent=True, seconds=-1)
+                await store.readers.run_long(run_endlessly, consistent=True, seconds=-1)
 
         assert await store.readers.run_long(lambda db: db.in_transaction, consistent=True)
 
 
 async def test_the_event_loop_continues_during_a_long_query(tmp_path: Path) -> None:
     async with a_store(tmp_path, deadline=0.2) as store:
-        long = asyncio.create_task(store.readers.run_short(endless))
+        long = asyncio.create_task(store.readers.run_short(run_endlessly))
         served = 0
         while not long.done():
             await store.state.items_by_id(["x"])
@@ -78,7 +78,7 @@ async def test_search_continues_without_an_unresponsive_part(tmp_path: Path) -> 
         await store.ledger.append_drafts(
             [an_append("one", creation_entries(a_space(), a_turn("t", text="fire")))]
         )
-        rows(tmp_path, "DROP TABLE counts")
+        run_statement(tmp_path, "DROP TABLE counts")
 
         with pytest.raises(Unavailable) as caught:
             await store.text.search(TextQuery(collection=Collection.SCENES, text="fire"))
@@ -98,7 +98,7 @@ async def test_passages_are_found_before_and_after_they_are_indexed(tmp_path: Pa
                 found.append((n + 1, len((await store.text.search(query)).hits)))
 
         assert [reported for reported, _ in found] == [hits for _, hits in found]
-    (left,) = rows(tmp_path, "SELECT count(*) FROM unindexed")
+    (left,) = run_statement(tmp_path, "SELECT count(*) FROM unindexed")
     assert 0 < left[0] < BATCH
 
 
@@ -111,8 +111,8 @@ async def test_many_passages_of_a_commit_are_indexed_at_once_and_few_wait(tmp_pa
         query = TextQuery(collection=Collection.SCENES, text="fire", limit=500)
 
         assert len((await store.text.search(query)).hits) == len(many) + len(few)
-    assert rows(tmp_path, "SELECT count(*) FROM unindexed") == [(len(few),)]
-    assert rows(tmp_path, "SELECT count(*) FROM passage_stems") == [(len(many),)]
+    assert run_statement(tmp_path, "SELECT count(*) FROM unindexed") == [(len(few),)]
+    assert run_statement(tmp_path, "SELECT count(*) FROM passage_stems") == [(len(many),)]
 
 
 async def test_a_pattern_has_a_maximum_length(tmp_path: Path) -> None:

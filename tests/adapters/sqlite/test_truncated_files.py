@@ -63,7 +63,7 @@ asyncio.run(main())
 """
 
 
-def cut(folder: Path, name: str, size: int, mapped_from: int = 2**26) -> tuple[int, list[str]]:
+def cut_file(folder: Path, name: str, size: int, mapped_from: int = 2**26) -> tuple[int, list[str]]:
     """Cut the open file of a process, and return how the process ends and its output until then."""
     known = {**os.environ, "PYTHONPATH": os.pathsep.join(["src", *sys.path])}
     done = subprocess.run(
@@ -79,7 +79,7 @@ def cut(folder: Path, name: str, size: int, mapped_from: int = 2**26) -> tuple[i
 
 @pytest.mark.parametrize("size", [0, 4096])
 async def test_a_truncated_shared_index_is_recreated(tmp_path: Path, size: int) -> None:
-    ended, reported = cut(tmp_path, "canon.db-shm", size)
+    ended, reported = cut_file(tmp_path, "canon.db-shm", size)
 
     assert (ended, reported) == (0, ["200", "200", "201", "202"])
     async with a_store(tmp_path) as store:
@@ -88,7 +88,7 @@ async def test_a_truncated_shared_index_is_recreated(tmp_path: Path, size: int) 
 
 @pytest.mark.parametrize("size", [0, 4096, 20480])
 def test_a_truncated_database_is_an_error_and_no_crash(tmp_path: Path, size: int) -> None:
-    ended, reported = cut(tmp_path, "canon.db", size)
+    ended, reported = cut_file(tmp_path, "canon.db", size)
 
     assert ended >= 0, reported
     assert len(reported) >= 4
@@ -103,7 +103,7 @@ def test_a_truncated_mapped_database_is_an_error_and_no_crash(tmp_path: Path, si
             )
 
     asyncio.run(made_large())
-    ended, reported = cut(tmp_path, "canon.db", size, mapped_from=1)
+    ended, reported = cut_file(tmp_path, "canon.db", size, mapped_from=1)
 
     assert ended >= 0, reported
     assert (len(reported) >= 4, reported[0]) == (True, "201")

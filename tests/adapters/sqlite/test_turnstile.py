@@ -40,7 +40,7 @@ def test_a_waiting_process_enters_before_the_one_that_just_left(tmp_path: Path) 
     one.await_entry(1)
     waiter = threading.Thread(target=two.await_entry, args=(5,))
     waiter.start()
-    while _free(tmp_path / "next.lock"):
+    while is_free(tmp_path / "next.lock"):
         pass  # until the other one holds the place of the next
 
     one.release_lock()
@@ -53,17 +53,17 @@ def test_a_waiting_process_enters_before_the_one_that_just_left(tmp_path: Path) 
     two.close()
 
 
-def _free(lock: Path) -> bool:
+def is_free(lock: Path) -> bool:
     """Return whether nobody holds the lock, as a third process sees it."""
     probe = Turnstile(lock.parent)
     try:
         waiting = probe._files[0]
-        return _takes(waiting)
+        return takes_lock(waiting)
     finally:
         probe.close()
 
 
-def _takes(file: int) -> bool:
+def takes_lock(file: int) -> bool:
     fcntl = pytest.importorskip("fcntl")
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

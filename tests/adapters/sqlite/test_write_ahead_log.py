@@ -69,7 +69,11 @@ async def test_verify_reports_the_state_after_a_concurrent_erasure(
         appends = [an_append(f"{n}", creation_entries(a_fact(f"fact {n}"))) for n in range(250)]
         await store.ledger.append_drafts(appends)
         maintenance = SqliteMaintenance(
-            store, blobs=MemoryBlobs(), stored_at=_never, blobs_in=FolderBlobs, clock=HandClock()
+            store,
+            blobs=MemoryBlobs(),
+            stored_at=refuse_call,
+            blobs_in=FolderBlobs,
+            clock=HandClock(),
         )
         loop, purges = asyncio.get_running_loop(), list[int]()
 
@@ -107,5 +111,5 @@ def _no_blob(digest: str) -> bytes:
     raise LookupError(digest)
 
 
-async def _never(_digest: str) -> float | None:
+async def refuse_call(_digest: str) -> float | None:
     return None

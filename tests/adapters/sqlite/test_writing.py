@@ -31,7 +31,7 @@ from canonry.testing.example_items import (
 from canonry.values.errors import BrokenInvariant, Unavailable
 from canonry.values.ids import FactId
 from canonry.values.moments import Instant
-from tests.adapters.sqlite.opened import a_store, rows
+from tests.adapters.sqlite.opened import a_store, run_statement
 
 pytestmark = pytest.mark.anyio
 
@@ -72,7 +72,7 @@ def a_dangling(name: str) -> Append:
     return an_append(name, [FactRetconned(fact_id=fact, replaced_by=None, reason="r")])
 
 
-async def one(store: SqliteStore, append: Append) -> Outcome:
+async def append_one(store: SqliteStore, append: Append) -> Outcome:
     (outcome,) = await store.ledger.append_drafts([append])
     return outcome
 
@@ -80,12 +80,12 @@ async def one(store: SqliteStore, append: Append) -> Outcome:
 async def test_concurrent_writers_share_syncs(tmp_path: Path) -> None:
     syncs = CountedSyncs("shared")
     async with a_store(tmp_path, durability=Durability.FULL, vfs="shared") as store:
-        await one(store, an_append("space", creation_entries(a_space())))
+        await append_one(store, an_append("space", creation_entries(a_space())))
         syncs.count = 0
 
         async def write(writer: int) -> None:
             for n in range(EACH):
-                await one(
+                await append_one(
                     store,
                     an_append(f"{writer}/{n}", creation_entries(a_turn(f"turn {writer}/{n}"))),
                 )
@@ -100,21 +100,21 @@ async def test_concurrent_writers_share_syncs(tmp_path: Path) -> None:
 async def test_every_single_write_is_synced(tmp_path: Path) -> None:
     syncs = CountedSyncs("lone")
     async with a_store(tmp_path, durability=Durability.FULL, vfs="lone") as store:
-        await one(store, an_append("space", creation_entries(a_space())))
+        await append_one(store, an_append("space", creation_entries(a_space())))
         for n in range(EACH):
             before = syncs.count
-            await one(store, an_append(str(n), creation_entries(a_turn(f"turn {n}"))))
+            await append_one(store, an_append(str(n), creation_entries(a_turn(f"turn {n}"))))
             assert syncs.count > before
     syncs.unregister()
 
 
 async def test_a_failing_draft_harms_no_other_of_its_group(tmp_path: Path) -> None:
     async with a_store(tmp_path) as store:
-        await one(store, an_append("space", creation_entries(a_space())))
+        await append_one(store, an_append("space", creation_entries(a_space())))
         answers = await asyncio.gather(
-            one(store, an_append("a", creation_entries(an_entity("a")))),
-            one(store, a_dangling("wrong")),
-            one(store, an_append("b", creation_entries(an_entity("b")))),
+            append_one(store, an_append("a", creation_entries(an_entity("a")))),
+            append_one(store, a_dangling("wrong")),
+            append_one(store, an_append("b", creation_entries(an_entity("b")))),
             return_exceptions=True,
         )
 
@@ -129,7 +129,7 @@ async def test_a_failing_draft_harms_no_other_of_its_group(tmp_path: Path) -> No
 
 async def test_a_failing_batch_leaves_nothing(tmp_path: Path) -> None:
     async with a_store(tmp_path) as store:
-        await one(store, an_append("space", creation_entries(a_space())))
+        await append_one(store, an_append("space", creation_entries(a_space())))
 
         with pytest.raises(BrokenInvariant):
             await store.ledger.append_drafts(
@@ -144,16 +144,16 @@ async def test_a_write_cancelled_while_waiting_is_not_done(
     tmp_path: Path,
 ) -> None:
     async with a_store(tmp_path) as store:
-        await one(store, an_append("space", creation_entries(a_space())))
+        await append_one(store, an_append("space", creation_entries(a_space())))
         async with store.ledger.lock_appends():
             waiting = asyncio.create_task(
-                one(store, an_append("a", creation_entries(an_entity("a"))))
+                append_one(store, an_append("a", creation_entries(an_entity("a"))))
             )
             await asyncio.sleep(0)
             waiting.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await waiting
-        await one(store, an_append("b", creation_entries(an_entity("b"))))
+        await append_one(store, an_append("b", creation_entries(an_entity("b"))))
 
         assert await store.ledger.head_position(MIDDLE_EARTH) == 2
         assert set(await store.state.items_by_id([uuid_of("a"), uuid_of("b")])) == {uuid_of("b")}
@@ -178,17 +178,17 @@ class HeldClock(HandClock):
 async def test_a_long_write_that_is_cancelled_is_rolled_back(tmp_path: Path) -> None:
     clock = HeldClock()
     async with a_store(tmp_path, clock=clock) as store:
-        await one(store, an_append("space", creation_entries(a_space())))
+        await append_one(store, an_append("space", creation_entries(a_space())))
         many = creation_entries(*(an_entity(f"one of {n}") for n in range(100)))
         clock.held = True
-        writing = asyncio.create_task(one(store, an_append("many", many)))
+        writing = asyncio.create_task(append_one(store, an_append("many", many)))
         await asyncio.to_thread(clock.asked.wait)
         writing.cancel()
         with pytest.raises(asyncio.CancelledError):
             await writing
         clock.held = False
         clock.go.set()
-        await one(store, an_append("b", creation_entries(an_entity("b"))))
+        await append_one(store, an_append("b", creation_entries(an_entity("b"))))
 
         assert await store.ledger.head_position(MIDDLE_EARTH) == 2
         assert await store.state.items_by_id([uuid_of("one of 0")]) == {}
@@ -222,30 +222,30 @@ async def test_many_short_payloads_make_no_files_and_each_is_erased_alone(
 
 async def test_a_full_disk_refuses_writes_and_recovers(tmp_path: Path) -> None:
     async with a_store(tmp_path) as store:
-        await one(store, an_append("space", creation_entries(a_space())))
+        await append_one(store, an_append("space", creation_entries(a_space())))
         limit = store.writer.pragma("page_count")
         store.writer.execute(f"PRAGMA max_page_count = {limit}")
 
         pages = [a_turn(f"turn {n}", text="word " * 5000) for n in range(100)]
         with pytest.raises(Unavailable) as caught:
-            await one(store, an_append("pages", creation_entries(*pages)))
+            await append_one(store, an_append("pages", creation_entries(*pages)))
         assert caught.value.code == "ledger.full"
         head = await store.ledger.head_position(MIDDLE_EARTH)
         store.writer.execute("PRAGMA max_page_count = 1000000")
-        await one(store, an_append("after", creation_entries(an_entity("after"))))
+        await append_one(store, an_append("after", creation_entries(an_entity("after"))))
 
         assert await store.ledger.head_position(MIDDLE_EARTH) == head + 1
 
 
 async def test_a_cancelled_write_is_done_or_not_and_nothing_hangs(tmp_path: Path) -> None:
     async with a_store(tmp_path, durability=Durability.FULL) as store:
-        await one(store, an_append("space", creation_entries(a_space())))
+        await append_one(store, an_append("space", creation_entries(a_space())))
         gone = asyncio.create_task(
-            one(store, an_append("gone", creation_entries(an_entity("gone"))))
+            append_one(store, an_append("gone", creation_entries(an_entity("gone"))))
         )
         await asyncio.sleep(0)
         gone.cancel()
-        outcome = await one(store, an_append("here", creation_entries(an_entity("here"))))
+        outcome = await append_one(store, an_append("here", creation_entries(an_entity("here"))))
 
         assert isinstance(outcome, Appended)
         wrote = bool(await store.state.items_by_id([uuid_of("gone")]))
@@ -255,7 +255,7 @@ async def test_a_cancelled_write_is_done_or_not_and_nothing_hangs(tmp_path: Path
 
 async def test_a_write_cancelled_while_waiting_passes_the_lock_on(tmp_path: Path) -> None:
     async with a_store(tmp_path, prefix=1) as here, a_store(tmp_path, prefix=2) as there:
-        await one(here, an_append("space", creation_entries(a_space())))
+        await append_one(here, an_append("space", creation_entries(a_space())))
 
         async def wait_and_enter() -> None:
             async with there.ledger.lock_appends():
@@ -269,19 +269,21 @@ async def test_a_write_cancelled_while_waiting_passes_the_lock_on(tmp_path: Path
             await gone
 
         assert isinstance(
-            await one(here, an_append("a", creation_entries(an_entity("a")))), Appended
+            await append_one(here, an_append("a", creation_entries(an_entity("a")))), Appended
         )
         assert isinstance(
-            await one(there, an_append("b", creation_entries(an_entity("b")))), Appended
+            await append_one(there, an_append("b", creation_entries(an_entity("b")))), Appended
         )
 
 
 async def test_a_foreign_writer_is_waited_for(tmp_path: Path) -> None:
     async with a_store(tmp_path) as store:
-        await one(store, an_append("space", creation_entries(a_space())))
+        await append_one(store, an_append("space", creation_entries(a_space())))
         stranger = apsw.Connection(str(tmp_path / "canon.db"))
         stranger.execute("BEGIN IMMEDIATE")
-        waiting = asyncio.create_task(one(store, an_append("a", creation_entries(an_entity("a")))))
+        waiting = asyncio.create_task(
+            append_one(store, an_append("a", creation_entries(an_entity("a"))))
+        )
         await asyncio.sleep(0)
         stranger.execute("COMMIT")
         stranger.close()
@@ -291,9 +293,11 @@ async def test_a_foreign_writer_is_waited_for(tmp_path: Path) -> None:
 
 async def test_closing_finishes_pending_writes(tmp_path: Path) -> None:
     async with a_store(tmp_path, durability=Durability.FULL) as store:
-        await one(store, an_append("space", creation_entries(a_space())))
+        await append_one(store, an_append("space", creation_entries(a_space())))
         asked = [
-            asyncio.create_task(one(store, an_append(str(n), creation_entries(an_entity(str(n))))))
+            asyncio.create_task(
+                append_one(store, an_append(str(n), creation_entries(an_entity(str(n)))))
+            )
             for n in range(20)
         ]
         await asyncio.sleep(0)
@@ -301,28 +305,30 @@ async def test_closing_finishes_pending_writes(tmp_path: Path) -> None:
         outcomes = await asyncio.gather(*asked)
 
     assert all(isinstance(outcome, Appended) for outcome in outcomes)
-    assert rows(tmp_path, "SELECT count(*) FROM commits") == [(21,)]
+    assert run_statement(tmp_path, "SELECT count(*) FROM commits") == [(21,)]
 
 
-def noise(length: int, seed: int) -> str:
+def random_text(length: int, seed: int) -> str:
     """A text that cannot be packed much."""
     return random.Random(seed).randbytes(length // 2).hex()
 
 
 async def test_long_payloads_are_files_and_many_short_ones_are_rows(tmp_path: Path) -> None:
     async with a_store(tmp_path) as store:
-        await one(store, an_append("space", creation_entries(a_space())))
-        await one(
-            store, an_append("book", creation_entries(a_turn("book", text=noise(200_000, 0))))
+        await append_one(store, an_append("space", creation_entries(a_space())))
+        await append_one(
+            store, an_append("book", creation_entries(a_turn("book", text=random_text(200_000, 0))))
         )
-        pages = [a_turn(f"page {n}", text=noise(60_000, n)) for n in range(80)]
-        await one(store, an_append("pages", creation_entries(*pages)))
+        pages = [a_turn(f"page {n}", text=random_text(60_000, n)) for n in range(80)]
+        await append_one(store, an_append("pages", creation_entries(*pages)))
         sealed = await store.ledger.read_sealed(MIDDLE_EARTH, after=1, limit=2)  # type: ignore[arg-type]
 
     payloads = [part.payload for item in sealed for part in item.parts if part is not None]
     assert len(payloads) == 81
     assert all(payloads)
-    kept = rows(tmp_path, "SELECT seq, sum(length(payload)), count(blob) FROM parts GROUP BY seq")
+    kept = run_statement(
+        tmp_path, "SELECT seq, sum(length(payload)), count(blob) FROM parts GROUP BY seq"
+    )
     assert kept[1][1:] == (None, 1)
     assert kept[2][1] > 80 * 60_000 // 2
     assert kept[2][2] == 0
@@ -330,40 +336,42 @@ async def test_long_payloads_are_files_and_many_short_ones_are_rows(tmp_path: Pa
 
 async def test_verdicts_older_than_a_thousand_commits_are_recomputed(tmp_path: Path) -> None:
     async with a_store(tmp_path) as store:
-        await one(store, an_append("space", creation_entries(a_space())))
+        await append_one(store, an_append("space", creation_entries(a_space())))
         batch = [an_append(str(n), creation_entries(a_fact(f"fact {n}"))) for n in range(1001)]
         await store.ledger.append_drafts(batch)
         reads = [item_key(uuid_of("nothing that was touched"))]
 
-        old = await one(
+        old = await append_one(
             store, an_append("old", creation_entries(an_entity("old")), judged_at=1, reads=reads)
         )
         young = an_append("young", creation_entries(an_entity("young")), judged_at=2, reads=reads)
 
         assert isinstance(old, Stale)
-        assert isinstance(await one(store, young), Appended)
+        assert isinstance(await append_one(store, young), Appended)
 
 
 async def test_a_group_judges_each_call_by_the_earlier_ones(tmp_path: Path) -> None:
     async with a_store(tmp_path) as store:
-        await one(store, an_append("space", creation_entries(a_space())))
+        await append_one(store, an_append("space", creation_entries(a_space())))
         drafts = [
             an_append(str(n), creation_entries(an_entity(str(n))), judged_at=1, reads=[ANY])
             for n in range(8)
         ]
 
-        outcomes = await asyncio.gather(*(one(store, draft) for draft in drafts))
+        outcomes = await asyncio.gather(*(append_one(store, draft) for draft in drafts))
 
         assert [type(outcome) for outcome in outcomes] == [Appended, *[Stale] * 7]
 
 
 async def test_two_stores_on_a_folder_alternate(tmp_path: Path) -> None:
     async with a_store(tmp_path, prefix=1) as here, a_store(tmp_path, prefix=2) as there:
-        await one(here, an_append("space", creation_entries(a_space())))
+        await append_one(here, an_append("space", creation_entries(a_space())))
 
         async def write(store: SqliteStore, name: str) -> Sequence[Outcome]:
             return [
-                await one(store, an_append(f"{name}/{n}", creation_entries(a_turn(f"{name}/{n}"))))
+                await append_one(
+                    store, an_append(f"{name}/{n}", creation_entries(a_turn(f"{name}/{n}")))
+                )
                 for n in range(30)
             ]
 
@@ -384,6 +392,6 @@ async def test_a_forked_child_is_refused(tmp_path: Path, monkeypatch: pytest.Mon
         monkeypatch.setattr(os, "getpid", lambda: -1)
 
         with pytest.raises(Unavailable) as caught:
-            await one(store, an_append("space", creation_entries(a_space())))
+            await append_one(store, an_append("space", creation_entries(a_space())))
 
         assert caught.value.code == "ledger.closed"

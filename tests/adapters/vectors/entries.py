@@ -23,17 +23,17 @@ SPACE = SpaceId("middle-earth")
 ELSEWHERE = SpaceId("elsewhere")
 
 
-def unit(*numbers: float) -> Vector:
+def unit_vector(*numbers: float) -> Vector:
     """A vector of length one in the direction of the numbers, the others being zero."""
     length = sum(number * number for number in numbers) ** 0.5
     padded = [number / length for number in numbers] + [0.0] * (16 - len(numbers))
     return struct.pack("<16f", *padded)
 
 
-def drawn(seed: int) -> Vector:
+def random_vector(seed: int) -> Vector:
     """A vector in some direction."""
     source = random.Random(seed)
-    return unit(*(source.gauss(0, 1) for _ in range(16)))
+    return unit_vector(*(source.gauss(0, 1) for _ in range(16)))
 
 
 def an_entry(name: str, vector: Vector, **given: object) -> VectorEntry:
@@ -42,9 +42,9 @@ def an_entry(name: str, vector: Vector, **given: object) -> VectorEntry:
     return VectorEntry(id=name, vector=vector, **settings)  # type: ignore[arg-type]
 
 
-def many(number: int, *, first: int = 0, **given: object) -> list[VectorEntry]:
+def make_entries(number: int, *, first: int = 0, **given: object) -> list[VectorEntry]:
     """Entries in all directions, numbered."""
-    return [an_entry(f"e{i:05}", drawn(i), **given) for i in range(first, first + number)]
+    return [an_entry(f"e{i:05}", random_vector(i), **given) for i in range(first, first + number)]
 
 
 def as_stored(entry: VectorEntry) -> VectorEntry:
@@ -67,16 +67,16 @@ async def take_in(
 
 async def search_memories(vectors: Vectors, vector: Vector, **given: object) -> list[str]:
     """The ids that a search finds among memories, nearest first."""
-    return [hit.id for hit in await hits(vectors, vector, **given)]
+    return [hit.id for hit in await find_hits(vectors, vector, **given)]
 
 
-async def hits(vectors: Vectors, vector: Vector, **given: object) -> Sequence[VectorHit]:
+async def find_hits(vectors: Vectors, vector: Vector, **given: object) -> Sequence[VectorHit]:
     """Return the memories that a search finds, nearest first."""
     settings: dict[str, object] = {"model": MODEL, "collection": Collection.MEMORIES, **given}
     return await vectors.search(VectorQuery(vector=vector, **settings))  # type: ignore[arg-type]
 
 
-def exactly(entries: Sequence[VectorEntry], vector: Vector, limit: int) -> list[str]:
+def find_exactly(entries: Sequence[VectorEntry], vector: Vector, limit: int) -> list[str]:
     """The ids of the nearest entries by plain arithmetic."""
     asked = struct.unpack("<16f", vector)
 

@@ -8,7 +8,14 @@ from pathlib import Path
 import pytest
 
 from canonry.recall.vectors import FolderVectors
-from tests.adapters.vectors.entries import MODEL, SPACE, many, search_memories, take_in, unit
+from tests.adapters.vectors.entries import (
+    MODEL,
+    SPACE,
+    make_entries,
+    search_memories,
+    take_in,
+    unit_vector,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -16,12 +23,12 @@ INDEXER = """
 import asyncio, sys
 from pathlib import Path
 from canonry.recall.vectors import FolderVectors
-from tests.adapters.vectors.entries import MODEL, many, take_in
+from tests.adapters.vectors.entries import MODEL, make_entries, take_in
 
 async def main():
     vectors = FolderVectors(Path(sys.argv[1]), waiting=60)
     for number in range(100_000):
-        await take_in(vectors, many(50, first=50 * number), cursor=str(number + 1))
+        await take_in(vectors, make_entries(50, first=50 * number), cursor=str(number + 1))
         print(number + 1, flush=True)
         await vectors.compact_updates(MODEL)
 
@@ -51,10 +58,12 @@ async def test_a_killed_indexer_leaves_exactly_the_rows_of_its_cursor(
     reached = int(status.cursor)
     assert reached >= result
     assert status.count == 50 * reached
-    assert len(await search_memories(vectors, unit(1.0), limit=9999)) == status.count
+    assert len(await search_memories(vectors, unit_vector(1.0), limit=9999)) == status.count
 
-    await take_in(vectors, many(100, first=50 * reached), cursor=str(reached + 2))
+    await take_in(vectors, make_entries(100, first=50 * reached), cursor=str(reached + 2))
     assert await vectors.compact_updates(MODEL)
-    everything = await search_memories(vectors, unit(1.0), spaces=frozenset((SPACE,)), limit=99_999)
+    everything = await search_memories(
+        vectors, unit_vector(1.0), spaces=frozenset((SPACE,)), limit=99_999
+    )
     assert len(everything) == 50 * (reached + 2)
     await vectors.close()

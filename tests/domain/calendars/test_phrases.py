@@ -18,7 +18,7 @@ NIGHT = RoughTime(start=parse_instant("1500-02-01T02:30:00Z"))
 DATE = RoughTime(start=parse_instant("1500-01-31T00:00:00Z"), grain=Grain.DAY)
 
 
-def shown(text: str, start: RoughTime | None = EVENING) -> str:
+def show_time(text: str, start: RoughTime | None = EVENING) -> str:
     return rough_in_words(read_rough_time(text, GREGORIAN, start), GREGORIAN)
 
 
@@ -82,7 +82,7 @@ def shown(text: str, start: RoughTime | None = EVENING) -> str:
     ],
 )
 def test_phrases_of_play_count_from_the_previous_time(text: str, expected: str) -> None:
-    assert shown(text) == expected
+    assert show_time(text) == expected
     with pytest.raises(InvalidInput) as caught:
         read_rough_time(text)
     assert caught.value.code == "time.relative-to-nothing"
@@ -249,7 +249,7 @@ def test_ambiguous_numbers_and_plurals_are_refused(text: str) -> None:
     ],
 )
 def test_days_are_no_years_and_no_extra_precision_is_shown(text: str, expected: str) -> None:
-    assert shown(text) == expected
+    assert show_time(text) == expected
 
 
 def test_a_part_of_the_day_keeps_its_name_at_every_hour() -> None:
@@ -258,7 +258,7 @@ def test_a_part_of_the_day_keeps_its_name_at_every_hour() -> None:
         ("1500-02-01T00:30:00Z", "that night", "night of 31 January 1500"),
         ("1500-01-31T12:30:00Z", "at noon", "31 January 1500 AD 12:00"),
     ):
-        assert shown(text, RoughTime(start=parse_instant(hour))) == reported
+        assert show_time(text, RoughTime(start=parse_instant(hour))) == reported
 
 
 def test_a_dotted_number_is_no_year_of_a_declared_calendar() -> None:
@@ -273,18 +273,18 @@ def test_a_dotted_number_is_no_year_of_a_declared_calendar() -> None:
 
 
 def test_the_small_hours_belong_to_the_previous_day_of_play() -> None:
-    assert shown("the next morning", NIGHT) == "morning of 1 February 1500"
-    assert shown("the same night", NIGHT) == "night of 31 January 1500"
-    assert shown("the next night", NIGHT) == "night of 1 February 1500"
-    assert shown("the next morning", DATE) == "morning of 1 February 1500"
+    assert show_time("the next morning", NIGHT) == "morning of 1 February 1500"
+    assert show_time("the same night", NIGHT) == "night of 31 January 1500"
+    assert show_time("the next night", NIGHT) == "night of 1 February 1500"
+    assert show_time("the next morning", DATE) == "morning of 1 February 1500"
 
 
 def test_a_phrase_is_no_more_precise_than_its_base_time() -> None:
     spring = read_rough_time("spring of 1500")
 
-    assert shown("two hours later", spring) == "spring of 1500"
-    assert shown("the next morning", spring) == "spring of 1500"
-    assert shown("three days later", DATE) == "3 February 1500"
+    assert show_time("two hours later", spring) == "spring of 1500"
+    assert show_time("the next morning", spring) == "spring of 1500"
+    assert show_time("three days later", DATE) == "3 February 1500"
 
 
 def test_a_shown_time_is_read_as_the_same_time() -> None:

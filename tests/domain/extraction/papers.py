@@ -12,7 +12,7 @@ from canonry.records.domain.interpretations import FoundEntity, Interpretation
 SCHEMAS = tuple(TRUTH_TYPES.values())
 
 
-def interpreted(reading: Reading) -> Interpretation:
+def interpret_paper(reading: Reading) -> Interpretation:
     """Interpret a document by the rules, with the types that come with Canonry."""
     return interpret_reading(reading, SCHEMAS)
 
@@ -21,16 +21,16 @@ def from_text(text: str, tables: Sequence[Sequence[Sequence[Cell]]] = ()) -> Seq
     """Return the entities in a text with tables."""
     kept = tuple(Table(rows=tuple(map(tuple, rows))) for rows in tables)
     reading = Reading(kind=FileType.PLAIN, parts=(Part(text=text),), tables=kept)
-    return interpreted(reading).entities
+    return interpret_paper(reading).entities
 
 
 def from_rows(*rows: Sequence[Cell], name: str = "") -> Sequence[FoundEntity]:
     """Return the entities in a table."""
     table = Table(rows=tuple(map(tuple, rows)))
-    return interpreted(Reading(kind=FileType.CSV, name=name, tables=(table,))).entities
+    return interpret_paper(Reading(kind=FileType.CSV, name=name, tables=(table,))).entities
 
 
 def from_objects(*objects: dict[str, Any], name: str = "") -> Sequence[FoundEntity]:
     """Return the entities in a list of objects."""
     records = tuple(Record(kind="object", fields=each) for each in objects)
-    return interpreted(Reading(kind=FileType.JSON, name=name, records=records)).entities
+    return interpret_paper(Reading(kind=FileType.JSON, name=name, records=records)).entities

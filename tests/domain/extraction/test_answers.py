@@ -47,7 +47,7 @@ def an_invoice(*reasons: str, row: int | None = None, **fields: Any) -> FoundEnt
     return FoundEntity(entity_type="invoice", fields=fields, reasons=reasons, row=row)
 
 
-def joined(ruled: list[FoundEntity], *said: FoundEntity) -> Sequence[FoundEntity]:
+def join_answers(ruled: list[FoundEntity], *said: FoundEntity) -> Sequence[FoundEntity]:
     return complete_rules(
         Interpretation(entities=tuple(ruled)), Interpretation(entities=said)
     ).entities
@@ -61,7 +61,7 @@ def test_a_model_only_fills_what_the_rules_left_open() -> None:
     )
     said = an_invoice(MODEL, invoice_number="a-7", amount_due=6, date_due="2024-06-05", iban="x")
 
-    (found,) = joined([ruled], said)
+    (found,) = join_answers([ruled], said)
 
     assert found.fields == {
         "invoice_number": "A-7",
@@ -76,7 +76,7 @@ def test_a_model_only_fills_what_the_rules_left_open() -> None:
 def test_a_model_can_name_the_type_of_a_plain_text() -> None:
     note = FoundEntity(entity_type="note", fields={"content": "words"})
 
-    (found,) = joined([note], an_invoice(MODEL, invoice_number="A-7"))
+    (found,) = join_answers([note], an_invoice(MODEL, invoice_number="A-7"))
 
     assert (found.entity_type, found.reasons) == ("invoice", (MODEL,))
 
@@ -85,13 +85,13 @@ def test_a_model_adds_no_entities_beside_rows_read_by_rules() -> None:
     rows = [an_invoice(row=1, invoice_number="1"), an_invoice(row=2, invoice_number="2")]
     person = FoundEntity(entity_type="person", fields={"name": "Ada"}, reasons=(MODEL,))
 
-    found = joined(rows, an_invoice(MODEL, invoice_number="3"), person)
+    found = join_answers(rows, an_invoice(MODEL, invoice_number="3"), person)
 
     assert found == (*rows, person)
 
 
 def test_another_invoice_in_a_document_is_its_own_entity() -> None:
-    found = joined([an_invoice(invoice_number="1")], an_invoice(MODEL, invoice_number="2"))
+    found = join_answers([an_invoice(invoice_number="1")], an_invoice(MODEL, invoice_number="2"))
 
     assert [each.fields["invoice_number"] for each in found] == ["1", "2"]
 
@@ -101,8 +101,8 @@ def test_model_sums_that_do_not_add_up_are_kept_unread() -> None:
     wrong = an_invoice(MODEL, invoice_number="1", subtotal=90, tax_amount=19)
     right = an_invoice(MODEL, invoice_number="1", subtotal=100, tax_amount=19)
 
-    (doubted,) = joined([ruled], wrong)
-    (sure,) = joined([ruled], right)
+    (doubted,) = join_answers([ruled], wrong)
+    (sure,) = join_answers([ruled], right)
 
     assert doubted.fields == {"amount_due": 119, "invoice_number": "1"}
     assert set(doubted.unread) == {"subtotal", "tax_amount"}

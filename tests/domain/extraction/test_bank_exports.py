@@ -10,21 +10,26 @@ from canonry.canon.ports.files import FileType, Reading
 from canonry.documents.extraction.rules import interpret_reading
 from canonry.documents.readers.reader import records_of, table_of
 from canonry.records.domain.interpretations import FoundEntity, Interpretation
-from tests.adapters.readers.test_bank_formats import camt, entry, mt940, payments
+from tests.adapters.readers.test_bank_formats import (
+    camt_entry,
+    camt_text,
+    find_payments,
+    mt940_text,
+)
 from tests.domain.extraction.papers import SCHEMAS, from_objects
 
 
-def read(text: str) -> Interpretation:
+def read_export(text: str) -> Interpretation:
     table, notes = table_of(text, 10_000)
     reading = Reading(kind=FileType.CSV, name="export.csv", tables=(table,), notes=notes)
     return interpret_reading(reading, SCHEMAS)
 
 
 def select_fields(done: Interpretation, *names: str) -> list[tuple[Any, ...]]:
-    return listed(done.entities, *names)
+    return list_payments(done.entities, *names)
 
 
-def listed(found: Sequence[FoundEntity], *names: str) -> list[tuple[Any, ...]]:
+def list_payments(found: Sequence[FoundEntity], *names: str) -> list[tuple[Any, ...]]:
     return [tuple(each.fields.get(name) for name in names) for each in found]
 
 
@@ -51,7 +56,7 @@ PAYPAL_GERMAN = (
 
 
 def test_paypal_counts_net_amounts_and_keeps_gross_and_invoice() -> None:
-    done = read(PAYPAL)
+    done = read_export(PAYPAL)
 
     assert select_fields(done, "date", "amount", "amount_gross", "kind", "invoice_reference") == [
         ("2024-03-12", 1164.9, 1200, None, ["INV-77"]),
@@ -61,7 +66,7 @@ def test_paypal_counts_net_amounts_and_keeps_gross_and_invoice() -> None:
 
 
 def test_paypal_in_german_reads_the_same() -> None:
-    done = read(PAYPAL_GERMAN)
+    done = read_export(PAYPAL_GERMAN)
 
     assert select_fields(done, "date", "amount", "merchant_name", "transaction_id") == [
         ("2024-03-12", -1009.99, "Spotify AB", "1AB"),
@@ -70,7 +75,7 @@ def test_paypal_in_german_reads_the_same() -> None:
 
 
 def test_a_list_of_invoices_is_still_no_statement() -> None:
-    done = read("Invoice Number,Date,Amount,Vendor\nINV-1,2024-03-01,100.00,Alder\n")
+    done = read_export("Invoice Number,Date,Amount,Vendor\nINV-1,2024-03-01,100.00,Alder\n")
 
     assert {each.entity_type for each in done.entities} == {"invoice"}
 
@@ -100,7 +105,7 @@ def test_revolut_leaves_out_unbooked_lines_in_any_language(
     titles: str, states: tuple[str, str, str]
 ) -> None:
     (done, reverted, pending), kind = states, "CARD_PAYMENT,Current"
-    read_as = read(
+    read_as = read_export(
         f"{titles}\n"
         f"{kind},2024-03-01 09:00:00,2024-03-01 09:00:05,Top-up,500.00,0.00,EUR,{done},500.00\n"
         f"{kind},2024-03-02 10:00:00,,Deposit,-80.00,0.00,EUR,{reverted},\n"
@@ -116,7 +121,7 @@ def test_revolut_leaves_out_unbooked_lines_in_any_language(
 
 
 def test_hdfc_writes_days_first_and_empty_sums_as_zero() -> None:
-    done = read(
+    done = read_export(
         "Date   ,Narration ,Value Dat,Debit Amount ,Credit Amount ,Chq/Ref Number,Closing Balance\n"
         "  01/04/24  ,UPI-GROCER  ,01/04/24 ,   500.00 ,0.00 ,0000409212345678 ,  126000.00\n"
         "  02/04/24  ,NEFT CR-ACME,02/04/24 ,     0.00 ,125000.00,N092240001 ,  251000.00\n"
@@ -126,7 +131,7 @@ def test_hdfc_writes_days_first_and_empty_sums_as_zero() -> None:
 
 
 def test_handelsbanken_marks_unbooked_lines_in_the_text() -> None:
-    done = read(
+    done = read_export(
         "Reskontradatum,Transaktionsdatum,Text,Belopp,Saldo\n"
         '2024-03-06,2024-03-06,Prel Hyra,"\u22127 500,00",\n'
         '2024-03-05,2024-03-04,ICA MAXI,"-1 234,50","8 765,50"\n'
@@ -138,7 +143,7 @@ def test_handelsbanken_marks_unbooked_lines_in_the_text() -> None:
 
 
 def test_commbank_has_no_column_titles() -> None:
-    done = read(
+    done = read_export(
         '15/03/2024,"-25.50","WOOLWORTHS Card xx1234 Value Date: 13/03/2024","+974.50"\n'
         '14/03/2024,"+1000.00","Salary ACME","+1000.00"\n'
         '13/03/2024,"-10.00","Transfer to xx5678 CommBank app","+0.00"\n'
@@ -153,7 +158,7 @@ def test_commbank_has_no_column_titles() -> None:
 
 @pytest.mark.parametrize("more", ["", "03/22/2024,SHOP,LEE,-1.00\n"])
 def test_a_card_with_negative_payments_has_positive_purchases(more: str) -> None:
-    done = read(
+    done = read_export(
         "Date,Description,Card Member,Amount\n03/05/2024,BAKERY,LEE,4.50\n"
         f"03/20/2024,AUTOPAY PAYMENT - THANK YOU,LEE,-100.00\n03/21/2024,SHOP,LEE,-20.00\n{more}"
     )
@@ -162,7 +167,7 @@ def test_a_card_with_negative_payments_has_positive_purchases(more: str) -> None
 
 
 def test_without_a_holder_a_table_with_equal_refunds_is_unread() -> None:
-    done = read(
+    done = read_export(
         "Date,Description,Amount\n03/05/2024,BAKERY,4.50\n"
         "03/20/2024,PAYMENT - THANK YOU,-100.00\n03/21/2024,SHOP,-20.00\n"
     )
@@ -171,7 +176,7 @@ def test_without_a_holder_a_table_with_equal_refunds_is_unread() -> None:
 
 
 def test_apple_card_has_installments_interest_and_returns() -> None:
-    done = read(
+    done = read_export(
         "Transaction Date,Clearing Date,Description,Merchant,Category,Type,Amount (USD)\n"
         "05/13/2024,05/14/2024,BAKERY,Bakery,Restaurants,Purchase,4.50\n"
         "05/14/2024,05/15/2024,SHOP RETURN,Shop,Shopping,Refund,-20.00\n"
@@ -195,7 +200,7 @@ def test_one_word_json_names_are_column_titles() -> None:
         | {"debtorName": "Lena", "transactionStatus": "PENDING", "creditDebitIndicator": "CRDT"},
     )
 
-    assert listed(done, "date", "amount", "currency", "merchant_name") == [
+    assert list_payments(done, "date", "amount", "currency", "merchant_name") == [
         ("2024-03-01", -15, "EUR", "Shop")
     ]
 
@@ -225,7 +230,7 @@ def test_a_nested_account_export_has_its_booked_lines() -> None:
 
 
 def test_a_statement_with_only_pending_lines_has_no_payment() -> None:
-    done = read("Date,Payee,Amount,Status\n2024-03-01,Alder,-5.00,PENDING\n")
+    done = read_export("Date,Payee,Amount,Status\n2024-03-01,Alder,-5.00,PENDING\n")
 
     assert select_fields(done, "amount") == []
     assert "1 lines that are not booked were left out: PENDING." in done.warnings
@@ -236,24 +241,24 @@ def test_a_statement_with_only_pending_lines_has_no_payment() -> None:
     [("Rücklastschrift", "reversal"), ("RUECKLASTSCHRIFT", "reversal"), ("Chargeback", "reversal")],
 )
 def test_a_returned_debit_is_a_reversal(word: str, kind: str) -> None:
-    done = read(f"Date,Payee,Description,Amount\n2024-03-01,Alder,{word} RE-77,5.00\n")
+    done = read_export(f"Date,Payee,Description,Amount\n2024-03-01,Alder,{word} RE-77,5.00\n")
 
     assert select_fields(done, "kind", "invoice_reference") == [(kind, ["RE-77"])]
 
 
 @pytest.mark.anyio
 async def test_expected_amounts_of_a_daily_report_are_not_booked() -> None:
-    report = mt940(":61:2401020102ED5,00NTRFNONREF", ":61:2401020102D7,00NTRFNONREF")
+    report = mt940_text(":61:2401020102ED5,00NTRFNONREF", ":61:2401020102D7,00NTRFNONREF")
     expected = "\n".join(each for each in report.split("\n") if not each.startswith(":62F:"))
 
-    assert [each.fields["amount"] for each in await payments(expected, "a.sta")] == [-7]
+    assert [each.fields["amount"] for each in await find_payments(expected, "a.sta")] == [-7]
 
 
 @pytest.mark.anyio
 async def test_a_reversed_line_of_a_bank_file_is_a_reversal() -> None:
-    (line,) = await payments(mt940(":61:2401020102RD5,00NTRFNONREF"), "a.sta")
+    (line,) = await find_payments(mt940_text(":61:2401020102RD5,00NTRFNONREF"), "a.sta")
     returned = "<RtrInf><Rsn><Cd>AC04</Cd></Rsn></RtrInf>"
-    (entered,) = await payments(camt(entry("5.00", "CRDT", returned)))
+    (entered,) = await find_payments(camt_text(camt_entry("5.00", "CRDT", returned)))
 
     assert (line.fields["amount"], line.fields["kind"]) == (5, "reversal")
     assert (entered.fields["amount"], entered.fields["kind"]) == (5, "reversal")
@@ -265,7 +270,7 @@ async def test_fees_and_holds_of_ofx_are_labelled() -> None:
         f"<STMTTRN{end}><TRNTYPE>{kind}<DTPOSTED>20240130<TRNAMT>-5.00<FITID>{kind}{end}</STMTTRN{end}>"
         for kind, end in (("SRVCHG", ""), ("HOLD", ""), ("DEBIT", "P"))
     )
-    found = await payments(f"OFXHEADER:100\n\n<OFX><CURDEF>EUR{lines}</OFX>", "a.ofx")
+    found = await find_payments(f"OFXHEADER:100\n\n<OFX><CURDEF>EUR{lines}</OFX>", "a.ofx")
 
     assert [(each.fields["transaction_id"], each.fields["kind"]) for each in found] == [
         ("SRVCHG", "fee")
@@ -283,7 +288,7 @@ async def test_corrected_ofx_lines_are_removed() -> None:
             ("4", "-6.00", "<CORRECTFITID>2<CORRECTACTION>DELETE"),
         )
     )
-    found = await payments(f"OFXHEADER:100\n\n<OFX><CURDEF>EUR{lines}</OFX>", "a.ofx")
+    found = await find_payments(f"OFXHEADER:100\n\n<OFX><CURDEF>EUR{lines}</OFX>", "a.ofx")
 
     assert [each.fields["amount"] for each in found] == [-5.5]
 
@@ -294,7 +299,8 @@ async def test_camt_names_invoices_and_creditor_references() -> None:
     reference = "<RmtInf><Strd><CdtrRefInf><Ref>RF18539007547034</Ref></CdtrRefInf></Strd></RmtInf>"
     text = "<RmtInf><Ustrd>Rechnung RE-2024-0815</Ustrd></RmtInf>"
     found = [
-        (await payments(camt(entry("5.00", "DBIT", each))))[0] for each in (number, reference, text)
+        (await find_payments(camt_text(camt_entry("5.00", "DBIT", each))))[0]
+        for each in (number, reference, text)
     ]
 
     assert [each.fields["invoice_reference"] for each in found] == [

@@ -7,22 +7,22 @@ import pytest
 from canonry.canon.ports.files import FileType, Reading, Record
 from canonry.language.texts.sentences import Part
 from canonry.records.domain.interpretations import FoundEntity, Interpretation
-from tests.domain.extraction.papers import interpreted
+from tests.domain.extraction.papers import interpret_paper
 
 NOON = 1_715_601_600  # 2024-05-13T12:00:00Z
 
 
 def from_export(*objects: dict[str, Any], name: str = "chats.json") -> Interpretation:
     records = tuple(Record(kind="object", fields=each) for each in objects)
-    return interpreted(Reading(kind=FileType.JSON, name=name, records=records))
+    return interpret_paper(Reading(kind=FileType.JSON, name=name, records=records))
 
 
 def from_lines(text: str) -> list[FoundEntity]:
     parts = (Part(text=text),)
-    return [*interpreted(Reading(kind=FileType.PLAIN, name="Ann.txt", parts=parts)).entities]
+    return [*interpret_paper(Reading(kind=FileType.PLAIN, name="Ann.txt", parts=parts)).entities]
 
 
-def node(number: int, *parts: Any, at: float | None = NOON) -> dict[str, Any]:
+def chat_node(number: int, *parts: Any, at: float | None = NOON) -> dict[str, Any]:
     message = {
         "id": f"m{number}",
         "author": {"role": "user"},
@@ -79,7 +79,7 @@ SLACK = {
 @pytest.mark.parametrize(
     ("export", "conversation", "author"),
     [
-        (a_chat(1, node(1, "My passport", "expires soon")), "c1", "user"),
+        (a_chat(1, chat_node(1, "My passport", "expires soon")), "c1", "user"),
         (CLAUDE, "c1", "human"),
         (TELEGRAM, "42", "Ann"),
         ({"about": "x", "chats": {"about": "y", "list": [TELEGRAM]}}, "42", "Ann"),
@@ -102,8 +102,8 @@ def test_a_message_has_an_author_a_time_and_a_conversation(
 
 def test_chats_with_equal_titles_stay_separate_and_ordered() -> None:
     export = (
-        a_chat(1, node(2, "later", at=NOON + 9), node(1, "first")),
-        a_chat(2, node(1, "other")),
+        a_chat(1, chat_node(2, "later", at=NOON + 9), chat_node(1, "first")),
+        a_chat(2, chat_node(1, "other")),
     )
     found = from_export(*export).entities
 
@@ -114,7 +114,9 @@ def test_chats_with_equal_titles_stay_separate_and_ordered() -> None:
 
 def test_a_message_keeps_its_picture_and_an_empty_one_is_reported() -> None:
     picture = {"content_type": "image_asset_pointer", "asset_pointer": "file://1"}
-    result = from_export(a_chat(1, node(1, picture), node(2), node(3, "hello", at=None)))
+    result = from_export(
+        a_chat(1, chat_node(1, picture), chat_node(2), chat_node(3, "hello", at=None))
+    )
 
     assert [each.entity_type for each in result.entities] == ["conversation", "message", "message"]
     assert result.entities[2].fields["content_parts_asset_pointer"] == "file://1"

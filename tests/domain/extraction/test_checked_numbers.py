@@ -36,7 +36,7 @@ TELEPHONES = """
 """
 
 
-def mistyped(number: str) -> str:
+def mistype_number(number: str) -> str:
     """The number with one digit in its middle changed."""
     place = [at for at, char in enumerate(number) if char.isdigit()][4]
     return f"{number[:place]}{(int(number[place]) + 1) % 10}{number[place + 1 :]}"
@@ -55,7 +55,7 @@ def with_check(country: str, rest: str) -> str:
 @pytest.mark.parametrize("number", TAXED.split())
 def test_a_tax_number_needs_valid_check_digits(number: str) -> None:
     assert tax_ids_in(f"VAT {number} BIC X, again {number[:2]} {number[2:]}") == (number,)
-    assert tax_ids_in(f"VAT no.: {mistyped(number)}") == ()
+    assert tax_ids_in(f"VAT no.: {mistype_number(number)}") == ()
 
 
 @pytest.mark.parametrize("number", ACCOUNTS.split())
@@ -67,7 +67,7 @@ def test_an_account_number_needs_a_valid_length_and_check_digits(
     for written in (number, f"IBAN {groups} BIC ABCDEFGH", f"IBAN: {groups}, {number}"):
         assert ibans_in(written) == (number,)
     for wrong in (
-        mistyped(number),
+        mistype_number(number),
         with_check(country, rest[:-1]),
         with_check(country, f"{rest}0"),
     ):

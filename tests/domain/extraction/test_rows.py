@@ -11,7 +11,7 @@ from canonry.canon.ports.files import FileType, Reading, Record, Table
 from canonry.documents.extraction.rules import interpret_reading
 from canonry.language.texts.sentences import Part
 from canonry.records.domain.interpretations import UnreadValue
-from tests.domain.extraction.papers import SCHEMAS, from_objects, from_rows, interpreted
+from tests.domain.extraction.papers import SCHEMAS, from_objects, from_rows, interpret_paper
 
 
 def test_each_bank_row_is_a_transaction_even_if_two_are_equal() -> None:
@@ -130,7 +130,7 @@ def test_the_importer_of_rows_may_name_their_type() -> None:
 def test_a_list_in_a_file_names_its_items_type() -> None:
     records = (Record(kind="object:recipes", fields={"title": "Soup", "oven": "no"}),)
     reading = Reading(kind=FileType.JSON, name="Anna Schmidt.json", records=records)
-    assert [each.entity_type for each in interpreted(reading).entities] == ["recipe"]
+    assert [each.entity_type for each in interpret_paper(reading).entities] == ["recipe"]
 
 
 def test_a_record_that_names_its_type_has_it() -> None:
@@ -156,7 +156,7 @@ def test_a_table_below_other_lines_is_found_by_its_header() -> None:
         )
     )
     reading = Reading(kind=FileType.XLSX, name="contacts.xlsx", tables=(table,))
-    (found,) = interpreted(reading).entities
+    (found,) = interpret_paper(reading).entities
 
     assert found.entity_type == "contact"
     assert found.fields["email"] == "ada@example.org"
@@ -171,7 +171,7 @@ def test_cards_and_calendar_entries_become_contacts_events_and_tasks() -> None:
         Record(kind="vevent", fields=event),
         Record(kind="vtodo", fields=task),
     )
-    found = interpreted(Reading(kind=FileType.VCF, records=records)).entities
+    found = interpret_paper(Reading(kind=FileType.VCF, records=records)).entities
 
     assert [(each.entity_type, dict(each.fields)) for each in found] == [
         (
@@ -199,7 +199,7 @@ def test_a_message_refers_to_people_in_its_headers_and_to_its_invoice() -> None:
     text = "INVOICE\nInvoice No: A-1\nDue Date: 2024-02-03\nAmount Due: $5.00\n"
     reading = Reading(kind=FileType.EML, records=(a_message(text, **head),))
 
-    message, *others = interpreted(reading).entities
+    message, *others = interpret_paper(reading).entities
 
     assert message.entity_type == "message"
     assert message.refers_to == (1, 2, 3)
@@ -215,7 +215,7 @@ def test_quoted_text_does_not_decide_what_a_message_is() -> None:
         records=(a_message(f"Paid.\n{quoted}"), a_message(f"Paid.\n{below}")),
     )
 
-    assert [each.entity_type for each in interpreted(reading).entities] == ["message"] * 2
+    assert [each.entity_type for each in interpret_paper(reading).entities] == ["message"] * 2
 
 
 def test_mailbox_messages_name_people_once_and_refer_to_their_parent() -> None:
@@ -227,7 +227,7 @@ def test_mailbox_messages_name_people_once_and_refer_to_their_parent() -> None:
         records=(asked, a_message("Yes", **answer, **{"from": [bob], "to": [ada]})),
     )
 
-    first, second, *people = interpreted(reading).entities
+    first, second, *people = interpret_paper(reading).entities
 
     assert [each.fields.get("name") for each in people] == ["Ada", None]
     assert first.refers_to == (2, 3)
@@ -251,7 +251,7 @@ def test_no_row_is_lost_or_joined_with_another(rows: list[list[Any]]) -> None:
 def test_the_rules_read_any_text_deterministically(lines: list[str]) -> None:
     reading = Reading(kind=FileType.PLAIN, parts=(Part(text="\n".join(lines)),))
 
-    assert interpreted(reading) == interpreted(reading)
+    assert interpret_paper(reading) == interpret_paper(reading)
 
 
 BILLS = ("Invoice Number", "Invoice Date", "Vendor", "Amount Due", "Tax", "Fee")

@@ -11,7 +11,7 @@ from canonry.records.domain.interpretations import FoundEntity, Interpretation
 from tests.domain.extraction.papers import SCHEMAS
 
 
-def read(*rows: Sequence[Cell], name: str = "movements.csv") -> Interpretation:
+def read_statement(*rows: Sequence[Cell], name: str = "movements.csv") -> Interpretation:
     table = Table(rows=tuple(map(tuple, rows)))
     return interpret_reading(Reading(kind=FileType.CSV, name=name, tables=(table,)), SCHEMAS)
 
@@ -21,7 +21,7 @@ def select_fields(found: Sequence[FoundEntity], *names: str) -> list[tuple[Any, 
 
 
 def test_bank_lines_are_transactions_and_a_purpose_is_no_person() -> None:
-    found = read(
+    found = read_statement(
         ("Date", "Description", "Amount", "Currency"),
         ("2024-01-31", "Card payment", "-5.00", "EUR"),
         ("2024-02-01", "Salary", "2000.00", "EUR"),
@@ -40,8 +40,8 @@ def test_equal_lines_are_two_transactions_distinguished_by_balances() -> None:
     head = ("Date", "Description", "Amount", "Balance")
     coffee = ("2024-01-30", "Coffee", "-3.00")
     before = ("2024-01-29", "Bakery", "-4.00", "100.00")
-    found = read(head, before, (*coffee, "97.00"), (*coffee, "94.00")).entities
-    bare = read(head[:3], before[:3], coffee, coffee).entities
+    found = read_statement(head, before, (*coffee, "97.00"), (*coffee, "94.00")).entities
+    bare = read_statement(head[:3], before[:3], coffee, coffee).entities
 
     assert select_fields(found, "balance", "occurrence") == [
         (100.0, None),
@@ -52,7 +52,7 @@ def test_equal_lines_are_two_transactions_distinguished_by_balances() -> None:
 
 
 def test_balances_settle_an_ambiguous_decimal_mark() -> None:
-    done = read(
+    done = read_statement(
         ("Date", "Payee", "Amount", "Balance"),
         ("2024-01-02", "Alder", "500", "500"),
         ("2024-01-03", "Birch", "1.250", "1.750"),
@@ -64,14 +64,16 @@ def test_balances_settle_an_ambiguous_decimal_mark() -> None:
 
 
 def test_an_unproven_mark_is_left_open() -> None:
-    (found,) = read(("Date", "Payee", "Amount"), ("2024-01-03", "Birch", "1.250")).entities
+    (found,) = read_statement(
+        ("Date", "Payee", "Amount"), ("2024-01-03", "Birch", "1.250")
+    ).entities
 
     assert "amount" not in found.fields
     assert found.unread["amount"].value == "1.250"
 
 
 def test_an_inconsistent_balance_is_reported_with_its_line() -> None:
-    done = read(
+    done = read_statement(
         ("Date", "Payee", "Amount", "Balance"),
         ("2024-01-02", "Alder", "-5.00", "95.00"),
         ("2024-01-03", "Birch", "-5.00", "90.00"),
@@ -84,7 +86,7 @@ def test_an_inconsistent_balance_is_reported_with_its_line() -> None:
 
 
 def test_a_column_repeating_one_balance_is_no_running_balance() -> None:
-    found = read(
+    found = read_statement(
         ("Date", "Payee", "Amount", "Balance"),
         ("2024-01-02", "Alder", "-5.00", "75.00"),
         ("2024-01-03", "Birch", "-6.00", "75.00"),
@@ -111,7 +113,7 @@ def test_a_column_repeating_one_balance_is_no_running_balance() -> None:
 def test_the_direction_of_a_sum_is_written_in_many_ways(
     columns: tuple[str, str], first: tuple[Cell, Cell], second: tuple[Cell, Cell]
 ) -> None:
-    found = read(
+    found = read_statement(
         ("Date", "Payee", *columns),
         ("2024-01-30", "Alder", *first),
         ("2024-01-31", "Birch", *second),
@@ -121,25 +123,27 @@ def test_the_direction_of_a_sum_is_written_in_many_ways(
 
 
 def test_a_sum_with_contradictory_directions_is_left_open() -> None:
-    both = read(("Date", "Payee", "Debit", "Credit"), ("2024-01-30", "A", "5.00", "6.00"))
-    other = read(("Date", "Payee", "Amount", "D/C"), ("2024-01-30", "A", "-5.00", "C"))
+    both = read_statement(("Date", "Payee", "Debit", "Credit"), ("2024-01-30", "A", "5.00", "6.00"))
+    other = read_statement(("Date", "Payee", "Amount", "D/C"), ("2024-01-30", "A", "-5.00", "C"))
 
     assert both.entities[0].unread["amount"].reason == "it went out and came in"
     assert "contradicts" in other.entities[0].unread["amount"].reason
 
 
 def test_titles_of_one_word_are_distinguished_by_their_cells() -> None:
-    day = read(
+    day = read_statement(
         ("Data", "Valuta", "Descrizione", "Importo"), ("31/01/2024", "01/02/2024", "A", "1,50")
     )
-    code = read(("Data", "Valuta", "Descrizione", "Importo"), ("31/01/2024", "EUR", "A", "1,50"))
+    code = read_statement(
+        ("Data", "Valuta", "Descrizione", "Importo"), ("31/01/2024", "EUR", "A", "1,50")
+    )
 
     assert day.entities[0].fields["value_date"] == "2024-02-01"
     assert code.entities[0].fields["currency"] == "EUR"
 
 
 def test_text_around_the_lines_gives_account_and_currency() -> None:
-    done = read(
+    done = read_statement(
         ("Kontoauszug",),
         ("IBAN", "DE89370400440532013000"),
         ("Zeitraum", "01.01.2024 - 31.01.2024"),
@@ -174,20 +178,20 @@ def test_text_around_the_lines_gives_account_and_currency() -> None:
 def test_words_currencies_and_titles_reveal_country_and_day_order(
     titles: tuple[str, ...], amount: str, day: str | None
 ) -> None:
-    (found,) = read(titles, ("03/04/2024", "Alder", amount)).entities
+    (found,) = read_statement(titles, ("03/04/2024", "Alder", amount)).entities
 
     assert found.fields.get("date") == day
 
 
 def test_days_that_ascend_in_only_one_order_are_read_in_it() -> None:
     rows = [(day, "Alder", "5.00") for day in ("03/04/2024", "05/04/2024", "04/05/2024")]
-    found = read(("Date", "Payee", "Amount"), *rows).entities
+    found = read_statement(("Date", "Payee", "Amount"), *rows).entities
 
     assert select_fields(found, "date") == [("2024-04-03",), ("2024-04-05",), ("2024-05-04",)]
 
 
 def test_of_payer_and_payee_the_other_side_is_the_counterparty() -> None:
-    found = read(
+    found = read_statement(
         ("Buchungsdatum", "Zahlungspflichtiger", "Zahlungsempfänger", "Betrag"),
         ("30.01.2024", "Mara", "Bäcker", "-5,00"),
         ("31.01.2024", "Fabrik", "Mara", "900,00"),
@@ -197,7 +201,7 @@ def test_of_payer_and_payee_the_other_side_is_the_counterparty() -> None:
 
 
 def test_a_reference_shared_by_several_lines_identifies_none() -> None:
-    found = read(
+    found = read_statement(
         ("Date", "Payee", "Amount", "Transaction ID"),
         ("2024-01-30", "Alder", "5.00", "T1"),
         ("2024-01-31", "Birch", "6.00", "T2"),
@@ -212,7 +216,7 @@ def test_a_reference_shared_by_several_lines_identifies_none() -> None:
 
 
 def test_an_amount_paid_in_another_currency_is_kept_too() -> None:
-    (found,) = read(
+    (found,) = read_statement(
         ("Date", "Payee", "Amount", "Currency", "Local amount", "Local currency"),
         ("2024-01-30", "Alder", "-5.00", "GBP", "-6.20", "EUR"),
     ).entities
@@ -223,11 +227,13 @@ def test_an_amount_paid_in_another_currency_is_kept_too() -> None:
 
 
 def test_bill_lists_and_other_files_are_no_statements() -> None:
-    bills = read(
+    bills = read_statement(
         ("Invoice No", "Vendor", "Date", "Due Date", "Amount"),
         ("A-1", "Alder Ltd", "2024-01-30", "2024-02-28", "5.00"),
     )
-    tasks = read(("Date", "Details", "Amount"), ("2024-01-30", "Alder", "5"), name="tasks.csv")
+    tasks = read_statement(
+        ("Date", "Details", "Amount"), ("2024-01-30", "Alder", "5"), name="tasks.csv"
+    )
 
     assert bills.entities[0].entity_type == "invoice"
     assert not tasks.entities[0].reasons[0].startswith("columns:")

@@ -10,7 +10,7 @@ from canonry.language.texts.sentences import Part
 from canonry.log.schemas.truth_types import TRUTH_TYPES
 
 
-def read(text: str) -> tuple[str, dict[str, Any]]:
+def read_receipt(text: str) -> tuple[str, dict[str, Any]]:
     """The type and the fields of the only entity in a text."""
     reading = Reading(kind=FileType.PLAIN, name="scan.txt", parts=(Part(text=text),))
     (found,) = interpret_reading(reading, tuple(TRUTH_TYPES.values())).entities
@@ -31,7 +31,7 @@ GOODS = "BREAD 2.50 A\nMILK 1.15 B\n2 x 0.40 0.80\n"
     ],
 )
 def test_a_sum_matching_its_prices_is_a_receipt(rest: str) -> None:
-    kind, fields = read(f"{TOP}{GOODS}{rest}")
+    kind, fields = read_receipt(f"{TOP}{GOODS}{rest}")
 
     assert kind == "receipt"
     assert fields["merchant_name"] == "CORNER SHOP"
@@ -42,14 +42,16 @@ def test_a_sum_matching_its_prices_is_a_receipt(rest: str) -> None:
 
 
 def test_a_payment_proves_the_sum_if_a_price_is_unread() -> None:
-    kind, fields = read(f"{TOP}BREAD 2.S0\nMILK 1.15\nTOTAL 3.65 EUR\nCASH 5.00\nCHANGE 1.35")
+    kind, fields = read_receipt(
+        f"{TOP}BREAD 2.S0\nMILK 1.15\nTOTAL 3.65 EUR\nCASH 5.00\nCHANGE 1.35"
+    )
 
     assert (kind, fields["amount_total"]) == ("receipt", 3.65)
     assert "items" not in fields
 
 
 def test_a_misread_price_leaves_the_sum_unread() -> None:
-    kind, fields = read(f"{TOP}BREAD 7.50\nMILK 1.15\nTOTAL 3.65 EUR\nThank you")
+    kind, fields = read_receipt(f"{TOP}BREAD 7.50\nMILK 1.15\nTOTAL 3.65 EUR\nThank you")
 
     assert kind == "note"
     assert "amount_total" not in fields
@@ -64,12 +66,12 @@ def test_a_misread_price_leaves_the_sum_unread() -> None:
     ],
 )
 def test_a_list_of_expenses_is_no_receipt(text: str) -> None:
-    assert read(text)[0] == "note"
+    assert read_receipt(text)[0] == "note"
 
 
 def test_an_ambiguous_day_stays_open() -> None:
     text = f"CORNER SHOP\n03/04/2024 09:41\n{GOODS}TOTAL 4.45\nCASH 5.00\nCHANGE 0.55"
-    kind, fields = read(text)
+    kind, fields = read_receipt(text)
 
     assert kind == "receipt"
     assert "date_purchased" not in fields
@@ -78,4 +80,4 @@ def test_an_ambiguous_day_stays_open() -> None:
 def test_a_tip_is_part_of_the_paid_sum() -> None:
     text = f"{TOP}{GOODS}TOTAL 4.45 EUR\nTip 0.55\nTOTAL 5.00 EUR\nVISA 5.00"
 
-    assert read(text)[1]["amount_total"] == 5.0
+    assert read_receipt(text)[1]["amount_total"] == 5.0

@@ -15,10 +15,10 @@ from tests.usecases.stage import (
     REJECTED,
     Stage,
     a_stage,
-    day,
+    day_text,
     id_of,
-    rfc,
     verdict_on,
+    world_day,
 )
 
 pytestmark = pytest.mark.anyio
@@ -34,7 +34,7 @@ async def a_court() -> Stage:
     return stage
 
 
-def about(*names: str) -> tuple[EntityId, ...]:
+def ids_about(*names: str) -> tuple[EntityId, ...]:
     """The ids of these."""
     return tuple(EntityId(id_of(name)) for name in names)
 
@@ -46,20 +46,22 @@ def fact_content(statement: str, *names: str, **more: object) -> dict[str, objec
 
 async def test_no_longer_ends_a_fact_and_keeps_its_past() -> None:
     stage = await a_court()
-    held = a_fact("Ana is queen", involved=about("Ana"), authority=Authority.GM, time_ref=day(1))
+    held = a_fact(
+        "Ana is queen", involved=ids_about("Ana"), authority=Authority.GM, time_ref=world_day(1)
+    )
     await stage.make(held)
     await stage.scene("scene 2", order=2)
 
     verdict = await stage.verdict(
         "fact",
-        fact_content("Ana is no longer queen", "Ana", time_ref=rfc(4)),
+        fact_content("Ana is no longer queen", "Ana", time_ref=day_text(4)),
         authority=Authority.GM,
         scene="scene 2",
     )
 
     after = await stage.find_item(held.id)
     assert (verdict.status, verdict.rule) == (ACCEPTED, RULE)
-    assert (after.level, after.until) == (CanonLevel.CANON, day(4))
+    assert (after.level, after.until) == (CanonLevel.CANON, world_day(4))
 
 
 @pytest.mark.parametrize(
@@ -73,7 +75,7 @@ async def test_no_longer_ends_a_fact_and_keeps_its_past() -> None:
 )
 async def test_ending_words_supersede_and_do_not_rewrite(words: str) -> None:
     stage = await a_court()
-    held = a_fact("Ana is queen", involved=about("Ana"), authority=Authority.GM)
+    held = a_fact("Ana is queen", involved=ids_about("Ana"), authority=Authority.GM)
     await stage.make(held)
     await stage.scene("scene 2", order=2)
 
@@ -89,7 +91,7 @@ async def test_ending_words_supersede_and_do_not_rewrite(words: str) -> None:
 
 async def test_a_lower_authority_does_not_end_a_higher_one() -> None:
     stage = await a_court()
-    await stage.make(a_fact("Ana is queen", involved=about("Ana"), authority=Authority.GM))
+    await stage.make(a_fact("Ana is queen", involved=ids_about("Ana"), authority=Authority.GM))
 
     verdict = await stage.verdict("fact", fact_content("Ana is no longer queen", "Ana"))
 
@@ -111,7 +113,7 @@ async def test_a_contradiction_in_other_words_is_rejected(
     held: str, claimed: str, of_held: tuple[str, ...], of_claim: tuple[str, ...]
 ) -> None:
     stage = await a_court()
-    fact = a_fact(held, involved=about(*of_held), authority=Authority.GM)
+    fact = a_fact(held, involved=ids_about(*of_held), authority=Authority.GM)
     await stage.make(fact)
 
     verdict = await stage.verdict("fact", fact_content(claimed, *of_claim))
@@ -121,7 +123,7 @@ async def test_a_contradiction_in_other_words_is_rejected(
 
 async def test_a_deposed_queen_is_always_reported() -> None:
     stage = await a_court()
-    fact = a_fact("Ana is queen", involved=about("Ana"), authority=Authority.GM)
+    fact = a_fact("Ana is queen", involved=ids_about("Ana"), authority=Authority.GM)
     await stage.make(fact)
 
     verdict = await stage.verdict("fact", fact_content("Ana was deposed", "Ana"))
@@ -131,7 +133,7 @@ async def test_a_deposed_queen_is_always_reported() -> None:
 
 async def test_a_full_stop_makes_no_second_fact() -> None:
     stage = await a_court()
-    fact = a_fact("Ana is queen.", involved=about("Ana"))
+    fact = a_fact("Ana is queen.", involved=ids_about("Ana"))
     await stage.make(fact)
 
     verdict = await stage.verdict("fact", fact_content("ana is the queen!", "Ana"))
@@ -195,7 +197,7 @@ async def test_another_value_in_the_same_sentence_frame_is_a_contradiction(
     held: str, claimed: str
 ) -> None:
     stage = await a_court()
-    fact = a_fact(held, involved=about("Bo", "hall"), authority=Authority.GM)
+    fact = a_fact(held, involved=ids_about("Bo", "hall"), authority=Authority.GM)
     await stage.make(fact)
 
     verdict = await stage.verdict("fact", fact_content(claimed, "Bo", "hall"))
@@ -205,7 +207,9 @@ async def test_another_value_in_the_same_sentence_frame_is_a_contradiction(
 
 async def test_shared_words_alone_are_no_conflict() -> None:
     stage = await a_court()
-    fact = a_fact("Bo keeps his gold under the oak", involved=about("Bo"), authority=Authority.GM)
+    fact = a_fact(
+        "Bo keeps his gold under the oak", involved=ids_about("Bo"), authority=Authority.GM
+    )
     await stage.make(fact)
 
     verdict = await stage.verdict(
@@ -217,7 +221,7 @@ async def test_shared_words_alone_are_no_conflict() -> None:
 
 async def test_a_possible_conflict_is_named_and_does_not_block() -> None:
     stage = await a_court()
-    fact = a_fact("Bo is rich", involved=about("Bo"), authority=Authority.GM)
+    fact = a_fact("Bo is rich", involved=ids_about("Bo"), authority=Authority.GM)
     await stage.make(fact)
 
     verdict = await stage.verdict("fact", fact_content("Bo is poor", "Bo"))
@@ -270,7 +274,7 @@ async def test_a_later_turn_may_withdraw_a_statement_of_equal_rank(
 
 async def test_a_proposal_rejected_by_score_still_names_its_conflicts() -> None:
     stage = await a_court()
-    fact = a_fact("Ana is queen", involved=about("Ana"), authority=Authority.GM)
+    fact = a_fact("Ana is queen", involved=ids_about("Ana"), authority=Authority.GM)
     await stage.make(fact)
 
     verdict = await stage.verdict("fact", fact_content("Ana is not queen", "Ana"), confidence=0.1)
@@ -281,7 +285,7 @@ async def test_a_proposal_rejected_by_score_still_names_its_conflicts() -> None:
 
 async def test_an_ended_value_that_returns_is_questioned_and_accepted() -> None:
     stage = await a_court()
-    await stage.make(a_fact("Ana is no longer queen", involved=about("Ana")))
+    await stage.make(a_fact("Ana is no longer queen", involved=ids_about("Ana")))
     await stage.scene("scene 2", order=2)
 
     verdict = await stage.verdict("fact", fact_content("Ana is queen", "Ana"), scene="scene 2")
@@ -312,7 +316,7 @@ async def test_a_game_masters_later_statement_ends_the_earlier_and_names_it() ->
 
 async def test_a_judgement_is_stale_after_a_conflicting_write() -> None:
     stage = await a_court()
-    fact = a_fact("Bo owns a mill", involved=about("Bo"), authority=Authority.GM)
+    fact = a_fact("Bo owns a mill", involved=ids_about("Bo"), authority=Authority.GM)
     proposal = await stage.propose("fact", fact_content("Bo doesn't own a mill.", "Bo"))
     await stage.make(fact)
 
@@ -328,8 +332,10 @@ async def test_a_fact_of_many_conflicts_with_each_despite_many_words() -> None:
         await stage.entity(name)
     for number in range(60):
         one = a_fact(f"hold {number}", statement="The guards hold the bridge")
-        await stage.make(replace(one, involved=about("Odo"), time_ref=day(number + 10)))
-    await stage.make(a_fact("hold", statement="The guards hold the bridge", involved=about(*many)))
+        await stage.make(replace(one, involved=ids_about("Odo"), time_ref=world_day(number + 10)))
+    await stage.make(
+        a_fact("hold", statement="The guards hold the bridge", involved=ids_about(*many))
+    )
     await stage.scene("scene 2", order=2)
 
     for name in many:
@@ -345,7 +351,7 @@ async def test_a_comparison_limited_to_the_newest_says_so() -> None:
     await stage.entity("Ida")
     for number in range(TIMELINE_MAX):
         one = a_fact(f"friend {number}", statement=f"The guards like the cook of tower {number}")
-        await stage.make(replace(one, involved=about("Ida")))
+        await stage.make(replace(one, involved=ids_about("Ida")))
 
     of_nobody = await stage.propose("fact", fact_content("The guards like the cook"))
     of_odo = await stage.propose("fact", fact_content("Odo likes the cook", "Odo"))
@@ -359,8 +365,8 @@ async def test_only_the_newest_of_very_many_actions_count() -> None:
     stage = await a_court()
     for number in range(TIMELINE_MAX):
         one = a_fact(f"liked {number}", statement=f"Odo likes the cook of tower {number}")
-        await stage.make(replace(one, involved=about("Odo")))
-    await stage.make(a_fact("newest", statement="Odo likes Bo", involved=about("Odo", "Bo")))
+        await stage.make(replace(one, involved=ids_about("Odo")))
+    await stage.make(a_fact("newest", statement="Odo likes Bo", involved=ids_about("Odo", "Bo")))
 
     feast = await stage.propose("fact", fact_content("Odo likes the long feast", "Odo"))
     denial = await stage.propose("fact", fact_content("Odo does not like Bo", "Odo", "Bo"))
@@ -391,20 +397,20 @@ async def test_a_later_single_value_ends_the_earlier_in_any_order(
     reported = {}
     for at, words in sorted({1: held, 4: claimed}.items(), reverse=later_first):
         await stage.scene(f"scene {at}", order=at)
-        content = fact_content(words, "Ana", "Bo", "Odo", "hall", time_ref=rfc(at))
+        content = fact_content(words, "Ana", "Bo", "Odo", "hall", time_ref=day_text(at))
         reported[at] = await stage.verdict(
             "fact", content, authority=Authority.GM, scene=f"scene {at}"
         )
 
     first, last = [await stage.find_item(reported[at].canonical_id or "") for at in (1, 4)]
-    assert (first.until, last.until) == (day(4), None)
+    assert (first.until, last.until) == (world_day(4), None)
 
 
 async def test_values_that_may_coexist_do_not_end_each_other() -> None:
     stage = await a_court()
-    first = a_fact("Ana likes Odo", involved=about("Ana", "Odo"), time_ref=day(1))
+    first = a_fact("Ana likes Odo", involved=ids_about("Ana", "Odo"), time_ref=world_day(1))
     await stage.make(first)
 
-    await stage.verdict("fact", fact_content("Ana likes Bo", "Ana", "Bo", time_ref=rfc(4)))
+    await stage.verdict("fact", fact_content("Ana likes Bo", "Ana", "Bo", time_ref=day_text(4)))
 
     assert not (await stage.find_item(first.id)).superseded

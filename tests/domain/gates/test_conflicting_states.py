@@ -20,10 +20,10 @@ from tests.usecases.stage import (
     a_peopled_stage,
     a_relation_of,
     a_stage,
-    day,
+    day_text,
     id_of,
-    rfc,
     verdict_on,
+    world_day,
 )
 
 pytestmark = pytest.mark.anyio
@@ -32,20 +32,20 @@ PLACE = EntityType.LOCATION
 
 async def test_a_later_state_replaces_the_one_it_excludes() -> None:
     stage = await a_peopled_stage()
-    await stage.tag("Frodo", "healthy", at=day(1))
+    await stage.tag("Frodo", "healthy", at=world_day(1))
     (healthy,) = await stage.canon.state.facts_stating(
         (await stage.find_item(id_of("Frodo"))).space, {"Frodo is healthy"}
     )
 
     verdict = await stage.verdict(
         "state_change",
-        {"entity_id": id_of("Frodo"), "add": ["wounded"], "time_ref": rfc(2)},
+        {"entity_id": id_of("Frodo"), "add": ["wounded"], "time_ref": day_text(2)},
         authority=Authority.GM,
     )
 
     assert (verdict.status, verdict.rule) == (ACCEPTED, "gate:state-tags-exclusive")
     assert (await stage.find_item(id_of("Frodo"))).state_tags == ("wounded",)
-    assert (await stage.find_item(healthy.id)).until == day(2)
+    assert (await stage.find_item(healthy.id)).until == world_day(2)
 
 
 @pytest.mark.parametrize(
@@ -56,14 +56,14 @@ async def test_simultaneous_states_contradict_and_yield_to_higher_authority(
     authority: Authority, status: ProposalStatus
 ) -> None:
     stage = await a_peopled_stage()
-    await stage.tag("Frodo", "healthy", at=day(3), authority=Authority.PLAYER)
+    await stage.tag("Frodo", "healthy", at=world_day(3), authority=Authority.PLAYER)
     facts = await stage.canon.state.facts_stating(
         (await stage.find_item(id_of("Frodo"))).space, {"Frodo is healthy"}
     )
 
     verdict = await stage.verdict(
         "state_change",
-        {"entity_id": id_of("Frodo"), "add": ["wounded"], "time_ref": rfc(3)},
+        {"entity_id": id_of("Frodo"), "add": ["wounded"], "time_ref": day_text(3)},
         authority=authority,
         confidence=1.0,
     )
@@ -83,11 +83,11 @@ async def test_simultaneous_states_contradict_and_yield_to_higher_authority(
 @pytest.mark.parametrize("authority", [Authority.SYSTEM, Authority.PLAYER, Authority.GM])
 async def test_a_backstory_holds_until_a_later_beginning(authority: Authority) -> None:
     stage = await a_peopled_stage()
-    await stage.tag("Frodo", "wounded", at=day(3), authority=Authority.PLAYER)
+    await stage.tag("Frodo", "wounded", at=world_day(3), authority=Authority.PLAYER)
 
     verdict = await stage.verdict(
         "state_change",
-        {"entity_id": id_of("Frodo"), "add": ["healthy"], "time_ref": rfc(2)},
+        {"entity_id": id_of("Frodo"), "add": ["healthy"], "time_ref": day_text(2)},
         authority=authority,
         confidence=1.0,
     )
@@ -97,9 +97,9 @@ async def test_a_backstory_holds_until_a_later_beginning(authority: Authority) -
     assert frodo.state_tags == ("wounded",)
     (healthy,) = await stage.canon.state.facts_stating(frodo.space, {"Frodo is healthy"})
     (wounded,) = await stage.canon.state.facts_stating(frodo.space, {"Frodo is wounded"})
-    assert (healthy.until, healthy.superseded_by) == (day(3), wounded.id)
+    assert (healthy.until, healthy.superseded_by) == (world_day(3), wounded.id)
     assert (wounded.until, wounded.level) == (None, CanonLevel.CANON)
-    then = await entities_then(stage.canon, (frodo,), moment_at(day(2)))
+    then = await entities_then(stage.canon, (frodo,), moment_at(world_day(2)))
     assert then[frodo.id].state_tags == ("healthy",)
 
 
@@ -149,24 +149,29 @@ async def test_a_policy_adds_groups_of_exclusive_tags() -> None:
 
 async def test_a_moved_entity_is_no_longer_at_the_old_place() -> None:
     stage = await a_peopled_stage()
-    old = a_relation_of("old", "LOCATED_IN", "Frodo", "Shire", since=day(1))
+    old = a_relation_of("old", "LOCATED_IN", "Frodo", "Shire", since=world_day(1))
     await stage.make(old)
 
     verdict = await stage.verdict(
         "relationship",
-        {"from": id_of("Frodo"), "to": id_of("Mordor"), "type": "LOCATED_IN", "since": rfc(2)},
+        {"from": id_of("Frodo"), "to": id_of("Mordor"), "type": "LOCATED_IN", "since": day_text(2)},
         authority=Authority.GM,
     )
 
     assert (verdict.status, verdict.rule) == (ACCEPTED, "gate:functional-relation")
     left = await stage.find_item(old.id)
-    assert (left.ended, left.until, left.level) == (True, day(2), CanonLevel.CANON)
+    assert (left.ended, left.until, left.level) == (True, world_day(2), CanonLevel.CANON)
 
 
 async def test_no_entity_is_at_two_places_at_once() -> None:
     stage = await a_peopled_stage()
-    await stage.make(a_relation_of("old", "LOCATED_IN", "Frodo", "Shire", since=day(2)))
-    there = {"from": id_of("Frodo"), "to": id_of("Mordor"), "type": "LOCATED_IN", "since": rfc(2)}
+    await stage.make(a_relation_of("old", "LOCATED_IN", "Frodo", "Shire", since=world_day(2)))
+    there = {
+        "from": id_of("Frodo"),
+        "to": id_of("Mordor"),
+        "type": "LOCATED_IN",
+        "since": day_text(2),
+    }
 
     verdict = await stage.verdict("relationship", there)
 
@@ -178,16 +183,21 @@ async def test_an_entity_formerly_elsewhere_is_now_where_it_went() -> None:
     stage = await a_peopled_stage()
     await stage.make(
         a_relation_of(
-            "old", "LOCATED_IN", "Frodo", "Shire", authority=Authority.PLAYER, since=day(2)
+            "old", "LOCATED_IN", "Frodo", "Shire", authority=Authority.PLAYER, since=world_day(2)
         )
     )
-    there = {"from": id_of("Frodo"), "to": id_of("Mordor"), "type": "LOCATED_IN", "since": rfc(1)}
+    there = {
+        "from": id_of("Frodo"),
+        "to": id_of("Mordor"),
+        "type": "LOCATED_IN",
+        "since": day_text(1),
+    }
 
     verdict = await stage.verdict("relationship", there, authority=Authority.GM)
 
     assert verdict.status is ACCEPTED
     before, now = await stage.find_item(verdict.canonical_id), await stage.find_item(uuid_of("old"))
-    assert (before.ended, before.until, before.level) == (True, day(2), CanonLevel.CANON)
+    assert (before.ended, before.until, before.level) == (True, world_day(2), CanonLevel.CANON)
     assert (now.ended, now.level) == (False, CanonLevel.CANON)
 
 
@@ -207,11 +217,11 @@ async def test_a_player_does_not_take_items_given_by_the_game_master() -> None:
 async def test_an_item_has_one_owner_and_the_game_master_may_correct_it() -> None:
     stage = await a_peopled_stage()
     await stage.entity("Ring", EntityType.OBJECT)
-    await stage.make(a_relation_of("old", "OWNS", "Gollum", "Ring", since=day(5)))
+    await stage.make(a_relation_of("old", "OWNS", "Gollum", "Ring", since=world_day(5)))
 
     verdict = await stage.verdict(
         "relationship",
-        {"from": id_of("Frodo"), "to": id_of("Ring"), "type": "OWNS", "since": rfc(5)},
+        {"from": id_of("Frodo"), "to": id_of("Ring"), "type": "OWNS", "since": day_text(5)},
         authority=Authority.GM,
     )
 
@@ -220,10 +230,10 @@ async def test_an_item_has_one_owner_and_the_game_master_may_correct_it() -> Non
     assert (retracted.level, retracted.replaced_by) == (CanonLevel.RETCONNED, verdict.canonical_id)
 
 
-@pytest.mark.parametrize("since", [None, rfc(2)])
+@pytest.mark.parametrize("since", [None, day_text(2)])
 async def test_a_change_of_heart_ends_a_feeling_and_keeps_its_past(since: str | None) -> None:
     stage = await a_peopled_stage()
-    await stage.make(a_relation_of("pact", "ALLY_OF", "Gollum", "Frodo", since=day(1)))
+    await stage.make(a_relation_of("pact", "ALLY_OF", "Gollum", "Frodo", since=world_day(1)))
     hostile: dict[str, Any] = {"from": id_of("Frodo"), "to": id_of("Gollum"), "type": "ENEMY_OF"}
     reported = hostile if since is None else {**hostile, "since": since}
 
@@ -240,14 +250,14 @@ async def test_a_change_of_heart_ends_a_feeling_and_keeps_its_past(since: str | 
 
 async def test_the_dead_do_not_act_but_may_be_involved() -> None:
     stage = await a_peopled_stage()
-    await stage.tag("Gollum", "dead", at=day(2))
+    await stage.tag("Gollum", "dead", at=world_day(2))
     gollum = id_of("Gollum")
     acting = await stage.propose("event", {"title": "He steals", "actor": gollum})
     before = await stage.propose(
-        "event", {"title": "He fishes", "actor": gollum, "time_ref": rfc(1)}
+        "event", {"title": "He fishes", "actor": gollum, "time_ref": day_text(1)}
     )
     mourned = await stage.propose(
-        "event", {"title": "They mourn", "involved": [gollum], "time_ref": rfc(4)}
+        "event", {"title": "They mourn", "involved": [gollum], "time_ref": day_text(4)}
     )
 
     report = await stage.canonize()
@@ -280,9 +290,9 @@ async def test_words_that_let_the_dead_act_are_questioned(
     is_asked: bool,
 ) -> None:
     stage = await a_peopled_stage()
-    await stage.tag("Gollum", "dead", at=day(2))
+    await stage.tag("Gollum", "dead", at=world_day(2))
     content = {"statement": statement, "entity_ids": [id_of("Gollum")]}
-    dated = {} if day_stated is None else {"time_ref": rfc(day_stated)}
+    dated = {} if day_stated is None else {"time_ref": day_text(day_stated)}
 
     verdict = await stage.verdict("fact", content | dated)
 

@@ -11,10 +11,10 @@ from tests.usecases.stage import (
     PENDING,
     REJECTED,
     a_peopled_stage,
-    day,
+    day_text,
     id_of,
-    rfc,
     verdict_on,
+    world_day,
 )
 
 pytestmark = pytest.mark.anyio
@@ -79,18 +79,19 @@ async def test_a_left_state_denies_nothing() -> None:
 async def test_a_denial_of_another_entity_or_time_contradicts_nothing() -> None:
     stage = await a_peopled_stage()
     shire, mordor = EntityId(id_of("Shire")), EntityId(id_of("Mordor"))
-    said = a_fact("The gate is open", involved=(mordor,), time_ref=day(1), duration=86_400)
-    standing = a_fact("The road is safe", involved=(mordor,), time_ref=day(1))
+    said = a_fact("The gate is open", involved=(mordor,), time_ref=world_day(1), duration=86_400)
+    standing = a_fact("The road is safe", involved=(mordor,), time_ref=world_day(1))
     await stage.make(said, standing)
     other = await stage.propose(
         "fact", {"statement": "The gate is not open", "entity_ids": [shire]}
     )
     later = await stage.propose(
-        "fact", {"statement": "The gate is not open", "entity_ids": [mordor], "time_ref": rfc(3)}
+        "fact",
+        {"statement": "The gate is not open", "entity_ids": [mordor], "time_ref": day_text(3)},
     )
     ended = await stage.propose(
         "fact",
-        {"statement": "The road is not safe", "entity_ids": [mordor], "time_ref": rfc(3)},
+        {"statement": "The road is not safe", "entity_ids": [mordor], "time_ref": day_text(3)},
         authority=Authority.GM,
     )
 
@@ -99,7 +100,7 @@ async def test_a_denial_of_another_entity_or_time_contradicts_nothing() -> None:
     assert verdict_on(report, other).status is ACCEPTED
     assert verdict_on(report, later).rule == "gate:score-reaches-threshold"
     assert verdict_on(report, ended).rule == "gate:statement-negated"
-    assert (await stage.find_item(standing.id)).until == day(3)
+    assert (await stage.find_item(standing.id)).until == world_day(3)
 
 
 @pytest.mark.parametrize(
@@ -136,15 +137,15 @@ async def test_a_fact_corrects_one_of_no_higher_authority_and_waits_otherwise(
 
 async def test_an_effect_is_not_dated_before_its_cause() -> None:
     stage = await a_peopled_stage()
-    await stage.make(an_event("fall", time_ref=day(5)))
+    await stage.make(an_event("fall", time_ref=world_day(5)))
     early = await stage.propose(
-        "event", {"title": "push", "time_ref": rfc(6), "causes": [uuid_of("fall")]}
+        "event", {"title": "push", "time_ref": day_text(6), "causes": [uuid_of("fall")]}
     )
     late = await stage.propose(
-        "event", {"title": "grief", "time_ref": rfc(4), "caused_by": [uuid_of("fall")]}
+        "event", {"title": "grief", "time_ref": day_text(4), "caused_by": [uuid_of("fall")]}
     )
     right = await stage.propose(
-        "event", {"title": "joy", "time_ref": rfc(6), "caused_by": [uuid_of("fall")]}
+        "event", {"title": "joy", "time_ref": day_text(6), "caused_by": [uuid_of("fall")]}
     )
 
     report = await stage.canonize()

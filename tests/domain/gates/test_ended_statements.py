@@ -19,10 +19,10 @@ from tests.usecases.stage import (
     Stage,
     a_peopled_stage,
     a_relation_of,
-    day,
+    day_text,
     id_of,
-    rfc,
     verdict_on,
+    world_day,
 )
 
 pytestmark = pytest.mark.anyio
@@ -30,15 +30,15 @@ pytestmark = pytest.mark.anyio
 
 async def add_ended_relation(stage: Stage, name: str, rel_type: str, start: str, end: str) -> None:
     """A relation that held from the first day to the fifth."""
-    await stage.make(a_relation_of(name, rel_type, start, end, since=day(1)))
+    await stage.make(a_relation_of(name, rel_type, start, end, since=world_day(1)))
     over = RelationEnded(
-        relation_id=RelationId(uuid_of(name)), until=day(5), superseded_by=None, reason="over"
+        relation_id=RelationId(uuid_of(name)), until=world_day(5), superseded_by=None, reason="over"
     )
     await stage.scribe.write_entries(over)
 
 
 WHEN = pytest.mark.parametrize(
-    ("stated", "status"), [(rfc(3), REJECTED), (rfc(6), ACCEPTED), (None, ACCEPTED)]
+    ("stated", "status"), [(day_text(3), REJECTED), (day_text(6), ACCEPTED), (None, ACCEPTED)]
 )
 
 
@@ -57,7 +57,7 @@ async def test_a_former_occupant_was_there_at_the_time(
 
 
 CUT_SHORT = pytest.mark.parametrize(
-    ("stated", "status"), [(rfc(3), PENDING), (rfc(6), ACCEPTED), (None, ACCEPTED)]
+    ("stated", "status"), [(day_text(3), PENDING), (day_text(6), ACCEPTED), (None, ACCEPTED)]
 )
 """A player's word does not end earlier what the game master said."""
 
@@ -98,7 +98,7 @@ async def test_former_allies_were_no_enemies_at_the_time(
 async def test_allies_of_others_are_not_enemies_for_that() -> None:
     stage = await a_peopled_stage()
     await stage.entity("Sam")
-    await stage.make(a_relation_of("pact", "ALLY_OF", "Sam", "Frodo", since=day(1)))
+    await stage.make(a_relation_of("pact", "ALLY_OF", "Sam", "Frodo", since=world_day(1)))
 
     verdict = await stage.verdict(
         "relationship", {"from": id_of("Frodo"), "to": id_of("Gollum"), "type": "ENEMY_OF"}

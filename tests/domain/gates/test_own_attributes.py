@@ -56,8 +56,14 @@ CONFLICTING = [
     (fact("The Well is hallowed", "Well"), fact("The Well is hexed", "Well")),
     (fact("The Well is blessed", "Well"), state("Well", "cursed")),
     (state("Well", "hexed"), fact("The Well is blessed", "Well")),
-    (fact("Ana's familiar is Tib", "Ana", "Tib"), fact("Grim is Ana's familiar", "Ana", "Grim")),
-    (rel("Tib", "FAMILIAR_OF", "Ana"), fact("Ana's familiar is Grim", "Ana", "Grim")),
+    (
+        fact("Ana's familiar is Tib", "Ana", "Tib"),
+        fact("Grim is Ana's familiar", "Ana", "Grim"),
+    ),
+    (
+        rel("Tib", "FAMILIAR_OF", "Ana"),
+        fact("Ana's familiar is Grim", "Ana", "Grim"),
+    ),
     (rel("Ana", "VASSAL_LORD", "Bo"), rel("Ana", "ENEMY_OF", "Bo")),
     (fact("Well ist verflucht", "Well"), fact("Well ist geweiht", "Well")),
 ]
@@ -74,10 +80,10 @@ async def test_a_later_value_ends_the_earlier_of_any_form(
     later = await judge_claim(stage, then, "scene 2")
 
     assert (made.status, later.status) == (ACCEPTED, ACCEPTED)
-    assert await _holds(stage, first, made.canonical_id) is not own
+    assert await claim_holds(stage, first, made.canonical_id) is not own
 
 
-async def _holds(stage: Stage, claim: Any, made: str | None) -> bool:
+async def claim_holds(stage: Stage, claim: Any, made: str | None) -> bool:
     """Return whether a claimed fact, relation or state still holds."""
     if claim[0] != "state_change":
         return await still_holds(stage, made)

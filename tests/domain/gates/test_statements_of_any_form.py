@@ -15,7 +15,7 @@ from canonry.log.schemas.narrative import EntityType
 from canonry.testing.clocks import a_caller
 from canonry.values.fields import Reference
 from canonry.values.provenance import Authority, CanonLevel
-from tests.usecases.stage import ACCEPTED, PENDING, REJECTED, Stage, a_stage, backing, id_of
+from tests.usecases.stage import ACCEPTED, PENDING, REJECTED, Stage, a_stage, id_of, make_backing
 
 pytestmark = pytest.mark.anyio
 
@@ -205,7 +205,10 @@ async def take_back(stage: Stage, item_id: str | None, instead: str | None = Non
     ("held", "claim"),
     [
         (rel("Ana", "OWNS", "Key"), fact("The Key belongs to Cy", "Key", "Cy")),
-        (rel("Ana", "LOCATED_IN", "Hall"), fact("Ana is in the Ford", "Ana", "Ford")),
+        (
+            rel("Ana", "LOCATED_IN", "Hall"),
+            fact("Ana is in the Ford", "Ana", "Ford"),
+        ),
         (fact("Cy owns the Key", "Cy", "Key"), rel("Ana", "OWNS", "Key")),
         (rel("Key", "LOCATED_IN", "Hall"), rel("Cy", "CARRIES", "Key")),
     ],
@@ -270,7 +273,7 @@ KEY_INSIDE = rel("Key", "LOCATED_IN", "Hall")
 SAID_IN_TORLAND = fact("Ana is in Torland", "Ana", "Torland")
 
 
-async def current(stage: Stage, *made: ProposalVerdict) -> list[bool]:
+async def items_hold(stage: Stage, *made: ProposalVerdict) -> list[bool]:
     """Return for each item whether it still holds."""
     return [await still_holds(stage, one.canonical_id) for one in made]
 
@@ -294,11 +297,11 @@ async def test_a_restored_item_ends_where_its_next_successor_begins(
     made = [
         await judge_claim(stage, claim, scene) for claim, scene in zip(claims, scenes, strict=True)
     ]
-    assert await current(stage, *made) == [False, False, True]
+    assert await items_hold(stage, *made) == [False, False, True]
 
     await take_back(stage, made[1].canonical_id)
 
-    assert await current(stage, made[0], made[2]) == [False, True]
+    assert await items_hold(stage, made[0], made[2]) == [False, True]
 
 
 async def test_an_item_ended_otherwise_is_restored_despite_a_successor() -> None:
@@ -307,11 +310,11 @@ async def test_an_item_ended_otherwise_is_restored_despite_a_successor() -> None
     both = "Ana left the Red Band and lives in Torland"
     left = await judge_claim(stage, fact(both, "Ana", "Red Band", "Torland"), "scene 2")
     moved = await judge_claim(stage, fact("Ana lives in Ostmark", "Ana", "Ostmark"), "scene 3")
-    assert await current(stage, member, left, moved) == [False, False, True]
+    assert await items_hold(stage, member, left, moved) == [False, False, True]
 
     await take_back(stage, left.canonical_id)
 
-    assert await current(stage, member, moved) == [True, True]
+    assert await items_hold(stage, member, moved) == [True, True]
 
 
 @pytest.mark.parametrize(("later", "expected"), [(None, ["imprisoned"]), ("free", ["free"])])
@@ -338,7 +341,7 @@ async def test_a_replacement_ends_the_same_items_if_it_says_so_too() -> None:
 
     await take_back(stage, ford.canonical_id, "Ana is in Torland")
 
-    assert await current(stage, room) == [False]
+    assert await items_hold(stage, room) == [False]
 
 
 async def test_an_unrelated_replacement_restores_items_ended_by_the_wrong_fact() -> None:
@@ -348,12 +351,15 @@ async def test_an_unrelated_replacement_restores_items_ended_by_the_wrong_fact()
 
     await take_back(stage, ford.canonical_id, "Ana likes the Ford")
 
-    assert await current(stage, room) == [True]
+    assert await items_hold(stage, room) == [True]
 
 
 @pytest.mark.parametrize(
     "early",
-    [fact("The captain of the Ford is Ana", "Ana", "Ford"), rel("Ana", "RULES", "Ford")],
+    [
+        fact("The captain of the Ford is Ana", "Ana", "Ford"),
+        rel("Ana", "RULES", "Ford"),
+    ],
 )
 async def test_a_late_statement_is_restored_when_the_later_one_is_retracted(
     early: Claim,
@@ -362,11 +368,11 @@ async def test_a_late_statement_is_restored_when_the_later_one_is_retracted(
     words = "captain of the Ford is Zed" if early[0] == "fact" else "ruler of the Ford is Zed"
     late = await judge_claim(stage, fact(f"The {words}", "Zed", "Ford"), "scene 3")
     first = await judge_claim(stage, early, "scene 2")
-    assert await current(stage, first, late) == [False, True]
+    assert await items_hold(stage, first, late) == [False, True]
 
     await take_back(stage, late.canonical_id)
 
-    assert await current(stage, first) == [True]
+    assert await items_hold(stage, first) == [True]
 
 
 async def test_an_ended_item_holds_again_once_a_claim_replaces_its_ending() -> None:
@@ -375,12 +381,12 @@ async def test_an_ended_item_holds_again_once_a_claim_replaces_its_ending() -> N
     ford = await judge_claim(
         stage, fact("Ana is in the Ford", "Ana", "Ford"), "scene 2", Authority.PLAYER
     )
-    assert await current(stage, room) == [False]
+    assert await items_hold(stage, room) == [False]
 
     kind, never = fact("Ana has never been in the Ford", "Ana", "Ford")
     await judge_claim(stage, (kind, {**never, "replaces": ford.canonical_id}), "scene 3")
 
-    assert await current(stage, room, ford) == [True, False]
+    assert await items_hold(stage, room, ford) == [True, False]
 
 
 async def test_two_states_of_one_entity_in_one_fact_are_both_written() -> None:
@@ -391,6 +397,6 @@ async def test_two_states_of_one_entity_in_one_fact_are_both_written() -> None:
     )
     await stage.tag("Cy", "married")
 
-    await create_fact(stage.canon, a_caller(), backing(), new)
+    await create_fact(stage.canon, a_caller(), make_backing(), new)
 
     assert (await stage.find_item(id_of("Cy"))).state_tags == ("dead",)

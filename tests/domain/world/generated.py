@@ -84,7 +84,7 @@ class GeneratedWorld:
     @property
     def starter(self) -> str:
         """The key of the starter."""
-        return _place(0)
+        return location_key(0)
 
     @property
     def regions(self) -> int:
@@ -98,7 +98,7 @@ class GeneratedWorld:
         )
         for n in range(self.regions):
             yield Realm(
-                key=_realm(n),
+                key=realm_key(n),
                 name=f"Realm {n}",
                 realm_type=list(RealmType)[n % len(RealmType)],
                 scope=RealmScope.REGIONAL,
@@ -111,7 +111,7 @@ class GeneratedWorld:
         tangles = deque(self._ways[0])
         above: deque[int | None] = deque((None,) * self._side, maxlen=self._side)
         west: int | None = None
-        for n, (east, south) in enumerate(self._grid(random.Random(self.seed))):
+        for n, (east, south) in enumerate(self._grid_exits(random.Random(self.seed))):
             ways = (
                 (Direction.NORTH, n - self._side, above[0]),
                 (Direction.WEST, n - 1, west),
@@ -119,7 +119,7 @@ class GeneratedWorld:
                 (Direction.SOUTH, n + self._side, south),
             )
             exits = [
-                Exit(direction=direction, to=_place(end), travel_ms=travel)
+                Exit(direction=direction, to=location_key(end), travel_ms=travel)
                 for direction, end, travel in ways
                 if travel is not None
             ]
@@ -128,20 +128,20 @@ class GeneratedWorld:
             above.append(south)
             west = east
             yield Location(
-                key=_place(n),
+                key=location_key(n),
                 name=f"Place {n}",
                 description=f"The {n}th of {self.locations} places.",
-                realms=(_realm(n % self.regions),),
+                realms=(realm_key(n % self.regions),),
                 exits=tuple(exits),
             )
 
     def layers(self) -> Iterator[Layer]:
         """Upon the starter and each realm, and of two types, intervals with gaps between them."""
-        return self._layers(self._lots_for(0))
+        return self._draw_layers(self._lots_for(0))
 
     def movers(self) -> Iterator[Mover]:
         """The players."""
-        return self._movers(self._lots_for(1))
+        return self._draw_movers(self._lots_for(1))
 
     def held_items(self) -> Iterator[Item]:
         """The items, with the players and at the first ten places."""
@@ -149,17 +149,17 @@ class GeneratedWorld:
 
     def facts(self) -> Iterator[Lore]:
         """The facts of lore, of one version each."""
-        return self._facts(self._lots_for(3))
+        return self._draw_facts(self._lots_for(3))
 
     def happenings(self) -> Iterator[Happening]:
         """The events, the first one first."""
-        return self._happenings(self._lots_for(4))
+        return self._draw_happenings(self._lots_for(4))
 
     @property
     def _side(self) -> int:
         return max(1, int(self.locations**0.5))
 
-    def _grid(self, lots: random.Random) -> Iterator[tuple[int | None, int | None]]:
+    def _grid_exits(self, lots: random.Random) -> Iterator[tuple[int | None, int | None]]:
         """For each place how long the ways east and south take; None: there is none."""
         side = self._side
 
@@ -177,7 +177,7 @@ class GeneratedWorld:
         """The exits off the grid by their start, and the state of the lots when all are drawn."""
         lots, side = random.Random(self.seed), self._side
         taken = array("H", bytes(2 * self.locations))
-        for n, (east, south) in enumerate(self._grid(lots)):
+        for n, (east, south) in enumerate(self._grid_exits(lots)):
             if east is not None:
                 taken[n] |= _BIT[Direction.EAST]
                 taken[n + 1] |= _BIT[Direction.WEST]
@@ -205,14 +205,14 @@ class GeneratedWorld:
         if section == 0:
             return self._ways[1]
         if section not in self._states:
-            draws = (self._layers, self._movers, self._item_rows, self._facts)
+            draws = (self._draw_layers, self._draw_movers, self._item_rows, self._draw_facts)
             draw: Callable[[random.Random], Iterator[object]] = draws[section - 1]
             lots = self._lots_for(section - 1)
             deque(draw(lots), maxlen=0)
             self._states[section] = lots.getstate()
         return self._states[section]
 
-    def _layers(self, lots: random.Random) -> Iterator[Layer]:
+    def _draw_layers(self, lots: random.Random) -> Iterator[Layer]:
         for scope in (self.starter, *(realm.key for realm in self.realms())):
             for kind in (LayerType.WEATHER, LayerType.AMBIENT):
                 start = 0
@@ -229,19 +229,19 @@ class GeneratedWorld:
                     )
                     start = end + 1
 
-    def _movers(self, lots: random.Random) -> Iterator[Mover]:
+    def _draw_movers(self, lots: random.Random) -> Iterator[Mover]:
         for n in range(self.players):
-            location = _place(lots.choice(range(self.locations)))
-            yield Mover(key=_player(n), name=f"Player {n}", location=location)
+            location = location_key(lots.choice(range(self.locations)))
+            yield Mover(key=player_key(n), name=f"Player {n}", location=location)
 
     def _item_rows(self, lots: random.Random) -> Iterator[Item]:
         holders = range(self.players + min(self.locations, _HOLDING))
         for n in range(self.items):
             lot = lots.choice(holders)
-            holder = _player(lot) if lot < self.players else _place(lot - self.players)
+            holder = player_key(lot) if lot < self.players else location_key(lot - self.players)
             yield Item(key=f"item-{n}", name=f"Item {n}", holder=holder, item_type="x")
 
-    def _facts(self, lots: random.Random) -> Iterator[Lore]:
+    def _draw_facts(self, lots: random.Random) -> Iterator[Lore]:
         for n in range(self.lore):
             subject, deed = lots.choice(_SUBJECTS), lots.choice(_DEEDS)
             reported = f"The {subject} of valley {n} {deed}, and {lots.choice(_PEOPLE)} knows why."
@@ -252,11 +252,11 @@ class GeneratedWorld:
                 versions=(LoreVersion(fields=fields),),
             )
 
-    def _happenings(self, lots: random.Random) -> Iterator[Happening]:
+    def _draw_happenings(self, lots: random.Random) -> Iterator[Happening]:
         for n in range(self.events):
             event_type = lots.choice(("Player.Look", "NPC.Tick", "Town.Bell"))
-            location = _place(lots.choice(range(self.locations)))
-            who = (_player(lots.choice(range(self.players))),) if self.players else ()
+            location = location_key(lots.choice(range(self.locations)))
+            who = (player_key(lots.choice(range(self.players))),) if self.players else ()
             yield Happening(
                 key=f"event-{n}",
                 event_type=event_type,
@@ -281,20 +281,20 @@ class _Tangle(NamedTuple):
     def way(self) -> Exit:
         return Exit(
             direction=self.direction,
-            to=_place(self.end),
+            to=location_key(self.end),
             one_way=True,
             blocked="A wall." if self.blocked else None,
             hidden=self.hidden,
         )
 
 
-def _place(number: int) -> str:
+def location_key(number: int) -> str:
     return f"place-{number}"
 
 
-def _player(number: int) -> str:
+def player_key(number: int) -> str:
     return f"player-{number}"
 
 
-def _realm(number: int) -> str:
+def realm_key(number: int) -> str:
     return f"realm-{number}"

@@ -36,7 +36,7 @@ def two_places(**changes: Any) -> Atlas:
     return replace(complete_atlas(Atlas(name="T", starter="a", locations=places)), **changes)
 
 
-def codes(atlas: Atlas, *, fatal: bool = True) -> set[str]:
+def check_codes(atlas: Atlas, *, fatal: bool = True) -> set[str]:
     return {each.code for each in find_problems(atlas) if each.fatal == fatal}
 
 
@@ -60,7 +60,7 @@ def a_layer(key: str, start: int, end: int | None, scope: str = "a") -> Layer:
     )
 
 
-def lore(*ticks: int | None) -> Lore:
+def make_lore(*ticks: int | None) -> Lore:
     versions = tuple(LoreVersion(fields={"name": "x"}, tick=tick) for tick in ticks)
     return Lore(key="f", lore_type=LoreType.FACTION, versions=versions)
 
@@ -71,7 +71,7 @@ def an_event(**changes: Any) -> Happening:
 
 @pytest.mark.parametrize("seed", range(10))
 def test_generated_worlds_are_sound(seed: int) -> None:
-    assert codes(an_atlas(seed, locations=60, items=9, lore=5, events=5)) == set()
+    assert check_codes(an_atlas(seed, locations=60, items=9, lore=5, events=5)) == set()
 
 
 def test_opposites_are_mutual() -> None:
@@ -82,7 +82,7 @@ def test_opposites_are_mutual() -> None:
 def test_the_way_back_of_an_exit_is_added() -> None:
     (_, b) = two_places().locations
     assert [(way.direction, way.to) for way in b.exits] == [(SOUTH, "a")]
-    assert codes(two_places()) == set()
+    assert check_codes(two_places()) == set()
 
 
 @pytest.mark.parametrize(
@@ -116,16 +116,16 @@ def test_the_way_back_of_an_exit_is_added() -> None:
         ({"items": (Item(key="i", name="i", holder="z", item_type="x"),)}, "reference.unknown"),
         ({"layers": (a_layer("l", 0, 1, "z"),)}, "reference.unknown"),
         ({"layers": (a_layer("l", 2, 1),)}, "layer.ends-before-start"),
-        ({"lore": (lore(),)}, "lore.no-version"),
-        ({"lore": (lore(2, 1),), "tick": 9}, "lore.out-of-order"),
-        ({"lore": (lore(2),)}, "lore.future"),
+        ({"lore": (make_lore(),)}, "lore.no-version"),
+        ({"lore": (make_lore(2, 1),), "tick": 9}, "lore.out-of-order"),
+        ({"lore": (make_lore(2),)}, "lore.future"),
         ({"events": (an_event(location="z"),)}, "reference.unknown"),
         ({"events": (an_event(participants=("z",)),)}, "reference.unknown"),
         ({"events": (an_event(tick=1),)}, "event.future"),
     ],
 )
 def test_an_impossible_world_has_a_fault(changes: dict[str, Any], code: str) -> None:
-    assert codes(two_places(**changes)) == {code}
+    assert check_codes(two_places(**changes)) == {code}
 
 
 @pytest.mark.parametrize(
@@ -143,14 +143,14 @@ def test_impossible_exits_are_faults(exits: tuple[Exit, ...], code: str) -> None
     atlas = Atlas(
         name="T", starter="a", locations=(a_place("a", *exits), a_place("b"), a_place("c", back))
     )
-    assert code in codes(atlas)
+    assert code in check_codes(atlas)
 
 
 def test_strange_parts_are_reported_and_no_fault() -> None:
     atlas = two_places(layers=(a_layer("l", 0, None), a_layer("m", 5, 6)))
     lost = replace(atlas, locations=(*atlas.locations, a_place("c")))
-    assert codes(lost) == set()
-    assert codes(lost, fatal=False) == {
+    assert check_codes(lost) == set()
+    assert check_codes(lost, fatal=False) == {
         "layer.overlaps",
         "location.unreachable",
         "location.dead-end",
@@ -160,8 +160,8 @@ def test_strange_parts_are_reported_and_no_fault() -> None:
 
 def test_a_vassal_of_its_own_vassal_is_strange() -> None:
     realms = (a_realm("r", vassal_of=("s",)), a_realm("s", vassal_of=("r",)))
-    assert codes(two_places(realms=realms)) == set()
-    assert codes(two_places(realms=realms), fatal=False) == {"realm.own-vassal"}
+    assert check_codes(two_places(realms=realms)) == set()
+    assert check_codes(two_places(realms=realms), fatal=False) == {"realm.own-vassal"}
 
 
 def test_a_border_is_stated_from_both_sides() -> None:
@@ -180,6 +180,6 @@ def test_a_blocked_exit_leads_nowhere() -> None:
 
 def test_nameless_parts_and_negative_numbers_are_refused() -> None:
     nameless = replace(two_places(), name=" ")
-    assert codes(nameless) == {"name.empty"}
+    assert check_codes(nameless) == {"name.empty"}
     poor = Mover(key="m", name="", location="a", resources={"gold": -1})
-    assert codes(two_places(players=(poor,))) == {"name.empty", "resource.negative"}
+    assert check_codes(two_places(players=(poor,))) == {"name.empty", "resource.negative"}

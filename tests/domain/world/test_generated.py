@@ -12,7 +12,7 @@ from tests.domain.world.generated import GeneratedWorld, an_atlas
 LARGE = GeneratedWorld(seed=3, locations=20_000, players=2_000, items=2_000, lore=500, events=2_000)
 
 
-def sections(world: GeneratedWorld) -> list[Callable[[], Iterator[object]]]:
+def sections_of(world: GeneratedWorld) -> list[Callable[[], Iterator[object]]]:
     return [
         world.happenings,
         world.places,
@@ -29,7 +29,7 @@ def test_the_parts_do_not_depend_on_the_order_of_requests(seed: int) -> None:
     sizes: dict[str, Any] = {"locations": 10 + 7 * seed, "items": 4, "lore": 3, "events": 5}
     atlas = an_atlas(seed, **sizes)
     world = GeneratedWorld(seed=seed, **sizes)
-    found = {section.__name__: tuple(section()) for section in sections(world)}
+    found = {section.__name__: tuple(section()) for section in sections_of(world)}
     assert found == {
         "happenings": atlas.events,
         "places": atlas.locations,
@@ -63,7 +63,7 @@ def test_a_large_world_is_never_held_in_memory() -> None:
     """A place takes thousands of bytes, and what is kept of it for the next ones some tens."""
     tracemalloc.start()
     try:
-        count = sum(1 for section in sections(LARGE) for _ in section())
+        count = sum(1 for section in sections_of(LARGE) for _ in section())
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

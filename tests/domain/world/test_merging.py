@@ -13,13 +13,15 @@ BASE = scene()
 INN = Item(key="mug", name="Mug", holder="tavern", item_type="thing")
 
 
-def place(atlas: Atlas, key: str, **changed: Any) -> Atlas:
+def change_location(atlas: Atlas, key: str, **changed: Any) -> Atlas:
     found = tuple(replace(p, **changed) if p.key == key else p for p in atlas.locations)
     return replace(atlas, locations=found)
 
 
-OURS = place(replace(BASE, tick=60_000_000), "harbour", description="Burnt nets.", tags=("burnt",))
-THEIRS = place(
+OURS = change_location(
+    replace(BASE, tick=60_000_000), "harbour", description="Burnt nets.", tags=("burnt",)
+)
+THEIRS = change_location(
     replace(BASE, items=(*BASE.items[1:], INN)),
     "harbour",
     tags=("wet",),
@@ -58,7 +60,7 @@ def test_an_unchanged_side_changes_nothing() -> None:
 
 
 def test_a_conflicting_change_is_reported_and_ours_wins() -> None:
-    other = place(BASE, "harbour", description="Flooded.")
+    other = change_location(BASE, "harbour", description="Flooded.")
     both = merge_atlases(BASE, OURS, other)
 
     [conflict] = both.conflicts
@@ -76,8 +78,8 @@ def test_a_part_that_one_removed_and_the_other_changed_is_a_conflict() -> None:
 def test_exits_are_known_by_their_direction() -> None:
     down = Exit(direction=Direction.DOWN, to="lane", one_way=True)
     harbour = BASE.locations[0]
-    ours = place(BASE, "harbour", exits=(*harbour.exits, down))
-    theirs = place(
+    ours = change_location(BASE, "harbour", exits=(*harbour.exits, down))
+    theirs = change_location(
         BASE, "harbour", exits=(replace(harbour.exits[0], hidden=True), *harbour.exits[1:])
     )
     [found] = [

@@ -6,7 +6,7 @@ from canonry.world.domain.utterances.lexicon import Nameable
 from canonry.world.domain.utterances.names import find_named, phrase_of, words_in
 
 
-def meant(said: str, *names: str) -> str | None:
+def named_character(said: str, *names: str) -> str | None:
     """Return the character that a text names, if it names exactly one."""
     known = [Nameable(id=each, kind="character", name=each) for each in names]
     found = find_named(phrase_of(words_in(said)), known)
@@ -18,14 +18,14 @@ def meant(said: str, *names: str) -> str | None:
     "said", ["O'Brien", "maeve o\u2019brien", "O\u02bcBrien", "O\u00b4Brien", "O\u2018Brien's"]
 )
 def test_a_name_matches_under_any_apostrophe(expected: str, said: str) -> None:
-    assert meant(said, expected, "Ben Lorn") == expected
+    assert named_character(said, expected, "Ben Lorn") == expected
 
 
 @pytest.mark.parametrize("said", ["Zo\u00eb", "Zoe\u0308", "zoe"])
 def test_composed_and_decomposed_letters_match(said: str) -> None:
-    assert meant(said, "Zo\u00eb", "Ben Lorn") == "Zo\u00eb"
+    assert named_character(said, "Zo\u00eb", "Ben Lorn") == "Zo\u00eb"
 
 
 def test_a_first_name_means_its_only_owner_and_none_of_two() -> None:
-    assert meant("Maeve", "Maeve O'Brien", "Ben Lorn") == "Maeve O'Brien"
-    assert meant("Anna", "Anna Berg", "Anna Huber") is None
+    assert named_character("Maeve", "Maeve O'Brien", "Ben Lorn") == "Maeve O'Brien"
+    assert named_character("Anna", "Anna Berg", "Anna Huber") is None

@@ -18,7 +18,7 @@ My new number is +49 30 1234567.
 """
 
 
-async def play(s: Session) -> None:
+async def play_day(s: Session) -> None:
     # A person's own documents and records belong to the space 'account', which always exists.
     await s.done("spaces")
     await s.done("tell", title="invoice.txt", text=INVOICE)

@@ -13,7 +13,7 @@ from canonry.gateway.principal import Principal
 from canonry.records.toolset import TRUTH
 from tests.toolsets.canon import assistant, researcher
 from tests.toolsets.canon.assistant import INVOICE, MAIL
-from tests.toolsets.canon.game_master import BOOK, NIGHT, turns
+from tests.toolsets.canon.game_master import BOOK, NIGHT, make_turns
 from tests.toolsets.canon.kit import make_driver
 from tests.toolsets.canon.researcher import GAZETTE, LETTER, MEMOIR
 
@@ -60,7 +60,7 @@ async def night_by_verbs() -> tuple[Counted, Any]:
     named = [{"kind": "entity", "name": n, "type": "character", "tags": ["alive"]} for n in PEOPLE]
     named += [{"kind": "entity", "name": name, "type": "location"} for name in PLACES]
     await c.do("propose", evidence=["The Harbour Book"], claims=named)
-    reply = await c.do("tell", scene="Night", place="Marrow", turns=turns(NIGHT))
+    reply = await c.do("tell", scene="Night", place="Marrow", turns=make_turns(NIGHT))
     cited = [reply["turns"][5]["id"]]
     await c.do(
         "propose",
@@ -123,7 +123,9 @@ async def night_by_contract() -> tuple[Counted, Any]:
     )
     where = scene["scene_id"]
     said = [
-        await c.do("mongodb_append_turn", "Narrator", scene_id=where, text=text, **who(by, ids))
+        await c.do(
+            "mongodb_append_turn", "Narrator", scene_id=where, text=text, **speaker_of(by, ids)
+        )
         for by, text in NIGHT
     ]
     for kind, content in (
@@ -147,7 +149,7 @@ async def night_by_contract() -> tuple[Counted, Any]:
     return c, odo["state_tags"]
 
 
-def who(by: str, ids: dict[str, str]) -> dict[str, str]:
+def speaker_of(by: str, ids: dict[str, str]) -> dict[str, str]:
     """The speaker of a turn as the contract names one."""
     if by in {"gm", "user"}:
         return {"speaker": by}
@@ -158,7 +160,7 @@ def who(by: str, ids: dict[str, str]) -> dict[str, str]:
 async def records_by_verbs() -> tuple[Counted, Any]:
     """The whole session of the personal assistant."""
     c = Counted(make_driver().gateway, "Solo")
-    await assistant.play(c)  # type: ignore[arg-type]  # played, not written down
+    await assistant.play_day(c)  # type: ignore[arg-type]  # played, not written down
     bill = await c.gateway.call("get", {"of": "INV-2041"}, c.who)
     return c, bill.body["fields"]["amount_due"]
 
@@ -228,7 +230,7 @@ async def records_by_contract() -> tuple[Counted, Any]:
 async def study_by_verbs() -> tuple[Counted, Any]:
     """The whole session of the researcher."""
     c = Counted(make_driver().gateway, "Solo")
-    await researcher.play(c)  # type: ignore[arg-type]  # as above
+    await researcher.play_study(c)  # type: ignore[arg-type]  # as above
     return c, (await c.gateway.call("get", {"of": "Clara"}, c.who)).body["tags"]
 
 

@@ -61,27 +61,27 @@ FAREWELL = [
 TURNS = sum(map(len, (NIGHT, QUAY, CUSTOMS, PETREL, FAREWELL)))
 
 
-def turns(said: list[tuple[str, str]]) -> list[dict[str, str]]:
+def make_turns(said: list[tuple[str, str]]) -> list[dict[str, str]]:
     return [{"by": by, "text": text} for by, text in said]
 
 
-def person(name: str, **more: Any) -> dict[str, Any]:
+def make_person(name: str, **more: Any) -> dict[str, Any]:
     return {"kind": "entity", "name": name, "type": "character", "tags": ["alive"], **more}
 
 
-def place(name: str) -> dict[str, Any]:
+def make_place(name: str) -> dict[str, Any]:
     return {"kind": "entity", "name": name, "type": "location"}
 
 
-async def play(s: Session) -> None:
-    await prepare(s)
+async def play_night(s: Session) -> None:
+    await prepare_night(s)
     night = await scene_one(s)
     await scene_two(s)
     await scenes_three_and_four(s)
     await the_end(s, night)
 
 
-async def prepare(s: Session) -> None:
+async def prepare_night(s: Session) -> None:
     # Open a space in an empty store and add the setting.
     await s.done("spaces")
     await s.done("open", name="Saltmere", about="A harbour town in the fog")
@@ -91,11 +91,11 @@ async def prepare(s: Session) -> None:
         "propose",
         evidence=["The Harbour Book"],
         claims=[
-            person("Odo Brand", says="Keeper of the light"),
-            person("Ilsa Vane", says="Sails the Petrel"),
-            person("Captain Roke"),
-            place("Marrow Lighthouse"),
-            place("Customs House"),
+            make_person("Odo Brand", says="Keeper of the light"),
+            make_person("Ilsa Vane", says="Sails the Petrel"),
+            make_person("Captain Roke"),
+            make_place("Marrow Lighthouse"),
+            make_place("Customs House"),
             {"kind": "entity", "name": "Petrel", "type": "object"},
             {"kind": "entity", "name": "Silver lantern", "type": "object"},
             {"kind": "entity", "name": "Harbour Watch", "type": "faction"},
@@ -114,7 +114,7 @@ async def prepare(s: Session) -> None:
 async def scene_one(s: Session) -> dict[str, Any]:
     # A new title opens a scene; each turn gets an id.
     reply = await s.done(
-        "tell", scene="Night at the lighthouse", place="Marrow", turns=turns(NIGHT)
+        "tell", scene="Night at the lighthouse", place="Marrow", turns=make_turns(NIGHT)
     )
     ids = [each["id"] for each in reply["turns"]]
     # Propose what the game master said, with the turns as evidence.
@@ -150,17 +150,17 @@ async def scene_two(s: Session) -> None:
     # Before the next scene, read a brief and the present and former owners.
     await s.done("context", question="What does Ilsa Vane know and have?", tokens=300)
     await s.done("find", text="who owns the lantern?", kinds=["relation"])
-    reply = await s.done("tell", scene="Morning at the quay", turns=turns(QUAY[:2]))
+    reply = await s.done("tell", scene="Morning at the quay", turns=make_turns(QUAY[:2]))
     # Propose a new character before recording the turns that it speaks.
     await s.done(
         "propose",
         said="Captain Roke says that the man in the grey coat is Tam Wick, his lieutenant.",
         claims=[
-            person("Tam Wick", says="Lieutenant of the Harbour Watch, in a grey coat"),
+            make_person("Tam Wick", says="Lieutenant of the Harbour Watch, in a grey coat"),
             {"kind": "relation", "from": "Tam Wick", "type": "MEMBER_OF", "to": "Harbour Watch"},
         ],
     )
-    reply = await s.done("tell", scene="Morning at the quay", turns=turns(QUAY[2:]))
+    reply = await s.done("tell", scene="Morning at the quay", turns=make_turns(QUAY[2:]))
     await s.done(
         "propose",
         evidence=[reply["turns"][3]["id"]],
@@ -181,7 +181,7 @@ async def scene_two(s: Session) -> None:
 async def scenes_three_and_four(s: Session) -> None:
     # Two more scenes, the first with a dry run.
     reply = await s.done(
-        "tell", scene="In the Customs House", place="Customs House", turns=turns(CUSTOMS)
+        "tell", scene="In the Customs House", place="Customs House", turns=make_turns(CUSTOMS)
     )
     ids = [each["id"] for each in reply["turns"]]
     broken = {"kind": "state", "of": "Silver lantern", "tags": ["broken"], "evidence": [ids[7]]}
@@ -201,7 +201,7 @@ async def scenes_three_and_four(s: Session) -> None:
         ],
     )
     await s.done("tell", scene="In the Customs", end_scene="Tam Wick wounds Ilsa and flees.")
-    reply = await s.done("tell", scene="On the Petrel", turns=turns(PETREL))
+    reply = await s.done("tell", scene="On the Petrel", turns=make_turns(PETREL))
     await s.done("context", of="On the Petrel", tokens=400)
     await s.done(
         "propose",
@@ -214,7 +214,7 @@ async def scenes_three_and_four(s: Session) -> None:
 
 
 async def the_end(s: Session, night: dict[str, Any]) -> None:
-    reply = await s.done("tell", scene="Farewell at Marrow", turns=turns(FAREWELL))
+    reply = await s.done("tell", scene="Farewell at Marrow", turns=make_turns(FAREWELL))
     # The game master adds that Roke has fled, and asks why Odo is dead.
     await s.done(
         "propose",

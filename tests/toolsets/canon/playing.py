@@ -36,7 +36,7 @@ class Session:
         reply = parse_result(result)
         text = json.dumps(reply, ensure_ascii=False)
         self.longest = max(self.longest, len(text.encode()))
-        self.shown = self._pretty(reply)
+        self.shown = self._format_reply(reply)
         return dict(reply)
 
     async def done(self, tool_: str, **arguments: Any) -> dict[str, Any]:
@@ -45,7 +45,7 @@ class Session:
         assert "error" not in reply, reply
         return reply
 
-    def _pretty(self, reply: Any) -> str:
+    def _format_reply(self, reply: Any) -> str:
         """One line a member, and one a row: short enough to read, and the same every time."""
         lines = []
         for name, value in reply.items():
@@ -54,9 +54,9 @@ class Session:
                 lines.append(f'  "{name}": [\n{rows}\n  ]')
             else:
                 lines.append(f'  "{name}": {json.dumps(value, ensure_ascii=False)}')
-        return self._stable("{\n" + ",\n".join(lines) + "\n}")
+        return self._stabilise_text("{\n" + ",\n".join(lines) + "\n}")
 
-    def _stable(self, text: str) -> str:
+    def _stabilise_text(self, text: str) -> str:
         """The text with the same ids and instants whenever it is played."""
         text = _NOW.sub("NOW", text)
         return ID.sub(lambda found: self.ids.setdefault(found[0], f"#{len(self.ids) + 1}"), text)
@@ -83,7 +83,7 @@ async def connect_over_stdio(folder: Path, *more: str, mode: Any = "auto") -> As
             yield client
 
 
-async def played(folder: Path, script: Script) -> Session:
+async def play_script(folder: Path, script: Script) -> Session:
     """Play a script on a new store in `folder`."""
     async with connect_over_stdio(folder) as client:
         session = Session(client)

@@ -10,7 +10,7 @@ LETTER = """Harrow, 6 May 1931. Two days ago we opened the bridge.
 Mrs Holt spoke well. Her health is good."""
 
 
-async def play(s: Session) -> None:
+async def play_study(s: Session) -> None:
     # A study has its own space. Each source is recorded as it is.
     await s.done("open", name="Harrow bridges", about="When they were built, and by whom")
     gazette = await s.done("tell", title="County Gazette 1931", text=GAZETTE)

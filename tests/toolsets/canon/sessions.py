@@ -4,9 +4,9 @@ from tests.toolsets.canon import assistant, game_master, researcher
 from tests.toolsets.canon.playing import Script
 
 SESSIONS: dict[str, Script] = {
-    "game-master": game_master.play,
-    "personal-assistant": assistant.play,
-    "researcher": researcher.play,
+    "game-master": game_master.play_night,
+    "personal-assistant": assistant.play_day,
+    "researcher": researcher.play_study,
 }
 
 REPLY_MAX = 4_000

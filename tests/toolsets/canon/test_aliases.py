@@ -165,7 +165,7 @@ async def test_a_call_with_aliases_has_the_canonical_reply(
     assert await driver.call(tool, **given) == await driver.call(tool, **canonical)
 
 
-def read(tool: str, given: dict[str, Any]) -> Any:
+def read_tool(tool: str, given: dict[str, Any]) -> Any:
     return normalise_arguments(given, SCHEMAS[tool])
 
 
@@ -173,7 +173,7 @@ def read(tool: str, given: dict[str, Any]) -> Any:
 def test_a_claim_with_aliases_is_read_as_the_canonical_one(
     given: Any, canonical: dict[str, Any]
 ) -> None:
-    (made,) = read("propose", {"claims": [given]})["claims"]
+    (made,) = read_tool("propose", {"claims": [given]})["claims"]
 
     assert claim_by_kind(made) == canonical
 
@@ -182,7 +182,7 @@ def test_a_claim_with_aliases_is_read_as_the_canonical_one(
 def test_aliased_arguments_are_read_as_the_canonical_ones(
     tool: str, given: dict[str, Any], canonical: dict[str, Any]
 ) -> None:
-    assert read(tool, given) == canonical
+    assert read_tool(tool, given) == canonical
 
 
 async def test_an_out_of_range_limit_is_clamped_and_the_reply_says_so(driver: ToolDriver) -> None:

@@ -33,7 +33,7 @@ async def accept_claim(driver: ToolDriver, **claim: Any) -> str:
     return str(row["id"])
 
 
-async def corrected(driver: ToolDriver, of: str, value: Any, **more: Any) -> dict[str, Any]:
+async def correct_value(driver: ToolDriver, of: str, value: Any, **more: Any) -> dict[str, Any]:
     """The verdict on a correction."""
     claim = {"kind": "correction", "of": of, "value": value, "says": "I misread it.", **more}
     (row,) = (await driver.call("propose", claims=[claim]))["verdicts"]
@@ -55,7 +55,7 @@ async def test_a_fact_is_corrected_with_its_effects_and_why_gives_the_reason() -
         driver, kind="fact", says="Zed Kay killed Ana Fox", when="1410-01-01"
     )
 
-    row = await corrected(driver, wrong, "Zed Kay killed Odo Brand")
+    row = await correct_value(driver, wrong, "Zed Kay killed Odo Brand")
 
     assert row["verdict"] == "accepted"
     assert await read_entity(driver, "Ana Fox") == (None, [], [])
@@ -77,8 +77,8 @@ async def test_a_corrected_relation_restores_the_relation_it_had_ended() -> None
     await accept_claim(driver, **owns, **{"from": "Ana Fox"}, to="Mill", when="1400-01-01")
     wrong = await accept_claim(driver, **owns, **{"from": "Zed Kay"}, to="Mill", when="1405-01-01")
 
-    other = await corrected(driver, wrong, "Inn")
-    own = await corrected(driver, other["id"], "Ana Fox", field="from")
+    other = await correct_value(driver, wrong, "Inn")
+    own = await correct_value(driver, other["id"], "Ana Fox", field="from")
 
     assert own["verdict"] == "accepted"
     assert await read_entity(driver, "Mill") == (None, [], ["Ana Fox owns Mill"])
@@ -93,7 +93,7 @@ async def test_a_later_relation_still_ends_the_corrected_one() -> None:
     wrong = await accept_claim(driver, **lies, to="Inn", when="1400-01-01")
     await accept_claim(driver, **lies, to="Mill", when="1405-01-01")
 
-    await corrected(driver, wrong, "Marrow Lighthouse")
+    await correct_value(driver, wrong, "Marrow Lighthouse")
 
     then = (await read_entity(driver, "Zed Kay", at="1402-01-01"))[2]
     assert then == ["Zed Kay located in Marrow Lighthouse"]
@@ -106,7 +106,7 @@ async def test_an_explicit_end_stays_with_the_corrected_relation() -> None:
     wrong = await accept_claim(driver, **knows, to="Ana Fox", when="1400-01-01")
     await driver.call("decide", verdict="end", of=[wrong], when="1403-01-01")
 
-    await corrected(driver, wrong, "Ilsa Vane")
+    await correct_value(driver, wrong, "Ilsa Vane")
 
     assert (await read_entity(driver, "Zed Kay", at="1402-01-01"))[2] == [
         "Zed Kay serves Ilsa Vane"
@@ -118,12 +118,12 @@ async def test_a_state_is_corrected_to_another_state_time_or_person() -> None:
     driver = await a_crew()
     await accept_claim(driver, kind="state", of="Ana Fox", tags=["wounded"], when="1400-01-01")
 
-    await corrected(driver, "Ana Fox is wounded", "ill")
+    await correct_value(driver, "Ana Fox is wounded", "ill")
     assert (await read_entity(driver, "Ana Fox", at="1400-06-01"))[0] == ["ill"]
-    await corrected(driver, "Ana Fox is ill", "1405-01-01", field="when")
+    await correct_value(driver, "Ana Fox is ill", "1405-01-01", field="when")
     assert (await read_entity(driver, "Ana Fox", at="1402-01-01"))[0] is None
     assert (await read_entity(driver, "Ana Fox", at="1406-01-01"))[0] == ["ill"]
-    await corrected(driver, "Ana Fox is ill", "Zed Kay", field="of")
+    await correct_value(driver, "Ana Fox is ill", "Zed Kay", field="of")
     assert await read_entity(driver, "Ana Fox") == (None, [], [])
     assert (await read_entity(driver, "Zed Kay", at="1406-01-01"))[0] == ["ill"]
 
@@ -136,8 +136,8 @@ async def test_a_fact_or_relation_may_be_corrected_only_in_time() -> None:
     tie = {"kind": "relation", "from": "Zed Kay", "type": "OWNS", "to": "Mill"}
     owned = await accept_claim(driver, **tie, when="1400-01-01")
 
-    await corrected(driver, death, "1412-01-01", field="when")
-    await corrected(driver, owned, "1405-01-01", field="when")
+    await correct_value(driver, death, "1412-01-01", field="when")
+    await correct_value(driver, owned, "1405-01-01", field="when")
 
     assert (await read_entity(driver, "Ana Fox", at="1411-01-01"))[0] is None
     assert (await read_entity(driver, "Ana Fox", at="1412-01-02"))[0] == ["dead"]
@@ -151,7 +151,7 @@ async def test_an_event_keeps_its_time_and_its_entities() -> None:
         driver, kind="event", says="The bell falls", about=["Ana Fox"], when="1403-01-01"
     )
 
-    row = await corrected(driver, wrong, "The mast falls")
+    row = await correct_value(driver, wrong, "The mast falls")
 
     (reported,) = (await driver.call("timeline", about="Ana Fox"))["timeline"]
     assert (reported["id"], reported["says"]) == (row["id"], "The mast falls")
@@ -202,7 +202,7 @@ async def test_statements_of_equal_authority_correct_each_other() -> None:
 async def test_the_reason_is_the_evidence_if_there_is_no_other() -> None:
     driver = await a_crew()
 
-    row = await corrected(driver, "Zed Kay", 61, field="age")
+    row = await correct_value(driver, "Zed Kay", 61, field="age")
 
     assert row["verdict"] == "accepted"
     because = (await driver.call("why", of="Zed Kay", field="age"))["because"]
@@ -214,7 +214,7 @@ async def test_a_secret_stays_one_when_it_is_corrected() -> None:
     claim = {"kind": "fact", "says": "Zed Kay owns a boat", "for": ["gm"]}
     (row,) = (await driver.call("propose", claims=[claim], said="Hush."))["verdicts"]
 
-    await corrected(driver, row["id"], "Zed Kay owns a cart")
+    await correct_value(driver, row["id"], "Zed Kay owns a cart")
 
     assert "cart" in str(await driver.call("get", of="Zed Kay"))
     reader = make_driver("Reader", beside=driver)
@@ -254,8 +254,8 @@ async def test_ended_or_missing_items_cannot_be_corrected() -> None:
     )
     await driver.call("decide", verdict="retcon", of=[wrong], reason="No boat.")
 
-    gone = await corrected(driver, wrong, "Zed Kay owns a cart")
-    end = await corrected(driver, ended, "Zed Kay is wounded")
+    gone = await correct_value(driver, wrong, "Zed Kay owns a cart")
+    end = await correct_value(driver, ended, "Zed Kay is wounded")
 
     assert (gone["verdict"], gone["rule"]) == ("rejected", "gate:target-not-retconned")
     assert (end["verdict"], end["rule"]) == ("rejected", "gate:replacement-outranks")
@@ -279,7 +279,7 @@ async def test_one_of_two_concurrent_corrections_is_accepted() -> None:
     rows: list[str] = []
 
     async def correct(item: str) -> None:
-        rows.append((await corrected(driver, wrong, f"Zed Kay owns a {item}"))["verdict"])
+        rows.append((await correct_value(driver, wrong, f"Zed Kay owns a {item}"))["verdict"])
 
     async with anyio.create_task_group() as group:
         for item in ("cart", "mule"):
@@ -317,9 +317,9 @@ async def test_a_corrected_fact_restores_items_ended_by_its_words() -> None:
         driver, kind="fact", says="The Petrel belongs to Ilsa Vane", when="1405-01-01"
     )
 
-    await corrected(driver, wrong, "Ilsa Vane owns a cart")
+    await correct_value(driver, wrong, "Ilsa Vane owns a cart")
     assert "The Petrel belongs to Zed Kay" in (await read_entity(driver, "Zed Kay"))[1]
-    await corrected(driver, first, "Zed Kay owns a mule")
+    await correct_value(driver, first, "Zed Kay owns a mule")
 
     assert (await read_entity(driver, "Petrel"))[2] == ["Ana Fox owns Petrel"]
 

@@ -13,7 +13,7 @@ ODO = {"kind": "entity", "name": "Odo Brand", "type": "character"}
 HILDE = {"kind": "entity", "name": "Hilde", "type": "person", "fields": {"medication": "warfarin"}}
 
 
-async def trapped(last_used: LastUsed | None = None) -> ToolDriver:
+async def note_driver(last_used: LastUsed | None = None) -> ToolDriver:
     """Somebody who told a note before they opened a space, and has items in both."""
     driver = make_driver(last_used=last_used)
     await driver.call("tell", text="The wifi password is swordfish.", title="Wifi")
@@ -25,7 +25,7 @@ async def trapped(last_used: LastUsed | None = None) -> ToolDriver:
     return driver
 
 
-async def where(driver: ToolDriver, of: str) -> str:
+async def space_of(driver: ToolDriver, of: str) -> str:
     """The name of the space in which something lies."""
     space = (await driver.call("get", of=of, full=True))["space"]
     spaces = (await driver.call("spaces"))["spaces"]
@@ -37,7 +37,7 @@ def spaces_in(reply: dict[str, Any], key: str) -> set[str]:
 
 
 async def test_no_read_asks_for_the_space_after_a_note_and_an_opened_space() -> None:
-    driver = await trapped()
+    driver = await note_driver()
 
     for text, space in (("swordfish", "account"), ("warfarin", "account"), ("light", "Saltmere")):
         found = (await driver.call("find", text=text))["found"]
@@ -56,7 +56,7 @@ async def test_no_read_asks_for_the_space_after_a_note_and_an_opened_space() -> 
 
 
 async def test_lists_of_several_spaces_are_paged_without_a_loss() -> None:
-    driver = await trapped()
+    driver = await note_driver()
     names: list[str] = []
     cursor: str | None = "0"
     while cursor is not None:
@@ -70,7 +70,7 @@ async def test_lists_of_several_spaces_are_paged_without_a_loss() -> None:
 
 
 async def test_changes_of_all_spaces_continue_from_their_cursor() -> None:
-    driver = await trapped()
+    driver = await note_driver()
     first = await driver.call("changes", since="2020-01-01", limit=2)
     seen = list(first["changes"])
     while first["left"]:
@@ -92,20 +92,20 @@ async def test_changes_of_all_spaces_continue_from_their_cursor() -> None:
 
 
 async def test_a_write_goes_to_the_last_opened_or_used_space() -> None:
-    driver = await trapped(LastUsed())
+    driver = await note_driver(LastUsed())
 
     reply = await driver.call("tell", text="Ilsa sails.", title="Log")  # opened last
-    assert await where(driver, reply["document"]) == "Saltmere"
+    assert await space_of(driver, reply["document"]) == "Saltmere"
     await driver.call("propose", claims=[HILDE | {"name": "Ann"}], space="account")
     reply = await driver.call("tell", text="Ann called.", title="Call")
-    assert await where(driver, reply["document"]) == "account"
+    assert await space_of(driver, reply["document"]) == "account"
     await driver.call("open", name="saltmere")  # which is there already
     await driver.call("propose", claims=[{"kind": "fact", "says": "It rains"}], said="It rains.")
-    assert await where(driver, "It rains") == "Saltmere"
+    assert await space_of(driver, "It rains") == "Saltmere"
 
 
 async def test_evidence_and_ids_determine_their_space() -> None:
-    driver = await trapped(LastUsed())
+    driver = await note_driver(LastUsed())
     note = (await driver.call("get", of="Wifi"))["id"]
     book = await driver.call("get", of="Harbour book")
     lit = {"kind": "fact", "says": "The lamp burns whale oil"}
@@ -115,7 +115,7 @@ async def test_evidence_and_ids_determine_their_space() -> None:
         says = {**lit, "says": f"{lit['says']}, says {evidence}"}
         reply = await driver.call("propose", claims=[says | {"evidence": [evidence]}])
         assert reply["accepted"] == 1
-        assert await where(driver, reply["verdicts"][0]["id"]) == "Saltmere"
+        assert await space_of(driver, reply["verdicts"][0]["id"]) == "Saltmere"
     right = {"kind": "correction", "of": "Hilde", "field": "medication", "value": "apixaban"}
     assert (await driver.call("propose", claims=[right]))["accepted"] == 1
     hilde = await driver.call("get", of="Hilde")
@@ -123,7 +123,7 @@ async def test_evidence_and_ids_determine_their_space() -> None:
 
 
 async def test_a_name_in_two_spaces_means_both_or_the_last_used_one() -> None:
-    driver = await trapped()
+    driver = await note_driver()
     await driver.call("propose", claims=[ODO | {"type": "person"}], space="account")
 
     error = await driver.refused("get", of="Odo Brand")
@@ -146,7 +146,7 @@ async def test_a_name_in_two_spaces_means_both_or_the_last_used_one() -> None:
 
 
 async def test_a_retry_uses_the_space_of_the_first_try() -> None:
-    driver = await trapped(LastUsed())
+    driver = await note_driver(LastUsed())
 
     async def record_note(key: str) -> str:
         who = Principal(
@@ -167,7 +167,7 @@ async def test_a_retry_uses_the_space_of_the_first_try() -> None:
 
 
 async def test_a_scene_opens_in_the_current_space_despite_equal_titles() -> None:
-    driver = await trapped(LastUsed())
+    driver = await note_driver(LastUsed())
     turns = [{"by": "gm", "text": "It begins."}]
     first = await driver.call("tell", scene="Chapter 1", turns=turns)
     await driver.call("open", name="Other")
@@ -175,11 +175,11 @@ async def test_a_scene_opens_in_the_current_space_despite_equal_titles() -> None
     second = await driver.call("tell", scene="Chapter 1", turns=turns)
 
     assert (second["opened"], second["scene"] != first["scene"]) == (True, True)
-    assert await where(driver, second["scene"]) == "Other"
+    assert await space_of(driver, second["scene"]) == "Other"
 
 
 async def test_without_a_used_space_the_error_shows_the_call_to_send() -> None:
-    driver = await trapped()
+    driver = await note_driver()
     note = {"text": "It is late, and nobody has lit the lamp at Marrow tonight.", "title": "Late"}
 
     error = await driver.refused("tell", **note)
@@ -193,7 +193,7 @@ async def test_without_a_used_space_the_error_shows_the_call_to_send() -> None:
 
 
 async def test_connections_and_principals_remember_separately() -> None:
-    one = await trapped(LastUsed())
+    one = await note_driver(LastUsed())
     other = make_driver(beside=one, last_used=LastUsed())
     shared = LastUsed()
     ann = make_driver("Keeper", beside=one, user="ann", last_used=shared)
@@ -215,11 +215,11 @@ async def test_connections_and_principals_remember_separately() -> None:
         "ann": True,
         "bob": False,
     }
-    assert await where(bob, found["bob"]["document"]) == "account"
+    assert await space_of(bob, found["bob"]["document"]) == "account"
 
 
 async def test_a_space_that_became_invisible_is_no_longer_the_default() -> None:
-    owner = await trapped()
+    owner = await note_driver()
     last_used = LastUsed()
     saltmere = next(
         row["id"] for row in (await owner.call("spaces"))["spaces"] if row["name"] == "Saltmere"

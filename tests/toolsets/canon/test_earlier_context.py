@@ -25,7 +25,7 @@ async def a_town() -> ToolDriver:
     return driver
 
 
-async def relate(driver: ToolDriver, rel_type: str, to: str, **more: Any) -> str:
+async def relate_entities(driver: ToolDriver, rel_type: str, to: str, **more: Any) -> str:
     claim = {"kind": "relation", "from": "Ana", "type": rel_type, "to": to, **more}
     reply = await driver.call("propose", said=f"Ana {rel_type} {to}.", claims=[claim])
     return str(reply["verdicts"][0]["id"])
@@ -53,10 +53,10 @@ async def test_a_retconned_relation_holds_at_no_time(
 ) -> None:
     driver = await a_town()
     when = {"when": "1410-01-01"} if dated else {}
-    wrong = await relate(driver, rel_type, "Ashford", **when)
+    wrong = await relate_entities(driver, rel_type, "Ashford", **when)
     if repeated:
-        assert wrong == await relate(driver, rel_type, "Ashford", when="1412-01-01")
-    kept = await relate(driver, "KNOWS", "Bo")
+        assert wrong == await relate_entities(driver, rel_type, "Ashford", when="1412-01-01")
+    kept = await relate_entities(driver, "KNOWS", "Bo")
     for each in await ids_from_reads(driver, "1415-01-01"):
         assert wrong in each
 
@@ -70,8 +70,8 @@ async def test_a_retconned_relation_holds_at_no_time(
 
 async def test_a_relation_ended_by_a_retconned_one_holds_again() -> None:
     driver = await a_town()
-    home = await relate(driver, "LIVES_IN", "Ashford", when="1400-01-01")
-    wrong = await relate(driver, "LIVES_IN", "Birch", when="1410-01-01")
+    home = await relate_entities(driver, "LIVES_IN", "Ashford", when="1400-01-01")
+    wrong = await relate_entities(driver, "LIVES_IN", "Birch", when="1410-01-01")
     await driver.call("decide", verdict="retcon", of=[wrong], reason="She never moved.")
 
     for each in await ids_from_reads(driver, "1415-01-01"):

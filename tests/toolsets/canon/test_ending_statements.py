@@ -34,18 +34,18 @@ async def accept_claim(
     return dict(verdict)
 
 
-async def fact(driver: ToolDriver, says: str, *about: str, **more: Any) -> str:
+async def state_fact(driver: ToolDriver, says: str, *about: str, **more: Any) -> str:
     return str(
         (await accept_claim(driver, kind="fact", says=says, about=list(about), **more))["id"]
     )
 
 
-async def tie(driver: ToolDriver, start: str, kind: str, end: str, **more: Any) -> str:
+async def state_tie(driver: ToolDriver, start: str, kind: str, end: str, **more: Any) -> str:
     arguments = {"kind": "relation", "from": start, "type": kind, "to": end}
     return str((await accept_claim(driver, **arguments, **more))["id"])
 
 
-async def retract(driver: ToolDriver, item: str) -> None:
+async def retract_item(driver: ToolDriver, item: str) -> None:
     await driver.call("propose", said="No.", claims=[{"kind": "retcon", "of": item, "says": "no"}])
 
 
@@ -57,7 +57,7 @@ async def describe_entity(driver: ToolDriver, name: str, at: str | None = None) 
     return {str(row["says"]) for row in rows} | set(page.get("tags", ()))
 
 
-async def reader(driver: ToolDriver, name: str) -> ToolDriver:
+async def player_driver(driver: ToolDriver, name: str) -> ToolDriver:
     """The driver of somebody who plays a character."""
     found = (await driver.call("get", of=name))["id"]
     return make_driver("Reader", driver, characters=frozenset((found,)))
@@ -65,11 +65,15 @@ async def reader(driver: ToolDriver, name: str) -> ToolDriver:
 
 async def test_a_reader_of_two_secrets_sees_one_place() -> None:
     driver = await a_table()
-    await tie(driver, "Ring", "LOCATED_IN", "Hall", when="1401-01-01", **{"for": ["Ana", "Cy"]})
-    await tie(driver, "Ring", "LOCATED_IN", "Mill", when="1402-01-01", **{"for": ["Bo", "Cy"]})
+    await state_tie(
+        driver, "Ring", "LOCATED_IN", "Hall", when="1401-01-01", **{"for": ["Ana", "Cy"]}
+    )
+    await state_tie(
+        driver, "Ring", "LOCATED_IN", "Mill", when="1402-01-01", **{"for": ["Bo", "Cy"]}
+    )
 
     places = {
-        name: await describe_entity(await reader(driver, name), "Ring")
+        name: await describe_entity(await player_driver(driver, name), "Ring")
         for name in ("Ana", "Bo", "Cy")
     }
 
@@ -84,13 +88,13 @@ async def test_a_reader_of_two_secrets_sees_one_place() -> None:
 async def test_a_reader_of_two_secrets_sees_one_captain(later: list[str]) -> None:
     driver = await a_table()
     first, second = "Ana is the captain of the Gull", "Bo is the captain of the Gull"
-    await fact(driver, first, "Gull", "Ana", when="1401-01-01", **{"for": ["Ana", "Cy"]})
+    await state_fact(driver, first, "Gull", "Ana", when="1401-01-01", **{"for": ["Ana", "Cy"]})
     more: dict[str, Any] = {"for": later} if later else {}
-    await fact(driver, second, "Gull", "Bo", when="1402-01-01", **more)
+    await state_fact(driver, second, "Gull", "Bo", when="1402-01-01", **more)
 
-    assert await describe_entity(await reader(driver, "Cy"), "Gull") == {second}
+    assert await describe_entity(await player_driver(driver, "Cy"), "Gull") == {second}
     assert await describe_entity(driver, "Gull") == {second}
-    assert await describe_entity(await reader(driver, "Ana"), "Gull") == (
+    assert await describe_entity(await player_driver(driver, "Ana"), "Gull") == (
         {first} if later else {second}
     )
 
@@ -98,12 +102,12 @@ async def test_a_reader_of_two_secrets_sees_one_captain(later: list[str]) -> Non
 async def test_an_earlier_secret_successor_counts_for_readers_of_both() -> None:
     driver = await a_table()
     says = "{} is the captain of the Gull".format
-    await fact(driver, says("Ana"), "Gull", "Ana", when="1397-01-01")
-    await fact(driver, says("Di"), "Gull", "Di", when="1399-01-01", **{"for": ["Bo", "Cy"]})
-    await fact(driver, says("Bo"), "Gull", "Bo", when="1405-01-01", **{"for": ["Ana", "Cy"]})
+    await state_fact(driver, says("Ana"), "Gull", "Ana", when="1397-01-01")
+    await state_fact(driver, says("Di"), "Gull", "Di", when="1399-01-01", **{"for": ["Bo", "Cy"]})
+    await state_fact(driver, says("Bo"), "Gull", "Bo", when="1405-01-01", **{"for": ["Ana", "Cy"]})
 
     then = {
-        name: await describe_entity(await reader(driver, name), "Gull", "1402")
+        name: await describe_entity(await player_driver(driver, name), "Gull", "1402")
         for name in ("Ana", "Cy")
     }
 
@@ -115,28 +119,30 @@ async def test_an_earlier_secret_successor_counts_for_readers_of_both() -> None:
 async def test_an_item_retracted_by_a_retracted_claim_holds_again(replaces: bool) -> None:
     driver = await a_table()
     says = "{} is the captain of the Gull".format
-    await fact(driver, says("Di"), "Gull", "Di", when="1399-01-01")
-    old = await fact(driver, says("Ana"), "Gull", "Ana", when="1401-01-01")
+    await state_fact(driver, says("Di"), "Gull", "Di", when="1399-01-01")
+    old = await state_fact(driver, says("Ana"), "Gull", "Ana", when="1401-01-01")
     more = {"replaces": old} if replaces else {}
-    new = await fact(driver, says("Bo"), "Gull", "Bo", authority="gm", when="1401-01-01", **more)
+    new = await state_fact(
+        driver, says("Bo"), "Gull", "Bo", authority="gm", when="1401-01-01", **more
+    )
     assert await describe_entity(driver, "Gull") == {says("Bo")}
 
-    await retract(driver, new)
+    await retract_item(driver, new)
 
     assert await describe_entity(driver, "Gull") == {says("Ana")}
     assert await describe_entity(driver, "Gull", "1400") == {says("Di")}
-    await retract(driver, old)
+    await retract_item(driver, old)
     assert await describe_entity(driver, "Gull") == {says("Di")}
 
 
 async def test_a_relation_retracted_by_higher_authority_holds_again() -> None:
     driver = await a_table()
-    await tie(driver, "Ana", "LOCATED_IN", "Hall", when="1400-01-01")
-    await tie(driver, "Ana", "LOCATED_IN", "Ford", when="1401-01-01")
-    new = await tie(driver, "Ana", "LOCATED_IN", "Mill", authority="gm", when="1401-01-01")
+    await state_tie(driver, "Ana", "LOCATED_IN", "Hall", when="1400-01-01")
+    await state_tie(driver, "Ana", "LOCATED_IN", "Ford", when="1401-01-01")
+    new = await state_tie(driver, "Ana", "LOCATED_IN", "Mill", authority="gm", when="1401-01-01")
     assert await describe_entity(driver, "Ana") == {"Ana located in Mill"}
 
-    await retract(driver, new)
+    await retract_item(driver, new)
 
     assert await describe_entity(driver, "Ana") == {"Ana located in Ford"}
     assert await describe_entity(driver, "Ana", "1400-06-01") == {"Ana located in Hall"}
@@ -145,11 +151,11 @@ async def test_a_relation_retracted_by_higher_authority_holds_again() -> None:
 async def test_an_item_retracted_by_a_retracted_claim_holds_until_a_later_value() -> None:
     driver = await a_table()
     says = "{} is the captain of the Gull".format
-    await fact(driver, says("Ana"), "Gull", "Ana", when="1401-01-01")
-    new = await fact(driver, says("Bo"), "Gull", "Bo", authority="gm", when="1401-01-01")
-    await fact(driver, says("Cy"), "Gull", "Cy", authority="gm", when="1405-01-01")
+    await state_fact(driver, says("Ana"), "Gull", "Ana", when="1401-01-01")
+    new = await state_fact(driver, says("Bo"), "Gull", "Bo", authority="gm", when="1401-01-01")
+    await state_fact(driver, says("Cy"), "Gull", "Cy", authority="gm", when="1405-01-01")
 
-    await retract(driver, new)
+    await retract_item(driver, new)
 
     assert await describe_entity(driver, "Gull") == {says("Cy")}
     assert await describe_entity(driver, "Gull", "1402") == {says("Ana")}
@@ -161,21 +167,21 @@ async def test_a_state_retracted_by_higher_authority_holds_again(form: str) -> N
     if form == "state":
         await accept_claim(driver, kind="state", of="Ana", tags=["dead"], when="1401-01-01")
     else:
-        await fact(driver, "Zed killed Ana", "Ana", when="1401-01-01")
+        await state_fact(driver, "Zed killed Ana", "Ana", when="1401-01-01")
     assert "dead" in await describe_entity(driver, "Ana")
     alive = {"kind": "state", "of": "Ana", "tags": ["alive"], "when": "1401-01-01"}
     new = (await accept_claim(driver, authority="gm", **alive))["id"]
     assert (await describe_entity(driver, "Ana")) & {"alive", "dead"} == {"alive"}
 
-    await retract(driver, new)
+    await retract_item(driver, new)
 
     assert (await describe_entity(driver, "Ana")) & {"alive", "dead"} == {"dead"}
 
 
 async def test_a_marriage_ends_an_earlier_one_of_either_spouse() -> None:
     driver = await a_table()
-    await tie(driver, "Ana", "MARRIED_TO", "Bo", when="1395-01-01")
-    await tie(driver, "Bo", "MARRIED_TO", "Cy", when="1403-01-01")
+    await state_tie(driver, "Ana", "MARRIED_TO", "Bo", when="1395-01-01")
+    await state_tie(driver, "Bo", "MARRIED_TO", "Cy", when="1403-01-01")
 
     assert await describe_entity(driver, "Bo") == {"Bo married to Cy"}
     assert await describe_entity(driver, "Ana") == set()
@@ -185,8 +191,8 @@ async def test_a_marriage_ends_an_earlier_one_of_either_spouse() -> None:
 async def test_a_fact_restated_for_an_earlier_time_held_since_then() -> None:
     driver = await a_table()
     says = "Di is the captain of the Gull"
-    await fact(driver, says, "Gull", "Di", when="1403-01-01")
-    await fact(driver, says, "Gull", "Di", when="1400-01-01")
+    await state_fact(driver, says, "Gull", "Di", when="1403-01-01")
+    await state_fact(driver, says, "Gull", "Di", when="1400-01-01")
 
     assert await describe_entity(driver, "Gull", "1401") == {says}
     assert await describe_entity(driver, "Gull", "1399") == set()
@@ -196,10 +202,10 @@ async def test_a_fact_restated_later_begins_again_after_an_intermediate_value() 
     driver = await a_table()
     for year in ("1395", "1410"):
         await accept_claim(driver, kind="state", of="Box", tags=["open"], when=f"{year}-01-01")
-        await tie(driver, "Ring", "LOCATED_IN", "Hall", when=f"{year}-01-01")
+        await state_tie(driver, "Ring", "LOCATED_IN", "Hall", when=f"{year}-01-01")
 
     await accept_claim(driver, kind="state", of="Box", tags=["closed"], when="1405-01-01")
-    await tie(driver, "Ring", "LOCATED_IN", "Mill", when="1405-01-01")
+    await state_tie(driver, "Ring", "LOCATED_IN", "Mill", when="1405-01-01")
 
     boxes = {
         year: await describe_entity(driver, "Box", year) & {"open", "closed"}
@@ -216,13 +222,13 @@ async def test_a_fact_restated_later_begins_again_after_an_intermediate_value() 
 
 async def test_an_end_without_successor_applies_again_after_a_retraction() -> None:
     driver = await a_table()
-    first = await tie(driver, "Ring", "LOCATED_IN", "Hall", when="1395-01-01")
+    first = await state_tie(driver, "Ring", "LOCATED_IN", "Hall", when="1395-01-01")
     ended = {"relationship_id": first, "until": "1405-01-01T00:00:00Z", "reason": "it was moved"}
     await make_driver("CanonKeeper", driver).call("neo4j_end_relationship", **ended)
-    between = await fact(driver, "The Ring is in the Ford", "Ring", "Ford", when="1400-01-01")
+    between = await state_fact(driver, "The Ring is in the Ford", "Ring", "Ford", when="1400-01-01")
     assert await describe_entity(driver, "Ring", "1402") == {"The Ring is in the Ford"}
 
-    await retract(driver, between)
+    await retract_item(driver, between)
 
     assert await describe_entity(driver, "Ring", "1402") == {"Ring located in Hall"}
     assert await describe_entity(driver, "Ring", "1407") == set()
@@ -230,11 +236,11 @@ async def test_an_end_without_successor_applies_again_after_a_retraction() -> No
 
 async def test_a_restored_location_ends_where_a_fact_states_the_next() -> None:
     driver = await a_table()
-    await tie(driver, "Ana", "LOCATED_IN", "Hall", when="1399")
-    wrong = await tie(driver, "Ana", "LOCATED_IN", "Ford", when="1400")
-    await fact(driver, "Ana is in Mill", "Ana", "Mill", when="1410")
+    await state_tie(driver, "Ana", "LOCATED_IN", "Hall", when="1399")
+    wrong = await state_tie(driver, "Ana", "LOCATED_IN", "Ford", when="1400")
+    await state_fact(driver, "Ana is in Mill", "Ana", "Mill", when="1410")
 
-    await retract(driver, wrong)
+    await retract_item(driver, wrong)
 
     assert await describe_entity(driver, "Ana") == {"Ana is in Mill"}
     assert await describe_entity(driver, "Ana", "1405") == {"Ana located in Hall"}
@@ -258,8 +264,8 @@ async def test_an_undated_scene_follows_the_scenes_before_it() -> None:
 
 async def test_an_undated_statement_follows_earlier_ones_on_its_subject() -> None:
     driver = await a_table()
-    await fact(driver, "Ana is in the Hall", "Ana", "Hall", when="1400-01-01")
-    await tie(driver, "Ana", "LOCATED_IN", "Ford")
+    await state_fact(driver, "Ana is in the Hall", "Ana", "Hall", when="1400-01-01")
+    await state_tie(driver, "Ana", "LOCATED_IN", "Ford")
 
     assert await describe_entity(driver, "Ana", "1390-01-01") == set()
     assert await describe_entity(driver, "Ford", "1390-01-01") == set()
@@ -269,8 +275,8 @@ async def test_an_undated_statement_follows_earlier_ones_on_its_subject() -> Non
 
 async def test_undated_lore_holds_at_any_date() -> None:
     driver = await a_table()
-    await fact(driver, "Bo is in the Mill", "Bo", "Mill", when="1400-01-01")
-    await fact(driver, "The Mill has a bell", "Mill")
+    await state_fact(driver, "Bo is in the Mill", "Bo", "Mill", when="1400-01-01")
+    await state_fact(driver, "The Mill has a bell", "Mill")
 
     assert await describe_entity(driver, "Mill", "1300-01-01") == {"The Mill has a bell"}
 
@@ -297,13 +303,13 @@ async def test_a_death_ends_the_marriage_whoever_states_it(
     assert before & wed
     assert not (await describe_entity(driver, "Bo")) & wed
     assert await describe_entity(driver, "Bo", "1407-01-01") == before
-    await retract(driver, answer["id"])
+    await retract_item(driver, answer["id"])
     assert await describe_entity(driver, "Bo") == before
 
 
 async def test_a_marriage_stated_after_the_death_ended_with_it() -> None:
     driver = await a_table()
-    await fact(driver, "Ana is dead", "Ana", when="1410-04-01")
+    await state_fact(driver, "Ana is dead", "Ana", when="1410-04-01")
 
     await accept_claim(driver, **WEDDINGS[0], when="1406-04-01")
 
@@ -315,7 +321,7 @@ async def test_an_undated_death_comes_after_the_wedding() -> None:
     driver = await a_table()
     await accept_claim(driver, **WEDDINGS[0], when="1406-04-01")
 
-    await fact(driver, "Ana is dead", "Ana")
+    await state_fact(driver, "Ana is dead", "Ana")
 
     assert "Ana is dead" not in await describe_entity(driver, "Ana", "1405-01-01")
     assert await describe_entity(driver, "Bo") == {"Bo is widowed", "widowed"}
@@ -349,7 +355,7 @@ async def test_a_death_ends_what_rests_on_a_life(claim: dict[str, Any], *, first
     held = await describe_entity(driver, "Ana", "1407-01-01")
     assert held
     assert not held & await describe_entity(driver, "Ana", "1411-01-01")
-    await retract(driver, ids[1] if first else ids[0])
+    await retract_item(driver, ids[1] if first else ids[0])
     assert await describe_entity(driver, "Ana", "1411-01-01") == held
 
 
@@ -403,9 +409,9 @@ async def test_what_is_consumed_is_nowhere_and_what_is_destroyed_in_no_hand(
 async def test_the_present_of_a_story_is_the_latest_time_of_its_scenes() -> None:
     driver = await a_table()
     await driver.call("tell", scene="Ford", turns=[{"by": "gm", "text": "On."}], when="1405-07-01")
-    await fact(driver, "Bo is the captain of the Gull", "Bo", "Gull", when="1404-01-01")
+    await state_fact(driver, "Bo is the captain of the Gull", "Bo", "Gull", when="1404-01-01")
 
-    await fact(driver, "Ana is the captain of the Gull", "Ana", "Gull", when="1406-01-01")
+    await state_fact(driver, "Ana is the captain of the Gull", "Ana", "Gull", when="1406-01-01")
 
     rows = (await driver.call("get", of="Gull", full=True))["facts"]
     assert {row["says"]: row.get("later") for row in rows} == {
@@ -419,10 +425,10 @@ async def test_the_present_of_a_story_is_the_latest_time_of_its_scenes() -> None
 async def test_a_planned_end_yields_to_an_earlier_successor() -> None:
     driver = await a_table()
     await driver.call("tell", scene="Ford", turns=[{"by": "gm", "text": "On."}], when="1410-07-01")
-    await tie(driver, "Di", "OWNS", "Ring", when="1395-04-01")
-    await fact(driver, "The Ring belongs to Cy", "Cy", "Ring", when="1412-04-01")
-    between = await tie(driver, "Ana", "OWNS", "Ring", when="1409-04-01")
+    await state_tie(driver, "Di", "OWNS", "Ring", when="1395-04-01")
+    await state_fact(driver, "The Ring belongs to Cy", "Cy", "Ring", when="1412-04-01")
+    between = await state_tie(driver, "Ana", "OWNS", "Ring", when="1409-04-01")
 
     assert await describe_entity(driver, "Ring") == {"Ana owns Ring", "The Ring belongs to Cy"}
-    await retract(driver, between)
+    await retract_item(driver, between)
     assert await describe_entity(driver, "Ring") == {"Di owns Ring", "The Ring belongs to Cy"}

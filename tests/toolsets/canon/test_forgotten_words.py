@@ -36,19 +36,21 @@ async def a_town(driver: ToolDriver | None = None) -> ToolDriver:
     return driver
 
 
-async def made(driver: ToolDriver, *claims: dict[str, Any], **more: Any) -> list[str]:
+async def make_words(driver: ToolDriver, *claims: dict[str, Any], **more: Any) -> list[str]:
     more = more or {"said": SAID}
     reply = await driver.call("propose", claims=[*claims], **more)
     assert reply["accepted"] == len(claims), reply
     return [str(row["id"]) for row in reply["verdicts"]]
 
 
-async def retcon(driver: ToolDriver, *ids: str) -> None:
+async def retcon_words(driver: ToolDriver, *ids: str) -> None:
     for one in ids:
         await driver.call("decide", verdict="retcon", of=[one], reason="It was never true.")
 
 
-async def answers(driver: ToolDriver, text: str = "opium", **then: Any) -> dict[str, list[str]]:
+async def answers_with(
+    driver: ToolDriver, text: str = "opium", **then: Any
+) -> dict[str, list[str]]:
     """The words with `opium` in each read, and in `find` the levels of its rows."""
     asked = f"What about Zed Kay and the {text}?"
     found = (await driver.call("find", text=asked, limit=50, **then))["found"]
@@ -61,7 +63,7 @@ async def answers(driver: ToolDriver, text: str = "opium", **then: Any) -> dict[
             "query_text": f"Zed Kay {text}",
             "filters": {"universe_id": space},
         }
-        result = await driver.gateway.call("qdrant_semantic_search", call, principal(driver))
+        result = await driver.gateway.call("qdrant_semantic_search", call, principal_of(driver))
         assert result.error is None, result.text
         more += [line for line in json.dumps(result.body).split('"') if text in line]
     return {
@@ -72,7 +74,7 @@ async def answers(driver: ToolDriver, text: str = "opium", **then: Any) -> dict[
     }
 
 
-def principal(driver: ToolDriver) -> Principal:
+def principal_of(driver: ToolDriver) -> Principal:
     return Principal(
         agent_id="solo",
         agent_type="ContextAssembly",
@@ -90,20 +92,20 @@ NOWHERE: dict[str, list[str]] = {"holds": [], "context": [], "search": []}
 @pytest.mark.parametrize("kind", WRONG)
 async def test_words_of_a_retracted_item_answer_no_question(kind: str) -> None:
     driver = await a_town()
-    (wrong,) = await made(driver, WRONG[kind])
+    (wrong,) = await make_words(driver, WRONG[kind])
     head = str(max(position for _, position in await driver.heads()))
-    before = await answers(driver)
+    before = await answers_with(driver)
     assert SAID in before["holds"]
     assert before["context"]
     assert before["search"]
 
-    await retcon(driver, wrong)
+    await retcon_words(driver, wrong)
 
-    after = await answers(driver)
+    after = await answers_with(driver)
     assert {name: after[name] for name in NOWHERE} == NOWHERE
     assert after["retracted"] == []
     assert (await driver.call("why", of=wrong))["because"][0]["says"] == SAID
-    then = await answers(driver, as_known_at=head)
+    then = await answers_with(driver, as_known_at=head)
     assert SAID in then["holds"]
 
 
@@ -111,14 +113,16 @@ async def test_words_of_a_retracted_item_answer_no_question(kind: str) -> None:
 async def test_words_of_a_corrected_fact_are_not_those_of_the_right_one(call: str) -> None:
     driver = await a_town()
     said = "Zed Kay smuggles opium, they say."
-    (wrong,) = await made(driver, WRONG["fact"], said=said)
+    (wrong,) = await make_words(driver, WRONG["fact"], said=said)
 
     if call == "replaces":
-        await made(driver, {**RIGHT, "replaces": wrong}, said="It was tea.")
+        await make_words(driver, {**RIGHT, "replaces": wrong}, said="It was tea.")
     else:
-        await made(driver, {"kind": "correction", "of": wrong, "value": RIGHT["says"]}, said="No.")
+        await make_words(
+            driver, {"kind": "correction", "of": wrong, "value": RIGHT["says"]}, said="No."
+        )
 
-    after = await answers(driver)
+    after = await answers_with(driver)
     assert {name: after[name] for name in NOWHERE} == NOWHERE
     found = (await driver.call("find", text="tea"))["found"]
     assert RIGHT["says"] in [row["says"] for row in found]
@@ -128,10 +132,10 @@ async def test_misread_words_stay_evidence_of_the_right_fact() -> None:
     driver = await a_town()
     said = "Zed Kay was born on 3 May 1990."
     wrong = {"kind": "fact", "says": "Zed Kay was born on 3 May 1989"}
-    (wrong_id,) = await made(driver, wrong, said=said)
+    (wrong_id,) = await make_words(driver, wrong, said=said)
 
     right = {"kind": "correction", "of": wrong_id, "value": "Zed Kay was born on 3 May 1990"}
-    await made(driver, right, said="I misread it.")
+    await make_words(driver, right, said="I misread it.")
 
     asked = "When was Zed Kay born?"
     found = (await driver.call("find", text=asked, kinds=["passage"]))["found"]
@@ -143,22 +147,22 @@ async def test_misread_words_stay_evidence_of_the_right_fact() -> None:
 async def test_words_cited_by_a_current_item_stay_an_answer() -> None:
     driver = await a_town()
     other = {"kind": "fact", "says": "The Mill burned", "about": ["Mill"]}
-    wrong, _ = await made(driver, WRONG["fact"], other)
+    wrong, _ = await make_words(driver, WRONG["fact"], other)
 
-    await retcon(driver, wrong)
+    await retcon_words(driver, wrong)
 
-    assert SAID in (await answers(driver))["holds"]
+    assert SAID in (await answers_with(driver))["holds"]
 
 
 async def test_words_are_an_answer_again_when_the_item_holds_again() -> None:
     driver = await a_town()
-    (wrong,) = await made(driver, WRONG["fact"])
-    await retcon(driver, wrong)
-    assert (await answers(driver))["holds"] == []
+    (wrong,) = await make_words(driver, WRONG["fact"])
+    await retcon_words(driver, wrong)
+    assert (await answers_with(driver))["holds"] == []
 
     await driver.call("decide", verdict="undo")
 
-    assert SAID in (await answers(driver))["holds"]
+    assert SAID in (await answers_with(driver))["holds"]
 
 
 @pytest.mark.parametrize("whole", [False, True])
@@ -166,15 +170,15 @@ async def test_an_undone_claim_leaves_a_document_unchanged(*, whole: bool) -> No
     driver = await a_town()
     reply = await driver.call("tell", title="Log", text=f"{SAID} The sea was calm.")
     cited = "Log" if whole else reply["passages"][0]["id"]
-    before = await answers(driver)
+    before = await answers_with(driver)
 
-    await made(driver, WRONG["fact"], evidence=[cited])
+    await make_words(driver, WRONG["fact"], evidence=[cited])
     await driver.call("decide", verdict="undo")
-    assert (await answers(driver))["holds"] == before["holds"]
-    await made(driver, WRONG["fact"])
+    assert (await answers_with(driver))["holds"] == before["holds"]
+    await make_words(driver, WRONG["fact"])
     await driver.call("decide", verdict="undo")
 
-    assert (await answers(driver))["holds"] == before["holds"]
+    assert (await answers_with(driver))["holds"] == before["holds"]
 
 
 async def test_a_document_cited_as_a_whole_keeps_its_other_passages() -> None:
@@ -182,22 +186,22 @@ async def test_a_document_cited_as_a_whole_keeps_its_other_passages() -> None:
     paragraphs = ("Zed Kay smuggles opium by night.", "The opium house is in Bree.")
     for n, text in enumerate(paragraphs):
         await driver.call("tell", title=f"Log {n}", text=text)
-    (wrong,) = await made(driver, WRONG["fact"], evidence=["Log 0", "Log 1"])
+    (wrong,) = await make_words(driver, WRONG["fact"], evidence=["Log 0", "Log 1"])
 
-    await retcon(driver, wrong)
+    await retcon_words(driver, wrong)
 
-    assert (await answers(driver))["holds"] == [paragraphs[1]]
+    assert (await answers_with(driver))["holds"] == [paragraphs[1]]
 
 
 async def test_turns_cited_only_by_a_retracted_item_stay_only_in_their_scene() -> None:
     driver = await a_town()
     turns = [{"by": "Ana Fox", "text": SAID}, {"by": "gm", "text": "The bell rings."}]
     reply = await driver.call("tell", scene="Night", turns=turns)
-    (wrong,) = await made(driver, WRONG["fact"], evidence=[reply["turns"][0]["id"]])
+    (wrong,) = await make_words(driver, WRONG["fact"], evidence=[reply["turns"][0]["id"]])
 
-    await retcon(driver, wrong)
+    await retcon_words(driver, wrong)
 
-    after = await answers(driver)
+    after = await answers_with(driver)
     assert {name: after[name] for name in NOWHERE} == NOWHERE
     assert SAID in str((await driver.call("get", of="Night"))["turns_said"])
 
@@ -206,11 +210,11 @@ async def test_a_secret_retraction_hides_no_words_from_uninformed_readers() -> N
     driver = await a_town()
     ana = (await driver.call("get", of="Ana Fox"))["id"]
     player = make_driver("Reader", driver, characters=frozenset({ana}))
-    (wrong,) = await made(driver, WRONG["fact"])
+    (wrong,) = await make_words(driver, WRONG["fact"])
     secret = {**RIGHT, "replaces": wrong, "for": ["gm"]}
-    await made(driver, secret, said="It was tea all along.")
+    await make_words(driver, secret, said="It was tea all along.")
 
-    assert (await answers(driver))["holds"] == []
+    assert (await answers_with(driver))["holds"] == []
     found = (await player.call("find", text="Zed Kay opium"))["found"]
     assert [row.get("level") for row in found if "opium" in row.get("says", "")] == [None, None]
 
@@ -222,10 +226,10 @@ async def test_words_cited_by_a_secret_item_stay_for_its_readers() -> None:
     reply = await driver.call("tell", title="Log", text=SAID)
     passage = reply["passages"][0]["id"]
     secret = {**WRONG["fact"], "for": ["gm"]}
-    (hidden,) = await made(driver, secret, evidence=[passage])
-    await retcon(driver, hidden)
+    (hidden,) = await make_words(driver, secret, evidence=[passage])
+    await retcon_words(driver, hidden)
 
-    assert (await answers(driver))["holds"] == []
+    assert (await answers_with(driver))["holds"] == []
     found = (await player.call("find", text="opium"))["found"]
     assert [(row["says"], row.get("level")) for row in found] == [(SAID, None)]
 
@@ -239,9 +243,9 @@ async def test_erasing_a_fact_lists_and_optionally_erases_its_words(
             ToolDriver(store.canon, Gateway(store.canon, [CANON, NARRATIVE]), HandClock())
         )
         other = {"kind": "fact", "says": "The Mill burned", "about": ["Mill"]}
-        wrong, _ = await made(driver, WRONG["fact"], other)
+        wrong, _ = await make_words(driver, WRONG["fact"], other)
         assert not (await plan_erasure(store.canon, "fact", wrong)).mentions
-        (alone,) = await made(
+        (alone,) = await make_words(
             driver, {"kind": "fact", "says": "Ana Fox eats opium"}, said="She does."
         )
 

@@ -6,7 +6,7 @@ import pytest
 
 from canonry.gateway.principal import Principal
 from tests.toolsets.canon.kit import ToolDriver, make_driver
-from tests.toolsets.catalog.kit import LAB, hostile, import_rows
+from tests.toolsets.catalog.kit import LAB, hostile_names, import_rows
 from tests.toolsets.world.kit import an_isle, brought_in
 
 pytestmark = pytest.mark.anyio
@@ -62,7 +62,7 @@ async def test_records_are_dated_changed_and_found_by_content() -> None:
 
 async def test_a_catalog_project_is_read_and_not_written() -> None:
     driver = make_driver()
-    await import_rows(driver.canon, hostile())
+    await import_rows(driver.canon, hostile_names())
     await driver.saltmere()
 
     spaces = {row["kind"] for row in (await driver.call("spaces"))["spaces"]}

@@ -4,7 +4,7 @@ import pytest
 
 from canonry.gateway.principal import KEY_META, Principal
 from tests.toolsets.canon.kit import WHO, make_driver
-from tests.toolsets.canon.test_writing import CORRECTION, propose
+from tests.toolsets.canon.test_writing import CORRECTION, propose_claim
 
 pytestmark = pytest.mark.anyio
 
@@ -14,7 +14,7 @@ MERGE = {"kind": "merge", "from": "The Keeper", "to": "Odo", "says": "One man."}
 async def test_keeper_operations_are_proposed_and_done_when_accepted() -> None:
     solo = make_driver()
     await solo.saltmere()
-    await propose(solo, kind="entity", name="The Keeper", type="character")
+    await propose_claim(solo, kind="entity", name="The Keeper", type="character")
     (light,) = (await solo.call("find", text="keeps the light", kinds=["fact"]))["found"]
     ann, bob = make_driver("Contributor", beside=solo), make_driver("Keeper", beside=solo)
     claims = [CORRECTION, MERGE, {"kind": "retcon", "of": light["id"], "says": "A tale."}]
@@ -70,7 +70,7 @@ async def test_operations_rejected_by_a_keeper_are_not_done() -> None:
 async def test_an_interrupted_acceptance_is_resumed() -> None:
     solo = make_driver()
     await solo.saltmere()
-    await propose(solo, kind="entity", name="The Keeper", type="character")
+    await propose_claim(solo, kind="entity", name="The Keeper", type="character")
     (light,) = (await solo.call("find", text="keeps the light", kinds=["fact"]))["found"]
     ann = make_driver("Contributor", beside=solo)
     retcon = {"kind": "retcon", "of": light["id"], "says": "A tale."}
@@ -103,7 +103,7 @@ async def test_an_acceptance_repeated_with_its_key_is_the_same() -> None:
 async def test_why_explains_a_retracted_event() -> None:
     driver = make_driver()
     await driver.saltmere()
-    made = await propose(driver, kind="event", says="The bell falls", about=["Odo"])
+    made = await propose_claim(driver, kind="event", says="The bell falls", about=["Odo"])
     await driver.call("decide", verdict="retcon", of=[made["id"]], reason="It hangs.")
 
     why = await driver.call("why", of=made["id"])

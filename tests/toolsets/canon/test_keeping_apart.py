@@ -21,11 +21,11 @@ async def two_of_one_name(space: str) -> tuple[ToolDriver, list[str]]:
         rows = (await driver.call("find", space="account", kinds=["entity"]))["found"]
     else:
         await driver.saltmere()
-        rows = [{"id": await somebody(driver, name)} for name in ("Ann Lee", "Ann L\u0435e")]
+        rows = [{"id": await add_person(driver, name)} for name in ("Ann Lee", "Ann L\u0435e")]
     return driver, [row["id"] for row in rows]
 
 
-async def somebody(driver: ToolDriver, name: str) -> str:
+async def add_person(driver: ToolDriver, name: str) -> str:
     claim = {"kind": "entity", "name": name, "type": "character"}
     said = await driver.call("propose", claims=[claim], space="Saltmere")
     of = [said["verdicts"][0]["proposal"]]
@@ -33,7 +33,7 @@ async def somebody(driver: ToolDriver, name: str) -> str:
     return str(made["verdicts"][0]["id"])
 
 
-async def pairs(driver: ToolDriver, space: str) -> list[set[str]]:
+async def list_pairs(driver: ToolDriver, space: str) -> list[set[str]]:
     listed = (await driver.call("review", what="duplicates", space=space))["duplicates"]
     return [{row["id"], row["and"]} for row in listed]
 
@@ -41,18 +41,18 @@ async def pairs(driver: ToolDriver, space: str) -> list[set[str]]:
 @pytest.mark.parametrize("space", ["account", "Saltmere"])
 async def test_separated_entities_are_no_duplicates_until_that_ends(space: str) -> None:
     driver, two = await two_of_one_name(space)
-    assert set(two) in await pairs(driver, space)
+    assert set(two) in await list_pairs(driver, space)
     asked: dict[str, Any] = {"verdict": "separate", "reason": "Cousins.", "space": space}
 
     said = await driver.call("decide", of=two, **asked)
-    assert set(two) not in await pairs(driver, space)
+    assert set(two) not in await list_pairs(driver, space)
     again = await driver.call("decide", of=two[::-1], **asked)
     assert again["id"] == said["id"], "it is said once"
     why = await driver.call("get", of=said["id"], space=space)
     assert why["properties"] == {"reason": "Cousins."}
 
     await driver.call("decide", verdict="end", of=[said["id"]], space=space)
-    assert set(two) in await pairs(driver, space)
+    assert set(two) in await list_pairs(driver, space)
     anew = await driver.call("decide", of=two, **asked)
     assert anew["id"] != said["id"]
 
@@ -66,11 +66,11 @@ async def test_a_merged_entity_is_not_separated_from_itself() -> None:
 
 async def test_entities_merged_with_one_side_are_separated_too() -> None:
     driver, two = await two_of_one_name("Saltmere")
-    cousin = await somebody(driver, "The Cousin")
+    cousin = await add_person(driver, "The Cousin")
     await driver.call("decide", verdict="separate", of=two, space="Saltmere")
     await driver.call("decide", verdict="merge", of=[cousin, two[0]], space="Saltmere")
 
-    assert {cousin, two[1]} not in await pairs(driver, "Saltmere")
+    assert {cousin, two[1]} not in await list_pairs(driver, "Saltmere")
 
 
 async def test_a_text_does_not_end_other_relations_of_an_account() -> None:
@@ -84,14 +84,14 @@ async def test_a_text_does_not_end_other_relations_of_an_account() -> None:
 
 async def test_a_separation_does_not_affect_a_third_entity() -> None:
     driver, two = await two_of_one_name("Saltmere")
-    third = await somebody(driver, "Ann L\u0435\u0435")
+    third = await add_person(driver, "Ann L\u0435\u0435")
     asked: dict[str, Any] = {"verdict": "separate", "reason": "Cousins.", "space": "Saltmere"}
 
     first = await driver.call("decide", of=two, **asked)
     other = await driver.call("decide", of=[two[0], third], **asked)
 
     assert first["id"] != other["id"]
-    left = await pairs(driver, "Saltmere")
+    left = await list_pairs(driver, "Saltmere")
     assert {two[1], third} in left
     assert set(two) not in left
 

@@ -38,7 +38,7 @@ async def first_question(driver: ToolDriver, *claims: dict[str, Any]) -> dict[st
     return row
 
 
-async def called(driver: ToolDriver, name: str) -> list[dict[str, Any]]:
+async def find_called(driver: ToolDriver, name: str) -> list[dict[str, Any]]:
     found = await driver.call("find", text=name, kinds=["entity"], space="Game")
     return [each for each in found["found"] if each["name"] == name]
 
@@ -47,12 +47,12 @@ async def test_a_namesake_waits_and_another_person_is_one_answer() -> None:
     driver = await a_game(JOHN)
 
     row = await first_question(driver, MONK, {"kind": "fact", "says": "John wore a grey habit"})
-    (smith,) = await called(driver, "John")
+    (smith,) = await find_called(driver, "John")
     done = await driver.call("decide", verdict="separate", of=[row["proposal"]])
 
     assert smith["tags"] == ["alive"]
     assert [each["verdict"] for each in done["verdicts"]] == ["accepted", "accepted"]
-    both = {each["says"]: each["tags"] for each in await called(driver, "John")}
+    both = {each["says"]: each["tags"] for each in await find_called(driver, "John")}
     assert both == {"a smith": ["alive"], "a monk who died long ago": ["dead"]}
     monk = await driver.call("get", of=done["verdicts"][0]["id"])
     assert [each["says"] for each in monk["facts"]] == ["John wore a grey habit"]
@@ -67,7 +67,7 @@ async def test_choosing_the_known_entity_is_one_answer() -> None:
     done = await driver.call("decide", verdict="merge", of=[known, row["proposal"]])
 
     assert done["verdicts"] == [{"proposal": row["proposal"], "verdict": "accepted", "id": known}]
-    (john,) = await called(driver, "John")
+    (john,) = await find_called(driver, "John")
     assert (john["tags"], john["says"]) == (["dead"], "a monk who died long ago")
 
 
@@ -147,7 +147,7 @@ async def test_an_obvious_repetition_restates_the_entity_without_question(
     reply = await propose_entities(driver, {"name": "john", "type": "character", **more})
 
     assert reply["verdicts"][0]["verdict"] == "accepted", reply
-    assert len(await called(driver, "John")) == 1
+    assert len(await find_called(driver, "John")) == 1
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ async def test_an_obvious_repetition_restates_the_entity_without_question(
 async def test_partially_shared_names_are_no_question(names: tuple[str, str], kind: str) -> None:
     driver = await a_game(*({"name": each, "type": kind} for each in names))
 
-    assert [len(await called(driver, each)) for each in names] == [1, 1]
+    assert [len(await find_called(driver, each)) for each in names] == [1, 1]
 
 
 async def test_names_of_one_call_belong_to_several_entities() -> None:
@@ -184,7 +184,10 @@ async def test_a_claim_can_name_the_intended_entity_at_once() -> None:
     )
 
     assert (other["accepted"], same["accepted"]) == (1, 1)
-    assert {each["says"] for each in await called(driver, "John")} == {"a smith", "a smith, slain"}
+    assert {each["says"] for each in await find_called(driver, "John")} == {
+        "a smith",
+        "a smith, slain",
+    }
     error = await driver.refused(
         "propose", claims=[{"kind": "entity", **MONK, "same_as": "Jonas"}], space="Game"
     )
@@ -265,7 +268,7 @@ async def test_a_waived_namesake_is_another_entity() -> None:
     done = await driver.call("decide", verdict="judge", of=[row["proposal"]])
 
     assert done["verdicts"][0]["verdict"] == "accepted"
-    assert len(await called(driver, "John")) == 2
+    assert len(await find_called(driver, "John")) == 2
 
 
 async def test_only_a_proposed_entity_can_equal_a_known_one() -> None:

@@ -2,13 +2,13 @@
 
 import pytest
 
-from tests.toolsets.canon.talking import Talk, talk
+from tests.toolsets.canon.talking import Talk, start_talk
 
 pytestmark = pytest.mark.anyio
 
 
-async def household() -> Talk:
-    home = await talk(Mia="character", Shop="location", Flat="object")
+async def household_talk() -> Talk:
+    home = await start_talk(Mia="character", Shop="location", Flat="object")
     for text in ("Mia lives in Kassel.", "The rent of the Flat is 800 euros.", "The Shop is open."):
         await home.propose_text(text)
     return home
@@ -31,12 +31,12 @@ async def household() -> Talk:
 async def test_a_fact_ends_at_the_time_that_its_words_name(
     text: str, last: str, after: str
 ) -> None:
-    home = await household()
+    home = await household_talk()
     await home.propose_text(text)
 
     found = text.rstrip(".")
-    assert found in (await home.found(found, at=last))
-    assert found not in (await home.found(found, at=after))
+    assert found in (await home.find_statements(found, at=last))
+    assert found not in (await home.find_statements(found, at=after))
 
 
 @pytest.mark.parametrize(
@@ -52,15 +52,15 @@ async def test_a_fact_ends_at_the_time_that_its_words_name(
     ],
 )
 async def test_a_fact_begins_at_the_time_that_its_words_name(text: str, begin: str) -> None:
-    home = await household()
+    home = await household_talk()
     await home.propose_text(text)
 
     found = text.rstrip(".")
-    row = (await home.found(found))[found]
+    row = (await home.find_statements(found))[found]
     assert row["from"].endswith(begin) or row["from"] == f"{begin} 2026"
     assert ("planned" in row) is begin.endswith("2027")
-    assert "Mia lives in Kassel" in await home.holds("Mia", at="2026-05-31")
-    assert "Mia lives in Kassel" not in await home.holds("Mia", at="2027-04-01")
+    assert "Mia lives in Kassel" in await home.holding_statements("Mia", at="2026-05-31")
+    assert "Mia lives in Kassel" not in await home.holding_statements("Mia", at="2027-04-01")
 
 
 @pytest.mark.parametrize(
@@ -79,49 +79,53 @@ async def test_a_fact_begins_at_the_time_that_its_words_name(text: str, begin: s
     ],
 )
 async def test_words_that_look_like_a_limit_are_none(text: str) -> None:
-    home = await household()
+    home = await household_talk()
     await home.propose_text(text)
 
     found = text.rstrip(".")
-    (row,) = [row for said, row in (await home.found(found)).items() if said == found]
+    (row,) = [row for said, row in (await home.find_statements(found)).items() if said == found]
     assert row.keys().isdisjoint({"from", "until", "planned"})
 
 
 async def test_a_new_price_holds_from_its_day_and_the_old_one_until_then() -> None:
-    home = await household()
+    home = await household_talk()
     reply = await home.propose_text("The rent of the Flat is 900 euros from January 2027.")
 
     assert reply["note"].startswith("Ends then:")
-    assert "The rent of the Flat is 800 euros" in await home.holds("Flat", at="2026-12-31")
-    assert await home.holds("Flat", at="2027-01-01") == {
+    assert "The rent of the Flat is 800 euros" in await home.holding_statements(
+        "Flat", at="2026-12-31"
+    )
+    assert await home.holding_statements("Flat", at="2027-01-01") == {
         "The rent of the Flat is 900 euros from January 2027"
     }
 
 
 async def test_what_stands_without_an_end_ends_where_it_is_said_until_when_it_holds() -> None:
-    home = await household()
+    home = await household_talk()
     await home.propose_text("Mia works at Acme.")
     await home.propose_text("Mia works at Acme until February 2027.")
 
-    assert "Mia works at Acme until February 2027" in await home.holds("Mia", at="2027-01-31")
-    after = await home.holds("Mia", at="2027-02-01")
+    assert "Mia works at Acme until February 2027" in await home.holding_statements(
+        "Mia", at="2027-01-31"
+    )
+    after = await home.holding_statements("Mia", at="2027-02-01")
     assert after == {"Mia lives in Kassel"}
 
 
 async def test_a_state_returns_after_a_limited_change() -> None:
-    home = await household()
+    home = await household_talk()
     await home.propose_text("The Shop is closed from 7 December until 11 December.")
 
-    assert "Shop is open" in await home.holds("Shop", at="2026-12-06")
-    assert "Shop is open" not in await home.holds("Shop", at="2026-12-09")
-    assert "Shop is open" in await home.holds("Shop", at="2026-12-12")
+    assert "Shop is open" in await home.holding_statements("Shop", at="2026-12-06")
+    assert "Shop is open" not in await home.holding_statements("Shop", at="2026-12-09")
+    assert "Shop is open" in await home.holding_statements("Shop", at="2026-12-12")
     assert (await home.driver.call("get", of="Shop", at="2026-12-12"))["tags"] == ["open"]
 
 
 async def test_a_limited_state_yields_to_what_is_said_later() -> None:
-    home = await household()
+    home = await household_talk()
     await home.propose_text("The Shop is closed until Friday.")
-    home.later(days=1)
+    home.pass_time(days=1)
     reply = await home.propose_text("The Shop is open again.")
 
     assert reply["note"].startswith("Ended: The Shop is closed until Friday")
@@ -129,10 +133,10 @@ async def test_a_limited_state_yields_to_what_is_said_later() -> None:
 
 
 async def test_the_tense_of_a_change_decides_between_the_last_month_and_the_next() -> None:
-    home = await household()
+    home = await household_talk()
     for text in ("Mia stopped eating meat in September.", "Mia stops smoking in June."):
         await home.propose_text(text)
 
-    rows = await home.found("Mia")
+    rows = await home.find_statements("Mia")
     assert rows["Mia stopped eating meat in September"]["from"].endswith("September 2026")
     assert rows["Mia stops smoking in June"]["from"].endswith("June 2027")

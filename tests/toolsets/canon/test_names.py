@@ -21,12 +21,12 @@ async def a_house(*names: str, kind: str = "character", tags: tuple[str, ...] = 
     return driver
 
 
-async def stated(driver: ToolDriver, says: str, **more: Any) -> dict[str, Any]:
+async def state_fact(driver: ToolDriver, says: str, **more: Any) -> dict[str, Any]:
     """The reply to a fact that only its words link to somebody."""
     return await driver.call("propose", said=says, claims=[{"kind": "fact", "says": says, **more}])
 
 
-async def about(driver: ToolDriver, reply: dict[str, Any]) -> list[str]:
+async def subjects_of(driver: ToolDriver, reply: dict[str, Any]) -> list[str]:
     """Whom the fact that a reply tells of is about."""
     found = await driver.call("get", of=reply["verdicts"][-1]["id"])
     return list(found.get("about", []))
@@ -35,9 +35,9 @@ async def about(driver: ToolDriver, reply: dict[str, Any]) -> list[str]:
 async def test_a_fact_with_a_first_name_belongs_to_its_owner() -> None:
     driver = await a_house("Anna Berg", "Ben Huber")
 
-    reply = await stated(driver, "Anna has red hair")
+    reply = await state_fact(driver, "Anna has red hair")
 
-    assert await about(driver, reply) == ["Anna Berg"]
+    assert await subjects_of(driver, reply) == ["Anna Berg"]
     assert "hint" not in reply
     (fact,) = (await driver.call("get", of="Anna"))["facts"]
     assert fact["says"] == "Anna has red hair"
@@ -57,9 +57,9 @@ async def test_the_first_and_full_name_are_one_person_to_the_rules(
     held: str, said: str, verdict: str
 ) -> None:
     driver = await a_house("Anna Berg")
-    first = (await stated(driver, held))["verdicts"][0]["id"]
+    first = (await state_fact(driver, held))["verdicts"][0]["id"]
 
-    (row,) = (await stated(driver, said))["verdicts"]
+    (row,) = (await state_fact(driver, said))["verdicts"]
 
     if verdict == "rejected" or "hair" in said:
         assert [each["id"] for each in row["against"]] == [first]
@@ -69,13 +69,13 @@ async def test_the_first_and_full_name_are_one_person_to_the_rules(
 async def test_a_first_name_of_two_people_links_neither_and_names_both() -> None:
     driver = await a_house("Anna Berg", "Anna Huber", "Ben Lorn")
 
-    reply = await stated(driver, "Anna lives with Ben in Graz")
+    reply = await state_fact(driver, "Anna lives with Ben in Graz")
 
-    assert await about(driver, reply) == ["Ben Lorn"]
+    assert await subjects_of(driver, reply) == ["Ben Lorn"]
     assert "Anna may mean Anna Berg or Anna Huber" in reply["hint"]
     call = json.loads(reply["hint"].partition("propose ")[2])
     again = await driver.call("propose", said="Anna Berg, that is.", **call)
-    assert sorted(await about(driver, again)) == ["Anna Berg", "Ben Lorn"]
+    assert sorted(await subjects_of(driver, again)) == ["Anna Berg", "Ben Lorn"]
     assert [each["says"] for each in (await driver.call("get", of="Anna Berg"))["facts"]] == [
         "Anna lives with Ben in Graz"
     ]
@@ -88,9 +88,9 @@ async def test_two_people_with_one_full_name_are_distinguished_by_ids() -> None:
     ship = {"kind": "entity", "name": "Anna Berg", "type": "object", "same_as": "nobody"}
     made = await driver.call("propose", said="A ship is called so.", claims=[ship])
 
-    reply = await stated(driver, "Anna Berg sings")
+    reply = await state_fact(driver, "Anna Berg sings")
 
-    assert await about(driver, reply) == []
+    assert await subjects_of(driver, reply) == []
     assert f"Anna Berg (character {person})" in reply["hint"]
     assert f"Anna Berg (object {made['verdicts'][0]['id']})" in reply["hint"]
 
@@ -110,9 +110,9 @@ async def test_two_people_with_one_full_name_are_distinguished_by_ids() -> None:
 async def test_another_full_name_links_nobody_and_the_reply_says_so(says: str) -> None:
     driver = await a_house("Anna Berg", "Old Tom", "Captain Roke")
 
-    reply = await stated(driver, says)
+    reply = await state_fact(driver, says)
 
-    assert await about(driver, reply) == []
+    assert await subjects_of(driver, reply) == []
     assert f'"{says}" is linked to no entity' in reply["hint"]
 
 
@@ -135,7 +135,7 @@ async def test_parts_of_names_are_recognised_if_they_stand_alone(
 ) -> None:
     driver = await a_house("Anna Berg", "Captain Roke")
 
-    assert await about(driver, await stated(driver, says)) == whom
+    assert await subjects_of(driver, await state_fact(driver, says)) == whom
 
 
 async def test_an_entity_of_the_same_call_is_found_by_first_name_too() -> None:
@@ -153,8 +153,8 @@ async def test_an_entity_of_the_same_call_is_found_by_first_name_too() -> None:
         claims=[*new, {"kind": "fact", "says": "Anna dances"}],
     )
 
-    assert await about(driver, reply) == ["Anna Berg"]
-    assert await about(driver, both) == ["Anna Berg"]
+    assert await subjects_of(driver, reply) == ["Anna Berg"]
+    assert await subjects_of(driver, both) == ["Anna Berg"]
 
 
 @pytest.mark.parametrize("says", ["anna has red hair", "Ana has red hair", "\u00c1nna sings"])
@@ -163,12 +163,12 @@ async def test_an_unlinked_fact_suggests_the_nearest_entity_and_a_call(
 ) -> None:
     driver = await a_house("Anna Berg", "Otto Lorn")
 
-    reply = await stated(driver, says)
+    reply = await state_fact(driver, says)
 
-    assert await about(driver, reply) == []
+    assert await subjects_of(driver, reply) == []
     assert "linked to no entity; nearest: Anna Berg" in reply["hint"]
     again = await driver.call("propose", **json.loads(reply["hint"].partition("propose ")[2]))
-    assert await about(driver, again) == ["Anna Berg"]
+    assert await subjects_of(driver, again) == ["Anna Berg"]
 
 
 async def test_a_dry_run_and_a_pending_claim_suggest_it_too() -> None:
@@ -193,9 +193,9 @@ async def test_apostrophes_are_one_sign_in_names_and_texts(given: str, asked: st
     name = f"Maeve O{given}Brien"
     driver = await a_house(name, tags=("alive",))
 
-    reply = await stated(driver, f"Maeve O{asked}Brien is dead")
+    reply = await state_fact(driver, f"Maeve O{asked}Brien is dead")
 
-    assert await about(driver, reply) == [name]
+    assert await subjects_of(driver, reply) == [name]
     found = await driver.call("get", of=f"maeve o{asked}brien")
     assert (found["name"], found["tags"]) == (name, ["dead"])
 
@@ -218,10 +218,12 @@ async def test_apostrophes_are_one_sign_in_names_and_texts(given: str, asked: st
 async def test_a_name_is_the_same_whatever_its_signs(expected: str, asked: str) -> None:
     driver = await a_house(expected)
 
-    assert await about(driver, await stated(driver, f"{asked} has red hair")) == [expected]
+    assert await subjects_of(driver, await state_fact(driver, f"{asked} has red hair")) == [
+        expected
+    ]
     assert (await driver.call("get", of=asked))["name"] == expected
-    by_name = await stated(driver, "The hair is red", about=[asked])
-    assert await about(driver, by_name) == [expected]
+    by_name = await state_fact(driver, "The hair is red", about=[asked])
+    assert await subjects_of(driver, by_name) == [expected]
 
 
 @pytest.mark.parametrize(
@@ -240,7 +242,7 @@ async def test_a_name_is_the_same_whatever_its_signs(expected: str, asked: str) 
 async def test_a_name_is_found_in_a_text_without_spaces(name: str, says: str) -> None:
     driver = await a_house(name)
 
-    assert await about(driver, await stated(driver, says)) == [name]
+    assert await subjects_of(driver, await state_fact(driver, says)) == [name]
 
 
 async def test_stored_names_keep_their_spelling() -> None:
@@ -255,11 +257,11 @@ async def test_stored_names_keep_their_spelling() -> None:
 async def test_a_lower_case_item_name_matches_only_as_written() -> None:
     driver = await a_house("checkout", "Hope", kind="object")
 
-    linked = await stated(driver, "Service checkout depends on pricing")
-    unlinked = await stated(driver, "There is hope for all")
+    linked = await state_fact(driver, "Service checkout depends on pricing")
+    unlinked = await state_fact(driver, "There is hope for all")
 
-    assert await about(driver, linked) == ["checkout"]
-    assert await about(driver, unlinked) == []
+    assert await subjects_of(driver, linked) == ["checkout"]
+    assert await subjects_of(driver, unlinked) == []
 
 
 @pytest.mark.parametrize("named", ["Anna", "anna", "Mrs. Berg", "Berg", "Aunt Anna"])
@@ -267,15 +269,15 @@ async def test_an_argument_resolves_a_name_like_a_fact(named: str) -> None:
     driver = await a_house("Anna Berg", "Annabel", "Bergen Lorn")
 
     assert (await driver.call("get", of=named))["name"] == "Anna Berg"
-    assert await about(driver, await stated(driver, "The hair is red", about=[named])) == [
-        "Anna Berg"
-    ]
+    assert await subjects_of(
+        driver, await state_fact(driver, "The hair is red", about=[named])
+    ) == ["Anna Berg"]
 
 
 async def test_a_fully_named_person_is_meant_by_a_later_first_name() -> None:
     driver = await a_house("Anna Berg", "Anna Huber")
 
-    reply = await stated(driver, "Anna Berg came to Graz. Anna was tired")
+    reply = await state_fact(driver, "Anna Berg came to Graz. Anna was tired")
 
-    assert await about(driver, reply) == ["Anna Berg"]
+    assert await subjects_of(driver, reply) == ["Anna Berg"]
     assert "hint" not in reply

@@ -34,7 +34,7 @@ BOATS = [
 ]
 
 
-def keeps(number: int) -> dict[str, Any]:
+def keep_number(number: int) -> dict[str, Any]:
     return {"kind": "fact", "says": f"Odo Brand paints a {BOATS[number]}", "about": ["Odo Brand"]}
 
 
@@ -42,7 +42,7 @@ async def commits_after(canon: Canon, space: SpaceId, head: int) -> Any:
     return await canon.ledger.read_commits(space, after=head, limit=100)  # type: ignore[arg-type]
 
 
-async def keyed(driver: ToolDriver, key: str, **arguments: Any) -> Result:
+async def call_with_key(driver: ToolDriver, key: str, **arguments: Any) -> Result:
     principal = Principal(agent_id="solo", agent_type="Solo", authorities=None)
     return await driver.gateway.call("propose", arguments, principal, {KEY_META: key})
 
@@ -51,7 +51,9 @@ async def test_words_proposals_and_decisions_are_one_commit() -> None:
     driver, space = await a_harbour()
     head = await driver.canon.ledger.head_position(space)
 
-    reply = await driver.call("propose", space=space, said="So it is.", claims=[keeps(1), keeps(2)])
+    reply = await driver.call(
+        "propose", space=space, said="So it is.", claims=[keep_number(1), keep_number(2)]
+    )
 
     assert reply["accepted"] == 2
     (commit,) = await commits_after(driver.canon, space, head)
@@ -64,7 +66,7 @@ async def test_proposals_for_a_keeper_are_one_commit_without_decisions() -> None
     driver, space = await a_harbour("Contributor")
     head = await driver.canon.ledger.head_position(space)
 
-    reply = await driver.call("propose", space=space, said="So it is.", claims=[keeps(1)])
+    reply = await driver.call("propose", space=space, said="So it is.", claims=[keep_number(1)])
 
     assert reply["kept"]
     assert reply["accepted"] == 1
@@ -76,10 +78,12 @@ async def test_a_dry_run_predicts_a_call_and_writes_nothing() -> None:
     driver, space = await a_harbour()
     heads = await driver.heads()
 
-    dry = await driver.call("propose", space=space, claims=[keeps(1), keeps(2)], dry_run=True)
+    dry = await driver.call(
+        "propose", space=space, claims=[keep_number(1), keep_number(2)], dry_run=True
+    )
 
     assert await driver.heads() == heads
-    done = await driver.call("propose", space=space, claims=[keeps(1), keeps(2)])
+    done = await driver.call("propose", space=space, claims=[keep_number(1), keep_number(2)])
     assert [row["verdict"] for row in dry["verdicts"]] == [
         row["verdict"] for row in done["verdicts"]
     ]
@@ -87,7 +91,10 @@ async def test_a_dry_run_predicts_a_call_and_writes_nothing() -> None:
 
 async def test_an_invalid_claim_leaves_neither_words_nor_proposals() -> None:
     driver, space = await a_harbour()
-    claims = [keeps(1), {"kind": "fact", "says": "Odo left", "when": "the day of the red moon"}]
+    claims = [
+        keep_number(1),
+        {"kind": "fact", "says": "Odo left", "when": "the day of the red moon"},
+    ]
 
     error = await driver.refused("propose", space=space, said="So it is.", claims=claims)
 
@@ -96,11 +103,11 @@ async def test_an_invalid_claim_leaves_neither_words_nor_proposals() -> None:
 
 async def test_a_retry_finds_the_commit_of_the_first_call() -> None:
     driver, space = await a_harbour()
-    call: dict[str, Any] = {"space": space, "said": "So it is.", "claims": [keeps(1)]}
-    first = await keyed(driver, "k", **call)
+    call: dict[str, Any] = {"space": space, "said": "So it is.", "claims": [keep_number(1)]}
+    first = await call_with_key(driver, "k", **call)
     heads = await driver.heads()
 
-    again = await keyed(driver, "k", **call)
+    again = await call_with_key(driver, "k", **call)
 
     assert first.error is None
     assert again.body == first.body
@@ -113,10 +120,10 @@ async def test_a_retry_decides_nothing_left_for_review_by_the_first_call() -> No
     await driver.call("propose", space=space, said="He drowned.", claims=[dead])
     opens = {"kind": "event", "says": "Odo Brand opens the gate", "who": ["Odo Brand"]}
     claims = [{"kind": "entity", "name": "Odo Brand", "type": "character"}, opens]
-    first = await keyed(driver, "k", space=space, said="So it is.", claims=claims)
+    first = await call_with_key(driver, "k", space=space, said="So it is.", claims=claims)
     heads = await driver.heads()
 
-    again = await keyed(driver, "k", space=space, said="So it is.", claims=claims)
+    again = await call_with_key(driver, "k", space=space, said="So it is.", claims=claims)
 
     assert {row["verdict"] for row in first.body["verdicts"]} == {"needs review"}
     assert again.body == first.body
@@ -125,12 +132,12 @@ async def test_a_retry_decides_nothing_left_for_review_by_the_first_call() -> No
 
 async def test_a_retry_finds_the_secret_claims_of_the_first_call_too() -> None:
     driver, space = await a_harbour()
-    secret = {**keeps(2), "for": ["gm"]}
-    claims = [keeps(1), secret, keeps(3)]
+    secret = {**keep_number(2), "for": ["gm"]}
+    claims = [keep_number(1), secret, keep_number(3)]
     call: dict[str, Any] = {"space": space, "evidence": ["Harbour book"], "claims": claims}
-    first = await keyed(driver, "k", **call)
+    first = await call_with_key(driver, "k", **call)
 
-    again = await keyed(driver, "k", **call)
+    again = await call_with_key(driver, "k", **call)
 
     assert first.error is None
     assert len(first.body["verdicts"]) == len(claims)
@@ -152,7 +159,7 @@ async def test_words_quoted_again_are_the_same_passage() -> None:
     driver, space = await a_harbour()
     for number in range(3):
         said = "So it is." if number < 2 else "And more."
-        await driver.call("propose", space=space, said=said, claims=[keeps(number)])
+        await driver.call("propose", space=space, said=said, claims=[keep_number(number)])
 
     sources = (await driver.canon.state.sources(space, limit=9, offset=0)).items
     (words,) = [each for each in sources if each.doc_id == "said"]
@@ -166,7 +173,7 @@ async def test_concurrent_calls_are_separate_commits_and_share_a_document() -> N
 
     replies = await asyncio.gather(
         *(
-            driver.call("propose", space=space, said=f"It is {n}.", claims=[keeps(n)])
+            driver.call("propose", space=space, said=f"It is {n}.", claims=[keep_number(n)])
             for n in range(12)
         )
     )
@@ -222,7 +229,9 @@ async def test_two_hundred_claims_fit_into_a_call_and_more_are_refused() -> None
         for n in range(200)
     ]
 
-    error = await driver.refused("propose", space=space, said="All.", claims=[*claims, keeps(1)])
+    error = await driver.refused(
+        "propose", space=space, said="All.", claims=[*claims, keep_number(1)]
+    )
     reply = await driver.call("propose", space=space, said="All.", claims=claims)
 
     assert error["details"]["path"] == "/claims"

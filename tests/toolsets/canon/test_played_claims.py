@@ -14,7 +14,7 @@ CALENDAR = {
 }
 
 
-async def vell(agent: str = "Solo") -> ToolDriver:
+async def make_vell(agent: str = "Solo") -> ToolDriver:
     """A space with a calendar, a captain who is alive, and a crown that a queen has."""
     driver = make_driver(agent)
     await driver.call("open", name="Vell", calendar=CALENDAR)
@@ -30,7 +30,7 @@ async def vell(agent: str = "Solo") -> ToolDriver:
     return driver
 
 
-async def scene(
+async def claim_in_scene(
     driver: ToolDriver, title: str, when: str, *claims: dict[str, Any]
 ) -> dict[str, Any]:
     """The reply to claims that cite a scene of their own."""
@@ -39,12 +39,12 @@ async def scene(
 
 
 async def test_a_flashback_changes_only_the_past() -> None:
-    driver = await vell()
+    driver = await make_vell()
     dead = {"kind": "fact", "says": "Corin is dead", "about": ["Corin"]}
-    await scene(driver, "The feast", "3 Frostmoon 1402 AE", dead)
+    await claim_in_scene(driver, "The feast", "3 Frostmoon 1402 AE", dead)
 
     alive = {"kind": "state", "of": "Corin", "tags": ["alive", "young"]}
-    await scene(driver, "Ten years before", "1 Highsun 1392 AE", alive)
+    await claim_in_scene(driver, "Ten years before", "1 Highsun 1392 AE", alive)
 
     now = await driver.call("get", of="Corin")
     then = await driver.call("get", of="Corin", at="2 Highsun 1392 AE")
@@ -53,22 +53,22 @@ async def test_a_flashback_changes_only_the_past() -> None:
 
 
 async def test_a_dead_character_does_nothing_in_the_next_relative_scene() -> None:
-    driver = await vell()
+    driver = await make_vell()
     dead = {"kind": "fact", "says": "Corin is dead", "about": ["Corin"]}
-    await scene(driver, "The feast", "3 Frostmoon 1402 AE", dead)
+    await claim_in_scene(driver, "The feast", "3 Frostmoon 1402 AE", dead)
 
     sells = {"kind": "event", "says": "Corin sells a map", "who": ["Corin"], "about": ["Maro"]}
-    reply = await scene(driver, "The docks", "next day", sells)
+    reply = await claim_in_scene(driver, "The docks", "next day", sells)
 
     (verdict,) = reply["verdicts"]
     assert (verdict["verdict"], verdict["rule"]) == ("rejected", "gate:actor-alive")
 
 
 async def test_times_are_shown_in_the_calendar_of_the_space() -> None:
-    driver = await vell()
+    driver = await make_vell()
     takes = {"kind": "relation", "from": "Maro", "type": "OWNS", "to": "Drowned Crown"}
     falls = {"kind": "event", "says": "The queen falls", "about": ["Isolde"]}
-    await scene(driver, "The coup", "10 Frostmoon 1402 AE", takes, falls)
+    await claim_in_scene(driver, "The coup", "10 Frostmoon 1402 AE", takes, falls)
 
     (before,) = (
         await driver.call("find", text="owns", kinds=["relation"], at="5 Frostmoon 1402 AE")
@@ -87,10 +87,10 @@ async def test_times_are_shown_in_the_calendar_of_the_space() -> None:
 
 @pytest.mark.parametrize("closed", [False, True])
 async def test_a_scene_is_retracted_as_a_whole_by_its_title(closed: bool) -> None:
-    driver = await vell()
+    driver = await make_vell()
     takes = {"kind": "relation", "from": "Maro", "type": "OWNS", "to": "Drowned Crown"}
     deposed = {"kind": "fact", "says": "Isolde was deposed as queen of Vell", "about": ["Isolde"]}
-    await scene(driver, "The coup", "10 Frostmoon 1402 AE", takes, deposed)
+    await claim_in_scene(driver, "The coup", "10 Frostmoon 1402 AE", takes, deposed)
     if closed:
         await driver.call("tell", scene="The coup", end_scene="Maro takes the crown.")
     before = await driver.call("find", about="Isolde", kinds=["fact", "relation"])
@@ -108,7 +108,7 @@ async def test_a_scene_is_retracted_as_a_whole_by_its_title(closed: bool) -> Non
 
 
 async def test_a_contributors_claim_on_an_open_scene_is_decided_there() -> None:
-    driver = await vell()
+    driver = await make_vell()
     await driver.call("tell", scene="The feast", turns=[{"by": "gm", "text": "Corin falls."}])
     ann = make_driver("Contributor", beside=driver)
     wounded = {"kind": "state", "of": "Corin", "tags": ["wounded"]}
@@ -122,7 +122,7 @@ async def test_a_contributors_claim_on_an_open_scene_is_decided_there() -> None:
 
 
 async def test_a_secret_is_shown_to_its_readers_and_revealed_by_one_call() -> None:
-    driver = await vell()
+    driver = await make_vell()
     corin = (await driver.call("get", of="Corin"))["id"]
     result = make_driver("Reader", beside=driver, characters=frozenset({corin}))
     others = make_driver("Reader", beside=driver)
@@ -139,7 +139,7 @@ async def test_a_secret_is_shown_to_its_readers_and_revealed_by_one_call() -> No
 
 
 async def test_a_named_reader_must_exist() -> None:
-    driver = await vell()
+    driver = await make_vell()
     claim = {"kind": "fact", "says": "Maro lies", "about": ["Maro"], "for": ["Nobody"]}
 
     refused = await driver.refused("propose", claims=[claim], said="So it is.")
@@ -157,7 +157,7 @@ async def test_a_named_reader_must_exist() -> None:
 async def test_a_faulty_claim_is_reported_in_its_own_words(
     claim: dict[str, Any], path: str
 ) -> None:
-    driver = await vell()
+    driver = await make_vell()
     good = {"kind": "fact", "says": "Corin dances", "about": ["Corin"]}
 
     error = await driver.refused(
@@ -170,7 +170,7 @@ async def test_a_faulty_claim_is_reported_in_its_own_words(
 
 
 async def test_one_of_two_exclusive_states_claimed_at_once_is_accepted() -> None:
-    driver = await vell()
+    driver = await make_vell()
     states = [{"kind": "state", "of": "Corin", "tags": [tag]} for tag in ("wounded", "healthy")]
 
     reply = await driver.call("propose", claims=states, said="He is hurt, and he is well.")

@@ -14,7 +14,7 @@ HOUR = 3_600_000_000
 NOWHERE = "ffffffff-0000-4000-8000-00000000dead"
 
 
-def forward(clock: HandClock, microseconds: int = HOUR) -> None:
+def move_clock(clock: HandClock, microseconds: int = HOUR) -> None:
     clock.move_by(microseconds)
 
 
@@ -118,7 +118,7 @@ async def test_a_question_with_a_time_is_answered_by_items_of_that_time_first() 
 async def test_search_and_get_return_items_as_known_then() -> None:
     driver = make_driver()
     await driver.saltmere()
-    forward(driver.clock)
+    move_clock(driver.clock)
     before = "2025-01-15T00:30:00Z"
     await driver.call(
         "propose",
@@ -287,7 +287,7 @@ async def test_why_names_the_words_the_rule_and_the_dependents() -> None:
 async def test_changes_continue_from_a_cursor_or_an_instant() -> None:
     driver = make_driver()
     await driver.saltmere()
-    forward(driver.clock)
+    move_clock(driver.clock)
     start = await driver.call("changes", limit=1)
     await driver.call("propose", said="Fog.", claims=[{"kind": "fact", "says": "It is foggy"}])
 

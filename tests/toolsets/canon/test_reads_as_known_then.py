@@ -23,12 +23,12 @@ async def record_turns(driver: ToolDriver, scene: str, *texts: str, **more: Any)
     await driver.call("tell", scene=scene, turns=turns, **more)
 
 
-async def undo(driver: ToolDriver, *of: str) -> str:
+async def undo_last(driver: ToolDriver, *of: str) -> str:
     more = {"of": [*of]} if of else {}
     return str((await driver.call("decide", verdict="undo", **more))["id"])
 
 
-async def now(driver: ToolDriver, space: SpaceId) -> str:
+async def read_now(driver: ToolDriver, space: SpaceId) -> str:
     return str(await driver.canon.ledger.head_position(space))
 
 
@@ -43,10 +43,10 @@ async def every_read(driver: ToolDriver, names: tuple[str, ...], **then: Any) ->
 async def test_withdrawn_turns_are_listed_as_they_were_known() -> None:
     driver, space = await a_harbour()
     await record_turns(driver, "Night", "The amber trade begins.", "It ends.")
-    head = await now(driver, space)
+    head = await read_now(driver, space)
     then = await driver.call("get", of="Night")
 
-    await undo(driver)
+    await undo_last(driver)
     await record_turns(driver, "Night", "A bell rings.")
 
     assert (await driver.call("get", of="Night"))["total"] == 2
@@ -64,16 +64,16 @@ async def test_a_withdrawn_scene_and_document_are_found_as_known_then(redone: bo
     driver, space = await a_harbour()
     names = ("Market", "Ledger", "Night")
     before = await every_read(driver, names)
-    first = await now(driver, space)
+    first = await read_now(driver, space)
     await record_turns(driver, "Market", "The amber trade begins.", place="Marrow Lighthouse")
     await driver.call("tell", title="Ledger", text="The amber trade pays.")
-    head, known = await now(driver, space), await every_read(driver, names)
-    ids = [await undo(driver), await undo(driver)]
-    undone = await now(driver, space)
+    head, known = await read_now(driver, space), await every_read(driver, names)
+    ids = [await undo_last(driver), await undo_last(driver)]
+    undone = await read_now(driver, space)
     assert await every_read(driver, names) == before
 
     for one in reversed(ids) if redone else ():
-        await undo(driver, one)
+        await undo_last(driver, one)
 
     assert sorted(await every_read(driver, names, as_known_at=head)) == sorted(known)
     for one in (first, undone):
@@ -83,8 +83,8 @@ async def test_a_withdrawn_scene_and_document_are_found_as_known_then(redone: bo
 async def test_withdrawn_words_of_a_secret_stay_secret() -> None:
     driver, space = await a_harbour()
     await record_turns(driver, "Night", "The amber trade is a lie.", **{"for": ["gm"]})
-    head = await now(driver, space)
-    await undo(driver)
+    head = await read_now(driver, space)
+    await undo_last(driver)
     reader = make_driver("Reader", driver, characters=frozenset({"somebody"}))
 
     assert "a lie" in await every_read(driver, ("Night",), as_known_at=head)
@@ -101,11 +101,11 @@ async def test_a_scene_has_its_time_place_and_summary_of_then() -> None:
         {"when": "3 March 1410"},
     ):
         await record_turns(driver, "Night", "It goes on.", **more)
-        states.append((await now(driver, space), await driver.call("get", of="Night")))
+        states.append((await read_now(driver, space), await driver.call("get", of="Night")))
     await driver.call("tell", scene="Night", end_scene="They sleep.")
-    states.append((await now(driver, space), await driver.call("get", of="Night")))
+    states.append((await read_now(driver, space), await driver.call("get", of="Night")))
     await driver.call("decide", verdict="undo")
-    states.append((await now(driver, space), await driver.call("get", of="Night")))
+    states.append((await read_now(driver, space), await driver.call("get", of="Night")))
     await driver.call("tell", scene="Night", end_scene="They wake.")
 
     for head, state in states:
@@ -120,7 +120,7 @@ async def test_an_earlier_review_is_read_and_refuses_a_story_time() -> None:
     ask = make_driver("Contributor", driver)
     claim = {"kind": "fact", "says": "Odo Brand sails the Petrel"}
     await ask.call("propose", claims=[claim], said="It is told.")
-    head, then = await now(driver, space), await driver.call("review")
+    head, then = await read_now(driver, space), await driver.call("review")
     (row,) = then["waiting"]
 
     await driver.call("decide", verdict="accept", of=[row["id"]], reason="True.")
@@ -137,7 +137,7 @@ async def test_a_waived_conflict_waits_in_the_earlier_review() -> None:
     mourned = {"kind": "event", "says": "They mourn Odo", "about": ["Odo Brand"]}
     for claim in (dead, mourned):
         await driver.call("propose", claims=[claim], said="So it is told.")
-    head, then = await now(driver, space), await driver.call("review")
+    head, then = await read_now(driver, space), await driver.call("review")
     (row,) = then["waiting"]
     (against,) = row["perhaps_against"]
 

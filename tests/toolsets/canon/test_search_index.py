@@ -12,7 +12,7 @@ from canonry.recall.usecases.search_by_meaning import FRESH, Engines, Recall, Re
 from canonry.recall.vectors import FolderVectors
 from tests.adapters.embedders.endpoint import Said, an_endpoint
 from tests.toolsets.canon.kit import ToolDriver, make_driver
-from tests.usecases.recall_scenario import index
+from tests.usecases.recall_scenario import index_all
 
 pytestmark = pytest.mark.anyio
 
@@ -57,7 +57,7 @@ async def test_an_empty_result_mentions_an_index_being_built(
     recall = driver.canon.find_service(RecallServices).recall
     assert recall is not None
     behind = recall.commits_behind
-    await index(recall)
+    await index_all(recall)
     late = await driver.call("find", **asked)
 
     assert early["found"] == late["found"] == []
@@ -102,7 +102,7 @@ async def test_a_search_reports_how_far_the_index_is_behind(driver: ToolDriver) 
     recall = driver.canon.find_service(RecallServices).recall
     assert recall is not None
     behind = recall.commits_behind
-    await index(recall)
+    await index_all(recall)
     after = await driver.call("find", text="bell tolls 7 times")
 
     assert behind > 0

@@ -15,7 +15,7 @@ from canonry.server.http import http_app
 from canonry.server.options import HttpLimits, ServerOptions
 from canonry.values.errors import InvalidInput
 from tests.replies import parse_result
-from tests.server.http_thread import served
+from tests.server.http_thread import serve_app
 from tests.toolsets.canon.kit import make_driver
 from tests.toolsets.canon.playing import connect_over_stdio
 
@@ -57,7 +57,7 @@ async def test_an_http_session_remembers_its_space_and_a_single_request_none(
     principal = Principal(agent_id="keeper", agent_type="Keeper", authorities=None)
     app = http_app(driver.gateway, principal, server_options=ServerOptions())
     listed: list[Any] = []
-    with served(app, HttpLimits()) as port:
+    with serve_app(app, HttpLimits()) as port:
         url = f"http://127.0.0.1:{port}/mcp/canon"
         async with Client(url, mode=mode) as one, Client(url, mode=mode) as other:
             await one.call_tool("find", {"text": "light", "space": "Saltmere"})
@@ -91,7 +91,7 @@ async def test_an_http_caller_has_the_configured_identity_or_none(
     await driver.saltmere()
     principal = Principal(agent_id=agent, agent_type=agent, authorities=None)
     app = http_app(driver.gateway, principal, server_options=ServerOptions())
-    with served(app, HttpLimits()) as port:
+    with serve_app(app, HttpLimits()) as port:
         async with Client(f"http://127.0.0.1:{port}/mcp/canon", mode=mode) as client:
             tools = [tool.name for tool in (await client.list_tools()).tools]
             found: Any = await client.call_tool("find", {"text": "light"})

@@ -17,7 +17,7 @@ async def two_cards() -> ToolDriver:
     return driver
 
 
-async def companies(driver: ToolDriver) -> set[str]:
+async def list_companies(driver: ToolDriver) -> set[str]:
     found = await driver.call("find", type="contact", space="account")
     got = [await driver.call("get", of=row["id"], space="account") for row in found["found"]]
     return {each["fields"]["organization"] for each in got}
@@ -25,13 +25,13 @@ async def companies(driver: ToolDriver) -> set[str]:
 
 async def test_a_document_is_split_off_by_its_title() -> None:
     driver = await two_cards()
-    one = await companies(driver)
+    one = await list_companies(driver)
     said = await driver.call(
         "decide", verdict="split", of=["Jo Berg", "Alder.vcf"], space="account"
     )
 
     assert one == {"Alder"}
-    assert await companies(driver) == {"Acme", "Alder"}
+    assert await list_companies(driver) == {"Acme", "Alder"}
     assert (said["name"], said["settled"]) == ("Jo Berg", 1)
 
 

@@ -6,16 +6,23 @@ import pytest
 
 from canonry.values.json_values import encode_json
 from tests.toolsets.canon.kit import make_driver
-from tests.toolsets.canon.talking import Talk, fact, grades, last_verdict, relation, talk
+from tests.toolsets.canon.talking import (
+    Talk,
+    claim_fact,
+    claim_relation,
+    grades_in,
+    last_verdict,
+    start_talk,
+)
 
 pytestmark = pytest.mark.anyio
 
 
 async def test_a_read_before_the_first_statement_names_its_time() -> None:
-    game = await talk(dragon="character", Hall="location")
-    await game.propose_text("Red.", fact("The dragon is red", when="1410"))
-    await game.propose_text("There.", relation("dragon", "LOCATED_IN", "Hall", when="1412"))
-    await game.propose_text("Born.", fact("The dragon was born in Velm"))
+    game = await start_talk(dragon="character", Hall="location")
+    await game.propose_text("Red.", claim_fact("The dragon is red", when="1410"))
+    await game.propose_text("There.", claim_relation("dragon", "LOCATED_IN", "Hall", when="1412"))
+    await game.propose_text("Born.", claim_fact("The dragon was born in Velm"))
 
     then = await game.driver.call("get", of="dragon", at="1400")
     later = [(row["says"], row["from"]) for row in then["later"]]
@@ -29,20 +36,20 @@ async def test_a_read_before_the_first_statement_names_its_time() -> None:
 
 
 async def test_a_later_value_is_not_the_first_one() -> None:
-    game = await talk(Ana="character")
-    await game.propose_text("Then.", fact("Ana lives in Bree", when="1400"))
-    await game.propose_text("Then.", fact("Ana lives in Velm", when="1410"))
+    game = await start_talk(Ana="character")
+    await game.propose_text("Then.", claim_fact("Ana lives in Bree", when="1400"))
+    await game.propose_text("Then.", claim_fact("Ana lives in Velm", when="1410"))
 
-    assert await game.holds("Ana", at="1405") == {"Ana lives in Bree"}
+    assert await game.holding_statements("Ana", at="1405") == {"Ana lives in Bree"}
     assert "later" not in await game.driver.call("get", of="Ana", at="1405")
     before = await game.driver.call("get", of="Ana", at="1390")
     assert [row["says"] for row in before["later"]] == ["Ana lives in Bree"]
 
 
 async def test_later_records_are_not_shown_to_an_earlier_read() -> None:
-    game = await talk(dragon="character")
-    game.later(days=1)
-    await game.propose_text("Red.", fact("The dragon is red", when="1410"))
+    game = await start_talk(dragon="character")
+    game.pass_time(days=1)
+    await game.propose_text("Red.", claim_fact("The dragon is red", when="1410"))
 
     then = await game.driver.call("get", of="dragon", at="1400", as_known_at="2026-11-09")
     assert "later" not in then
@@ -52,14 +59,14 @@ async def test_later_records_are_not_shown_to_an_earlier_read() -> None:
 async def test_a_secret_stated_later_leaks_nothing(read: str) -> None:
     replies: list[bytes] = []
     for secret in (True, False):
-        game = await talk(dragon="character")
+        game = await start_talk(dragon="character")
         if secret:
             await game.propose_text(
-                "Hush.", fact("The dragon is red", when="1410", **{"for": ["gm"]})
+                "Hush.", claim_fact("The dragon is red", when="1410", **{"for": ["gm"]})
             )
         else:
             game.driver.canon.identities.new_id()
-        await game.propose_text("Big.", fact("The dragon is huge", when="1420"))
+        await game.propose_text("Big.", claim_fact("The dragon is huge", when="1420"))
         reader = make_driver("Reader", beside=game.driver)
         asked: dict[str, Any] = {"of": "dragon"} if read == "get" else {"text": "dragon red huge"}
         reply = await reader.call(read, at="1400", **asked)
@@ -72,8 +79,8 @@ async def test_a_secret_stated_later_leaks_nothing(read: str) -> None:
     assert b"The dragon is red" not in replies[0]
 
 
-async def dentist() -> Talk:
-    home = await talk(Mia="character", Max="character")
+async def dentist_talk() -> Talk:
+    home = await start_talk(Mia="character", Max="character")
     await home.propose_text("Mia goes to school in Graz.")
     await home.propose_text("The dentist said that Max has a cavity.")
     return home
@@ -90,7 +97,7 @@ async def dentist() -> Talk:
     ],
 )
 async def test_an_unanswered_question_is_reported_as_such(question: str, known: bool) -> None:
-    home = await dentist()
+    home = await dentist_talk()
     reply = await home.driver.call("find", text=question)
 
     assert reply["found"]
@@ -98,16 +105,18 @@ async def test_an_unanswered_question_is_reported_as_such(question: str, known: 
 
 
 async def test_text_that_is_no_question_gets_no_advice() -> None:
-    home = await dentist()
+    home = await dentist_talk()
     note = (await home.driver.call("find", text="dentist Mia"))["note"]
     assert note.startswith("Found ")
 
 
 @pytest.mark.parametrize("name", ["J. Okafor", "J Okafor", "Okafor"])
 async def test_an_initial_shared_by_two_people_is_questioned(name: str) -> None:
-    team = await talk(James_Okafor="character", Joy_Okafor="character", Mary_Okafor="character")
+    team = await start_talk(
+        James_Okafor="character", Joy_Okafor="character", Mary_Okafor="character"
+    )
     error = await team.driver.refused(
-        "propose", said="Done.", claims=[fact("The release is approved", who=[name])]
+        "propose", said="Done.", claims=[claim_fact("The release is approved", who=[name])]
     )
 
     assert error["details"]["reason"] == "name.ambiguous"
@@ -117,38 +126,50 @@ async def test_an_initial_shared_by_two_people_is_questioned(name: str) -> None:
 
 
 async def test_an_initial_of_one_person_names_that_person() -> None:
-    team = await talk(James_Okafor="character", Mary_Okafor="character", Jane_Berg="character")
-    reply = await team.propose_text("Done.", fact("The release is approved", who=["J. Okafor"]))
+    team = await start_talk(
+        James_Okafor="character", Mary_Okafor="character", Jane_Berg="character"
+    )
+    reply = await team.propose_text(
+        "Done.", claim_fact("The release is approved", who=["J. Okafor"])
+    )
 
     assert last_verdict(reply) == "accepted"
-    assert await team.holds("James Okafor") == {"The release is approved"}
+    assert await team.holding_statements("James Okafor") == {"The release is approved"}
 
 
 @pytest.mark.parametrize("claim", ["fact", "relation", "state"])
 async def test_a_first_name_of_two_people_links_nobody_and_offers_both(claim: str) -> None:
-    home = await talk(Anna_Berg="character", Anna_Huber="character", Graz="location")
+    home = await start_talk(Anna_Berg="character", Anna_Huber="character", Graz="location")
     if claim == "fact":
         said = (await home.propose_text("Anna lives in Graz."))["hint"]
     else:
         state = {"kind": "state", "of": "Anna", "tags": ["ill"]}
-        given = relation("Anna", "LIVES_IN", "Graz") if claim == "relation" else state
+        given = claim_relation("Anna", "LIVES_IN", "Graz") if claim == "relation" else state
         error = await home.driver.refused("propose", said="So.", claims=[given])
         said = " ".join(error["details"]["candidates"])
 
     assert "Anna Berg" in said
     assert "Anna Huber" in said
-    assert await home.holds("Anna Berg") == await home.holds("Anna Huber") == set()
+    assert (
+        await home.holding_statements("Anna Berg")
+        == await home.holding_statements("Anna Huber")
+        == set()
+    )
 
 
 async def test_a_pronoun_means_the_only_entity_of_a_fact() -> None:
-    story = await talk(Mara="character", Ben="character")
+    story = await start_talk(Mara="character", Ben="character")
     await story.propose_text("Mara's eyes are green.")
-    reply = await story.propose_text("Her.", fact("Her blue eyes shone", about=["Mara"]))
-    assert (last_verdict(reply), grades(reply)) == ("rejected", ["contradiction"])
+    reply = await story.propose_text("Her.", claim_fact("Her blue eyes shone", about=["Mara"]))
+    assert (last_verdict(reply), grades_in(reply)) == ("rejected", ["contradiction"])
 
     assert (
-        last_verdict(await story.propose_text("She.", fact("Her blue eyes shone", about=["Ben"])))
+        last_verdict(
+            await story.propose_text("She.", claim_fact("Her blue eyes shone", about=["Ben"]))
+        )
         == "accepted"
     )
-    both = await story.propose_text("They.", fact("Her blue eyes met his", about=["Mara", "Ben"]))
+    both = await story.propose_text(
+        "They.", claim_fact("Her blue eyes met his", about=["Mara", "Ben"])
+    )
     assert last_verdict(both) == "accepted"

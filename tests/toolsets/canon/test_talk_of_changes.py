@@ -2,7 +2,13 @@
 
 import pytest
 
-from tests.toolsets.canon.talking import fact, grades, last_verdict, relation, talk
+from tests.toolsets.canon.talking import (
+    claim_fact,
+    claim_relation,
+    grades_in,
+    last_verdict,
+    start_talk,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -48,7 +54,7 @@ KNOWN |= {"Release_2.4": "object", "NATS": "object", "ADR-7": "object", "ADR-12"
 
 @pytest.mark.parametrize(("before", "change"), CHANGES)
 async def test_a_change_ends_the_earlier_state(before: str, change: str) -> None:
-    home = await talk(**KNOWN)
+    home = await start_talk(**KNOWN)
     first = await home.propose_text(before)
     reply = await home.propose_text(change)
 
@@ -88,11 +94,11 @@ FAMILY |= {"checkout": "object", "pricing": "object", "SLA": "object", "Room_12"
 
 @pytest.mark.parametrize(("first", "second"), AGREE)
 async def test_compatible_statements_are_not_flagged(first: str, second: str) -> None:
-    home = await talk(**KNOWN, **FAMILY)
+    home = await start_talk(**KNOWN, **FAMILY)
     await home.propose_text(first)
     reply = await home.propose_text(second)
 
-    assert (last_verdict(reply), grades(reply)) == ("accepted", [])
+    assert (last_verdict(reply), grades_in(reply)) == ("accepted", [])
     assert "ends" not in reply["verdicts"][0]
 
 
@@ -119,98 +125,106 @@ CONTRADICT = [
 
 @pytest.mark.parametrize(("first", "second"), CONTRADICT)
 async def test_a_contradiction_is_reported_in_the_first_sentence(first: str, second: str) -> None:
-    home = await talk(**KNOWN, **FAMILY, Tom="character")
+    home = await start_talk(**KNOWN, **FAMILY, Tom="character")
     await home.propose_text(first)
     reply = await home.propose_text(second)
 
-    assert (last_verdict(reply), grades(reply)) == ("rejected", ["contradiction"])
+    assert (last_verdict(reply), grades_in(reply)) == ("rejected", ["contradiction"])
     assert reply["note"].startswith("Contradicts: ")
     assert first in reply["note"]
 
 
 @pytest.mark.parametrize("kind", ["SIBLING_OF", "CHILD_OF"])
 async def test_a_sibling_relation_contradicts_an_only_child(kind: str) -> None:
-    home = await talk(**FAMILY)
+    home = await start_talk(**FAMILY)
     await home.propose_text("Ben is the only child of Ruth.")
     to = {"SIBLING_OF": "Ben", "CHILD_OF": "Ruth"}[kind]
 
     assert (
-        last_verdict(await home.propose_text("Lea is new.", relation("Lea", kind, to)))
+        last_verdict(await home.propose_text("Lea is new.", claim_relation("Lea", kind, to)))
         == "rejected"
     )
 
 
 async def test_two_undated_sources_both_stay_and_are_listed_once() -> None:
-    team = await talk(API="object")
+    team = await start_talk(API="object")
     for title, limit in (("wiki", 100), ("runbook", 150)):
-        await team.document(title, f"The API limit is {limit}/s.")
-    await team.cited("wiki", fact("The API limit is 100/s"))
-    reply = await team.cited("runbook", fact("The API limit is 150/s"))
+        await team.ingest_document(title, f"The API limit is {limit}/s.")
+    await team.propose_cited("wiki", claim_fact("The API limit is 100/s"))
+    reply = await team.propose_cited("runbook", claim_fact("The API limit is 150/s"))
 
-    assert (last_verdict(reply), grades(reply)) == ("accepted", ["possible"])
+    assert (last_verdict(reply), grades_in(reply)) == ("accepted", ["possible"])
     assert "nobody told which of the two is later" in reply["note"]
-    assert await team.holds("API") == {"The API limit is 100/s", "The API limit is 150/s"}
+    assert await team.holding_statements("API") == {
+        "The API limit is 100/s",
+        "The API limit is 150/s",
+    }
     assert (await team.driver.call("review"))["total"] == 1
-    again = await team.cited("wiki", fact("The API limit is 200/s"))
-    assert (last_verdict(again), sorted(grades(again))) == (
+    again = await team.propose_cited("wiki", claim_fact("The API limit is 200/s"))
+    assert (last_verdict(again), sorted(grades_in(again))) == (
         "rejected",
         ["contradiction", "possible"],
     )
 
 
 async def test_two_speakers_contradict_each_other_and_one_corrects_himself() -> None:
-    home = await talk(Max="character", Ana="character", Bo="character")
-    turns = [await home.turn("Kitchen", by, f"At {at}.") for by, at in (("Ana", 8), ("Bo", 9))]
+    home = await start_talk(Max="character", Ana="character", Bo="character")
+    turns = [await home.tell_turn("Kitchen", by, f"At {at}.") for by, at in (("Ana", 8), ("Bo", 9))]
     for turn, at in zip(turns, (8, 9), strict=True):
-        reply = await home.cited(turn, fact(f"Max's bedtime is {at}"))
-    assert (last_verdict(reply), grades(reply)) == ("accepted", ["possible"])
-    assert await home.holds("Max") == {"Max's bedtime is 8", "Max's bedtime is 9"}
+        reply = await home.propose_cited(turn, claim_fact(f"Max's bedtime is {at}"))
+    assert (last_verdict(reply), grades_in(reply)) == ("accepted", ["possible"])
+    assert await home.holding_statements("Max") == {"Max's bedtime is 8", "Max's bedtime is 9"}
 
-    first, later = [await home.turn("Hall", "Ana", text) for text in ("It is 7.", "No, 6.")]
-    await home.cited(first, fact("Bo's bedtime is 7"))
-    await home.cited(later, fact("Bo's bedtime is 6"))
-    assert await home.holds("Bo") == {"Bo's bedtime is 6"}
+    first, later = [await home.tell_turn("Hall", "Ana", text) for text in ("It is 7.", "No, 6.")]
+    await home.propose_cited(first, claim_fact("Bo's bedtime is 7"))
+    await home.propose_cited(later, claim_fact("Bo's bedtime is 6"))
+    assert await home.holding_statements("Bo") == {"Bo's bedtime is 6"}
 
 
 async def test_sources_never_share_fixed_values_or_those_decided_by_authority() -> None:
-    home = await talk(Mia="character")
-    await home.document("Passport", "Mia was born in Graz.")
-    await home.document("Diary", "Mia was born in Linz. Her bedtime is 9.")
-    await home.cited("Passport", fact("Mia was born in Graz"))
-    assert last_verdict(await home.cited("Diary", fact("Mia was born in Linz"))) == "rejected"
+    home = await start_talk(Mia="character")
+    await home.ingest_document("Passport", "Mia was born in Graz.")
+    await home.ingest_document("Diary", "Mia was born in Linz. Her bedtime is 9.")
+    await home.propose_cited("Passport", claim_fact("Mia was born in Graz"))
+    assert (
+        last_verdict(await home.propose_cited("Diary", claim_fact("Mia was born in Linz")))
+        == "rejected"
+    )
 
-    await home.cited("Diary", fact("Mia's bedtime is 9"))
+    await home.propose_cited("Diary", claim_fact("Mia's bedtime is 9"))
     await home.propose_text("Mia's bedtime is 8.", authority="gm")
-    assert await home.holds("Mia") == {"Mia was born in Graz", "Mia's bedtime is 8"}
+    assert await home.holding_statements("Mia") == {"Mia was born in Graz", "Mia's bedtime is 8"}
 
 
 @pytest.mark.parametrize("as_relation", [False, True])
 async def test_a_circle_of_dependencies_is_reported(as_relation: bool) -> None:
-    team = await talk(web="object", api="object", db="object")
+    team = await start_talk(web="object", api="object", db="object")
     for start, end in (("web", "api"), ("api", "db"), ("db", "web")):
-        claim = relation(start, "DEPENDS_ON", end) if as_relation else None
+        claim = claim_relation(start, "DEPENDS_ON", end) if as_relation else None
         words = f"{start} depends on {end}"
-        reply = await team.propose_text(words, claim or fact(words))
-    assert (last_verdict(reply), grades(reply)) == ("accepted", ["possible", "possible"])
+        reply = await team.propose_text(words, claim or claim_fact(words))
+    assert (last_verdict(reply), grades_in(reply)) == ("accepted", ["possible", "possible"])
     assert "closes a circle" in reply["note"]
 
 
 async def test_only_a_circle_of_dependencies_may_remain() -> None:
-    team = await talk(checkout="object", pricing="object")
+    team = await start_talk(checkout="object", pricing="object")
     for kind, status in (("depends on", "accepted"), ("part of", "rejected")):
-        await team.propose_text("x", relation("checkout", kind, "pricing"))
-        reply = await team.propose_text("y", relation("pricing", kind, "checkout"))
+        await team.propose_text("x", claim_relation("checkout", kind, "pricing"))
+        reply = await team.propose_text("y", claim_relation("pricing", kind, "checkout"))
         assert last_verdict(reply) == status
         assert reply["note"].startswith("This closes a circle: ") is (status == "accepted")
 
 
 @pytest.mark.parametrize("again", ["2026-11-09", "9 November 2026", "November 2026", "this year"])
 async def test_a_relation_restated_on_the_same_day_is_the_same(again: str) -> None:
-    team = await talk(Joy="character", Nadia="character", billing="object")
-    await team.propose_text("x", relation("Nadia", "owns", "billing", when="2025"))
-    first = await team.propose_text("x", relation("Joy", "owns", "billing", when="today"))
-    second = await team.propose_text("y", relation("Joy", "owns", "billing", when=again))
-    other = await team.propose_text("z", relation("Joy", "owns", "billing", when="2026-11-08"))
+    team = await start_talk(Joy="character", Nadia="character", billing="object")
+    await team.propose_text("x", claim_relation("Nadia", "owns", "billing", when="2025"))
+    first = await team.propose_text("x", claim_relation("Joy", "owns", "billing", when="today"))
+    second = await team.propose_text("y", claim_relation("Joy", "owns", "billing", when=again))
+    other = await team.propose_text(
+        "z", claim_relation("Joy", "owns", "billing", when="2026-11-08")
+    )
 
     ids = [each["verdicts"][0]["id"] for each in (first, second, other)]
     assert (ids[0] == ids[1], ids[0] == ids[2]) == (True, False)
@@ -219,8 +233,8 @@ async def test_a_relation_restated_on_the_same_day_is_the_same(again: str) -> No
 
 
 async def test_an_equal_end_is_known_and_another_one_names_the_time() -> None:
-    team = await talk(Joy="character", billing="object")
-    await team.propose_text("x", relation("Joy", "owns", "billing", when="2025"))
+    team = await start_talk(Joy="character", billing="object")
+    await team.propose_text("x", claim_relation("Joy", "owns", "billing", when="2025"))
     end = {"verdict": "end", "of": "Joy owns billing"}
     notes = [(await team.driver.call("decide", **end, when="2026-03"))["note"] for _ in range(2)]
     notes.append((await team.driver.refused("decide", **end, when="2026-04"))["message"])
@@ -230,7 +244,7 @@ async def test_an_equal_end_is_known_and_another_one_names_the_time() -> None:
 
 
 async def test_an_acceptance_first_says_what_is_retracted() -> None:
-    town = await talk(Harrow="location")
+    town = await start_talk(Harrow="location")
     await town.propose_text("Harrow has two churches.")
     refused = (await town.propose_text("Harrow has three churches."))["verdicts"][0]["proposal"]
     accepted = await town.driver.call("decide", verdict="accept", of=[refused], reason="So it is.")
@@ -240,7 +254,7 @@ async def test_an_acceptance_first_says_what_is_retracted() -> None:
 
 
 async def test_a_text_with_its_own_dependency_circle_is_reported() -> None:
-    team = await talk(checkout="object", pricing="object")
+    team = await start_talk(checkout="object", pricing="object")
     reply = await team.propose_text(
         "Service checkout depends on pricing; pricing depends on checkout."
     )
@@ -255,16 +269,16 @@ async def test_a_text_with_its_own_dependency_circle_is_reported() -> None:
     ],
 )
 async def test_a_place_that_burnt_down_is_questioned(claim: dict[str, object]) -> None:
-    story = await talk(Ben="character", inn="location")
+    story = await start_talk(Ben="character", inn="location")
     await story.propose_text("The inn burnt down in 1803.")
     turns = [
-        await story.turn(f"Scene of {year}", "gm", "In the kitchen.", when=year)
+        await story.tell_turn(f"Scene of {year}", "gm", "In the kitchen.", when=year)
         for year in ("1802", "1804")
     ]
 
-    assert grades(await story.cited(turns[0], claim)) == []
-    reply = await story.cited(turns[1], claim)
-    assert (last_verdict(reply), grades(reply)) == ("accepted", ["possible"])
+    assert grades_in(await story.propose_cited(turns[0], claim)) == []
+    reply = await story.propose_cited(turns[1], claim)
+    assert (last_verdict(reply), grades_in(reply)) == ("accepted", ["possible"])
     assert "inn is involved in it but is destroyed then" in reply["note"]
     assert (await story.driver.call("review"))["total"] == 1
 
@@ -282,11 +296,11 @@ async def test_a_place_that_burnt_down_is_questioned(claim: dict[str, object]) -
 async def test_a_value_rejected_by_a_decision_is_questioned(
     decision: str, use: str, when: dict[str, str]
 ) -> None:
-    team = await talk(Kafka="object", NATS="object")
-    await team.propose_text(decision, fact(decision, **when))
+    team = await start_talk(Kafka="object", NATS="object")
+    await team.propose_text(decision, claim_fact(decision, **when))
     reply = await team.propose_text(use)
 
-    assert (last_verdict(reply), grades(reply)) == ("accepted", ["possible"])
+    assert (last_verdict(reply), grades_in(reply)) == ("accepted", ["possible"])
     assert reply["note"].startswith("May stand against it: ")
     assert decision in reply["note"]
     assert ("since 2026-03-02" in reply["note"]) is bool(when)
@@ -303,68 +317,73 @@ async def test_a_value_rejected_by_a_decision_is_questioned(
 async def test_a_pronoun_means_the_only_entity_the_words_do_not_name(
     said: str, later: str, *, flagged: bool
 ) -> None:
-    home = await talk(Ana="character", Bo="character")
-    await home.propose_text("So.", fact(said, about=["Ana", "Bo"]))
+    home = await start_talk(Ana="character", Bo="character")
+    await home.propose_text("So.", claim_fact(said, about=["Ana", "Bo"]))
     reply = await home.propose_text(later)
 
-    assert bool(grades(reply)) is flagged
+    assert bool(grades_in(reply)) is flagged
 
 
 @pytest.mark.parametrize("first", ["words", "relation"])
 @pytest.mark.parametrize("second", ["words", "relation"])
 async def test_a_second_undated_value_needs_a_time_in_either_form(first: str, second: str) -> None:
-    home = await talk(Ana="character", Bo="character", Key="object")
+    home = await start_talk(Ana="character", Bo="character", Key="object")
 
     def owner(name: str, form: str, **when: str) -> dict[str, object]:
         if form == "relation":
-            return relation(name, "OWNS", "Key", **when)
-        return fact(f"{name} owns the Key", about=[name, "Key"], **when)
+            return claim_relation(name, "OWNS", "Key", **when)
+        return claim_fact(f"{name} owns the Key", about=[name, "Key"], **when)
 
     await home.propose_text("So.", owner("Ana", first))
     refused = await home.propose_text("So.", owner("Bo", second))
     changed = await home.propose_text("So.", owner("Bo", second, when="2026-03-02"))
 
-    assert (last_verdict(refused), grades(refused)) == ("rejected", ["contradiction"])
+    assert (last_verdict(refused), grades_in(refused)) == ("rejected", ["contradiction"])
     assert last_verdict(changed) == "accepted"
 
 
 async def test_a_divorce_keeps_the_marriage_to_another() -> None:
-    home = await talk(Ana="character", Bo="character", Di="character")
-    await home.propose_text("So.", fact("Bo is married to Ana", about=["Bo", "Ana"], when="1400"))
-    await home.propose_text("So.", fact("Ana divorced Di", about=["Ana", "Di"], when="1412"))
+    home = await start_talk(Ana="character", Bo="character", Di="character")
+    await home.propose_text(
+        "So.", claim_fact("Bo is married to Ana", about=["Bo", "Ana"], when="1400")
+    )
+    await home.propose_text("So.", claim_fact("Ana divorced Di", about=["Ana", "Di"], when="1412"))
 
     held = {"Bo is married to Ana", "Ana is married", "Ana divorced Di"}
-    assert await home.holds("Ana") == held
+    assert await home.holding_statements("Ana") == held
 
 
 async def test_an_item_ended_by_two_statements_ends_with_the_first() -> None:
-    home = await talk(Ana="character", Bo="character", Di="character")
-    await home.propose_text("So.", fact("Bo divorced Di", about=["Bo", "Di"], when="1412"))
-    await home.propose_text("So.", fact("Ana married Bo", about=["Ana", "Bo"], when="1410"))
-    await home.propose_text("So.", fact("Ana married Di", about=["Ana", "Di"], when="1406"))
+    home = await start_talk(Ana="character", Bo="character", Di="character")
+    await home.propose_text("So.", claim_fact("Bo divorced Di", about=["Bo", "Di"], when="1412"))
+    await home.propose_text("So.", claim_fact("Ana married Bo", about=["Ana", "Bo"], when="1410"))
+    await home.propose_text("So.", claim_fact("Ana married Di", about=["Ana", "Di"], when="1406"))
 
-    assert await home.holds("Ana", at="1411") == {"Ana married Bo", "Ana is married"}
+    assert await home.holding_statements("Ana", at="1411") == {"Ana married Bo", "Ana is married"}
 
 
 @pytest.mark.parametrize(
     "claim",
-    [fact("Ana joined the Guild", about=["Ana", "Guild"]), relation("Ana", "MEMBER_OF", "Guild")],
+    [
+        claim_fact("Ana joined the Guild", about=["Ana", "Guild"]),
+        claim_relation("Ana", "MEMBER_OF", "Guild"),
+    ],
 )
 async def test_the_dead_join_nobody_in_either_form(claim: dict[str, object]) -> None:
-    home = await talk(Ana="character", Guild="faction")
-    await home.propose_text("So.", fact("Ana is dead", about=["Ana"], when="1400"))
+    home = await start_talk(Ana="character", Guild="faction")
+    await home.propose_text("So.", claim_fact("Ana is dead", about=["Ana"], when="1400"))
 
     refused = await home.propose_text("So.", claim | {"when": "1410"})
 
-    assert (last_verdict(refused), grades(refused)) == ("rejected", ["contradiction"])
+    assert (last_verdict(refused), grades_in(refused)) == ("rejected", ["contradiction"])
 
 
 async def test_a_restated_fact_begins_again_after_another_value() -> None:
-    home = await talk(Ana="character", Bo="character", Box="object")
+    home = await start_talk(Ana="character", Bo="character", Box="object")
     for owner, when in (("Bo", "1403"), ("Bo", "1412"), ("Ana", "1405")):
         await home.propose_text(
-            "So.", fact(f"{owner} owns the Box", about=[owner, "Box"], when=when)
+            "So.", claim_fact(f"{owner} owns the Box", about=[owner, "Box"], when=when)
         )
 
-    held = [await home.holds("Box", at=at) for at in ("1404", "1406", "1413")]
+    held = [await home.holding_statements("Box", at=at) for at in ("1404", "1406", "1413")]
     assert held == [{"Bo owns the Box"}, {"Ana owns the Box"}, {"Bo owns the Box"}]

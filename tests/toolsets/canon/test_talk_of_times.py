@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.toolsets.canon.talking import fact, last_verdict, relation, talk
+from tests.toolsets.canon.talking import claim_fact, claim_relation, last_verdict, start_talk
 
 pytestmark = pytest.mark.anyio
 
@@ -26,7 +26,7 @@ TIMES = [
 
 @pytest.mark.parametrize(("text", "begin"), TIMES)
 async def test_a_change_holds_from_the_time_in_its_words(text: str, begin: str) -> None:
-    home = await talk(Max="character")
+    home = await start_talk(Max="character")
     await home.propose_text(text)
 
     shown = await home.driver.call("timeline", about="Max")
@@ -43,10 +43,10 @@ async def test_a_change_holds_from_the_time_in_its_words(text: str, begin: str) 
     ],
 )
 async def test_a_habit_a_date_and_a_birth_hold_without_a_beginning(text: str) -> None:
-    home = await talk(Max="character", choir="faction")
+    home = await start_talk(Max="character", choir="faction")
     await home.propose_text(text)
 
-    assert "from" not in (await home.found("Max choir"))[text.rstrip(".")]
+    assert "from" not in (await home.find_statements("Max choir"))[text.rstrip(".")]
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ async def test_a_habit_a_date_and_a_birth_hold_without_a_beginning(text: str) ->
     ],
 )
 async def test_a_partial_day_lies_before_the_day_of_recording(when: str, begin: str) -> None:
-    home = await talk(boiler="object")
+    home = await start_talk(boiler="object")
     event = {"kind": "event", "says": "The boiler was serviced", "when": when}
     assert last_verdict(await home.propose_text("It was serviced.", event)) == "accepted"
 
@@ -81,14 +81,17 @@ async def test_a_partial_day_lies_before_the_day_of_recording(when: str, begin: 
 async def test_a_plan_lies_after_the_day_of_recording_and_ends_nothing(
     text: str, begin: str
 ) -> None:
-    home = await talk(Ida="character", Linz="location", Vienna="location")
+    home = await start_talk(Ida="character", Linz="location", Vienna="location")
     await home.propose_text("Ida lives in Vienna.")
     reply = await home.propose_text(text)
 
     assert "ends" not in reply["verdicts"][0]
-    assert (await home.found("Linz choir Ida"))[text.rstrip(".")]["from"] in {begin, text[-7:-1]}
-    assert "Ida lives in Vienna" in await home.holds("Ida")
-    assert "Ida lives in Vienna" in await home.holds("Ida", at="2027-06-10")
+    assert (await home.find_statements("Linz choir Ida"))[text.rstrip(".")]["from"] in {
+        begin,
+        text[-7:-1],
+    }
+    assert "Ida lives in Vienna" in await home.holding_statements("Ida")
+    assert "Ida lives in Vienna" in await home.holding_statements("Ida", at="2027-06-10")
 
 
 @pytest.mark.parametrize(
@@ -106,37 +109,41 @@ async def test_a_plan_lies_after_the_day_of_recording_and_ends_nothing(
 async def test_the_tense_decides_between_the_last_and_the_next_time(
     said: str, when: str, begin: str
 ) -> None:
-    home = await talk(Ida="character", Linz="location")
-    await home.propose_text(said, fact("Ida lives in Linz.", when=when))
+    home = await start_talk(Ida="character", Linz="location")
+    await home.propose_text(said, claim_fact("Ida lives in Linz.", when=when))
 
-    assert (await home.found("Ida Linz"))["Ida lives in Linz"]["from"] == begin
+    assert (await home.find_statements("Ida Linz"))["Ida lives in Linz"]["from"] == begin
 
 
 async def test_relative_times_count_from_the_call_except_in_game_scenes() -> None:
-    home = await talk(Ida="character", billing="object")
-    turn = await home.turn("Stand-up", "Ida", "I take over billing.")
-    owns = relation("Ida", "owns", "billing", when="3 days ago")
-    assert last_verdict(await home.cited(turn, owns)) == "accepted"
-    assert (await home.found("Ida billing"))["Ida owns billing"]["from"] == "6 November 2026"
+    home = await start_talk(Ida="character", billing="object")
+    turn = await home.tell_turn("Stand-up", "Ida", "I take over billing.")
+    owns = claim_relation("Ida", "owns", "billing", when="3 days ago")
+    assert last_verdict(await home.propose_cited(turn, owns)) == "accepted"
+    assert (await home.find_statements("Ida billing"))["Ida owns billing"][
+        "from"
+    ] == "6 November 2026"
 
-    played = await home.turn("The vault", "gm", "The vault stands open.")
+    played = await home.tell_turn("The vault", "gm", "The vault stands open.")
     error = await home.driver.refused("propose", evidence=[played], claims=[owns])
     assert error["message"].startswith("/claims/0/when '3 days ago' counts from another time")
     assert "time_ref" not in error["message"]
     _, _, call = error["message"].partition("For example: tell ")
     await home.driver.call("tell", **json.loads(call))
     assert (
-        last_verdict(await home.cited(played, {**owns, "to": "Ida", "from": "billing"}))
+        last_verdict(await home.propose_cited(played, {**owns, "to": "Ida", "from": "billing"}))
         == "accepted"
     )
 
 
 @pytest.mark.parametrize("at", ["since October", "October this year", "last summer"])
 async def test_every_read_takes_times_relative_to_today(at: str) -> None:
-    home = await talk(Ida="character", billing="object")
-    await home.propose_text("So it is.", relation("Ida", "owns", "billing", when="1 May 2026"))
+    home = await start_talk(Ida="character", billing="object")
+    await home.propose_text(
+        "So it is.", claim_relation("Ida", "owns", "billing", when="1 May 2026")
+    )
 
-    assert "Ida owns billing" in await home.holds("billing", at=at)
+    assert "Ida owns billing" in await home.holding_statements("billing", at=at)
 
 
 @pytest.mark.parametrize(
@@ -150,8 +157,8 @@ async def test_every_read_takes_times_relative_to_today(at: str) -> None:
     ],
 )
 async def test_an_impossible_day_is_refused(text: str, named: str) -> None:
-    home = await talk(Mia="character")
-    error = await home.driver.refused("propose", said=text, claims=[fact(text)])
+    home = await start_talk(Mia="character")
+    error = await home.driver.refused("propose", said=text, claims=[claim_fact(text)])
 
     assert named in error["message"]
     assert error["details"]["path"] == "/claims/0/says"
@@ -159,7 +166,7 @@ async def test_an_impossible_day_is_refused(text: str, named: str) -> None:
 
 @pytest.mark.parametrize("date", ["30 February 2019", "2019-02-30", "31 April 2020"])
 async def test_an_account_refuses_an_impossible_day(date: str) -> None:
-    home = await talk()
+    home = await start_talk()
     mia = {"kind": "entity", "name": "Mia", "type": "person", "fields": {"date_of_birth": date}}
     error = await home.driver.refused("propose", said="Mia.", claims=[mia], space="account")
 
@@ -168,7 +175,7 @@ async def test_an_account_refuses_an_impossible_day(date: str) -> None:
 
 
 async def test_a_leap_day_and_a_declared_calendar_are_accepted() -> None:
-    home = await talk(Mia="character")
+    home = await start_talk(Mia="character")
     assert last_verdict(await home.propose_text("Mia was born on 29 February 2020.")) == "accepted"
 
     await home.driver.call(
@@ -179,17 +186,17 @@ async def test_a_leap_day_and_a_declared_calendar_are_accepted() -> None:
 
 
 async def test_a_plan_ends_nothing_before_its_day() -> None:
-    home = await talk(Ana="character", Bo="character", Linz="location", Graz="location")
+    home = await start_talk(Ana="character", Bo="character", Linz="location", Graz="location")
     guild = {"kind": "entity", "name": "Guild", "type": "faction"}
-    await home.propose_text("So it is.", guild, relation("Ana", "LOCATED_IN", "Graz"))
-    await home.propose_text("Bo is in it.", relation("Bo", "MEMBER_OF", "Guild"))
+    await home.propose_text("So it is.", guild, claim_relation("Ana", "LOCATED_IN", "Graz"))
+    await home.propose_text("Bo is in it.", claim_relation("Bo", "MEMBER_OF", "Guild"))
     retires = {"kind": "state", "of": "Ana", "tags": ["retired"], "when": "May 2027"}
 
     moves = await home.propose_text(
-        "In May.", relation("Ana", "LOCATED_IN", "Linz", when="May 2027")
+        "In May.", claim_relation("Ana", "LOCATED_IN", "Linz", when="May 2027")
     )
     await home.propose_text("In May.", retires)
-    await home.propose_text("Next week.", fact("Bo leaves the Guild.", when="2026-11-16"))
+    await home.propose_text("Next week.", claim_fact("Bo leaves the Guild.", when="2026-11-16"))
 
     assert moves["note"].startswith("Ends then: ")
     here = await home.driver.call("get", of="Ana")
@@ -208,31 +215,31 @@ async def test_a_plan_ends_nothing_before_its_day() -> None:
         "Bo member of Guild": None,
     }
     assert "(planned from May 2027)" in (await home.driver.call("context", of="Ana"))["brief"]
-    assert "Ana located in Graz" not in await home.holds("Ana", at="2027-06-01")
+    assert "Ana located in Graz" not in await home.holding_statements("Ana", at="2027-06-01")
 
-    home.later(days=8)
-    assert "Bo member of Guild" not in await home.holds("Bo")
-    home.later(days=200)
+    home.pass_time(days=8)
+    assert "Bo member of Guild" not in await home.holding_statements("Bo")
+    home.pass_time(days=200)
     then = await home.driver.call("get", of="Ana")
     assert [row["says"] for row in then["relations"]] == ["Ana located in Linz"]
     assert then["tags"] == ["retired"]
 
 
 async def test_an_undated_statement_stands_before_a_plan() -> None:
-    home = await talk(Ana="character", Linz="location", Graz="location")
-    await home.propose_text("In May.", relation("Ana", "LOCATED_IN", "Linz", when="May 2027"))
+    home = await start_talk(Ana="character", Linz="location", Graz="location")
+    await home.propose_text("In May.", claim_relation("Ana", "LOCATED_IN", "Linz", when="May 2027"))
 
-    reply = await home.propose_text("Now in Graz.", relation("Ana", "LOCATED_IN", "Graz"))
+    reply = await home.propose_text("Now in Graz.", claim_relation("Ana", "LOCATED_IN", "Graz"))
 
     assert last_verdict(reply) == "accepted"
-    assert await home.holds("Ana", at="2027-06-01") == {"Ana located in Linz"}
-    assert await home.holds("Ana") == {"Ana located in Graz", "Ana located in Linz"}
+    assert await home.holding_statements("Ana", at="2027-06-01") == {"Ana located in Linz"}
+    assert await home.holding_statements("Ana") == {"Ana located in Graz", "Ana located in Linz"}
 
 
 async def test_a_day_in_words_begins_at_midnight_in_a_list() -> None:
-    home = await talk(Ana="character")
-    await home.propose_text("Ana weighs 60 kg.", fact("Ana weighs 60 kg.", when="today"))
-    home.later(hours=3)
+    home = await start_talk(Ana="character")
+    await home.propose_text("Ana weighs 60 kg.", claim_fact("Ana weighs 60 kg.", when="today"))
+    home.pass_time(hours=3)
 
     shown = await home.driver.call("timeline", **{"from": "today", "to": "in a week"})
 

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.anyio
 ARRIVES = {"kind": "event", "says": "Ana arrives", "who": ["Ana"]}
 
 
-async def town() -> ToolDriver:
+async def make_town() -> ToolDriver:
     """A space with Ana and two places, and with one scene of a known time."""
     driver = make_driver()
     await driver.call("open", name="Town")
@@ -42,7 +42,7 @@ async def accept_claim(driver: ToolDriver, **claim: Any) -> str:
     ],
 )
 async def test_a_time_is_shown_as_stated(when: str) -> None:
-    driver = await town()
+    driver = await make_town()
     await record_scene(driver, "Later", when="1950-01-31T18:00:00Z")
     fact = await accept_claim(driver, kind="fact", says="Ana has a cat", about=["Ana"], when=when)
     event = await accept_claim(driver, kind="event", says="Ana jumps", who=["Ana"], when=when)
@@ -60,14 +60,14 @@ async def test_a_time_is_shown_as_stated(when: str) -> None:
 
 
 async def test_an_exact_time_stays_exact() -> None:
-    driver = await town()
+    driver = await make_town()
     for when in ("1880-01-03T10:30:00Z", "3 January 1880 10:30"):
         fact = await accept_claim(driver, kind="fact", says=f"At {when} Ana eats", when=when)
         assert (await driver.call("get", of=fact))["from"] == "1880-01-03T10:30:00Z"
 
 
 async def test_an_end_is_shown_as_the_time_of_the_successor() -> None:
-    driver = await town()
+    driver = await make_town()
     at = {"kind": "relation", "from": "Ana", "type": "LOCATED_IN"}
     first = await accept_claim(driver, **at, to="Hall", when="January 1501")
     await accept_claim(driver, **at, to="Ford", when="spring of 1501")
@@ -93,7 +93,7 @@ async def test_an_end_is_shown_as_the_time_of_the_successor() -> None:
 async def test_a_scene_counts_from_the_previous_one_and_shows_its_time(
     when: str, shown: str
 ) -> None:
-    driver = await town()
+    driver = await make_town()
     await record_scene(driver, "Later", when=when, place="Hall")
     reply = await driver.call("propose", claims=[ARRIVES], evidence=["Later"])
 
@@ -106,7 +106,7 @@ async def test_a_scene_counts_from_the_previous_one_and_shows_its_time(
 
 
 async def test_scenes_recorded_in_sequence_continue_counting() -> None:
-    driver = await town()
+    driver = await make_town()
     shown: list[str] = []
     for when in ("the next morning", "same day", "that evening", "at midnight", "the next morning"):
         await record_scene(driver, f"{len(shown)} {when}", when=when)
@@ -122,7 +122,7 @@ async def test_scenes_recorded_in_sequence_continue_counting() -> None:
 
 
 async def test_a_known_scene_accepts_missing_time_and_place() -> None:
-    driver = await town()
+    driver = await make_town()
     await record_scene(driver, "Later")
 
     await record_scene(driver, "Later", when="the next morning", place="Hall")
@@ -136,7 +136,7 @@ async def test_a_known_scene_accepts_missing_time_and_place() -> None:
 
 
 async def test_a_known_scene_accepts_a_more_precise_time() -> None:
-    driver = await town()
+    driver = await make_town()
     await record_scene(driver, "Siege", when="spring of 1500")
 
     await record_scene(driver, "Siege", when="3 April 1500")
@@ -145,7 +145,7 @@ async def test_a_known_scene_accepts_a_more_precise_time() -> None:
 
 
 async def test_another_time_or_place_of_a_known_scene_is_refused() -> None:
-    driver = await town()
+    driver = await make_town()
     await record_scene(driver, "Later", when="the next morning", place="Hall")
 
     for more, path in (({"when": "1501-01-01T00:00:00Z"}, "/when"), ({"place": "Ford"}, "/place")):
@@ -158,7 +158,7 @@ async def test_another_time_or_place_of_a_known_scene_is_refused() -> None:
 
 
 async def test_a_time_relative_to_a_vague_one_is_shown_as_vaguely() -> None:
-    driver = await town()
+    driver = await make_town()
     await record_scene(driver, "Siege", when="spring of 1500")
     claim = {**ARRIVES, "when": "that evening"}
     reply = await driver.call("propose", claims=[claim], evidence=["Siege"])
@@ -173,7 +173,7 @@ async def test_a_time_relative_to_a_vague_one_is_shown_as_vaguely() -> None:
 
 
 async def test_effects_of_a_scene_have_its_precision() -> None:
-    driver = await town()
+    driver = await make_town()
     await record_scene(driver, "Siege", when="spring of 1500")
     at = {"kind": "relation", "from": "Ana", "type": "LOCATED_IN", "to": "Hall"}
     reply = await driver.call("propose", claims=[at, ARRIVES], evidence=["Siege"])

@@ -23,12 +23,12 @@ KEEPS = CONTRIBUTES | {"open", "decide"}
 MAY = {READER: READS, CONTRIBUTOR: CONTRIBUTES, KEEPER: KEEPS, SOLO: KEEPS}
 
 
-def properties(schema: Any, path: str) -> Iterator[tuple[str, Any]]:
+def yield_properties(schema: Any, path: str) -> Iterator[tuple[str, Any]]:
     for name, each in schema.get("properties", {}).items():
         yield f"{path}/{name}", each
-        yield from properties(each, f"{path}/{name}")
+        yield from yield_properties(each, f"{path}/{name}")
     if "items" in schema:
-        yield from properties(schema["items"], f"{path}/*")
+        yield from yield_properties(schema["items"], f"{path}/*")
 
 
 def test_there_are_at_most_twelve_tools_in_at_most_4500_tokens() -> None:
@@ -44,7 +44,7 @@ def test_every_argument_is_described() -> None:
     bare = [
         path
         for tool in CANON.tools
-        for path, each in properties(tool.input_schema, tool.name)
+        for path, each in yield_properties(tool.input_schema, tool.name)
         if not each.get("description")
     ]
 
@@ -53,7 +53,7 @@ def test_every_argument_is_described() -> None:
 
 def test_no_argument_has_a_type_list_or_alternative_forms() -> None:
     for tool in CANON.tools:
-        for path, each in properties(tool.input_schema, tool.name):
+        for path, each in yield_properties(tool.input_schema, tool.name):
             assert not isinstance(each.get("type"), list), path
             assert not {"anyOf", "oneOf", "allOf", "$ref"} & each.keys(), path
 
@@ -122,7 +122,7 @@ async def test_each_prompt_names_existing_tools_and_arguments() -> None:
     driver = make_driver()
     principal = Principal(agent_id="solo", agent_type="Solo", authorities=None)
     names = {tool.name for tool in CANON.tools}
-    known = {name for tool in CANON.tools for name, _ in properties(tool.input_schema, "")}
+    known = {name for tool in CANON.tools for name, _ in yield_properties(tool.input_schema, "")}
     known = {name.rpartition("/")[2] for name in known} | {"note", "hint"}
 
     for prompt in CANON.prompts:

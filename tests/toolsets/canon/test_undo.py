@@ -59,7 +59,7 @@ async def all_of(driver: ToolDriver, **then: Any) -> dict[str, Any]:
     return found | {one["id"]: one for one in hits if one.get("level") != "retconned"}
 
 
-def differences(one: dict[str, Any], other: dict[str, Any]) -> list[Any]:
+def differing_replies(one: dict[str, Any], other: dict[str, Any]) -> list[Any]:
     """The replies that differ in two sets of reads."""
     return [(n, one[n], other.get(n)) for n in one if one[n] != other.get(n)]
 
@@ -69,33 +69,35 @@ async def id_of(driver: ToolDriver, says: str) -> str:
     return next(str(one["id"]) for one in found["found"] if one.get("says", "").startswith(says))
 
 
-def claim(**members: Any) -> tuple[str, dict[str, Any]]:
+def claim_call(**members: Any) -> tuple[str, dict[str, Any]]:
     return "propose", {"claims": [members], "said": "So it is told."}
 
 
 CALLS: dict[str, tuple[str, dict[str, Any]]] = {
-    "a fact that ends another": claim(
+    "a fact that ends another": claim_call(
         kind="fact", says="Odo Brand is no longer a member of the Guild"
     ),
-    "a relation that ends another": claim(
+    "a relation that ends another": claim_call(
         kind="relation", **{"from": "Odo Brand"}, type="LOCATED_IN", to="Inn"
     ),
-    "a death in words": claim(kind="fact", says="Zed Kay killed Odo Brand"),
-    "a state": claim(kind="state", of="Ilsa Vane", tags=["dead"]),
-    "a secret state": claim(kind="state", of="Ilsa Vane", tags=["dead"], **{"for": ["gm"]}),
-    "a secret move": claim(
+    "a death in words": claim_call(kind="fact", says="Zed Kay killed Odo Brand"),
+    "a state": claim_call(kind="state", of="Ilsa Vane", tags=["dead"]),
+    "a secret state": claim_call(kind="state", of="Ilsa Vane", tags=["dead"], **{"for": ["gm"]}),
+    "a secret move": claim_call(
         kind="relation", **{"from": "Odo Brand", "for": ["gm"]}, type="LOCATED_IN", to="Inn"
     ),
-    "an event": claim(kind="event", says="The bell broke", who=["Zed Kay"], when="1411-01-01"),
-    "an entity": claim(kind="entity", name="Tib", type="character"),
-    "evidence for what is known": claim(kind="fact", says="Odo Brand is a member of the Guild"),
-    "a corrected field": claim(
+    "an event": claim_call(kind="event", says="The bell broke", who=["Zed Kay"], when="1411-01-01"),
+    "an entity": claim_call(kind="entity", name="Tib", type="character"),
+    "evidence for what is known": claim_call(
+        kind="fact", says="Odo Brand is a member of the Guild"
+    ),
+    "a corrected field": claim_call(
         kind="correction", of="Odo Brand", field="description", value="Old", says="He is old."
     ),
-    "a corrected name": claim(
+    "a corrected name": claim_call(
         kind="correction", of="Odo Brand", field="name", value="Odo Brant", says="A slip."
     ),
-    "a corrected fact": claim(
+    "a corrected fact": claim_call(
         kind="correction",
         of="fact:Odo Brand is a",
         value="Odo Brand is a member of the Watch",
@@ -119,10 +121,10 @@ CALLS: dict[str, tuple[str, dict[str, Any]]] = {
         "tell",
         {"scene": "By day", "turns": [{"by": "gm", "text": "It is light."}] * 2},
     ),
-    "a claimed merge": claim(
+    "a claimed merge": claim_call(
         kind="merge", **{"from": "The Inn of Marrow"}, to="Inn", says="They are one."
     ),
-    "a claimed retcon": claim(kind="retcon", of="fact:Odo Brand is a", says="It is wrong."),
+    "a claimed retcon": claim_call(kind="retcon", of="fact:Odo Brand is a", says="It is wrong."),
     "an entity with its dependents": (
         "decide",
         {"verdict": "retcon", "of": ["Zed Kay"], "reason": "No.", "along": True},
@@ -137,7 +139,7 @@ CALLS: dict[str, tuple[str, dict[str, Any]]] = {
             "said": "He owns a cat.",
         },
     ),
-    "an earlier relation": claim(
+    "an earlier relation": claim_call(
         kind="relation", **{"from": "Odo Brand"}, type="LOCATED_IN", to="Inn", when="1400-01-01"
     ),
     "a closed scene": ("tell", {"scene": "At night", "end_scene": "They sleep."}),
@@ -148,7 +150,7 @@ CALLS: dict[str, tuple[str, dict[str, Any]]] = {
 RETCONNED = {"a retconned entity", "an entity with its dependents"}
 
 
-async def called(driver: ToolDriver, call: str) -> dict[str, Any]:
+async def call_verb(driver: ToolDriver, call: str) -> dict[str, Any]:
     tool, arguments = CALLS[call]
 
     async def named(value: Any) -> Any:
@@ -165,51 +167,51 @@ async def called(driver: ToolDriver, call: str) -> dict[str, Any]:
 async def test_an_undone_call_leaves_no_trace_in_reads_and_can_be_repeated(call: str) -> None:
     driver, space = await a_town()
     before = await all_of(driver)
-    await called(driver, call)
+    await call_verb(driver, call)
     after, head = await all_of(driver), str(await driver.canon.ledger.head_position(space))
     known = await all_of(driver, as_known_at=head)
 
     undone = await driver.call("decide", verdict="undo", reason="I misheard it.")
-    assert not differences(await all_of(driver), before)
+    assert not differing_replies(await all_of(driver), before)
     if call not in RETCONNED:  # a name finds those again
-        assert not differences(await all_of(driver, as_known_at=head), known)
+        assert not differing_replies(await all_of(driver, as_known_at=head), known)
     redone = await driver.call("decide", verdict="undo", of=[undone["id"]])
     if CALLS[call][0] == "tell":  # the words are recorded again, at a later time
         assert redone["note"].startswith("Done again: ")
         return
-    assert not differences(await all_of(driver), after)
+    assert not differing_replies(await all_of(driver), after)
     assert redone["note"].startswith(("Took back: ", "Done again: ", "Holds again: "))
     await driver.call("decide", verdict="undo")
-    assert not differences(await all_of(driver), before)
+    assert not differing_replies(await all_of(driver), before)
     if call not in RETCONNED:
-        assert not differences(await all_of(driver, as_known_at=head), known)
+        assert not differing_replies(await all_of(driver, as_known_at=head), known)
 
 
-async def undo(driver: ToolDriver, **more: Any) -> dict[str, Any]:
+async def undo_last(driver: ToolDriver, **more: Any) -> dict[str, Any]:
     return await driver.call("decide", verdict="undo", **more)
 
 
 async def test_a_second_undo_removes_the_previous_call() -> None:
     driver, _ = await a_town()
     first = await all_of(driver)
-    await called(driver, "a state")
+    await call_verb(driver, "a state")
     second = await all_of(driver)
-    await called(driver, "an event")
+    await call_verb(driver, "an event")
 
-    last = await undo(driver)
-    assert not differences(await all_of(driver), second)
-    await undo(driver)
-    assert not differences(await all_of(driver), first)
-    await undo(driver, of=[last["id"]])
-    assert "The bell broke" in (await undo(driver))["note"]
-    assert not differences(await all_of(driver), first)
+    last = await undo_last(driver)
+    assert not differing_replies(await all_of(driver), second)
+    await undo_last(driver)
+    assert not differing_replies(await all_of(driver), first)
+    await undo_last(driver, of=[last["id"]])
+    assert "The bell broke" in (await undo_last(driver))["note"]
+    assert not differing_replies(await all_of(driver), first)
 
 
 async def test_the_reply_first_names_retracted_and_restored_items() -> None:
     driver, _ = await a_town()
-    await called(driver, "a relation that ends another")
+    await call_verb(driver, "a relation that ends another")
 
-    reply = await undo(driver)
+    reply = await undo_last(driver)
 
     back = (
         "Took back: Odo Brand located in Inn; 1 passage. "
@@ -229,7 +231,7 @@ async def test_the_reply_first_names_retracted_and_restored_items() -> None:
 )
 async def test_dependents_of_a_call_are_named_and_the_call_stays(later: dict[str, Any]) -> None:
     driver, _ = await a_town()
-    await called(driver, "an entity")
+    await call_verb(driver, "an entity")
     other = make_driver("Keeper", driver)
     await other.call("propose", claims=[later], said="And so on.", space="Saltmere")
 
@@ -238,12 +240,12 @@ async def test_dependents_of_a_call_are_named_and_the_call_stays(later: dict[str
     assert error["details"]["reason"] == "undo.rests-on"
     assert "Tib" in error["message"]
     await other.call("decide", verdict="undo", space="Saltmere")
-    assert "Tib" in (await undo(driver))["note"]
+    assert "Tib" in (await undo_last(driver))["note"]
 
 
 async def test_only_the_callers_own_call_in_that_space_is_undone() -> None:
     driver, _ = await a_town()
-    await called(driver, "a state")
+    await call_verb(driver, "a state")
     await driver.call("open", name="Elsewhere", about="Another space")
     stranger = make_driver("Keeper", driver)
 
@@ -255,13 +257,13 @@ async def test_only_the_callers_own_call_in_that_space_is_undone() -> None:
         "decide", verdict="undo", space="Saltmere"
     )
     assert role["code"] == "NOT_ALLOWED"
-    assert "Ilsa Vane is dead" in (await undo(driver, space="Saltmere"))["note"]
+    assert "Ilsa Vane is dead" in (await undo_last(driver, space="Saltmere"))["note"]
 
 
 async def test_a_retried_undo_returns_the_same_reply_and_undoes_nothing_more() -> None:
     driver, _ = await a_town()
-    await called(driver, "a state")
-    await called(driver, "an event")
+    await call_verb(driver, "a state")
+    await call_verb(driver, "an event")
     principal = Principal(agent_id="solo", agent_type="Solo", authorities=None)
 
     async def again() -> Result:
@@ -286,8 +288,8 @@ async def test_a_decided_proposal_waits_again_and_can_be_decided_again() -> None
         done = await driver.call("decide", verdict="accept", of=[row["proposal"]], reason="It is.")
         assert done["verdicts"][0]["verdict"] == "accepted"
         assert (await driver.call("get", of="Ilsa Vane"))["tags"] == ["dead"]
-        await undo(driver)
-        assert not differences(await all_of(driver), before)
+        await undo_last(driver)
+        assert not differing_replies(await all_of(driver), before)
 
 
 async def test_a_document_recorded_again_after_an_undo_exists_again() -> None:
@@ -295,7 +297,7 @@ async def test_a_document_recorded_again_after_an_undo_exists_again() -> None:
     for _ in range(3):
         reply = await driver.call("tell", title="Letter", text="The lighthouse is mine.")
         assert len(reply["passages"]) == 1
-        assert "1 passage" in (await undo(driver))["note"]
+        assert "1 passage" in (await undo_last(driver))["note"]
         found = await driver.call("find", text="lighthouse is mine", limit=20)
         assert not any("is mine" in str(one) for one in found["found"])
 
@@ -307,13 +309,13 @@ async def test_account_records_are_withdrawn_and_recorded_again() -> None:
     record = {"type": "company", "name": "Lee Boats", "city": "Marrow"}
     await driver.call("tell", space="account", records=[record])
     after = await driver.call("get", of="Lee Boats", space="account")
-    undone = await undo(driver, space="account")
+    undone = await undo_last(driver, space="account")
     assert (await driver.outcome("get", {"of": "Lee Boats", "space": "account"})).error is not None
-    await undo(driver, space="account", of=[undone["id"]])
+    await undo_last(driver, space="account", of=[undone["id"]])
     assert (await driver.call("get", of="Lee Boats", space="account"))["name"] == after["name"]
     claims = [{"kind": "correction", "of": "Ann Lee", "field": "city", "value": "Marrow"}]
     await driver.call("propose", space="account", claims=claims)
-    await undo(driver, space="account")
+    await undo_last(driver, space="account")
     assert await driver.call("get", of="Ann Lee", space="account") == before
 
 
@@ -330,14 +332,14 @@ async def test_a_store_with_undone_calls_verifies_and_erases_their_records(
     clock, gateway = HandClock(), Gateway(store.canon, [CANON, NARRATIVE])
     driver, space = await a_town(ToolDriver(store.canon, gateway, clock))
     for call in CALLS:
-        await called(driver, call)
-        undone = await undo(driver)
-        await undo(driver, of=[undone["id"]])
-        await undo(driver)
+        await call_verb(driver, call)
+        undone = await undo_last(driver)
+        await undo_last(driver, of=[undone["id"]])
+        await undo_last(driver)
     await driver.call(
         "tell", scene="At night", turns=[{"by": "Ilsa Vane", "text": "I fear the sea."}]
     )
-    await undo(driver)
+    await undo_last(driver)
     verification = await verify_store(store.canon.ledger, store.maintenance, lambda *_: None)
     assert not verification.findings
 
@@ -387,11 +389,11 @@ async def test_uninformed_readers_notice_neither_a_secret_call_nor_its_undo() ->
 
     before = await read()
     for call in ("a secret state", "a secret move"):
-        await called(driver, call)
-        undone = await undo(driver)
-        assert not differences(await read(), before)
-        await undo(driver, of=[undone["id"]])
-        assert not differences(await read(), before)
+        await call_verb(driver, call)
+        undone = await undo_last(driver)
+        assert not differing_replies(await read(), before)
+        await undo_last(driver, of=[undone["id"]])
+        assert not differing_replies(await read(), before)
 
 
 async def test_account_merges_and_separations_are_undone_and_repeated() -> None:
@@ -408,9 +410,9 @@ async def test_account_merges_and_separations_are_undone_and_repeated() -> None:
         of = [one["name"] for one in people]
         await driver.call("decide", verdict=verdict, of=of, space="account")
         after = await read()
-        undone = await undo(driver, space="account")
+        undone = await undo_last(driver, space="account")
         assert await read() == before
-        await undo(driver, of=[undone["id"]], space="account")
+        await undo_last(driver, of=[undone["id"]], space="account")
         assert await read() == after
-        await undo(driver, space="account")
+        await undo_last(driver, space="account")
         assert await read() == before

@@ -27,7 +27,7 @@ async def a_town() -> ToolDriver:
     return driver
 
 
-async def relate(driver: ToolDriver, start: str, kind: str, end: str, **more: Any) -> str:
+async def relate_entities(driver: ToolDriver, start: str, kind: str, end: str, **more: Any) -> str:
     claim = {"kind": "relation", "from": start, "type": kind, "to": end, **more}
     reply = await driver.call("propose", said=f"{start} {kind} {end}.", claims=[claim])
     if reply["accepted"] == 0:
@@ -36,7 +36,7 @@ async def relate(driver: ToolDriver, start: str, kind: str, end: str, **more: An
     return str(reply["verdicts"][0].get("id"))
 
 
-async def state(driver: ToolDriver, says: str, *about: str, **more: Any) -> str:
+async def state_fact(driver: ToolDriver, says: str, *about: str, **more: Any) -> str:
     claim = {"kind": "fact", "says": says, "about": list(about), **more}
     reply = await driver.call("propose", said=f"{says}.", claims=[claim])
     assert reply["accepted"] == 1, reply
@@ -60,8 +60,8 @@ async def statements_from_reads(driver: ToolDriver, of: str, **view: str) -> lis
 
 async def test_each_read_knows_earlier_canon_before_its_retraction() -> None:
     driver = await a_town()
-    home = await relate(driver, "Ana", "LIVES_IN", "Ashford")
-    song = await state(driver, "Ana sings at dusk", "Ana")
+    home = await relate_entities(driver, "Ana", "LIVES_IN", "Ashford")
+    song = await state_fact(driver, "Ana sings at dusk", "Ana")
     driver.clock.move_by(2 * DAY)
     for wrong in (home, song):
         await driver.call("decide", verdict="retcon", of=[wrong], reason="It was another Ana.")
@@ -76,9 +76,9 @@ async def test_each_read_knows_earlier_canon_before_its_retraction() -> None:
 
 async def test_each_read_ignores_later_recorded_successors() -> None:
     driver = await a_town()
-    await relate(driver, "Ana", "LOCATED_IN", "Ashford")
+    await relate_entities(driver, "Ana", "LOCATED_IN", "Ashford")
     driver.clock.move_by(2 * DAY)
-    await relate(driver, "Ana", "LOCATED_IN", "Birch")
+    await relate_entities(driver, "Ana", "LOCATED_IN", "Birch")
 
     assert await statements_from_reads(driver, "Ana") == [{"Ana located in Birch"}] * 4
     assert (
@@ -89,8 +89,8 @@ async def test_each_read_ignores_later_recorded_successors() -> None:
 
 async def test_before_a_merge_each_entity_has_its_own_facts() -> None:
     driver = await a_town()
-    await state(driver, "Ana sings at dusk", "Ana")
-    await state(driver, "Masked wears a hood", "Masked")
+    await state_fact(driver, "Ana sings at dusk", "Ana")
+    await state_fact(driver, "Masked wears a hood", "Masked")
     driver.clock.move_by(2 * DAY)
     await driver.call("decide", verdict="merge", of=["Ana", "Masked"], reason="The mask fell.")
 
@@ -114,7 +114,7 @@ async def test_before_a_merge_each_entity_has_its_own_facts() -> None:
 
 async def test_after_a_separation_the_earlier_merge_is_seen_in_the_past() -> None:
     driver = await a_town()
-    await state(driver, "Masked wears a hood", "Masked")
+    await state_fact(driver, "Masked wears a hood", "Masked")
     await driver.call("decide", verdict="merge", of=["Ana", "Masked"], reason="The mask fell.")
     driver.clock.move_by(2 * DAY)
     await driver.call("decide", verdict="separate", of=["Masked"], reason="It was a ruse.")
@@ -128,7 +128,7 @@ async def test_after_a_separation_the_earlier_merge_is_seen_in_the_past() -> Non
 
 async def test_rows_have_the_names_of_their_time() -> None:
     driver = await a_town()
-    home = await relate(driver, "Ana", "LIVES_IN", "Ashford", when="1400-01-01")
+    home = await relate_entities(driver, "Ana", "LIVES_IN", "Ashford", when="1400-01-01")
     driver.clock.move_by(2 * DAY)
     named = {"kind": "correction", "of": "Ashford", "field": "name", "value": "Kingsford"}
     reply = await driver.call("propose", said="It was renamed.", claims=[named])
@@ -150,13 +150,13 @@ async def test_rows_have_the_names_of_their_time() -> None:
 
 async def test_the_timeline_lists_moves_and_ownership_in_order() -> None:
     driver = await a_town()
-    await relate(driver, "Ana", "LOCATED_IN", "Ashford", when="1400-01-01")
+    await relate_entities(driver, "Ana", "LOCATED_IN", "Ashford", when="1400-01-01")
     event = {"kind": "event", "says": "Ana finds the Ring", "when": "1405-01-01"}
     await driver.call("propose", said="She finds it.", claims=[event])
-    await relate(driver, "Ana", "OWNS", "Ring", when="1405-02-01")
-    await relate(driver, "Ana", "LOCATED_IN", "Birch", when="1410-01-01")
-    await relate(driver, "Bo", "OWNS", "Ring", when="1412-01-01")
-    wrong = await relate(driver, "Ana", "KNOWS", "Bo", when="1401-01-01")
+    await relate_entities(driver, "Ana", "OWNS", "Ring", when="1405-02-01")
+    await relate_entities(driver, "Ana", "LOCATED_IN", "Birch", when="1410-01-01")
+    await relate_entities(driver, "Bo", "OWNS", "Ring", when="1412-01-01")
+    wrong = await relate_entities(driver, "Ana", "KNOWS", "Bo", when="1401-01-01")
     await driver.call("decide", verdict="retcon", of=[wrong], reason="She never met him.")
 
     rows = (await driver.call("timeline", about="Ana"))["timeline"]
@@ -317,7 +317,7 @@ async def test_a_read_refuses_a_time_that_it_cannot_use() -> None:
         assert "These tools take it: find, get," in refused["message"]
 
 
-async def differing(driver: ToolDriver, **states: str) -> list[tuple[Any, Any]]:
+async def differing_texts(driver: ToolDriver, **states: str) -> list[tuple[Any, Any]]:
     """Return the texts before and after, of what differs between two states."""
     rows = (await driver.call("changes", **states))["differences"]
     return [(row.get("before"), row.get("after")) for row in rows]
@@ -325,9 +325,9 @@ async def differing(driver: ToolDriver, **states: str) -> list[tuple[Any, Any]]:
 
 async def test_changes_are_the_differences_of_two_viewpoints() -> None:
     driver = await a_town()
-    await relate(driver, "Ana", "LIVES_IN", "Ashford", when="1400-01-01")
+    await relate_entities(driver, "Ana", "LIVES_IN", "Ashford", when="1400-01-01")
     driver.clock.move_by(2 * DAY)
-    await relate(driver, "Ana", "LIVES_IN", "Birch", when="1410-01-01")
+    await relate_entities(driver, "Ana", "LIVES_IN", "Birch", when="1410-01-01")
     wound = {"kind": "state", "of": "Bo", "tags": ["wounded"], "when": "1405-06-01"}
     assert (await driver.call("propose", said="He is.", claims=[wound]))["accepted"] == 1
     named = {"kind": "correction", "of": "Ashford", "field": "name", "value": "Kingsford"}
@@ -339,16 +339,16 @@ async def test_changes_are_the_differences_of_two_viewpoints() -> None:
     moved = [(None, "Ana lives in Birch"), ("Ana lives in Ashford", None)]
 
     years = {"from": "1404-01-01", "at": "1406-01-01"}
-    assert await differing(driver, **years) == wounded
+    assert await differing_texts(driver, **years) == wounded
     back = {"from": "1406-01-01", "at": "1404-01-01"}
-    assert await differing(driver, **back) == [(after, before) for before, after in wounded]
-    assert await differing(driver, **years, as_known_at=NEXT_DAY) == []
-    recorded = await differing(driver, since=NEXT_DAY, as_known_at="2025-01-18")
+    assert await differing_texts(driver, **back) == [(after, before) for before, after in wounded]
+    assert await differing_texts(driver, **years, as_known_at=NEXT_DAY) == []
+    recorded = await differing_texts(driver, since=NEXT_DAY, as_known_at="2025-01-18")
     renamed = [("Ashford \u00b7 location", "Kingsford \u00b7 location")]
     assert sorted(recorded, key=str) == sorted([*moved, *wounded, *renamed], key=str)
     await three_scenes(driver)
     scenes = {"from": "One", "at": "Two"}
-    assert set(await differing(driver, **scenes)) == {
+    assert set(await differing_texts(driver, **scenes)) == {
         ("Ana located in Kingsford", None),
         (None, "Ana located in Birch"),
     }
@@ -399,7 +399,7 @@ async def test_a_reader_of_two_audiences_sees_one_place_and_one_owner(
     if dated:
         whens = [{"when": "1400-01-01"}, {"when": "1401-01-01"}]
     for (start, end), few, when in zip((ends[:2], ends[2:]), (first, second), whens, strict=True):
-        await relate(driver, start, kind, end, **({"for": few} if few else {}), **when)
+        await relate_entities(driver, start, kind, end, **({"for": few} if few else {}), **when)
     player = make_driver("Reader", beside=driver, characters=frozenset({sally}))
 
     rows = (await player.call("find", about="Ring", kinds=["relation"]))["found"]

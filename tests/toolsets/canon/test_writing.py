@@ -13,7 +13,7 @@ pytestmark = pytest.mark.anyio
 CORRECTION = {"kind": "correction", "of": "Odo", "field": "age", "value": 61}
 
 
-async def propose(driver: ToolDriver, **claim: Any) -> dict[str, Any]:
+async def propose_claim(driver: ToolDriver, **claim: Any) -> dict[str, Any]:
     reply = await driver.call("propose", said="Somebody says so.", claims=[claim])
     (verdict,) = reply["verdicts"]
     return dict(verdict)
@@ -46,10 +46,12 @@ async def test_items_written_here_are_read_by_narrative_tools_and_vice_versa() -
 async def test_a_contradiction_is_refused_and_ends_nothing_unless_intended() -> None:
     driver = make_driver()
     await driver.saltmere()
-    assert (await propose(driver, kind="state", of="Odo", tags=["dead"]))["verdict"] == "accepted"
+    assert (await propose_claim(driver, kind="state", of="Odo", tags=["dead"]))[
+        "verdict"
+    ] == "accepted"
     late = {"kind": "fact", "says": "Odo Brand kicks in the door", "who": ["Odo"]}
 
-    refused = await propose(driver, **late)
+    refused = await propose_claim(driver, **late)
     assert (refused["verdict"], refused["rule"]) == ("rejected", "gate:actor-alive")
     assert refused["against"][0]["grade"] == "contradiction"
     assert (await driver.call("get", of="Odo"))["tags"] == ["dead"]
@@ -144,8 +146,8 @@ async def test_a_keeper_overrules_rejects_and_waives_with_a_reason() -> None:
 async def test_a_possible_conflict_is_reviewed_and_waived() -> None:
     driver = make_driver()
     await driver.saltmere()
-    await propose(driver, kind="state", of="Odo", tags=["dead"])
-    await propose(driver, kind="event", says="They mourn Odo", about=["Odo"])
+    await propose_claim(driver, kind="state", of="Odo", tags=["dead"])
+    await propose_claim(driver, kind="event", says="They mourn Odo", about=["Odo"])
 
     (row,) = (await driver.call("review", what="conflicts"))["waiting"]
     against = row["perhaps_against"][0]["id"]
@@ -157,7 +159,7 @@ async def test_a_possible_conflict_is_reviewed_and_waived() -> None:
 async def test_entities_are_merged_separated_and_retracted() -> None:
     driver = make_driver()
     await driver.saltmere()
-    await propose(driver, kind="entity", name="The Keeper", type="character")
+    await propose_claim(driver, kind="entity", name="The Keeper", type="character")
     keeper = (await driver.call("get", of="The Keeper"))["id"]
 
     merged = await driver.call(
@@ -260,8 +262,8 @@ async def test_claims_refer_to_each_other_and_each_name_is_unique() -> None:
     assert error["details"]["reason"] == "claim.repeats"
     assert (await driver.refused("propose", claims=many))["details"]["reason"] == "list.too-long"
     event = {"kind": "event", "says": "The storm begins"}
-    made = await propose(driver, **event)
-    caused = await propose(driver, kind="event", says="Ruin", caused_by=[made["id"]])
+    made = await propose_claim(driver, **event)
+    caused = await propose_claim(driver, kind="event", says="Ruin", caused_by=[made["id"]])
     assert caused["verdict"] == "accepted"
 
 
@@ -379,7 +381,7 @@ async def test_a_space_may_have_its_own_calendar() -> None:
     driver = make_driver()
     calendar = {"months": [{"name": "Mist", "days": 30}, {"name": "Sun", "days": 30}]}
     await driver.call("open", name="Isle", calendar=calendar)
-    made = await propose(driver, kind="event", says="Landing", when="3 Sun 12")
+    made = await propose_claim(driver, kind="event", says="Landing", when="3 Sun 12")
 
     rows = (await driver.call("timeline", **{"from": "1 Sun 12"}))["timeline"]
 

@@ -120,7 +120,7 @@ ANA = {"kind": "entity", "name": "Ana Berg", "type": "person"}
 TWIN = {"kind": "entity", "name": "Ana Lund", "type": "person"}
 
 
-def proposed(**claim: Any) -> tuple[str, dict[str, Any]]:
+def claim_call(**claim: Any) -> tuple[str, dict[str, Any]]:
     return "propose", {"said": "So they say.", "claims": [claim]}
 
 
@@ -128,15 +128,15 @@ LETTER = ("tell", {"title": "Letter", "text": "Ana Berg is ill."})
 ILL = {"kind": "fact", "says": "Ana Berg is ill.", "evidence": "Letter"}
 FORGET = ("decide", {"verdict": "forget", "of": "Letter"})
 HINTED: list[list[tuple[str, dict[str, Any]]]] = [
-    [proposed(kind="fact", says="Ana is well.")],
-    [proposed(kind="fact", says="Berg sleeps.", about="Ana")],
-    [proposed(kind="relation", type="KNOWS", to="Ana Berg", **{"from": "Bo"})],
-    [proposed(**{**ANA, "type": "village"})],
+    [claim_call(kind="fact", says="Ana is well.")],
+    [claim_call(kind="fact", says="Berg sleeps.", about="Ana")],
+    [claim_call(kind="relation", type="KNOWS", to="Ana Berg", **{"from": "Bo"})],
+    [claim_call(**{**ANA, "type": "village"})],
     [LETTER, ("propose", {"claims": [ILL]}), FORGET],
     [LETTER, FORGET],
     [
-        proposed(kind="state", of="Ana Berg", tags=["dead"]),
-        proposed(kind="event", says="Ana Berg sings", who=["Ana Berg"]),
+        claim_call(kind="state", of="Ana Berg", tags=["dead"]),
+        claim_call(kind="event", says="Ana Berg sings", who=["Ana Berg"]),
         ("decide", {"verdict": "undo"}),
     ],
     [("get", {"of": "Ana"})],

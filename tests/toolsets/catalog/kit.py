@@ -47,15 +47,15 @@ REPLIES: Final = {
 }
 
 
-def uuid(number: int) -> str:
+def make_uuid(number: int) -> str:
     """An entity's id."""
     return f"00000000-0000-4000-8000-{number:012x}"
 
 
-def entity(number: int, kind: str, title: str, **more: Any) -> dict[str, Any]:
+def entity_row(number: int, kind: str, title: str, **more: Any) -> dict[str, Any]:
     """A row of an entity; its slug is made of its kind and number."""
     return {
-        "id": uuid(number),
+        "id": make_uuid(number),
         "projectId": LAB,
         "entityType": kind,
         "title": title,
@@ -66,7 +66,9 @@ def entity(number: int, kind: str, title: str, **more: Any) -> dict[str, Any]:
     }
 
 
-def relation(number: int, rel_type: str, source: str, target: str, **more: Any) -> dict[str, Any]:
+def relation_row(
+    number: int, rel_type: str, source: str, target: str, **more: Any
+) -> dict[str, Any]:
     """A row of a relation; the kinds of its ends follow from its type."""
     from canonry.log.schemas.catalog_tables import RELATIONS  # noqa: PLC0415
 
@@ -84,77 +86,84 @@ def relation(number: int, rel_type: str, source: str, target: str, **more: Any) 
     }
 
 
-def hostile() -> Arrays:
+def hostile_names() -> Arrays:
     """Names that mean something to a database, ids of several versions, and awkward graphs."""
     late = {"updatedAt": "2025-03-01T00:00:00.123Z"}
     nil = "00000000-0000-0000-0000-000000000000"
     entities = [
-        entity(1, "guide", "100% sure", summary="about \\ and _", **late),
-        entity(2, "guide", "snake_case", contentRef="guides/2.md", difficulty="beginner"),
-        entity(3, "concept", "Stra\u00dfe", conceptKind="standard", summary=""),
-        entity(4, "concept", "STRASSE", conceptKind="comparison", comparisonTargets=[uuid(3), nil]),
-        entity(5, "concept", "cafe\u0301", summary="combining"),
-        entity(6, "concept", "caf\u00e9", summary="composed", status="archived"),
-        entity(
+        entity_row(1, "guide", "100% sure", summary="about \\ and _", **late),
+        entity_row(2, "guide", "snake_case", contentRef="guides/2.md", difficulty="beginner"),
+        entity_row(3, "concept", "Stra\u00dfe", conceptKind="standard", summary=""),
+        entity_row(
+            4, "concept", "STRASSE", conceptKind="comparison", comparisonTargets=[make_uuid(3), nil]
+        ),
+        entity_row(5, "concept", "cafe\u0301", summary="combining"),
+        entity_row(6, "concept", "caf\u00e9", summary="composed", status="archived"),
+        entity_row(
             7, "concept", "\u0130stanbul", status="published", publishedAt="2025-01-02T00:00:00Z"
         ),
-        entity(8, "concept", "istanbul"),
-        entity(9, "project", "dragon \U0001f409", repoUrl="https://example.org", license="MIT"),
-        entity(10, "news", "alpha", status="publish_requested"),
-        entity(11, "news", "ALPHA", summary="the same in capitals"),
-        entity(12, "concept", "alone"),
-        entity(13, "guide", 'say "hello"; DROP TABLE', summary="100\u00a0%"),
-        {**entity(14, "guide", "shared id"), "id": SHARED},
-        {**entity(15, "concept", "nil"), "id": nil},
-        {**entity(16, "concept", "foreign"), "projectId": OTHER},
-        entity(17, "concept", "circle a"),
-        entity(18, "concept", "circle b"),
-        entity(19, "concept", "circle c"),
+        entity_row(8, "concept", "istanbul"),
+        entity_row(9, "project", "dragon \U0001f409", repoUrl="https://example.org", license="MIT"),
+        entity_row(10, "news", "alpha", status="publish_requested"),
+        entity_row(11, "news", "ALPHA", summary="the same in capitals"),
+        entity_row(12, "concept", "alone"),
+        entity_row(13, "guide", 'say "hello"; DROP TABLE', summary="100\u00a0%"),
+        {**entity_row(14, "guide", "shared id"), "id": SHARED},
+        {**entity_row(15, "concept", "nil"), "id": nil},
+        {**entity_row(16, "concept", "foreign"), "projectId": OTHER},
+        entity_row(17, "concept", "circle a"),
+        entity_row(18, "concept", "circle b"),
+        entity_row(19, "concept", "circle c"),
     ]
     links = [
-        ("GUIDE_USES_CONCEPT", uuid(1), uuid(3)),
-        ("GUIDE_EXPLAINS_CONCEPT", uuid(1), uuid(3)),
-        ("GUIDE_USES_CONCEPT", uuid(1), uuid(4)),
-        ("GUIDE_USES_CONCEPT", uuid(2), uuid(4)),
-        ("CONCEPT_RELATES_TO_CONCEPT", uuid(3), uuid(4)),
-        ("CONCEPT_RELATES_TO_CONCEPT", uuid(4), uuid(3)),
-        ("CONCEPT_RELATES_TO_CONCEPT", uuid(5), uuid(5)),
-        ("CONCEPT_RELATES_TO_CONCEPT", uuid(5), uuid(6)),
-        ("NEWS_REFERENCES_CONCEPT", uuid(10), uuid(7)),
-        ("NEWS_REFERENCES_CONCEPT", uuid(11), uuid(7)),
-        ("PROJECT_IMPLEMENTS_CONCEPT", uuid(9), uuid(7)),
-        ("PROJECT_HAS_GUIDE", uuid(9), uuid(1)),
-        ("GUIDE_REFERENCES_SOURCE", uuid(1), SHARED),
+        ("GUIDE_USES_CONCEPT", make_uuid(1), make_uuid(3)),
+        ("GUIDE_EXPLAINS_CONCEPT", make_uuid(1), make_uuid(3)),
+        ("GUIDE_USES_CONCEPT", make_uuid(1), make_uuid(4)),
+        ("GUIDE_USES_CONCEPT", make_uuid(2), make_uuid(4)),
+        ("CONCEPT_RELATES_TO_CONCEPT", make_uuid(3), make_uuid(4)),
+        ("CONCEPT_RELATES_TO_CONCEPT", make_uuid(4), make_uuid(3)),
+        ("CONCEPT_RELATES_TO_CONCEPT", make_uuid(5), make_uuid(5)),
+        ("CONCEPT_RELATES_TO_CONCEPT", make_uuid(5), make_uuid(6)),
+        ("NEWS_REFERENCES_CONCEPT", make_uuid(10), make_uuid(7)),
+        ("NEWS_REFERENCES_CONCEPT", make_uuid(11), make_uuid(7)),
+        ("PROJECT_IMPLEMENTS_CONCEPT", make_uuid(9), make_uuid(7)),
+        ("PROJECT_HAS_GUIDE", make_uuid(9), make_uuid(1)),
+        ("GUIDE_REFERENCES_SOURCE", make_uuid(1), SHARED),
         ("GUIDE_USES_CONCEPT", SHARED, nil),
         ("GUIDE_REFERENCES_SOURCE", SHARED, SHARED),
-        ("DISTRIBUTION_PROMOTES_GUIDE", uuid(1), uuid(1)),
-        ("VIDEO_EXPLAINS_CONCEPT", uuid(1), uuid(3)),
-        ("CONCEPT_RELATES_TO_CONCEPT", uuid(17), uuid(18)),
-        ("CONCEPT_RELATES_TO_CONCEPT", uuid(18), uuid(19)),
-        ("CONCEPT_RELATES_TO_CONCEPT", uuid(19), uuid(17)),
+        ("DISTRIBUTION_PROMOTES_GUIDE", make_uuid(1), make_uuid(1)),
+        ("VIDEO_EXPLAINS_CONCEPT", make_uuid(1), make_uuid(3)),
+        ("CONCEPT_RELATES_TO_CONCEPT", make_uuid(17), make_uuid(18)),
+        ("CONCEPT_RELATES_TO_CONCEPT", make_uuid(18), make_uuid(19)),
+        ("CONCEPT_RELATES_TO_CONCEPT", make_uuid(19), make_uuid(17)),
     ]
     about = {"projectId": LAB, "platform": "x", "createdAt": "2025-01-01T00:00:00Z"}
     about["updatedAt"] = about["createdAt"]
-    shown = {"primaryEntityType": "guide", "primaryEntityId": uuid(1), "externalUrl": "https://x"}
+    shown = {
+        "primaryEntityType": "guide",
+        "primaryEntityId": make_uuid(1),
+        "externalUrl": "https://x",
+    }
     item = {"id": SHARED, "sourceType": "webpage", "url": "https://s", "operatorIntent": "read"}
     item["capturedAt"] = "2025-01-01T00:00:00Z"
     return {
         "projects": [
-            _project(LAB, "alpha Lab"),
-            _project(OTHER, "Alpha Lab", description="another"),
-            _project(EMPTY, "beta"),
+            project_row(LAB, "alpha Lab"),
+            project_row(OTHER, "Alpha Lab", description="another"),
+            project_row(EMPTY, "beta"),
         ],
         "entities": entities,
         "sourceItems": [{**about, **item}],
-        "distributionEvents": [{**about, **shown, "id": uuid(1)}],
-        "videos": [{**about, **shown, "id": uuid(1)}],
+        "distributionEvents": [{**about, **shown, "id": make_uuid(1)}],
+        "videos": [{**about, **shown, "id": make_uuid(1)}],
         "relations": [
-            relation(n, *link, notes="first" if n == 0 else None) for n, link in enumerate(links)
+            relation_row(n, *link, notes="first" if n == 0 else None)
+            for n, link in enumerate(links)
         ],
     }
 
 
-def _project(project_id: str, name: str, **more: Any) -> dict[str, Any]:
+def project_row(project_id: str, name: str, **more: Any) -> dict[str, Any]:
     then = "2025-01-01T00:00:00.000Z"
     slug = f"slug-{project_id[-1]}"
     return {
@@ -167,7 +176,7 @@ def _project(project_id: str, name: str, **more: Any) -> dict[str, Any]:
     }
 
 
-def shuffled(arrays: Arrays, seed: int) -> Arrays:
+def shuffle_rows(arrays: Arrays, seed: int) -> Arrays:
     """The same rows in another order."""
     order = random.Random(seed)
     return {name: order.sample(rows, len(rows)) for name, rows in arrays.items()}

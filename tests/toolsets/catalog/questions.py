@@ -11,8 +11,8 @@ from tests.toolsets.catalog.kit import (
     OTHER,
     SHARED,
     CatalogDriver,
-    hostile,
-    uuid,
+    hostile_names,
+    make_uuid,
 )
 
 TEXTS = (
@@ -40,7 +40,7 @@ TEXTS = (
 )
 
 
-def questions() -> Iterator[tuple[str, dict[str, Any]]]:
+def yield_questions() -> Iterator[tuple[str, dict[str, Any]]]:
     """(tool, arguments)."""
     yield "list_projects", {}
     for project, text in product((LAB, OTHER, EMPTY, NOWHERE), TEXTS):
@@ -48,7 +48,7 @@ def questions() -> Iterator[tuple[str, dict[str, Any]]]:
     for text, kinds, limit in product(("a", "e"), ([], ["news"], ["guide", "concept"]), (1, 3)):
         asked = {"projectId": LAB, "query": text, "entityTypes": kinds, "limit": limit}
         yield "search_entities", asked
-    ids = [row["id"] for row in hostile()["entities"]]
+    ids = [row["id"] for row in hostile_names()["entities"]]
     for project, one in product((LAB, LAB.upper(), OTHER), (*ids, SHARED.upper(), NOWHERE)):
         yield "get_entity", {"projectId": project, "entityId": one}
     types: tuple[list[str], ...] = (
@@ -59,13 +59,13 @@ def questions() -> Iterator[tuple[str, dict[str, Any]]]:
     for one, depth, some in product((*ids, NOWHERE), (1, 2), types):
         asked = {"projectId": LAB, "entityId": one, "depth": depth, "relationshipTypes": some}
         yield "get_entity_graph", asked
-    yield "get_entity_graph", {"projectId": LAB, "entityId": uuid(1)}
+    yield "get_entity_graph", {"projectId": LAB, "entityId": make_uuid(1)}
 
 
-async def answers(driver: CatalogDriver) -> list[str]:
+async def answer_texts(driver: CatalogDriver) -> list[str]:
     """The text of every answer, with what is told beside it."""
     found = []
-    for tool, arguments in questions():
+    for tool, arguments in yield_questions():
         outcome = await driver.outcome(tool, arguments)
         found.append(f"{tool} {arguments} {outcome.text} {dict(outcome.meta)}")
     return found

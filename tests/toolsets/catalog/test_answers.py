@@ -10,14 +10,14 @@ from canonry.app.embedded import Embedded, open_embedded
 from canonry.stores.sqlite import Durability
 from canonry.stores.sqlite import catalog as catalog_search
 from canonry.testing.clocks import CountingIdentities, HandClock
-from tests.toolsets.catalog.kit import hostile, import_rows, make_filled_driver, shuffled
-from tests.toolsets.catalog.questions import answers
+from tests.toolsets.catalog.kit import hostile_names, import_rows, make_filled_driver, shuffle_rows
+from tests.toolsets.catalog.questions import answer_texts
 
 pytestmark = pytest.mark.anyio
 GOLDEN = Path(__file__).parent / "golden.json"
 
 
-def golden() -> list[str]:
+def read_golden() -> list[str]:
     reply: list[str] = json.loads(GOLDEN.read_text(encoding="utf-8"))
     return reply
 
@@ -35,14 +35,17 @@ async def store(tmp_path: Path) -> AsyncIterator[Embedded]:
 
 
 async def test_answers_equal_the_golden_ones() -> None:
-    answer = await answers(await make_filled_driver(hostile()))
+    answer = await answer_texts(await make_filled_driver(hostile_names()))
 
-    assert answer == golden()
+    assert answer == read_golden()
 
 
 @pytest.mark.parametrize("seed", range(3))
 async def test_the_order_of_rows_makes_no_difference(seed: int) -> None:
-    assert await answers(await make_filled_driver(shuffled(hostile(), seed))) == golden()
+    assert (
+        await answer_texts(await make_filled_driver(shuffle_rows(hostile_names(), seed)))
+        == read_golden()
+    )
 
 
 @pytest.mark.parametrize("few", [1_000, 2, 0])
@@ -51,19 +54,19 @@ async def test_the_embedded_store_gives_the_same_bytes(
 ) -> None:
     """The texts are found in the index, or read in order, or some of each."""
     monkeypatch.setattr(catalog_search, "FEW", few)
-    driver = await make_filled_driver(shuffled(hostile(), 7), store.canon)
+    driver = await make_filled_driver(shuffle_rows(hostile_names(), 7), store.canon)
 
-    assert await answers(driver) == golden()
+    assert await answer_texts(driver) == read_golden()
 
 
 async def test_answers_survive_a_rebuild_and_verify(store: Embedded) -> None:
-    driver = await make_filled_driver(hostile(), store.canon)
-    renamed = {"entities": [{**hostile()["entities"][0], "title": "another"}]}
+    driver = await make_filled_driver(hostile_names(), store.canon)
+    renamed = {"entities": [{**hostile_names()["entities"][0], "title": "another"}]}
     await import_rows(store.canon, renamed)
-    await import_rows(store.canon, {"entities": hostile()["entities"][:1]})
+    await import_rows(store.canon, {"entities": hostile_names()["entities"][:1]})
 
     verified = await store.maintenance.verify(lambda _done, _total: None)
     await store.maintenance.rebuild(lambda _done, _total: None)
 
     assert not verified.findings
-    assert await answers(driver) == golden()
+    assert await answer_texts(driver) == read_golden()

@@ -12,15 +12,15 @@ from canonry.gateway.call import Gateway
 from canonry.gateway.principal import Principal
 from canonry.gateway.tool import Tool
 from canonry.testing.clocks import CountingIdentities, HandClock
-from tests.toolsets.catalog.kit import LAB, hostile, import_rows, uuid
+from tests.toolsets.catalog.kit import LAB, hostile_names, import_rows, make_uuid
 
 pytestmark = pytest.mark.anyio
 CANARY = "Jane Roe of 12 Elm Street"
 TOOLS = (*CATALOG.tools, *OPERATOR.tools)
 FITTING: dict[str, Any] = {
     "projectId": LAB,
-    "entityId": uuid(1),
-    "relationId": uuid(1),
+    "entityId": make_uuid(1),
+    "relationId": make_uuid(1),
     "entityType": "guide",
     "query": CANARY,
     "title": CANARY,
@@ -37,7 +37,7 @@ FITTING: dict[str, Any] = {
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 async def test_a_text_stays_between_caller_and_store(tool: Tool) -> None:
     canon = compose_memory(clock=HandClock(), identities=CountingIdentities())
-    await import_rows(canon, hostile())
+    await import_rows(canon, hostile_names())
     gateway = Gateway(canon, (CATALOG, OPERATOR))
     lines: list[bytes] = []
     gateway.audit.write_to(lines.append)

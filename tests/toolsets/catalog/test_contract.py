@@ -18,7 +18,13 @@ from canonry.values.errors import (
     NotFound,
     Unavailable,
 )
-from tests.toolsets.catalog.kit import LAB, hostile, make_catalog_driver, make_filled_driver, uuid
+from tests.toolsets.catalog.kit import (
+    LAB,
+    hostile_names,
+    make_catalog_driver,
+    make_filled_driver,
+    make_uuid,
+)
 
 pytestmark = pytest.mark.anyio
 ERRORS = (
@@ -114,12 +120,12 @@ INVALID: tuple[tuple[str, dict[str, Any], str], ...] = (
     ),
     ("search_entities", {"projectId": LAB, "query": "x", "status": "draft"}, "status"),
     ("get_entity", {"projectId": LAB, "entityId": "1"}, "entityId"),
-    ("get_entity", {"projectId": LAB, "entityId": uuid(1), "depth": 1}, "depth"),
-    ("get_entity_graph", {"projectId": LAB, "entityId": uuid(1), "depth": 3}, "depth"),
-    ("get_entity_graph", {"projectId": LAB, "entityId": uuid(1), "depth": 1.5}, "depth"),
+    ("get_entity", {"projectId": LAB, "entityId": make_uuid(1), "depth": 1}, "depth"),
+    ("get_entity_graph", {"projectId": LAB, "entityId": make_uuid(1), "depth": 3}, "depth"),
+    ("get_entity_graph", {"projectId": LAB, "entityId": make_uuid(1), "depth": 1.5}, "depth"),
     (
         "get_entity_graph",
-        {"projectId": LAB, "entityId": uuid(1), "relationshipTypes": ["LIKES"]},
+        {"projectId": LAB, "entityId": make_uuid(1), "relationshipTypes": ["LIKES"]},
         "relationshipTypes[0]",
     ),
 )
@@ -129,7 +135,7 @@ INVALID: tuple[tuple[str, dict[str, Any], str], ...] = (
 async def test_invalid_arguments_are_named(
     tool: str, arguments: dict[str, Any], field: str
 ) -> None:
-    error = await (await make_filled_driver(hostile())).refused(tool, **arguments)
+    error = await (await make_filled_driver(hostile_names())).refused(tool, **arguments)
 
     assert error["code"] == "VALIDATION_ERROR"
     assert error["message"] == "Invalid input parameters"
@@ -138,7 +144,7 @@ async def test_invalid_arguments_are_named(
 
 
 async def test_missing_arguments_precede_unknown_and_wrong_ones() -> None:
-    driver = await make_filled_driver(hostile())
+    driver = await make_filled_driver(hostile_names())
 
     missing = await driver.refused("search_entities", projectId="x", limit="y", colour="red")
     unknown = await driver.refused(
@@ -151,7 +157,10 @@ async def test_missing_arguments_precede_unknown_and_wrong_ones() -> None:
 
 
 async def test_argument_errors_precede_project_errors_and_those_entity_errors() -> None:
-    driver, nowhere = await make_filled_driver(hostile()), "00000000-0000-4000-8000-00000000dead"
+    driver, nowhere = (
+        await make_filled_driver(hostile_names()),
+        "00000000-0000-4000-8000-00000000dead",
+    )
 
     first = await driver.refused("get_entity_graph", projectId=nowhere, entityId=nowhere, depth=9)
     second = await driver.refused("get_entity_graph", projectId=nowhere, entityId=nowhere)
@@ -162,7 +171,7 @@ async def test_argument_errors_precede_project_errors_and_those_entity_errors() 
 
 
 async def test_numbers_are_interpreted_by_the_schema() -> None:
-    driver = await make_filled_driver(hostile())
+    driver = await make_filled_driver(hostile_names())
 
     whole = await driver.call("search_entities", projectId=LAB, query="a", limit=2)
     pointed = await driver.call("search_entities", projectId=LAB, query="a", limit=2.0)

@@ -19,18 +19,18 @@ from canonry.log.schemas.catalog_tables import (
     STATUSES,
 )
 from canonry.stores.sqlite import Durability, catalog
-from tests.adapters.sqlite.test_reading import endless
+from tests.adapters.sqlite.test_reading import run_endlessly
 from tests.toolsets.catalog.kit import (
     LAB,
     NOWHERE,
     OTHER,
     Arrays,
     CatalogDriver,
-    entity,
-    hostile,
+    entity_row,
+    hostile_names,
     make_filled_driver,
-    relation,
-    uuid,
+    make_uuid,
+    relation_row,
 )
 
 pytestmark = pytest.mark.anyio
@@ -38,7 +38,7 @@ RELATES = "CONCEPT_RELATES_TO_CONCEPT"
 BARE: dict[str, Any] = {"projects": [{"id": LAB, "name": "lab", "slug": "lab"}]}
 
 
-async def found(driver: CatalogDriver, query: str, **more: Any) -> list[str]:
+async def find_titles(driver: CatalogDriver, query: str, **more: Any) -> list[str]:
     reply = await driver.call("search_entities", projectId=LAB, query=query, limit=50, **more)
     assert reply["totalCount"] == len(reply["entities"])
     return [row["id"] for row in reply["entities"]]
@@ -46,28 +46,30 @@ async def found(driver: CatalogDriver, query: str, **more: Any) -> list[str]:
 
 async def test_a_query_is_one_text_with_its_spaces() -> None:
     titles = ("two words", " two words", "two  words", "words two", "TWO WORDS ")
-    rows = [entity(n, "news", title) for n, title in enumerate(titles)]
+    rows = [entity_row(n, "news", title) for n, title in enumerate(titles)]
     driver = await make_filled_driver({**BARE, "entities": rows})
 
-    assert await found(driver, "two words") == [uuid(0), uuid(1), uuid(4)]
-    assert await found(driver, " two") == [uuid(1), uuid(3)]
-    assert await found(driver, "words ") == [uuid(3), uuid(4)]
-    assert await found(driver, "words two words") == []
+    assert await find_titles(driver, "two words") == [make_uuid(0), make_uuid(1), make_uuid(4)]
+    assert await find_titles(driver, " two") == [make_uuid(1), make_uuid(3)]
+    assert await find_titles(driver, "words ") == [make_uuid(3), make_uuid(4)]
+    assert await find_titles(driver, "words two words") == []
 
 
 async def test_empty_filters_are_ignored() -> None:
-    driver = await make_filled_driver(hostile())
+    driver = await make_filled_driver(hostile_names())
 
-    assert await found(driver, "a", entityTypes=[]) == await found(driver, "a")
-    assert await found(driver, "a", entityTypes=list(CONTENT_KINDS)) == await found(driver, "a")
-    asked = {"projectId": LAB, "entityId": uuid(1), "depth": 2}
+    assert await find_titles(driver, "a", entityTypes=[]) == await find_titles(driver, "a")
+    assert await find_titles(driver, "a", entityTypes=list(CONTENT_KINDS)) == await find_titles(
+        driver, "a"
+    )
+    asked = {"projectId": LAB, "entityId": make_uuid(1), "depth": 2}
     whole = await driver.call("get_entity_graph", **asked)
     assert whole == await driver.call("get_entity_graph", **asked, relationshipTypes=[])
     every = [name for name in RELATIONS if name in LINKS]
     assert whole == await driver.call("get_entity_graph", **asked, relationshipTypes=every)
     none = [name for name in RELATIONS if name not in LINKS]
     alone = await driver.call("get_entity_graph", **asked, relationshipTypes=none)
-    assert ([node["id"] for node in alone["nodes"]], alone["edges"]) == ([uuid(1)], [])
+    assert ([node["id"] for node in alone["nodes"]], alone["edges"]) == ([make_uuid(1)], [])
 
 
 @pytest.mark.parametrize(
@@ -77,25 +79,25 @@ async def test_empty_filters_are_ignored() -> None:
         ("get_entity_graph", {"relationshipTypes": [*RELATIONS] * 3}, "relationshipTypes"),
         ("get_entity_graph", {"direction": "out"}, "direction"),
         ("get_entity_graph", {"depth": 0}, "depth"),
-        ("get_entity_graph", {"entityId": f"urn:uuid:{uuid(1)}"}, "entityId"),
-        ("get_entity_graph", {"entityId": f" {uuid(1)}"}, "entityId"),
-        ("get_entity_graph", {"entityId": uuid(1).replace("1", "\u0661")}, "entityId"),
+        ("get_entity_graph", {"entityId": f"urn:uuid:{make_uuid(1)}"}, "entityId"),
+        ("get_entity_graph", {"entityId": f" {make_uuid(1)}"}, "entityId"),
+        ("get_entity_graph", {"entityId": make_uuid(1).replace("1", "\u0661")}, "entityId"),
         ("get_entity", {"entityId": ""}, "entityId"),
     ],
 )
 async def test_lists_ids_and_names_are_checked_as_published(
     tool: str, more: dict[str, Any], field: str
 ) -> None:
-    asked = {"projectId": LAB, "entityId": uuid(1), **more}
+    asked = {"projectId": LAB, "entityId": make_uuid(1), **more}
 
-    error = await (await make_filled_driver(hostile())).refused(tool, **asked)
+    error = await (await make_filled_driver(hostile_names())).refused(tool, **asked)
 
     assert (error["code"], error["details"]["field"]) == ("VALIDATION_ERROR", field)
 
 
 async def test_the_first_hundred_projects_are_listed() -> None:
     names = [f"p {n % 40:02}" for n in range(120)]
-    rows = [{"id": uuid(n), "name": name, "slug": f"{n}"} for n, name in enumerate(names)]
+    rows = [{"id": make_uuid(n), "name": name, "slug": f"{n}"} for n, name in enumerate(names)]
     driver = await make_filled_driver({"projects": rows[::-1]})
 
     reported = (await driver.call("list_projects"))["projects"]
@@ -105,12 +107,12 @@ async def test_the_first_hundred_projects_are_listed() -> None:
 
 
 async def test_every_status_is_visible_everywhere() -> None:
-    rows = [entity(n, "concept", "seen", status=status) for n, status in enumerate(STATUSES)]
-    links = [relation(n, RELATES, uuid(0), uuid(n)) for n in range(1, len(STATUSES))]
+    rows = [entity_row(n, "concept", "seen", status=status) for n, status in enumerate(STATUSES)]
+    links = [relation_row(n, RELATES, make_uuid(0), make_uuid(n)) for n in range(1, len(STATUSES))]
     driver = await make_filled_driver({**BARE, "entities": rows, "relations": links})
 
-    assert await found(driver, "seen") == [row["id"] for row in rows]
-    graph = await driver.call("get_entity_graph", projectId=LAB, entityId=uuid(0))
+    assert await find_titles(driver, "seen") == [row["id"] for row in rows]
+    graph = await driver.call("get_entity_graph", projectId=LAB, entityId=make_uuid(0))
     assert {node["status"] for node in graph["nodes"]} == set(STATUSES)
     for row in rows:
         reply = await driver.call("get_entity", projectId=LAB, entityId=row["id"])
@@ -118,13 +120,13 @@ async def test_every_status_is_visible_everywhere() -> None:
 
 
 async def test_a_reply_has_exactly_the_published_fields() -> None:
-    bare = {"id": uuid(1), "projectId": LAB, "entityType": "news", "title": "t", "slug": ""}
+    bare = {"id": make_uuid(1), "projectId": LAB, "entityType": "news", "title": "t", "slug": ""}
     driver = await make_filled_driver({**BARE, "entities": [bare]})
     schemas = {tool["name"]: tool["outputSchema"]["properties"] for tool in published()["tools"]}
 
     listed = (await driver.call("search_entities", projectId=LAB, query="t"))["entities"]
-    read = (await driver.call("get_entity", projectId=LAB, entityId=uuid(1)))["entity"]
-    graph = await driver.call("get_entity_graph", projectId=LAB, entityId=uuid(1))
+    read = (await driver.call("get_entity", projectId=LAB, entityId=make_uuid(1)))["entity"]
+    graph = await driver.call("get_entity_graph", projectId=LAB, entityId=make_uuid(1))
     projects = (await driver.call("list_projects"))["projects"]
 
     for tool, array, rows in (
@@ -146,15 +148,16 @@ async def test_instants_are_utc_in_milliseconds() -> None:
         "9999-12-31T23:59:59.9999Z": "9999-12-31T23:59:59.999Z",
     }
     rows = [
-        entity(n, "news", "when", createdAt=when, updatedAt=when) for n, when in enumerate(given)
+        entity_row(n, "news", "when", createdAt=when, updatedAt=when)
+        for n, when in enumerate(given)
     ]
     driver = await make_filled_driver({**BARE, "entities": rows})
 
     reply = await driver.call("search_entities", projectId=LAB, query="when")
 
     listed = {row["id"]: (row["createdAt"], row["updatedAt"]) for row in reply["entities"]}
-    assert listed == {uuid(n): (when, when) for n, when in enumerate(given.values())}
-    assert list(listed) == [uuid(n) for n in (4, 2, 0, 1, 3)]
+    assert listed == {make_uuid(n): (when, when) for n, when in enumerate(given.values())}
+    assert list(listed) == [make_uuid(n) for n in (4, 2, 0, 1, 3)]
 
 
 async def test_a_query_that_takes_too_long_is_a_timeout(
@@ -162,9 +165,9 @@ async def test_a_query_that_takes_too_long_is_a_timeout(
 ) -> None:
     store = await open_embedded(tmp_path, durability=Durability.NORMAL)
     try:
-        driver = await make_filled_driver(hostile(), store.canon)
+        driver = await make_filled_driver(hostile_names(), store.canon)
         monkeypatch.setattr(catalog, "SECONDS", 0.05)
-        monkeypatch.setattr(catalog, "_search_catalog", lambda db, _: endless(db))
+        monkeypatch.setattr(catalog, "_search_catalog", lambda db, _: run_endlessly(db))
 
         error = await driver.refused("search_entities", projectId=LAB, query="a")
 
@@ -178,23 +181,24 @@ async def test_a_query_that_takes_too_long_is_a_timeout(
 
 
 async def test_many_sources_do_not_hide_the_only_neighbour() -> None:
-    arrays: Arrays = {**BARE, "entities": [entity(n, "guide", f"g {n}") for n in range(1, 3)]}
-    arrays["entities"].append(entity(3, "concept", "the neighbour"))
+    arrays: Arrays = {**BARE, "entities": [entity_row(n, "guide", f"g {n}") for n in range(1, 3)]}
+    arrays["entities"].append(entity_row(3, "concept", "the neighbour"))
     arrays["sourceItems"] = [
         {
-            **hostile()["sourceItems"][0],
-            "id": uuid(1_000 + n),
+            **hostile_names()["sourceItems"][0],
+            "id": make_uuid(1_000 + n),
             "url": f"https://example.org/{n}",
         }
         for n in range(250)
     ]
     arrays["relations"] = [
-        relation(n, "GUIDE_REFERENCES_SOURCE", uuid(1), uuid(1_000 + n)) for n in range(250)
+        relation_row(n, "GUIDE_REFERENCES_SOURCE", make_uuid(1), make_uuid(1_000 + n))
+        for n in range(250)
     ]
-    arrays["relations"].append(relation(999, "GUIDE_USES_CONCEPT", uuid(1), uuid(3)))
+    arrays["relations"].append(relation_row(999, "GUIDE_USES_CONCEPT", make_uuid(1), make_uuid(3)))
     driver = await make_filled_driver(arrays)
 
-    asked = {"projectId": LAB, "entityId": uuid(1)}
+    asked = {"projectId": LAB, "entityId": make_uuid(1)}
     outcome = await driver.outcome("get_entity_graph", {**asked, "depth": 2})
 
     assert [node["title"] for node in outcome.body["nodes"]] == ["g 1", "the neighbour"]
@@ -212,12 +216,12 @@ async def test_two_projects_may_use_the_same_words_and_ids() -> None:
         return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
 
     both = [
-        {**entity(7, "guide", f"of {name}", slug="shared-slug-12345"), "projectId": project}
+        {**entity_row(7, "guide", f"of {name}", slug="shared-slug-12345"), "projectId": project}
         for name, project in (("a", LAB), ("b", OTHER))
     ]
     own = [{**row, "id": made(row["title"]), "slug": "own"} for row in both]
     driver = await make_filled_driver(
-        {"projects": hostile()["projects"], "entities": [*both, *own]}
+        {"projects": hostile_names()["projects"], "entities": [*both, *own]}
     )
 
     for project, row in ((LAB, own[1]), (OTHER, own[0])):
@@ -225,7 +229,9 @@ async def test_two_projects_may_use_the_same_words_and_ids() -> None:
         absent = await driver.outcome("get_entity", {"projectId": project, "entityId": NOWHERE})
         assert foreign.text == absent.text
     titles = [
-        (await driver.call("get_entity", projectId=project, entityId=uuid(7)))["entity"]["title"]
+        (await driver.call("get_entity", projectId=project, entityId=make_uuid(7)))["entity"][
+            "title"
+        ]
         for project in (LAB, OTHER)
     ]
     assert titles == ["of a", "of b"]
@@ -233,7 +239,7 @@ async def test_two_projects_may_use_the_same_words_and_ids() -> None:
 
 @pytest.mark.parametrize("rel_type", RELATIONS)
 def test_a_type_joins_exactly_its_two_kinds(rel_type: str) -> None:
-    row = relation(1, rel_type, uuid(1), uuid(2))
+    row = relation_row(1, rel_type, make_uuid(1), make_uuid(2))
     right = (RELATIONS[rel_type].source, RELATIONS[rel_type].target)
 
     taken = {

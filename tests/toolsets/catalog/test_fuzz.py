@@ -11,10 +11,16 @@ from canonry.catalog.toolset import CATALOG
 from canonry.gateway.tool import Tool
 from canonry.gateway.validation import close_schema, repair_value
 from canonry.values.ids import is_uuid
-from tests.toolsets.catalog.kit import LAB, CatalogDriver, hostile, make_filled_driver, uuid
+from tests.toolsets.catalog.kit import (
+    LAB,
+    CatalogDriver,
+    hostile_names,
+    make_filled_driver,
+    make_uuid,
+)
 from tests.toolsets.narrative.hostile import arguments_for
 
-KNOWN = {"projectId": LAB, "entityId": uuid(1)}
+KNOWN = {"projectId": LAB, "entityId": make_uuid(1)}
 
 
 def has_no_surrogates(value: Any) -> bool:
@@ -36,7 +42,7 @@ def numbers_fit(value: Any) -> bool:
     return not isinstance(value, int | float) or -(2**53) <= value <= 2**53
 
 
-async def compare(driver: CatalogDriver, tool: Tool, arguments: dict[str, Any]) -> None:
+async def compare_answers(driver: CatalogDriver, tool: Tool, arguments: dict[str, Any]) -> None:
     validator = jsonschema_rs.validator_for(
         close_schema(tool.input_schema), formats={"uuid": is_uuid}, validate_formats=True
     )
@@ -54,7 +60,7 @@ async def compare(driver: CatalogDriver, tool: Tool, arguments: dict[str, Any]) 
 @pytest.mark.parametrize("tool", CATALOG.tools, ids=lambda tool: tool.name)
 def test_the_validator_and_the_schema_agree(tool: Tool) -> None:
     with asyncio.Runner() as runner:
-        driver = runner.run(make_filled_driver(hostile()))
+        driver = runner.run(make_filled_driver(hostile_names()))
 
         @settings(
             max_examples=80,
@@ -64,6 +70,6 @@ def test_the_validator_and_the_schema_agree(tool: Tool) -> None:
         )
         @given(arguments=arguments_for(tool.input_schema, KNOWN))
         def holds(arguments: dict[str, Any]) -> None:
-            runner.run(compare(driver, tool, arguments))
+            runner.run(compare_answers(driver, tool, arguments))
 
         holds()

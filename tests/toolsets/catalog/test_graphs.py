@@ -19,10 +19,10 @@ from tests.toolsets.catalog.kit import (
     LAB,
     Arrays,
     CatalogDriver,
-    entity,
+    entity_row,
     make_filled_driver,
-    relation,
-    uuid,
+    make_uuid,
+    relation_row,
 )
 
 pytestmark = pytest.mark.anyio
@@ -33,27 +33,28 @@ TITLES = ("a", "A", "b", "B", "\u00e4", "\u00c4", "ss", "\u00df", "zz", "z")
 
 
 @st.composite
-def catalogs(draw: st.DrawFn) -> Arrays:
+def draw_catalog(draw: st.DrawFn) -> Arrays:
     """A project whose entities are related at random, often twice, sometimes to themselves."""
     count = draw(st.integers(1, 12))
     entities = [
-        entity(n, draw(st.sampled_from(KINDS)), draw(st.sampled_from(TITLES))) for n in range(count)
+        entity_row(n, draw(st.sampled_from(KINDS)), draw(st.sampled_from(TITLES)))
+        for n in range(count)
     ]
     kinds = {row["id"]: row["entityType"] for row in entities}
     pairs = draw(st.lists(st.tuples(*(st.integers(0, count - 1),) * 2), max_size=40))
     triples = {
-        (rel_type, uuid(source), uuid(target))
+        (rel_type, make_uuid(source), make_uuid(target))
         for source, target in pairs
         for rel_type in LINKS
-        if RELATIONS[rel_type].source == kinds[uuid(source)]
-        and RELATIONS[rel_type].target == kinds[uuid(target)]
+        if RELATIONS[rel_type].source == kinds[make_uuid(source)]
+        and RELATIONS[rel_type].target == kinds[make_uuid(target)]
     }
-    links = [relation(n, *triple) for n, triple in enumerate(sorted(triples))]
+    links = [relation_row(n, *triple) for n, triple in enumerate(sorted(triples))]
     project = {"id": LAB, "name": "lab", "slug": "lab"}
     return {"projects": [project], "entities": entities, "relations": links}
 
 
-def check(reply: Mapping[str, Any], root: str, depth: int, arrays: Mapping[str, Any]) -> None:
+def check_reply(reply: Mapping[str, Any], root: str, depth: int, arrays: Mapping[str, Any]) -> None:
     nodes, edges = reply["nodes"], reply["edges"]
     depths = {node["id"]: node["depth"] for node in nodes}
     order = [(node["depth"], title_key_of(node["title"]), node["id"]) for node in nodes]
@@ -81,15 +82,15 @@ def check(reply: Mapping[str, Any], root: str, depth: int, arrays: Mapping[str, 
     database=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
-@given(arrays=catalogs())
+@given(arrays=draw_catalog())
 def test_every_graph_has_its_form_on_every_backend(
     arrays: Arrays, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     folder = tmp_path_factory.mktemp("graphs")
-    asyncio.run(_compared(arrays, folder))
+    asyncio.run(compare_stores(arrays, folder))
 
 
-async def _compared(arrays: Arrays, folder: Path) -> None:
+async def compare_stores(arrays: Arrays, folder: Path) -> None:
     store = await open_embedded(
         folder,
         clock=HandClock(),
@@ -102,7 +103,7 @@ async def _compared(arrays: Arrays, folder: Path) -> None:
             for depth in (1, 2):
                 asked = {"projectId": LAB, "entityId": row["id"], "depth": depth}
                 one, two = [await driver.call("get_entity_graph", **asked) for driver in drivers]
-                check(one, row["id"], depth, arrays)
+                check_reply(one, row["id"], depth, arrays)
                 assert one == two
             counts = [
                 (await driver.call("get_entity", projectId=LAB, entityId=row["id"]))["entity"]
@@ -115,20 +116,20 @@ async def _compared(arrays: Arrays, folder: Path) -> None:
 
 def a_hub(count: int) -> Arrays:
     """A concept that everything relates to, and everything to its neighbour."""
-    entities = [entity(n, "concept", f"Entry {n % 50}") for n in range(count)]
+    entities = [entity_row(n, "concept", f"Entry {n % 50}") for n in range(count)]
     links = [
-        relation(n, "CONCEPT_RELATES_TO_CONCEPT", uuid(n), uuid(target))
+        relation_row(n, "CONCEPT_RELATES_TO_CONCEPT", make_uuid(n), make_uuid(target))
         for n, target in enumerate([0, *(0 for _ in range(1, count))])
     ]
     near = [
-        relation(count + n, "CONCEPT_RELATES_TO_CONCEPT", uuid(n), uuid(n + 1))
+        relation_row(count + n, "CONCEPT_RELATES_TO_CONCEPT", make_uuid(n), make_uuid(n + 1))
         for n in range(1, count - 1)
     ]
     project = {"id": LAB, "name": "lab", "slug": "lab"}
     return {"projects": [project], "entities": entities, "relations": [*links, *near]}
 
 
-async def _asked(driver: CatalogDriver, **arguments: Any) -> tuple[Any, Any]:
+async def ask_all(driver: CatalogDriver, **arguments: Any) -> tuple[Any, Any]:
     outcome = await driver.gateway.call(
         "get_entity_graph", {"projectId": LAB, **arguments}, Principal()
     )
@@ -144,18 +145,18 @@ async def test_a_hub_keeps_its_root_and_reports_omissions(tmp_path: Path) -> Non
             await make_filled_driver(arrays, store.canon),
         ):
             for depth in (1, 2):
-                reply, meta = await _asked(driver, entityId=uuid(0), depth=depth)
-                check(reply, uuid(0), depth, arrays)
+                reply, meta = await ask_all(driver, entityId=make_uuid(0), depth=depth)
+                check_reply(reply, make_uuid(0), depth, arrays)
                 assert len(reply["nodes"]) == NODES
                 assert meta == {TRUNCATED: {"nodes": True, "edges": False}}
-            reply, meta = await _asked(driver, entityId=uuid(7), depth=2)
-            check(reply, uuid(7), 2, arrays)
+            reply, meta = await ask_all(driver, entityId=make_uuid(7), depth=2)
+            check_reply(reply, make_uuid(7), 2, arrays)
             assert meta[TRUNCATED]["nodes"]
     finally:
         await store.close()
 
 
 async def test_a_small_graph_reports_no_omissions() -> None:
-    _, meta = await _asked(await make_filled_driver(a_hub(5)), entityId=uuid(0), depth=2)
+    _, meta = await ask_all(await make_filled_driver(a_hub(5)), entityId=make_uuid(0), depth=2)
 
     assert meta == {}

@@ -19,13 +19,13 @@ from tests.toolsets.catalog.kit import (
     OTHER,
     SHARED,
     CatalogDriver,
-    hostile,
+    hostile_names,
     import_rows,
     make_catalog_driver,
     make_filled_driver,
-    uuid,
+    make_uuid,
 )
-from tests.toolsets.catalog.questions import answers, questions
+from tests.toolsets.catalog.questions import answer_texts, yield_questions
 
 pytestmark = pytest.mark.anyio
 TRUNCATED = "dev.canonry/truncated"
@@ -33,19 +33,19 @@ TRUNCATED = "dev.canonry/truncated"
 
 @pytest.mark.parametrize("tool", ["get_entity", "get_entity_graph"])
 async def test_a_foreign_entity_is_reported_as_absent(tool: str) -> None:
-    driver = await make_filled_driver(hostile())
+    driver = await make_filled_driver(hostile_names())
 
-    foreign = await driver.outcome(tool, {"projectId": LAB, "entityId": uuid(16)})
+    foreign = await driver.outcome(tool, {"projectId": LAB, "entityId": make_uuid(16)})
     absent = await driver.outcome(tool, {"projectId": LAB, "entityId": NOWHERE})
 
     assert foreign.text == absent.text
     assert foreign.body["error"]["code"] == "ENTITY_NOT_FOUND"
-    there = await driver.call(tool, projectId=OTHER, entityId=uuid(16))
+    there = await driver.call(tool, projectId=OTHER, entityId=make_uuid(16))
     assert there
 
 
 async def test_a_hidden_project_is_reported_as_absent() -> None:
-    whole = await make_filled_driver(hostile())
+    whole = await make_filled_driver(hostile_names())
     narrow = CatalogDriver(
         canon=whole.canon, gateway=whole.gateway, spaces=frozenset((SpaceId(OTHER),))
     )
@@ -55,8 +55,8 @@ async def test_a_hidden_project_is_reported_as_absent() -> None:
         for project in (LAB, NOWHERE)
         for tool, more in (
             ("search_entities", {"query": "a"}),
-            ("get_entity", {"entityId": uuid(1)}),
-            ("get_entity_graph", {"entityId": uuid(1)}),
+            ("get_entity", {"entityId": make_uuid(1)}),
+            ("get_entity_graph", {"entityId": make_uuid(1)}),
         )
     }
 
@@ -66,7 +66,7 @@ async def test_a_hidden_project_is_reported_as_absent() -> None:
 
 
 async def test_a_source_item_is_no_entity_whatever_its_id() -> None:
-    arrays = hostile()
+    arrays = hostile_names()
     arrays["sourceItems"].append({**arrays["sourceItems"][0], "id": NOWHERE, "url": "https://t"})
     driver = await make_filled_driver(arrays)
 
@@ -80,7 +80,7 @@ async def test_a_source_item_is_no_entity_whatever_its_id() -> None:
     assert {edge["relationType"] for edge in graph["edges"]} == {"GUIDE_USES_CONCEPT"}
 
 
-def contents(folder: Path) -> dict[str, tuple[int, str]]:
+def file_contents(folder: Path) -> dict[str, tuple[int, str]]:
     """The bytes of every file but the lock tables that readers share."""
     return {
         path.name: (len(data := path.read_bytes()), sha256(data).hexdigest())
@@ -92,20 +92,20 @@ def contents(folder: Path) -> dict[str, tuple[int, str]]:
 @pytest.mark.parametrize("others_write", [False, True])
 async def test_no_call_changes_a_byte(tmp_path: Path, *, others_write: bool) -> None:
     store = await open_embedded(tmp_path, durability=Durability.NORMAL)
-    await import_rows(store.canon, hostile())
+    await import_rows(store.canon, hostile_names())
     if not others_write:
         await store.close()
-    before = contents(tmp_path)
+    before = file_contents(tmp_path)
 
     sealed = await open_embedded_sealed(tmp_path)
     driver = CatalogDriver(canon=sealed.canon, gateway=Gateway(sealed.canon, (CATALOG,)))
-    answer = await answers(driver)
-    for tool, _ in questions():
+    answer = await answer_texts(driver)
+    for tool, _ in yield_questions():
         await driver.outcome(tool, {"nonsense": [None]})
     await sealed.close()
 
-    assert contents(tmp_path) == before
-    assert len(answer) == len(list(questions()))
+    assert file_contents(tmp_path) == before
+    assert len(answer) == len(list(yield_questions()))
     if others_write:
         await store.close()
 
@@ -118,7 +118,7 @@ async def test_a_sealed_store_cannot_be_written(tmp_path: Path) -> None:
     sealed = await open_embedded_sealed(tmp_path)
     try:
         with pytest.raises(NotSupported) as refused:
-            await import_rows(sealed.canon, hostile())
+            await import_rows(sealed.canon, hostile_names())
         assert refused.value.code == "store.reading-only"
     finally:
         await sealed.close()
@@ -129,7 +129,7 @@ async def test_a_sealed_store_sees_writes_of_others(tmp_path: Path) -> None:
     sealed = await open_embedded_sealed(tmp_path)
     try:
         assert await sealed.canon.catalog.projects(None, limit=9) == []
-        await import_rows(store.canon, hostile())
+        await import_rows(store.canon, hostile_names())
         assert len(await sealed.canon.catalog.projects(None, limit=9)) == 3
     finally:
         await sealed.close()
@@ -139,7 +139,10 @@ async def test_a_sealed_store_sees_writes_of_others(tmp_path: Path) -> None:
 async def test_one_call_sees_one_state_during_concurrent_writes(tmp_path: Path) -> None:
     store = await open_embedded(tmp_path, durability=Durability.NORMAL)
     try:
-        driver, rows = await make_filled_driver(hostile(), store.canon), hostile()["entities"][:4]
+        driver, rows = (
+            await make_filled_driver(hostile_names(), store.canon),
+            hostile_names()["entities"][:4],
+        )
         done = asyncio.Event()
 
         async def write() -> None:
@@ -168,16 +171,16 @@ async def test_one_call_sees_one_state_during_concurrent_writes(tmp_path: Path) 
 async def test_the_gateway_writes_nothing_either() -> None:
     driver = make_catalog_driver()
 
-    await answers(driver)
+    await answer_texts(driver)
 
     assert await driver.canon.ledger.list_heads(limit=10) == []
 
 
 async def test_a_truncated_project_list_says_so() -> None:
-    arrays = hostile()
+    arrays = hostile_names()
     whole = await (await make_filled_driver(arrays)).outcome("list_projects", {})
     first = arrays["projects"][0]
-    more = [{**first, "id": uuid(5_000 + n), "slug": f"more-{n}"} for n in range(101)]
+    more = [{**first, "id": make_uuid(5_000 + n), "slug": f"more-{n}"} for n in range(101)]
     arrays["projects"].extend(more)
     cut = await (await make_filled_driver(arrays)).outcome("list_projects", {})
     assert TRUNCATED not in whole.meta

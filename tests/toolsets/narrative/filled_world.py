@@ -100,10 +100,10 @@ def fitting_arguments(tool: Tool, known: Known) -> dict[str, Any]:
             {"name": "neo4j_query_entities", "arguments": {}},
         ],
     }
-    return {name: _fitting(name, properties[name], choices) for name in sorted(wanted)}
+    return {name: fitting_value(name, properties[name], choices) for name in sorted(wanted)}
 
 
-def _fitting(name: str, schema: Known, known: Known) -> Any:
+def fitting_value(name: str, schema: Known, known: Known) -> Any:
     if name in known:
         return known[name]
     if "enum" in schema:
@@ -114,7 +114,7 @@ def _fitting(name: str, schema: Known, known: Known) -> Any:
         case "number" | "integer":
             return 1
         case "array":
-            return [_fitting("", schema["items"], known)]
+            return [fitting_value("", schema["items"], known)]
         case _:
             return {}
 

@@ -46,7 +46,7 @@ async def a_long_campaign() -> tuple[Stage, str]:
     return stage, long
 
 
-def questions(stage: Stage, scene_id: str) -> Mapping[str, Mapping[str, Any]]:
+def heavy_questions(stage: Stage, scene_id: str) -> Mapping[str, Mapping[str, Any]]:
     """The reading tools whose replies grow with the canon, with what they need and no more."""
     world = {"universe_id": stage.world.universe_id}
     return {
@@ -69,10 +69,10 @@ def questions(stage: Stage, scene_id: str) -> Mapping[str, Mapping[str, Any]]:
     }
 
 
-async def weights(stage: Stage, scene_id: str) -> dict[str, int]:
+async def reply_weights(stage: Stage, scene_id: str) -> dict[str, int]:
     """The bytes of each reply as text."""
     found: dict[str, int] = {}
-    for tool, arguments in questions(stage, scene_id).items():
+    for tool, arguments in heavy_questions(stage, scene_id).items():
         agent = "ContextAssembly" if tool.startswith("composite") else "CanonKeeper"
         outcome = await stage.world.outcome(tool, arguments, agent=agent)
         assert outcome.error is None, outcome.text

@@ -90,21 +90,23 @@ def _nearly_fitting(
     properties = schema["properties"]
     required = set(schema.get("required", ()))
     arguments = {
-        name: draw(_fitting(name, inner, known))
+        name: draw(fitting_values(name, inner, known))
         for name, inner in properties.items()
         if name in required or draw(st.booleans())
     }
     names = [*properties, "unknown"]
     for name in draw(st.lists(st.sampled_from(names), max_size=2)):
         inner = properties.get(name, {})
-        arguments[name] = draw(st.one_of(_allowed(inner, known), _allowed(inner, known), JUNK))
+        arguments[name] = draw(
+            st.one_of(allowed_values(inner, known), allowed_values(inner, known), JUNK)
+        )
     for name in draw(st.lists(st.sampled_from(names), max_size=1)):
         if draw(st.integers(0, 4)) == 0:
             arguments.pop(name, None)
     return arguments
 
 
-def _fitting(  # noqa: PLR0911 - one case a type
+def fitting_values(  # noqa: PLR0911 - one case a type
     name: str, schema: Mapping[str, Any], known: Mapping[str, Any]
 ) -> Values:
     """Draw arguments that a tool most likely takes."""
@@ -121,10 +123,13 @@ def _fitting(  # noqa: PLR0911 - one case a type
         case "boolean":
             return st.booleans()
         case "array":
-            return st.lists(_fitting("", schema["items"], known), min_size=1, max_size=1)
+            return st.lists(fitting_values("", schema["items"], known), min_size=1, max_size=1)
         case "object" if "properties" in schema:
             return st.fixed_dictionaries(
-                {key: _fitting(key, inner, known) for key, inner in schema["properties"].items()}
+                {
+                    key: fitting_values(key, inner, known)
+                    for key, inner in schema["properties"].items()
+                }
             )
         case _:
             return st.just({})
@@ -133,7 +138,7 @@ def _fitting(  # noqa: PLR0911 - one case a type
 GOOD_TEXTS = {"date-time": "2020-01-01T00:00:00Z", "uuid": "ffffffff-ffff-ffff-ffff-ffffffffffff"}
 
 
-def _allowed(  # noqa: PLR0911 - one case a type
+def allowed_values(  # noqa: PLR0911 - one case a type
     schema: Mapping[str, Any], known: Mapping[str, Any]
 ) -> Values:
     """Draw arguments that the schema alone allows, even if they make no sense."""
@@ -153,10 +158,12 @@ def _allowed(  # noqa: PLR0911 - one case a type
         case "boolean":
             return st.booleans()
         case "array":
-            return st.lists(_allowed(schema["items"], known), max_size=3)
+            return st.lists(allowed_values(schema["items"], known), max_size=3)
         case "object" if "properties" in schema:
             inner = schema["properties"].items()
-            return st.fixed_dictionaries({}, optional={k: _allowed(v, known) for k, v in inner})
+            return st.fixed_dictionaries(
+                {}, optional={k: allowed_values(v, known) for k, v in inner}
+            )
         case _:
             return st.one_of(
                 st.dictionaries(TEXTS, JUNK, max_size=2), st.just({"deep": deeply_nested(60)})

@@ -103,10 +103,10 @@ class Stage:
 
 async def a_stage(policy: Policy | None = None) -> Stage:
     """Middle-earth with the Shire, two of its hobbits, and a story."""
-    return await staged(await a_world(policy))
+    return await stage_world(await a_world(policy))
 
 
-async def staged(world: World) -> Stage:
+async def stage_world(world: World) -> Stage:
     """The same in a world that is there."""
     return Stage(
         world=world,
@@ -120,16 +120,16 @@ async def staged(world: World) -> Stage:
 CONTEXT_TOOL = "composite_assemble_scene_context"
 
 
-async def assemble(stage: Stage, scene_id: str, **more: Any) -> dict[str, Any]:
+async def assemble_context(stage: Stage, scene_id: str, **more: Any) -> dict[str, Any]:
     """The context of a scene."""
     return await stage.world.call(CONTEXT_TOOL, "ContextAssembly", scene_id=scene_id, **more)
 
 
-def names(context: dict[str, Any]) -> list[str]:
+def names_in(context: dict[str, Any]) -> list[str]:
     """The names of the entities that a context tells of."""
     return [entity["name"] for entity in context["canonical"]["entities"]]
 
 
-def statements(context: dict[str, Any]) -> list[str]:
+def statements_in(context: dict[str, Any]) -> list[str]:
     """Return the statements of the facts in a context."""
     return [fact["statement"] for fact in context["canonical"]["facts"]]

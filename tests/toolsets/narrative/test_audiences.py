@@ -36,7 +36,7 @@ def a_player(*characters: str, user: str | None = None) -> Principal:
     )
 
 
-async def propose(world: World, kind: str, content: Mapping[str, Any], **more: Any) -> str:
+async def propose_content(world: World, kind: str, content: Mapping[str, Any], **more: Any) -> str:
     arguments = {
         "universe_id": world.universe_id,
         "type": kind,
@@ -49,7 +49,7 @@ async def propose(world: World, kind: str, content: Mapping[str, Any], **more: A
     return str((await world.call("mongodb_propose_change", **arguments))["proposal_id"])
 
 
-async def canonize(world: World, *proposals: str) -> list[dict[str, Any]]:
+async def canonize_all(world: World, *proposals: str) -> list[dict[str, Any]]:
     reply = await world.call("composite_canonize_proposals", proposal_ids=list(proposals))
     return list(reply["verdicts"])
 
@@ -112,10 +112,12 @@ async def test_canon_has_the_readers_of_its_evidence_by_default() -> None:
     cited = [{"type": "source", "ref_id": one} for one in (notes, shared)]
     arguments = {"involved_entity_ids": [ann]}
     proposals = [
-        await propose(world, "fact", {"statement": "one", **arguments}, evidence=cited[:1]),
-        await propose(world, "fact", {"statement": "both", **arguments}, evidence=cited),
-        await propose(world, "fact", {"statement": "shared", **arguments}, evidence=cited[1:]),
-        await propose(
+        await propose_content(world, "fact", {"statement": "one", **arguments}, evidence=cited[:1]),
+        await propose_content(world, "fact", {"statement": "both", **arguments}, evidence=cited),
+        await propose_content(
+            world, "fact", {"statement": "shared", **arguments}, evidence=cited[1:]
+        ),
+        await propose_content(
             world,
             "fact",
             {"statement": "said aloud", **arguments, "audience": "everyone"},
@@ -123,7 +125,7 @@ async def test_canon_has_the_readers_of_its_evidence_by_default() -> None:
         ),
     ]
     await world.fact("direct", ann, evidence_refs=[f"source:{notes}"])
-    verdicts = await canonize(world, *proposals)
+    verdicts = await canonize_all(world, *proposals)
 
     assert [verdict["status"] for verdict in verdicts] == ["accepted"] * 4
     assert await facts_for(world, a_player()) == {"said aloud"}
@@ -161,9 +163,9 @@ async def test_a_claim_contradicted_only_by_a_secret_is_accepted() -> None:
     world = await a_world()
     ann = await hidden_ann(world)
     secret = {"entity_id": ann, "add": ["dead"], "remove": ["alive"], "audience": "gm"}
-    await canonize(world, await propose(world, "state_change", secret))
+    await canonize_all(world, await propose_content(world, "state_change", secret))
     action = {"title": "Ann dances", "actor_ids": [ann], "involved_entity_ids": [ann]}
-    proposal = await propose(world, "event", action, authority="player")
+    proposal = await propose_content(world, "event", action, authority="player")
     player = Principal(agent_type="CanonKeeper", authorities=FEW)
     asked = {"proposal_ids": [proposal]}
 
@@ -184,9 +186,9 @@ async def test_a_restricted_statement_becomes_public_when_stated_publicly() -> N
     world = await a_world()
     ann = await world.entity("Ann")
     arguments = {"statement": "Ann is a queen", "involved_entity_ids": [ann]}
-    await canonize(world, await propose(world, "fact", {**arguments, "audience": "gm"}))
+    await canonize_all(world, await propose_content(world, "fact", {**arguments, "audience": "gm"}))
 
-    (verdict,) = await canonize(world, await propose(world, "fact", arguments))
+    (verdict,) = await canonize_all(world, await propose_content(world, "fact", arguments))
 
     assert "already canon" not in verdict["rationale"]
     assert await facts_for(world, a_player()) == {"Ann is a queen"}
@@ -199,7 +201,9 @@ async def test_a_secret_move_leaves_others_with_the_public_location() -> None:
     cave = await world.entity("Cave", entity_type="location")
     await world.relation(ann, "LOCATED_IN", inn)
     move = {"from_entity_id": ann, "to_entity_id": cave, "rel_type": "LOCATED_IN"}
-    await canonize(world, await propose(world, "relationship", {**move, "audience": "gm"}))
+    await canonize_all(
+        world, await propose_content(world, "relationship", {**move, "audience": "gm"})
+    )
     asked: dict[str, Any] = {"entity_id": ann, "current_only": True}
 
     seen = await world.gateway.call("neo4j_query_relationships", asked, a_player())
@@ -219,7 +223,7 @@ async def test_a_secret_state_is_revealed_with_its_fact() -> None:
     world = await a_world()
     ann = await hidden_ann(world)
     poison = {"entity_id": ann, "add": ["poisoned"], "audience": "gm"}
-    (verdict,) = await canonize(world, await propose(world, "state_change", poison))
+    (verdict,) = await canonize_all(world, await propose_content(world, "state_change", poison))
 
     async def tags(who: Principal) -> list[str]:
         found = await world.gateway.call("neo4j_get_entity", {"entity_id": ann}, who)
@@ -287,7 +291,7 @@ async def test_a_change_of_a_publicly_known_state_is_not_hidden() -> None:
     world = await a_world()
     ann = await hidden_ann(world)
     wet = {"entity_id": ann, "add": ["wet"]}
-    (verdict,) = await canonize(world, await propose(world, "state_change", wet))
+    (verdict,) = await canonize_all(world, await propose_content(world, "state_change", wet))
 
     refused = await world.refused(
         "neo4j_set_audience",

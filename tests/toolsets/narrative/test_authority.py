@@ -13,12 +13,12 @@ pytestmark = pytest.mark.anyio
 TOOL = "mongodb_create_proposed_change"
 
 
-async def proposed(stage: Stage, principal: Principal, meta: Any = None, **more: Any) -> Result:
+async def propose_as(stage: Stage, principal: Principal, meta: Any = None, **more: Any) -> Result:
     said = stage.proposal(await stage.scene(), **more)
     return await stage.world.gateway.call(TOOL, said, principal, meta)
 
 
-def serving(role: str | None, **more: Any) -> Principal:
+def principal_of(role: str | None, **more: Any) -> Principal:
     """Somebody to whom the operator has granted no authority in particular."""
     return Principal(agent_id="a", agent_type=role, authorities=None, **more)
 
@@ -28,34 +28,34 @@ async def test_only_the_keeper_is_game_master_unless_configured(
     role: str,
 ) -> None:
     stage = await a_stage()
-    refused = await proposed(stage, serving(role))
+    refused = await propose_as(stage, principal_of(role))
 
     assert refused.error is not None
     assert refused.error.code == -32001
     assert "CANONRY_AUTHORITIES" in refused.text
-    assert (await proposed(stage, serving("CanonKeeper"))).error is None
+    assert (await propose_as(stage, principal_of("CanonKeeper"))).error is None
     granted = Principal(agent_id="a", agent_type=role, authorities=frozenset({Authority.GM}))
-    assert (await proposed(stage, granted)).error is None
+    assert (await propose_as(stage, granted)).error is None
 
 
 @pytest.mark.parametrize("authority", ["source", "player", "system"])
 async def test_every_role_may_claim_lower_authorities(authority: str) -> None:
     stage = await a_stage()
 
-    assert (await proposed(stage, serving("Narrator"), authority=authority)).error is None
+    assert (await propose_as(stage, principal_of("Narrator"), authority=authority)).error is None
 
 
 async def test_a_trusted_client_speaks_as_the_named_role() -> None:
     stage = await a_stage()
-    trusted = serving(None, trusted=True)
+    trusted = principal_of(None, trusted=True)
 
     keeper = {AGENT_META: {"agent_id": "k", "agent_type": "CanonKeeper"}}
-    assert (await proposed(stage, trusted, keeper)).error is None
+    assert (await propose_as(stage, trusted, keeper)).error is None
     for named in ({}, {"authorities": ["gm"]}):
         meta = {AGENT_META: {"agent_id": "n", "agent_type": "Narrator", **named}}
-        assert (await proposed(stage, trusted, meta)).error is not None
+        assert (await propose_as(stage, trusted, meta)).error is not None
     narrowed = {AGENT_META: {"agent_type": "CanonKeeper", "authorities": ["player"]}}
-    assert (await proposed(stage, trusted, narrowed)).error is not None
+    assert (await propose_as(stage, trusted, narrowed)).error is not None
 
 
 @pytest.mark.parametrize(

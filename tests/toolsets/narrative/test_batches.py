@@ -9,7 +9,7 @@ from tests.toolsets.narrative.kit import NOWHERE, a_world
 pytestmark = pytest.mark.anyio
 
 
-def get(entity_id: str) -> dict[str, Any]:
+def get_call(entity_id: str) -> dict[str, Any]:
     return {"name": "neo4j_get_entity", "arguments": {"entity_id": entity_id}}
 
 
@@ -17,7 +17,13 @@ async def test_results_are_in_order_each_a_reply_or_an_error() -> None:
     world = await a_world()
     ann, ben = await world.entity("Ann"), await world.entity("Ben")
 
-    calls = [get(ben), get(NOWHERE), get(ann), {"name": "no_such_tool"}, get("Ann")]
+    calls = [
+        get_call(ben),
+        get_call(NOWHERE),
+        get_call(ann),
+        {"name": "no_such_tool"},
+        get_call("Ann"),
+    ]
     results = (await world.call("batch_call", "Narrator", calls=calls))["results"]
 
     assert [result.get("name") for result in results] == ["Ben", None, "Ann", None, None]
@@ -39,7 +45,7 @@ async def test_each_item_is_authorized_separately() -> None:
 
 async def test_a_batch_cannot_hold_a_batch() -> None:
     world = await a_world()
-    inner = {"name": "batch_call", "arguments": {"calls": [get(NOWHERE)]}}
+    inner = {"name": "batch_call", "arguments": {"calls": [get_call(NOWHERE)]}}
 
     (result,) = (await world.call("batch_call", calls=[inner]))["results"]
 
@@ -50,7 +56,7 @@ async def test_a_batch_cannot_hold_a_batch() -> None:
 async def test_a_batch_holds_one_to_fifty_calls(count: int) -> None:
     world = await a_world()
 
-    data = await world.refused("batch_call", code=-32003, calls=[get(NOWHERE)] * count)
+    data = await world.refused("batch_call", code=-32003, calls=[get_call(NOWHERE)] * count)
 
     assert data["path"] == "/calls"
 

@@ -21,7 +21,7 @@ async def in_aldmoor() -> Stage:
     return stage
 
 
-def when(said: str) -> str:
+def time_of(said: str) -> str:
     return render_instant(read_time(said, ALDMOOR))
 
 
@@ -48,7 +48,7 @@ async def test_a_calendar_is_declared_later_and_removed() -> None:
 
     assert (await stage.world.call("neo4j_get_universe", **universe)).get("calendar") is None
     shown = await stage.world.call("mongodb_get_scene", scene_id=scene_id)
-    assert shown["time_ref"] == when("3 Frostmoon 1402 AE")
+    assert shown["time_ref"] == time_of("3 Frostmoon 1402 AE")
     await stage.world.refused("mongodb_update_scene", code=-32003, **dated)
     earlier = {"scene_id": scene_id, "time_ref": "15 March 44 BC"}
     await stage.world.call("mongodb_update_scene", **earlier)
@@ -93,11 +93,11 @@ async def test_direct_writes_and_reads_accept_time_words() -> None:
         time_range={"start": "2 Frostmoon 1402 AE", "end": "4 Frostmoon 1402 AE"},
     )  # fmt: skip
     assert [each["fact_id"] for each in found["facts"]] == [fact["fact_id"]]
-    assert found["facts"][0]["time_ref"] == when("3 Frostmoon 1402 AE")
+    assert found["facts"][0]["time_ref"] == time_of("3 Frostmoon 1402 AE")
     reply = await stage.world.call("neo4j_get_timeline", universe_id=universe, end="1 AE")
     assert event["event_id"] in str(reply)
     assert fact["fact_id"] not in str(reply)
-    assert when("Day of the Dead 12 BE") < "0"
+    assert time_of("Day of the Dead 12 BE") < "0"
 
 
 async def test_proposals_accept_and_keep_time_words() -> None:
@@ -112,7 +112,7 @@ async def test_proposals_accept_and_keep_time_words() -> None:
     (kept,) = (await stage.world.call("mongodb_get_pending_proposals", scene_id=scene_id))[
         "proposals"
     ]
-    noon = when("3 Frostmoon 1402 AE 12:00")
+    noon = time_of("3 Frostmoon 1402 AE 12:00")
     assert kept["content"]["time_ref"] == noon
     reply = await stage.world.call("composite_canonize_scene", scene_id=scene_id)
     assert reply["accepted_proposals"] == [proposal_id]
@@ -133,12 +133,12 @@ async def test_relative_times_count_from_the_present_of_their_scene() -> None:
     await stage.world.call("mongodb_update_scene", **alone)
 
     shown = await stage.world.call("mongodb_get_scene", scene_id=second)
-    assert shown["time_ref"] == when("1 Frostmoon 1403 AE")
+    assert shown["time_ref"] == time_of("1 Frostmoon 1403 AE")
     await stage.world.call(
         "mongodb_update_scene", scene_id=second, time_ref="three days before that"
     )
     shown = await stage.world.call("mongodb_get_scene", scene_id=second)
-    assert shown["time_ref"] == when("28 Leaffall 1402 AE")
+    assert shown["time_ref"] == time_of("28 Leaffall 1402 AE")
 
 
 async def test_a_new_scene_follows_the_latest_time_of_its_story() -> None:
@@ -150,7 +150,7 @@ async def test_a_new_scene_follows_the_latest_time_of_its_story() -> None:
     third = await stage.scene("Third", time_ref="next day")
 
     shown = await stage.world.call("mongodb_get_scene", scene_id=third)
-    assert shown["time_ref"] == when("1 Frostmoon 1403 AE")
+    assert shown["time_ref"] == time_of("1 Frostmoon 1403 AE")
 
 
 async def test_as_of_reads_accept_time_words() -> None:
@@ -226,11 +226,11 @@ async def test_words_of_times_are_kept_on_facts_events_and_scenes() -> None:
         await stage.world.call("neo4j_query_events", detail=True, entity_id=stage.frodo)
     )["events"]
 
-    assert (shown["time_ref"], shown["time_words"]) == (when(said), said)
+    assert (shown["time_ref"], shown["time_words"]) == (time_of(said), said)
     assert (reported["event_id"], reported["time_words"], reported["time_ref"]) == (
         event,
         said,
-        when(said),
+        time_of(said),
     )
     assert fact in {each["fact_id"] for each in facts}
     assert {each["statement"]: each["time_words"] for each in facts} == {
@@ -277,5 +277,5 @@ async def test_proposals_and_scenes_accept_phrases_of_the_game_calendar(
     )["facts"]
     scene = await stage.world.call("mongodb_get_scene", scene_id=later)
 
-    assert (fact["time_ref"], fact["time_words"]) == (when(means), said)
-    assert (scene["time_ref"], scene["time_words"]) == (when(means), said)
+    assert (fact["time_ref"], fact["time_words"]) == (time_of(means), said)
+    assert (scene["time_ref"], scene["time_words"]) == (time_of(means), said)

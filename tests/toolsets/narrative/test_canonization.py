@@ -32,7 +32,7 @@ async def a_turn(world: World, scene: str, text: str) -> str:
     return str(reply["turn_id"])
 
 
-async def proposed(
+async def propose_content(
     world: World, scene: str, kind: str, content: dict[str, Any], **more: Any
 ) -> str:
     """A proposal by the resolver, by default with the weight of a player."""
@@ -55,17 +55,17 @@ async def test_a_scene_becomes_canon_and_refusals_have_reasons() -> None:
     scene = await a_scene(world, participating_entities=[frodo])
     turn = await a_turn(world, scene, "Frodo is wounded at the gate.")
     cited = {"turn_id": turn, "evidence": [{"type": "turn", "ref_id": turn}]}
-    state = await proposed(
+    state = await propose_content(
         world,
         scene,
         "state_change",
         {"entity_id": frodo, "tag": "wounded", "action": "add"},
         **cited,
     )
-    event = await proposed(
+    event = await propose_content(
         world, scene, "event", {"title": "A fight", "entity_ids": [frodo]}, **cited
     )
-    weak = await proposed(
+    weak = await propose_content(
         world,
         scene,
         "fact",
@@ -97,10 +97,10 @@ async def test_a_contradiction_names_the_conflicting_item() -> None:
     world = await a_world()
     gollum = await world.entity("Gollum")
     scene = await a_scene(world)
-    await proposed(world, scene, "state_change", {"entity_id": gollum, "add": ["dead"]})
+    await propose_content(world, scene, "state_change", {"entity_id": gollum, "add": ["dead"]})
     await world.call("composite_canonize_scene", scene_id=scene)
     later = await a_scene(world)
-    acts = await proposed(
+    acts = await propose_content(
         world, later, "event", {"title": "He steals", "actor": gollum}, authority="player",
         evidence=[{"type": "source", "ref_id": world.source_id}],
     )  # fmt: skip
@@ -129,7 +129,7 @@ async def test_a_completed_scene_is_refused_with_its_own_code() -> None:
 async def test_without_evaluation_proposals_stay_pending() -> None:
     world = await a_world()
     scene = await a_scene(world)
-    waiting = await proposed(world, scene, "fact", {"statement": "x"})
+    waiting = await propose_content(world, scene, "fact", {"statement": "x"})
 
     reply = await world.call("composite_canonize_scene", scene_id=scene, evaluate_proposals=False)
 
@@ -140,7 +140,7 @@ async def test_without_evaluation_proposals_stay_pending() -> None:
 async def test_a_policy_may_let_weak_proposals_wait() -> None:
     world = await a_world(Policy(scoring=Scoring(below="defer")))
     scene = await a_scene(world)
-    waiting = await proposed(
+    waiting = await propose_content(
         world, scene, "fact", {"statement": "x"}, authority="system", evidence=[]
     )
 
@@ -154,7 +154,7 @@ async def test_a_review_gives_the_reason_of_each_conflict() -> None:
     world = await a_world()
     bo = await world.entity("Bo", state_tags=["dead"])
     scene = await a_scene(world)
-    revival = await proposed(
+    revival = await propose_content(
         world, scene, "state_change", {"entity_id": bo, "add": ["alive"]}, authority="player",
         evidence=[{"type": "source", "ref_id": world.source_id}],
     )  # fmt: skip

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.toolsets.narrative.kit import NOWHERE, World, a_world
-from tests.toolsets.narrative.test_canonization import a_scene, proposed
+from tests.toolsets.narrative.test_canonization import a_scene, propose_content
 
 pytestmark = pytest.mark.anyio
 TOOL = "composite_canonize_proposals"
@@ -87,7 +87,7 @@ async def test_a_proposal_of_a_scene_is_left_to_its_scene() -> None:
     world = await a_world()
     scene = await a_scene(world)
     mine = await brought_up(world, "fact", {"statement": "It snows"})
-    theirs = await proposed(world, scene, "fact", {"statement": "It rains"})
+    theirs = await propose_content(world, scene, "fact", {"statement": "It rains"})
 
     data = await world.refused(TOOL, code=-32004, proposal_ids=[mine, theirs])
 

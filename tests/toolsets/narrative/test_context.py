@@ -10,7 +10,13 @@ from canonry.values.ids import EntityId, SceneId, SpaceId, StoryId
 from canonry.values.moments import parse_instant
 from canonry.values.policy import ContextLimits, Policy
 from tests.toolsets.narrative.kit import NOWHERE
-from tests.toolsets.narrative.stage import CONTEXT_TOOL, a_stage, assemble, names, statements
+from tests.toolsets.narrative.stage import (
+    CONTEXT_TOOL,
+    a_stage,
+    assemble_context,
+    names_in,
+    statements_in,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -20,7 +26,7 @@ NOTHING: dict[str, list[object]] = {"entities": [], "facts": [], "relations": []
 async def test_every_section_is_present_and_metadata_names_the_scene() -> None:
     stage = await a_stage()
     scene_id = await stage.scene(purpose="To begin")
-    context = await assemble(stage, scene_id)
+    context = await assemble_context(stage, scene_id)
     assert set(context) == {"canonical", "narrative", "recalled", "metadata"}
     metadata = context["metadata"]
     assert metadata["universe_id"] == stage.world.universe_id
@@ -55,8 +61,8 @@ async def test_participants_come_first_then_their_direct_relations() -> None:
     await stage.world.relation(stage.frodo, "KNOWS", bilbo)
     await stage.world.relation(gandalf, "KNOWS", far)
     inside = await stage.world.relation(stage.sam, "ALLY_OF", stage.frodo)
-    context = await assemble(stage, await stage.scene())
-    assert names(context) == ["Frodo", "Sam", "The Shire", "Gandalf", "Bilbo"]
+    context = await assemble_context(stage, await stage.scene())
+    assert names_in(context) == ["Frodo", "Sam", "The Shire", "Gandalf", "Bilbo"]
     roles = [entity["role"] for entity in context["canonical"]["entities"]]
     assert roles == ["participant", "participant", "location", "related", "related"]
     relations = context["canonical"]["relations"]
@@ -70,8 +76,8 @@ async def test_an_ended_relation_adds_nobody() -> None:
     gandalf = await stage.world.entity("Gandalf")
     relation = await stage.world.relation(gandalf, "KNOWS", stage.frodo)
     await stage.world.call("neo4j_end_relationship", relationship_id=relation, reason="forgot")
-    context = await assemble(stage, await stage.scene())
-    assert "Gandalf" not in names(context)
+    context = await assemble_context(stage, await stage.scene())
+    assert "Gandalf" not in names_in(context)
     assert context["canonical"]["relations"] == []
 
 
@@ -83,9 +89,9 @@ async def test_retconned_and_superseded_items_are_left_out() -> None:
     await stage.world.call("neo4j_retcon_fact", fact_id=wrong, reason="a slip")
     gone = EntityRetconned(entity_id=EntityId(stage.sam), replaced_by=None, reason="never was")
     await stage.write(gone)
-    context = await assemble(stage, scene_id)
-    assert names(context) == ["Frodo", "The Shire"]
-    assert statements(context) == ["Frodo has the Ring"]
+    context = await assemble_context(stage, scene_id)
+    assert names_in(context) == ["Frodo", "The Shire"]
+    assert statements_in(context) == ["Frodo has the Ring"]
 
 
 async def test_facts_rank_by_participants_and_recency_and_appear_once() -> None:
@@ -96,8 +102,8 @@ async def test_facts_rank_by_participants_and_recency_and_appear_once() -> None:
     await stage.world.fact("They are friends", stage.frodo, stage.sam)
     await stage.world.fact("they  are FRIENDS", stage.sam, stage.frodo)
     await stage.world.fact("Mordor is dark", await stage.world.entity("Mordor"))
-    context = await assemble(stage, await stage.scene())
-    assert statements(context) == [
+    context = await assemble_context(stage, await stage.scene())
+    assert statements_in(context) == [
         "they  are FRIENDS",
         "Frodo is hungry",
         "Frodo is tired",
@@ -118,8 +124,8 @@ async def test_a_dated_scene_shows_current_and_upcoming_facts() -> None:
         time_ref=parse_instant("3010-01-01T00:00:00Z"),
     )
     await stage.write(*creation_entries(scene))
-    context = await assemble(stage, scene.id)
-    assert statements(context) == ["Frodo has the Ring"]
+    context = await assemble_context(stage, scene.id)
+    assert statements_in(context) == ["Frodo has the Ring"]
     (thread,) = context["narrative"]["open_threads"]
     assert (thread["kind"], thread["text"]) == ("promised_fact", "Frodo leaves the Shire")
 
@@ -129,7 +135,7 @@ async def test_the_last_turns_appear_in_play_order_with_speaker_names() -> None:
     scene_id = await stage.scene()
     for n in range(25):
         await stage.turn(scene_id, f"turn {n}", speaker="entity", entity_id=stage.sam)
-    context = await assemble(stage, scene_id)
+    context = await assemble_context(stage, scene_id)
     turns = context["narrative"]["prior_turns"]
     assert [turn["text"] for turn in turns] == [f"turn {n}" for n in range(5, 25)]
     assert {turn["entity_name"] for turn in turns} == {"Sam"}
@@ -143,10 +149,10 @@ async def test_the_last_three_completed_scenes_appear_without_this_one() -> None
     other = await stage.scene("Other", story_id=await stage.world.story("Another"))
     await stage.complete(other, "Elsewhere.")
     scene_id = await stage.scene("Now")
-    reported = (await assemble(stage, scene_id))["narrative"]["previous_scenes"]
+    reported = (await assemble_context(stage, scene_id))["narrative"]["previous_scenes"]
     assert [scene["summary"] for scene in reported] == ["Summary 2.", "Summary 3.", "Summary 4."]
     await stage.complete(scene_id, "It ended.")
-    context = await assemble(stage, scene_id)
+    context = await assemble_context(stage, scene_id)
     assert context["narrative"]["scene_summary"] == "It ended."
     reported = context["narrative"]["previous_scenes"]
     assert [scene["title"] for scene in reported] == ["Scene 2", "Scene 3", "Scene 4"]
@@ -155,11 +161,11 @@ async def test_the_last_three_completed_scenes_appear_without_this_one() -> None
 async def test_the_game_masters_notes_appear_here_or_null() -> None:
     stage = await a_stage()
     scene_id = await stage.scene()
-    assert (await assemble(stage, scene_id))["narrative"]["gm_notes"] is None
+    assert (await assemble_context(stage, scene_id))["narrative"]["gm_notes"] is None
     await stage.world.call(
         "mongodb_update_scene", "Orchestrator", scene_id=scene_id, gm_notes="the butler"
     )
-    assert (await assemble(stage, scene_id))["narrative"]["gm_notes"] == "the butler"
+    assert (await assemble_context(stage, scene_id))["narrative"]["gm_notes"] == "the butler"
 
 
 async def test_open_threads_are_undecided_proposals_and_events_without_effects() -> None:
@@ -170,7 +176,7 @@ async def test_open_threads_are_undecided_proposals_and_events_without_effects()
     proposal_id = await stage.propose(scene_id)
     decided = await stage.propose(scene_id)
     await stage.world.call("mongodb_evaluate_proposal", proposal_id=decided, decision="rejected")
-    threads = (await assemble(stage, scene_id))["narrative"]["open_threads"]
+    threads = (await assemble_context(stage, scene_id))["narrative"]["open_threads"]
     assert [(thread["kind"], thread["id"]) for thread in threads] == [
         ("unresolved_proposal", proposal_id),
         ("event_without_effect", effect),
@@ -184,7 +190,7 @@ async def test_a_thread_of_a_state_change_names_the_change() -> None:
     content = {"entity_id": stage.frodo, "add": ["tired"], "remove": ["cheerful"]}
     await stage.propose(scene_id, type="state_change", content=content)
 
-    (thread,) = (await assemble(stage, scene_id))["narrative"]["open_threads"]
+    (thread,) = (await assemble_context(stage, scene_id))["narrative"]["open_threads"]
 
     assert thread["text"] == "state_change: tired, no longer cheerful"
 
@@ -197,7 +203,7 @@ async def test_unwanted_sections_stay_as_empty_keys() -> None:
     await stage.world.call(
         "mongodb_update_scene", "Orchestrator", scene_id=scene_id, gm_notes="the butler"
     )
-    context = await assemble(
+    context = await assemble_context(
         stage,
         scene_id,
         include_canonical=False,
@@ -231,10 +237,10 @@ async def test_a_merged_participant_appears_as_its_survivor() -> None:
     await stage.world.call(
         "neo4j_merge_entities", kept_entity_id=stage.frodo, merged_entity_id=double, reason="same"
     )
-    context = await assemble(stage, scene_id)
+    context = await assemble_context(stage, scene_id)
     found = [entity["entity_id"] for entity in context["canonical"]["entities"]]
     assert found == [stage.frodo, stage.shire, stage.sam]
-    assert statements(context) == ["He stays at the inn"]
+    assert statements_in(context) == ["He stays at the inn"]
     (relation,) = context["canonical"]["relations"]
     assert (relation["from_entity_id"], relation["to_name"]) == (stage.frodo, "Sam")
     (memory,) = context["recalled"]["character_memories"]
@@ -249,7 +255,7 @@ async def test_the_same_canon_gives_the_same_context_and_nothing_is_written() ->
         await stage.world.fact(f"fact {n}", stage.frodo, stage.sam)
         await stage.remember(stage.sam, f"turn {n}")
     before = await stage.world.heads()
-    assert await assemble(stage, scene_id) == await assemble(stage, scene_id)
+    assert await assemble_context(stage, scene_id) == await assemble_context(stage, scene_id)
     assert await stage.world.heads() == before
 
 
@@ -259,7 +265,7 @@ async def test_a_scene_without_participants_has_a_context_too() -> None:
         space=SpaceId(stage.world.universe_id), story_id=StoryId(stage.story_id), title="Empty"
     )
     await stage.write(*creation_entries(scene))
-    context = await assemble(stage, SceneId(scene.id))
+    context = await assemble_context(stage, SceneId(scene.id))
     assert context["canonical"] == NOTHING
 
 
@@ -270,8 +276,8 @@ async def test_canon_of_one_scene_appears_in_the_next() -> None:
     proposal_id = await stage.propose(before, turn_id=turn_id)
     reply = await stage.world.call("composite_canonize_scene", scene_id=before)
     assert reply["accepted_proposals"] == [proposal_id]
-    context = await assemble(stage, await stage.scene("After"))
-    assert statements(context) == ["Frodo has the Ring"]
+    context = await assemble_context(stage, await stage.scene("After"))
+    assert statements_in(context) == ["Frodo has the Ring"]
     (reported,) = context["narrative"]["previous_scenes"]
     assert reported["scene_id"] == before
     assert reported["summary"]
@@ -294,9 +300,9 @@ async def test_a_long_entity_summary_is_trimmed_and_others_appear_too() -> None:
     for n in range(20):
         await stage.turn(scene_id, f"Turn {n} of the council, in which they speak of the road.")
 
-    context = await assemble(stage, scene_id)
+    context = await assemble_context(stage, scene_id)
 
-    assert names(context) == ["Ana", "Frodo", "Sam", "The Shire"]
+    assert names_in(context) == ["Ana", "Frodo", "Sam", "The Shire"]
     result = entities_by_name(context)
     assert result["Ana"]["state_tags"] == ["wounded"]
     assert result["Ana"]["properties"]["hp"] == 7
@@ -317,7 +323,7 @@ async def test_one_very_long_turn_is_cut_and_the_others_stay() -> None:
         await stage.turn(scene_id, f"turn {n}")
     await stage.turn(scene_id, "o " * 4_900)
 
-    turns = (await assemble(stage, scene_id))["narrative"]["prior_turns"]
+    turns = (await assemble_context(stage, scene_id))["narrative"]["prior_turns"]
 
     assert [turn["text"] for turn in turns[:-1]] == [f"turn {n}" for n in range(5)]
     assert turns[-1]["text"].endswith("\u2026")
@@ -331,9 +337,9 @@ async def test_a_small_budget_still_names_everybody_with_state_and_place() -> No
         await stage.world.fact(f"The hobbit knows the name of star number {n}", stage.frodo)
         await stage.turn(scene_id, f"turn {n} " * 40)
 
-    context = await assemble(stage, scene_id)
+    context = await assemble_context(stage, scene_id)
 
-    assert names(context)[:3] == ["Frodo", "Sam", "The Shire"]
+    assert names_in(context)[:3] == ["Frodo", "Sam", "The Shire"]
     place = {"entity_id": stage.shire, "name": "The Shire"}
     assert entities_by_name(context)["Frodo"]["located_in"] == place
     assert context["canonical"]["facts"]
@@ -354,8 +360,8 @@ async def test_tags_and_places_are_those_of_the_scenes_story_time() -> None:
     between = await stage.scene("Between", order=20)
     after = await stage.scene("After", order=50)
 
-    then = entities_by_name(await assemble(stage, between))["Frodo"]
-    now = entities_by_name(await assemble(stage, after))["Frodo"]
+    then = entities_by_name(await assemble_context(stage, between))["Frodo"]
+    now = entities_by_name(await assemble_context(stage, after))["Frodo"]
 
     assert (then["state_tags"], then["located_in"]["name"]) == (["wounded"], "The Shire")
     assert ("dead" in now["state_tags"], now["located_in"]["name"]) == (True, "The Town")
@@ -366,7 +372,7 @@ async def test_an_expired_fact_is_left_out_of_an_undated_scene() -> None:
     year = "1400-01-01T00:00:00Z"
     await stage.world.fact("The gate stands open", stage.frodo, time_ref=year, duration=60)
 
-    assert statements(await assemble(stage, await stage.scene())) == []
+    assert statements_in(await assemble_context(stage, await stage.scene())) == []
 
 
 async def test_recent_events_are_latest_first_without_future_ones() -> None:
@@ -374,12 +380,12 @@ async def test_recent_events_are_latest_first_without_future_ones() -> None:
     for year in (1400, 1402, 1401):
         await stage.world.event(f"Fall {year}", stage.frodo, time_ref=f"{year}-01-01T00:00:00Z")
     scene_id = await stage.scene()
-    reported = (await assemble(stage, scene_id))["canonical"]["events"]
+    reported = (await assemble_context(stage, scene_id))["canonical"]["events"]
     assert [event["title"] for event in reported] == ["Fall 1402", "Fall 1401", "Fall 1400"]
 
     await stage.world.call(
         "mongodb_update_scene", "Orchestrator", scene_id=scene_id, time_ref="1401-06-01T00:00:00Z"
     )
 
-    reported = (await assemble(stage, scene_id))["canonical"]["events"]
+    reported = (await assemble_context(stage, scene_id))["canonical"]["events"]
     assert [event["title"] for event in reported] == ["Fall 1401", "Fall 1400"]

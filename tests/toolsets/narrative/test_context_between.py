@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.toolsets.narrative.stage import Stage, a_stage, assemble
+from tests.toolsets.narrative.stage import Stage, a_stage, assemble_context
 
 pytestmark = pytest.mark.anyio
 DATED = {"undated": 0.0, "dated": 1.0, "mixed": 0.5}
@@ -32,7 +32,7 @@ def in_force(context: dict[str, Any], *rel_types: str) -> list[tuple[str, str, s
     ]
 
 
-async def relate(stage: Stage, scene_id: str, *ties: tuple[str, str, str]) -> None:
+async def relate_in_scene(stage: Stage, scene_id: str, *ties: tuple[str, str, str]) -> None:
     """Canonize what a scene says: relations by type and ends."""
     for rel_type, start, end in ties:
         content = {"rel_type": rel_type, "from_entity_id": start, "to_entity_id": end}
@@ -40,7 +40,7 @@ async def relate(stage: Stage, scene_id: str, *ties: tuple[str, str, str]) -> No
     await stage.world.call("composite_canonize_scene", scene_id=scene_id)
 
 
-async def journey(stage: Stage, random: Random, how: str) -> list[DatedScene]:
+async def draw_journey(stage: Stage, random: Random, how: str) -> list[DatedScene]:
     """Scenes of one story, told in any order, each with a place, an owner, and a friend or foe."""
     towns = [stage.shire]
     towns += [await stage.world.entity(each, entity_type="location") for each in ("Bree", "Moria")]
@@ -58,7 +58,7 @@ async def journey(stage: Stage, random: Random, how: str) -> list[DatedScene]:
         }
         scenes.append(DatedScene(day or 0, order, scene_id, said))
     for reported in random.sample(scenes, count):
-        await relate(stage, reported.scene_id, *reported.said.values())
+        await relate_in_scene(stage, reported.scene_id, *reported.said.values())
     return sorted(scenes)
 
 
@@ -66,10 +66,10 @@ async def journey(stage: Stage, random: Random, how: str) -> list[DatedScene]:
 @pytest.mark.parametrize("seed", range(7))
 async def test_every_scene_has_one_place_one_owner_and_one_side(how: str, seed: int) -> None:
     stage = await a_stage()
-    scenes = await journey(stage, Random(seed), how)
+    scenes = await draw_journey(stage, Random(seed), how)
 
     for reported in scenes:
-        context = await assemble(stage, reported.scene_id)
+        context = await assemble_context(stage, reported.scene_id)
         shown = {
             "place": in_force(context, "LOCATED_IN"),
             "owner": in_force(context, "OWNS"),
@@ -86,33 +86,33 @@ async def test_an_owner_appears_if_the_next_one_is_absent() -> None:
     ring = await stage.world.entity("The Ring", entity_type="object")
     alone = {"participating_entities": [stage.frodo]}
     first, second = await stage.scene("One", **alone), await stage.scene("Two")
-    await relate(stage, first, ("OWNS", stage.frodo, ring))
-    await relate(stage, second, ("OWNS", stage.sam, ring))
+    await relate_in_scene(stage, first, ("OWNS", stage.frodo, ring))
+    await relate_in_scene(stage, second, ("OWNS", stage.sam, ring))
     third = await stage.scene("Three", **alone)
 
-    assert in_force(await assemble(stage, first), "OWNS") == [("OWNS", stage.frodo, ring)]
-    assert in_force(await assemble(stage, third), "OWNS") == []
+    assert in_force(await assemble_context(stage, first), "OWNS") == [("OWNS", stage.frodo, ring)]
+    assert in_force(await assemble_context(stage, third), "OWNS") == []
 
 
 async def test_returned_love_does_not_end_love() -> None:
     stage = await a_stage()
     first, second = await stage.scene("One"), await stage.scene("Two")
     loves, loved = ("LOVES", stage.frodo, stage.sam), ("LOVES", stage.sam, stage.frodo)
-    await relate(stage, first, loves)
-    await relate(stage, second, loved)
-    relations = (await assemble(stage, first))["canonical"]["relations"]
+    await relate_in_scene(stage, first, loves)
+    await relate_in_scene(stage, second, loved)
+    relations = (await assemble_context(stage, first))["canonical"]["relations"]
     await stage.world.call(
         "neo4j_end_relationship",
         relationship_id=relations[0]["relationship_id"],
         reason="They parted.",
     )
 
-    assert in_force(await assemble(stage, second), "LOVES") == [loved]
+    assert in_force(await assemble_context(stage, second), "LOVES") == [loved]
 
 
-async def before(stage: Stage, scene_id: str) -> list[str]:
+async def scenes_before(stage: Stage, scene_id: str) -> list[str]:
     """The scenes that a context tells as those before it."""
-    reported = (await assemble(stage, scene_id))["narrative"]["previous_scenes"]
+    reported = (await assemble_context(stage, scene_id))["narrative"]["previous_scenes"]
     return [each["title"] for each in reported]
 
 
@@ -125,7 +125,7 @@ async def test_no_later_scene_of_the_story_appears_as_earlier() -> None:
     elsewhere = await stage.world.story("Another")
     scenes["First of another"] = await stage.scene("First of another", story_id=elsewhere)
 
-    found = {name: await before(stage, scene_id) for name, scene_id in scenes.items()}
+    found = {name: await scenes_before(stage, scene_id) for name, scene_id in scenes.items()}
 
     assert found == {
         "One": [],
@@ -147,8 +147,8 @@ async def test_later_world_events_do_not_precede_a_flashback() -> None:
         scenes[name] = await stage.scene(name, **when)
         await stage.complete(scenes[name])
 
-    assert await before(stage, scenes["Youth"]) == ["Birth", "Undated"]
-    assert await before(stage, scenes["Home"]) == ["Birth", "Undated", "Youth"]
+    assert await scenes_before(stage, scenes["Youth"]) == ["Birth", "Undated"]
+    assert await scenes_before(stage, scenes["Home"]) == ["Birth", "Undated", "Youth"]
 
 
 async def test_the_first_scene_of_a_long_story_knows_no_later_one() -> None:
@@ -157,9 +157,9 @@ async def test_the_first_scene_of_a_long_story_knows_no_later_one() -> None:
     for scene_id in scenes:
         await stage.complete(scene_id)
 
-    assert await before(stage, scenes[0]) == []
-    assert await before(stage, scenes[2]) == ["Scene 0", "Scene 1"]
-    assert await before(stage, scenes[11]) == ["Scene 8", "Scene 9", "Scene 10"]
+    assert await scenes_before(stage, scenes[0]) == []
+    assert await scenes_before(stage, scenes[2]) == ["Scene 0", "Scene 1"]
+    assert await scenes_before(stage, scenes[11]) == ["Scene 8", "Scene 9", "Scene 10"]
 
 
 async def test_later_story_events_are_not_recalled_either() -> None:
@@ -169,11 +169,11 @@ async def test_later_story_events_are_not_recalled_either() -> None:
     for name, scene_id in {"One": first, "Two": last, "Other": other}.items():
         await stage.turn(scene_id, f"The dragon sleeps under the hill: {name}")
 
-    assert await recalled(stage, first) == {"Other"}
-    assert await recalled(stage, last) == {"One", "Other"}
+    assert await recalled_scenes(stage, first) == {"Other"}
+    assert await recalled_scenes(stage, last) == {"One", "Other"}
 
 
-async def recalled(stage: Stage, scene_id: str) -> set[str]:
+async def recalled_scenes(stage: Stage, scene_id: str) -> set[str]:
     """Return the other scenes that a context quotes for a question."""
-    hits = (await assemble(stage, scene_id, semantic_query="dragon hill"))["recalled"]
+    hits = (await assemble_context(stage, scene_id, semantic_query="dragon hill"))["recalled"]
     return {hit["text"].rpartition(": ")[2] for hit in hits["similar_scenes"]}

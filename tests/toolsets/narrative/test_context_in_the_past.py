@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from canonry.values.policy import ContextLimits, Policy
-from tests.toolsets.narrative.stage import a_stage, assemble, names, statements
+from tests.toolsets.narrative.stage import a_stage, assemble_context, names_in, statements_in
 
 pytestmark = pytest.mark.anyio
 
@@ -20,10 +20,10 @@ async def test_long_notes_and_summaries_leave_room_for_the_rest() -> None:
         "mongodb_update_scene", scene_id=scene_id, gm_notes=long, summary="He did not. " * 100
     )
 
-    context = await assemble(stage, scene_id)
+    context = await assemble_context(stage, scene_id)
 
-    assert len(statements(context)) == 5
-    assert names(context) == ["Frodo", "Sam", "The Shire"]
+    assert len(statements_in(context)) == 5
+    assert names_in(context) == ["Frodo", "Sam", "The Shire"]
     reported = context["narrative"]
     assert long.startswith(reported["gm_notes"].removesuffix("…"))
     assert 500 < len(reported["gm_notes"]) < len(long)
@@ -44,7 +44,7 @@ async def test_names_descriptions_and_properties_are_those_of_the_scenes_time() 
     await stage.propose(late, type="entity", content=changed)
     await stage.world.call("composite_canonize_scene", scene_id=late)
 
-    then, now = [await assemble(stage, scene_id) for scene_id in (early, late)]
+    then, now = [await assemble_context(stage, scene_id) for scene_id in (early, late)]
 
     def frodo(context: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         result = next(e for e in context["canonical"]["entities"] if e["name"] == "Frodo")
@@ -66,7 +66,7 @@ async def test_an_earlier_scene_recorded_later_keeps_the_present() -> None:
         await stage.world.call("composite_canonize_scene", scene_id=scene_id)
 
     now = await stage.world.call("neo4j_get_entity", entity_id=stage.frodo)
-    contexts = [await assemble(stage, scene_id) for scene_id in (first, second)]
+    contexts = [await assemble_context(stage, scene_id) for scene_id in (first, second)]
 
     assert now["properties"] == {"eyes": "green"}
     eyes = [context["canonical"]["entities"][0]["properties"]["eyes"] for context in contexts]

@@ -24,10 +24,10 @@ from tests.toolsets.narrative.stage import (
     CONTEXT_TOOL,
     Stage,
     a_stage,
-    assemble,
-    names,
-    staged,
-    statements,
+    assemble_context,
+    names_in,
+    stage_world,
+    statements_in,
 )
 
 pytestmark = pytest.mark.anyio
@@ -62,7 +62,7 @@ async def test_similar_scenes_come_from_this_universe_and_not_this_scene() -> No
         participating_entities=[],
     )
     await stage.turn(foreign["scene_id"], "a dragon elsewhere")
-    context = await assemble(stage, here, semantic_query="dragon")
+    context = await assemble_context(stage, here, semantic_query="dragon")
     (hit,) = context["recalled"]["similar_scenes"]
     assert hit["payload"]["scene_id"] == there
     assert hit["why"]["terms"] == ["dragon"]
@@ -73,10 +73,12 @@ async def test_a_summary_already_present_is_not_recalled_again() -> None:
     stage = await a_stage()
     await stage.complete(await stage.scene("Before"), "The dragon slept.")
     scene_id = await stage.scene("Now")
-    context = await assemble(stage, scene_id, semantic_query="dragon")
+    context = await assemble_context(stage, scene_id, semantic_query="dragon")
     assert len(context["narrative"]["previous_scenes"]) == 1
     assert context["recalled"]["similar_scenes"] == []
-    alone = await assemble(stage, scene_id, semantic_query="dragon", include_narrative=False)
+    alone = await assemble_context(
+        stage, scene_id, semantic_query="dragon", include_narrative=False
+    )
     assert len(alone["recalled"]["similar_scenes"]) == 1
 
 
@@ -87,13 +89,13 @@ async def test_memories_belong_to_participants_labelled_by_owner() -> None:
     await stage.remember(absent, "I want the Ring", importance=1.0)
     await stage.remember(stage.sam, "I promised not to leave him", importance=0.9)
     await stage.remember(stage.frodo, "The Ring is heavy", importance=0.1)
-    context = await assemble(stage, await stage.scene(), semantic_query="ring")
+    context = await assemble_context(stage, await stage.scene(), semantic_query="ring")
     memories = context["recalled"]["character_memories"]
     assert {(m["entity_name"], m["entity_id"], m["text"]) for m in memories} == {
         ("Frodo", stage.frodo, "The Ring is heavy"),
         ("Sam", stage.sam, "I promised not to leave him"),
     }
-    assert "Boromir" in names(context)
+    assert "Boromir" in names_in(context)
     assert "I want the Ring" not in json.dumps(context)
 
 
@@ -105,7 +107,7 @@ async def test_rules_are_recalled_from_sources_of_the_universe() -> None:
         text="A grappled creature cannot move.",
     )
     await stage.write(*creation_entries(snippet))
-    context = await assemble(stage, await stage.scene(), semantic_query="grappled")
+    context = await assemble_context(stage, await stage.scene(), semantic_query="grappled")
     (hit,) = context["recalled"]["rule_excerpts"]
     assert (hit["id"], hit["payload"]["doc_id"]) == (uuid_of("snippet"), "book-1")
 
@@ -142,9 +144,9 @@ async def a_play(stage: Stage) -> dict[str, str]:
 async def test_every_section_contains_only_this_universe() -> None:
     stage = await a_stage()
     mine = await a_play(stage)
-    foreign = await a_play(await staged(await stage.world.another_universe()))
+    foreign = await a_play(await stage_world(await stage.world.another_universe()))
 
-    context = await assemble(stage, mine["scene"], semantic_query="the dragon and the gate")
+    context = await assemble_context(stage, mine["scene"], semantic_query="the dragon and the gate")
 
     result = json.dumps(context)
     assert [what for what, item_id in mine.items() if item_id not in result] == []
@@ -156,7 +158,7 @@ async def test_every_section_contains_only_this_universe() -> None:
 async def test_with_meaning_the_same_canon_gives_the_same_context_too(tmp_path: Path) -> None:
     stage = await a_stage()
     mine = await a_play(stage)
-    await a_play(await staged(await stage.world.another_universe()))
+    await a_play(await stage_world(await stage.world.another_universe()))
     canon, embedder = stage.world.canon, HashingEmbedder()
     recall = Recall(
         Engines(embedder=lambda _: embedder, vectors=lambda: FolderVectors(tmp_path)),
@@ -167,7 +169,7 @@ async def test_with_meaning_the_same_canon_gives_the_same_context_too(tmp_path: 
     )
     stage.world.gateway = Gateway(canon.revise_service(RecallServices, recall=recall), (NARRATIVE,))
 
-    contexts = [await assemble(stage, mine["scene"]) for _ in range(3)]
+    contexts = [await assemble_context(stage, mine["scene"]) for _ in range(3)]
     await recall.close()
 
     assert contexts[0] == contexts[1] == contexts[2]
@@ -185,7 +187,9 @@ async def test_equal_passages_are_recalled_once() -> None:
         await stage.remember(stage.sam, "The dragon wakes")
         await stage.remember(stage.frodo, "The dragon wakes")
         await stage.write_axiom("A dragon  wakes" if title == "One" else "a DRAGON wakes")
-    recalled = (await assemble(stage, await stage.scene(), semantic_query="dragon"))["recalled"]
+    recalled = (await assemble_context(stage, await stage.scene(), semantic_query="dragon"))[
+        "recalled"
+    ]
     found = [hit["text"] for hit in recalled["similar_scenes"]]
     assert sorted(found) == ["The  DRAGON ", "The  DRAGON sleeps", "the dragon wakes"]
     assert {m["entity_name"] for m in recalled["character_memories"]} == {"Frodo", "Sam"}
@@ -200,7 +204,7 @@ async def test_laws_of_the_world_are_rules_and_cited_as_such() -> None:
         await stage.write_axiom("The grappled cannot cast"),
         await stage.write_axiom("Grappled giants fall", space=other.universe_id),
     ]
-    context = await assemble(stage, await stage.scene(), semantic_query="grappled")
+    context = await assemble_context(stage, await stage.scene(), semantic_query="grappled")
     (hit,) = context["recalled"]["rule_excerpts"]
     assert (hit["id"], hit["evidence_ref"]) == (laws[0], f"rule:{laws[0]}")
     assert hit["payload"]["type"] == "axiom"
@@ -218,16 +222,16 @@ async def test_a_fact_similar_to_the_scene_ranks_one_participant_higher() -> Non
     await other.fact("A silver key to a gate elsewhere", await other.entity("Zed"))
     scene_id = await stage.scene()
 
-    context = await assemble(stage, scene_id, semantic_query="the gate and the silver key")
+    context = await assemble_context(stage, scene_id, semantic_query="the gate and the silver key")
 
-    assert statements(context) == [
+    assert statements_in(context) == [
         "They are friends",
         "They hold a silver key",
         "Frodo is hungry",
         "The gate of Mordor is shut",
     ]
-    alone = await assemble(stage, scene_id, include_semantic=False)
-    assert "The gate of Mordor is shut" not in statements(alone)
+    alone = await assemble_context(stage, scene_id, include_semantic=False)
+    assert "The gate of Mordor is shut" not in statements_in(alone)
 
 
 async def test_a_fact_similar_to_the_scene_appears_only_if_it_holds_there() -> None:
@@ -240,8 +244,8 @@ async def test_a_fact_similar_to_the_scene_appears_only_if_it_holds_there() -> N
     await stage.write(
         FactSuperseded(fact_id=FactId(old), until=None, superseded_by=FactId(new)),
     )
-    context = await assemble(stage, await stage.scene(), semantic_query="gate")
-    assert statements(context) == ["The gate is shut"]
+    context = await assemble_context(stage, await stage.scene(), semantic_query="gate")
+    assert statements_in(context) == ["The gate is shut"]
 
 
 async def test_the_last_turns_are_the_query_if_none_is_given() -> None:
@@ -249,7 +253,7 @@ async def test_the_last_turns_are_the_query_if_none_is_given() -> None:
     await stage.turn(await stage.scene("There"), "the dragon sleeps")
     here = await stage.scene("Here")
     await stage.turn(here, "Is that a dragon?")
-    (hit,) = (await assemble(stage, here))["recalled"]["similar_scenes"]
+    (hit,) = (await assemble_context(stage, here))["recalled"]["similar_scenes"]
     assert hit["text"] == "the dragon sleeps"
 
 
@@ -260,7 +264,7 @@ async def test_without_a_text_view_memories_rank_by_importance_with_a_note() -> 
     await stage.remember(stage.sam, "great", importance=0.9)
     canon = replace(stage.world.canon, text=SilentText(MemoryStore()))
     stage.world.gateway = Gateway(canon, (NARRATIVE,))
-    context = await assemble(stage, scene_id, semantic_query="small")
+    context = await assemble_context(stage, scene_id, semantic_query="small")
     assert context["metadata"]["degraded"] == ["vectors", "text"]
     assert context["recalled"]["similar_scenes"] == []
     texts = [memory["text"] for memory in context["recalled"]["character_memories"]]
@@ -273,15 +277,15 @@ async def test_a_small_budget_keeps_the_best_of_each_section_and_counts_the_rest
     for n in range(10):
         await stage.turn(scene_id, f"turn {n}")
         await stage.world.fact(f"fact {n}", stage.frodo)
-    context = await assemble(stage, scene_id)
+    context = await assemble_context(stage, scene_id)
     metadata = context["metadata"]
     assert metadata["tokens"]["used"] <= 300
     turns = [turn["text"] for turn in context["narrative"]["prior_turns"]]
     assert turns == [f"turn {n}" for n in range(10)][-len(turns) :]
-    assert statements(context) == [f"fact {9 - n}" for n in range(len(statements(context)))]
+    assert statements_in(context) == [f"fact {9 - n}" for n in range(len(statements_in(context)))]
     assert metadata["omitted"]["prior_turns"] == 10 - len(turns)
-    assert metadata["omitted"]["facts"] == 10 - len(statements(context))
-    assert names(context)[0] == "Frodo"
+    assert metadata["omitted"]["facts"] == 10 - len(statements_in(context))
+    assert names_in(context)[0] == "Frodo"
 
 
 async def test_a_semantic_query_is_not_empty() -> None:
@@ -301,6 +305,6 @@ async def test_the_reported_tokens_match_the_reply() -> None:
         await stage.world.fact(f"the road has {n} bends", stage.frodo, stage.shire)
         await stage.remember(stage.sam, f"the road was long on day {n}")
         await stage.propose(scene_id)
-    context = await assemble(stage, scene_id)
+    context = await assemble_context(stage, scene_id)
     used = context.pop("metadata")["tokens"]["used"]
     assert 0.9 < used / (len(json.dumps(context)) / 4) < 1.25

@@ -32,7 +32,7 @@ BEYOND_CONTRACT_MAX = 10_200
 EXTENSIONS_MAX = 29_200
 
 
-def size(value: Any) -> int:
+def size_of(value: Any) -> int:
     return len(orjson.dumps(value))
 
 
@@ -131,9 +131,9 @@ def test_the_staging_tool_describes_each_content_type() -> None:
 
 
 def test_the_list_stays_small_beyond_the_contract() -> None:
-    published_schemas = sum(size(entry["inputSchema"]) for entry in CONTRACT.values())
+    published_schemas = sum(size_of(entry["inputSchema"]) for entry in CONTRACT.values())
     bare = replace(NARRATIVE, descriptions={})  # they have a budget of their own
-    entries = {tool.name: size(tool_entry(tool, bare)) for tool in NARRATIVE.tools}
+    entries = {tool.name: size_of(tool_entry(tool, bare)) for tool in NARRATIVE.tools}
     extensions = sum(entries[tool.name] for tool in NARRATIVE.tools if tool.extension)
 
     assert sum(entries.values()) - extensions - published_schemas <= BEYOND_CONTRACT_MAX

@@ -11,7 +11,7 @@ from tests.toolsets.narrative.filled_world import a_furnished_world, a_role_for,
 EVERY_TOOL = pytest.mark.parametrize("tool", NARRATIVE.tools, ids=lambda tool: tool.name)
 
 
-async def answer(tool: Tool) -> str:
+async def answer_of(tool: Tool) -> str:
     world, known = await a_furnished_world()
     arguments = fitting_arguments(tool, known)
     outcome = await world.outcome(tool.name, arguments, agent=a_role_for(tool))
@@ -20,4 +20,4 @@ async def answer(tool: Tool) -> str:
 
 @EVERY_TOOL
 def test_two_equal_stores_give_the_same_bytes(tool: Tool) -> None:
-    assert asyncio.run(answer(tool)) == asyncio.run(answer(tool))
+    assert asyncio.run(answer_of(tool)) == asyncio.run(answer_of(tool))

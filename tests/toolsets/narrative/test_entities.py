@@ -65,7 +65,7 @@ async def test_both_entity_vocabularies_are_accepted_and_one_is_returned(
 
 async def test_an_archetype_has_no_state() -> None:
     world = await a_world()
-    archetype = creation(world, name="Elf", entity_class="EntityArchetype")
+    archetype = creation_arguments(world, name="Elf", entity_class="EntityArchetype")
 
     data = await world.refused("neo4j_create_entity", code=-32003, **archetype, state_tags=["a"])
     assert data["path"] == "/state_tags"
@@ -94,14 +94,14 @@ async def test_an_instance_derives_from_a_matching_archetype() -> None:
     legolas = await world.entity("Legolas", derives_from=elf)
 
     for archetype in (city, foreign, legolas, NOWHERE):
-        arguments = creation(world, name="Elrond", derives_from=archetype)
+        arguments = creation_arguments(world, name="Elrond", derives_from=archetype)
         code = -32002 if archetype == NOWHERE else -32004
         await world.refused("neo4j_create_entity", code=code, **arguments)
     got = await world.call("neo4j_get_entity", entity_id=legolas)
     assert got["derives_from"] == elf
 
 
-def creation(world: World, **more: Any) -> dict[str, Any]:
+def creation_arguments(world: World, **more: Any) -> dict[str, Any]:
     return {
         "entity_class": "EntityInstance",
         "universe_id": world.universe_id,
@@ -141,7 +141,9 @@ async def test_a_wrong_argument_is_named_and_nothing_is_written(
 ) -> None:
     world = await a_world()
 
-    data = await world.refused("neo4j_create_entity", code=code, **creation(world, **spoiled))
+    data = await world.refused(
+        "neo4j_create_entity", code=code, **creation_arguments(world, **spoiled)
+    )
 
     assert data.get("path") == path
 
@@ -150,7 +152,7 @@ async def test_evidence_of_another_universe_is_refused() -> None:
     world = await a_world()
     other = await world.another_universe()
 
-    arguments = creation(world, evidence_refs=other.evidence)
+    arguments = creation_arguments(world, evidence_refs=other.evidence)
     data = await world.refused("neo4j_create_entity", code=-32004, **arguments)
 
     assert data["conflicts"] == [other.source_id]
@@ -158,7 +160,7 @@ async def test_evidence_of_another_universe_is_refused() -> None:
 
 async def test_evidence_of_another_kind_than_stated_is_not_found() -> None:
     world = await a_world()
-    arguments = creation(world, evidence_refs=[f"turn:{world.source_id}"])
+    arguments = creation_arguments(world, evidence_refs=[f"turn:{world.source_id}"])
 
     await world.refused("neo4j_create_entity", code=-32002, **arguments)
 
@@ -167,9 +169,9 @@ async def test_evidence_of_another_kind_than_stated_is_not_found() -> None:
 async def test_a_look_alike_name_is_allowed_and_reported(twin: str) -> None:
     world = await a_world()
     first = await world.entity("Frodo")
-    made = await world.call("neo4j_create_entity", **creation(world, name="Sam"))
+    made = await world.call("neo4j_create_entity", **creation_arguments(world, name="Sam"))
     assert made["warnings"] == []
-    made = await world.call("neo4j_create_entity", **creation(world, name=twin))
+    made = await world.call("neo4j_create_entity", **creation_arguments(world, name=twin))
     assert len(made["warnings"]) == 1
     assert first in made["warnings"][0]
     assert "look the same" in made["warnings"][0]
@@ -179,19 +181,21 @@ async def test_a_namesake_is_allowed_and_reported() -> None:
     world = await a_world()
     first = await world.entity("Bob the Miller")
 
-    made = await world.call("neo4j_create_entity", **creation(world, name=" bob  the MILLER"))
+    made = await world.call(
+        "neo4j_create_entity", **creation_arguments(world, name=" bob  the MILLER")
+    )
 
     assert len(made["warnings"]) == 1
     assert first in made["warnings"][0]
-    elsewhere = creation(world, name="Bob the Miller", entity_type="location")
+    elsewhere = creation_arguments(world, name="Bob the Miller", entity_type="location")
     assert (await world.call("neo4j_create_entity", **elsewhere))["warnings"] == []
 
 
 async def test_a_retry_with_the_same_key_creates_nothing() -> None:
     world = await a_world()
 
-    first = await world.call("neo4j_create_entity", key="k", **creation(world))
-    again = await world.call("neo4j_create_entity", key="k", **creation(world))
+    first = await world.call("neo4j_create_entity", key="k", **creation_arguments(world))
+    again = await world.call("neo4j_create_entity", key="k", **creation_arguments(world))
 
     assert again == first
     assert (await world.call("neo4j_query_entities"))["total"] == 1

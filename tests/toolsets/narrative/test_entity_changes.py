@@ -10,18 +10,18 @@ from tests.toolsets.narrative.kit import NOWHERE, World, a_world
 pytestmark = pytest.mark.anyio
 
 
-async def renamed(world: World, entity: str, name: str, **more: Any) -> dict[str, Any]:
+async def rename_entity(world: World, entity: str, name: str, **more: Any) -> dict[str, Any]:
     arguments = {"authority": "gm", "evidence_refs": world.evidence, **more}
     return await world.call("neo4j_update_entity", entity_id=entity, name=name, **arguments)
 
 
-async def merged(world: World, kept: str, gone: str) -> None:
+async def merge_entities(world: World, kept: str, gone: str) -> None:
     await world.call(
         "neo4j_merge_entities", kept_entity_id=kept, merged_entity_id=gone, reason="the same"
     )
 
 
-async def tagged(world: World, entity: str, **changes: list[str]) -> list[str]:
+async def tags_of(world: World, entity: str, **changes: list[str]) -> list[str]:
     reply = await world.call(
         "neo4j_update_entity_state",
         entity_id=entity,
@@ -36,7 +36,7 @@ async def test_a_survivor_keeps_its_own_name_in_a_merge() -> None:
     world = await a_world()
     marn, tall = await world.entity("Marn"), await world.entity("Marn the Tall")
 
-    await merged(world, marn, tall)
+    await merge_entities(world, marn, tall)
 
     got = await world.call("neo4j_get_entity", entity_id=tall)
     assert (got["entity_id"], got["name"], got["aliases"]) == (marn, "Marn", ["Marn the Tall"])
@@ -49,7 +49,7 @@ async def test_a_survivor_keeps_its_own_name_in_a_merge() -> None:
 async def test_each_entity_has_its_own_name_again_after_an_unmerge() -> None:
     world = await a_world()
     marn, tall = await world.entity("Marn"), await world.entity("Marn the Tall")
-    await merged(world, marn, tall)
+    await merge_entities(world, marn, tall)
 
     await world.call("neo4j_unmerge_entities", entity_id=tall, reason="two after all")
 
@@ -61,7 +61,7 @@ async def test_a_renamed_entity_is_found_by_both_names() -> None:
     world = await a_world()
     marn = await world.entity("Marn the Tall")
 
-    reply = await renamed(world, marn, "Marn")
+    reply = await rename_entity(world, marn, "Marn")
 
     assert (reply["name"], reply["aliases"]) == ("Marn", ["Marn the Tall"])
     for pattern in ("marn the tall", "Marn"):
@@ -76,7 +76,7 @@ async def test_a_renamed_entity_is_found_by_both_names() -> None:
 async def test_current_owners_of_a_name_are_found_before_former_ones() -> None:
     world = await a_world()
     first = await world.entity("Ana")
-    await renamed(world, first, "Bea")
+    await rename_entity(world, first, "Bea")
     second = await world.entity("Ana")
 
     named = await world.canon.state.entities_named(SpaceId(world.universe_id), "character", "ana")
@@ -87,9 +87,9 @@ async def test_current_owners_of_a_name_are_found_before_former_ones() -> None:
 async def test_a_name_that_returns_is_the_current_one_again() -> None:
     world = await a_world()
     ana = await world.entity("Ana")
-    await renamed(world, ana, "Bea")
+    await rename_entity(world, ana, "Bea")
 
-    reply = await renamed(world, ana, "Ana")
+    reply = await rename_entity(world, ana, "Ana")
 
     assert (reply["name"], reply["aliases"]) == ("Ana", ["Bea"])
 
@@ -123,7 +123,7 @@ async def test_an_unchanged_value_is_not_written_again() -> None:
     ana = await world.entity("Ana")
     before = await world.heads()
 
-    await renamed(world, ana, "Ana")
+    await rename_entity(world, ana, "Ana")
 
     assert await world.heads() == before
 
@@ -131,10 +131,10 @@ async def test_an_unchanged_value_is_not_written_again() -> None:
 async def test_tags_recorded_under_a_former_name_still_have_their_facts() -> None:
     world = await a_world()
     ana = await world.entity("Ana")
-    (alive,) = await tagged(world, ana, add=["alive"])
-    await renamed(world, ana, "Queen Ana")
+    (alive,) = await tags_of(world, ana, add=["alive"])
+    await rename_entity(world, ana, "Queen Ana")
 
-    await tagged(world, ana, add=["dead"])
+    await tags_of(world, ana, add=["dead"])
 
     facts = (await world.call("neo4j_query_facts", detail=True, entity_id=ana))["facts"]
     (old,) = [fact for fact in facts if fact["fact_id"] == alive]
@@ -144,9 +144,9 @@ async def test_tags_recorded_under_a_former_name_still_have_their_facts() -> Non
 async def test_a_tag_changed_under_a_former_name_is_restored() -> None:
     world = await a_world()
     ana = await world.entity("Ana")
-    await tagged(world, ana, add=["healthy"])
-    wounded, _ = await tagged(world, ana, add=["wounded"])
-    await renamed(world, ana, "Queen Ana")
+    await tags_of(world, ana, add=["healthy"])
+    wounded, _ = await tags_of(world, ana, add=["wounded"])
+    await rename_entity(world, ana, "Queen Ana")
 
     await world.call("neo4j_retcon_fact", fact_id=wounded, reason="only paint")
 

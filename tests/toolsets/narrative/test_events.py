@@ -13,11 +13,11 @@ pytestmark = pytest.mark.anyio
 T1, T2, T3 = (f"2020-01-0{day}T00:00:00Z" for day in (1, 2, 3))
 
 
-async def link(world: World, cause: str, effect: str) -> None:
+async def link_events(world: World, cause: str, effect: str) -> None:
     await world.call("neo4j_create_causal_link", cause_event_id=cause, effect_event_id=effect)
 
 
-async def unlinkable(world: World, cause: str, effect: str, *, code: int = -32004) -> str:
+async def refuse_link(world: World, cause: str, effect: str, *, code: int = -32004) -> str:
     data = await world.refused(
         "neo4j_create_causal_link", code=code, cause_event_id=cause, effect_event_id=effect
     )
@@ -170,7 +170,7 @@ async def test_a_cause_is_linked_to_its_effect() -> None:
     ann = await world.entity("Ann")
     cause, effect = await world.event("Spark", ann), await world.event("Fire", ann)
 
-    await link(world, cause, effect)
+    await link_events(world, cause, effect)
 
     spark, fire = (await world.call("neo4j_query_events"))["events"]
     assert spark["causes_event_ids"] == [effect]
@@ -182,12 +182,12 @@ async def test_no_event_causes_itself_at_any_distance() -> None:
     ann = await world.entity("Ann")
     chain = [await world.event(f"Link {n}", ann) for n in range(5)]
     for cause, effect in pairwise(chain):
-        await link(world, cause, effect)
+        await link_events(world, cause, effect)
 
-    assert await unlinkable(world, chain[0], chain[0]) == "event.causes-itself"
-    assert await unlinkable(world, chain[1], chain[0]) == "event.causal-cycle"
-    assert await unlinkable(world, chain[4], chain[0]) == "event.causal-cycle"
-    await link(world, chain[0], chain[4])
+    assert await refuse_link(world, chain[0], chain[0]) == "event.causes-itself"
+    assert await refuse_link(world, chain[1], chain[0]) == "event.causal-cycle"
+    assert await refuse_link(world, chain[4], chain[0]) == "event.causal-cycle"
+    await link_events(world, chain[0], chain[4])
 
 
 async def test_a_link_is_made_once_in_time_order_within_a_universe() -> None:
@@ -197,12 +197,12 @@ async def test_a_link_is_made_once_in_time_order_within_a_universe() -> None:
     early = await world.event("Early", ann, time_ref=T1)
     late = await world.event("Late", ann, time_ref=T3)
     foreign = await other.event("Foreign", await other.entity("Zed"))
-    await link(world, early, late)
+    await link_events(world, early, late)
 
-    assert await unlinkable(world, early, late) == "event.repeated-effect"
-    assert await unlinkable(world, late, early) == "event.effect-before-cause"
-    assert await unlinkable(world, early, foreign) == "space.foreign"
-    assert await unlinkable(world, early, NOWHERE, code=-32002) == "event.unknown"
+    assert await refuse_link(world, early, late) == "event.repeated-effect"
+    assert await refuse_link(world, late, early) == "event.effect-before-cause"
+    assert await refuse_link(world, early, foreign) == "space.foreign"
+    assert await refuse_link(world, early, NOWHERE, code=-32002) == "event.unknown"
 
 
 async def test_a_chain_too_long_to_search_is_not_extended(
@@ -213,6 +213,6 @@ async def test_a_chain_too_long_to_search_is_not_extended(
     ann = await world.entity("Ann")
     chain = [await world.event(f"Link {n}", ann) for n in range(5)]
     for cause, effect in reversed(list(pairwise(chain[1:]))):
-        await link(world, cause, effect)
+        await link_events(world, cause, effect)
 
-    assert await unlinkable(world, chain[0], chain[1]) == "event.chain-too-long"
+    assert await refuse_link(world, chain[0], chain[1]) == "event.chain-too-long"

@@ -4,7 +4,7 @@ import pytest
 
 from canonry.values.moments import SECOND, render_instant
 from tests.toolsets.narrative.kit import NOWHERE, World, a_world
-from tests.toolsets.narrative.test_canonization import a_scene, a_turn, proposed
+from tests.toolsets.narrative.test_canonization import a_scene, a_turn, propose_content
 
 pytestmark = pytest.mark.anyio
 
@@ -13,7 +13,7 @@ async def a_canon_fact(world: World) -> tuple[str, str, str]:
     """A fact that became canon from a turn: its id, its turn's and its proposal's."""
     scene = await a_scene(world)
     turn = await a_turn(world, scene, "The gate of Moria is shut.")
-    proposal = await proposed(
+    proposal = await propose_content(
         world,
         scene,
         "fact",
@@ -49,7 +49,9 @@ async def test_a_retconned_fact_names_its_retractor_and_replacement() -> None:
     world = await a_world()
     fact, _, _ = await a_canon_fact(world)
     scene = await a_scene(world)
-    await proposed(world, scene, "fact", {"statement": "The gate was never shut", "replaces": fact})
+    await propose_content(
+        world, scene, "fact", {"statement": "The gate was never shut", "replaces": fact}
+    )
     report = await world.call("composite_canonize_scene", scene_id=scene)
 
     reply = await world.call("neo4j_explain", id=fact)
@@ -96,7 +98,9 @@ async def test_the_end_of_a_relation_and_a_merge_are_explained() -> None:
 async def test_a_rejected_proposal_is_explained_too() -> None:
     world = await a_world()
     scene = await a_scene(world)
-    weak = await proposed(world, scene, "fact", {"statement": "x"}, authority="system", evidence=[])
+    weak = await propose_content(
+        world, scene, "fact", {"statement": "x"}, authority="system", evidence=[]
+    )
     await world.call("composite_canonize_scene", scene_id=scene)
 
     reply = await world.call("neo4j_explain", id=weak)
@@ -180,7 +184,7 @@ async def test_an_entity_is_shown_at_a_world_time() -> None:
     frodo = await world.entity("Frodo")
     scene = await a_scene(world)
     for tag, when in (("wounded", "1419-03-25T00:00:00Z"), ("healthy", "1420-03-01T00:00:00Z")):
-        await proposed(
+        await propose_content(
             world, scene, "state_change", {"entity_id": frodo, "add": [tag], "time_ref": when}
         )
     await world.call("composite_canonize_scene", scene_id=scene)
@@ -222,7 +226,7 @@ async def test_an_overruled_relation_names_its_successor() -> None:
     old = await world.relation(ann, "LOCATED_IN", inn)
     scene = await a_scene(world)
     content = {"from": ann, "to": mill, "type": "LOCATED_IN", "since": "1970-01-02T00:00:00Z"}
-    await proposed(world, scene, "relationship", content)
+    await propose_content(world, scene, "relationship", content)
     report = await world.call("composite_canonize_scene", scene_id=scene)
 
     reply = await world.call("neo4j_explain", id=old)

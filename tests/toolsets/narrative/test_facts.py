@@ -16,7 +16,7 @@ T1, T2, T3, T4 = (f"2020-01-0{day}T00:00:00Z" for day in (1, 2, 3, 4))
 A_DAY = 86_400
 
 
-async def found(world: World, **filters: Any) -> list[str]:
+async def find_facts(world: World, **filters: Any) -> list[str]:
     reply = await world.call("neo4j_query_facts", detail=True, **filters)
     assert reply["total"] >= len(reply["facts"])
     return [fact["statement"] for fact in reply["facts"]]
@@ -62,7 +62,7 @@ async def test_a_range_finds_the_facts_that_overlap_it(
 
     range_ = {key: at for key, at in (("start", start), ("end", end)) if at}
 
-    assert await found(world, time_range=range_) == statements
+    assert await find_facts(world, time_range=range_) == statements
 
 
 async def test_an_offset_is_taken_into_account() -> None:
@@ -105,11 +105,11 @@ async def test_filters_select_by_entity_authority_and_level() -> None:
     both = await world.fact("three", ann, ben)
     await world.call("neo4j_retcon_fact", fact_id=both, reason="no")
 
-    assert await found(world, entity_id=ann) == ["one", "three"]
-    assert await found(world, entity_id=ann, canon_level="canon") == ["one"]
-    assert await found(world, authority="system") == ["two"]
-    assert await found(world, canon_level="retconned") == ["three"]
-    assert await found(world, universe_id=world.universe_id, limit=1, offset=1) == ["two"]
+    assert await find_facts(world, entity_id=ann) == ["one", "three"]
+    assert await find_facts(world, entity_id=ann, canon_level="canon") == ["one"]
+    assert await find_facts(world, authority="system") == ["two"]
+    assert await find_facts(world, canon_level="retconned") == ["three"]
+    assert await find_facts(world, universe_id=world.universe_id, limit=1, offset=1) == ["two"]
     await world.refused("neo4j_query_facts", entity_id=NOWHERE, code=-32002)
 
 
@@ -118,7 +118,7 @@ async def test_an_authority_in_a_query_is_a_filter_and_no_claim() -> None:
     await world.fact("one", await world.entity("Ann"))
     world.authorities = frozenset((Authority.SYSTEM,))
 
-    assert await found(world, authority="gm") == ["one"]
+    assert await find_facts(world, authority="gm") == ["one"]
     data = await world.refused(
         "neo4j_create_fact", code=-32001, **world.backed(entities=(NOWHERE,), statement="two")
     )

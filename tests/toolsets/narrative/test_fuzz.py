@@ -16,7 +16,7 @@ EXAMPLES = 50
 EVERY_TOOL = pytest.mark.parametrize("tool", NARRATIVE.tools, ids=lambda tool: tool.name)
 
 
-async def withstand(world: World, tool: Tool, arguments: dict[str, Any]) -> None:
+async def call_safely(world: World, tool: Tool, arguments: dict[str, Any]) -> None:
     role = a_role_for(tool)
     before = await world.heads()
 
@@ -41,7 +41,7 @@ def test_hostile_arguments_are_answered_or_refused(tool: Tool) -> None:
         )
         @given(arguments=arguments_for(tool.input_schema, known))
         def holds(arguments: dict[str, Any]) -> None:
-            runner.run(withstand(world, tool, arguments))
+            runner.run(call_safely(world, tool, arguments))
 
         holds()
         assert runner.run(world.entity("Still here"))

@@ -31,17 +31,17 @@ async def a_gated(**gates: Any) -> tuple[Stage, str]:
     return stage, await stage.scene()
 
 
-def fact(stage: Stage, scene: str, statement: str, **more: Any) -> dict[str, Any]:
+def stage_fact(stage: Stage, scene: str, statement: str, **more: Any) -> dict[str, Any]:
     content = {"statement": statement, "entity_ids": [stage.frodo]}
     return stage.proposal(scene, type="fact", content=content, **more)
 
 
-async def staged(stage: Stage, scene: str, statement: str, agent: str = "Narrator") -> str:
-    reply = await stage.world.call(CREATE, agent, **fact(stage, scene, statement))
+async def stage_statement(stage: Stage, scene: str, statement: str, agent: str = "Narrator") -> str:
+    reply = await stage.world.call(CREATE, agent, **stage_fact(stage, scene, statement))
     return str(reply["proposal_id"])
 
 
-async def refused(
+async def refuse_proposal(
     stage: Stage, arguments: dict[str, Any], agent: str = "Narrator"
 ) -> dict[str, Any]:
     """Return a refusal, which stages nothing."""
@@ -54,13 +54,13 @@ async def refused(
 
 async def test_no_gate_judges_by_default() -> None:
     stage, scene = await a_gated()
-    first = await staged(stage, scene, UNSAFE)
-    assert await staged(stage, scene, UNSAFE) != first
+    first = await stage_statement(stage, scene, UNSAFE)
+    assert await stage_statement(stage, scene, UNSAFE) != first
 
 
 async def test_a_forbidden_text_is_refused_with_its_rule() -> None:
     stage, scene = await a_gated(safety=True)
-    reply = await refused(stage, fact(stage, scene, UNSAFE))
+    reply = await refuse_proposal(stage, stage_fact(stage, scene, UNSAFE))
     assert (reply["number"], reply["code"], reply["retryable"]) == (
         -32003,
         "proposal.unsafe",
@@ -70,7 +70,7 @@ async def test_a_forbidden_text_is_refused_with_its_rule() -> None:
     assert reply["rule"] == "safety.self-harm"
     assert reply["path"] == "/content/statement"
     assert reply["admissible"] == "Remove the flagged content from the text"
-    await staged(stage, scene, "Frodo cuts down the orc and kicks its head away.")
+    await stage_statement(stage, scene, "Frodo cuts down the orc and kicks its head away.")
 
 
 async def test_an_id_that_looks_like_a_card_number_is_not_checked() -> None:
@@ -79,34 +79,36 @@ async def test_an_id_that_looks_like_a_card_number_is_not_checked() -> None:
     assert not moderate_by_words(like_a_card).allowed
     content = {"statement": "Frodo met a stranger.", "entity_ids": [like_a_card]}
     await stage.propose(scene, type="fact", content=content)
-    reply = await refused(stage, fact(stage, scene, f"Frodo's number is {like_a_card}."))
+    reply = await refuse_proposal(
+        stage, stage_fact(stage, scene, f"Frodo's number is {like_a_card}.")
+    )
     assert reply["rule"] == "safety.privacy"
 
 
 async def test_an_equal_proposal_is_staged_once_and_near_ones_are_refused() -> None:
     stage, scene = await a_gated(duplication=True)
-    first = await staged(stage, scene, "Frodo carries the ring to the mountain of fire.")
+    first = await stage_statement(stage, scene, "Frodo carries the ring to the mountain of fire.")
     for again, rule in (
         ("Frodo carries the ring to the mountain of fire.", "duplication.repeated"),
         ("Frodo carries the ring to the mountains of fire!", "duplication.near"),
     ):
-        reply = await refused(stage, fact(stage, scene, again))
+        reply = await refuse_proposal(stage, stage_fact(stage, scene, again))
         assert (reply["number"], reply["code"]) == (-32004, "proposal.repeated")
         assert (reply["gate"], reply["rule"]) == ("duplication", rule)
         assert first in reply["reason"]
-    await staged(stage, scene, "Frodo never carries the ring to the mountain of fire.")
+    await stage_statement(stage, scene, "Frodo never carries the ring to the mountain of fire.")
     elsewhere = await stage.scene()
-    await staged(stage, elsewhere, "Frodo carries the ring to the mountain of fire.")
+    await stage_statement(stage, elsewhere, "Frodo carries the ring to the mountain of fire.")
 
 
 async def test_rejected_or_day_old_proposals_may_be_repeated() -> None:
     stage, scene = await a_gated(duplication=True)
-    first = await staged(stage, scene, "Frodo has lost the ring.")
+    first = await stage_statement(stage, scene, "Frodo has lost the ring.")
     await stage.world.call("mongodb_evaluate_proposal", proposal_id=first, decision="rejected")
-    await staged(stage, scene, "Frodo has lost the ring.")
-    await refused(stage, fact(stage, scene, "Frodo has lost the ring."))
+    await stage_statement(stage, scene, "Frodo has lost the ring.")
+    await refuse_proposal(stage, stage_fact(stage, scene, "Frodo has lost the ring."))
     stage.world.clock.move_by(DAY + SECOND)
-    await staged(stage, scene, "Frodo has lost the ring.")
+    await stage_statement(stage, scene, "Frodo has lost the ring.")
 
 
 async def test_adding_a_tag_is_not_similar_to_removing_it() -> None:
@@ -121,9 +123,9 @@ async def test_adding_a_tag_is_not_similar_to_removing_it() -> None:
 async def test_rates_apply_per_agent_and_in_total_with_retry_time() -> None:
     stage, scene = await a_gated(agent_a_minute=2, universe_a_minute=3)
     for text in ("One ring.", "Three rings."):
-        await staged(stage, scene, text)
+        await stage_statement(stage, scene, text)
         stage.world.clock.move_by(10 * SECOND)
-    reply = await refused(stage, fact(stage, scene, "Seven rings."))
+    reply = await refuse_proposal(stage, stage_fact(stage, scene, "Seven rings."))
     assert (reply["number"], reply["code"], reply["retryable"]) == (
         -32005,
         "proposal.too-many",
@@ -132,16 +134,16 @@ async def test_rates_apply_per_agent_and_in_total_with_retry_time() -> None:
     assert reply["error"] == "RATE_LIMITED"
     assert (reply["gate"], reply["rule"], reply["transient"]) == ("rate", "rate.player", True)
     assert 39_000 < reply["retryAfterMs"] <= 40_001
-    await staged(stage, scene, "Seven rings.", "Resolver")
-    reply = await refused(stage, fact(stage, scene, "Nine rings."), "Indexer")
+    await stage_statement(stage, scene, "Seven rings.", "Resolver")
+    reply = await refuse_proposal(stage, stage_fact(stage, scene, "Nine rings."), "Indexer")
     assert reply["rule"] == "rate.world"
     stage.world.clock.move_by(41 * SECOND)
-    await staged(stage, scene, "Nine rings.")
+    await stage_statement(stage, scene, "Nine rings.")
 
 
 async def test_a_resent_call_is_answered_as_before() -> None:
     stage, scene = await a_gated(duplication=True, agent_a_minute=1)
-    arguments = fact(stage, scene, "Frodo sleeps.")
+    arguments = stage_fact(stage, scene, "Frodo sleeps.")
     first = await stage.world.outcome(CREATE, arguments, agent="Narrator", key="k")
     again = await stage.world.outcome(CREATE, arguments, agent="Narrator", key="k")
     assert first.error is None
@@ -150,7 +152,7 @@ async def test_a_resent_call_is_answered_as_before() -> None:
 
 async def test_one_of_equal_concurrent_proposals_is_staged() -> None:
     stage, scene = await a_gated(duplication=True)
-    arguments = fact(stage, scene, "Frodo sleeps in the cold barn.")
+    arguments = stage_fact(stage, scene, "Frodo sleeps in the cold barn.")
     calls = (stage.world.outcome(CREATE, arguments, agent="Narrator") for _ in range(5))
     outcomes = await asyncio.gather(*calls)
     assert [each.error is None for each in outcomes].count(True) == 1
@@ -161,7 +163,7 @@ async def test_a_refusal_is_audited_and_counted_without_content() -> None:
     stage, scene = await a_gated(safety=True)
     canon = stage.world.canon
     stage.world.gateway = Gateway(canon, (NARRATIVE,), audit=Audit(lines.append))
-    await refused(stage, fact(stage, scene, UNSAFE))
+    await refuse_proposal(stage, stage_fact(stage, scene, UNSAFE))
     written = b"".join(lines)
     assert b"proposal.unsafe" in written
     assert b"nudes" not in written
@@ -203,8 +205,8 @@ def test_settings_enable_gates() -> None:
 
 async def test_a_rewording_repeats_others_but_not_its_own_original() -> None:
     stage, scene = await a_gated(duplication=True)
-    former = await staged(stage, scene, "Frodo carries the silver lantern")
-    await staged(stage, scene, "Frodo has lost his old and faithful pony")
+    former = await stage_statement(stage, scene, "Frodo carries the silver lantern")
+    await stage_statement(stage, scene, "Frodo has lost his old and faithful pony")
     canon, keeper = stage.world.canon, a_caller("CanonKeeper")
 
     def said(statement: str) -> dict[str, Any]:

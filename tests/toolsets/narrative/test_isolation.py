@@ -23,14 +23,14 @@ def unknown_ids(value: Any, ids: set[str]) -> Any:
     return json.loads(text)
 
 
-async def verdict(world: World, tool: Tool, arguments: dict[str, Any]) -> list[Any]:
+async def verdicts_on(world: World, tool: Tool, arguments: dict[str, Any]) -> list[Any]:
     outcome = await world.outcome(tool.name, arguments, agent=a_role_for(tool))
     if outcome.error is None:
         return [0, outcome.text]
     return [outcome.error.code, outcome.error.data["code"]]
 
 
-async def compare(tool: Tool) -> None:
+async def compare_worlds(tool: Tool) -> None:
     world, known = await a_furnished_world()
     everything = json.dumps(known)
     ids = {word for word in everything.replace(":", '"').split('"') if word.count("-") == 4}
@@ -39,9 +39,9 @@ async def compare(tool: Tool) -> None:
     hidden = fitting_arguments(tool, known)
     before = await world.heads()
 
-    reply = await verdict(world, tool, hidden)
+    reply = await verdicts_on(world, tool, hidden)
 
-    missing = await verdict(world, tool, unknown_ids(hidden, ids))
+    missing = await verdicts_on(world, tool, unknown_ids(hidden, ids))
     assert unknown_ids(reply, ids) == missing
     assert not any(each in reply[1] for each in ids - set(json.dumps(hidden).split('"')))
     assert await world.heads() == before
@@ -49,4 +49,4 @@ async def compare(tool: Tool) -> None:
 
 @EVERY_TOOL
 def test_a_hidden_item_is_indistinguishable_from_a_missing_one(tool: Tool) -> None:
-    asyncio.run(compare(tool))
+    asyncio.run(compare_worlds(tool))

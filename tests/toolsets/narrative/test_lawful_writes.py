@@ -9,7 +9,7 @@ from tests.toolsets.narrative.kit import World, a_world
 pytestmark = pytest.mark.anyio
 
 
-async def law(world: World, **constraint: Any) -> str:
+async def state_law(world: World, **constraint: Any) -> str:
     reply = await world.call(
         "neo4j_create_axiom",
         universe_id=world.universe_id,
@@ -79,7 +79,7 @@ async def test_a_tag_has_one_spelling() -> None:
 async def test_a_forbidden_tag_is_refused_by_every_direct_write() -> None:
     world = await a_world()
     ana = await world.entity("Ana")
-    axiom = await law(world, kind="forbidden_tag", values=["undead"])
+    axiom = await state_law(world, kind="forbidden_tag", values=["undead"])
     changes = a_change(world, ana, add=["undead"])
     data = await world.refused("neo4j_update_entity_state", code=-32004, **changes)
     assert data["conflicts"] == [axiom]
@@ -91,7 +91,7 @@ async def test_a_forbidden_tag_is_refused_by_every_direct_write() -> None:
 async def test_tags_that_an_axiom_separates_are_not_joined() -> None:
     world = await a_world()
     ana = await world.entity("Ana", state_tags=["sworn"])
-    await law(world, kind="exclusive_tags", values=["sworn", "crowned"])
+    await state_law(world, kind="exclusive_tags", values=["sworn", "crowned"])
     await world.refused(
         "neo4j_update_entity_state", code=-32004, **a_change(world, ana, add=["crowned"])
     )
@@ -104,7 +104,9 @@ async def test_tags_that_an_axiom_separates_are_not_joined() -> None:
 async def test_a_forbidden_relation_is_refused() -> None:
     world = await a_world()
     ana, bo = await world.entity("Ana"), await world.entity("Bo")
-    axiom = await law(world, kind="forbidden_relation", values=["OWNS"], entity_type="character")
+    axiom = await state_law(
+        world, kind="forbidden_relation", values=["OWNS"], entity_type="character"
+    )
     data = await world.refused(
         "neo4j_create_relationship", code=-32004,
         from_entity_id=ana, to_entity_id=bo, rel_type="OWNS",

@@ -11,17 +11,17 @@ from tests.toolsets.narrative.stage import Stage, a_stage
 pytestmark = pytest.mark.anyio
 
 
-async def recall(stage: Stage, entity_id: str, **more: Any) -> dict[str, Any]:
+async def recall_memories(stage: Stage, entity_id: str, **more: Any) -> dict[str, Any]:
     return await stage.world.call(
         "mongodb_retrieve_character_memories", "ContextAssembly", entity_id=entity_id, **more
     )
 
 
-async def recalled(stage: Stage, entity_id: str, **more: Any) -> list[str]:
-    return [each["text"] for each in (await recall(stage, entity_id, **more))["memories"]]
+async def recalled_texts(stage: Stage, entity_id: str, **more: Any) -> list[str]:
+    return [each["text"] for each in (await recall_memories(stage, entity_id, **more))["memories"]]
 
 
-async def refuse(stage: Stage, code: int, **wrong: Any) -> dict[str, Any]:
+async def refuse_memory(stage: Stage, code: int, **wrong: Any) -> dict[str, Any]:
     arguments = {
         "entity_id": stage.frodo,
         "text": "x",
@@ -48,7 +48,7 @@ async def test_a_memory_is_returned_with_all_its_members() -> None:
         importance=0.9,
         certainty=0.25,
     )
-    (memory,) = (await recall(stage, stage.frodo))["memories"]
+    (memory,) = (await recall_memories(stage, stage.frodo))["memories"]
     assert memory["memory_id"] == memory_id
     assert (memory["linked_fact_id"], memory["scene_id"]) == (fact_id, scene_id)
     assert (memory["emotional_valence"], memory["importance"]) == (-0.5, 0.9)
@@ -60,7 +60,7 @@ async def test_the_most_important_memory_comes_first_then_the_newest() -> None:
     for text, importance in (("old", 0.5), ("great", 0.9), ("small", 0.1), ("new", 0.5)):
         await stage.remember(stage.frodo, text, importance=importance)
         stage.world.clock.move_by(DAY)
-    assert await recalled(stage, stage.frodo) == ["great", "new", "old", "small"]
+    assert await recalled_texts(stage, stage.frodo) == ["great", "new", "old", "small"]
 
 
 async def test_a_limit_takes_a_prefix_and_the_total_counts_before_it() -> None:
@@ -68,11 +68,11 @@ async def test_a_limit_takes_a_prefix_and_the_total_counts_before_it() -> None:
     for n in range(5):
         await stage.remember(stage.frodo, f"memory {n} of the party", importance=n / 5)
     for query in ({}, {"semantic_query": "party"}):
-        every = await recalled(stage, stage.frodo, **query)
-        found = await recall(stage, stage.frodo, limit=2, **query)
+        every = await recalled_texts(stage, stage.frodo, **query)
+        found = await recall_memories(stage, stage.frodo, limit=2, **query)
         assert [each["text"] for each in found["memories"]] == every[:2]
         assert found["total"] == 5
-    found = await recall(stage, stage.frodo, min_importance=0.5)
+    found = await recall_memories(stage, stage.frodo, min_importance=0.5)
     assert found["total"] == 2
 
 
@@ -81,7 +81,7 @@ async def test_a_query_weighs_meaning_importance_and_recency() -> None:
     await stage.remember(stage.frodo, "The sword was broken", importance=0.5)
     await stage.remember(stage.frodo, "Breakfast was late", importance=0.6)
     await stage.remember(stage.frodo, "Gandalf fell", importance=1.0)
-    found = await recall(stage, stage.frodo, semantic_query="a broken sword")
+    found = await recall_memories(stage, stage.frodo, semantic_query="a broken sword")
     texts = [each["text"] for each in found["memories"]]
     assert texts[0] == "The sword was broken"
     assert texts[1:] == ["Gandalf fell", "Breakfast was late"]
@@ -97,7 +97,7 @@ async def test_recency_halves_a_memory_after_thirty_days() -> None:
     await stage.remember(stage.frodo, "Gandalf fell", importance=0.0)
     stage.world.clock.move_by(30 * DAY)
     await stage.remember(stage.frodo, "The road is long", importance=0.0)
-    new, old = (await recall(stage, stage.frodo, semantic_query="nothing"))["memories"]
+    new, old = (await recall_memories(stage, stage.frodo, semantic_query="nothing"))["memories"]
     assert new["score"] == pytest.approx(0.3)
     assert old["score"] == pytest.approx(0.3 * 0.5)
 
@@ -107,8 +107,8 @@ async def test_recalling_writes_nothing_and_does_not_change_the_order() -> None:
     await stage.remember(stage.frodo, "one")
     await stage.remember(stage.frodo, "two")
     before = await stage.world.heads()
-    first = await recall(stage, stage.frodo, semantic_query="two")
-    assert await recall(stage, stage.frodo, semantic_query="two") == first
+    first = await recall_memories(stage, stage.frodo, semantic_query="two")
+    assert await recall_memories(stage, stage.frodo, semantic_query="two") == first
     assert await stage.world.heads() == before
 
 
@@ -117,7 +117,7 @@ async def test_a_character_recalls_only_own_memories() -> None:
     await stage.remember(stage.frodo, "My secret party")
     await stage.remember(stage.sam, "My own secret party")
     for query in ({}, {"semantic_query": "secret party"}):
-        assert await recalled(stage, stage.sam, **query) == ["My own secret party"]
+        assert await recalled_texts(stage, stage.sam, **query) == ["My own secret party"]
 
 
 async def test_a_merged_character_recalls_memories_of_both() -> None:
@@ -130,14 +130,14 @@ async def test_a_merged_character_recalls_memories_of_both() -> None:
     )
     for query in ({}, {"semantic_query": "inn home"}):
         for entity_id in (double, stage.frodo):
-            found = await recalled(stage, entity_id, **query)
+            found = await recalled_texts(stage, entity_id, **query)
             assert sorted(found) == ["I was at home", "I was at the inn"]
 
 
 async def test_the_same_text_twice_is_two_memories() -> None:
     stage = await a_stage()
     assert await stage.remember(stage.frodo, "again") != await stage.remember(stage.frodo, "again")
-    assert await recalled(stage, stage.frodo) == ["again", "again"]
+    assert await recalled_texts(stage, stage.frodo) == ["again", "again"]
 
 
 async def test_a_memory_belongs_to_an_instance_and_links_in_its_universe() -> None:
@@ -157,7 +157,7 @@ async def test_a_memory_belongs_to_an_instance_and_links_in_its_universe() -> No
         ({"importance": 1.1}, -32003),
         ({"emotional_valence": -1.1}, -32003),
     ):
-        await refuse(stage, code, **wrong)
+        await refuse_memory(stage, code, **wrong)
 
 
 async def test_limits_of_a_recall_are_checked() -> None:

@@ -7,7 +7,7 @@ from tests.toolsets.narrative.kit import NOWHERE, World, a_world
 pytestmark = pytest.mark.anyio
 
 
-async def merged(world: World, kept: str, gone: str) -> None:
+async def merge_entities(world: World, kept: str, gone: str) -> None:
     await world.call(
         "neo4j_merge_entities", kept_entity_id=kept, merged_entity_id=gone, reason="the same"
     )
@@ -21,7 +21,7 @@ async def test_the_kept_entity_answers_for_both() -> None:
     await world.relation(strider, "LOCATED_IN", bree)
     fact = await world.fact("Strider smokes", strider)
 
-    await merged(world, aragorn, strider)
+    await merge_entities(world, aragorn, strider)
 
     got = await world.call("neo4j_get_entity", entity_id=strider, include_relationships=True)
     assert got["entity_id"] == aragorn
@@ -43,7 +43,7 @@ async def test_the_other_end_of_a_relation_appears_as_its_root() -> None:
     await world.relation(frodo, "KNOWS", strider)
     await world.call("neo4j_get_entity", entity_id=frodo, include_relationships=True)
 
-    await merged(world, aragorn, strider)
+    await merge_entities(world, aragorn, strider)
 
     got = await world.call("neo4j_get_entity", entity_id=frodo, include_relationships=True)
     (relation,) = got["relationships"]
@@ -55,8 +55,8 @@ async def test_roots_of_roots_are_found() -> None:
     world = await a_world()
     one, two, three = [await world.entity(n) for n in ("One", "Two", "Three")]
 
-    await merged(world, two, one)
-    await merged(world, three, one)
+    await merge_entities(world, two, one)
+    await merge_entities(world, three, one)
 
     got = await world.call("neo4j_get_entity", entity_id=one)
     assert got["entity_id"] == three
@@ -66,7 +66,7 @@ async def test_roots_of_roots_are_found() -> None:
 async def test_new_statements_about_a_merged_entity_go_to_its_root() -> None:
     world = await a_world()
     strider, aragorn = await world.entity("Strider"), await world.entity("Aragorn")
-    await merged(world, aragorn, strider)
+    await merge_entities(world, aragorn, strider)
 
     await world.fact("They are one", strider, aragorn)
     await world.call(
@@ -87,7 +87,7 @@ async def test_unmerging_restores_each_entitys_own_items() -> None:
     world = await a_world()
     strider = await world.entity("Strider", state_tags=["alive"])
     aragorn = await world.entity("Aragorn", state_tags=["armed"])
-    await merged(world, aragorn, strider)
+    await merge_entities(world, aragorn, strider)
 
     reply = await world.call("neo4j_unmerge_entities", entity_id=strider, reason="a mistake")
 
@@ -140,7 +140,7 @@ async def test_unmerged_entities_cannot_be_unmerged() -> None:
 async def test_a_retried_unmerge_answers_as_the_first_did() -> None:
     world = await a_world()
     strider, aragorn = await world.entity("Strider"), await world.entity("Aragorn")
-    await merged(world, aragorn, strider)
+    await merge_entities(world, aragorn, strider)
     arguments = {"entity_id": strider, "reason": "a mistake"}
 
     first = await world.call("neo4j_unmerge_entities", key="k", **arguments)

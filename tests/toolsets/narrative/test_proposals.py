@@ -10,7 +10,7 @@ from tests.toolsets.narrative.stage import Stage, a_stage
 pytestmark = pytest.mark.anyio
 
 
-async def pending(stage: Stage, **more: Any) -> list[str]:
+async def pending_ids(stage: Stage, **more: Any) -> list[str]:
     found = await stage.world.call("mongodb_get_pending_proposals", detail=True, **more)
     return [each["proposal_id"] for each in found["proposals"]]
 
@@ -21,7 +21,9 @@ async def the_proposal(stage: Stage, proposal_id: str) -> dict[str, Any]:
     return dict(proposal)
 
 
-async def evaluate(stage: Stage, proposal_id: str, decision: str, **more: Any) -> dict[str, Any]:
+async def evaluate_proposal(
+    stage: Stage, proposal_id: str, decision: str, **more: Any
+) -> dict[str, Any]:
     return await stage.world.call(
         "mongodb_evaluate_proposal", proposal_id=proposal_id, decision=decision, **more
     )
@@ -125,7 +127,7 @@ async def test_a_document_can_propose_without_a_scene() -> None:
     reply = await stage.world.call("mongodb_propose_change", "Indexer", **said)
     proposal = await the_proposal(stage, reply["proposal_id"])
     assert (proposal["scene_id"], proposal["status"]) == (None, "pending")
-    assert await pending(stage) == [reply["proposal_id"]]
+    assert await pending_ids(stage) == [reply["proposal_id"]]
     await stage.world.refused(
         "mongodb_propose_change", "Indexer", code=-32002, **{**said, "universe_id": NOWHERE}
     )
@@ -148,9 +150,9 @@ async def test_pending_proposals_are_listed_oldest_first_by_scene_and_type() -> 
         scene_id, type="event", content={"title": "Party", "entity_ids": [stage.frodo]}
     )
     third = await stage.propose(other)
-    assert await pending(stage) == [first, second, third]
-    assert await pending(stage, scene_id=scene_id) == [first, second]
-    assert await pending(stage, type="event") == [second]
+    assert await pending_ids(stage) == [first, second, third]
+    assert await pending_ids(stage, scene_id=scene_id) == [first, second]
+    assert await pending_ids(stage, type="event") == [second]
     found = await stage.world.call("mongodb_get_pending_proposals", detail=True, limit=1)
     assert (len(found["proposals"]), found["total"]) == (1, 3)
     await stage.world.refused("mongodb_get_pending_proposals", code=-32002, scene_id=NOWHERE)
@@ -162,7 +164,7 @@ async def test_an_accepted_proposal_names_its_item_and_is_no_longer_pending() ->
     stage = await a_stage()
     proposal_id = await stage.propose(await stage.scene())
     fact_id = await stage.world.fact("Frodo has the Ring", stage.frodo)
-    reply = await evaluate(
+    reply = await evaluate_proposal(
         stage, proposal_id, "accepted", canonical_id=fact_id, rationale="It was told."
     )
     assert reply["status"] == "accepted"
@@ -172,7 +174,7 @@ async def test_an_accepted_proposal_names_its_item_and_is_no_longer_pending() ->
     assert proposal["evaluated_at"] == reply["evaluated_at"]
     assert proposal["decision"]["rule"] == "keeper:evaluation"
     assert proposal["decision"]["decided_by"] == "canonkeeper-001"
-    assert await pending(stage) == []
+    assert await pending_ids(stage) == []
 
 
 async def test_acceptance_requires_a_canon_item_and_rejection_forbids_one() -> None:
@@ -196,7 +198,7 @@ async def test_acceptance_requires_a_canon_item_and_rejection_forbids_one() -> N
             decision=decision,
             **canonical,
         )
-    assert await pending(stage) == [proposal_id]
+    assert await pending_ids(stage) == [proposal_id]
 
 
 async def test_a_retconned_item_cannot_be_the_result_of_a_proposal() -> None:
@@ -217,10 +219,10 @@ async def test_a_retconned_item_cannot_be_the_result_of_a_proposal() -> None:
 async def test_a_repeated_decision_changes_nothing_and_another_is_refused() -> None:
     stage = await a_stage()
     proposal_id = await stage.propose(await stage.scene())
-    first = await evaluate(stage, proposal_id, "rejected", rationale="No.")
+    first = await evaluate_proposal(stage, proposal_id, "rejected", rationale="No.")
     before = await stage.world.heads()
     stage.world.clock.move_by(1_000_000)
-    assert await evaluate(stage, proposal_id, "rejected") == first
+    assert await evaluate_proposal(stage, proposal_id, "rejected") == first
     assert await stage.world.heads() == before
     data = await stage.world.refused(
         "mongodb_evaluate_proposal",
@@ -235,7 +237,7 @@ async def test_a_repeated_decision_changes_nothing_and_another_is_refused() -> N
 async def test_a_rejected_proposal_keeps_its_content_and_the_reason() -> None:
     stage = await a_stage()
     proposal_id = await stage.propose(await stage.scene())
-    await evaluate(stage, proposal_id, "rejected", rationale="Nobody saw it.")
+    await evaluate_proposal(stage, proposal_id, "rejected", rationale="Nobody saw it.")
     proposal = await the_proposal(stage, proposal_id)
     assert proposal["content"]["statement"] == "Frodo has the Ring"
     assert (proposal["rationale"], proposal["canonical_id"]) == ("Nobody saw it.", None)
@@ -246,7 +248,7 @@ async def test_a_proposal_left_pending_by_a_scene_can_still_be_decided() -> None
     scene_id = await stage.scene()
     proposal_id = await stage.propose(scene_id)
     await stage.complete(scene_id)
-    assert (await evaluate(stage, proposal_id, "rejected"))["status"] == "rejected"
+    assert (await evaluate_proposal(stage, proposal_id, "rejected"))["status"] == "rejected"
 
 
 @pytest.mark.parametrize("written", [False, True])
@@ -260,7 +262,7 @@ async def test_late_canon_of_a_closed_scene_is_among_its_outcomes(
     named = await stage.world.fact("Frodo has the Ring", stage.frodo)
     more = {"canonical_id": named} if written else {"rationale": "Everybody saw it."}
 
-    await evaluate(stage, proposal_id, "accepted", **more)
+    await evaluate_proposal(stage, proposal_id, "accepted", **more)
 
     became = (await the_proposal(stage, proposal_id))["canonical_id"]
     shown = await stage.world.call("mongodb_get_scene", scene_id=scene_id)
@@ -274,7 +276,7 @@ async def test_a_rejected_proposal_is_accepted_later_for_a_reason() -> None:
     await stage.world.call("composite_canonize_scene", scene_id=scene_id)
     assert (await the_proposal(stage, proposal_id))["status"] == "rejected"
 
-    await evaluate(stage, proposal_id, "accepted", rationale="I had planned it.")
+    await evaluate_proposal(stage, proposal_id, "accepted", rationale="I had planned it.")
 
     proposal = await the_proposal(stage, proposal_id)
     assert (proposal["status"], proposal["rationale"]) == ("accepted", "I had planned it.")
@@ -286,7 +288,7 @@ async def test_proposals_are_queried_with_verdicts_by_any_role() -> None:
     stage = await a_stage()
     scene_id = await stage.scene()
     kept, refused = await stage.propose(scene_id), await stage.propose(scene_id)
-    await evaluate(stage, refused, "rejected", rationale="No.")
+    await evaluate_proposal(stage, refused, "rejected", rationale="No.")
     query = {"scene_id": scene_id, "universe_id": stage.world.universe_id}
     for status, ids in (("rejected", [refused]), ("pending", [kept]), ("accepted", [])):
         found = await stage.world.call(
@@ -300,7 +302,7 @@ async def test_proposals_of_an_invisible_space_do_not_exist() -> None:
     stage = await a_stage()
     proposal_id = await stage.propose(await stage.scene())
     stage.world.spaces = frozenset()
-    assert await pending(stage) == []
+    assert await pending_ids(stage) == []
     await stage.world.refused(
         "mongodb_evaluate_proposal", code=-32002, proposal_id=proposal_id, decision="rejected"
     )

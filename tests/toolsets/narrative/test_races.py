@@ -10,7 +10,7 @@ import pytest
 from canonry.gateway.call import Gateway
 from canonry.gateway.replies import Result
 from canonry.narrative.toolset import NARRATIVE
-from tests.simulation.loops import Faults, FaultyLedger, Simulation, simulate
+from tests.simulation.loops import Faults, FaultyLedger, Simulation, run_simulated
 from tests.toolsets.narrative.kit import World, a_world
 
 SEEDS = pytest.mark.parametrize("seed", range(15))
@@ -25,13 +25,15 @@ async def a_slow_world(simulation: Simulation) -> tuple[World, FaultyLedger]:
     return replace(world, canon=canon, gateway=Gateway(canon, (NARRATIVE,))), line
 
 
-async def together(calls: Iterable[Coroutine[Any, Any, Result]]) -> list[str]:
+async def call_together(calls: Iterable[Coroutine[Any, Any, Result]]) -> list[str]:
     """The codes of calls that are made at once; those that succeed have none."""
     outcomes = await asyncio.gather(*calls)
     return [o.error.data["code"] for o in outcomes if o.error is not None]
 
 
-def related(world: World, from_id: str, rel_type: str, to_id: str) -> Coroutine[Any, Any, Result]:
+def relate_call(
+    world: World, from_id: str, rel_type: str, to_id: str
+) -> Coroutine[Any, Any, Result]:
     arguments = {"from_entity_id": from_id, "rel_type": rel_type, "to_entity_id": to_id}
     return world.outcome("neo4j_create_relationship", arguments)
 
@@ -43,7 +45,9 @@ def test_no_entity_is_in_two_places(seed: int) -> None:
         ann = await world.entity("Ann")
         places = [await world.entity(f"Place {n}", entity_type="location") for n in range(5)]
 
-        refused = await together(related(world, ann, "LOCATED_IN", place) for place in places)
+        refused = await call_together(
+            relate_call(world, ann, "LOCATED_IN", place) for place in places
+        )
 
         simulation.assert_interleaved()
         assert refused == []
@@ -51,7 +55,7 @@ def test_no_entity_is_in_two_places(seed: int) -> None:
         now = await world.call("neo4j_query_relationships", entity_id=ann, current_only=True)
         assert (reply["total"], now["total"]) == (5, 1)
 
-    simulate(race, seed=seed)
+    run_simulated(race, seed=seed)
 
 
 @SEEDS
@@ -60,8 +64,8 @@ def test_one_of_two_opposed_relations_ends_the_other(seed: int) -> None:
         world, _ = await a_slow_world(simulation)
         ann, ben = await world.entity("Ann"), await world.entity("Ben")
 
-        refused = await together(
-            [related(world, ann, "ALLY_OF", ben), related(world, ben, "ENEMY_OF", ann)]
+        refused = await call_together(
+            [relate_call(world, ann, "ALLY_OF", ben), relate_call(world, ben, "ENEMY_OF", ann)]
         )
 
         assert refused == []
@@ -69,7 +73,7 @@ def test_one_of_two_opposed_relations_ends_the_other(seed: int) -> None:
         now = await world.call("neo4j_query_relationships", entity_id=ann, current_only=True)
         assert (reply["total"], now["total"]) == (2, 1)
 
-    simulate(race, seed=seed)
+    run_simulated(race, seed=seed)
 
 
 @SEEDS
@@ -79,7 +83,7 @@ def test_a_causal_cycle_is_never_closed(seed: int) -> None:
         ann = await world.entity("Ann")
         ring = [await world.event(f"Event {n}", ann) for n in range(4)]
 
-        refused = await together(
+        refused = await call_together(
             world.outcome(
                 "neo4j_create_causal_link", {"cause_event_id": cause, "effect_event_id": effect}
             )
@@ -88,7 +92,7 @@ def test_a_causal_cycle_is_never_closed(seed: int) -> None:
 
         assert refused == ["event.causal-cycle"]
 
-    simulate(race, seed=seed)
+    run_simulated(race, seed=seed)
 
 
 @SEEDS
@@ -97,7 +101,7 @@ def test_a_fact_is_retconned_by_one_of_many(seed: int) -> None:
         world, _ = await a_slow_world(simulation)
         fact = await world.fact("Ann rules", await world.entity("Ann"))
 
-        refused = await together(
+        refused = await call_together(
             world.outcome(
                 "neo4j_retcon_fact",
                 {"fact_id": fact, "reason": "no", "replacement_statement": f"Version {n}"},
@@ -108,7 +112,7 @@ def test_a_fact_is_retconned_by_one_of_many(seed: int) -> None:
         assert refused == ["fact.retconned"] * 3
         assert (await world.call("neo4j_query_facts", canon_level="canon"))["total"] == 1
 
-    simulate(race, seed=seed)
+    run_simulated(race, seed=seed)
 
 
 @SEEDS
@@ -123,14 +127,14 @@ def test_a_tag_takes_effect_once(seed: int) -> None:
             "evidence_refs": world.evidence,
         }
 
-        refused = await together(
+        refused = await call_together(
             world.outcome("neo4j_update_entity_state", arguments) for _ in range(4)
         )
 
         assert refused == []
         assert (await world.call("neo4j_query_facts", entity_id=ann))["total"] == 1
 
-    simulate(race, seed=seed)
+    run_simulated(race, seed=seed)
 
 
 @SEEDS
@@ -139,7 +143,7 @@ def test_two_entities_are_not_merged_into_each_other(seed: int) -> None:
         world, _ = await a_slow_world(simulation)
         ann, ben = await world.entity("Ann"), await world.entity("Ben")
 
-        refused = await together(
+        refused = await call_together(
             world.outcome(
                 "neo4j_merge_entities",
                 {"kept_entity_id": kept, "merged_entity_id": gone, "reason": "the same"},
@@ -150,7 +154,7 @@ def test_two_entities_are_not_merged_into_each_other(seed: int) -> None:
         assert refused == ["entity.already-merged"]
         assert (await world.call("neo4j_query_entities"))["total"] == 1
 
-    simulate(race, seed=seed)
+    run_simulated(race, seed=seed)
 
 
 @SEEDS
@@ -167,4 +171,4 @@ def test_writers_of_different_items_never_wait_for_each_other(seed: int) -> None
         simulation.assert_interleaved()
         assert line.appends - before == 18, "each was judged once"
 
-    simulate(race, seed=seed)
+    run_simulated(race, seed=seed)

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.anyio
 YEAR_1, YEAR_2, YEAR_3 = (f"000{year}-01-01T00:00:00Z" for year in (1, 2, 3))
 
 
-async def current(world: World, **filters: Any) -> list[tuple[str, str, str]]:
+async def current_relations(world: World, **filters: Any) -> list[tuple[str, str, str]]:
     found = await world.call("neo4j_query_relationships", detail=True, current_only=True, **filters)
     return [(r["from_entity_id"], r["rel_type"], r["to_entity_id"]) for r in found["relationships"]]
 
@@ -27,7 +27,7 @@ async def test_two_ids_and_a_type_are_enough() -> None:
 
     assert made["rel_type"] == "KNOWS"
     assert made["superseded"] == []
-    assert await current(world, entity_id=ben) == [(ann, "KNOWS", ben)]
+    assert await current_relations(world, entity_id=ben) == [(ann, "KNOWS", ben)]
 
 
 async def test_a_relation_keeps_its_properties() -> None:
@@ -69,7 +69,7 @@ async def test_a_place_is_left_when_another_is_entered() -> None:
     )
 
     assert made["superseded"] == [first]
-    assert await current(world, entity_id=ann) == [(ann, "LOCATED_IN", mill)]
+    assert await current_relations(world, entity_id=ann) == [(ann, "LOCATED_IN", mill)]
     all_of_them = (await world.call("neo4j_query_relationships", detail=True))["relationships"]
     assert [(r["since"], r["until"], r["current"]) for r in all_of_them] == [
         (YEAR_1, YEAR_2, False),
@@ -89,7 +89,7 @@ async def test_an_item_has_one_owner_and_an_owner_many_items() -> None:
     )
 
     assert made["superseded"] == [first]
-    assert await current(world) == [(ann, "OWNS", sword), (ben, "OWNS", ring)]
+    assert await current_relations(world) == [(ann, "OWNS", sword), (ben, "OWNS", ring)]
 
 
 async def test_an_earlier_relation_ends_where_the_later_one_begins() -> None:
@@ -107,7 +107,7 @@ async def test_an_earlier_relation_ends_where_the_later_one_begins() -> None:
     )
 
     assert made["superseded"] == []
-    assert await current(world) == [(ann, "LOCATED_IN", inn)]
+    assert await current_relations(world) == [(ann, "LOCATED_IN", inn)]
     both = (await world.call("neo4j_query_relationships", detail=True, entity_id=ann))[
         "relationships"
     ]
@@ -130,7 +130,7 @@ async def test_a_change_of_heart_ends_a_feeling_in_either_direction(
     )
 
     assert made["superseded"] == [standing]
-    assert len(await current(world)) == 1
+    assert len(await current_relations(world)) == 1
 
 
 @pytest.mark.parametrize(("one", "other"), [("ALLY_OF", "ENEMY_OF"), ("HOSTILE_TO", "allied with")])
@@ -182,7 +182,7 @@ async def test_more_details_on_the_same_pair_supersede() -> None:
     )
 
     assert made["superseded"] == [first]
-    assert len(await current(world)) == 1
+    assert len(await current_relations(world)) == 1
 
 
 async def test_a_directed_relation_holds_one_way() -> None:
@@ -191,10 +191,10 @@ async def test_a_directed_relation_holds_one_way() -> None:
     await world.relation(ann, "KNOWS", ben)
     await world.relation(ben, "KNOWS", ann)
 
-    assert len(await current(world)) == 2
-    assert await current(world, entity_id=ann, direction="out") == [(ann, "KNOWS", ben)]
-    assert await current(world, entity_id=ann, direction="in") == [(ben, "KNOWS", ann)]
-    assert await current(world, entity_id=ann, rel_type="owns") == []
+    assert len(await current_relations(world)) == 2
+    assert await current_relations(world, entity_id=ann, direction="out") == [(ann, "KNOWS", ben)]
+    assert await current_relations(world, entity_id=ann, direction="in") == [(ben, "KNOWS", ann)]
+    assert await current_relations(world, entity_id=ann, rel_type="owns") == []
 
 
 async def test_ends_are_two_known_entities_of_one_universe() -> None:
@@ -265,7 +265,7 @@ async def test_an_ended_relation_is_past_and_ends_once() -> None:
     ended = await world.call("neo4j_end_relationship", **ending, until=YEAR_3)
 
     assert (ended["current"], ended["until"]) == (False, YEAR_3)
-    assert await current(world) == []
+    assert await current_relations(world) == []
     data = await world.refused("neo4j_end_relationship", code=-32004, **ending)
     assert data["code"] == "relation.ended"
     await world.refused(

@@ -12,14 +12,14 @@ from tests.toolsets.narrative.stage import Stage, a_stage
 pytestmark = pytest.mark.anyio
 
 
-async def read(stage: Stage, uri: str, agent: str | None = "Narrator") -> Result:
+async def read_resource(stage: Stage, uri: str, agent: str | None = "Narrator") -> Result:
     principal = a_principal(agent, spaces=stage.world.spaces)
     _, outcome = await stage.world.gateway.read_resource(uri, principal)
     return outcome
 
 
 async def text_of(stage: Stage, uri: str) -> str:
-    outcome = await read(stage, uri)
+    outcome = await read_resource(stage, uri)
     assert outcome.error is None, outcome.text
     return outcome.text
 
@@ -102,12 +102,12 @@ async def test_missing_or_invisible_items_are_not_found() -> None:
     )
     for uri in uris:
         for item in (NOWHERE, "no-id"):
-            outcome = await read(stage, uri.format(item))
+            outcome = await read_resource(stage, uri.format(item))
             assert outcome.error is not None
             assert outcome.error.code == -32002
     stage.world.spaces = frozenset()
     for uri, item in zip(uris, (stage.frodo, scene_id, stage.world.universe_id), strict=True):
-        outcome = await read(stage, uri.format(item))
+        outcome = await read_resource(stage, uri.format(item))
         assert outcome.error is not None
         assert outcome.error.code == -32002
 
@@ -115,6 +115,6 @@ async def test_missing_or_invisible_items_are_not_found() -> None:
 async def test_a_caller_without_a_known_role_reads_nothing() -> None:
     stage = await a_stage()
     for agent in ("Intruder", None):
-        outcome = await read(stage, f"canonry://entity/{stage.frodo}", agent)
+        outcome = await read_resource(stage, f"canonry://entity/{stage.frodo}", agent)
         assert outcome.error is not None
         assert outcome.error.code == -32001

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.toolsets.narrative.kit import World, a_world
-from tests.toolsets.narrative.test_canonization import a_scene, proposed
+from tests.toolsets.narrative.test_canonization import a_scene, propose_content
 
 pytestmark = pytest.mark.anyio
 
@@ -95,7 +95,7 @@ async def test_a_replacement_takes_the_place_of_the_replaced_fact() -> None:
     for day, statement in enumerate(("The gate is old", "The gate is not old"), start=1):
         content = {"statement": statement, "involved_entity_ids": [gate]}
         content |= {"time_ref": f"2020-01-0{day}T00:00:00Z"}
-        await proposed(world, scene, "fact", content)
+        await propose_content(world, scene, "fact", content)
     await world.call("composite_canonize_scene", scene_id=scene)
     first, second = (await world.call("neo4j_query_facts", detail=True, entity_id=gate))["facts"]
     assert first["superseded_by"] == second["fact_id"]
@@ -120,7 +120,7 @@ async def test_a_character_acting_by_higher_authority_is_alive_again() -> None:
     await change_tags(world, ann, add=["alive"])
     first, later = await a_scene(world), await a_scene(world)
     death = {"entity_id": ann, "add": ["dead"]}
-    await proposed(
+    await propose_content(
         world,
         first,
         "state_change",
@@ -131,7 +131,7 @@ async def test_a_character_acting_by_higher_authority_is_alive_again() -> None:
     await world.call("composite_canonize_scene", scene_id=first)
     assert (await world.call("neo4j_get_entity", entity_id=ann))["state_tags"] == ["dead"]
 
-    await proposed(world, later, "event", {"title": "She laughs", "actor": ann})
+    await propose_content(world, later, "event", {"title": "She laughs", "actor": ann})
     reply = await world.call("composite_canonize_scene", scene_id=later)
 
     assert [each["status"] for each in reply["verdicts"]] == ["accepted"]

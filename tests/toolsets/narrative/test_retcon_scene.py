@@ -4,7 +4,7 @@ import pytest
 
 from tests.toolsets.narrative.kit import NOWHERE, World, a_world
 from tests.toolsets.narrative.stage import a_stage
-from tests.toolsets.narrative.test_canonization import a_scene, proposed
+from tests.toolsets.narrative.test_canonization import a_scene, propose_content
 
 pytestmark = pytest.mark.anyio
 TOOL = "composite_retcon_scene"
@@ -17,17 +17,19 @@ async def a_wrong_scene(world: World) -> tuple[str, str, str]:
     town = await world.entity("Town", entity_type="location")
     first = await a_scene(world)
     content = {"from": ana, "to": room, "rel_type": "LOCATED_IN"}
-    await proposed(world, first, "relationship", content)
+    await propose_content(world, first, "relationship", content)
     await world.call("composite_canonize_scene", scene_id=first)
     wrong = await a_scene(world)
     gimli = {"name": "Gimli", "entity_type": "character", "ref": "$g"}
-    await proposed(world, wrong, "entity", gimli)
-    await proposed(world, wrong, "relationship", {**content, "to": town})
-    await proposed(world, wrong, "state_change", {"entity_id": ana, "add": ["dead"]})
+    await propose_content(world, wrong, "entity", gimli)
+    await propose_content(world, wrong, "relationship", {**content, "to": town})
+    await propose_content(world, wrong, "state_change", {"entity_id": ana, "add": ["dead"]})
     reply = await world.call("composite_canonize_scene", scene_id=wrong)
     (dwarf,) = reply["canonical_entity_ids"]
     later = await a_scene(world)
-    await proposed(world, later, "relationship", {"from": dwarf, "to": ana, "rel_type": "ALLY_OF"})
+    await propose_content(
+        world, later, "relationship", {"from": dwarf, "to": ana, "rel_type": "ALLY_OF"}
+    )
     await world.call("composite_canonize_scene", scene_id=later)
     return wrong, ana, dwarf
 

@@ -5,21 +5,21 @@ from typing import Any
 import pytest
 
 from tests.toolsets.narrative.kit import NOWHERE, World, a_world
-from tests.toolsets.narrative.test_canonization import a_scene, a_turn, proposed
+from tests.toolsets.narrative.test_canonization import a_scene, a_turn, propose_content
 
 pytestmark = pytest.mark.anyio
 
 
-async def retcon(world: World, item: str, **more: Any) -> dict[str, Any]:
+async def retcon_item(world: World, item: str, **more: Any) -> dict[str, Any]:
     return await world.call("neo4j_retcon_thing", id=item, reason="it never was", **more)
 
 
-async def levels(world: World, *items: str) -> list[str]:
+async def fact_levels(world: World, *items: str) -> list[str]:
     found = [await world.call("neo4j_explain", id=item) for item in items]
     return [each["canon_level"] for each in found]
 
 
-async def owners(world: World, item: str) -> list[str]:
+async def owners_of(world: World, item: str) -> list[str]:
     found = await world.call(
         "neo4j_query_relationships", entity_id=item, rel_type="OWNS", current_only=True
     )
@@ -42,7 +42,7 @@ async def a_death(world: World) -> dict[str, str]:
         "hat": ("fact", {"statement": "Bo wears a red hat", "entity_ids": [bo]}, reported),
     }
     ids = {
-        await proposed(world, scene, kind, content, **more): name
+        await propose_content(world, scene, kind, content, **more): name
         for name, (kind, content, more) in contents.items()
     }
     reply = await world.call("composite_canonize_scene", scene_id=scene)
@@ -57,7 +57,7 @@ async def test_a_death_lists_its_event_and_killer_and_writes_nothing() -> None:
     made = await a_death(world)
     before = await world.heads()
 
-    reply = await retcon(world, made["death"], dry_run=True)
+    reply = await retcon_item(world, made["death"], dry_run=True)
 
     listed = {each["id"]: each for each in reply["dependents"]}
     assert listed[made["event"]]["tie"] == listed[made["slain"]]["tie"] == "told_with_it"
@@ -71,10 +71,10 @@ async def test_a_retracted_death_takes_sure_dependents_and_revives() -> None:
     world = await a_world()
     made = await a_death(world)
 
-    reply = await retcon(world, made["death"], along=True)
+    reply = await retcon_item(world, made["death"], along=True)
 
     assert {made["death"], made["event"], made["slain"]} <= set(reply["retconned"])
-    retracted = await levels(world, made["death"], made["event"], made["slain"], made["hat"])
+    retracted = await fact_levels(world, made["death"], made["event"], made["slain"], made["hat"])
     assert retracted == ["retconned", "retconned", "retconned", "canon"]
     assert (await world.call("neo4j_get_entity", entity_id=made["bo"]))["state_tags"] == ["alive"]
 
@@ -97,10 +97,10 @@ async def test_facts_of_tags_displaced_by_a_death_hold_again() -> None:
     ]
     (alive,), (dead, denial) = (each["fact_ids"] for each in facts)
 
-    reply = await retcon(world, dead, along=True)
+    reply = await retcon_item(world, dead, along=True)
 
     assert reply["resumed"] == [alive]
-    assert await levels(world, alive, dead, denial) == ["canon", "retconned", "retconned"]
+    assert await fact_levels(world, alive, dead, denial) == ["canon", "retconned", "retconned"]
     assert (await world.call("neo4j_get_entity", entity_id=bo))["state_tags"] == ["alive"]
 
 
@@ -108,10 +108,10 @@ async def test_by_default_only_the_item_itself_is_retracted() -> None:
     world = await a_world()
     made = await a_death(world)
 
-    reply = await retcon(world, made["event"])
+    reply = await retcon_item(world, made["event"])
 
     assert reply["retconned"] == [made["event"]]
-    assert await levels(world, made["event"], made["slain"]) == ["retconned", "canon"]
+    assert await fact_levels(world, made["event"], made["slain"]) == ["retconned", "canon"]
 
 
 async def test_a_named_dependent_is_retracted_and_a_stranger_is_refused() -> None:
@@ -121,11 +121,11 @@ async def test_a_named_dependent_is_retracted_and_a_stranger_is_refused() -> Non
     asked: dict[str, Any] = {"id": made["death"], "reason": "no"}
 
     data = await world.refused("neo4j_retcon_thing", code=-32003, along_ids=[stranger], **asked)
-    reply = await retcon(world, made["death"], along_ids=[made["hat"]])
+    reply = await retcon_item(world, made["death"], along_ids=[made["hat"]])
 
     assert data["code"] == "retcon.not-dependent"
     assert set(reply["retconned"]) == {made["death"], made["hat"]}
-    assert await levels(world, made["slain"]) == ["canon"]
+    assert await fact_levels(world, made["slain"]) == ["canon"]
 
 
 async def test_a_retracted_event_takes_its_effects_and_mentions() -> None:
@@ -137,7 +137,7 @@ async def test_a_retracted_event_takes_its_effects_and_mentions() -> None:
         await world.call("neo4j_create_causal_link", cause_event_id=cause, effect_event_id=effect)
     saw = await world.relation(ana, "KNOWS", bo, properties={"since_event": fire})
 
-    reply = await retcon(world, spark, along=True)
+    reply = await retcon_item(world, spark, along=True)
 
     ties = {each["id"]: (each["tie"], each["rests_on"]) for each in reply["dependents"]}
     assert ties == {
@@ -145,8 +145,8 @@ async def test_a_retracted_event_takes_its_effects_and_mentions() -> None:
         cough: ("caused_by_it", fire),
         saw: ("names_it", fire),
     }
-    assert await levels(world, spark, fire, cough, saw) == ["retconned"] * 4
-    assert await levels(world, smoke) == ["canon"]
+    assert await fact_levels(world, spark, fire, cough, saw) == ["retconned"] * 4
+    assert await fact_levels(world, smoke) == ["canon"]
 
 
 async def test_an_owner_continues_if_the_next_one_is_retracted() -> None:
@@ -156,10 +156,10 @@ async def test_an_owner_continues_if_the_next_one_is_retracted() -> None:
     first = await world.relation(ana, "OWNS", crown)
     second = await world.relation(bo, "OWNS", crown)
 
-    reply = await retcon(world, second)
+    reply = await retcon_item(world, second)
 
     assert reply["resumed"] == [first]
-    assert await owners(world, crown) == [ana]
+    assert await owners_of(world, crown) == [ana]
 
 
 async def test_neighbours_of_a_retracted_owner_follow_each_other() -> None:
@@ -172,13 +172,13 @@ async def test_neighbours_of_a_retracted_owner_follow_each_other() -> None:
         for one, year in zip(people, years, strict=True)
     ]
 
-    await retcon(world, owned[1])
+    await retcon_item(world, owned[1])
 
     found = await world.call("neo4j_query_relationships", entity_id=crown, rel_type="OWNS")
     untils = {each["relationship_id"]: each["until"] for each in found["relationships"]}
     assert untils[owned[0]] == "1420-01-01T00:00:00Z"
-    await retcon(world, owned[2])
-    assert await owners(world, crown) == [people[0]]
+    await retcon_item(world, owned[2])
+    assert await owners_of(world, crown) == [people[0]]
 
 
 async def test_an_enmity_continues_if_the_alliance_after_it_is_retracted() -> None:
@@ -187,7 +187,7 @@ async def test_an_enmity_continues_if_the_alliance_after_it_is_retracted() -> No
     enemies = await world.relation(ana, "ENEMY_OF", bo, since="1400-01-01T00:00:00Z")
     allies = await world.relation(bo, "ALLY_OF", ana, since="1410-01-01T00:00:00Z")
 
-    reply = await retcon(world, allies)
+    reply = await retcon_item(world, allies)
 
     assert reply["resumed"] == [enemies]
 
@@ -200,11 +200,11 @@ async def test_a_retracted_entity_lists_and_takes_its_statements() -> None:
     knows = await world.relation(bo, "KNOWS", ana)
     other = await world.fact("Bo listens", bo)
 
-    reply = await retcon(world, ana, along=True)
+    reply = await retcon_item(world, ana, along=True)
 
     assert {each["id"] for each in reply["dependents"]} == {fact, event, knows}
-    assert await levels(world, ana, fact, event, knows) == ["retconned"] * 4
-    assert await levels(world, other, bo) == ["canon", "canon"]
+    assert await fact_levels(world, ana, fact, event, knows) == ["retconned"] * 4
+    assert await fact_levels(world, other, bo) == ["canon", "canon"]
 
 
 async def test_a_repeated_call_needs_its_key_to_answer_the_same() -> None:

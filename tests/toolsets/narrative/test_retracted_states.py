@@ -7,7 +7,7 @@ from tests.toolsets.narrative.stage import a_stage
 pytestmark = pytest.mark.anyio
 
 
-def on(day: int) -> str:
+def date_of(day: int) -> str:
     return f"1418-09-{day:02}T00:00:00Z"
 
 
@@ -15,7 +15,7 @@ async def test_a_retracted_state_did_not_hold_before_the_next_one_either() -> No
     stage = await a_stage()
     for day, tag in ((1, "healthy"), (10, "wounded")):
         scene_id = await stage.scene(tag)
-        content = {"entity_id": stage.frodo, "add": [tag], "time_ref": on(day)}
+        content = {"entity_id": stage.frodo, "add": [tag], "time_ref": date_of(day)}
         await stage.propose(scene_id, type="state_change", content=content)
         await stage.world.call("composite_canonize_scene", scene_id=scene_id)
     facts = (await stage.world.call("neo4j_query_facts", entity_id=stage.frodo))["facts"]
@@ -24,7 +24,7 @@ async def test_a_retracted_state_did_not_hold_before_the_next_one_either() -> No
     await stage.world.call("neo4j_retcon_fact", fact_id=healthy, reason="a mistake")
 
     async def tags_on(day: int) -> list[str]:
-        then = await stage.world.call("neo4j_get_entity_at", entity_id=stage.frodo, at=on(day))
+        then = await stage.world.call("neo4j_get_entity_at", entity_id=stage.frodo, at=date_of(day))
         return list(then["state_tags"])
 
     assert "healthy" not in await tags_on(5)

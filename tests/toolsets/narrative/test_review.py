@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.toolsets.narrative.kit import NOWHERE, World, a_world
-from tests.toolsets.narrative.test_canonization import a_scene, proposed
+from tests.toolsets.narrative.test_canonization import a_scene, propose_content
 from tests.toolsets.narrative.test_canonizing_proposals import brought_up
 
 pytestmark = pytest.mark.anyio
@@ -16,7 +16,7 @@ async def a_revival(world: World) -> tuple[str, str]:
     """Bo is dead by the game master's word; a player revives him, and the scene is closed."""
     bo = await world.entity("Bo", state_tags=["dead"])
     scene = await a_scene(world)
-    revival = await proposed(
+    revival = await propose_content(
         world,
         scene,
         "state_change",
@@ -41,8 +41,8 @@ async def test_proposals_left_by_a_closed_scene_are_judged_afterwards() -> None:
     world = await a_world()
     scene = await a_scene(world)
     gimli = {"name": "Gimli", "entity_type": "character", "ref": "$g"}
-    entity = await proposed(world, scene, "entity", gimli)
-    fact = await proposed(
+    entity = await propose_content(world, scene, "entity", gimli)
+    fact = await propose_content(
         world, scene, "fact", {"statement": "Gimli is here", "entity_ids": ["$g"]}
     )
     await world.call("composite_canonize_scene", scene_id=scene, **CLOSED)
@@ -127,7 +127,7 @@ async def test_a_preview_gives_the_verdicts_of_canonizing_and_writes_nothing() -
         ("state_change", {"entity_id": bo, "add": ["alive"]}),
         ("event", {"title": "Bo walks", "actor_ids": [bo]}),
     )
-    ids = [await proposed(world, scene, kind, content, **cited) for kind, content in said]
+    ids = [await propose_content(world, scene, kind, content, **cited) for kind, content in said]
     heads = await world.heads()
 
     predicted = await world.call("composite_get_verdicts", scene_id=scene)

@@ -15,11 +15,11 @@ from tests.toolsets.narrative.stage import Stage, a_stage
 pytestmark = pytest.mark.anyio
 
 
-async def get(stage: Stage, scene_id: str, **more: Any) -> dict[str, Any]:
+async def get_scene(stage: Stage, scene_id: str, **more: Any) -> dict[str, Any]:
     return await stage.world.call("mongodb_get_scene", "Narrator", scene_id=scene_id, **more)
 
 
-def asked(stage: Stage, **more: Any) -> dict[str, Any]:
+def find_scenes(stage: Stage, **more: Any) -> dict[str, Any]:
     return {
         "story_id": stage.story_id,
         "universe_id": stage.world.universe_id,
@@ -32,7 +32,7 @@ def asked(stage: Stage, **more: Any) -> dict[str, Any]:
 async def test_a_new_scene_is_active_and_shows_its_arguments() -> None:
     stage = await a_stage()
     scene_id = await stage.scene(purpose="To begin")
-    scene = await get(stage, scene_id)
+    scene = await get_scene(stage, scene_id)
     assert scene["status"] == "active"
     assert scene["story_id"] == stage.story_id
     assert scene["universe_id"] == stage.world.universe_id
@@ -54,7 +54,7 @@ async def test_scenes_without_an_order_come_last_in_their_story() -> None:
     orders = []
     for order in ({}, {"order": 7}, {}, {"order": 7}):
         reply = await stage.world.call(
-            "mongodb_create_scene", "Orchestrator", **asked(stage, **order)
+            "mongodb_create_scene", "Orchestrator", **find_scenes(stage, **order)
         )
         orders.append(reply["order"])
     assert orders == [1, 7, 8, 7]
@@ -63,7 +63,7 @@ async def test_scenes_without_an_order_come_last_in_their_story() -> None:
 async def test_scenes_opened_concurrently_get_different_orders() -> None:
     stage = await a_stage()
     scenes = await asyncio.gather(*(stage.scene(f"Scene {n}") for n in range(5)))
-    found = [await get(stage, scene_id) for scene_id in scenes]
+    found = [await get_scene(stage, scene_id) for scene_id in scenes]
     assert sorted(scene["order"] for scene in found) == [1, 2, 3, 4, 5]
 
 
@@ -76,7 +76,7 @@ async def test_a_scene_refuses_missing_references() -> None:
         {"participating_entities": [stage.frodo, NOWHERE]},
     ):
         await stage.world.refused(
-            "mongodb_create_scene", "Orchestrator", code=-32002, **asked(stage, **wrong)
+            "mongodb_create_scene", "Orchestrator", code=-32002, **find_scenes(stage, **wrong)
         )
 
 
@@ -90,7 +90,7 @@ async def test_a_scene_refuses_references_to_another_universe() -> None:
         {"location_ref": await other.entity("Elsewhere", entity_type="location")},
     ):
         data = await stage.world.refused(
-            "mongodb_create_scene", "Orchestrator", code=-32004, **asked(stage, **wrong)
+            "mongodb_create_scene", "Orchestrator", code=-32004, **find_scenes(stage, **wrong)
         )
         assert data["code"] == "space.foreign"
 
@@ -99,14 +99,17 @@ async def test_a_place_is_a_location_and_participants_are_instances() -> None:
     stage = await a_stage()
     archetype = await stage.world.entity("Hobbit", entity_class="EntityArchetype")
     data = await stage.world.refused(
-        "mongodb_create_scene", "Orchestrator", code=-32004, **asked(stage, location_ref=stage.sam)
+        "mongodb_create_scene",
+        "Orchestrator",
+        code=-32004,
+        **find_scenes(stage, location_ref=stage.sam),
     )
     assert data["code"] == "scene.not-a-location"
     data = await stage.world.refused(
         "mongodb_create_scene",
         "Orchestrator",
         code=-32004,
-        **asked(stage, participating_entities=[archetype]),
+        **find_scenes(stage, participating_entities=[archetype]),
     )
     assert (data["code"], data["conflicts"]) == ("entity.not-an-instance", [archetype])
 
@@ -122,7 +125,7 @@ async def test_a_scene_refuses_empty_titles_repeated_people_and_huge_orders() ->
         ({"participating_entities": [stage.frodo, stage.frodo]}, "/participating_entities"),
     ):
         data = await stage.world.refused(
-            "mongodb_create_scene", "Orchestrator", code=-32003, **asked(stage, **wrong)
+            "mongodb_create_scene", "Orchestrator", code=-32003, **find_scenes(stage, **wrong)
         )
         assert data["path"] == path
 
@@ -134,7 +137,7 @@ async def test_a_merged_participant_appears_as_its_survivor() -> None:
         "neo4j_merge_entities", kept_entity_id=stage.frodo, merged_entity_id=double, reason="same"
     )
     scene_id = await stage.scene(participating_entities=[double, stage.frodo])
-    assert (await get(stage, scene_id))["participating_entities"] == [stage.frodo]
+    assert (await get_scene(stage, scene_id))["participating_entities"] == [stage.frodo]
 
 
 async def test_a_scene_returns_its_last_turns_in_play_order() -> None:
@@ -142,11 +145,11 @@ async def test_a_scene_returns_its_last_turns_in_play_order() -> None:
     scene_id = await stage.scene()
     for n in range(4):
         await stage.turn(scene_id, f"turn {n}")
-    scene = await get(stage, scene_id, turn_limit=2)
+    scene = await get_scene(stage, scene_id, turn_limit=2)
     assert [turn["text"] for turn in scene["turns"]] == ["turn 2", "turn 3"]
     assert [turn["index"] for turn in scene["turns"]] == [2, 3]
     assert scene["total_turns"] == 4
-    without = await get(stage, scene_id, include_turns=False)
+    without = await get_scene(stage, scene_id, include_turns=False)
     assert (without["turns"], without["total_turns"]) == ([], 4)
 
 
@@ -164,23 +167,23 @@ async def test_a_scene_lists_ids_of_proposals_and_details_on_request() -> None:
     stage = await a_stage()
     scene_id = await stage.scene()
     proposal_id = await stage.propose(scene_id)
-    scene = await get(stage, scene_id)
+    scene = await get_scene(stage, scene_id)
     assert scene["proposed_changes"] == [proposal_id]
     assert "proposals" not in scene
-    scene = await get(stage, scene_id, include_proposals=True)
+    scene = await get_scene(stage, scene_id, include_proposals=True)
     assert [each["proposal_id"] for each in scene["proposals"]] == [proposal_id]
 
 
 async def test_a_cached_scene_is_fresh_after_every_kind_of_change() -> None:
     stage = await a_stage()
     scene_id = await stage.scene()
-    assert (await get(stage, scene_id))["total_turns"] == 0
+    assert (await get_scene(stage, scene_id))["total_turns"] == 0
     await stage.turn(scene_id)
-    assert (await get(stage, scene_id))["total_turns"] == 1
+    assert (await get_scene(stage, scene_id))["total_turns"] == 1
     await stage.propose(scene_id)
-    assert len((await get(stage, scene_id))["proposed_changes"]) == 1
+    assert len((await get_scene(stage, scene_id))["proposed_changes"]) == 1
     await stage.complete(scene_id)
-    assert (await get(stage, scene_id))["status"] == "completed"
+    assert (await get_scene(stage, scene_id))["status"] == "completed"
 
 
 async def test_no_scene_tool_returns_the_game_masters_notes() -> None:
@@ -236,7 +239,7 @@ async def test_finalizing_closes_a_scene_and_counts_pending_proposals() -> None:
         summary="They left.",
     )
     assert (reply["status"], reply["pending_proposals"]) == ("completed", 1)
-    scene = await get(stage, scene_id)
+    scene = await get_scene(stage, scene_id)
     assert scene["canonical_outcomes"] == outcomes
     assert scene["summary"] == "They left."
     assert scene["completed_at"] == reply["completed_at"]
@@ -330,7 +333,9 @@ async def test_a_scene_of_an_invisible_space_does_not_exist() -> None:
 async def test_a_retry_with_the_same_key_opens_one_scene() -> None:
     stage = await a_stage()
     replies = [
-        await stage.world.call("mongodb_create_scene", "Orchestrator", "key-1", **asked(stage))
+        await stage.world.call(
+            "mongodb_create_scene", "Orchestrator", "key-1", **find_scenes(stage)
+        )
         for _ in range(2)
     ]
     assert replies[0] == replies[1]

@@ -20,7 +20,7 @@ from tests.toolsets.narrative.stage import Stage, a_stage
 pytestmark = pytest.mark.anyio
 
 
-async def search(
+async def search_texts(
     stage: Stage, text: str, collection: str = "scene_chunks", agent: str = "Narrator", **more: Any
 ) -> list[dict[str, Any]]:
     reply = await stage.world.call(
@@ -48,8 +48,8 @@ async def test_a_turn_is_found_by_its_words_with_its_origin() -> None:
     scene_id = await stage.scene()
     await stage.turn(scene_id, "Nothing to see")
     turn_id = await stage.turn(scene_id, "The dragon sleeps", speaker="entity", entity_id=stage.sam)
-    (short,) = await search(stage, "a DRAGON")
-    (hit,) = await search(stage, "a DRAGON", detail=True)
+    (short,) = await search_texts(stage, "a DRAGON")
+    (hit,) = await search_texts(stage, "a DRAGON", detail=True)
     assert short == {name: value for name, value in hit.items() if name != "why"}
     assert hit["id"] == turn_id
     assert hit["text"] == "The dragon sleeps"
@@ -73,7 +73,7 @@ async def test_speakers_are_named_including_the_game_master() -> None:
     await stage.turn(scene_id, "A dragon!", speaker="user")
     await stage.turn(scene_id, "The dragon sleeps", speaker="entity", entity_id=stage.sam)
 
-    hits = await search(stage, "dragon")
+    hits = await search_texts(stage, "dragon")
 
     by_index = {hit["payload"]["turn_index"]: hit["payload"]["speaker"] for hit in hits}
     assert by_index[0] == "game master"
@@ -85,14 +85,14 @@ async def test_the_summary_of_a_completed_scene_is_found() -> None:
     stage = await a_stage()
     scene_id = await stage.scene()
     await stage.complete(scene_id, "They left for Rivendell.")
-    (hit,) = await search(stage, "rivendell")
+    (hit,) = await search_texts(stage, "rivendell")
     assert (hit["id"], hit["payload"]["type"]) == (scene_id, "scene_summary")
 
 
 async def test_a_rule_is_found_with_its_page() -> None:
     stage = await a_stage()
     snippet_id = await a_rule(stage, "A grappled creature cannot move.")
-    (hit,) = await search(stage, "grappled", "snippet_chunks")
+    (hit,) = await search_texts(stage, "grappled", "snippet_chunks")
     assert hit["payload"] == {
         "type": "snippet",
         "universe_id": stage.world.universe_id,
@@ -121,9 +121,11 @@ async def test_filters_narrow_a_search() -> None:
         ({"universe_id": other.universe_id}, 0),
         ({"entity_id": stage.sam}, 1),
     ):
-        assert len(await search(stage, "dragon", filters=filters)) == count
+        assert len(await search_texts(stage, "dragon", filters=filters)) == count
     for source_id, count in ((stage.world.source_id, 1), (other.source_id, 0)):
-        hits = await search(stage, "dragon", "snippet_chunks", filters={"source_id": source_id})
+        hits = await search_texts(
+            stage, "dragon", "snippet_chunks", filters={"source_id": source_id}
+        )
         assert len(hits) == count
 
 
@@ -166,12 +168,14 @@ async def test_the_best_come_first_and_weak_ones_can_be_excluded() -> None:
     scene_id = await stage.scene()
     for text in ("dragon", "dragon fire gold", "a long tale of fire and of many other things"):
         await stage.turn(scene_id, text)
-    hits = await search(stage, "dragon fire gold")
+    hits = await search_texts(stage, "dragon fire gold")
     scores = [hit["score"] for hit in hits]
     assert hits[0]["text"] == "dragon fire gold"
     assert scores == sorted(scores, reverse=True)
-    assert [h["score"] for h in await search(stage, "dragon fire gold", limit=2)] == scores[:2]
-    strong = await search(stage, "dragon fire gold", min_score=scores[0])
+    assert [h["score"] for h in await search_texts(stage, "dragon fire gold", limit=2)] == scores[
+        :2
+    ]
+    strong = await search_texts(stage, "dragon fire gold", min_score=scores[0])
     assert [hit["score"] for hit in strong] == [s for s in scores if s >= scores[0]]
 
 
@@ -179,7 +183,7 @@ async def test_memories_are_searched_only_by_memory_roles() -> None:
     stage = await a_stage()
     await stage.remember(stage.sam, "I peeled potatoes")
     for agent in ("MemoryManager", "ContextAssembly"):
-        (hit,) = await search(stage, "potatoes", "memory_chunks", agent)
+        (hit,) = await search_texts(stage, "potatoes", "memory_chunks", agent)
         assert hit["payload"]["entity_id"] == stage.sam
         assert hit["payload"]["memory_id"] == hit["id"]
     for agent in ("Orchestrator", "CanonKeeper", "Narrator", "Resolver", "Indexer"):
@@ -197,14 +201,14 @@ async def test_memories_are_searched_only_by_memory_roles() -> None:
 async def test_the_policy_may_open_memories_to_every_role() -> None:
     stage = await a_stage(Policy(memories_open=True))
     await stage.remember(stage.sam, "I peeled potatoes")
-    assert len(await search(stage, "potatoes", "memory_chunks", "Narrator")) == 1
+    assert len(await search_texts(stage, "potatoes", "memory_chunks", "Narrator")) == 1
 
 
 async def test_nothing_is_found_in_invisible_spaces() -> None:
     stage = await a_stage()
     await stage.turn(await stage.scene(), "dragon")
     stage.world.spaces = frozenset()
-    assert await search(stage, "dragon") == []
+    assert await search_texts(stage, "dragon") == []
     await stage.world.refused(
         "qdrant_semantic_search",
         code=-32002,
@@ -218,7 +222,7 @@ async def test_nothing_is_found_in_invisible_spaces() -> None:
 async def test_query_text_is_always_plain_words(text: str) -> None:
     stage = await a_stage()
     await stage.turn(await stage.scene(), "dragon")
-    assert await search(stage, text) == []
+    assert await search_texts(stage, text) == []
 
 
 async def test_a_query_is_not_empty_and_limits_are_bounded() -> None:
@@ -278,9 +282,9 @@ async def test_a_passage_names_its_position_and_citation() -> None:
     turn_id = await stage.turn(scene_id, "the dragon wakes")
     await stage.remember(stage.sam, "the dragon wakes")
     rule_id = await a_rule(stage, "A dragon wakes at night.")
-    (turn, _) = await search(stage, "wakes dragon")
-    (memory,) = await search(stage, "wakes", "memory_chunks", "MemoryManager")
-    (rule,) = await search(stage, "wakes", "snippet_chunks")
+    (turn, _) = await search_texts(stage, "wakes dragon")
+    (memory,) = await search_texts(stage, "wakes", "memory_chunks", "MemoryManager")
+    (rule,) = await search_texts(stage, "wakes", "snippet_chunks")
     assert (turn["id"], turn["evidence_ref"]) == (turn_id, f"turn:{turn_id}")
     assert (turn["payload"]["scene_id"], turn["payload"]["turn_index"]) == (scene_id, 1)
     assert rule["evidence_ref"] == f"snippet:{rule_id}"

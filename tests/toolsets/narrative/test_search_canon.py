@@ -16,14 +16,14 @@ pytestmark = pytest.mark.anyio
 TOOL = "qdrant_search_canon"
 
 
-async def search(stage: Stage, text: str, **more: Any) -> list[dict[str, Any]]:
+async def search_canon(stage: Stage, text: str, **more: Any) -> list[dict[str, Any]]:
     reply = await stage.world.call(TOOL, "Narrator", query_text=text, **more)
     assert reply["degraded"] == ["vectors"]
     return list(reply["results"])
 
 
-async def found(stage: Stage, text: str, **more: Any) -> list[str]:
-    return [hit["id"] for hit in await search(stage, text, **more)]
+async def found_names(stage: Stage, text: str, **more: Any) -> list[str]:
+    return [hit["id"] for hit in await search_canon(stage, text, **more)]
 
 
 async def an_axiom(stage: Stage, statement: str) -> str:
@@ -32,7 +32,7 @@ async def an_axiom(stage: Stage, statement: str) -> str:
     return str((await stage.world.call("neo4j_create_axiom", **backed))["axiom_id"])
 
 
-async def rename(stage: Stage, entity_id: str, name: str) -> None:
+async def rename_entity(stage: Stage, entity_id: str, name: str) -> None:
     space = SpaceId(stage.world.universe_id)
     said = an_observation("", f"now {name}", space=space, fields={"name": name})
     await stage.write(*creation_entries(replace(said, entity_id=EntityId(entity_id))))
@@ -47,7 +47,7 @@ async def test_an_entity_is_found_by_names_description_and_fields() -> None:
         state_tags=["weary"],
     )
     for text in ("aragorn", "strider", "rangers", "anduril"):
-        (hit,) = await search(stage, text, detail=True)
+        (hit,) = await search_canon(stage, text, detail=True)
         assert (hit["id"], hit["why"]["by"]) == (strider, "keywords")
     payload = {k: v for k, v in hit["payload"].items() if k != "timestamp"}
     assert payload == {
@@ -70,7 +70,7 @@ async def test_facts_events_and_axioms_name_their_kind() -> None:
     fact = await stage.world.fact("The beacon is lit", stage.sam, time_ref=early, duration=60)
     event = await stage.world.event("The beacon falls", stage.sam)
     law = await an_axiom(stage, "A beacon answers a beacon")
-    hits = {hit["id"]: hit for hit in await search(stage, "beacon")}
+    hits = {hit["id"]: hit for hit in await search_canon(stage, "beacon")}
     assert {i: hit["payload"]["type"] for i, hit in hits.items()} == {
         fact: "fact",
         event: "event",
@@ -99,24 +99,24 @@ async def test_kinds_and_universe_narrow_a_search() -> None:
     other = await stage.world.another_universe()
     far = await other.fact("A beacon elsewhere", await other.entity("Zed"))
     for kinds, ids in ((["entity"], {entity}), (["fact"], {fact, far}), (["lore"], {law})):
-        assert set(await found(stage, "beacon", kinds=kinds)) == ids
+        assert set(await found_names(stage, "beacon", kinds=kinds)) == ids
     here = stage.world.universe_id
-    assert set(await found(stage, "beacon", universe_id=here)) == {entity, fact, law}
-    assert await found(stage, "beacon", universe_id=other.universe_id) == [far]
+    assert set(await found_names(stage, "beacon", universe_id=here)) == {entity, fact, law}
+    assert await found_names(stage, "beacon", universe_id=other.universe_id) == [far]
     stage.world.spaces = frozenset((SpaceId(other.universe_id),))
-    assert await found(stage, "beacon") == [far]
+    assert await found_names(stage, "beacon") == [far]
 
 
 async def test_a_retconned_fact_or_entity_is_gone_at_the_next_search() -> None:
     stage = await a_stage()
     fact = await stage.world.fact("A beacon is lit", stage.sam)
     entity = await stage.world.entity("Beacon")
-    assert set(await found(stage, "beacon")) == {fact, entity}
+    assert set(await found_names(stage, "beacon")) == {fact, entity}
     await stage.world.call("neo4j_retcon_fact", fact_id=fact, reason="a slip")
-    assert await found(stage, "beacon") == [entity]
+    assert await found_names(stage, "beacon") == [entity]
     gone = EntityRetconned(entity_id=EntityId(entity), replaced_by=None, reason="never was")
     await stage.write(gone)
-    assert await found(stage, "beacon") == []
+    assert await found_names(stage, "beacon") == []
 
 
 async def test_a_superseded_fact_is_marked() -> None:
@@ -125,7 +125,9 @@ async def test_a_superseded_fact_is_marked() -> None:
     new = await stage.world.fact("A beacon is dark", stage.sam)
     ended = FactSuperseded(fact_id=FactId(old), until=None, superseded_by=FactId(new))
     await stage.write(ended)
-    listed = {hit["id"]: hit["payload"]["superseded"] for hit in await search(stage, "beacon")}
+    listed = {
+        hit["id"]: hit["payload"]["superseded"] for hit in await search_canon(stage, "beacon")
+    }
     assert list(listed.items()) == [(new, False), (old, True)]
 
 
@@ -135,20 +137,20 @@ async def test_a_merged_entity_is_found_by_both_names_as_its_survivor() -> None:
     await stage.world.call(
         "neo4j_merge_entities", kept_entity_id=stage.frodo, merged_entity_id=double, reason="same"
     )
-    assert await found(stage, "underhill") == [stage.frodo]
-    assert await found(stage, "frodo") == [stage.frodo]
-    (hit,) = await search(stage, "underhill frodo", limit=1)
+    assert await found_names(stage, "underhill") == [stage.frodo]
+    assert await found_names(stage, "frodo") == [stage.frodo]
+    (hit,) = await search_canon(stage, "underhill frodo", limit=1)
     assert (hit["id"], hit["payload"]["entity_id"]) == (stage.frodo, stage.frodo)
 
 
 async def test_a_renamed_entity_is_found_and_an_erased_one_is_not() -> None:
     stage = await a_stage()
     entity = await stage.world.entity("Gandalf the Grey", description="A wizard.")
-    await rename(stage, entity, "Mithrandir")
-    assert await found(stage, "gandalf") == []
-    assert await found(stage, "mithrandir") == [entity]
+    await rename_entity(stage, entity, "Mithrandir")
+    assert await found_names(stage, "gandalf") == []
+    assert await found_names(stage, "mithrandir") == [entity]
     await stage.write(Erased(targets=(entity,), reason="a right"))
-    assert await found(stage, "mithrandir wizard") == []
+    assert await found_names(stage, "mithrandir wizard") == []
 
 
 async def test_a_smaller_limit_gives_a_prefix_over_all_kinds() -> None:
@@ -157,12 +159,12 @@ async def test_a_smaller_limit_gives_a_prefix_over_all_kinds() -> None:
         await stage.world.entity(f"Beacon {n}")
         await stage.world.fact(f"Beacon number {n} is lit tonight", stage.sam)
         await an_axiom(stage, f"A beacon {n} burns")
-    whole = await search(stage, "beacon lit", limit=50)
+    whole = await search_canon(stage, "beacon lit", limit=50)
     assert len(whole) == 12
     scores = [hit["score"] for hit in whole]
     assert scores == sorted(scores, reverse=True)
     for limit in (1, 3, 7):
-        assert await search(stage, "beacon lit", limit=limit) == whole[:limit]
+        assert await search_canon(stage, "beacon lit", limit=limit) == whole[:limit]
 
 
 async def test_an_invalid_search_is_refused_with_its_path() -> None:
@@ -186,9 +188,9 @@ async def test_a_relation_is_found_by_its_verb_and_the_names_of_its_ends() -> No
     ends = {"from_entity_id": stage.frodo, "to_entity_id": sting}
     await stage.world.call("neo4j_create_relationship", rel_type="WIELDS", **ends)
 
-    (hit,) = await search(stage, "who wields the blade?", kinds=["relation"])
+    (hit,) = await search_canon(stage, "who wields the blade?", kinds=["relation"])
 
     assert hit["text"] == "Frodo wields Sting"
     assert hit["payload"]["type"] == "relation"
     assert hit["payload"]["from_entity_id"] == stage.frodo
-    assert await search(stage, "who wields a lantern of nobody?", kinds=["relation"]) == []
+    assert await search_canon(stage, "who wields a lantern of nobody?", kinds=["relation"]) == []

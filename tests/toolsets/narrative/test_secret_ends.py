@@ -12,9 +12,9 @@ from tests.toolsets.narrative.test_secret_timelines import (
     KNOWING,
     STRANGER,
     ann_and_three_places,
-    moved,
-    places,
-    state,
+    places_seen,
+    propose_move,
+    state_seen,
 )
 
 pytestmark = pytest.mark.anyio
@@ -45,8 +45,8 @@ async def test_a_public_end_holds_at_the_latest_when_the_next_begins(
 ) -> None:
     world = await a_world()
     ann, (inn, mill, _keep) = await ann_and_three_places(world)
-    shown = await moved(world, ann, inn, 1400)
-    await moved(world, ann, mill, 1402, **FOR_PIP)
+    shown = await propose_move(world, ann, inn, 1400)
+    await propose_move(world, ann, mill, 1402, **FOR_PIP)
 
     when = {} if until is None else {"until": f"{until}-01-01T00:00:00Z"}
     await world.call("neo4j_end_relationship", relationship_id=shown, reason="all saw it", **when)
@@ -61,8 +61,8 @@ async def test_a_public_end_stays_when_a_secret_successor_is_retracted(
 ) -> None:
     world = await a_world()
     ann, (inn, mill, _keep) = await ann_and_three_places(world)
-    shown = await moved(world, ann, inn, 1400)
-    secret = await moved(world, ann, mill, 1402, **FOR_PIP)
+    shown = await propose_move(world, ann, inn, 1400)
+    secret = await propose_move(world, ann, mill, 1402, **FOR_PIP)
     when = {} if until is None else {"until": f"{until}-01-01T00:00:00Z"}
     await world.call("neo4j_end_relationship", relationship_id=shown, reason="all saw it", **when)
 
@@ -72,7 +72,7 @@ async def test_a_public_end_stays_when_a_secret_successor_is_retracted(
     assert await stays(world, ann, KNOWING) == [("1400", until)]
 
 
-async def played(
+async def tell_move(
     world: World, story: str, order: int, moved: tuple[str, str], year: int, **more: Any
 ) -> str:
     """Tell in a scene of its own that she moved somewhere then; the id of what that becomes."""
@@ -107,22 +107,22 @@ async def test_a_reader_informed_of_a_return_knows_it_despite_later_statements()
     world = await a_world()
     story = await world.story()
     ann, (inn, mill, _keep) = await ann_and_three_places(world)
-    await played(world, story, 1, (ann, inn), 1400)
-    await played(world, story, 3, (ann, inn), 1402, **FOR_PIP)
+    await tell_move(world, story, 1, (ann, inn), 1400)
+    await tell_move(world, story, 3, (ann, inn), 1402, **FOR_PIP)
 
-    await played(world, story, 2, (ann, mill), 1401, **FOR_PIP)
+    await tell_move(world, story, 2, (ann, mill), 1401, **FOR_PIP)
 
-    assert await places(world, ann, STRANGER) == [(inn, True)]
-    assert await places(world, ann, KNOWING) == [(inn, False), (mill, False), (inn, True)]
+    assert await places_seen(world, ann, STRANGER) == [(inn, True)]
+    assert await places_seen(world, ann, KNOWING) == [(inn, False), (mill, False), (inn, True)]
 
 
 async def test_a_no_longer_hidden_item_stops_affecting_public_knowledge() -> None:
     world = await a_world()
     story = await world.story()
     ann, (inn, _mill, keep) = await ann_and_three_places(world)
-    kept = await played(world, story, 3, (ann, keep), 1400)
+    kept = await tell_move(world, story, 3, (ann, keep), 1400)
     await world.relation(ann, "LOCATED_IN", inn, authority="gm")
-    await played(world, story, 1, (ann, inn), 1401)
+    await tell_move(world, story, 1, (ann, inn), 1401)
     assert await stays(world, ann, STRANGER) == [("*", None), ("1400", "1401"), ("1401", None)]
 
     few = FOR_PIP["audience"]
@@ -145,9 +145,9 @@ async def test_a_revealed_item_that_is_retracted_is_retracted_for_all() -> None:
     )
     (fact,) = reply["fact_ids"]
     await world.call("neo4j_set_audience", id=fact, audience=["everyone"], reason="it came out")
-    assert await state(world, ann, STRANGER) == (["cursed"], {"Ann is cursed"})
+    assert await state_seen(world, ann, STRANGER) == (["cursed"], {"Ann is cursed"})
 
     await world.call("neo4j_retcon_thing", id=fact, reason="it never was")
 
     for who in (STRANGER, KNOWING):
-        assert await state(world, ann, who) == ([], set())
+        assert await state_seen(world, ann, who) == ([], set())

@@ -26,11 +26,11 @@ from tests.toolsets.narrative.twins import (
     Twin,
     Twins,
     a_twin,
-    alike,
-    furnished,
+    count_alike,
+    furnish_twin,
     live_on,
     record_secrets,
-    strangers,
+    yield_strangers,
 )
 
 BACKENDS = pytest.mark.parametrize("backend", ["memory", "sqlite"])
@@ -43,11 +43,11 @@ async def make_informed_twin(backend: str, folder: Path) -> AsyncIterator[Twin]:
     clock, identities = HandClock(), CountingIdentities()
     if backend == "memory":
         canon = compose_memory(clock=clock, identities=identities)
-        yield await furnished(a_twin(canon, clock, identities))
+        yield await furnish_twin(a_twin(canon, clock, identities))
         return
     store = await open_embedded(folder, clock=clock, identities=identities)
     try:
-        yield await furnished(a_twin(store.canon, clock, identities))
+        yield await furnish_twin(a_twin(store.canon, clock, identities))
     finally:
         await store.close()
 
@@ -107,9 +107,9 @@ async def test_no_reading_tool_reveals_a_secret_to_a_stranger(
     backend: str, audience: str, tmp_path: Path
 ) -> None:
     async with twins_of(backend, tmp_path, audience) as twins:
-        for who in strangers():
+        for who in yield_strangers():
             for tool in may_call(who):
-                await alike(twins, tool.name, list(asked_of(tool, twins)), who)
+                await count_alike(twins, tool.name, list(asked_of(tool, twins)), who)
 
 
 @BACKENDS
@@ -117,9 +117,9 @@ async def test_no_reading_tool_reveals_a_secret_to_a_stranger(
 async def test_public_items_read_as_if_there_were_no_secrets(backend: str, tmp_path: Path) -> None:
     async with twins_of(backend, tmp_path) as twins:
         await live_on(twins)
-        for who in strangers():
+        for who in yield_strangers():
             for tool in may_call(who):
-                await alike(twins, tool.name, list(asked_of(tool, twins)), who)
+                await count_alike(twins, tool.name, list(asked_of(tool, twins)), who)
 
 
 @BACKENDS
@@ -137,7 +137,7 @@ async def test_no_other_toolset_reveals_a_secret(
             who = Principal(agent_type=role, world=world, authorities=few)
             if tool.read_only:
                 given = list(asked_elsewhere(tool, twins))
-                answered += await alike(twins, tool.name, given, who, toolset)
+                answered += await count_alike(twins, tool.name, given, who, toolset)
     assert answered or toolset is CATALOG
 
 
@@ -159,7 +159,7 @@ async def test_views_with_secrets_equal_the_folded_log(tmp_path: Path) -> None:
     clock, identities = HandClock(), CountingIdentities()
     store = await open_embedded(tmp_path, clock=clock, identities=identities)
     try:
-        twin = await furnished(a_twin(store.canon, clock, identities))
+        twin = await furnish_twin(a_twin(store.canon, clock, identities))
         known = twin.known
         ann, source = known["entity_id"], known["source_id"]
         fact = await twin.world.fact("Zyxophant", ann, audience=["gm"])
@@ -207,7 +207,7 @@ async def test_resources_and_prompts_keep_secrets(backend: str, tmp_path: Path) 
     async with twins_of(backend, tmp_path) as twins:
         known = twins.informed.known
         ids = [known["entity_id"], known["scene_id"], known["universe_id"], *twins.hidden]
-        for who in strangers():
+        for who in yield_strangers():
             for each, one in product(NARRATIVE.resources, ids):
                 uri = re.sub(r"\{[^}]*\}", one, each.uri_template)
                 answers = [

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from tests.toolsets.narrative.heavy import a_long_campaign, questions, weights
+from tests.toolsets.narrative.heavy import a_long_campaign, heavy_questions, reply_weights
 from tests.toolsets.narrative.kit import NOWHERE
-from tests.toolsets.narrative.stage import a_stage, assemble
+from tests.toolsets.narrative.stage import a_stage, assemble_context
 
 pytestmark = pytest.mark.anyio
 
@@ -21,7 +21,7 @@ CONTEXT = 17_000
 
 async def test_no_default_reply_is_long_whatever_the_amount_of_data() -> None:
     stage, scene_id = await a_long_campaign()
-    for tool, size in (await weights(stage, scene_id)).items():
+    for tool, size in (await reply_weights(stage, scene_id)).items():
         context = CONTEXT if tool.startswith("composite") else LISTED
         assert size <= (PUBLISHED if tool in FIFTY else context), (tool, size)
 
@@ -29,7 +29,7 @@ async def test_no_default_reply_is_long_whatever_the_amount_of_data() -> None:
 async def test_a_list_returns_whole_rows_with_detail() -> None:
     stage, scene_id = await a_long_campaign()
     shorter = set()
-    for tool, arguments in questions(stage, scene_id).items():
+    for tool, arguments in heavy_questions(stage, scene_id).items():
         if tool.startswith(("composite", "mongodb_get_turns", "mongodb_get_scene", "qdrant")):
             continue
         short = await stage.world.call(tool, **arguments)
@@ -128,7 +128,10 @@ async def test_relations_are_searched_in_every_visible_universe() -> None:
 
 async def test_a_context_is_as_long_as_requested() -> None:
     stage, scene_id = await a_long_campaign()
-    whole, short = await assemble(stage, scene_id), await assemble(stage, scene_id, tokens=800)
+    whole, short = (
+        await assemble_context(stage, scene_id),
+        await assemble_context(stage, scene_id, tokens=800),
+    )
 
     assert (short["metadata"]["tokens"]["budget"], whole["metadata"]["tokens"]["budget"]) == (
         800,

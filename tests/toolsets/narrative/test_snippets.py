@@ -9,7 +9,7 @@ import pytest
 from canonry.language.texts.stems import terms_of
 from tests.adapters.readers.paper import a_pdf
 from tests.toolsets.narrative.kit import NOWHERE, World, a_world
-from tests.toolsets.narrative.stage import a_stage, assemble
+from tests.toolsets.narrative.stage import a_stage, assemble_context
 
 pytestmark = pytest.mark.anyio
 
@@ -18,23 +18,25 @@ FIRE = "# Fire\n\nFire burns whoever touches it.\n\n# Grappling\n\nA grappled fo
 PDF = "application/pdf"
 
 
-def encoded(data: bytes) -> str:
+def encode_base64(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
-async def ingest(world: World, **document: Any) -> dict[str, Any]:
+async def ingest_text(world: World, **document: Any) -> dict[str, Any]:
     arguments = {"source_id": world.source_id, **document}
     return await world.call("mongodb_ingest_source", "Indexer", **arguments)
 
 
-async def snippets(world: World, **more: Any) -> list[dict[str, Any]]:
+async def list_snippets(world: World, **more: Any) -> list[dict[str, Any]]:
     reply = await world.call(
         "mongodb_query_snippets", "Narrator", detail=True, source_id=world.source_id, **more
     )
     return list(reply["snippets"])
 
 
-async def found(world: World, text: str, *, source_id: str | None = None) -> list[dict[str, Any]]:
+async def find_snippets(
+    world: World, text: str, *, source_id: str | None = None
+) -> list[dict[str, Any]]:
     reply = await world.call(
         "qdrant_semantic_search",
         "Narrator",
@@ -48,23 +50,23 @@ async def found(world: World, text: str, *, source_id: str | None = None) -> lis
 async def test_markdown_is_listed_by_section_with_citations() -> None:
     world = await a_world()
 
-    done = await ingest(world, text=FIRE, mime_type="text/markdown", title="House rules")
-    listed = await snippets(world)
+    done = await ingest_text(world, text=FIRE, mime_type="text/markdown", title="House rules")
+    listed = await list_snippets(world)
 
     assert (done["snippets"], done["added"], done["first_index"]) == (2, 2, 0)
     assert done["universe_id"] == world.universe_id
     assert [each["section"] for each in listed] == ["House rules > Fire", "House rules > Grappling"]
     assert listed[0]["evidence_ref"] == f"snippet:{listed[0]['snippet_id']}"
     assert listed[0]["text"] == "# Fire\n\nFire burns whoever touches it."
-    assert [each["index"] for each in await snippets(world, limit=1, offset=1)] == [1]
+    assert [each["index"] for each in await list_snippets(world, limit=1, offset=1)] == [1]
 
 
 async def test_a_pdf_is_listed_by_page() -> None:
     world = await a_world()
 
-    await ingest(world, file=encoded(a_pdf("Fire burns.", "Ice cools.")), mime_type=PDF)
+    await ingest_text(world, file=encode_base64(a_pdf("Fire burns.", "Ice cools.")), mime_type=PDF)
 
-    assert [(each["page"], each["text"]) for each in await snippets(world)] == [
+    assert [(each["page"], each["text"]) for each in await list_snippets(world)] == [
         (1, "Fire burns.\n\nIce cools."),
     ]
 
@@ -72,28 +74,28 @@ async def test_a_pdf_is_listed_by_page() -> None:
 async def test_text_is_plain_unless_declared_otherwise() -> None:
     world = await a_world()
 
-    await ingest(world, text=FIRE)
+    await ingest_text(world, text=FIRE)
 
-    assert [each["section"] for each in await snippets(world)] == [None]
+    assert [each["section"] for each in await list_snippets(world)] == [None]
 
 
 async def test_a_repeated_document_adds_nothing_whoever_sends_it() -> None:
     world = await a_world()
-    await ingest(world, text=FIRE)
+    await ingest_text(world, text=FIRE)
 
-    again = await ingest(world, file=encoded(FIRE.encode()), mime_type="text/plain")
+    again = await ingest_text(world, file=encode_base64(FIRE.encode()), mime_type="text/plain")
     keeper = await world.call("mongodb_ingest_source", source_id=world.source_id, text=FIRE)
 
     assert again["added"] == keeper["added"] == 0
-    assert len(await snippets(world)) == 1
+    assert len(await list_snippets(world)) == 1
 
 
 async def test_ingested_text_is_found_only_in_its_source() -> None:
     world = await a_world()
-    await ingest(world, text=FIRE, mime_type="text/markdown")
-    rule = (await snippets(world))[1]
+    await ingest_text(world, text=FIRE, mime_type="text/markdown")
+    rule = (await list_snippets(world))[1]
 
-    (hit,) = await found(world, "grappled")
+    (hit,) = await find_snippets(world, "grappled")
 
     assert hit["id"] == rule["snippet_id"]
     assert hit["payload"]["source_id"] == world.source_id
@@ -105,13 +107,13 @@ async def test_ingested_text_is_found_only_in_its_source() -> None:
         source_type="rulebook",
         canon_level="canon",
     )
-    assert await found(world, "grappled", source_id=other["source_id"]) == []
+    assert await find_snippets(world, "grappled", source_id=other["source_id"]) == []
 
 
 async def test_a_snippet_is_evidence_for_a_proposal_and_for_canon() -> None:
     stage = await a_stage()
-    await ingest(stage.world, text=FIRE)
-    (snippet,) = await snippets(stage.world)
+    await ingest_text(stage.world, text=FIRE)
+    (snippet,) = await list_snippets(stage.world)
     scene_id = await stage.scene()
     cited = [{"type": "snippet", "ref_id": snippet["snippet_id"]}]
 
@@ -129,10 +131,10 @@ async def test_a_snippet_is_evidence_for_a_proposal_and_for_canon() -> None:
 
 async def test_the_context_of_a_scene_shows_matching_rules() -> None:
     stage = await a_stage()
-    await ingest(stage.world, text=FIRE, mime_type="text/markdown")
+    await ingest_text(stage.world, text=FIRE, mime_type="text/markdown")
     scene_id = await stage.scene()
 
-    context = await assemble(stage, scene_id, semantic_query="a grappled foe")
+    context = await assemble_context(stage, scene_id, semantic_query="a grappled foe")
 
     (rule, *_) = context["recalled"]["rule_excerpts"]
     assert rule["text"].endswith("A grappled foe cannot flee.")
@@ -169,7 +171,7 @@ async def test_an_unreadable_document_is_refused_with_the_position(
 
 async def test_an_encrypted_pdf_is_refused() -> None:
     world = await a_world()
-    locked = encoded(a_pdf("Secret", password="sesame"))
+    locked = encode_base64(a_pdf("Secret", password="sesame"))
 
     data = await world.refused(
         "mongodb_ingest_source",
@@ -214,13 +216,13 @@ async def test_a_real_pdf_and_its_markdown_yield_the_same(
     world = await a_world()
     for suffix, kind in (("pdf", PDF), ("md", "text/markdown")):
         data = (DOCUMENTS / f"sample_{name}.{suffix}").read_bytes()
-        await ingest(world, file=encoded(data), mime_type=kind)
+        await ingest_text(world, file=encode_base64(data), mime_type=kind)
 
-    paper, markdown = await snippets(world)
+    paper, markdown = await list_snippets(world)
 
     for word in words:
         assert word in paper["text"]
         assert word in markdown["text"]
     assert set(terms_of(" ".join(words))) <= set(terms_of(paper["text"]))
-    both = {hit["id"] for hit in await found(world, words[0])}
+    both = {hit["id"] for hit in await find_snippets(world, words[0])}
     assert both == {paper["snippet_id"], markdown["snippet_id"]}

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.toolsets.narrative.kit import NOWHERE
-from tests.toolsets.narrative.stage import Stage, a_stage, assemble, names
+from tests.toolsets.narrative.stage import Stage, a_stage, assemble_context, names_in
 
 pytestmark = pytest.mark.anyio
 UPDATE = "mongodb_update_scene"
@@ -27,7 +27,7 @@ async def test_participants_join_and_leave_and_the_context_follows() -> None:
     scene = await scene_of(stage, scene_id)
     assert scene["participating_entities"] == [stage.frodo, gandalf]
     assert scene["departed_entities"] == [stage.sam]
-    assert names(await assemble(stage, scene_id)) == ["Frodo", "Gandalf", "The Shire"]
+    assert names_in(await assemble_context(stage, scene_id)) == ["Frodo", "Gandalf", "The Shire"]
     await stage.world.call(UPDATE, scene_id=scene_id, joining_entities=[stage.sam])
     scene = await scene_of(stage, scene_id)
     assert scene["participating_entities"] == [stage.frodo, gandalf, stage.sam]
@@ -55,7 +55,7 @@ async def test_the_place_of_a_scene_changes_and_may_be_cleared() -> None:
     await stage.world.call(UPDATE, scene_id=scene_id, location_ref=bree)
 
     assert (await scene_of(stage, scene_id))["location_ref"] == bree
-    assert names(await assemble(stage, scene_id)) == ["Frodo", "Sam", "Bree"]
+    assert names_in(await assemble_context(stage, scene_id)) == ["Frodo", "Sam", "Bree"]
     await stage.world.call(UPDATE, scene_id=scene_id, location_ref=None)
     assert (await scene_of(stage, scene_id))["location_ref"] is None
 
@@ -71,7 +71,7 @@ async def test_a_speaker_joins_the_scene_and_its_context() -> None:
 
     assert scene["participating_entities"] == [stage.frodo, stage.sam, gandalf]
     assert scene["total_turns"] == 2
-    reported = (await assemble(stage, scene_id))["canonical"]["entities"]
+    reported = (await assemble_context(stage, scene_id))["canonical"]["entities"]
     assert [(e["name"], e["state_tags"]) for e in reported if e["role"] == "participant"] == [
         ("Frodo", []),
         ("Sam", []),

@@ -24,7 +24,7 @@ async def a_scene(world: World, story: str, order: int) -> str:
     return str(made["scene_id"])
 
 
-async def proposed(world: World, scene: str, kind: str, content: Mapping[str, Any]) -> None:
+async def propose_content(world: World, scene: str, kind: str, content: Mapping[str, Any]) -> None:
     await world.call(
         "mongodb_create_proposed_change",
         "Resolver",
@@ -49,10 +49,10 @@ async def test_the_order_of_canonizing_makes_no_difference(turn: tuple[int, ...]
     for scene, tag, place in zip(
         scenes, ("healthy", "wounded", "healthy"), (inn, mill, keep), strict=True
     ):
-        await proposed(world, scene, "state_change", {"entity_id": ann, "add": [tag]})
+        await propose_content(world, scene, "state_change", {"entity_id": ann, "add": [tag]})
         at = {"from": ann, "to": place, "type": "LOCATED_IN"}
-        await proposed(world, scene, "relationship", at)
-        await proposed(world, scene, "event", {"title": f"she is {tag}", "involved": [ann]})
+        await propose_content(world, scene, "relationship", at)
+        await propose_content(world, scene, "event", {"title": f"she is {tag}", "involved": [ann]})
 
     for number in turn:
         reply = await world.call("composite_canonize_scene", scene_id=scenes[number])

@@ -4,13 +4,15 @@ from typing import Any
 
 import pytest
 
-from tests.toolsets.narrative.stage import Stage, a_stage, assemble
+from tests.toolsets.narrative.stage import Stage, a_stage, assemble_context
 
 pytestmark = pytest.mark.anyio
 CANONIZE, UPDATE = "composite_canonize_scene", "mongodb_update_scene"
 
 
-async def accepted(stage: Stage, scene_id: str, kind: str, turn: str, **content: Any) -> None:
+async def accept_proposal(
+    stage: Stage, scene_id: str, kind: str, turn: str, **content: Any
+) -> None:
     evidence = [{"type": "turn", "ref_id": turn}]
     more = {"turn_id": turn, "evidence": evidence, "content": content}
     await stage.propose(scene_id, type=kind, **more)
@@ -23,9 +25,9 @@ async def test_a_summary_contains_a_late_death_and_not_the_first_turns() -> None
         turn = await stage.turn(scene_id, f"Turn number {n} tells of the road.")
     last = await stage.turn(scene_id, "Sam is struck down.")
     dead: dict[str, Any] = {"entity_id": stage.sam, "add": ["dead"], "remove": []}
-    await accepted(stage, scene_id, "state_change", last, **dead)
+    await accept_proposal(stage, scene_id, "state_change", last, **dead)
     arguments = {"title": "The road is long", "entity_ids": [stage.frodo]}
-    await accepted(stage, scene_id, "event", turn, **arguments)
+    await accept_proposal(stage, scene_id, "event", turn, **arguments)
 
     summary = (await stage.world.call(CANONIZE, scene_id=scene_id))["summary"]
 
@@ -40,7 +42,9 @@ async def test_a_summary_can_be_given_when_a_scene_is_canonized() -> None:
     reply = await stage.world.call(CANONIZE, scene_id=scene_id, summary="They set out at dawn.")
 
     assert reply["summary"] == "They set out at dawn."
-    (reported,) = (await assemble(stage, await stage.scene("Next")))["narrative"]["previous_scenes"]
+    (reported,) = (await assemble_context(stage, await stage.scene("Next")))["narrative"][
+        "previous_scenes"
+    ]
     assert reported["summary"] == "They set out at dawn."
 
 

@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 
 from tests.toolsets.narrative.kit import World, a_world
-from tests.toolsets.narrative.stage import Stage, a_stage, assemble, statements
+from tests.toolsets.narrative.stage import Stage, a_stage, assemble_context, statements_in
 
 pytestmark = pytest.mark.anyio
 MONDAY, TUESDAY, WEDNESDAY = (f"2020-06-0{day}T00:00:00Z" for day in (1, 2, 3))
 
 
-async def changed(stage: Stage, **content: Any) -> dict[str, Any]:
+async def change_state(stage: Stage, **content: Any) -> dict[str, Any]:
     """The verdict on a change of Frodo's state, brought up and judged in a scene of its own."""
     scene = await stage.scene()
     change = {"entity_id": stage.frodo, **content}
@@ -33,7 +33,7 @@ async def change_directly(world: World, entity: str, **tags: Any) -> list[str]:
     return [str(one) for one in reply["fact_ids"]]
 
 
-async def states(world: World, entity: str) -> dict[str, dict[str, Any]]:
+async def states_of(world: World, entity: str) -> dict[str, dict[str, Any]]:
     """The history of an entity's state by statement; of equal ones the newest."""
     reply = await world.call("neo4j_get_entity", entity_id=entity, include_state_history=True)
     return {fact["statement"]: fact for fact in reply["state_history"]}
@@ -41,16 +41,16 @@ async def states(world: World, entity: str) -> dict[str, dict[str, Any]]:
 
 async def list_state_facts(stage: Stage, **scene: Any) -> list[str]:
     """The facts of state that the context of a new scene tells."""
-    context = await assemble(stage, await stage.scene(**scene))
-    return sorted(each for each in statements(context) if each.startswith("Frodo is"))
+    context = await assemble_context(stage, await stage.scene(**scene))
+    return sorted(each for each in statements_in(context) if each.startswith("Frodo is"))
 
 
 async def test_an_undated_state_ends_with_an_exclusive_one() -> None:
     stage = await a_stage()
-    alive = await changed(stage, add=["alive"])
-    dead = await changed(stage, add=["dead"])
+    alive = await change_state(stage, add=["alive"])
+    dead = await change_state(stage, add=["dead"])
 
-    history = await states(stage.world, stage.frodo)
+    history = await states_of(stage.world, stage.frodo)
 
     assert history["Frodo is alive"]["superseded_by"] == dead["canonical_id"]
     assert history["Frodo is alive"]["until"] is None
@@ -63,8 +63,8 @@ async def test_an_undated_state_ends_with_an_exclusive_one() -> None:
 
 async def test_an_explanation_states_the_interval_of_a_state() -> None:
     stage = await a_stage()
-    healthy = await changed(stage, add=["healthy"], time_ref=MONDAY)
-    wounded = await changed(stage, add=["wounded"], time_ref=WEDNESDAY)
+    healthy = await change_state(stage, add=["healthy"], time_ref=MONDAY)
+    wounded = await change_state(stage, add=["wounded"], time_ref=WEDNESDAY)
 
     reply = await stage.world.call("neo4j_explain", id=healthy["canonical_id"])
 
@@ -75,8 +75,8 @@ async def test_an_explanation_states_the_interval_of_a_state() -> None:
 
 async def test_an_end_is_still_explained_after_later_evidence() -> None:
     stage = await a_stage()
-    alive = await changed(stage, add=["alive"])
-    dead = await changed(stage, add=["dead"])
+    alive = await change_state(stage, add=["alive"])
+    dead = await change_state(stage, add=["dead"])
     scene = await stage.scene()
     await stage.world.call(
         "neo4j_link_evidence",
@@ -91,45 +91,45 @@ async def test_an_end_is_still_explained_after_later_evidence() -> None:
 
 async def test_a_dated_scene_shows_facts_of_its_time() -> None:
     stage = await a_stage()
-    await changed(stage, add=["healthy"], time_ref=MONDAY)
-    await changed(stage, add=["wounded"], time_ref=WEDNESDAY)
+    await change_state(stage, add=["healthy"], time_ref=MONDAY)
+    await change_state(stage, add=["wounded"], time_ref=WEDNESDAY)
     scene = await stage.scene()
     await stage.world.call("mongodb_update_scene", scene_id=scene, time_ref=TUESDAY)
 
-    context = await assemble(stage, scene)
+    context = await assemble_context(stage, scene)
 
-    assert statements(context) == ["Frodo is healthy"]
+    assert statements_in(context) == ["Frodo is healthy"]
     assert await list_state_facts(stage) == ["Frodo is no longer healthy", "Frodo is wounded"]
 
 
 async def test_a_removed_tag_ends_its_fact_and_returns_anew() -> None:
     stage = await a_stage()
-    await changed(stage, add=["tired"])
-    rested = await changed(stage, remove=["tired"])
+    await change_state(stage, add=["tired"])
+    rested = await change_state(stage, remove=["tired"])
 
     assert await list_state_facts(stage) == ["Frodo is no longer tired"]
-    history = await states(stage.world, stage.frodo)
+    history = await states_of(stage.world, stage.frodo)
     assert history["Frodo is tired"]["superseded_by"] == rested["canonical_id"]
-    await changed(stage, add=["tired"])
+    await change_state(stage, add=["tired"])
     assert await list_state_facts(stage) == ["Frodo is tired"]
 
 
 async def test_one_change_of_both_tags_ends_the_first_by_the_second() -> None:
     stage = await a_stage()
-    await changed(stage, add=["alive"], time_ref=MONDAY)
-    dead = await changed(stage, add=["dead"], remove=["alive"], time_ref=TUESDAY)
+    await change_state(stage, add=["alive"], time_ref=MONDAY)
+    dead = await change_state(stage, add=["dead"], remove=["alive"], time_ref=TUESDAY)
 
-    alive = (await states(stage.world, stage.frodo))["Frodo is alive"]
+    alive = (await states_of(stage.world, stage.frodo))["Frodo is alive"]
 
     assert (alive["until"], alive["superseded_by"]) == (TUESDAY, dead["canonical_id"])
 
 
 async def test_removing_a_tag_before_its_beginning_keeps_later_states() -> None:
     stage = await a_stage()
-    await changed(stage, add=["tired"], time_ref=WEDNESDAY)
-    await changed(stage, remove=["tired"], time_ref=MONDAY)
+    await change_state(stage, add=["tired"], time_ref=WEDNESDAY)
+    await change_state(stage, remove=["tired"], time_ref=MONDAY)
 
-    tired = (await states(stage.world, stage.frodo))["Frodo is tired"]
+    tired = (await states_of(stage.world, stage.frodo))["Frodo is tired"]
 
     assert (tired["until"], tired["superseded_by"]) == (None, None)
     assert await list_state_facts(stage) == ["Frodo is tired"]
@@ -141,7 +141,7 @@ async def test_the_keepers_own_change_of_state_ends_the_replaced_one() -> None:
     await change_directly(world, odo, add=["alive"])
     dead, gone = await change_directly(world, odo, add=["dead"], remove=["alive"])
 
-    history = await states(world, odo)
+    history = await states_of(world, odo)
 
     assert history["Odo is alive"]["superseded_by"] == dead
     assert history["Odo is no longer alive"]["fact_id"] == gone
@@ -163,13 +163,13 @@ async def test_a_tag_written_by_the_keeper_replaces_exclusive_ones() -> None:
 @pytest.mark.parametrize("directly", [True, False])
 async def test_an_equal_fact_in_words_ends_as_well(directly: bool) -> None:
     stage = await a_stage()
-    await changed(stage, add=["alive"])
+    await change_state(stage, add=["alive"])
     said = await stage.world.fact("Frodo is  Alive", stage.frodo)
     other = await stage.world.fact("Frodo is alive", stage.frodo, stage.sam)
     if directly:
         await change_directly(stage.world, stage.frodo, add=["dead"], remove=["alive"])
     else:
-        await changed(stage, add=["dead"])
+        await change_state(stage, add=["dead"])
 
     replies = [await stage.world.call("neo4j_explain", id=one) for one in (said, other)]
 
@@ -185,7 +185,7 @@ async def test_a_state_recorded_under_an_earlier_name_ends_as_well() -> None:
     )
     await change_directly(world, aragorn, remove=["hidden"])
 
-    history = await states(world, aragorn)
+    history = await states_of(world, aragorn)
 
     assert history["Strider is hidden"]["superseded_by"] is not None
 
@@ -193,8 +193,8 @@ async def test_a_state_recorded_under_an_earlier_name_ends_as_well() -> None:
 @pytest.mark.parametrize("dates", [{}, {"time_ref": MONDAY}])
 async def test_an_undated_repetition_is_a_separate_fact(dates: Any) -> None:
     stage = await a_stage()
-    first = await changed(stage, add=["tired"], **dates)
-    await changed(stage, remove=["tired"], **({"time_ref": TUESDAY} if dates else {}))
+    first = await change_state(stage, add=["tired"], **dates)
+    await change_state(stage, remove=["tired"], **({"time_ref": TUESDAY} if dates else {}))
     scene = await stage.scene()
     said = {"statement": "Frodo is tired", "entity_ids": [stage.frodo]}
     await stage.propose(scene, content=said)
@@ -212,4 +212,4 @@ async def test_only_facts_of_state_make_the_history_of_an_entity() -> None:
     await world.fact("Odo was born", odo)
     await change_directly(world, odo, add=["alive"])
 
-    assert list(await states(world, odo)) == ["Odo is alive"]
+    assert list(await states_of(world, odo)) == ["Odo is alive"]

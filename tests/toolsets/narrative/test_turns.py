@@ -13,12 +13,12 @@ from tests.toolsets.narrative.stage import Stage, a_stage
 pytestmark = pytest.mark.anyio
 
 
-async def refuse(stage: Stage, scene_id: str, code: int, **wrong: Any) -> dict[str, Any]:
+async def refuse_turn(stage: Stage, scene_id: str, code: int, **wrong: Any) -> dict[str, Any]:
     arguments = {"scene_id": scene_id, "speaker": "gm", "text": "x", **wrong}
     return await stage.world.refused("mongodb_append_turn", "Narrator", code=code, **arguments)
 
 
-async def texts(stage: Stage, scene_id: str) -> list[str]:
+async def turn_texts(stage: Stage, scene_id: str) -> list[str]:
     scene = await stage.world.call("mongodb_get_scene", scene_id=scene_id)
     return [turn["text"] for turn in scene["turns"]]
 
@@ -45,7 +45,7 @@ async def test_the_same_text_twice_is_two_turns() -> None:
     stage = await a_stage()
     scene_id = await stage.scene()
     assert await stage.turn(scene_id, "Again.") != await stage.turn(scene_id, "Again.")
-    assert await texts(stage, scene_id) == ["Again.", "Again."]
+    assert await turn_texts(stage, scene_id) == ["Again.", "Again."]
 
 
 async def test_a_retry_with_the_same_key_is_one_turn() -> None:
@@ -56,7 +56,7 @@ async def test_a_retry_with_the_same_key_is_one_turn() -> None:
         await stage.world.call("mongodb_append_turn", "Narrator", "key-1", **said) for _ in range(2)
     ]
     assert first == second
-    assert await texts(stage, scene_id) == ["Once."]
+    assert await turn_texts(stage, scene_id) == ["Once."]
 
 
 async def test_concurrently_appended_turns_have_distinct_indexes() -> None:
@@ -71,10 +71,10 @@ async def test_concurrently_appended_turns_have_distinct_indexes() -> None:
 async def test_an_entity_is_named_exactly_if_one_speaks() -> None:
     stage = await a_stage()
     scene_id = await stage.scene()
-    data = await refuse(stage, scene_id, -32003, speaker="entity")
+    data = await refuse_turn(stage, scene_id, -32003, speaker="entity")
     assert data["path"] == "/entity_id"
     for speaker in ("gm", "user"):
-        data = await refuse(stage, scene_id, -32003, speaker=speaker, entity_id=stage.frodo)
+        data = await refuse_turn(stage, scene_id, -32003, speaker=speaker, entity_id=stage.frodo)
         assert data["path"] == "/entity_id"
 
 
@@ -92,7 +92,7 @@ async def test_only_a_current_instance_of_the_universe_speaks() -> None:
         (stranger, -32004, "space.foreign"),
         (retracted, -32004, "entity.retconned"),
     ):
-        data = await refuse(stage, scene_id, number, speaker="entity", entity_id=speaker)
+        data = await refuse_turn(stage, scene_id, number, speaker="entity", entity_id=speaker)
         assert data["code"] == code
 
 
@@ -113,14 +113,14 @@ async def test_a_turn_is_neither_empty_nor_too_long() -> None:
     scene_id = await stage.scene()
     await stage.turn(scene_id, "x" * 10_000)
     for text in ("", " \n", "x" * 10_001):
-        data = await refuse(stage, scene_id, -32003, text=text)
+        data = await refuse_turn(stage, scene_id, -32003, text=text)
         assert data["path"] == "/text"
 
 
 async def test_a_turn_needs_a_scene() -> None:
     stage = await a_stage()
-    await refuse(stage, NOWHERE, -32002)
-    await refuse(stage, stage.frodo, -32002)
+    await refuse_turn(stage, NOWHERE, -32002)
+    await refuse_turn(stage, stage.frodo, -32002)
 
 
 async def test_a_transcript_is_read_page_by_page_with_the_speakers_names() -> None:

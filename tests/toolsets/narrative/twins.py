@@ -43,14 +43,14 @@ class Twins:
     other: Twin
     hidden: list[str] = field(default_factory=list)
 
-    async def both(self, act: Callable[[World], Awaitable[Any]]) -> Any:
+    async def do_in_both(self, act: Callable[[World], Awaitable[Any]]) -> Any:
         """Let the same happen in both; what comes of it is the same."""
         self._at_once()
         one, another = await act(self.informed.world), await act(self.other.world)
         assert one == another
         return one
 
-    async def secretly(self, act: Callable[[World], Awaitable[Any]]) -> Any:
+    async def do_secretly(self, act: Callable[[World], Awaitable[Any]]) -> Any:
         """Let it happen in the one that knows secrets alone."""
         self._at_once()
         return await act(self.informed.world)
@@ -68,7 +68,7 @@ def a_twin(canon: Canon, clock: HandClock, identities: CountingIdentities) -> Tw
     return Twin(world=world, clock=clock, identities=identities)
 
 
-async def furnished(twin: Twin) -> Twin:
+async def furnish_twin(twin: Twin) -> Twin:
     """The twin with one item of nearly every kind, that everybody may see."""
     await twin.world.begin("Middle-earth")
     _, twin.known = await a_furnished_world(twin.world)
@@ -89,14 +89,14 @@ async def record_secrets(twins: Twins, audience: Any = "gm") -> None:
         ("state_change", {"entity_id": ann, "add": ["zyxy", "dead"], "remove": ["alive"]}),
         ("event", {"title": "Zyxophant rises", "involved_entity_ids": [ann, inn]}),
     ]
-    contents[5][1]["to_entity_id"] = await twins.both(
+    contents[5][1]["to_entity_id"] = await twins.do_in_both(
         lambda world: world.entity("Cellar", entity_type="location")
     )
     for kind, content in contents:
         twins.hidden.append(
-            await twins.secretly(_proposed(kind, {**content, "audience": audience}))
+            await twins.do_secretly(propose_content(kind, {**content, "audience": audience}))
         )
-    decided = await twins.secretly(
+    decided = await twins.do_secretly(
         lambda world: world.call("composite_canonize_proposals", proposal_ids=twins.hidden)
     )
     for verdict in decided["verdicts"]:
@@ -109,7 +109,7 @@ async def record_secrets(twins: Twins, audience: Any = "gm") -> None:
         "authority": "gm",
     }
     twins.hidden.append(
-        await twins.secretly(
+        await twins.do_secretly(
             lambda world: world.relation(ann, **direct, evidence_refs=world.evidence)
         )
     )
@@ -120,12 +120,12 @@ async def live_on(twins: Twins) -> None:
     known = twins.informed.known
     ann, ben, inn = known["entity_id"], known["to_entity_id"], known["location_ref"]
     scene = known["scene_id"]
-    dov = await twins.both(lambda world: world.entity("Dov"))
-    await twins.both(lambda world: world.fact("Ann is tall", ann, dov))
-    await twins.both(lambda world: world.event("Dov arrives", dov, ann))
-    await twins.both(lambda world: world.relation(dov, "ALLY_OF", ann))
-    await twins.both(lambda world: world.relation(ben, "LOCATED_IN", inn))
-    await twins.both(
+    dov = await twins.do_in_both(lambda world: world.entity("Dov"))
+    await twins.do_in_both(lambda world: world.fact("Ann is tall", ann, dov))
+    await twins.do_in_both(lambda world: world.event("Dov arrives", dov, ann))
+    await twins.do_in_both(lambda world: world.relation(dov, "ALLY_OF", ann))
+    await twins.do_in_both(lambda world: world.relation(ben, "LOCATED_IN", inn))
+    await twins.do_in_both(
         lambda world: world.call(
             "neo4j_update_entity_state",
             entity_id=dov,
@@ -137,14 +137,14 @@ async def live_on(twins: Twins) -> None:
     gone = {"title": "Zyxophant sets", "involved_entity_ids": [dov], "audience": "gm"}
     moved = {"from_entity_id": ben, "to_entity_id": dov, "rel_type": "OWNS", "audience": "gm"}
     for kind, content in (("event", gone), ("relationship", moved)):
-        twins.hidden.append(await twins.secretly(_proposed(kind, content, scene)))
+        twins.hidden.append(await twins.do_secretly(propose_content(kind, content, scene)))
     said = {"statement": "Dov sings", "involved_entity_ids": [dov]}
     for kind, content in (("fact", said), ("state_change", {"entity_id": dov, "tag": "merry"})):
-        await twins.both(_proposed(kind, content, scene))
-    await twins.both(_closed(scene))
+        await twins.do_in_both(propose_content(kind, content, scene))
+    await twins.do_in_both(close_scene(scene))
 
 
-def _closed(scene_id: str) -> Callable[[World], Awaitable[str]]:
+def close_scene(scene_id: str) -> Callable[[World], Awaitable[str]]:
     async def close(world: World) -> str:
         reply = await world.call("composite_canonize_scene", scene_id=scene_id)
         return str(reply["summary"])
@@ -152,7 +152,7 @@ def _closed(scene_id: str) -> Callable[[World], Awaitable[str]]:
     return close
 
 
-def _proposed(
+def propose_content(
     kind: str, content: Mapping[str, Any], scene_id: str | None = None
 ) -> Callable[[World], Awaitable[str]]:
     async def propose(world: World) -> str:
@@ -175,14 +175,14 @@ def _proposed(
     return propose
 
 
-def strangers() -> Iterator[Principal]:
+def yield_strangers() -> Iterator[Principal]:
     """Callers of every role who may not speak as the game master."""
     few = frozenset(Authority) - {Authority.GM}
     for role in ROLES:
         yield Principal(agent_id=f"{role}-1", agent_type=role, user=PLAYER, authorities=few)
 
 
-async def alike(
+async def count_alike(
     twins: Twins,
     name: str,
     arguments: Sequence[Mapping[str, Any]],

@@ -42,18 +42,18 @@ class OperatorDriver:
         assert await self.canon.ledger.list_heads(limit=9) == before
         return str(outcome.error.data["code"])
 
-    async def entity(self, kind: str = "concept", **more: Any) -> str:
+    async def create_entity(self, kind: str = "concept", **more: Any) -> str:
         row = {"title": f"A {kind}", "slug": kind, **more}
         saved = await self.call(
             "catalog_save_entity", projectId=self.project, entityType=kind, **row
         )
         return str(saved["id"])
 
-    async def shown(self, entity_id: str) -> Any:
+    async def show_entity(self, entity_id: str) -> Any:
         reply = await self.call("get_entity", projectId=self.project, entityId=entity_id)
         return reply["entity"]
 
-    async def move(self, entity_id: str, action: str, **more: Any) -> Any:
+    async def move_entity(self, entity_id: str, action: str, **more: Any) -> Any:
         return await self.call(
             "catalog_move_entity",
             projectId=self.project,
@@ -110,7 +110,7 @@ async def test_rows_are_created_changed_and_kept_unchanged() -> None:
 
     outcomes = [each["outcome"] for each in (made, same, changed)]
     assert outcomes == ["created", "unchanged", "changed"]
-    shown = await driver.shown(made["id"])
+    shown = await driver.show_entity(made["id"])
     assert (shown["title"], shown["slug"], shown["summary"]) == ("Two", "one", None)
     assert shown["status"] == "draft"
     assert shown["createdAt"] == "2025-01-15T00:00:00.000Z"
@@ -136,12 +136,12 @@ async def test_a_retry_creates_nothing_twice() -> None:
 
 async def test_an_entity_goes_from_draft_to_archive() -> None:
     driver = await make_driver()
-    concept = await driver.entity()
-    guide = await driver.entity("guide")
+    concept = await driver.create_entity()
+    guide = await driver.create_entity("guide")
 
     assert await driver.not_moved(guide, "publish") == "entity.wrong-status"
     assert await driver.not_moved(guide, "request_publish") == "entity.unfinished"
-    await driver.entity("guide", id=guide, contentRef="guides/1.md")
+    await driver.create_entity("guide", id=guide, contentRef="guides/1.md")
     assert await driver.not_moved(guide, "request_publish") == "entity.unfinished"
     await driver.call(
         "catalog_save_relation",
@@ -155,7 +155,7 @@ async def test_an_entity_goes_from_draft_to_archive() -> None:
     statuses = []
     for action in ("request_publish", "reject", "request_publish", "publish", "archive"):
         driver.clock.move_by(1_000_000)
-        statuses.append((await driver.move(guide, action, reason="because"))["status"])
+        statuses.append((await driver.move_entity(guide, action, reason="because"))["status"])
 
     assert statuses == [
         "publish_requested",
@@ -164,7 +164,7 @@ async def test_an_entity_goes_from_draft_to_archive() -> None:
         "published",
         "archived",
     ]
-    shown = await driver.shown(guide)
+    shown = await driver.show_entity(guide)
     assert shown["canonicalUrl"] == "/guides/guide"
     assert shown["publishedAt"] == "2025-01-15T00:00:04.000Z"
     assert shown["archivedAt"] == shown["updatedAt"] == "2025-01-15T00:00:05.000Z"
@@ -174,21 +174,23 @@ async def test_an_entity_goes_from_draft_to_archive() -> None:
 
 async def test_an_incomplete_publication_names_what_is_missing() -> None:
     driver = await make_driver()
-    project = await driver.entity("project")
-    news = await driver.entity("news")
+    project = await driver.create_entity("project")
+    news = await driver.create_entity("news")
 
     for entity_id in (project, news):
         assert await driver.not_moved(entity_id, "request_publish") == "entity.unfinished"
-    await driver.entity("project", id=project, repoUrl="https://example.org")
-    await driver.entity("news", id=news, contentRef="news/1.md")
+    await driver.create_entity("project", id=project, repoUrl="https://example.org")
+    await driver.create_entity("news", id=news, contentRef="news/1.md")
 
     for entity_id in (project, news):
-        assert (await driver.move(entity_id, "request_publish"))["status"] == "publish_requested"
+        assert (await driver.move_entity(entity_id, "request_publish"))[
+            "status"
+        ] == "publish_requested"
 
 
 async def test_relations_join_fitting_kinds_once_and_are_withdrawn() -> None:
     driver = await make_driver()
-    one, two = await driver.entity(), await driver.entity(slug="other")
+    one, two = await driver.create_entity(), await driver.create_entity(slug="other")
     ends = {
         "projectId": driver.project,
         "fromEntityType": "concept",
@@ -204,16 +206,16 @@ async def test_relations_join_fitting_kinds_once_and_are_withdrawn() -> None:
     assert await driver.refused("catalog_save_relation", **misfit) == "relation.kinds"
     absent = {**ends, "toEntityId": NOWHERE}
     assert await driver.refused("catalog_save_relation", **absent) == "entity.unknown"
-    assert (await driver.shown(one))["relationshipCounts"] == {"outgoing": 1, "incoming": 0}
+    assert (await driver.show_entity(one))["relationshipCounts"] == {"outgoing": 1, "incoming": 0}
 
     noted = {"projectId": driver.project, "id": made["id"], "notes": "m"}
     outcomes = [(await driver.call("catalog_save_relation", **noted))["outcome"] for _ in range(2)]
     assert outcomes == ["changed", "unchanged"]
-    assert (await driver.shown(one))["relationshipCounts"] == {"outgoing": 1, "incoming": 0}
+    assert (await driver.show_entity(one))["relationshipCounts"] == {"outgoing": 1, "incoming": 0}
 
     gone = {"projectId": driver.project, "relationId": made["id"]}
     await driver.call("catalog_withdraw_relation", **gone)
-    assert (await driver.shown(one))["relationshipCounts"] == {"outgoing": 0, "incoming": 0}
+    assert (await driver.show_entity(one))["relationshipCounts"] == {"outgoing": 0, "incoming": 0}
     assert await driver.refused("catalog_withdraw_relation", **gone) == "relation.unknown"
     again = await driver.call("catalog_save_relation", **ends, id=made["id"])
     assert again["outcome"] == "created"
@@ -221,7 +223,7 @@ async def test_relations_join_fitting_kinds_once_and_are_withdrawn() -> None:
 
 async def test_sources_and_external_publications_are_kept() -> None:
     driver = await make_driver()
-    concept = await driver.entity()
+    concept = await driver.create_entity()
     shown = {
         "projectId": driver.project,
         "platform": "youtube",
@@ -253,7 +255,7 @@ async def test_an_executable_address_is_refused() -> None:
 
 async def test_objections_to_a_row_are_reported() -> None:
     driver = await make_driver()
-    concept = await driver.entity()
+    concept = await driver.create_entity()
 
     assert await driver.refused("catalog_save_project", name="x", slug="lab") == "slug.taken"
     given = {"projectId": driver.project, "title": "t", "slug": "concept"}
@@ -268,7 +270,7 @@ async def test_objections_to_a_row_are_reported() -> None:
 
 async def test_another_project_is_out_of_reach() -> None:
     driver = await make_driver()
-    concept = await driver.entity()
+    concept = await driver.create_entity()
     narrow = Principal(agent_type="Operator", spaces=frozenset((SpaceId(NOWHERE),)))
     own = {"projectId": driver.project}
     calls: list[tuple[str, dict[str, Any]]] = [
@@ -287,36 +289,39 @@ async def test_another_project_is_out_of_reach() -> None:
 
 async def test_a_publication_needs_a_complete_address() -> None:
     driver = await make_driver()
-    concept = await driver.entity()
-    await driver.move(concept, "request_publish")
-    await driver.entity(id=concept, slug="")
+    concept = await driver.create_entity()
+    await driver.move_entity(concept, "request_publish")
+    await driver.create_entity(id=concept, slug="")
 
     assert await driver.not_moved(concept, "publish") == "entity.unfinished"
-    await driver.entity(id=concept, slug="again")
+    await driver.create_entity(id=concept, slug="again")
 
-    assert (await driver.move(concept, "publish"))["status"] == "published"
-    assert (await driver.shown(concept))["canonicalUrl"] == "/concepts/again"
+    assert (await driver.move_entity(concept, "publish"))["status"] == "published"
+    assert (await driver.show_entity(concept))["canonicalUrl"] == "/concepts/again"
 
 
 async def test_a_new_concept_is_a_standard_one() -> None:
     driver = await make_driver()
 
-    plain, own = await driver.entity(), await driver.entity(slug="own", conceptKind="comparison")
-    none = await driver.entity(slug="none", conceptKind=None)
-    await driver.entity(id=plain, conceptKind=None)
-    guide = await driver.entity("guide")
+    plain, own = (
+        await driver.create_entity(),
+        await driver.create_entity(slug="own", conceptKind="comparison"),
+    )
+    none = await driver.create_entity(slug="none", conceptKind=None)
+    await driver.create_entity(id=plain, conceptKind=None)
+    guide = await driver.create_entity("guide")
 
-    kinds = [(await driver.shown(each))["conceptKind"] for each in (plain, own, none, guide)]
+    kinds = [(await driver.show_entity(each))["conceptKind"] for each in (plain, own, none, guide)]
     assert kinds == [None, "comparison", None, None]
-    other = await driver.entity(slug="other")
-    assert (await driver.shown(other))["conceptKind"] == "standard"
-    await driver.entity(id=other, slug="other", title="told again")
-    assert (await driver.shown(other))["conceptKind"] == "standard"
+    other = await driver.create_entity(slug="other")
+    assert (await driver.show_entity(other))["conceptKind"] == "standard"
+    await driver.create_entity(id=other, slug="other", title="told again")
+    assert (await driver.show_entity(other))["conceptKind"] == "standard"
 
 
 async def test_items_have_publication_and_archive_times() -> None:
     driver = await make_driver()
-    concept = await driver.entity()
+    concept = await driver.create_entity()
     shown = {"primaryEntityType": "concept", "primaryEntityId": concept, "platform": "youtube"}
     video = {**shown, "projectId": driver.project, "externalUrl": "https://v"}
     source = {
@@ -346,10 +351,10 @@ async def test_items_have_publication_and_archive_times() -> None:
 
 async def test_merged_items_are_moved_no_more() -> None:
     driver = await make_driver()
-    kept, merged = await driver.entity(), await driver.entity(slug="other")
+    kept, merged = await driver.create_entity(), await driver.create_entity(slug="other")
     ids = [item_id(driver.project, "concept", each) for each in (kept, merged)]
     scribe = Scribe(driver.canon, space=SpaceId(driver.project))
     await scribe.write_entries(EntitiesMerged(kept=ids[0], merged=ids[1], members=(), reason=""))
 
     assert await driver.not_moved(merged, "archive") == "entity.unknown"
-    assert (await driver.move(kept, "archive"))["status"] == "archived"
+    assert (await driver.move_entity(kept, "archive"))["status"] == "archived"

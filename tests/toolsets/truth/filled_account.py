@@ -29,12 +29,12 @@ async def make_furnished_driver(
     file = await driver.call(
         "ingest", user_id=driver.user, file_content=NOTE, mime_type="text/markdown"
     )
-    return driver, arguments(
+    return driver, arguments_of(
         driver, reply, file, {"one": invoice, "other": company, "odd": habit, "merged": merged}
     )
 
 
-def arguments(
+def arguments_of(
     driver: ToolDriver, reply: Mapping[str, Any], file: Mapping[str, Any], ids: Mapping[str, str]
 ) -> dict[str, dict[str, Any]]:
     """Arguments that every tool takes, by its name."""

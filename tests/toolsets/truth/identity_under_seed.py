@@ -44,7 +44,7 @@ async def describe_account(driver: ToolDriver) -> dict[str, Any]:
         read = await driver.call("get_entity_snapshot", entity_id=entity_id)
         edges = await driver.call("list_relationships", entity_id=entity_id, direction="outbound")
         found[name] = {
-            "snapshot": {n: ordered(v) for n, v in sorted(read["snapshot"].items())},
+            "snapshot": {n: order_sets(v) for n, v in sorted(read["snapshot"].items())},
             "keys": [(each["key"], each["status"]) for each in read["keys"]],
             "edges": sorted(called[each["target_entity_id"]] for each in edges["relationships"]),
             "doubts": (await driver.call("list_possible_duplicates", entity_id=entity_id))["total"],
@@ -53,12 +53,12 @@ async def describe_account(driver: ToolDriver) -> dict[str, Any]:
     return dict(sorted(found.items()))
 
 
-def ordered(value: Any) -> Any:
+def order_sets(value: Any) -> Any:
     """A list that holds a set, in order."""
     return sorted(value, key=str) if isinstance(value, list) else value
 
 
-async def arrived(records: tuple[tuple[int, dict[str, Any]], ...]) -> dict[str, Any]:
+async def statements_of(records: tuple[tuple[int, dict[str, Any]], ...]) -> dict[str, Any]:
     """Return the statements after the records arrive in this order, each on its own day."""
     driver = make_driver()
     for day, record in records:
@@ -71,7 +71,7 @@ def every_order() -> Iterator[list[dict[str, Any]]]:
     """Of each set of records what every order of them comes to."""
     for records in SETS:
         orders = permutations(enumerate(records))
-        yield [asyncio.run(arrived(order)) for order in orders]
+        yield [asyncio.run(statements_of(order)) for order in orders]
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ PAGES_KB = 2_048
 """So many pages each connection holds, so that what grows is not what a store may hold anyway."""
 
 
-def table(rows: int) -> bytes:
+def payments_table(rows: int) -> bytes:
     """Payments of which no two are the same."""
 
     def lines() -> Iterator[str]:
@@ -43,30 +43,30 @@ def table(rows: int) -> bytes:
     return "".join(lines()).encode()
 
 
-def resident(line: str) -> int:
+def resident_megabytes(line: str) -> int:
     """Megabytes of this process, by a line of its status."""
     status = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
     return int(next(each for each in status if each.startswith(line)).split()[1]) // 1024
 
 
-async def read(rows: int) -> int:
+async def read_rows(rows: int) -> int:
     """Read the rows, and keep nothing but what was found in them."""
-    reading = await LocalReader().examine_file(table(rows), FileHint(name="bank.csv"))
+    reading = await LocalReader().examine_file(payments_table(rows), FileHint(name="bank.csv"))
     found = await RulesInterpreter().interpret_reading(reading, {}, tuple(TRUTH_TYPES.values()))
     del reading
     gc.collect()
     assert len(found.entities) == rows
-    return resident("VmRSS")
+    return resident_megabytes("VmRSS")
 
 
 async def few_pages(rows: int) -> int:
     """The same, where each connection holds few pages of the store."""
     for name in ("CACHE_KB", "_WRITERS_CACHE_KB"):
         setattr(connections, name, PAGES_KB)
-    return await kept(rows)
+    return await keep_rows(rows)
 
 
-async def kept(rows: int) -> int:
+async def keep_rows(rows: int) -> int:
     """Make them canon in batches that are small, so that most of the memory is what grows."""
     for module, name in (
         (record_batches, "RECORDS_MAX"),
@@ -78,14 +78,18 @@ async def kept(rows: int) -> int:
         setattr(module, name, BATCH)
     with tempfile.TemporaryDirectory() as folder:
         store = await open_embedded(Path(folder))
-        file = {"file_content": base64.b64encode(table(rows)).decode(), "mime_type": "text/csv"}
+        file = {
+            "file_content": base64.b64encode(payments_table(rows)).decode(),
+            "mime_type": "text/csv",
+        }
         gateway, user = Gateway(store.canon, [TRUTH]), Principal(agent_id="bank")
         outcome = await gateway.call("ingest", {"user_id": DEFAULT_USER, **file}, user)
         await store.close()
     assert outcome.body["entities_total"] == rows, outcome.text
-    return resident("VmHWM")
+    return resident_megabytes("VmHWM")
 
 
 if __name__ == "__main__":
     _, what, count = sys.argv
-    print(asyncio.run({"read": read, "kept": kept, "few-pages": few_pages}[what](int(count))))  # noqa: T201 - as bytes
+    measures = {"read": read_rows, "kept": keep_rows, "few-pages": few_pages}
+    print(asyncio.run(measures[what](int(count))))  # noqa: T201 - the reply of this program

@@ -29,7 +29,7 @@ Field = Mapping[str, Any]
 """The types of a field, whether it is required, and what its values are held to."""
 
 
-def surface() -> dict[str, Any]:
+def read_surface() -> dict[str, Any]:
     """Return the surface for clients: actions, their fields in both directions, codes and edges."""
     contract = published()
     return {
@@ -39,51 +39,51 @@ def surface() -> dict[str, Any]:
         "tools": {
             tool.name: {
                 "aliases": sorted(tool.aliases),
-                "input": dict(fields(tool.input_schema)),
-                "output": dict(fields(tool.output_schema)),
+                "input": dict(yield_fields(tool.input_schema)),
+                "output": dict(yield_fields(tool.output_schema)),
             }
             for tool in EXACT
         },
     }
 
 
-def released() -> dict[str, Any]:
+def read_released() -> dict[str, Any]:
     """The same as it was when it was released."""
     found: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
     return found
 
 
-def fields(schema: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Field]]:
+def yield_fields(schema: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Field]]:
     """Every field below a schema by its path, such as `entities[].entity_type`."""
     for branch in (*schema.get("anyOf", ()), *schema.get("oneOf", ())):
-        yield from fields(branch, path)
+        yield from yield_fields(branch, path)
     required = schema.get("required", ())
     for name, inner in schema.get("properties", {}).items():
         where = f"{path}.{name}" if path else name
-        yield where, _field(inner, required=name in required)
-        yield from fields(inner, where)
+        yield where, make_field(inner, required=name in required)
+        yield from yield_fields(inner, where)
     for name, mark in (("items", "[]"), ("additionalProperties", "{}")):
         inner = schema.get(name)
         if isinstance(inner, Mapping):
-            yield path + mark, _field(inner, required=False)
-            yield from fields(inner, path + mark)
+            yield path + mark, make_field(inner, required=False)
+            yield from yield_fields(inner, path + mark)
 
 
-def _field(schema: Mapping[str, Any], *, required: bool) -> Field:
-    found: dict[str, Any] = {"types": sorted(_types(schema)), "required": required}
+def make_field(schema: Mapping[str, Any], *, required: bool) -> Field:
+    found: dict[str, Any] = {"types": sorted(types_of(schema)), "required": required}
     if "enum" in schema:
         found["enum"] = sorted(map(str, schema["enum"]))
     bounds = {name: schema[name] for name in BOUNDS if name in schema}
     return found | ({"bounds": bounds} if bounds else {})
 
 
-def _types(schema: Mapping[str, Any]) -> set[str]:
+def types_of(schema: Mapping[str, Any]) -> set[str]:
     said = schema.get("type", [])
     types = {said} if isinstance(said, str) else set(said)
     for branch in (*schema.get("anyOf", ()), *schema.get("oneOf", ())):
-        types |= _types(branch)
+        types |= types_of(branch)
     return types
 
 
 if __name__ == "__main__":
-    FILE.write_text(json.dumps(surface(), indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    FILE.write_text(json.dumps(read_surface(), indent=1, sort_keys=True) + "\n", encoding="utf-8")

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.anyio
 MANY = 600
 
 
-def payments(count: int) -> dict[str, Any]:
+def make_payments(count: int) -> dict[str, Any]:
     """Records as they are handed over."""
     return {
         "entities": [
@@ -39,7 +39,7 @@ def payments(count: int) -> dict[str, Any]:
     }
 
 
-def statement(count: int) -> dict[str, Any]:
+def make_statement(count: int) -> dict[str, Any]:
     """The same as a file."""
     rows = "".join(f"t-{n},2025-01-15,Shop {n % 50},{n}.00,EUR\n" for n in range(count))
     text = f"transaction_id,date,merchant_name,amount,currency\n{rows}"
@@ -70,7 +70,7 @@ async def ingest_listening(driver: ToolDriver, what: dict[str, Any], progress: A
     return await driver.gateway.call("ingest", arguments, principal, progress=progress)
 
 
-@pytest.mark.parametrize("form", [payments, statement])
+@pytest.mark.parametrize("form", [make_payments, make_statement])
 async def test_a_long_ingest_reports_its_progress(form: Any, tmp_path: Path) -> None:
     seen: list[float] = []
 
@@ -89,7 +89,7 @@ async def test_a_long_ingest_reports_its_progress(form: Any, tmp_path: Path) -> 
     assert seen[-1] == 3 * MANY
 
 
-@pytest.mark.parametrize("form", [payments, statement])
+@pytest.mark.parametrize("form", [make_payments, make_statement])
 @pytest.mark.parametrize("phase", ["records read", "records matched"])
 async def test_a_stopped_ingest_leaves_nothing(form: Any, phase: str, tmp_path: Path) -> None:
     async with open_stored_driver(tmp_path) as driver:
@@ -111,7 +111,7 @@ async def test_a_stopped_ingest_leaves_nothing(form: Any, phase: str, tmp_path: 
         assert again.body["entities_total"] == MANY
 
 
-@pytest.mark.parametrize("form", [payments, statement])
+@pytest.mark.parametrize("form", [make_payments, make_statement])
 async def test_the_operators_deadline_ends_a_long_ingest_cleanly(form: Any, tmp_path: Path) -> None:
     async def listen(done: float, total: float | None, message: str) -> None:
         await asyncio.Event().wait()  # longer than any deadline
@@ -142,7 +142,7 @@ async def test_other_callers_are_served_during_a_long_ingest(tmp_path: Path) -> 
     turns_at: list[int] = []
     async with open_stored_driver(tmp_path) as driver:
         beside = asyncio.create_task(others())
-        await ingest_listening(driver, payments(MANY), listen)
+        await ingest_listening(driver, make_payments(MANY), listen)
         going = False
         await beside
 

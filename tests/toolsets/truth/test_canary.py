@@ -49,7 +49,7 @@ def names_nobody(outcome: Result) -> bool:
     return CANARY not in (said.replace(path, "") if path else said) + json.dumps(error)
 
 
-def spoilt(arguments: Mapping[str, Any], tool: Tool) -> Iterator[dict[str, Any]]:
+def spoil_arguments(arguments: Mapping[str, Any], tool: Tool) -> Iterator[dict[str, Any]]:
     """The arguments, each time with one property that says the canary where it should not."""
     for name in tool.input_schema["properties"]:
         for value in SPOILT:
@@ -61,7 +61,7 @@ def spoilt(arguments: Mapping[str, Any], tool: Tool) -> Iterator[dict[str, Any]]
 async def test_a_text_stays_between_user_and_canon(tool: Tool) -> None:
     driver, fitting = await make_furnished_driver()
     with the_log_of(driver) as lines:
-        for arguments in spoilt(fitting[tool.name], tool):
+        for arguments in spoil_arguments(fitting[tool.name], tool):
             outcome = await driver.outcome(tool.name, arguments)
             assert outcome.error is None or names_nobody(outcome), outcome.text
     assert lines

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.anyio
 TASK = {"entity_type": "task", "title": "Write", "status": "open"}
 
 
-def extracted(at: str) -> dict[str, Any]:
+def provenance_at(at: str) -> dict[str, Any]:
     """Return the provenance of records that were read at a time."""
     return {"provenance": {"extracted_at": at, "extractor_version": "1"}}
 
@@ -30,7 +30,7 @@ def extracted(at: str) -> dict[str, Any]:
 @pytest.mark.parametrize("at", ["2999-01-01", "2999-01-01T00:00:00Z"])
 async def test_an_observation_from_the_future_is_refused(at: str) -> None:
     driver = make_driver()
-    arguments = {"user_id": driver.user, "entities": [TASK], **extracted(at)}
+    arguments = {"user_id": driver.user, "entities": [TASK], **provenance_at(at)}
     error = await driver.refused("ingest", "VALIDATION_ERROR", **arguments)
     assert error["details"]["reason"] == "time.future"
     assert error["details"]["path"] == "/provenance/extracted_at"
@@ -38,7 +38,7 @@ async def test_an_observation_from_the_future_is_refused(at: str) -> None:
 
 async def test_a_clock_that_is_a_little_ahead_is_accepted() -> None:
     driver = make_driver()
-    reply = await driver.ingest(TASK, **extracted("2025-01-15T00:01:30Z"))
+    reply = await driver.ingest(TASK, **provenance_at("2025-01-15T00:01:30Z"))
     assert reply["observations_added"] == 1
 
 

@@ -12,7 +12,7 @@ from tests.toolsets.truth.filled_account import make_furnished_driver
 DETERMINISTIC = [tool for tool in TRUTH.tools if entries()[tool.name]["deterministic"]]
 
 
-async def answer(tool: Tool) -> str:
+async def answer_of(tool: Tool) -> str:
     driver, fitting = await make_furnished_driver()
     outcome = await driver.outcome(tool.name, fitting[tool.name])
     return outcome.text
@@ -20,7 +20,7 @@ async def answer(tool: Tool) -> str:
 
 @pytest.mark.parametrize("tool", DETERMINISTIC, ids=lambda tool: tool.name)
 def test_two_equal_stores_give_the_same_bytes(tool: Tool) -> None:
-    assert asyncio.run(answer(tool)) == asyncio.run(answer(tool))
+    assert asyncio.run(answer_of(tool)) == asyncio.run(answer_of(tool))
 
 
 def test_only_link_signatures_are_declared_nondeterministic() -> None:

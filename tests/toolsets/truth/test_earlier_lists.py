@@ -25,7 +25,7 @@ def reads_of(entities: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
         yield "get_field_provenance", {**about, "field": "name"}
 
 
-async def step(driver: ToolDriver, dice: Random, entities: list[str], number: int) -> None:
+async def take_step(driver: ToolDriver, dice: Random, entities: list[str], number: int) -> None:
     """Tell a person, relate two, or merge two; a step that is refused changes nothing."""
     driver.wait()
     kind = dice.choice(("person", "person", "relation", "merge"))
@@ -46,7 +46,7 @@ async def test_each_list_at_a_known_time_equals_the_earlier_list(seed: int) -> N
     driver, dice, entities = make_driver(), Random(seed), list[str]()
     then: list[tuple[str, str, dict[str, Any], Any]] = []
     for number in range(10):
-        await step(driver, dice, entities, number)
+        await take_step(driver, dice, entities, number)
         driver.wait()
         known = render_instant(driver.clock.now())
         for tool, asked in reads_of(entities):

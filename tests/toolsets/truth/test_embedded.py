@@ -31,12 +31,12 @@ async def embedded_answers(folder: Path) -> dict[str, str]:
     store = await open_embedded(folder, clock=clock, identities=CountingIdentities())
     try:
         driver = ToolDriver(canon=store.canon, gateway=Gateway(store.canon, (TRUTH,)), clock=clock)
-        return await answers(driver)
+        return await answer_all(driver)
     finally:
         await store.close()
 
 
-async def answers(driver: ToolDriver | None) -> dict[str, str]:
+async def answer_all(driver: ToolDriver | None) -> dict[str, str]:
     driver, fitting = await make_furnished_driver(driver=driver)
     reported = {}
     for tool in TRUTH.tools:
@@ -51,7 +51,7 @@ def _strip_trace(tool: Tool, text: str) -> str:
 
 def test_both_stores_return_the_same(folder: Path) -> None:
     embedded = asyncio.run(embedded_answers(folder / "data"))
-    memory = asyncio.run(answers(None))
+    memory = asyncio.run(answer_all(None))
     assert embedded.keys() == memory.keys()
     for name, text in memory.items():
         assert without_ids(embedded[name]) == without_ids(text), name
@@ -60,10 +60,10 @@ def test_both_stores_return_the_same(folder: Path) -> None:
 def without_ids(text: str) -> str:
     """The text without the ids that count up, of which a store on disk needs some more."""
     words = text.split('"')
-    return '"'.join("id" if _counted(word) else word for word in words)
+    return '"'.join("id" if is_counted(word) else word for word in words)
 
 
-def _counted(word: str) -> bool:
+def is_counted(word: str) -> bool:
     return word.startswith("00000000-0000-") and not word.startswith("00000000-0000-0000")
 
 

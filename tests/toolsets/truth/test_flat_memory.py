@@ -13,20 +13,20 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def megabytes(what: str, rows: int) -> int:
+def measure_megabytes(what: str, rows: int) -> int:
     program = [sys.executable, "-m", measured_import.__name__, what, str(rows)]
     done = subprocess.run(program, capture_output=True, text=True, check=True)
     return int(done.stdout)
 
 
 def test_memory_for_50_000_rows_is_little_more_than_for_12_000() -> None:
-    assert megabytes("read", 50_000) - megabytes("read", 12_000) < 25
+    assert measure_megabytes("read", 50_000) - measure_megabytes("read", 12_000) < 25
 
 
 def test_ten_times_the_batches_take_little_more_memory() -> None:
-    assert megabytes("kept", 8_000) - megabytes("kept", 800) < 50
+    assert measure_megabytes("kept", 8_000) - measure_megabytes("kept", 800) < 50
 
 
 def test_three_times_the_batches_take_hardly_more_memory_beyond_pages() -> None:
     """Once the bounded caches are full, no memory holds rows that are canon."""
-    assert megabytes("few-pages", 12_000) - megabytes("few-pages", 4_000) < 12
+    assert measure_megabytes("few-pages", 12_000) - measure_megabytes("few-pages", 4_000) < 12

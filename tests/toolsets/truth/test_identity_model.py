@@ -38,13 +38,13 @@ GIVEN = (
 )
 
 
-def records(names: str) -> st.SearchStrategy[dict[str, str]]:
+def draw_records(names: str) -> st.SearchStrategy[dict[str, str]]:
     """Records that say just these fields."""
     return st.fixed_dictionaries({name: st.sampled_from(SAID[name]) for name in names.split()})
 
 
 SOMEBODY = st.integers(min_value=0, max_value=5)
-ADD = st.tuples(st.just("add"), st.sampled_from(GIVEN).flatmap(records))
+ADD = st.tuples(st.just("add"), st.sampled_from(GIVEN).flatmap(draw_records))
 CORRECT = st.tuples(
     st.just("correct"),
     SOMEBODY,
@@ -68,21 +68,21 @@ class Twin:
         """Whom the tools know as this person."""
         return self.ids[self.model.people.index(person)]
 
-    async def take(self, step: tuple[Any, ...]) -> None:
+    async def take_step(self, step: tuple[Any, ...]) -> None:
         """Let both do the same."""
         match step:
             case ("add", dict(record)):
-                await self._add({**record, "notes": f"note {self.model.clock}"})
+                await self._add_record({**record, "notes": f"note {self.model.clock}"})
             case (what, *numbers) if self.model.people:
                 people = [
                     self.model.people[n % len(self.model.people)] if isinstance(n, int) else n
                     for n in numbers
                 ]
-                await getattr(self, f"_{what}")(*people)
+                await getattr(self, f"_do_{what}")(*people)
             case _:
                 pass
 
-    async def _add(self, record: dict[str, str]) -> None:
+    async def _add_record(self, record: dict[str, str]) -> None:
         person, new, doubts = self.model.add_record(record)
         reply = await self.driver.ingest({"entity_type": "person", **record})
         (entity,) = reply["entities"]
@@ -91,52 +91,52 @@ class Twin:
         found = {each["candidate_id"] for each in reply["possible_duplicates"]}
         assert entity["created"] == new
         assert entity["entity_id"] == self.id_of(person.root)
-        assert entity["canonical_name"] == self.model.called(person.root)
+        assert entity["canonical_name"] == self.model.name_of(person.root)
         assert found == {self.ids[each] for each in doubts}
 
-    async def _alias(self, person: Person, name: str) -> None:
+    async def _do_alias(self, person: Person, name: str) -> None:
         person.keys["name"].add(name)
         arguments = {"user_id": self.driver.user, "entity_id": self.id_of(person), "add": [name]}
         self.driver.wait()
         await self.driver.call("edit_aliases", **arguments)
 
-    async def _correct(self, person: Person, said: tuple[str, str]) -> None:
-        self.model.correct(person, *said)
+    async def _do_correct(self, person: Person, said: tuple[str, str]) -> None:
+        self.model.correct_field(person, *said)
         await self.driver.correct(self.id_of(person), *said)
 
-    async def _relate(self, one: Person, other: Person) -> None:
+    async def _do_relate(self, one: Person, other: Person) -> None:
         if one.root is not other.root:
-            self.model.relate(one, other)
+            self.model.relate_people(one, other)
             await self.driver.relate(self.id_of(one), "REFERS_TO", self.id_of(other))
 
-    async def _merge(self, gone: Person, kept: Person) -> None:
+    async def _do_merge(self, gone: Person, kept: Person) -> None:
         if self.merging and gone.root is gone and kept.root is not gone:
-            self.model.merge(gone, kept)
+            self.model.merge_people(gone, kept)
             await self.driver.merge(self.id_of(gone), self.id_of(kept))
 
-    async def _unmerge(self, gone: Person) -> None:
+    async def _do_unmerge(self, gone: Person) -> None:
         if gone.root is not gone:
-            self.model.unmerge(gone)
+            self.model.unmerge_person(gone)
             self.driver.wait()
             await self.driver.call(
                 "unmerge_entities", user_id=self.driver.user, entity_id=self.id_of(gone)
             )
 
-    async def compare(self) -> None:
+    async def compare_all(self) -> None:
         """See that the tools tell what the model does of everybody, and that keys lead there."""
         for person in self.model.people:
-            root, shown = person.root, self.model.shown(person.root)
+            root, shown = person.root, self.model.shown_fields(person.root)
             read = await self.driver.call("get_entity_snapshot", entity_id=self.id_of(person))
             assert read["entity_id"] == self.id_of(root)
             assert read["snapshot"] == shown
-            assert read["canonical_name"] == self.model.called(root)
+            assert read["canonical_name"] == self.model.name_of(root)
             listed = await self.driver.call("list_relationships", entity_id=self.id_of(person))
             ends = {
                 (self.ids.index(e["source_entity_id"]), self.ids.index(e["target_entity_id"]))
                 for e in listed["relationships"]
                 if e["target_entity_id"] in self.ids  # and not the company somebody works for
             }
-            assert ends == self.model.around(root)
+            assert ends == self.model.edges_of(root)
         for rule in KEYS:
             for key in SAID[rule]:
                 found = await self.driver.call("get_entity_by_identifier", identifier=key)
@@ -146,7 +146,7 @@ class Twin:
     async def part_all(self) -> None:
         """Take every merge back."""
         while gone := [each for each in self.model.people if each.root is not each]:
-            await self._unmerge(gone[0])
+            await self._do_unmerge(gone[0])
 
 
 ADA = {"name": "Ada Aal"}
@@ -175,15 +175,15 @@ def test_the_tools_agree_with_the_model(steps: list[tuple[Any, ...]]) -> None:
     async def live() -> None:
         twin = Twin()
         for step in steps:
-            await twin.take(step)
-        await twin.compare()
+            await twin.take_step(step)
+        await twin.compare_all()
         await twin.part_all()
-        await twin.compare()
+        await twin.compare_all()
 
     asyncio.run(live())
 
 
-EMPLOYED = st.tuples(st.just("add"), records("name email organization"))
+EMPLOYED = st.tuples(st.just("add"), draw_records("name email organization"))
 ALIAS = st.tuples(st.just("alias"), SOMEBODY, st.sampled_from(("Annie", *SAID["name"])))
 HISTORIES = st.lists(st.one_of(STEPS, EMPLOYED, ALIAS), min_size=3, max_size=12)
 
@@ -212,15 +212,15 @@ async def unmerged_and_never_merged(steps: list[tuple[Any, ...]], engine: str) -
     async with a_canon(engine) as one, a_canon("memory") as other:
         merged, plain = Twin(driver=one), Twin(driver=other, merging=False)
         for step in steps:
-            if alike(step, merged.model, plain.model):
-                await merged.take(step)
-                await plain.take(step)
+            if means_alike(step, merged.model, plain.model):
+                await merged.take_step(step)
+                await plain.take_step(step)
         await merged.part_all()
         assert merged.ids == plain.ids
-        assert await everything(merged.driver) == await everything(plain.driver)
+        assert await read_account(merged.driver) == await read_account(plain.driver)
 
 
-def alike(step: tuple[Any, ...], merged: Model, plain: Model) -> bool:
+def means_alike(step: tuple[Any, ...], merged: Model, plain: Model) -> bool:
     """Return whether a step means the same people, with a merge and without it."""
     match step:
         case ("add", dict(record)):
@@ -235,7 +235,7 @@ def alike(step: tuple[Any, ...], merged: Model, plain: Model) -> bool:
             return True
 
 
-async def everything(driver: ToolDriver) -> object:
+async def read_account(driver: ToolDriver) -> object:
     """All that the tools tell of an account, without when and by which observation."""
     listed = await driver.call("retrieve_entities", limit=1000)
     reported: dict[str, object] = {}

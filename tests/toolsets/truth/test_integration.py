@@ -58,7 +58,7 @@ async def ingest_invoice(driver: ToolDriver, **more: Any) -> tuple[dict[str, Any
     return reply, str(reply["entities"][0]["entity_id"])
 
 
-async def observed(driver: ToolDriver, entity_id: str) -> dict[str, dict[str, Any]]:
+async def read_observations(driver: ToolDriver, entity_id: str) -> dict[str, dict[str, Any]]:
     """The observations of an entity by their ids."""
     listed = await driver.call("list_observations", entity_id=entity_id)
     return {each["id"]: each for each in listed["observations"]}
@@ -71,7 +71,7 @@ async def test_it_001_raw_file_ingestion_flow(tmp_path: Path) -> None:
         assert not reply["deduplicated"]
         link = await driver.call("get_file_url", file_path=f"files/{ANN}/{reply['content_hash']}")
         assert reply["content_hash"] in link["signed_url"]
-        (seen,) = (await observed(driver, invoice)).values()
+        (seen,) = (await read_observations(driver, invoice)).values()
         assert seen["source_id"] == reply["source_id"]
         assert seen["run_id"] == reply["interpretation"]["run_id"]
         shown = await driver.snapshot(invoice)
@@ -104,14 +104,14 @@ async def test_it_002_content_deduplication(tmp_path: Path) -> None:
 async def test_it_003_reinterpretation_immutability(tmp_path: Path) -> None:
     async with open_stored_driver(tmp_path) as driver:
         first, invoice = await ingest_invoice(driver)
-        before = await observed(driver, invoice)
+        before = await read_observations(driver, invoice)
         again = await driver.call(
             "reinterpret", source_id=first["source_id"], interpretation_config=OTHERWISE
         )
         assert again["run_id"] != first["interpretation"]["run_id"]
         assert again["observations_created"] > 0
         assert {
-            i: each for i, each in (await observed(driver, invoice)).items() if i in before
+            i: each for i, each in (await read_observations(driver, invoice)).items() if i in before
         } == (before)
         source = {"node_id": first["source_id"], "node_type": "source"}
         reply = await driver.call("get_graph_neighborhood", include_observations=True, **source)
@@ -123,7 +123,7 @@ async def test_it_004_correction_override(tmp_path: Path) -> None:
     async with open_stored_driver(tmp_path) as driver:
         first, invoice = await ingest_invoice(driver)
         done = await driver.correct(invoice, "amount_due", 500)
-        word = (await observed(driver, invoice))[done["observation_id"]]
+        word = (await read_observations(driver, invoice))[done["observation_id"]]
         assert (word["source_priority"], word["correction"]) == (1000, True)
         assert (await driver.snapshot(invoice))["amount_due"] == 500
         source = {"source_id": first["source_id"], "interpretation_config": OTHERWISE}
@@ -138,8 +138,10 @@ async def test_it_005_entity_merge_flow(tmp_path: Path) -> None:
         kept = await driver.entity(**an_invoice("INV-8", notes="kept"))
         merged = await driver.merge(gone, kept, merge_reason="one invoice, renumbered")
         assert (merged["observations_moved"], merged["to_entity_id"]) == (1, kept)
-        assert len(await observed(driver, kept)) == 2
-        assert (await observed(driver, gone)).keys() == (await observed(driver, kept)).keys()
+        assert len(await read_observations(driver, kept)) == 2
+        assert (await read_observations(driver, gone)).keys() == (
+            await read_observations(driver, kept)
+        ).keys()
         shown = await driver.call("get_entity_snapshot", entity_id=gone)
         assert (shown["entity_id"], shown["observation_count"]) == (kept, 2)
         assert shown["snapshot"]["vendor_name"] == "Alpha Ltd"
@@ -190,7 +192,7 @@ async def test_it_007_upload_queue_retry() -> None:
     reply, invoice = await ingest_invoice(driver)
     assert not reply["deduplicated"]
     assert await blobs.get_bytes(reply["content_hash"]) == PAPER
-    assert len(await observed(driver, invoice)) == 1
+    assert len(await read_observations(driver, invoice)) == 1
 
 
 class Silent(Interpreter):
@@ -240,7 +242,7 @@ async def test_it_009_unknown_field_routing(tmp_path: Path) -> None:
     async with open_stored_driver(tmp_path) as driver:
         reply = await driver.ingest(an_invoice("INV-9", colour="blue"))
         invoice = reply["entities"][0]["entity_id"]
-        (seen,) = (await observed(driver, invoice)).values()
+        (seen,) = (await read_observations(driver, invoice)).values()
         assert "colour" not in seen["fields"]
         assert seen["raw_fragments"] == {"colour": {"value": "blue", "reason": "unknown_field"}}
         assert seen["source_id"] == reply["source_id"]

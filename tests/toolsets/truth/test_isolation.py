@@ -20,7 +20,7 @@ def ids_in(value: Any) -> set[str]:
     return {word for word in words if word.count("-") == 4 or len(word) == 64}
 
 
-def renamed(value: Any, ids: set[str]) -> Any:
+def rename_ids(value: Any, ids: set[str]) -> Any:
     """The same with each id of something that exists turned into one of nothing."""
     text = json.dumps(value)
     for each in ids:
@@ -28,7 +28,7 @@ def renamed(value: Any, ids: set[str]) -> Any:
     return json.loads(text)
 
 
-async def verdict(driver: ToolDriver, tool: str, arguments: dict[str, Any]) -> Any:
+async def verdict_on(driver: ToolDriver, tool: str, arguments: dict[str, Any]) -> Any:
     outcome = await driver.outcome(tool, arguments)
     body = json.loads(outcome.text)
     if outcome.error is not None:
@@ -44,12 +44,12 @@ async def spy(tool: Tool) -> None:
     if "user_id" in arguments:
         arguments["user_id"] = BOB
     before = [head for head in await driver.heads() if head[1] > 1]
-    reply = await verdict(stranger, tool.name, arguments)
+    reply = await verdict_on(stranger, tool.name, arguments)
     after = [head for head in await driver.heads() if head in before]
     assert after == before, "a stranger has written into the account"
     alone = make_driver().of(BOB)
-    nothing = await verdict(alone, tool.name, renamed(arguments, everything))
-    assert timeless(renamed(reply, everything)) == timeless(nothing)
+    nothing = await verdict_on(alone, tool.name, rename_ids(arguments, everything))
+    assert without_times(rename_ids(reply, everything)) == without_times(nothing)
     secrets = everything - ids_in(arguments)
     assert not secrets & ids_in(reply)
     assert "Acme" not in json.dumps(reply)
@@ -76,22 +76,22 @@ def test_no_argument_can_select_another_account(name: str) -> None:
 def test_an_account_is_unaffected_by_other_accounts(tool: Tool) -> None:
     async def compare() -> None:
         alone, fitting = await make_furnished_driver()
-        reply = await verdict(alone, tool.name, fitting[tool.name])
+        reply = await verdict_on(alone, tool.name, fitting[tool.name])
         shared, theirs = await make_furnished_driver()
         await make_furnished_driver(BOB, shared)
-        crowded = await verdict(shared, tool.name, theirs[tool.name])
-        assert timeless(crowded) == timeless(reply)
+        crowded = await verdict_on(shared, tool.name, theirs[tool.name])
+        assert without_times(crowded) == without_times(reply)
 
     asyncio.run(compare())
 
 
-def timeless(value: Any) -> Any:
+def without_times(value: Any) -> Any:
     """The value without what counts up as the clock and the identities do."""
     match value:
         case dict():
-            return {k: timeless(v) for k, v in value.items() if not k.endswith(("_at", "url"))}
+            return {k: without_times(v) for k, v in value.items() if not k.endswith(("_at", "url"))}
         case list():
-            return [timeless(each) for each in value]
+            return [without_times(each) for each in value]
         case str() if value.startswith("00000000-") and value[9:] != "0000-0000-0000-000000000000":
             return "an id"
         case _:

@@ -9,7 +9,7 @@ from tests.toolsets.truth.kit import ToolDriver, an_invoice, make_driver
 pytestmark = pytest.mark.anyio
 
 
-async def keys(driver: ToolDriver, entity_id: str) -> dict[str, str]:
+async def list_keys(driver: ToolDriver, entity_id: str) -> dict[str, str]:
     """The keys of an entity with what they are today."""
     shown = await driver.call("get_entity_snapshot", entity_id=entity_id)
     return {each["key"]: each["status"] for each in shown["keys"]}
@@ -21,7 +21,7 @@ async def find_owner(driver: ToolDriver, identifier: str) -> dict[str, str]:
     return {each["id"]: each["key_status"] for each in found["entities"]}
 
 
-async def edit(driver: ToolDriver, entity_id: str, **change: Any) -> dict[str, Any]:
+async def edit_keys(driver: ToolDriver, entity_id: str, **change: Any) -> dict[str, Any]:
     """Add names or addresses, or take them away."""
     driver.wait()
     return await driver.call("edit_aliases", user_id=driver.user, entity_id=entity_id, **change)
@@ -37,7 +37,7 @@ async def test_a_key_is_listed_as_current_former_or_shadowed() -> None:
     gone = await driver.entity(**ANN, phone="+4930123456")
     await driver.correct(gone, "email", "lee@work.test")
     await driver.merge(gone, kept)
-    answer = await keys(driver, kept)
+    answer = await list_keys(driver, kept)
     assert answer == {
         "lee@work.test": "current",
         "+4930123456": "current",
@@ -46,7 +46,7 @@ async def test_a_key_is_listed_as_current_former_or_shadowed() -> None:
         "ann@ray.test": "shadowed",
         "ann@lee.test": "former",
     }
-    assert answer == await keys(driver, gone)
+    assert answer == await list_keys(driver, gone)
     for text, status in answer.items():
         assert await find_owner(driver, text.title()) == {kept: status}
     shown = await driver.call("get_entity_snapshot", entity_id=kept)
@@ -89,7 +89,7 @@ async def test_several_addresses_and_names_of_one_record_find_the_entity() -> No
     )
     assert sorted(shown["emails"]) == ["ann@lee.test", "lee@work.test"]
     assert sorted(shown["aliases"]) == ["Ann Lee", "Ann Ray"]
-    assert set((await keys(driver, ann)).values()) == {"current"}
+    assert set((await list_keys(driver, ann)).values()) == {"current"}
     for later in (
         {"email": "LEE@work.test"},
         {"phone": "0049171123456"},
@@ -99,7 +99,7 @@ async def test_several_addresses_and_names_of_one_record_find_the_entity() -> No
     ):
         assert await driver.entity("person", **later) == ann
     assert (await driver.call("retrieve_entities"))["total"] == 1
-    assert (await keys(driver, ann))["lee@work.test"] == "current"
+    assert (await list_keys(driver, ann))["lee@work.test"] == "current"
 
 
 async def test_several_addresses_that_lead_to_two_are_reported() -> None:
@@ -126,25 +126,25 @@ async def test_a_company_is_found_by_its_legal_name_too() -> None:
 async def test_an_alias_is_added_shown_found_and_removed() -> None:
     driver = make_driver()
     ann = await driver.entity(**ANN)
-    done = await edit(driver, ann, add=["Annie", "Lee A."])
+    done = await edit_keys(driver, ann, add=["Annie", "Lee A."])
     assert (done["entity_id"], sorted(done["values"])) == (ann, ["Annie", "Lee A."])
     assert sorted((await driver.snapshot(ann))["aliases"]) == ["Annie", "Lee A."]
     assert await find_owner(driver, "annie") == {ann: "current"}
     assert {each["key"] for each in done["keys"]} >= {"annie", "lee a.", "ann lee"}
-    gone = await edit(driver, ann, remove=["ANNIE"])
+    gone = await edit_keys(driver, ann, remove=["ANNIE"])
     assert gone["values"] == ["Lee A."]
     assert await find_owner(driver, "Annie") == {}
-    assert "annie" not in await keys(driver, ann)
+    assert "annie" not in await list_keys(driver, ann)
     assert await driver.entity("person", name="Annie") != ann
-    assert (await edit(driver, ann, add=["Lea"]))["values"] == ["Lee A.", "Lea"]
-    assert (await edit(driver, ann))["values"] == ["Lee A.", "Lea"]
+    assert (await edit_keys(driver, ann, add=["Lea"]))["values"] == ["Lee A.", "Lea"]
+    assert (await edit_keys(driver, ann))["values"] == ["Lee A.", "Lea"]
 
 
 async def test_a_record_matches_an_added_alias_or_address() -> None:
     driver = make_driver()
     ann = await driver.entity(**ANN)
-    await edit(driver, ann, add=["Annie"])
-    await edit(driver, ann, field="emails", add=["Lee@Work.test"])
+    await edit_keys(driver, ann, add=["Annie"])
+    await edit_keys(driver, ann, field="emails", add=["Lee@Work.test"])
     assert await driver.entity("person", name="annie", role="cook") == ann
     assert await driver.entity("person", email="lee@work.test") == ann
 
@@ -154,21 +154,21 @@ async def test_a_wrong_former_key_is_removed_from_its_owner() -> None:
     kept, gone = await driver.entity(**RAY), await driver.entity(**ANN)
     await driver.correct(gone, "email", "lee@work.test")
     await driver.merge(gone, kept)
-    await edit(driver, kept, remove=["ann@lee.test"])
+    await edit_keys(driver, kept, remove=["ann@lee.test"])
     assert await find_owner(driver, "ann@lee.test") == {}
     assert await driver.entity("person", email="ann@lee.test") not in {kept, gone}
     driver.wait()
     await driver.call("unmerge_entities", user_id=driver.user, entity_id=gone)
-    assert "ann@lee.test" not in await keys(driver, gone)
+    assert "ann@lee.test" not in await list_keys(driver, gone)
     assert (await driver.snapshot(gone))["email"] == "lee@work.test"
 
 
 async def test_addresses_are_edited_in_the_same_way() -> None:
     driver = make_driver()
     ann = await driver.entity(**ANN)
-    await edit(driver, ann, field="emails", add=["lee@work.test"])
+    await edit_keys(driver, ann, field="emails", add=["lee@work.test"])
     assert (await driver.snapshot(ann))["emails"] == ["lee@work.test"]
-    await edit(driver, ann, field="emails", add=["a@b.test"], remove=["lee@work.test"])
+    await edit_keys(driver, ann, field="emails", add=["a@b.test"], remove=["lee@work.test"])
     assert (await driver.snapshot(ann))["emails"] == ["a@b.test"]
     assert await find_owner(driver, "lee@work.test") == {}
 
@@ -176,8 +176,8 @@ async def test_addresses_are_edited_in_the_same_way() -> None:
 async def test_a_removed_key_returns_once_recorded_again() -> None:
     driver = make_driver()
     ann = await driver.entity(**ANN)
-    await edit(driver, ann, add=["Annie"])
-    await edit(driver, ann, remove=["Annie"])
+    await edit_keys(driver, ann, add=["Annie"])
+    await edit_keys(driver, ann, remove=["Annie"])
     await driver.ingest({**ANN, "aliases": ["Annie", "Nan"]})
     assert set(await find_owner(driver, "Annie")) == {ann}
 
@@ -208,7 +208,7 @@ async def test_an_entity_without_aliases_can_lose_a_wrong_key_and_gain_none() ->
         "edit_aliases", "VALIDATION_ERROR", user_id=driver.user, entity_id=first, add=["Bill"]
     )
     assert error["details"]["reason"] == "alias.field"
-    await edit(driver, first, remove=["DE89"])
+    await edit_keys(driver, first, remove=["DE89"])
     assert await find_owner(driver, "DE89") == {}
 
 
@@ -216,8 +216,8 @@ async def test_unmerging_returns_an_alias_to_its_original_owner() -> None:
     driver = make_driver()
     kept, gone = await driver.entity(**RAY), await driver.entity(**ANN)
     await driver.merge(gone, kept)
-    await edit(driver, gone, add=["Annie"])
-    await edit(driver, kept, add=["Rayette"])
+    await edit_keys(driver, gone, add=["Annie"])
+    await edit_keys(driver, kept, add=["Rayette"])
     assert await find_owner(driver, "Annie") == {kept: "current"}
     driver.wait()
     await driver.call("unmerge_entities", user_id=driver.user, entity_id=gone)

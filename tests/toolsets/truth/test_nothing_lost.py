@@ -581,7 +581,7 @@ def some_slides() -> bytes:
     )
 
 
-def nested(depth: int) -> dict[str, Any]:
+def nest_objects(depth: int) -> dict[str, Any]:
     inner: dict[str, Any] = {"zqinnerx": "zqdeepestx"}
     for number in range(depth):
         inner = {"level": f"zqlevel{number}x", "inner": inner}
@@ -629,7 +629,7 @@ FILES: dict[str, tuple[str | bytes, dict[str, str]]] = {
     ),
     "a.xlsx": (a_workbook({"Sheet": [["Name", "zqtitlex"], ["zqleftx", "zqrightx"]]}), {}),
     "a.csv": ("Name;zqcolumnx;;\nAnn;zqvaluex;zquntitledx;\n;;;zqfarx\nzqsinglex\n", {}),
-    "deep.json": (json.dumps(nested(40)), {}),
+    "deep.json": (json.dumps(nest_objects(40)), {}),
     "wrapped.json": (
         json.dumps({"people": [{"name": "zqannx"}], "note": "zqbesidex", "count": 1}),
         {"zqbesidex": "Values beside the records were not read: note: zqbesidex"},

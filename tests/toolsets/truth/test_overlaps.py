@@ -24,7 +24,7 @@ CAMT_LINE = (
 )
 
 
-def camt(*lines: tuple[str, str, str, str]) -> str:
+def camt_text(*lines: tuple[str, str, str, str]) -> str:
     names = ("day", "name", "amount", "ref")
     entries = "".join(CAMT_LINE.format(**dict(zip(names, each, strict=True))) for each in lines)
     return (
@@ -34,7 +34,9 @@ def camt(*lines: tuple[str, str, str, str]) -> str:
     )
 
 
-async def ingest(driver: ToolDriver, text: str, name: str = "statement.csv") -> dict[str, Any]:
+async def ingest_statement(
+    driver: ToolDriver, text: str, name: str = "statement.csv"
+) -> dict[str, Any]:
     driver.wait()
     return await driver.call(
         "ingest",
@@ -45,19 +47,21 @@ async def ingest(driver: ToolDriver, text: str, name: str = "statement.csv") -> 
     )
 
 
-async def total(driver: ToolDriver) -> int:
+async def total_payments(driver: ToolDriver) -> int:
     listed = await driver.call("retrieve_entities", entity_type="transaction")
     return int(listed["total"])
 
 
 async def test_overlapping_statements_do_not_double_and_equal_lines_stay_two() -> None:
     driver = make_driver()
-    await ingest(driver, HEAD + "".join(LINES[:4]))
-    assert await total(driver) == 4
+    await ingest_statement(driver, HEAD + "".join(LINES[:4]))
+    assert await total_payments(driver) == 4
 
-    await ingest(driver, HEAD + "".join(LINES[2:]))  # begins with the second of two equal lines
+    await ingest_statement(
+        driver, HEAD + "".join(LINES[2:])
+    )  # begins with the second of two equal lines
 
-    assert await total(driver) == 5
+    assert await total_payments(driver) == 5
 
 
 @pytest.mark.parametrize("order", [LINES, LINES[::-1]])
@@ -65,11 +69,11 @@ async def test_reordered_or_reformatted_lines_do_not_double(
     order: tuple[str, ...],
 ) -> None:
     driver = make_driver()
-    await ingest(driver, HEAD + "".join(LINES))
+    await ingest_statement(driver, HEAD + "".join(LINES))
     other = (HEAD + "".join(order)).replace(",", ";")
-    await ingest(driver, other, "again.csv")
+    await ingest_statement(driver, other, "again.csv")
 
-    assert await total(driver) == 5
+    assert await total_payments(driver) == 5
 
 
 async def test_overlapping_bank_statements_are_matched_by_references() -> None:
@@ -77,10 +81,10 @@ async def test_overlapping_bank_statements_are_matched_by_references() -> None:
     second = ("2024-01-30", "Coffee", "3.00", "R2")
     third = ("2024-01-31", "Birch", "4.00", "R3")
     driver = make_driver()
-    await ingest(driver, camt(first, second), "a.xml")
-    await ingest(driver, camt(second, third), "b.xml")
+    await ingest_statement(driver, camt_text(first, second), "a.xml")
+    await ingest_statement(driver, camt_text(second, third), "b.xml")
 
-    assert await total(driver) == 3
+    assert await total_payments(driver) == 3
 
 
 OFX = (
@@ -109,9 +113,9 @@ async def test_a_reused_reference_is_another_payment(
         for day, amount, name in zip(days, amounts, ("HOTEL", "CAFE"), strict=True)
     )
     driver = make_driver()
-    await ingest(driver, first, "march")
-    reply = await ingest(driver, second, "april")
-    again = await ingest(driver, first.replace("HOTEL", "HOTEL ROMA"), "march, again")
+    await ingest_statement(driver, first, "march")
+    reply = await ingest_statement(driver, second, "april")
+    again = await ingest_statement(driver, first.replace("HOTEL", "HOTEL ROMA"), "march, again")
     listed = await driver.call("retrieve_entities", entity_type="transaction")
     found = sorted(each["snapshot"]["amount"] for each in listed["entities"])
 
@@ -123,9 +127,11 @@ async def test_a_reused_reference_is_another_payment(
 async def test_a_reference_in_three_camt_statements_is_three_payments() -> None:
     driver = make_driver()
     for month in ("03", "04", "05"):
-        await ingest(
-            driver, camt((f"2024-{month}-01", "Landlord", "500.00", "RENT")), f"{month}.xml"
+        await ingest_statement(
+            driver, camt_text((f"2024-{month}-01", "Landlord", "500.00", "RENT")), f"{month}.xml"
         )
-    await ingest(driver, camt(("2024-04-01", "Landlord", "500.00", "RENT")), "april, again.xml")
+    await ingest_statement(
+        driver, camt_text(("2024-04-01", "Landlord", "500.00", "RENT")), "april, again.xml"
+    )
 
-    assert await total(driver) == 3
+    assert await total_payments(driver) == 3

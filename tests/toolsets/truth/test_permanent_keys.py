@@ -19,13 +19,13 @@ async def record_entity(
     return entity["entity_id"], {pair["candidate_id"] for pair in reply["possible_duplicates"]}
 
 
-async def pairs(driver: ToolDriver) -> set[frozenset[str]]:
+async def possible_pairs(driver: ToolDriver) -> set[frozenset[str]]:
     """All possible duplicates."""
     found = await driver.call("list_possible_duplicates")
     return {frozenset((each["entity_id"], each["candidate_id"])) for each in found["pairs"]}
 
 
-async def named(driver: ToolDriver, identifier: str) -> list[str]:
+async def find_named(driver: ToolDriver, identifier: str) -> list[str]:
     """Return the entities that a text finds, the best first."""
     found = await driver.call("get_entity_by_identifier", identifier=identifier)
     return [each["id"] for each in found["entities"]]
@@ -36,7 +36,7 @@ async def name_of(driver: ToolDriver, entity_id: str) -> str:
     return str((await driver.call("get_entity_snapshot", entity_id=entity_id))["canonical_name"])
 
 
-async def unmerge(driver: ToolDriver, entity_id: str) -> None:
+async def unmerge_entity(driver: ToolDriver, entity_id: str) -> None:
     """Take a merge back."""
     driver.wait()
     await driver.call("unmerge_entities", user_id=driver.user, entity_id=entity_id)
@@ -97,7 +97,7 @@ async def test_a_contact_that_became_a_person_is_found_by_phone_and_name() -> No
 async def test_a_vendor_name_on_invoices_leads_to_its_survivor() -> None:
     driver = make_driver()
     await driver.ingest({"entity_type": "invoice", "invoice_number": "1", "vendor_name": "Foo Ltd"})
-    (foo,) = await named(driver, "foo")
+    (foo,) = await find_named(driver, "foo")
     bar = await driver.entity("company", name="Bar GmbH")
     await driver.merge(foo, bar)
     reply = await driver.ingest(
@@ -115,8 +115,8 @@ async def test_a_former_name_leads_to_its_entity_and_is_searchable() -> None:
     await driver.correct(anna, "email", "anna@jones.test")
     assert await record_entity(driver, "person", name="Anna Smith") == (anna, set())
     assert await record_entity(driver, "person", email="a@anna.test") == (anna, set())
-    assert await named(driver, "Anna Smith") == [anna]
-    assert await named(driver, "a@anna.test") == [anna]
+    assert await find_named(driver, "Anna Smith") == [anna]
+    assert await find_named(driver, "a@anna.test") == [anna]
 
 
 async def test_a_corrected_key_of_a_registered_type_is_not_forgotten() -> None:
@@ -152,8 +152,8 @@ async def test_two_successive_owners_of_a_name_are_a_reported_ambiguity() -> Non
     found, doubts = await record_entity(driver, "person", name="Anna Smith")
     assert found not in {anna, other}
     assert doubts == {anna, other}
-    assert frozenset((anna, other)) in await pairs(driver)
-    assert set(await named(driver, "anna smith")) == {anna, other, found}
+    assert frozenset((anna, other)) in await possible_pairs(driver)
+    assert set(await find_named(driver, "anna smith")) == {anna, other, found}
 
 
 async def test_equal_bank_lines_with_own_numbers_are_reported_and_separate() -> None:
@@ -198,7 +198,7 @@ async def test_unmerging_restores_records_addressed_to_either_side() -> None:
     listed = await driver.call("list_relationships", entity_id=b)
     assert [each["source_entity_id"] for each in listed["relationships"]] == [b]
 
-    await unmerge(driver, a)
+    await unmerge_entity(driver, a)
     assert await driver.snapshot(a) == {
         "name": "Ann Lea",
         "email": "ann@lee.test",
@@ -224,7 +224,7 @@ async def test_a_correction_equal_to_the_survivors_is_kept_for_the_other() -> No
     first = await driver.correct(a, "country", "FR")
     again = await driver.correct(a, "country", "FR")
     assert first["observation_id"] == again["observation_id"]
-    await unmerge(driver, a)
+    await unmerge_entity(driver, a)
     assert (await driver.snapshot(a))["country"] == "FR"
 
 
@@ -235,7 +235,7 @@ async def test_previously_merged_entities_follow_despite_later_records() -> None
     await driver.merge(a, b)
     for number in range(120):
         await driver.ingest({"entity_type": "person", "email": "a@x.test", "role": f"r{number}"})
-    await unmerge(driver, a)
+    await unmerge_entity(driver, a)
     reply = await driver.call("get_entity_snapshot", entity_id=x)
     assert reply["entity_id"] == a
     assert reply["snapshot"]["role"] == "r119"
@@ -282,7 +282,7 @@ async def test_a_bare_name_joins_neither_of_two_namesakes_and_reports_both() -> 
     assert doubts == {first, second}
     again, doubts = await record_entity(driver, "person", name="dora  z", role="COOK")
     assert (again, doubts) == (third, {first, second})
-    assert {frozenset((first, third)), frozenset((second, third))} < await pairs(driver)
+    assert {frozenset((first, third)), frozenset((second, third))} < await possible_pairs(driver)
 
 
 async def test_a_repeated_document_creates_nobody() -> None:
@@ -305,7 +305,7 @@ async def test_a_record_that_connects_two_entities_is_reported() -> None:
         a,
         {b},
     )
-    assert frozenset((a, b)) in await pairs(driver)
+    assert frozenset((a, b)) in await possible_pairs(driver)
     assert await record_entity(driver, "person", email="ann@lee.test", phone="+4930123456") == (
         a,
         set(),
@@ -318,7 +318,7 @@ async def test_a_person_and_a_contact_with_one_email_are_reported() -> None:
     contact, doubts = await record_entity(driver, "contact", name="A. Lee", email="ann@lee.test")
     assert contact != person
     assert doubts == {person}
-    assert await pairs(driver) == {frozenset((person, contact))}
+    assert await possible_pairs(driver) == {frozenset((person, contact))}
     about = await driver.call("list_possible_duplicates", entity_id=person)
     assert about["total"] == 1
     assert (await driver.of(BOB).call("list_possible_duplicates"))["total"] == 0
@@ -380,7 +380,7 @@ async def test_a_look_alike_name_is_reported_as_a_possible_duplicate(twin: str) 
     other, doubts = await record_entity(driver, "person", name=twin)
     assert other != ann
     assert doubts == {ann}
-    assert await pairs(driver) == {frozenset((ann, other))}
+    assert await possible_pairs(driver) == {frozenset((ann, other))}
     found = await driver.call("list_possible_duplicates", entity_id=other)
     assert found["pairs"][0]["reason"] == "look_alike_name"
 

@@ -36,7 +36,7 @@ RECORDS = st.lists(
 )
 
 
-def run(work: Callable[[], Awaitable[None]]) -> None:
+def run_work(work: Callable[[], Awaitable[None]]) -> None:
     asyncio.run(work())  # type: ignore[arg-type]
 
 
@@ -72,7 +72,7 @@ def test_a_snapshot_does_not_depend_on_the_order_of_arrival(
         assert here == there
         assert await one.snapshot(here) == await other.snapshot(there)
 
-    run(compare)
+    run_work(compare)
 
 
 @QUICK
@@ -87,7 +87,7 @@ def test_repeating_every_record_changes_nothing(records: list[dict[str, Any]]) -
         assert await driver.call("get_entity_snapshot", entity_id=entity) == before
         assert await driver.heads() == heads
 
-    run(compare)
+    run_work(compare)
 
 
 @QUICK
@@ -110,7 +110,7 @@ def test_the_past_only_grows(records: list[dict[str, Any]], hours: list[int]) ->
             counts.append(then["observation_count"])
         assert counts == sorted(counts)
 
-    run(compare)
+    run_work(compare)
 
 
 @QUICK
@@ -134,7 +134,7 @@ def test_an_undone_merge_leaves_nothing(
         after = [await driver.call("get_entity_snapshot", entity_id=each) for each in (one, other)]
         assert after == before
 
-    run(compare)
+    run_work(compare)
 
 
 NAMES = st.text(st.characters(codec="utf-8", categories=["L", "Nd", "Zs"]), min_size=1).filter(
@@ -155,7 +155,7 @@ def test_ids_do_not_depend_on_normalization_or_key_order(name: str, rand: random
         assert composed["source_id"] == split["source_id"]
         assert composed["entities"][0]["entity_id"] == split["entities"][0]["entity_id"]
 
-    run(compare)
+    run_work(compare)
 
 
 @QUICK
@@ -173,4 +173,4 @@ def test_an_incremental_view_equals_a_refolded_one(records: list[dict[str, Any]]
             whole = join_accumulators(whole, accumulator_of(each, policy_of), policy_of)
         assert whole == entity.snapshot
 
-    run(compare)
+    run_work(compare)

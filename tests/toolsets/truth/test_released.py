@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from tests.toolsets.truth.released import released, surface
+from tests.toolsets.truth.released import read_released, read_surface
 
-RELEASED, CURRENT = released(), surface()
+RELEASED, CURRENT = read_released(), read_surface()
 
 SHORTENED = {"retrieve_entities takes include_snapshots", "retrieve_entities takes limit"}
 """Arguments whose absence means less: lists are short by default (decision 59)."""
 
 
-def broken(before: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:
+def broken_changes(before: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:
     """Yield the changes of the surface `now` that break a client of the surface `before`."""
     for code, status in before["errors"].items():
         if now["errors"].get(code) != status:
@@ -26,13 +26,13 @@ def broken(before: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:
             yield name
             continue
         yield from (f"alias {each}" for each in set(tool["aliases"]) - set(current["aliases"]))
-        for path in asks(tool["input"], current["input"]):
+        for path in broken_arguments(tool["input"], current["input"]):
             yield f"{name} takes {path}"
-        for path in answers(tool["output"], current["output"]):
+        for path in broken_fields(tool["output"], current["output"]):
             yield f"{name} gives {path}"
 
 
-def asks(before: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:
+def broken_arguments(before: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:
     """Yield arguments that were accepted, and are refused or mean another thing now."""
     for path, field in before.items():
         current = now.get(path)
@@ -48,7 +48,7 @@ def asks(before: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:
             yield path
 
 
-def answers(before: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:
+def broken_fields(before: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:
     """Yield fields that were answered, and are missing or different now."""
     for path, field in before.items():
         current = now.get(path)
@@ -61,27 +61,27 @@ def answers(before: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:
 
 def test_no_released_member_is_removed_retyped_or_newly_required() -> None:
     assert CURRENT["version"].partition(".")[0] == RELEASED["version"].partition(".")[0]
-    assert set(broken(RELEASED, CURRENT)) == SHORTENED
+    assert set(broken_changes(RELEASED, CURRENT)) == SHORTENED
 
 
-def text(**more: Any) -> dict[str, Any]:
+def text_field(**more: Any) -> dict[str, Any]:
     return {"types": ["string"], "required": False, **more}
 
 
 @pytest.mark.parametrize(
     ("way", "field", "spoilt"),
     [
-        ("input", text(), None),
-        ("output", text(), None),
-        ("input", text(types=["integer", "string"]), text()),
-        ("output", text(), text(types=["integer", "string"])),
-        ("input", text(), text(required=True)),
-        ("output", text(required=True), text()),
-        ("input", None, text(required=True)),
-        ("input", text(enum=["a", "b"]), text(enum=["a"])),
-        ("input", text(), text(enum=["a"])),
-        ("input", text(bounds={"default": 100}), text(bounds={"default": 10})),
-        ("input", text(), text(bounds={"maxLength": 5})),
+        ("input", text_field(), None),
+        ("output", text_field(), None),
+        ("input", text_field(types=["integer", "string"]), text_field()),
+        ("output", text_field(), text_field(types=["integer", "string"])),
+        ("input", text_field(), text_field(required=True)),
+        ("output", text_field(required=True), text_field()),
+        ("input", None, text_field(required=True)),
+        ("input", text_field(enum=["a", "b"]), text_field(enum=["a"])),
+        ("input", text_field(), text_field(enum=["a"])),
+        ("input", text_field(bounds={"default": 100}), text_field(bounds={"default": 10})),
+        ("input", text_field(), text_field(bounds={"maxLength": 5})),
     ],
 )
 def test_every_kind_of_break_is_found(way: str, field: Any, spoilt: Any) -> None:
@@ -90,13 +90,13 @@ def test_every_kind_of_break_is_found(way: str, field: Any, spoilt: Any) -> None
         tools = {"do": {"aliases": [], **sides}}
         return {"errors": {}, "relationship_types": [], "tools": tools}
 
-    assert list(broken(a_surface(field), a_surface(spoilt)))
+    assert list(broken_changes(a_surface(field), a_surface(spoilt)))
 
 
 def test_additions_break_nothing() -> None:
     tools: dict[str, Any] = {"do": {"aliases": [], "input": {}, "output": {}}}
     before = {"errors": {}, "relationship_types": [], "tools": tools}
-    sides = {"input": {"new": text()}, "output": {"more": text(required=True)}}
+    sides = {"input": {"new": text_field()}, "output": {"more": text_field(required=True)}}
     more = {**tools, "new": tools["do"], "do": {"aliases": ["other"], **sides}}
     now = {"errors": {"NEW": 400}, "relationship_types": ["NEW"], "tools": more}
-    assert list(broken(before, now)) == []
+    assert list(broken_changes(before, now)) == []

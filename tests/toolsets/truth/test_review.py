@@ -25,7 +25,7 @@ async def a_statement(driver: ToolDriver, rows: bytes = ROWS) -> str:
     return str(reply["source_id"])
 
 
-async def shown(driver: ToolDriver) -> list[dict[str, Any]]:
+async def show_review(driver: ToolDriver) -> list[dict[str, Any]]:
     listed = await driver.call("retrieve_entities", entity_type="transaction")
     snapshots = [
         (await driver.call("get_entity_snapshot", entity_id=each["id"]))["snapshot"]
@@ -34,7 +34,7 @@ async def shown(driver: ToolDriver) -> list[dict[str, Any]]:
     return sorted(snapshots, key=lambda each: str(each["merchant_name"]))
 
 
-async def settle(driver: ToolDriver, source: str, field: str, read_as: str) -> Any:
+async def settle_field(driver: ToolDriver, source: str, field: str, read_as: str) -> Any:
     said = {"source_id": source, "field": field, "read_as": read_as}
     return await driver.call("settle_unclear_values", user_id=driver.user, **said)
 
@@ -52,17 +52,17 @@ async def test_ambiguous_values_are_offered_with_both_readings() -> None:
     assert first["readings"] == {"point": 1.25, "comma": 1250}
     day = next(each for each in dates["examples"] if each["value"] == "03/04/2024")
     assert day["readings"] == {"day_first": "2024-04-03", "month_first": "2024-03-04"}
-    assert all(each.keys() == {"merchant_name"} for each in await shown(driver))
+    assert all(each.keys() == {"merchant_name"} for each in await show_review(driver))
 
 
 async def test_one_answer_settles_a_whole_column_and_keeps_the_source() -> None:
     driver = make_driver()
     source = await a_statement(driver)
 
-    assert await settle(driver, source, "amount", "comma") == {"settled": 3, "left": 0}
-    assert await settle(driver, source, "date", "day_first") == {"settled": 3, "left": 0}
+    assert await settle_field(driver, source, "amount", "comma") == {"settled": 3, "left": 0}
+    assert await settle_field(driver, source, "date", "day_first") == {"settled": 3, "left": 0}
 
-    assert [(each["amount"], each["date"]) for each in await shown(driver)] == [
+    assert [(each["amount"], each["date"]) for each in await show_review(driver)] == [
         (1250, "2024-04-03"),
         (2750, "2024-04-05"),
         (3125, "2024-04-06"),
@@ -70,7 +70,7 @@ async def test_one_answer_settles_a_whole_column_and_keeps_the_source() -> None:
     assert (await driver.call("list_unclear_values"))["unclear"] == []
     events = await driver.call("list_timeline_events", event_type="TransactionDate")
     assert events["total"] == 3
-    assert await settle(driver, source, "amount", "point") == {"settled": 0, "left": 0}
+    assert await settle_field(driver, source, "amount", "point") == {"settled": 0, "left": 0}
 
 
 async def test_a_limited_number_is_examined_and_shown_and_the_rest_counted(
@@ -92,7 +92,7 @@ async def test_an_answer_for_some_values_leaves_the_others_open() -> None:
     driver = make_driver()
     source = await a_statement(driver)
 
-    assert await settle(driver, source, "amount", "day_first") == {"settled": 0, "left": 3}
+    assert await settle_field(driver, source, "amount", "day_first") == {"settled": 0, "left": 3}
     assert len((await driver.call("list_unclear_values"))["unclear"]) == 2
 
 

@@ -19,13 +19,13 @@ from tests.toolsets.truth.kit import BOB, ToolDriver, an_invoice, make_driver
 pytestmark = pytest.mark.anyio
 
 
-async def names(driver: ToolDriver, query: str | None = None, **more: Any) -> list[str]:
+async def find_names(driver: ToolDriver, query: str | None = None, **more: Any) -> list[str]:
     asked = more if query is None else {"query": query, **more}
     found = await driver.call("search_records", **asked)
     return [each["canonical_name"] for each in found["entities"]]
 
 
-async def invoices(driver: ToolDriver) -> None:
+async def ingest_invoices(driver: ToolDriver) -> None:
     rows = (
         ("A-1", "2025-01-31", 100, "EUR", "Müller Bau GmbH", "Roof of the garden shed"),
         ("A-2", "2025-03-01", 250.5, "EUR", "Müller Bau GmbH", "Windows"),
@@ -45,7 +45,7 @@ INVOICES = {"entity_type": "invoice"}
 
 async def test_a_word_in_any_field_finds_the_record_its_field_and_source() -> None:
     driver = make_driver()
-    await invoices(driver)
+    await ingest_invoices(driver)
     found = await driver.call("search_records", query="garden shed")
     (hit,) = (each for each in found["entities"] if each["by"] == "words")
     (match,) = hit["matches"]
@@ -57,15 +57,15 @@ async def test_a_word_in_any_field_finds_the_record_its_field_and_source() -> No
 
 async def test_words_match_regardless_of_case_accents_and_endings() -> None:
     driver = make_driver()
-    await invoices(driver)
-    assert sorted(await names(driver, "MULLER ba", **INVOICES)) == ["A-1", "A-2"]
+    await ingest_invoices(driver)
+    assert sorted(await find_names(driver, "MULLER ba", **INVOICES)) == ["A-1", "A-2"]
     within = await driver.call("search_records", query="uller", **INVOICES)
     assert {each["by"] for each in within["entities"]} <= {"likeness"}
 
 
 async def test_all_words_score_higher_than_some() -> None:
     driver = make_driver()
-    await invoices(driver)
+    await ingest_invoices(driver)
     found = await driver.call("search_records", query="rope anvils rocket", entity_type="invoice")
     assert {each["by"] for each in found["entities"]} <= {"likeness"}
     first, *_ = (await driver.call("search_records", query="acme rope"))["entities"]
@@ -74,18 +74,18 @@ async def test_all_words_score_higher_than_some() -> None:
 
 async def test_fields_dates_and_amounts_filter_with_and_without_words() -> None:
     driver = make_driver()
-    await invoices(driver)
+    await ingest_invoices(driver)
     march = [{"field": "invoice_date", "from": "2025-03", "to": "2025-03"}]
-    assert await names(driver, filters=march, **INVOICES) == ["A-2", "A-3"]
-    assert await names(driver, after_date="2025-03-02", before_date="2025") == ["A-3"]
-    assert await names(driver, min_amount=100, max_amount=250.5) == ["A-1", "A-2"]
+    assert await find_names(driver, filters=march, **INVOICES) == ["A-2", "A-3"]
+    assert await find_names(driver, after_date="2025-03-02", before_date="2025") == ["A-3"]
+    assert await find_names(driver, min_amount=100, max_amount=250.5) == ["A-1", "A-2"]
     big = [{"field": "total", "from": "250.50"}, {"field": "vendor", "contains": "BAU g"}]
-    assert await names(driver, filters=big, **INVOICES) == ["A-2"]
+    assert await find_names(driver, filters=big, **INVOICES) == ["A-2"]
     dollars = [{"field": "currency", "equals": "usd"}]
-    assert await names(driver, "rope", filters=dollars, **INVOICES) == ["A-3"]
-    assert await names(driver, "windows", filters=dollars, **INVOICES) == []
+    assert await find_names(driver, "rope", filters=dollars, **INVOICES) == ["A-3"]
+    assert await find_names(driver, "windows", filters=dollars, **INVOICES) == []
     exact = [{"field": "amount_due", "equals": 250.5}]
-    assert await names(driver, filters=exact, **INVOICES) == ["A-2"]
+    assert await find_names(driver, filters=exact, **INVOICES) == ["A-2"]
     found = await driver.call("search_records", filters=dollars)
     (hit,) = found["entities"]
     assert (hit["by"], [m["field"] for m in hit["matches"]]) == ("fields", ["currency"])
@@ -110,7 +110,7 @@ async def test_list_items_booleans_and_numeric_texts_are_compared() -> None:
         ({"field": "name", "from": 3}, []),
         ({"field": "nothing", "equals": 3}, []),
     ):
-        assert await names(driver, filters=[condition]) == expected, condition
+        assert await find_names(driver, filters=[condition]) == expected, condition
 
 
 @pytest.mark.parametrize(
@@ -167,12 +167,12 @@ async def test_an_unplaced_value_is_found_too() -> None:
 
 async def test_another_users_records_are_never_found() -> None:
     driver = make_driver()
-    await invoices(driver)
+    await ingest_invoices(driver)
     stranger = driver.of(BOB)
     await stranger.ingest(an_invoice("Z-1", notes="garden"))
-    assert await names(stranger, "garden") == ["Z-1"]
-    assert await names(stranger, "acme") == []
-    assert "Z-1" not in await names(driver, "garden")
+    assert await find_names(stranger, "garden") == ["Z-1"]
+    assert await find_names(stranger, "acme") == []
+    assert "Z-1" not in await find_names(driver, "garden")
     assert (await driver.call("search_records", **INVOICES))["total"] == 4
 
 
@@ -180,15 +180,15 @@ async def test_changes_are_found_at_once() -> None:
     driver = make_driver()
     one = await driver.entity("company", name="Alpha", tax_id="T-1", notes="granite")
     other = await driver.entity("company", name="Beta", tax_id="T-2", notes="marble")
-    assert await names(driver, "granite") == ["Alpha"]
+    assert await find_names(driver, "granite") == ["Alpha"]
     await driver.correct(one, "notes", "basalt")
-    assert await names(driver, "granite") == []
-    assert await names(driver, "basalt") == ["Alpha"]
+    assert await find_names(driver, "granite") == []
+    assert await find_names(driver, "basalt") == ["Alpha"]
     await driver.merge(other, one)
-    assert await names(driver, entity_type="company") == ["Alpha"]
+    assert await find_names(driver, entity_type="company") == ["Alpha"]
     await driver.call("unmerge_entities", user_id=driver.user, entity_id=other)
-    assert await names(driver, entity_type="company") == ["Alpha", "Beta"]
-    assert await names(driver, "marble") == ["Beta"]
+    assert await find_names(driver, entity_type="company") == ["Alpha", "Beta"]
+    assert await find_names(driver, "marble") == ["Beta"]
     await driver.call(
         "register_entity_schema",
         user_id=driver.user,
@@ -197,18 +197,18 @@ async def test_changes_are_found_at_once() -> None:
     )
     await driver.ingest({"entity_type": "company", "tax_id": "T-2", "name": "Beta", "seats": 12})
     seats = [{"field": "seats", "from": 10}]
-    assert await names(driver, filters=seats, entity_type="company") == ["Beta"]
+    assert await find_names(driver, filters=seats, entity_type="company") == ["Beta"]
 
 
 async def test_a_table_that_missed_many_changes_is_reread(monkeypatch: pytest.MonkeyPatch) -> None:
     driver = make_driver()
-    await invoices(driver)
-    assert await names(driver, "rocket") == ["A-4"]
+    await ingest_invoices(driver)
+    assert await find_names(driver, "rocket") == ["A-4"]
     monkeypatch.setattr(own_records, "_COMMITS", 1)
     monkeypatch.setattr(own_records, "_READ_ON_MAX", 2)
     for number in range(3):
         await driver.ingest(an_invoice(f"C-{number}", notes="zebra"))
-    assert sorted(await names(driver, "zebra")) == ["C-0", "C-1", "C-2"]
+    assert sorted(await find_names(driver, "zebra")) == ["C-0", "C-1", "C-2"]
 
 
 async def test_erased_records_are_neither_found_nor_summed(tmp_path: Path) -> None:
@@ -216,13 +216,13 @@ async def test_erased_records_are_neither_found_nor_summed(tmp_path: Path) -> No
     try:
         clock = cast("HandClock", store.canon.clock)
         driver = ToolDriver(canon=store.canon, gateway=Gateway(store.canon, (TRUTH,)), clock=clock)
-        await invoices(driver)
+        await ingest_invoices(driver)
         (hit,) = (await driver.call("search_records", query="rocket"))["entities"]
         plan = await plan_erasure(store.canon, "entity", hit["id"])
 
         await erase_items(store.canon, store.maintenance, a_caller(), plan, reason="asked for")
 
-        assert await names(driver, "rocket") == []
+        assert await find_names(driver, "rocket") == []
         counted = await driver.call("summarise_records", **INVOICES)
         assert [each["count"] for each in counted["groups"]] == [3]
     finally:
@@ -265,7 +265,7 @@ LEASE = (
 )
 
 
-async def brought(
+async def ingest_text(
     driver: ToolDriver, text: str, name: str = "lease.md", kind: str = "text/markdown"
 ) -> str:
     driver.wait()
@@ -276,7 +276,7 @@ async def brought(
 
 async def test_a_passage_in_a_file_is_found_with_source_position_and_quote() -> None:
     driver = make_driver()
-    source = await brought(driver, LEASE)
+    source = await ingest_text(driver, LEASE)
     found = await driver.call("search_records", query="tortoise")
 
     passage = found["passages"][0]
@@ -290,7 +290,7 @@ async def test_a_passage_in_a_file_is_found_with_source_position_and_quote() -> 
 
 async def test_passages_are_left_out_of_field_searches_and_later_pages() -> None:
     driver = make_driver()
-    await brought(driver, LEASE)
+    await ingest_text(driver, LEASE)
     for more in ({"entity_type": "contract"}, {"offset": 1}, {"min_amount": 1}):
         assert "passages" not in await driver.call("search_records", query="tortoise", **more)
 
@@ -298,7 +298,7 @@ async def test_passages_are_left_out_of_field_searches_and_later_pages() -> None
 async def test_table_rows_are_found_as_records_and_not_as_text() -> None:
     driver = make_driver()
     rows = "Date,Payee,Amount\n2024-04-03,Alder Tortoise,12.50\n2024-04-05,Birch,2.75\n"
-    await brought(driver, rows, "april.csv", "text/csv")
+    await ingest_text(driver, rows, "april.csv", "text/csv")
     found = await driver.call("search_records", query="tortoise")
     assert found["total"] > 0
     assert "passages" not in found
@@ -306,10 +306,10 @@ async def test_table_rows_are_found_as_records_and_not_as_text() -> None:
 
 async def test_the_text_of_a_withdrawn_file_returns_with_a_new_import() -> None:
     driver = make_driver()
-    source = await brought(driver, LEASE)
+    source = await ingest_text(driver, LEASE)
     await driver.call("withdraw_source", user_id=driver.user, source_id=source)
     assert "passages" not in await driver.call("search_records", query="tortoise")
-    await brought(driver, LEASE)
+    await ingest_text(driver, LEASE)
     assert (await driver.call("search_records", query="tortoise"))["passages"]
 
 

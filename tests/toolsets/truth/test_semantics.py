@@ -19,7 +19,7 @@ from tests.toolsets.truth.kit import NOWHERE, ToolDriver, an_invoice, make_drive
 pytestmark = pytest.mark.anyio
 
 
-def encoded(text: str) -> str:
+def encode_base64(text: str) -> str:
     return base64.b64encode(text.encode()).decode()
 
 
@@ -224,7 +224,7 @@ async def test_an_exhausted_quota_keeps_the_source_and_charges_once() -> None:
     await driver.call("ingest", **said, file_content=NOTE)
     await driver.call("ingest", **said, file_content=NOTE)
     await driver.ingest(an_invoice())
-    more = encoded("# Another\n\nInvoice INV-78 of Acme Corp.\n")
+    more = encode_base64("# Another\n\nInvoice INV-78 of Acme Corp.\n")
     outcome = await driver.outcome("ingest", {**said, "file_content": more})
     error = outcome.body["error"]
     assert error["code"] == "QUOTA_EXCEEDED"

@@ -47,7 +47,7 @@ Message-ID: <1@x>
 """
 
 
-async def bring(driver: ToolDriver, text: str, media: str) -> None:
+async def ingest_file(driver: ToolDriver, text: str, media: str) -> None:
     driver.wait()
     content = base64.b64encode(text.encode()).decode()
     await driver.call("ingest", user_id=driver.user, file_content=content, mime_type=media)
@@ -58,7 +58,7 @@ def a_line(purpose: str = "Invoice INV-77", **said: str) -> str:
     return LINES.format(purpose=purpose, **{**usual, **said})
 
 
-async def settled(driver: ToolDriver) -> list[tuple[str, str]]:
+async def settled_types(driver: ToolDriver) -> list[tuple[str, str]]:
     """The types of what settles an invoice, and the vendors of the invoices."""
     found = []
     for entity in (await driver.call("retrieve_entities"))["entities"]:
@@ -112,12 +112,12 @@ async def test_a_payment_settles_the_invoice_it_names(name: str, first: str) -> 
     text, media, entity_type = FILES[name]
     if first == "invoice":
         await driver.ingest(BILL)
-    await bring(driver, text, media)
+    await ingest_file(driver, text, media)
     if first == "payment":
         assert (await driver.call("retrieve_entities", entity_type="invoice"))["total"] == 0
         await driver.ingest(BILL)
 
-    assert await settled(driver) == [(entity_type, "Alder Ltd")]
+    assert await settled_types(driver) == [(entity_type, "Alder Ltd")]
     assert (await driver.call("retrieve_entities", entity_type="invoice"))["total"] == 1
 
 
@@ -153,9 +153,9 @@ async def test_references_and_contradictions_settle_nothing(
         if each == "invoice":
             await driver.ingest(BILL)
         else:
-            await bring(driver, text, media or "text/plain")
+            await ingest_file(driver, text, media or "text/plain")
 
-    assert await settled(driver) == []
+    assert await settled_types(driver) == []
     assert await owed(driver) == {"EUR": "100"}
 
 
@@ -182,19 +182,19 @@ async def test_a_payment_receipt_leaves_its_invoice_unchanged(
     bill = await driver.entity(**BILL)
     before = await driver.snapshot(bill)
     text = f"Alder\n{heading}\n{invoice}\nDate: 2024-03-12\n{total}: 40.00 EUR\n"
-    await bring(driver, text, "text/plain")
+    await ingest_file(driver, text, "text/plain")
 
     assert await driver.snapshot(bill) == before
-    assert await settled(driver) == [("receipt", "Alder Ltd")]
+    assert await settled_types(driver) == [("receipt", "Alder Ltd")]
     assert await owed(driver) == {"EUR": "60"}
 
 
 async def test_an_invoice_with_a_paid_stamp_is_paid() -> None:
     driver = make_driver()
     bill = "Alder Ltd\nInvoice\nInvoice number: INV-1\nInvoice date: 2024-03-01\nTotal: 9.00 EUR\n"
-    await bring(driver, f"{bill}PAID\n", "text/plain")
+    await ingest_file(driver, f"{bill}PAID\n", "text/plain")
     assert await owed(driver) == {"EUR": "0"}
-    await bring(driver, bill.replace("INV-1", "INV-2"), "text/plain")
+    await ingest_file(driver, bill.replace("INV-1", "INV-2"), "text/plain")
     assert await owed(driver) == {"EUR": "9"}
 
 
@@ -204,7 +204,7 @@ async def test_the_payee_is_paid_of_two_vendors_with_one_number() -> None:
     await driver.ingest({**BILL, "invoice_number": "1", "vendor_name": "Birch Ltd"})
     await driver.ingest({**BILL, "invoice_number": "1"})
 
-    assert await settled(driver) == [("transaction", "Alder Ltd")]
+    assert await settled_types(driver) == [("transaction", "Alder Ltd")]
     assert await owed(driver) == {"EUR": "100"}
 
 
@@ -213,7 +213,7 @@ async def test_a_customer_settles_the_invoice_of_its_vendor() -> None:
     await driver.ingest({**BILL, "vendor_name": "Lena Owner", "customer_name": "Carl GmbH"})
     await driver.ingest({**PAYMENT, "amount": 100, "merchant_name": "Carl GmbH"})
 
-    assert await settled(driver) == [("transaction", "Lena Owner")]
+    assert await settled_types(driver) == [("transaction", "Lena Owner")]
 
 
 @pytest.mark.parametrize("reference", ["RF18 5390 0754 7034", "RF18539007547034", "539007547034"])
@@ -225,7 +225,7 @@ async def test_a_creditor_reference_names_the_invoice(reference: str) -> None:
     )
     await driver.ingest({**PAYMENT, "invoice_reference": reference})
 
-    assert await settled(driver) == [("transaction", "Alder Ltd")]
+    assert await settled_types(driver) == [("transaction", "Alder Ltd")]
 
 
 async def test_the_purpose_of_a_transfer_names_the_invoice() -> None:
@@ -235,7 +235,7 @@ async def test_the_purpose_of_a_transfer_names_the_invoice() -> None:
     await driver.ingest({**transfer, "description": "Rechnung RE-2024-0815"})
     await driver.ingest({**transfer, "date": "2024-04-10", "description": "Rent RE 50 EUR"})
 
-    assert await settled(driver) == [("transaction", "Alder Ltd")]
+    assert await settled_types(driver) == [("transaction", "Alder Ltd")]
 
 
 async def test_a_corrected_reference_moves_its_edges() -> None:
@@ -243,10 +243,10 @@ async def test_a_corrected_reference_moves_its_edges() -> None:
     await driver.ingest(BILL, {**BILL, "invoice_number": "INV-78"})
     payment = await driver.entity(**PAYMENT)
     await driver.correct(payment, "invoice_reference", "INV-79")
-    assert await settled(driver) == []
+    assert await settled_types(driver) == []
     await driver.correct(payment, "invoice_reference", "INV-78")
     assert await owed(driver) == {"EUR": "100"}
-    assert await settled(driver) == [("transaction", "Alder Ltd")]
+    assert await settled_types(driver) == [("transaction", "Alder Ltd")]
 
 
 async def test_the_number_of_a_merged_invoice_is_settled_too() -> None:
@@ -256,7 +256,7 @@ async def test_the_number_of_a_merged_invoice_is_settled_too() -> None:
     await driver.merge(copy, kept)
     await driver.ingest({**PAYMENT, "invoice_reference": "INV-77-B"})
 
-    assert await settled(driver) == [("transaction", "Alder Ltd")]
+    assert await settled_types(driver) == [("transaction", "Alder Ltd")]
     assert await owed(driver) == {"EUR": "0"}
 
 
@@ -270,7 +270,7 @@ async def test_a_payment_settles_its_invoice_whatever_the_later_amount(by: str) 
             await driver.correct(bill, "amount_due", due)
         else:
             await driver.ingest({**BILL, "amount_due": due})
-        assert await settled(driver) == [("transaction", "Alder Ltd")]
+        assert await settled_types(driver) == [("transaction", "Alder Ltd")]
         assert await owed(driver) == {"EUR": still}
 
 
@@ -279,12 +279,12 @@ async def test_a_larger_invoice_is_settled_by_the_excess() -> None:
         driver = make_driver()
         bill = await driver.entity(**{**BILL, "amount_due": 90})
         await driver.ingest(PAYMENT)
-        assert (await settled(driver), await owed(driver)) == ([], {"EUR": "90"})
+        assert (await settled_types(driver), await owed(driver)) == ([], {"EUR": "90"})
         if by == "correction":
             await driver.correct(bill, "amount_due", 100)
         else:
             await driver.ingest(BILL)
-        assert await settled(driver) == [("transaction", "Alder Ltd")]
+        assert await settled_types(driver) == [("transaction", "Alder Ltd")]
         assert await owed(driver) == {"EUR": "0"}
 
 
@@ -307,7 +307,7 @@ async def test_a_corrected_payment_is_judged_again(
     payment = await driver.entity(**{**PAYMENT, "transaction_id": "T1"})
     await driver.correct(payment, field, value)
 
-    assert await settled(driver) == ([("transaction", "Alder Ltd")] if settles else [])
+    assert await settled_types(driver) == ([("transaction", "Alder Ltd")] if settles else [])
     assert await owed(driver) == still
     await driver.correct(payment, field, PAYMENT.get(field))
     assert await owed(driver) == {"EUR": "0"}
@@ -349,7 +349,7 @@ async def test_a_payment_in_bank_receipt_and_mail_counts_once() -> None:
     receipt = {"entity_type": "receipt", "receipt_number": "R-1", "merchant_name": "Alder Ltd"}
     named = {"currency": "EUR", "date_purchased": "2024-03-12", "invoice_reference": "INV-77"}
     await driver.ingest({**receipt, **named, "amount_total": 40})
-    await bring(driver, *FILES["a mail"][:2])
+    await ingest_file(driver, *FILES["a mail"][:2])
     assert await owed(driver) == {"EUR": "60"}
     await driver.ingest({**receipt, **named, "receipt_number": "R-2", "amount_total": 25})
     assert await owed(driver) == {"EUR": "35"}
@@ -359,7 +359,9 @@ async def test_a_returned_debit_is_owed_again() -> None:
     driver = make_driver()
     await driver.ingest(BILL, PAYMENT)
     assert await owed(driver) == {"EUR": "0"}
-    await bring(driver, a_line("Rücklastschrift Rechnung INV-77", amount="100.00"), "text/csv")
+    await ingest_file(
+        driver, a_line("Rücklastschrift Rechnung INV-77", amount="100.00"), "text/csv"
+    )
     assert await owed(driver) == {"EUR": "100"}
 
 
@@ -378,7 +380,7 @@ async def test_credits_without_invoice_or_amount_are_reported() -> None:
     driver = make_driver()
     await driver.ingest(BILL, {**BILL, "invoice_number": "INV-78", "status": "paid"})
     await driver.ingest({"entity_type": "credit_note", "credit_note_number": "G-1", "amount": 15})
-    await bring(driver, *FILES["a mail"][:2])
+    await ingest_file(driver, *FILES["a mail"][:2])
 
     assert await owed(driver) == {"EUR": "0"}
     assert sorted(await left_out(driver)) == ["no_invoice", "paid_amount_unknown"]
@@ -395,7 +397,7 @@ async def test_a_withdrawn_payment_settles_nothing() -> None:
 
 async def test_total_paid_to_a_party_excludes_refunds() -> None:
     driver = make_driver()
-    await bring(
+    await ingest_file(
         driver,
         "Type,Product,Started Date,Completed Date,Description,Amount,Fee,Currency,State,Balance\n"
         "CARD_PAYMENT,Current,2024-03-02,2024-03-02,Hotel,-80.00,0.00,EUR,COMPLETED,20.00\n"

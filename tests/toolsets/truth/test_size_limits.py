@@ -15,7 +15,7 @@ from tests.toolsets.truth.kit import ToolDriver, an_invoice, make_driver
 pytestmark = pytest.mark.anyio
 
 
-async def reason(driver: ToolDriver, tool: str, **arguments: Any) -> tuple[str, str]:
+async def reason_of(driver: ToolDriver, tool: str, **arguments: Any) -> tuple[str, str]:
     before = await driver.heads()
     outcome = await driver.outcome(tool, arguments)
     assert outcome.error is not None, outcome.text
@@ -24,7 +24,7 @@ async def reason(driver: ToolDriver, tool: str, **arguments: Any) -> tuple[str, 
     return error["details"]["reason"], error["message"]
 
 
-async def companies(driver: ToolDriver, count: int) -> list[str]:
+async def add_companies(driver: ToolDriver, count: int) -> list[str]:
     return [
         await driver.entity("company", name=f"Company {n}", tax_id=f"T-{n}") for n in range(count)
     ]
@@ -34,13 +34,13 @@ async def test_a_merge_with_a_possible_cycle_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     driver = make_driver()
-    chain = await companies(driver, 5)
+    chain = await add_companies(driver, 5)
     for one, other in pairwise(chain[1:]):
         await driver.relate(one, "PART_OF", other)
     ends = {"source_entity_id": chain[0], "target_entity_id": chain[1]}
     monkeypatch.setattr(relate_entities, "_WALKED_MAX", 2)
 
-    code, _ = await reason(driver, "create_relationship", relationship_type="PART_OF", **ends)
+    code, _ = await reason_of(driver, "create_relationship", relationship_type="PART_OF", **ends)
     monkeypatch.setattr(relate_entities, "_WALKED_MAX", 4)
     await driver.relate(chain[0], "PART_OF", chain[1])
 
@@ -51,7 +51,7 @@ async def test_relationships_of_merged_entities_are_counted_exactly_or_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     driver = make_driver()
-    kept, gone, *others = await companies(driver, 6)
+    kept, gone, *others = await add_companies(driver, 6)
     await driver.relate(kept, "REFERS_TO", gone)
     for other in others:
         await driver.relate(kept, "REFERS_TO", other)
@@ -61,7 +61,7 @@ async def test_relationships_of_merged_entities_are_counted_exactly_or_not(
     in_pages = await driver.call("list_relationships", entity_id=kept)
     monkeypatch.setattr(read_relationships, "SEARCHED_MAX", 4)
 
-    code, message = await reason(driver, "list_relationships", entity_id=kept)
+    code, message = await reason_of(driver, "list_relationships", entity_id=kept)
 
     assert in_pages == whole
     assert len(whole["relationships"]) == 4, "the one between the two has become none"
@@ -72,7 +72,7 @@ async def test_too_many_relationships_are_listed_by_page(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     driver = make_driver()
-    hub, *others = await companies(driver, 6)
+    hub, *others = await add_companies(driver, 6)
     for other in others:
         await driver.relate(hub, "REFERS_TO", other)
     whole = await driver.call("list_relationships", entity_id=hub)
@@ -94,7 +94,7 @@ async def test_an_overlong_past_is_refused_with_an_alternative(
     in_pages = await driver.call("get_entity_snapshot", **known)
     monkeypatch.setattr(read_snapshot, "_PAGES_MAX", 2)
 
-    code, message = await reason(driver, "get_entity_snapshot", **known)
+    code, message = await reason_of(driver, "get_entity_snapshot", **known)
     by_one = await driver.call("get_entity_snapshot", **asked)
 
     assert (code, "only one of" in message) == ("entity.too-long", True)
@@ -109,7 +109,7 @@ async def test_too_many_records_of_one_source_are_split_by_the_importer(
     monkeypatch.setattr(record_bounds, "RECORDS_MAX", 2)
     records = [an_invoice(f"INV-{number}") for number in range(3)]
 
-    _, message = await reason(driver, "ingest", user_id=driver.user, entities=records)
+    _, message = await reason_of(driver, "ingest", user_id=driver.user, entities=records)
     await driver.ingest(*records[:2])
 
     assert "Split it" in message

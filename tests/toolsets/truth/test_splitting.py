@@ -26,12 +26,12 @@ async def read_all_fields(driver: ToolDriver) -> dict[str, Any]:
     return {each["id"]: each["snapshot"] for each in found}
 
 
-async def named(driver: ToolDriver, identifier: str) -> list[str]:
+async def find_named(driver: ToolDriver, identifier: str) -> list[str]:
     found = await driver.call("get_entity_by_identifier", identifier=identifier)
     return [each["id"] for each in found["entities"]]
 
 
-async def edges(driver: ToolDriver, entity_id: str) -> set[tuple[str, str]]:
+async def edges_of(driver: ToolDriver, entity_id: str) -> set[tuple[str, str]]:
     found = await driver.call("list_relationships", entity_id=entity_id, direction="outbound")
     return {(e["relationship_type"], e["target_entity_id"]) for e in found["relationships"]}
 
@@ -48,8 +48,8 @@ async def test_a_wrongly_matched_source_becomes_its_own_entity() -> None:
     assert done["observations_returned"] == 1
     assert found[jo] == {name: v for name, v in ACME.items() if name != "entity_type"}
     assert found[other] == {name: v for name, v in ALDER.items() if name != "entity_type"}
-    assert await named(driver, "+49 30 222222") == [other]
-    assert await named(driver, "+49 30 111111") == [jo]
+    assert await find_named(driver, "+49 30 222222") == [other]
+    assert await find_named(driver, "+49 30 111111") == [jo]
     assert (await driver.call("list_possible_duplicates"))["pairs"] == []
 
 
@@ -57,11 +57,11 @@ async def test_entities_named_by_the_observations_relate_to_the_new_entity() -> 
     driver = make_driver()
     jo, _ = await ingest_record(driver, **ACME)
     _, source = await ingest_record(driver, **ALDER)
-    (acme,), (alder,) = await named(driver, "Acme GmbH"), await named(driver, "Alder Ltd")
+    (acme,), (alder,) = await find_named(driver, "Acme GmbH"), await find_named(driver, "Alder Ltd")
     other = (await driver.call("unmerge_entities", entity_id=jo, of=[source]))["entity_id"]
 
-    assert await edges(driver, jo) == {("REFERS_TO", acme), ("DIFFERENT_FROM", other)}
-    assert await edges(driver, other) == {("REFERS_TO", alder)}
+    assert await edges_of(driver, jo) == {("REFERS_TO", acme), ("DIFFERENT_FROM", other)}
+    assert await edges_of(driver, other) == {("REFERS_TO", alder)}
 
 
 @pytest.mark.parametrize("more", [{"title": "Dr"}, {"phone": "+49 30 222222"}, {"city": "Bonn"}])

@@ -21,11 +21,11 @@ def a_payment(number: int, amount: Any, date: str | None = None, **more: Any) ->
     return {**TRANSACTION, "transaction_id": f"T{number}", "amount": amount, **dated, **more}
 
 
-async def summed(driver: ToolDriver, **arguments: Any) -> dict[str, Any]:
+async def summarize_records(driver: ToolDriver, **arguments: Any) -> dict[str, Any]:
     return await driver.call("summarise_records", **{**TRANSACTION, **arguments})
 
 
-def sums(reply: dict[str, Any], which: str = "groups") -> dict[tuple[Any, ...], str]:
+def sums_of(reply: dict[str, Any], which: str = "groups") -> dict[tuple[Any, ...], str]:
     return {tuple(each["group"].values()): each["sum"] for each in reply[which]}
 
 
@@ -42,16 +42,16 @@ async def test_sums_by_month_and_merchant_are_exact_and_name_their_records() -> 
     reply = await driver.ingest(*payments)
     ids = [each["entity_id"] for each in reply["entities"]]
 
-    by_month = await summed(driver, field="amount", period="month", group_by=["payee"])
+    by_month = await summarize_records(driver, field="amount", period="month", group_by=["payee"])
 
-    assert sums(by_month) == {
+    assert sums_of(by_month) == {
         ("2025-01", "Rewe", "EUR"): "0.3",
         ("2025-02", "Rewe", "EUR"): "5",
         ("2025-02", "Rewe", "USD"): "7",
         ("2025-02", "Shell", "EUR"): "-2.25",
     }
     assert by_month["groups"][0]["entity_ids"] == ids[:2]
-    assert sums(by_month, "totals") == {("EUR",): "3.05", ("USD",): "7"}
+    assert sums_of(by_month, "totals") == {("EUR",): "3.05", ("USD",): "7"}
     assert by_month["left_out"] == []
     assert (by_month["field"], by_month["date_field"]) == ("amount", "date")
 
@@ -68,21 +68,23 @@ async def test_nonvalues_are_left_out_and_reported() -> None:
         a_payment(6, 2, "2025-01-07"),
     )
     ids = [each["entity_id"] for each in reply["entities"]]
-    answer = await summed(driver, field="amount", period="year")
+    answer = await summarize_records(driver, field="amount", period="year")
     left = {(e["field"], e["reason"]): e["entity_ids"] for e in answer["left_out"]}
     assert left == {
         ("amount", "missing"): [ids[2]],
         ("amount", "unclear_number"): [ids[1]],
         ("date", "not_a_date"): [ids[3]],
     }
-    assert sums(answer) == {("2025", "EUR"): "10", ("2025", None): "2", (None, "EUR"): "3"}
+    assert sums_of(answer) == {("2025", "EUR"): "10", ("2025", None): "2", (None, "EUR"): "3"}
 
-    january = await summed(driver, field="amount", after_date="2025-01", before_date="2025-01")
+    january = await summarize_records(
+        driver, field="amount", after_date="2025-01", before_date="2025-01"
+    )
     assert {(e["field"], e["reason"]) for e in january["left_out"]} >= {("date", "not_a_date")}
-    large = await summed(driver, field="amount", min_amount=5)
-    assert sums(large) == {("EUR",): "10"}
+    large = await summarize_records(driver, field="amount", min_amount=5)
+    assert sums_of(large) == {("EUR",): "10"}
     assert {(e["field"], e["reason"]) for e in large["left_out"]} == {("amount", "unclear_number")}
-    one = await summed(driver, filters=[{"field": "amount", "equals": 10}])
+    one = await summarize_records(driver, filters=[{"field": "amount", "equals": 10}])
     assert [(e["field"], e["count"]) for e in one["left_out"]] == [("amount", 1)]
 
 
@@ -90,12 +92,12 @@ async def test_nonvalues_are_left_out_and_reported() -> None:
 async def test_records_are_counted_if_nothing_is_summed() -> None:
     driver = make_driver()
     await driver.ingest(*(a_payment(n, n, f"2025-0{n % 3 + 1}-01") for n in range(9)))
-    counted = await summed(driver, period="quarter", max_ids=2)
+    counted = await summarize_records(driver, period="quarter", max_ids=2)
     (group,) = counted["groups"]
     assert (group["group"], group["count"], group["more_ids"]) == ({"quarter": "2025-Q1"}, 9, 7)
     assert "sum" not in group
-    paged = await summed(driver, period="day", limit=2)
-    rest = await summed(driver, period="day", limit=2, offset=paged["next_offset"])
+    paged = await summarize_records(driver, period="day", limit=2)
+    rest = await summarize_records(driver, period="day", limit=2, offset=paged["next_offset"])
     assert [e["group"]["day"] for e in (*paged["groups"], *rest["groups"])] == [
         "2025-01-01",
         "2025-02-01",
@@ -111,8 +113,8 @@ async def test_an_original_amount_goes_with_the_original_currency() -> None:
         a_payment(1, 9, currency="EUR", amount_original=10, currency_original="USD"),
         a_payment(2, 9, currency="EUR", amount_original=8, currency_original="GBP"),
     )
-    reply = await summed(driver, field="amount_original")
-    assert sums(reply) == {("GBP",): "8", ("USD",): "10"}
+    reply = await summarize_records(driver, field="amount_original")
+    assert sums_of(reply) == {("GBP",): "8", ("USD",): "10"}
 
 
 @pytest.mark.anyio
@@ -152,8 +154,8 @@ async def test_another_users_records_are_in_no_sum() -> None:
     stranger = driver.of(BOB)
     await stranger.ingest(an_invoice("B-1", currency="EUR", amount_due=1))
     asked = {"entity_type": "invoice", "field": "amount_due"}
-    assert sums(await summed(stranger, **asked)) == {("EUR",): "1"}
-    assert sums(await summed(driver, **asked)) == {("EUR",): "100"}
+    assert sums_of(await summarize_records(stranger, **asked)) == {("EUR",): "1"}
+    assert sums_of(await summarize_records(driver, **asked)) == {("EUR",): "100"}
 
 
 @pytest.mark.parametrize(
@@ -183,7 +185,7 @@ def test_sums_equal_exact_arithmetic(payments: list[tuple[Any, str | None]]) -> 
         expected: dict[str | None, Fraction] = defaultdict(Fraction)
         for amount, currency in payments:
             expected[currency] += Fraction(repr(amount))
-        result = sums(await summed(driver, field="amount"))
+        result = sums_of(await summarize_records(driver, field="amount"))
         assert {key[0]: Fraction(text) for key, text in result.items()} == dict(expected)
 
     asyncio.run(compare())
@@ -221,7 +223,7 @@ def test_an_incrementally_read_table_equals_a_reread_one(steps: list[tuple[str, 
 
     async def search_and_sum(driver: ToolDriver) -> tuple[Any, Any]:
         found = await driver.call("search_records", **TRANSACTION)
-        return found, await summed(driver, field="amount", period="day")
+        return found, await summarize_records(driver, field="amount", period="day")
 
     asyncio.run(compare())
 

@@ -13,7 +13,7 @@ CARD = ("BEGIN:VCARD", "VERSION:3.0", "FN:Ann Lee", "EMAIL:ann@x.example")
 EVENT = ("BEGIN:VEVENT", "UID:u1", "SUMMARY:Dinner", "DTSTART:20240603T180000Z")
 
 
-async def bring(driver: ToolDriver, media: str, *lines: str) -> dict[str, Any]:
+async def ingest_file(driver: ToolDriver, media: str, *lines: str) -> dict[str, Any]:
     """Ingest a file, a minute after the one before, and return the first entity with fragments."""
     driver.wait()
     content = base64.b64encode("\r\n".join((*lines, "")).encode()).decode()
@@ -25,19 +25,19 @@ async def bring(driver: ToolDriver, media: str, *lines: str) -> dict[str, Any]:
     return {**entity["snapshot"], **kept}
 
 
-async def card(driver: ToolDriver, *lines: str) -> dict[str, Any]:
-    return await bring(driver, "text/vcard", *CARD, *lines, "END:VCARD")
+async def read_card(driver: ToolDriver, *lines: str) -> dict[str, Any]:
+    return await ingest_file(driver, "text/vcard", *CARD, *lines, "END:VCARD")
 
 
-async def event(driver: ToolDriver, *lines: str, method: str = "REQUEST") -> dict[str, Any]:
+async def read_event(driver: ToolDriver, *lines: str, method: str = "REQUEST") -> dict[str, Any]:
     head = ("BEGIN:VCALENDAR", "VERSION:2.0", f"METHOD:{method}")
     tail = ("END:VEVENT", "END:VCALENDAR")
-    return await bring(driver, "text/calendar", *head, *EVENT, *lines, *tail)
+    return await ingest_file(driver, "text/calendar", *head, *EVENT, *lines, *tail)
 
 
 async def test_a_card_keeps_nicknames_second_values_and_unknown_fields() -> None:
     driver = make_driver()
-    kept = await card(
+    kept = await read_card(
         driver,
         "NICKNAME:Annie,Nan",
         "ADR;type=HOME:;;Elm St 1;Berlin;;10115;Germany",
@@ -78,7 +78,7 @@ async def test_telephone_cards_are_read_completely(
 ) -> None:
     version = "VERSION:2.1" if "QUOTED" in lines[0] else "VERSION:3.0"
     whole = ("BEGIN:VCARD", version, *lines, "END:VCARD")
-    assert (await bring(make_driver(), "text/vcard", *whole))[field] == value
+    assert (await ingest_file(make_driver(), "text/vcard", *whole))[field] == value
 
 
 @pytest.mark.parametrize(
@@ -91,15 +91,15 @@ async def test_telephone_cards_are_read_completely(
 )
 async def test_an_older_card_imported_later_does_not_win(newer: str, older: str) -> None:
     driver = make_driver()
-    await card(driver, "TITLE:CTO", newer)
-    assert (await card(driver, "TITLE:Intern", older))["title"] == "CTO"
-    assert (await card(driver, "TITLE:Intern", older))["title"] == "CTO"
+    await read_card(driver, "TITLE:CTO", newer)
+    assert (await read_card(driver, "TITLE:Intern", older))["title"] == "CTO"
+    assert (await read_card(driver, "TITLE:Intern", older))["title"] == "CTO"
 
 
 async def test_a_card_of_the_future_counts_as_of_now() -> None:
     driver = make_driver()
-    await card(driver, "TITLE:Seer", "REV:2999-01-01T00:00:00Z")
-    assert (await card(driver, "TITLE:CTO"))["title"] == "CTO"
+    await read_card(driver, "TITLE:Seer", "REV:2999-01-01T00:00:00Z")
+    assert (await read_card(driver, "TITLE:CTO"))["title"] == "CTO"
 
 
 @pytest.mark.parametrize(
@@ -120,19 +120,21 @@ async def test_an_older_invitation_imported_later_does_not_win(
     newer: tuple[str, ...], older: tuple[str, ...]
 ) -> None:
     driver = make_driver()
-    await event(driver, "LOCATION:Roof", *newer)
-    assert (await event(driver, "LOCATION:Cellar", *older))["location"] == "Roof"
+    await read_event(driver, "LOCATION:Roof", *newer)
+    assert (await read_event(driver, "LOCATION:Cellar", *older))["location"] == "Roof"
 
 
 async def test_a_called_off_invitation_is_cancelled() -> None:
     driver = make_driver()
-    await event(driver, "DTSTAMP:20240501T100000Z", "STATUS:CONFIRMED")
-    kept = await event(driver, "DTSTAMP:20240502T100000Z", "STATUS:CONFIRMED", method="CANCEL")
+    await read_event(driver, "DTSTAMP:20240501T100000Z", "STATUS:CONFIRMED")
+    kept = await read_event(driver, "DTSTAMP:20240502T100000Z", "STATUS:CONFIRMED", method="CANCEL")
     assert kept["status"] == "CANCELLED"
 
 
 async def test_an_event_keeps_values_without_a_field() -> None:
-    kept = await event(make_driver(), "URL:https://x.example/1", "CATEGORIES:home", "GEO:52.5;13.4")
+    kept = await read_event(
+        make_driver(), "URL:https://x.example/1", "CATEGORIES:home", "GEO:52.5;13.4"
+    )
     assert kept["url"] == "https://x.example/1"
     assert kept["tags"] == ["home"]
     assert "geo" in kept
@@ -152,7 +154,9 @@ async def test_a_message_has_its_instant_or_keeps_its_date_as_written(
     written: str, sent: str
 ) -> None:
     head = ("From: Ann <ann@x.example>", "To: me@y.example", "Subject: Lunch", f"Date: {written}")
-    kept = await bring(make_driver(), "message/rfc822", *head, "Message-ID: <a@x>", "", "At noon.")
+    kept = await ingest_file(
+        make_driver(), "message/rfc822", *head, "Message-ID: <a@x>", "", "At noon."
+    )
     assert kept["sent_at"] == sent
 
 
@@ -161,7 +165,9 @@ async def test_an_older_message_does_not_rename_its_sender() -> None:
     for year, name in ((2024, "Ann Lee"), (2011, "Ann Roe")):
         head = (f"From: {name} <ann@x.example>", "To: me@y.example", "Subject: Lunch")
         date = f"Date: Mon, 13 May {year} 09:00:00 +0000"
-        await bring(driver, "message/rfc822", *head, date, f"Message-ID: <{year}@x>", "", "Noon.")
+        await ingest_file(
+            driver, "message/rfc822", *head, date, f"Message-ID: <{year}@x>", "", "Noon."
+        )
     found = await driver.call("get_entity_by_identifier", identifier="ann@x.example")
     assert {each["canonical_name"] for each in found["entities"]} >= {"Ann Lee"}
     assert not [e for e in found["entities"] if e["snapshot"].get("name") == "Ann Roe"]

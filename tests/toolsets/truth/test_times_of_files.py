@@ -104,7 +104,7 @@ FILES: list[Made] = [
 ]
 
 
-async def bring(driver: ToolDriver, file: tuple[str, bytes]) -> dict[str, Any]:
+async def ingest_file(driver: ToolDriver, file: tuple[str, bytes]) -> dict[str, Any]:
     """Ingest a file, a minute after the one before, and return the invoice."""
     name, data = file
     driver.wait()
@@ -120,38 +120,42 @@ async def bring(driver: ToolDriver, file: tuple[str, bytes]) -> dict[str, Any]:
 @pytest.mark.parametrize("of", FILES, ids=lambda made: made.__name__)
 async def test_an_older_file_imported_later_does_not_win(of: Made) -> None:
     driver = make_driver()
-    assert (await bring(driver, of("520.00", NEWER)))["amount_due"] == 520
-    assert (await bring(driver, of("480.00", OLDER)))["amount_due"] == 520
-    assert (await bring(driver, of("480.00", OLDER)))["amount_due"] == 520
+    assert (await ingest_file(driver, of("520.00", NEWER)))["amount_due"] == 520
+    assert (await ingest_file(driver, of("480.00", OLDER)))["amount_due"] == 520
+    assert (await ingest_file(driver, of("480.00", OLDER)))["amount_due"] == 520
     # A newer one that was brought first does not keep an even newer one out.
-    assert (await bring(driver, of("610.00", "2024-06-02T10:00:00Z")))["amount_due"] == 610
+    assert (await ingest_file(driver, of("610.00", "2024-06-02T10:00:00Z")))["amount_due"] == 610
 
 
 @pytest.mark.parametrize("of", [a_docx, a_pdf_file, a_page, a_note, a_table])
 async def test_a_file_of_the_future_counts_as_of_its_import(of: Made) -> None:
     driver = make_driver()
-    assert (await bring(driver, of("1.00", "2999-06-01T10:00:00Z")))["amount_due"] == 1
+    assert (await ingest_file(driver, of("1.00", "2999-06-01T10:00:00Z")))["amount_due"] == 1
     text = "\n".join(of_lines("520.00")).encode()
-    assert (await bring(driver, ("a.txt", text)))["amount_due"] == 520
+    assert (await ingest_file(driver, ("a.txt", text)))["amount_due"] == 520
 
 
 async def test_a_time_before_the_files_stated_day_is_not_its_time() -> None:
     """A letter from a template has the time of the template."""
     driver = make_driver()
-    await bring(driver, ("a.txt", "\n".join(of_lines("520.00")).encode()))
-    assert (await bring(driver, a_docx("610.00", "2013-01-01T00:00:00Z")))["amount_due"] == 610
+    await ingest_file(driver, ("a.txt", "\n".join(of_lines("520.00")).encode()))
+    assert (await ingest_file(driver, a_docx("610.00", "2013-01-01T00:00:00Z")))[
+        "amount_due"
+    ] == 610
 
 
 async def test_a_default_time_of_libraries_is_not_a_files_time() -> None:
     driver = make_driver()
-    await bring(driver, a_docx("520.00", NEWER))
-    assert (await bring(driver, a_docx("610.00", "2013-12-23T23:15:00Z")))["amount_due"] == 610
+    await ingest_file(driver, a_docx("520.00", NEWER))
+    assert (await ingest_file(driver, a_docx("610.00", "2013-12-23T23:15:00Z")))[
+        "amount_due"
+    ] == 610
 
 
 async def test_broken_properties_leave_the_file_readable() -> None:
     driver = make_driver()
     broken = with_part(a_letter(*of_lines("520.00")), "docProps/core.xml", "<p><broken")
-    assert (await bring(driver, ("a.docx", broken)))["amount_due"] == 520
+    assert (await ingest_file(driver, ("a.docx", broken)))["amount_due"] == 520
 
 
 OFX = (

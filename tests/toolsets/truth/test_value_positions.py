@@ -16,7 +16,9 @@ CSV = (
 )
 
 
-async def places(driver: ToolDriver, data: bytes, mime: str, kind: str, field: str) -> list[Any]:
+async def value_places(
+    driver: ToolDriver, data: bytes, mime: str, kind: str, field: str
+) -> list[Any]:
     """The places of a field of each entity of the type, by the entity's name."""
     await driver.call(
         "ingest",
@@ -33,7 +35,7 @@ async def places(driver: ToolDriver, data: bytes, mime: str, kind: str, field: s
 
 
 async def test_the_value_of_a_row_is_located_in_its_line_under_its_title() -> None:
-    found = await places(make_driver(), CSV.encode(), "text/csv", "transaction", "amount")
+    found = await value_places(make_driver(), CSV.encode(), "text/csv", "transaction", "amount")
 
     assert found == [
         [{"quote": "-5.00", "line": 4, "column": "Amount"}],
@@ -46,8 +48,10 @@ async def test_the_value_of_a_page_is_located_in_a_quoted_line() -> None:
     bill = "Invoice\nInvoice number: A-1\nInvoice date: 30/05/2024\nTotal: 1,250.00 EUR\n"
     pages = a_pdf("Cover\n", bill)
 
-    (total,) = await places(make_driver(), pages, "application/pdf", "invoice", "amount_due")
-    ((day,),) = await places(make_driver(), pages, "application/pdf", "invoice", "invoice_date")
+    (total,) = await value_places(make_driver(), pages, "application/pdf", "invoice", "amount_due")
+    ((day,),) = await value_places(
+        make_driver(), pages, "application/pdf", "invoice", "invoice_date"
+    )
     box = total[0].pop("box")
 
     assert total == [{"quote": "Total: 1,250.00 EUR", "line": 4, "page": 2}]
@@ -59,8 +63,12 @@ async def test_the_box_of_a_value_is_in_points_from_the_page_corner() -> None:
     bill = "Invoice\nInvoice number: A-1\nTotal: 1,250.00 EUR\n"
     upright, turned = a_pdf(bill), a_pdf(bill, turn=90)
 
-    ((first,),) = await places(make_driver(), upright, "application/pdf", "invoice", "amount_due")
-    ((second,),) = await places(make_driver(), turned, "application/pdf", "invoice", "amount_due")
+    ((first,),) = await value_places(
+        make_driver(), upright, "application/pdf", "invoice", "amount_due"
+    )
+    ((second,),) = await value_places(
+        make_driver(), turned, "application/pdf", "invoice", "amount_due"
+    )
     box, beside = first["box"], second["box"]
 
     # The line begins 72 points from the left and 792 - 720 + 2 * 14 points from the top; the
@@ -77,7 +85,7 @@ async def test_the_box_of_a_value_is_in_points_from_the_page_corner() -> None:
 async def test_the_reason_of_a_field_value_shows_its_position() -> None:
     driver = make_driver()
     bill = a_pdf("Invoice\nInvoice number: A-1\nTotal: 1,250.00 EUR\n")
-    (traced,) = await places(driver, bill, "application/pdf", "invoice", "amount_due")
+    (traced,) = await value_places(driver, bill, "application/pdf", "invoice", "amount_due")
     listed = await driver.call("retrieve_entities", entity_type="invoice")
     of = {"entity_id": listed["entities"][0]["id"]}
 

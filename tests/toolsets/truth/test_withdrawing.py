@@ -12,12 +12,12 @@ from canonry.log.commits import ORIGIN
 from canonry.log.entries import Tombstone, Withdrawn
 from canonry.log.items.sources import account_space
 from tests.toolsets.truth.kit import BOB, NOWHERE, ToolDriver, an_invoice, make_driver
-from tests.toolsets.truth.test_identity_model import a_canon, everything
+from tests.toolsets.truth.test_identity_model import a_canon, read_account
 
 pytestmark = pytest.mark.anyio
 
 
-async def withdraw(driver: ToolDriver, source: str, **more: Any) -> dict[str, Any]:
+async def withdraw_source(driver: ToolDriver, source: str, **more: Any) -> dict[str, Any]:
     driver.wait()
     return await driver.call("withdraw_source", user_id=driver.user, source_id=source, **more)
 
@@ -30,7 +30,7 @@ async def the_whole(driver: ToolDriver) -> object:
     found = await driver.call("search_records", limit=100)
     rows = {each["id"]: each["snapshot"] for each in found["entities"]}
     result = sorted((e["event_type"], e["event_timestamp"], str(e["entity_ids"])) for e in dates)
-    return await everything(driver), used, result, rows
+    return await read_account(driver), used, result, rows
 
 
 async def test_a_withdrawn_ingest_leaves_the_state_without_it() -> None:
@@ -46,7 +46,7 @@ async def test_a_withdrawn_ingest_leaves_the_state_without_it() -> None:
         {"entity_type": "person", "name": "Ann Li", "email": "ann@x.test", "phone": "+4930100001"},
         {"entity_type": "habit", "name": "Running"},
     )
-    done = await withdraw(one, wrong["source_id"], reason="the wrong file")
+    done = await withdraw_source(one, wrong["source_id"], reason="the wrong file")
 
     assert await the_whole(one) == await the_whole(other)
     assert done["withdrawn"] is True
@@ -58,10 +58,10 @@ async def test_a_dry_run_reports_the_same_and_writes_nothing() -> None:
     driver = make_driver()
     wrong = await driver.ingest(an_invoice(vendor_name="Acme Ltd"))
     before, heads = await the_whole(driver), await driver.heads()
-    answer = await withdraw(driver, wrong["source_id"], dry_run=True)
+    answer = await withdraw_source(driver, wrong["source_id"], dry_run=True)
 
     assert (await the_whole(driver), await driver.heads()) == (before, heads)
-    done = await withdraw(driver, wrong["source_id"])
+    done = await withdraw_source(driver, wrong["source_id"])
     assert answer == {**done, "withdrawn": False}
 
 
@@ -69,7 +69,7 @@ async def test_a_withdrawn_source_stays_only_in_the_log_with_the_reason() -> Non
     driver = make_driver()
     wrong = await driver.ingest(an_invoice(vendor_name="Acme Ltd"))
     source = wrong["source_id"]
-    await withdraw(driver, source, reason="the wrong account")
+    await withdraw_source(driver, source, reason="the wrong account")
 
     log = await driver.canon.ledger.read_commits(
         account_space(driver.user), after=ORIGIN, limit=100
@@ -93,7 +93,7 @@ async def test_importing_a_withdrawn_source_again_is_a_first_import() -> None:
         {"entity_type": "habit", "name": "Running"},
     )
     wrong = await one.ingest(*records)
-    await withdraw(one, wrong["source_id"])
+    await withdraw_source(one, wrong["source_id"])
     again = await one.ingest(*records)
     await other.ingest(*records)
 
@@ -106,7 +106,7 @@ async def test_an_entity_named_only_by_others_keeps_name_and_edges() -> None:
     driver = make_driver()
     first = await driver.ingest(an_invoice("INV-1", vendor_name="Acme Ltd"))
     second = await driver.ingest(an_invoice("INV-2", vendor_name="ACME Ltd"))
-    await withdraw(driver, first["source_id"])
+    await withdraw_source(driver, first["source_id"])
 
     found = await driver.call("get_entity_by_identifier", identifier="Acme Ltd")
     (acme,) = found["entities"]
@@ -124,7 +124,7 @@ async def test_an_edge_ended_by_a_withdrawn_field_holds_again() -> None:
     await driver.ingest({**ann, "organization": "Alpha Ltd"})
     moved = await driver.ingest({**ann, "organization": "Beta Ltd"})
     who = moved["entities"][0]["entity_id"]
-    await withdraw(driver, moved["source_id"])
+    await withdraw_source(driver, moved["source_id"])
 
     edges = (await driver.call("list_relationships", entity_id=who))["relationships"]
     ends = [await driver.snapshot(each["target_entity_id"]) for each in edges]
@@ -138,7 +138,7 @@ async def test_an_edge_also_stated_by_another_source_stays() -> None:
     await driver.ingest({**ann, "email": "ann@x.test", "role": "cook"})
     who = first["entities"][0]["entity_id"]
     before = await driver.call("list_relationships", entity_id=who)
-    await withdraw(driver, first["source_id"])
+    await withdraw_source(driver, first["source_id"])
 
     after = await driver.call("list_relationships", entity_id=who)
     assert [e["id"] for e in after["relationships"]] == [e["id"] for e in before["relationships"]]
@@ -151,7 +151,7 @@ async def test_a_correction_is_withdrawn_like_any_source() -> None:
     invoice = await driver.entity("invoice", invoice_number="INV-9", amount_due=100)
     await driver.correct(invoice, "amount_due", 7)
     reply = await driver.call("get_field_provenance", entity_id=invoice, field="amount_due")
-    await withdraw(driver, reply["source_material"]["id"])
+    await withdraw_source(driver, reply["source_material"]["id"])
 
     assert (await driver.snapshot(invoice))["amount_due"] == 100
 
@@ -161,7 +161,7 @@ async def test_a_correction_of_a_withdrawn_value_stays_with_its_entity() -> None
     wrong = await driver.ingest(an_invoice(vendor_name="Acme Ltd"))
     invoice = wrong["entities"][0]["entity_id"]
     await driver.correct(invoice, "amount_due", 7)
-    done = await withdraw(driver, wrong["source_id"])
+    done = await withdraw_source(driver, wrong["source_id"])
 
     assert await driver.snapshot(invoice) == {"amount_due": 7}
     assert done["changed"] == [invoice]
@@ -172,7 +172,7 @@ async def test_a_removed_merged_entity_leaves_its_survivor() -> None:
     kept = await driver.entity("company", name="Acme Ltd", tax_id="A-1")
     wrong = await driver.ingest({"entity_type": "company", "name": "Acne Ltd", "tax_id": "A-2"})
     await driver.merge(wrong["entities"][0]["entity_id"], kept)
-    await withdraw(driver, wrong["source_id"])
+    await withdraw_source(driver, wrong["source_id"])
 
     read = await driver.call("get_entity_snapshot", entity_id=kept)
     assert read["snapshot"] == {"name": "Acme Ltd", "tax_id": "A-1"}
@@ -186,7 +186,7 @@ async def test_a_survivor_stays_for_its_merged_entities() -> None:
     kept = wrong["entities"][0]["entity_id"]
     other = await driver.entity("company", name="Acme Ltd", tax_id="A-1")
     await driver.merge(other, kept)
-    await withdraw(driver, wrong["source_id"])
+    await withdraw_source(driver, wrong["source_id"])
 
     read = await driver.call("get_entity_snapshot", entity_id=other)
     assert (read["entity_id"], read["snapshot"]["name"]) == (kept, "Acme Ltd")
@@ -200,7 +200,7 @@ async def test_entities_merged_with_each_other_are_removed_together() -> None:
     first, second, third = (each["entity_id"] for each in wrong["entities"])
     await one.merge(first, second)
     await one.merge(third, second)
-    done = await withdraw(one, wrong["source_id"])
+    done = await withdraw_source(one, wrong["source_id"])
 
     assert set(done["gone"]) == {first, second, third}
     await other.ingest({"entity_type": "company", "name": "Beta"})
@@ -215,7 +215,7 @@ async def test_an_edge_also_requested_by_a_user_stays_and_is_readable() -> None:
     who = await driver.entity(**ann)
     wrong = await driver.ingest({**ann, "organization": "Alpha Ltd"})
     await driver.relate(who, "REFERS_TO", kept)
-    await withdraw(driver, wrong["source_id"])
+    await withdraw_source(driver, wrong["source_id"])
 
     edges = (await driver.call("list_relationships", entity_id=who))["relationships"]
     assert [each["target_entity_id"] for each in edges] == [kept]
@@ -233,7 +233,7 @@ async def test_member_files_are_withdrawn_unless_shared_with_another_file() -> N
     second = await driver.call("ingest", user_id=driver.user, **a_mail("Tuesday", "two.txt"))
     parts = {each["name"]: each["source_id"] for each in first["members"]}
     assert parts["two.txt"] == second["members"][0]["source_id"]
-    done = await withdraw(driver, first["source_id"])
+    done = await withdraw_source(driver, first["source_id"])
 
     assert set(done["sources"]) == {first["source_id"], parts["one.txt"]}
 
@@ -321,20 +321,20 @@ async def withdrawn_and_never_brought(
     """Live through the steps with one more that is withdrawn, and without it; compare all."""
     async with a_canon(engine) as one, a_canon("memory") as other:
         for number, step in enumerate(before):
-            await take(step, number, one, other)
-        taken = await one.ingest(*marked(wrong, 100))
+            await take_step(step, number, one, other)
+        taken = await one.ingest(*mark_records(wrong, 100))
         other.wait()
         for number, step in enumerate(after, 200):
-            await take(step, number, one, other)
-        await withdraw(one, taken["source_id"])
+            await take_step(step, number, one, other)
+        await withdraw_source(one, taken["source_id"])
         assert await the_whole(one) == await the_whole(other)
 
 
-async def take(step: Any, number: int, one: ToolDriver, other: ToolDriver) -> None:
+async def take_step(step: Any, number: int, one: ToolDriver, other: ToolDriver) -> None:
     """Let both do the same, to those whom also the one without the wrong source knows."""
     if isinstance(step, list):
-        await one.ingest(*marked(step, number))
-        await other.ingest(*marked(step, number))
+        await one.ingest(*mark_records(step, number))
+        await other.ingest(*mark_records(step, number))
         return
     what, *words = step
     found = [await other.call("get_entity_by_identifier", identifier=w) for w in words[:2]]
@@ -349,7 +349,7 @@ async def take(step: Any, number: int, one: ToolDriver, other: ToolDriver) -> No
             await driver.relate(ids[0], "REFERS_TO", ids[1])
 
 
-def marked(records: list[Any], number: int) -> list[Any]:
+def mark_records(records: list[Any], number: int) -> list[Any]:
     """The records as a source of their own."""
     return [{**each, "notes": f"note {number}"} for each in records]
 
@@ -360,7 +360,7 @@ def names_of(*steps: Any) -> set[tuple[str, str]]:
     return {(e["email"], e["name"]) for e in records if "email" in e and "name" in e}
 
 
-def contradicted(wrong: list[Any], others: list[Any]) -> bool:
+def is_contradicted(wrong: list[Any], others: list[Any]) -> bool:
     """Return whether a source gives an address another name than itself or one of the others."""
     named = names_of(wrong)
     every = named | names_of(*others)
@@ -373,7 +373,7 @@ async def test_a_differently_named_entity_keeps_its_own_id() -> None:
     wrong = await one.ingest({**ada, "name": "Bo Berg"})
     other.wait()
     mine, theirs = [await driver.entity(**ada) for driver in (one, other)]
-    await withdraw(one, wrong["source_id"])
+    await withdraw_source(one, wrong["source_id"])
 
     assert mine != theirs
     assert str(await the_whole(one)).replace(mine, theirs) == str(await the_whole(other))
@@ -395,7 +395,7 @@ def test_withdrawing_is_the_inverse_of_ingest(
     A record with another name than the wrong one gets an id of its own when it comes. Other
     records and users name that id, so it stays after the withdrawal.
     """
-    assume(not contradicted(wrong, before + after))
+    assume(not is_contradicted(wrong, before + after))
     asyncio.run(withdrawn_and_never_brought(before, wrong, after, "memory"))
 
 
@@ -404,5 +404,5 @@ def test_withdrawing_is_the_inverse_of_ingest(
 def test_a_store_on_disk_withdraws_like_memory(
     before: list[Any], wrong: list[Any], after: list[Any]
 ) -> None:
-    assume(not contradicted(wrong, before + after))
+    assume(not is_contradicted(wrong, before + after))
     asyncio.run(withdrawn_and_never_brought(before, wrong, after, "sqlite"))

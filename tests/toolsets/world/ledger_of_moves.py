@@ -39,21 +39,25 @@ class PlainWorld:
 
     def place_at(self, mover: str, tick: int) -> str:
         """Return the location of a mover at a tick."""
-        return _last(self.positions[mover], tick)
+        return last_reported(self.positions[mover], tick)
 
     def held_at(self, holder: str, tick: int) -> set[str]:
         """Return the items of a holder at a tick."""
-        return {item for item, reported in self.holders.items() if _last(reported, tick) == holder}
+        return {
+            item
+            for item, reported in self.holders.items()
+            if last_reported(reported, tick) == holder
+        }
 
     def passages_at(self, start: str, tick: int) -> dict[Direction, str]:
         """Whereto the exits of a place led."""
-        return {p.direction: p.end for p in self._open(tick) if p.start == start}
+        return {p.direction: p.end for p in self._open_exits(tick) if p.start == start}
 
     def clock_at(self, player: str, tick: int) -> int | None:
         """A player's own time; None before it was first told."""
         return max((time for since, time in self.clocks[player] if since <= tick), default=None)
 
-    def go(self, mover: str, direction: Direction, tick: int) -> bool:
+    def go_through(self, mover: str, direction: Direction, tick: int) -> bool:
         """Through an exit."""
         if not self._may_leave(mover, tick):
             return False
@@ -61,27 +65,27 @@ class PlainWorld:
         target = self.passages_at(here, tick).get(direction)
         if target is None:
             return False
-        self._arrive(mover, target, tick, travel_ms(direction, None))
+        self._arrive_at(mover, target, tick, travel_ms(direction, None))
         return True
 
-    def jump(self, mover: str, target: str, tick: int) -> bool:
+    def jump_to(self, mover: str, target: str, tick: int) -> bool:
         """Past all exits."""
         if not self._may_leave(mover, tick) or self.positions[mover][-1][1] == target:
             return False
-        self._arrive(mover, target, tick, 0)
+        self._arrive_at(mover, target, tick, 0)
         return True
 
-    def give(self, item: str, target: str, tick: int, *, anywhere: bool) -> bool:
+    def give_item(self, item: str, target: str, tick: int, *, anywhere: bool) -> bool:
         """Hand an item on; at one place, unless `anywhere`."""
         since, holder = self.holders[item][-1]
         if tick > self.now or since > tick or holder == target:
             return False
-        if not anywhere and self._spot(holder, tick) != self._spot(target, tick):
+        if not anywhere and self._spot_of(holder, tick) != self._spot_of(target, tick):
             return False
         self.holders[item].append((tick, target))
         return True
 
-    def build(self, start: str, direction: Direction, end: str, *, one_way: bool) -> bool:
+    def build_exit(self, start: str, direction: Direction, end: str, *, one_way: bool) -> bool:
         """Make an exit, with its way back unless it leads one way only."""
         old, back = self._leading(start, direction), self._leading(end, OPPOSITE[direction])
         if start == end or (old is not None and (old.end, old.one_way) != (end, one_way)):
@@ -94,7 +98,7 @@ class PlainWorld:
             self.passages.append(Passage(end, OPPOSITE[direction], start, one_way, self.now))
         return True
 
-    def raze(self, start: str, direction: Direction) -> bool:
+    def raze_exit(self, start: str, direction: Direction) -> bool:
         """End an exit, and the way back that belongs to it."""
         old = self._leading(start, direction)
         if old is None:
@@ -105,7 +109,7 @@ class PlainWorld:
             back.until = self.now
         return True
 
-    def wait(self, duration: int, player: str | None) -> bool:
+    def wait_time(self, duration: int, player: str | None) -> bool:
         """Let time pass, for the world or for one player."""
         if duration <= 0:
             return False
@@ -118,7 +122,7 @@ class PlainWorld:
     def _may_leave(self, mover: str, tick: int) -> bool:
         return self.positions[mover][-1][0] <= tick <= self.now
 
-    def _arrive(self, mover: str, target: str, tick: int, duration: int) -> None:
+    def _arrive_at(self, mover: str, target: str, tick: int, duration: int) -> None:
         self.positions[mover].append((tick, target))
         if mover in self.clocks:
             self._set_clock(mover, tick, max(self.clock_at(mover, END) or 0, tick) + duration)
@@ -126,16 +130,18 @@ class PlainWorld:
     def _set_clock(self, player: str, tick: int, time: int) -> None:
         self.clocks[player].append((tick, time))
 
-    def _spot(self, holder: str, tick: int) -> str:
+    def _spot_of(self, holder: str, tick: int) -> str:
         return holder if holder in self.places else self.place_at(holder, tick)
 
-    def _open(self, tick: int) -> list[Passage]:
+    def _open_exits(self, tick: int) -> list[Passage]:
         return [p for p in self.passages if p.since <= tick < p.until]
 
     def _leading(self, start: str, direction: Direction) -> Passage | None:
-        found = (p for p in self._open(self.now) if (p.start, p.direction) == (start, direction))
+        found = (
+            p for p in self._open_exits(self.now) if (p.start, p.direction) == (start, direction)
+        )
         return next(found, None)
 
 
-def _last(reported: list[tuple[int, str]], tick: int) -> str:
+def last_reported(reported: list[tuple[int, str]], tick: int) -> str:
     return [name for since, name in reported if since <= tick][-1]

@@ -18,7 +18,7 @@ from tests.toolsets.world.kit import Isle, a_world
 pytestmark = pytest.mark.anyio
 
 
-async def planned(isle: Isle, seed: str = "one", **constraints: Any) -> Any:
+async def plan_arc(isle: Isle, seed: str = "one", **constraints: Any) -> Any:
     """The arc of a seed."""
     return await isle.call("generate-arc", "Planner", seed=seed, constraints=constraints)
 
@@ -32,7 +32,7 @@ async def test_every_reference_exists_and_every_step_is_reachable(beats: int) ->
              if not each.attributes}  # fmt: skip
     lore = {each.key for each in atlas.lore}
     for number in range(10):
-        arc = await planned(isle, f"seed {number}", beats=beats)
+        arc = await plan_arc(isle, f"seed {number}", beats=beats)
         assert len(arc["beats"]) == beats
         for beat in arc["beats"]:
             assert beat["locationId"] in keys
@@ -55,9 +55,9 @@ async def test_every_reference_exists_and_every_step_is_reachable(beats: int) ->
 
 async def test_an_equal_seed_plans_the_same_and_another_differs() -> None:
     isle, again = await a_world(scene()), await a_world(scene())
-    assert await planned(isle) == await planned(again)
-    assert await planned(isle) != await planned(isle, "two")
-    assert (await planned(isle))["arcId"] != (await planned(isle, beats=7))["arcId"]
+    assert await plan_arc(isle) == await plan_arc(again)
+    assert await plan_arc(isle) != await plan_arc(isle, "two")
+    assert (await plan_arc(isle))["arcId"] != (await plan_arc(isle, beats=7))["arcId"]
 
 
 PROGRAM = """
@@ -74,7 +74,7 @@ asyncio.run(main())
 
 async def test_planning_is_the_same_in_every_process() -> None:
     isle = await a_world(scene())
-    here = json.dumps(await planned(isle, beats=9))
+    here = json.dumps(await plan_arc(isle, beats=9))
     done = await anyio.run_process(
         [sys.executable, "-c", PROGRAM],
         env={"PYTHONPATH": "src:.", "PYTHONHASHSEED": "7", "PATH": ""},
@@ -84,7 +84,7 @@ async def test_planning_is_the_same_in_every_process() -> None:
 
 async def test_requested_places_and_factions_occur() -> None:
     isle = await a_world(scene())
-    arc = await planned(isle, locationIds=["harbour", "temple"], factionIds=["council"], beats=4)
+    arc = await plan_arc(isle, locationIds=["harbour", "temple"], factionIds=["council"], beats=4)
     visited = [beat["locationId"] for beat in arc["beats"]]
     assert visited[0] == isle.id("harbour")
     assert isle.id("temple") in visited
@@ -120,9 +120,9 @@ async def test_a_world_of_one_place_has_an_arc_too() -> None:
         layers=(),
     )
     isle = await a_world(atlas)
-    arc = await planned(isle, themes=["a lost ring"])
+    arc = await plan_arc(isle, themes=["a lost ring"])
     assert "a lost ring" in json.dumps(arc["beats"] + [arc["hook"], arc["title"]])
-    assert (await planned(isle))["beats"]
+    assert (await plan_arc(isle))["beats"]
 
 
 def test_unreachable_requests_make_no_arc() -> None:

@@ -50,7 +50,7 @@ CHOSEN: Mapping[str, Mapping[str, Any]] = {
 """Arguments of a tool that are neither a name nor a text."""
 
 
-def fitting(tool: Tool, isle: Isle) -> dict[str, Any]:
+def fitting_arguments(tool: Tool, isle: Isle) -> dict[str, Any]:
     """Arguments that say the canary wherever a text may say anything, and name what is there."""
     known: Mapping[str, Any] = {
         "locationId": isle.id("inn"),
@@ -88,7 +88,7 @@ async def test_a_text_stays_between_caller_and_world(tool: Tool) -> None:
     lines: list[bytes] = []
     isle.gateway.audit.write_to(lines.append)
     role = "WorldBuilder" if "WorldBuilder" in tool.roles else min(tool.roles)
-    result = fitting(tool, isle)
+    result = fitting_arguments(tool, isle)
     if tool.name == "withdraw-proposal":
         event = {**CHOSEN["enqueue-world-event"], "idempotencyKey": CANARY}
         result["proposalId"] = (await isle.call("enqueue-world-event", "World", **event))[

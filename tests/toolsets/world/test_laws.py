@@ -42,7 +42,7 @@ AGO = st.sampled_from((None, 0, 1, 5, -1))
 """The age of a date in ticks; None: no tick is given, -1: a tick in the future."""
 
 
-def steps() -> st.SearchStrategy[list[Step]]:
+def draw_steps() -> st.SearchStrategy[list[Step]]:
     """Draw steps in any order."""
     place, way, item = (st.sampled_from(each) for each in (PLACES, WAYS, ITEMS))
     mover = st.sampled_from(MOVERS)
@@ -99,7 +99,7 @@ def a_plain_world() -> PlainWorld:
     )
 
 
-async def tried(isle: Isle, plain: PlainWorld, kind: str, stated: dict[str, Any]) -> None:
+async def try_step(isle: Isle, plain: PlainWorld, kind: str, stated: dict[str, Any]) -> None:
     """Try a step on both; one allows it exactly if the other does."""
     ago = stated.get("ago")
     tick = plain.now if ago is None else plain.now - ago
@@ -107,36 +107,36 @@ async def tried(isle: Isle, plain: PlainWorld, kind: str, stated: dict[str, Any]
     match kind:
         case "go":
             call = ("move", {"moverId": stated["mover"], "direction": stated["direction"], **dated})
-            allowed = plain.go(stated["mover"], stated["direction"], tick)
+            allowed = plain.go_through(stated["mover"], stated["direction"], tick)
         case "jump":
             call = ("move", {"moverId": stated["mover"], "teleportTo": stated["target"], **dated})
-            allowed = plain.jump(stated["mover"], stated["target"], tick)
+            allowed = plain.jump_to(stated["mover"], stated["target"], tick)
         case "give":
             item, target, anywhere = stated["item"], stated["target"], stated["anywhere"]
             handed = {"itemId": item, "toHolderId": target, "anywhere": anywhere}
             call = ("transfer-item", {**handed, **dated})
-            allowed = plain.give(item, target, tick, anywhere=anywhere)
+            allowed = plain.give_item(item, target, tick, anywhere=anywhere)
         case "build":
             start, way, end, one_way = (stated[n] for n in ("start", "direction", "end", "one_way"))
             made = {"fromLocationId": start, "direction": way, "toLocationId": end}
             call = ("create-exit", {**made, "oneWay": one_way})
-            allowed = plain.build(start, way, end, one_way=one_way)
+            allowed = plain.build_exit(start, way, end, one_way=one_way)
         case "raze":
             ended = {"fromLocationId": stated["start"], "direction": stated["direction"]}
             call = ("remove-exit", ended)
-            allowed = plain.raze(stated["start"], stated["direction"])
+            allowed = plain.raze_exit(stated["start"], stated["direction"])
         case _:
             player = stated["player"]
             whose = {} if player is None else {"playerId": player}
             call = ("advance-clock", {"durationMs": stated["duration"], **whose})
-            allowed = plain.wait(stated["duration"], player)
+            allowed = plain.wait_time(stated["duration"], player)
     outcome = await isle.outcome(*call, "WorldBuilder")
     assert (outcome.error is None) == allowed, (call, outcome.text)
     if outcome.error is not None:
         assert outcome.body["error"]["code"] in {"CONFLICT", "INVALID_ARGUMENT"}, outcome.text
 
 
-async def agreed(isle: Isle, plain: PlainWorld, tick: int) -> None:
+async def require_agreement(isle: Isle, plain: PlainWorld, tick: int) -> None:
     """Check that contexts and lists agree about a tick."""
     for player in PLAYERS:
         context = await isle.call("get-player-context", playerId=player, tick=tick)
@@ -154,12 +154,12 @@ async def agreed(isle: Isle, plain: PlainWorld, tick: int) -> None:
         assert sorted(seen) == sorted(there), (place, tick)
 
 
-async def lived(isle: Isle, plan: list[Step]) -> None:
+async def live_plan(isle: Isle, plan: list[Step]) -> None:
     """Try all steps, then look at every tick at which anything may have changed."""
     plain = a_plain_world()
     for kind, reported in plan:
-        await tried(isle, plain, kind, reported)
-    await agreed(isle, plain, plain.now)
+        await try_step(isle, plain, kind, reported)
+    await require_agreement(isle, plain, plain.now)
     changes = {p.until for p in plain.passages} | {p.since for p in plain.passages}
     for named in (*plain.positions.values(), *plain.holders.values()):
         changes |= {since for since, _ in named}
@@ -167,31 +167,31 @@ async def lived(isle: Isle, plan: list[Step]) -> None:
         changes |= {since for since, _ in clock}
     for tick in sorted({each + near for each in changes for near in (-1, 0)}):
         if 0 <= tick <= plain.now:
-            await agreed(isle, plain, tick)
+            await require_agreement(isle, plain, tick)
 
 
 @settings(max_examples=60)
-@given(steps())
+@given(draw_steps())
 def test_a_world_in_memory_equals_its_history(plan: list[Step]) -> None:
     async def live() -> None:
-        await lived(await a_world(an_atlas()), plan)
+        await live_plan(await a_world(an_atlas()), plan)
 
     asyncio.run(live())
 
 
 @settings(max_examples=15)
-@given(steps())
+@given(draw_steps())
 def test_a_world_on_disk_equals_its_history(plan: list[Step]) -> None:
     async def live() -> None:
         with TemporaryDirectory() as folder:
-            async with embedded(Path(folder)) as isle:
-                await lived(isle, plan)
+            async with open_embedded_isle(Path(folder)) as isle:
+                await live_plan(isle, plan)
 
     asyncio.run(live())
 
 
 @asynccontextmanager
-async def embedded(folder: Path) -> AsyncIterator[Isle]:
+async def open_embedded_isle(folder: Path) -> AsyncIterator[Isle]:
     """The same world in a store on disk."""
     store = await open_embedded(folder, clock=HandClock(), identities=CountingIdentities())
     try:

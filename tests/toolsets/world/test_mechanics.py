@@ -88,7 +88,7 @@ def a_caster(attributes: dict[str, object], tags: tuple[str, ...] = ()) -> Atlas
     )
 
 
-async def cast(isle: Isle, spell: str, player: str = "ann") -> tuple[str, list[str]]:
+async def cast_spell(isle: Isle, spell: str, player: str = "ann") -> tuple[str, list[str]]:
     """The verdict and its reasons."""
     found = await isle.call("can-cast-here", "World", playerId=player, spell=spell)
     assert (found["verdict"] == "no") == bool(found["reasons"])
@@ -123,7 +123,7 @@ async def test_the_state_answers_the_rules_questions(
     tags: tuple[str, ...], attributes: dict[str, object], spell: str, why: str
 ) -> None:
     isle = await a_world(a_caster(attributes, tags))
-    verdict, reasons = await cast(isle, spell)
+    verdict, reasons = await cast_spell(isle, spell)
     assert verdict == "no"
     assert any(why in each for each in reasons), reasons
 
@@ -135,8 +135,8 @@ async def test_the_remaining_supplies_are_sufficient() -> None:
         "conditions": 7,
     }
     isle = await a_world(a_caster(slots))
-    assert await cast(isle, "Fireball") == ("yes", [])
-    assert await cast(isle, "Revivify", "bob") == ("yes", [])
+    assert await cast_spell(isle, "Fireball") == ("yes", [])
+    assert await cast_spell(isle, "Revivify", "bob") == ("yes", [])
     outcome = await isle.outcome("can-cast-here", {"playerId": "x", "spell": "Light"}, "World")
     assert outcome.body["error"]["code"] == "NOT_FOUND"
 

@@ -22,7 +22,7 @@ FORBIDDEN = (
 SECONDS = 0.02
 
 
-async def checked(isle: Isle, text: str, player: str = "ann", **more: object) -> list[str]:
+async def check_text(isle: Isle, text: str, player: str = "ann", **more: object) -> list[str]:
     """The constraints that a text violates; each span is where its text says."""
     reply = await isle.call("check-narration", "Narrative", narration=text, playerId=player, **more)
     for each in reply["violations"]:
@@ -35,15 +35,15 @@ async def checked(isle: Isle, text: str, player: str = "ann", **more: object) ->
 
 async def test_a_climb_without_a_way_up_is_a_violation() -> None:
     isle = await a_world(scene())
-    assert await checked(isle, ALLOWED, "ben") == []
-    assert await checked(isle, FORBIDDEN, "ben") == ["position"]
+    assert await check_text(isle, ALLOWED, "ben") == []
+    assert await check_text(isle, FORBIDDEN, "ben") == ["position"]
 
 
 async def test_the_same_words_pass_if_a_way_leads_up() -> None:
     isle = await a_world(scene())
     text = "You climb up and stand at the top, out of breath."
-    assert set(await checked(isle, text, "ben")) == {"position"}
-    assert await checked(isle, text, "ann") == []
+    assert set(await check_text(isle, text, "ben")) == {"position"}
+    assert await check_text(isle, text, "ann") == []
 
 
 async def test_each_violated_constraint_is_reported() -> None:
@@ -75,7 +75,7 @@ async def test_dreams_questions_denials_and_speech_claim_nothing() -> None:
         "...",
         "\u202e!",
     ):
-        assert await checked(isle, text) == [], text
+        assert await check_text(isle, text) == [], text
 
 
 async def test_without_a_player_the_location_counts() -> None:
@@ -99,15 +99,15 @@ async def test_a_narration_is_checked_against_the_world_of_its_tick() -> None:
     await isle.call("move", moverId="veyra", teleportTo="harbour", reason="A walk")
     await isle.call("advance-clock", durationMs=60_000)
     text = "Captain Veyra winks at you."
-    assert await checked(isle, text) == []
-    assert await checked(isle, text, tick=49_999_999) == ["absent"]
+    assert await check_text(isle, text) == []
+    assert await check_text(isle, text, tick=49_999_999) == ["absent"]
 
 
 async def test_archived_lore_forbids_nothing() -> None:
     isle = await a_world(scene())
     fields = {"name": "Tide Council", "description": "The Tide Council has nine members."}
     await isle.call("record-lore", factId="council", type="faction", fields=fields, archived=True)
-    assert await checked(isle, "The Tide Council has seven members.") == []
+    assert await check_text(isle, "The Tide Council has seven members.") == []
 
 
 async def test_unknown_people_or_places_are_not_found() -> None:
@@ -118,11 +118,11 @@ async def test_unknown_people_or_places_are_not_found() -> None:
 
 
 async def test_a_world_without_a_clock_has_no_time_of_day() -> None:
-    isle = await a_world(replace(_timeless(), tick=None))
-    assert await checked(isle, "The moon is high.") == []
+    isle = await a_world(replace(timeless_atlas(), tick=None))
+    assert await check_text(isle, "The moon is high.") == []
 
 
-def _timeless() -> Atlas:
+def timeless_atlas() -> Atlas:
     atlas = scene()
     return replace(atlas, layers=())
 
@@ -130,10 +130,10 @@ def _timeless() -> Atlas:
 async def test_a_hundred_words_take_no_time() -> None:
     isle = await a_world(scene())
     text = " ".join((ALLOWED + " " + FORBIDDEN).split() * 2)[:600]
-    await checked(isle, text, "ben")
+    await check_text(isle, text, "ben")
     taken = []
     for _ in range(5):
         begin = time.thread_time()
-        await checked(isle, text, "ben")
+        await check_text(isle, text, "ben")
         taken.append(time.thread_time() - begin)
     assert min(taken) < 5 * SECONDS  # the least, as a collection of garbage may come in

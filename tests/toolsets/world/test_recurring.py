@@ -12,14 +12,14 @@ from canonry.world.domain.checks import find_problems
 from canonry.world.usecases.exchange import export_world
 from canonry.world.usecases.worlds import require_world
 from tests.toolsets.world.kit import TICK, Isle, a_world, an_isle
-from tests.toolsets.world.proposals.adversarial import act, envelope
-from tests.toolsets.world.proposals.kit import propose, with_new_ids
+from tests.toolsets.world.proposals.adversarial import make_act, make_envelope
+from tests.toolsets.world.proposals.kit import send_proposal, with_new_ids
 
 HOUR = 3_600_000
 TIDE = {"scopeId": "inn", "layerType": "ambient", "value": "The tide is in.", "fromTick": HOUR}
 
 
-async def heard(isle: Isle, tick: int) -> str:
+async def heard_at(isle: Isle, tick: int) -> str:
     reply = await isle.call("get-atmosphere", "Narrative", locationId="inn", tick=tick)
     value: str = reply["ambient"]["valuePreview"]
     return value
@@ -28,15 +28,19 @@ async def heard(isle: Isle, tick: int) -> str:
 @pytest.mark.anyio
 async def test_a_recurring_layer_applies_at_its_hours() -> None:
     isle = await a_world(an_isle())
-    before = await heard(isle, 2 * HOUR)
+    before = await heard_at(isle, 2 * HOUR)
     await isle.call("create-layer", everyTicks=4 * HOUR, lastingTicks=HOUR, **TIDE)
 
-    assert await heard(isle, HOUR - 1) == before
+    assert await heard_at(isle, HOUR - 1) == before
     for time in (0, 1, 2):
         start = HOUR + time * 4 * HOUR
         if start + HOUR < TICK:
-            assert await heard(isle, start) == await heard(isle, start + HOUR - 1) == TIDE["value"]
-            assert await heard(isle, start + HOUR) == before
+            assert (
+                await heard_at(isle, start)
+                == await heard_at(isle, start + HOUR - 1)
+                == TIDE["value"]
+            )
+            assert await heard_at(isle, start + HOUR) == before
 
 
 @pytest.mark.anyio
@@ -67,7 +71,9 @@ async def test_a_proposal_may_replace_a_recurring_layer() -> None:
     tide = {**TIDE, "scopeId": "cellar", "layerType": "dynamic", "fromTick": 0}
     await isle.call("create-layer", everyTicks=4 * HOUR, lastingTicks=4 * HOUR - 1, **tide)
     params = {"locationId": "cellar", "layerType": "dynamic", "layerContent": "Oars creak."}
-    reply = await propose(isle, with_new_ids(envelope(act("Layer.Add", "loc:cellar", **params))))
+    reply = await send_proposal(
+        isle, with_new_ids(make_envelope(make_act("Layer.Add", "loc:cellar", **params)))
+    )
 
     assert reply["outcome"] == "accepted", reply
 
@@ -121,8 +127,10 @@ async def test_a_recurring_exit_is_open_at_its_hours_and_closed_between() -> Non
     shut = (await ways(isle, opening + HOUR + 1))["west"]
     assert shut == f"It is shut until tick {opening + round_}."
     await isle.refused("move", "CONFLICT", "exit.blocked", moverId="ann", direction="west")
-    going = act("Mover.Move", f"player:{isle.id('ann')}", moverId=isle.id("ann"), direction="west")
-    reply = await propose(isle, with_new_ids(envelope(going)))
+    going = make_act(
+        "Mover.Move", f"player:{isle.id('ann')}", moverId=isle.id("ann"), direction="west"
+    )
+    reply = await send_proposal(isle, with_new_ids(make_envelope(going)))
     assert reply["rejection"]["rule"] == "exit.blocked"
     changed = await isle.call(
         "get-changes", "Narrative", locationId="inn", fromTick=opening, toTick=opening + HOUR + 1

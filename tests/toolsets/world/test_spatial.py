@@ -12,7 +12,7 @@ from tests.toolsets.world.kit import a_world
 pytestmark = pytest.mark.anyio
 
 
-def oracle(atlas: Atlas, start: str, depth: int) -> Mapping[str, tuple[Direction, ...]]:
+def walk_oracle(atlas: Atlas, start: str, depth: int) -> Mapping[str, tuple[Direction, ...]]:
     """The first of the shortest paths to each place, found by walking all paths of each length."""
     ways = {
         place.key: [(way.direction, way.to) for way in place.exits if not way.blocked]
@@ -42,7 +42,7 @@ async def test_neighbours_equal_those_of_brute_force(seed: int) -> None:
             asked = {"locationId": place.key, "depth": depth}
             reply = await isle.call("get-spatial-context", **asked)
             found = {each["id"]: each["path"] for each in reply["neighbors"]}
-            expected = oracle(atlas, place.key, depth)
+            expected = walk_oracle(atlas, place.key, depth)
             assert found == {isle.id(k): [str(d) for d in path] for k, path in expected.items()}
             for each in reply["neighbors"]:
                 assert each["direction"] == each["path"][0]

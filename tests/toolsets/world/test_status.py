@@ -8,8 +8,14 @@ from canonry.world.domain.atlas import Mover
 from canonry.world.usecases.exchange import export_world
 from canonry.world.usecases.worlds import find_world
 from tests.toolsets.world.kit import a_world, brought_in
-from tests.toolsets.world.proposals.adversarial import GIVE, PAY, but, envelope, the_besieged_isle
-from tests.toolsets.world.proposals.kit import propose, the_isle, with_new_ids
+from tests.toolsets.world.proposals.adversarial import (
+    GIVE,
+    PAY,
+    change_parameters,
+    make_envelope,
+    the_besieged_isle,
+)
+from tests.toolsets.world.proposals.kit import send_proposal, the_isle, with_new_ids
 
 pytestmark = pytest.mark.anyio
 
@@ -51,8 +57,14 @@ async def test_a_builder_sets_a_status_and_the_past_stays() -> None:
 
 async def test_a_file_imported_again_resets_nobody() -> None:
     isle = await the_isle()
-    await propose(
-        isle, with_new_ids(envelope(but(PAY, amount=10), but(GIVE, itemId="coins", quantity=4)))
+    await send_proposal(
+        isle,
+        with_new_ids(
+            make_envelope(
+                change_parameters(PAY, amount=10),
+                change_parameters(GIVE, itemId="coins", quantity=4),
+            )
+        ),
     )
 
     await brought_in(isle.canon, the_besieged_isle())

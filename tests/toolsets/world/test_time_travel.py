@@ -13,24 +13,24 @@ pytestmark = pytest.mark.anyio
 STEPS = 40
 
 
-async def everything(isle: Isle, places: list[str], **when: int) -> list[Any]:
+async def read_contexts(isle: Isle, places: list[str], **when: int) -> list[Any]:
     """All contexts of some places and all players, without what the log alone knows."""
     found = [await isle.call("get-location-context", locationId=p, **when) for p in places]
     found += [await isle.call("get-atmosphere", locationId=p, **when) for p in places]
     for number in range(3):
         player = await isle.call("get-player-context", playerId=f"player-{number}", **when)
         found.append(player)
-    return [undated(each) for each in found]
+    return [without_dates(each) for each in found]
 
 
-def undated(value: Any) -> Any:
+def without_dates(value: Any) -> Any:
     """The value without instants of recording and without the player's own clock."""
     hidden = {"authoredAt", "occurredUtc", "createdUtc", "updatedUtc"}
     match value:
         case dict():
-            return {k: undated(v) for k, v in value.items() if k not in hidden}
+            return {k: without_dates(v) for k, v in value.items() if k not in hidden}
         case list():
-            return [undated(each) for each in value]
+            return [without_dates(each) for each in value]
         case _:
             return value
 
@@ -43,14 +43,14 @@ async def test_the_past_is_returned_as_it_was(seed: int) -> None:
     seen: dict[int, list[Any]] = {}
     for _ in range(STEPS):
         now = (await isle.call("advance-clock", durationMs=lots.randrange(1, 5_000)))["tick"]
-        await change(isle, lots, places)
-        seen[now] = await everything(isle, places)
+        await change_world(isle, lots, places)
+        seen[now] = await read_contexts(isle, places)
 
     for tick, reported in seen.items():
-        assert await everything(isle, places, tick=tick) == reported, (seed, tick)
+        assert await read_contexts(isle, places, tick=tick) == reported, (seed, tick)
 
 
-async def change(isle: Isle, lots: random.Random, places: list[str]) -> None:
+async def change_world(isle: Isle, lots: random.Random, places: list[str]) -> None:
     """Something happens; what the world does not allow does not."""
     player, place, other = f"player-{lots.randrange(3)}", lots.choice(places), lots.choice(places)
     direction = lots.choice(("north", "south", "east", "west", "up"))

@@ -4,8 +4,14 @@ import pytest
 
 from canonry.readmodels.edges import Direction
 from tests.toolsets.world.kit import TICK
-from tests.toolsets.world.proposals.adversarial import FIGHT, GO, MOOD, but, envelope
-from tests.toolsets.world.proposals.kit import propose, the_isle, with_new_ids
+from tests.toolsets.world.proposals.adversarial import (
+    FIGHT,
+    GO,
+    MOOD,
+    change_parameters,
+    make_envelope,
+)
+from tests.toolsets.world.proposals.kit import send_proposal, the_isle, with_new_ids
 
 pytestmark = pytest.mark.anyio
 
@@ -34,7 +40,7 @@ async def test_earlier_status_is_kept() -> None:
     isle = await the_isle()
     await isle.call("advance-clock", durationMs=1_000)
     hit = {"targetId": "cook", "kind": "damage", "amount": 5}
-    await propose(isle, with_new_ids(envelope(but(FIGHT, effects=[hit]))))
+    await send_proposal(isle, with_new_ids(make_envelope(change_parameters(FIGHT, effects=[hit]))))
 
     now = await isle.call("get-character-context", "World", characterId="cook")
     then = await isle.call("get-character-context", "World", characterId="cook", tick=TICK)
@@ -115,7 +121,7 @@ async def test_no_route_is_invented_if_no_way_exists() -> None:
 async def test_changes_between_two_ticks_are_listed() -> None:
     isle = await the_isle()
     await isle.call("advance-clock", durationMs=1_000)
-    await propose(isle, with_new_ids(envelope(GO)))
+    await send_proposal(isle, with_new_ids(make_envelope(GO)))
     await isle.call("remove-exit", fromLocationId="inn", direction="down")
     await isle.call(
         "create-layer",
@@ -144,7 +150,7 @@ async def test_changes_between_two_ticks_are_listed() -> None:
 
 async def test_events_are_found_by_word_kind_item_and_time() -> None:
     isle = await the_isle()
-    await propose(isle, with_new_ids(envelope(MOOD)))
+    await send_proposal(isle, with_new_ids(make_envelope(MOOD)))
 
     async def kinds(**wanted: object) -> list[str]:
         found = await isle.call("search-events", "Planner", **wanted)

@@ -68,12 +68,12 @@ def the_besieged_isle() -> Atlas:
     )
 
 
-def act(kind: str, scope: str, **params: Any) -> Document:
+def make_act(kind: str, scope: str, **params: Any) -> Document:
     """An action."""
     return {"actionType": kind, "scopeKey": scope, "params": params}
 
 
-def envelope(*actions: Document, patch: Patch | None = None, **more: Any) -> Document:
+def make_envelope(*actions: Document, patch: Patch | None = None, **more: Any) -> Document:
     """An envelope of a narrator's, whatever else it says."""
     document: Document = {
         "proposalId": "00000000-0000-4000-8000-00000000a001",
@@ -90,7 +90,7 @@ def envelope(*actions: Document, patch: Patch | None = None, **more: Any) -> Doc
     return document
 
 
-def generation(**more: Any) -> Document:
+def make_generation(**more: Any) -> Document:
     """Return the record of a question to a model; the test fills in the true hashes if missing."""
     return {
         "templateName": TEMPLATE,
@@ -105,27 +105,29 @@ def generation(**more: Any) -> Document:
     }
 
 
-GO: Final = act("Mover.Move", "player:ann", moverId="ann", direction="out")
-GIVE: Final = act(
+GO: Final = make_act("Mover.Move", "player:ann", moverId="ann", direction="out")
+GIVE: Final = make_act(
     "Item.Transfer", "player:ann", itemId="cup", fromHolderId="ann", toHolderId="cook"
 )
-DRIP: Final = act(
+DRIP: Final = make_act(
     "Layer.Add", "loc:inn", locationId="inn", layerType="dynamic", layerContent="Water drips."
 )
-WAY: Final = act(
+WAY: Final = make_act(
     "Exit.Create", "loc:cellar", fromLocationId="cellar", direction="north", toLocationId="tower"
 )
-TALK: Final = act("NPC.Dialogue", "loc:inn", npcId="cook", playerId="ann", text="Soup is ready.")
-CURSE: Final = act("Condition.Apply", "player:ann", targetId="ann", condition="poisoned")
-CURE: Final = act("Condition.Remove", "player:ann", targetId="ann", condition="cold")
-FIGHT: Final = act(
+TALK: Final = make_act(
+    "NPC.Dialogue", "loc:inn", npcId="cook", playerId="ann", text="Soup is ready."
+)
+CURSE: Final = make_act("Condition.Apply", "player:ann", targetId="ann", condition="poisoned")
+CURE: Final = make_act("Condition.Remove", "player:ann", targetId="ann", condition="cold")
+FIGHT: Final = make_act(
     "Combat.Resolve",
     "loc:inn",
     roundNumber=1,
     participantIds=["ann", "cook"],
     effects=[{"targetId": "cook", "kind": "damage", "amount": 2}],
 )
-RAT: Final = act(
+RAT: Final = make_act(
     "Entity.Spawn",
     "loc:cellar",
     locationId="cellar",
@@ -133,8 +135,8 @@ RAT: Final = act(
     name="Rat",
     description="A wet rat.",
 )
-PAY: Final = act("Resource.Spend", "player:ann", ownerId="ann", resource="gold", amount=3)
-MOOD: Final = act("Ambience.Generate", "loc:inn", locationId="inn")
+PAY: Final = make_act("Resource.Spend", "player:ann", ownerId="ann", resource="gold", amount=3)
+MOOD: Final = make_act("Ambience.Generate", "loc:inn", locationId="inn")
 EVERY: Final = {
     "move": GO,
     "transfer": GIVE,
@@ -150,14 +152,14 @@ EVERY: Final = {
 }
 
 
-def but(action: Document, /, scope: str | None = None, **params: Any) -> Document:
+def change_parameters(action: Document, /, scope: str | None = None, **params: Any) -> Document:
     """The action with other parameters; `...` leaves one out."""
     given = {**action["params"], **params}
     kept = {name: value for name, value in given.items() if value is not ...}
     return {**action, "scopeKey": scope or action["scopeKey"], "params": kept}
 
 
-def setting(*path: str | int, to: Any) -> Patch:
+def set_path(*path: str | int, to: Any) -> Patch:
     """A patch that sets what lies at a path; `...` removes it."""
 
     def patch(document: Document) -> None:

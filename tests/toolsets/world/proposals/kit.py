@@ -32,7 +32,9 @@ async def with_true_hashes(isle: Isle, sent: Any) -> Any:
     return found
 
 
-async def propose(isle: Isle, sent: Any, player: str = "ann", agent: str = "Narrative") -> Any:
+async def send_proposal(
+    isle: Isle, sent: Any, player: str = "ann", agent: str = "Narrative"
+) -> Any:
     """Return the answer to a proposal."""
     sent = await with_true_hashes(isle, sent)
     return await isle.call("propose-action", agent, playerId=player, actionEnvelope=sent)

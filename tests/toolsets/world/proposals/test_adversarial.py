@@ -4,7 +4,7 @@ import pytest
 
 from tests.toolsets.world.proposals.adversarial import Case
 from tests.toolsets.world.proposals.cases import CASES, LEGITIMATE
-from tests.toolsets.world.proposals.kit import propose, the_isle
+from tests.toolsets.world.proposals.kit import send_proposal, the_isle
 
 pytestmark = pytest.mark.anyio
 
@@ -19,7 +19,7 @@ async def test_the_gate_stops_an_adversarial_case(case: Case) -> None:
     isle = await the_isle()
     before = await isle.call("get-location-context", "Narrative", locationId="inn")
 
-    reply = await propose(isle, case.envelope, case.player)
+    reply = await send_proposal(isle, case.envelope, case.player)
 
     assert reply["outcome"] == "rejected"
     assert (reply["rejection"]["gate"], reply["rejection"]["rule"]) == (case.gate, case.rule)
@@ -33,7 +33,7 @@ async def test_the_gate_stops_an_adversarial_case(case: Case) -> None:
 async def test_legitimate_proposals_apply(case: Case) -> None:
     isle = await the_isle()
 
-    reply = await propose(isle, case.envelope, case.player)
+    reply = await send_proposal(isle, case.envelope, case.player)
 
     assert reply["outcome"] == "accepted", reply["rejection"]
     assert reply["commitId"]

@@ -11,8 +11,8 @@ from canonry.values.errors import InvalidInput
 from canonry.world.usecases.dialogue import PlayerUtterance, Voices, take_turn
 from canonry.world.usecases.worlds import require_world
 from tests.toolsets.world.kit import Isle, a_world
-from tests.toolsets.world.proposals.adversarial import act, envelope
-from tests.toolsets.world.proposals.kit import propose, with_new_ids
+from tests.toolsets.world.proposals.adversarial import make_act, make_envelope
+from tests.toolsets.world.proposals.kit import send_proposal, with_new_ids
 
 pytestmark = pytest.mark.anyio
 
@@ -35,14 +35,14 @@ async def a_scene_with(**changed: Any) -> Isle:
     return await a_world(replace(atlas, characters=movers))
 
 
-async def proposed(isle: Isle) -> Any:
+async def propose_speech(isle: Isle) -> Any:
     """Propose that she speaks to a player at the harbour, and return the answer."""
     said = {"npcId": "mara", "playerId": "ann", "text": "The nets are torn."}
-    sent = with_new_ids(envelope(act("NPC.Dialogue", "loc:harbour", **said)))
-    return await propose(isle, sent, "ann")
+    sent = with_new_ids(make_envelope(make_act("NPC.Dialogue", "loc:harbour", **said)))
+    return await send_proposal(isle, sent, "ann")
 
 
-async def narrated(isle: Isle) -> list[str]:
+async def narrate_greeting(isle: Isle) -> list[str]:
     reply = await isle.call(
         "check-narration", "Narrative", narration="Old Mara bows to you.", playerId="ann"
     )
@@ -65,12 +65,12 @@ async def test_a_removed_character_is_gone_for_all_toolsets(way: str) -> None:
     changed, how = GONE[way]
     isle = await a_scene_with(**changed)
 
-    answer = await proposed(isle)
+    answer = await propose_speech(isle)
     context = await isle.call("get-character-context", "Narrative", characterId="mara")
 
     rules = {"dead": "person.dead", "absent": "person.absent", "elsewhere": "scope.mismatch"}
     assert answer["rejection"]["rule"] == rules[how]
-    assert await narrated(isle) == ["dead" if how == "dead" else "absent"]
+    assert await narrate_greeting(isle) == ["dead" if how == "dead" else "absent"]
     with pytest.raises(InvalidInput, match="cannot answer"):
         await speak_to(isle)
     assert context["status"]["alive"] == (how != "dead")
@@ -81,6 +81,6 @@ async def test_an_explicit_statement_wins_over_an_attribute() -> None:
     isle = await a_scene_with(attributes={"status": "dead"}, tags=("dead",))
     await isle.call("set-status", "WorldBuilder", moverId="mara", alive=True)
 
-    assert (await proposed(isle))["outcome"] == "accepted"
-    assert await narrated(isle) == []
+    assert (await propose_speech(isle))["outcome"] == "accepted"
+    assert await narrate_greeting(isle) == []
     await speak_to(isle)

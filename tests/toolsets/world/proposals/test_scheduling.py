@@ -17,8 +17,8 @@ from canonry.values.moments import SECOND
 from canonry.world.toolset import WORLD
 from tests.simulation.loops import Faults, FaultyLedger
 from tests.toolsets.world.kit import Isle
-from tests.toolsets.world.proposals.adversarial import GO, MOOD, envelope
-from tests.toolsets.world.proposals.kit import propose, the_isle, with_new_ids
+from tests.toolsets.world.proposals.adversarial import GO, MOOD, make_envelope
+from tests.toolsets.world.proposals.kit import send_proposal, the_isle, with_new_ids
 
 pytestmark = pytest.mark.anyio
 _CHANGED = "Location.Environment.Changed"
@@ -45,17 +45,17 @@ class Failing(FaultyLedger):
         return await super().append_drafts(batch)
 
 
-def failing(isle: Isle, *refused: int) -> Isle:
+def fail_appends(isle: Isle, *refused: int) -> Isle:
     canon = replace(isle.canon, ledger=Failing(isle.canon.ledger, *refused))
     return Isle(canon=canon, gateway=Gateway(canon, (WORLD,)), world=isle.world)
 
 
-async def where(isle: Isle) -> str:
+async def location_name(isle: Isle) -> str:
     reply = await isle.call("get-player-context", "World", playerId="ann")
     return str(reply["location"]["name"])
 
 
-async def weather(isle: Isle, **at: Any) -> str:
+async def read_weather(isle: Isle, **at: Any) -> str:
     reply = await isle.call("get-atmosphere", "World", locationId="inn", **at)
     return str(reply["weather"]["value"])
 
@@ -67,7 +67,7 @@ async def test_an_event_without_a_tick_applies_at_once() -> None:
 
     assert reply["outcome"] == "accepted"
     assert reply["commitId"]
-    assert await weather(isle) == "Rain drums on the roof."
+    assert await read_weather(isle) == "Rain drums on the roof."
 
 
 async def test_an_event_with_a_tick_waits_and_is_dated_there() -> None:
@@ -81,13 +81,13 @@ async def test_an_event_with_a_tick_waits_and_is_dated_there() -> None:
         dueTick=60_000_000,
     )
     assert "commitId" not in reply
-    assert await weather(isle) == "rain"
+    assert await read_weather(isle) == "rain"
 
     await isle.call("advance-clock", durationMs=20_000_000)
 
-    assert await weather(isle) == "Rain drums on the roof."
-    assert await weather(isle, tick=60_000_000) == "Rain drums on the roof."
-    assert await weather(isle, tick=59_999_999) == "rain"
+    assert await read_weather(isle) == "Rain drums on the roof."
+    assert await read_weather(isle, tick=60_000_000) == "Rain drums on the roof."
+    assert await read_weather(isle, tick=59_999_999) == "rain"
     kept = await isle.call("get-proposal", "World", proposalId=reply["proposalId"])
     assert kept["commitId"]
     assert kept["dueTick"] == 60_000_000
@@ -106,7 +106,7 @@ async def test_events_apply_in_the_order_of_their_ticks() -> None:
 
     await isle.call("advance-clock", durationMs=30_000_000)
 
-    assert await where(isle) == "Road"
+    assert await location_name(isle) == "Road"
 
 
 async def test_one_key_is_one_event() -> None:
@@ -170,7 +170,7 @@ async def test_a_scheduled_event_can_be_withdrawn_until_due() -> None:
     gone = await isle.call("withdraw-proposal", "World", **own)
     assert gone["withdrawn"] == "the sky clears"
     await isle.call("advance-clock", durationMs=20_000_000)
-    assert await weather(isle) == "rain"
+    assert await read_weather(isle) == "rain"
 
     again = await isle.outcome("withdraw-proposal", own, "World")
     assert again.body["error"]["details"]["reason"] == "proposal.decided"
@@ -180,7 +180,7 @@ async def test_a_scheduled_event_can_be_withdrawn_until_due() -> None:
 
 async def test_an_applied_event_cannot_be_withdrawn() -> None:
     isle = await the_isle()
-    reply = await propose(isle, envelope(GO))
+    reply = await send_proposal(isle, make_envelope(GO))
     own = {"proposalId": reply["proposalId"], "reason": "no"}
 
     outcome = await isle.outcome("withdraw-proposal", own, "Narrative")
@@ -190,57 +190,57 @@ async def test_an_applied_event_cannot_be_withdrawn() -> None:
 
 async def test_without_its_record_nothing_is_written() -> None:
     isle = await the_isle()
-    broken = failing(isle, 1)
+    broken = fail_appends(isle, 1)
 
-    reply = await propose(broken, envelope(GO))
+    reply = await send_proposal(broken, make_envelope(GO))
 
     assert reply["rejection"]["gate"] == "audit"
     assert reply["rejection"]["transient"]
     assert len(reply["gatesPassed"]) == 6
-    assert await where(isle) == "Inn"
-    assert (await propose(isle, envelope(GO)))["outcome"] == "accepted"
+    assert await location_name(isle) == "Inn"
+    assert (await send_proposal(isle, make_envelope(GO)))["outcome"] == "accepted"
 
 
 async def test_an_unrecordable_refusal_is_audited() -> None:
-    isle = failing(await the_isle(), 1)
+    isle = fail_appends(await the_isle(), 1)
 
-    reply = await propose(isle, envelope(GO, version=2))
+    reply = await send_proposal(isle, make_envelope(GO, version=2))
 
     assert reply["rejection"]["rule"] == "audit.unavailable"
 
 
 async def test_a_retry_finishes_an_interrupted_application() -> None:
     isle = await the_isle()
-    broken = failing(isle, 2)
+    broken = fail_appends(isle, 2)
 
-    reply = await propose(broken, envelope(GO))
+    reply = await send_proposal(broken, make_envelope(GO))
     assert reply["outcome"] == "accepted"
     assert "commitId" not in reply
-    assert await where(isle) == "Inn"
+    assert await location_name(isle) == "Inn"
 
-    again = await propose(isle, envelope(GO))
+    again = await send_proposal(isle, make_envelope(GO))
 
     assert again["commitId"]
-    assert await where(isle) == "Yard"
-    assert (await propose(isle, envelope(GO)))["commitId"] == again["commitId"]
+    assert await location_name(isle) == "Yard"
+    assert (await send_proposal(isle, make_envelope(GO)))["commitId"] == again["commitId"]
 
 
 async def test_the_next_proposer_finishes_interrupted_work() -> None:
     isle = await the_isle()
     clock = HandClock()
-    await propose(failing(isle, 2), envelope(GO))
+    await send_proposal(fail_appends(isle, 2), make_envelope(GO))
     clock.move_by(120 * SECOND)
     canon = replace(isle.canon, clock=clock)
     later = Isle(canon=canon, gateway=Gateway(canon, (WORLD,)), world=isle.world)
 
-    await propose(later, with_new_ids(envelope(MOOD)))
+    await send_proposal(later, with_new_ids(make_envelope(MOOD)))
 
-    assert await where(isle) == "Yard"
+    assert await location_name(isle) == "Yard"
 
 
 async def test_an_event_blocked_by_the_world_is_refused_with_a_reason() -> None:
     isle = await the_isle()
-    reply = await propose(failing(isle, 2), envelope(GO))
+    reply = await send_proposal(fail_appends(isle, 2), make_envelope(GO))
     await isle.call("remove-exit", fromLocationId="inn", direction="out")
 
     await isle.call("advance-clock", durationMs=1)
@@ -248,4 +248,4 @@ async def test_an_event_blocked_by_the_world_is_refused_with_a_reason() -> None:
     kept = await isle.call("get-proposal", "World", proposalId=reply["proposalId"])
     assert kept["outcome"] == "rejected"
     assert kept["rejection"]["rule"] == "exit.unknown"
-    assert await where(isle) == "Inn"
+    assert await location_name(isle) == "Inn"

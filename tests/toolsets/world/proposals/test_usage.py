@@ -12,15 +12,21 @@ from canonry.values.moments import Instant
 from canonry.world.models.services import Telemetry, WorldServices, usage_report
 from canonry.world.toolset import WORLD
 from canonry.world.usecases.dialogue import recount_usage
-from tests.toolsets.world.proposals.adversarial import DRIP, GO, but, envelope, generation
-from tests.toolsets.world.proposals.kit import propose, the_isle, with_new_ids
+from tests.toolsets.world.proposals.adversarial import (
+    DRIP,
+    GO,
+    change_parameters,
+    make_envelope,
+    make_generation,
+)
+from tests.toolsets.world.proposals.kit import send_proposal, the_isle, with_new_ids
 
 pytestmark = pytest.mark.anyio
 RECORDED = {"Agent.Proposal.Accepted", "Agent.Proposal.Rejected", "Agent.Proposal.Applied"}
-BY_AI: dict[str, Any] = {"actor": {"kind": "ai"}, "generation": generation()}
+BY_AI: dict[str, Any] = {"actor": {"kind": "ai"}, "generation": make_generation()}
 
 
-def reported(canon: Canon) -> list[Any]:
+def report_usage(canon: Canon) -> list[Any]:
     """The rows about what is recorded."""
     rows = usage_report(canon.find_service(WorldServices).telemetry, Instant(0))
     return [row for row in rows if row["eventType"] in RECORDED]
@@ -28,30 +34,32 @@ def reported(canon: Canon) -> list[Any]:
 
 async def test_proposal_costs_are_recounted_from_their_records() -> None:
     isle = await the_isle()
-    reply = await propose(isle, with_new_ids(envelope(DRIP, **BY_AI)))
+    reply = await send_proposal(isle, with_new_ids(make_envelope(DRIP, **BY_AI)))
     assert reply["outcome"] == "accepted", reply
-    flat = but(DRIP, layerContent="A new door appears to the north.")
-    assert (await propose(isle, with_new_ids(envelope(flat, **BY_AI))))["outcome"] == "rejected"
-    assert (await propose(isle, {"proposalId": 7}))["outcome"] == "rejected"
-    assert (await propose(isle, with_new_ids(envelope(GO))))["outcome"] == "accepted"
-    live = reported(isle.canon)
+    flat = change_parameters(DRIP, layerContent="A new door appears to the north.")
+    assert (await send_proposal(isle, with_new_ids(make_envelope(flat, **BY_AI))))[
+        "outcome"
+    ] == "rejected"
+    assert (await send_proposal(isle, {"proposalId": 7}))["outcome"] == "rejected"
+    assert (await send_proposal(isle, with_new_ids(make_envelope(GO))))["outcome"] == "accepted"
+    live = report_usage(isle.canon)
     assert [row["promptTokens"] for row in live if row["model"]] == [200, 200]
 
     canon = isle.canon.revise_service(WorldServices, telemetry=Telemetry())
     await recount_usage(canon)
     await recount_usage(canon)
 
-    assert reported(canon) == live
+    assert report_usage(canon) == live
 
 
 async def test_costs_counted_by_this_process_are_not_recounted() -> None:
     isle = await the_isle()
-    await propose(isle, with_new_ids(envelope(DRIP)))
-    live = reported(isle.canon)
+    await send_proposal(isle, with_new_ids(make_envelope(DRIP)))
+    live = report_usage(isle.canon)
 
     await recount_usage(isle.canon)
 
-    assert reported(isle.canon) == live
+    assert report_usage(isle.canon) == live
 
 
 async def test_calls_are_counted_by_outcome() -> None:
